@@ -1,0 +1,186 @@
+//! Mutual exclusion: at most one node is inside, and whoever asks gets in.
+//!
+//! The application says [`Command::Acquire`], waits to be told [`Notice::Entered`], does what only
+//! one may do, and says [`Command::Release`]. A node makes one request at a time.
+
+pub mod flaws;
+pub mod ricart_agrawala;
+pub mod spec;
+
+use alloc::format;
+use alloc::string::String;
+use core::fmt;
+use core::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use vorrang_protocol::{Refused, Step, Turn};
+
+/// What an application asks.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Command {
+    /// Wants in.
+    Acquire(Claim),
+    /// Leaves.
+    Release,
+}
+
+impl fmt::Display for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Acquire(Claim::Exclusive) => f.write_str("acquire"),
+            Self::Acquire(claim) => write!(f, "acquire {claim}"),
+            Self::Release => f.write_str("release"),
+        }
+    }
+}
+
+impl FromStr for Command {
+    type Err = String;
+
+    /// Reads what [`Display`](fmt::Display) writes.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let words: alloc::vec::Vec<&str> = text.split_whitespace().collect();
+        let claim = match *words {
+            ["acquire"] | ["acquire", "exclusive"] => Claim::Exclusive,
+            ["acquire", "shared"] => Claim::Shared,
+            ["acquire", "group", class] => match class.parse() {
+                Ok(class) => Claim::Group(class),
+                Err(_) => return Err(format!("a group is a number from 0 to 255, not '{class}'")),
+            },
+            ["release"] => return Ok(Self::Release),
+            _ => {
+                return Err(format!(
+                    "unknown command '{text}': say acquire, acquire shared, acquire group NUMBER \
+                     or release"
+                ));
+            }
+        };
+        Ok(Self::Acquire(claim))
+    }
+}
+
+impl Turn for Command {
+    fn step(&self) -> Option<Step> {
+        Some(match self {
+            Self::Acquire(_) => Step::Ask,
+            Self::Release => Step::Leave,
+        })
+    }
+}
+
+/// With whom an application is willing to be inside.
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Claim {
+    /// With nobody else.
+    #[default]
+    Exclusive,
+    /// With everyone who is also sharing: a reader among readers.
+    Shared,
+    /// With members of the same class only.
+    Group(u8),
+}
+
+impl Claim {
+    /// Whether the two may not be inside together.
+    pub fn conflicts_with(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Shared, Self::Shared) => false,
+            (Self::Group(ours), Self::Group(theirs)) => ours != theirs,
+            (Self::Exclusive | Self::Shared | Self::Group(_), _) => true,
+        }
+    }
+}
+
+impl fmt::Display for Claim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exclusive => f.write_str("exclusive"),
+            Self::Shared => f.write_str("shared"),
+            Self::Group(class) => write!(f, "group {class}"),
+        }
+    }
+}
+
+/// What an application is told.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Notice {
+    /// You are inside, until you release.
+    Entered,
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Entered => f.write_str("entered"),
+        }
+    }
+}
+
+impl Turn for Notice {
+    fn step(&self) -> Option<Step> {
+        Some(match self {
+            Self::Entered => Step::Enter,
+        })
+    }
+}
+
+/// A request while the last one is still waiting.
+pub const ALREADY_WAITING: Refused = Refused("cannot acquire: already waiting to enter");
+/// A request from inside.
+pub const ALREADY_INSIDE: Refused = Refused("cannot acquire: already inside");
+/// A release from outside.
+pub const NOT_INSIDE: Refused = Refused("cannot release: not inside");
+/// A claim that the algorithm does not know how to share.
+pub const EXCLUSIVE_ONLY: Refused = Refused("cannot acquire: only exclusive claims are granted");
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn commands_are_read_as_they_are_written() {
+        for claim in [Claim::Exclusive, Claim::Shared, Claim::Group(7)] {
+            let command = Command::Acquire(claim);
+            assert_eq!(command.to_string().parse(), Ok(command));
+        }
+        assert_eq!("release".parse(), Ok(Command::Release));
+        assert!(
+            "aquire"
+                .parse::<Command>()
+                .unwrap_err()
+                .contains("unknown command 'aquire'")
+        );
+        assert!(
+            "acquire group x"
+                .parse::<Command>()
+                .unwrap_err()
+                .contains("not 'x'")
+        );
+    }
+
+    #[test]
+    fn claims_conflict_unless_both_agree_to_share() {
+        let claims = [
+            Claim::Exclusive,
+            Claim::Shared,
+            Claim::Group(1),
+            Claim::Group(2),
+        ];
+        for (i, a) in claims.into_iter().enumerate() {
+            for (j, b) in claims.into_iter().enumerate() {
+                assert_eq!(
+                    a.conflicts_with(b),
+                    i != j || a == Claim::Exclusive,
+                    "{a} and {b}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,129 @@
+use alloc::vec::Vec;
+use core::mem;
+use core::num::NonZeroU32;
+use core::time::Duration;
+
+use crate::{NodeId, Protocol};
+
+/// Everything that a node can do to the world.
+///
+/// What the implementor (a driver) owes the node: calls take effect in the order they were made;
+/// a message goes to one node and arrives, if it arrives, unaltered.
+pub trait Effects<P: Protocol> {
+    /// Sends `message`; whether, when and in what order it arrives is the driver's affair.
+    fn send(&mut self, to: NodeId, message: P::Message);
+    /// Asks to be woken; replaces the timer if it is already set.
+    fn set_timer(&mut self, timer: P::Timer, delay: Delay);
+    /// Forgets the timer, if it is set.
+    fn cancel_timer(&mut self, timer: P::Timer);
+    /// Tells the application.
+    fn notify(&mut self, notice: P::Notice);
+    /// A number below `bound`: one drawn by the simulator or the network, *each one in turn* by
+    /// the checker, which runs the handler again for every value.
+    fn choose(&mut self, bound: NonZeroU32) -> u32;
+
+    /// Sends `message` to each of `to`, in their order.
+    fn broadcast(&mut self, to: impl IntoIterator<Item = NodeId>, message: P::Message)
+    where
+        Self: Sized,
+    {
+        for id in to {
+            self.send(id, message.clone());
+        }
+    }
+}
+
+/// How long a timer may take.
+///
+/// The simulator and the network draw from the range; the checker keeps only the order that the
+/// ranges force: a timer set later with a `min` no less than this one's `max` runs out after it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Delay {
+    /// At least this long.
+    pub min: Duration,
+    /// At most this long.
+    pub max: Duration,
+}
+
+impl Delay {
+    /// Neither sooner nor later.
+    pub const fn exactly(delay: Duration) -> Self {
+        Self {
+            min: delay,
+            max: delay,
+        }
+    }
+
+    /// Somewhere in the range, so that rivals do not wake together.
+    ///
+    /// # Panics
+    ///
+    /// If the range is empty.
+    pub const fn between(min: Duration, max: Duration) -> Self {
+        assert!(
+            min.as_nanos() <= max.as_nanos(),
+            "a delay's `min` is at most its `max`"
+        );
+        Self { min, max }
+    }
+}
+
+/// One effect, as a value.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[expect(missing_docs, reason = "each variant is a method of `Effects`")]
+pub enum Effect<P: Protocol> {
+    Send { to: NodeId, message: P::Message },
+    SetTimer { timer: P::Timer, delay: Delay },
+    CancelTimer(P::Timer),
+    Notify(P::Notice),
+}
+
+/// The recording sink: effects kept in the order they were called, for tests and for drivers that
+/// look before they act.
+#[derive(Clone, Debug)]
+pub struct Outbox<P: Protocol, C = fn(NonZeroU32) -> u32> {
+    /// What the node did, oldest first. Drained, not dropped, so that its room is used again.
+    pub effects: Vec<Effect<P>>,
+    /// Answers [`Effects::choose`].
+    pub chooser: C,
+}
+
+impl<P: Protocol> Default for Outbox<P> {
+    /// An outbox that always chooses 0.
+    fn default() -> Self {
+        Self::new(|_| 0)
+    }
+}
+
+impl<P: Protocol, C> Outbox<P, C> {
+    /// An empty outbox that chooses by `chooser`.
+    pub const fn new(chooser: C) -> Self {
+        Self {
+            effects: Vec::new(),
+            chooser,
+        }
+    }
+
+    /// What was done since the last call.
+    pub fn take(&mut self) -> Vec<Effect<P>> {
+        mem::take(&mut self.effects)
+    }
+}
+
+impl<P: Protocol, C: FnMut(NonZeroU32) -> u32> Effects<P> for Outbox<P, C> {
+    fn send(&mut self, to: NodeId, message: P::Message) {
+        self.effects.push(Effect::Send { to, message });
+    }
+    fn set_timer(&mut self, timer: P::Timer, delay: Delay) {
+        self.effects.push(Effect::SetTimer { timer, delay });
+    }
+    fn cancel_timer(&mut self, timer: P::Timer) {
+        self.effects.push(Effect::CancelTimer(timer));
+    }
+    fn notify(&mut self, notice: P::Notice) {
+        self.effects.push(Effect::Notify(notice));
+    }
+    fn choose(&mut self, bound: NonZeroU32) -> u32 {
+        (self.chooser)(bound)
+    }
+}

@@ -1,0 +1,84 @@
+use alloc::string::String;
+use core::fmt::{self, Debug};
+use core::hash::Hash;
+
+use crate::NodeId;
+
+/// A specification, as a machine that watches commands and notices.
+///
+/// It knows no algorithm, so one monitor judges every algorithm of its class: in the simulator, in
+/// the checker (where its state is part of the state) and over a trace recorded from the network.
+///
+/// A property about *cause* (did this request happen before that one?) cannot be read off commands
+/// and notices alone. For it, a monitor may put a [`Tag`](Self::Tag) on every message, which the
+/// algorithm never sees; for most monitors it is `()` and costs nothing.
+pub trait Monitor: Clone + Eq + Hash + Debug + Send + Sync + 'static {
+    /// The commands of the class.
+    type Command;
+    /// The notices of the class.
+    type Notice;
+    /// What rides on every message for the monitor's sake.
+    type Tag: Clone + Ord + Hash + Debug + Default + Send + Sync + 'static;
+
+    /// The application asked `at` for something, and the node did not refuse.
+    fn on_command(&mut self, at: NodeId, command: &Self::Command) -> Result<(), Violation>;
+    /// `at` told the application something.
+    fn on_notice(&mut self, at: NodeId, notice: &Self::Notice) -> Result<(), Violation>;
+    /// Nothing more can happen: is anything owed that never came?
+    fn at_rest(&self) -> Result<(), Violation>;
+
+    /// The tag of a message that `at` sends now.
+    fn on_send(&self, _at: NodeId) -> Self::Tag {
+        Self::Tag::default()
+    }
+    /// A message with this tag arrives at `at`, just before the node handles it.
+    fn on_receive(&mut self, _at: NodeId, _tag: &Self::Tag) {}
+}
+
+/// What a specification forbids has happened.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Violation {
+    /// The property's name, as the specification calls it.
+    pub property: &'static str,
+    /// What happened, in a sentence.
+    pub what: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.property, self.what)
+    }
+}
+
+impl core::error::Error for Violation {}
+
+/// Two monitors watching the same run: the first to object is heard.
+impl<A, B> Monitor for (A, B)
+where
+    A: Monitor,
+    B: Monitor<Command = A::Command, Notice = A::Notice>,
+{
+    type Command = A::Command;
+    type Notice = A::Notice;
+    type Tag = (A::Tag, B::Tag);
+
+    fn on_command(&mut self, at: NodeId, command: &Self::Command) -> Result<(), Violation> {
+        self.0.on_command(at, command)?;
+        self.1.on_command(at, command)
+    }
+    fn on_notice(&mut self, at: NodeId, notice: &Self::Notice) -> Result<(), Violation> {
+        self.0.on_notice(at, notice)?;
+        self.1.on_notice(at, notice)
+    }
+    fn at_rest(&self) -> Result<(), Violation> {
+        self.0.at_rest()?;
+        self.1.at_rest()
+    }
+    fn on_send(&self, at: NodeId) -> Self::Tag {
+        (self.0.on_send(at), self.1.on_send(at))
+    }
+    fn on_receive(&mut self, at: NodeId, tag: &Self::Tag) {
+        self.0.on_receive(at, &tag.0);
+        self.1.on_receive(at, &tag.1);
+    }
+}

@@ -1,0 +1,19 @@
+/// Commands and notices of problems in which a node asks, enters and leaves.
+///
+/// Workloads and statistics are about turns, not about any one problem: both the commands and the
+/// notices of such a problem say which step of a turn they are.
+pub trait Turn {
+    /// The step that this is, if it is one.
+    fn step(&self) -> Option<Step>;
+}
+
+/// The three steps of a turn.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Step {
+    /// The application asks to enter.
+    Ask,
+    /// The node is told that it is inside.
+    Enter,
+    /// The application leaves.
+    Leave,
+}
