@@ -1,0 +1,15 @@
+//! One run as data: what happened, at which node, when.
+//!
+//! - [`record`]: the records themselves, and how a run is written to a file and read back;
+//! - [`judge`]: the monitors of a problem, over a recorded run;
+//! - [`measure`]: what a run cost, in the terms of the literature;
+//! - [`stage`]: nodes driven by hand from a script that reads as prose.
+#![forbid(unsafe_code)]
+
+pub mod judge;
+pub mod measure;
+pub mod record;
+pub mod stage;
+
+pub use judge::{Verdict, judge};
+pub use record::{Header, ReadError, Record, Trace, What, Writer};
