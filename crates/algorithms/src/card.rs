@@ -28,11 +28,7 @@ impl Card {
     /// of the API documentation and of `vorrang explain` share.
     pub fn text(&self) -> String {
         let mut text = String::new();
-        for line in self
-            .source
-            .lines()
-            .map_while(|line| line.strip_prefix("//!"))
-        {
+        for line in self.source.lines().map_while(|line| line.strip_prefix("//!")) {
             text.push_str(line.strip_prefix(' ').unwrap_or(line));
             text.push('\n');
         }
@@ -97,10 +93,7 @@ pub struct Span {
 impl Span {
     /// A cost that is always the same.
     pub const fn exactly(cost: f64) -> Self {
-        Self {
-            low: cost,
-            high: cost,
-        }
+        Self { low: cost, high: cost }
     }
 
     /// A cost from `low` to `high`.

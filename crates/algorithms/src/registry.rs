@@ -91,21 +91,9 @@ mod tests {
     fn every_card_explains_itself() {
         for card in CARDS {
             let text = card.text();
-            assert!(
-                text.contains("```text"),
-                "{} has no picture of its messages",
-                card.name
-            );
-            assert!(
-                text.contains("**Assumes**"),
-                "{} does not say what it assumes",
-                card.name
-            );
-            assert!(
-                text.contains("| messages |"),
-                "{} has no table of costs",
-                card.name
-            );
+            assert!(text.contains("```text"), "{} has no picture of its messages", card.name);
+            assert!(text.contains("**Assumes**"), "{} does not say what it assumes", card.name);
+            assert!(text.contains("| messages |"), "{} has no table of costs", card.name);
         }
     }
 }

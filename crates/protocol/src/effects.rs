@@ -48,10 +48,7 @@ pub struct Delay {
 impl Delay {
     /// Neither sooner nor later.
     pub const fn exactly(delay: Duration) -> Self {
-        Self {
-            min: delay,
-            max: delay,
-        }
+        Self { min: delay, max: delay }
     }
 
     /// Somewhere in the range, so that rivals do not wake together.
@@ -60,10 +57,7 @@ impl Delay {
     ///
     /// If the range is empty.
     pub const fn between(min: Duration, max: Duration) -> Self {
-        assert!(
-            min.as_nanos() <= max.as_nanos(),
-            "a delay's `min` is at most its `max`"
-        );
+        assert!(min.as_nanos() <= max.as_nanos(), "a delay's `min` is at most its `max`");
         Self { min, max }
     }
 }
@@ -98,10 +92,7 @@ impl<P: Protocol> Default for Outbox<P> {
 impl<P: Protocol, C> Outbox<P, C> {
     /// An empty outbox that chooses by `chooser`.
     pub const fn new(chooser: C) -> Self {
-        Self {
-            effects: Vec::new(),
-            chooser,
-        }
+        Self { effects: Vec::new(), chooser }
     }
 
     /// What was done since the last call.

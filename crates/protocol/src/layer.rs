@@ -1,4 +1,5 @@
 use alloc::vec::Vec;
+use core::convert;
 use core::marker::PhantomData;
 use core::num::NonZeroU32;
 
@@ -19,11 +20,7 @@ pub struct Lift<'a, Inner: Protocol, Outer, E> {
 impl<'a, Inner: Protocol, Outer, E> Lift<'a, Inner, Outer, E> {
     /// Passes on to `fx`, and keeps notices in `heard`.
     pub const fn new(fx: &'a mut E, heard: &'a mut Vec<Inner::Notice>) -> Self {
-        Self {
-            fx,
-            heard,
-            outer: PhantomData,
-        }
+        Self { fx, heard, outer: PhantomData }
     }
 }
 
@@ -50,32 +47,35 @@ where
     }
 }
 
-/// The effects of an inner protocol, passed on unchanged by an outer one of the same vocabulary: a
-/// wrapper that alters what its inner protocol does without adding messages of its own.
+/// The effects of an inner protocol, passed on by an outer one of the same vocabulary: a wrapper
+/// that alters what its inner protocol does without adding messages of its own.
 #[derive(Debug)]
-pub struct Relay<'a, Outer, E> {
+pub struct Relay<'a, Outer, M, E> {
     fx: &'a mut E,
+    edit: fn(M) -> M,
     outer: PhantomData<Outer>,
 }
 
-impl<'a, Outer, E> Relay<'a, Outer, E> {
+impl<'a, Outer, M, E> Relay<'a, Outer, M, E> {
     /// Passes everything on to `fx`.
     pub const fn new(fx: &'a mut E) -> Self {
-        Self {
-            fx,
-            outer: PhantomData,
-        }
+        Self::editing(fx, convert::identity)
+    }
+
+    /// Passes everything on to `fx`, each message as `edit` leaves it.
+    pub const fn editing(fx: &'a mut E, edit: fn(M) -> M) -> Self {
+        Self { fx, edit, outer: PhantomData }
     }
 }
 
-impl<Inner, Outer, E> Effects<Inner> for Relay<'_, Outer, E>
+impl<Inner, Outer, E> Effects<Inner> for Relay<'_, Outer, Inner::Message, E>
 where
     Inner: Protocol,
     Outer: Protocol<Message = Inner::Message, Timer = Inner::Timer, Notice = Inner::Notice>,
     E: Effects<Outer>,
 {
     fn send(&mut self, to: NodeId, message: Inner::Message) {
-        self.fx.send(to, message);
+        self.fx.send(to, (self.edit)(message));
     }
     fn set_timer(&mut self, timer: Inner::Timer, delay: Delay) {
         self.fx.set_timer(timer, delay);

@@ -129,10 +129,7 @@ impl NodeSet {
 
     /// How many nodes there are.
     pub fn len(&self) -> usize {
-        self.words()
-            .iter()
-            .map(|word| word.count_ones() as usize)
-            .sum()
+        self.words().iter().map(|word| word.count_ones() as usize).sum()
     }
 
     /// The nodes, lowest first.
@@ -165,10 +162,7 @@ impl NodeSet {
     /// came about does not matter.
     fn trimmed(&self) -> &[u64] {
         let words = self.words();
-        let len = words
-            .iter()
-            .rposition(|&word| word != 0)
-            .map_or(0, |last| last + 1);
+        let len = words.iter().rposition(|&word| word != 0).map_or(0, |last| last + 1);
         &words[..len]
     }
 

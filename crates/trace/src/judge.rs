@@ -30,10 +30,8 @@ impl Verdict {
 
     /// How many objections there were to one property.
     pub fn count(&self, property: &str) -> u64 {
-        self.violations
-            .iter()
-            .filter(|(_, violation)| violation.property == property)
-            .count() as u64
+        self.violations.iter().filter(|(_, violation)| violation.property == property).count()
+            as u64
     }
 }
 
@@ -98,14 +96,7 @@ mod tests {
 
     #[test]
     fn a_clean_run_is_safe_and_quiescent() {
-        let run = run(&[
-            (0, ASK),
-            (0, ENTER),
-            (0, LEAVE),
-            (1, ASK),
-            (1, ENTER),
-            (1, LEAVE),
-        ]);
+        let run = run(&[(0, ASK), (0, ENTER), (0, LEAVE), (1, ASK), (1, ENTER), (1, LEAVE)]);
         let verdict = judge(&run, Exclusion::default());
         assert!(verdict.is_safe() && verdict.is_quiescent());
     }
@@ -120,11 +111,7 @@ mod tests {
 
     #[test]
     fn a_run_that_was_cut_off_is_not_blamed_for_who_waits() {
-        let sent = What::Send {
-            to: NodeId(1),
-            seq: 0,
-            message: MESSAGE,
-        };
+        let sent = What::Send { to: NodeId(1), seq: 0, message: MESSAGE };
         let cut = run(&[(0, ASK), (0, sent)]);
         let verdict = judge(&cut, Exclusion::default());
         assert_eq!((verdict.in_flight, &verdict.at_rest), (1, &None));
@@ -136,24 +123,9 @@ mod tests {
 
     #[test]
     fn cause_is_followed_from_sending_to_receipt() {
-        let sent = What::Send {
-            to: NodeId(1),
-            seq: 0,
-            message: MESSAGE,
-        };
-        let received = What::Receive {
-            from: NodeId(0),
-            seq: 0,
-            message: MESSAGE,
-        };
-        let run = run(&[
-            (0, ASK),
-            (0, sent),
-            (1, received),
-            (1, ASK),
-            (1, ENTER),
-            (0, ENTER),
-        ]);
+        let sent = What::Send { to: NodeId(1), seq: 0, message: MESSAGE };
+        let received = What::Receive { from: NodeId(0), seq: 0, message: MESSAGE };
+        let run = run(&[(0, ASK), (0, sent), (1, received), (1, ASK), (1, ENTER), (0, ENTER)]);
         assert_eq!(judge(&run, HappenedBefore::default()).count("ordering"), 1);
     }
 }

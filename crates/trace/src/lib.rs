@@ -12,4 +12,6 @@ pub mod record;
 pub mod stage;
 
 pub use judge::{Verdict, judge};
+pub use measure::{Measure, Summary};
 pub use record::{Header, ReadError, Record, Trace, What, Writer};
+pub use stage::Stage;

@@ -26,17 +26,12 @@ impl Header {
     /// The header of a run of `algorithm`.
     pub fn new(algorithm: &str, nodes: u32) -> Self {
         let algorithm = algorithm.to_owned();
-        Self {
-            vorrang_trace: FORMAT,
-            algorithm,
-            nodes,
-            parameters: BTreeMap::new(),
-        }
+        Self { vorrang_trace: FORMAT, algorithm, nodes, parameters: BTreeMap::new() }
     }
 
     /// Adds a parameter.
     #[must_use]
-    pub fn with(mut self, name: &str, value: impl ToString) -> Self {
+    pub fn with(mut self, name: &str, value: &impl ToString) -> Self {
         self.parameters.insert(name.to_owned(), value.to_string());
         self
     }
@@ -67,7 +62,7 @@ pub enum What<P: Protocol> {
     Send {
         /// To whom.
         to: NodeId,
-        /// Its number among all messages on that link: what ties the receipt to the sending.
+        /// Its number, unique on that link: what ties the receipt to the sending.
         seq: u64,
         /// What it says.
         message: P::Message,
@@ -110,10 +105,8 @@ impl<P: Protocol> Trace<P> {
         }
         let mut records = Vec::new();
         for (index, line) in lines {
-            let record = serde_json::from_str(&line?).map_err(|source| ReadError::Line {
-                line: index + 1,
-                source,
-            })?;
+            let record = serde_json::from_str(&line?)
+                .map_err(|source| ReadError::Line { line: index + 1, source })?;
             records.push(record);
         }
         Ok(Self { header, records })
@@ -136,8 +129,7 @@ impl<P: Protocol> Trace<P> {
     /// [`write`](Self::write) writes.
     pub fn digest(&self) -> u64 {
         let mut digest = Digest(0xcbf2_9ce4_8422_2325);
-        self.write(&mut digest)
-            .expect("a digest takes all that is written");
+        self.write(&mut digest).expect("a digest takes all that is written");
         digest.0
     }
 
@@ -233,34 +225,14 @@ mod tests {
     use super::*;
 
     fn sample() -> Trace<RicartAgrawala> {
-        let at = |at_ns, node, what| Record {
-            at_ns,
-            node: NodeId(node),
-            what,
-        };
+        let at = |at_ns, node, what| Record { at_ns, node: NodeId(node), what };
         let message = Message::Request { time: 1 };
         Trace {
-            header: Header::new("ricart-agrawala", 2).with("seed", 7),
+            header: Header::new("ricart-agrawala", 2).with("seed", &7),
             records: vec![
                 at(0, 1, What::Command(Command::Acquire(Claim::Exclusive))),
-                at(
-                    0,
-                    1,
-                    What::Send {
-                        to: NodeId(0),
-                        seq: 0,
-                        message,
-                    },
-                ),
-                at(
-                    5,
-                    0,
-                    What::Receive {
-                        from: NodeId(1),
-                        seq: 0,
-                        message,
-                    },
-                ),
+                at(0, 1, What::Send { to: NodeId(0), seq: 0, message }),
+                at(5, 0, What::Receive { from: NodeId(1), seq: 0, message }),
                 at(9, 1, What::Notice(Notice::Entered)),
             ],
         }
@@ -288,10 +260,7 @@ mod tests {
         sample().write(&mut file).unwrap();
         file.extend_from_slice(b"{\"at_ns\":1}\n");
         let error = Trace::<RicartAgrawala>::read(&file[..]).unwrap_err();
-        assert!(
-            error.to_string().starts_with("line 6 of the trace"),
-            "{error}"
-        );
+        assert!(error.to_string().starts_with("line 6 of the trace"), "{error}");
     }
 
     #[test]
@@ -303,10 +272,7 @@ mod tests {
         let mut file = Vec::new();
         foreign.write(&mut file).unwrap();
         let error = Trace::<RicartAgrawala>::read(&file[..]).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "the trace has format 99, and this version reads format 1"
-        );
+        assert_eq!(error.to_string(), "the trace has format 99, and this version reads format 1");
     }
 
     #[test]

@@ -107,8 +107,7 @@ impl SlideClock {
 /// One more. Running out of 64 bits would take centuries; wrapping round would break every
 /// algorithm that trusts the order, so it is an error of the program.
 fn next(time: u64) -> u64 {
-    time.checked_add(1)
-        .expect("a logical clock counts to 2^64 - 1")
+    time.checked_add(1).expect("a logical clock counts to 2^64 - 1")
 }
 
 #[cfg(test)]
@@ -117,11 +116,8 @@ mod tests {
 
     #[test]
     fn stamps_along_a_causal_chain_grow() {
-        let (mut one, mut two, mut three) = (
-            SlideClock::default(),
-            SlideClock::default(),
-            SlideClock::default(),
-        );
+        let (mut one, mut two, mut three) =
+            (SlideClock::default(), SlideClock::default(), SlideClock::default());
         one.local();
         assert_eq!(one.now(), 1);
         let a = one.send();

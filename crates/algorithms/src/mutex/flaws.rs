@@ -9,7 +9,7 @@ use vorrang_protocol::{Effects, NodeId, Protocol, Refused, Relay};
 use super::ricart_agrawala::{Message, Phase, RicartAgrawala};
 use super::{Command, Notice};
 
-/// Ricart–Agrawala with one of the mistakes on its card.
+/// Ricart–Agrawala as published, where replies carry no clock, with one of the mistakes on its card.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct FlawedRicartAgrawala {
     node: RicartAgrawala,
@@ -19,6 +19,7 @@ pub struct FlawedRicartAgrawala {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum RicartAgrawalaFlaw {
     ClockNotAdvanced,
+    RepliesCarryNoClock,
     DeferredNeverCleared,
     Majority,
     NoTieBreak,
@@ -29,6 +30,7 @@ impl FlawedRicartAgrawala {
     pub fn new(node: RicartAgrawala, flaw: &str) -> Option<Self> {
         let flaw = match flaw {
             "clock-not-advanced" => RicartAgrawalaFlaw::ClockNotAdvanced,
+            "replies-carry-no-clock" => RicartAgrawalaFlaw::RepliesCarryNoClock,
             "deferred-never-cleared" => RicartAgrawalaFlaw::DeferredNeverCleared,
             "majority" => RicartAgrawalaFlaw::Majority,
             "no-tie-break" => RicartAgrawalaFlaw::NoTieBreak,
@@ -37,31 +39,25 @@ impl FlawedRicartAgrawala {
         Some(Self { node, flaw })
     }
 
+    /// The inner machine's effects, its replies as the paper has them.
+    fn relay<E>(fx: &mut E) -> Relay<'_, Self, Message, E> {
+        Relay::editing(fx, without_clock)
+    }
+
     /// Counts a reply without looking which request it answers.
-    fn on_any_reply(&mut self, from: NodeId, answered: u64, fx: &mut impl Effects<Self>) {
-        let time = match self.node.phase {
-            Phase::Waiting { time, .. } => time,
-            Phase::Outside | Phase::Inside => answered,
-        };
-        self.node
-            .on_message(from, Message::Reply { time }, &mut relay(fx));
+    fn on_any_reply(&mut self, from: NodeId, clock: u64, fx: &mut impl Effects<Self>) {
+        if let Phase::Waiting { time, .. } = self.node.phase {
+            self.node.on_message(from, Message::Reply { time, clock }, &mut Self::relay(fx));
+        }
     }
 
     /// Keeps one flag per node, as the code does that this is taken from.
     fn defer_once(&mut self, from: NodeId, message: Message, fx: &mut impl Effects<Self>) {
-        let flagged = self
-            .node
-            .deferred
-            .iter()
-            .position(|request| request.node == from);
+        let flagged = self.node.deferred.iter().position(|request| request.node == from);
         let flagged = flagged.map(|place| self.node.deferred.remove(place));
-        self.node.on_message(from, message, &mut relay(fx));
+        self.node.on_message(from, message, &mut Self::relay(fx));
         if let Some(old) = flagged
-            && self
-                .node
-                .deferred
-                .iter()
-                .all(|request| request.node != from)
+            && self.node.deferred.iter().all(|request| request.node != from)
         {
             let place = self.node.deferred.partition_point(|request| *request < old);
             self.node.deferred.insert(place, old);
@@ -92,7 +88,7 @@ impl Protocol for FlawedRicartAgrawala {
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
         let deferred = self.node.deferred.clone();
-        self.node.on_command(command, &mut relay(fx))?;
+        self.node.on_command(command, &mut Self::relay(fx))?;
         if self.flaw == RicartAgrawalaFlaw::DeferredNeverCleared && command == Command::Release {
             self.node.deferred = deferred;
         }
@@ -103,35 +99,42 @@ impl Protocol for FlawedRicartAgrawala {
         match (self.flaw, message) {
             (RicartAgrawalaFlaw::ClockNotAdvanced, Message::Request { .. }) => {
                 let clock = self.node.clock;
-                self.node.on_message(from, message, &mut relay(fx));
+                self.node.on_message(from, message, &mut Self::relay(fx));
                 self.node.clock = clock;
             }
             (RicartAgrawalaFlaw::DeferredNeverCleared, Message::Request { .. }) => {
                 self.defer_once(from, message, fx);
             }
-            (RicartAgrawalaFlaw::DeferredNeverCleared, Message::Reply { time }) => {
-                self.on_any_reply(from, time, fx);
+            (RicartAgrawalaFlaw::DeferredNeverCleared, Message::Reply { clock, .. }) => {
+                self.on_any_reply(from, clock, fx);
             }
             (RicartAgrawalaFlaw::Majority, Message::Reply { .. }) => {
-                self.node.on_message(from, message, &mut relay(fx));
+                self.node.on_message(from, message, &mut Self::relay(fx));
                 self.enter_with_a_majority(fx);
             }
             (RicartAgrawalaFlaw::NoTieBreak, Message::Request { time }) if self.asked_at(time) => {
-                fx.send(from, Message::Reply { time });
+                fx.send(from, Message::Reply { time, clock: 0 });
             }
             (
-                RicartAgrawalaFlaw::NoTieBreak | RicartAgrawalaFlaw::Majority,
+                RicartAgrawalaFlaw::RepliesCarryNoClock
+                | RicartAgrawalaFlaw::NoTieBreak
+                | RicartAgrawalaFlaw::Majority,
                 Message::Request { .. },
             )
             | (
-                RicartAgrawalaFlaw::NoTieBreak | RicartAgrawalaFlaw::ClockNotAdvanced,
+                RicartAgrawalaFlaw::RepliesCarryNoClock
+                | RicartAgrawalaFlaw::NoTieBreak
+                | RicartAgrawalaFlaw::ClockNotAdvanced,
                 Message::Reply { .. },
-            ) => self.node.on_message(from, message, &mut relay(fx)),
+            ) => self.node.on_message(from, message, &mut Self::relay(fx)),
         }
     }
 }
 
-/// The inner machine speaks the outer one's messages.
-fn relay<E>(fx: &mut E) -> Relay<'_, FlawedRicartAgrawala, E> {
-    Relay::new(fx)
+/// A reply as the paper has it.
+fn without_clock(message: Message) -> Message {
+    match message {
+        Message::Reply { time, .. } => Message::Reply { time, clock: 0 },
+        Message::Request { .. } => message,
+    }
 }

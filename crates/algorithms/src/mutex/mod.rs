@@ -151,35 +151,16 @@ mod tests {
             assert_eq!(command.to_string().parse(), Ok(command));
         }
         assert_eq!("release".parse(), Ok(Command::Release));
-        assert!(
-            "aquire"
-                .parse::<Command>()
-                .unwrap_err()
-                .contains("unknown command 'aquire'")
-        );
-        assert!(
-            "acquire group x"
-                .parse::<Command>()
-                .unwrap_err()
-                .contains("not 'x'")
-        );
+        assert!("aquire".parse::<Command>().unwrap_err().contains("unknown command 'aquire'"));
+        assert!("acquire group x".parse::<Command>().unwrap_err().contains("not 'x'"));
     }
 
     #[test]
     fn claims_conflict_unless_both_agree_to_share() {
-        let claims = [
-            Claim::Exclusive,
-            Claim::Shared,
-            Claim::Group(1),
-            Claim::Group(2),
-        ];
+        let claims = [Claim::Exclusive, Claim::Shared, Claim::Group(1), Claim::Group(2)];
         for (i, a) in claims.into_iter().enumerate() {
             for (j, b) in claims.into_iter().enumerate() {
-                assert_eq!(
-                    a.conflicts_with(b),
-                    i != j || a == Claim::Exclusive,
-                    "{a} and {b}"
-                );
+                assert_eq!(a.conflicts_with(b), i != j || a == Claim::Exclusive, "{a} and {b}");
             }
         }
     }

@@ -7,11 +7,12 @@
 //! time and number, of two rivals exactly one defers to the other.
 //!
 //! ```text
-//!   0 ──REQUEST(1)──┬────────────────────────────[ inside ]──REPLY(1)──►
-//!                   │  \             ▲    ▲                         \
-//!   1 ──────────────│───●──REPLY(1)──┘    │                          \
-//!                   ▼                     │                           ▼
-//!   2 ──REQUEST(1)──●──REPLY(1)───────────┘  (0 defers: 1,0 < 1,2)    [ inside ]──►
+//!   0  ──REQUEST(1)─┬───────────────▲──▲──[ inside ]──REPLY(1)──┬────────────────►
+//!                   │               │  │                        │
+//!   1  ─────────────▼────REPLY(1)───┘  │                        │
+//!                   │                  │                        │
+//!   2  ──REQUEST(1)─▼────REPLY(1)──────┘  0 defers 2:           ▼──[ inside ]────►
+//!                                         (1, 0) before (1, 2)
 //! ```
 //!
 //! | per entry | cost |
@@ -36,10 +37,14 @@
 //!
 //! **Where we depart from the paper.** A reply names the request that it answers, and replies are
 //! kept as a set of nodes rather than counted: a stale or doubled reply then cannot let anyone in.
-//! The paper's clock update on a request's receipt is kept exactly; without it the algorithm is not
-//! merely unfair but unsafe.
+//! A reply also carries its sender's clock. In the paper only requests advance clocks; then a node
+//! that has heard of a request through a reply may still stamp its own with an older time and enter
+//! first, so entries respect the stamps but not happened-before (the flaw `replies-carry-no-clock`
+//! shows the run). The paper's clock update on a request's receipt is kept exactly; without it the
+//! algorithm is not merely unfair but unsafe.
 
 use alloc::vec::Vec;
+use core::mem;
 
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Effects, Group, Never, NodeId, NodeSet, Protocol, Refused};
@@ -61,6 +66,8 @@ pub enum Message {
     Reply {
         /// The time of the request that this answers.
         time: u64,
+        /// The replier's clock, so that whoever asks next knows of all that it knew of.
+        clock: u64,
     },
 }
 
@@ -108,13 +115,7 @@ impl RicartAgrawala {
 
     /// A node whose clock has already counted.
     pub fn with_clock(me: NodeId, group: Group, clock: Clock) -> Self {
-        Self {
-            me,
-            group,
-            clock,
-            phase: Phase::Outside,
-            deferred: Vec::new(),
-        }
+        Self { me, group, clock, phase: Phase::Outside, deferred: Vec::new() }
     }
 
     fn on_request(&mut self, theirs: Stamp, fx: &mut impl Effects<Self>) {
@@ -128,8 +129,12 @@ impl RicartAgrawala {
             let place = self.deferred.partition_point(|stamp| *stamp < theirs);
             self.deferred.insert(place, theirs);
         } else {
-            fx.send(theirs.node, Message::Reply { time: theirs.time });
+            fx.send(theirs.node, self.reply_to(theirs));
         }
+    }
+
+    fn reply_to(&self, request: Stamp) -> Message {
+        Message::Reply { time: request.time, clock: self.clock.now() }
     }
 
     fn on_reply(&mut self, from: NodeId, answered: u64, fx: &mut impl Effects<Self>) {
@@ -169,9 +174,11 @@ impl Protocol for RicartAgrawala {
             }
             (Command::Release, Phase::Inside) => {
                 self.phase = Phase::Outside;
-                for request in self.deferred.drain(..) {
-                    fx.send(request.node, Message::Reply { time: request.time });
+                let mut deferred = mem::take(&mut self.deferred);
+                for request in deferred.drain(..) {
+                    fx.send(request.node, self.reply_to(request));
                 }
+                self.deferred = deferred; // empty: only its room is kept
             }
             (Command::Acquire(Claim::Shared | Claim::Group(_)), Phase::Outside) => {
                 return Err(EXCLUSIVE_ONLY);
@@ -186,7 +193,10 @@ impl Protocol for RicartAgrawala {
     fn on_message(&mut self, from: NodeId, message: Message, fx: &mut impl Effects<Self>) {
         match message {
             Message::Request { time } => self.on_request(Stamp::new(time, from), fx),
-            Message::Reply { time } => self.on_reply(from, time, fx),
+            Message::Reply { time, clock } => {
+                self.clock.witness(clock);
+                self.on_reply(from, time, fx);
+            }
         }
     }
 }
@@ -210,11 +220,7 @@ pub const CARD: Card = Card {
 /// Alone, a request goes out and its replies come back. Under saturation the last of N waits for
 /// all others; a burst's first finds nobody inside.
 fn response(at: &Setting) -> Span {
-    let alone = if at.nodes == 1 {
-        at.hold
-    } else {
-        2.0 + at.hold
-    };
+    let alone = if at.nodes == 1 { at.hold } else { 2.0 + at.hold };
     match at.load {
         Load::Light => Span::exactly(alone),
         Load::Heavy => Span::between(alone, f64::from(at.nodes) * (1.0 + at.hold) + 1.0),
@@ -230,6 +236,14 @@ const FLAWS: &[Flaw] = &[
         order: Order::Any,
         breaks: "exclusion",
         steps: 10,
+    },
+    Flaw {
+        name: "replies-carry-no-clock",
+        what: "only requests advance clocks, as in the paper: stamps are respected, cause is not",
+        entries: &[1, 1, 2],
+        order: Order::Fifo,
+        breaks: "ordering",
+        steps: 0,
     },
     Flaw {
         name: "deferred-never-cleared",
@@ -268,16 +282,16 @@ mod tests {
     const ACQUIRE: Command = Command::Acquire(Claim::Exclusive);
 
     fn send(to: u32, message: Message) -> Effect<RicartAgrawala> {
-        Effect::Send {
-            to: NodeId(to),
-            message,
-        }
+        Effect::Send { to: NodeId(to), message }
     }
     fn request(time: u64) -> Message {
         Message::Request { time }
     }
     fn reply(time: u64) -> Message {
-        Message::Reply { time }
+        Message::Reply { time, clock: 0 }
+    }
+    fn reply_at(clock: u64, time: u64) -> Message {
+        Message::Reply { time, clock }
     }
     /// Node `me` of three, its clock at `time`, and a sink.
     fn node(me: u32, time: u64) -> (RicartAgrawala, Outbox<RicartAgrawala>) {
@@ -302,7 +316,7 @@ mod tests {
         p0.on_command(ACQUIRE, &mut fx).unwrap();
         assert_eq!(fx.take(), [send(1, request(12)), send(2, request(12))]);
         p0.on_message(NodeId(1), request(8), &mut fx);
-        assert_eq!(fx.take(), [send(1, reply(8))], "theirs is older");
+        assert_eq!(fx.take(), [send(1, reply_at(12, 8))], "theirs is older");
 
         let (mut p1, mut fx) = node(1, 7);
         p1.on_command(ACQUIRE, &mut fx).unwrap();
@@ -314,13 +328,9 @@ mod tests {
         p1.on_message(NodeId(2), reply(8), &mut fx);
         assert_eq!(fx.take(), [Effect::Notify(Notice::Entered)]);
         p1.on_command(Command::Release, &mut fx).unwrap();
-        assert_eq!(fx.take(), [send(0, reply(12))]);
+        assert_eq!(fx.take(), [send(0, reply_at(12, 12))]);
         p1.on_command(ACQUIRE, &mut fx).unwrap();
-        assert_eq!(
-            fx.take()[0],
-            send(0, request(13)),
-            "later than all that it has seen"
-        );
+        assert_eq!(fx.take()[0], send(0, request(13)), "later than all that it has seen");
     }
 
     #[test]
@@ -335,7 +345,7 @@ mod tests {
         high.on_command(ACQUIRE, &mut fx).unwrap();
         fx.take();
         high.on_message(NodeId(1), request(5), &mut fx);
-        assert_eq!(fx.take(), [send(1, reply(5))]);
+        assert_eq!(fx.take(), [send(1, reply_at(5, 5))]);
     }
 
     #[test]
@@ -349,8 +359,20 @@ mod tests {
         node.on_message(NodeId(2), request(4), &mut fx);
         assert_eq!(fx.take(), []);
         node.on_command(Command::Release, &mut fx).unwrap();
-        assert_eq!(fx.take(), [send(2, reply(4)), send(0, reply(9))]);
+        assert_eq!(fx.take(), [send(2, reply_at(9, 4)), send(0, reply_at(9, 9))]);
         assert_eq!(node.deferred, vec![], "answered once");
+    }
+
+    #[test]
+    fn whoever_hears_of_a_request_by_a_reply_asks_later_than_it() {
+        let (mut node, mut fx) = node(1, 0);
+        node.on_command(ACQUIRE, &mut fx).unwrap();
+        node.on_message(NodeId(0), reply_at(7, 1), &mut fx);
+        node.on_message(NodeId(2), reply_at(3, 1), &mut fx);
+        node.on_command(Command::Release, &mut fx).unwrap();
+        fx.take();
+        node.on_command(ACQUIRE, &mut fx).unwrap();
+        assert_eq!(fx.take()[0], send(0, request(8)));
     }
 
     #[test]

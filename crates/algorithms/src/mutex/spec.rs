@@ -39,10 +39,7 @@ pub struct Exclusion {
 impl Exclusion {
     /// Nobody is inside, and those enter whom `admission` lets in.
     pub fn new(admission: Admission) -> Self {
-        Self {
-            admission,
-            ..Self::default()
-        }
+        Self { admission, ..Self::default() }
     }
 
     fn claim(&self, of: NodeId) -> Claim {
@@ -62,9 +59,7 @@ impl Exclusion {
             Admission::UpTo(k) => self.inside.iter().nth(k.saturating_sub(1) as usize),
             Admission::Compatible => {
                 let claim = self.claim(newcomer);
-                self.inside
-                    .iter()
-                    .find(|&id| self.claim(id).conflicts_with(claim))
+                self.inside.iter().find(|&id| self.claim(id).conflicts_with(claim))
             }
         }
     }
@@ -95,10 +90,7 @@ impl Monitor for Exclusion {
     fn on_notice(&mut self, at: NodeId, Notice::Entered: &Notice) -> Result<(), Violation> {
         if !self.waiting.remove(at) {
             let what = format!("node {at} entered without having asked");
-            return Err(Violation {
-                property: "exclusion",
-                what,
-            });
+            return Err(Violation { property: "exclusion", what });
         }
         let obstacle = self.obstacle(at);
         self.inside.insert(at);
@@ -106,10 +98,7 @@ impl Monitor for Exclusion {
             None => Ok(()),
             Some(other) => {
                 let what = format!("node {at} entered while node {other} was inside");
-                Err(Violation {
-                    property: "exclusion",
-                    what,
-                })
+                Err(Violation { property: "exclusion", what })
             }
         }
     }
@@ -119,10 +108,7 @@ impl Monitor for Exclusion {
             None => Ok(()),
             Some(id) => {
                 let what = format!("nothing more can happen, and node {id} still waits");
-                Err(Violation {
-                    property: "progress",
-                    what,
-                })
+                Err(Violation { property: "progress", what })
             }
         }
     }
@@ -158,9 +144,7 @@ impl HappenedBefore {
     }
 
     fn is_waiting(&self, node: usize, request: u32) -> bool {
-        self.nodes
-            .get(node)
-            .is_some_and(|it| it.waiting && it.requests == request)
+        self.nodes.get(node).is_some_and(|it| it.waiting && it.requests == request)
     }
 }
 
@@ -174,11 +158,7 @@ impl Monitor for HappenedBefore {
             let standing = self.grow_to(at);
             standing.requests += 1;
             standing.waiting = true;
-            let known = standing
-                .knows
-                .iter()
-                .enumerate()
-                .filter(|&(_, &request)| request > 0);
+            let known = standing.knows.iter().enumerate().filter(|&(_, &request)| request > 0);
             standing.elders = known.map(|(node, _)| NodeId(node as u32)).collect();
             let request = standing.requests;
             learn(&mut standing.knows, at.index(), request);
@@ -200,10 +180,7 @@ impl Monitor for HappenedBefore {
                 let what = format!(
                     "node {at} entered before node {elder}, whose request happened before its own"
                 );
-                Err(Violation {
-                    property: "ordering",
-                    what,
-                })
+                Err(Violation { property: "ordering", what })
             }
         }
     }
@@ -213,9 +190,7 @@ impl Monitor for HappenedBefore {
     }
 
     fn on_send(&self, at: NodeId) -> Vec<u32> {
-        self.nodes
-            .get(at.index())
-            .map_or_else(Vec::new, |standing| standing.knows.clone())
+        self.nodes.get(at.index()).map_or_else(Vec::new, |standing| standing.knows.clone())
     }
 
     fn on_receive(&mut self, at: NodeId, tag: &Vec<u32>) {
@@ -239,10 +214,7 @@ fn learn(knows: &mut Vec<u32>, node: usize, request: u32) {
 fn forget(knows: &mut Vec<u32>, node: usize) {
     if let Some(request) = knows.get_mut(node) {
         *request = 0;
-        let len = knows
-            .iter()
-            .rposition(|&request| request > 0)
-            .map_or(0, |last| last + 1);
+        let len = knows.iter().rposition(|&request| request > 0).map_or(0, |last| last + 1);
         knows.truncate(len);
     }
 }
@@ -278,9 +250,7 @@ mod tests {
 
     #[test]
     fn whoever_never_asked_must_not_enter() {
-        let violation = Exclusion::default()
-            .on_notice(NodeId(1), &Notice::Entered)
-            .unwrap_err();
+        let violation = Exclusion::default().on_notice(NodeId(1), &Notice::Entered).unwrap_err();
         assert_eq!(violation.what, "node 1 entered without having asked");
     }
 
@@ -322,9 +292,7 @@ mod tests {
         monitor.on_receive(NodeId(1), &tag);
         monitor.on_command(NodeId(1), &EXCLUSIVE).unwrap();
         let mut overtaken = monitor.clone();
-        let violation = overtaken
-            .on_notice(NodeId(1), &Notice::Entered)
-            .unwrap_err();
+        let violation = overtaken.on_notice(NodeId(1), &Notice::Entered).unwrap_err();
         assert_eq!(violation.property, "ordering");
         monitor.on_notice(NodeId(0), &Notice::Entered).unwrap();
         monitor.on_notice(NodeId(1), &Notice::Entered).unwrap();

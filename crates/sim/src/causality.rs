@@ -1,0 +1,242 @@
+//! Overtakings: entries granted although a request that happened before was still waiting.
+//!
+//! Every node, and every message, carries the set of waiting requests that it knows of. A request
+//! that is made by a node that knows of another came after it; if it is served first, that is an
+//! overtaking. This is Lamport's happened-before, cut down to what the question needs: instead of
+//! a vector of counters, one bit a node.
+//!
+//! The cost is kept off the hot path: sets are shared (a broadcast hands out one set to all), are
+//! changed only on news, and their room is used again. A request that has been served is struck out
+//! of a set only when somebody looks at the set: for that, each set has the number of entries
+//! up to which it is current.
+
+use vorrang_protocol::NodeId;
+
+/// A shared set of requests.
+pub(crate) type Past = u32;
+
+/// Who knows of which waiting requests.
+#[derive(Clone, Debug)]
+pub(crate) struct Causality {
+    /// How many words a set has.
+    width: usize,
+    /// The sets, one after the other.
+    words: Vec<u64>,
+    sets: Vec<Set>,
+    free: Vec<Past>,
+    /// What each node knows.
+    knows: Vec<Past>,
+    /// For each waiting node, what it knew when it asked.
+    elders: Vec<Past>,
+    /// For each node, the number of its last entry, counted over all nodes from 1; 0 for none.
+    entered: Vec<u64>,
+    /// How many entries there have been.
+    entries: u64,
+    /// The last few that entered, the latest of them at `entries % RECENT`.
+    recent: [NodeId; RECENT],
+    overtakes: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Set {
+    owners: u32,
+    /// Requests served after this many entries have not been struck out yet.
+    current: u64,
+}
+
+const RECENT: usize = 16;
+const NOBODY: Past = 0;
+
+impl Causality {
+    /// A set has a bit for every node; beyond this many nodes the sets would outweigh the run.
+    pub(crate) const MOST_NODES: usize = 4096;
+
+    pub(crate) fn new(nodes: usize) -> Self {
+        let width = nodes.div_ceil(64);
+        Self {
+            width,
+            words: vec![0; width],
+            sets: vec![Set { owners: 1 + 2 * nodes as u32, current: 0 }],
+            free: Vec::new(),
+            knows: vec![NOBODY; nodes],
+            elders: vec![NOBODY; nodes],
+            entered: vec![0; nodes],
+            entries: 0,
+            recent: [NodeId(0); RECENT],
+            overtakes: 0,
+        }
+    }
+
+    /// How many entries overtook a request that happened before theirs.
+    pub(crate) const fn overtakes(&self) -> u64 {
+        self.overtakes
+    }
+
+    /// `node` asks: it came after all that it knows of.
+    pub(crate) fn on_ask(&mut self, node: NodeId) {
+        let elders = self.knows[node.index()];
+        self.strike_out(elders);
+        self.keep(elders);
+        self.drop(self.elders[node.index()]);
+        self.elders[node.index()] = elders;
+        let own = self.own(node);
+        self.words[own as usize * self.width + node.index() / 64] |= 1 << (node.index() % 64);
+    }
+
+    /// `node` enters.
+    pub(crate) fn on_enter(&mut self, node: NodeId) {
+        let elders = self.elders[node.index()];
+        self.strike_out(elders);
+        let overtaken = self.words(elders).iter().any(|&word| word != 0);
+        self.overtakes += u64::from(overtaken);
+        self.drop(elders);
+        self.keep(NOBODY);
+        self.elders[node.index()] = NOBODY;
+        self.entries += 1;
+        self.entered[node.index()] = self.entries;
+        self.recent[self.entries as usize % RECENT] = node;
+    }
+
+    /// `node` sends a message: it takes along what the node knows.
+    pub(crate) fn on_send(&mut self, node: NodeId) -> Past {
+        let past = self.knows[node.index()];
+        self.keep(past);
+        past
+    }
+
+    /// A message that took `past` along arrives at `node`.
+    pub(crate) fn on_receive(&mut self, node: NodeId, past: Past) {
+        let own = self.knows[node.index()];
+        if own != past {
+            self.strike_out(past);
+            self.strike_out(own);
+            let (ours, theirs) = (self.words(own), self.words(past));
+            if ours.iter().zip(theirs).any(|(ours, theirs)| theirs & !ours != 0) {
+                let own = self.own(node);
+                for word in 0..self.width {
+                    let news = self.words[past as usize * self.width + word];
+                    self.words[own as usize * self.width + word] |= news;
+                }
+            }
+        }
+        self.drop(past);
+    }
+
+    fn words(&self, past: Past) -> &[u64] {
+        &self.words[past as usize * self.width..][..self.width]
+    }
+
+    /// A set of the node's own, which nobody else looks at, with what it knows.
+    fn own(&mut self, node: NodeId) -> Past {
+        let known = self.knows[node.index()];
+        if known != NOBODY && self.sets[known as usize].owners == 1 {
+            return known;
+        }
+        let own = self.free.pop().unwrap_or_else(|| {
+            self.sets.push(Set { owners: 0, current: 0 });
+            self.words.resize(self.words.len() + self.width, 0);
+            (self.sets.len() - 1) as Past
+        });
+        let from = known as usize * self.width;
+        self.words.copy_within(from..from + self.width, own as usize * self.width);
+        self.sets[own as usize] = Set { owners: 1, current: self.sets[known as usize].current };
+        self.drop(known);
+        self.knows[node.index()] = own;
+        own
+    }
+
+    /// Strikes out the requests that have been served since the set was last looked at.
+    fn strike_out(&mut self, past: Past) {
+        let current = self.sets[past as usize].current;
+        let since = self.entries - current;
+        if since == 0 {
+            return;
+        }
+        let words = &mut self.words[past as usize * self.width..][..self.width];
+        if since < RECENT as u64 {
+            for entry in current + 1..=self.entries {
+                let node = self.recent[entry as usize % RECENT].index();
+                words[node / 64] &= !(1 << (node % 64));
+            }
+        } else {
+            for (index, word) in words.iter_mut().enumerate() {
+                let mut rest = *word;
+                while rest != 0 {
+                    let bit = rest.trailing_zeros() as usize;
+                    rest &= rest - 1;
+                    if self.entered[index * 64 + bit] > current {
+                        *word &= !(1 << bit);
+                    }
+                }
+            }
+        }
+        self.sets[past as usize].current = self.entries;
+    }
+
+    fn keep(&mut self, past: Past) {
+        self.sets[past as usize].owners += 1;
+    }
+
+    fn drop(&mut self, past: Past) {
+        let set = &mut self.sets[past as usize];
+        set.owners -= 1;
+        if set.owners == 0 {
+            self.free.push(past);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vorrang_algorithms::mutex::spec::HappenedBefore;
+    use vorrang_algorithms::mutex::{Claim, Command, Notice};
+    use vorrang_protocol::Monitor as _;
+
+    use super::*;
+    use crate::Random;
+
+    /// The specification's monitor keeps counters where this keeps shared bits; on random runs that
+    /// respect no algorithm at all, both must count the same.
+    #[test]
+    fn counts_what_the_specification_counts() {
+        let mut counted = 0;
+        for seed in 0..200 {
+            let mut random = Random::new(seed);
+            let nodes = 2 + random.below(90) as usize;
+            counted += compare(nodes, &mut random);
+        }
+        assert!(counted > 1000, "only {counted} overtakings: the runs show too little");
+    }
+
+    fn compare(nodes: usize, random: &mut Random) -> u64 {
+        let (mut ours, mut spec) = (Causality::new(nodes), HappenedBefore::default());
+        let (mut waiting, mut flight) = (vec![false; nodes], Vec::new());
+        let mut overtakes = 0;
+        for _ in 0..600 {
+            let index = random.below(nodes.min(5 + nodes / 4) as u64) as usize;
+            let node = NodeId(index as u32);
+            match random.below(4) {
+                0 if waiting[index] => {
+                    waiting[index] = false;
+                    ours.on_enter(node);
+                    overtakes += u64::from(spec.on_notice(node, &Notice::Entered).is_err());
+                }
+                0 => {
+                    waiting[index] = true;
+                    ours.on_ask(node);
+                    spec.on_command(node, &Command::Acquire(Claim::Exclusive)).unwrap();
+                }
+                1 => flight.push((ours.on_send(node), spec.on_send(node))),
+                _ if !flight.is_empty() => {
+                    let (past, tag) =
+                        flight.swap_remove(random.below(flight.len() as u64) as usize);
+                    ours.on_receive(node, past);
+                    spec.on_receive(node, &tag);
+                }
+                _ => {}
+            }
+            assert_eq!(ours.overtakes(), overtakes);
+        }
+        overtakes
+    }
+}

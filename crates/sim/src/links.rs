@@ -1,0 +1,117 @@
+//! The network: how long a message takes, and whether it may overtake another.
+
+use std::collections::HashMap;
+
+use vorrang_protocol::NodeId;
+
+use crate::{Distribution, Random};
+
+/// How messages travel between any two nodes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Network {
+    /// How long a message takes.
+    pub latency: Distribution,
+    /// Whether messages from one node to another keep their order.
+    pub order: Order,
+}
+
+/// In which order messages from one node to another arrive.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// As they were sent: a message that would overtake arrives together with the one before.
+    Fifo,
+    /// As their latencies have it.
+    Any,
+}
+
+impl Network {
+    /// Every message takes so many milliseconds.
+    pub const fn constant_ms(ms: u64) -> Self {
+        Self { latency: Distribution::Constant(ms * 1_000_000), order: Order::Any }
+    }
+}
+
+/// When the last message on each link arrives: what keeps a FIFO link in order.
+#[derive(Clone, Debug)]
+pub(crate) struct Links {
+    network: Network,
+    arrivals: Arrivals,
+}
+
+#[derive(Clone, Debug)]
+enum Arrivals {
+    /// Nothing can overtake, so nothing needs to be remembered.
+    InOrderAnyway,
+    Dense {
+        nodes: usize,
+        last_ns: Vec<u64>,
+    },
+    Sparse(HashMap<(NodeId, NodeId), u64>),
+}
+
+/// A table of all links is faster than a map, up to this many nodes (8 MiB).
+const DENSE_NODES: usize = 1024;
+
+impl Links {
+    pub(crate) fn new(nodes: usize, network: Network) -> Self {
+        let arrivals = match network.order {
+            Order::Any => Arrivals::InOrderAnyway,
+            Order::Fifo if network.latency.is_constant() => Arrivals::InOrderAnyway,
+            Order::Fifo if nodes <= DENSE_NODES => {
+                Arrivals::Dense { nodes, last_ns: vec![0; nodes * nodes] }
+            }
+            Order::Fifo => Arrivals::Sparse(HashMap::new()),
+        };
+        Self { network, arrivals }
+    }
+
+    /// When a message sent now arrives.
+    pub(crate) fn arrival_ns(
+        &mut self,
+        now_ns: u64,
+        from: NodeId,
+        to: NodeId,
+        random: &mut Random,
+    ) -> u64 {
+        let arrival_ns = now_ns + self.network.latency.draw(random);
+        let last_ns = match &mut self.arrivals {
+            Arrivals::InOrderAnyway => return arrival_ns,
+            Arrivals::Dense { nodes, last_ns } => &mut last_ns[from.index() * *nodes + to.index()],
+            Arrivals::Sparse(last_ns) => last_ns.entry((from, to)).or_default(),
+        };
+        *last_ns = arrival_ns.max(*last_ns);
+        *last_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arrivals(order: Order, nodes: usize) -> Vec<u64> {
+        let network = Network { latency: Distribution::Uniform(0, 1000), order };
+        let mut links = Links::new(nodes, network);
+        let mut random = Random::new(1);
+        (0..50).map(|now| links.arrival_ns(now, NodeId(0), NodeId(1), &mut random)).collect()
+    }
+
+    #[test]
+    fn a_fifo_link_keeps_order_and_another_does_not() {
+        assert!(arrivals(Order::Fifo, 2).is_sorted());
+        assert!(!arrivals(Order::Any, 2).is_sorted());
+    }
+
+    #[test]
+    fn large_groups_keep_order_as_well() {
+        assert_eq!(arrivals(Order::Fifo, 2), arrivals(Order::Fifo, DENSE_NODES + 1));
+    }
+
+    #[test]
+    fn links_do_not_hold_each_other_up() {
+        let network = Network { latency: Distribution::Constant(5), order: Order::Fifo };
+        let mut links = Links::new(3, network);
+        let mut random = Random::new(1);
+        assert_eq!(links.arrival_ns(10, NodeId(0), NodeId(1), &mut random), 15);
+        assert_eq!(links.arrival_ns(0, NodeId(1), NodeId(0), &mut random), 5);
+    }
+}
