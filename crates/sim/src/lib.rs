@@ -33,6 +33,7 @@
 mod causality;
 mod distribution;
 mod links;
+mod queue;
 mod random;
 mod workload;
 mod world;

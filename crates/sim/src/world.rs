@@ -1,6 +1,6 @@
 //! The event loop: nodes, what is under way between them, and who watches.
 
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BTreeMap;
 use std::mem;
 use std::num::NonZeroU32;
 
@@ -11,6 +11,7 @@ use vorrang_trace::{Measure, Record, Summary, What};
 
 use crate::causality::{Causality, Past};
 use crate::links::Links;
+use crate::queue::{Key, Queue};
 use crate::workload::Due;
 use crate::{Network, Random, Workload};
 
@@ -25,8 +26,7 @@ pub struct Simulation<P: Protocol, M: Monitor, R = ()> {
 #[derive(Debug)]
 struct World<P: Protocol, M: Monitor, R> {
     now_ns: u64,
-    queue: BinaryHeap<Scheduled<P, M::Tag>>,
-    scheduled: u64,
+    queue: Queue<Scheduled<P, M::Tag>>,
     timers: BTreeMap<(NodeId, P::Timer), u64>,
     links: Links,
     random: Random,
@@ -43,9 +43,6 @@ struct World<P: Protocol, M: Monitor, R> {
 
 #[derive(Debug)]
 struct Scheduled<P: Protocol, T> {
-    at_ns: u64,
-    /// Breaks ties: of two events at one time, the one scheduled first happens first.
-    number: u64,
     node: NodeId,
     event: Upcoming<P, T>,
 }
@@ -127,8 +124,7 @@ where
         let causality = (nodes.len() <= Causality::MOST_NODES).then(|| Causality::new(nodes.len()));
         let world = World {
             now_ns: 0,
-            queue: BinaryHeap::new(),
-            scheduled: 0,
+            queue: Queue::new(),
             timers: BTreeMap::new(),
             links: Links::new(nodes.len(), network),
             random: Random::new(seed),
@@ -160,7 +156,7 @@ where
     /// If the workload gives a command that a node refuses.
     pub fn run_for(&mut self, events: u64) -> Result<bool, SimError> {
         for _ in 0..events {
-            let Some(next) = self.world.queue.pop() else {
+            let Some((key, next)) = self.world.queue.pop() else {
                 let world = &mut self.world;
                 let size = self.nodes.len() as u32;
                 world.workload.on_rest(size, &mut world.random, &mut world.due);
@@ -170,7 +166,7 @@ where
                 world.schedule_due();
                 continue;
             };
-            self.happen(next)?;
+            self.happen(key, next)?;
         }
         Ok(true)
     }
@@ -211,8 +207,8 @@ where
         self.world.recorder
     }
 
-    fn happen(&mut self, next: Scheduled<P, M::Tag>) -> Result<(), SimError> {
-        let Scheduled { at_ns, number, node: at, event } = next;
+    fn happen(&mut self, key: Key, next: Scheduled<P, M::Tag>) -> Result<(), SimError> {
+        let (Key { at_ns, number }, Scheduled { node: at, event }) = (key, next);
         let world = &mut self.world;
         let node = &mut self.nodes[at.index()];
         let event = match event {
@@ -254,11 +250,8 @@ where
         Sink { at, world: self }
     }
 
-    fn schedule(&mut self, at_ns: u64, node: NodeId, event: Upcoming<P, M::Tag>) -> u64 {
-        let number = self.scheduled;
-        self.scheduled += 1;
-        self.queue.push(Scheduled { at_ns, number, node, event });
-        number
+    fn schedule(&mut self, at_ns: u64, node: NodeId, event: Upcoming<P, M::Tag>) {
+        self.queue.push(at_ns, Scheduled { node, event });
     }
 
     fn schedule_due(&mut self) {
@@ -337,7 +330,7 @@ where
         world.measure.on_send(from, to, &message);
         let past = world.causality.as_mut().map_or(0, |causality| causality.on_send(from));
         let tag = world.monitor.on_send(from);
-        let seq = world.scheduled;
+        let seq = world.queue.next_number();
         world.record(from, || What::Send { to, seq, message: message.clone() });
         let at_ns = world.links.arrival_ns(world.now_ns, from, to, &mut world.random);
         world.schedule(at_ns, to, Upcoming::Message { from, message, past, tag });
@@ -347,8 +340,9 @@ where
         let (min, max) = (delay.min.as_nanos() as u64, delay.max.as_nanos() as u64);
         let in_ns = self.world.random.between(min, max);
         let at_ns = self.world.now_ns + in_ns;
-        let number = self.world.schedule(at_ns, self.at, Upcoming::Timer(timer));
+        let number = self.world.queue.next_number();
         self.world.timers.insert((self.at, timer), number);
+        self.world.schedule(at_ns, self.at, Upcoming::Timer(timer));
     }
 
     fn cancel_timer(&mut self, timer: P::Timer) {
@@ -409,24 +403,3 @@ pub struct SimError {
     at_ns: u64,
     refused: Refused,
 }
-
-/// The heap gives out its largest first, so the earlier event is the larger.
-impl<P: Protocol, T> Ord for Scheduled<P, T> {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (other.at_ns, other.number).cmp(&(self.at_ns, self.number))
-    }
-}
-
-impl<P: Protocol, T> PartialOrd for Scheduled<P, T> {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<P: Protocol, T> PartialEq for Scheduled<P, T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl<P: Protocol, T> Eq for Scheduled<P, T> {}

@@ -1,0 +1,106 @@
+//! What is under way, earliest first; of two at one time, the one that was put in first.
+//!
+//! A plain binary heap of events moves whole events about at every step. Two things make it cheaper
+//! (half as many events again in a second, measured with 64 nodes and constant latency and with
+//! 1000 nodes and any): events that come in order of time, as all messages of constant latency do,
+//! wait in a line instead of the heap; and for the others the heap holds only keys, while the
+//! events stay where they are.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+#[derive(Debug)]
+pub(crate) struct Queue<E> {
+    /// In order by themselves.
+    line: VecDeque<(Key, E)>,
+    heap: BinaryHeap<Reverse<(Key, u32)>>,
+    /// The events whose keys are in the heap.
+    slots: Vec<Option<E>>,
+    free: Vec<u32>,
+    pushed: u64,
+}
+
+/// When, and as which of all events.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Key {
+    pub(crate) at_ns: u64,
+    pub(crate) number: u64,
+}
+
+impl<E> Queue<E> {
+    pub(crate) const fn new() -> Self {
+        Self {
+            line: VecDeque::new(),
+            heap: BinaryHeap::new(),
+            slots: Vec::new(),
+            free: Vec::new(),
+            pushed: 0,
+        }
+    }
+
+    /// The number that the next event will have.
+    pub(crate) const fn next_number(&self) -> u64 {
+        self.pushed
+    }
+
+    pub(crate) fn push(&mut self, at_ns: u64, event: E) {
+        let key = Key { at_ns, number: self.pushed };
+        self.pushed += 1;
+        if self.line.back().is_none_or(|(last, _)| last.at_ns <= at_ns) {
+            self.line.push_back((key, event));
+            return;
+        }
+        let slot = if let Some(slot) = self.free.pop() {
+            self.slots[slot as usize] = Some(event);
+            slot
+        } else {
+            self.slots.push(Some(event));
+            u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 events are under way")
+        };
+        self.heap.push(Reverse((key, slot)));
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<(Key, E)> {
+        let Some(Reverse((earliest, _))) = self.heap.peek() else {
+            return self.line.pop_front();
+        };
+        if self.line.front().is_some_and(|(first, _)| first < earliest) {
+            return self.line.pop_front();
+        }
+        let Reverse((key, slot)) = self.heap.pop()?;
+        self.free.push(slot);
+        let event = self.slots[slot as usize].take().expect("a key in the heap has its event");
+        Some((key, event))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.line.is_empty() && self.heap.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Random;
+
+    #[test]
+    fn gives_out_by_time_and_then_by_number() {
+        let mut random = Random::new(5);
+        let (mut queue, mut expected) = (Queue::new(), BinaryHeap::new());
+        let mut now_ns = 0;
+        for step in 0..20_000_u64 {
+            if random.below(5) < 3 {
+                let number = queue.next_number();
+                let at_ns = now_ns + random.below(1 + step % 50);
+                queue.push(at_ns, number);
+                expected.push(Reverse((Key { at_ns, number }, number)));
+            } else {
+                let popped = queue.pop();
+                assert_eq!(popped, expected.pop().map(|Reverse(event)| event));
+                assert_eq!(queue.is_empty(), expected.is_empty());
+                now_ns = popped.map_or(now_ns, |(key, _)| key.at_ns);
+            }
+        }
+        assert!(queue.slots.len() < 10_000, "room is used again");
+    }
+}
