@@ -93,11 +93,9 @@ impl<C: Clone> Workload<C> {
             }
             Load::OneAtATime | Load::Burst => {}
             Load::Script(script) => {
-                due.extend(script.iter().cloned().map(|(in_ns, node, command)| Due {
-                    in_ns,
-                    node,
-                    command,
-                }))
+                for (in_ns, node, command) in script.iter().cloned() {
+                    due.push(Due { in_ns, node, command });
+                }
             }
         }
     }
@@ -111,15 +109,16 @@ impl<C: Clone> Workload<C> {
         due: &mut Vec<Due<C>>,
     ) {
         match (&self.load, step) {
-            (Load::Script(_), _) | (_, Step::Ask) => {}
-            (_, Step::Enter) => {
+            (Load::Closed { .. } | Load::OneAtATime | Load::Burst, Step::Enter) => {
                 let in_ns = self.hold.draw(random);
                 due.push(Due { in_ns, node, command: self.release.clone() });
             }
             (&Load::Closed { think }, Step::Leave) => {
                 self.ask(node, think.draw(random), random, due);
             }
-            (Load::OneAtATime | Load::Burst, Step::Leave) => {}
+            (Load::Closed { .. } | Load::OneAtATime | Load::Burst, Step::Ask)
+            | (Load::OneAtATime | Load::Burst, Step::Leave)
+            | (Load::Script(_), Step::Ask | Step::Enter | Step::Leave) => {}
         }
     }
 

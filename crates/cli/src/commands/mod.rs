@@ -1,0 +1,6 @@
+//! The verbs.
+
+pub(crate) mod completions;
+pub(crate) mod explain;
+pub(crate) mod list;
+pub(crate) mod run;

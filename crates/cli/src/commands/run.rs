@@ -1,0 +1,155 @@
+//! `vorrang run`: one algorithm under one workload, measured.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use vorrang_algorithms::card::Card;
+use vorrang_algorithms::mutex::spec::Exclusion;
+use vorrang_algorithms::mutex::{Command, Notice};
+use vorrang_algorithms::registry::{self, Make, Visit};
+use vorrang_protocol::Protocol;
+use vorrang_sim::{Recorder, Simulation};
+use vorrang_trace::{Header, Record, Writer};
+
+use crate::failure::Failure;
+use crate::lookup;
+use crate::measured::{Clock, Measured};
+use crate::output::{Format, print, print_csv, print_json, progress, show_after_a_second};
+use crate::workload::{Scenario, ScenarioArgs};
+
+/// Run one algorithm under one workload and measure it, beside what the theory says
+///
+/// Runs in the simulator. Times are in units of T, the mean latency.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    vorrang run ricart-agrawala\n  \
+    vorrang run ricart-agrawala --nodes 5 --load light --hold 2ms\n  \
+    vorrang run ricart-agrawala --latency uniform:1ms..3ms --order any --seed 7 --json")]
+pub(crate) struct Run {
+    /// Which algorithm, as `vorrang list` calls it
+    algorithm: String,
+    #[command(flatten)]
+    scenario: ScenarioArgs,
+    /// Also write everything that happens to this file, one JSON object a line
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    #[command(flatten)]
+    format: Format,
+}
+
+impl Run {
+    pub(crate) fn execute(self) -> Result<(), Failure> {
+        let card = lookup::card(&self.algorithm)?;
+        let scenario = self.scenario.for_algorithm(card)?;
+        if self.format.is_text() {
+            print(&format!("vorrang run {} {}\n\n", card.name, scenario.options()))?;
+        }
+        let visitor = Simulate { scenario: &scenario, trace: self.trace.as_ref() };
+        let measured = registry::visit(card.name, scenario.group, visitor)
+            .expect("a card's algorithm can be made")?;
+        if self.format.json {
+            print_json(&measured.json())?;
+        } else if self.format.csv {
+            print_csv(&[measured.json()])?;
+        } else {
+            print(&measured.text())?;
+        }
+        if measured.is_fine() { Ok(()) } else { Err(Failure::AlreadySaid) }
+    }
+}
+
+/// Runs the scenario in the simulator.
+struct Simulate<'a> {
+    scenario: &'a Scenario,
+    trace: Option<&'a PathBuf>,
+}
+
+impl Visit for Simulate<'_> {
+    type Output = Result<Measured, Failure>;
+
+    fn visit<P>(self, _: &'static Card, node: impl Make<P>) -> Self::Output
+    where
+        P: Protocol<Command = Command, Notice = Notice>,
+    {
+        match self.trace {
+            None => simulate(self.scenario, node, ()).map(|(measured, ())| measured),
+            Some(path) => {
+                let file = File::create(path)
+                    .map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))?;
+                let header = Header::new(self.scenario.card.name, self.scenario.group.size())
+                    .with("options", &self.scenario.options());
+                let writer = Writer::new(BufWriter::new(file), &header)?;
+                let recorder = ToFile { writer, failed: None };
+                let (measured, recorder) = simulate(self.scenario, node, recorder)?;
+                if let Some(error) = recorder.failed {
+                    return Err(Failure::Failed(format!("{}: {error}", path.display())));
+                }
+                recorder.writer.finish()?;
+                Ok(measured)
+            }
+        }
+    }
+}
+
+/// Writes records as they come; a full disk is reported at the end.
+struct ToFile {
+    writer: Writer<BufWriter<File>>,
+    failed: Option<std::io::Error>,
+}
+
+impl<P: Protocol> Recorder<P> for ToFile {
+    const LISTENS: bool = true;
+
+    fn record(&mut self, record: Record<P>) {
+        if self.failed.is_none() {
+            self.failed = self.writer.write(&record).err();
+        }
+    }
+}
+
+/// Runs a scenario in the simulator, with a bar if it takes long.
+pub(crate) fn simulate<P, R>(
+    scenario: &Scenario,
+    node: impl Make<P>,
+    recorder: R,
+) -> Result<(Measured, R), Failure>
+where
+    P: Protocol<Command = Command, Notice = Notice>,
+    R: Recorder<P>,
+{
+    const EVENTS_BETWEEN_LOOKS: u64 = 1 << 18;
+    let start = Instant::now();
+    let bar = progress(scenario.entries, "{bar:40} {human_pos} of {human_len} entries, {eta} left");
+    let mut simulation = Simulation::recorded(
+        scenario.group.members().map(node),
+        Exclusion::default(),
+        scenario.network(),
+        scenario.workload(),
+        scenario.seed,
+        recorder,
+    );
+    let refused = |error: vorrang_sim::SimError| Failure::Failed(error.to_string());
+    while simulation.run_for(EVENTS_BETWEEN_LOOKS).map_err(refused)? {
+        bar.set_position(simulation.entries());
+        show_after_a_second(&bar);
+    }
+    bar.finish_and_clear();
+    let report = simulation.report();
+    let violation = report.first_violation.as_ref().map(|(at_ns, violation)| {
+        format!("{violation} (at {})", vorrang_sim::show_duration_ns(*at_ns))
+    });
+    let measured = Measured {
+        scenario: scenario.clone(),
+        clock: Clock::Simulated,
+        overtakes: report.overtakes,
+        safe: report.is_safe(),
+        quiescent: report.is_quiescent(),
+        violation: violation.or_else(|| report.at_rest.as_ref().map(ToString::to_string)),
+        events: report.events,
+        wall_seconds: start.elapsed().as_secs_f64(),
+        summary: report.summary,
+    };
+    Ok((measured, simulation.into_recorder()))
+}

@@ -1,0 +1,198 @@
+//! What a run is a run of: the options that `run` and its kin share, checked against each other.
+
+use clap::ValueEnum;
+use vorrang_algorithms::card::{self, Card, Setting, Span};
+use vorrang_algorithms::mutex::{Claim, Command};
+use vorrang_protocol::Group;
+use vorrang_sim::{Distribution, Load, Network, Order, Workload};
+
+use crate::failure::Failure;
+use crate::output::figure;
+
+/// The nodes, what their applications do, and the network between them.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct ScenarioArgs {
+    /// How many nodes, N
+    #[arg(long, short, default_value_t = 13, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    nodes: u32,
+    /// How many entries in all; then no new request is made and the run drains
+    #[arg(long, short, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
+    entries: u64,
+    /// How busy the nodes are
+    #[arg(long, short, value_enum, default_value_t = LoadKind::Heavy)]
+    load: LoadKind,
+    /// Under heavy load: how long a node waits after leaving before it asks again
+    #[arg(long, value_name = "TIME", default_value = "0")]
+    think: Distribution,
+    /// How long a node stays inside, E
+    #[arg(long, value_name = "TIME", default_value = "0")]
+    hold: Distribution,
+    /// How long a message takes: 1ms, uniform:1ms..3ms or exp:2ms
+    #[arg(long, value_name = "TIME", default_value = "1ms")]
+    latency: Distribution,
+    /// Whether messages from one node to another keep their order
+    #[arg(long, value_enum, default_value_t = OrderKind::Any)]
+    order: OrderKind,
+    /// Only the first so many nodes ever ask
+    #[arg(long, value_name = "NODES", value_parser = clap::value_parser!(u32).range(1..))]
+    hot: Option<u32>,
+    /// Decides everything that is drawn; the same seed gives the same run
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Run even if the network is not what the algorithm assumes, to see it break
+    #[arg(long)]
+    break_assumptions: bool,
+}
+
+/// How busy the nodes are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum LoadKind {
+    /// Every node asks again when it has left: saturation, or less with --think
+    Heavy,
+    /// One request at a time, from a node drawn at random
+    Light,
+    /// All nodes ask at once; when all have been served, again
+    Burst,
+}
+
+/// Whether messages from one node to another keep their order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum OrderKind {
+    /// They do
+    Fifo,
+    /// They may overtake each other
+    Any,
+}
+
+/// Options that fit together and fit the algorithm.
+#[derive(Clone, Debug)]
+pub(crate) struct Scenario {
+    pub(crate) card: &'static Card,
+    pub(crate) group: Group,
+    pub(crate) entries: u64,
+    pub(crate) load: LoadKind,
+    pub(crate) think: Distribution,
+    pub(crate) hold: Distribution,
+    pub(crate) latency: Distribution,
+    pub(crate) order: OrderKind,
+    pub(crate) hot: Option<u32>,
+    pub(crate) seed: u64,
+}
+
+impl ScenarioArgs {
+    /// Checks the options against each other and against what the algorithm assumes.
+    pub(crate) fn for_algorithm(&self, card: &'static Card) -> Result<Scenario, Failure> {
+        if self.load != LoadKind::Heavy && self.think != Distribution::Constant(0) {
+            return Err(Failure::usage(format!(
+                "--think {} only means something under --load heavy: under {} load a node asks \
+                 when all is at rest",
+                self.think,
+                name(self.load),
+            )));
+        }
+        if let Some(hot) = self.hot.filter(|&hot| hot > self.nodes) {
+            return Err(Failure::usage(format!(
+                "--hot {hot} is more than there are: --nodes {}",
+                self.nodes
+            )));
+        }
+        let can_overtake = self.order == OrderKind::Any && !self.latency.is_constant();
+        if card.order == card::Order::Fifo && can_overtake && !self.break_assumptions {
+            return Err(Failure::usage(format!(
+                "{} assumes that messages between two nodes keep their order: use --order fifo, \
+                 or --break-assumptions to see it break",
+                card.name
+            )));
+        }
+        Ok(Scenario {
+            card,
+            group: Group::of(self.nodes),
+            entries: self.entries,
+            load: self.load,
+            think: self.think,
+            hold: self.hold,
+            latency: self.latency,
+            order: self.order,
+            hot: self.hot,
+            seed: self.seed,
+        })
+    }
+}
+
+impl Scenario {
+    /// What the simulator's applications do.
+    pub(crate) fn workload(&self) -> Workload<Command> {
+        let load = match self.load {
+            LoadKind::Heavy => Load::Closed { think: self.think },
+            LoadKind::Light => Load::OneAtATime,
+            LoadKind::Burst => Load::Burst,
+        };
+        let workload = Workload::new(load, Command::Acquire(Claim::Exclusive), Command::Release)
+            .entries(self.entries)
+            .hold(self.hold);
+        match self.hot {
+            Some(nodes) => workload.hot(nodes),
+            None => workload,
+        }
+    }
+
+    /// The simulator's network.
+    pub(crate) const fn network(&self) -> Network {
+        let order = match self.order {
+            OrderKind::Fifo => Order::Fifo,
+            OrderKind::Any => Order::Any,
+        };
+        Network { latency: self.latency, order }
+    }
+
+    /// What the theory needs to know; none where it has nothing to say of times, because latencies
+    /// or stays vary or the load is neither of its two ends.
+    pub(crate) fn setting(&self) -> Option<Setting> {
+        let load = match self.load {
+            LoadKind::Light => card::Load::Light,
+            LoadKind::Heavy if self.think == Distribution::Constant(0) => card::Load::Heavy,
+            LoadKind::Heavy | LoadKind::Burst => return None,
+        };
+        let is_plain = self.latency.is_constant()
+            && self.hold.is_constant()
+            && self.hot.is_none()
+            && self.latency.mean_ns() > 0.0;
+        let hold = self.hold.mean_ns() / self.latency.mean_ns();
+        is_plain.then(|| Setting { nodes: self.group.size(), load, hold })
+    }
+
+    /// The options in one line, as they would be typed.
+    pub(crate) fn options(&self) -> String {
+        let mut text = format!(
+            "--nodes {} --entries {} --load {} --latency {} --hold {} --order {} --seed {}",
+            self.group.size(),
+            self.entries,
+            name(self.load),
+            self.latency,
+            self.hold,
+            name(self.order),
+            self.seed
+        );
+        if self.think != Distribution::Constant(0) {
+            text.push_str(&format!(" --think {}", self.think));
+        }
+        if let Some(hot) = self.hot {
+            text.push_str(&format!(" --hot {hot}"));
+        }
+        text
+    }
+}
+
+/// What an option's value is called on the command line.
+pub(crate) fn name(value: impl ValueEnum) -> String {
+    value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+}
+
+/// A cost as text: `24`, or `0…24` where it is a range.
+pub(crate) fn span(span: Span) -> String {
+    if span.low == span.high {
+        figure(span.low)
+    } else {
+        format!("{}…{}", figure(span.low), figure(span.high))
+    }
+}
