@@ -83,7 +83,7 @@ impl Measured {
             "driver": match self.clock { Clock::Simulated => "sim", Clock::Real => "net" },
             "nodes": self.scenario.group.size(),
             "seed": self.scenario.seed,
-            "load": name(self.scenario.load),
+            "load": name(&self.scenario.load),
             "think": self.scenario.think.to_string(),
             "hold": self.scenario.hold.to_string(),
             "latency": match self.clock {
@@ -91,7 +91,7 @@ impl Measured {
                 Clock::Real => Value::Null,
             },
             "order": match self.clock {
-                Clock::Simulated => name(self.scenario.order),
+                Clock::Simulated => name(&self.scenario.order),
                 Clock::Real => "fifo".to_owned(),
             },
             "hot": self.scenario.hot,

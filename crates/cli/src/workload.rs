@@ -87,7 +87,7 @@ impl ScenarioArgs {
                 "--think {} only means something under --load heavy: under {} load a node asks \
                  when all is at rest",
                 self.think,
-                name(self.load),
+                name(&self.load),
             )));
         }
         if let Some(hot) = self.hot.filter(|&hot| hot > self.nodes) {
@@ -167,10 +167,10 @@ impl Scenario {
             "--nodes {} --entries {} --load {} --latency {} --hold {} --order {} --seed {}",
             self.group.size(),
             self.entries,
-            name(self.load),
+            name(&self.load),
             self.latency,
             self.hold,
-            name(self.order),
+            name(&self.order),
             self.seed
         );
         if self.think != Distribution::Constant(0) {
@@ -184,15 +184,12 @@ impl Scenario {
 }
 
 /// What an option's value is called on the command line.
-pub(crate) fn name(value: impl ValueEnum) -> String {
+pub(crate) fn name(value: &impl ValueEnum) -> String {
     value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
 /// A cost as text: `24`, or `0…24` where it is a range.
 pub(crate) fn span(span: Span) -> String {
-    if span.low == span.high {
-        figure(span.low)
-    } else {
-        format!("{}…{}", figure(span.low), figure(span.high))
-    }
+    let (low, high) = (figure(span.low), figure(span.high));
+    if low == high { low } else { format!("{low}…{high}") }
 }

@@ -1,3 +1,5 @@
+//! Everything that a node can do, and sinks that take it.
+
 use alloc::vec::Vec;
 use core::mem;
 use core::num::NonZeroU32;

@@ -1,3 +1,5 @@
+//! Protocols made of protocols: how an outer one passes on what an inner one does.
+
 use alloc::vec::Vec;
 use core::convert;
 use core::marker::PhantomData;

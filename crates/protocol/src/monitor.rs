@@ -1,3 +1,5 @@
+//! Specifications as machines that watch.
+
 use alloc::string::String;
 use core::fmt::{self, Debug};
 use core::hash::Hash;

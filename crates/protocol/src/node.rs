@@ -1,3 +1,5 @@
+//! Members of a group, and sets of them.
+
 use alloc::vec::Vec;
 use core::fmt;
 use core::hash::{Hash, Hasher};

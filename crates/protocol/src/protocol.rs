@@ -1,3 +1,5 @@
+//! One node as a state machine: what it is told, and what it may be asked.
+
 use core::fmt::{self, Debug};
 use core::hash::Hash;
 

@@ -1,3 +1,5 @@
+//! Asking, entering and leaving: the steps that workloads and statistics are about.
+
 /// Commands and notices of problems in which a node asks, enters and leaves.
 ///
 /// Workloads and statistics are about turns, not about any one problem: both the commands and the

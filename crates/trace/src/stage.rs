@@ -4,14 +4,14 @@
 //! acquire 1              the application at node 1 asks
 //!   1 -> 0 Request { time: 1 }
 //! deliver 1->0           the oldest message from 1 to 0 arrives
-//!   0 -> 1 Reply { time: 1 }
+//!   0 -> 1 Reply { time: 1, clock: 1 }
 //! settle                 all messages arrive, oldest first, until none is left
 //!   1 entered
 //! ```
 //!
 //! The script is what stands at the margin; what is indented is the answer. So a run can be kept in
 //! a file that reads as prose, and a counterexample that the checker prints is a script too:
-//! `deliver 0->1 Reply { time: 1 }` names the message where several are under way.
+//! `deliver 0->1 Reply { time: 1, clock: 1 }` names the message where several are under way.
 
 use std::fmt::{Display, Write as _};
 use std::str::FromStr;
@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(
             played,
             "acquire 1  # asks\n  1 -> 0 Request { time: 1 }\n\
-             deliver 1->0\n  0 -> 1 Reply { time: 1 }\n\
+             deliver 1->0\n  0 -> 1 Reply { time: 1, clock: 1 }\n\
              settle\n  1 entered\n"
         );
         assert_eq!(stage().play(&played).unwrap(), played, "old answers are replaced");
