@@ -1,17 +1,12 @@
-//! What must hold, whatever the algorithm: each property a monitor of its own.
-//!
-//! | property | monitor | says |
-//! | --- | --- | --- |
-//! | `exclusion` | [`Exclusion`] | nobody enters beside a claim that forbids it |
-//! | `progress` | [`Exclusion`] | when nothing more can happen, nobody is left waiting |
-//! | `ordering` | [`HappenedBefore`] | a request that happened before another enters first |
+//! Exclusion and progress, after Dijkstra, "Solution of a problem in concurrent programming control",
+//! CACM 8(9), 1965: the two requirements that make a solution one.
 
 use alloc::format;
 use alloc::vec::Vec;
 
 use vorrang_protocol::{Monitor, NodeId, NodeSet, Violation};
 
-use super::{Claim, Command, Notice};
+use crate::mutex::{Claim, Command, Notice};
 
 /// Who may be inside together.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -114,111 +109,6 @@ impl Monitor for Exclusion {
     }
 }
 
-/// Ordering: if one request happened before another, in Lamport's sense, it enters before it.
-///
-/// Every message carries which waiting requests its sender knew of. A request that knows of
-/// another one, still waiting, came after it and must not enter first. An objection does not stop
-/// the monitor, so that a caller may count overtakings instead of ending at the first.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub struct HappenedBefore {
-    nodes: Vec<Standing>,
-}
-
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-struct Standing {
-    /// How many requests the node has made; the last of them is waiting or served.
-    requests: u32,
-    waiting: bool,
-    /// For every node, the number of its waiting request that this one knows of; 0 for none.
-    knows: Vec<u32>,
-    /// Whose waiting requests happened before this one's.
-    elders: NodeSet,
-}
-
-impl HappenedBefore {
-    fn grow_to(&mut self, id: NodeId) -> &mut Standing {
-        if self.nodes.len() <= id.index() {
-            self.nodes.resize_with(id.index() + 1, Standing::default);
-        }
-        &mut self.nodes[id.index()]
-    }
-
-    fn is_waiting(&self, node: usize, request: u32) -> bool {
-        self.nodes.get(node).is_some_and(|it| it.waiting && it.requests == request)
-    }
-}
-
-impl Monitor for HappenedBefore {
-    type Command = Command;
-    type Notice = Notice;
-    type Tag = Vec<u32>;
-
-    fn on_command(&mut self, at: NodeId, command: &Command) -> Result<(), Violation> {
-        if let Command::Acquire(_) = command {
-            let standing = self.grow_to(at);
-            standing.requests += 1;
-            standing.waiting = true;
-            let known = standing.knows.iter().enumerate().filter(|&(_, &request)| request > 0);
-            standing.elders = known.map(|(node, _)| NodeId(node as u32)).collect();
-            let request = standing.requests;
-            learn(&mut standing.knows, at.index(), request);
-        }
-        Ok(())
-    }
-
-    fn on_notice(&mut self, at: NodeId, Notice::Entered: &Notice) -> Result<(), Violation> {
-        let standing = self.grow_to(at);
-        standing.waiting = false;
-        let overtaken = core::mem::take(&mut standing.elders).iter().next();
-        for node in &mut self.nodes {
-            node.elders.remove(at);
-            forget(&mut node.knows, at.index());
-        }
-        match overtaken {
-            None => Ok(()),
-            Some(elder) => {
-                let what = format!(
-                    "node {at} entered before node {elder}, whose request happened before its own"
-                );
-                Err(Violation { property: "ordering", what })
-            }
-        }
-    }
-
-    fn at_rest(&self) -> Result<(), Violation> {
-        Ok(())
-    }
-
-    fn on_send(&self, at: NodeId) -> Vec<u32> {
-        self.nodes.get(at.index()).map_or_else(Vec::new, |standing| standing.knows.clone())
-    }
-
-    fn on_receive(&mut self, at: NodeId, tag: &Vec<u32>) {
-        for (node, &request) in tag.iter().enumerate() {
-            if request > 0 && self.is_waiting(node, request) {
-                learn(&mut self.grow_to(at).knows, node, request);
-            }
-        }
-    }
-}
-
-/// Sets a number, in a list that ends with its last number that is not zero.
-fn learn(knows: &mut Vec<u32>, node: usize, request: u32) {
-    if knows.len() <= node {
-        knows.resize(node + 1, 0);
-    }
-    knows[node] = request;
-}
-
-/// Sets a number to zero, in a list that ends with its last number that is not zero.
-fn forget(knows: &mut Vec<u32>, node: usize) {
-    if let Some(request) = knows.get_mut(node) {
-        *request = 0;
-        let len = knows.iter().rposition(|&request| request > 0).map_or(0, |last| last + 1);
-        knows.truncate(len);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -282,41 +172,5 @@ mod tests {
         enter(&mut monitor, 2, Claim::Group(1)).unwrap();
         enter(&mut monitor, 3, Claim::Group(1)).unwrap();
         assert!(enter(&mut monitor, 4, Claim::Group(2)).is_err());
-    }
-
-    #[test]
-    fn a_request_that_knew_of_another_must_not_overtake_it() {
-        let mut monitor = HappenedBefore::default();
-        monitor.on_command(NodeId(0), &EXCLUSIVE).unwrap();
-        let tag = monitor.on_send(NodeId(0));
-        monitor.on_receive(NodeId(1), &tag);
-        monitor.on_command(NodeId(1), &EXCLUSIVE).unwrap();
-        let mut overtaken = monitor.clone();
-        let violation = overtaken.on_notice(NodeId(1), &Notice::Entered).unwrap_err();
-        assert_eq!(violation.property, "ordering");
-        monitor.on_notice(NodeId(0), &Notice::Entered).unwrap();
-        monitor.on_notice(NodeId(1), &Notice::Entered).unwrap();
-    }
-
-    #[test]
-    fn concurrent_requests_may_enter_in_any_order() {
-        let mut monitor = HappenedBefore::default();
-        monitor.on_command(NodeId(0), &EXCLUSIVE).unwrap();
-        monitor.on_command(NodeId(1), &EXCLUSIVE).unwrap();
-        monitor.on_notice(NodeId(1), &Notice::Entered).unwrap();
-        monitor.on_notice(NodeId(0), &Notice::Entered).unwrap();
-    }
-
-    #[test]
-    fn news_of_a_request_already_served_is_no_news() {
-        let mut monitor = HappenedBefore::default();
-        monitor.on_command(NodeId(0), &EXCLUSIVE).unwrap();
-        let old = monitor.on_send(NodeId(0));
-        monitor.on_notice(NodeId(0), &Notice::Entered).unwrap();
-        monitor.on_command(NodeId(0), &Command::Release).unwrap();
-        monitor.on_command(NodeId(0), &EXCLUSIVE).unwrap();
-        monitor.on_receive(NodeId(1), &old);
-        monitor.on_command(NodeId(1), &EXCLUSIVE).unwrap();
-        monitor.on_notice(NodeId(1), &Notice::Entered).unwrap();
     }
 }
