@@ -81,7 +81,7 @@ impl Measured {
         json!({
             "algorithm": self.scenario.card.name,
             "driver": match self.clock { Clock::Simulated => "sim", Clock::Real => "net" },
-            "nodes": self.scenario.group.size(),
+            "nodes": self.scenario.nodes(),
             "seed": self.scenario.seed,
             "load": name(&self.scenario.load),
             "think": self.scenario.think.to_string(),
@@ -94,7 +94,7 @@ impl Measured {
                 Clock::Simulated => name(&self.scenario.order),
                 Clock::Real => "fifo".to_owned(),
             },
-            "hot": self.scenario.hot,
+            "contenders": self.scenario.contenders(),
             "time_unit": self.clock.unit(),
             "entries": self.summary.entries,
             "messages": self.summary.messages,

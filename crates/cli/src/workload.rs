@@ -1,7 +1,8 @@
 //! What a run is a run of: the options that `run` and its kin share, checked against each other.
 
 use clap::ValueEnum;
-use vorrang_algorithms::card::{self, Card, Setting, Span};
+use vorrang_algorithms::card::{self, Card, Setting, Setup, Span};
+use vorrang_algorithms::mutex::spec::{Admission, Exclusion};
 use vorrang_algorithms::mutex::{Claim, Command};
 use vorrang_protocol::Group;
 use vorrang_sim::{Distribution, Load, Network, Order, Workload};
@@ -36,6 +37,9 @@ pub(crate) struct ScenarioArgs {
     /// Only the first so many nodes ever ask
     #[arg(long, value_name = "NODES", value_parser = clap::value_parser!(u32).range(1..))]
     hot: Option<u32>,
+    /// How many may be inside together, for k-exclusion
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
+    k: u32,
     /// Decides everything that is drawn; the same seed gives the same run
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -68,7 +72,7 @@ pub(crate) enum OrderKind {
 #[derive(Clone, Debug)]
 pub(crate) struct Scenario {
     pub(crate) card: &'static Card,
-    pub(crate) group: Group,
+    pub(crate) setup: Setup,
     pub(crate) entries: u64,
     pub(crate) load: LoadKind,
     pub(crate) think: Distribution,
@@ -106,7 +110,7 @@ impl ScenarioArgs {
         }
         Ok(Scenario {
             card,
-            group: Group::of(self.nodes),
+            setup: Setup { group: Group::of(self.nodes), k: self.k },
             entries: self.entries,
             load: self.load,
             think: self.think,
@@ -127,13 +131,26 @@ impl Scenario {
             LoadKind::Light => Load::OneAtATime,
             LoadKind::Burst => Load::Burst,
         };
-        let workload = Workload::new(load, Command::Acquire(Claim::Exclusive), Command::Release)
+        Workload::new(load, Command::Acquire(Claim::Exclusive), Command::Release)
+            .acquire_any_of(self.card.claims.iter().copied().map(Command::Acquire).collect())
             .entries(self.entries)
-            .hold(self.hold);
-        match self.hot {
-            Some(nodes) => workload.hot(nodes),
-            None => workload,
-        }
+            .hold(self.hold)
+            .hot(self.contenders())
+    }
+
+    /// How many nodes, the first ones, ever ask.
+    pub(crate) fn contenders(&self) -> u32 {
+        self.hot.unwrap_or_else(|| self.card.contenders(self.nodes()))
+    }
+
+    /// N.
+    pub(crate) const fn nodes(&self) -> u32 {
+        self.setup.group.size()
+    }
+
+    /// Who may be inside together.
+    pub(crate) fn monitor(&self) -> Exclusion {
+        Exclusion::new((self.card.admission)(&self.setup))
     }
 
     /// The simulator's network.
@@ -153,19 +170,22 @@ impl Scenario {
             LoadKind::Heavy if self.think == Distribution::Constant(0) => card::Load::Heavy,
             LoadKind::Heavy | LoadKind::Burst => return None,
         };
-        let is_plain = self.latency.is_constant()
-            && self.hold.is_constant()
-            && self.hot.is_none()
-            && self.latency.mean_ns() > 0.0;
-        let hold = self.hold.mean_ns() / self.latency.mean_ns();
-        is_plain.then(|| Setting { nodes: self.group.size(), load, hold })
+        let is_plain =
+            self.latency.is_constant() && self.hold.is_constant() && self.latency.mean_ns() > 0.0;
+        is_plain.then(|| Setting {
+            nodes: self.nodes(),
+            contenders: self.contenders(),
+            k: self.setup.k,
+            load,
+            hold: self.hold.mean_ns() / self.latency.mean_ns(),
+        })
     }
 
     /// The options in one line, as they would be typed.
     pub(crate) fn options(&self) -> String {
         let mut text = format!(
             "--nodes {} --entries {} --load {} --latency {} --hold {} --order {} --seed {}",
-            self.group.size(),
+            self.nodes(),
             self.entries,
             name(&self.load),
             self.latency,
@@ -175,6 +195,9 @@ impl Scenario {
         );
         if self.think != Distribution::Constant(0) {
             text.push_str(&format!(" --think {}", self.think));
+        }
+        if let Admission::UpTo(k) = (self.card.admission)(&self.setup) {
+            text.push_str(&format!(" --k {k}"));
         }
         if let Some(hot) = self.hot {
             text.push_str(&format!(" --hot {hot}"));
@@ -188,8 +211,12 @@ pub(crate) fn name(value: &impl ValueEnum) -> String {
     value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
-/// A cost as text: `24`, or `0…24` where it is a range.
+/// A cost as text: `24`, or `0…24` where it is a range, or `0…12…24` with what is typical.
 pub(crate) fn span(span: Span) -> String {
     let (low, high) = (figure(span.low), figure(span.high));
-    if low == high { low } else { format!("{low}…{high}") }
+    match span.typical.map(figure) {
+        _ if low == high => low,
+        Some(typical) if typical != low && typical != high => format!("{low}…{typical}…{high}"),
+        Some(_) | None => format!("{low}…{high}"),
+    }
 }

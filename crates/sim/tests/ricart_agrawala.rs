@@ -83,7 +83,8 @@ fn measured_costs_agree_with_the_card() {
         for hold_ns in [0, 2 * MS] {
             let loads = [(card::Load::Light, Load::OneAtATime), (card::Load::Heavy, SATURATION)];
             for (load, simulated) in loads {
-                let setting = Setting { nodes: size, load, hold: hold_ns as f64 / MS as f64 };
+                let hold = hold_ns as f64 / MS as f64;
+                let setting = Setting { hold, ..Setting::new(&CARD, size, load) };
                 let net = Network::constant_ms(1);
                 let summary = run(size, net, workload(simulated, 300, hold_ns), 9).summary;
                 let theory = &CARD.theory;

@@ -7,6 +7,7 @@
 //!   0 -> 1 Reply { time: 1, clock: 1 }
 //! settle                 all messages arrive, oldest first, until none is left
 //!   1 entered
+//! rest                   nothing more will happen: is anything still owed?
 //! ```
 //!
 //! The script is what stands at the margin; what is indented is the answer. So a run can be kept in
@@ -93,6 +94,11 @@ where
             ("settle", "") => {
                 while !self.flight.is_empty() {
                     self.deliver(0);
+                }
+            }
+            ("rest", "") => {
+                if !self.flight.is_empty() {
+                    return Err(format!("{} messages are still under way", self.flight.len()));
                 }
                 if let Err(violation) = self.monitor.at_rest() {
                     self.object(violation);

@@ -3,9 +3,16 @@
 //! The application says [`Command::Acquire`], waits to be told [`Notice::Entered`], does what only
 //! one may do, and says [`Command::Release`]. A node makes one request at a time.
 
+pub mod carvalho_roucairol;
+pub mod central;
 pub mod flaws;
+pub mod group_exclusion;
+pub mod k_exclusion;
+pub mod lamport;
+pub mod readers_writers;
 pub mod ricart_agrawala;
 pub mod spec;
+mod theory;
 
 use alloc::format;
 use alloc::string::String;
@@ -137,6 +144,10 @@ pub const ALREADY_INSIDE: Refused = Refused("cannot acquire: already inside");
 pub const NOT_INSIDE: Refused = Refused("cannot release: not inside");
 /// A claim that the algorithm does not know how to share.
 pub const EXCLUSIVE_ONLY: Refused = Refused("cannot acquire: only exclusive claims are granted");
+
+/// A claim that is not among those that the algorithm grants.
+pub const CLAIM_NOT_GRANTED: Refused =
+    Refused("cannot acquire: this algorithm does not grant that kind of claim");
 
 #[cfg(test)]
 mod tests {

@@ -49,8 +49,11 @@ use core::mem;
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Effects, Group, Never, NodeId, NodeSet, Protocol, Refused};
 
-use super::{ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice};
-use crate::card::{Card, Flaw, Load, Order, Setting, Span, Theory};
+use super::spec::Admission;
+use super::{
+    ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice, theory,
+};
+use crate::card::{Card, Flaw, Order, Promises, Span, Theory};
 use crate::clock::{Clock, Stamp};
 
 /// What nodes say to each other.
@@ -208,24 +211,19 @@ pub const CARD: Card = Card {
     problem: "mutual exclusion",
     citation: "Ricart and Agrawala, CACM 24(1), 1981",
     order: Order::Any,
+    claims: &[Claim::Exclusive],
+    admission: |_| Admission::One,
+    promises: Promises { ordering: true, bypass: Some(1) },
+    servers: 0,
     theory: Theory {
         messages: |at| Span::exactly(2.0 * f64::from(at.nodes - 1)),
         sync_delay: |_| Span::exactly(1.0),
-        response,
+        response: theory::round_trip_or_queue,
+        busiest: |at| theory::handled_by_all(2.0 * f64::from(at.nodes - 1), at),
     },
     flaws: FLAWS,
     source: include_str!("ricart_agrawala.rs"),
 };
-
-/// Alone, a request goes out and its replies come back. Under saturation the last of N waits for
-/// all others; a burst's first finds nobody inside.
-fn response(at: &Setting) -> Span {
-    let alone = if at.nodes == 1 { at.hold } else { 2.0 + at.hold };
-    match at.load {
-        Load::Light => Span::exactly(alone),
-        Load::Heavy => Span::between(alone, f64::from(at.nodes) * (1.0 + at.hold) + 1.0),
-    }
-}
 
 /// What the literature got wrong; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[
@@ -233,6 +231,7 @@ const FLAWS: &[Flaw] = &[
         name: "clock-not-advanced",
         what: "a request's receipt does not advance the clock, so a later request may look older",
         entries: &[1, 1, 1],
+        claims: &[],
         order: Order::Any,
         breaks: "exclusion",
         steps: 10,
@@ -241,6 +240,7 @@ const FLAWS: &[Flaw] = &[
         name: "replies-carry-no-clock",
         what: "only requests advance clocks, as in the paper: stamps are respected, cause is not",
         entries: &[1, 1, 2],
+        claims: &[],
         order: Order::Fifo,
         breaks: "ordering",
         steps: 0,
@@ -249,6 +249,7 @@ const FLAWS: &[Flaw] = &[
         name: "deferred-never-cleared",
         what: "deferred replies are sent again at every release, and replies name no request",
         entries: &[3, 3],
+        claims: &[],
         order: Order::Any,
         breaks: "exclusion",
         steps: 20,
@@ -257,6 +258,7 @@ const FLAWS: &[Flaw] = &[
         name: "majority",
         what: "a majority of replies lets a node in, though an idle node replies to everybody",
         entries: &[1, 1, 1],
+        claims: &[],
         order: Order::Any,
         breaks: "exclusion",
         steps: 6,
@@ -265,6 +267,7 @@ const FLAWS: &[Flaw] = &[
         name: "no-tie-break",
         what: "requests are compared by time alone, so two of the same time both get replies",
         entries: &[1, 1],
+        claims: &[],
         order: Order::Any,
         breaks: "exclusion",
         steps: 6,

@@ -56,7 +56,7 @@ fn costs(card: &Card, nodes: u32) -> String {
     let row = |what: &str, unit: &str, cost: &dyn Fn(Load) -> String| {
         vec![what.to_owned(), cost(Load::Light) + unit, cost(Load::Heavy) + unit]
     };
-    let at = |load| Setting { nodes, load, hold: 0.0 };
+    let at = |load| Setting::new(card, nodes, load);
     let theory = &card.theory;
     let header = format!("COSTS WITH N = {nodes}, E = 0");
     let rows = [
@@ -64,13 +64,14 @@ fn costs(card: &Card, nodes: u32) -> String {
         row("messages per entry", "", &|load| span((theory.messages)(&at(load)))),
         row("synchronisation delay", " T", &|load| span((theory.sync_delay)(&at(load)))),
         row("response time", " T", &|load| span((theory.response)(&at(load)))),
+        row("busiest node handles", "", &|load| span((theory.busiest)(&at(load)))),
     ];
     table(&rows) + "\n"
 }
 
 fn flaws(card: &Card) -> String {
+    let Some(first) = card.flaws.first() else { return String::new() };
     let mut rows = vec![vec!["KNOWN MISTAKES".to_owned(), "WHAT IS WRONG".to_owned()]];
     rows.extend(card.flaws.iter().map(|flaw| vec![flaw.name.to_owned(), flaw.what.to_owned()]));
-    let first = card.flaws.first().map_or("", |flaw| flaw.name);
-    format!("{}\nSee one happen: vorrang check {} --flaw {first}\n", table(&rows), card.name)
+    format!("{}\nSee one happen: vorrang check {} --flaw {}\n", table(&rows), card.name, first.name)
 }

@@ -60,7 +60,7 @@ const fn links(order: Order) -> &'static str {
 
 /// Messages per entry under light and heavy load, in a group that quorums like too.
 fn messages(card: &Card) -> String {
-    let at = |load| span((card.theory.messages)(&Setting { nodes: 13, load, hold: 0.0 }));
+    let at = |load| span((card.theory.messages)(&Setting::new(card, 13, load)));
     let (light, heavy) = (at(Load::Light), at(Load::Heavy));
     if light == heavy { light } else { format!("{light} light, {heavy} heavy") }
 }

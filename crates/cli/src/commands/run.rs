@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use vorrang_algorithms::card::Card;
-use vorrang_algorithms::mutex::spec::Exclusion;
 use vorrang_algorithms::mutex::{Command, Notice};
 use vorrang_algorithms::registry::{self, Make, Visit};
 use vorrang_protocol::Protocol;
@@ -47,7 +46,7 @@ impl Run {
             print(&format!("vorrang run {} {}\n\n", card.name, scenario.options()))?;
         }
         let visitor = Simulate { scenario: &scenario, trace: self.trace.as_ref() };
-        let measured = registry::visit(card.name, scenario.group, visitor)
+        let measured = registry::visit(card.name, scenario.setup, visitor)
             .expect("a card's algorithm can be made")?;
         if self.format.json {
             print_json(&measured.json())?;
@@ -78,7 +77,7 @@ impl Visit for Simulate<'_> {
             Some(path) => {
                 let file = File::create(path)
                     .map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))?;
-                let header = Header::new(self.scenario.card.name, self.scenario.group.size())
+                let header = Header::new(self.scenario.card.name, self.scenario.nodes())
                     .with("options", &self.scenario.options());
                 let writer = Writer::new(BufWriter::new(file), &header)?;
                 let recorder = ToFile { writer, failed: None };
@@ -123,8 +122,8 @@ where
     let start = Instant::now();
     let bar = progress(scenario.entries, "{bar:40} {human_pos} of {human_len} entries, {eta} left");
     let mut simulation = Simulation::recorded(
-        scenario.group.members().map(node),
-        Exclusion::default(),
+        scenario.setup.group.members().map(node),
+        scenario.monitor(),
         scenario.network(),
         scenario.workload(),
         scenario.seed,

@@ -76,8 +76,8 @@ impl Knowledge {
 }
 
 fn known_nodes(knows: &Known) -> Vec<NodeId> {
-    let known = knows.iter().enumerate().filter(|&(_, &request)| request > 0);
-    known.map(|(node, _)| NodeId(node as u32)).collect()
+    let waiting = knows.iter().enumerate().filter(|&(_, &request)| request > 0);
+    waiting.map(|(node, _)| NodeId(node as u32)).collect()
 }
 
 fn learn(knows: &mut Known, node: usize, request: u32) {

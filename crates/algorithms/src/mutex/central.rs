@@ -1,0 +1,336 @@
+//! The central coordinator: folklore, here as in George Coulouris, Jean Dollimore, Tim Kindberg and
+//! Gordon Blair, "Distributed Systems: Concepts and Design", 5th edition, 2012, section 15.2.
+//!
+//! One node keeps the key. Whoever wants in asks it and waits for the key; whoever leaves gives the
+//! key back. Requests that find the key away wait in a queue, first come, first served.
+//!
+//! ```text
+//!   0  ──REQUEST─┬──────────▲──[ inside ]──RELEASE─┬───────────────────────────►
+//!                │          │                      │
+//!   1  ───REQUEST│─┬────────│──────────────────────│────────▲──[ inside ]──────►
+//!                │ │        │                      │        │
+//!   2  ──────────▼─▼──REPLY─┘  (1 is queued)       ▼──REPLY─┘   the coordinator
+//! ```
+//!
+//! | per entry | cost |
+//! | --- | --- |
+//! | messages | 3; none for the coordinator's own entries |
+//! | synchronisation delay | 2T; T if the coordinator leaves or enters |
+//! | response, nobody else asking | 2T + E |
+//! | response, everybody asking | up to N(2T + E) + 2T |
+//! | busiest node | the coordinator handles all 3 |
+//!
+//! **Assumes** that messages are not lost or doubled and that the coordinator and whoever is inside
+//! do not fail; the order of messages does not matter, because each names its request. The
+//! coordinator is the last node of the group. It may compete like any other, without messages.
+//!
+//! **Why it is safe.** There is one key: the coordinator gives it out only when it has it, and gets
+//! it back only by the release of the request that it gave it to.
+//!
+//! **Why nobody waits for ever.** The queue is first in, first out, and whoever is inside leaves.
+//! But "first" is the order of arrival at the coordinator: a request may be overtaken by another
+//! that it caused, if its message is slower, so entries do not respect happened-before.
+
+use alloc::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+use vorrang_protocol::{Effects, Group, Never, NodeId, Protocol, Refused};
+
+use super::spec::Admission;
+use super::{
+    ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice, theory,
+};
+use crate::card::{Card, Flaw, Order, Promises, Setting, Span, Theory};
+
+/// What nodes say to each other. Every message names the request that it is about.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Message {
+    /// To the coordinator: may I have the key?
+    Request {
+        /// The number of the request among those of its sender.
+        number: u64,
+    },
+    /// From the coordinator: here it is.
+    Reply {
+        /// The number of the request.
+        number: u64,
+    },
+    /// To the coordinator: here it is back.
+    Release {
+        /// The number of the request.
+        number: u64,
+    },
+}
+
+impl vorrang_protocol::Message for Message {
+    const KINDS: &'static [&'static str] = &["REQUEST", "REPLY", "RELEASE"];
+
+    fn kind(&self) -> usize {
+        match self {
+            Self::Request { .. } => 0,
+            Self::Reply { .. } => 1,
+            Self::Release { .. } => 2,
+        }
+    }
+}
+
+/// One node; the coordinator is one like the others, with a desk.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Central {
+    pub(super) me: NodeId,
+    pub(super) coordinator: NodeId,
+    /// The number of our last request.
+    pub(super) number: u64,
+    pub(super) phase: Phase,
+    pub(super) desk: Desk,
+}
+
+/// Where a node stands.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Phase {
+    Outside,
+    Waiting,
+    Inside,
+}
+
+/// What the coordinator keeps. Nobody else's is ever used.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(super) struct Desk {
+    pub(super) holder: Option<Ticket>,
+    pub(super) queue: VecDeque<Ticket>,
+}
+
+/// A request, as the coordinator knows it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Ticket {
+    pub(super) node: NodeId,
+    pub(super) number: u64,
+}
+
+impl Central {
+    /// A node of `group`, whose last node coordinates.
+    pub fn new(me: NodeId, group: Group) -> Self {
+        let coordinator = NodeId(group.size() - 1);
+        Self { me, coordinator, number: 0, phase: Phase::Outside, desk: Desk::default() }
+    }
+
+    const fn ticket(&self) -> Ticket {
+        Ticket { node: self.me, number: self.number }
+    }
+
+    fn on_request(&mut self, ticket: Ticket, fx: &mut impl Effects<Self>) {
+        if self.desk.holder.is_none() {
+            self.grant(ticket, fx);
+        } else {
+            self.desk.queue.push_back(ticket);
+        }
+    }
+
+    fn on_release(&mut self, ticket: Ticket, fx: &mut impl Effects<Self>) {
+        if self.desk.holder == Some(ticket) {
+            self.desk.holder = None;
+            if let Some(next) = self.desk.queue.pop_front() {
+                self.grant(next, fx);
+            }
+        }
+    }
+
+    fn grant(&mut self, ticket: Ticket, fx: &mut impl Effects<Self>) {
+        self.desk.holder = Some(ticket);
+        if ticket.node == self.me {
+            self.on_reply(ticket.number, fx);
+        } else {
+            fx.send(ticket.node, Message::Reply { number: ticket.number });
+        }
+    }
+
+    fn on_reply(&mut self, number: u64, fx: &mut impl Effects<Self>) {
+        if self.phase == Phase::Waiting && number == self.number {
+            self.phase = Phase::Inside;
+            fx.notify(Notice::Entered);
+        }
+    }
+}
+
+impl Protocol for Central {
+    type Message = Message;
+    type Timer = Never;
+    type Command = Command;
+    type Notice = Notice;
+
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
+        match (command, self.phase) {
+            (Command::Acquire(Claim::Exclusive), Phase::Outside) => {
+                self.number += 1;
+                self.phase = Phase::Waiting;
+                if self.me == self.coordinator {
+                    self.on_request(self.ticket(), fx);
+                } else {
+                    fx.send(self.coordinator, Message::Request { number: self.number });
+                }
+            }
+            (Command::Release, Phase::Inside) => {
+                self.phase = Phase::Outside;
+                if self.me == self.coordinator {
+                    self.on_release(self.ticket(), fx);
+                } else {
+                    fx.send(self.coordinator, Message::Release { number: self.number });
+                }
+            }
+            (Command::Acquire(Claim::Shared | Claim::Group(_)), Phase::Outside) => {
+                return Err(EXCLUSIVE_ONLY);
+            }
+            (Command::Acquire(_), Phase::Waiting) => return Err(ALREADY_WAITING),
+            (Command::Acquire(_), Phase::Inside) => return Err(ALREADY_INSIDE),
+            (Command::Release, Phase::Outside | Phase::Waiting) => return Err(NOT_INSIDE),
+        }
+        Ok(())
+    }
+
+    fn on_message(&mut self, from: NodeId, message: Message, fx: &mut impl Effects<Self>) {
+        match message {
+            Message::Request { number } => self.on_request(Ticket { node: from, number }, fx),
+            Message::Reply { number } => self.on_reply(number, fx),
+            Message::Release { number } => self.on_release(Ticket { node: from, number }, fx),
+        }
+    }
+}
+
+/// What the algorithm says of itself.
+pub const CARD: Card = Card {
+    name: "central",
+    title: "Central coordinator",
+    problem: "mutual exclusion",
+    citation: "folklore; Coulouris et al., 2012, §15.2",
+    order: Order::Any,
+    claims: &[Claim::Exclusive],
+    admission: |_| Admission::One,
+    promises: Promises { ordering: false, bypass: Some(1) },
+    servers: 1,
+    theory: Theory {
+        messages: |at| free_for_the_coordinator(at, 3.0),
+        sync_delay,
+        response,
+        busiest: |at| free_for_the_coordinator(at, 3.0),
+    },
+    flaws: FLAWS,
+    source: include_str!("central.rs"),
+};
+
+/// A cost that the coordinator is spared, if it competes.
+fn free_for_the_coordinator(at: &Setting, cost: f64) -> Span {
+    if at.nodes == 1 {
+        Span::exactly(0.0)
+    } else if at.contenders < at.nodes {
+        Span::exactly(cost)
+    } else {
+        let share = f64::from(at.nodes - 1) / f64::from(at.nodes);
+        Span::between(0.0, cost).typically(cost * share)
+    }
+}
+
+/// A queue like any other; the coordinator itself need not wait for messages.
+fn response(at: &Setting) -> Span {
+    let queue = theory::queue_of(at.contenders, 2.0, at);
+    if at.contenders < at.nodes { queue } else { queue.or(Span::exactly(at.hold)) }
+}
+
+/// The key comes back and goes out again; one of the two is free if it is the coordinator's.
+fn sync_delay(at: &Setting) -> Span {
+    if at.contenders < at.nodes { Span::exactly(2.0) } else { Span::between(1.0, 2.0) }
+}
+
+/// What it does not promise, shown; built in [`super::flaws`].
+const FLAWS: &[Flaw] = &[Flaw {
+    name: "applications-talk",
+    what: "no mistake, but a limit: an application that hears of a request may ask and be first",
+    entries: &[1, 1, 0],
+    claims: &[],
+    order: Order::Fifo,
+    breaks: "ordering",
+    steps: 5,
+}];
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use vorrang_protocol::{Effect, Outbox};
+
+    use super::*;
+
+    const ACQUIRE: Command = Command::Acquire(Claim::Exclusive);
+
+    fn node(me: u32) -> (Central, Outbox<Central>) {
+        (Central::new(NodeId(me), Group::of(4)), Outbox::default())
+    }
+    fn send(to: u32, message: Message) -> Effect<Central> {
+        Effect::Send { to: NodeId(to), message }
+    }
+
+    #[test]
+    fn a_client_asks_the_coordinator_and_gives_the_key_back() {
+        let (mut client, mut fx) = node(1);
+        client.on_command(ACQUIRE, &mut fx).unwrap();
+        assert_eq!(fx.take(), [send(3, Message::Request { number: 1 })]);
+        client.on_message(NodeId(3), Message::Reply { number: 1 }, &mut fx);
+        assert_eq!(fx.take(), [Effect::Notify(Notice::Entered)]);
+        client.on_command(Command::Release, &mut fx).unwrap();
+        assert_eq!(fx.take(), [send(3, Message::Release { number: 1 })]);
+    }
+
+    #[test]
+    fn the_coordinator_serves_in_the_order_of_arrival() {
+        let (mut desk, mut fx) = node(3);
+        for client in [2, 0, 1] {
+            desk.on_message(NodeId(client), Message::Request { number: 1 }, &mut fx);
+        }
+        assert_eq!(fx.take(), [send(2, Message::Reply { number: 1 })]);
+        desk.on_message(NodeId(2), Message::Release { number: 1 }, &mut fx);
+        assert_eq!(fx.take(), [send(0, Message::Reply { number: 1 })]);
+        desk.on_message(NodeId(0), Message::Release { number: 1 }, &mut fx);
+        assert_eq!(fx.take(), [send(1, Message::Reply { number: 1 })]);
+        desk.on_message(NodeId(1), Message::Release { number: 1 }, &mut fx);
+        assert_eq!((fx.take(), desk.desk), (vec![], Desk::default()));
+    }
+
+    #[test]
+    fn the_coordinator_competes_without_messages() {
+        let (mut desk, mut fx) = node(3);
+        desk.on_command(ACQUIRE, &mut fx).unwrap();
+        assert_eq!(fx.take(), [Effect::Notify(Notice::Entered)]);
+        desk.on_message(NodeId(0), Message::Request { number: 1 }, &mut fx);
+        assert_eq!(fx.take(), []);
+        desk.on_command(Command::Release, &mut fx).unwrap();
+        assert_eq!(fx.take(), [send(0, Message::Reply { number: 1 })]);
+    }
+
+    #[test]
+    fn a_stale_release_and_a_stale_reply_change_nothing() {
+        let (mut desk, mut fx) = node(3);
+        desk.on_message(NodeId(0), Message::Request { number: 2 }, &mut fx);
+        desk.on_message(NodeId(1), Message::Request { number: 1 }, &mut fx);
+        fx.take();
+        desk.on_message(NodeId(0), Message::Release { number: 1 }, &mut fx);
+        desk.on_message(NodeId(2), Message::Release { number: 2 }, &mut fx);
+        assert_eq!(fx.take(), []);
+        let (mut client, mut fx) = node(0);
+        client.on_message(NodeId(3), Message::Reply { number: 0 }, &mut fx);
+        client.on_command(ACQUIRE, &mut fx).unwrap();
+        client.on_message(NodeId(3), Message::Reply { number: 7 }, &mut fx);
+        assert_eq!(fx.take(), [send(3, Message::Request { number: 1 })]);
+    }
+
+    #[test]
+    fn commands_at_the_wrong_moment_are_refused() {
+        let (mut node, mut fx) = node(0);
+        assert_eq!(node.on_command(Command::Release, &mut fx), Err(NOT_INSIDE));
+        let shared = Command::Acquire(Claim::Shared);
+        assert_eq!(node.on_command(shared, &mut fx), Err(EXCLUSIVE_ONLY));
+        node.on_command(ACQUIRE, &mut fx).unwrap();
+        assert_eq!(node.on_command(ACQUIRE, &mut fx), Err(ALREADY_WAITING));
+        node.on_message(NodeId(3), Message::Reply { number: 1 }, &mut fx);
+        assert_eq!(node.on_command(ACQUIRE, &mut fx), Err(ALREADY_INSIDE));
+    }
+}
