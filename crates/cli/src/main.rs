@@ -8,6 +8,7 @@ mod failure;
 mod lookup;
 mod measured;
 mod output;
+mod simulate;
 mod workload;
 
 use std::process::ExitCode;

@@ -15,37 +15,44 @@ use crate::output::figure;
 pub(crate) struct ScenarioArgs {
     /// How many nodes, N
     #[arg(long, short, default_value_t = 13, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    nodes: u32,
-    /// How many entries in all; then no new request is made and the run drains
-    #[arg(long, short, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
-    entries: u64,
+    pub(crate) nodes: u32,
     /// How busy the nodes are
-    #[arg(long, short, value_enum, default_value_t = LoadKind::Heavy)]
-    load: LoadKind,
+    #[arg(long, short, value_enum, value_delimiter = ',')]
+    pub(crate) load: Vec<LoadKind>,
     /// Under heavy load: how long a node waits after leaving before it asks again
     #[arg(long, value_name = "TIME", default_value = "0")]
-    think: Distribution,
+    pub(crate) think: Distribution,
     /// How long a node stays inside, E
     #[arg(long, value_name = "TIME", default_value = "0")]
-    hold: Distribution,
+    pub(crate) hold: Distribution,
     /// How long a message takes: 1ms, uniform:1ms..3ms or exp:2ms
     #[arg(long, value_name = "TIME", default_value = "1ms")]
-    latency: Distribution,
-    /// Whether messages from one node to another keep their order
-    #[arg(long, value_enum, default_value_t = OrderKind::Any)]
-    order: OrderKind,
-    /// Only the first so many nodes ever ask
+    pub(crate) latency: Distribution,
+    /// Only the first so many nodes ever ask [default: all but those that only serve]
     #[arg(long, value_name = "NODES", value_parser = clap::value_parser!(u32).range(1..))]
-    hot: Option<u32>,
+    pub(crate) hot: Option<u32>,
     /// How many may be inside together, for k-exclusion
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
-    k: u32,
+    pub(crate) k: u32,
+    #[command(flatten)]
+    pub(crate) fixed: FixedArgs,
+}
+
+/// What stays the same in all runs of a sweep.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct FixedArgs {
+    /// How many entries in all; then no new request is made and the run drains
+    #[arg(long, short, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) entries: u64,
+    /// Whether messages from one node to another keep their order [default: what is assumed]
+    #[arg(long, value_enum)]
+    pub(crate) order: Option<OrderKind>,
     /// Decides everything that is drawn; the same seed gives the same run
     #[arg(long, default_value_t = 1)]
-    seed: u64,
+    pub(crate) seed: u64,
     /// Run even if the network is not what the algorithm assumes, to see it break
     #[arg(long)]
-    break_assumptions: bool,
+    pub(crate) break_assumptions: bool,
 }
 
 /// How busy the nodes are.
@@ -84,14 +91,30 @@ pub(crate) struct Scenario {
 }
 
 impl ScenarioArgs {
+    /// The one load asked for; heavy if none was.
+    pub(crate) fn single_load(&self) -> Result<LoadKind, Failure> {
+        match self.load[..] {
+            [] => Ok(LoadKind::Heavy),
+            [load] => Ok(load),
+            _ => Err(Failure::usage(
+                "--load takes one value here; 'vorrang compare' and 'vorrang sweep' take several",
+            )),
+        }
+    }
+
     /// Checks the options against each other and against what the algorithm assumes.
-    pub(crate) fn for_algorithm(&self, card: &'static Card) -> Result<Scenario, Failure> {
-        if self.load != LoadKind::Heavy && self.think != Distribution::Constant(0) {
+    pub(crate) fn scenario(
+        &self,
+        card: &'static Card,
+        load: LoadKind,
+        seed: u64,
+    ) -> Result<Scenario, Failure> {
+        if load != LoadKind::Heavy && self.think != Distribution::Constant(0) {
             return Err(Failure::usage(format!(
                 "--think {} only means something under --load heavy: under {} load a node asks \
                  when all is at rest",
                 self.think,
-                name(&self.load),
+                name(&load),
             )));
         }
         if let Some(hot) = self.hot.filter(|&hot| hot > self.nodes) {
@@ -100,8 +123,12 @@ impl ScenarioArgs {
                 self.nodes
             )));
         }
-        let can_overtake = self.order == OrderKind::Any && !self.latency.is_constant();
-        if card.order == card::Order::Fifo && can_overtake && !self.break_assumptions {
+        let assumed = match card.order {
+            card::Order::Fifo => OrderKind::Fifo,
+            card::Order::Any => OrderKind::Any,
+        };
+        let order = self.fixed.order.unwrap_or(assumed);
+        if (assumed, order) == (OrderKind::Fifo, OrderKind::Any) && !self.fixed.break_assumptions {
             return Err(Failure::usage(format!(
                 "{} assumes that messages between two nodes keep their order: use --order fifo, \
                  or --break-assumptions to see it break",
@@ -111,14 +138,14 @@ impl ScenarioArgs {
         Ok(Scenario {
             card,
             setup: Setup { group: Group::of(self.nodes), k: self.k },
-            entries: self.entries,
-            load: self.load,
+            entries: self.fixed.entries,
+            load,
             think: self.think,
             hold: self.hold,
             latency: self.latency,
-            order: self.order,
+            order,
             hot: self.hot,
-            seed: self.seed,
+            seed,
         })
     }
 }

@@ -3,19 +3,19 @@
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::PathBuf;
-use std::time::Instant;
 
 use vorrang_algorithms::card::Card;
 use vorrang_algorithms::mutex::{Command, Notice};
 use vorrang_algorithms::registry::{self, Make, Visit};
 use vorrang_protocol::Protocol;
-use vorrang_sim::{Recorder, Simulation};
+use vorrang_sim::Recorder;
 use vorrang_trace::{Header, Record, Writer};
 
 use crate::failure::Failure;
 use crate::lookup;
-use crate::measured::{Clock, Measured};
-use crate::output::{Format, print, print_csv, print_json, progress, show_after_a_second};
+use crate::measured::Measured;
+use crate::output::{Format, print, print_csv, print_json, progress};
+use crate::simulate::simulate;
 use crate::workload::{Scenario, ScenarioArgs};
 
 /// Run one algorithm under one workload and measure it, beside what the theory says
@@ -41,7 +41,8 @@ pub(crate) struct Run {
 impl Run {
     pub(crate) fn execute(self) -> Result<(), Failure> {
         let card = lookup::card(&self.algorithm)?;
-        let scenario = self.scenario.for_algorithm(card)?;
+        let load = self.scenario.single_load()?;
+        let scenario = self.scenario.scenario(card, load, self.scenario.fixed.seed)?;
         if self.format.is_text() {
             print(&format!("vorrang run {} {}\n\n", card.name, scenario.options()))?;
         }
@@ -72,8 +73,12 @@ impl Visit for Simulate<'_> {
     where
         P: Protocol<Command = Command, Notice = Notice>,
     {
+        let bar = progress(
+            self.scenario.entries,
+            "{bar:40} {human_pos} of {human_len} entries, {eta} left",
+        );
         match self.trace {
-            None => simulate(self.scenario, node, ()).map(|(measured, ())| measured),
+            None => simulate(self.scenario, node, (), &bar).map(|(measured, ())| measured),
             Some(path) => {
                 let file = File::create(path)
                     .map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))?;
@@ -81,7 +86,7 @@ impl Visit for Simulate<'_> {
                     .with("options", &self.scenario.options());
                 let writer = Writer::new(BufWriter::new(file), &header)?;
                 let recorder = ToFile { writer, failed: None };
-                let (measured, recorder) = simulate(self.scenario, node, recorder)?;
+                let (measured, recorder) = simulate(self.scenario, node, recorder, &bar)?;
                 if let Some(error) = recorder.failed {
                     return Err(Failure::Failed(format!("{}: {error}", path.display())));
                 }
@@ -106,49 +111,4 @@ impl<P: Protocol> Recorder<P> for ToFile {
             self.failed = self.writer.write(&record).err();
         }
     }
-}
-
-/// Runs a scenario in the simulator, with a bar if it takes long.
-pub(crate) fn simulate<P, R>(
-    scenario: &Scenario,
-    node: impl Make<P>,
-    recorder: R,
-) -> Result<(Measured, R), Failure>
-where
-    P: Protocol<Command = Command, Notice = Notice>,
-    R: Recorder<P>,
-{
-    const EVENTS_BETWEEN_LOOKS: u64 = 1 << 18;
-    let start = Instant::now();
-    let bar = progress(scenario.entries, "{bar:40} {human_pos} of {human_len} entries, {eta} left");
-    let mut simulation = Simulation::recorded(
-        scenario.setup.group.members().map(node),
-        scenario.monitor(),
-        scenario.network(),
-        scenario.workload(),
-        scenario.seed,
-        recorder,
-    );
-    let refused = |error: vorrang_sim::SimError| Failure::Failed(error.to_string());
-    while simulation.run_for(EVENTS_BETWEEN_LOOKS).map_err(refused)? {
-        bar.set_position(simulation.entries());
-        show_after_a_second(&bar);
-    }
-    bar.finish_and_clear();
-    let report = simulation.report();
-    let violation = report.first_violation.as_ref().map(|(at_ns, violation)| {
-        format!("{violation} (at {})", vorrang_sim::show_duration_ns(*at_ns))
-    });
-    let measured = Measured {
-        scenario: scenario.clone(),
-        clock: Clock::Simulated,
-        overtakes: report.overtakes,
-        safe: report.is_safe(),
-        quiescent: report.is_quiescent(),
-        violation: violation.or_else(|| report.at_rest.as_ref().map(ToString::to_string)),
-        events: report.events,
-        wall_seconds: start.elapsed().as_secs_f64(),
-        summary: report.summary,
-    };
-    Ok((measured, simulation.into_recorder()))
 }
