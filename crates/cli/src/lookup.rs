@@ -12,6 +12,16 @@ pub(crate) fn card(name: &str) -> Result<&'static Card, Failure> {
     })
 }
 
+/// The cards of these names; `all` for all, and none at all for every algorithm that solves plain
+/// mutual exclusion.
+pub(crate) fn cards(names: &[String]) -> Result<Vec<&'static Card>, Failure> {
+    match names {
+        [] => Ok(CARDS.iter().copied().filter(|card| card.problem == "mutual exclusion").collect()),
+        [all] if all == "all" => Ok(CARDS.to_vec()),
+        names => names.iter().map(|name| card(name)).collect(),
+    }
+}
+
 /// The flaw of that name.
 pub(crate) fn flaw(card: &Card, name: &str) -> Result<&'static Flaw, Failure> {
     card.flaw(name).ok_or_else(|| {

@@ -9,13 +9,14 @@ mod lookup;
 mod measured;
 mod output;
 mod simulate;
+mod statistics;
 mod workload;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{completions, explain, list, run};
+use crate::commands::{compare, completions, explain, list, run};
 
 /// Distributed coordination, written once: simulate, model-check and run the classic algorithms.
 ///
@@ -35,6 +36,7 @@ enum Command {
     List(list::List),
     Explain(explain::Explain),
     Run(run::Run),
+    Compare(compare::Compare),
     Completions(completions::Completions),
 }
 
@@ -43,6 +45,7 @@ fn main() -> ExitCode {
         Command::List(list) => list.execute(),
         Command::Explain(explain) => explain.execute(),
         Command::Run(run) => run.execute(),
+        Command::Compare(compare) => compare.execute(),
         Command::Completions(completions) => completions.execute(),
     };
     match outcome {

@@ -73,6 +73,33 @@ impl Measured {
         })
     }
 
+    /// Messages per entry.
+    pub(crate) fn messages(&self) -> Option<f64> {
+        self.summary.messages_per_entry()
+    }
+
+    /// Bytes per entry.
+    pub(crate) fn bytes(&self) -> Option<f64> {
+        self.summary.bytes_per_entry()
+    }
+
+    /// Messages handled by the busiest node, per entry of anyone.
+    pub(crate) fn busiest(&self) -> Option<f64> {
+        (self.summary.entries > 0)
+            .then(|| self.summary.load_max as f64 / self.summary.entries as f64)
+    }
+
+    /// How evenly the nodes that asked got in.
+    #[expect(clippy::unnecessary_wraps, reason = "all figures of a comparison have one shape")]
+    pub(crate) fn fairness(&self) -> Option<f64> {
+        Some(self.summary.fairness)
+    }
+
+    /// Entries that overtook a request that happened before theirs.
+    pub(crate) fn overtakings(&self) -> Option<f64> {
+        self.overtakes.map(|count| count as f64)
+    }
+
     /// One flat object; its names are a promise.
     pub(crate) fn json(&self) -> Value {
         let by_kind: Map<String, Value> =

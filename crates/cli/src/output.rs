@@ -105,6 +105,18 @@ pub(crate) fn table(rows: &[Vec<String>]) -> String {
     text
 }
 
+/// The same, as a table in Markdown.
+pub(crate) fn markdown(rows: &[Vec<String>]) -> String {
+    let mut text = String::new();
+    for (index, row) in rows.iter().enumerate() {
+        text.push_str(&format!("| {} |\n", row.join(" | ")));
+        if index == 0 {
+            text.push_str(&format!("|{}\n", " --- |".repeat(row.len())));
+        }
+    }
+    text
+}
+
 /// A whole number with its thousands set apart.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();

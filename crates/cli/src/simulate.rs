@@ -25,7 +25,7 @@ pub(crate) fn simulate_quietly(scenario: &Scenario) -> Result<Measured, Failure>
         where
             P: Protocol<Command = Command, Notice = Notice>,
         {
-            simulate(self.0, node, (), &ProgressBar::hidden()).map(|(measured, ())| measured)
+            simulate(self.0, node, (), None).map(|(measured, ())| measured)
         }
     }
 
@@ -38,7 +38,7 @@ pub(crate) fn simulate<P, R>(
     scenario: &Scenario,
     node: impl Make<P>,
     recorder: R,
-    bar: &ProgressBar,
+    bar: Option<&ProgressBar>,
 ) -> Result<(Measured, R), Failure>
 where
     P: Protocol<Command = Command, Notice = Notice>,
@@ -56,10 +56,14 @@ where
     );
     let refused = |error: vorrang_sim::SimError| Failure::Failed(error.to_string());
     while simulation.run_for(EVENTS_BETWEEN_LOOKS).map_err(refused)? {
-        bar.set_position(simulation.entries());
-        show_after_a_second(bar);
+        if let Some(bar) = bar {
+            bar.set_position(simulation.entries());
+            show_after_a_second(bar);
+        }
     }
-    bar.finish_and_clear();
+    if let Some(bar) = bar {
+        bar.finish_and_clear();
+    }
     let report = simulation.report();
     let violation = report.first_violation.as_ref().map(|(at_ns, violation)| {
         format!("{violation} (at {})", vorrang_sim::show_duration_ns(*at_ns))

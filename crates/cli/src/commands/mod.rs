@@ -1,5 +1,6 @@
 //! The verbs.
 
+pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod explain;
 pub(crate) mod list;

@@ -78,7 +78,7 @@ impl Visit for Simulate<'_> {
             "{bar:40} {human_pos} of {human_len} entries, {eta} left",
         );
         match self.trace {
-            None => simulate(self.scenario, node, (), &bar).map(|(measured, ())| measured),
+            None => simulate(self.scenario, node, (), Some(&bar)).map(|(measured, ())| measured),
             Some(path) => {
                 let file = File::create(path)
                     .map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))?;
@@ -86,7 +86,7 @@ impl Visit for Simulate<'_> {
                     .with("options", &self.scenario.options());
                 let writer = Writer::new(BufWriter::new(file), &header)?;
                 let recorder = ToFile { writer, failed: None };
-                let (measured, recorder) = simulate(self.scenario, node, recorder, &bar)?;
+                let (measured, recorder) = simulate(self.scenario, node, recorder, Some(&bar))?;
                 if let Some(error) = recorder.failed {
                     return Err(Failure::Failed(format!("{}: {error}", path.display())));
                 }
