@@ -1,0 +1,159 @@
+//! The algorithms' cards, their files, and the catalogue in `README.md`.
+
+use std::collections::HashSet;
+use std::env;
+use std::fmt::Write;
+use std::fs;
+
+use vorrang_algorithms::card::{Card, Order};
+use vorrang_algorithms::registry::CARDS;
+use vorrang_tidy::{File, Offences, Tree};
+
+const REGISTRY: &str = "crates/algorithms/src/registry.rs";
+const ALGORITHMS: &str = "crates/algorithms/src/";
+
+const BEGIN: &str = "<!-- algorithms -->";
+const END: &str = "<!-- /algorithms -->";
+
+#[test]
+fn an_algorithm_is_called_like_its_file() {
+    let tree = Tree::read();
+    let mut offences = Offences::default();
+    let mut names = HashSet::new();
+    for card in CARDS {
+        let name = card.name;
+        if !is_kebab_case(name) {
+            let what = format!("'{name}' is not kebab-case: write it in small letters and hyphens");
+            offences.add(REGISTRY, 1, what);
+        }
+        if !names.insert(name) {
+            offences.add(REGISTRY, 1, format!("two cards are called '{name}': rename one"));
+        }
+        let wanted = format!("/{}.rs", name.replace('-', "_"));
+        match file_of(&tree, card) {
+            Some(file) if file.path.ends_with(&wanted) => {}
+            Some(file) => {
+                let what = format!("holds '{name}': rename the file to {}", &wanted[1..]);
+                offences.add(&file.path, 1, what);
+            }
+            None => {
+                let what =
+                    format!("the source on the card of '{name}' is no file: include its own");
+                offences.add(REGISTRY, 1, what);
+            }
+        }
+    }
+    offences.assert_none();
+}
+
+#[test]
+fn every_card_is_in_the_registry() {
+    let tree = Tree::read();
+    let mut offences = Offences::default();
+    for source in tree.sources() {
+        let Some(place) = source.in_code("const CARD: Card").first().copied() else { continue };
+        if !CARDS.iter().any(|card| card.source == source.text) {
+            let what = format!("this card is in no catalogue: add it to CARDS in {REGISTRY}");
+            offences.add(source.path, source.line_of(place), what);
+        }
+    }
+    offences.assert_none();
+}
+
+#[test]
+fn every_flaw_has_a_name_of_its_own_and_a_run_that_shows_it() {
+    let tree = Tree::read();
+    let mut offences = Offences::default();
+    for card in CARDS {
+        let path = file_of(&tree, card).map_or(REGISTRY, |file| &file.path);
+        let mut names = HashSet::new();
+        for flaw in card.flaws {
+            let name = flaw.name;
+            let quoted = format!("\"{name}\"");
+            let line = card.source.lines().position(|line| line.contains(&quoted));
+            let line = line.map_or(1, |at| at + 1);
+            let mut check = |fine: bool, what: &str| {
+                if !fine {
+                    offences.add(path, line, format!("the flaw '{name}' {what}"));
+                }
+            };
+            check(is_kebab_case(name), "is not kebab-case: write small letters and hyphens");
+            check(names.insert(name), "is there twice: rename one");
+            check(flaw.steps > 0, "takes no steps: give the length of its shortest run");
+            check(
+                flaw.entries.iter().any(|entries| *entries > 0),
+                "has no demonstration: ask once",
+            );
+            check(!flaw.what.is_empty(), "is not described: say what is wrong, in a sentence");
+            check(!flaw.breaks.is_empty(), "breaks nothing: name the property");
+        }
+    }
+    offences.assert_none();
+}
+
+/// Rewrites the table instead if `VORRANG_REWRITE` is 1.
+#[test]
+fn the_readme_lists_the_algorithms_of_the_registry() {
+    const FIX: &str = "VORRANG_REWRITE=1 cargo test -p vorrang-tidy";
+    let tree = Tree::read();
+    let mut offences = Offences::default();
+    match tree.file("README.md").map(|file| (file, block(&file.text))) {
+        None => offences.add("README.md", 1, "is missing: write it, with the table of algorithms"),
+        Some((_, None)) => {
+            let what = format!("has no table of algorithms: add {BEGIN} and {END}, then run {FIX}");
+            offences.add("README.md", 1, what);
+        }
+        Some((file, Some((before, table, after)))) => {
+            let wanted = format!("\n\n{}\n", readme_table());
+            if table != wanted && env::var("VORRANG_REWRITE").is_ok_and(|value| value == "1") {
+                let text = format!("{before}{wanted}{after}");
+                fs::write(tree.locate(&file.path), text).expect("README.md can be written");
+            } else if table != wanted {
+                let line = before.lines().count();
+                let what = format!("the table of algorithms is out of date: run {FIX}");
+                offences.add("README.md", line, what);
+            }
+        }
+    }
+    offences.assert_none();
+}
+
+/// What `README.md` says of the algorithms.
+fn readme_table() -> String {
+    let mut table = "| Name | Algorithm | Problem | Links | Source |\n".to_owned();
+    table.push_str("| --- | --- | --- | --- | --- |\n");
+    for card in CARDS {
+        let links = match card.order {
+            Order::Fifo => "FIFO",
+            Order::Any => "any order",
+        };
+        let Card { name, title, problem, citation, .. } = card;
+        let [title, problem, citation] = [title, problem, citation].map(|text| in_cell(text));
+        writeln!(table, "| `{name}` | {title} | {problem} | {links} | {citation} |")
+            .expect("a string takes all that is written to it");
+    }
+    table
+}
+
+fn in_cell(text: &str) -> String {
+    text.replace('\n', " ").replace('|', "\\|")
+}
+
+/// The text up to the table's begin, the table, and the text from its end on.
+fn block(text: &str) -> Option<(&str, &str, &str)> {
+    let begin = text.find(BEGIN)? + BEGIN.len();
+    let end = begin + text[begin..].find(END)?;
+    Some((&text[..begin], &text[begin..end], &text[end..]))
+}
+
+/// The file whose text the card carries.
+fn file_of<'t>(tree: &'t Tree, card: &Card) -> Option<&'t File> {
+    let mut files = tree.files().iter().filter(|file| file.path.starts_with(ALGORITHMS));
+    files.find(|file| file.text == card.source)
+}
+
+fn is_kebab_case(name: &str) -> bool {
+    name.split('-').all(|part| {
+        !part.is_empty() && part.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
+    })
+}

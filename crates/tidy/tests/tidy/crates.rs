@@ -1,0 +1,242 @@
+//! How the crates lie on each other, and what their manifests have in common.
+
+use vorrang_tidy::{Crate, Dependency, Manifest, Offences, Source, Tree};
+
+/// The crates of ours that a crate may be built with; none if we have never heard of it.
+fn below(name: &str) -> Option<Allowed> {
+    Some(match name {
+        "protocol" => Allowed::Only(&[]),
+        "algorithms" | "trace" => Allowed::Only(&["vorrang-protocol"]),
+        // The drivers: they see neither an algorithm nor each other.
+        "sim" | "check" | "net" => Allowed::Only(&["vorrang-protocol", "vorrang-trace"]),
+        "cli" | "bench" | "tidy" => Allowed::All,
+        _ => return None,
+    })
+}
+
+enum Allowed {
+    Only(&'static [&'static str]),
+    All,
+}
+
+/// Crates that may wait on sockets; all others must run to their end.
+const MAY_WAIT: [&str; 4] = ["net", "cli", "bench", "tidy"];
+
+/// Crates that may turn names into types.
+const MAY_NAME: [&str; 3] = ["cli", "bench", "tidy"];
+
+/// Crates in which the compiler is to forbid clocks, sockets, threads and printing.
+const WITHOUT_STD: [&str; 2] = ["protocol", "algorithms"];
+
+#[test]
+fn a_crate_sees_only_the_crates_below_it() {
+    let tree = Tree::read();
+    let mut offences = Offences::default();
+    for Crate { name, manifest } in tree.crates() {
+        let Some(allowed) = below(name) else {
+            offences.add(
+                manifest.path,
+                1,
+                format!("no rule knows crates/{name}: say in crates/tidy what it may see"),
+            );
+            continue;
+        };
+        let Allowed::Only(allowed) = allowed else { continue };
+        for dependency in manifest.dependencies() {
+            let package = dependency.package();
+            if is_ours(package) && !allowed.contains(&package) {
+                offences.add(
+                    manifest.path,
+                    dependency.line,
+                    format!(
+                        "{name} must not see {package}: make it a dev-dependency, or move code"
+                    ),
+                );
+            }
+        }
+    }
+    offences.assert_none();
+}
+
+#[test]
+fn only_the_network_and_what_lies_above_it_use_tokio() {
+    let tree = Tree::read();
+    let mut offences = Offences::default();
+    for Crate { name, manifest } in tree.crates() {
+        for dependency in manifest.dependencies() {
+            let package = dependency.package();
+            let waits = package == "tokio" || package.starts_with("tokio-");
+            if waits && !MAY_WAIT.contains(&name) {
+                let what = format!("{name} must not use {package}: what waits belongs into net");
+                offences.add(manifest.path, dependency.line, what);
+            }
+        }
+    }
+    offences.assert_none();
+}
+
+#[test]
+fn names_become_types_only_for_the_command_line() {
+    let tree = Tree::read();
+    let mut offences = Offences::default();
+    for source in tree.sources() {
+        let allowed = MAY_NAME.iter().any(|name| in_crate(&source, name));
+        for path in ["vorrang_algorithms::registry", "crate::registry", "super::registry"] {
+            for place in source.in_code(path) {
+                if !allowed && !source.is_test(place) {
+                    let what = "the registry is for the command line: take the type as a parameter";
+                    offences.add(source.path, source.line_of(place), what);
+                }
+            }
+        }
+    }
+    offences.assert_none();
+}
+
+#[test]
+fn the_contract_and_the_algorithms_do_without_std() {
+    let tree = Tree::read();
+    let workspace = tree.workspace();
+    let shared = workspace.all_dependencies();
+    let mut offences = Offences::default();
+    for name in WITHOUT_STD {
+        let path = format!("crates/{name}/src/lib.rs");
+        if Source::of(&path, tree.text(&path)).in_code("#![no_std]").is_empty() {
+            offences.add(&path, 1, "std is at hand: add #![no_std]");
+        }
+        let path = format!("crates/{name}/Cargo.toml");
+        let manifest = Manifest::parse(&path, tree.text(&path));
+        for dependency in manifest.dependencies() {
+            if !is_ours(dependency.package()) {
+                check_is_without_std(&manifest, &dependency, &shared, &mut offences);
+            }
+        }
+    }
+    offences.assert_none();
+}
+
+fn check_is_without_std(
+    manifest: &Manifest<'_>,
+    dependency: &Dependency<'_>,
+    shared: &[Dependency<'_>],
+    offences: &mut Offences,
+) {
+    let name = dependency.name;
+    let inherited = shared.iter().find(|one| dependency.is_inherited() && one.name == name);
+    let declared = inherited.unwrap_or(dependency);
+    if declared.flag("default-features") != Some(false) {
+        let what = format!("{name} comes with default features: add default-features = false");
+        offences.add(manifest.path, dependency.line, what);
+    }
+    if declared.has_feature("std") || dependency.has_feature("std") {
+        let what = format!("{name} comes with std: leave the feature out");
+        offences.add(manifest.path, dependency.line, what);
+    }
+}
+
+#[test]
+fn every_crate_forbids_unsafe_code() {
+    let tree = Tree::read();
+    let mut offences = Offences::default();
+    for Crate { name, .. } in tree.crates() {
+        for root in ["lib.rs", "main.rs"] {
+            let path = format!("crates/{name}/src/{root}");
+            if let Some(file) = tree.file(&path)
+                && Source::of(&path, &file.text).in_code("#![forbid(unsafe_code)]").is_empty()
+            {
+                offences.add(&path, 1, "unsafe code is not forbidden: add #![forbid(unsafe_code)]");
+            }
+        }
+    }
+    offences.assert_none();
+}
+
+#[test]
+fn a_package_is_called_after_its_folder() {
+    let tree = Tree::read();
+    let mut offences = Offences::default();
+    for Crate { name, manifest } in tree.crates() {
+        let wanted = if name == "cli" { "vorrang".to_owned() } else { format!("vorrang-{name}") };
+        let found = manifest.str(&["package", "name"]).unwrap_or_default();
+        if found != wanted {
+            offences.add(manifest.path, 1, format!("the package is {found}: call it {wanted}"));
+        }
+    }
+    offences.assert_none();
+}
+
+#[test]
+fn crates_inherit_what_they_have_in_common() {
+    let tree = Tree::read();
+    let mut offences = Offences::default();
+    for Crate { manifest, .. } in tree.crates() {
+        let flags = ["version", "edition", "rust-version", "license", "publish"]
+            .map(|key| (vec!["package", key, "workspace"], format!("{key}.workspace = true")));
+        let lints = (vec!["lints", "workspace"], "[lints] workspace = true".to_owned());
+        for (keys, wanted) in flags.into_iter().chain([lints]) {
+            if manifest.flag(&keys) != Some(true) {
+                let what = format!("differs from the workspace: write {wanted}");
+                offences.add(manifest.path, 1, what);
+            }
+        }
+        for dependency in manifest.all_dependencies() {
+            if !dependency.is_inherited() {
+                let what = format!(
+                    "{} is declared here alone: declare it in Cargo.toml and inherit it",
+                    dependency.name
+                );
+                offences.add(manifest.path, dependency.line, what);
+            }
+        }
+    }
+    offences.assert_none();
+}
+
+#[test]
+fn everything_comes_from_this_tree_or_from_crates_io() {
+    const CRATES_IO: &str = "\"registry+https://github.com/rust-lang/crates.io-index\"";
+    let tree = Tree::read();
+    let mut offences = Offences::default();
+    let crates = tree.crates();
+    let workspace = tree.workspace();
+    for manifest in crates.iter().map(|one| &one.manifest).chain([&workspace]) {
+        for dependency in manifest.all_dependencies() {
+            for key in ["git", "registry", "registry-index"] {
+                if dependency.get(key).is_some() {
+                    let name = dependency.name;
+                    let what = format!("{name} has a {key} of its own: take it from crates.io");
+                    offences.add(manifest.path, dependency.line, what);
+                }
+            }
+        }
+        for key in ["patch", "replace"] {
+            if manifest.value(&[key]).is_some() {
+                let what = format!("[{key}] takes something from elsewhere: remove it");
+                offences.add(manifest.path, 1, what);
+            }
+        }
+    }
+    for (number, line) in (1..).zip(tree.text("Cargo.lock").lines()) {
+        if line.strip_prefix("source = ").is_some_and(|source| source != CRATES_IO) {
+            offences.add("Cargo.lock", number, "is not from crates.io: build without redirection");
+        }
+    }
+    for file in tree.files().iter().filter(|file| file.path.starts_with(".cargo/")) {
+        let config = Manifest::parse(&file.path, &file.text);
+        for key in ["source", "registry", "registries"] {
+            if config.value(&[key]).is_some() {
+                let what = format!("[{key}] is one machine's matter: set it outside the project");
+                offences.add(&file.path, 1, what);
+            }
+        }
+    }
+    offences.assert_none();
+}
+
+fn is_ours(package: &str) -> bool {
+    package == "vorrang" || package.starts_with("vorrang-")
+}
+
+fn in_crate(source: &Source<'_>, name: &str) -> bool {
+    source.path.strip_prefix("crates/").is_some_and(|rest| rest.split('/').next() == Some(name))
+}

@@ -1,0 +1,7 @@
+//! The project's rules, each a test named as a sentence; a chapter a file.
+
+mod cards;
+mod crates;
+mod documents;
+mod sizes;
+mod sources;
