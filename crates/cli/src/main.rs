@@ -8,15 +8,17 @@ mod failure;
 mod lookup;
 mod measured;
 mod output;
+mod sheet;
 mod simulate;
 mod statistics;
+mod values;
 mod workload;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{compare, completions, explain, list, run};
+use crate::commands::{compare, completions, explain, list, merge, run, sweep};
 
 /// Distributed coordination, written once: simulate, model-check and run the classic algorithms.
 ///
@@ -37,6 +39,8 @@ enum Command {
     Explain(explain::Explain),
     Run(run::Run),
     Compare(compare::Compare),
+    Sweep(sweep::Sweep),
+    Merge(merge::Merge),
     Completions(completions::Completions),
 }
 
@@ -46,6 +50,8 @@ fn main() -> ExitCode {
         Command::Explain(explain) => explain.execute(),
         Command::Run(run) => run.execute(),
         Command::Compare(compare) => compare.execute(),
+        Command::Sweep(sweep) => sweep.execute(),
+        Command::Merge(merge) => merge.execute(),
         Command::Completions(completions) => completions.execute(),
     };
     match outcome {

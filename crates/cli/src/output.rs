@@ -50,35 +50,29 @@ pub(crate) fn print_json(value: &Value) -> Result<(), Failure> {
 
 /// Rows of objects with the same keys, as comma-separated values with a header.
 pub(crate) fn print_csv(rows: &[Value]) -> Result<(), Failure> {
-    let mut text = String::new();
+    let mut text = Vec::new();
+    let mut writer = csv::Writer::from_writer(&mut text);
+    let wrong = |error: csv::Error| Failure::Failed(error.to_string());
     if let Some(Value::Object(first)) = rows.first() {
-        let header: Vec<String> = first.keys().map(|key| csv_field(key)).collect();
-        text.push_str(&(header.join(",") + "\n"));
+        writer.write_record(first.keys()).map_err(wrong)?;
     }
     for row in rows {
-        let fields: Vec<String> = match row {
-            Value::Object(fields) => fields.values().map(csv_value).collect(),
-            other => vec![csv_value(other)],
-        };
-        text.push_str(&(fields.join(",") + "\n"));
+        writer.write_record(csv_fields(row)).map_err(wrong)?;
     }
-    print(&text)
+    drop(writer);
+    print(&String::from_utf8_lossy(&text))
 }
 
-fn csv_value(value: &Value) -> String {
-    match value {
+/// An object's values as fields; what is none is empty.
+pub(crate) fn csv_fields(row: &Value) -> Vec<String> {
+    let field = |value: &Value| match value {
         Value::Null => String::new(),
-        Value::String(text) => csv_field(text),
-        Value::Bool(_) | Value::Number(_) => value.to_string(),
-        Value::Array(_) | Value::Object(_) => csv_field(&value.to_string()),
-    }
-}
-
-fn csv_field(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_owned()
+        Value::String(text) => text.clone(),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
+    };
+    match row {
+        Value::Object(fields) => fields.values().map(field).collect(),
+        other => vec![field(other)],
     }
 }
 
@@ -103,6 +97,12 @@ pub(crate) fn table(rows: &[Vec<String>]) -> String {
         }
     }
     text
+}
+
+/// How wide a table is.
+pub(crate) fn table_width(rows: &[Vec<String>]) -> usize {
+    let text = anstream::adapter::strip_str(&table(rows)).to_string();
+    text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
 }
 
 /// The same, as a table in Markdown.
@@ -169,11 +169,9 @@ mod tests {
     }
 
     #[test]
-    fn fields_that_would_break_a_row_are_quoted() {
-        assert_eq!(csv_value(&json!("a,b")), "\"a,b\"");
-        assert_eq!(csv_value(&json!("say \"so\"")), "\"say \"\"so\"\"\"");
-        assert_eq!(csv_value(&json!(null)), "");
-        assert_eq!(csv_value(&json!(1.5)), "1.5");
+    fn a_row_has_one_field_a_key() {
+        let row = json!({ "a": null, "b": "x,y", "c": 1.5, "d": { "e": 1 } });
+        assert_eq!(csv_fields(&row), ["", "x,y", "1.5", "{\"e\":1}"]);
     }
 
     #[test]

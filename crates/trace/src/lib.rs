@@ -1,7 +1,7 @@
 //! One run as data: what happened, at which node, when.
 //!
 //! - [`record`]: the records themselves, and how a run is written to a file and read back;
-//! - [`judge`]: the monitors of a problem, over a recorded run;
+//! - [`mod@judge`]: the monitors of a problem, over a recorded run;
 //! - [`measure`]: what a run cost, in the terms of the literature;
 //! - [`stage`]: nodes driven by hand from a script that reads as prose.
 #![forbid(unsafe_code)]
@@ -13,5 +13,5 @@ pub mod stage;
 
 pub use judge::{Verdict, judge};
 pub use measure::{Measure, Summary};
-pub use record::{Header, ReadError, Record, Trace, What, Writer};
+pub use record::{Digest, Header, ReadError, Record, Trace, What, Writer};
 pub use stage::Stage;

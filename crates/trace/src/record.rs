@@ -128,9 +128,9 @@ impl<P: Protocol> Trace<P> {
     /// A number that two runs share only if they are the same, byte for byte: FNV-1a of what
     /// [`write`](Self::write) writes.
     pub fn digest(&self) -> u64 {
-        let mut digest = Digest(0xcbf2_9ce4_8422_2325);
+        let mut digest = Digest::default();
         self.write(&mut digest).expect("a digest takes all that is written");
-        digest.0
+        digest.value()
     }
 
     /// Puts records that several nodes made on one clock into one order: by time, and a receipt
@@ -140,7 +140,22 @@ impl<P: Protocol> Trace<P> {
     }
 }
 
-struct Digest(u64);
+/// A digest of what is written to it, by FNV-1a: for telling texts apart, not for security.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Digest(u64);
+
+impl Digest {
+    /// The digest of what has been written.
+    pub const fn value(self) -> u64 {
+        self.0
+    }
+}
+
+impl Default for Digest {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
 
 impl Write for Digest {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

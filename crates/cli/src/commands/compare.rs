@@ -9,7 +9,7 @@ use crate::lookup;
 use crate::measured::Measured;
 use crate::output::{
     BAD, Format, GOOD, RESET, figure, markdown, print, print_csv, print_json, progress,
-    show_after_a_second, table,
+    show_after_a_second, table, table_width,
 };
 use crate::simulate::simulate_quietly;
 use crate::statistics::Estimate;
@@ -105,15 +105,16 @@ impl Compare {
         );
         let messages = |row: &Row| row.estimate(Measured::messages).map_or(0.0, |it| it.mean);
         rows.sort_by(|a, b| messages(a).total_cmp(&messages(b)));
+        const COMPARED: usize = 10;
         let header = [
             "ALGORITHM",
             "MESSAGES",
             "THEORY",
             "",
-            "DELAY/T",
+            "DELAY",
             "THEORY",
             "",
-            "RESPONSE/T",
+            "RESPONSE",
             "THEORY",
             "",
             "PER T",
@@ -127,13 +128,24 @@ impl Compare {
         if self.markdown {
             return format!("{title}\n\n{}\n", markdown(&cells));
         }
-        let text = table(&cells)
-            .replace('✓', &format!("{GOOD}✓{RESET}"))
-            .replace('✗', &format!("{BAD}✗{RESET}"));
+        let text = if table_width(&cells) <= WIDTH {
+            table(&cells)
+        } else {
+            // Too wide for one table: what has a theory, and then the rest.
+            let left: Vec<_> = cells.iter().map(|row| row[..COMPARED].to_vec()).collect();
+            let right = |row: &Vec<String>| [&row[..1], &row[COMPARED..]].concat();
+            let right: Vec<_> = cells.iter().map(right).collect();
+            table(&left) + "\n" + &table(&right)
+        };
+        let text =
+            text.replace('✓', &format!("{GOOD}✓{RESET}")).replace('✗', &format!("{BAD}✗{RESET}"));
         let wrong: String = rows.iter().filter_map(|row| row.complaint()).collect();
         format!("{title}\n\n{text}{wrong}\n")
     }
 }
+
+/// What fits on a screen and on a slide.
+const WIDTH: usize = 100;
 
 /// Runs everything on all cores, with a bar if it takes long.
 fn measure(scenarios: &[Vec<Scenario>]) -> Result<Vec<Row>, Failure> {

@@ -4,4 +4,6 @@ pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod explain;
 pub(crate) mod list;
+pub(crate) mod merge;
 pub(crate) mod run;
+pub(crate) mod sweep;

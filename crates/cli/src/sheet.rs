@@ -1,0 +1,183 @@
+//! The file that a sweep writes: comma-separated values, one row a point, each row whole by itself.
+//!
+//! Every row names the sweep that it belongs to (a digest of all its parameters), how many points
+//! that has, and which of them it is. So an interrupted sweep can be continued, parts that several
+//! machines computed can be joined, and rows of different sweeps are never mixed up.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use crate::failure::Failure;
+
+/// The rows of one sweep, as far as they are known.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Sheet {
+    pub(crate) header: Vec<String>,
+    /// Which sweep, and how many points it has.
+    pub(crate) identity: Option<(String, u64)>,
+    pub(crate) rows: BTreeMap<u64, Vec<String>>,
+    /// Where the last whole row ended: what follows was cut off in the middle of writing.
+    whole_bytes: u64,
+}
+
+/// The columns that every sheet begins with.
+pub(crate) const IDENTITY: [&str; 3] = ["sweep", "points", "point"];
+
+impl Sheet {
+    /// Reads a file. A last line that was cut off in the middle of writing is left out.
+    pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
+        let wrong = |why: String| Failure::Failed(format!("{}: {why}", path.display()));
+        let text = fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+        let whole = text.rfind('\n').map_or("", |last| &text[..=last]);
+        let mut reader = csv::ReaderBuilder::new().from_reader(whole.as_bytes());
+        let header: Vec<String> = reader
+            .headers()
+            .map_err(|error| wrong(error.to_string()))?
+            .iter()
+            .map(str::to_owned)
+            .collect();
+        if header.len() < IDENTITY.len() || header[..IDENTITY.len()] != IDENTITY {
+            return Err(wrong(format!(
+                "this is not the file of a sweep: its first columns should be {}",
+                IDENTITY.join(",")
+            )));
+        }
+        let mut sheet =
+            Self { header, identity: None, rows: BTreeMap::new(), whole_bytes: whole.len() as u64 };
+        for (index, row) in reader.records().enumerate() {
+            let row = row.map_err(|error| wrong(error.to_string()))?;
+            let row: Vec<String> = row.iter().map(str::to_owned).collect();
+            sheet.add(row).map_err(|why| wrong(format!("line {}: {why}", index + 2)))?;
+        }
+        Ok(sheet)
+    }
+
+    /// Adds a row, which must belong to the same sweep and agree with one that is already there.
+    pub(crate) fn add(&mut self, row: Vec<String>) -> Result<(), String> {
+        let number =
+            |text: &str| text.parse::<u64>().map_err(|_| format!("'{text}' is not a number"));
+        let (points, point) = (number(&row[1])?, number(&row[2])?);
+        let identity = (row[0].clone(), points);
+        if point >= points {
+            return Err(format!("point {point} of {points} does not exist"));
+        }
+        match &self.identity {
+            None => self.identity = Some(identity),
+            Some(ours) if *ours != identity => {
+                return Err(format!(
+                    "it belongs to another sweep: {} with {} points, not {} with {}",
+                    identity.0, identity.1, ours.0, ours.1
+                ));
+            }
+            Some(_) => {}
+        }
+        match self.rows.get(&point) {
+            Some(known) if *known != row => {
+                Err(format!("point {point} has been computed twice, with different results"))
+            }
+            Some(_) => Ok(()),
+            None => {
+                self.rows.insert(point, row);
+                Ok(())
+            }
+        }
+    }
+
+    /// Writes all rows in the order of their points, all or nothing.
+    pub(crate) fn write(&self, path: &Path) -> Result<(), Failure> {
+        let wrong = |why: String| Failure::Failed(format!("{}: {why}", path.display()));
+        let temporary = PathBuf::from(format!("{}.part", path.display()));
+        let mut writer =
+            csv::Writer::from_path(&temporary).map_err(|error| wrong(error.to_string()))?;
+        for row in std::iter::once(&self.header).chain(self.rows.values()) {
+            writer.write_record(row).map_err(|error| wrong(error.to_string()))?;
+        }
+        writer.flush()?;
+        drop(writer);
+        fs::rename(&temporary, path).map_err(|error| wrong(error.to_string()))
+    }
+
+    /// Opens the file to add rows as they come, from the end of its last whole row.
+    pub(crate) fn appender(&self, path: &Path) -> Result<Appender, Failure> {
+        let file = OpenOptions::new().append(true).open(path)?;
+        file.set_len(self.whole_bytes)?;
+        Ok(Appender { file })
+    }
+
+    /// Starts a file with its header.
+    pub(crate) fn create(path: &Path, header: Vec<String>) -> Result<Self, Failure> {
+        let wrong = |error: std::io::Error| Failure::Failed(format!("{}: {error}", path.display()));
+        let file = File::create_new(path).map_err(wrong)?;
+        let mut appender = Appender { file };
+        appender.append(&header)?;
+        let whole_bytes = appender.file.metadata()?.len();
+        Ok(Self { header, identity: None, rows: BTreeMap::new(), whole_bytes })
+    }
+}
+
+/// Adds rows to a file, each in one piece.
+pub(crate) struct Appender {
+    file: File,
+}
+
+impl Appender {
+    pub(crate) fn append(&mut self, row: &[String]) -> Result<(), Failure> {
+        let mut line = Vec::new();
+        let mut writer = csv::Writer::from_writer(&mut line);
+        writer.write_record(row).map_err(|error| Failure::Failed(error.to_string()))?;
+        drop(writer);
+        self.file.write_all(&line)?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(sweep: &str, points: u64, point: u64, value: &str) -> Vec<String> {
+        vec![sweep.to_owned(), points.to_string(), point.to_string(), value.to_owned()]
+    }
+
+    fn sheet() -> Sheet {
+        let header = IDENTITY.iter().chain(&["value"]).map(|&name| name.to_owned()).collect();
+        Sheet { header, identity: None, rows: BTreeMap::new(), whole_bytes: 0 }
+    }
+
+    #[test]
+    fn rows_of_another_sweep_are_refused() {
+        let mut sheet = sheet();
+        sheet.add(row("a", 3, 0, "1")).unwrap();
+        let why = sheet.add(row("b", 3, 1, "1")).unwrap_err();
+        assert!(why.contains("another sweep: b with 3 points, not a with 3"), "{why}");
+        assert!(sheet.add(row("a", 4, 1, "1")).unwrap_err().contains("another sweep"));
+        assert!(sheet.add(row("a", 3, 3, "1")).unwrap_err().contains("point 3 of 3"));
+    }
+
+    #[test]
+    fn a_point_may_come_twice_if_both_agree() {
+        let mut sheet = sheet();
+        sheet.add(row("a", 3, 1, "x")).unwrap();
+        sheet.add(row("a", 3, 1, "x")).unwrap();
+        let why = sheet.add(row("a", 3, 1, "y")).unwrap_err();
+        assert!(why.contains("point 1 has been computed twice"), "{why}");
+    }
+
+    #[test]
+    fn a_line_that_was_cut_off_is_left_out_and_written_over() {
+        let folder = std::env::temp_dir().join(format!("vorrang-sheet-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("cut.csv");
+        fs::write(&path, "sweep,points,point,value\na,3,0,1\na,3,1").unwrap();
+        let sheet = Sheet::read(&path).unwrap();
+        assert_eq!(sheet.rows.keys().copied().collect::<Vec<_>>(), [0]);
+        sheet.appender(&path).unwrap().append(&row("a", 3, 2, "7")).unwrap();
+        assert_eq!(
+            fs::read_to_string(&path).unwrap(),
+            "sweep,points,point,value\na,3,0,1\na,3,2,7\n"
+        );
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -1,0 +1,118 @@
+//! Lists of values for an option that is swept: `4`, `2..=256`, `2..=256*2`, `10..=100+10`, and any
+//! of these separated by commas.
+
+use std::str::FromStr;
+
+use vorrang_sim::Distribution;
+
+/// Whole numbers, in the order they were given.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Numbers(pub(crate) Vec<u64>);
+
+/// A sweep longer than this is a slip of the finger.
+const MOST: usize = 1_000_000;
+
+impl FromStr for Numbers {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut numbers = Vec::new();
+        for part in text.split(',') {
+            numbers.extend(range(part.trim())?);
+        }
+        if numbers.len() > MOST {
+            return Err(format!("'{text}' has more than {MOST} values"));
+        }
+        Ok(Self(numbers))
+    }
+}
+
+/// Reads one number or one range.
+fn range(text: &str) -> Result<Vec<u64>, String> {
+    const FORMS: &str = "write 4, 2..=256, 10..=100+10 or 2..=256*2, separated by commas";
+    let number = |text: &str| {
+        text.trim().parse::<u64>().map_err(|_| format!("'{text}' is not a whole number: {FORMS}"))
+    };
+    let Some((first, rest)) = text.split_once("..") else { return Ok(vec![number(text)?]) };
+    let (rest, includes_last) = match rest.strip_prefix('=') {
+        Some(rest) => (rest, true),
+        None => (rest, false),
+    };
+    let (last, next): (&str, Box<dyn Fn(u64) -> Option<u64>>) =
+        if let Some((last, factor)) = rest.split_once('*') {
+            let factor = number(factor)?;
+            if factor < 2 {
+                return Err(format!("'{text}' would never end: multiply by 2 or more"));
+            }
+            (last, Box::new(move |value| value.checked_mul(factor)))
+        } else if let Some((last, step)) = rest.split_once('+') {
+            let step = number(step)?;
+            if step == 0 {
+                return Err(format!("'{text}' would never end: add 1 or more"));
+            }
+            (last, Box::new(move |value| value.checked_add(step)))
+        } else {
+            (rest, Box::new(|value| value.checked_add(1)))
+        };
+    let (first, last) = (number(first)?, number(last)?);
+    if first == 0 && rest.contains('*') {
+        return Err(format!("'{text}' would never end: start at 1 or more"));
+    }
+    let is_inside = |value: &u64| *value < last || (includes_last && *value == last);
+    let values: Vec<u64> = std::iter::successors(Some(first), |&value| next(value))
+        .take_while(is_inside)
+        .take(MOST + 1)
+        .collect();
+    if values.is_empty() { Err(format!("the range '{text}' is empty")) } else { Ok(values) }
+}
+
+/// Durations, in the order they were given.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Durations(pub(crate) Vec<Distribution>);
+
+impl FromStr for Durations {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split(',').map(|part| part.trim().parse());
+        parts.collect::<Result<_, _>>().map(Self).map_err(|error| format!("{error}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(text: &str) -> Vec<u64> {
+        text.parse::<Numbers>().unwrap().0
+    }
+    fn error(text: &str) -> String {
+        text.parse::<Numbers>().unwrap_err()
+    }
+
+    #[test]
+    fn ranges_are_read() {
+        assert_eq!(numbers("4"), [4]);
+        assert_eq!(numbers("2..=5"), [2, 3, 4, 5]);
+        assert_eq!(numbers("2..5"), [2, 3, 4]);
+        assert_eq!(numbers("2..=20*3"), [2, 6, 18]);
+        assert_eq!(numbers("10..=35+10,99"), [10, 20, 30, 99]);
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_range_is_said() {
+        assert!(error("5..=2").contains("the range '5..=2' is empty"));
+        assert!(error("a").contains("'a' is not a whole number"));
+        assert!(error("1..=9*1").contains("would never end"));
+        assert!(error("1..=9+0").contains("would never end"));
+        assert!(error("0..=9*2").contains("start at 1"));
+        assert!(error("0..=99999999").contains("more than 1000000 values"));
+    }
+
+    #[test]
+    fn durations_are_lists_of_distributions() {
+        let Durations(read) = "0,1ms,exp:2ms".parse().unwrap();
+        assert_eq!(read.len(), 3);
+        assert!("1ms,2".parse::<Durations>().unwrap_err().contains("'2'"));
+    }
+}
