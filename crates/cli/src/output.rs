@@ -144,6 +144,14 @@ pub(crate) fn progress(total: u64, template: &str) -> ProgressBar {
     bar
 }
 
+/// A line on standard error that tells how far work has come whose end nobody knows.
+pub(crate) fn spinner() -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+    let style = ProgressStyle::with_template("{spinner} {msg}").expect("a template of ours is right");
+    bar.set_style(style);
+    bar
+}
+
 /// Shows the bar once a second has passed.
 pub(crate) fn show_after_a_second(bar: &ProgressBar) {
     if bar.is_hidden() && bar.elapsed() > Duration::from_secs(1) && std::io::stderr().is_terminal()

@@ -84,3 +84,28 @@ where
         self.1.on_receive(at, &tag.1);
     }
 }
+
+/// A monitor that may be left out: without one, nobody objects.
+impl<M: Monitor> Monitor for Option<M> {
+    type Command = M::Command;
+    type Notice = M::Notice;
+    type Tag = M::Tag;
+
+    fn on_command(&mut self, at: NodeId, command: &Self::Command) -> Result<(), Violation> {
+        self.as_mut().map_or(Ok(()), |monitor| monitor.on_command(at, command))
+    }
+    fn on_notice(&mut self, at: NodeId, notice: &Self::Notice) -> Result<(), Violation> {
+        self.as_mut().map_or(Ok(()), |monitor| monitor.on_notice(at, notice))
+    }
+    fn at_rest(&self) -> Result<(), Violation> {
+        self.as_ref().map_or(Ok(()), Monitor::at_rest)
+    }
+    fn on_send(&self, at: NodeId) -> Self::Tag {
+        self.as_ref().map_or_else(Self::Tag::default, |monitor| monitor.on_send(at))
+    }
+    fn on_receive(&mut self, at: NodeId, tag: &Self::Tag) {
+        if let Some(monitor) = self {
+            monitor.on_receive(at, tag);
+        }
+    }
+}

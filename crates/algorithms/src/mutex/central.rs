@@ -17,7 +17,7 @@
 //! | messages | 3; none for the coordinator's own entries |
 //! | synchronisation delay | 2T; T if the coordinator leaves or enters |
 //! | response, nobody else asking | 2T + E |
-//! | response, everybody asking | up to N(2T + E) + 2T |
+//! | response, everybody asking | up to N(2T + E) |
 //! | busiest node | the coordinator handles all 3 |
 //!
 //! **Assumes** that messages are not lost or doubled and that the coordinator and whoever is inside
