@@ -1,0 +1,2 @@
+//! Benchmarks only: see `benches/`.
+#![forbid(unsafe_code)]
