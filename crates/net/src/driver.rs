@@ -497,7 +497,9 @@ impl<P: Protocol, T: Transport, A: Application<P>> Driver<P, T, A> {
     fn flush(&mut self, cx: &mut Context<'_>) {
         let mut broken: Option<(NodeId, String)> = None;
         let mut wants_look = false;
-        for link in self.world.links.iter_mut().flatten() {
+        let first = self.world.first_receiver.take().map_or(0, NodeId::index);
+        let (later, sooner) = self.world.links.split_at_mut(first);
+        for link in sooner.iter_mut().chain(later).flatten() {
             if let Err(error) = link.flush(cx) {
                 broken = Some((link.peer, error.to_string()));
             }

@@ -29,7 +29,7 @@ pub(crate) enum Arrival<S> {
     Inbound { stream: S, theirs: Hello },
     /// We dialled, and both hellos are said.
     Dialled { stream: S, theirs: Hello },
-    /// We refused somebody, and told it so.
+    /// We refused somebody, and are telling it so.
     WeRefused { who: Guest, why: Refusal },
     /// The peer that we dialled refused us.
     RefusedUs { peer: NodeId, why: Refusal },
@@ -75,12 +75,15 @@ pub(crate) async fn listen<L>(
         };
         let (identity, arrivals) = (Arc::clone(&identity), arrivals.clone());
         guests.spawn(async move {
+            // Held until the guest is in or gone.
+            let _place = place;
             let asked = timeout(timing.hello, ask(&mut stream, &identity, &from)).await;
             let arrival = match asked.unwrap_or(Err(HandshakeError::TooSlow)) {
                 Ok(Ok(theirs)) => Arrival::Inbound { stream, theirs },
                 Ok(Err((who, why))) => {
-                    refuse(stream, &why, timing).await;
-                    Arrival::WeRefused { who, why }
+                    let refusal = why.clone();
+                    let _ = arrivals.send(Arrival::WeRefused { who, why });
+                    return refuse(stream, &refusal, timing).await;
                 }
                 Err(error) => Arrival::Malformed {
                     from,
@@ -88,7 +91,6 @@ pub(crate) async fn listen<L>(
                 },
             };
             let _ = arrivals.send(arrival);
-            drop(place);
         });
     }
 }
@@ -176,9 +178,9 @@ pub(crate) async fn dial<T: Transport>(
                 return;
             }
             Ok(Answer::WeRefuse { stream, why }) => {
-                refuse(stream, &why, timing).await;
-                let who = Guest::Member(whom.peer);
+                let (who, refusal) = (Guest::Member(whom.peer), why.clone());
                 let _ = arrivals.send(Arrival::WeRefused { who, why });
+                refuse(stream, &refusal, timing).await;
                 pause = timing.backoff_max;
             }
             Ok(Answer::TheyRefuse(why)) => {

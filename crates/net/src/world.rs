@@ -29,6 +29,9 @@ pub(crate) struct World<P: Protocol, S> {
     pub(crate) received: Vec<u64>,
     /// What the machine did that cannot be done.
     pub(crate) failure: Option<String>,
+    /// To whom the first message of this turn goes. It is written first: whoever is answered first
+    /// is, in most algorithms, the one that the others wait for.
+    pub(crate) first_receiver: Option<NodeId>,
 }
 
 impl<P: Protocol, S> World<P, S> {
@@ -55,6 +58,7 @@ impl<P: Protocol, S> World<P, S> {
             sent: vec![0; kinds],
             received: vec![0; kinds],
             failure: None,
+            first_receiver: None,
         }
     }
 
@@ -122,6 +126,7 @@ impl<P: Protocol, S> Effects<P> for World<P, S> {
             }
         };
         if to != self.me {
+            self.first_receiver.get_or_insert(to);
             self.sent[message.kind()] += 1;
         }
         self.record(|| What::Send { to, seq, message });

@@ -9,7 +9,7 @@ use vorrang_net::hello::Hello;
 use vorrang_net::wire::{self, Frame, MAX_BODY_LEN};
 use vorrang_protocol::NodeId;
 
-use crate::support::{config, event, group, soon, start, take_turn};
+use crate::support::{ACQUIRE, config, event, group, soon, start, take_turn};
 
 const NOT_A_FRAME: &str = "are not the beginning of a frame";
 
@@ -111,23 +111,63 @@ async fn a_member_that_talks_nonsense_is_cut_off() {
         let (mut listeners, peers) = bind_loopback(2).await.unwrap();
         let mut node = start(config(0, &peers), Some(listeners.remove(0))).await;
         let mut stream = TcpStream::connect(&peers[0]).await.unwrap();
-        let hello = Hello {
-            group: "default".into(),
-            algorithm: "ricart-agrawala".into(),
-            nodes: 2,
-            sender: NodeId(1),
-            target: NodeId(0),
-            incarnation: 1,
-            knows: None,
-            received: 0,
-            attempt: 1,
-        };
-        let mut words = Vec::new();
-        wire::encode::<()>(&Frame::Hello(hello), &mut words).unwrap();
+        let mut words = hello_of_node_1();
         words.extend_from_slice(bytes);
         stream.write_all(&words).await.unwrap();
         event(&mut node.2, &["closed a connection with node 1", why]).await;
         event(&mut node.2, &["lost the connection with node 1"]).await;
         node.0.status().await.expect("the node goes on");
     }
+}
+
+fn hello_of_node_1() -> Vec<u8> {
+    let hello = Hello {
+        group: "default".into(),
+        algorithm: "ricart-agrawala".into(),
+        nodes: 2,
+        sender: NodeId(1),
+        target: NodeId(0),
+        incarnation: 1,
+        knows: None,
+        received: 0,
+        attempt: 1,
+    };
+    let mut bytes = Vec::new();
+    wire::encode::<()>(&Frame::Hello(hello), &mut bytes).unwrap();
+    bytes
+}
+
+#[tokio::test]
+async fn a_member_that_acknowledges_nothing_is_called_anew() {
+    let (mut listeners, peers) = bind_loopback(2).await.unwrap();
+    let mut config = config(0, &peers);
+    config.timing.silence = Duration::from_millis(100);
+    let (handle, _notices, mut events) = start(config, Some(listeners.remove(0))).await;
+    let mut silent = TcpStream::connect(&peers[0]).await.unwrap();
+    silent.write_all(&hello_of_node_1()).await.unwrap();
+    handle.command(ACQUIRE).await.unwrap();
+    event(
+        &mut events,
+        &["lost the connection with node 1: it has fallen silent"],
+    )
+    .await;
+    assert_eq!(handle.status().await.unwrap().links[0].unacknowledged, 1);
+}
+
+#[tokio::test]
+async fn a_hello_that_was_overtaken_does_not_replace_the_later_one() {
+    let (mut listeners, peers) = bind_loopback(2).await.unwrap();
+    let (handle, _notices, mut events) = start(config(0, &peers), Some(listeners.remove(0))).await;
+    let mut later = TcpStream::connect(&peers[0]).await.unwrap();
+    let mut hello = hello_of_node_1();
+    let attempt = hello.len() - 1;
+    hello[attempt] = 2;
+    later.write_all(&hello).await.unwrap();
+    event(&mut events, &["connected with node 1"]).await;
+    let mut early = TcpStream::connect(&peers[0]).await.unwrap();
+    early.write_all(&hello_of_node_1()).await.unwrap();
+    let mut rest = Vec::new();
+    soon("the end", early.read_to_end(&mut rest)).await.unwrap();
+    assert!(rest.is_empty());
+    assert_eq!(handle.status().await.unwrap().links[0].connections, 1);
 }
