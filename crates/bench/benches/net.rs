@@ -5,16 +5,20 @@
 //! next entry. A bare hop is half a round trip of one byte between two tokio tasks with no delay,
 //! on the same runtime, in the same run: the least that any message can cost.
 
+use std::future::Future;
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::mpsc;
+use tokio::sync::{Barrier, mpsc};
 use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
 use vorrang_algorithms::mutex::{Claim, Command, Notice};
-use vorrang_net::{Application, ApplicationEffects, Config, cluster_on_loopback};
-use vorrang_protocol::Group;
+use vorrang_net::{Application, ApplicationEffects, Config, Node};
+use vorrang_protocol::{Group, NodeId};
 
 const NODES: u32 = 3;
 const REPETITIONS: usize = 7;
@@ -24,44 +28,80 @@ const TARGET_RATIO: f64 = 3.0;
 fn main() {
     // `cargo test --benches` passes no such flag: then once and short is enough.
     let is_bench = std::env::args().any(|argument| argument == "--bench");
-    let (entries, hops) = if is_bench {
-        (20_000, 20_000)
+    let (entries, repetitions) = if is_bench {
+        (20_000, REPETITIONS)
     } else {
-        (200, 200)
+        (200, 1)
     };
-    let repetitions = if is_bench { REPETITIONS } else { 1 };
     println!(
-        "ricart-agrawala, {NODES} nodes on loopback, {entries} entries a node under contention"
+        "ricart-agrawala, {NODES} nodes on loopback, {entries} entries a node, all contending"
     );
-    let one_thread = Builder::new_current_thread().enable_all().build();
-    measure(
-        "one thread",
-        &one_thread.expect("a runtime"),
-        entries,
-        hops,
-        repetitions,
-    );
-    let two_threads = Builder::new_multi_thread()
+    let one = Builder::new_current_thread().enable_all().build();
+    let two = Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build();
-    measure(
-        "two threads",
-        &two_threads.expect("a runtime"),
-        entries,
-        hops,
-        repetitions,
-    );
+    let (one, two) = (one.expect("a runtime"), two.expect("a runtime"));
+    let layouts = [
+        ("all nodes on one thread", Layout::Together(&one)),
+        ("all nodes on a pool of two threads", Layout::Together(&two)),
+        (
+            "a thread and a runtime for each node, as between processes",
+            Layout::Apart,
+        ),
+    ];
+    for (name, layout) in layouts {
+        measure(name, &layout, entries, repetitions);
+    }
 }
 
-fn measure(name: &str, runtime: &Runtime, entries: u32, hops: u32, repetitions: usize) {
-    runtime.block_on(contend(entries / 4));
-    runtime.block_on(ping_pong(hops / 4));
+/// Where the nodes run, and the two ends of the bare connection.
+enum Layout<'a> {
+    Together(&'a Runtime),
+    Apart,
+}
+
+impl Layout<'_> {
+    /// Runs all `parts` to their ends.
+    fn run<T: Send + 'static>(
+        &self,
+        parts: Vec<impl Future<Output = T> + Send + 'static>,
+    ) -> Vec<T> {
+        match self {
+            // Each in a task of its own: a runtime treats its main future differently.
+            Self::Together(runtime) => runtime.block_on(async {
+                let tasks: Vec<_> = parts.into_iter().map(tokio::spawn).collect();
+                let mut ends = Vec::new();
+                for task in tasks {
+                    ends.push(task.await.expect("it runs to its end"));
+                }
+                ends
+            }),
+            Self::Apart => {
+                let start = |part| {
+                    thread::spawn(move || {
+                        let runtime = Builder::new_current_thread().enable_all().build();
+                        let runtime = runtime.expect("a runtime");
+                        let task = runtime.spawn(part);
+                        runtime.block_on(task).expect("it runs to its end")
+                    })
+                };
+                let threads: Vec<_> = parts.into_iter().map(start).collect();
+                let ends = threads.into_iter().map(thread::JoinHandle::join);
+                ends.map(|end| end.expect("it runs to its end")).collect()
+            }
+        }
+    }
+}
+
+fn measure(name: &str, layout: &Layout<'_>, entries: u32, repetitions: usize) {
+    contend(layout, entries / 4);
+    ping_pong(layout, entries / 4);
     let mut hand_overs = Vec::new();
     let mut bare = Vec::new();
     for _ in 0..repetitions {
-        hand_overs.push(runtime.block_on(contend(entries)));
-        bare.push(runtime.block_on(ping_pong(hops)));
+        hand_overs.push(contend(layout, entries));
+        bare.push(ping_pong(layout, entries));
     }
     let (hand_over, best) = summary(&mut hand_overs);
     let (hop, best_hop) = summary(&mut bare);
@@ -91,12 +131,12 @@ fn summary(times: &mut [Duration]) -> (Duration, Duration) {
 /// Asks, leaves, and asks again, so many times.
 struct Contender {
     left: u32,
-    done: mpsc::UnboundedSender<Instant>,
+    moments: mpsc::UnboundedSender<Instant>,
 }
 
 impl Application<RicartAgrawala> for Contender {
     fn on_start(&mut self, fx: &mut ApplicationEffects<RicartAgrawala>) {
-        let _ = self.done.send(Instant::now());
+        let _ = self.moments.send(Instant::now());
         fx.command(Command::Acquire(Claim::Exclusive));
     }
 
@@ -106,68 +146,73 @@ impl Application<RicartAgrawala> for Contender {
         if self.left > 0 {
             fx.command(Command::Acquire(Claim::Exclusive));
         } else {
-            let _ = self.done.send(Instant::now());
+            let _ = self.moments.send(Instant::now());
         }
     }
 }
 
 /// The mean time of one entry.
-async fn contend(entries: u32) -> Duration {
-    let (done, mut moments) = mpsc::unbounded_channel();
-    let group = Group::of(NODES);
-    let config = Config::new(vorrang_protocol::NodeId(0), Vec::new(), "ricart-agrawala");
-    let nodes = cluster_on_loopback(
-        NODES,
-        &config,
-        |id| RicartAgrawala::new(id, group),
-        |_| Contender {
-            left: entries,
-            done: done.clone(),
-        },
-        None,
-    )
-    .await
-    .expect("free ports on loopback");
-    let mut seen = Vec::new();
-    while seen.len() < 2 * NODES as usize {
-        seen.push(moments.recv().await.expect("all nodes run to their end"));
-    }
-    let elapsed = seen
-        .iter()
-        .max()
-        .unwrap()
-        .duration_since(*seen.iter().min().unwrap());
-    for node in nodes {
-        node.kill().await;
-    }
-    elapsed / (entries * NODES)
+fn contend(layout: &Layout<'_>, entries: u32) -> Duration {
+    let bind = |_| TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let listeners: Vec<TcpListener> = (0..NODES).map(bind).collect();
+    let address = |listener: &TcpListener| listener.local_addr().expect("an address").to_string();
+    let peers: Vec<String> = listeners.iter().map(address).collect();
+    let all_done = Arc::new(Barrier::new(NODES as usize));
+    let nodes = (0..).map(NodeId).zip(listeners);
+    let parts = nodes.map(|(id, listener)| {
+        let config = Config::new(id, peers.clone(), "ricart-agrawala");
+        let all_done = Arc::clone(&all_done);
+        async move {
+            listener.set_nonblocking(true).expect("a socket option");
+            let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
+            let machine = RicartAgrawala::new(id, Group::of(NODES));
+            let (moments, mut seen) = mpsc::unbounded_channel();
+            let left = entries;
+            let node = Node::new(machine, config)
+                .listener(listener)
+                .start_with(Contender { left, moments })
+                .await
+                .expect("it starts");
+            let start = seen.recv().await.expect("a start");
+            let end = seen.recv().await.expect("an end");
+            // The others still need our replies.
+            all_done.wait().await;
+            node.kill().await;
+            (start, end)
+        }
+    });
+    let spans = layout.run(parts.collect());
+    let first = spans.iter().map(|&(start, _)| start).min().expect("a node");
+    let last = spans.iter().map(|&(_, end)| end).max().expect("a node");
+    last.duration_since(first) / (entries * NODES)
 }
 
-/// The mean time of one hop.
-async fn ping_pong(hops: u32) -> Duration {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+/// The mean time of one hop of a bare connection.
+fn ping_pong(layout: &Layout<'_>, hops: u32) -> Duration {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("an address");
-    let echo = tokio::spawn(async move {
-        let (mut stream, _) = listener.accept().await.expect("a connection");
+    let end = |listener: Option<TcpListener>| async move {
+        let caller = listener.is_none();
+        let mut stream = match listener {
+            None => TcpStream::connect(address).await.expect("a connection"),
+            Some(listener) => {
+                listener.set_nonblocking(true).expect("a socket option");
+                let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
+                listener.accept().await.expect("a connection").0
+            }
+        };
         stream.set_nodelay(true).expect("no delay");
         let mut byte = [0];
-        while stream.read_exact(&mut byte).await.is_ok() {
-            stream.write_all(&byte).await.expect("an echo");
+        if caller {
+            stream.write_all(&byte).await.expect("a first call");
         }
-    });
-    // In a task of its own, like the echo: a runtime treats its main future differently.
-    let caller = tokio::spawn(async move {
-        let mut stream = TcpStream::connect(address).await.expect("a connection");
-        stream.set_nodelay(true).expect("no delay");
-        let mut byte = [0];
         let start = Instant::now();
         for _ in 0..hops / 2 {
-            stream.write_all(&byte).await.expect("a call");
-            stream.read_exact(&mut byte).await.expect("an echo");
+            stream.read_exact(&mut byte).await.expect("a hop");
+            stream.write_all(&byte).await.expect("a hop");
         }
         start.elapsed()
-    });
-    let elapsed = caller.await.expect("the caller");
-    echo.await.expect("the echo");
-    elapsed / hops
+    };
+    let elapsed = layout.run(vec![end(Some(listener)), end(None)]);
+    elapsed[1] / hops
 }

@@ -62,6 +62,7 @@ pub mod hello;
 mod link;
 mod meet;
 mod node;
+mod peers;
 mod recorder;
 mod status;
 mod timers;

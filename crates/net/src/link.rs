@@ -8,6 +8,7 @@
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -25,6 +26,8 @@ use crate::wire::{self, Frame, WireError};
 const ACK_EVERY: u64 = 32;
 /// How many bytes are handed to a connection ahead of what it has written.
 const STAGE_LEN: usize = 1 << 16;
+/// A connection that ended sooner has hardly been one.
+const SHORT_LIFE: Duration = Duration::from_secs(1);
 /// How large the input of a connection is, unless a longer frame needs more.
 const INPUT_LEN: usize = 1 << 14;
 
@@ -44,6 +47,8 @@ pub(crate) struct Link<S> {
     pub(crate) attempt: u32,
     pub(crate) connections: u64,
     since: Instant,
+    /// How many of the last connections ended as soon as they had begun.
+    short_lives: u32,
     dropped: u64,
     /// What was the oldest unacknowledged message when, to notice a peer that has fallen silent.
     waiting: Option<(u64, Instant)>,
@@ -95,6 +100,7 @@ impl<S> Link<S> {
             attempt: 0,
             connections: 0,
             since: Instant::now(),
+            short_lives: 0,
             dropped: 0,
             waiting: None,
             farewell: Farewell::None,
@@ -134,9 +140,22 @@ impl<S> Link<S> {
     pub(crate) fn disconnect(&mut self) -> bool {
         let was_connected = self.connection.take().is_some();
         if was_connected {
+            let is_short = self.since.elapsed() < SHORT_LIFE;
+            self.short_lives = if is_short { self.short_lives + 1 } else { 0 };
             self.since = Instant::now();
         }
         was_connected
+    }
+
+    /// How long to wait before dialling: not at all, unless the last connections did not last.
+    pub(crate) fn redial_pause(&self, timing: &Timing) -> Duration {
+        match self.short_lives {
+            0 | 1 => Duration::ZERO,
+            more => {
+                let doubled = timing.backoff_min.saturating_mul(1 << (more - 2).min(16));
+                doubled.min(timing.backoff_max)
+            }
+        }
     }
 
     /// One of us refuses the other. True if that is news.

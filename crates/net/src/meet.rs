@@ -153,6 +153,8 @@ pub(crate) struct Dial {
     pub(crate) knows: Option<u64>,
     pub(crate) received: u64,
     pub(crate) attempt: u32,
+    /// How long to wait before the first call: connections that do not last are not made in haste.
+    pub(crate) pause: Duration,
     pub(crate) seed: u64,
 }
 
@@ -169,6 +171,7 @@ pub(crate) async fn dial<T: Transport>(
 ) {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(whom.seed);
     let mut pause = timing.backoff_min;
+    sleep(whom.pause).await;
     loop {
         whom.attempt += 1;
         let call = timeout(timing.hello, call(&transport, &identity, &whom)).await;

@@ -2,8 +2,16 @@
 //! first.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use tokio::time::Instant;
+
+/// When `delay` has passed from now; a delay that no clock can count to is as good as never.
+pub(crate) fn deadline(delay: Duration) -> Instant {
+    const NEVER: Duration = Duration::from_hours(24 * 365 * 30);
+    let now = Instant::now();
+    now.checked_add(delay.min(NEVER)).unwrap_or(now)
+}
 
 /// What is set, by key and by time.
 #[derive(Debug)]
@@ -61,9 +69,12 @@ impl<K: Ord + Clone> Timers<K> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
+
+    #[test]
+    fn a_delay_without_end_is_far_away_and_no_overflow() {
+        assert!(deadline(Duration::MAX) > Instant::now() + Duration::from_hours(24));
+    }
 
     #[test]
     fn the_earliest_comes_first_and_a_replaced_one_counts_once() {

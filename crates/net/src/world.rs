@@ -6,13 +6,12 @@ use std::time::Duration;
 
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use tokio::time::Instant;
 use vorrang_protocol::{Delay, Effects, Message, NodeId, Protocol};
 use vorrang_trace::What;
 
 use crate::link::Link;
 use crate::recorder::Tape;
-use crate::timers::Timers;
+use crate::timers::{Timers, deadline};
 
 pub(crate) struct World<P: Protocol, S> {
     pub(crate) me: NodeId,
@@ -92,9 +91,10 @@ impl<P: Protocol, S> World<P, S> {
     }
 
     fn draw(&mut self, delay: Delay) -> Duration {
-        let span = delay.max.saturating_sub(delay.min).as_nanos() as u64;
+        let span = delay.max.saturating_sub(delay.min).as_nanos();
+        let span = u64::try_from(span).unwrap_or(u64::MAX);
         let drawn = below(self.rng.next_u64(), span.saturating_add(1));
-        delay.min + Duration::from_nanos(drawn)
+        delay.min.saturating_add(Duration::from_nanos(drawn))
     }
 }
 
@@ -133,7 +133,7 @@ impl<P: Protocol, S> Effects<P> for World<P, S> {
     }
 
     fn set_timer(&mut self, timer: P::Timer, delay: Delay) {
-        let at = Instant::now() + self.draw(delay);
+        let at = deadline(self.draw(delay));
         self.timers.set(timer, at);
     }
 

@@ -64,8 +64,8 @@ async fn a_node_ends_with_its_last_handle() {
 async fn commands_wait_until_all_have_met() {
     let (mut listeners, peers) = bind_loopback(2).await.unwrap();
     let (first, mut notices, _) = start(config(0, &peers), Some(listeners.remove(0))).await;
-    let asker = first.clone();
-    let asked = tokio::spawn(async move { asker.command(ACQUIRE).await });
+    let same = first.clone();
+    let asked = tokio::spawn(async move { same.command(ACQUIRE).await });
     assert!(!first.status().await.unwrap().started);
     let _second = start(config(1, &peers), Some(listeners.remove(0))).await;
     soon("the answer", asked).await.unwrap().unwrap();

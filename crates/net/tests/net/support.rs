@@ -16,13 +16,11 @@ use vorrang_protocol::{Group, NodeId};
 pub(crate) const ACQUIRE: Command = Command::Acquire(Claim::Exclusive);
 
 /// Bounds hanging, nothing else.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 pub(crate) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
-    match timeout(PATIENCE, future).await {
-        Ok(value) => value,
-        Err(_) => panic!("waited too long for {what}"),
-    }
+    let outcome = timeout(PATIENCE, future).await;
+    outcome.unwrap_or_else(|_| panic!("waited too long for {what}"))
 }
 
 /// The next event whose sentence contains all of `words`.
@@ -37,17 +35,15 @@ pub(crate) async fn event(events: &mut broadcast::Receiver<Event>, words: &[&str
             seen.push(sentence);
         }
     };
-    match timeout(PATIENCE, search).await {
-        Ok(sentence) => sentence,
-        Err(_) => panic!("no event with {words:?} among {seen:?}"),
-    }
+    let outcome = timeout(PATIENCE, search).await;
+    outcome.unwrap_or_else(|_| panic!("no event with {words:?} among {seen:?}"))
 }
 
 /// Short pauses, so that tests of lost connections are quick.
 pub(crate) fn quick() -> Timing {
     Timing {
         backoff_min: Duration::from_millis(1),
-        backoff_max: Duration::from_millis(50),
+        backoff_max: Duration::from_millis(10),
         ..Timing::default()
     }
 }
