@@ -1,4 +1,5 @@
-//! TCP whose connections are cut after a drawn number of bytes, wherever that is in a frame.
+//! TCP whose connections are cut after a drawn number of bytes, wherever that is in a frame, and
+//! that swallows only so much at a time.
 
 use std::io;
 use std::pin::Pin;
@@ -17,6 +18,7 @@ use vorrang_net::{Listener, Tcp, Transport};
 pub(crate) struct Faulty {
     rng: Arc<Mutex<Xoshiro256PlusPlus>>,
     longest: u32,
+    mouthful: usize,
     cuts_left: Arc<AtomicU32>,
 }
 
@@ -26,8 +28,15 @@ impl Faulty {
         Self {
             rng: Arc::new(Mutex::new(Xoshiro256PlusPlus::seed_from_u64(seed))),
             longest,
+            mouthful: usize::MAX,
             cuts_left: Arc::new(AtomicU32::new(cuts)),
         }
+    }
+
+    /// Lets at most so many bytes pass at a time.
+    pub(crate) fn in_mouthfuls_of(mut self, bytes: usize) -> Self {
+        self.mouthful = bytes;
+        self
     }
 
     pub(crate) fn cuts_left(&self) -> u32 {
@@ -43,6 +52,7 @@ impl Faulty {
             stream: Some(stream),
             reads_left: self.draw(),
             writes_left: self.draw(),
+            mouthful: self.mouthful,
             cuts_left: Arc::clone(&self.cuts_left),
         }
     }
@@ -79,6 +89,7 @@ pub(crate) struct FaultyStream {
     stream: Option<TcpStream>,
     reads_left: usize,
     writes_left: usize,
+    mouthful: usize,
     cuts_left: Arc<AtomicU32>,
 }
 
@@ -98,7 +109,7 @@ impl FaultyStream {
                 *left(self) = usize::MAX;
             }
         }
-        let allowed = wanted.min(*left(self));
+        let allowed = wanted.min(*left(self)).min(self.mouthful);
         let stream = self.stream.as_mut();
         Ok((stream.ok_or(io::ErrorKind::ConnectionReset)?, allowed))
     }

@@ -31,19 +31,19 @@ struct Alarm;
 impl Protocol for Alarm {
     type Message = Nothing;
     type Timer = char;
-    type Command = Ask;
+    /// All at once, so that a slow machine changes nothing.
+    type Command = Vec<Ask>;
     type Notice = char;
 
-    fn on_command(&mut self, ask: Ask, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
-        match ask {
-            Ask::Set(timer, ms) => {
-                let delay = Duration::from_millis(ms);
-                fx.set_timer(
-                    timer,
-                    Delay::between(delay, delay + Duration::from_millis(1)),
-                );
+    fn on_command(&mut self, asks: Vec<Ask>, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
+        for ask in asks {
+            match ask {
+                Ask::Set(timer, ms) => {
+                    let min = Duration::from_millis(ms);
+                    fx.set_timer(timer, Delay::between(min, min + Duration::from_millis(1)));
+                }
+                Ask::Cancel(timer) => fx.cancel_timer(timer),
             }
-            Ask::Cancel(timer) => fx.cancel_timer(timer),
         }
         Ok(())
     }
@@ -68,7 +68,7 @@ async fn alone() -> (Node<Alarm>, tokio::time::Instant) {
 async fn timers_are_set_replaced_cancelled_and_run_out() {
     let (node, start) = alone().await;
     let (handle, mut notices) = node.start().await.unwrap();
-    let asks = [
+    let asks = vec![
         Ask::Set('a', 20),
         Ask::Set('b', 90),
         Ask::Set('c', 30),
@@ -77,9 +77,7 @@ async fn timers_are_set_replaced_cancelled_and_run_out() {
         Ask::Cancel('c'),
         Ask::Cancel('x'),
     ];
-    for ask in asks {
-        handle.command(ask).await.unwrap();
-    }
+    handle.command(asks).await.unwrap();
     let mut fired = Vec::new();
     for _ in 0..3 {
         fired.extend(soon("a timer", notices.recv()).await);
@@ -93,7 +91,7 @@ struct Sleeper(mpsc::UnboundedSender<&'static str>);
 
 impl Application<Alarm> for Sleeper {
     fn on_start(&mut self, fx: &mut ApplicationEffects<Alarm>) {
-        fx.command_after(Duration::from_millis(60), Ask::Set('z', 0));
+        fx.command_after(Duration::from_millis(60), vec![Ask::Set('z', 0)]);
         fx.wake_after(Duration::from_millis(10));
         fx.wake_after(Duration::from_millis(10));
     }
