@@ -1,8 +1,9 @@
-//! A program that runs inside the node's own task: no channel and no wake-up lies between it and the
-//! machine.
+//! A program that runs inside the node's own task: no channel and no wake-up lies between it and
+//! the machine.
 //!
-//! Workloads and benchmarks are applications, and so are services that react to notices at once. The
-//! notices that [`Node::start`](crate::Node::start) hands out come from a small application, too.
+//! Workloads and benchmarks are applications, and so are services that react to notices at once.
+//! The notices that [`Node::start`](crate::Node::start) hands out come from a small application,
+//! too.
 
 use std::time::Duration;
 

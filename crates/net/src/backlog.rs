@@ -4,9 +4,9 @@
 //! connection that needs them. In a steady state nothing is allocated.
 //!
 //! The backlog has **no limit**: a machine cannot be told to wait, and dropping one message would
-//! break what every algorithm here relies on. Algorithms of this kind owe each peer a bounded number
-//! of messages, so it grows only as fast as the application's commands do; a warning is logged when
-//! it reaches [`WARN_LEN`] messages, and again at every doubling.
+//! break what every algorithm here relies on. Algorithms of this kind owe each peer a bounded
+//! number of messages, so it grows only as fast as the application's commands do; a warning is
+//! logged when it reaches [`WARN_LEN`] messages, and again at every doubling.
 
 use std::collections::VecDeque;
 

@@ -1,8 +1,8 @@
 //! One clock for all processes of a machine, so that what several nodes recorded can be merged.
 //!
 //! On Unix it is `CLOCK_MONOTONIC`, which counts from the machine's start and is the same for every
-//! process; [`std::time::Instant`] reads the same clock but does not tell its number. Elsewhere it is
-//! the wall clock, which somebody may set while we run. Between machines neither is comparable.
+//! process; [`std::time::Instant`] reads the same clock but does not tell its number. Elsewhere it
+//! is the wall clock, which somebody may set while we run. Between machines neither is comparable.
 
 /// Counts nanoseconds since a moment that several processes can agree on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,7 +18,8 @@ impl Clock {
         }
     }
 
-    /// The clock that another process [`start`](Self::start)ed, by its [`epoch_ns`](Self::epoch_ns).
+    /// The clock that another process [`start`](Self::start)ed, by its
+    /// [`epoch_ns`](Self::epoch_ns).
     pub const fn since(epoch_ns: u64) -> Self {
         Self { epoch_ns }
     }

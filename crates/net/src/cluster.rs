@@ -32,8 +32,8 @@ pub async fn bind_loopback(nodes: u32) -> io::Result<(Vec<TcpListener>, Vec<Stri
 
 /// Starts `nodes` nodes on loopback, each with an application inside.
 ///
-/// `config` is for node 0 and any list of peers: both are filled in for each node. With a `log`, all
-/// nodes record into it on one clock.
+/// `config` is for node 0 and any list of peers: both are filled in for each node. With a `log`,
+/// all nodes record into it on one clock.
 ///
 /// # Errors
 ///

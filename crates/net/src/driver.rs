@@ -1,9 +1,9 @@
 //! The node's task: it owns the machine and every connection, and handles one event at a time.
 //!
 //! All sockets are polled by this one task. A message is read, handled and answered without passing
-//! through a channel or waking another task; what one turn produces for a peer is written at once, in
-//! one call. A turn looks at every link, so its cost grows with the size of the group, by some tens of
-//! nanoseconds a link.
+//! through a channel or waking another task; what one turn produces for a peer is written at once,
+//! in one call. A turn looks at every link, so its cost grows with the size of the group, by some
+//! tens of nanoseconds a link.
 
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};

@@ -10,10 +10,10 @@
 //! ```
 //!
 //! Of two nodes, the one with the higher number dials. An **incarnation** is a number drawn when a
-//! node starts: a peer that comes back with another one has lost its memory. A group of fixed members
-//! cannot readmit it: with an empty memory it would ask with a time that others think long past, or
-//! grant again what it has granted already. So it is refused, and once it learns so, it is fenced: it
-//! neither handles messages nor takes commands any more.
+//! node starts: a peer that comes back with another one has lost its memory. A group of fixed
+//! members cannot readmit it: with an empty memory it would ask with a time that others think long
+//! past, or grant again what it has granted already. So it is refused, and once it learns so, it is
+//! fenced: it neither handles messages nor takes commands any more.
 
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};

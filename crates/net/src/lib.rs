@@ -1,7 +1,7 @@
 //! Runs a distributed algorithm's state machine between real processes, over TCP.
 //!
-//! A [`Node`] drives one [`Protocol`](vorrang_protocol::Protocol): the same machine, unchanged, that
-//! the simulator measures and the checker explores. It never knows which algorithm it runs.
+//! A [`Node`] drives one [`Protocol`](vorrang_protocol::Protocol): the same machine, unchanged,
+//! that the simulator measures and the checker explores. It never knows which algorithm it runs.
 //!
 //! - **Links** between the nodes are reliable and in order for as long as both processes live,
 //!   whatever happens to their connections; a process that was restarted has lost its memory and is
@@ -11,8 +11,8 @@
 //!   [`Application`].
 //! - **A run can be recorded**, on a [`Clock`] that all processes of a machine share, and judged by
 //!   the same monitors as a simulated one.
-//! - **Trust**: whoever can reach the port can speak as a member that has not been met yet. Links are
-//!   neither encrypted nor authenticated; keep them on a network of your own.
+//! - **Trust**: whoever can reach the port can speak as a member that has not been met yet. Links
+//!   are neither encrypted nor authenticated; keep them on a network of your own.
 //!
 //! Several nodes in one process are fastest on a `current_thread` runtime: then a hand-over between
 //! two of them wakes no other thread. A node alone in its process works the same on either.

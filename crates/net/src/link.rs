@@ -1,9 +1,9 @@
 //! One node's side of the link to another: what outlives a connection, and the connection.
 //!
 //! A link is reliable and in order for as long as both processes live. Every message has a number;
-//! what is not acknowledged is sent again over the next connection; a number seen before is dropped.
-//! Acknowledgements ride on messages that go the other way; only when there are none for a while, or
-//! too many are owed, does one go alone.
+//! what is not acknowledged is sent again over the next connection; a number seen before is
+//! dropped. Acknowledgements ride on messages that go the other way; only when there are none for a
+//! while, or too many are owed, does one go alone.
 
 use std::io;
 use std::pin::Pin;
@@ -107,8 +107,8 @@ impl<S> Link<S> {
         }
     }
 
-    /// Takes over a new connection, of which the hello has been exchanged: `ours` says what we have.
-    /// False if the peer has what we never sent.
+    /// Takes over a new connection, of which the hello has been exchanged: `ours` says what we
+    /// have. False if the peer has what we never sent.
     #[must_use]
     pub(crate) fn connect(&mut self, stream: S, theirs: &Hello) -> bool {
         if !self.backlog.acknowledge(theirs.received) {

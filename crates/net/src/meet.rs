@@ -1,5 +1,6 @@
 //! How connections come about: one task listens, and one dials for every peer with a lower number
-//! that we are not connected with. Both only exchange hellos; the node's task takes over from there.
+//! that we are not connected with. Both only exchange hellos; the node's task takes over from
+//! there.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +20,8 @@ use crate::wire::{Frame, VERSION, WireError};
 
 /// How many strangers may be at the door at once; more are turned away, and try again.
 const MAX_AT_THE_DOOR: usize = 128;
-/// How long a listener rests when the system refuses it connections: out of file descriptors, mostly.
+/// How long a listener rests when the system refuses it connections: out of file descriptors,
+/// mostly.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// What the tasks tell the node.

@@ -101,23 +101,11 @@ impl<P: Protocol, T: Transport> Node<P, T> {
         } = self;
         config.validate()?;
         let (me, timing) = (config.id, config.timing);
-        let listener = if let Some(listener) = listener {
-            listener
-        } else {
-            let address = &config.peers[me.index()];
-            let bound = transport.bind(address).await;
-            bound.map_err(|source| NetError::Bind {
-                address: address.clone(),
-                source,
-            })?
+        let listener = match listener {
+            Some(listener) => listener,
+            None => bind(&transport, &config.peers[me.index()]).await?,
         };
-        let identity = Arc::new(Identity {
-            group: config.group.clone(),
-            algorithm: config.algorithm.clone(),
-            nodes: config.peers.len() as u32,
-            me,
-            incarnation: draw_incarnation(),
-        });
+        let identity = Arc::new(identity(&config));
         let (door, arrivals) = mpsc::unbounded_channel();
         let mut tasks = JoinSet::new();
         tasks.spawn(meet::listen(
@@ -166,6 +154,24 @@ impl<P: Protocol, T: Transport> Node<P, T> {
         };
         tokio::spawn(driver.run());
         Ok(handle)
+    }
+}
+
+async fn bind<T: Transport>(transport: &T, address: &str) -> Result<T::Listener, NetError> {
+    let bound = transport.bind(address).await;
+    bound.map_err(|source| NetError::Bind {
+        address: address.to_owned(),
+        source,
+    })
+}
+
+fn identity(config: &Config) -> Identity {
+    Identity {
+        group: config.group.clone(),
+        algorithm: config.algorithm.clone(),
+        nodes: config.peers.len() as u32,
+        me: config.id,
+        incarnation: draw_incarnation(),
     }
 }
 

@@ -62,8 +62,8 @@ impl<P: Protocol> Recorder<P> for Log<P> {
 /// Stamps records and holds them for one turn of the node.
 ///
 /// All that one event causes bears the time at which its handling began. So a release is stamped
-/// before the messages that it sends can leave, and an entry after the messages that allowed it have
-/// arrived: merged by time, cause comes before effect.
+/// before the messages that it sends can leave, and an entry after the messages that allowed it
+/// have arrived: merged by time, cause comes before effect.
 pub(crate) struct Tape<P: Protocol> {
     me: NodeId,
     clock: Clock,

@@ -51,7 +51,8 @@ impl<K: Ord + Clone> Timers<K> {
         self.by_time.clear();
     }
 
-    /// The earliest that has run out by `now`; one at a time, since handling it may cancel the next.
+    /// The earliest that has run out by `now`; one at a time, since handling it may cancel the
+    /// next.
     pub(crate) fn pop_due(&mut self, now: Instant) -> Option<K> {
         let entry = self.by_time.first_entry()?;
         if entry.key().0 > now {

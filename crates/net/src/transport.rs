@@ -32,8 +32,8 @@ pub trait Listener: Send + 'static {
     fn accept(&mut self) -> impl Future<Output = io::Result<(Self::Stream, String)>> + Send;
 }
 
-/// TCP, without Nagle's delay: a node writes all that one turn produced at once, so waiting for more
-/// would only cost time.
+/// TCP, without Nagle's delay: a node writes all that one turn produced at once, so waiting for
+/// more would only cost time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Tcp;
 

@@ -14,12 +14,13 @@
 //!   5     bye: empty                                   last; the sender will not be back
 //! ```
 //!
-//! `seq` counts the messages from one node to another, from 0, over all connections between the two.
-//! `received` is how many of the other side's messages have been handled: it acknowledges all with a
-//! lower `seq`. A hello says the same number, so both sides know where to go on.
+//! `seq` counts the messages from one node to another, from 0, over all connections between the
+//! two. `received` is how many of the other side's messages have been handled: it acknowledges all
+//! with a lower `seq`. A hello says the same number, so both sides know where to go on.
 //!
-//! The first three bytes, and that a foreign version answers a hello with a frame of its own version,
-//! will hold for every version: so each side can always say which version the other one speaks.
+//! The first three bytes, and that a foreign version answers a hello with a frame of its own
+//! version, will hold for every version: so each side can always say which version the other one
+//! speaks.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
