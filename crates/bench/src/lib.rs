@@ -3,6 +3,8 @@
 //! Machines are noisy, so every benchmark repeats what it measures, prints the best and the median,
 //! and compares with something measured in the same run.
 
+#![forbid(unsafe_code)]
+
 use std::time::{Duration, Instant};
 
 /// The best and the median of several runs.

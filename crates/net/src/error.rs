@@ -1,0 +1,72 @@
+//! What can go wrong at a node's edge.
+
+use std::io;
+use std::sync::Arc;
+
+use vorrang_protocol::{NodeId, Refused};
+
+use crate::MAX_NAME_LEN;
+
+/// Why a node did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum NetError {
+    /// The address to listen on is taken, or not ours.
+    #[error("cannot listen on {address}: {source}")]
+    Bind {
+        /// The address.
+        address: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The node's own number is beyond the list of peers.
+    #[error("there is no node {id} in a group of {nodes}")]
+    NotAMember {
+        /// The number.
+        id: NodeId,
+        /// How many peers were listed.
+        nodes: usize,
+    },
+    /// A name does not fit into a hello.
+    #[error("the name '{0}' is longer than {MAX_NAME_LEN} bytes")]
+    NameTooLong(String),
+}
+
+/// Why a command was not carried out.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum CommandError {
+    /// It came at the wrong moment; the machine is as it was before.
+    #[error("{0}")]
+    Refused(#[from] Refused),
+    /// This node was restarted, and others still know what it has forgotten: it must not act.
+    #[error("this node must not act: {0}")]
+    Fenced(String),
+    /// There is no node any more; whether the command was carried out is not known.
+    #[error("{0}")]
+    Stopped(#[from] Stopped),
+}
+
+/// The node does not run any more.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the node has stopped: {why}")]
+pub struct Stopped {
+    /// Why it does not.
+    pub why: StopReason,
+}
+
+/// How a node ended.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum StopReason {
+    /// It was asked to.
+    #[error("it was shut down")]
+    ShutDown,
+    /// It was stopped at once, or all its handles were dropped.
+    #[error("it was killed")]
+    Killed,
+    /// The machine did something that cannot be carried out.
+    #[error("{0}")]
+    Failed(Arc<str>),
+    /// Its task is gone without a word: the machine or the application panicked, or the runtime
+    /// ended.
+    #[error("its task ended unexpectedly")]
+    Vanished,
+}

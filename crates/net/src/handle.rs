@@ -1,0 +1,164 @@
+//! How the rest of the program talks to a node.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use tokio::sync::{broadcast, mpsc, oneshot, watch};
+use vorrang_protocol::{NodeId, Protocol};
+
+use crate::error::{CommandError, StopReason, Stopped};
+use crate::event::Event;
+use crate::status::Status;
+
+/// What a handle asks of the node's task.
+#[derive(Debug)]
+pub(crate) enum Control<P: Protocol> {
+    Command(P::Command, Reply),
+    Status(oneshot::Sender<Status>),
+    ShutDown(oneshot::Sender<Goodbye>),
+    Kill(Option<oneshot::Sender<()>>),
+}
+
+pub(crate) type Reply = oneshot::Sender<Result<(), CommandError>>;
+
+/// How a shutdown went.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Goodbye {
+    /// How many messages were not acknowledged in time: their receivers were away.
+    pub unacknowledged: usize,
+}
+
+/// A running node. Clones are the same node; when the last is dropped, the node is killed.
+#[derive(Debug)]
+pub struct Handle<P: Protocol> {
+    shared: Arc<Shared<P>>,
+}
+
+impl<P: Protocol> Clone for Handle<P> {
+    fn clone(&self) -> Self {
+        let shared = Arc::clone(&self.shared);
+        Self { shared }
+    }
+}
+
+#[derive(Debug)]
+struct Shared<P: Protocol> {
+    id: NodeId,
+    control: mpsc::UnboundedSender<Control<P>>,
+    stopped: Arc<OnceLock<StopReason>>,
+    started: watch::Receiver<bool>,
+    events: Mutex<broadcast::Receiver<Event>>,
+}
+
+impl<P: Protocol> Drop for Shared<P> {
+    fn drop(&mut self) {
+        let _ = self.control.send(Control::Kill(None));
+    }
+}
+
+impl<P: Protocol> Handle<P> {
+    pub(crate) fn new(
+        id: NodeId,
+        control: mpsc::UnboundedSender<Control<P>>,
+        stopped: Arc<OnceLock<StopReason>>,
+        started: watch::Receiver<bool>,
+        events: broadcast::Receiver<Event>,
+    ) -> Self {
+        let events = Mutex::new(events);
+        let shared = Shared {
+            id,
+            control,
+            stopped,
+            started,
+            events,
+        };
+        Self {
+            shared: Arc::new(shared),
+        }
+    }
+
+    /// Which node this is.
+    pub fn id(&self) -> NodeId {
+        self.shared.id
+    }
+
+    /// Gives the machine a command, and waits until it has handled it. Before the machine has
+    /// started, that means waiting for the start.
+    ///
+    /// # Errors
+    ///
+    /// If the machine refuses the command, the node is fenced, or it has stopped.
+    pub async fn command(&self, command: P::Command) -> Result<(), CommandError> {
+        self.ask(|reply| Control::Command(command, reply)).await?
+    }
+
+    /// Asks how the node is.
+    ///
+    /// # Errors
+    ///
+    /// If it has stopped.
+    pub async fn status(&self) -> Result<Status, Stopped> {
+        self.ask(Control::Status).await
+    }
+
+    /// Waits until the machine has started.
+    ///
+    /// # Errors
+    ///
+    /// If the node stops before.
+    pub async fn started(&self) -> Result<(), Stopped> {
+        let mut started = self.shared.started.clone();
+        match started.wait_for(|&started| started).await {
+            Ok(_) => Ok(()),
+            Err(_) => Err(self.stopped()),
+        }
+    }
+
+    /// What happens to the node's links, from the last call of this method on; at the first call,
+    /// from the start on. A receiver that falls more than [`EVENTS_KEPT`] behind misses the oldest.
+    pub fn events(&self) -> broadcast::Receiver<Event> {
+        let mut kept = self
+            .shared
+            .events
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let fresh = kept.resubscribe();
+        std::mem::replace(&mut *kept, fresh)
+    }
+
+    /// Ends the node in good order: it takes no more commands and handles no more messages, waits
+    /// until what it sent is acknowledged (at most [`Timing::linger`](crate::Timing::linger)), says
+    /// goodbye and closes. When this returns, the address is free again.
+    ///
+    /// # Errors
+    ///
+    /// If it had stopped before.
+    pub async fn shutdown(self) -> Result<Goodbye, Stopped> {
+        self.ask(Control::ShutDown).await
+    }
+
+    /// Ends the node at once, as a crash would: nothing is flushed, nobody is told. When this
+    /// returns, the address is free again.
+    pub async fn kill(self) {
+        // Already stopped is as good.
+        let _ = self.ask(|reply| Control::Kill(Some(reply))).await;
+    }
+
+    async fn ask<T>(
+        &self,
+        control: impl FnOnce(oneshot::Sender<T>) -> Control<P>,
+    ) -> Result<T, Stopped> {
+        let (reply, answer) = oneshot::channel();
+        let _ = self.shared.control.send(control(reply));
+        answer.await.map_err(|_| self.stopped())
+    }
+
+    fn stopped(&self) -> Stopped {
+        let why = self.shared.stopped.get().cloned();
+        Stopped {
+            why: why.unwrap_or(StopReason::Vanished),
+        }
+    }
+}
+
+/// How many events are kept for a slow listener.
+pub const EVENTS_KEPT: usize = 1024;

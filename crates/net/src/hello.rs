@@ -1,0 +1,322 @@
+//! How two nodes come to know each other, and why one may refuse the other.
+//!
+//! ```text
+//!   higher number                                lower number
+//!        │───hello: who I am, whom I want,            │
+//!        │          what I have of yours─────────────►│  judges it
+//!        │◄──hello: the same, from its side───────────│  or refuses, and closes
+//!        │   judges it, or refuses, and closes        │
+//!        │◄═══data, acks, both ways══════════════════►│
+//! ```
+//!
+//! Of two nodes, the one with the higher number dials. An **incarnation** is a number drawn when a
+//! node starts: a peer that comes back with another one has lost its memory. A group of fixed
+//! members cannot readmit it: with an empty memory it would ask with a time that others think long
+//! past, or grant again what it has granted already. So it is refused, and once it learns so, it is
+//! fenced: it neither handles messages nor takes commands any more.
+
+use std::fmt;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::time::SystemTime;
+
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use vorrang_protocol::{Never, NodeId};
+
+use crate::wire::{self, Frame, HEADER_LEN, Header, MAX_HELLO_LEN, WireError};
+
+/// What a node says first on a connection.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Hello {
+    /// The group's name.
+    pub group: String,
+    /// The algorithm's name.
+    pub algorithm: String,
+    /// How many nodes the group has.
+    pub nodes: u32,
+    /// Who speaks.
+    pub sender: NodeId,
+    /// Who is spoken to.
+    pub target: NodeId,
+    /// Drawn when the sender started.
+    pub incarnation: u64,
+    /// The target's incarnation, if the two have met.
+    pub knows: Option<u64>,
+    /// How many of the target's messages the sender has handled.
+    pub received: u64,
+    /// Which connection between the two this is, counted by the one who dials: a hello that was
+    /// overtaken by a later one is dropped.
+    pub attempt: u32,
+}
+
+/// Why a node refuses another; written by the one who refuses.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// They speak different versions.
+    Version {
+        /// That of the one who refuses.
+        refuser: u8,
+        /// That of the other.
+        refused: u8,
+    },
+    /// They belong to different groups.
+    Group {
+        /// That of the one who refuses.
+        refuser: String,
+        /// That of the other.
+        refused: String,
+    },
+    /// They run different algorithms.
+    Algorithm {
+        /// That of the one who refuses.
+        refuser: String,
+        /// That of the other.
+        refused: String,
+    },
+    /// They think the group of different size.
+    Size {
+        /// According to the one who refuses.
+        refuser: u32,
+        /// According to the other.
+        refused: u32,
+    },
+    /// The other wanted somebody else: an address in its list is wrong.
+    Target {
+        /// Who it reached.
+        reached: NodeId,
+        /// Whom it wanted.
+        wanted: NodeId,
+    },
+    /// The other cannot be who it says: not of the group, the refuser itself, or one whom the
+    /// refuser dials and not the other way round.
+    Sender {
+        /// Who it says it is.
+        claimed: NodeId,
+        /// Who is asked.
+        refuser: NodeId,
+    },
+    /// The other was restarted since they met, and has lost its memory.
+    Restarted {
+        /// The incarnation that the refuser has met.
+        known: u64,
+        /// The one that has come.
+        new: u64,
+    },
+    /// The one who refuses was restarted itself, has learned so, and deals with nobody.
+    Fenced,
+    /// The other has said that it leaves for good.
+    Left,
+}
+
+/// Who refused, from where a sentence is spoken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refuser {
+    /// We refused the other.
+    Us,
+    /// The other refused us.
+    Them,
+}
+
+impl Refusal {
+    /// Whether the refused process can never be let in, whatever the other side does.
+    pub(crate) const fn is_final(&self) -> bool {
+        match self {
+            Self::Restarted { .. } | Self::Left => true,
+            Self::Version { .. }
+            | Self::Group { .. }
+            | Self::Algorithm { .. }
+            | Self::Size { .. }
+            | Self::Target { .. }
+            | Self::Sender { .. }
+            | Self::Fenced => false,
+        }
+    }
+
+    /// The reason as a sentence in which "we" are the ones who say it.
+    pub fn sentence(&self, by: Refuser) -> String {
+        // Whatever was refused is "it" if we refused, and "we" if it was us.
+        let two = |verb_it: &str,
+                   verb_we: &str,
+                   refuser: &dyn fmt::Display,
+                   refused: &dyn fmt::Display| {
+            let (it, we) = match by {
+                Refuser::Us => (refused, refuser),
+                Refuser::Them => (refuser, refused),
+            };
+            format!("it {verb_it} {it}, we {verb_we} {we}")
+        };
+        match self {
+            Self::Version { refuser, refused } => {
+                two("speaks version", "speak version", refuser, refused)
+            }
+            Self::Group { refuser, refused } => {
+                two("belongs to group", "belong to group", refuser, refused)
+            }
+            Self::Algorithm { refuser, refused } => two("runs", "run", refuser, refused),
+            Self::Size { refuser, refused } => two(
+                "belongs to a group of",
+                "belong to a group of",
+                refuser,
+                refused,
+            ),
+            Self::Target { reached, wanted } => match by {
+                Refuser::Us => format!("it looks for node {wanted}, we are node {reached}"),
+                Refuser::Them => format!("it is node {reached}, we look for node {wanted}"),
+            },
+            Self::Sender { claimed, refuser } => match by {
+                Refuser::Us => {
+                    format!("it says it is node {claimed}, which we, node {refuser}, do not expect")
+                }
+                Refuser::Them => {
+                    format!(
+                        "we say we are node {claimed}, which it, node {refuser}, does not expect"
+                    )
+                }
+            },
+            Self::Restarted { known, new } => {
+                let who = match by {
+                    Refuser::Us => "it was restarted and has lost its memory",
+                    Refuser::Them => "we were restarted and have lost our memory",
+                };
+                format!("{who} (incarnation {new:016x}, met as {known:016x})")
+            }
+            Self::Fenced => match by {
+                Refuser::Us => "we were restarted and have lost our memory".to_owned(),
+                Refuser::Them => "it was restarted and has lost its memory".to_owned(),
+            },
+            Self::Left => match by {
+                Refuser::Us => "it has left for good".to_owned(),
+                Refuser::Them => "we have left for good".to_owned(),
+            },
+        }
+    }
+}
+
+/// What a node says of itself, whomever it speaks to.
+#[derive(Clone, Debug)]
+pub(crate) struct Identity {
+    pub(crate) group: String,
+    pub(crate) algorithm: String,
+    pub(crate) nodes: u32,
+    pub(crate) me: NodeId,
+    pub(crate) incarnation: u64,
+}
+
+impl Identity {
+    pub(crate) fn hello(
+        &self,
+        target: NodeId,
+        knows: Option<u64>,
+        received: u64,
+        attempt: u32,
+    ) -> Hello {
+        Hello {
+            group: self.group.clone(),
+            algorithm: self.algorithm.clone(),
+            nodes: self.nodes,
+            sender: self.me,
+            target,
+            incarnation: self.incarnation,
+            knows,
+            received,
+            attempt,
+        }
+    }
+
+    /// Whether `hello` comes from a member of the same group that means us.
+    pub(crate) fn judge(&self, hello: &Hello) -> Result<(), Refusal> {
+        if hello.group != self.group {
+            return Err(Refusal::Group {
+                refuser: self.group.clone(),
+                refused: hello.group.clone(),
+            });
+        }
+        if hello.algorithm != self.algorithm {
+            return Err(Refusal::Algorithm {
+                refuser: self.algorithm.clone(),
+                refused: hello.algorithm.clone(),
+            });
+        }
+        if hello.nodes != self.nodes {
+            return Err(Refusal::Size {
+                refuser: self.nodes,
+                refused: hello.nodes,
+            });
+        }
+        if hello.target != self.me {
+            return Err(Refusal::Target {
+                reached: self.me,
+                wanted: hello.target,
+            });
+        }
+        Ok(())
+    }
+
+    /// Whether the one who dialled us may: a member with a higher number.
+    pub(crate) fn judge_dialler(&self, hello: &Hello) -> Result<(), Refusal> {
+        self.judge(hello)?;
+        if hello.sender <= self.me || hello.sender.0 >= self.nodes {
+            return Err(Refusal::Sender {
+                claimed: hello.sender,
+                refuser: self.me,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// A number that no other start of a node is likely to have: from the randomness with which the
+/// standard library seeds its hash tables, so it is independent of the run's seed.
+pub(crate) fn draw_incarnation() -> u64 {
+    let mut hasher = RandomState::new().build_hasher();
+    hasher.write_u32(std::process::id());
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    hasher.write_u128(now.map_or(0, |since| since.as_nanos()));
+    hasher.finish()
+}
+
+/// Why a connection did not come about.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum HandshakeError {
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+    #[error("{0}")]
+    Wire(#[from] WireError),
+    #[error("a frame other than a hello came first")]
+    NotHello,
+    #[error("no whole hello within the time allowed")]
+    TooSlow,
+}
+
+/// Reads one frame and not a byte more.
+pub(crate) async fn read_frame(
+    stream: &mut (impl AsyncRead + Unpin),
+) -> Result<Frame<Never>, HandshakeError> {
+    let mut bytes = vec![0; HEADER_LEN];
+    let mut filled = 0;
+    let header = loop {
+        // Judged as it comes, so that a stranger is not waited for.
+        if let Some(header) = Header::decode(&bytes[..filled], MAX_HELLO_LEN)? {
+            break header;
+        }
+        let more = stream.read(&mut bytes[filled..]).await?;
+        if more == 0 {
+            return Err(std::io::Error::from(std::io::ErrorKind::UnexpectedEof).into());
+        }
+        filled += more;
+    };
+    bytes.resize(header.length, 0);
+    stream.read_exact(&mut bytes).await?;
+    Ok(header.decode_body(&bytes)?)
+}
+
+pub(crate) async fn write_frame(
+    stream: &mut (impl AsyncWrite + Unpin),
+    frame: &Frame<Never>,
+) -> Result<(), HandshakeError> {
+    let mut bytes = Vec::new();
+    wire::encode(frame, &mut bytes)?;
+    stream.write_all(&bytes).await?;
+    Ok(stream.flush().await?)
+}

@@ -1,0 +1,84 @@
+//! Runs a distributed algorithm's state machine between real processes, over TCP.
+//!
+//! A [`Node`] drives one [`Protocol`](vorrang_protocol::Protocol): the same machine, unchanged,
+//! that the simulator measures and the checker explores. It never knows which algorithm it runs.
+//!
+//! - **Links** between the nodes are reliable and in order for as long as both processes live,
+//!   whatever happens to their connections; a process that was restarted has lost its memory and is
+//!   refused. See [`wire`] for the format and [`hello`] for who is let in.
+//! - **One task a node** owns the machine and its sockets and handles one event at a time.
+//! - **The program** talks to a node through its [`Handle`], or runs inside it as an
+//!   [`Application`].
+//! - **A run can be recorded**, on a [`Clock`] that all processes of a machine share, and judged by
+//!   the same monitors as a simulated one.
+//! - **Trust**: whoever can reach the port can speak as a member that has not been met yet. Links
+//!   are neither encrypted nor authenticated; keep them on a network of your own.
+//!
+//! Several nodes in one process are fastest on a `current_thread` runtime: then a hand-over between
+//! two of them wakes no other thread. A node alone in its process works the same on either.
+//!
+//! # Three nodes in one process, one enters
+//!
+//! ```
+//! use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
+//! use vorrang_algorithms::mutex::{Claim, Command, Notice};
+//! use vorrang_net::{Config, Node, bind_loopback};
+//! use vorrang_protocol::{Group, NodeId};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let (listeners, peers) = bind_loopback(3).await?;
+//! let mut nodes = Vec::new();
+//! for (id, listener) in (0..).map(NodeId).zip(listeners) {
+//!     let machine = RicartAgrawala::new(id, Group::of(3));
+//!     let config = Config::new(id, peers.clone(), "ricart-agrawala");
+//!     nodes.push(Node::new(machine, config).listener(listener).start().await?);
+//! }
+//!
+//! let (node, notices) = &mut nodes[1];
+//! node.command(Command::Acquire(Claim::Exclusive)).await?;
+//! assert_eq!(notices.recv().await, Some(Notice::Entered));
+//! // One at a time, across all nodes.
+//! node.command(Command::Release).await?;
+//!
+//! for (node, _) in nodes {
+//!     node.shutdown().await?;
+//! }
+//! # Ok(())
+//! # }
+//! ```
+#![forbid(unsafe_code)]
+
+mod application;
+mod backlog;
+mod clock;
+mod cluster;
+mod config;
+mod driver;
+mod error;
+mod event;
+mod handle;
+pub mod hello;
+mod link;
+mod meet;
+mod node;
+mod peers;
+mod recorder;
+mod status;
+mod timers;
+mod transport;
+pub mod wire;
+mod world;
+
+pub use application::{Application, ApplicationEffects};
+pub use backlog::WARN_LEN;
+pub use clock::Clock;
+pub use cluster::{bind_loopback, cluster_on_loopback};
+pub use config::{Config, MAX_NAME_LEN, Start, Timing};
+pub use error::{CommandError, NetError, StopReason, Stopped};
+pub use event::Event;
+pub use handle::{EVENTS_KEPT, Goodbye, Handle};
+pub use node::Node;
+pub use recorder::{Log, Recorder};
+pub use status::{LinkState, LinkStatus, Status};
+pub use transport::{Listener, Tcp, Transport};

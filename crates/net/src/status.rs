@@ -1,0 +1,76 @@
+//! How a node is, when asked.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::Serialize;
+use vorrang_protocol::NodeId;
+
+/// A node, at one moment.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Status {
+    /// Which node.
+    pub id: NodeId,
+    /// Drawn when it started.
+    pub incarnation: u64,
+    /// Whether the machine runs yet; before, it waits to meet all peers.
+    pub started: bool,
+    /// Why the node must not act, if it must not.
+    pub fenced: Option<String>,
+    /// The links to all others, lowest first.
+    pub links: Vec<LinkStatus>,
+    /// Messages sent to others, by kind.
+    pub sent: Vec<(&'static str, u64)>,
+    /// Messages handled from others, by kind.
+    pub received: Vec<(&'static str, u64)>,
+    /// The machine's state, as it shows itself.
+    pub machine: String,
+}
+
+/// The link to one other node.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct LinkStatus {
+    /// To whom.
+    pub peer: NodeId,
+    /// Where it listens.
+    pub address: String,
+    /// How it stands.
+    pub state: LinkState,
+    /// How many connections there have been.
+    pub connections: u64,
+    /// Messages sent and not acknowledged yet.
+    pub unacknowledged: usize,
+    /// How many bytes they take.
+    pub unacknowledged_bytes: usize,
+    /// Messages ever sent on this link.
+    pub sent: u64,
+    /// Messages ever handled from this link.
+    pub received: u64,
+    /// Messages not sent because the peer has left for good.
+    pub dropped: u64,
+}
+
+/// How a link stands.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LinkState {
+    /// For so long.
+    Connected(Duration),
+    /// Not connected, for so long; the one with the higher number dials.
+    Connecting(Duration),
+    /// One side refuses the other.
+    Refused(String),
+    /// The peer has left for good, or we have.
+    Gone(String),
+}
+
+impl fmt::Display for LinkState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Connected(since) => write!(f, "connected for {:.1} s", since.as_secs_f64()),
+            Self::Connecting(since) => write!(f, "connecting for {:.1} s", since.as_secs_f64()),
+            Self::Refused(why) => write!(f, "refused: {why}"),
+            Self::Gone(why) => write!(f, "gone: {why}"),
+        }
+    }
+}

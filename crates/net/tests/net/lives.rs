@@ -1,0 +1,148 @@
+//! Starting, stopping, dying and coming back.
+
+use vorrang_algorithms::mutex::{Command, NOT_INSIDE};
+use vorrang_net::{CommandError, Config, LinkState, NetError, Node, StopReason, bind_loopback};
+use vorrang_protocol::NodeId;
+
+use crate::support::{ACQUIRE, config, event, group, machine, soon, start, take_turn};
+
+#[tokio::test]
+async fn a_release_without_holding_is_a_typed_error_and_changes_nothing() {
+    let (mut nodes, _) = group(3).await;
+    let error = nodes[1].0.command(Command::Release).await.unwrap_err();
+    assert_eq!(error, CommandError::Refused(NOT_INSIDE));
+    assert_eq!(error.to_string(), "cannot release: not inside");
+    take_turn(&mut nodes[1]).await;
+}
+
+#[tokio::test]
+async fn a_port_in_use_is_named() {
+    let (_listeners, peers) = bind_loopback(1).await.unwrap();
+    let node = Node::new(machine(0, 1), config(0, &peers));
+    let error = node.start().await.unwrap_err();
+    assert!(matches!(error, NetError::Bind { .. }));
+    assert!(error.to_string().contains(&peers[0]), "{error}");
+}
+
+#[tokio::test]
+async fn a_node_beyond_its_list_of_peers_does_not_start() {
+    let config = Config::new(NodeId(2), vec!["127.0.0.1:0".into()], "ricart-agrawala");
+    let error = Node::new(machine(2, 3), config).start().await.unwrap_err();
+    assert_eq!(error.to_string(), "there is no node 2 in a group of 1");
+}
+
+#[tokio::test]
+async fn a_stopped_node_says_so() {
+    let (mut nodes, _) = group(2).await;
+    let (handle, ..) = nodes.remove(1);
+    let same = handle.clone();
+    soon("the shutdown", handle.shutdown()).await.unwrap();
+    let error = same.command(ACQUIRE).await.unwrap_err();
+    assert_eq!(error.to_string(), "the node has stopped: it was shut down");
+    assert_eq!(same.status().await.unwrap_err().why, StopReason::ShutDown);
+    assert_eq!(same.shutdown().await.unwrap_err().why, StopReason::ShutDown);
+
+    let (handle, ..) = nodes.remove(0);
+    let same = handle.clone();
+    handle.kill().await;
+    let error = same.command(ACQUIRE).await.unwrap_err();
+    assert_eq!(error.to_string(), "the node has stopped: it was killed");
+}
+
+#[tokio::test]
+async fn a_node_ends_with_its_last_handle() {
+    let (mut nodes, peers) = group(2).await;
+    let (handle, mut notices, mut events) = nodes.remove(0);
+    drop(handle);
+    while soon("the end", events.recv()).await.is_ok() {}
+    assert_eq!(soon("the end", notices.recv()).await, None);
+    // Its address is free.
+    start(config(0, &peers), None).await;
+}
+
+#[tokio::test]
+async fn commands_wait_until_all_have_met() {
+    let (mut listeners, peers) = bind_loopback(2).await.unwrap();
+    let (first, mut notices, _) = start(config(0, &peers), Some(listeners.remove(0))).await;
+    let same = first.clone();
+    let asked = tokio::spawn(async move { same.command(ACQUIRE).await });
+    assert!(!first.status().await.unwrap().started);
+    let _second = start(config(1, &peers), Some(listeners.remove(0))).await;
+    soon("the answer", asked).await.unwrap().unwrap();
+    soon("the entry", notices.recv()).await.unwrap();
+    assert!(first.status().await.unwrap().started);
+}
+
+#[tokio::test]
+async fn a_killed_peer_is_missed_and_the_others_run_on() {
+    let (mut nodes, _) = group(3).await;
+    let (victim, ..) = nodes.remove(2);
+    victim.kill().await;
+    for (handle, _, events) in &mut nodes {
+        event(events, &["lost the connection with node 2"]).await;
+        let status = handle.status().await.unwrap();
+        assert!(matches!(status.links[1].state, LinkState::Connecting(_)));
+        assert!(matches!(status.links[0].state, LinkState::Connected(_)));
+        handle.command(ACQUIRE).await.unwrap();
+        let status = handle.status().await.unwrap();
+        assert_eq!(status.links[1].unacknowledged, 1, "kept for its return");
+        assert!(status.machine.contains("Waiting"), "{}", status.machine);
+    }
+}
+
+#[tokio::test]
+async fn a_restarted_node_that_dials_is_refused_and_fenced() {
+    let (mut nodes, peers) = group(3).await;
+    let (victim, ..) = nodes.remove(2);
+    victim.kill().await;
+    let (reborn, _, mut events) = start(config(2, &peers), None).await;
+    let words = ["refused us: we were restarted and have lost our memory"];
+    event(&mut events, &words).await;
+    event(&mut events, &["fenced"]).await;
+    let error = soon("an answer", reborn.command(ACQUIRE))
+        .await
+        .unwrap_err();
+    assert!(matches!(error, CommandError::Fenced(_)), "{error}");
+    assert!(reborn.status().await.unwrap().fenced.is_some());
+    for (handle, _, events) in &mut nodes {
+        let words = ["we refused node 2: it was restarted and has lost its memory"];
+        event(events, &words).await;
+        let link = handle.status().await.unwrap().links.remove(1);
+        assert!(
+            matches!(link.state, LinkState::Refused(_)),
+            "{}",
+            link.state
+        );
+        assert_eq!(link.connections, 1);
+    }
+}
+
+#[tokio::test]
+async fn a_restarted_node_that_is_dialled_is_refused_and_fenced() {
+    let (mut nodes, peers) = group(3).await;
+    let (victim, ..) = nodes.remove(0);
+    victim.kill().await;
+    let (reborn, _, mut events) = start(config(0, &peers), None).await;
+    event(&mut events, &["fenced"]).await;
+    let error = soon("an answer", reborn.command(ACQUIRE))
+        .await
+        .unwrap_err();
+    assert!(error.to_string().contains("it was restarted"), "{error}");
+    for (handle, _, events) in &mut nodes {
+        let words = ["we refused node 0: it was restarted and has lost its memory"];
+        event(events, &words).await;
+        let link = handle.status().await.unwrap().links.remove(0);
+        assert!(
+            matches!(link.state, LinkState::Refused(_)),
+            "{}",
+            link.state
+        );
+    }
+    // The survivors still have each other.
+    let link = nodes[0].0.status().await.unwrap().links.remove(1);
+    assert!(
+        matches!(link.state, LinkState::Connected(_)),
+        "{}",
+        link.state
+    );
+}

@@ -1,0 +1,11 @@
+//! Real nodes over real sockets on loopback, with whatever can go wrong between them.
+#![forbid(unsafe_code)]
+
+mod contention;
+mod counting;
+mod faulty;
+mod lives;
+mod refusals;
+mod strangers;
+mod support;
+mod timing;
