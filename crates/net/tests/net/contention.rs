@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use tokio::sync::mpsc;
 use vorrang_algorithms::mutex::Notice;
 use vorrang_algorithms::mutex::ricart_agrawala::{Message, RicartAgrawala};
-use vorrang_algorithms::mutex::spec::Exclusion;
+use vorrang_algorithms::mutex::spec::{Exclusion, HappenedBefore};
 use vorrang_net::{Clock, Handle, Log, Node, Status, Tcp, Transport, bind_loopback};
 use vorrang_protocol::NodeId;
 use vorrang_trace::{Record, What, judge};
@@ -71,9 +71,7 @@ fn assert_cause_before_effect(records: &[Record<RicartAgrawala>]) {
 }
 
 fn assert_in_order(statuses: &[Status], records: &[Record<RicartAgrawala>], entries: u32) {
-    // Not judged by `HappenedBefore`: replies carry no clock, so an order that a node could only
-    // have learned from the reply of a third one is not always kept.
-    let verdict = judge(records, Exclusion::default());
+    let verdict = judge(records, (Exclusion::default(), HappenedBefore::default()));
     assert!(verdict.is_safe(), "{:?}", verdict.violations);
     assert!(verdict.is_quiescent(), "{verdict:?}");
 

@@ -1,0 +1,155 @@
+//! A process a node: this program once more for each, as a [`worker`](super::worker).
+
+use std::env;
+use std::process::Stdio;
+
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
+use tokio::process::{Child, ChildStdin, ChildStdout};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use vorrang_algorithms::mutex::Command;
+use vorrang_net::Clock;
+use vorrang_protocol::{NodeId, Protocol};
+use vorrang_trace::Record;
+
+use super::worker::Orders;
+use super::{News, Nodes, quota};
+use crate::failure::Failure;
+use crate::workload::Scenario;
+
+/// The processes, and what they answer.
+pub(super) struct Processes {
+    workers: Vec<Worker>,
+}
+
+struct Worker {
+    process: Child,
+    orders: ChildStdin,
+    /// What it says besides its news.
+    answers: UnboundedReceiver<String>,
+}
+
+/// Starts a process for every node.
+pub(super) async fn start(
+    scenario: &Scenario,
+) -> Result<(Processes, UnboundedReceiver<News>), Failure> {
+    let (news, heard) = unbounded_channel();
+    let epoch_ns = Clock::start().epoch_ns();
+    let mut workers = Vec::new();
+    let mut addresses = Vec::new();
+    for id in scenario.setup.group.members() {
+        let mut worker = Worker::start(id, news.clone())?;
+        let orders = Orders {
+            algorithm: scenario.card.name.to_owned(),
+            nodes: scenario.nodes(),
+            k: scenario.setup.k,
+            id: id.0,
+            turns: quota(scenario, id),
+            think: scenario.think.to_string(),
+            hold: scenario.hold.to_string(),
+            seed: scenario.seed,
+            epoch_ns,
+        };
+        let orders = serde_json::to_string(&orders).expect("orders can be written");
+        worker.say(&orders).await?;
+        addresses.push(worker.answer(id).await?);
+        workers.push(worker);
+    }
+    let addresses = addresses.join(",");
+    for worker in &mut workers {
+        worker.say(&addresses).await?;
+    }
+    Ok((Processes { workers }, heard))
+}
+
+impl Worker {
+    fn start(id: NodeId, news: UnboundedSender<News>) -> Result<Self, Failure> {
+        let mut process = tokio::process::Command::new(env::current_exe()?)
+            .arg("worker")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(|error| Failure::Failed(format!("cannot start node {id}: {error}")))?;
+        let (orders, said) = process
+            .stdin
+            .take()
+            .zip(process.stdout.take())
+            .ok_or_else(|| Failure::Failed(format!("node {id} has no pipes")))?;
+        let (sender, answers) = unbounded_channel();
+        tokio::spawn(listen(id, BufReader::new(said).lines(), news, sender));
+        Ok(Self { process, orders, answers })
+    }
+
+    async fn say(&mut self, line: &str) -> Result<(), Failure> {
+        self.orders.write_all(format!("{line}\n").as_bytes()).await?;
+        self.orders.flush().await?;
+        Ok(())
+    }
+
+    async fn answer(&mut self, id: NodeId) -> Result<String, Failure> {
+        let gone = || Failure::Failed(format!("the process of node {id} has gone"));
+        self.answers.recv().await.ok_or_else(gone)
+    }
+}
+
+/// Sorts what a worker says into news and answers.
+async fn listen(
+    id: NodeId,
+    mut said: Lines<BufReader<ChildStdout>>,
+    news: UnboundedSender<News>,
+    answers: UnboundedSender<String>,
+) {
+    while let Ok(Some(line)) = said.next_line().await {
+        // Whoever no longer listens has given up on the run.
+        let _ = match line.split_once(' ').unwrap_or((&line, "")) {
+            ("left", "") => news.send(News::Left(id)).is_ok(),
+            ("failed", why) => news.send(News::Failed(id, why.to_owned())).is_ok(),
+            _ => answers.send(line).is_ok(),
+        };
+    }
+    let _ = news.send(News::Failed(id, "its process has gone".to_owned()));
+}
+
+impl<P: Protocol> Nodes<P> for Processes {
+    async fn ask(&mut self, node: NodeId, command: Command) -> Result<(), Failure> {
+        self.workers[node.index()].say(&command.to_string()).await
+    }
+
+    async fn counts(&mut self) -> Result<(u64, u64), Failure> {
+        let (mut sent, mut received) = (0, 0);
+        for (id, worker) in (0..).map(NodeId).zip(&mut self.workers) {
+            worker.say("counts").await?;
+            let answer = worker.answer(id).await?;
+            let numbers: Vec<u64> =
+                answer.split(' ').skip(1).filter_map(|word| word.parse().ok()).collect();
+            let [of_sent, of_received] = numbers[..] else {
+                return Err(Failure::Failed(format!("node {id} says '{answer}', not its counts")));
+            };
+            sent += of_sent;
+            received += of_received;
+        }
+        Ok((sent, received))
+    }
+
+    async fn stop(self) -> Result<Vec<Record<P>>, Failure> {
+        let mut workers = self.workers;
+        for worker in &mut workers {
+            worker.say("quit").await?;
+        }
+        let mut records = Vec::new();
+        for (id, mut worker) in (0..).map(NodeId).zip(workers) {
+            loop {
+                let line = worker.answer(id).await?;
+                if line == "end" {
+                    break;
+                }
+                let record = serde_json::from_str(&line)
+                    .map_err(|error| Failure::Failed(format!("node {id} says '{line}': {error}")))?;
+                records.push(record);
+            }
+            worker.process.wait().await?;
+        }
+        records.sort_by_key(|record: &Record<P>| record.at_ns);
+        Ok(records)
+    }
+}

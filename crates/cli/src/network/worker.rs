@@ -1,0 +1,170 @@
+//! `vorrang worker`: one node of `vorrang run --net --processes`, told what to do by its parent.
+//!
+//! Line by line, over standard input and output:
+//!
+//! ```text
+//! parent                          worker
+//! the orders, as JSON         →
+//!                             ←   the address that it listens on
+//! all addresses, with commas  →
+//! acquire …                   →   takes a turn
+//!                             ←   left           it has left
+//!                             ←   failed WHY     it cannot go on
+//! counts                      →
+//!                             ←   counts SENT RECEIVED
+//! quit                        →
+//!                             ←   its records, as JSON, one a line, and then: end
+//! ```
+
+use std::io::Write as _;
+
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncBufReadExt as _, BufReader, Lines, Stdin};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use vorrang_algorithms::card::{Card, Setup};
+use vorrang_algorithms::mutex::{Command, Notice};
+use vorrang_algorithms::registry::{self, Make, Visit};
+use vorrang_net::{Clock, Config, Handle, Log, Node, bind_loopback};
+use vorrang_protocol::{Group, NodeId, Protocol};
+use vorrang_sim::Random;
+
+use super::News;
+use super::turns::Turns;
+use crate::failure::Failure;
+use crate::lookup;
+
+/// Run one node for a parent process that gives orders over standard input
+#[derive(Debug, clap::Args)]
+pub(crate) struct Worker {}
+
+/// What a worker must know to begin.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Orders {
+    pub(super) algorithm: String,
+    pub(super) nodes: u32,
+    pub(super) k: u32,
+    pub(super) id: u32,
+    pub(super) turns: u64,
+    pub(super) think: String,
+    pub(super) hold: String,
+    pub(super) seed: u64,
+    pub(super) epoch_ns: u64,
+}
+
+impl Worker {
+    pub(crate) fn execute(self) -> Result<(), Failure> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        runtime.block_on(async {
+            let mut lines = BufReader::new(tokio::io::stdin()).lines();
+            let orders = next(&mut lines).await?;
+            let orders: Orders = serde_json::from_str(&orders)
+                .map_err(|error| Failure::usage(format!("these are no orders: {error}")))?;
+            let card = lookup::card(&orders.algorithm)?;
+            let setup = Setup { group: Group::of(orders.nodes), k: orders.k };
+            let work = Work { orders, lines };
+            registry::visit(card.name, setup, work).expect("a card's algorithm can be made").await
+        })
+    }
+}
+
+struct Work {
+    orders: Orders,
+    lines: Lines<BufReader<Stdin>>,
+}
+
+impl Visit for Work {
+    type Output = std::pin::Pin<Box<dyn Future<Output = Result<(), Failure>>>>;
+
+    fn visit<P>(self, card: &'static Card, node: impl Make<P>) -> Self::Output
+    where
+        P: Protocol<Command = Command, Notice = Notice>,
+    {
+        Box::pin(work(self.orders, self.lines, card, node))
+    }
+}
+
+async fn work<P>(
+    orders: Orders,
+    mut lines: Lines<BufReader<Stdin>>,
+    card: &'static Card,
+    node: impl Make<P>,
+) -> Result<(), Failure>
+where
+    P: Protocol<Command = Command, Notice = Notice>,
+{
+    let (mut listeners, addresses) = bind_loopback(1).await?;
+    say(&addresses[0])?;
+    let peers = next(&mut lines).await?.split(',').map(str::to_owned).collect();
+    let id = NodeId(orders.id);
+    let (news, heard) = unbounded_channel();
+    let read = |text: &str| text.parse().map_err(|error| Failure::usage(format!("{error}")));
+    let turns = Turns {
+        node: id,
+        left: orders.turns,
+        claims: card.claims,
+        think: read(&orders.think)?,
+        hold: read(&orders.hold)?,
+        random: Random::new(orders.seed.wrapping_add(u64::from(orders.id))),
+        news,
+    };
+    let log = Log::new();
+    let listener = listeners.pop().ok_or_else(|| Failure::Failed("no listener".to_owned()))?;
+    let handle = Node::new(node(id), Config::new(id, peers, card.name))
+        .listener(listener)
+        .record(log.clone(), Clock::since(orders.epoch_ns))
+        .start_with(turns)
+        .await
+        .map_err(|error| Failure::Failed(error.to_string()))?;
+    obey(&handle, &mut lines, heard).await?;
+    handle.shutdown().await.map_err(|error| Failure::Failed(error.to_string()))?;
+    for record in log.take() {
+        say(&serde_json::to_string(&record).expect("a record can be written"))?;
+    }
+    say("end")
+}
+
+/// Does what the parent says, and tells it what happens, until it says to quit or goes away.
+async fn obey<P>(
+    handle: &Handle<P>,
+    lines: &mut Lines<BufReader<Stdin>>,
+    mut heard: UnboundedReceiver<News>,
+) -> Result<(), Failure>
+where
+    P: Protocol<Command = Command, Notice = Notice>,
+{
+    let stopped = |error: vorrang_net::Stopped| Failure::Failed(error.to_string());
+    loop {
+        tokio::select! {
+            Some(news) = heard.recv() => match news {
+                News::Left(_) | News::Done(_) => say("left")?,
+                News::Failed(_, why) => say(&format!("failed {why}"))?,
+            },
+            line = lines.next_line() => match line?.as_deref() {
+                None | Some("quit") => return Ok(()),
+                Some("counts") => {
+                    let status = handle.status().await.map_err(stopped)?;
+                    let sent: u64 = status.links.iter().map(|link| link.sent).sum();
+                    let received: u64 = status.links.iter().map(|link| link.received).sum();
+                    say(&format!("counts {sent} {received}"))?;
+                }
+                Some(command) => {
+                    let command = command.parse().map_err(Failure::usage::<String>)?;
+                    if let Err(error) = handle.command(command).await {
+                        say(&format!("failed {error}"))?;
+                    }
+                }
+            },
+        }
+    }
+}
+
+async fn next(lines: &mut Lines<BufReader<Stdin>>) -> Result<String, Failure> {
+    lines.next_line().await?.ok_or_else(|| Failure::Failed("the parent has gone".to_owned()))
+}
+
+fn say(line: &str) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{line}")?;
+    out.flush()?;
+    Ok(())
+}
