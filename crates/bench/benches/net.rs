@@ -28,27 +28,17 @@ const TARGET_RATIO: f64 = 3.0;
 fn main() {
     // `cargo test --benches` passes no such flag: then once and short is enough.
     let is_bench = std::env::args().any(|argument| argument == "--bench");
-    let (entries, repetitions) = if is_bench {
-        (20_000, REPETITIONS)
-    } else {
-        (200, 1)
-    };
+    let (entries, repetitions) = if is_bench { (20_000, REPETITIONS) } else { (200, 1) };
     println!(
         "ricart-agrawala, {NODES} nodes on loopback, {entries} entries a node, all contending"
     );
     let one = Builder::new_current_thread().enable_all().build();
-    let two = Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build();
+    let two = Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let (one, two) = (one.expect("a runtime"), two.expect("a runtime"));
     let layouts = [
         ("all nodes on one thread", Layout::Together(&one)),
         ("all nodes on a pool of two threads", Layout::Together(&two)),
-        (
-            "a thread and a runtime for each node, as between processes",
-            Layout::Apart,
-        ),
+        ("a thread and a runtime for each node, as between processes", Layout::Apart),
     ];
     for (name, layout) in layouts {
         measure(name, &layout, entries, repetitions);

@@ -7,6 +7,7 @@ mod commands;
 mod failure;
 mod lookup;
 mod measured;
+mod network;
 mod output;
 mod sheet;
 mod simulate;
@@ -18,7 +19,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{compare, completions, explain, list, merge, run, sweep};
+use crate::commands::{check, compare, completions, explain, list, merge, node, run, sweep};
 
 /// Distributed coordination, written once: simulate, model-check and run the classic algorithms.
 ///
@@ -38,6 +39,10 @@ enum Command {
     List(list::List),
     Explain(explain::Explain),
     Run(run::Run),
+    Check(check::Check),
+    Node(node::Node),
+    #[command(hide = true)]
+    Worker(network::worker::Worker),
     Compare(compare::Compare),
     Sweep(sweep::Sweep),
     Merge(merge::Merge),
@@ -49,6 +54,9 @@ fn main() -> ExitCode {
         Command::List(list) => list.execute(),
         Command::Explain(explain) => explain.execute(),
         Command::Run(run) => run.execute(),
+        Command::Check(check) => check.execute(),
+        Command::Node(node) => node.execute(),
+        Command::Worker(worker) => worker.execute(),
         Command::Compare(compare) => compare.execute(),
         Command::Sweep(sweep) => sweep.execute(),
         Command::Merge(merge) => merge.execute(),

@@ -147,7 +147,8 @@ pub(crate) fn progress(total: u64, template: &str) -> ProgressBar {
 /// A line on standard error that tells how far work has come whose end nobody knows.
 pub(crate) fn spinner() -> ProgressBar {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-    let style = ProgressStyle::with_template("{spinner} {msg}").expect("a template of ours is right");
+    let style =
+        ProgressStyle::with_template("{spinner} {msg}").expect("a template of ours is right");
     bar.set_style(style);
     bar
 }

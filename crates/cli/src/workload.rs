@@ -6,9 +6,13 @@ use vorrang_algorithms::mutex::spec::{Admission, Exclusion};
 use vorrang_algorithms::mutex::{Claim, Command};
 use vorrang_protocol::Group;
 use vorrang_sim::{Distribution, Load, Network, Order, Workload};
+use vorrang_trace::Header;
 
 use crate::failure::Failure;
 use crate::output::figure;
+
+/// One millisecond.
+const DEFAULT_LATENCY: Distribution = Distribution::Constant(1_000_000);
 
 /// The nodes, what their applications do, and the network between them.
 #[derive(Clone, Debug, clap::Args)]
@@ -25,9 +29,9 @@ pub(crate) struct ScenarioArgs {
     /// How long a node stays inside, E
     #[arg(long, value_name = "TIME", default_value = "0")]
     pub(crate) hold: Distribution,
-    /// How long a message takes: 1ms, uniform:1ms..3ms or exp:2ms
-    #[arg(long, value_name = "TIME", default_value = "1ms")]
-    pub(crate) latency: Distribution,
+    /// How long a message takes: 1ms, uniform:1ms..3ms or exp:2ms [default: 1ms]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) latency: Option<Distribution>,
     /// Only the first so many nodes ever ask [default: all but those that only serve]
     #[arg(long, value_name = "NODES", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) hot: Option<u32>,
@@ -142,7 +146,7 @@ impl ScenarioArgs {
             load,
             think: self.think,
             hold: self.hold,
-            latency: self.latency,
+            latency: self.latency.unwrap_or(DEFAULT_LATENCY),
             order,
             hot: self.hot,
             seed,
@@ -206,6 +210,11 @@ impl Scenario {
             load,
             hold: self.hold.mean_ns() / self.latency.mean_ns(),
         })
+    }
+
+    /// How a recorded run of this scenario begins.
+    pub(crate) fn header(&self) -> Header {
+        Header::new(self.card.name, self.nodes()).with("options", &self.options())
     }
 
     /// The options in one line, as they would be typed.

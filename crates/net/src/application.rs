@@ -45,10 +45,7 @@ pub(crate) enum Later<C> {
 
 impl<P: Protocol> ApplicationEffects<P> {
     pub(crate) const fn new() -> Self {
-        Self {
-            commands: Vec::new(),
-            later: Vec::new(),
-        }
+        Self { commands: Vec::new(), later: Vec::new() }
     }
 
     /// Asks the node for something, at once.

@@ -68,10 +68,7 @@ impl Backlog {
             return false;
         }
         while self.first < received {
-            let len = self
-                .lens
-                .pop_front()
-                .expect("a frame for every number below the next");
+            let len = self.lens.pop_front().expect("a frame for every number below the next");
             self.head += len as usize;
             self.first += 1;
             self.staged = self.staged.saturating_sub(1);

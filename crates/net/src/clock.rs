@@ -13,9 +13,7 @@ pub struct Clock {
 impl Clock {
     /// A clock that begins now.
     pub fn start() -> Self {
-        Self {
-            epoch_ns: monotonic_ns(),
-        }
+        Self { epoch_ns: monotonic_ns() }
     }
 
     /// The clock that another process [`start`](Self::start)ed, by its

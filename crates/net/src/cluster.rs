@@ -47,18 +47,11 @@ pub async fn cluster_on_loopback<P: Protocol, A: Application<P>>(
 ) -> Result<Vec<Handle<P>>, NetError> {
     let (listeners, peers) = bind_loopback(nodes)
         .await
-        .map_err(|source| NetError::Bind {
-            address: "127.0.0.1:0".to_owned(),
-            source,
-        })?;
+        .map_err(|source| NetError::Bind { address: "127.0.0.1:0".to_owned(), source })?;
     let clock = Clock::start();
     let mut handles = Vec::new();
     for (id, listener) in (0..).map(NodeId).zip(listeners) {
-        let config = Config {
-            id,
-            peers: peers.clone(),
-            ..config.clone()
-        };
+        let config = Config { id, peers: peers.clone(), ..config.clone() };
         let mut node = Node::new(machine(id), config).listener(listener);
         if let Some(log) = log {
             node = node.record(log.clone(), clock);

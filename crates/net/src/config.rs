@@ -41,10 +41,7 @@ impl Config {
 
     pub(crate) fn validate(&self) -> Result<(), NetError> {
         if self.id.index() >= self.peers.len() {
-            return Err(NetError::NotAMember {
-                id: self.id,
-                nodes: self.peers.len(),
-            });
+            return Err(NetError::NotAMember { id: self.id, nodes: self.peers.len() });
         }
         for name in [&self.group, &self.algorithm] {
             if name.len() > MAX_NAME_LEN {

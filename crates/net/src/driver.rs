@@ -86,13 +86,7 @@ impl<P: Protocol, T: Transport, A: Application<P>> Driver<P, T, A> {
         self.start_if_ready();
         poll_fn(|cx| self.poll_turn(cx)).await;
 
-        let Self {
-            world,
-            mut tasks,
-            phase,
-            control,
-            ..
-        } = self;
+        let Self { world, mut tasks, phase, control, .. } = self;
         let unacknowledged = world.others().map(Link::unacknowledged).sum();
         drop(world);
         // Waits until the listener is closed, so that the address is free when we say so.
@@ -205,13 +199,8 @@ impl<P: Protocol, T: Transport, A: Application<P>> Driver<P, T, A> {
     }
 
     fn status(&self) -> Status {
-        let by_kind = |counts: &[u64]| {
-            P::Message::KINDS
-                .iter()
-                .copied()
-                .zip(counts.to_vec())
-                .collect()
-        };
+        let by_kind =
+            |counts: &[u64]| P::Message::KINDS.iter().copied().zip(counts.to_vec()).collect();
         Status {
             id: self.world.me,
             incarnation: self.identity.incarnation,
@@ -270,11 +259,7 @@ impl<P: Protocol, T: Transport, A: Application<P>> Driver<P, T, A> {
     }
 
     pub(crate) fn message(&mut self, from: NodeId, seq: u64, message: P::Message) {
-        self.world.begin(|| What::Receive {
-            from,
-            seq,
-            message: message.clone(),
-        });
+        self.world.begin(|| What::Receive { from, seq, message: message.clone() });
         self.machine.on_message(from, message, &mut self.world);
     }
 
@@ -316,12 +301,7 @@ impl<P: Protocol, T: Transport, A: Application<P>> Driver<P, T, A> {
             Phase::Closing(deadline, _) => Some(*deadline),
             Phase::Gathering | Phase::Running | Phase::Over(_) => None,
         };
-        let all = [
-            self.world.timers.next(),
-            self.later.next(),
-            self.next_look,
-            closing,
-        ];
+        let all = [self.world.timers.next(), self.later.next(), self.next_look, closing];
         all.into_iter().flatten().min()
     }
 

@@ -74,10 +74,9 @@ impl fmt::Display for Event {
             Self::Malformed { from, why } => write!(f, "closed a connection with {from}: {why}"),
             Self::Left { peer } => write!(f, "node {peer} has left for good"),
             Self::Started => f.write_str("started"),
-            Self::Fenced { by } => write!(
-                f,
-                "fenced: node {by} remembers what we forgot when we were restarted"
-            ),
+            Self::Fenced { by } => {
+                write!(f, "fenced: node {by} remembers what we forgot when we were restarted")
+            }
         }
     }
 }

@@ -64,16 +64,8 @@ impl<P: Protocol> Handle<P> {
         events: broadcast::Receiver<Event>,
     ) -> Self {
         let events = Mutex::new(events);
-        let shared = Shared {
-            id,
-            control,
-            stopped,
-            started,
-            events,
-        };
-        Self {
-            shared: Arc::new(shared),
-        }
+        let shared = Shared { id, control, stopped, started, events };
+        Self { shared: Arc::new(shared) }
     }
 
     /// Which node this is.
@@ -116,11 +108,7 @@ impl<P: Protocol> Handle<P> {
     /// What happens to the node's links, from the last call of this method on; at the first call,
     /// from the start on. A receiver that falls more than [`EVENTS_KEPT`] behind misses the oldest.
     pub fn events(&self) -> broadcast::Receiver<Event> {
-        let mut kept = self
-            .shared
-            .events
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.shared.events.lock().unwrap_or_else(PoisonError::into_inner);
         let fresh = kept.resubscribe();
         std::mem::replace(&mut *kept, fresh)
     }
@@ -154,9 +142,7 @@ impl<P: Protocol> Handle<P> {
 
     fn stopped(&self) -> Stopped {
         let why = self.shared.stopped.get().cloned();
-        Stopped {
-            why: why.unwrap_or(StopReason::Vanished),
-        }
+        Stopped { why: why.unwrap_or(StopReason::Vanished) }
     }
 }
 

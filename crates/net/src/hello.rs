@@ -154,12 +154,9 @@ impl Refusal {
                 two("belongs to group", "belong to group", refuser, refused)
             }
             Self::Algorithm { refuser, refused } => two("runs", "run", refuser, refused),
-            Self::Size { refuser, refused } => two(
-                "belongs to a group of",
-                "belong to a group of",
-                refuser,
-                refused,
-            ),
+            Self::Size { refuser, refused } => {
+                two("belongs to a group of", "belong to a group of", refuser, refused)
+            }
             Self::Target { reached, wanted } => match by {
                 Refuser::Us => format!("it looks for node {wanted}, we are node {reached}"),
                 Refuser::Them => format!("it is node {reached}, we look for node {wanted}"),
@@ -239,16 +236,10 @@ impl Identity {
             });
         }
         if hello.nodes != self.nodes {
-            return Err(Refusal::Size {
-                refuser: self.nodes,
-                refused: hello.nodes,
-            });
+            return Err(Refusal::Size { refuser: self.nodes, refused: hello.nodes });
         }
         if hello.target != self.me {
-            return Err(Refusal::Target {
-                reached: self.me,
-                wanted: hello.target,
-            });
+            return Err(Refusal::Target { reached: self.me, wanted: hello.target });
         }
         Ok(())
     }
@@ -257,10 +248,7 @@ impl Identity {
     pub(crate) fn judge_dialler(&self, hello: &Hello) -> Result<(), Refusal> {
         self.judge(hello)?;
         if hello.sender <= self.me || hello.sender.0 >= self.nodes {
-            return Err(Refusal::Sender {
-                claimed: hello.sender,
-                refuser: self.me,
-            });
+            return Err(Refusal::Sender { claimed: hello.sender, refuser: self.me });
         }
         Ok(())
     }

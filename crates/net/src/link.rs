@@ -186,9 +186,7 @@ impl<S> Link<S> {
 
     pub(crate) fn say_ack(&mut self) {
         self.told = self.received;
-        self.say(&Frame::Ack {
-            received: self.received,
-        });
+        self.say(&Frame::Ack { received: self.received });
     }
 
     /// Queues a goodbye behind all that was sent.
@@ -205,11 +203,7 @@ impl<S> Link<S> {
             return Ok(None);
         }
         let (seq, received) = (self.backlog.next_seq(), self.received);
-        let frame = Frame::Data {
-            seq,
-            received,
-            message,
-        };
+        let frame = Frame::Data { seq, received, message };
         if self.backlog.push(|out| wire::encode(&frame, out))? {
             let (peer, waiting) = (self.peer, self.backlog.len());
             tracing::warn!(%peer, waiting, "many messages wait to be acknowledged");
@@ -262,10 +256,7 @@ impl<S> Link<S> {
     /// Whether nothing more can be done for what was sent.
     pub(crate) fn is_settled(&self) -> bool {
         let has_said_bye = self.farewell == Farewell::Sent
-            && self
-                .connection
-                .as_ref()
-                .is_none_or(Connection::has_written_all);
+            && self.connection.as_ref().is_none_or(Connection::has_written_all);
         self.backlog.is_empty() && (has_said_bye || !self.is_connected())
     }
 

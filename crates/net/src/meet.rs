@@ -87,10 +87,7 @@ pub(crate) async fn listen<L>(
                     let _ = arrivals.send(Arrival::WeRefused { who, why });
                     return refuse(stream, &refusal, timing).await;
                 }
-                Err(error) => Arrival::Malformed {
-                    from,
-                    why: error.to_string(),
-                },
+                Err(error) => Arrival::Malformed { from, why: error.to_string() },
             };
             let _ = arrivals.send(arrival);
         });
@@ -109,10 +106,7 @@ async fn ask(
             return Err(HandshakeError::NotHello);
         }
         Err(HandshakeError::Wire(WireError::Version(theirs))) => {
-            let why = Refusal::Version {
-                refuser: VERSION,
-                refused: theirs,
-            };
+            let why = Refusal::Version { refuser: VERSION, refused: theirs };
             return Ok(Err((Guest::Stranger(from.to_owned()), why)));
         }
         Err(error) => return Err(error),
@@ -234,25 +228,18 @@ async fn call<T: Transport>(
         }
         Err(HandshakeError::Wire(WireError::Version(theirs))) => {
             // Whatever it says in its own version, it can only be this.
-            return Ok(Answer::TheyRefuse(Refusal::Version {
-                refuser: theirs,
-                refused: VERSION,
-            }));
+            return Ok(Answer::TheyRefuse(Refusal::Version { refuser: theirs, refused: VERSION }));
         }
         Err(error) => return Err(error),
     };
     let verdict = identity.judge(&theirs).and_then(|()| {
         if theirs.sender != whom.peer {
-            return Err(Refusal::Sender {
-                claimed: theirs.sender,
-                refuser: identity.me,
-            });
+            return Err(Refusal::Sender { claimed: theirs.sender, refuser: identity.me });
         }
         match whom.knows {
-            Some(known) if known != theirs.incarnation => Err(Refusal::Restarted {
-                known,
-                new: theirs.incarnation,
-            }),
+            Some(known) if known != theirs.incarnation => {
+                Err(Refusal::Restarted { known, new: theirs.incarnation })
+            }
             Some(_) | None => Ok(()),
         }
     });

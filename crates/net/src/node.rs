@@ -51,13 +51,7 @@ impl<P: Protocol> Node<P> {
 impl<P: Protocol, T: Transport> Node<P, T> {
     /// A node that runs `machine` over another transport.
     pub fn over(transport: T, machine: P, config: Config) -> Self {
-        Self {
-            machine,
-            config,
-            transport,
-            listener: None,
-            recorder: None,
-        }
+        Self { machine, config, transport, listener: None, recorder: None }
     }
 
     /// Takes connections from `listener`, which is bound already, instead of binding the address in
@@ -92,13 +86,7 @@ impl<P: Protocol, T: Transport> Node<P, T> {
     ///
     /// If the address cannot be listened on, or the configuration makes no sense.
     pub async fn start_with(self, application: impl Application<P>) -> Result<Handle<P>, NetError> {
-        let Self {
-            machine,
-            config,
-            transport,
-            listener,
-            recorder,
-        } = self;
+        let Self { machine, config, transport, listener, recorder } = self;
         config.validate()?;
         let (me, timing) = (config.id, config.timing);
         let listener = match listener {
@@ -108,24 +96,14 @@ impl<P: Protocol, T: Transport> Node<P, T> {
         let identity = Arc::new(identity(&config));
         let (door, arrivals) = mpsc::unbounded_channel();
         let mut tasks = JoinSet::new();
-        tasks.spawn(meet::listen(
-            listener,
-            Arc::clone(&identity),
-            timing,
-            door.clone(),
-        ));
+        tasks.spawn(meet::listen(listener, Arc::clone(&identity), timing, door.clone()));
 
         let (control_sender, control) = mpsc::unbounded_channel();
         let (events, event_receiver) = broadcast::channel(EVENTS_KEPT);
         let (started, started_receiver) = watch::channel(false);
         let stopped = Arc::new(OnceLock::new());
-        let handle = Handle::new(
-            me,
-            control_sender,
-            Arc::clone(&stopped),
-            started_receiver,
-            event_receiver,
-        );
+        let handle =
+            Handle::new(me, control_sender, Arc::clone(&stopped), started_receiver, event_receiver);
         let tape = recorder.map(|(recorder, clock)| Tape::new(me, recorder, clock));
         let driver = Driver {
             machine,
@@ -159,10 +137,7 @@ impl<P: Protocol, T: Transport> Node<P, T> {
 
 async fn bind<T: Transport>(transport: &T, address: &str) -> Result<T::Listener, NetError> {
     let bound = transport.bind(address).await;
-    bound.map_err(|source| NetError::Bind {
-        address: address.to_owned(),
-        source,
-    })
+    bound.map_err(|source| NetError::Bind { address: address.to_owned(), source })
 }
 
 fn identity(config: &Config) -> Identity {

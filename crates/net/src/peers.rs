@@ -78,10 +78,7 @@ impl<P: Protocol, T: Transport, A: Application<P>> Driver<P, T, A> {
             if let Err(why) = outcome {
                 let from = format!("node {peer}");
                 tracing::warn!(%peer, why, "closed a connection that made no sense");
-                self.report(Event::Malformed {
-                    from,
-                    why: why.clone(),
-                });
+                self.report(Event::Malformed { from, why: why.clone() });
                 self.lose(peer, &why);
                 return;
             }
@@ -95,9 +92,7 @@ impl<P: Protocol, T: Transport, A: Application<P>> Driver<P, T, A> {
             return self.handle_rare(peer, &frame);
         };
         if !link.acknowledge(*received) {
-            return Err(format!(
-                "it acknowledges {received} messages, more than it was sent"
-            ));
+            return Err(format!("it acknowledges {received} messages, more than it was sent"));
         }
         if let Frame::Data { seq, message, .. } = frame
             && acts
@@ -217,13 +212,8 @@ impl<P: Protocol, T: Transport, A: Application<P>> Driver<P, T, A> {
         let peer = theirs.sender;
         let timing = self.config.timing;
         let link = self.world.link(peer);
-        let ours = self
-            .identity
-            .hello(peer, link.incarnation, link.received(), theirs.attempt);
-        if theirs
-            .knows
-            .is_some_and(|known| known != self.identity.incarnation)
-        {
+        let ours = self.identity.hello(peer, link.incarnation, link.received(), theirs.attempt);
+        if theirs.knows.is_some_and(|known| known != self.identity.incarnation) {
             // It is us who came back without memory. Our hello shows it; the peer will refuse us.
             let mut stream = stream;
             self.tasks.spawn(async move {
@@ -235,16 +225,14 @@ impl<P: Protocol, T: Transport, A: Application<P>> Driver<P, T, A> {
         let is_gone = link.is_gone();
         let refusal = match link.incarnation {
             _ if self.fenced.is_some() => Some(Refusal::Fenced),
-            Some(known) if known != theirs.incarnation => Some(Refusal::Restarted {
-                known,
-                new: theirs.incarnation,
-            }),
+            Some(known) if known != theirs.incarnation => {
+                Some(Refusal::Restarted { known, new: theirs.incarnation })
+            }
             Some(_) | None => is_gone.then_some(Refusal::Left),
         };
         if let Some(why) = refusal {
             self.on_we_refused(Guest::Member(peer), &why);
-            self.tasks
-                .spawn(async move { meet::refuse(stream, &why, timing).await });
+            self.tasks.spawn(async move { meet::refuse(stream, &why, timing).await });
         } else if theirs.attempt < link.attempt {
             tracing::debug!(%peer, "dropped a connection that a later one has overtaken");
         } else {
@@ -280,19 +268,14 @@ impl<P: Protocol, T: Transport, A: Application<P>> Driver<P, T, A> {
         let nodes = self.identity.nodes;
         let (who, is_news) = match who {
             Guest::Member(peer) => {
-                let is_news = self
-                    .world
-                    .link(peer)
-                    .refuse(why, format!("we refused it: {sentence}"));
+                let is_news =
+                    self.world.link(peer).refuse(why, format!("we refused it: {sentence}"));
                 (format!("node {peer}"), is_news)
             }
             Guest::Claims(id, from) => {
                 let is_peer = id != self.world.me && id.0 < nodes;
                 let is_news = !is_peer
-                    || self
-                        .world
-                        .link(id)
-                        .refuse(why, format!("we refused it: {sentence}"));
+                    || self.world.link(id).refuse(why, format!("we refused it: {sentence}"));
                 (format!("node {id} at {from}"), is_news)
             }
             Guest::Stranger(from) => (from, true),

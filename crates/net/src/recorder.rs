@@ -30,9 +30,7 @@ pub struct Log<P: Protocol> {
 impl<P: Protocol> Log<P> {
     /// An empty log.
     pub fn new() -> Self {
-        Self {
-            records: Arc::new(Mutex::new(Vec::new())),
-        }
+        Self { records: Arc::new(Mutex::new(Vec::new())) }
     }
 
     /// All that was recorded since the last call, in the order of time.
@@ -74,13 +72,7 @@ pub(crate) struct Tape<P: Protocol> {
 
 impl<P: Protocol> Tape<P> {
     pub(crate) fn new(me: NodeId, recorder: Box<dyn Recorder<P>>, clock: Clock) -> Self {
-        Self {
-            me,
-            clock,
-            recorder,
-            held: Vec::new(),
-            now_ns: 0,
-        }
+        Self { me, clock, recorder, held: Vec::new(), now_ns: 0 }
     }
 
     /// The next event begins.
@@ -89,11 +81,7 @@ impl<P: Protocol> Tape<P> {
     }
 
     pub(crate) fn push(&mut self, what: What<P>) {
-        self.held.push(Record {
-            at_ns: self.now_ns,
-            node: self.me,
-            what,
-        });
+        self.held.push(Record { at_ns: self.now_ns, node: self.me, what });
     }
 
     /// Takes back the last record: the command in it was refused.

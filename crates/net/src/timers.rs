@@ -24,11 +24,7 @@ pub(crate) struct Timers<K> {
 
 impl<K: Ord + Clone> Timers<K> {
     pub(crate) const fn new() -> Self {
-        Self {
-            by_key: BTreeMap::new(),
-            by_time: BTreeMap::new(),
-            set_so_far: 0,
-        }
+        Self { by_key: BTreeMap::new(), by_time: BTreeMap::new(), set_so_far: 0 }
     }
 
     pub(crate) fn set(&mut self, key: K, at: Instant) {

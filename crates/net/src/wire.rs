@@ -106,11 +106,7 @@ pub fn encode<M: Serialize>(frame: &Frame<M>, out: &mut Vec<u8>) -> Result<(), W
     match frame {
         Frame::Hello(hello) => encode_body(HELLO, hello, out),
         Frame::Refuse(refusal) => encode_body(REFUSE, refusal, out),
-        Frame::Data {
-            seq,
-            received,
-            message,
-        } => encode_body(DATA, &(seq, received, message), out),
+        Frame::Data { seq, received, message } => encode_body(DATA, &(seq, received, message), out),
         Frame::Ack { received } => encode_body(ACK, received, out),
         Frame::Bye => encode_body(BYE, &(), out),
     }
@@ -123,10 +119,7 @@ fn encode_body(kind: u8, body: &impl Serialize, out: &mut Vec<u8>) -> Result<(),
     let length = out.len() - start - HEADER_LEN;
     let outcome = match written {
         Err(error) => Err(WireError::Encode(error)),
-        Ok(()) if length > MAX_BODY_LEN => Err(WireError::TooLong {
-            length,
-            limit: MAX_BODY_LEN,
-        }),
+        Ok(()) if length > MAX_BODY_LEN => Err(WireError::TooLong { length, limit: MAX_BODY_LEN }),
         Ok(()) => Ok(()),
     };
     match outcome {
@@ -254,11 +247,7 @@ mod tests {
                 Frame::Refuse(Refusal::Version { refuser, refused })
             }),
             (any::<(u64, u64, u32, Option<bool>)>(), ".{0,200}").prop_map(|(n, text)| {
-                Frame::Data {
-                    seq: n.0,
-                    received: n.1,
-                    message: (n.2, text, n.3),
-                }
+                Frame::Data { seq: n.0, received: n.1, message: (n.2, text, n.3) }
             }),
             any::<u64>().prop_map(|received| Frame::Ack { received }),
             Just(Frame::Bye),
@@ -317,10 +306,7 @@ mod tests {
         assert_eq!(error, WireError::Foreign([b'G', 0]));
         let error = decode::<Message>(b"GET / HTTP/1.1\r\n").unwrap_err();
         assert_eq!(error, WireError::Foreign(*b"GE"));
-        assert_eq!(
-            error.to_string(),
-            "the bytes [47, 45] are not the beginning of a frame"
-        );
+        assert_eq!(error.to_string(), "the bytes [47, 45] are not the beginning of a frame");
         assert_eq!(decode::<Message>(b"VR\x09"), Err(WireError::Version(9)));
         assert_eq!(decode::<Message>(b"VR\x01\x63"), Err(WireError::Kind(0x63)));
     }
@@ -329,11 +315,7 @@ mod tests {
     fn a_body_over_the_limit_is_neither_written_nor_read() {
         let mut bytes = vec![7];
         let message = (0, "x".repeat(MAX_BODY_LEN), None);
-        let frame: Frame<Message> = Frame::Data {
-            seq: 0,
-            received: 0,
-            message,
-        };
+        let frame: Frame<Message> = Frame::Data { seq: 0, received: 0, message };
         let error = encode(&frame, &mut bytes).unwrap_err();
         assert!(matches!(error, WireError::TooLong { .. }), "{error}");
         assert_eq!(bytes, [7], "nothing was appended");

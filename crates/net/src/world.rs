@@ -71,9 +71,7 @@ impl<P: Protocol, S> World<P, S> {
     }
 
     pub(crate) fn link(&mut self, peer: NodeId) -> &mut Link<S> {
-        self.links[peer.index()]
-            .as_mut()
-            .expect("a peer is never ourselves")
+        self.links[peer.index()].as_mut().expect("a peer is never ourselves")
     }
 
     /// The next event begins.

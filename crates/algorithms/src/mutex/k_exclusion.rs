@@ -246,7 +246,7 @@ const FLAWS: &[Flaw] = &[
         claims: &[],
         order: Order::Any,
         breaks: "exclusion",
-        steps: 0,
+        steps: 13,
     },
     Flaw {
         name: "reply-counts-once",

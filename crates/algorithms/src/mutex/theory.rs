@@ -15,9 +15,7 @@ pub(super) fn queue_of(ahead: u32, delay: f64, at: &Setting) -> Span {
     let alone = if at.nodes == 1 { at.hold } else { 2.0 + at.hold };
     match at.load {
         Load::Light => Span::exactly(alone),
-        Load::Heavy => {
-            Span::between(alone, f64::from(ahead) * (delay + at.hold) + 2.0 - delay)
-        }
+        Load::Heavy => Span::between(alone, f64::from(ahead) * (delay + at.hold) + 2.0 - delay),
     }
 }
 

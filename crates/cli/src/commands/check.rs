@@ -103,7 +103,11 @@ impl Check {
             Some(flaw) => registry::visit_flawed(card.name, flaw.name, setup, &question),
         };
         let answer = answer.expect("what is on a card can be made");
-        if self.json { print_json(&answer.json())? } else { print(&answer.text())? }
+        if self.json {
+            print_json(&answer.json())?
+        } else {
+            print(&answer.text())?
+        }
         if answer.outcome == "verified" { Ok(()) } else { Err(Failure::AlreadySaid) }
     }
 
@@ -147,7 +151,9 @@ impl Check {
             || self.property.is_empty() && breaks("ordering");
         let bypass = match card.promises.bypass {
             Some(bound) if promised => Some(bound),
-            promise if self.property.contains(&Property::NoStarvation) => Some(promise.unwrap_or(1)),
+            promise if self.property.contains(&Property::NoStarvation) => {
+                Some(promise.unwrap_or(1))
+            }
             promise if self.property.is_empty() && breaks("no starvation") => promise,
             Some(_) | None => None,
         };

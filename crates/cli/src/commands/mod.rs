@@ -1,9 +1,11 @@
 //! The verbs.
 
+pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod explain;
 pub(crate) mod list;
 pub(crate) mod merge;
+pub(crate) mod node;
 pub(crate) mod run;
 pub(crate) mod sweep;

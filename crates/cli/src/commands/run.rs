@@ -9,28 +9,37 @@ use vorrang_algorithms::mutex::{Command, Notice};
 use vorrang_algorithms::registry::{self, Make, Visit};
 use vorrang_protocol::Protocol;
 use vorrang_sim::Recorder;
-use vorrang_trace::{Header, Record, Writer};
+use vorrang_trace::{Record, Writer};
 
 use crate::failure::Failure;
 use crate::lookup;
 use crate::measured::Measured;
+use crate::network::{self, Place};
 use crate::output::{Format, print, print_csv, print_json, progress};
 use crate::simulate::simulate;
 use crate::workload::{Scenario, ScenarioArgs};
 
 /// Run one algorithm under one workload and measure it, beside what the theory says
 ///
-/// Runs in the simulator. Times are in units of T, the mean latency.
+/// Runs in the simulator, where times are in units of T, the mean latency; or over real TCP with
+/// --net, where they are in microseconds.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     vorrang run ricart-agrawala\n  \
     vorrang run ricart-agrawala --nodes 5 --load light --hold 2ms\n  \
+    vorrang run ricart-agrawala --nodes 3 --net --processes\n  \
     vorrang run ricart-agrawala --latency uniform:1ms..3ms --order any --seed 7 --json")]
 pub(crate) struct Run {
     /// Which algorithm, as `vorrang list` calls it
     algorithm: String,
     #[command(flatten)]
     scenario: ScenarioArgs,
+    /// Run over real TCP on loopback instead of the simulator; times are then in microseconds
+    #[arg(long)]
+    net: bool,
+    /// With --net: one operating-system process a node
+    #[arg(long, requires = "net")]
+    processes: bool,
     /// Also write everything that happens to this file, one JSON object a line
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
@@ -43,12 +52,25 @@ impl Run {
         let card = lookup::card(&self.algorithm)?;
         let load = self.scenario.single_load()?;
         let scenario = self.scenario.scenario(card, load, self.scenario.fixed.seed)?;
-        if self.format.is_text() {
-            print(&format!("vorrang run {} {}\n\n", card.name, scenario.options()))?;
+        if self.net {
+            self.check_network(&scenario)?;
         }
-        let visitor = Simulate { scenario: &scenario, trace: self.trace.as_ref() };
-        let measured = registry::visit(card.name, scenario.setup, visitor)
-            .expect("a card's algorithm can be made")?;
+        if self.format.is_text() {
+            let driver = match (self.net, self.processes) {
+                (false, _) => String::new(),
+                (true, false) => " --net".to_owned(),
+                (true, true) => " --net --processes".to_owned(),
+            };
+            print(&format!("vorrang run {}{driver} {}\n\n", card.name, scenario.options()))?;
+        }
+        let measured = if self.net {
+            let place = if self.processes { Place::Processes } else { Place::Here };
+            network::run(&scenario, place, self.trace.as_deref())?
+        } else {
+            let visitor = Simulate { scenario: &scenario, trace: self.trace.as_ref() };
+            registry::visit(card.name, scenario.setup, visitor)
+                .expect("a card's algorithm can be made")?
+        };
         if self.format.json {
             print_json(&measured.json())?;
         } else if self.format.csv {
@@ -57,6 +79,26 @@ impl Run {
             print(&measured.text())?;
         }
         if measured.is_fine() { Ok(()) } else { Err(Failure::AlreadySaid) }
+    }
+}
+
+impl Run {
+    /// What the simulator can be told and a real network cannot.
+    fn check_network(&self, scenario: &Scenario) -> Result<(), Failure> {
+        const MOST_NODES: u32 = 128;
+        if self.scenario.latency.is_some() || self.scenario.fixed.order.is_some() {
+            return Err(Failure::usage(
+                "--latency and --order are for the simulator: with --net, TCP decides both",
+            ));
+        }
+        if scenario.nodes() > MOST_NODES {
+            return Err(Failure::usage(format!(
+                "--nodes {} is too many for --net: every two nodes have a connection, so at most \
+                 {MOST_NODES}",
+                scenario.nodes()
+            )));
+        }
+        Ok(())
     }
 }
 
@@ -82,9 +124,7 @@ impl Visit for Simulate<'_> {
             Some(path) => {
                 let file = File::create(path)
                     .map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))?;
-                let header = Header::new(self.scenario.card.name, self.scenario.nodes())
-                    .with("options", &self.scenario.options());
-                let writer = Writer::new(BufWriter::new(file), &header)?;
+                let writer = Writer::new(BufWriter::new(file), &self.scenario.header())?;
                 let recorder = ToFile { writer, failed: None };
                 let (measured, recorder) = simulate(self.scenario, node, recorder, Some(&bar))?;
                 if let Some(error) = recorder.failed {

@@ -121,7 +121,7 @@ impl Sweep {
                                 load: vec![load],
                                 think,
                                 hold,
-                                latency,
+                                latency: Some(latency),
                                 hot: hot.map(|hot| small("--hot", hot)).transpose()?,
                                 k: small("--k", k)?,
                                 fixed: self.fixed.clone(),

@@ -29,10 +29,8 @@ where
 {
     let (news, heard) = unbounded_channel();
     let log = Log::new();
-    let config = Config {
-        seed: scenario.seed,
-        ..Config::new(NodeId(0), Vec::new(), scenario.card.name)
-    };
+    let config =
+        Config { seed: scenario.seed, ..Config::new(NodeId(0), Vec::new(), scenario.card.name) };
     let application = |id: NodeId| Turns {
         node: id,
         left: quota(scenario, id),

@@ -83,10 +83,8 @@ impl Visit for OverTcp<'_> {
 /// What a node's application reports.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum News {
-    /// It has left.
+    /// It has left, and will not ask again by itself.
     Left(NodeId),
-    /// It has taken all turns that it was to take by itself.
-    Done(NodeId),
     /// It cannot go on.
     Failed(NodeId, String),
 }
@@ -165,13 +163,13 @@ fn acquire(scenario: &Scenario, random: &mut Random) -> Command {
     Command::Acquire(claims[random.below(claims.len() as u64) as usize])
 }
 
-/// Waits until a node has left, or is done.
+/// Waits until a node has left and will not ask again by itself.
 async fn wait(news: &mut UnboundedReceiver<News>, bar: &ProgressBar) -> Result<(), Failure> {
     loop {
         let heard = tokio::time::timeout(Duration::from_secs(1), news.recv()).await;
         match heard {
             Err(_elapsed) => show_after_a_second(bar),
-            Ok(Some(News::Left(_) | News::Done(_))) => return Ok(()),
+            Ok(Some(News::Left(_))) => return Ok(()),
             Ok(Some(News::Failed(node, why))) => {
                 return Err(Failure::Failed(format!("node {node}: {why}")));
             }

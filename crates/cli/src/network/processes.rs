@@ -143,8 +143,9 @@ impl<P: Protocol> Nodes<P> for Processes {
                 if line == "end" {
                     break;
                 }
-                let record = serde_json::from_str(&line)
-                    .map_err(|error| Failure::Failed(format!("node {id} says '{line}': {error}")))?;
+                let record = serde_json::from_str(&line).map_err(|error| {
+                    Failure::Failed(format!("node {id} says '{line}': {error}"))
+                })?;
                 records.push(record);
             }
             worker.process.wait().await?;

@@ -136,7 +136,7 @@ where
     loop {
         tokio::select! {
             Some(news) = heard.recv() => match news {
-                News::Left(_) | News::Done(_) => say("left")?,
+                News::Left(_) => say("left")?,
                 News::Failed(_, why) => say(&format!("failed {why}"))?,
             },
             line = lines.next_line() => match line?.as_deref() {
@@ -148,7 +148,7 @@ where
                     say(&format!("counts {sent} {received}"))?;
                 }
                 Some(command) => {
-                    let command = command.parse().map_err(Failure::usage::<String>)?;
+                    let command = command.parse().map_err(Failure::Usage)?;
                     if let Err(error) = handle.command(command).await {
                         say(&format!("failed {error}"))?;
                     }

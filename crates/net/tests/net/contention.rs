@@ -29,10 +29,7 @@ async fn contend<T: Transport>(
         let node = Node::over(transport.clone(), machine(id, NODES), config(id, &peers))
             .listener(listener(socket))
             .record(log.clone(), clock);
-        let application = Contender {
-            left: entries,
-            done: done.clone(),
-        };
+        let application = Contender { left: entries, done: done.clone() };
         handles.push(node.start_with(application).await.unwrap());
     }
     for _ in 0..NODES {
@@ -59,11 +56,7 @@ fn assert_cause_before_effect(records: &[Record<RicartAgrawala>]) {
             }
             What::Receive { from, seq, message } => {
                 let link = on_the_way.entry((*from, *node)).or_default();
-                assert_eq!(
-                    link.pop_front(),
-                    Some((*seq, *message)),
-                    "from {from} to {node}"
-                );
+                assert_eq!(link.pop_front(), Some((*seq, *message)), "from {from} to {node}");
             }
             What::Command(_) | What::Notice(_) | What::Timer(_) => {}
         }
@@ -81,10 +74,7 @@ fn assert_in_order(statuses: &[Status], records: &[Record<RicartAgrawala>], entr
     let count = |is: fn(&What<RicartAgrawala>) -> bool| {
         records.iter().filter(|record| is(&record.what)).count() as u64
     };
-    assert_eq!(
-        count(|what| matches!(what, What::Notice(Notice::Entered))),
-        all
-    );
+    assert_eq!(count(|what| matches!(what, What::Notice(Notice::Entered))), all);
     assert_eq!(count(|what| matches!(what, What::Command(_))), 2 * all);
     let messages = all * 2 * u64::from(NODES - 1);
     assert_eq!(count(|what| matches!(what, What::Send { .. })), messages);
@@ -123,9 +113,6 @@ async fn cut_connections_neither_lose_nor_double_nor_reorder_anything() {
         let (statuses, records) = contend(faulty.clone(), listener, 400).await;
         assert_in_order(&statuses, &records, 400);
         let left = faulty.cuts_left();
-        assert!(
-            left < 30,
-            "seed {seed}: the connections were hardly cut, {left} cuts are left"
-        );
+        assert!(left < 30, "seed {seed}: the connections were hardly cut, {left} cuts are left");
     }
 }

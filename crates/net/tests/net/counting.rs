@@ -40,11 +40,7 @@ struct Counter {
 
 impl Counter {
     fn new(nodes: u32) -> Self {
-        Self {
-            group: Group::of(nodes),
-            next: 0,
-            expected: vec![0; nodes as usize],
-        }
+        Self { group: Group::of(nodes), next: 0, expected: vec![0; nodes as usize] }
     }
 }
 
@@ -82,10 +78,7 @@ impl Protocol for Counter {
 }
 
 fn config(id: u32, peers: &[String]) -> Config {
-    Config {
-        timing: quick(),
-        ..Config::new(NodeId(id), peers.to_vec(), "counting")
-    }
+    Config { timing: quick(), ..Config::new(NodeId(id), peers.to_vec(), "counting") }
 }
 
 async fn heard(notices: &mut mpsc::UnboundedReceiver<(NodeId, u64)>, nodes: u32, upto: u64) {
@@ -137,11 +130,7 @@ async fn a_backlog_larger_than_all_buffers_arrives_whole() {
         tokio::task::yield_now().await;
         status = soon("a status", nodes[0].0.status()).await.unwrap();
     }
-    assert_eq!(
-        status.sent,
-        [("NUMBER", 40)],
-        "messages to oneself are not counted"
-    );
+    assert_eq!(status.sent, [("NUMBER", 40)], "messages to oneself are not counted");
 }
 
 #[tokio::test]
@@ -194,9 +183,7 @@ async fn a_machine_that_does_the_impossible_fails_with_a_reason() {
         let node = Node::new(Counter::new(2), config).listener(listeners.remove(0));
         let (handle, _notices) = node.start().await.unwrap();
         handle.command(ask).await.unwrap();
-        let error = soon("an error", handle.command(Ask::Count(1)))
-            .await
-            .unwrap_err();
+        let error = soon("an error", handle.command(Ask::Count(1))).await.unwrap_err();
         let CommandError::Stopped(stopped) = &error else {
             panic!("{error}");
         };

@@ -99,20 +99,14 @@ async fn a_restarted_node_that_dials_is_refused_and_fenced() {
     let words = ["refused us: we were restarted and have lost our memory"];
     event(&mut events, &words).await;
     event(&mut events, &["fenced"]).await;
-    let error = soon("an answer", reborn.command(ACQUIRE))
-        .await
-        .unwrap_err();
+    let error = soon("an answer", reborn.command(ACQUIRE)).await.unwrap_err();
     assert!(matches!(error, CommandError::Fenced(_)), "{error}");
     assert!(reborn.status().await.unwrap().fenced.is_some());
     for (handle, _, events) in &mut nodes {
         let words = ["we refused node 2: it was restarted and has lost its memory"];
         event(events, &words).await;
         let link = handle.status().await.unwrap().links.remove(1);
-        assert!(
-            matches!(link.state, LinkState::Refused(_)),
-            "{}",
-            link.state
-        );
+        assert!(matches!(link.state, LinkState::Refused(_)), "{}", link.state);
         assert_eq!(link.connections, 1);
     }
 }
@@ -124,25 +118,15 @@ async fn a_restarted_node_that_is_dialled_is_refused_and_fenced() {
     victim.kill().await;
     let (reborn, _, mut events) = start(config(0, &peers), None).await;
     event(&mut events, &["fenced"]).await;
-    let error = soon("an answer", reborn.command(ACQUIRE))
-        .await
-        .unwrap_err();
+    let error = soon("an answer", reborn.command(ACQUIRE)).await.unwrap_err();
     assert!(error.to_string().contains("it was restarted"), "{error}");
     for (handle, _, events) in &mut nodes {
         let words = ["we refused node 0: it was restarted and has lost its memory"];
         event(events, &words).await;
         let link = handle.status().await.unwrap().links.remove(0);
-        assert!(
-            matches!(link.state, LinkState::Refused(_)),
-            "{}",
-            link.state
-        );
+        assert!(matches!(link.state, LinkState::Refused(_)), "{}", link.state);
     }
     // The survivors still have each other.
     let link = nodes[0].0.status().await.unwrap().links.remove(1);
-    assert!(
-        matches!(link.state, LinkState::Connected(_)),
-        "{}",
-        link.state
-    );
+    assert!(matches!(link.state, LinkState::Connected(_)), "{}", link.state);
 }

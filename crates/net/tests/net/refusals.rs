@@ -69,15 +69,9 @@ async fn a_wrong_address_is_noticed_by_the_wrong_node() {
     peers[0] = peers[1].clone();
     let mut third = start(config(2, &peers), Some(listeners.remove(1))).await;
     let here = event(&mut second.2, &["we refused node 2 at"]).await;
-    assert!(
-        here.ends_with(": it looks for node 0, we are node 1"),
-        "{here}"
-    );
+    assert!(here.ends_with(": it looks for node 0, we are node 1"), "{here}");
     let there = event(&mut third.2, &["node 0 refused us"]).await;
-    assert!(
-        there.ends_with(": it is node 1, we look for node 0"),
-        "{there}"
-    );
+    assert!(there.ends_with(": it is node 1, we look for node 0"), "{there}");
 }
 
 fn hello(sender: u32, target: u32, nodes: u32) -> Hello {
@@ -119,10 +113,7 @@ async fn an_impossible_sender_is_refused() {
         let mut stream = TcpStream::connect(&peers[1]).await.unwrap();
         let hello = bytes(&Frame::Hello(hello(claimed, 1, 3)));
         stream.write_all(&hello).await.unwrap();
-        let refused = Refusal::Sender {
-            claimed: NodeId(claimed),
-            refuser: NodeId(1),
-        };
+        let refused = Refusal::Sender { claimed: NodeId(claimed), refuser: NodeId(1) };
         assert_eq!(answer(&mut stream).await, Frame::Refuse(refused));
         let sentence = event(&mut node.2, &["we refused"]).await;
         let words = format!("it says it is node {claimed}, which we, node 1, do not expect");
@@ -139,14 +130,9 @@ async fn another_version_that_dials_is_refused_and_told_ours() {
     foreign[2] = 9;
     stream.write_all(&foreign).await.unwrap();
     let sentence = event(&mut node.2, &["we refused 127.0.0.1:"]).await;
-    assert!(
-        sentence.ends_with(": it speaks version 9, we speak version 1"),
-        "{sentence}"
-    );
+    assert!(sentence.ends_with(": it speaks version 9, we speak version 1"), "{sentence}");
     let mut header = [0; 3];
-    soon("an answer", stream.read_exact(&mut header))
-        .await
-        .unwrap();
+    soon("an answer", stream.read_exact(&mut header)).await.unwrap();
     assert_eq!(header, *b"VR\x01");
 }
 
@@ -156,15 +142,9 @@ async fn another_version_that_is_dialled_refuses_us() {
     let foreign: TcpListener = listeners.remove(0);
     let mut node = start(config(1, &peers), Some(listeners.remove(0))).await;
     let (mut stream, _) = soon("a call", foreign.accept()).await.unwrap();
-    stream
-        .write_all(b"VR\x02 whatever its frames look like")
-        .await
-        .unwrap();
+    stream.write_all(b"VR\x02 whatever its frames look like").await.unwrap();
     let sentence = event(&mut node.2, &["node 0 refused us"]).await;
-    assert!(
-        sentence.ends_with(": it speaks version 2, we speak version 1"),
-        "{sentence}"
-    );
+    assert!(sentence.ends_with(": it speaks version 2, we speak version 1"), "{sentence}");
 }
 
 #[tokio::test]

@@ -34,22 +34,12 @@ async fn strangers_are_turned_away_and_the_group_goes_on() {
         (b"\xff\xfe\xfd\xfc\xfb", NOT_A_FRAME),
         (b"VR\x01\x2a\0\0\0\0", "there is no frame of kind 42"),
         (&long, "a frame with a body of 4294967295 bytes"),
-        (
-            b"VR\x01\x05\0\0\0\0",
-            "a frame other than a hello came first",
-        ),
-        (
-            b"VR\x01\x01\x03\0\0\0abc",
-            "the body of a frame of kind 1 cannot be read",
-        ),
+        (b"VR\x01\x05\0\0\0\0", "a frame other than a hello came first"),
+        (b"VR\x01\x01\x03\0\0\0abc", "the body of a frame of kind 1 cannot be read"),
     ];
     for (bytes, why) in cases {
         provoke(&peers[0], bytes).await;
-        event(
-            &mut nodes[0].2,
-            &["closed a connection with 127.0.0.1:", why],
-        )
-        .await;
+        event(&mut nodes[0].2, &["closed a connection with 127.0.0.1:", why]).await;
         for node in &mut nodes {
             take_turn(node).await;
         }
@@ -80,11 +70,7 @@ async fn half_a_hello_is_waited_for_only_so_long() {
 #[tokio::test]
 async fn a_member_that_talks_nonsense_is_cut_off() {
     let mut early = Vec::new();
-    let data = Frame::Data {
-        seq: 5,
-        received: 0,
-        message: (),
-    };
+    let data = Frame::Data { seq: 5, received: 0, message: () };
     wire::encode(&data, &mut early).unwrap();
     early.splice(4..8, [4, 0, 0, 0]);
     early.extend_from_slice(&[0, 1]);
@@ -94,18 +80,9 @@ async fn a_member_that_talks_nonsense_is_cut_off() {
         (b"garbage", NOT_A_FRAME),
         (&early, "message 5 came before those in front of it"),
         (&too_long, "a frame with a body of 1048577 bytes"),
-        (
-            b"VR\x01\x03\x02\0\0\0\0\0",
-            "the body of a frame of kind 3 cannot be read",
-        ),
-        (
-            b"VR\x01\x04\x01\0\0\0\x09",
-            "it acknowledges 9 messages, more than it was sent",
-        ),
-        (
-            b"VR\x01\x02\x01\0\0\0\x63",
-            "the body of a frame of kind 2 cannot be read",
-        ),
+        (b"VR\x01\x03\x02\0\0\0\0\0", "the body of a frame of kind 3 cannot be read"),
+        (b"VR\x01\x04\x01\0\0\0\x09", "it acknowledges 9 messages, more than it was sent"),
+        (b"VR\x01\x02\x01\0\0\0\x63", "the body of a frame of kind 2 cannot be read"),
     ];
     for (bytes, why) in cases {
         let (mut listeners, peers) = bind_loopback(2).await.unwrap();
@@ -146,11 +123,7 @@ async fn a_member_that_acknowledges_nothing_is_called_anew() {
     let mut silent = TcpStream::connect(&peers[0]).await.unwrap();
     silent.write_all(&hello_of_node_1()).await.unwrap();
     handle.command(ACQUIRE).await.unwrap();
-    event(
-        &mut events,
-        &["lost the connection with node 1: it has fallen silent"],
-    )
-    .await;
+    event(&mut events, &["lost the connection with node 1: it has fallen silent"]).await;
     assert_eq!(handle.status().await.unwrap().links[0].unacknowledged, 1);
 }
 

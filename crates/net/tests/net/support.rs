@@ -49,21 +49,15 @@ pub(crate) fn quick() -> Timing {
 }
 
 pub(crate) fn config(id: u32, peers: &[String]) -> Config {
-    Config {
-        timing: quick(),
-        ..Config::new(NodeId(id), peers.to_vec(), "ricart-agrawala")
-    }
+    Config { timing: quick(), ..Config::new(NodeId(id), peers.to_vec(), "ricart-agrawala") }
 }
 
 pub(crate) fn machine(id: u32, nodes: u32) -> RicartAgrawala {
     RicartAgrawala::new(NodeId(id), Group::of(nodes))
 }
 
-pub(crate) type Running = (
-    Handle<RicartAgrawala>,
-    mpsc::UnboundedReceiver<Notice>,
-    broadcast::Receiver<Event>,
-);
+pub(crate) type Running =
+    (Handle<RicartAgrawala>, mpsc::UnboundedReceiver<Notice>, broadcast::Receiver<Event>);
 
 pub(crate) async fn start(config: Config, listener: Option<TcpListener>) -> Running {
     let nodes = config.peers.len() as u32;
@@ -92,10 +86,7 @@ pub(crate) async fn group(nodes: u32) -> (Vec<Running>, Vec<String>) {
 /// Enters and leaves once.
 pub(crate) async fn take_turn((handle, notices, _): &mut Running) {
     handle.command(ACQUIRE).await.unwrap();
-    assert_eq!(
-        soon("an entry", notices.recv()).await,
-        Some(Notice::Entered)
-    );
+    assert_eq!(soon("an entry", notices.recv()).await, Some(Notice::Entered));
     handle.command(Command::Release).await.unwrap();
 }
 

@@ -47,7 +47,7 @@ impl Mistake<RicartAgrawala> for ClockNotAdvanced {
     }
 }
 
-/// Deferred replies are flags that a release forgets to clear, and replies name no request.
+/// Deferred replies are flags that a release forgets to clear, and replies are only counted.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct DeferredNeverCleared;
 
@@ -74,8 +74,10 @@ impl Mistake<RicartAgrawala> for DeferredNeverCleared {
         fx: &mut impl Effects<RicartAgrawala>,
     ) {
         match (message, &node.phase) {
-            (Message::Reply { clock, .. }, &Phase::Waiting { time, .. }) => {
-                node.on_message(from, Message::Reply { time, clock }, fx);
+            (Message::Reply { clock, .. }, Phase::Waiting { time, missing }) => {
+                // Whoever is missing first is taken to have replied: the set is but a count.
+                let counted = missing.iter().next().unwrap_or(from);
+                node.on_message(counted, Message::Reply { time: *time, clock }, fx);
             }
             (Message::Reply { .. }, Phase::Outside | Phase::Inside) => {}
             (Message::Request { .. }, _) => {

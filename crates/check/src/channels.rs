@@ -1,0 +1,226 @@
+//! Messages in flight: a bag, or a queue for every link.
+
+use vorrang_protocol::NodeId;
+
+use crate::fingerprint::Print;
+use crate::system::Order;
+
+/// A message on its way, known by its print.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Flying {
+    pub(crate) print: Print,
+    pub(crate) from: NodeId,
+    pub(crate) to: NodeId,
+}
+
+impl Flying {
+    const fn link(&self) -> (u32, u32) {
+        (self.from.0, self.to.0)
+    }
+}
+
+/// All messages in flight, in an order that depends on nothing but what they are: in a bag by
+/// print, else by link and, on one link, oldest first.
+#[derive(Clone, Debug)]
+pub(crate) struct Flight {
+    messages: Vec<Flying>,
+}
+
+impl Flight {
+    pub(crate) const EMPTY: Self = Self { messages: Vec::new() };
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
+    pub(crate) fn at(&self, place: usize) -> Flying {
+        self.messages[place]
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.messages.capacity() * size_of::<Flying>()
+    }
+
+    /// The messages that may arrive next: of equal ones in a bag, one; of a queue, the first.
+    pub(crate) fn deliverable(&self, order: Order) -> impl Iterator<Item = usize> {
+        (0..self.messages.len()).filter(move |&place| {
+            let Some(before) = place.checked_sub(1).map(|it| &self.messages[it]) else {
+                return true;
+            };
+            let message = &self.messages[place];
+            match order {
+                Order::Any => before != message,
+                Order::Fifo => before.link() != message.link(),
+            }
+        })
+    }
+
+    /// The print, from scratch.
+    pub(crate) fn print(&self, order: Order) -> Print {
+        match order {
+            Order::Any => sum(&self.messages),
+            Order::Fifo => self
+                .messages
+                .chunk_by(|a, b| a.link() == b.link())
+                .map(|queue| chain(queue.iter().map(|it| it.print)))
+                .sum(),
+        }
+    }
+
+    /// By how much the print changes when the message at `taken` arrives and `sent` are sent.
+    pub(crate) fn change(&self, taken: Option<usize>, sent: &[Flying], order: Order) -> Print {
+        match order {
+            Order::Any => {
+                let gone = taken.map_or(Print::NONE, |place| self.messages[place].print);
+                sum(sent) - gone
+            }
+            Order::Fifo => self.change_of_queues(taken, sent),
+        }
+    }
+
+    /// Looks at every link that changes once: at the one that loses its head, and at each of the
+    /// others where the first message for it is sent.
+    fn change_of_queues(&self, taken: Option<usize>, sent: &[Flying]) -> Print {
+        let heads = taken.map(|place| &self.messages[place]).into_iter();
+        let mut change = Print::NONE;
+        for (count, touched) in heads.chain(sent).enumerate() {
+            let link = touched.link();
+            let earlier = taken.map(|place| &self.messages[place]).into_iter();
+            if earlier.chain(sent).take(count).any(|it| it.link() == link) {
+                continue;
+            }
+            let start = self.messages.partition_point(|it| it.link() < link);
+            let old = self.messages[start..].iter().take_while(|it| it.link() == link);
+            let lost = usize::from(taken == Some(start));
+            let new = sent.iter().filter(|it| it.link() == link);
+            change -= chain(old.clone().map(|it| it.print));
+            change += chain(old.skip(lost).chain(new).map(|it| it.print));
+        }
+        change
+    }
+
+    /// Becomes what is in flight after the message at `taken` of `old` has arrived and `sent` have
+    /// been sent.
+    pub(crate) fn become_successor(
+        &mut self,
+        old: &Self,
+        taken: Option<usize>,
+        sent: &[Flying],
+        order: Order,
+    ) {
+        let (head, tail) = match taken {
+            Some(place) => (&old.messages[..place], &old.messages[place + 1..]),
+            None => (&old.messages[..], &[][..]),
+        };
+        let messages = &mut self.messages;
+        messages.clear();
+        messages.reserve(head.len() + tail.len() + sent.len());
+        messages.extend_from_slice(head);
+        messages.extend_from_slice(tail);
+        for message in sent {
+            let place = match order {
+                Order::Any => messages.partition_point(|it| it.print <= message.print),
+                Order::Fifo => messages.partition_point(|it| it.link() <= message.link()),
+            };
+            messages.insert(place, *message);
+        }
+    }
+}
+
+fn sum(messages: &[Flying]) -> Print {
+    messages.iter().map(|it| it.print).sum()
+}
+
+/// The print of a queue. An empty one has none, so that links never used need not be listed.
+fn chain(prints: impl Iterator<Item = Print>) -> Print {
+    prints.fold(Print::NONE, Print::then)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use crate::fingerprint::Part;
+
+    fn letter(from: u32, to: u32, text: char) -> Flying {
+        Flying {
+            print: Print::of(Part::Message, &(from, to, text)),
+            from: NodeId(from),
+            to: NodeId(to),
+        }
+    }
+
+    fn after(old: &Flight, taken: Option<usize>, sent: &[Flying], order: Order) -> Flight {
+        let mut flight = Flight::EMPTY;
+        flight.become_successor(old, taken, sent, order);
+        flight
+    }
+
+    fn flight(letters: &[Flying], order: Order) -> Flight {
+        after(&Flight::EMPTY, None, letters, order)
+    }
+
+    fn deliverable(flight: &Flight, order: Order) -> Vec<Flying> {
+        flight.deliverable(order).map(|place| flight.at(place)).collect()
+    }
+
+    #[test]
+    fn in_a_bag_every_message_may_arrive_and_equal_ones_once() {
+        let (a, b, other) = (letter(0, 1, 'a'), letter(0, 1, 'b'), letter(1, 0, 'a'));
+        let found = deliverable(&flight(&[a, b, a, other], Order::Any), Order::Any);
+        assert_eq!(found.len(), 3);
+        assert!([a, b, other].iter().all(|it| found.contains(it)));
+    }
+
+    #[test]
+    fn of_a_queue_the_oldest_arrives_first() {
+        let (z, a, back) = (letter(0, 1, 'z'), letter(0, 1, 'a'), letter(1, 0, 'b'));
+        let mut flight = flight(&[z, a, back, a], Order::Fifo);
+        assert_eq!(deliverable(&flight, Order::Fifo), [z, back]);
+        let mut arrived = Vec::new();
+        while !flight.is_empty() {
+            arrived.push(flight.at(0));
+            flight = after(&flight, Some(0), &[], Order::Fifo);
+        }
+        assert_eq!(arrived, [z, a, a, back]);
+    }
+
+    #[test]
+    fn only_a_queue_remembers_the_order_of_sending() {
+        let (a, b) = (letter(0, 1, 'a'), letter(0, 1, 'b'));
+        let both = |order| {
+            let print = |letters: &[Flying]| flight(letters, order).print(order);
+            (print(&[a, b]), print(&[b, a]))
+        };
+        let (one, other) = both(Order::Any);
+        assert_eq!(one, other);
+        let (one, other) = both(Order::Fifo);
+        assert_ne!(one, other);
+    }
+
+    #[test]
+    fn the_order_between_links_does_not_matter() {
+        let (a, b) = (letter(0, 1, 'a'), letter(1, 0, 'a'));
+        let one = flight(&[a, b], Order::Fifo);
+        let other = flight(&[b, a], Order::Fifo);
+        assert_eq!(one.print(Order::Fifo), other.print(Order::Fifo));
+        assert_eq!(one.messages, other.messages);
+    }
+
+    #[test]
+    fn the_print_of_a_change_is_the_change_of_the_print() {
+        let before = [letter(0, 1, 'a'), letter(0, 1, 'b'), letter(1, 1, 'c'), letter(1, 1, 'd')];
+        let sent = [letter(1, 1, 'e'), letter(1, 0, 'f'), letter(1, 1, 'c'), letter(0, 1, 'a')];
+        for order in [Order::Any, Order::Fifo] {
+            let flight = flight(&before, order);
+            for taken in flight.deliverable(order).map(Some).chain([None]) {
+                for count in 0..=sent.len() {
+                    let sent = &sent[..count];
+                    let after = after(&flight, taken, sent, order);
+                    let change = flight.change(taken, sent, order);
+                    assert_eq!(flight.print(order) + change, after.print(order));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! A run as data: what happened, step by step.
+
+use std::fmt;
+
+use vorrang_protocol::{Effect, NodeId, Protocol};
+
+/// A run from the start of all nodes.
+///
+/// Shown, it is one line a move. A move that tossed coins ends with what came up, as in
+/// `timer 2 Beat choose 1 0`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Run<P: Protocol> {
+    /// How each node came up, in the order of their numbers.
+    pub starts: Vec<Start<P>>,
+    /// What happened then.
+    pub moves: Vec<Move<P>>,
+}
+
+/// How a node came up.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Start<P: Protocol> {
+    /// The answers that it got to its choices.
+    pub choices: Vec<u32>,
+    /// What it did.
+    pub effects: Vec<Effect<P>>,
+}
+
+/// One step of a run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Move<P: Protocol> {
+    /// What happened.
+    pub what: What<P>,
+    /// The answers that the node got to its choices.
+    pub choices: Vec<u32>,
+    /// What the node did; nothing if it refused.
+    pub effects: Vec<Effect<P>>,
+}
+
+/// What can happen in a run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum What<P: Protocol> {
+    /// The application asks for something.
+    Command {
+        /// The node.
+        at: NodeId,
+        /// What is asked.
+        command: P::Command,
+    },
+    /// A message arrives.
+    Deliver {
+        /// Who sent it.
+        from: NodeId,
+        /// Who gets it.
+        to: NodeId,
+        /// What it says.
+        message: P::Message,
+    },
+    /// A timer runs out.
+    Timer {
+        /// The node.
+        at: NodeId,
+        /// The timer.
+        timer: P::Timer,
+    },
+}
+
+impl<P: Protocol> What<P> {
+    /// The node that it happens to.
+    pub const fn at(&self) -> NodeId {
+        match self {
+            Self::Command { at, .. } | Self::Timer { at, .. } => *at,
+            Self::Deliver { to, .. } => *to,
+        }
+    }
+}
+
+impl<P: Protocol<Command: fmt::Display>> fmt::Display for What<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Command { at, command } => write!(f, "{command} {at}"),
+            Self::Deliver { from, to, message } => write!(f, "deliver {from}->{to} {message:?}"),
+            Self::Timer { at, timer } => write!(f, "timer {at} {timer:?}"),
+        }
+    }
+}
+
+impl<P: Protocol<Command: fmt::Display>> fmt::Display for Move<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.what.fmt(f)?;
+        for (index, choice) in self.choices.iter().enumerate() {
+            let word = if index == 0 { " choose" } else { "" };
+            write!(f, "{word} {choice}")?;
+        }
+        Ok(())
+    }
+}
+
+impl<P: Protocol<Command: fmt::Display>> fmt::Display for Run<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.moves.iter().try_for_each(|it| writeln!(f, "{it}"))
+    }
+}

@@ -1,0 +1,321 @@
+//! The states known, by fingerprint: each with the state that it was first reached from.
+//!
+//! The table is cut into shards by the fingerprint's upper bits, each behind a lock of its own, so
+//! that threads rarely meet. Within a shard, states of the level being built are kept apart from
+//! older ones. Most states that are reached twice are reached twice from one level, so the small
+//! table answers most questions; and of two ways to a new state the one from the smaller
+//! fingerprint is kept, whichever thread came first.
+
+use std::mem;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard};
+use std::thread;
+
+use crate::fingerprint::Print;
+
+/// All states known.
+#[derive(Debug)]
+pub(crate) struct Table {
+    shards: Vec<Mutex<Shard>>,
+    bytes: AtomicU64,
+}
+
+/// Enough that threads rarely want the same one, few enough to visit after every level.
+const SHARD_BITS: u32 = 6;
+
+const STATES_WORTH_A_THREAD: usize = 4096;
+
+impl Table {
+    pub(crate) fn new() -> Self {
+        let shards: Vec<Mutex<Shard>> = (0..1 << SHARD_BITS).map(|_| Mutex::default()).collect();
+        let bytes = shards.iter().map(|it| lock(it).bytes()).sum::<u64>().into();
+        Self { shards, bytes }
+    }
+
+    /// Notes that a state was reached from `parent`; true if it was not known.
+    pub(crate) fn insert(&self, state: Print, parent: Print) -> bool {
+        let mut shard = lock(self.shard(state));
+        let bytes = shard.fresh.bytes();
+        let is_new = shard.insert(state, parent);
+        self.account(bytes, shard.fresh.bytes());
+        is_new
+    }
+
+    /// Ends a level: all states known are now older ones.
+    pub(crate) fn end_level(&self, threads: usize) {
+        // For few states, to start a thread takes longer than to do its work.
+        let fresh: usize = self.shards.iter().map(|it| lock(it).fresh.len).sum();
+        let threads = threads.min(1 + fresh / STATES_WORTH_A_THREAD);
+        thread::scope(|scope| {
+            let mut parts = self.shards.chunks(self.shards.len().div_ceil(threads));
+            let own = parts.next();
+            for part in parts {
+                scope.spawn(|| self.end_level_of(part));
+            }
+            self.end_level_of(own.unwrap_or_default());
+        });
+    }
+
+    fn end_level_of(&self, shards: &[Mutex<Shard>]) {
+        for shard in shards {
+            let mut shard = lock(shard);
+            let bytes = shard.bytes();
+            shard.end_level();
+            self.account(bytes, shard.bytes());
+        }
+    }
+
+    /// Where a known state was reached from; an initial state, from itself.
+    pub(crate) fn parent(&self, state: Print) -> Print {
+        let shard = lock(self.shard(state));
+        let found = shard.fresh.get(state).or_else(|| shard.seen.get(state));
+        found.expect("only states that were inserted are looked up")
+    }
+
+    /// The memory that it takes.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    fn shard(&self, state: Print) -> &Mutex<Shard> {
+        &self.shards[(state.0 >> (u64::BITS - SHARD_BITS)) as usize]
+    }
+
+    fn account(&self, before: u64, after: u64) {
+        if before != after {
+            self.bytes.fetch_add(after.wrapping_sub(before), Ordering::Relaxed);
+        }
+    }
+}
+
+fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
+    shard.lock().expect("no thread panics while it holds a shard")
+}
+
+#[derive(Debug, Default)]
+struct Shard {
+    /// States of earlier levels.
+    seen: Slots,
+    /// States of the level being built.
+    fresh: Slots,
+}
+
+impl Shard {
+    fn insert(&mut self, state: Print, parent: Print) -> bool {
+        match self.fresh.find(state) {
+            Ok(place) => {
+                let known = &mut self.fresh.slots[place].parent;
+                *known = parent.min(*known);
+                false
+            }
+            Err(_) if self.seen.find(state).is_ok() => false,
+            Err(place) => {
+                self.fresh.put(place, state, parent);
+                true
+            }
+        }
+    }
+
+    fn end_level(&mut self) {
+        if self.fresh.len == 0 {
+            return;
+        }
+        self.seen.reserve(self.fresh.len);
+        for slot in self.fresh.slots.iter().filter(|slot| !slot.is_free()) {
+            if let Err(place) = self.seen.find(slot.state) {
+                self.seen.put(place, slot.state, slot.parent);
+            }
+        }
+        self.fresh.clear();
+    }
+
+    fn bytes(&self) -> u64 {
+        self.seen.bytes() + self.fresh.bytes()
+    }
+}
+
+/// An open hash table with linear probing; fingerprints are hashes already.
+#[derive(Debug)]
+struct Slots {
+    /// A power of two of them, never all taken.
+    slots: Vec<Slot>,
+    len: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    state: Print,
+    parent: Print,
+}
+
+/// The one fingerprint that the table cannot hold; see [`key`].
+const FREE: Slot = Slot { state: Print(0), parent: Print(0) };
+
+const FEWEST_SLOTS: usize = 16;
+
+impl Slot {
+    fn is_free(self) -> bool {
+        self.state == FREE.state
+    }
+}
+
+/// A fingerprint of 0 is put down as 1: one more pair among all that might collide.
+fn key(state: Print) -> Print {
+    Print(state.0.max(1))
+}
+
+impl Slots {
+    /// The place of a state, or else the free one where it belongs.
+    fn find(&self, state: Print) -> Result<usize, usize> {
+        let state = key(state);
+        let mask = self.slots.len() - 1;
+        let mut place = state.0 as usize & mask;
+        loop {
+            let slot = self.slots[place];
+            if slot.state == state {
+                return Ok(place);
+            }
+            if slot.is_free() {
+                return Err(place);
+            }
+            place = (place + 1) & mask;
+        }
+    }
+
+    fn get(&self, state: Print) -> Option<Print> {
+        self.find(state).ok().map(|place| self.slots[place].parent)
+    }
+
+    /// Fills the free place that `find` gave.
+    fn put(&mut self, place: usize, state: Print, parent: Print) {
+        let state = key(state);
+        self.slots[place] = Slot { state, parent };
+        self.len += 1;
+        if self.is_full(self.len) {
+            self.grow(2 * self.slots.len());
+        }
+    }
+
+    /// Makes room for so many more at once.
+    fn reserve(&mut self, more: usize) {
+        let mut slots = self.slots.len();
+        while (self.len + more) * 3 >= slots * 2 {
+            slots *= 2;
+        }
+        if slots > self.slots.len() {
+            self.grow(slots);
+        }
+    }
+
+    /// Two thirds: fuller, and probing for a state that is not there takes long.
+    fn is_full(&self, len: usize) -> bool {
+        len * 3 >= self.slots.len() * 2
+    }
+
+    fn grow(&mut self, slots: usize) {
+        let old = mem::replace(&mut self.slots, vec![FREE; slots]);
+        for slot in old.into_iter().filter(|slot| !slot.is_free()) {
+            if let Err(place) = self.find(slot.state) {
+                self.slots[place] = slot;
+            }
+        }
+    }
+
+    /// Forgets all. Much more room than was needed is given back, for levels grow and then shrink.
+    fn clear(&mut self) {
+        if self.slots.len() > 8 * self.len.max(FEWEST_SLOTS) {
+            *self = Self::default();
+        } else {
+            self.slots.fill(FREE);
+            self.len = 0;
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        (self.slots.len() * size_of::<Slot>()) as u64
+    }
+}
+
+impl Default for Slots {
+    fn default() -> Self {
+        Self { slots: vec![FREE; FEWEST_SLOTS], len: 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers that fall into all shards and, within one, near each other.
+    fn prints() -> impl Iterator<Item = Print> {
+        (0..5000_u64).map(|number| Print(number.rotate_right(6)))
+    }
+
+    #[test]
+    fn every_state_is_new_once_and_remembers_its_parent() {
+        let table = Table::new();
+        for state in prints().filter(|it| it.0 > 1) {
+            assert!(table.insert(state, Print(!state.0)));
+            assert!(!table.insert(state, Print(u64::MAX)));
+        }
+        table.end_level(1);
+        for state in prints().filter(|it| it.0 > 1) {
+            assert!(!table.insert(state, Print(0)), "older states are known too");
+            assert_eq!(table.parent(state), Print(!state.0));
+        }
+    }
+
+    #[test]
+    fn within_a_level_the_smaller_parent_is_kept_and_later_none() {
+        let table = Table::new();
+        let state = Print(77);
+        for parent in [5, 3, 4] {
+            table.insert(state, Print(parent));
+        }
+        assert_eq!(table.parent(state), Print(3));
+        table.end_level(1);
+        table.insert(state, Print(1));
+        assert_eq!(table.parent(state), Print(3));
+    }
+
+    #[test]
+    fn the_fingerprint_zero_is_a_fingerprint() {
+        let table = Table::new();
+        assert!(table.insert(Print(0), Print(9)));
+        assert!(!table.insert(Print(0), Print(9)));
+        table.end_level(1);
+        assert!(!table.insert(Print(0), Print(9)));
+        assert_eq!(table.parent(Print(0)), Print(9));
+    }
+
+    #[test]
+    fn its_size_is_the_size_of_its_slots() {
+        let table = Table::new();
+        let empty = table.bytes();
+        let slots = |table: &Table| table.shards.iter().map(|it| lock(it).bytes()).sum::<u64>();
+        assert_eq!(empty, slots(&table));
+        for state in prints() {
+            table.insert(state, Print(0));
+        }
+        assert_eq!(table.bytes(), slots(&table));
+        assert!(table.bytes() > empty);
+        table.end_level(1);
+        table.end_level(1);
+        assert_eq!(table.bytes(), slots(&table));
+    }
+
+    #[test]
+    fn room_that_a_large_level_needed_is_given_back() {
+        let mut slots = Slots::default();
+        for number in 1..1000 {
+            let place = slots.find(Print(number)).unwrap_err();
+            slots.put(place, Print(number), Print(0));
+        }
+        let large = slots.bytes();
+        slots.clear();
+        assert_eq!(slots.bytes(), large, "the next level is likely as large");
+        slots.clear();
+        assert_eq!(slots.bytes(), Slots::default().bytes());
+        assert_eq!(slots.find(Print(5)), Err(5));
+    }
+}

@@ -1,0 +1,97 @@
+//! Every handler of every algorithm, run twice from equal states, gives equal states and effects.
+
+mod support;
+
+use std::cell::RefCell;
+
+use support::{explore_all, group, mutex};
+use vorrang_algorithms::card::{Card, Setup};
+use vorrang_algorithms::mutex::spec::Exclusion;
+use vorrang_algorithms::mutex::{Command, Notice};
+use vorrang_algorithms::registry::{self, CARDS, Make, Visit};
+use vorrang_check::{Order, Outcome, Plan};
+use vorrang_protocol::{Effect, Effects, Event, NodeId, Outbox, Protocol, Refused};
+
+/// A node that does everything twice.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Twice<P>(P);
+
+impl<P: Protocol> Twice<P> {
+    fn twice(&mut self, event: Event<P>, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
+        let mut again = self.0.clone();
+        let made = RefCell::new(Vec::new());
+        let mut first = Outbox::new(|bound| {
+            let choice = fx.choose(bound);
+            made.borrow_mut().push(choice);
+            choice
+        });
+        let result = self.0.handle(event.clone(), &mut first);
+        let effects = first.take();
+        let mut answers = made.into_inner().into_iter();
+        let mut second = Outbox::new(|_| answers.next().expect("as many choices"));
+        assert_eq!(again.handle(event, &mut second), result);
+        assert_eq!((&again, second.take()), (&self.0, effects.clone()));
+        for effect in effects {
+            match effect {
+                Effect::Send { to, message } => fx.send(to, message),
+                Effect::SetTimer { timer, delay } => fx.set_timer(timer, delay),
+                Effect::CancelTimer(timer) => fx.cancel_timer(timer),
+                Effect::Notify(notice) => fx.notify(notice),
+            }
+        }
+        result
+    }
+}
+
+impl<P: Protocol> Protocol for Twice<P> {
+    type Message = P::Message;
+    type Timer = P::Timer;
+    type Command = P::Command;
+    type Notice = P::Notice;
+
+    fn on_start(&mut self, fx: &mut impl Effects<Self>) {
+        let _ = self.twice(Event::Start, fx);
+    }
+    fn on_command(
+        &mut self,
+        command: P::Command,
+        fx: &mut impl Effects<Self>,
+    ) -> Result<(), Refused> {
+        self.twice(Event::Command(command), fx)
+    }
+    fn on_message(&mut self, from: NodeId, message: P::Message, fx: &mut impl Effects<Self>) {
+        let _ = self.twice(Event::Message { from, message }, fx);
+    }
+    fn on_timer(&mut self, timer: P::Timer, fx: &mut impl Effects<Self>) {
+        let _ = self.twice(Event::Timer(timer), fx);
+    }
+}
+
+struct ExploreTwice;
+
+impl Visit for ExploreTwice {
+    type Output = ();
+
+    fn visit<P>(self, card: &'static Card, node: impl Make<P>)
+    where
+        P: Protocol<Command = Command, Notice = Notice>,
+    {
+        let entries = &[1, 1, 1];
+        let monitor = Exclusion::new((card.admission)(&Setup::new(group(entries))));
+        let mut plain = mutex(entries, Order::Fifo, monitor.clone(), &node);
+        let mut twice = mutex(entries, Order::Fifo, monitor, |id| Twice(node(id)));
+        let asks = Command::Acquire(card.claims[0]);
+        plain.plan = Plan::turns(entries, &asks, &Command::Release);
+        twice.plan = plain.plan.clone();
+        let (plain, twice) = (explore_all(&plain), explore_all(&twice));
+        assert_eq!(twice.outcome, Outcome::Verified, "{}", card.name);
+        assert_eq!((twice.states, twice.steps), (plain.states, plain.steps), "{}", card.name);
+    }
+}
+
+#[test]
+fn every_handler_run_twice_from_equal_states_does_the_same() {
+    for card in CARDS {
+        registry::visit(card.name, Setup::new(group(&[1, 1, 1])), ExploreTwice).expect(card.name);
+    }
+}

@@ -1,0 +1,227 @@
+//! `vorrang node`: one real node over TCP, driven by hand.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::PathBuf;
+use std::pin::Pin;
+
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tracing_subscriber::EnvFilter;
+use vorrang_algorithms::card::{Card, Setup};
+use vorrang_algorithms::mutex::{Command, Notice};
+use vorrang_algorithms::registry::{self, Make, Visit};
+use vorrang_net::{Clock, CommandError, Config, Handle, Log, NetError, Stopped};
+use vorrang_protocol::{Group, NodeId, Protocol};
+use vorrang_trace::{Header, Trace};
+
+use crate::failure::Failure;
+use crate::lookup;
+use crate::output::{BOLD, DIM, RESET, print};
+
+/// Run one real node over TCP; lines on standard input drive it
+///
+/// Start one on each machine, or three in three terminals, with the same --peers; a node begins when
+/// it has met all others. Then type:
+///
+///   acquire    wait to enter (also: acquire shared, acquire group 2)
+///   release    leave
+///   status     how this node and its links are
+///   quit       leave the group; end of input does the same, unless --stay
+///
+/// Links are neither encrypted nor authenticated: keep them on a network of your own.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+#[command(after_help = "Example, in three terminals:\n  \
+    vorrang node --id 0 --peers 127.0.0.1:7000,127.0.0.1:7001,127.0.0.1:7002\n  \
+    vorrang node --id 1 --peers 127.0.0.1:7000,127.0.0.1:7001,127.0.0.1:7002\n  \
+    vorrang node --id 2 --peers 127.0.0.1:7000,127.0.0.1:7001,127.0.0.1:7002\n\n\
+    VORRANG_LOG sets what is logged: error, warn (as it is), info or debug.")]
+pub(crate) struct Node {
+    /// Which of the peers this is, counted from 0
+    #[arg(long)]
+    id: u32,
+    /// The addresses of all nodes, this one included, the same list everywhere
+    #[arg(long, required = true, value_delimiter = ',', value_name = "HOST:PORT")]
+    peers: Vec<String>,
+    /// Which algorithm, as `vorrang list` calls it; the same everywhere
+    #[arg(long, short, default_value = "ricart-agrawala")]
+    algorithm: String,
+    /// The name of the group; nodes of another group are refused
+    #[arg(long, default_value = "default")]
+    group: String,
+    /// How many may be inside together, for k-exclusion; the same everywhere
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
+    k: u32,
+    /// Write everything that happens at this node to this file when it ends
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    /// Go on answering the others when standard input ends
+    #[arg(long)]
+    stay: bool,
+}
+
+impl Node {
+    pub(crate) fn execute(self) -> Result<(), Failure> {
+        let card = lookup::card(&self.algorithm)?;
+        let nodes = self.peers.len() as u32;
+        if self.id >= nodes {
+            return Err(Failure::usage(format!(
+                "--id {} does not exist: --peers has {nodes} addresses, so the last is {}",
+                self.id,
+                nodes - 1
+            )));
+        }
+        if let Some(twice) =
+            self.peers.iter().enumerate().find(|(i, it)| self.peers[..*i].contains(it))
+        {
+            return Err(Failure::usage(format!("--peers names {} twice", twice.1)));
+        }
+        let filter =
+            EnvFilter::try_from_env("VORRANG_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
+        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+        let setup = Setup { group: Group::of(nodes), k: self.k };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let name = card.name;
+        let ended = runtime
+            .block_on(registry::visit(name, setup, self).expect("a card's algorithm can be made"));
+        // A read of standard input that nobody waits for any more must not hold up the end.
+        runtime.shutdown_background();
+        ended
+    }
+}
+
+impl Visit for Node {
+    type Output = Pin<Box<dyn Future<Output = Result<(), Failure>>>>;
+
+    fn visit<P>(self, card: &'static Card, node: impl Make<P>) -> Self::Output
+    where
+        P: Protocol<Command = Command, Notice = Notice>,
+    {
+        Box::pin(run(self, card, node))
+    }
+}
+
+async fn run<P>(node: Node, card: &'static Card, make: impl Make<P>) -> Result<(), Failure>
+where
+    P: Protocol<Command = Command, Notice = Notice>,
+{
+    let id = NodeId(node.id);
+    let own = node.peers[id.index()].clone();
+    let config =
+        Config { group: node.group.clone(), ..Config::new(id, node.peers.clone(), card.name) };
+    let mut starting = vorrang_net::Node::new(make(id), config);
+    let log = node.trace.as_ref().map(|_| Log::new());
+    if let Some(log) = &log {
+        starting = starting.record(log.clone(), Clock::start());
+    }
+    let (handle, notices) = starting.start().await.map_err(not_started)?;
+    tell(&format!("node {id} of {} listens on {own}, running {}", node.peers.len(), card.name))?;
+    let ended = converse(&handle, notices, node.stay).await;
+    match handle.shutdown().await {
+        Ok(goodbye) if goodbye.unacknowledged > 0 => tell(&format!(
+            "left; {} messages were not acknowledged by nodes that could not be reached",
+            goodbye.unacknowledged
+        ))?,
+        Ok(_) => tell("left")?,
+        Err(stopped) => return Err(Failure::Failed(stopped.to_string())),
+    }
+    if let (Some(log), Some(path)) = (log, node.trace) {
+        let header = Header::new(card.name, node.peers.len() as u32).with("node", &id);
+        let trace = Trace { header, records: log.take() };
+        let wrong = |error: std::io::Error| Failure::Failed(format!("{}: {error}", path.display()));
+        trace.write(BufWriter::new(File::create(&path).map_err(wrong)?)).map_err(wrong)?;
+    }
+    ended
+}
+
+/// A port in use is the world's fault, a list of peers that makes no sense is the caller's.
+fn not_started(error: NetError) -> Failure {
+    match error {
+        NetError::Bind { .. } => Failure::Failed(error.to_string()),
+        other => Failure::Usage(other.to_string()),
+    }
+}
+
+/// Does what is typed and tells what happens, until one or the other ends.
+async fn converse<P>(
+    handle: &Handle<P>,
+    mut notices: UnboundedReceiver<Notice>,
+    stay: bool,
+) -> Result<(), Failure>
+where
+    P: Protocol<Command = Command, Notice = Notice>,
+{
+    let mut events = handle.events();
+    let mut lines = BufReader::new(tokio::io::stdin()).lines();
+    let mut has_input = true;
+    loop {
+        tokio::select! {
+            Some(notice) = notices.recv() => tell(&format!("{BOLD}{notice}{RESET}"))?,
+            Ok(event) = events.recv() => {
+                anstream::eprintln!("{DIM}{event}{RESET}");
+            }
+            line = lines.next_line(), if has_input => match line?.as_deref().map(str::trim) {
+                Some("quit") => return Ok(()),
+                None if stay => has_input = false,
+                None => return Ok(()),
+                Some("") => {}
+                Some("status") => tell(&status(handle).await.map_err(stopped)?)?,
+                Some(text) => obey(handle, text).await?,
+            },
+            _ = tokio::signal::ctrl_c() => return Ok(()),
+        }
+    }
+}
+
+async fn obey<P>(handle: &Handle<P>, text: &str) -> Result<(), Failure>
+where
+    P: Protocol<Command = Command, Notice = Notice>,
+{
+    let command: Command = match text.parse() {
+        Ok(command) => command,
+        Err(why) => return tell(&format!("{why}, status or quit")),
+    };
+    // Before all nodes have met, a command waits with the node; the conversation must not.
+    let handle = handle.clone();
+    tokio::spawn(async move {
+        let answer = match (handle.command(command).await, command) {
+            (Ok(()), Command::Acquire(_)) => return,
+            (Ok(()), Command::Release) => "released".to_owned(),
+            (Err(CommandError::Refused(refused)), _) => refused.to_string(),
+            (Err(error @ (CommandError::Fenced(_) | CommandError::Stopped(_))), _) => {
+                error.to_string()
+            }
+        };
+        // If standard output is closed, the conversation finds out by itself.
+        let _ = tell(&answer);
+    });
+    Ok(())
+}
+
+async fn status<P: Protocol>(handle: &Handle<P>) -> Result<String, Stopped> {
+    let status = handle.status().await?;
+    let mut text = format!("node {}: {}", status.id, status.machine);
+    if !status.started {
+        text.push_str("\n  waits to meet all others");
+    }
+    if let Some(why) = &status.fenced {
+        text.push_str(&format!("\n  must not act: {why}"));
+    }
+    for link in &status.links {
+        let (peer, address, state) = (link.peer, &link.address, &link.state);
+        text.push_str(&format!("\n  node {peer} at {address}: {state}"));
+        if link.unacknowledged > 0 {
+            text.push_str(&format!(", {} messages not acknowledged", link.unacknowledged));
+        }
+    }
+    Ok(text)
+}
+
+fn stopped(stopped: Stopped) -> Failure {
+    Failure::Failed(stopped.to_string())
+}
+
+fn tell(line: &str) -> Result<(), Failure> {
+    print(&format!("{line}\n"))
+}
