@@ -76,12 +76,13 @@ impl Setup {
 }
 
 /// What an algorithm promises beyond exclusion and progress.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Promises {
     /// A request that happened before another enters first.
     pub ordering: bool,
-    /// A node that knows of a waiting request enters at most so often before it.
-    pub bypass: Option<u32>,
+    /// On links of that order, a node that has heard from a waiting one enters at most so often
+    /// before it.
+    pub bypass: fn(Order) -> Option<u32>,
 }
 
 /// In which order messages from one node to another may arrive.
@@ -191,6 +192,8 @@ pub struct Flaw {
     pub entries: &'static [u32],
     /// The claims of the nodes in the demonstration; none if there is only one kind.
     pub claims: &'static [Claim],
+    /// Nodes that never leave after their last entry in the demonstration.
+    pub stay: &'static [u32],
     /// The order of messages in the demonstration.
     pub order: Order,
     /// The property that it breaks.

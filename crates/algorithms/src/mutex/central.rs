@@ -206,7 +206,7 @@ pub const CARD: Card = Card {
     order: Order::Any,
     claims: &[Claim::Exclusive],
     admission: |_| Admission::One,
-    promises: Promises { ordering: false, bypass: Some(1) },
+    promises: Promises { ordering: false, bypass: |_| Some(1) },
     servers: 1,
     theory: Theory {
         messages: |at| free_for_the_coordinator(at, 3.0),
@@ -247,6 +247,7 @@ const FLAWS: &[Flaw] = &[Flaw {
     what: "no mistake, but a limit: an application that hears of a request may ask and be first",
     entries: &[1, 1, 0],
     claims: &[],
+    stay: &[],
     order: Order::Fifo,
     breaks: "ordering",
     steps: 5,

@@ -42,7 +42,7 @@ pub const CARD: Card = Card {
     order: Order::Any,
     claims: &[Claim::Group(0), Claim::Group(1), Claim::Group(2)],
     admission: |_| Admission::Compatible,
-    promises: Promises { ordering: true, bypass: Some(1) },
+    promises: Promises { ordering: true, bypass: |_| Some(1) },
     servers: 0,
     theory: THEORY,
     flaws: &[],

@@ -207,7 +207,7 @@ pub const CARD: Card = Card {
     order: Order::Any,
     claims: &[Claim::Exclusive],
     admission: |setup| Admission::UpTo(setup.k),
-    promises: Promises { ordering: false, bypass: None },
+    promises: Promises { ordering: false, bypass: |_| None },
     servers: 0,
     theory: Theory {
         messages,
@@ -244,6 +244,7 @@ const FLAWS: &[Flaw] = &[
         what: "replies are counted anew for every request, so that an old one counts for a new one",
         entries: &[3, 1, 1],
         claims: &[],
+        stay: &[],
         order: Order::Any,
         breaks: "exclusion",
         steps: 13,
@@ -253,9 +254,10 @@ const FLAWS: &[Flaw] = &[
         what: "a reply to several requests counts as one, so that a debt is never paid off",
         entries: &[3, 1, 1],
         claims: &[],
+        stay: &[2],
         order: Order::Any,
         breaks: "progress",
-        steps: 0,
+        steps: 18,
     },
 ];
 

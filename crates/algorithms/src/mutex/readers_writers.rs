@@ -231,7 +231,7 @@ pub const CARD: Card = Card {
     order: Order::Any,
     claims: &[Claim::Exclusive, Claim::Shared],
     admission: |_| Admission::Compatible,
-    promises: Promises { ordering: true, bypass: Some(1) },
+    promises: Promises { ordering: true, bypass: |_| Some(1) },
     servers: 0,
     theory: THEORY,
     flaws: FLAWS,
@@ -249,12 +249,13 @@ pub(super) const THEORY: Theory = Theory {
 /// What an optimiser might try; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[Flaw {
     name: "readers-pass-waiting-writers",
-    what: "a waiting writer defers no reader, so that readers can keep it out for ever",
-    entries: &[3, 3, 1],
+    what: "a waiting writer replies to every reader, and still counts on the replies that it has",
+    entries: &[1, 1, 1],
     claims: &[Claim::Shared, Claim::Shared, Claim::Exclusive],
+    stay: &[],
     order: Order::Any,
-    breaks: "no starvation",
-    steps: 0,
+    breaks: "exclusion",
+    steps: 10,
 }];
 
 #[cfg(test)]

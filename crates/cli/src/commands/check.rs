@@ -46,6 +46,9 @@ pub(crate) struct Check {
     /// What each node claims, one a node: exclusive, shared or group:2 [default: in turn]
     #[arg(long, value_delimiter = ',', value_name = "CLAIMS", value_parser = parse_claim)]
     claims: Vec<Claim>,
+    /// Nodes that never leave after their last entry, as in 0,2
+    #[arg(long, value_delimiter = ',', value_name = "NODES")]
+    stay: Vec<u32>,
     /// Whether messages from one node to another keep their order [default: what is assumed]
     #[arg(long, value_enum)]
     order: Option<OrderKind>,
@@ -139,6 +142,14 @@ impl Check {
         if let Some(claim) = claims.iter().find(|claim| !is_granted(card, **claim)) {
             return Err(Failure::usage(format!("{} grants no {claim} claims", card.name)));
         }
+        let stay = match (&self.stay[..], flaw) {
+            ([], Some(flaw)) => flaw.stay.to_vec(),
+            (stay, _) => stay.to_vec(),
+        };
+        if let Some(id) = stay.iter().find(|&&id| id >= nodes) {
+            let last = nodes - 1;
+            return Err(Failure::usage(format!("--stay {id} does not exist: the last is {last}")));
+        }
         let assumed = flaw.map_or(card.order, |flaw| flaw.order);
         let order = self.order.unwrap_or(match assumed {
             card::Order::Fifo => OrderKind::Fifo,
@@ -149,7 +160,11 @@ impl Check {
         let ordering = self.property.contains(&Property::Ordering)
             || promised && card.promises.ordering
             || self.property.is_empty() && breaks("ordering");
-        let bypass = match card.promises.bypass {
+        let promise = (card.promises.bypass)(match order {
+            OrderKind::Fifo => card::Order::Fifo,
+            OrderKind::Any => card::Order::Any,
+        });
+        let bypass = match promise {
             Some(bound) if promised => Some(bound),
             promise if self.property.contains(&Property::NoStarvation) => {
                 Some(promise.unwrap_or(1))
@@ -164,6 +179,7 @@ impl Check {
             setup: Setup { group: Group::of(nodes), k: self.k },
             entries,
             claims,
+            stay,
             order,
             ordering,
             bypass,
@@ -217,6 +233,7 @@ struct Question {
     setup: Setup,
     entries: Vec<u32>,
     claims: Vec<Claim>,
+    stay: Vec<u32>,
     order: OrderKind,
     ordering: bool,
     bypass: Option<u32>,
@@ -239,6 +256,10 @@ impl Question {
             entries.join(","),
             name(&self.order)
         ));
+        if !self.stay.is_empty() {
+            let stay: Vec<String> = self.stay.iter().map(u32::to_string).collect();
+            text.push_str(&format!(" --stay {}", stay.join(",")));
+        }
         let properties = [(self.ordering, "ordering"), (self.bypass.is_some(), "no-starvation")];
         let asked: Vec<&str> =
             properties.iter().filter(|(asked, _)| *asked).map(|(_, name)| *name).collect();
@@ -253,7 +274,11 @@ impl Question {
             let turn = [Ask::then_wait(Command::Acquire(claim)), Ask::at_once(Command::Release)];
             turn.into_iter().cycle().take(2 * entries as usize).collect()
         };
-        Plan::PerNode(self.entries.iter().zip(&self.claims).map(turns).collect())
+        let mut lists: Vec<Vec<_>> = self.entries.iter().zip(&self.claims).map(turns).collect();
+        for &id in &self.stay {
+            lists[id as usize].pop();
+        }
+        Plan::PerNode(lists)
     }
 
     fn ask<P, M>(&self, node: impl Make<P>, monitor: M) -> Answer

@@ -6,7 +6,7 @@ use super::Mistake;
 use crate::mutex::Claim;
 use crate::mutex::readers_writers::{ClaimedExclusion, Message, Phase};
 
-/// A writer that waits lets every reader pass, older or younger.
+/// A writer that waits lets every reader pass, older or younger, and keeps the reader's own reply.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ReadersPassWaitingWriters;
 
