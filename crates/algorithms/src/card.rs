@@ -76,13 +76,12 @@ impl Setup {
 }
 
 /// What an algorithm promises beyond exclusion and progress.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Promises {
     /// A request that happened before another enters first.
     pub ordering: bool,
-    /// On links of that order, a node that has heard from a waiting one enters at most so often
-    /// before it.
-    pub bypass: fn(Order) -> Option<u32>,
+    /// A node that has heard from a waiting one enters at most so often before it.
+    pub bypass: Option<u32>,
 }
 
 /// In which order messages from one node to another may arrive.

@@ -32,7 +32,8 @@
 //! **Why nobody waits for ever.** A request goes to every node whose permission is missing, and is
 //! deferred only by an older one or by the node inside. The oldest request of all is deferred by
 //! nobody else: it gets every permission. Once a request has reached a node, that node's next
-//! request is younger; so it enters at most once more before it. Entries do not follow the stamps: whoever
+//! request is younger; so it enters at most once more before it. (The request itself must have
+//! arrived: a reply that travels before it does not count.) Entries do not follow the stamps: whoever
 //! has all permissions enters while an older request is still under way.
 //!
 //! **Where we depart from the paper.** Nothing is assumed to lie anywhere at first: two nodes that
@@ -200,14 +201,7 @@ pub const CARD: Card = Card {
     order: Order::Any,
     claims: &[Claim::Exclusive],
     admission: |_| Admission::One,
-    promises: Promises {
-        ordering: false,
-        bypass: |order| match order {
-            // A reply that overtakes a request on its link tells of it before it arrives.
-            Order::Fifo => Some(1),
-            Order::Any => None,
-        },
-    },
+    promises: Promises { ordering: false, bypass: None },
     servers: 0,
     theory: Theory {
         messages,

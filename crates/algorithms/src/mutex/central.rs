@@ -206,7 +206,7 @@ pub const CARD: Card = Card {
     order: Order::Any,
     claims: &[Claim::Exclusive],
     admission: |_| Admission::One,
-    promises: Promises { ordering: false, bypass: |_| Some(1) },
+    promises: Promises { ordering: false, bypass: Some(1) },
     servers: 1,
     theory: Theory {
         messages: |at| free_for_the_coordinator(at, 3.0),

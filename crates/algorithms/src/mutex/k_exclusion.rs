@@ -207,7 +207,7 @@ pub const CARD: Card = Card {
     order: Order::Any,
     claims: &[Claim::Exclusive],
     admission: |setup| Admission::UpTo(setup.k),
-    promises: Promises { ordering: false, bypass: |_| None },
+    promises: Promises { ordering: false, bypass: None },
     servers: 0,
     theory: Theory {
         messages,

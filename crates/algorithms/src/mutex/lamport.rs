@@ -208,7 +208,7 @@ pub const CARD: Card = Card {
     order: Order::Fifo,
     claims: &[Claim::Exclusive],
     admission: |_| Admission::One,
-    promises: Promises { ordering: true, bypass: |_| Some(1) },
+    promises: Promises { ordering: true, bypass: Some(1) },
     servers: 0,
     theory: Theory {
         messages: |at| Span::exactly(3.0 * f64::from(at.nodes - 1)),

@@ -160,10 +160,7 @@ impl Check {
         let ordering = self.property.contains(&Property::Ordering)
             || promised && card.promises.ordering
             || self.property.is_empty() && breaks("ordering");
-        let promise = (card.promises.bypass)(match order {
-            OrderKind::Fifo => card::Order::Fifo,
-            OrderKind::Any => card::Order::Any,
-        });
+        let promise = card.promises.bypass;
         let bypass = match promise {
             Some(bound) if promised => Some(bound),
             promise if self.property.contains(&Property::NoStarvation) => {
