@@ -122,7 +122,8 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// So many nodes under that load, all of them asking but those that only serve, staying no time.
+    /// So many nodes under that load, all of them asking but those that only serve, staying no
+    /// time.
     pub fn new(card: &Card, nodes: u32, load: Load) -> Self {
         Self { nodes, contenders: card.contenders(nodes), k: 2, load, hold: 0.0 }
     }

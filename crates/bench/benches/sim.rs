@@ -26,8 +26,8 @@ fn main() {
             });
             let rate = |time: std::time::Duration| EVENTS as f64 / time.as_secs_f64();
             println!(
-                "  N = {nodes:4}, latency {latency:16}: best {:5.1}, median {:5.1} million events a \
-                 second; {:.2} of the bare heap",
+                "  N = {nodes:4}, latency {latency:16}: best {:5.1}, median {:5.1} million events \
+                 a second; {:.2} of the bare heap",
                 rate(times.best) / 1e6,
                 rate(times.median) / 1e6,
                 rate(times.best) / heap

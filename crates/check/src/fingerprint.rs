@@ -245,7 +245,8 @@ mod tests {
             for print in &prints {
                 counts[(print.0 >> shift) as usize & 255] += 1;
             }
-            // A thousand on average; chance alone would leave this range once in ten thousand tries.
+            // A thousand on average; chance alone would leave this range once in ten thousand
+            // tries.
             assert!(counts.iter().all(|count| (800..1200).contains(count)), "{counts:?}");
         }
     }

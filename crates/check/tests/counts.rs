@@ -1,6 +1,6 @@
 //! Every algorithm, explored to the end, with the number of states pinned: a checker that suddenly
-//! sees fewer is broken, and so is one that sees more. (Ricart–Agrawala, with its independent model,
-//! has a file of its own.)
+//! sees fewer is broken, and so is one that sees more. (Ricart–Agrawala, with its independent
+//! model, has a file of its own.)
 
 mod support;
 

@@ -19,9 +19,9 @@ type Pinned = (&'static [u32], (u64, u64, u32), (u64, u64, u32));
 /// The depth is exact by hand: with N nodes, an entry takes two commands and 2(N-1) deliveries.
 ///
 /// Other models of this algorithm count other numbers for the same bounds, without being wrong. If
-/// replies carry no clock, as in the paper, two entries each of three nodes in any order make 36 883
-/// states; if the clock also ticks on a request's receipt, 486 845; if a node remembers the stamp of
-/// its last entry, 45 401.
+/// replies carry no clock, as in the paper, two entries each of three nodes in any order make 36
+/// 883 states; if the clock also ticks on a request's receipt, 486 845; if a node remembers the
+/// stamp of its last entry, 45 401.
 const PINNED: &[Pinned] = &[
     (&[1, 1], (34, 46, 8), (30, 38, 8)),
     (&[2, 2], (162, 244, 16), (125, 175, 16)),

@@ -18,7 +18,8 @@ const DEFAULT_LATENCY: Distribution = Distribution::Constant(1_000_000);
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ScenarioArgs {
     /// How many nodes, N
-    #[arg(long, short, default_value_t = 13, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, short, default_value_t = 13)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) nodes: u32,
     /// How busy the nodes are
     #[arg(long, short, value_enum, value_delimiter = ',')]
@@ -46,7 +47,8 @@ pub(crate) struct ScenarioArgs {
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct FixedArgs {
     /// How many entries in all; then no new request is made and the run drains
-    #[arg(long, short, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, short, default_value_t = 10_000)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) entries: u64,
     /// Whether messages from one node to another keep their order [default: what is assumed]
     #[arg(long, value_enum)]

@@ -1,6 +1,6 @@
-//! Osvaldo S. F. Carvalho and Gérard Roucairol, "On mutual exclusion in computer networks, technical
-//! correspondence", Communications of the ACM 26(2), 1983: Ricart–Agrawala with permissions that
-//! are kept.
+//! Osvaldo S. F. Carvalho and Gérard Roucairol, "On mutual exclusion in computer networks,
+//! technical correspondence", Communications of the ACM 26(2), 1983: Ricart–Agrawala with
+//! permissions that are kept.
 //!
 //! Between any two nodes there is one permission; it lies at one of them or travels in a reply. A
 //! node enters when it has the permissions of all others, and keeps them when it leaves: it asks
@@ -33,8 +33,8 @@
 //! deferred only by an older one or by the node inside. The oldest request of all is deferred by
 //! nobody else: it gets every permission. Once a request has reached a node, that node's next
 //! request is younger; so it enters at most once more before it. (The request itself must have
-//! arrived: a reply that travels before it does not count.) Entries do not follow the stamps: whoever
-//! has all permissions enters while an older request is still under way.
+//! arrived: a reply that travels before it does not count.) Entries do not follow the stamps:
+//! whoever has all permissions enters while an older request is still under way.
 //!
 //! **Where we depart from the paper.** Nothing is assumed to lie anywhere at first: two nodes that
 //! have never met both ask, and the first reply makes the permission.

@@ -2,9 +2,9 @@
 //! Processing Letters 30(4), 1989: Ricart–Agrawala for k equal resources.
 //!
 //! A node asks everyone and enters when at most k−1 others still owe it a reply: those may be
-//! inside, and with it that makes k. The replies that it did not wait for come later, perhaps when it
-//! has already asked again; so replies are counted as debts, node by node, and a reply says how many
-//! requests it pays for.
+//! inside, and with it that makes k. The replies that it did not wait for come later, perhaps when
+//! it has already asked again; so replies are counted as debts, node by node, and a reply says how
+//! many requests it pays for.
 //!
 //! ```text
 //!   0  ──REQUEST─┬───▲──▲──[ inside ]──────────────REPLY(1)─┬─────────────►   k = 2, N = 4
@@ -27,16 +27,16 @@
 //! matter. Up to k−1 nodes may stop, but each that does takes one place with it.
 //!
 //! **Why it is safe.** Say k+1 nodes are inside, and i has the youngest of their requests. Each of
-//! the k others was asked by i with a younger request than its own (or is asked while inside), so it
-//! defers the reply until it leaves: k nodes owe i a reply, which is one too many.
+//! the k others was asked by i with a younger request than its own (or is asked while inside), so
+//! it defers the reply until it leaves: k nodes owe i a reply, which is one too many.
 //!
 //! **Why nobody waits for ever.** The oldest waiting request is deferred only by nodes inside, and
-//! they leave. With k = 1 this is Ricart–Agrawala. Entries do not follow the stamps: of two waiting,
-//! the one whose debtors leave first enters first.
+//! they leave. With k = 1 this is Ricart–Agrawala. Entries do not follow the stamps: of two
+//! waiting, the one whose debtors leave first enters first.
 //!
-//! **Where we depart from the paper.** Nothing of substance; the paper counts replies due by node as
-//! we do. Counting replies only in sum, or paying for several requests with a reply that counts for
-//! one, are the two mistakes that its readers make (see the flaws).
+//! **Where we depart from the paper.** Nothing of substance; the paper counts replies due by node
+//! as we do. Counting replies only in sum, or paying for several requests with a reply that counts
+//! for one, are the two mistakes that its readers make (see the flaws).
 
 use alloc::vec;
 use alloc::vec::Vec;

@@ -4,7 +4,8 @@
 //!
 //! Every node keeps the same queue of requests, ordered by time and number. A request goes to all,
 //! and all acknowledge it; a node enters when its own request is the oldest in its queue and it has
-//! heard from everyone since. Leaving is announced to all, who strike the request from their queues.
+//! heard from everyone since. Leaving is announced to all, who strike the request from their
+//! queues.
 //!
 //! ```text
 //!   0  ──REQUEST(1)─┬───────────▲──▲──[ inside ]──RELEASE(6)─┬────────────────────►

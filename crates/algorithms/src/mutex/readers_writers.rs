@@ -1,6 +1,6 @@
-//! Readers and writers: Pierre-Jacques Courtois, F. Heymans and David L. Parnas, "Concurrent control
-//! with 'readers' and 'writers'", Communications of the ACM 14(10), 1971, solved by the rule of
-//! Ricart and Agrawala, who suggest it in section 6 of their paper of 1981.
+//! Readers and writers: Pierre-Jacques Courtois, F. Heymans and David L. Parnas, "Concurrent
+//! control with 'readers' and 'writers'", Communications of the ACM 14(10), 1971, solved by the
+//! rule of Ricart and Agrawala, who suggest it in section 6 of their paper of 1981.
 //!
 //! A request says whether it is to read or to write. A node that is asked replies at once, unless
 //! the two conflict *and* it is inside or has an older request: readers never wait for readers.
@@ -276,7 +276,12 @@ mod tests {
         Message::Request { time, claim }
     }
     fn replied_to(time: u64, effects: &[Effect<ClaimedExclusion>]) -> bool {
-        matches!(effects, [Effect::Send { message: Message::Reply { time: it, .. }, .. }] if *it == time)
+        match effects {
+            [Effect::Send { message: Message::Reply { time: answered, .. }, .. }] => {
+                *answered == time
+            }
+            _ => false,
+        }
     }
 
     #[test]

@@ -26,9 +26,9 @@
 //! matter. One node that stops, even an idle one, stops all.
 //!
 //! **Why it is safe.** Let i and j both be inside. Each has the other's reply to its request. Say
-//! i's request is the older. If j replied to i before asking itself, its clock had seen i's time, so
-//! its own request is younger, as said; then i, waiting or inside, defers its reply to j until it
-//! leaves. If j asked before replying, it replied with an older or a younger request of its own
+//! i's request is the older. If j replied to i before asking itself, its clock had seen i's time,
+//! so its own request is younger, as said; then i, waiting or inside, defers its reply to j until
+//! it leaves. If j asked before replying, it replied with an older or a younger request of its own
 //! pending: older contradicts the choice of i, younger means that i defers j as before.
 //!
 //! **Why nobody waits for ever.** Deferring goes from younger to older, so it has no cycle: the

@@ -155,20 +155,7 @@ impl Check {
             card::Order::Fifo => OrderKind::Fifo,
             card::Order::Any => OrderKind::Any,
         });
-        let promised = self.property.contains(&Property::Promised);
-        let breaks = |property| flaw.is_some_and(|flaw| flaw.breaks == property);
-        let ordering = self.property.contains(&Property::Ordering)
-            || promised && card.promises.ordering
-            || self.property.is_empty() && breaks("ordering");
-        let promise = card.promises.bypass;
-        let bypass = match promise {
-            Some(bound) if promised => Some(bound),
-            promise if self.property.contains(&Property::NoStarvation) => {
-                Some(promise.unwrap_or(1))
-            }
-            promise if self.property.is_empty() && breaks("no starvation") => promise,
-            Some(_) | None => None,
-        };
+        let (ordering, bypass) = self.properties(card, flaw);
         let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Ok(Question {
             card,
@@ -188,6 +175,25 @@ impl Check {
             },
             shows_progress: !self.json,
         })
+    }
+
+    /// What must hold besides exclusion and progress: ordering, and how often one may be passed.
+    fn properties(&self, card: &Card, flaw: Option<&Flaw>) -> (bool, Option<u32>) {
+        let promised = self.property.contains(&Property::Promised);
+        let breaks = |property| flaw.is_some_and(|flaw| flaw.breaks == property);
+        let ordering = self.property.contains(&Property::Ordering)
+            || promised && card.promises.ordering
+            || self.property.is_empty() && breaks("ordering");
+        let promise = card.promises.bypass;
+        let bypass = match promise {
+            Some(bound) if promised => Some(bound),
+            promise if self.property.contains(&Property::NoStarvation) => {
+                Some(promise.unwrap_or(1))
+            }
+            promise if self.property.is_empty() && breaks("no starvation") => promise,
+            Some(_) | None => None,
+        };
+        (ordering, bypass)
     }
 }
 

@@ -46,7 +46,7 @@ impl Merge {
         if found < points {
             let missing = (0..points).find(|point| !all.rows.contains_key(point)).unwrap_or(0);
             return Err(Failure::Failed(format!(
-                "{} points are missing, the first of them number {missing}: is a part not here yet?",
+                "{} points are missing, the first of them number {missing}: is a part not here?",
                 points - found
             )));
         }

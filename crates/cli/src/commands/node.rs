@@ -21,8 +21,8 @@ use crate::output::{BOLD, DIM, RESET, print};
 
 /// Run one real node over TCP; lines on standard input drive it
 ///
-/// Start one on each machine, or three in three terminals, with the same --peers; a node begins when
-/// it has met all others. Then type:
+/// Start one on each machine, or three in three terminals, with the same --peers; a node begins
+/// when it has met all others. Then type:
 ///
 ///   acquire    wait to enter (also: acquire shared, acquire group 2)
 ///   release    leave

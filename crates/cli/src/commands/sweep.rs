@@ -29,7 +29,7 @@ use crate::workload::{FixedArgs, LoadKind, Scenario, ScenarioArgs};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     vorrang sweep --nodes 2..=256*2 --seeds 10 --csv out.csv\n  \
-    vorrang sweep --nodes 13 --think 0,1ms,10ms,100ms --algorithms ricart-agrawala --csv out.csv\n  \
+    vorrang sweep --nodes 13 --think 0,1ms,10ms --algorithms lamport,central --csv out.csv\n  \
     vorrang sweep --nodes 2..=256 --csv out.csv --resume\n  \
     vorrang sweep --nodes 2..=256 --csv part3.csv --shard 3/16")]
 pub(crate) struct Sweep {

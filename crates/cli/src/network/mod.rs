@@ -1,8 +1,9 @@
 //! A scenario over real TCP on loopback: all nodes in this process, or a process a node.
 //!
 //! Under heavy load every node's application takes its turns by itself. Under light and burst load
-//! this process tells the nodes when to ask, one at a time or all at once, and waits until all is at
-//! rest. Afterwards the records of all nodes are merged, judged and measured like a simulated run.
+//! this process tells the nodes when to ask, one at a time or all at once, and waits until all is
+//! at rest. Afterwards the records of all nodes are merged, judged and measured like a simulated
+//! run.
 
 mod local;
 mod processes;

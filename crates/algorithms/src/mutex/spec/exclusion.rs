@@ -1,5 +1,5 @@
-//! Exclusion and progress, after Dijkstra, "Solution of a problem in concurrent programming control",
-//! CACM 8(9), 1965: the two requirements that make a solution one.
+//! Exclusion and progress, after Dijkstra, "Solution of a problem in concurrent programming
+//! control", CACM 8(9), 1965: the two requirements that make a solution one.
 
 use alloc::format;
 use alloc::vec::Vec;
