@@ -41,8 +41,9 @@ enum Command {
     Run(run::Run),
     Check(check::Check),
     Node(node::Node),
+    /// Run one node for a parent process that gives orders over standard input
     #[command(hide = true)]
-    Worker(network::worker::Worker),
+    Worker,
     Compare(compare::Compare),
     Sweep(sweep::Sweep),
     Merge(merge::Merge),
@@ -56,7 +57,7 @@ fn main() -> ExitCode {
         Command::Run(run) => run.execute(),
         Command::Check(check) => check.execute(),
         Command::Node(node) => node.execute(),
-        Command::Worker(worker) => worker.execute(),
+        Command::Worker => network::worker::execute(),
         Command::Compare(compare) => compare.execute(),
         Command::Sweep(sweep) => sweep.execute(),
         Command::Merge(merge) => merge.execute(),

@@ -27,6 +27,22 @@ impl FromStr for Numbers {
     }
 }
 
+/// From one number of a range to the next.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Plus(u64),
+    Times(u64),
+}
+
+impl Step {
+    const fn next(self, value: u64) -> Option<u64> {
+        match self {
+            Self::Plus(addend) => value.checked_add(addend),
+            Self::Times(factor) => value.checked_mul(factor),
+        }
+    }
+}
+
 /// Reads one number or one range.
 fn range(text: &str) -> Result<Vec<u64>, String> {
     const FORMS: &str = "write 4, 2..=256, 10..=100+10 or 2..=256*2, separated by commas";
@@ -38,28 +54,26 @@ fn range(text: &str) -> Result<Vec<u64>, String> {
         Some(rest) => (rest, true),
         None => (rest, false),
     };
-    let (last, next): (&str, Box<dyn Fn(u64) -> Option<u64>>) =
-        if let Some((last, factor)) = rest.split_once('*') {
-            let factor = number(factor)?;
-            if factor < 2 {
-                return Err(format!("'{text}' would never end: multiply by 2 or more"));
-            }
-            (last, Box::new(move |value| value.checked_mul(factor)))
-        } else if let Some((last, step)) = rest.split_once('+') {
-            let step = number(step)?;
-            if step == 0 {
-                return Err(format!("'{text}' would never end: add 1 or more"));
-            }
-            (last, Box::new(move |value| value.checked_add(step)))
-        } else {
-            (rest, Box::new(|value| value.checked_add(1)))
-        };
+    let (last, step) = if let Some((last, factor)) = rest.split_once('*') {
+        (last, Step::Times(number(factor)?))
+    } else if let Some((last, addend)) = rest.split_once('+') {
+        (last, Step::Plus(number(addend)?))
+    } else {
+        (rest, Step::Plus(1))
+    };
     let (first, last) = (number(first)?, number(last)?);
-    if first == 0 && rest.contains('*') {
-        return Err(format!("'{text}' would never end: start at 1 or more"));
+    match step {
+        Step::Times(0 | 1) => {
+            return Err(format!("'{text}' would never end: multiply by 2 or more"));
+        }
+        Step::Times(_) if first == 0 => {
+            return Err(format!("'{text}' would never end: start at 1 or more"));
+        }
+        Step::Plus(0) => return Err(format!("'{text}' would never end: add 1 or more")),
+        Step::Plus(_) | Step::Times(_) => {}
     }
     let is_inside = |value: &u64| *value < last || (includes_last && *value == last);
-    let values: Vec<u64> = std::iter::successors(Some(first), |&value| next(value))
+    let values: Vec<u64> = std::iter::successors(Some(first), |&value| step.next(value))
         .take_while(is_inside)
         .take(MOST + 1)
         .collect();

@@ -107,9 +107,9 @@ impl Check {
         };
         let answer = answer.expect("what is on a card can be made");
         if self.json {
-            print_json(&answer.json())?
+            print_json(&answer.json())?;
         } else {
-            print(&answer.text())?
+            print(&answer.text())?;
         }
         if answer.outcome == "verified" { Ok(()) } else { Err(Failure::AlreadySaid) }
     }

@@ -105,7 +105,6 @@ impl Compare {
         );
         let messages = |row: &Row| row.estimate(Measured::messages).map_or(0.0, |it| it.mean);
         rows.sort_by(|a, b| messages(a).total_cmp(&messages(b)));
-        const COMPARED: usize = 10;
         let header = [
             "ALGORITHM",
             "MESSAGES",
@@ -147,6 +146,15 @@ impl Compare {
 /// What fits on a screen and on a slide.
 const WIDTH: usize = 100;
 
+/// How many columns, the name included, are about what has a theory.
+const COMPARED: usize = 10;
+
+/// A figure of a run.
+type Figure = fn(&Measured) -> Option<f64>;
+
+/// What the theory says of it.
+type Cost = fn(&Setting) -> Span;
+
 /// Runs everything on all cores, with a bar if it takes long.
 fn measure(scenarios: &[Vec<Scenario>]) -> Result<Vec<Row>, Failure> {
     let runs = scenarios.iter().map(Vec::len).sum::<usize>() as u64;
@@ -182,7 +190,7 @@ impl Row {
         Estimate::of(&samples)
     }
 
-    fn theory(&self, cost: fn(&Setting) -> Span) -> Option<Span> {
+    fn theory(&self, cost: Cost) -> Option<Span> {
         self.scenario.setting().map(|setting| cost(&setting))
     }
 
@@ -200,12 +208,7 @@ impl Row {
         cells
     }
 
-    fn compared(
-        &self,
-        cells: &mut Vec<String>,
-        figure: fn(&Measured) -> Option<f64>,
-        cost: fn(&Setting) -> Span,
-    ) {
+    fn compared(&self, cells: &mut Vec<String>, figure: Figure, cost: Cost) {
         let (estimate, theory) = (self.estimate(figure), self.theory(cost));
         cells.push(show(estimate));
         cells.push(theory.map_or(String::new(), span));
@@ -235,7 +238,7 @@ impl Row {
         row.insert("entries".to_owned(), json!(scenario.entries));
         row.insert("seed".to_owned(), json!(scenario.seed));
         row.insert("seeds".to_owned(), json!(self.runs.len()));
-        let compared: [(&str, fn(&Measured) -> Option<f64>, fn(&Setting) -> Span); 3] = [
+        let compared: [(&str, Figure, Cost); 3] = [
             ("messages_per_entry", Measured::messages, theory.messages),
             ("sync_delay_mean", Measured::sync_delay, theory.sync_delay),
             ("response_mean", Measured::response, theory.response),
@@ -250,7 +253,7 @@ impl Row {
             let agrees = theory.zip(estimate).map(|(theory, it)| theory.agrees_with(it.mean));
             row.insert(format!("{key}_agrees"), json!(agrees));
         }
-        let plain: [(&str, fn(&Measured) -> Option<f64>); 5] = [
+        let plain: [(&str, Figure); 5] = [
             ("throughput", Measured::throughput),
             ("bytes_per_entry", Measured::bytes),
             ("load_max_per_entry", Measured::busiest),
@@ -265,12 +268,7 @@ impl Row {
         Value::Object(row)
     }
 
-    fn insert(
-        &self,
-        row: &mut Map<String, Value>,
-        key: &str,
-        figure: fn(&Measured) -> Option<f64>,
-    ) {
+    fn insert(&self, row: &mut Map<String, Value>, key: &str, figure: Figure) {
         let estimate = self.estimate(figure);
         row.insert(key.to_owned(), json!(estimate.map(|it| it.mean)));
         row.insert(format!("{key}_ci95"), json!(estimate.and_then(|it| it.half_width)));

@@ -162,19 +162,18 @@ where
                 anstream::eprintln!("{DIM}{event}{RESET}");
             }
             line = lines.next_line(), if has_input => match line?.as_deref().map(str::trim) {
-                Some("quit") => return Ok(()),
                 None if stay => has_input = false,
-                None => return Ok(()),
+                None | Some("quit") => return Ok(()),
                 Some("") => {}
-                Some("status") => tell(&status(handle).await.map_err(stopped)?)?,
-                Some(text) => obey(handle, text).await?,
+                Some("status") => tell(&status(handle).await.map_err(|error| stopped(&error))?)?,
+                Some(text) => obey(handle, text)?,
             },
             _ = tokio::signal::ctrl_c() => return Ok(()),
         }
     }
 }
 
-async fn obey<P>(handle: &Handle<P>, text: &str) -> Result<(), Failure>
+fn obey<P>(handle: &Handle<P>, text: &str) -> Result<(), Failure>
 where
     P: Protocol<Command = Command, Notice = Notice>,
 {
@@ -218,7 +217,7 @@ async fn status<P: Protocol>(handle: &Handle<P>) -> Result<String, Stopped> {
     Ok(text)
 }
 
-fn stopped(stopped: Stopped) -> Failure {
+fn stopped(stopped: &Stopped) -> Failure {
     Failure::Failed(stopped.to_string())
 }
 

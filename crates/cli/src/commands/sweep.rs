@@ -3,8 +3,8 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 use serde_json::{Value, json};
@@ -86,7 +86,7 @@ impl Sweep {
         let interrupted = AtomicBool::new(false);
         let shared = Shared { sheet: Mutex::new(sheet), interrupted: &interrupted };
         self.compute(&identity, &missing, done, &shared)?;
-        let sheet = shared.sheet.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let sheet = shared.sheet.into_inner().unwrap_or_else(PoisonError::into_inner);
         if interrupted.load(Ordering::Relaxed) {
             return Err(Failure::Failed(format!(
                 "interrupted after {} of {} points; --resume continues",
@@ -174,7 +174,7 @@ impl Sweep {
         let total = (done + missing.len()) as u64;
         let bar = progress(total, "{bar:40} {pos} of {len} points, {eta} left");
         bar.set_position(done as u64);
-        let stop = shared.stop_on_interrupt()?;
+        let stop = stop_on_interrupt()?;
         let computed = missing.par_iter().try_for_each(|(point, scenario)| {
             if stop.load(Ordering::Relaxed) {
                 shared.interrupted.store(true, Ordering::Relaxed);
@@ -207,14 +207,14 @@ impl Shared<'_> {
         appender.lock().expect("no thread of a sweep panics").append(&row)?;
         self.lock().add(row).map_err(Failure::Failed)
     }
+}
 
-    /// A flag that Ctrl-C raises: points under way are finished, no others are begun.
-    fn stop_on_interrupt(&self) -> Result<&'static AtomicBool, Failure> {
-        static STOP: AtomicBool = AtomicBool::new(false);
-        ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed))
-            .map_err(|error| Failure::Failed(format!("cannot listen for Ctrl-C: {error}")))?;
-        Ok(&STOP)
-    }
+/// A flag that Ctrl-C raises: points under way are finished, no others are begun.
+fn stop_on_interrupt() -> Result<&'static AtomicBool, Failure> {
+    static STOP: AtomicBool = AtomicBool::new(false);
+    ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed))
+        .map_err(|error| Failure::Failed(format!("cannot listen for Ctrl-C: {error}")))?;
+    Ok(&STOP)
 }
 
 /// Which part of a sweep: the points whose number leaves this remainder.

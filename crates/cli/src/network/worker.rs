@@ -33,10 +33,6 @@ use super::turns::Turns;
 use crate::failure::Failure;
 use crate::lookup;
 
-/// Run one node for a parent process that gives orders over standard input
-#[derive(Debug, clap::Args)]
-pub(crate) struct Worker {}
-
 /// What a worker must know to begin.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Orders {
@@ -51,20 +47,19 @@ pub(super) struct Orders {
     pub(super) epoch_ns: u64,
 }
 
-impl Worker {
-    pub(crate) fn execute(self) -> Result<(), Failure> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        runtime.block_on(async {
-            let mut lines = BufReader::new(tokio::io::stdin()).lines();
-            let orders = next(&mut lines).await?;
-            let orders: Orders = serde_json::from_str(&orders)
-                .map_err(|error| Failure::usage(format!("these are no orders: {error}")))?;
-            let card = lookup::card(&orders.algorithm)?;
-            let setup = Setup { group: Group::of(orders.nodes), k: orders.k };
-            let work = Work { orders, lines };
-            registry::visit(card.name, setup, work).expect("a card's algorithm can be made").await
-        })
-    }
+/// Does what the parent says.
+pub(crate) fn execute() -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let mut lines = BufReader::new(tokio::io::stdin()).lines();
+        let orders = next(&mut lines).await?;
+        let orders: Orders = serde_json::from_str(&orders)
+            .map_err(|error| Failure::usage(format!("these are no orders: {error}")))?;
+        let card = lookup::card(&orders.algorithm)?;
+        let setup = Setup { group: Group::of(orders.nodes), k: orders.k };
+        let work = Work { orders, lines };
+        registry::visit(card.name, setup, work).expect("a card's algorithm can be made").await
+    })
 }
 
 struct Work {
