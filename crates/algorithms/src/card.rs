@@ -3,6 +3,7 @@
 use alloc::string::String;
 
 use vorrang_protocol::Group;
+pub use vorrang_protocol::Order;
 
 use crate::mutex::Claim;
 use crate::mutex::spec::Admission;
@@ -80,17 +81,8 @@ impl Setup {
 pub struct Promises {
     /// A request that happened before another enters first.
     pub ordering: bool,
-    /// A node that has heard from a waiting one enters at most so often before it.
+    /// A node that knows of a waiting request enters at most so often before it.
     pub bypass: Option<u32>,
-}
-
-/// In which order messages from one node to another may arrive.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Order {
-    /// As they were sent.
-    Fifo,
-    /// In any order.
-    Any,
 }
 
 /// What the literature says that it costs, in units of the one-way delay T.

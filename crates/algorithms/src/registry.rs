@@ -8,7 +8,7 @@ use crate::card::{Card, Setup};
 use crate::mutex::carvalho_roucairol::{self, CarvalhoRoucairol};
 use crate::mutex::central::{self, Central};
 use crate::mutex::flaws::carvalho_roucairol::NoReRequest;
-use crate::mutex::flaws::central::Talkative;
+use crate::mutex::flaws::central::{LastComeFirstServed, Talkative};
 use crate::mutex::flaws::k_exclusion::{DebtsForgotten, ReplyCountsOnce};
 use crate::mutex::flaws::lamport::{AsItIs, CopiesStampedApart};
 use crate::mutex::flaws::readers_writers::ReadersPassWaitingWriters;
@@ -82,12 +82,16 @@ pub fn visit_flawed<V: Visit>(
 ) -> Option<V::Output> {
     let card = card(name)?;
     let Setup { group, k } = setup;
+    let central = move |id| Central::new(id, group);
     let lamport = move |id| Lamport::new(id, group);
     let ricart_agrawala = move |id| RicartAgrawala::new(id, group);
     let carvalho_roucairol = move |id| CarvalhoRoucairol::new(id, group);
     let k_exclusion = move |id| KExclusion::new(id, group, k);
     let readers_writers = move |id| ClaimedExclusion::readers_writers(id, group);
     Some(match (name, flaw) {
+        ("central", "last-come-first-served") => {
+            visitor.visit(card, flawed(central, LastComeFirstServed))
+        }
         ("central", "applications-talk") => {
             visitor.visit(card, move |id| Talkative::new(id, group))
         }

@@ -3,7 +3,7 @@
 use vorrang_protocol::NodeId;
 
 use crate::fingerprint::Print;
-use crate::system::Order;
+use vorrang_protocol::Order;
 
 /// A message on its way, known by its print.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

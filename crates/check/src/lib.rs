@@ -99,4 +99,5 @@ mod timers;
 pub use explore::explore;
 pub use report::{Bound, Bounds, Outcome, Progress, Report};
 pub use run::{Move, Run, Start, What};
-pub use system::{Ask, Order, Plan, System};
+pub use system::{Ask, Plan, System};
+pub use vorrang_protocol::Order;

@@ -1,11 +1,11 @@
 //! The whole system at one instant.
 
-use vorrang_protocol::{Data, Monitor, NodeId, Protocol};
+use vorrang_protocol::{Data, Monitor, NodeId, Order, Protocol};
 
 use crate::channels::Flight;
 use crate::fingerprint::{Part, Print};
 use crate::parts::Parts;
-use crate::system::{Order, Place, System};
+use crate::system::{Place, System};
 use crate::timers::Timers;
 
 /// Everything that decides the future; nodes, messages and monitor by their prints, see [`Parts`].

@@ -5,13 +5,13 @@
 
 use std::hash::Hash;
 
-use vorrang_protocol::{Data, Event, Monitor, NodeId, Protocol};
+use vorrang_protocol::{Data, Event, Monitor, NodeId, Order, Protocol};
 
 use crate::fingerprint::{Part, Print};
 use crate::handler::{Handled, Handlers, Happening};
 use crate::parts::Parts;
 use crate::state::{State, print_of_place};
-use crate::system::{Order, Place, Plan, System};
+use crate::system::{Place, Plan, System};
 use crate::timers::Timers;
 
 /// Something that can happen in a state.

@@ -1,6 +1,6 @@
 //! What is explored: the nodes, what their applications do, and what must hold.
 
-use vorrang_protocol::{NodeId, Protocol};
+use vorrang_protocol::{NodeId, Order, Protocol};
 
 /// A closed system: nothing happens in it but what its nodes and its plan do.
 #[derive(Clone, Debug)]
@@ -13,15 +13,6 @@ pub struct System<P: Protocol, M> {
     pub monitor: M,
     /// In which order messages arrive.
     pub order: Order,
-}
-
-/// In which order messages from one node to another may arrive.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Order {
-    /// As they were sent.
-    Fifo,
-    /// In any order.
-    Any,
 }
 
 /// What the applications do.

@@ -5,7 +5,7 @@
 mod support;
 
 use support::{explore_all, group, mutex};
-use vorrang_algorithms::card::{self, Card, Setup};
+use vorrang_algorithms::card::{Card, Setup};
 use vorrang_algorithms::mutex::spec::{BoundedBypass, Exclusion, HappenedBefore};
 use vorrang_algorithms::mutex::{Command, Notice};
 use vorrang_algorithms::registry::{self, CARDS, Make, Visit};
@@ -115,8 +115,8 @@ fn is_safe_and_makes_progress_in_exactly_so_many_states() {
 fn every_algorithm_keeps_all_its_promises() {
     for card in CARDS {
         let orders: &[Order] = match card.order {
-            card::Order::Fifo => &[Order::Fifo],
-            card::Order::Any => &[Order::Fifo, Order::Any],
+            Order::Fifo => &[Order::Fifo],
+            Order::Any => &[Order::Fifo, Order::Any],
         };
         let plans: &[&[u32]] = match card.name {
             "lamport" | "k-exclusion" => &[&[3, 3], &[1, 1, 1]],

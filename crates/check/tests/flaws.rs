@@ -4,7 +4,7 @@
 mod support;
 
 use support::{explore_all, group, mutex};
-use vorrang_algorithms::card::{self, Card, Flaw, Setup};
+use vorrang_algorithms::card::{Card, Flaw, Setup};
 use vorrang_algorithms::mutex::spec::{BoundedBypass, Exclusion, HappenedBefore};
 use vorrang_algorithms::mutex::{Command, Notice};
 use vorrang_algorithms::registry::{self, CARDS, Make, Visit};
@@ -76,11 +76,7 @@ fn demonstrate(card: &Card, flaw: &str, entries: &'static [u32], order: Order) -
 }
 
 fn as_on_the_card(card: &Card, flaw: &Flaw) -> Shown {
-    let order = match flaw.order {
-        card::Order::Fifo => Order::Fifo,
-        card::Order::Any => Order::Any,
-    };
-    demonstrate(card, flaw.name, flaw.entries, order)
+    demonstrate(card, flaw.name, flaw.entries, flaw.order)
 }
 
 #[test]

@@ -122,6 +122,7 @@ impl Measured {
                 Clock::Real => "fifo".to_owned(),
             },
             "contenders": self.scenario.contenders(),
+            "k": self.scenario.k(),
             "time_unit": self.clock.unit(),
             "entries": self.summary.entries,
             "messages": self.summary.messages,

@@ -68,13 +68,16 @@ where
     let violation = report.first_violation.as_ref().map(|(at_ns, violation)| {
         format!("{violation} (at {})", vorrang_sim::show_duration_ns(*at_ns))
     });
+    let overtaken = scenario.card.promises.ordering && report.overtakes.is_some_and(|it| it > 0);
+    let ordering = overtaken.then(|| "ordering: a request was overtaken by a later one".to_owned());
+    let at_rest = report.at_rest.as_ref().map(ToString::to_string);
     let measured = Measured {
         scenario: scenario.clone(),
         clock: Clock::Simulated,
         overtakes: report.overtakes,
-        safe: report.is_safe(),
+        safe: report.is_safe() && !overtaken,
         quiescent: report.is_quiescent(),
-        violation: violation.or_else(|| report.at_rest.as_ref().map(ToString::to_string)),
+        violation: violation.or(ordering).or(at_rest),
         events: report.events,
         wall_seconds: start.elapsed().as_secs_f64(),
         summary: report.summary,

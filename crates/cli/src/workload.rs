@@ -21,6 +21,10 @@ pub(crate) struct ScenarioArgs {
     #[arg(long, short, default_value_t = 13)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) nodes: u32,
+    /// How many entries in all; then no new request is made and the run drains
+    #[arg(long, short, default_value_t = 10_000)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) entries: u64,
     /// How busy the nodes are
     #[arg(long, short, value_enum, value_delimiter = ',')]
     pub(crate) load: Vec<LoadKind>,
@@ -46,10 +50,6 @@ pub(crate) struct ScenarioArgs {
 /// What stays the same in all runs of a sweep.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct FixedArgs {
-    /// How many entries in all; then no new request is made and the run drains
-    #[arg(long, short, default_value_t = 10_000)]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) entries: u64,
     /// Whether messages from one node to another keep their order [default: what is assumed]
     #[arg(long, value_enum)]
     pub(crate) order: Option<OrderKind>,
@@ -79,6 +79,24 @@ pub(crate) enum OrderKind {
     Fifo,
     /// They may overtake each other
     Any,
+}
+
+impl From<Order> for OrderKind {
+    fn from(order: Order) -> Self {
+        match order {
+            Order::Fifo => Self::Fifo,
+            Order::Any => Self::Any,
+        }
+    }
+}
+
+impl From<OrderKind> for Order {
+    fn from(order: OrderKind) -> Self {
+        match order {
+            OrderKind::Fifo => Self::Fifo,
+            OrderKind::Any => Self::Any,
+        }
+    }
 }
 
 /// Options that fit together and fit the algorithm.
@@ -129,10 +147,7 @@ impl ScenarioArgs {
                 self.nodes
             )));
         }
-        let assumed = match card.order {
-            card::Order::Fifo => OrderKind::Fifo,
-            card::Order::Any => OrderKind::Any,
-        };
+        let assumed = OrderKind::from(card.order);
         let order = self.fixed.order.unwrap_or(assumed);
         if (assumed, order) == (OrderKind::Fifo, OrderKind::Any) && !self.fixed.break_assumptions {
             return Err(Failure::usage(format!(
@@ -144,7 +159,7 @@ impl ScenarioArgs {
         Ok(Scenario {
             card,
             setup: Setup { group: Group::of(self.nodes), k: self.k },
-            entries: self.fixed.entries,
+            entries: self.entries,
             load,
             think: self.think,
             hold: self.hold,
@@ -181,18 +196,19 @@ impl Scenario {
         self.setup.group.size()
     }
 
+    /// How many may be inside together, if the algorithm asks.
+    pub(crate) fn k(&self) -> Option<u32> {
+        asked_k(self.card, &self.setup)
+    }
+
     /// Who may be inside together.
     pub(crate) fn monitor(&self) -> Exclusion {
         Exclusion::new((self.card.admission)(&self.setup))
     }
 
     /// The simulator's network.
-    pub(crate) const fn network(&self) -> Network {
-        let order = match self.order {
-            OrderKind::Fifo => Order::Fifo,
-            OrderKind::Any => Order::Any,
-        };
-        Network { latency: self.latency, order }
+    pub(crate) fn network(&self) -> Network {
+        Network { latency: self.latency, order: self.order.into() }
     }
 
     /// What the theory needs to know; none where it has nothing to say of times, because latencies
@@ -234,13 +250,21 @@ impl Scenario {
         if self.think != Distribution::Constant(0) {
             text.push_str(&format!(" --think {}", self.think));
         }
-        if let Admission::UpTo(k) = (self.card.admission)(&self.setup) {
+        if let Some(k) = self.k() {
             text.push_str(&format!(" --k {k}"));
         }
         if let Some(hot) = self.hot {
             text.push_str(&format!(" --hot {hot}"));
         }
         text
+    }
+}
+
+/// How many may be inside together, if the algorithm asks.
+pub(crate) fn asked_k(card: &Card, setup: &Setup) -> Option<u32> {
+    match (card.admission)(setup) {
+        Admission::UpTo(k) => Some(k),
+        Admission::One | Admission::Compatible => None,
     }
 }
 

@@ -65,6 +65,6 @@ mod turn;
 pub use effects::{Delay, Effect, Effects, Outbox};
 pub use layer::{Lift, Relay};
 pub use monitor::{Monitor, Violation};
-pub use node::{Group, NodeId, NodeSet};
+pub use node::{Group, NodeId, NodeSet, Order};
 pub use protocol::{Data, Event, Message, Never, Protocol, Refused};
 pub use turn::{Step, Turn};

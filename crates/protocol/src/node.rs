@@ -65,6 +65,15 @@ impl Group {
     }
 }
 
+/// In which order messages from one node to another may arrive.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Order {
+    /// As they were sent.
+    Fifo,
+    /// In any order.
+    Any,
+}
+
 /// A set of nodes, of any group size: two words inline, on the heap only beyond node 127.
 #[derive(Clone)]
 pub struct NodeSet(Words);

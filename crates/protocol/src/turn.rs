@@ -7,6 +7,11 @@
 pub trait Turn {
     /// The step that this is, if it is one.
     fn step(&self) -> Option<Step>;
+
+    /// Of two that ask: whether they may not be inside together, so that one has to go first.
+    fn conflicts_with(&self, _other: &Self) -> bool {
+        true
+    }
 }
 
 /// The three steps of a turn.

@@ -83,11 +83,11 @@ impl Causality {
         self.words[own as usize * self.width + node.index() / 64] |= 1 << (node.index() % 64);
     }
 
-    /// `node` enters.
-    pub(crate) fn on_enter(&mut self, node: NodeId) {
+    /// `node` enters; `conflicts` says whether it should have let another go first.
+    pub(crate) fn on_enter(&mut self, node: NodeId, conflicts: impl Fn(NodeId) -> bool) {
         let elders = self.elders[node.index()];
         self.strike_out(elders);
-        let overtaken = self.words(elders).iter().any(|&word| word != 0);
+        let overtaken = nodes(self.words(elders)).any(conflicts);
         self.overtakes += u64::from(overtaken);
         self.drop(elders);
         self.keep(NOBODY);
@@ -186,6 +186,18 @@ impl Causality {
     }
 }
 
+/// The nodes whose bits are set.
+fn nodes(words: &[u64]) -> impl Iterator<Item = NodeId> + '_ {
+    words.iter().enumerate().flat_map(|(index, &word)| {
+        let mut rest = word;
+        std::iter::from_fn(move || {
+            let bit = (rest != 0).then(|| rest.trailing_zeros())?;
+            rest &= rest - 1;
+            Some(NodeId(index as u32 * 64 + bit))
+        })
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use vorrang_algorithms::mutex::spec::HappenedBefore;
@@ -210,21 +222,25 @@ mod tests {
 
     fn compare(nodes: usize, random: &mut Random) -> u64 {
         let (mut ours, mut spec) = (Causality::new(nodes), HappenedBefore::default());
-        let (mut waiting, mut flight) = (vec![false; nodes], Vec::new());
+        let (mut waiting, mut flight) = (vec![None; nodes], Vec::new());
         let mut overtakes = 0;
         for _ in 0..600 {
             let index = random.below(nodes.min(5 + nodes / 4) as u64) as usize;
             let node = NodeId(index as u32);
             match random.below(4) {
-                0 if waiting[index] => {
-                    waiting[index] = false;
-                    ours.on_enter(node);
+                0 if waiting[index].is_some() => {
+                    let claim: Claim = waiting[index].take().unwrap();
+                    let conflicts = |other: NodeId| {
+                        waiting[other.index()].is_some_and(|it| claim.conflicts_with(it))
+                    };
+                    ours.on_enter(node, conflicts);
                     overtakes += u64::from(spec.on_notice(node, &Notice::Entered).is_err());
                 }
                 0 => {
-                    waiting[index] = true;
+                    let claim = [Claim::Exclusive, Claim::Shared][random.below(2) as usize];
+                    waiting[index] = Some(claim);
                     ours.on_ask(node);
-                    spec.on_command(node, &Command::Acquire(Claim::Exclusive)).unwrap();
+                    spec.on_command(node, &Command::Acquire(claim)).unwrap();
                 }
                 1 => flight.push((ours.on_send(node), spec.on_send(node))),
                 _ if !flight.is_empty() => {

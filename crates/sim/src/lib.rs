@@ -32,7 +32,8 @@ mod workload;
 mod world;
 
 pub use distribution::{Distribution, ParseError, parse_duration_ns, show_duration_ns};
-pub use links::{Network, Order};
+pub use links::Network;
 pub use random::Random;
+pub use vorrang_protocol::Order;
 pub use workload::{Load, Workload};
 pub use world::{Keep, Recorder, Report, SimError, Simulation};

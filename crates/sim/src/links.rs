@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use vorrang_protocol::NodeId;
+use vorrang_protocol::{NodeId, Order};
 
 use crate::{Distribution, Random};
 
@@ -11,17 +11,9 @@ use crate::{Distribution, Random};
 pub struct Network {
     /// How long a message takes.
     pub latency: Distribution,
-    /// Whether messages from one node to another keep their order.
+    /// Whether messages from one node to another keep their order. On a FIFO link, one that would
+    /// overtake arrives together with the one before.
     pub order: Order,
-}
-
-/// In which order messages from one node to another arrive.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Order {
-    /// As they were sent: a message that would overtake arrives together with the one before.
-    Fifo,
-    /// As their latencies have it.
-    Any,
 }
 
 impl Network {

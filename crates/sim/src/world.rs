@@ -35,6 +35,8 @@ struct World<P: Protocol, M: Monitor, R> {
     first_violation: Option<(u64, Violation)>,
     measure: Measure,
     causality: Option<Causality>,
+    /// What each node asked with last.
+    asked: Vec<Option<P::Command>>,
     workload: Workload<P::Command>,
     due: Vec<Due<P::Command>>,
     events: u64,
@@ -133,6 +135,7 @@ where
             first_violation: None,
             measure: Measure::new(nodes.len() as u32, P::Message::KINDS),
             causality,
+            asked: vec![None; nodes.len()],
             workload,
             due: Vec::new(),
             events: 0,
@@ -266,7 +269,11 @@ where
         self.record(at, || What::Command(command.clone()));
         let objection = self.monitor.on_command(at, command);
         self.judge(objection);
-        self.on_step(at, command.step());
+        let step = command.step();
+        if step == Some(Step::Ask) {
+            self.asked[at.index()] = Some(command.clone());
+        }
+        self.on_step(at, step);
     }
 
     fn on_step(&mut self, at: NodeId, step: Option<Step>) {
@@ -275,7 +282,14 @@ where
         if let Some(causality) = &mut self.causality {
             match step {
                 Step::Ask => causality.on_ask(at),
-                Step::Enter => causality.on_enter(at),
+                Step::Enter => {
+                    let ours = self.asked[at.index()].as_ref();
+                    let conflicts = |other: NodeId| {
+                        let theirs = self.asked[other.index()].as_ref();
+                        ours.zip(theirs).is_none_or(|(ours, theirs)| ours.conflicts_with(theirs))
+                    };
+                    causality.on_enter(at, conflicts);
+                }
                 Step::Leave => {}
             }
         }

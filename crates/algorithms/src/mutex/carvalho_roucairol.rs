@@ -205,7 +205,10 @@ pub const CARD: Card = Card {
     servers: 0,
     theory: Theory {
         messages,
-        sync_delay: |_| Span::between(0.0, 1.0),
+        sync_delay: |at| match at.load {
+            Load::Light => Span::between(0.0, 1.0),
+            Load::Heavy => Span::exactly(1.0),
+        },
         response: |at| theory::round_trip_or_queue(at).or(Span::exactly(at.hold)),
         busiest: |at| Span::between(0.0, all(at)),
     },

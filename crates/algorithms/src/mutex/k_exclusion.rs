@@ -21,7 +21,7 @@
 //! | messages | 2N−k−1 … 2(N−1) |
 //! | synchronisation delay | T |
 //! | response, nobody else asking | 2T + E |
-//! | response, everybody asking | up to N(T + E) + 2T |
+//! | response, everybody asking | up to N(T + E) + T |
 //!
 //! **Assumes** that messages are not lost or doubled and that no node fails; their order does not
 //! matter. Up to k−1 nodes may stop, but each that does takes one place with it.

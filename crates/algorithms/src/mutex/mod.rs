@@ -74,6 +74,13 @@ impl Turn for Command {
             Self::Release => Step::Leave,
         })
     }
+
+    fn conflicts_with(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Acquire(ours), Self::Acquire(theirs)) => ours.conflicts_with(*theirs),
+            (Self::Acquire(_) | Self::Release, _) => true,
+        }
+    }
 }
 
 /// With whom an application is willing to be inside.

@@ -7,11 +7,11 @@ use std::time::Instant;
 use clap::ValueEnum;
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
-use vorrang_algorithms::card::{self, Card, Flaw, Setup};
+use vorrang_algorithms::card::{Card, Flaw, Setup};
 use vorrang_algorithms::mutex::spec::{BoundedBypass, Exclusion, HappenedBefore};
 use vorrang_algorithms::mutex::{Claim, Command, Notice};
 use vorrang_algorithms::registry::{self, Make, Visit};
-use vorrang_check::{Ask, Bound, Bounds, Move, Order, Outcome, Plan, Report, System, explore};
+use vorrang_check::{Ask, Bound, Bounds, Move, Outcome, Plan, Report, System, explore};
 use vorrang_protocol::{Effect, Group, Monitor, Protocol};
 
 use crate::failure::Failure;
@@ -20,7 +20,7 @@ use crate::output::{
     BAD, BOLD, DIM, GOOD, RESET, figure, grouped, print, print_json, show_after_a_second, spinner,
     table,
 };
-use crate::workload::{OrderKind, name};
+use crate::workload::{OrderKind, asked_k, name};
 
 /// Explore every interleaving of an algorithm and show a shortest run to what is wrong
 ///
@@ -146,15 +146,9 @@ impl Check {
             ([], Some(flaw)) => flaw.stay.to_vec(),
             (stay, _) => stay.to_vec(),
         };
-        if let Some(id) = stay.iter().find(|&&id| id >= nodes) {
-            let last = nodes - 1;
-            return Err(Failure::usage(format!("--stay {id} does not exist: the last is {last}")));
-        }
+        check_stay(&stay, &entries)?;
         let assumed = flaw.map_or(card.order, |flaw| flaw.order);
-        let order = self.order.unwrap_or(match assumed {
-            card::Order::Fifo => OrderKind::Fifo,
-            card::Order::Any => OrderKind::Any,
-        });
+        let order = self.order.unwrap_or(OrderKind::from(assumed));
         let (ordering, bypass) = self.properties(card, flaw);
         let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Ok(Question {
@@ -199,6 +193,21 @@ impl Check {
 
 fn one_a_node(option: &str, given: usize, nodes: u32) -> Failure {
     Failure::usage(format!("{option} has {given} values for {nodes} nodes: give one a node"))
+}
+
+/// A node that stays must exist, must enter, and can stay only once.
+fn check_stay(stay: &[u32], entries: &[u32]) -> Result<(), Failure> {
+    for (place, &id) in stay.iter().enumerate() {
+        let last = entries.len() - 1;
+        let why = match entries.get(id as usize) {
+            None => format!("does not exist: the last node is {last}"),
+            Some(0) => "makes no entry that it could stay in".to_owned(),
+            Some(_) if stay[..place].contains(&id) => "is named twice".to_owned(),
+            Some(_) => continue,
+        };
+        return Err(Failure::usage(format!("--stay: node {id} {why}")));
+    }
+    Ok(())
 }
 
 fn is_granted(card: &Card, claim: Claim) -> bool {
@@ -259,6 +268,14 @@ impl Question {
             entries.join(","),
             name(&self.order)
         ));
+        if let Some(k) = asked_k(self.card, &self.setup) {
+            text.push_str(&format!(" --k {k}"));
+        }
+        if self.card.claims.len() > 1 {
+            let claims: Vec<String> =
+                self.claims.iter().map(|claim| claim.to_string().replace(' ', ":")).collect();
+            text.push_str(&format!(" --claims {}", claims.join(",")));
+        }
         if !self.stay.is_empty() {
             let stay: Vec<String> = self.stay.iter().map(u32::to_string).collect();
             text.push_str(&format!(" --stay {}", stay.join(",")));
@@ -294,10 +311,7 @@ impl Question {
             nodes: self.setup.group.members().map(node).collect(),
             plan: self.plan(),
             monitor,
-            order: match self.order {
-                OrderKind::Fifo => Order::Fifo,
-                OrderKind::Any => Order::Any,
-            },
+            order: self.order.into(),
         };
         let bar = if self.shows_progress { spinner() } else { ProgressBar::hidden() };
         let report = explore(&system, &self.bounds, self.threads, |progress| {

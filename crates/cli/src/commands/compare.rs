@@ -181,8 +181,17 @@ struct Row {
 }
 
 impl Row {
+    /// Nothing was wrong, and every mean is where the theory says.
     fn is_fine(&self) -> bool {
+        let theory = &self.scenario.card.theory;
+        let agrees = |figure: Figure, cost: Cost| {
+            let estimate = self.estimate(figure);
+            self.theory(cost).zip(estimate).is_none_or(|(theory, it)| theory.agrees_with(it.mean))
+        };
         self.runs.iter().all(Measured::is_fine)
+            && agrees(Measured::messages, theory.messages)
+            && agrees(Measured::sync_delay, theory.sync_delay)
+            && agrees(Measured::response, theory.response)
     }
 
     fn estimate(&self, figure: impl Fn(&Measured) -> Option<f64>) -> Option<Estimate> {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::pin::Pin;
 
 use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tracing_subscriber::EnvFilter;
 use vorrang_algorithms::card::{Card, Setup};
@@ -18,6 +19,7 @@ use vorrang_trace::{Header, Trace};
 use crate::failure::Failure;
 use crate::lookup;
 use crate::output::{BOLD, DIM, RESET, print};
+use crate::workload::asked_k;
 
 /// Run one real node over TCP; lines on standard input drive it
 ///
@@ -108,16 +110,26 @@ where
 {
     let id = NodeId(node.id);
     let own = node.peers[id.index()].clone();
+    // Nodes that disagree about k would let too many in, so k is part of what they must agree on.
+    let setup = Setup { group: Group::of(node.peers.len() as u32), k: node.k };
+    let algorithm = match asked_k(card, &setup) {
+        Some(k) => format!("{} with k = {k}", card.name),
+        None => card.name.to_owned(),
+    };
     let config =
-        Config { group: node.group.clone(), ..Config::new(id, node.peers.clone(), card.name) };
+        Config { group: node.group.clone(), ..Config::new(id, node.peers.clone(), &algorithm) };
     let mut starting = vorrang_net::Node::new(make(id), config);
     let log = node.trace.as_ref().map(|_| Log::new());
     if let Some(log) = &log {
         starting = starting.record(log.clone(), Clock::start());
     }
     let (handle, notices) = starting.start().await.map_err(not_started)?;
-    tell(&format!("node {id} of {} listens on {own}, running {}", node.peers.len(), card.name))?;
+    tell(&format!("node {id} of {} listens on {own}, running {algorithm}", node.peers.len()))?;
     let ended = converse(&handle, notices, node.stay).await;
+    // Whoever leaves the group from inside would keep everyone else out.
+    if handle.command(Command::Release).await.is_ok() {
+        tell("released")?;
+    }
     match handle.shutdown().await {
         Ok(goodbye) if goodbye.unacknowledged > 0 => tell(&format!(
             "left; {} messages were not acknowledged by nodes that could not be reached",
@@ -158,9 +170,14 @@ where
     loop {
         tokio::select! {
             Some(notice) = notices.recv() => tell(&format!("{BOLD}{notice}{RESET}"))?,
-            Ok(event) = events.recv() => {
-                anstream::eprintln!("{DIM}{event}{RESET}");
-            }
+            event = events.recv() => match event {
+                Ok(event) => anstream::eprintln!("{DIM}{event}{RESET}"),
+                Err(RecvError::Lagged(missed)) => {
+                    anstream::eprintln!("{DIM}{missed} events were too many to show{RESET}");
+                }
+                // The node has ended by itself; leaving says why.
+                Err(RecvError::Closed) => return Ok(()),
+            },
             line = lines.next_line(), if has_input => match line?.as_deref().map(str::trim) {
                 None if stay => has_input = false,
                 None | Some("quit") => return Ok(()),

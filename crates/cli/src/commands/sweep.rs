@@ -1,5 +1,6 @@
 //! `vorrang sweep`: every combination of many values, on all cores.
 
+use std::fs;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -18,7 +19,7 @@ use crate::output::{csv_fields, print, progress, show_after_a_second};
 use crate::sheet::{Appender, IDENTITY, Sheet};
 use crate::simulate::simulate_quietly;
 use crate::values::{Durations, Numbers};
-use crate::workload::{FixedArgs, LoadKind, Scenario, ScenarioArgs};
+use crate::workload::{FixedArgs, LoadKind, Scenario, ScenarioArgs, asked_k};
 
 /// Measure every combination of many values, on all cores, into a CSV file
 ///
@@ -39,6 +40,9 @@ pub(crate) struct Sweep {
     /// How many nodes, N
     #[arg(long, short, default_value = "2..=64*2", value_name = "NUMBERS")]
     nodes: Numbers,
+    /// How many entries in all
+    #[arg(long, short, default_value = "10000", value_name = "NUMBERS")]
+    entries: Numbers,
     /// How busy the nodes are
     #[arg(long, short, value_enum, value_delimiter = ',', default_value = "heavy")]
     load: Vec<LoadKind>,
@@ -106,33 +110,40 @@ impl Sweep {
 
     /// Every combination, in a fixed order.
     fn scenarios(&self) -> Result<Vec<Scenario>, Failure> {
-        let hot =
-            self.hot.as_ref().map_or(vec![None], |hot| hot.0.iter().map(|&n| Some(n)).collect());
         let mut scenarios = Vec::new();
         for card in lookup::cards(&self.algorithms)? {
-            for &nodes in &self.nodes.0 {
-                for &load in &self.load {
-                    for (&think, &hold, &latency) in
-                        product(&self.think.0, &self.hold.0, &self.latency.0)
-                    {
-                        for (&hot, &k, seed) in product(&hot, &self.k.0, &self.seed_list()) {
-                            let args = ScenarioArgs {
-                                nodes: small("--nodes", nodes)?,
-                                load: vec![load],
-                                think,
-                                hold,
-                                latency: Some(latency),
-                                hot: hot.map(|hot| small("--hot", hot)).transpose()?,
-                                k: small("--k", k)?,
-                                fixed: self.fixed.clone(),
-                            };
-                            scenarios.push(args.scenario(card, load, *seed)?);
-                        }
+            // Where k means nothing, one value of it is enough.
+            let setup = Setup::new(Group::of(1));
+            let ks = if asked_k(card, &setup).is_some() { &self.k.0[..] } else { &self.k.0[..1] };
+            for (&nodes, &entries, &load) in product(&self.nodes.0, &self.entries.0, &self.load) {
+                for (&think, &hold, &latency) in
+                    product(&self.think.0, &self.hold.0, &self.latency.0)
+                {
+                    for (&hot, &k, &seed) in product(&self.hot_list(), ks, &self.seed_list()) {
+                        let args = ScenarioArgs {
+                            nodes: small("--nodes", nodes)?,
+                            entries,
+                            load: vec![load],
+                            think,
+                            hold,
+                            latency: Some(latency),
+                            hot: hot.map(|hot| small("--hot", hot)).transpose()?,
+                            k: small("--k", k)?,
+                            fixed: self.fixed.clone(),
+                        };
+                        scenarios.push(args.scenario(card, load, seed)?);
                     }
                 }
             }
         }
         Ok(scenarios)
+    }
+
+    fn hot_list(&self) -> Vec<Option<u64>> {
+        match &self.hot {
+            None => vec![None],
+            Some(hot) => hot.0.iter().copied().map(Some).collect(),
+        }
     }
 
     fn seed_list(&self) -> Vec<u64> {
@@ -143,6 +154,11 @@ impl Sweep {
     fn open(&self, identity: &(String, u64), scenarios: &[Scenario]) -> Result<Sheet, Failure> {
         let header = header(&scenarios[0])?;
         let path = self.csv.display();
+        // An empty file is what a sweep leaves that was killed before its first line.
+        let is_empty = fs::metadata(&self.csv).is_ok_and(|file| file.len() == 0);
+        if is_empty && self.resume {
+            fs::remove_file(&self.csv)?;
+        }
         if !self.csv.exists() {
             return Sheet::create(&self.csv, header);
         }

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use indicatif::ProgressBar;
 use tokio::sync::mpsc::UnboundedReceiver;
 use vorrang_algorithms::card::Card;
-use vorrang_algorithms::mutex::spec::HappenedBefore;
+use vorrang_algorithms::mutex::spec::{BoundedBypass, HappenedBefore};
 use vorrang_algorithms::mutex::{Command, Notice};
 use vorrang_algorithms::registry::{self, Make, Visit};
 use vorrang_protocol::{NodeId, Protocol};
@@ -200,8 +200,11 @@ fn measured<P>(scenario: &Scenario, records: &[Record<P>], wall: Duration) -> Me
 where
     P: Protocol<Command = Command, Notice = Notice>,
 {
-    let verdict = judge(records, scenario.monitor());
-    let ordering = judge(records, HappenedBefore::default());
+    let promises = scenario.card.promises;
+    let ordering = promises.ordering.then(HappenedBefore::default);
+    let bypass = promises.bypass.map(BoundedBypass::new);
+    let verdict = judge(records, (scenario.monitor(), (ordering, bypass)));
+    let overtakings = judge(records, HappenedBefore::default());
     let is_event = |record: &&Record<P>| {
         matches!(record.what, What::Command(_) | What::Receive { .. } | What::Timer(_))
     };
@@ -210,7 +213,7 @@ where
         scenario: scenario.clone(),
         clock: Clock::Real,
         summary: Measure::of(scenario.nodes(), records).summary(),
-        overtakes: Some(ordering.count("ordering")),
+        overtakes: Some(overtakings.count("ordering")),
         safe: verdict.is_safe(),
         quiescent: verdict.is_quiescent(),
         violation: first.or(verdict.at_rest.as_ref()).map(ToString::to_string),

@@ -104,12 +104,13 @@ where
     };
     let log = Log::new();
     let listener = listeners.pop().ok_or_else(|| Failure::Failed("no listener".to_owned()))?;
-    let handle = Node::new(node(id), Config::new(id, peers, card.name))
-        .listener(listener)
-        .record(log.clone(), Clock::since(orders.epoch_ns))
-        .start_with(turns)
-        .await
-        .map_err(|error| Failure::Failed(error.to_string()))?;
+    let handle =
+        Node::new(node(id), Config { seed: orders.seed, ..Config::new(id, peers, card.name) })
+            .listener(listener)
+            .record(log.clone(), Clock::since(orders.epoch_ns))
+            .start_with(turns)
+            .await
+            .map_err(|error| Failure::Failed(error.to_string()))?;
     obey(&handle, &mut lines, heard).await?;
     handle.shutdown().await.map_err(|error| Failure::Failed(error.to_string()))?;
     for record in log.take() {

@@ -1,14 +1,53 @@
-//! The central coordinator among applications that talk to each other.
+//! The central coordinator with another queue, and among applications that talk to each other.
 //!
-//! The coordinator serves in the order of arrival. As long as nodes exchange nothing but its
+//! As it should be, the coordinator serves in the order of arrival. As long as nodes exchange nothing but its
 //! messages, nobody can tell that order from happened-before. Let an application tell another that
 //! it has asked, and let that one ask as well: the second request may arrive first.
 
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Effects, Group, Lift, Never, NodeId, Protocol, Refused};
 
+use super::Mistake;
 use crate::mutex::central::{self, Central};
 use crate::mutex::{Command, Notice};
+
+/// The coordinator serves the latest request first.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct LastComeFirstServed;
+
+impl Mistake<Central> for LastComeFirstServed {
+    fn on_command(
+        self,
+        node: &mut Central,
+        command: Command,
+        fx: &mut impl Effects<Central>,
+    ) -> Result<(), Refused> {
+        if command == Command::Release {
+            latest_to_the_front(node);
+        }
+        node.on_command(command, fx)
+    }
+
+    fn on_message(
+        self,
+        node: &mut Central,
+        from: NodeId,
+        message: central::Message,
+        fx: &mut impl Effects<Central>,
+    ) {
+        if let central::Message::Release { .. } = message {
+            latest_to_the_front(node);
+        }
+        node.on_message(from, message, fx);
+    }
+}
+
+/// Brings the ticket that came last, which stands at the back, to the front.
+fn latest_to_the_front(node: &mut Central) {
+    if let Some(latest) = node.desk.queue.pop_back() {
+        node.desk.queue.push_front(latest);
+    }
+}
 
 /// What nodes and applications say to each other.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]

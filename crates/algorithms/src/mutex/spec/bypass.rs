@@ -3,63 +3,63 @@
 //! variable", JACM 29(1), 1982, define it for shared memory.
 //!
 //! "Everyone gets in at last" says nothing about any finite run. "Nobody is passed more than so
-//! often" does: once a node has heard from another that waits, and their claims conflict, it may
-//! enter at most a fixed number of times before that one does. To hear from a node is to receive a
-//! message that it sent after it asked, whatever the message says.
+//! often" does: once a node knows of a waiting request that conflicts with its own claims, it may
+//! enter at most a fixed number of times before that request is granted.
 
 use alloc::format;
 use alloc::vec::Vec;
 
 use vorrang_protocol::{Monitor, NodeId, Violation};
 
+use super::knowledge::{Knowledge, Known};
 use crate::mutex::{Claim, Command, Notice};
 
-/// No starvation: a node that has heard from a waiting one enters at most `bound` times before it.
+/// No starvation: a node that knows of a waiting request enters at most `bound` times before it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct BoundedBypass {
     bound: u32,
-    /// Who waits, by node.
-    waiting: Vec<Waiting>,
-    /// How many requests each node has made.
-    requests: Vec<u32>,
-    /// Who has heard from whom that it waits, and how often the first has entered since.
+    knowledge: Knowledge,
+    claims: Vec<(NodeId, Claim)>,
+    /// How often the first has entered while it knew that the second was waiting; never zero.
     passes: Vec<(NodeId, NodeId, u32)>,
 }
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Waiting {
-    node: NodeId,
-    claim: Claim,
-    request: u32,
-}
-
 impl BoundedBypass {
-    /// At most `bound` entries of any one node before a waiting one that it has heard from.
+    /// At most `bound` entries of any one node before a waiting request that it knows of.
     pub fn new(bound: u32) -> Self {
-        Self { bound, waiting: Vec::new(), requests: Vec::new(), passes: Vec::new() }
+        Self { bound, knowledge: Knowledge::default(), claims: Vec::new(), passes: Vec::new() }
     }
 
-    fn waiting(&self, node: NodeId) -> Option<&Waiting> {
-        self.waiting.iter().find(|it| it.node == node)
+    fn claim(&self, of: NodeId) -> Option<Claim> {
+        self.claims.iter().find(|&&(id, _)| id == of).map(|&(_, claim)| claim)
+    }
+
+    /// Counts one more pass of `passed` by `at`.
+    fn pass(&mut self, at: NodeId, passed: NodeId) -> u32 {
+        match self.passes.binary_search_by_key(&(at, passed), |&(at, passed, _)| (at, passed)) {
+            Ok(place) => {
+                self.passes[place].2 += 1;
+                self.passes[place].2
+            }
+            Err(place) => {
+                self.passes.insert(place, (at, passed, 1));
+                1
+            }
+        }
     }
 }
 
 impl Monitor for BoundedBypass {
     type Command = Command;
     type Notice = Notice;
-    /// The sender and the number of its waiting request, if it waits.
-    type Tag = Option<(NodeId, u32)>;
+    type Tag = Known;
 
     fn on_command(&mut self, at: NodeId, command: &Command) -> Result<(), Violation> {
         match command {
             Command::Acquire(claim) => {
-                if self.requests.len() <= at.index() {
-                    self.requests.resize(at.index() + 1, 0);
-                }
-                self.requests[at.index()] += 1;
-                let request = self.requests[at.index()];
-                let place = self.waiting.partition_point(|it| it.node < at);
-                self.waiting.insert(place, Waiting { node: at, claim: *claim, request });
+                self.knowledge.on_ask(at);
+                let place = self.claims.partition_point(|&(id, _)| id < at);
+                self.claims.insert(place, (at, *claim));
             }
             Command::Release => {}
         }
@@ -67,22 +67,19 @@ impl Monitor for BoundedBypass {
     }
 
     fn on_notice(&mut self, at: NodeId, Notice::Entered: &Notice) -> Result<(), Violation> {
-        let Some(place) = self.waiting.iter().position(|it| it.node == at) else { return Ok(()) };
-        let claim = self.waiting.remove(place).claim;
+        let known = self.knowledge.known_to(at);
+        self.knowledge.on_enter(at);
+        let Some(claim) = self.claim(at) else { return Ok(()) };
+        self.claims.retain(|&(id, _)| id != at);
         self.passes.retain(|&(_, passed, _)| passed != at);
-        for (passing, passed, times) in &mut self.passes {
-            let conflicts =
-                self.waiting.iter().any(|it| it.node == *passed && it.claim.conflicts_with(claim));
-            if *passing == at && conflicts {
-                *times += 1;
-                if *times > self.bound {
-                    let (passed, bound) = (*passed, self.bound);
-                    let what = format!(
-                        "node {at} entered more than {bound} times after it heard from node \
-                         {passed}, which still waits"
-                    );
-                    return Err(Violation { property: "no starvation", what });
-                }
+        for other in known {
+            let conflicts = self.claim(other).is_some_and(|it| it.conflicts_with(claim));
+            if conflicts && self.pass(at, other) > self.bound {
+                let what = format!(
+                    "node {at} entered more than {} times while it knew that node {other} waits",
+                    self.bound
+                );
+                return Err(Violation { property: "no starvation", what });
             }
         }
         Ok(())
@@ -92,18 +89,12 @@ impl Monitor for BoundedBypass {
         Ok(())
     }
 
-    fn on_send(&self, at: NodeId) -> Self::Tag {
-        self.waiting(at).map(|it| (at, it.request))
+    fn on_send(&self, at: NodeId) -> Known {
+        self.knowledge.on_send(at)
     }
 
-    fn on_receive(&mut self, at: NodeId, tag: &Self::Tag) {
-        let Some((sender, request)) = *tag else { return };
-        if self.waiting(sender).is_some_and(|it| it.request == request) {
-            let key = |&(passing, passed, _): &(NodeId, NodeId, u32)| (passing, passed);
-            if let Err(place) = self.passes.binary_search_by_key(&(at, sender), key) {
-                self.passes.insert(place, (at, sender, 0));
-            }
-        }
+    fn on_receive(&mut self, at: NodeId, tag: &Known) {
+        self.knowledge.on_receive(at, tag);
     }
 }
 

@@ -4,7 +4,7 @@
 //! | --- | --- | --- |
 //! | `exclusion` | [`Exclusion`] | nobody enters beside a claim that forbids it |
 //! | `progress` | [`Exclusion`] | when nothing more can happen, nobody is left waiting |
-//! | `no starvation` | [`BoundedBypass`] | nobody who waits is passed too often by one who knows |
+//! | `no starvation` | [`BoundedBypass`] | nobody who is known to wait is passed too often |
 //! | `ordering` | [`HappenedBefore`] | a request that happened before another enters first |
 
 mod bypass;
