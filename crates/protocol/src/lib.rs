@@ -14,8 +14,8 @@
 //!
 //! ```
 //! use serde::{Deserialize, Serialize};
-//! use vorrang_protocol::{Effect, Effects, Group, Message, Never, NodeId, Outbox, Protocol,
-//! Refused};
+//! use vorrang_protocol::{Effect, Effects, Group, Message, Never, NodeId, Outbox};
+//! use vorrang_protocol::{Protocol, Refused};
 //!
 //! #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 //! struct Heard(u32);

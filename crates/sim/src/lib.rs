@@ -4,18 +4,30 @@
 //! generator; so the same seed gives the same run, byte for byte, on every machine.
 //!
 //! ```
-//! use vorrang_algorithms::mutex::{Claim, Command, ricart_agrawala::RicartAgrawala,
-//! spec::Exclusion}; use vorrang_protocol::Group; use vorrang_sim::{Load, Network, Simulation,
-//! Workload};
+//! use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
+//! use vorrang_algorithms::mutex::spec::Exclusion;
+//! use vorrang_algorithms::mutex::{Claim, Command};
+//! use vorrang_protocol::Group;
+//! use vorrang_sim::{Load, Network, Simulation, Workload};
 //!
 //! let group = Group::of(5);
 //! let saturation = Load::Closed { think: "0".parse()? };
-//! let workload =
-//! Workload::new(saturation, Command::Acquire(Claim::Exclusive), Command::Release).entries(100);
-//! let report = Simulation::new( group.members().map(|id| RicartAgrawala::new(id, group)),
-//! Exclusion::default(), Network::constant_ms(1), workload, 7, ) .run()?;
-//! assert_eq!(report.summary.messages, 100 * 2 * (5 - 1)); assert!(report.is_safe() &&
-//! report.is_quiescent()); # Ok::<(), Box<dyn std::error::Error>>(())
+//! let workload = Workload::new(
+//!     saturation,
+//!     Command::Acquire(Claim::Exclusive),
+//!     Command::Release,
+//! );
+//! let report = Simulation::new(
+//!     group.members().map(|id| RicartAgrawala::new(id, group)),
+//!     Exclusion::default(),
+//!     Network::constant_ms(1),
+//!     workload.entries(100),
+//!     7,
+//! )
+//! .run()?;
+//! assert_eq!(report.summary.messages, 100 * 2 * (5 - 1));
+//! assert!(report.is_safe() && report.is_quiescent());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! - [`Network`] says how long messages take and whether they may overtake each other;

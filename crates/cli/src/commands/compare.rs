@@ -93,6 +93,14 @@ impl Compare {
         Ok((scenarios, left_out))
     }
 
+    /// The options; the order of messages only if it was given, for otherwise each algorithm has
+    /// the one that it assumes.
+    fn without_assumed_order(&self, scenario: &Scenario) -> String {
+        let order = format!(" --order {}", name(&scenario.order));
+        let options = scenario.options();
+        if self.scenario.fixed.order.is_some() { options } else { options.replace(&order, "") }
+    }
+
     /// The table of one load, fewest messages first.
     fn page(&self, load: LoadKind, rows: &[Row]) -> String {
         let mut rows: Vec<&Row> = rows.iter().filter(|row| row.scenario.load == load).collect();
@@ -100,7 +108,7 @@ impl Compare {
         let title = format!(
             "{} load: {}{}",
             name(&load),
-            first.scenario.options(),
+            self.without_assumed_order(&first.scenario),
             if self.seeds > 1 { format!(" --seeds {}", self.seeds) } else { String::new() }
         );
         let messages = |row: &Row| row.estimate(Measured::messages).map_or(0.0, |it| it.mean);

@@ -1,0 +1,162 @@
+//! Every algorithm costs what its card says, wherever the card says something exact; and a swarm of
+//! networks and loads finds nothing wrong with any of them.
+
+use vorrang_algorithms::card::{self, Card, Setting, Setup};
+use vorrang_algorithms::mutex::spec::Exclusion;
+use vorrang_algorithms::mutex::{Command, Notice};
+use vorrang_algorithms::registry::{self, CARDS, Make, Visit};
+use vorrang_protocol::{Group, Protocol};
+use vorrang_sim::{Distribution, Load, Network, Order, Report, Simulation, Workload};
+
+const MS: u64 = 1_000_000;
+
+/// One run of an algorithm.
+#[derive(Clone, Debug)]
+struct Run {
+    setup: Setup,
+    contenders: u32,
+    network: Network,
+    load: Load<Command>,
+    hold_ns: u64,
+    entries: u64,
+    seed: u64,
+}
+
+impl Visit for Run {
+    type Output = Report;
+
+    fn visit<P>(self, card: &'static Card, node: impl Make<P>) -> Report
+    where
+        P: Protocol<Command = Command, Notice = Notice>,
+    {
+        let asks = card.claims.iter().copied().map(Command::Acquire).collect();
+        let workload = Workload::new(self.load, Command::Release, Command::Release)
+            .acquire_any_of(asks)
+            .entries(self.entries)
+            .hold(Distribution::Constant(self.hold_ns))
+            .hot(self.contenders);
+        let monitor = Exclusion::new((card.admission)(&self.setup));
+        let nodes = self.setup.group.members().map(node);
+        Simulation::new(nodes, monitor, self.network, workload, self.seed).run().unwrap()
+    }
+}
+
+fn run(card: &Card, run: &Run) -> Report {
+    let report = registry::visit(card.name, run.setup, run.clone()).unwrap();
+    let what = || format!("{} {run:?}", card.name);
+    assert!(report.is_safe(), "{}: {:?}", what(), report.first_violation);
+    assert!(report.is_quiescent(), "{}: {:?}", what(), report.at_rest);
+    assert_eq!(report.summary.entries, run.entries, "{}", what());
+    if card.promises.ordering {
+        assert_eq!(report.overtakes, Some(0), "{}", what());
+    }
+    report
+}
+
+fn compare(card: &Card, setting: &Setting, simulated: Load<Command>) {
+    let entries = 400;
+    let run_of = Run {
+        setup: Setup { group: Group::of(setting.nodes), k: setting.k },
+        contenders: setting.contenders,
+        network: Network::constant_ms(1),
+        load: simulated,
+        hold_ns: (setting.hold * MS as f64) as u64,
+        entries,
+        seed: 3,
+    };
+    let summary = run(card, &run_of).summary;
+    let theory = &card.theory;
+    let in_t = |ns: Option<f64>| ns.map(|ns| ns / MS as f64);
+    let busiest = Some(summary.load_max as f64 / entries as f64);
+    let figures = [
+        ("messages", summary.messages_per_entry(), (theory.messages)(setting)),
+        ("delay", in_t(summary.sync_delay_mean_ns), (theory.sync_delay)(setting)),
+        ("response", in_t(summary.response_mean_ns), (theory.response)(setting)),
+        ("load", busiest, (theory.busiest)(setting)),
+    ];
+    for (what, measured, span) in figures {
+        if let Some(measured) = measured {
+            assert!(
+                span.agrees_with(measured),
+                "{}, {what}: measured {measured}, theory {span:?} at {setting:?}",
+                card.name
+            );
+        }
+    }
+}
+
+#[test]
+fn every_algorithm_costs_what_its_card_says() {
+    let saturation = Load::Closed { think: Distribution::Constant(0) };
+    for card in CARDS {
+        for nodes in [1, 2, 3, 5, 31] {
+            for contenders in [card.contenders(nodes), nodes, 2.min(nodes)] {
+                for (hold, k) in [(0.0, 1), (0.5, 2), (7.0, 3)] {
+                    for (load, simulated) in [
+                        (card::Load::Light, Load::OneAtATime),
+                        (card::Load::Heavy, saturation.clone()),
+                    ] {
+                        compare(card, &Setting { nodes, contenders, k, load, hold }, simulated);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Where the card knows what is typical, a long run comes within three per cent of it.
+#[test]
+fn long_runs_come_to_what_is_typical() {
+    for card in CARDS {
+        for (load, simulated) in [
+            (card::Load::Light, Load::OneAtATime),
+            (card::Load::Heavy, Load::Closed { think: Distribution::Constant(0) }),
+        ] {
+            let setting = Setting { hold: 1.0, ..Setting::new(card, 9, load) };
+            let Some(typical) = (card.theory.messages)(&setting).typical else { continue };
+            let run_of = Run {
+                setup: Setup::new(Group::of(9)),
+                contenders: setting.contenders,
+                network: Network::constant_ms(1),
+                load: simulated,
+                hold_ns: MS,
+                entries: 20_000,
+                seed: 5,
+            };
+            let messages = run(card, &run_of).summary.messages_per_entry().unwrap();
+            let error = (messages / typical - 1.0).abs();
+            assert!(error < 0.03, "{}: {messages} messages, typically {typical}", card.name);
+        }
+    }
+}
+
+/// Safety under every drawn network, and then rest: if a run fails, the message says which.
+#[test]
+fn a_swarm_of_networks_and_loads_finds_nothing_wrong_with_any_algorithm() {
+    for card in CARDS {
+        for seed in 0..120 {
+            let nodes = 1 + (seed % 8) as u32;
+            let latencies = ["1ms", "uniform:1us..9ms", "exp:2ms", "uniform:0..1ns"];
+            let order = match card.order {
+                Order::Any if seed % 2 == 0 => Order::Any,
+                Order::Any | Order::Fifo => Order::Fifo,
+            };
+            let load = match seed % 3 {
+                0 => Load::Closed { think: Distribution::Exponential(MS * (seed % 7)) },
+                1 => Load::Burst,
+                _ => Load::OneAtATime,
+            };
+            let latency = latencies[seed as usize % 4].parse().unwrap();
+            let run_of = Run {
+                setup: Setup { group: Group::of(nodes), k: 1 + (seed % 3) as u32 },
+                contenders: nodes,
+                network: Network { latency, order },
+                load,
+                hold_ns: (seed % 5) * MS / 2,
+                entries: 60,
+                seed,
+            };
+            run(card, &run_of);
+        }
+    }
+}
