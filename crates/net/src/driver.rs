@@ -7,6 +7,7 @@
 
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
+use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
@@ -84,7 +85,7 @@ impl<P: Protocol, T: Transport, A: Application<P>> Driver<P, T, A> {
             self.dial(peer);
         }
         self.start_if_ready();
-        poll_fn(|cx| self.poll_turn(cx)).await;
+        poll_fn(|cx| self.poll_turn_or_fail(cx)).await;
 
         let Self { world, mut tasks, phase, control, .. } = self;
         let unacknowledged = world.others().map(Link::unacknowledged).sum();
@@ -103,6 +104,21 @@ impl<P: Protocol, T: Transport, A: Application<P>> Driver<P, T, A> {
             }
             Phase::Over(None) | Phase::Gathering | Phase::Running => {}
         }
+    }
+
+    /// A turn; a panic in it, of the machine or of the application, ends this node with a reason
+    /// and nothing else.
+    fn poll_turn_or_fail(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let turn = panic::catch_unwind(AssertUnwindSafe(|| self.poll_turn(cx)));
+        turn.unwrap_or_else(|panicked| {
+            let said = panicked.downcast_ref::<&str>().copied();
+            let said = said.or_else(|| panicked.downcast_ref::<String>().map(String::as_str));
+            let why = format!("it panicked: {}", said.unwrap_or("without a word"));
+            tracing::error!(why, "the node fails");
+            let _ = self.stopped.set(StopReason::Failed(why.into()));
+            self.phase = Phase::Over(None);
+            Poll::Ready(())
+        })
     }
 
     /// Handles all that has happened, then writes all that came of it.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use vorrang_algorithms::mutex::ricart_agrawala::Message;
 use vorrang_net::bind_loopback;
 use vorrang_net::hello::Hello;
 use vorrang_net::wire::{self, Frame, MAX_BODY_LEN};
@@ -112,6 +113,25 @@ fn hello_of_node_1() -> Vec<u8> {
     let mut bytes = Vec::new();
     wire::encode::<()>(&Frame::Hello(hello), &mut bytes).unwrap();
     bytes
+}
+
+/// A clock that cannot count on is the one thing in a message that a machine gives up on.
+#[tokio::test]
+async fn a_message_that_the_machine_cannot_bear_ends_the_node_with_a_reason() {
+    let (mut listeners, peers) = bind_loopback(2).await.unwrap();
+    let (handle, _notices, _events) = start(config(0, &peers), Some(listeners.remove(0))).await;
+    let mut stream = TcpStream::connect(&peers[0]).await.unwrap();
+    let mut words = hello_of_node_1();
+    let message = Message::Request { time: u64::MAX };
+    wire::encode(&Frame::Data { seq: 0, received: 0, message }, &mut words).unwrap();
+    stream.write_all(&words).await.unwrap();
+    soon("the start", handle.started()).await.unwrap();
+    let mut handled = 0;
+    while handled == 0 {
+        handled = handle.status().await.unwrap().links[0].received;
+    }
+    let error = soon("an answer", handle.command(ACQUIRE)).await.unwrap_err().to_string();
+    assert!(error.contains("a logical clock counts to 2^64 - 1"), "{error}");
 }
 
 #[tokio::test]
