@@ -78,6 +78,11 @@ fn states(name: &str, explore: Explore) -> u64 {
 /// FIFO links.
 type Pinned = (&'static str, &'static [u32], Option<u64>, u64);
 
+///
+/// The specification that these follow was explored with clocks that tick at other moments, so its
+/// counts are others: Carvalho–Roucairol with 2, 2, 2 has 24 721 states there and 19 438 here
+/// (164 533 if the clock also ticks on a request's receipt); k-exclusion with 3, 1, 1 has 2 740 970
+/// there and 368 832 here (3 635 485).
 const PINNED: &[Pinned] = &[
     ("central", &[2, 2], Some(71), 64),
     ("central", &[3, 3], Some(155), 135),
@@ -93,6 +98,8 @@ const PINNED: &[Pinned] = &[
     ("k-exclusion", &[3, 3], Some(40_852), 7_672),
     ("k-exclusion", &[1, 1, 1], Some(10_522), 7_004),
     ("k-exclusion", &[2, 2, 1], Some(754_740), 250_263),
+    ("k-exclusion", &[3, 1, 1], Some(368_832), 129_050),
+    ("ricart-agrawala", &[1, 1, 1, 1], None, 2_832_730),
     ("readers-writers", &[3, 3], Some(447), 320),
     ("readers-writers", &[2, 2, 2], Some(189_062), 55_036),
     ("group-exclusion", &[3, 3], Some(447), 320),
@@ -143,6 +150,6 @@ fn with_two_places_one_who_never_leaves_keeps_nobody_out() {
 fn every_algorithm_is_pinned() {
     for card in CARDS {
         let is_pinned = PINNED.iter().any(|(name, ..)| *name == card.name);
-        assert!(is_pinned || card.name == "ricart-agrawala", "{}", card.name);
+        assert!(is_pinned, "{}", card.name);
     }
 }
