@@ -28,9 +28,29 @@ pub enum Plan<C> {
 impl<C: Clone> Plan<C> {
     /// Every node takes so many turns: it asks, waits to be told that it may, and leaves.
     pub fn turns(entries: &[u32], ask: &C, leave: &C) -> Self {
-        let turn = [Ask::then_wait(ask.clone()), Ask::at_once(leave.clone())];
-        let list = |&count: &u32| turn.iter().cycle().take(2 * count as usize);
-        Self::PerNode(entries.iter().map(|it| list(it).cloned().collect()).collect())
+        Self::turns_with(entries.iter().map(|&count| (count, ask.clone())), leave, &[])
+    }
+
+    /// The same, each node asking in its own way; the nodes in `stay` never leave after their last
+    /// entry.
+    ///
+    /// # Panics
+    ///
+    /// If a node that stays is not there.
+    pub fn turns_with(
+        turns: impl IntoIterator<Item = (u32, C)>,
+        leave: &C,
+        stay: &[NodeId],
+    ) -> Self {
+        let list = |(count, ask): (u32, C)| {
+            let turn = [Ask::then_wait(ask), Ask::at_once(leave.clone())];
+            turn.into_iter().cycle().take(2 * count as usize).collect()
+        };
+        let mut lists: Vec<Vec<_>> = turns.into_iter().map(list).collect();
+        for node in stay {
+            lists[node.index()].pop();
+        }
+        Self::PerNode(lists)
     }
 }
 
@@ -148,6 +168,14 @@ mod tests {
         let turn = [Ask::then_wait('a'), Ask::at_once('r')];
         let twice = [turn.clone(), turn].concat();
         assert_eq!(plan, Plan::PerNode(vec![twice, vec![]]));
+    }
+
+    #[test]
+    fn whoever_stays_does_not_leave_after_the_last_turn() {
+        let plan = Plan::turns_with([(1, 'a'), (2, 'b')], &'r', &[NodeId(1)]);
+        let [ask, leave] = [Ask::then_wait('b'), Ask::at_once('r')];
+        let first = vec![Ask::then_wait('a'), leave.clone()];
+        assert_eq!(plan, Plan::PerNode(vec![first, vec![ask.clone(), leave, ask]]));
     }
 
     #[test]

@@ -4,13 +4,13 @@
 
 mod support;
 
-use support::{explore_all, group, mutex};
+use support::{claiming, explore_all, group, mutex};
 use vorrang_algorithms::card::{Card, Setup};
 use vorrang_algorithms::mutex::spec::{BoundedBypass, Exclusion, HappenedBefore};
 use vorrang_algorithms::mutex::{Command, Notice};
 use vorrang_algorithms::registry::{self, CARDS, Make, Visit};
-use vorrang_check::{Ask, Order, Outcome, Plan, System};
-use vorrang_protocol::{Monitor, Protocol};
+use vorrang_check::{Order, Outcome, System};
+use vorrang_protocol::{Monitor, NodeId, Protocol};
 
 /// One configuration of an algorithm.
 #[derive(Clone, Copy)]
@@ -18,7 +18,7 @@ struct Explore {
     entries: &'static [u32],
     order: Order,
     /// A node that never leaves after its last entry.
-    stays: Option<usize>,
+    stays: Option<NodeId>,
     /// All that the card promises, or only exclusion and progress.
     promises: bool,
 }
@@ -30,18 +30,7 @@ impl Explore {
         M: Monitor<Command = Command, Notice = Notice>,
     {
         let mut system: System<P, M> = mutex(self.entries, self.order, monitor, node);
-        if let Plan::PerNode(lists) = &mut system.plan {
-            for (list, claim) in lists.iter_mut().zip(card.claims.iter().cycle()) {
-                for Ask { command, .. } in list {
-                    if let Command::Acquire(claimed) = command {
-                        *claimed = *claim;
-                    }
-                }
-            }
-            if let Some(stays) = self.stays {
-                lists[stays].pop();
-            }
-        }
+        system.plan = claiming(self.entries, card.claims, self.stays.as_slice());
         let report = explore_all(&system);
         match report.outcome {
             Outcome::Verified => report.states,
@@ -141,7 +130,7 @@ fn every_algorithm_keeps_all_its_promises() {
 fn with_two_places_one_who_never_leaves_keeps_nobody_out() {
     for stays in 0..3 {
         let entries = &[3, 1, 1];
-        let stays = Some(stays);
+        let stays = Some(NodeId(stays));
         states("k-exclusion", Explore { entries, order: Order::Any, stays, promises: false });
     }
 }

@@ -3,13 +3,13 @@
 
 mod support;
 
-use support::{explore_all, group, mutex};
+use support::{claiming, explore_all, group, mutex};
 use vorrang_algorithms::card::{Card, Flaw, Setup};
 use vorrang_algorithms::mutex::spec::{BoundedBypass, Exclusion, HappenedBefore};
-use vorrang_algorithms::mutex::{Command, Notice};
+use vorrang_algorithms::mutex::{Claim, Command, Notice};
 use vorrang_algorithms::registry::{self, CARDS, Make, Visit};
-use vorrang_check::{Ask, Order, Outcome, Plan};
-use vorrang_protocol::{Monitor, Protocol};
+use vorrang_check::{Order, Outcome};
+use vorrang_protocol::{Monitor, NodeId, Protocol};
 
 /// Explores, and returns the property broken and the moves of the run to it.
 struct Demonstrate {
@@ -27,17 +27,13 @@ impl Demonstrate {
         M: Monitor<Command = Command, Notice = Notice>,
     {
         let mut system = mutex(self.entries, self.order, monitor, node);
-        if let Plan::PerNode(lists) = &mut system.plan {
-            for (list, claim) in lists.iter_mut().zip(self.flaw.claims) {
-                for Ask { command, .. } in list {
-                    if let Command::Acquire(claimed) = command {
-                        *claimed = *claim;
-                    }
-                }
-            }
-            for &stays in self.flaw.stay {
-                lists[stays as usize].pop();
-            }
+        if !self.flaw.claims.is_empty() || !self.flaw.stay.is_empty() {
+            let claims = match self.flaw.claims {
+                [] => &[Claim::Exclusive],
+                claims => claims,
+            };
+            let stay: Vec<NodeId> = self.flaw.stay.iter().copied().map(NodeId).collect();
+            system.plan = claiming(self.entries, claims, &stay);
         }
         match explore_all(&system).outcome {
             Outcome::Violated { violation, run } => {

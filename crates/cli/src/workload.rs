@@ -198,7 +198,7 @@ impl Scenario {
 
     /// How many may be inside together, if the algorithm asks.
     pub(crate) fn k(&self) -> Option<u32> {
-        asked_k(self.card, &self.setup)
+        asked_k(self.card, self.setup)
     }
 
     /// Who may be inside together.
@@ -261,8 +261,8 @@ impl Scenario {
 }
 
 /// How many may be inside together, if the algorithm asks.
-pub(crate) fn asked_k(card: &Card, setup: &Setup) -> Option<u32> {
-    match (card.admission)(setup) {
+pub(crate) fn asked_k(card: &Card, setup: Setup) -> Option<u32> {
+    match (card.admission)(&setup) {
         Admission::UpTo(k) => Some(k),
         Admission::One | Admission::Compatible => None,
     }

@@ -30,6 +30,12 @@ where
     }
 }
 
+/// What nodes with these claims do, in turn, so many times each.
+pub(crate) fn claiming(entries: &[u32], claims: &[Claim], stay: &[NodeId]) -> Plan<Command> {
+    let asks = claims.iter().copied().cycle().map(Command::Acquire);
+    Plan::turns_with(entries.iter().copied().zip(asks), &Command::Release, stay)
+}
+
 /// Ricart–Agrawala, as above.
 pub(crate) fn ricart_agrawala<M>(
     entries: &[u32],

@@ -11,8 +11,8 @@ use vorrang_algorithms::card::{Card, Flaw, Setup};
 use vorrang_algorithms::mutex::spec::{BoundedBypass, Exclusion, HappenedBefore};
 use vorrang_algorithms::mutex::{Claim, Command, Notice};
 use vorrang_algorithms::registry::{self, Make, Visit};
-use vorrang_check::{Ask, Bound, Bounds, Move, Outcome, Plan, Report, System, explore};
-use vorrang_protocol::{Effect, Group, Monitor, Protocol};
+use vorrang_check::{Bound, Bounds, Move, Outcome, Plan, Report, System, explore};
+use vorrang_protocol::{Effect, Group, Monitor, NodeId, Protocol};
 
 use crate::failure::Failure;
 use crate::lookup;
@@ -268,7 +268,7 @@ impl Question {
             entries.join(","),
             name(&self.order)
         ));
-        if let Some(k) = asked_k(self.card, &self.setup) {
+        if let Some(k) = asked_k(self.card, self.setup) {
             text.push_str(&format!(" --k {k}"));
         }
         if self.card.claims.len() > 1 {
@@ -290,15 +290,9 @@ impl Question {
     }
 
     fn plan(&self) -> Plan<Command> {
-        let turns = |(&entries, &claim): (&u32, &Claim)| {
-            let turn = [Ask::then_wait(Command::Acquire(claim)), Ask::at_once(Command::Release)];
-            turn.into_iter().cycle().take(2 * entries as usize).collect()
-        };
-        let mut lists: Vec<Vec<_>> = self.entries.iter().zip(&self.claims).map(turns).collect();
-        for &id in &self.stay {
-            lists[id as usize].pop();
-        }
-        Plan::PerNode(lists)
+        let asks = self.claims.iter().copied().map(Command::Acquire);
+        let stay: Vec<NodeId> = self.stay.iter().copied().map(NodeId).collect();
+        Plan::turns_with(self.entries.iter().copied().zip(asks), &Command::Release, &stay)
     }
 
     fn ask<P, M>(&self, node: impl Make<P>, monitor: M) -> Answer

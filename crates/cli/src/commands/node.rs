@@ -112,7 +112,7 @@ where
     let own = node.peers[id.index()].clone();
     // Nodes that disagree about k would let too many in, so k is part of what they must agree on.
     let setup = Setup { group: Group::of(node.peers.len() as u32), k: node.k };
-    let algorithm = match asked_k(card, &setup) {
+    let algorithm = match asked_k(card, setup) {
         Some(k) => format!("{} with k = {k}", card.name),
         None => card.name.to_owned(),
     };

@@ -114,7 +114,7 @@ impl Sweep {
         for card in lookup::cards(&self.algorithms)? {
             // Where k means nothing, one value of it is enough.
             let setup = Setup::new(Group::of(1));
-            let ks = if asked_k(card, &setup).is_some() { &self.k.0[..] } else { &self.k.0[..1] };
+            let ks = if asked_k(card, setup).is_some() { &self.k.0[..] } else { &self.k.0[..1] };
             for (&nodes, &entries, &load) in product(&self.nodes.0, &self.entries.0, &self.load) {
                 for (&think, &hold, &latency) in
                     product(&self.think.0, &self.hold.0, &self.latency.0)
