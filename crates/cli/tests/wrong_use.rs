@@ -85,8 +85,8 @@ fn a_network_that_breaks_what_is_assumed_is_refused_unless_that_is_asked_for() {
     let scenario = "run lamport --order any --break-assumptions --latency exp:1ms --nodes 5";
     let (code, broken) = json(&scenario.split(' ').collect::<Vec<_>>());
     assert_eq!(broken["order"], "any");
-    assert_eq!(broken["entries"], 10_000, "it runs to its end");
-    assert_eq!(broken["safe"], false, "and shows what the assumption is good for");
+    let violation = broken["violation"].as_str().expect("what the assumption is good for");
+    assert!(violation.starts_with("progress: ") || violation.starts_with("exclusion: "));
     assert_eq!(code, 1);
 }
 
