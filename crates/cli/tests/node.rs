@@ -7,6 +7,7 @@ use std::net::TcpListener;
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
+use std::time::Instant;
 
 use support::{PATIENCE, vorrang};
 
@@ -68,7 +69,14 @@ impl Node {
 
     /// Asks until the answer is as wanted.
     fn status_until(&mut self, links: usize, wanted: impl Fn(&[String]) -> bool) {
-        while !wanted(&self.status(links)) {}
+        let begun = Instant::now();
+        loop {
+            let status = self.status(links);
+            if wanted(&status) {
+                return;
+            }
+            assert!(begun.elapsed() < PATIENCE, "still {status:#?}");
+        }
     }
 
     /// Quits: the exit code, and what was said last.
@@ -117,13 +125,28 @@ fn addresses(count: usize) -> Vec<String> {
     bound.iter().map(|it| it.local_addr().expect("an address").to_string()).collect()
 }
 
+/// A node for each list of options; all listen. Where a port was taken meanwhile: once more.
+fn start(options: &[&[&str]]) -> Vec<Node> {
+    for _ in 0..5 {
+        let peers = addresses(options.len());
+        let nodes: Vec<Node> =
+            (0..).zip(options).map(|(id, options)| Node::start(id, &peers, options)).collect();
+        let listens = |(id, node): (usize, &Node)| {
+            let line = node.out.recv_timeout(PATIENCE).unwrap_or_default();
+            let count = options.len();
+            line.starts_with(&format!("node {id} of {count} listens on {}, running ", peers[id]))
+        };
+        if nodes.iter().enumerate().all(listens) {
+            return nodes;
+        }
+    }
+    panic!("no free ports");
+}
+
 /// So many nodes that have all met.
 fn group(count: usize, more: &[&str]) -> Vec<Node> {
-    let peers = addresses(count);
-    let nodes: Vec<Node> = (0..count).map(|id| Node::start(id, &peers, more)).collect();
-    for (id, node) in nodes.iter().enumerate() {
-        let listens = format!("node {id} of {count} listens on {}, running ", peers[id]);
-        assert!(node.hear().starts_with(&listens));
+    let nodes = start(&vec![more; count]);
+    for node in &nodes {
         node.until_told("started");
     }
     nodes
@@ -220,43 +243,33 @@ fn a_node_that_dies_leaves_the_others_alive_and_waiting() {
 
 #[test]
 fn a_node_of_another_algorithm_or_group_is_refused_with_a_sentence() {
-    let peers = addresses(2);
-    let one = Node::start(0, &peers, &[]);
-    let other = Node::start(1, &peers, &["--algorithm", "lamport"]);
-    let told = one.until_told("we refused node 1");
+    let nodes = start(&[&[], &["--algorithm", "lamport"]]);
+    let told = nodes[0].until_told("we refused node 1");
     assert!(told.contains("it runs lamport, we run ricart-agrawala"), "{told}");
-    let told = other.until_told("node 0 refused us");
+    let told = nodes[1].until_told("node 0 refused us");
     assert!(told.contains("it runs ricart-agrawala, we run lamport"), "{told}");
 
-    let peers = addresses(2);
-    let one = Node::start(0, &peers, &["--group", "red"]);
-    let mut other = Node::start(1, &peers, &["--group", "blue"]);
-    let told = one.until_told("we refused node 1");
+    let mut nodes = start(&[&["--group", "red"], &["--group", "blue"]]);
+    let told = nodes[0].until_told("we refused node 1");
     assert!(told.contains("it belongs to group blue, we belong to group red"), "{told}");
-    other.until_told("node 0 refused us");
-    other.hear();
-    let status = other.say_and_hear_three();
+    nodes[1].until_told("node 0 refused us");
+    nodes[1].say("acquire");
+    // One line more than usual: it waits to meet all others.
+    let status = nodes[1].status(2);
     assert!(status[1].contains("waits to meet all others"), "{status:?}");
     assert!(status[2].contains(": refused: "), "{status:?}");
-}
-
-impl Node {
-    /// The status of a node that has not met its only peer: three lines.
-    fn say_and_hear_three(&mut self) -> Vec<String> {
-        self.say("status");
-        (0..3).map(|_| self.hear()).collect()
+    for node in nodes {
+        assert_eq!(node.quit(), (Some(0), "left".to_owned()));
     }
 }
 
 #[test]
 fn the_end_of_input_is_a_goodbye_unless_the_node_is_to_stay() {
-    let peers = addresses(2);
-    let mut one = Node::start(0, &peers, &["--stay"]);
-    let mut other = Node::start(1, &peers, &[]);
+    let mut nodes = start(&[&["--stay"], &[]]);
+    let (mut other, mut one) = (nodes.remove(1), nodes.remove(0));
     one.until_told("started");
     other.until_told("started");
     drop(one.input.take());
-    assert!(other.hear().starts_with("node 1 of 2 listens on "));
     other.say("acquire");
     assert_eq!(other.hear(), "entered", "node 0 still answers");
     drop(other.input.take());
