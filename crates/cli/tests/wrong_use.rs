@@ -5,7 +5,7 @@ mod support;
 use std::net::TcpListener;
 use std::process::Stdio;
 
-use support::{json, run, vorrang};
+use support::{Folder, json, run, vorrang};
 
 /// Refused as wrong use, with all of these words on standard error and nothing on standard output.
 #[track_caller]
@@ -130,10 +130,11 @@ fn a_port_in_use_is_the_worlds_fault_and_is_named() {
 
 #[test]
 fn a_trace_that_cannot_be_written_is_the_worlds_fault_and_is_named() {
-    let missing = "/nonexistent/folder/run.jsonl";
-    let (code, _, err) = run(&["run", "lamport", "--entries", "5", "--trace", missing]);
+    let folder = Folder::new("nowhere");
+    let missing = folder.path("no/such/folder/run.jsonl");
+    let (code, _, err) = run(&["run", "lamport", "--entries", "5", "--trace", &missing]);
     assert_eq!(code, 1, "{err}");
-    assert!(err.contains(missing), "{err}");
+    assert!(err.contains(&missing), "{err}");
 }
 
 #[test]
