@@ -8,7 +8,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-use vorrang_algorithms::card::{self, Card, Setup};
+use vorrang_algorithms::card::{Card, Setup};
 use vorrang_algorithms::mutex::spec::Exclusion;
 use vorrang_algorithms::mutex::{Command, Notice};
 use vorrang_algorithms::registry::{self, CARDS, Make, Visit};
@@ -201,10 +201,7 @@ where
         nodes: setup.group.members().map(node).collect(),
         plan: Plan::Script(script(card)),
         monitor: (Exclusion::new((card.admission)(&setup)), as_before),
-        order: match card.order {
-            card::Order::Fifo => vorrang_check::Order::Fifo,
-            card::Order::Any => vorrang_check::Order::Any,
-        },
+        order: card.order,
     };
     explore(&system, &Bounds::default(), NonZeroUsize::MIN, |_| {}).outcome
 }

@@ -104,7 +104,10 @@ fn a_list_that_does_not_fit_the_nodes_is_refused() {
     refused("check lamport --nodes 3 --entries 1,1", &words);
     let words = ["--claims has 1 values for 3 nodes"];
     refused("check readers-writers --nodes 3 --claims shared", &words);
-    refused("check lamport --nodes 3 --stay 3", &["--stay 3 does not exist: the last is 2"]);
+    refused(
+        "check lamport --nodes 3 --stay 3",
+        &["--stay: node 3 does not exist: the last node is 2"],
+    );
     refused("check lamport --claims shared,shared,shared", &["lamport grants no shared claims"]);
     refused("check lamport --claims shard", &["'shard' is not a claim"]);
 }
