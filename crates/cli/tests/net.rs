@@ -1,0 +1,110 @@
+//! `vorrang run --net`: every algorithm over real TCP, under every load.
+
+mod support;
+
+use serde_json::Value;
+use support::{json_of, run};
+use vorrang_algorithms::card::{Card, Load, Setting, Span};
+use vorrang_algorithms::registry::CARDS;
+
+const NODES: u32 = 3;
+const ENTRIES: u64 = 30;
+
+/// What an entry costs, if that is the same at both ends of the curve or the load is at one.
+fn exact_cost(card: &Card, load: &str) -> Option<f64> {
+    let exact = |load| {
+        let Span { low, high, .. } = (card.theory.messages)(&Setting::new(card, NODES, load));
+        (low.to_bits() == high.to_bits()).then_some(low)
+    };
+    match load {
+        "light" => exact(Load::Light),
+        "heavy" => exact(Load::Heavy),
+        _ => exact(Load::Light).filter(|cost| exact(Load::Heavy) == Some(*cost)),
+    }
+}
+
+fn over_tcp(card: &Card, load: &str, more: &[&str]) -> Value {
+    let (nodes, entries) = (NODES.to_string(), ENTRIES.to_string());
+    let args = ["run", card.name, "--net", "--nodes", &nodes, "--entries", &entries];
+    json_of(&[&args[..], &["--load", load], more].concat())
+}
+
+#[track_caller]
+fn is_as_it_should_be(card: &Card, load: &str, run: &Value) {
+    let context = format!("{} under {load} load: {run:#}", card.name);
+    assert_eq!((&run["safe"], &run["quiescent"]), (&true.into(), &true.into()), "{context}");
+    assert_eq!(run["entries"], ENTRIES, "{context}");
+    assert_eq!((&run["time_unit"], &run["order"]), (&"us".into(), &"fifo".into()), "{context}");
+    if let Some(cost) = exact_cost(card, load) {
+        assert_eq!(run["messages_per_entry"], cost, "{context}");
+    }
+    if card.promises.ordering {
+        assert_eq!(run["overtakes"], 0, "{context}");
+    }
+}
+
+#[test]
+fn every_algorithm_runs_over_tcp_under_heavy_load() {
+    for card in CARDS {
+        is_as_it_should_be(card, "heavy", &over_tcp(card, "heavy", &[]));
+    }
+}
+
+#[test]
+fn every_algorithm_runs_over_tcp_under_light_load() {
+    for card in CARDS {
+        let run = over_tcp(card, "light", &[]);
+        is_as_it_should_be(card, "light", &run);
+        assert_eq!(run["sync_delay_mean"], Value::Null, "nobody ever waits: {run:#}");
+    }
+}
+
+#[test]
+fn every_algorithm_runs_over_tcp_in_bursts() {
+    for card in CARDS {
+        is_as_it_should_be(card, "burst", &over_tcp(card, "burst", &[]));
+    }
+}
+
+#[test]
+fn stays_and_pauses_are_taken_over_tcp_too() {
+    for card in CARDS {
+        let run = over_tcp(card, "heavy", &["--hold", "1ms", "--think", "uniform:0..1ms"]);
+        is_as_it_should_be(card, "heavy", &run);
+        let response = run["response_mean"].as_f64().expect("a mean");
+        assert!(response >= 1000.0, "no shorter than the stay, in microseconds: {response}");
+    }
+}
+
+#[test]
+fn a_process_a_node_gives_the_same_counts() {
+    for name in ["ricart-agrawala", "central"] {
+        let card = vorrang_algorithms::registry::card(name).expect("a card");
+        for load in ["heavy", "light", "burst"] {
+            is_as_it_should_be(card, load, &over_tcp(card, load, &["--processes"]));
+        }
+    }
+}
+
+#[test]
+fn one_node_alone_needs_no_network() {
+    let run = json_of(&["run", "ricart-agrawala", "--net", "--nodes", "1", "--entries", "10"]);
+    assert_eq!((&run["messages"], &run["entries"]), (&0.into(), &10.into()));
+}
+
+#[test]
+fn fewer_entries_than_nodes_come_to_an_end() {
+    for load in ["heavy", "light", "burst"] {
+        let args = ["run", "ricart-agrawala", "--net", "--nodes", "5", "--entries", "2"];
+        let run = json_of(&[&args[..], &["--load", load]].concat());
+        assert_eq!((&run["entries"], &run["safe"]), (&2.into(), &true.into()));
+    }
+}
+
+#[test]
+fn the_text_says_that_it_was_a_real_network() {
+    let (code, out, _) = run(&["run", "lamport", "--net", "--nodes", "3", "--entries", "20"]);
+    assert_eq!(code, 0);
+    assert!(out.starts_with("vorrang run lamport --net --nodes 3 "), "{out}");
+    assert!(out.contains(" us") && out.contains(" per s"), "{out}");
+}

@@ -1,0 +1,254 @@
+//! `vorrang run` and `vorrang compare`: what is measured, beside what the theory says.
+
+mod support;
+
+use std::fs::File;
+use std::io::BufReader;
+
+use serde_json::Value;
+use support::{Folder, csv, json_of, run};
+use vorrang_algorithms::card::{Card, Setup};
+use vorrang_algorithms::mutex::spec::Exclusion;
+use vorrang_algorithms::mutex::{Command, Notice};
+use vorrang_algorithms::registry::{self, CARDS, Make, Visit};
+use vorrang_protocol::{Group, Protocol};
+use vorrang_trace::{Trace, Verdict, judge};
+
+const FIGURES: [&str; 17] = [
+    "algorithm",
+    "nodes",
+    "seed",
+    "entries",
+    "messages",
+    "messages_per_entry",
+    "messages_by_kind",
+    "sync_delay_mean",
+    "response_mean",
+    "throughput",
+    "load_max",
+    "fairness",
+    "overtakes",
+    "safe",
+    "quiescent",
+    "events",
+    "wall_seconds",
+];
+
+fn words(command: &str) -> Vec<&str> {
+    command.split(' ').collect()
+}
+
+#[test]
+fn the_json_of_every_algorithm_has_every_figure() {
+    for card in CARDS {
+        let run = json_of(&["run", card.name, "--nodes", "5", "--entries", "200"]);
+        for figure in FIGURES {
+            assert!(!run[figure].is_null(), "{} has no {figure}: {run:#}", card.name);
+        }
+        assert_eq!(run["algorithm"], card.name);
+        assert_eq!(
+            (&run["nodes"], &run["entries"], &run["seed"]),
+            (&5.into(), &200.into(), &1.into())
+        );
+        assert_eq!((&run["safe"], &run["quiescent"]), (&true.into(), &true.into()));
+        assert_eq!((&run["violation"], &run["time_unit"]), (&Value::Null, &"T".into()));
+        let by_kind = run["messages_by_kind"].as_object().expect("counts by kind");
+        let sum: u64 = by_kind.values().map(|count| count.as_u64().expect("a count")).sum();
+        assert_eq!(run["messages"], sum, "{}", card.name);
+    }
+}
+
+#[test]
+fn ricart_agrawala_costs_exactly_what_the_theory_says() {
+    for nodes in [1_u32, 2, 3, 13, 40] {
+        let size = nodes.to_string();
+        for (hold, stay) in [("0", 0.0), ("500us", 0.5), ("3ms", 3.0)] {
+            let args = ["run", "ricart-agrawala", "--nodes", &size, "--hold", hold, "--load"];
+            let of = |load| json_of(&[&args[..], &[load, "--entries", "300"]].concat());
+            let (light, heavy) = (of("light"), of("heavy"));
+            for run in [&light, &heavy] {
+                assert_eq!(run["messages_per_entry"], 2.0 * f64::from(nodes - 1), "{run:#}");
+                assert_eq!(run["overtakes"], 0);
+            }
+            let round_trip = if nodes == 1 { 0.0 } else { 2.0 };
+            assert_eq!(light["response_mean"], round_trip + stay);
+            assert_eq!(light["sync_delay_mean"], Value::Null, "nobody ever waits for an exit");
+            if nodes > 1 {
+                assert_eq!(heavy["sync_delay_mean"], 1.0);
+                let requests = &heavy["messages_by_kind"]["REQUEST"];
+                assert_eq!(*requests, 300 * (nodes - 1));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_text_begins_with_all_parameters_as_they_would_be_typed() {
+    let typed = "run lamport --nodes 4 --entries 50 --load heavy --latency exp:2ms --hold 1ms \
+                 --order fifo --seed 7 --think 3ms --hot 2";
+    let (code, out, err) = run(&words(typed));
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert_eq!(out.lines().next(), Some(format!("vorrang {typed}").as_str()));
+    for line in ["entries", "messages per entry", "synchronisation delay", "fairness (Jain)"] {
+        assert!(out.lines().any(|it| it.starts_with(line)), "no {line} in {out}");
+    }
+    assert!(!out.contains('\u{1b}'), "no colours where nobody sees them");
+
+    let (_, out, _) = run(&words("run ricart-agrawala --entries 50"));
+    let defaults = "vorrang run ricart-agrawala --nodes 13 --entries 50 --load heavy \
+                    --latency 1ms --hold 0 --order any --seed 1";
+    assert_eq!(out.lines().next(), Some(defaults), "what was not said is filled in");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run_and_another_seed_another() {
+    for card in CARDS {
+        let of = |seed| {
+            let args = ["--nodes", "5", "--entries", "300", "--latency", "exp:1ms", "--seed", seed];
+            let mut run = json_of(&[&["run", card.name][..], &args].concat());
+            run.as_object_mut().expect("an object").remove("wall_seconds").expect("a duration");
+            run
+        };
+        assert_eq!(of("7"), of("7"), "{}", card.name);
+        assert_ne!(of("7")["response_mean"], of("8")["response_mean"], "{}", card.name);
+    }
+}
+
+#[test]
+fn a_run_as_a_row_has_the_columns_of_its_json() {
+    let args = ["run", "central", "--nodes", "4", "--entries", "100"];
+    let (code, out, _) = run(&[&args[..], &["--csv"]].concat());
+    assert_eq!(code, 0);
+    let rows = csv(&out);
+    assert_eq!(rows.len(), 2);
+    let object = json_of(&args);
+    let mut columns: Vec<&String> = object.as_object().expect("an object").keys().collect();
+    columns.sort();
+    let mut header: Vec<&String> = rows[0].iter().collect();
+    header.sort();
+    assert_eq!(header, columns);
+    let place = rows[0].iter().position(|it| it == "messages").expect("a column");
+    assert_eq!(rows[1][place], object["messages"].to_string());
+}
+
+/// Reads a trace and judges it by the rules of its algorithm.
+struct Judge<'a> {
+    path: &'a str,
+    setup: Setup,
+}
+
+impl Visit for Judge<'_> {
+    type Output = (Verdict, usize);
+
+    fn visit<P>(self, card: &'static Card, _: impl Make<P>) -> Self::Output
+    where
+        P: Protocol<Command = Command, Notice = Notice>,
+    {
+        let file = BufReader::new(File::open(self.path).expect("the trace is there"));
+        let trace: Trace<P> = Trace::read(file).expect("a trace that can be read");
+        assert_eq!((&*trace.header.algorithm, trace.header.nodes), (card.name, 4));
+        let exclusion = Exclusion::new((card.admission)(&self.setup));
+        (judge(&trace.records, exclusion), trace.records.len())
+    }
+}
+
+#[test]
+fn the_trace_of_every_algorithm_is_read_back_and_found_safe() {
+    let folder = Folder::new("traces");
+    for card in CARDS {
+        for driver in ["--seed=3", "--net"] {
+            let path = folder.path(&format!("{}{driver}.jsonl", card.name));
+            let args = ["--nodes", "4", "--entries", "40", "--trace", &path, driver];
+            let run = json_of(&[&["run", card.name][..], &args].concat());
+            let setup = Setup::new(Group::of(4));
+            let judged = registry::visit(card.name, setup, Judge { path: &path, setup });
+            let (verdict, records) = judged.expect("a card's algorithm can be made");
+            assert!(verdict.is_safe() && verdict.is_quiescent(), "{}: {verdict:?}", card.name);
+            let messages = run["messages"].as_u64().expect("a count") as usize;
+            assert_eq!(records, 2 * messages + 3 * 40, "sent, received; asked, entered, left");
+        }
+    }
+}
+
+#[test]
+fn all_algorithms_agree_with_their_theory_whatever_the_size_the_load_and_the_stay() {
+    for nodes in ["1", "3", "4", "8", "31"] {
+        for hold in ["0", "250us", "4ms"] {
+            let args = ["compare", "--algorithms", "all", "--entries", "400"];
+            let rows = json_of(&[&args[..], &["--nodes", nodes, "--hold", hold]].concat());
+            let rows = rows.as_array().expect("rows");
+            assert_eq!(rows.len(), 2 * CARDS.len(), "every algorithm under both loads");
+            for row in rows {
+                assert_eq!((&row["safe"], &row["quiescent"]), (&true.into(), &true.into()));
+                for figure in ["messages_per_entry", "sync_delay_mean", "response_mean"] {
+                    let agrees = &row[format!("{figure}_agrees")];
+                    assert_ne!(*agrees, false, "{figure}, {nodes} nodes, hold {hold}: {row:#}");
+                    let is_measured = !row[figure].is_null();
+                    assert_eq!(*agrees == true, is_measured, "{figure} is judged: {row:#}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_comparison_over_several_seeds_knows_its_error() {
+    let args = words("compare --nodes 5 --entries 200 --latency exp:1ms --seeds 5 --load heavy");
+    let rows = json_of(&args);
+    for row in rows.as_array().expect("rows") {
+        assert_eq!(row["seeds"], 5);
+        let error = row["response_mean_ci95"].as_f64().expect("a confidence interval");
+        let mean = row["response_mean"].as_f64().expect("a mean");
+        assert!(error > 0.0 && error < mean, "{row:#}");
+    }
+}
+
+#[test]
+fn a_comparison_can_be_read_as_rows_and_as_markdown() {
+    let args = words("compare --nodes 5 --entries 100 --algorithms all");
+    let objects = json_of(&args);
+    let objects = objects.as_array().expect("rows");
+
+    let (code, out, _) = run(&[&args[..], &["--csv"]].concat());
+    assert_eq!(code, 0);
+    let rows = csv(&out);
+    assert_eq!(rows.len(), 1 + objects.len());
+    for (row, object) in rows[1..].iter().zip(objects) {
+        assert_eq!(object["algorithm"], row[0]);
+        let place = rows[0].iter().position(|it| it == "messages_per_entry").expect("a column");
+        assert_eq!(object["messages_per_entry"].to_string(), row[place]);
+    }
+
+    let (code, out, _) = run(&[&args[..], &["--markdown"]].concat());
+    assert_eq!(code, 0);
+    let lines: Vec<&str> = out.lines().filter(|line| line.starts_with('|')).collect();
+    assert_eq!(lines.len(), 2 * (2 + CARDS.len()), "a table for each load: {out}");
+    for line in &lines {
+        assert_eq!(line.matches('|').count(), lines[0].matches('|').count(), "{line}");
+    }
+    for card in CARDS {
+        let row = format!("| {} |", card.name);
+        assert_eq!(lines.iter().filter(|line| line.starts_with(&row)).count(), 2, "{row}");
+    }
+    assert!(!out.contains('✗'), "{out}");
+}
+
+#[test]
+fn every_algorithm_is_listed_and_explained() {
+    let listed = json_of(&["list"]);
+    let names: Vec<&str> =
+        listed.as_array().expect("rows").iter().filter_map(|row| row["name"].as_str()).collect();
+    assert_eq!(names, CARDS.iter().map(|card| card.name).collect::<Vec<_>>());
+    let (_, out, _) = run(&["list", "--csv"]);
+    assert_eq!(csv(&out).len(), 1 + CARDS.len());
+    let (_, table, _) = run(&["list"]);
+    for card in CARDS {
+        assert!(table.lines().any(|line| line.starts_with(card.name)), "{table}");
+        let (code, out, _) = run(&["explain", card.name]);
+        assert_eq!(code, 0);
+        assert!(out.starts_with(card.title), "{out}");
+        for flaw in card.flaws {
+            assert!(out.contains(flaw.name), "{} is not among the mistakes: {out}", flaw.name);
+        }
+    }
+}

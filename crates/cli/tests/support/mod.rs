@@ -1,0 +1,99 @@
+//! What all tests of the command line need: the program run to its end, and a folder of their own.
+#![allow(dead_code, reason = "every test uses some of it")]
+
+use std::fs;
+use std::io::Read;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// Bounds hanging, nothing else.
+pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
+
+/// The program, with nothing of the caller's surroundings that would change what it prints.
+pub(crate) fn vorrang(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_vorrang"));
+    command.args(args).env_remove("VORRANG_LOG").env("NO_COLOR", "1").stdin(Stdio::null());
+    command
+}
+
+/// Runs the program to its end: exit code, standard output and standard error.
+pub(crate) fn run(args: &[&str]) -> (i32, String, String) {
+    let mut child = vorrang(args)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let out = read(child.stdout.take().expect("a pipe"));
+    let err = read(child.stderr.take().expect("a pipe"));
+    let (Ok(out), Ok(err)) = (out.recv_timeout(PATIENCE), err.recv_timeout(PATIENCE)) else {
+        child.kill().expect("it can be ended");
+        panic!("vorrang {} does not come to an end", args.join(" "));
+    };
+    let status = child.wait().expect("it has ended");
+    let code = status.code().unwrap_or_else(|| panic!("vorrang {args:?} was killed: {status}"));
+    assert!(!err.contains("panicked"), "vorrang {}: {err}", args.join(" "));
+    (code, out, err)
+}
+
+fn read(mut pipe: impl Read + Send + 'static) -> Receiver<String> {
+    let (sender, receiver) = channel();
+    thread::spawn(move || {
+        let mut text = String::new();
+        pipe.read_to_string(&mut text).expect("the program writes UTF-8");
+        // The test may have given up.
+        let _ = sender.send(text);
+    });
+    receiver
+}
+
+/// Runs the program with `--json` and reads what it prints.
+pub(crate) fn json(args: &[&str]) -> (i32, Value) {
+    let (code, out, err) = run(&[args, &["--json"]].concat());
+    let value = serde_json::from_str(&out);
+    (code, value.unwrap_or_else(|why| panic!("vorrang {}: {why}: {out}{err}", args.join(" "))))
+}
+
+/// Runs the program with `--json`, which must end well.
+pub(crate) fn json_of(args: &[&str]) -> Value {
+    let (code, value) = json(args);
+    assert_eq!(code, 0, "vorrang {}: {value:#}", args.join(" "));
+    value
+}
+
+/// A folder that is gone when the test is over.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new(name: &str) -> Self {
+        let unique = format!("{name}-{}", std::process::id());
+        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(unique);
+        fs::create_dir_all(&path).expect("a folder can be made");
+        Self(path)
+    }
+
+    /// The path of a file in it.
+    pub(crate) fn path(&self, file: &str) -> String {
+        self.0.join(file).to_str().expect("a path in UTF-8").to_owned()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What cannot be removed is in a folder for temporary files anyway.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Comma-separated values as records, the header first; every record must be as long as that.
+pub(crate) fn csv(text: &str) -> Vec<Vec<String>> {
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_bytes());
+    let record = |record: Result<csv::StringRecord, csv::Error>| {
+        record.expect("records of one length").iter().map(str::to_owned).collect()
+    };
+    reader.records().map(record).collect()
+}
