@@ -85,6 +85,17 @@ impl Sheet {
         }
     }
 
+    /// How many rows are of runs in which something was wrong.
+    pub(crate) fn failed_rows(&self) -> usize {
+        let verdicts: Vec<usize> = (0..)
+            .zip(&self.header)
+            .filter(|(_, name)| ["safe", "quiescent"].contains(&name.as_str()))
+            .map(|(column, _)| column)
+            .collect();
+        let is_wrong = |row: &&Vec<String>| verdicts.iter().any(|&it| row[it] == "false");
+        self.rows.values().filter(is_wrong).count()
+    }
+
     /// Writes all rows in the order of their points, all or nothing.
     pub(crate) fn write(&self, path: &Path) -> Result<(), Failure> {
         let wrong = |why: String| Failure::Failed(format!("{}: {why}", path.display()));

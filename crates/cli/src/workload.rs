@@ -235,16 +235,28 @@ impl Scenario {
         Header::new(self.card.name, self.nodes()).with("options", &self.options())
     }
 
-    /// The options in one line, as they would be typed.
+    /// The options in one line, as they would be typed for the simulator.
     pub(crate) fn options(&self) -> String {
         let mut text = format!(
-            "--nodes {} --entries {} --load {} --latency {} --hold {} --order {} --seed {}",
+            "{} --latency {} --order {}",
+            self.options_of_any_network(),
+            self.latency,
+            name(&self.order)
+        );
+        if OrderKind::from(self.card.order) == OrderKind::Fifo && self.order == OrderKind::Any {
+            text.push_str(" --break-assumptions");
+        }
+        text
+    }
+
+    /// The options that do not speak of the network.
+    pub(crate) fn options_of_any_network(&self) -> String {
+        let mut text = format!(
+            "--nodes {} --entries {} --load {} --hold {} --seed {}",
             self.nodes(),
             self.entries,
             name(&self.load),
-            self.latency,
             self.hold,
-            name(&self.order),
             self.seed
         );
         if self.think != Distribution::Constant(0) {

@@ -84,8 +84,8 @@ fn ricart_agrawala_costs_exactly_what_the_theory_says() {
 
 #[test]
 fn the_text_begins_with_all_parameters_as_they_would_be_typed() {
-    let typed = "run lamport --nodes 4 --entries 50 --load heavy --latency exp:2ms --hold 1ms \
-                 --order fifo --seed 7 --think 3ms --hot 2";
+    let typed = "run lamport --nodes 4 --entries 50 --load heavy --hold 1ms --seed 7 --think 3ms \
+                 --hot 2 --latency exp:2ms --order fifo";
     let (code, out, err) = run(&words(typed));
     assert_eq!((code, err.as_str()), (0, ""));
     assert_eq!(out.lines().next(), Some(format!("vorrang {typed}").as_str()));
@@ -95,8 +95,8 @@ fn the_text_begins_with_all_parameters_as_they_would_be_typed() {
     assert!(!out.contains('\u{1b}'), "no colours where nobody sees them");
 
     let (_, out, _) = run(&words("run ricart-agrawala --entries 50"));
-    let defaults = "vorrang run ricart-agrawala --nodes 13 --entries 50 --load heavy \
-                    --latency 1ms --hold 0 --order any --seed 1";
+    let defaults = "vorrang run ricart-agrawala --nodes 13 --entries 50 --load heavy --hold 0 \
+                    --seed 1 --latency 1ms --order any";
     assert_eq!(out.lines().next(), Some(defaults), "what was not said is filled in");
 }
 
@@ -172,7 +172,7 @@ fn the_trace_of_every_algorithm_is_read_back_and_found_safe() {
 
 #[test]
 fn all_algorithms_agree_with_their_theory_whatever_the_size_the_load_and_the_stay() {
-    for nodes in ["1", "3", "4", "8", "31"] {
+    for nodes in ["1", "2", "3", "8", "31"] {
         for hold in ["0", "250us", "4ms"] {
             let args = ["compare", "--algorithms", "all", "--entries", "400"];
             let rows = json_of(&[&args[..], &["--nodes", nodes, "--hold", hold]].concat());

@@ -126,8 +126,10 @@ where
     let (handle, notices) = starting.start().await.map_err(not_started)?;
     tell(&format!("node {id} of {} listens on {own}, running {algorithm}", node.peers.len()))?;
     let ended = converse(&handle, notices, node.stay).await;
-    // Whoever leaves the group from inside would keep everyone else out.
-    if handle.command(Command::Release).await.is_ok() {
+    // Whoever leaves the group from inside would keep everyone else out. Before the start nobody
+    // is inside, and a command would wait for it.
+    let has_started = handle.status().await.is_ok_and(|status| status.started);
+    if has_started && handle.command(Command::Release).await.is_ok() {
         tell("released")?;
     }
     match handle.shutdown().await {

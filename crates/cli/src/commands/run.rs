@@ -56,12 +56,12 @@ impl Run {
             self.check_network(&scenario)?;
         }
         if self.format.is_text() {
-            let driver = match (self.net, self.processes) {
-                (false, _) => String::new(),
-                (true, false) => " --net".to_owned(),
-                (true, true) => " --net --processes".to_owned(),
+            let options = match (self.net, self.processes) {
+                (false, _) => scenario.options(),
+                (true, false) => format!("--net {}", scenario.options_of_any_network()),
+                (true, true) => format!("--net --processes {}", scenario.options_of_any_network()),
             };
-            print(&format!("vorrang run {}{driver} {}\n\n", card.name, scenario.options()))?;
+            print(&format!("vorrang run {} {options}\n\n", card.name))?;
         }
         let measured = if self.net {
             let place = if self.processes { Place::Processes } else { Place::Here };

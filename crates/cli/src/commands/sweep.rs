@@ -105,7 +105,14 @@ impl Sweep {
             identity.1,
             self.csv.display(),
             missing.len()
-        ))
+        ))?;
+        match sheet.failed_rows() {
+            0 => Ok(()),
+            failed => Err(Failure::Failed(format!(
+                "{failed} of the runs were not safe or left somebody waiting: see the columns safe, \
+                 quiescent and violation"
+            ))),
+        }
     }
 
     /// Every combination, in a fixed order.
