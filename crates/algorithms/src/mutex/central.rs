@@ -256,7 +256,7 @@ const FLAWS: &[Flaw] = &[
     },
     Flaw {
         name: "applications-talk",
-        what: "no mistake, but a limit: an application that hears of a request may ask and be first",
+        what: "no mistake, but a limit: an application that hears of a request may get in first",
         entries: &[1, 1, 0],
         claims: &[],
         stay: &[],

@@ -109,7 +109,7 @@ impl Sweep {
         match sheet.failed_rows() {
             0 => Ok(()),
             failed => Err(Failure::Failed(format!(
-                "{failed} of the runs were not safe or left somebody waiting: see the columns safe, \
+                "{failed} runs were not safe or left somebody waiting: see the columns safe, \
                  quiescent and violation"
             ))),
         }

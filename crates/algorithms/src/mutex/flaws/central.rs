@@ -1,8 +1,9 @@
 //! The central coordinator with another queue, and among applications that talk to each other.
 //!
-//! As it should be, the coordinator serves in the order of arrival. As long as nodes exchange nothing but its
-//! messages, nobody can tell that order from happened-before. Let an application tell another that
-//! it has asked, and let that one ask as well: the second request may arrive first.
+//! As it should be, the coordinator serves in the order of arrival. As long as nodes exchange
+//! nothing but its messages, nobody can tell that order from happened-before. Let an application
+//! tell another that it has asked, and let that one ask as well: the second request may arrive
+//! first.
 
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Effects, Group, Lift, Never, NodeId, Protocol, Refused};
