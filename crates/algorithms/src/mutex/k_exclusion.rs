@@ -304,6 +304,20 @@ mod tests {
     }
 
     #[test]
+    fn a_reply_to_two_requests_pays_two_debts() {
+        let (mut node, mut fx) = node(0, 2);
+        node.on_command(ACQUIRE, &mut fx).unwrap();
+        node.on_message(NodeId(1), reply(1), &mut fx);
+        node.on_message(NodeId(2), reply(1), &mut fx);
+        node.on_command(Command::Release, &mut fx).unwrap();
+        node.on_command(ACQUIRE, &mut fx).unwrap();
+        node.on_message(NodeId(1), reply(1), &mut fx);
+        fx.take();
+        node.on_message(NodeId(3), reply(2), &mut fx);
+        assert_eq!(fx.take(), [Effect::Notify(Notice::Entered)], "only node 2 still owes a reply");
+    }
+
+    #[test]
     fn one_reply_answers_all_requests_of_a_node_that_waited() {
         let (mut node, mut fx) = node(0, 2);
         node.on_command(ACQUIRE, &mut fx).unwrap();
