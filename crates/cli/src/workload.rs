@@ -11,6 +11,10 @@ use vorrang_trace::Header;
 use crate::failure::Failure;
 use crate::output::figure;
 
+/// How many messages an entry may take. Nodes that talk to all others also remember something of
+/// each, so that memory grows alike.
+const MOST_MESSAGES: f64 = 20_000.0;
+
 /// One millisecond.
 const DEFAULT_LATENCY: Distribution = Distribution::Constant(1_000_000);
 
@@ -145,6 +149,15 @@ impl ScenarioArgs {
             return Err(Failure::usage(format!(
                 "--hot {hot} is more than there are: --nodes {}",
                 self.nodes
+            )));
+        }
+        let setting = Setting::new(card, self.nodes, card::Load::Heavy);
+        let messages = (card.theory.messages)(&setting).high;
+        if messages > MOST_MESSAGES {
+            return Err(Failure::usage(format!(
+                "--nodes {} is too many for {}: an entry would take up to {messages} messages, and \
+                 {MOST_MESSAGES} are as many as fit a simulation",
+                self.nodes, card.name
             )));
         }
         let assumed = OrderKind::from(card.order);

@@ -32,6 +32,15 @@ fn an_unknown_algorithm_is_refused_with_the_nearest_name() {
 }
 
 #[test]
+fn more_nodes_than_a_simulation_can_hold_are_refused() {
+    let words = ["--nodes 1000000", "ricart-agrawala", "1999998 messages"];
+    refused("run ricart-agrawala --nodes 1000000", &words);
+    refused("run lamport --nodes 2000000", &["2000000", "1..=1000000"]);
+    let (code, _, _) = run(&["run", "central", "--nodes", "100000", "--entries", "10"]);
+    assert_eq!(code, 0, "where an entry takes three messages, there may be many nodes");
+}
+
+#[test]
 fn an_unknown_verb_and_an_unknown_option_are_refused() {
     refused("rum", &["rum", "run"]);
     refused("run lamport --node 3", &["--node", "--nodes"]);
