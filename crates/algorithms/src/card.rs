@@ -1,16 +1,15 @@
-//! What an algorithm says of itself: its source, what it assumes, and its theory as code.
+//! What an algorithm says of itself, whatever it solves: its source, what it assumes, its mistakes.
 
 use alloc::string::String;
+use core::time::Duration;
 
 use vorrang_protocol::Group;
 pub use vorrang_protocol::Order;
 
-use crate::mutex::Claim;
-use crate::mutex::spec::Admission;
-
-/// An algorithm's card. Every algorithm's file ends its public part with one.
+/// An algorithm's card: what can be said of any algorithm, and what only its problem has terms for.
+/// Every algorithm's file ends its public part with one.
 #[derive(Debug)]
-pub struct Card {
+pub struct Card<T: 'static, F: 'static> {
     /// How the command line calls it.
     pub name: &'static str,
     /// How people call it.
@@ -21,23 +20,45 @@ pub struct Card {
     pub citation: &'static str,
     /// The order of messages that it needs between two nodes.
     pub order: Order,
-    /// The claims that it grants.
-    pub claims: &'static [Claim],
-    /// Who may be inside together.
-    pub admission: fn(&Setup) -> Admission,
-    /// What it promises beyond exclusion and progress.
-    pub promises: Promises,
-    /// How many nodes, the last ones, only serve the others unless told to compete.
-    pub servers: u32,
-    /// Costs, as functions.
-    pub theory: Theory,
+    /// Whether it needs to know how long a message takes at most.
+    pub timely: bool,
+    /// What it says of itself in the terms of its problem.
+    pub terms: T,
     /// Known mistakes in it, for the checker to find.
-    pub flaws: &'static [Flaw],
-    /// The text of the algorithm's own file, whose module documentation [`Card::text`] returns.
+    pub flaws: &'static [F],
+    /// The text of the algorithm's own file, whose module documentation [`About::text`] returns.
     pub source: &'static str,
 }
 
-impl Card {
+impl<T, F> Card<T, F> {
+    /// What can be said of it without the terms of its problem.
+    pub const fn about(&self) -> About {
+        About {
+            name: self.name,
+            title: self.title,
+            problem: self.problem,
+            citation: self.citation,
+            order: self.order,
+            timely: self.timely,
+            source: self.source,
+        }
+    }
+}
+
+/// A card without what only its problem has terms for.
+#[derive(Clone, Copy, Debug)]
+#[expect(missing_docs, reason = "as on the card")]
+pub struct About {
+    pub name: &'static str,
+    pub title: &'static str,
+    pub problem: &'static str,
+    pub citation: &'static str,
+    pub order: Order,
+    pub timely: bool,
+    pub source: &'static str,
+}
+
+impl About {
     /// The module documentation of the algorithm's file: the explanation that readers of the code,
     /// of the API documentation and of `vorrang explain` share.
     pub fn text(&self) -> String {
@@ -48,16 +69,19 @@ impl Card {
         }
         text
     }
+}
 
-    /// How many nodes of a group ask, unless told otherwise.
-    pub const fn contenders(&self, nodes: u32) -> u32 {
-        if nodes > self.servers { nodes - self.servers } else { nodes }
-    }
-
-    /// The flaw of that name.
-    pub fn flaw(&self, name: &str) -> Option<&'static Flaw> {
-        self.flaws.iter().find(|flaw| flaw.name == name)
-    }
+/// A mistake, without the system that shows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Mistake {
+    /// How the command line calls it.
+    pub name: &'static str,
+    /// What is wrong, in a sentence.
+    pub what: &'static str,
+    /// The property that it breaks.
+    pub breaks: &'static str,
+    /// How many steps the shortest run to it takes.
+    pub steps: usize,
 }
 
 /// What an algorithm needs to know before its nodes can be made.
@@ -67,67 +91,15 @@ pub struct Setup {
     pub group: Group,
     /// How many may be inside together, where the algorithm asks.
     pub k: u32,
+    /// How long a message takes at most, where the algorithm has time-outs.
+    pub within: Duration,
 }
 
 impl Setup {
-    /// A group, and two inside together where the algorithm asks.
+    /// A group, and two inside together and a millisecond for a message where the algorithm asks.
     pub const fn new(group: Group) -> Self {
-        Self { group, k: 2 }
+        Self { group, k: 2, within: Duration::from_millis(1) }
     }
-}
-
-/// What an algorithm promises beyond exclusion and progress.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Promises {
-    /// A request that happened before another enters first.
-    pub ordering: bool,
-    /// A node that knows of a waiting request enters at most so often before it.
-    pub bypass: Option<u32>,
-}
-
-/// What the literature says that it costs, in units of the one-way delay T.
-#[derive(Debug)]
-pub struct Theory {
-    /// Messages between different nodes, per entry.
-    pub messages: fn(&Setting) -> Span,
-    /// From one exit to the next entry while somebody waits.
-    pub sync_delay: fn(&Setting) -> Span,
-    /// From the request to the exit.
-    pub response: fn(&Setting) -> Span,
-    /// Messages that the busiest node handles, sent plus received, per entry of anyone.
-    pub busiest: fn(&Setting) -> Span,
-}
-
-/// What the theory depends on.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Setting {
-    /// N, the number of nodes.
-    pub nodes: u32,
-    /// How many of them ask at all.
-    pub contenders: u32,
-    /// How many may be inside together, where the algorithm asks.
-    pub k: u32,
-    /// How busy they are.
-    pub load: Load,
-    /// E, the time inside, in units of T.
-    pub hold: f64,
-}
-
-impl Setting {
-    /// So many nodes under that load, all of them asking but those that only serve, staying no
-    /// time.
-    pub fn new(card: &Card, nodes: u32, load: Load) -> Self {
-        Self { nodes, contenders: card.contenders(nodes), k: 2, load, hold: 0.0 }
-    }
-}
-
-/// The two ends of every curve.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Load {
-    /// One request at a time, from a node drawn at random.
-    Light,
-    /// Every node always wants in.
-    Heavy,
 }
 
 /// A range of costs: at best, typically, at worst. Exact where all are the same.
@@ -171,25 +143,4 @@ impl Span {
         let slack = ROUNDING * self.high.max(1.0);
         self.low - slack <= measured && measured <= self.high + slack
     }
-}
-
-/// A mistake that the literature knows, and the smallest system that shows it.
-#[derive(Debug)]
-pub struct Flaw {
-    /// How the command line calls it.
-    pub name: &'static str,
-    /// What is wrong, in a sentence.
-    pub what: &'static str,
-    /// How many requests each node makes in the demonstration; one number a node.
-    pub entries: &'static [u32],
-    /// The claims of the nodes in the demonstration; none if there is only one kind.
-    pub claims: &'static [Claim],
-    /// Nodes that never leave after their last entry in the demonstration.
-    pub stay: &'static [u32],
-    /// The order of messages in the demonstration.
-    pub order: Order,
-    /// The property that it breaks.
-    pub breaks: &'static str,
-    /// How many steps the shortest run to it takes.
-    pub steps: usize,
 }

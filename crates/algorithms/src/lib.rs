@@ -13,5 +13,6 @@ extern crate alloc;
 
 pub mod card;
 pub mod clock;
+pub mod election;
 pub mod mutex;
 pub mod registry;

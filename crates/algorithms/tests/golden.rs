@@ -8,10 +8,11 @@
 use std::fs;
 use std::path::Path;
 
-use vorrang_algorithms::card::{Card, Setup};
+use vorrang_algorithms::card::Setup;
+use vorrang_algorithms::mutex::card::Card;
 use vorrang_algorithms::mutex::spec::{Exclusion, HappenedBefore};
 use vorrang_algorithms::mutex::{Command, Notice};
-use vorrang_algorithms::registry::{self, CARDS, Make, Visit};
+use vorrang_algorithms::registry::{self, Make, Visit, mutex_cards};
 use vorrang_protocol::{Group, Protocol};
 use vorrang_trace::Stage;
 
@@ -27,7 +28,7 @@ impl Visit for Play<'_> {
     where
         P: Protocol<Command = Command, Notice = Notice>,
     {
-        let exclusion = Exclusion::new((card.admission)(&self.setup));
+        let exclusion = Exclusion::new((card.terms.admission)(&self.setup));
         let monitor = (exclusion, HappenedBefore::default());
         let mut stage = Stage::new(self.setup.group.members().map(node), monitor);
         let played = stage.play(self.script)?;
@@ -71,7 +72,7 @@ fn golden_runs_are_as_they_were() {
             assert_eq!(played, text, "{} has changed", path.display());
         }
     }
-    for card in CARDS {
+    for card in mutex_cards() {
         assert!(covered.iter().any(|name| name == card.name), "{} has no golden run", card.name);
     }
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
 use vorrang_algorithms::mutex::spec::Exclusion;
 use vorrang_algorithms::mutex::{Claim, Command};
-use vorrang_check::{Bounds, Order, Outcome, Plan, System, explore};
+use vorrang_check::{Bounds, Faults, Order, Outcome, Plan, System, explore};
 use vorrang_protocol::Group;
 use yardstick::Yardstick;
 
@@ -57,7 +57,8 @@ fn ours(entries: &[u32], threads: usize) -> (u64, u64) {
         nodes: group.members().map(|id| RicartAgrawala::new(id, group)).collect(),
         plan: Plan::turns(entries, &Command::Acquire(Claim::Exclusive), &Command::Release),
         monitor: Exclusion::default(),
-        order: Order::Any,
+        links: Order::Any.into(),
+        faults: Faults::NONE,
     };
     let threads = NonZeroUsize::new(threads).expect("at least one thread");
     let report = explore(&system, &Bounds::default(), threads, |_| {});

@@ -8,7 +8,7 @@ use vorrang_algorithms::mutex::spec::Exclusion;
 use vorrang_algorithms::mutex::{Claim, Command};
 use vorrang_bench::time;
 use vorrang_protocol::Group;
-use vorrang_sim::{Distribution, Load, Network, Order, Random, Simulation, Workload};
+use vorrang_sim::{Distribution, Load, Network, Order, Random, Simulation, Turns};
 
 const EVENTS: u64 = 2_000_000;
 
@@ -36,14 +36,14 @@ fn main() {
     }
 }
 
-fn saturated(nodes: u32, latency: &str) -> Simulation<RicartAgrawala, Exclusion> {
+fn saturated(nodes: u32, latency: &str) -> Simulation<RicartAgrawala, Exclusion, Turns<Command>> {
     let group = Group::of(nodes);
     let saturation = Load::Closed { think: Distribution::Constant(0) };
     Simulation::new(
         group.members().map(|id| RicartAgrawala::new(id, group)),
         Exclusion::default(),
         Network { latency: latency.parse().expect("a latency"), order: Order::Any },
-        Workload::new(saturation, Command::Acquire(Claim::Exclusive), Command::Release),
+        Turns::new(saturation, Command::Acquire(Claim::Exclusive), Command::Release),
         7,
     )
 }

@@ -1,9 +1,8 @@
 //! Messages in flight: a bag, or a queue for every link.
 
-use vorrang_protocol::NodeId;
+use vorrang_protocol::{NodeId, Order};
 
 use crate::fingerprint::Print;
-use vorrang_protocol::Order;
 
 /// A message on its way, known by its print.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,6 +30,19 @@ impl Flight {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.messages.is_empty()
+    }
+
+    /// These messages, of which those of one link were sent in this order.
+    pub(crate) fn of(mut messages: Vec<Flying>, order: Order) -> Self {
+        match order {
+            Order::Any => messages.sort_unstable_by_key(|it| it.print),
+            Order::Fifo => messages.sort_by_key(Flying::link),
+        }
+        Self { messages }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Flying> + '_ {
+        self.messages.iter().copied()
     }
 
     pub(crate) fn at(&self, place: usize) -> Flying {

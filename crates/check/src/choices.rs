@@ -20,12 +20,6 @@ struct Choice {
 }
 
 impl Choices {
-    /// Begins with a new handler.
-    pub(crate) fn restart(&mut self) {
-        self.made.clear();
-        self.asked = 0;
-    }
-
     /// The answer in this run.
     pub(crate) fn choose(&mut self, bound: NonZeroU32) -> u32 {
         if self.asked == self.made.len() {
@@ -93,15 +87,6 @@ mod tests {
             }
         });
         assert_eq!(runs, [vec![0], vec![1, 0], vec![1, 1], vec![2]]);
-    }
-
-    #[test]
-    fn a_new_handler_begins_with_zeros() {
-        let mut choices = Choices::default();
-        choices.choose(below(2));
-        choices.advance();
-        choices.restart();
-        assert_eq!(choices.choose(below(2)), 0);
     }
 
     #[test]

@@ -9,14 +9,16 @@ use std::num::NonZeroUsize;
 use vorrang_protocol::{Monitor, NodeId, Protocol, Violation};
 
 use crate::level::{Chunks, Clock, Context, Counts, Found, Level, Tally};
-use crate::parts::Parts;
+use crate::machine::Typed;
+use crate::parts::Shelf;
 use crate::report::{Bound, Bounds, Outcome, Progress, Report};
-use crate::retrace::{Initial, describe_start, retrace};
+use crate::retrace::{Initial, Leg, Way, retrace};
 use crate::run::Run;
-use crate::state::State;
-use crate::step::{Action, Stepper};
-use crate::system::System;
+use crate::state::{Down, State};
+use crate::step::{Action, Model, Stepper};
+use crate::system::{Faults, System};
 use crate::table::Table;
+use crate::timers::Pace;
 
 /// Explores every run of a system, up to the bounds.
 ///
@@ -36,61 +38,102 @@ where
     P: Protocol,
     M: Monitor<Command = P::Command, Notice = P::Notice>,
 {
-    assert!(!system.nodes.is_empty(), "a system has at least one node");
-    system.plan.assert_fits(system.nodes.len());
-    let parts = Parts::new();
-    let initial = match start(system, &parts) {
+    let size = system.nodes.len();
+    assert!(size > 0, "a system has at least one node");
+    assert!(
+        size <= Down::MOST_NODES || system.faults == Faults::NONE,
+        "at most {} nodes of a system can crash",
+        Down::MOST_NODES
+    );
+    system.plan.assert_fits(size);
+    let machine = Typed::new(system);
+    let (nodes, monitor) = machine.first();
+    let agenda = system.plan.agenda();
+    let order = system.links.order;
+    let first = State::before_start(nodes, monitor, &agenda, system.faults, order);
+    let slips = Shelf::default();
+    let within_ns = system.links.within.map(|it| u64::try_from(it.as_nanos()).unwrap_or(u64::MAX));
+    let pace = Pace { within_ns, order, slips: &slips };
+    let model = Model { machine: &machine, agenda: &agenda, pace };
+    let (ending, Counted { states, steps, depth }) =
+        search(model, first, bounds, threads, &mut progress);
+    let outcome = match ending {
+        Ended::Verified => Outcome::Verified,
+        Ended::Bounded(by) => Outcome::Bounded { by },
+        Ended::Violated(violation, way) => Outcome::Violated {
+            violation,
+            run: Run {
+                starts: way.starts.iter().map(|leg| machine.describe_start(leg)).collect(),
+                moves: way.legs.iter().map(|leg| machine.describe(leg)).collect(),
+            },
+        },
+    };
+    Report { outcome, states, steps, depth }
+}
+
+/// What a search comes to.
+enum Ended {
+    Verified,
+    Bounded(Bound),
+    Violated(Violation, Way),
+}
+
+struct Counted {
+    states: u64,
+    steps: u64,
+    depth: u32,
+}
+
+/// The whole search, which knows no type of what it searches.
+fn search(
+    model: Model<'_>,
+    first: State,
+    bounds: &Bounds,
+    threads: NonZeroUsize,
+    progress: &mut dyn FnMut(Progress),
+) -> (Ended, Counted) {
+    let initial = match start(model, first) {
         Ok(initial) => initial,
-        Err((violation, run)) => {
-            return Report {
-                outcome: Outcome::Violated { violation, run },
-                states: 0,
-                steps: 0,
-                depth: 0,
-            };
+        Err((violation, starts)) => {
+            let way = Way { starts, legs: Vec::new() };
+            return (Ended::Violated(violation, way), Counted { states: 0, steps: 0, depth: 0 });
         }
     };
     let mut search = Search {
         bounds,
-        parts: &parts,
-        steppers: (0..threads.get()).map(|_| Stepper::new(system, &parts)).collect(),
+        model,
+        steppers: (0..threads.get()).map(|_| Stepper::new(model)).collect(),
         table: Table::new(),
         counts: Counts::default(),
-        clock: Clock::new(&mut progress),
+        clock: Clock::new(progress),
     };
     let (depth, end) = search.run(&initial);
-    let outcome = match end {
-        End::Exhausted => Outcome::Verified,
-        End::Bounded(by) => Outcome::Bounded { by },
-        End::Found(found) => Outcome::Violated {
-            violation: found.violation,
-            run: retrace(system, initial, &parts, &search.table, found.state, found.ending),
-        },
+    let ended = match end {
+        End::Exhausted => Ended::Verified,
+        End::Bounded(by) => Ended::Bounded(by),
+        End::Found(found) => {
+            let way = retrace(model, initial, &search.table, found.state, found.ending);
+            Ended::Violated(found.violation, way)
+        }
     };
-    Report { outcome, states: search.counts.states(), steps: search.counts.steps(), depth }
+    let (states, steps) = (search.counts.states(), search.counts.steps());
+    (ended, Counted { states, steps, depth })
 }
 
 /// Starts all nodes, in the order of their numbers and with every answer to their choices.
-fn start<P, M>(
-    system: &System<P, M>,
-    parts: &Parts<P, M>,
-) -> Result<Vec<Initial<P>>, (Violation, Run<P>)>
-where
-    P: Protocol,
-    M: Monitor<Command = P::Command, Notice = P::Notice>,
-{
-    let mut stepper = Stepper::new(system, parts);
-    let mut all = vec![Initial { state: State::before_start(system, parts), starts: Vec::new() }];
-    for at in (0..system.nodes.len() as u32).map(NodeId) {
+fn start(model: Model<'_>, first: State) -> Result<Vec<Initial>, (Violation, Vec<Leg>)> {
+    let mut stepper = Stepper::new(model);
+    let size = first.nodes.len() as u32;
+    let mut all = vec![Initial { state: first, starts: Vec::new() }];
+    for at in (0..size).map(NodeId) {
         let mut violated = None;
         let mut next = Vec::new();
         for Initial { state, starts } in &all {
             stepper.try_one(state, Action::Start(at), &mut |trial| {
                 let mut starts = starts.clone();
-                starts.push(describe_start(parts, state, &trial));
+                starts.push(Leg::of(model, state, &trial));
                 if let Some(violation) = trial.handled.violation.clone() {
-                    let moves = Vec::new();
-                    violated.get_or_insert((violation, Run { starts, moves }));
+                    violated.get_or_insert((violation, starts));
                 } else {
                     let state = trial.build(None);
                     next.push(Initial { state, starts });
@@ -105,12 +148,12 @@ where
     Ok(all)
 }
 
-/// The whole search.
-struct Search<'a, P: Protocol, M: Monitor> {
+/// A search under way.
+struct Search<'a> {
     bounds: &'a Bounds,
-    parts: &'a Parts<P, M>,
+    model: Model<'a>,
     /// One for every thread.
-    steppers: Vec<Stepper<'a, P, M>>,
+    steppers: Vec<Stepper<'a>>,
     table: Table,
     counts: Counts,
     clock: Clock<'a>,
@@ -123,19 +166,15 @@ enum End {
     Found(Found),
 }
 
-impl<P, M> Search<'_, P, M>
-where
-    P: Protocol,
-    M: Monitor<Command = P::Command, Notice = P::Notice>,
-{
+impl Search<'_> {
     /// Explores level after level; returns how far the farthest state is, and why no more follow.
-    fn run(&mut self, initial: &[Initial<P>]) -> (u32, End) {
+    fn run(&mut self, initial: &[Initial]) -> (u32, End) {
         let mut found = self.insert_initial(initial);
         let mut depth = 0;
         loop {
             self.table.end_level(self.steppers.len());
             let context = Context {
-                parts: self.parts,
+                machine: self.model.machine,
                 table: &self.table,
                 counts: &self.counts,
                 bounds: self.bounds,
@@ -160,7 +199,7 @@ where
         }
     }
 
-    fn insert_initial(&self, initial: &[Initial<P>]) -> Chunks<P::Timer> {
+    fn insert_initial(&self, initial: &[Initial]) -> Chunks {
         let mut first = Chunks::default();
         let mut tally = Tally::default();
         for Initial { state, .. } in initial {

@@ -78,11 +78,16 @@ pub(crate) enum Part {
     Place(usize),
     Message,
     Timer,
-    TimerPair,
+    Armed,
+    Rooms,
     Monitor,
+    Down(usize),
+    Faults,
     /// Not in a state, but happening to one.
     Start,
     Command,
+    Crash,
+    Restart,
 }
 
 impl Part {
@@ -92,10 +97,15 @@ impl Part {
             Self::Place(index) => (2, index),
             Self::Message => (3, 0),
             Self::Timer => (4, 0),
-            Self::TimerPair => (5, 0),
+            Self::Armed => (5, 0),
             Self::Monitor => (6, 0),
             Self::Start => (7, 0),
             Self::Command => (8, 0),
+            Self::Rooms => (9, 0),
+            Self::Down(index) => (10, index),
+            Self::Faults => (11, 0),
+            Self::Crash => (12, 0),
+            Self::Restart => (13, 0),
         };
         ((index as u64) << 4 | kind).wrapping_mul(ODD)
     }
@@ -185,10 +195,16 @@ mod tests {
             Part::Place(1),
             Part::Message,
             Part::Timer,
-            Part::TimerPair,
+            Part::Armed,
+            Part::Rooms,
             Part::Monitor,
+            Part::Down(0),
+            Part::Down(1),
+            Part::Faults,
             Part::Start,
             Part::Command,
+            Part::Crash,
+            Part::Restart,
         ];
         let prints: HashSet<Print> = parts.map(|part| Print::of(part, &7_u8)).into();
         assert_eq!(prints.len(), parts.len());

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use vorrang_protocol::{Data, Monitor, Protocol, Violation};
+use vorrang_protocol::Violation;
 
 use crate::fingerprint::Print;
-use crate::parts::Parts;
+use crate::machine::Machine;
 use crate::report::{Bound, Bounds, Progress};
 use crate::retrace::Ending;
 use crate::state::State;
@@ -17,8 +17,8 @@ use crate::step::Stepper;
 use crate::table::Table;
 
 /// A level that is being explored.
-pub(crate) struct Level<'a, P: Protocol, M: Monitor> {
-    context: Context<'a, P, M>,
+pub(crate) struct Level<'a> {
+    context: Context<'a>,
     depth: u32,
     /// How many states it had at first.
     size: u64,
@@ -26,27 +26,27 @@ pub(crate) struct Level<'a, P: Protocol, M: Monitor> {
     is_last: bool,
     is_out_of_memory: AtomicBool,
     /// What is left of it.
-    chunks: Mutex<Vec<Chunk<P::Timer>>>,
+    chunks: Mutex<Vec<Chunk>>,
 }
 
 /// What all levels share.
-pub(crate) struct Context<'a, P: Protocol, M: Monitor> {
-    pub(crate) parts: &'a Parts<P, M>,
+pub(crate) struct Context<'a> {
+    pub(crate) machine: &'a dyn Machine,
     pub(crate) table: &'a Table,
     pub(crate) counts: &'a Counts,
     pub(crate) bounds: &'a Bounds,
 }
 
 /// What one thread, or all of them, have found in a level.
-pub(crate) struct Findings<T> {
+pub(crate) struct Findings {
     /// The states of the next level.
-    pub(crate) next: Chunks<T>,
+    pub(crate) next: Chunks,
     /// The first violation, in an order that does not depend on the threads.
     pub(crate) found: Option<Found>,
     /// Why the level was not explored to the end, if it was not.
     pub(crate) bound: Option<Bound>,
     /// States already explored, for their room.
-    spare: Vec<State<T>>,
+    spare: Vec<State>,
 }
 
 /// A violation and where it happened.
@@ -56,12 +56,8 @@ pub(crate) struct Found {
     pub(crate) ending: Ending,
 }
 
-impl<'a, P, M> Level<'a, P, M>
-where
-    P: Protocol,
-    M: Monitor<Command = P::Command, Notice = P::Notice>,
-{
-    pub(crate) fn new(context: Context<'a, P, M>, depth: u32, states: Chunks<P::Timer>) -> Self {
+impl<'a> Level<'a> {
+    pub(crate) fn new(context: Context<'a>, depth: u32, states: Chunks) -> Self {
         Self {
             depth,
             size: states.size(),
@@ -73,11 +69,7 @@ where
     }
 
     /// Explores the level, with a thread for every stepper; the calling one is the first.
-    pub(crate) fn explore(
-        &self,
-        steppers: &mut [Stepper<'_, P, M>],
-        clock: &mut Clock<'_>,
-    ) -> Findings<P::Timer> {
+    pub(crate) fn explore(&self, steppers: &mut [Stepper<'_>], clock: &mut Clock<'_>) -> Findings {
         let worth_starting = self.size.div_ceil(CHUNK as u64) as usize;
         let (own, helpers) = steppers.split_first_mut().expect("there is at least one thread");
         thread::scope(|scope| {
@@ -95,11 +87,7 @@ where
         })
     }
 
-    fn work(
-        &self,
-        stepper: &mut Stepper<'_, P, M>,
-        mut clock: Option<&mut Clock<'_>>,
-    ) -> Findings<P::Timer> {
+    fn work(&self, stepper: &mut Stepper<'_>, mut clock: Option<&mut Clock<'_>>) -> Findings {
         let counts = self.context.counts;
         let mut findings = Findings::default();
         while let Some(chunk) = self.take_chunk() {
@@ -107,7 +95,11 @@ where
             for state in &chunk.states {
                 if stepper.is_at_rest(state) {
                     self.judge_rest(state, &mut findings);
-                } else if self.is_last {
+                    if state.faults.is_spent() {
+                        continue;
+                    }
+                }
+                if self.is_last {
                     findings.bound = Some(Bound::Depth);
                 } else {
                     self.expand(state, stepper, &mut findings, &mut tally);
@@ -128,7 +120,7 @@ where
         findings
     }
 
-    fn take_chunk(&self) -> Option<Chunk<P::Timer>> {
+    fn take_chunk(&self) -> Option<Chunk> {
         if self.is_out_of_memory.load(Ordering::Relaxed) {
             return None;
         }
@@ -138,9 +130,9 @@ where
 
     fn expand(
         &self,
-        state: &State<P::Timer>,
-        stepper: &mut Stepper<'_, P, M>,
-        findings: &mut Findings<P::Timer>,
+        state: &State,
+        stepper: &mut Stepper<'_>,
+        findings: &mut Findings,
         tally: &mut Tally,
     ) {
         let mut step = 0;
@@ -162,16 +154,15 @@ where
     }
 
     /// Asks whether a state in which nothing can happen may be left like that.
-    fn judge_rest(&self, state: &State<P::Timer>, findings: &mut Findings<P::Timer>) {
-        let monitor = self.context.parts.monitors.get(state.monitor);
-        if let Err(violation) = monitor.at_rest() {
+    fn judge_rest(&self, state: &State, findings: &mut Findings) {
+        if let Err(violation) = self.context.machine.at_rest(state.monitor) {
             findings.report(Found { violation, state: state.print, ending: Ending::Here });
         }
     }
 
     fn memory_bytes(&self) -> u64 {
-        let Context { parts, table, counts, .. } = self.context;
-        table.bytes() + parts.bytes() + counts.frontier_bytes.load(Ordering::Relaxed)
+        let Context { machine, table, counts, .. } = self.context;
+        table.bytes() + machine.bytes() + counts.frontier_bytes.load(Ordering::Relaxed)
     }
 
     fn progress(&self) -> Progress {
@@ -185,13 +176,13 @@ where
     }
 }
 
-impl<T> Default for Findings<T> {
+impl Default for Findings {
     fn default() -> Self {
         Self { next: Chunks::default(), found: None, bound: None, spare: Vec::new() }
     }
 }
 
-impl<T> Findings<T> {
+impl Findings {
     /// Keeps the one with the shorter run or else from the smaller fingerprint.
     fn report(&mut self, new: Found) {
         if self.found.as_ref().is_none_or(|old| new.rank() < old.rank()) {
@@ -218,26 +209,21 @@ impl Found {
 }
 
 /// States of a level, in portions that one thread explores at a go.
-pub(crate) struct Chunks<T> {
-    chunks: Vec<Chunk<T>>,
+#[derive(Default)]
+pub(crate) struct Chunks {
+    chunks: Vec<Chunk>,
 }
 
-struct Chunk<T> {
-    states: Vec<State<T>>,
+struct Chunk {
+    states: Vec<State>,
     bytes: u64,
 }
 
 /// Small enough that all threads finish a level at about the same time.
 const CHUNK: usize = 128;
 
-impl<T> Default for Chunks<T> {
-    fn default() -> Self {
-        Self { chunks: Vec::new() }
-    }
-}
-
-impl<T: Data + Copy> Chunks<T> {
-    pub(crate) fn push(&mut self, state: State<T>) {
+impl Chunks {
+    pub(crate) fn push(&mut self, state: State) {
         let bytes = state.bytes();
         match self.chunks.last_mut() {
             Some(chunk) if chunk.states.len() < CHUNK => {
@@ -292,7 +278,7 @@ impl Counts {
 
 impl Tally {
     /// Counts a new state.
-    pub(crate) fn note<T: Data + Copy>(&mut self, state: &State<T>) {
+    pub(crate) fn note(&mut self, state: &State) {
         self.states += 1;
         self.bytes += state.bytes();
     }

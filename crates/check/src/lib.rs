@@ -16,7 +16,7 @@
 //! use std::num::NonZeroUsize;
 //!
 //! use serde::{Deserialize, Serialize};
-//! use vorrang_check::{Ask, Bounds, Order, Outcome, Plan, System, explore};
+//! use vorrang_check::{Ask, Bounds, Faults, Order, Outcome, Plan, System, explore};
 //! use vorrang_protocol::{Effects, Message, Monitor, Never, NodeId, Protocol, Refused, Violation};
 //!
 //! #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -64,7 +64,8 @@
 //!     nodes: vec![Node, Node],
 //!     plan: Plan::PerNode(vec![vec![Ask::then_wait('t')], vec![Ask::then_wait('t')]]),
 //!     monitor: AtMostOne(0),
-//!     order: Order::Any,
+//!     links: Order::Any.into(),
+//!     faults: Faults::NONE,
 //! };
 //! let report = explore(&system, &Bounds::default(), NonZeroUsize::MIN, |_| {});
 //! let Outcome::Violated { violation, run } = report.outcome else { panic!() };
@@ -86,6 +87,7 @@ mod explore;
 mod fingerprint;
 mod handler;
 mod level;
+mod machine;
 mod parts;
 mod report;
 mod retrace;
@@ -99,5 +101,5 @@ mod timers;
 pub use explore::explore;
 pub use report::{Bound, Bounds, Outcome, Progress, Report};
 pub use run::{Move, Run, Start, What};
-pub use system::{Ask, Plan, System};
+pub use system::{Ask, Faults, Links, Plan, System};
 pub use vorrang_protocol::Order;

@@ -3,98 +3,82 @@
 //! Millions of states are made of a few thousand different nodes, messages and monitors. So a state
 //! holds only their fingerprints, and the parts themselves lie here.
 
+use std::any::Any;
 use std::collections::hash_map::Entry;
 use std::fmt::Debug;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 
-use vorrang_protocol::{Monitor, NodeId, Protocol};
+use crate::fingerprint::{ByPrint, Print};
 
-use crate::fingerprint::{ByPrint, Part, Print};
-
-/// All parts that any state is made of.
+/// Values of any type by fingerprint. Which type lies behind a print is for the caller to know;
+/// so the tables behind it are compiled once, and not once for every algorithm.
 #[derive(Debug)]
-pub(crate) struct Parts<P: Protocol, M: Monitor> {
-    pub(crate) nodes: Shelf<P>,
-    pub(crate) letters: Shelf<Letter<P::Message, M::Tag>>,
-    pub(crate) monitors: Shelf<M>,
+pub(crate) struct Shelf {
+    boards: Vec<RwLock<ByPrint<Arc<Part>>>>,
+    bytes: AtomicU64,
 }
 
-/// A message and what surrounds it.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Letter<T, G> {
-    pub(crate) from: NodeId,
-    pub(crate) to: NodeId,
-    pub(crate) message: T,
-    /// What rides along for the monitor.
-    pub(crate) tag: G,
-}
-
-impl<P: Protocol, M: Monitor> Parts<P, M> {
-    pub(crate) fn new() -> Self {
-        Self { nodes: Shelf::default(), letters: Shelf::default(), monitors: Shelf::default() }
-    }
-
-    pub(crate) fn keep_node(&self, at: NodeId, node: P) -> Print {
-        let print = Print::of(Part::Node(at.index()), &node);
-        self.nodes.keep(print, node)
-    }
-
-    pub(crate) fn keep_letter(&self, letter: Letter<P::Message, M::Tag>) -> Print {
-        let print = Print::of(Part::Message, &letter);
-        self.letters.keep(print, letter)
-    }
-
-    pub(crate) fn keep_monitor(&self, monitor: M) -> Print {
-        let print = Print::of(Part::Monitor, &monitor);
-        self.monitors.keep(print, monitor)
-    }
-
-    /// The memory that all parts take, without what they themselves keep on the heap.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.nodes.bytes() + self.letters.bytes() + self.monitors.bytes()
-    }
-}
-
-/// Values by fingerprint.
-#[derive(Debug)]
-pub(crate) struct Shelf<T> {
-    boards: Vec<RwLock<ByPrint<Arc<T>>>>,
-}
+type Part = dyn Any + Send + Sync;
 
 /// So that threads rarely wait for each other when every step makes a new part.
 const BOARD_BITS: u32 = 4;
 
-impl<T: Eq + Debug> Shelf<T> {
+impl Shelf {
     /// Puts a value where its print finds it.
-    fn keep(&self, print: Print, value: T) -> Print {
-        let mut board = self.board(print).write().expect("no thread panics while it writes");
-        match board.entry(print) {
-            Entry::Occupied(kept) => debug_assert_eq!(**kept.get(), value, "a collision"),
-            Entry::Vacant(place) => {
-                place.insert(Arc::new(value));
-            }
+    pub(crate) fn keep<T>(&self, print: Print, value: T) -> Print
+    where
+        T: Eq + Debug + Send + Sync + 'static,
+    {
+        let size = size_of::<T>() + size_of::<(Print, Arc<Part>)>();
+        if let Some(kept) = self.put(print, Arc::new(value), size as u64) {
+            let (kept, value) = kept;
+            debug_assert_eq!(kept.downcast_ref::<T>(), value.downcast_ref::<T>(), "a collision");
         }
         print
     }
 
     /// The value with this print.
-    pub(crate) fn get(&self, print: Print) -> Arc<T> {
+    pub(crate) fn get<T: Send + Sync + 'static>(&self, print: Print) -> Arc<T> {
+        self.find(print).expect("what is looked up was kept")
+    }
+
+    /// The value with this print, if there is one.
+    pub(crate) fn find<T: Send + Sync + 'static>(&self, print: Print) -> Option<Arc<T>> {
+        self.look_up(print).map(|kept| kept.downcast().expect("a print stands for one type"))
+    }
+
+    /// The memory that all parts take, without what they themselves keep on the heap.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Both values, if there was one already.
+    fn put(&self, print: Print, value: Arc<Part>, size: u64) -> Option<(Arc<Part>, Arc<Part>)> {
+        let mut board = self.board(print).write().expect("no thread panics while it writes");
+        match board.entry(print) {
+            Entry::Occupied(kept) => Some((Arc::clone(kept.get()), value)),
+            Entry::Vacant(place) => {
+                place.insert(value);
+                self.bytes.fetch_add(size, Ordering::Relaxed);
+                None
+            }
+        }
+    }
+
+    fn look_up(&self, print: Print) -> Option<Arc<Part>> {
         let board = self.board(print).read().expect("no thread panics while it writes");
-        Arc::clone(&board[&print])
+        board.get(&print).map(Arc::clone)
     }
 
-    fn bytes(&self) -> u64 {
-        let lens = self.boards.iter().map(|it| it.read().map_or(0, |board| board.len()));
-        (lens.sum::<usize>() * (size_of::<T>() + size_of::<(Print, Arc<T>)>())) as u64
-    }
-
-    fn board(&self, print: Print) -> &RwLock<ByPrint<Arc<T>>> {
+    fn board(&self, print: Print) -> &RwLock<ByPrint<Arc<Part>>> {
         &self.boards[(print.0 >> (u64::BITS - BOARD_BITS)) as usize]
     }
 }
 
-impl<T> Default for Shelf<T> {
+impl Default for Shelf {
     fn default() -> Self {
-        Self { boards: (0..1 << BOARD_BITS).map(|_| RwLock::default()).collect() }
+        let boards = (0..1 << BOARD_BITS).map(|_| RwLock::default()).collect();
+        Self { boards, bytes: AtomicU64::new(0) }
     }
 }

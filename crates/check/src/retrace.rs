@@ -6,20 +6,47 @@
 
 use std::vec;
 
-use vorrang_protocol::{Effect, Event, Monitor, Outbox, Protocol, Refused};
+use vorrang_protocol::{Monitor, Protocol};
 
 use crate::fingerprint::Print;
-use crate::parts::Parts;
-use crate::run::{Move, Run, Start, What};
+use crate::machine::{Happening, Occasion, Typed};
+use crate::run::{Move, Start, What};
 use crate::state::State;
-use crate::step::{Action, Stepper, Trial, command};
-use crate::system::System;
+use crate::step::{Action, Model, Stepper, Trial};
 use crate::table::Table;
 
 /// A state before its first step, with how its nodes came up.
-pub(crate) struct Initial<P: Protocol> {
-    pub(crate) state: State<P::Timer>,
-    pub(crate) starts: Vec<Start<P>>,
+pub(crate) struct Initial {
+    pub(crate) state: State,
+    pub(crate) starts: Vec<Leg>,
+}
+
+/// One step of a run, by prints.
+#[derive(Clone, Debug)]
+pub(crate) struct Leg {
+    action: Action,
+    happening: Happening,
+    choices: Vec<u32>,
+    /// The message that is lost or arrives, if one does.
+    letter: Option<Print>,
+}
+
+impl Leg {
+    /// The step that was tried.
+    pub(crate) fn of(model: Model<'_>, state: &State, trial: &Trial<'_>) -> Self {
+        let letter = match trial.action {
+            Action::Deliver { place } | Action::Lose { place } | Action::Duplicate { place } => {
+                Some(model.pace.letter(state.flight.at(place).print))
+            }
+            Action::Start(_)
+            | Action::Command { .. }
+            | Action::Fire { .. }
+            | Action::Crash(_)
+            | Action::Restart(_) => None,
+        };
+        let choices = trial.handled.choices.clone();
+        Self { action: trial.action, happening: *trial.happening, choices, letter }
+    }
 }
 
 /// The last step of a run, from a state that is known.
@@ -31,48 +58,49 @@ pub(crate) enum Ending {
     Step(u64),
 }
 
+/// A run, by prints.
+pub(crate) struct Way {
+    pub(crate) starts: Vec<Leg>,
+    pub(crate) legs: Vec<Leg>,
+}
+
 /// The run to `state`, and on to its ending.
-pub(crate) fn retrace<P, M>(
-    system: &System<P, M>,
-    initial: Vec<Initial<P>>,
-    parts: &Parts<P, M>,
+pub(crate) fn retrace(
+    model: Model<'_>,
+    initial: Vec<Initial>,
     table: &Table,
     state: Print,
     ending: Ending,
-) -> Run<P>
-where
-    P: Protocol,
-    M: Monitor<Command = P::Command, Notice = P::Notice>,
-{
+) -> Way {
     let mut prints = way_to(state, table);
     let root = prints.next();
     let Initial { mut state, starts } = initial
         .into_iter()
         .find(|it| Some(it.state.print) == root)
         .expect("every way begins in an initial state");
-    let mut stepper = Stepper::new(system, parts);
-    let mut moves = Vec::new();
+    let mut stepper = Stepper::new(model);
+    let mut legs = Vec::new();
     for next in prints {
         let mut found = None;
         stepper.try_all(&state, |trial| {
             if found.is_none() && trial.handled.violation.is_none() && trial.print == next {
-                found = Some((describe(system, parts, &state, &trial), trial.build(None)));
+                found = Some((Leg::of(model, &state, &trial), trial.build(None)));
             }
         });
-        let (step, successor) = found.expect("a state's parent has a step to it");
-        moves.push(step);
+        let (leg, successor) = found.expect("a state's parent has a step to it");
+        legs.push(leg);
         state = successor;
     }
     if let Ending::Step(wanted) = ending {
         let mut count = 0;
         stepper.try_all(&state, |trial| {
             if count == wanted {
-                moves.push(describe(system, parts, &state, &trial));
+                legs.push(Leg::of(model, &state, &trial));
             }
             count += 1;
         });
     }
-    Run { starts, moves }
+    Way { starts, legs }
 }
 
 /// The fingerprints of all states up to this one, the initial one first.
@@ -91,62 +119,46 @@ fn way_to(state: Print, table: &Table) -> vec::IntoIter<Print> {
     prints.into_iter()
 }
 
-/// The step that was tried, as data.
-fn describe<P: Protocol, M: Monitor>(
-    system: &System<P, M>,
-    parts: &Parts<P, M>,
-    state: &State<P::Timer>,
-    trial: &Trial<'_, P::Timer>,
-) -> Move<P> {
-    let (what, event) = match trial.action {
-        Action::Start(_) => unreachable!("a start is no step of a run"),
-        Action::Command { list } => {
-            let (at, command) = command(&system.plan, state.places[list], list);
-            let command = command.clone();
-            let event = Event::Command(command.clone());
-            (What::Command { at, command }, event)
+impl<P, M> Typed<'_, P, M>
+where
+    P: Protocol,
+    M: Monitor<Command = P::Command, Notice = P::Notice>,
+{
+    /// A step as data.
+    pub(crate) fn describe(&self, leg: &Leg) -> Move<P> {
+        let at = leg.happening.at;
+        let letter = || self.letter(leg.letter.expect("a message is in it"));
+        let what = match (leg.action, leg.happening.what) {
+            (Action::Start(_), _) => unreachable!("a start is no step of a run"),
+            (Action::Command { .. }, Occasion::Command { list, given, .. }) => {
+                What::Command { at, command: self.command(list, given) }
+            }
+            (Action::Command { .. }, _) => unreachable!("a command is given"),
+            (Action::Deliver { .. }, _) => {
+                let (from, to, message) = letter();
+                What::Deliver { from, to, message }
+            }
+            (Action::Lose { .. }, _) => {
+                let (from, to, message) = letter();
+                What::Lose { from, to, message }
+            }
+            (Action::Duplicate { .. }, _) => {
+                let (from, to, message) = letter();
+                What::Duplicate { from, to, message }
+            }
+            (Action::Fire { timer, .. }, _) => What::Timer { at, timer: self.timer(timer) },
+            (Action::Crash(_), _) => What::Crash { at },
+            (Action::Restart(_), _) => What::Restart { at },
+        };
+        Move {
+            what,
+            choices: leg.choices.clone(),
+            effects: self.effects(&leg.happening, &leg.choices),
         }
-        Action::Deliver { place } => {
-            let letter = parts.letters.get(state.flight.at(place).print);
-            let (from, to, message) = (letter.from, letter.to, letter.message.clone());
-            let event = Event::Message { from, message: message.clone() };
-            (What::Deliver { from, to, message }, event)
-        }
-        Action::Fire { at, timer } => (What::Timer { at, timer }, Event::Timer(timer)),
-    };
-    Move {
-        what,
-        choices: trial.handled.choices.clone(),
-        effects: effects(parts, state, trial, event),
     }
-}
 
-/// The start that was tried, as data.
-pub(crate) fn describe_start<P: Protocol, M: Monitor>(
-    parts: &Parts<P, M>,
-    state: &State<P::Timer>,
-    trial: &Trial<'_, P::Timer>,
-) -> Start<P> {
-    Start {
-        choices: trial.handled.choices.clone(),
-        effects: effects(parts, state, trial, Event::Start),
-    }
-}
-
-/// What the node does: its handler is run once more, with the same answers.
-fn effects<P: Protocol, M: Monitor>(
-    parts: &Parts<P, M>,
-    state: &State<P::Timer>,
-    trial: &Trial<'_, P::Timer>,
-    event: Event<P>,
-) -> Vec<Effect<P>> {
-    let mut node = P::clone(&parts.nodes.get(state.nodes[trial.at.index()]));
-    let mut answers = trial.handled.choices.iter().copied();
-    let mut outbox =
-        Outbox::new(|_| answers.next().expect("the handler asks what it asked before"));
-    // A refusal has no effects; the violation tells of it.
-    match node.handle(event, &mut outbox) {
-        Ok(()) => outbox.take(),
-        Err(Refused(_)) => Vec::new(),
+    /// A start as data.
+    pub(crate) fn describe_start(&self, leg: &Leg) -> Start<P> {
+        Start { choices: leg.choices.clone(), effects: self.effects(&leg.happening, &leg.choices) }
     }
 }

@@ -62,14 +62,45 @@ pub enum What<P: Protocol> {
         /// The timer.
         timer: P::Timer,
     },
+    /// A node crashes.
+    Crash {
+        /// The node.
+        at: NodeId,
+    },
+    /// A node comes up again.
+    Restart {
+        /// The node.
+        at: NodeId,
+    },
+    /// A message is lost.
+    Lose {
+        /// Who sent it.
+        from: NodeId,
+        /// Who does not get it.
+        to: NodeId,
+        /// What it says.
+        message: P::Message,
+    },
+    /// A message arrives, and will arrive again.
+    Duplicate {
+        /// Who sent it.
+        from: NodeId,
+        /// Who gets it.
+        to: NodeId,
+        /// What it says.
+        message: P::Message,
+    },
 }
 
 impl<P: Protocol> What<P> {
     /// The node that it happens to.
     pub const fn at(&self) -> NodeId {
         match self {
-            Self::Command { at, .. } | Self::Timer { at, .. } => *at,
-            Self::Deliver { to, .. } => *to,
+            Self::Command { at, .. }
+            | Self::Timer { at, .. }
+            | Self::Crash { at }
+            | Self::Restart { at } => *at,
+            Self::Deliver { to, .. } | Self::Lose { to, .. } | Self::Duplicate { to, .. } => *to,
         }
     }
 }
@@ -80,6 +111,12 @@ impl<P: Protocol<Command: fmt::Display>> fmt::Display for What<P> {
             Self::Command { at, command } => write!(f, "{command} {at}"),
             Self::Deliver { from, to, message } => write!(f, "deliver {from}->{to} {message:?}"),
             Self::Timer { at, timer } => write!(f, "timer {at} {timer:?}"),
+            Self::Crash { at } => write!(f, "crash {at}"),
+            Self::Restart { at } => write!(f, "restart {at}"),
+            Self::Lose { from, to, message } => write!(f, "lose {from}->{to} {message:?}"),
+            Self::Duplicate { from, to, message } => {
+                write!(f, "duplicate {from}->{to} {message:?}")
+            }
         }
     }
 }

@@ -1,22 +1,37 @@
-//! Armed timers, and the order that their delays force on them.
+//! Armed timers, and what delays force to happen before them.
 //!
-//! There is no clock in a state, so a timer may run out at any moment, with one exception: if
-//! another one was set earlier and its longest delay is no longer than this one's shortest, the
-//! other runs out first, whatever the clock says.
+//! There is no clock in a state, so a timer may run out at any moment, with one exception: whatever
+//! is bound to happen before it, does. Each thing that is pending, a timer or a message on a timely
+//! link, has a longest time that it may take; each timer has a shortest. From these follows, for a
+//! timer and another pending thing, the *room* between them: how much later than the other the
+//! timer runs out at least. Where there is room, the other comes first.
+//!
+//! - Something pending when a timer is set, and something that starts together with it, leaves the
+//!   timer's shortest delay less its own longest.
+//! - Something that starts later leaves less: by then, time has passed. But no more than up to the
+//!   nearest of all that is still pending, so the largest room that any of it has, less the new
+//!   one's longest delay, is left.
+//!
+//! So a round trip is bound to end before a time-out that is at least as long as two messages take,
+//! and a chain of shorter time-outs before a longer one. All bounds are upper bounds of what has
+//! passed: some runs are followed that no clock allows, none is left out that a clock allows. Of
+//! two that may happen at the same instant, a message comes before a timer, and of two timers the
+//! one that was set first.
 
-use std::time::Duration;
+use vorrang_protocol::{Delay, NodeId};
 
-use vorrang_protocol::{Data, Delay, NodeId};
-
+use crate::channels::{Flight, Flying};
 use crate::fingerprint::{Part, Print};
+use crate::parts::Shelf;
+use vorrang_protocol::Order;
 
-/// All timers that are armed, at all nodes, in the order in which they were set.
+/// All timers that are armed, at all nodes, by node and print.
 #[derive(Debug)]
-pub(crate) struct Timers<T> {
-    armed: Vec<Armed<T>>,
+pub(crate) struct Timers {
+    armed: Vec<Armed>,
 }
 
-impl<T: Clone> Clone for Timers<T> {
+impl Clone for Timers {
     fn clone(&self) -> Self {
         let armed = self.armed.clone();
         Self { armed }
@@ -30,159 +45,461 @@ impl<T: Clone> Clone for Timers<T> {
 
 /// What a node does to its timers.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum TimerChange<T> {
-    Set(T, Delay),
-    Cancel(T),
+pub(crate) enum TimerChange {
+    Set(Print, Delay),
+    Cancel(Print),
 }
 
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Armed<T> {
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Armed {
     pub(crate) at: NodeId,
-    pub(crate) timer: T,
-    delay: Delay,
+    pub(crate) timer: Print,
+    /// How long it may take at most.
+    max_ns: u64,
+    rooms: Rooms,
 }
 
-impl<T: Data + Copy> Timers<T> {
+/// A timer that something comes before, and how much earlier at least.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+struct Room {
+    at: NodeId,
+    timer: Print,
+    ns: u64,
+}
+
+/// All timers that something comes before, in order.
+type Rooms = Vec<Room>;
+
+/// A message that timers wait for.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Slip {
+    letter: Print,
+    rooms: Rooms,
+}
+
+impl Timers {
     pub(crate) const NONE: Self = Self { armed: Vec::new() };
-
-    /// Arms a timer. If it is armed already, it starts anew.
-    fn set(&mut self, at: NodeId, timer: T, delay: Delay) {
-        self.cancel(at, timer);
-        self.armed.push(Armed { at, timer, delay });
-    }
-
-    pub(crate) fn cancel(&mut self, at: NodeId, timer: T) {
-        self.armed.retain(|it| (it.at, it.timer) != (at, timer));
-    }
-
-    pub(crate) fn apply(&mut self, at: NodeId, change: TimerChange<T>) {
-        match change {
-            TimerChange::Set(timer, delay) => self.set(at, timer, delay),
-            TimerChange::Cancel(timer) => self.cancel(at, timer),
-        }
-    }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.armed.is_empty()
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.armed.capacity() * size_of::<Armed<T>>()
+        let rooms: usize = self.armed.iter().map(|it| it.rooms.capacity()).sum();
+        self.armed.capacity() * size_of::<Armed>() + rooms * size_of::<Room>()
     }
 
-    /// The timers that may run out next, in an order that does not depend on when they were set:
-    /// of that, a print says only what it forces.
-    pub(crate) fn due(&self) -> Vec<Armed<T>> {
-        let is_due = |place: usize| {
-            let timer = &self.armed[place];
-            !self.armed[..place].iter().any(|earlier| earlier.forced_before(timer))
-        };
-        let places = (0..self.armed.len()).filter(|&place| is_due(place));
-        let mut due: Vec<Armed<T>> = places.map(|place| self.armed[place]).collect();
-        due.sort_unstable_by_key(|it| (it.at, it.timer));
-        due
-    }
-
-    /// The print: which timers are armed and which pairs of them have an order.
+    /// The print: which timers are armed, and what must come first.
     ///
     /// Of the delays, the longest is in it, since it binds timers that are yet to be set; the
-    /// shortest has said all it has to say once the pairs are known. So two ways to the same
+    /// shortest has said all it has to say once the rooms are known. So two ways to the same
     /// future look the same.
     pub(crate) fn print(&self) -> Print {
-        let mut print = Print::NONE;
-        for (place, later) in self.armed.iter().enumerate() {
-            print += Print::of(Part::Timer, &(later.at, later.timer, later.longest()));
-            for earlier in &self.armed[..place] {
-                if earlier.forced_before(later) {
-                    let pair = (earlier.at, earlier.timer, later.at, later.timer);
-                    print += Print::of(Part::TimerPair, &pair);
-                }
-            }
-        }
-        print
+        let print = |it: &Armed| Print::of(Part::Armed, &(it.at, it.timer, it.max_ns, &it.rooms));
+        self.armed.iter().map(print).sum()
+    }
+
+    fn remove(&mut self, at: NodeId, timer: Print) {
+        self.armed.retain(|it| (it.at, it.timer) != (at, timer));
     }
 }
 
-impl<T> Armed<T> {
-    /// Whether this one runs out first, given that it was set first.
-    fn forced_before(&self, later: &Self) -> bool {
-        self.delay.max <= later.delay.min
+/// How fast things happen: what the search must know of links to keep time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pace<'a> {
+    /// How long a message takes at most.
+    pub(crate) within_ns: Option<u64>,
+    pub(crate) order: Order,
+    /// The messages that timers wait for.
+    pub(crate) slips: &'a Shelf,
+}
+
+/// What a step does to all that is pending.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Change<'s> {
+    pub(crate) at: NodeId,
+    /// The message that arrives or is lost.
+    pub(crate) taken: Option<usize>,
+    /// The timer that runs out.
+    pub(crate) fired: Option<Print>,
+    /// Whether all timers of the node are gone.
+    pub(crate) crashes: bool,
+    pub(crate) sent: &'s [Flying],
+    pub(crate) timers: &'s [TimerChange],
+}
+
+impl Pace<'_> {
+    /// The message itself.
+    pub(crate) fn letter(&self, print: Print) -> Print {
+        match self.within_ns {
+            None => print,
+            Some(_) => self.slips.find::<Slip>(print).map_or(print, |slip| slip.letter),
+        }
     }
 
-    const fn longest(&self) -> Duration {
-        self.delay.max
+    /// The timers that may run out next.
+    pub(crate) fn due(&self, timers: &Timers, flight: &Flight) -> Vec<(NodeId, Print)> {
+        if timers.is_empty() {
+            return Vec::new();
+        }
+        let mut held: Vec<(NodeId, Print)> = Vec::new();
+        self.for_each_room(timers, flight, |room| held.push((room.at, room.timer)));
+        let armed = timers.armed.iter().map(|it| (it.at, it.timer));
+        armed.filter(|timer| !held.contains(timer)).collect()
     }
+
+    /// What is pending after a step, if timers change or have a say in it: the timers, and the
+    /// messages if any of them is not just as it was.
+    pub(crate) fn after(
+        &self,
+        timers: &Timers,
+        flight: &Flight,
+        change: &Change<'_>,
+    ) -> (Option<Timers>, Option<Flight>) {
+        if timers.is_empty() && change.timers.is_empty() {
+            return (None, None);
+        }
+        let mut clock = self.read(timers, flight);
+        let mut armed = timers.clone();
+        let mut gone: Vec<(NodeId, Print)> = Vec::new();
+        gone.extend(change.fired.map(|timer| (change.at, timer)));
+        if change.crashes {
+            let ours = timers.armed.iter().filter(|it| it.at == change.at);
+            gone.extend(ours.map(|it| (it.at, it.timer)));
+        }
+        for &(at, timer) in &gone {
+            armed.remove(at, timer);
+        }
+        let mut fresh: Vec<(NodeId, Print, u64)> = Vec::new();
+        for &it in change.timers {
+            let (TimerChange::Set(timer, _) | TimerChange::Cancel(timer)) = it;
+            let key = (change.at, timer);
+            armed.remove(change.at, timer);
+            gone.push(key);
+            fresh.retain(|it| (it.0, it.1) != key);
+            clock.retain(|it| (it.0, it.1) != key);
+            armed.armed.iter_mut().for_each(|it| it.rooms.retain(|it| (it.at, it.timer) != key));
+            if let TimerChange::Set(timer, delay) = it {
+                self.arm(&mut armed, &clock, change.at, timer, delay);
+                let min_ns = nanoseconds(delay.min);
+                fresh.push((change.at, timer, min_ns));
+                clock.push((change.at, timer, min_ns));
+            }
+        }
+        for it in &mut armed.armed {
+            let is_gone = |room: &Room| {
+                let key = (room.at, room.timer);
+                gone.contains(&key) && !fresh.iter().any(|it| (it.0, it.1) == key)
+            };
+            it.rooms.retain(|room| !is_gone(room));
+        }
+        let flight = self
+            .within_ns
+            .map(|within_ns| self.fly(flight, change, &gone, &fresh, &clock, &armed, within_ns));
+        (Some(armed), flight)
+    }
+
+    /// For every armed timer, the time that is left at least until it runs out.
+    fn read(&self, timers: &Timers, flight: &Flight) -> Vec<(NodeId, Print, u64)> {
+        let mut clock: Vec<_> = timers.armed.iter().map(|it| (it.at, it.timer, 0)).collect();
+        self.for_each_room(timers, flight, |room| {
+            let mut all = clock.iter_mut();
+            if let Some(it) = all.find(|it| (it.0, it.1) == (room.at, room.timer)) {
+                it.2 = it.2.max(room.ns);
+            }
+        });
+        clock
+    }
+
+    fn for_each_room(&self, timers: &Timers, flight: &Flight, mut visit: impl FnMut(Room)) {
+        for it in &timers.armed {
+            it.rooms.iter().copied().for_each(&mut visit);
+        }
+        if self.within_ns.is_some() {
+            for message in flight.iter() {
+                if let Some(slip) = self.slips.find::<Slip>(message.print) {
+                    slip.rooms.iter().copied().for_each(&mut visit);
+                }
+            }
+        }
+    }
+
+    /// Arms a timer that is not armed.
+    fn arm(
+        &self,
+        timers: &mut Timers,
+        clock: &[(NodeId, Print, u64)],
+        at: NodeId,
+        timer: Print,
+        delay: Delay,
+    ) {
+        let (min_ns, max_ns) = (nanoseconds(delay.min), nanoseconds(delay.max));
+        for it in &mut timers.armed {
+            if let Some(ns) = min_ns.checked_sub(it.max_ns) {
+                insert(&mut it.rooms, Room { at, timer, ns });
+            }
+        }
+        let mut rooms = Vec::new();
+        for &(at, timer, left_ns) in clock {
+            // At the same instant, the one that was set first comes first.
+            if left_ns > max_ns {
+                insert(&mut rooms, Room { at, timer, ns: left_ns - max_ns });
+            }
+        }
+        let place = timers.armed.partition_point(|it| (it.at, it.timer) < (at, timer));
+        timers.armed.insert(place, Armed { at, timer, max_ns, rooms });
+    }
+
+    /// The messages after a step.
+    #[expect(clippy::too_many_arguments, reason = "prototype")]
+    fn fly(
+        &self,
+        flight: &Flight,
+        change: &Change<'_>,
+        gone: &[(NodeId, Print)],
+        fresh: &[(NodeId, Print, u64)],
+        clock: &[(NodeId, Print, u64)],
+        armed: &Timers,
+        within_ns: u64,
+    ) -> Flight {
+        let mut messages = Vec::new();
+        let is_armed = |at, timer| armed.armed.iter().any(|it| (it.at, it.timer) == (at, timer));
+        for (place, message) in flight.iter().enumerate() {
+            if change.taken == Some(place) {
+                continue;
+            }
+            let slip = self.slips.find::<Slip>(message.print);
+            let letter = slip.as_ref().map_or(message.print, |slip| slip.letter);
+            let mut rooms = slip.map_or_else(Vec::new, |slip| slip.rooms.clone());
+            rooms.retain(|it| !gone.contains(&(it.at, it.timer)));
+            for &(at, timer, min_ns) in fresh {
+                if let Some(ns) = min_ns.checked_sub(within_ns) {
+                    insert(&mut rooms, Room { at, timer, ns });
+                }
+            }
+            messages.push(self.put(letter, rooms, message));
+        }
+        for message in change.sent {
+            let mut rooms = Vec::new();
+            for &(at, timer, left_ns) in clock {
+                if is_armed(at, timer)
+                    && let Some(ns) = left_ns.checked_sub(within_ns)
+                {
+                    insert(&mut rooms, Room { at, timer, ns });
+                }
+            }
+            messages.push(self.put(message.print, rooms, *message));
+        }
+        Flight::of(messages, self.order)
+    }
+
+    fn put(&self, letter: Print, rooms: Rooms, message: Flying) -> Flying {
+        if rooms.is_empty() {
+            return Flying { print: letter, ..message };
+        }
+        let print = letter.then(Print::of(Part::Rooms, &rooms));
+        Flying { print: self.slips.keep(print, Slip { letter, rooms }), ..message }
+    }
+}
+
+fn insert(rooms: &mut Rooms, room: Room) {
+    let place = rooms.partition_point(|it| (it.at, it.timer) < (room.at, room.timer));
+    rooms.insert(place, room);
+}
+
+fn nanoseconds(delay: std::time::Duration) -> u64 {
+    u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     const SHORT: Delay = Delay::exactly(Duration::from_millis(10));
     const LONG: Delay = Delay::between(Duration::from_millis(10), Duration::from_millis(20));
     const WIDE: Delay = Delay::between(Duration::from_millis(5), Duration::from_millis(20));
+    const TWICE: Delay = Delay::exactly(Duration::from_millis(20));
 
-    fn timers(set: &[(u32, char, Delay)]) -> Timers<char> {
-        let mut timers = Timers::NONE;
-        for &(at, timer, delay) in set {
-            timers.set(NodeId(at), timer, delay);
-        }
-        timers
+    fn of(timer: char) -> Print {
+        Print::of(Part::Timer, &timer)
     }
 
-    fn due(timers: &Timers<char>) -> Vec<char> {
-        timers.due().iter().map(|it| it.timer).collect()
+    fn name(timer: Print) -> char {
+        ('a'..='z').find(|&it| of(it) == timer).unwrap()
+    }
+
+    /// Timers and messages, and what happens to them.
+    struct Game {
+        slips: Shelf,
+        within_ns: Option<u64>,
+        timers: Timers,
+        flight: Flight,
+    }
+
+    impl Game {
+        fn new(within_ms: Option<u64>) -> Self {
+            let within_ns = within_ms.map(|ms| ms * 1_000_000);
+            Self { slips: Shelf::default(), within_ns, timers: Timers::NONE, flight: Flight::EMPTY }
+        }
+
+        fn pace(&self) -> Pace<'_> {
+            Pace { within_ns: self.within_ns, order: Order::Any, slips: &self.slips }
+        }
+
+        fn step(
+            &mut self,
+            at: u32,
+            taken: Option<char>,
+            fired: Option<char>,
+            sent: &[char],
+            timers: &[TimerChange],
+        ) -> &mut Self {
+            let taken = taken.map(|it| {
+                let mut all = self.flight.iter();
+                all.position(|message| self.pace().letter(message.print) == of(it)).unwrap()
+            });
+            let flying =
+                |it: &char| Flying { print: of(*it), from: NodeId(at), to: NodeId(1 - at) };
+            let sent: Vec<Flying> = sent.iter().map(flying).collect();
+            let change = Change {
+                at: NodeId(at),
+                taken,
+                fired: fired.map(of),
+                crashes: false,
+                sent: &sent,
+                timers,
+            };
+            let (armed, flown) = self.pace().after(&self.timers, &self.flight, &change);
+            self.flight = flown.unwrap_or_else(|| {
+                let mut next = Flight::EMPTY;
+                next.become_successor(&self.flight, taken, &sent, Order::Any);
+                next
+            });
+            self.timers = armed.unwrap_or_else(|| self.timers.clone());
+            self
+        }
+
+        fn set(&mut self, at: u32, timer: char, delay: Delay) -> &mut Self {
+            self.step(at, None, None, &[], &[TimerChange::Set(of(timer), delay)])
+        }
+
+        fn due(&self) -> Vec<char> {
+            let due = self.pace().due(&self.timers, &self.flight);
+            due.into_iter().map(|(_, timer)| name(timer)).collect()
+        }
+    }
+
+    fn timers(set: &[(u32, char, Delay)]) -> Game {
+        let mut game = Game::new(None);
+        for &(at, timer, delay) in set {
+            game.set(at, timer, delay);
+        }
+        game
+    }
+
+    fn due(set: &[(u32, char, Delay)]) -> Vec<char> {
+        let mut due = timers(set).due();
+        due.sort_unstable();
+        due
     }
 
     #[test]
     fn an_earlier_timer_that_is_shorter_in_any_case_runs_out_first() {
-        let timers = timers(&[(1, 'a', SHORT), (0, 'b', LONG)]);
-        assert_eq!(due(&timers), ['a'], "across nodes, and also if both may take 10 ms");
+        let due = due(&[(1, 'a', SHORT), (0, 'b', LONG)]);
+        assert_eq!(due, ['a'], "across nodes, and also if both may take 10 ms");
     }
 
     #[test]
     fn timers_whose_ranges_overlap_run_out_in_any_order() {
-        assert_eq!(due(&timers(&[(0, 'a', SHORT), (0, 'b', WIDE)])), ['a', 'b']);
+        assert_eq!(due(&[(0, 'a', SHORT), (0, 'b', WIDE)]), ['a', 'b']);
     }
 
     #[test]
     fn a_later_timer_is_free_however_short_it_is() {
-        assert_eq!(due(&timers(&[(0, 'a', LONG), (0, 'b', SHORT)])), ['a', 'b']);
-        assert_eq!(due(&timers(&[(0, 'a', SHORT), (0, 'b', SHORT)])), ['a']);
+        assert_eq!(due(&[(0, 'a', LONG), (0, 'b', SHORT)]), ['a', 'b']);
+        assert_eq!(due(&[(0, 'a', SHORT), (0, 'b', SHORT)]), ['a']);
     }
 
     #[test]
     fn setting_again_replaces_and_cancelling_removes() {
-        let mut timers = timers(&[(0, 'a', SHORT), (0, 'b', SHORT), (0, 'a', SHORT)]);
-        assert_eq!(due(&timers), ['b'], "a is now the later one");
-        timers.cancel(NodeId(1), 'b');
-        assert_eq!(due(&timers), ['b'], "another node's");
-        timers.cancel(NodeId(0), 'b');
-        assert_eq!(due(&timers), ['a']);
-        timers.cancel(NodeId(0), 'a');
-        assert!(timers.is_empty());
-        assert_eq!(timers.print(), Print::NONE);
+        let mut game = timers(&[(0, 'a', SHORT), (0, 'b', SHORT), (0, 'a', SHORT)]);
+        assert_eq!(game.due(), ['b'], "a is now the later one");
+        game.step(1, None, None, &[], &[TimerChange::Cancel(of('b'))]);
+        assert_eq!(game.due(), ['b'], "another node's");
+        game.step(0, None, None, &[], &[TimerChange::Cancel(of('b'))]);
+        assert_eq!(game.due(), ['a']);
+        game.step(0, None, None, &[], &[TimerChange::Cancel(of('a'))]);
+        assert!(game.timers.is_empty());
+        assert_eq!(game.timers.print(), Print::NONE);
     }
 
     #[test]
     fn an_order_of_setting_that_forces_nothing_is_forgotten() {
         let one = timers(&[(0, 'a', WIDE), (1, 'b', WIDE)]);
         let other = timers(&[(1, 'b', WIDE), (0, 'a', WIDE)]);
-        assert_eq!(one.print(), other.print());
-        assert_eq!(due(&one), due(&other));
+        assert_eq!(one.timers.print(), other.timers.print());
+        assert_eq!(one.due(), other.due());
     }
 
     #[test]
     fn an_order_that_is_forced_is_remembered() {
         let one = timers(&[(0, 'a', SHORT), (1, 'b', SHORT)]);
         let other = timers(&[(1, 'b', SHORT), (0, 'a', SHORT)]);
-        assert_ne!(one.print(), other.print());
+        assert_ne!(one.timers.print(), other.timers.print());
     }
 
     #[test]
     fn the_longest_delay_is_remembered_and_the_shortest_is_not() {
-        let print = |delay| timers(&[(0, 'a', delay)]).print();
+        let print = |delay| timers(&[(0, 'a', delay)]).timers.print();
         assert_ne!(print(SHORT), print(LONG));
         assert_eq!(print(WIDE), print(LONG));
+    }
+
+    #[test]
+    fn a_round_trip_ends_before_a_time_out_of_two_messages_and_no_longer_one() {
+        let mut game = Game::new(Some(10));
+        game.step(0, None, None, &['q'], &[TimerChange::Set(of('t'), TWICE)]);
+        assert_eq!(game.due(), [], "the question is under way");
+        game.step(1, Some('q'), None, &['r'], &[]);
+        assert_eq!(game.due(), [], "the answer is under way");
+        game.step(0, Some('r'), None, &['s'], &[]);
+        assert_eq!(game.due(), ['t'], "a third message may be late");
+    }
+
+    #[test]
+    fn of_two_questions_the_slower_one_is_waited_for_as_well() {
+        let mut game = Game::new(Some(10));
+        game.step(0, None, None, &['q', 'p'], &[TimerChange::Set(of('t'), TWICE)]);
+        game.step(1, Some('q'), None, &['r'], &[]).step(0, Some('r'), None, &[], &[]);
+        assert_eq!(game.due(), [], "the other question");
+        game.step(1, Some('p'), None, &['s'], &[]);
+        assert_eq!(game.due(), [], "its answer");
+        game.step(0, Some('s'), None, &[], &[]);
+        assert_eq!(game.due(), ['t']);
+    }
+
+    #[test]
+    fn a_message_of_unknown_age_is_not_waited_for() {
+        let mut game = Game::new(Some(10));
+        game.set(0, 't', TWICE).step(1, None, None, &['m'], &[]);
+        assert_eq!(game.due(), ['t'], "sent nobody knows how long after the timer was set");
+        let mut game = Game::new(None);
+        game.step(0, None, None, &['q'], &[TimerChange::Set(of('t'), TWICE)]);
+        assert_eq!(game.due(), ['t'], "messages may take for ever");
+    }
+
+    #[test]
+    fn a_chain_of_short_timers_ends_before_a_long_one() {
+        let mut game = Game::new(None);
+        let long = TimerChange::Set(of('l'), Delay::exactly(Duration::from_millis(25)));
+        let short = TimerChange::Set(of('s'), SHORT);
+        game.step(0, None, None, &[], &[long, short]);
+        assert_eq!(game.due(), ['s']);
+        game.step(0, None, Some('s'), &[], &[short]);
+        assert_eq!(game.due(), ['s'], "20 of 25");
+        game.step(0, None, Some('s'), &[], &[short]);
+        assert_eq!(game.due().len(), 2, "30 of 25");
     }
 }

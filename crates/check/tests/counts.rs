@@ -5,10 +5,11 @@
 mod support;
 
 use support::{claiming, explore_all, group, mutex};
-use vorrang_algorithms::card::{Card, Setup};
+use vorrang_algorithms::card::Setup;
+use vorrang_algorithms::mutex::card::Card;
 use vorrang_algorithms::mutex::spec::{BoundedBypass, Exclusion, HappenedBefore};
 use vorrang_algorithms::mutex::{Command, Notice};
-use vorrang_algorithms::registry::{self, CARDS, Make, Visit};
+use vorrang_algorithms::registry::{self, Make, Visit, mutex_cards};
 use vorrang_check::{Order, Outcome, System};
 use vorrang_protocol::{Monitor, NodeId, Protocol};
 
@@ -30,7 +31,7 @@ impl Explore {
         M: Monitor<Command = Command, Notice = Notice>,
     {
         let mut system: System<P, M> = mutex(self.entries, self.order, monitor, node);
-        system.plan = claiming(self.entries, card.claims, self.stays.as_slice());
+        system.plan = claiming(self.entries, card.terms.claims, self.stays.as_slice());
         let report = explore_all(&system);
         match report.outcome {
             Outcome::Verified => report.states,
@@ -49,12 +50,12 @@ impl Visit for Explore {
     where
         P: Protocol<Command = Command, Notice = Notice>,
     {
-        let exclusion = Exclusion::new((card.admission)(&Setup::new(group(self.entries))));
+        let exclusion = Exclusion::new((card.terms.admission)(&Setup::new(group(self.entries))));
         if !self.promises {
             return self.states(card, node, exclusion);
         }
-        let ordering = card.promises.ordering.then(HappenedBefore::default);
-        let bypass = card.promises.bypass.map(BoundedBypass::new);
+        let ordering = card.terms.promises.ordering.then(HappenedBefore::default);
+        let bypass = card.terms.promises.bypass.map(BoundedBypass::new);
         self.states(card, node, (exclusion, (ordering, bypass)))
     }
 }
@@ -113,7 +114,7 @@ fn is_safe_and_makes_progress_in_exactly_so_many_states() {
 
 #[test]
 fn every_algorithm_keeps_all_its_promises() {
-    for card in CARDS {
+    for card in mutex_cards() {
         let orders: &[Order] = match card.order {
             Order::Fifo => &[Order::Fifo],
             Order::Any => &[Order::Fifo, Order::Any],
@@ -141,7 +142,7 @@ fn with_two_places_one_who_never_leaves_keeps_nobody_out() {
 
 #[test]
 fn every_algorithm_is_pinned() {
-    for card in CARDS {
+    for card in mutex_cards() {
         let is_pinned = PINNED.iter().any(|(name, ..)| *name == card.name);
         assert!(is_pinned, "{}", card.name);
     }

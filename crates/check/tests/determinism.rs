@@ -5,10 +5,11 @@ mod support;
 use std::cell::RefCell;
 
 use support::{explore_all, group, mutex};
-use vorrang_algorithms::card::{Card, Setup};
+use vorrang_algorithms::card::Setup;
+use vorrang_algorithms::mutex::card::Card;
 use vorrang_algorithms::mutex::spec::Exclusion;
 use vorrang_algorithms::mutex::{Command, Notice};
-use vorrang_algorithms::registry::{self, CARDS, Make, Visit};
+use vorrang_algorithms::registry::{self, Make, Visit, mutex_cards};
 use vorrang_check::{Order, Outcome, Plan};
 use vorrang_protocol::{Effect, Effects, Event, NodeId, Outbox, Protocol, Refused};
 
@@ -77,10 +78,10 @@ impl Visit for ExploreTwice {
         P: Protocol<Command = Command, Notice = Notice>,
     {
         let entries = &[1, 1, 1];
-        let monitor = Exclusion::new((card.admission)(&Setup::new(group(entries))));
+        let monitor = Exclusion::new((card.terms.admission)(&Setup::new(group(entries))));
         let mut plain = mutex(entries, Order::Fifo, monitor.clone(), &node);
         let mut twice = mutex(entries, Order::Fifo, monitor, |id| Twice(node(id)));
-        let asks = Command::Acquire(card.claims[0]);
+        let asks = Command::Acquire(card.terms.claims[0]);
         plain.plan = Plan::turns(entries, &asks, &Command::Release);
         twice.plan = plain.plan.clone();
         let (plain, twice) = (explore_all(&plain), explore_all(&twice));
@@ -91,7 +92,7 @@ impl Visit for ExploreTwice {
 
 #[test]
 fn every_handler_run_twice_from_equal_states_does_the_same() {
-    for card in CARDS {
+    for card in mutex_cards() {
         registry::visit(card.name, Setup::new(group(&[1, 1, 1])), ExploreTwice).expect(card.name);
     }
 }

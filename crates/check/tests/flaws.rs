@@ -4,10 +4,11 @@
 mod support;
 
 use support::{claiming, explore_all, group, mutex};
-use vorrang_algorithms::card::{Card, Flaw, Setup};
+use vorrang_algorithms::card::Setup;
+use vorrang_algorithms::mutex::card::{Card, Flaw};
 use vorrang_algorithms::mutex::spec::{BoundedBypass, Exclusion, HappenedBefore};
 use vorrang_algorithms::mutex::{Claim, Command, Notice};
-use vorrang_algorithms::registry::{self, CARDS, Make, Visit};
+use vorrang_algorithms::registry::{self, Make, Visit, mutex_cards};
 use vorrang_check::{Order, Outcome};
 use vorrang_protocol::{Monitor, NodeId, Protocol};
 
@@ -52,11 +53,11 @@ impl Visit for Demonstrate {
     where
         P: Protocol<Command = Command, Notice = Notice>,
     {
-        let exclusion = Exclusion::new((card.admission)(&Setup::new(group(self.entries))));
+        let exclusion = Exclusion::new((card.terms.admission)(&Setup::new(group(self.entries))));
         match self.flaw.breaks {
             "ordering" => self.with_monitor((exclusion, HappenedBefore::default()), node),
             "no starvation" => {
-                let bound = card.promises.bypass.expect("the card promises a bound");
+                let bound = card.terms.promises.bypass.expect("the card promises a bound");
                 self.with_monitor((exclusion, BoundedBypass::new(bound)), node)
             }
             _ => self.with_monitor(exclusion, node),
@@ -77,7 +78,7 @@ fn as_on_the_card(card: &Card, flaw: &Flaw) -> Shown {
 
 #[test]
 fn every_flaw_on_every_card_is_caught_with_its_shortest_run() {
-    for card in CARDS {
+    for card in mutex_cards() {
         for flaw in card.flaws {
             let (property, moves) = as_on_the_card(card, flaw);
             assert_eq!(property, flaw.breaks, "{} of {}", flaw.name, card.name);
@@ -88,7 +89,7 @@ fn every_flaw_on_every_card_is_caught_with_its_shortest_run() {
 
 #[test]
 fn replies_sent_again_also_harm_three_nodes_and_sooner_if_they_may_be_overtaken() {
-    let card = registry::card("ricart-agrawala").unwrap();
+    let card = registry::mutex_card("ricart-agrawala").unwrap();
     let steps = |entries, order| {
         let (property, moves) = demonstrate(card, "deferred-never-cleared", entries, order);
         (property, moves.len())
@@ -103,7 +104,7 @@ fn replies_sent_again_also_harm_three_nodes_and_sooner_if_they_may_be_overtaken(
 /// the fewest in which two can enter at all.
 #[test]
 fn a_counterexample_is_written_down_move_by_move() {
-    let card = registry::card("ricart-agrawala").unwrap();
+    let card = registry::mutex_card("ricart-agrawala").unwrap();
     let (_, mut moves) = demonstrate(card, "no-tie-break", &[1, 1], Order::Fifo);
     // Which of the shortest runs it is depends on fingerprints.
     moves.sort_unstable();

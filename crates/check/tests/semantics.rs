@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use support::{ONE, TWO, explore_all, ricart_agrawala, verified};
 use vorrang_algorithms::mutex::spec::Exclusion;
 use vorrang_algorithms::mutex::{Claim, Command};
-use vorrang_check::{Ask, Bound, Bounds, Order, Outcome, Plan, Report, System, explore};
+use vorrang_check::{Ask, Bound, Bounds, Faults, Order, Outcome, Plan, Report, System, explore};
 use vorrang_protocol::{Delay, Effects, Monitor, NodeId, Protocol, Refused, Violation};
 
 /// What a toy is told to do, at once or when a message says so.
@@ -144,7 +144,8 @@ impl Monitor for Hears {
 }
 
 fn toys(plan: Plan<Do>, monitor: Hears, order: Order) -> System<Toy, Hears> {
-    System { nodes: vec![Toy::default(), Toy::default()], plan, monitor, order }
+    let nodes = vec![Toy::default(), Toy::default()];
+    System { nodes, plan, monitor, links: order.into(), faults: Faults::NONE }
 }
 
 /// Node 0 is told to do this, node 1 that.

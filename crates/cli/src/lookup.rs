@@ -1,39 +1,42 @@
 //! Names that people type, and what they may have meant.
 
-use vorrang_algorithms::card::{Card, Flaw};
-use vorrang_algorithms::registry::CARDS;
-
 use crate::failure::Failure;
+use crate::problem::{Entry, Subject, catalogue};
 
-/// The card of that name.
-pub(crate) fn card(name: &str) -> Result<&'static Card, Failure> {
-    vorrang_algorithms::registry::card(name).ok_or_else(|| {
-        unknown("algorithm", name, CARDS.iter().map(|card| card.name), "vorrang list")
+/// The algorithm of that name.
+pub(crate) fn algorithm(name: &str) -> Result<&'static Entry, Failure> {
+    let named = |entry: &&Entry| entry.algorithm.about().name == name;
+    catalogue().iter().find(named).ok_or_else(|| {
+        let names = catalogue().iter().map(|entry| entry.algorithm.about().name);
+        unknown("algorithm", name, names, "vorrang list")
     })
 }
 
-/// The cards of these names; `all` for all, and none at all for every algorithm that solves plain
-/// mutual exclusion.
-pub(crate) fn cards(names: &[String]) -> Result<Vec<&'static Card>, Failure> {
+/// The algorithms of these names; `all` for all, a problem's name for all that solve it.
+pub(crate) fn algorithms(names: &[String], problem: &str) -> Result<Vec<&'static Entry>, Failure> {
     match names {
-        [] => Ok(CARDS.iter().copied().filter(|card| card.problem == "mutual exclusion").collect()),
-        [all] if all == "all" => Ok(CARDS.to_vec()),
-        names => names.iter().map(|name| card(name)).collect(),
+        [] => {
+            let solves = |entry: &&Entry| entry.algorithm.about().problem == problem;
+            Ok(catalogue().iter().filter(solves).collect())
+        }
+        [all] if all == "all" => Ok(catalogue().iter().collect()),
+        names => names.iter().map(|name| algorithm(name)).collect(),
     }
 }
 
-/// The flaw of that name.
-pub(crate) fn flaw(card: &Card, name: &str) -> Result<&'static Flaw, Failure> {
-    card.flaw(name).ok_or_else(|| {
-        let hint = format!("vorrang check {} --flaw list", card.name);
-        unknown("flaw", name, card.flaws.iter().map(|flaw| flaw.name), &hint)
+/// The algorithm with that mistake.
+pub(crate) fn flawed(entry: &'static Entry, name: &str) -> Result<&'static dyn Subject, Failure> {
+    let found = entry.flawed.iter().find(|(known, _)| known == name);
+    found.map(|(_, flawed)| &**flawed).ok_or_else(|| {
+        let hint = format!("vorrang check {} --flaw list", entry.algorithm.about().name);
+        unknown("flaw", name, entry.flawed.iter().map(|(name, _)| name.as_str()), &hint)
     })
 }
 
-fn unknown(
+fn unknown<'a>(
     what: &str,
     name: &str,
-    known: impl Iterator<Item = &'static str>,
+    known: impl Iterator<Item = &'a str>,
     hint: &str,
 ) -> Failure {
     let message = match nearest(name, known) {
@@ -44,7 +47,7 @@ fn unknown(
 }
 
 /// The known name that is most like `name`, if any is much like it.
-fn nearest(name: &str, known: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     const ALIKE: f64 = 0.7;
     known
         .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))
@@ -59,13 +62,13 @@ mod tests {
 
     #[test]
     fn a_slip_of_the_finger_is_understood() {
-        let message = card("ricart-agrawla").unwrap_err().to_string();
+        let message = algorithm("ricart-agrawla").err().unwrap().to_string();
         assert_eq!(message, "unknown algorithm 'ricart-agrawla'; did you mean 'ricart-agrawala'?");
     }
 
     #[test]
     fn nonsense_is_pointed_to_the_list() {
-        let message = card("xyzzy").unwrap_err().to_string();
+        let message = algorithm("xyzzy").err().unwrap().to_string();
         assert_eq!(message, "unknown algorithm 'xyzzy'; 'vorrang list' lists what there is");
     }
 }

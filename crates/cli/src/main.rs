@@ -5,15 +5,15 @@
 
 mod commands;
 mod failure;
+mod figures;
 mod lookup;
-mod measured;
 mod network;
+mod options;
 mod output;
+mod problem;
 mod sheet;
-mod simulate;
 mod statistics;
 mod values;
-mod workload;
 
 use std::process::ExitCode;
 

@@ -3,8 +3,6 @@
 
 use std::str::FromStr;
 
-use vorrang_sim::Distribution;
-
 /// Whole numbers, in the order they were given.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Numbers(pub(crate) Vec<u64>);
@@ -80,19 +78,6 @@ fn range(text: &str) -> Result<Vec<u64>, String> {
     if values.is_empty() { Err(format!("the range '{text}' is empty")) } else { Ok(values) }
 }
 
-/// Durations, in the order they were given.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Durations(pub(crate) Vec<Distribution>);
-
-impl FromStr for Durations {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let parts = text.split(',').map(|part| part.trim().parse());
-        parts.collect::<Result<_, _>>().map(Self).map_err(|error| format!("{error}"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,12 +106,5 @@ mod tests {
         assert!(error("1..=9+0").contains("would never end"));
         assert!(error("0..=9*2").contains("start at 1"));
         assert!(error("0..=99999999").contains("more than 1000000 values"));
-    }
-
-    #[test]
-    fn durations_are_lists_of_distributions() {
-        let Durations(read) = "0,1ms,exp:2ms".parse().unwrap();
-        assert_eq!(read.len(), 3);
-        assert!("1ms,2".parse::<Durations>().unwrap_err().contains("'2'"));
     }
 }

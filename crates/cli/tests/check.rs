@@ -5,10 +5,11 @@ mod support;
 
 use serde_json::Value;
 use support::{json, json_of, run};
-use vorrang_algorithms::card::{Card, Flaw, Setup};
+use vorrang_algorithms::card::Setup;
+use vorrang_algorithms::mutex::card::{Card, Flaw};
 use vorrang_algorithms::mutex::spec::{BoundedBypass, Exclusion, HappenedBefore};
 use vorrang_algorithms::mutex::{Command, Notice};
-use vorrang_algorithms::registry::{self, CARDS, Make, Visit};
+use vorrang_algorithms::registry::{self, Make, Visit, mutex_cards};
 use vorrang_protocol::{Group, Protocol};
 use vorrang_trace::Stage;
 
@@ -19,12 +20,12 @@ fn trace(answer: &Value) -> Vec<&str> {
 
 /// All mistakes of all algorithms.
 fn flaws() -> impl Iterator<Item = (&'static Card, &'static Flaw)> {
-    CARDS.iter().flat_map(|card| card.flaws.iter().map(move |flaw| (*card, flaw)))
+    mutex_cards().iter().flat_map(|card| card.flaws.iter().map(move |flaw| (*card, flaw)))
 }
 
 #[test]
 fn every_algorithm_keeps_its_promises_on_a_small_group() {
-    for card in CARDS {
+    for card in mutex_cards() {
         let answer = json_of(&["check", card.name, "--entries", "2,1", "--property", "promised"]);
         assert_eq!(answer["outcome"], "verified", "{}", card.name);
         for nothing in ["property", "violation", "bound"] {
@@ -37,8 +38,8 @@ fn every_algorithm_keeps_its_promises_on_a_small_group() {
         assert!(answer["seconds"].as_f64().is_some_and(|it| it >= 0.0));
         let checked = answer["checked"].as_array().expect("properties");
         assert_eq!(checked[..2], ["exclusion", "progress"]);
-        assert_eq!(checked.contains(&"ordering".into()), card.promises.ordering);
-        assert_eq!(checked.contains(&"no starvation".into()), card.promises.bypass.is_some());
+        assert_eq!(checked.contains(&"ordering".into()), card.terms.promises.ordering);
+        assert_eq!(checked.contains(&"no starvation".into()), card.terms.promises.bypass.is_some());
     }
 }
 
@@ -68,9 +69,9 @@ impl Visit for Replay<'_> {
     where
         P: Protocol<Command = Command, Notice = Notice>,
     {
-        let exclusion = Exclusion::new((card.admission)(&self.setup));
+        let exclusion = Exclusion::new((card.terms.admission)(&self.setup));
         let ordering = (self.flaw.breaks == "ordering").then(HappenedBefore::default);
-        let bypass = card.promises.bypass.filter(|_| self.flaw.breaks == "no starvation");
+        let bypass = card.terms.promises.bypass.filter(|_| self.flaw.breaks == "no starvation");
         let monitor = (exclusion, (ordering, bypass.map(BoundedBypass::new)));
         let mut stage = Stage::new(self.setup.group.members().map(node), monitor);
         for (place, line) in self.lines.iter().enumerate() {
@@ -123,7 +124,7 @@ fn a_counterexample_is_shown_with_the_command_that_finds_it_again() {
 
 #[test]
 fn the_flaws_of_every_algorithm_are_listed() {
-    for card in CARDS {
+    for card in mutex_cards() {
         let (code, out, _) = run(&["check", card.name, "--flaw", "list"]);
         assert_eq!(code, 0);
         for flaw in card.flaws {

@@ -8,11 +8,12 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-use vorrang_algorithms::card::{Card, Setup};
+use vorrang_algorithms::card::Setup;
+use vorrang_algorithms::mutex::card::Card;
 use vorrang_algorithms::mutex::spec::Exclusion;
 use vorrang_algorithms::mutex::{Command, Notice};
-use vorrang_algorithms::registry::{self, CARDS, Make, Visit};
-use vorrang_check::{Bounds, Outcome, Plan, System, explore};
+use vorrang_algorithms::registry::{self, Make, Visit, mutex_cards};
+use vorrang_check::{Bounds, Faults, Outcome, Plan, System, explore};
 use vorrang_net::{Clock, Config, Handle, Log, Node, bind_loopback};
 use vorrang_protocol::{Group, Message, Monitor, NodeId, Protocol, Violation};
 use vorrang_sim::{Keep, Load, Network, Simulation, Workload};
@@ -45,7 +46,7 @@ type Script = Vec<(NodeId, Command)>;
 /// The script, with the claims that the algorithm grants, in turn.
 fn script(card: &Card) -> Script {
     let command = |(asks, node): (bool, u32)| {
-        let claim = card.claims[node as usize % card.claims.len()];
+        let claim = card.terms.claims[node as usize % card.terms.claims.len()];
         (NodeId(node), if asks { Command::Acquire(claim) } else { Command::Release })
     };
     SCRIPT.into_iter().map(command).collect()
@@ -68,7 +69,12 @@ impl Answer {
                 What::Send { to, message, .. } if to != node => {
                     *messages.entry(P::Message::KINDS[message.kind()]).or_default() += 1;
                 }
-                What::Send { .. } | What::Receive { .. } | What::Timer(_) => {}
+                What::Send { .. }
+                | What::Receive { .. }
+                | What::Timer(_)
+                | What::Lost { .. }
+                | What::Crash
+                | What::Restart => {}
             }
         }
         Self { said, messages }
@@ -87,7 +93,7 @@ where
     let load = Load::Script(timed.collect());
     let mut simulation = Simulation::recorded(
         setup.group.members().map(node),
-        Exclusion::new((card.admission)(&setup)),
+        Exclusion::new((card.terms.admission)(&setup)),
         Network::constant_ms(1),
         Workload::new(load, Command::Release, Command::Release),
         1,
@@ -125,7 +131,7 @@ where
 }
 
 /// Waits until as much has been handled as was sent, twice in a row.
-async fn settle<P: Protocol>(handles: &[Handle<P>]) {
+async fn settle(handles: &[Handle<Command>]) {
     let mut last = None;
     loop {
         let (mut sent, mut received) = (0, 0);
@@ -200,8 +206,9 @@ where
     let system = System {
         nodes: setup.group.members().map(node).collect(),
         plan: Plan::Script(script(card)),
-        monitor: (Exclusion::new((card.admission)(&setup)), as_before),
-        order: card.order,
+        monitor: (Exclusion::new((card.terms.admission)(&setup)), as_before),
+        links: card.order.into(),
+        faults: Faults::NONE,
     };
     explore(&system, &Bounds::default(), NonZeroUsize::MIN, |_| {}).outcome
 }
@@ -244,7 +251,7 @@ fn ricart_agrawala_gives_the_answer_that_one_would_write_down_by_hand() {
 
 #[test]
 fn every_algorithm_gives_the_same_answer_in_all_three_drivers() {
-    for card in CARDS {
+    for card in mutex_cards() {
         let answer = thrice(card.name);
         assert_eq!(answer.said.len(), 3 * 7, "asked, entered, left: {answer:?}");
     }
@@ -275,7 +282,7 @@ fn the_checker_objects_to_an_answer_that_was_altered() {
         }
     }
 
-    for card in CARDS {
+    for card in mutex_cards() {
         let setup = Setup::new(Group::of(NODES));
         registry::visit(card.name, setup, Altered).expect("a card's algorithm can be made");
     }

@@ -4,8 +4,9 @@ mod support;
 
 use serde_json::Value;
 use support::{json_of, run};
-use vorrang_algorithms::card::{Card, Load, Setting, Span};
-use vorrang_algorithms::registry::CARDS;
+use vorrang_algorithms::card::Span;
+use vorrang_algorithms::mutex::card::{Card, Load, Setting};
+use vorrang_algorithms::registry::mutex_cards;
 
 const NODES: u32 = 3;
 const ENTRIES: u64 = 30;
@@ -13,7 +14,7 @@ const ENTRIES: u64 = 30;
 /// What an entry costs, if that is the same at both ends of the curve or the load is at one.
 fn exact_cost(card: &Card, load: &str) -> Option<f64> {
     let exact = |load| {
-        let Span { low, high, .. } = (card.theory.messages)(&Setting::new(card, NODES, load));
+        let Span { low, high, .. } = (card.terms.theory.messages)(&Setting::new(card, NODES, load));
         (low.to_bits() == high.to_bits()).then_some(low)
     };
     match load {
@@ -38,21 +39,21 @@ fn is_as_it_should_be(card: &Card, load: &str, run: &Value) {
     if let Some(cost) = exact_cost(card, load) {
         assert_eq!(run["messages_per_entry"], cost, "{context}");
     }
-    if card.promises.ordering {
+    if card.terms.promises.ordering {
         assert_eq!(run["overtakes"], 0, "{context}");
     }
 }
 
 #[test]
 fn every_algorithm_runs_over_tcp_under_heavy_load() {
-    for card in CARDS {
+    for card in mutex_cards() {
         is_as_it_should_be(card, "heavy", &over_tcp(card, "heavy", &[]));
     }
 }
 
 #[test]
 fn every_algorithm_runs_over_tcp_under_light_load() {
-    for card in CARDS {
+    for card in mutex_cards() {
         let run = over_tcp(card, "light", &[]);
         is_as_it_should_be(card, "light", &run);
         assert_eq!(run["sync_delay_mean"], Value::Null, "nobody ever waits: {run:#}");
@@ -61,14 +62,14 @@ fn every_algorithm_runs_over_tcp_under_light_load() {
 
 #[test]
 fn every_algorithm_runs_over_tcp_in_bursts() {
-    for card in CARDS {
+    for card in mutex_cards() {
         is_as_it_should_be(card, "burst", &over_tcp(card, "burst", &[]));
     }
 }
 
 #[test]
 fn stays_and_pauses_are_taken_over_tcp_too() {
-    for card in CARDS {
+    for card in mutex_cards() {
         let run = over_tcp(card, "heavy", &["--hold", "1ms", "--think", "uniform:0..1ms"]);
         is_as_it_should_be(card, "heavy", &run);
         let response = run["response_mean"].as_f64().expect("a mean");
@@ -79,7 +80,7 @@ fn stays_and_pauses_are_taken_over_tcp_too() {
 #[test]
 fn a_process_a_node_gives_the_same_counts() {
     for name in ["ricart-agrawala", "central"] {
-        let card = vorrang_algorithms::registry::card(name).expect("a card");
+        let card = vorrang_algorithms::registry::mutex_card(name).expect("a card");
         for load in ["heavy", "light", "burst"] {
             is_as_it_should_be(card, load, &over_tcp(card, load, &["--processes"]));
         }

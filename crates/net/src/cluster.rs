@@ -44,7 +44,7 @@ pub async fn cluster_on_loopback<P: Protocol, A: Application<P>>(
     mut machine: impl FnMut(NodeId) -> P,
     mut application: impl FnMut(NodeId) -> A,
     log: Option<&Log<P>>,
-) -> Result<Vec<Handle<P>>, NetError> {
+) -> Result<Vec<Handle<P::Command>>, NetError> {
     let (listeners, peers) = bind_loopback(nodes)
         .await
         .map_err(|source| NetError::Bind { address: "127.0.0.1:0".to_owned(), source })?;

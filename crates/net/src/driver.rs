@@ -5,20 +5,18 @@
 //! in one call. A turn looks at every link, so its cost grows with the size of the group, by some
 //! tens of nanoseconds a link.
 
-use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
+use rand_xoshiro::Xoshiro256PlusPlus;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, Sleep};
-use vorrang_protocol::{Message, NodeId, Protocol, Refused};
-use vorrang_trace::What;
+use vorrang_protocol::NodeId;
 
-use crate::application::{Application, ApplicationEffects, Later};
 use crate::config::{Config, Start};
 use crate::error::{CommandError, StopReason};
 use crate::event::Event;
@@ -26,28 +24,23 @@ use crate::handle::{Control, Goodbye, Reply};
 use crate::hello::Identity;
 use crate::link::Link;
 use crate::meet::Arrival;
+use crate::resident::{AnyCommand, Resident};
 use crate::status::Status;
-use crate::timers::{Timers, deadline};
+use crate::timers::deadline;
 use crate::transport::Transport;
 use crate::world::World;
 
-/// How many local events (commands of the application, messages to self) a turn handles before it
-/// lets other tasks run.
-const LOCAL_EVENTS_A_TURN: usize = 256;
-
-pub(crate) struct Driver<P: Protocol, T: Transport, A> {
-    pub(crate) machine: P,
-    pub(crate) world: World<P, T::Stream>,
-    pub(crate) application: A,
-    pub(crate) fx: ApplicationEffects<P>,
-    /// Commands of the application that wait for the machine.
-    pub(crate) asked: VecDeque<P::Command>,
-    pub(crate) later: Timers<(u64, Later<P::Command>)>,
-    pub(crate) later_so_far: u64,
+pub(crate) struct Driver<T: Transport> {
+    /// The machine and its application.
+    pub(crate) resident: Box<dyn Resident>,
+    pub(crate) world: World<T::Stream>,
+    /// The message that came last, in room that is used again.
+    pub(crate) message: Vec<u8>,
+    pub(crate) rng: Xoshiro256PlusPlus,
     pub(crate) config: Config,
     pub(crate) identity: Arc<Identity>,
     pub(crate) transport: T,
-    pub(crate) control: mpsc::UnboundedReceiver<Control<P>>,
+    pub(crate) control: mpsc::UnboundedReceiver<Control>,
     pub(crate) arrivals: mpsc::UnboundedReceiver<Arrival<T::Stream>>,
     /// Cloned into every task that makes connections.
     pub(crate) door: mpsc::UnboundedSender<Arrival<T::Stream>>,
@@ -57,7 +50,7 @@ pub(crate) struct Driver<P: Protocol, T: Transport, A> {
     pub(crate) stopped: Arc<OnceLock<StopReason>>,
     pub(crate) phase: Phase,
     /// Commands given before the start.
-    pub(crate) held: Vec<(P::Command, Reply)>,
+    pub(crate) held: Vec<(AnyCommand, Reply)>,
     pub(crate) fenced: Option<String>,
     pub(crate) sleep: Pin<Box<Sleep>>,
     pub(crate) sleeps_until: Option<Instant>,
@@ -77,7 +70,7 @@ pub(crate) enum Phase {
     Over(Option<oneshot::Sender<()>>),
 }
 
-impl<P: Protocol, T: Transport, A: Application<P>> Driver<P, T, A> {
+impl<T: Transport> Driver<T> {
     /// Runs until it is told to stop.
     pub(crate) async fn run(mut self) {
         let peers: Vec<NodeId> = self.world.others().map(|link| link.peer).collect();
@@ -129,10 +122,7 @@ impl<P: Protocol, T: Transport, A: Application<P>> Driver<P, T, A> {
         self.handle_timers();
         is_done &= self.settle();
         self.flush(cx);
-        if let Some(tape) = &mut self.world.tape {
-            tape.hand_over();
-        }
-        if let Some(why) = self.world.failure.take() {
+        if let Some(why) = self.resident.end_turn() {
             tracing::error!(why, "the node fails");
             let _ = self.stopped.set(StopReason::Failed(why.into()));
             self.phase = Phase::Over(None);
@@ -174,7 +164,7 @@ impl<P: Protocol, T: Transport, A: Application<P>> Driver<P, T, A> {
         }
     }
 
-    fn on_command(&mut self, command: P::Command, reply: Reply) {
+    fn on_command(&mut self, command: AnyCommand, reply: Reply) {
         match (&self.phase, &self.fenced) {
             // Dropping the reply says that the node has stopped.
             (Phase::Closing(..) | Phase::Over(_), _) => {}
@@ -183,7 +173,7 @@ impl<P: Protocol, T: Transport, A: Application<P>> Driver<P, T, A> {
             }
             (Phase::Gathering, None) => self.held.push((command, reply)),
             (Phase::Running, None) => {
-                let outcome = self.command(command);
+                let outcome = self.resident.command(command, &mut self.world);
                 let _ = reply.send(outcome.map_err(CommandError::Refused));
                 self.settle();
             }
@@ -208,24 +198,20 @@ impl<P: Protocol, T: Transport, A: Application<P>> Driver<P, T, A> {
     }
 
     pub(crate) fn stop_acting(&mut self) {
-        self.world.timers.clear();
-        self.later.clear();
-        self.asked.clear();
-        self.world.to_self.clear();
+        self.resident.stop_acting();
     }
 
     fn status(&self) -> Status {
-        let by_kind =
-            |counts: &[u64]| P::Message::KINDS.iter().copied().zip(counts.to_vec()).collect();
+        let (sent, received, machine) = self.resident.status();
         Status {
             id: self.world.me,
             incarnation: self.identity.incarnation,
             started: *self.started.borrow(),
             fenced: self.fenced.clone(),
             links: self.world.others().map(Link::status).collect(),
-            sent: by_kind(&self.world.sent),
-            received: by_kind(&self.world.received),
-            machine: format!("{:?}", self.machine),
+            sent,
+            received,
+            machine,
         }
     }
 
@@ -244,12 +230,7 @@ impl<P: Protocol, T: Transport, A: Application<P>> Driver<P, T, A> {
             return;
         }
         self.phase = Phase::Running;
-        if let Some(tape) = &mut self.world.tape {
-            tape.stamp();
-        }
-        self.machine.on_start(&mut self.world);
-        self.application.on_start(&mut self.fx);
-        self.take_wishes();
+        self.resident.start(&mut self.world);
         self.started.send_replace(true);
         self.report(Event::Started);
         for (command, reply) in std::mem::take(&mut self.held) {
@@ -262,52 +243,9 @@ impl<P: Protocol, T: Transport, A: Application<P>> Driver<P, T, A> {
         }
     }
 
-    pub(crate) fn command(&mut self, command: P::Command) -> Result<(), Refused> {
-        // Stamped before its effects can leave, and taken back if there are none.
-        self.world.begin(|| What::Command(command.clone()));
-        let outcome = self.machine.on_command(command, &mut self.world);
-        if outcome.is_err()
-            && let Some(tape) = &mut self.world.tape
-        {
-            tape.take_back();
-        }
-        outcome
-    }
-
-    pub(crate) fn message(&mut self, from: NodeId, seq: u64, message: P::Message) {
-        self.world.begin(|| What::Receive { from, seq, message: message.clone() });
-        self.machine.on_message(from, message, &mut self.world);
-    }
-
-    /// Passes on notices, carries out what the application asks, and delivers messages to self,
-    /// until nothing is left. False if it stopped before, to let others run.
     pub(crate) fn settle(&mut self) -> bool {
-        for _ in 0..LOCAL_EVENTS_A_TURN {
-            if let Some(notice) = self.world.notices.pop_front() {
-                self.application.on_notice(notice, &mut self.fx);
-                self.take_wishes();
-            } else if !self.acts() {
-                return true;
-            } else if let Some((seq, message)) = self.world.to_self.pop_front() {
-                self.message(self.world.me, seq, message);
-            } else if let Some(command) = self.asked.pop_front() {
-                if let Err(refused) = self.command(command) {
-                    self.application.on_refused(refused, &mut self.fx);
-                    self.take_wishes();
-                }
-            } else {
-                return true;
-            }
-        }
-        false
-    }
-
-    fn take_wishes(&mut self) {
-        self.asked.extend(self.fx.commands.drain(..));
-        for (delay, later) in self.fx.later.drain(..) {
-            self.later_so_far += 1;
-            self.later.set((self.later_so_far, later), deadline(delay));
-        }
+        let acts = self.acts();
+        self.resident.settle(acts, &mut self.world)
     }
 
     // --- Time -----------------------------------------------------------------------------------
@@ -317,7 +255,7 @@ impl<P: Protocol, T: Transport, A: Application<P>> Driver<P, T, A> {
             Phase::Closing(deadline, _) => Some(*deadline),
             Phase::Gathering | Phase::Running | Phase::Over(_) => None,
         };
-        let all = [self.world.timers.next(), self.later.next(), self.next_look, closing];
+        let all = [self.resident.next_deadline(), self.next_look, closing];
         all.into_iter().flatten().min()
     }
 
@@ -326,24 +264,8 @@ impl<P: Protocol, T: Transport, A: Application<P>> Driver<P, T, A> {
             return;
         }
         let now = Instant::now();
-        while self.acts()
-            && let Some(timer) = self.world.timers.pop_due(now)
-        {
-            self.world.begin(|| What::Timer(timer));
-            self.machine.on_timer(timer, &mut self.world);
-            self.settle();
-        }
-        while self.acts()
-            && let Some((_, later)) = self.later.pop_due(now)
-        {
-            match later {
-                Later::Wake => {
-                    self.application.on_wake(&mut self.fx);
-                    self.take_wishes();
-                }
-                Later::Command(command) => self.asked.push_back(command),
-            }
-            self.settle();
+        if self.acts() {
+            self.resident.handle_timers(now, &mut self.world);
         }
         if self.next_look.is_some_and(|at| at <= now) {
             self.next_look = None;

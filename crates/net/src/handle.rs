@@ -1,18 +1,20 @@
 //! How the rest of the program talks to a node.
 
+use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
-use vorrang_protocol::{NodeId, Protocol};
+use vorrang_protocol::NodeId;
 
 use crate::error::{CommandError, StopReason, Stopped};
 use crate::event::Event;
+use crate::resident::AnyCommand;
 use crate::status::Status;
 
 /// What a handle asks of the node's task.
 #[derive(Debug)]
-pub(crate) enum Control<P: Protocol> {
-    Command(P::Command, Reply),
+pub(crate) enum Control {
+    Command(AnyCommand, Reply),
     Status(oneshot::Sender<Status>),
     ShutDown(oneshot::Sender<Goodbye>),
     Kill(Option<oneshot::Sender<()>>),
@@ -27,45 +29,46 @@ pub struct Goodbye {
     pub unacknowledged: usize,
 }
 
-/// A running node. Clones are the same node; when the last is dropped, the node is killed.
+/// A running node that takes commands of type `C`. Clones are the same node; when the last is dropped, the node is killed.
 #[derive(Debug)]
-pub struct Handle<P: Protocol> {
-    shared: Arc<Shared<P>>,
+pub struct Handle<C> {
+    shared: Arc<Shared>,
+    commands: PhantomData<fn(C)>,
 }
 
-impl<P: Protocol> Clone for Handle<P> {
+impl<C> Clone for Handle<C> {
     fn clone(&self) -> Self {
         let shared = Arc::clone(&self.shared);
-        Self { shared }
+        Self { shared, commands: PhantomData }
     }
 }
 
 #[derive(Debug)]
-struct Shared<P: Protocol> {
+struct Shared {
     id: NodeId,
-    control: mpsc::UnboundedSender<Control<P>>,
+    control: mpsc::UnboundedSender<Control>,
     stopped: Arc<OnceLock<StopReason>>,
     started: watch::Receiver<bool>,
     events: Mutex<broadcast::Receiver<Event>>,
 }
 
-impl<P: Protocol> Drop for Shared<P> {
+impl Drop for Shared {
     fn drop(&mut self) {
         let _ = self.control.send(Control::Kill(None));
     }
 }
 
-impl<P: Protocol> Handle<P> {
+impl<C: Send + 'static> Handle<C> {
     pub(crate) fn new(
         id: NodeId,
-        control: mpsc::UnboundedSender<Control<P>>,
+        control: mpsc::UnboundedSender<Control>,
         stopped: Arc<OnceLock<StopReason>>,
         started: watch::Receiver<bool>,
         events: broadcast::Receiver<Event>,
     ) -> Self {
         let events = Mutex::new(events);
         let shared = Shared { id, control, stopped, started, events };
-        Self { shared: Arc::new(shared) }
+        Self { shared: Arc::new(shared), commands: PhantomData }
     }
 
     /// Which node this is.
@@ -79,8 +82,8 @@ impl<P: Protocol> Handle<P> {
     /// # Errors
     ///
     /// If the machine refuses the command, the node is fenced, or it has stopped.
-    pub async fn command(&self, command: P::Command) -> Result<(), CommandError> {
-        self.ask(|reply| Control::Command(command, reply)).await?
+    pub async fn command(&self, command: C) -> Result<(), CommandError> {
+        self.shared.ask(|reply| Control::Command(Box::new(command), reply)).await?
     }
 
     /// Asks how the node is.
@@ -89,7 +92,7 @@ impl<P: Protocol> Handle<P> {
     ///
     /// If it has stopped.
     pub async fn status(&self) -> Result<Status, Stopped> {
-        self.ask(Control::Status).await
+        self.shared.ask(Control::Status).await
     }
 
     /// Waits until the machine has started.
@@ -101,7 +104,7 @@ impl<P: Protocol> Handle<P> {
         let mut started = self.shared.started.clone();
         match started.wait_for(|&started| started).await {
             Ok(_) => Ok(()),
-            Err(_) => Err(self.stopped()),
+            Err(_) => Err(self.shared.stopped()),
         }
     }
 
@@ -121,27 +124,29 @@ impl<P: Protocol> Handle<P> {
     ///
     /// If it had stopped before.
     pub async fn shutdown(self) -> Result<Goodbye, Stopped> {
-        self.ask(Control::ShutDown).await
+        self.shared.ask(Control::ShutDown).await
     }
 
     /// Ends the node at once, as a crash would: nothing is flushed, nobody is told. When this
     /// returns, the address is free again.
     pub async fn kill(self) {
         // Already stopped is as good.
-        let _ = self.ask(|reply| Control::Kill(Some(reply))).await;
+        let _ = self.shared.ask(|reply| Control::Kill(Some(reply))).await;
     }
+}
 
+impl Shared {
     async fn ask<T>(
         &self,
-        control: impl FnOnce(oneshot::Sender<T>) -> Control<P>,
+        control: impl FnOnce(oneshot::Sender<T>) -> Control,
     ) -> Result<T, Stopped> {
         let (reply, answer) = oneshot::channel();
-        let _ = self.shared.control.send(control(reply));
+        let _ = self.control.send(control(reply));
         answer.await.map_err(|_| self.stopped())
     }
 
     fn stopped(&self) -> Stopped {
-        let why = self.shared.stopped.get().cloned();
+        let why = self.stopped.get().cloned();
         Stopped { why: why.unwrap_or(StopReason::Vanished) }
     }
 }

@@ -10,8 +10,6 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 use vorrang_protocol::{Never, NodeId};
@@ -197,14 +195,13 @@ impl<S> Link<S> {
     }
 
     /// Queues a message and says its number; none if the peer is gone.
-    pub(crate) fn send(&mut self, message: &impl Serialize) -> Result<Option<u64>, WireError> {
+    pub(crate) fn send(&mut self, message: &[u8]) -> Result<Option<u64>, WireError> {
         if matches!(self.standing, Standing::Gone(_)) {
             self.dropped += 1;
             return Ok(None);
         }
         let (seq, received) = (self.backlog.next_seq(), self.received);
-        let frame = Frame::Data { seq, received, message };
-        if self.backlog.push(|out| wire::encode(&frame, out))? {
+        if self.backlog.push(|out| wire::encode_data(seq, received, message, out))? {
             let (peer, waiting) = (self.peer, self.backlog.len());
             tracing::warn!(%peer, waiting, "many messages wait to be acknowledged");
         }
@@ -317,12 +314,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
         }
     }
 
-    /// The next whole frame of what was read.
-    pub(crate) fn next_frame<M: DeserializeOwned>(
+    /// The next whole frame of what was read, its message as bytes in `message`.
+    pub(crate) fn next_frame(
         &mut self,
-    ) -> Result<Option<Frame<M>>, WireError> {
+        message: &mut Vec<u8>,
+    ) -> Result<Option<Frame<()>>, WireError> {
         match &mut self.connection {
-            Some(connection) => connection.next_frame(),
+            Some(connection) => connection.next_frame(message),
             None => Ok(None),
         }
     }
@@ -360,8 +358,8 @@ impl<S> Connection<S> {
         self.output.is_empty()
     }
 
-    fn next_frame<M: DeserializeOwned>(&mut self) -> Result<Option<Frame<M>>, WireError> {
-        match wire::decode(&self.input[self.start..self.end])? {
+    fn next_frame(&mut self, message: &mut Vec<u8>) -> Result<Option<Frame<()>>, WireError> {
+        match wire::decode_raw(&self.input[self.start..self.end], message)? {
             Some((frame, len)) => {
                 self.start += len;
                 Ok(Some(frame))

@@ -1,6 +1,6 @@
 //! How a node is put together and started.
 
-use std::collections::VecDeque;
+use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -10,16 +10,17 @@ use tokio::sync::{broadcast, mpsc, watch};
 use tokio::task::JoinSet;
 use vorrang_protocol::Protocol;
 
-use crate::application::{Application, ApplicationEffects, Forward};
+use crate::application::{Application, Forward};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::driver::{Driver, Phase};
-use crate::error::NetError;
-use crate::handle::{EVENTS_KEPT, Handle};
+use crate::error::{NetError, StopReason};
+use crate::event::Event;
+use crate::handle::{Control, EVENTS_KEPT, Handle};
 use crate::hello::{Identity, draw_incarnation};
 use crate::meet;
 use crate::recorder::{Recorder, Tape};
-use crate::timers::Timers;
+use crate::resident::{Household, Resident};
 use crate::transport::{Tcp, Transport};
 use crate::world::World;
 
@@ -74,10 +75,10 @@ impl<P: Protocol, T: Transport> Node<P, T> {
     /// # Errors
     ///
     /// If the address cannot be listened on, or the configuration makes no sense.
-    pub async fn start(self) -> Result<(Handle<P>, mpsc::UnboundedReceiver<P::Notice>), NetError> {
+    pub fn start(self) -> Starting<(Handle<P::Command>, mpsc::UnboundedReceiver<P::Notice>)> {
         let (sender, notices) = mpsc::unbounded_channel();
-        let handle = self.start_with(Forward(sender)).await?;
-        Ok((handle, notices))
+        let handle = self.start_with(Forward(sender));
+        Box::pin(with(handle, notices))
     }
 
     /// Starts the node with an application inside its task, on the current tokio runtime.
@@ -85,54 +86,93 @@ impl<P: Protocol, T: Transport> Node<P, T> {
     /// # Errors
     ///
     /// If the address cannot be listened on, or the configuration makes no sense.
-    pub async fn start_with(self, application: impl Application<P>) -> Result<Handle<P>, NetError> {
+    pub fn start_with(self, application: impl Application<P>) -> Starting<Handle<P::Command>> {
         let Self { machine, config, transport, listener, recorder } = self;
-        config.validate()?;
-        let (me, timing) = (config.id, config.timing);
-        let listener = match listener {
-            Some(listener) => listener,
-            None => bind(&transport, &config.peers[me.index()]).await?,
-        };
-        let identity = Arc::new(identity(&config));
-        let (door, arrivals) = mpsc::unbounded_channel();
-        let mut tasks = JoinSet::new();
-        tasks.spawn(meet::listen(listener, Arc::clone(&identity), timing, door.clone()));
-
-        let (control_sender, control) = mpsc::unbounded_channel();
-        let (events, event_receiver) = broadcast::channel(EVENTS_KEPT);
-        let (started, started_receiver) = watch::channel(false);
-        let stopped = Arc::new(OnceLock::new());
-        let handle =
-            Handle::new(me, control_sender, Arc::clone(&stopped), started_receiver, event_receiver);
+        let me = config.id;
         let tape = recorder.map(|(recorder, clock)| Tape::new(me, recorder, clock));
-        let driver = Driver {
-            machine,
-            world: World::new(me, &config.peers, generator(&config), tape),
-            application,
-            fx: ApplicationEffects::new(),
-            asked: VecDeque::new(),
-            later: Timers::new(),
-            later_so_far: 0,
-            config,
-            identity,
-            transport,
-            control,
-            arrivals,
-            door,
-            tasks,
-            events,
-            started,
-            stopped,
-            phase: Phase::Gathering,
-            held: Vec::new(),
-            fenced: None,
-            sleep: Box::pin(tokio::time::sleep(Duration::ZERO)),
-            sleeps_until: None,
-            next_look: None,
-        };
-        tokio::spawn(driver.run());
-        Ok(handle)
+        let (nodes, rng) = (config.peers.len(), generator(&config));
+        let resident = Household::new(machine, application, me, nodes, rng, tape);
+        Box::pin(take_up(Box::new(resident), config, transport, listener))
     }
+}
+
+/// A node that is being started. It is a box, so that what waits for it is compiled once for all
+/// algorithms with the same commands.
+pub type Starting<X> = Pin<Box<dyn Future<Output = Result<X, NetError>> + Send>>;
+
+async fn with<H, N>(handle: Starting<H>, notices: N) -> Result<(H, N), NetError> {
+    Ok((handle.await?, notices))
+}
+
+async fn take_up<C: Send + 'static, T: Transport>(
+    resident: Box<dyn Resident>,
+    config: Config,
+    transport: T,
+    listener: Option<T::Listener>,
+) -> Result<Handle<C>, NetError> {
+    config.validate()?;
+    let me = config.id;
+    let (control, stopped, started, events) =
+        move_in(resident, config, transport, listener).await?;
+    Ok(Handle::new(me, control, stopped, started, events))
+}
+
+/// What a handle holds on to.
+type Reins = (
+    mpsc::UnboundedSender<Control>,
+    Arc<OnceLock<StopReason>>,
+    watch::Receiver<bool>,
+    broadcast::Receiver<Event>,
+);
+
+/// Starts the task of a node, whoever lives in it.
+async fn move_in<T: Transport>(
+    resident: Box<dyn Resident>,
+    config: Config,
+    transport: T,
+    listener: Option<T::Listener>,
+) -> Result<Reins, NetError> {
+    let (me, timing) = (config.id, config.timing);
+    let listener = match listener {
+        Some(listener) => listener,
+        None => bind(&transport, &config.peers[me.index()]).await?,
+    };
+    let identity = Arc::new(identity(&config));
+    let (door, arrivals) = mpsc::unbounded_channel();
+    let mut tasks = JoinSet::new();
+    tasks.spawn(meet::listen(listener, Arc::clone(&identity), timing, door.clone()));
+
+    let (control_sender, control) = mpsc::unbounded_channel();
+    let (events, event_receiver) = broadcast::channel(EVENTS_KEPT);
+    let (started, started_receiver) = watch::channel(false);
+    let stopped = Arc::new(OnceLock::new());
+    let mut rng = generator(&config);
+    // Another one than the machine draws from.
+    rng.long_jump();
+    let driver = Driver {
+        resident,
+        world: World::new(me, &config.peers),
+        message: Vec::new(),
+        rng,
+        config,
+        identity,
+        transport,
+        control,
+        arrivals,
+        door,
+        tasks,
+        events,
+        started,
+        stopped: Arc::clone(&stopped),
+        phase: Phase::Gathering,
+        held: Vec::new(),
+        fenced: None,
+        sleep: Box::pin(tokio::time::sleep(Duration::ZERO)),
+        sleeps_until: None,
+        next_look: None,
+    };
+    tokio::spawn(driver.run());
+    Ok((control_sender, stopped, started_receiver, event_receiver))
 }
 
 async fn bind<T: Transport>(transport: &T, address: &str) -> Result<T::Listener, NetError> {

@@ -5,9 +5,8 @@ use std::task::{Context, Poll, Waker};
 
 use rand_core::Rng;
 use tokio::time::Instant;
-use vorrang_protocol::{Message, NodeId, Protocol};
+use vorrang_protocol::NodeId;
 
-use crate::application::Application;
 use crate::driver::{Driver, Phase};
 use crate::error::CommandError;
 use crate::event::Event;
@@ -15,13 +14,13 @@ use crate::hello::{Hello, Refusal, Refuser};
 use crate::link::Health;
 use crate::meet::{self, Arrival, Dial, Guest};
 use crate::transport::Transport;
-use crate::wire::Frame;
+use crate::wire::{Frame, UNREADABLE};
 
 /// How often a turn reads from one link before it looks at the others.
 const READS_A_TURN: usize = 4;
 
 /// Links.
-impl<P: Protocol, T: Transport, A: Application<P>> Driver<P, T, A> {
+impl<T: Transport> Driver<T> {
     pub(crate) fn look_at_links(&mut self, now: Instant) {
         let timing = self.config.timing;
         let silent: Vec<NodeId> = self
@@ -70,7 +69,7 @@ impl<P: Protocol, T: Transport, A: Application<P>> Driver<P, T, A> {
 
     pub(crate) fn handle_frames(&mut self, peer: NodeId) {
         loop {
-            let outcome = match self.world.link(peer).next_frame::<P::Message>() {
+            let outcome = match self.world.link(peer).next_frame(&mut self.message) {
                 Ok(Some(frame)) => self.handle_frame(peer, frame),
                 Ok(None) => return,
                 Err(error) => Err(error.to_string()),
@@ -85,8 +84,11 @@ impl<P: Protocol, T: Transport, A: Application<P>> Driver<P, T, A> {
         }
     }
 
-    fn handle_frame(&mut self, peer: NodeId, frame: Frame<P::Message>) -> Result<(), String> {
+    fn handle_frame(&mut self, peer: NodeId, frame: Frame<()>) -> Result<(), String> {
         let acts = self.acts();
+        if matches!(frame, Frame::Data { .. }) && !self.resident.read(&self.message) {
+            return Err(UNREADABLE.to_string());
+        }
         let link = self.world.link(peer);
         let (Frame::Data { received, .. } | Frame::Ack { received }) = &frame else {
             return self.handle_rare(peer, &frame);
@@ -94,15 +96,14 @@ impl<P: Protocol, T: Transport, A: Application<P>> Driver<P, T, A> {
         if !link.acknowledge(*received) {
             return Err(format!("it acknowledges {received} messages, more than it was sent"));
         }
-        if let Frame::Data { seq, message, .. } = frame
+        if let Frame::Data { seq, .. } = frame
             && acts
         {
             match link.receive(seq) {
                 None => return Err(format!("message {seq} came before those in front of it")),
                 Some(false) => tracing::debug!(%peer, seq, "dropped a message seen before"),
                 Some(true) => {
-                    self.world.received[message.kind()] += 1;
-                    self.message(peer, seq, message);
+                    self.resident.receive(peer, seq, &mut self.world);
                     self.settle();
                 }
             }
@@ -110,7 +111,7 @@ impl<P: Protocol, T: Transport, A: Application<P>> Driver<P, T, A> {
         Ok(())
     }
 
-    fn handle_rare(&mut self, peer: NodeId, frame: &Frame<P::Message>) -> Result<(), String> {
+    fn handle_rare(&mut self, peer: NodeId, frame: &Frame<()>) -> Result<(), String> {
         match frame {
             Frame::Bye => {
                 let link = self.world.link(peer);
@@ -165,7 +166,7 @@ impl<P: Protocol, T: Transport, A: Application<P>> Driver<P, T, A> {
     /// Dials a peer, if that is our part.
     pub(crate) fn dial(&mut self, peer: NodeId) {
         while self.tasks.try_join_next().is_some() {}
-        let seed = self.world.rng.next_u64();
+        let seed = self.rng.next_u64();
         let link = self.world.link(peer);
         if peer > self.identity.me || link.is_gone() {
             return;
@@ -190,7 +191,7 @@ impl<P: Protocol, T: Transport, A: Application<P>> Driver<P, T, A> {
 }
 
 /// Those who come, and those who refuse us.
-impl<P: Protocol, T: Transport, A: Application<P>> Driver<P, T, A> {
+impl<T: Transport> Driver<T> {
     pub(crate) fn poll_arrivals(&mut self, cx: &mut Context<'_>) {
         while let Poll::Ready(Some(arrival)) = self.arrivals.poll_recv(cx) {
             match arrival {

@@ -112,10 +112,32 @@ pub fn encode<M: Serialize>(frame: &Frame<M>, out: &mut Vec<u8>) -> Result<(), W
     }
 }
 
+/// Appends a frame of data whose message has been encoded; on an error, nothing.
+pub(crate) fn encode_data(
+    seq: u64,
+    received: u64,
+    message: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<(), WireError> {
+    finish(DATA, out, |out| {
+        postcard::to_extend(&(seq, received), Appender(out)).map(|_| ())?;
+        out.extend_from_slice(message);
+        Ok(())
+    })
+}
+
 fn encode_body(kind: u8, body: &impl Serialize, out: &mut Vec<u8>) -> Result<(), WireError> {
+    finish(kind, out, |out| postcard::to_extend(body, Appender(out)).map(|_| ()))
+}
+
+fn finish(
+    kind: u8,
+    out: &mut Vec<u8>,
+    write: impl FnOnce(&mut Vec<u8>) -> Result<(), postcard::Error>,
+) -> Result<(), WireError> {
     let start = out.len();
     out.extend_from_slice(&[MAGIC[0], MAGIC[1], VERSION, kind, 0, 0, 0, 0]);
-    let written = postcard::to_extend(body, Appender(out)).map(|_| ());
+    let written = write(out);
     let length = out.len() - start - HEADER_LEN;
     let outcome = match written {
         Err(error) => Err(WireError::Encode(error)),
@@ -155,6 +177,31 @@ pub fn decode<M: DeserializeOwned>(bytes: &[u8]) -> Result<Option<(Frame<M>, usi
         None => Ok(None),
     }
 }
+
+/// As [`decode`], with the message of a frame of data left as it is, in `message`.
+pub(crate) fn decode_raw(
+    bytes: &[u8],
+    message: &mut Vec<u8>,
+) -> Result<Option<(Frame<()>, usize)>, WireError> {
+    let Some(header) = Header::decode(bytes, MAX_BODY_LEN)? else {
+        return Ok(None);
+    };
+    let end = HEADER_LEN + header.length;
+    let Some(body) = bytes.get(HEADER_LEN..end) else {
+        return Ok(None);
+    };
+    if header.kind != DATA {
+        return Ok(Some((header.decode_body(body)?, end)));
+    }
+    let read = postcard::take_from_bytes::<(u64, u64)>(body);
+    let ((seq, received), rest) = read.map_err(|_| WireError::Body(DATA))?;
+    message.clear();
+    message.extend_from_slice(rest);
+    Ok(Some((Frame::Data { seq, received, message: () }, end)))
+}
+
+/// What is wrong with data that its receiver cannot read.
+pub(crate) const UNREADABLE: WireError = WireError::Body(DATA);
 
 /// A header that was found in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

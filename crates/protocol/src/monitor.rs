@@ -29,6 +29,11 @@ pub trait Monitor: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     /// Nothing more can happen: is anything owed that never came?
     fn at_rest(&self) -> Result<(), Violation>;
 
+    /// `at` crashes, and its application with it: neither owes or is owed anything any more.
+    fn on_crash(&mut self, _at: NodeId) {}
+    /// `at` comes up again, just before it does anything.
+    fn on_restart(&mut self, _at: NodeId) {}
+
     /// The tag of a message that `at` sends now.
     fn on_send(&self, _at: NodeId) -> Self::Tag {
         Self::Tag::default()
@@ -76,6 +81,14 @@ where
         self.0.at_rest()?;
         self.1.at_rest()
     }
+    fn on_crash(&mut self, at: NodeId) {
+        self.0.on_crash(at);
+        self.1.on_crash(at);
+    }
+    fn on_restart(&mut self, at: NodeId) {
+        self.0.on_restart(at);
+        self.1.on_restart(at);
+    }
     fn on_send(&self, at: NodeId) -> Self::Tag {
         (self.0.on_send(at), self.1.on_send(at))
     }
@@ -99,6 +112,16 @@ impl<M: Monitor> Monitor for Option<M> {
     }
     fn at_rest(&self) -> Result<(), Violation> {
         self.as_ref().map_or(Ok(()), Monitor::at_rest)
+    }
+    fn on_crash(&mut self, at: NodeId) {
+        if let Some(monitor) = self {
+            monitor.on_crash(at);
+        }
+    }
+    fn on_restart(&mut self, at: NodeId) {
+        if let Some(monitor) = self {
+            monitor.on_restart(at);
+        }
     }
     fn on_send(&self, at: NodeId) -> Self::Tag {
         self.as_ref().map_or_else(Self::Tag::default, |monitor| monitor.on_send(at))

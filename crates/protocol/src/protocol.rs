@@ -46,7 +46,19 @@ pub trait Protocol: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     /// sets timers has anything to do here.
     fn on_timer(&mut self, _timer: Self::Timer, _fx: &mut impl Effects<Self>) {}
 
-    /// The four handlers as one, for drivers, traces and replay.
+    /// The node comes up again after a crash, as [`kept`](Self::kept) left it.
+    fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
+        self.on_start(fx);
+    }
+
+    /// What survives a crash of this node: a node to come up again, made of a `fresh` one and of
+    /// whatever lies on stable storage. By default nothing does, and a node forgets all it knew.
+    #[must_use]
+    fn kept(&self, fresh: Self) -> Self {
+        fresh
+    }
+
+    /// The handlers as one, for drivers, traces and replay.
     ///
     /// # Errors
     ///
@@ -54,6 +66,7 @@ pub trait Protocol: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     fn handle(&mut self, event: Event<Self>, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
         match event {
             Event::Start => self.on_start(fx),
+            Event::Restart => self.on_restart(fx),
             Event::Command(command) => return self.on_command(command, fx),
             Event::Message { from, message } => self.on_message(from, message, fx),
             Event::Timer(timer) => self.on_timer(timer, fx),
@@ -68,6 +81,8 @@ pub trait Protocol: Clone + Eq + Hash + Debug + Send + Sync + 'static {
 pub enum Event<P: Protocol> {
     /// The node comes up.
     Start,
+    /// The node comes up again after a crash.
+    Restart,
     /// The application asks for something.
     Command(P::Command),
     /// A message arrives.

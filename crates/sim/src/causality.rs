@@ -177,7 +177,7 @@ impl Causality {
         self.sets[past as usize].owners += 1;
     }
 
-    fn drop(&mut self, past: Past) {
+    pub(crate) fn drop(&mut self, past: Past) {
         let set = &mut self.sets[past as usize];
         set.owners -= 1;
         if set.owners == 0 {

@@ -8,11 +8,11 @@
 //! use vorrang_algorithms::mutex::spec::Exclusion;
 //! use vorrang_algorithms::mutex::{Claim, Command};
 //! use vorrang_protocol::Group;
-//! use vorrang_sim::{Load, Network, Simulation, Workload};
+//! use vorrang_sim::{Load, Network, Simulation, Turns};
 //!
 //! let group = Group::of(5);
 //! let saturation = Load::Closed { think: "0".parse()? };
-//! let workload = Workload::new(
+//! let workload = Turns::new(
 //!     saturation,
 //!     Command::Acquire(Claim::Exclusive),
 //!     Command::Release,
@@ -37,15 +37,19 @@
 
 mod causality;
 mod distribution;
+mod faults;
 mod links;
 mod queue;
 mod random;
+mod turns;
 mod workload;
 mod world;
 
 pub use distribution::{Distribution, ParseError, parse_duration_ns, show_duration_ns};
+pub use faults::{Fault, FaultCounts, Faults, Share};
 pub use links::Network;
 pub use random::Random;
+pub use turns::{Load, TurnMeter, Turns};
 pub use vorrang_protocol::Order;
-pub use workload::{Load, Workload};
+pub use workload::{Orders, Workload};
 pub use world::{Keep, Recorder, Report, SimError, Simulation};

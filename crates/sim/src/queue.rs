@@ -20,6 +20,9 @@ pub(crate) struct Queue<E> {
     pushed: u64,
 }
 
+/// Set in the numbers of what comes last in its instant.
+const LAST: u64 = 1 << 63;
+
 /// When, and as which of all events.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Key {
@@ -44,9 +47,24 @@ impl<E> Queue<E> {
     }
 
     pub(crate) fn push(&mut self, at_ns: u64, event: E) {
-        let key = Key { at_ns, number: self.pushed };
+        self.put(Key { at_ns, number: self.pushed }, event);
+    }
+
+    /// Puts in something that comes after all else of the same instant; its number.
+    pub(crate) fn push_last(&mut self, at_ns: u64, event: E) -> u64 {
+        let number = self.pushed | LAST;
+        self.put(Key { at_ns, number }, event);
+        number
+    }
+
+    /// Uses up a number for something that will never happen.
+    pub(crate) const fn skip(&mut self) {
         self.pushed += 1;
-        if self.line.back().is_none_or(|(last, _)| last.at_ns <= at_ns) {
+    }
+
+    fn put(&mut self, key: Key, event: E) {
+        self.pushed += 1;
+        if self.line.back().is_none_or(|(last, _)| *last <= key) {
             self.line.push_back((key, event));
             return;
         }

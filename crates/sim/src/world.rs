@@ -5,68 +5,111 @@ use std::mem;
 use std::num::NonZeroU32;
 
 use vorrang_protocol::{
-    Delay, Effects, Event, Message, Monitor, NodeId, Protocol, Refused, Step, Turn, Violation,
+    Delay, Effects, Event, Message, Monitor, NodeId, Protocol, Refused, Violation,
 };
-use vorrang_trace::{Measure, Record, Summary, What};
+use vorrang_trace::{Meter, Record, What};
 
-use crate::causality::{Causality, Past};
+use crate::faults::{Fate, Fault, FaultCounts, Faults, Weather};
 use crate::links::Links;
 use crate::queue::{Key, Queue};
-use crate::workload::Due;
+use crate::workload::{Due, Orders};
 use crate::{Network, Random, Workload};
+
+type MeterOf<P, W> = <W as Workload<CommandOf<P>, NoticeOf<P>>>::Meter;
+type CommandOf<P> = <P as Protocol>::Command;
+type NoticeOf<P> = <P as Protocol>::Notice;
+type TagOf<P, W> = <MeterOf<P, W> as Meter<CommandOf<P>, NoticeOf<P>>>::Tag;
+type SummaryOf<P, W> = <MeterOf<P, W> as Meter<CommandOf<P>, NoticeOf<P>>>::Summary;
 
 /// A run that has been set up.
 #[derive(Debug)]
-pub struct Simulation<P: Protocol, M: Monitor, R = ()> {
+pub struct Simulation<P, M, W, R = ()>
+where
+    P: Protocol,
+    M: Monitor,
+    W: Workload<P::Command, P::Notice>,
+{
     nodes: Vec<P>,
-    world: World<P, M, R>,
+    world: World<P, M, W, R>,
 }
 
 /// All but the nodes themselves: what their effects act upon.
 #[derive(Debug)]
-struct World<P: Protocol, M: Monitor, R> {
+struct World<P, M, W, R>
+where
+    P: Protocol,
+    M: Monitor,
+    W: Workload<P::Command, P::Notice>,
+{
     now_ns: u64,
-    queue: Queue<Scheduled<P, M::Tag>>,
+    queue: Queue<Scheduled<P, M::Tag, TagOf<P, W>>>,
     timers: BTreeMap<(NodeId, P::Timer), u64>,
     links: Links,
     random: Random,
     monitor: M,
     violations: u64,
     first_violation: Option<(u64, Violation)>,
-    measure: Measure,
-    causality: Option<Causality>,
-    /// What each node asked with last.
-    asked: Vec<Option<P::Command>>,
-    workload: Workload<P::Command>,
+    meter: MeterOf<P, W>,
+    workload: W,
+    size: u32,
     due: Vec<Due<P::Command>>,
     events: u64,
+    /// Nothing goes wrong where there is none, and nothing is asked.
+    faults: Option<Box<Trouble<P>>>,
     recorder: R,
 }
 
-#[derive(Debug)]
-struct Scheduled<P: Protocol, T> {
-    node: NodeId,
-    event: Upcoming<P, T>,
+/// What goes wrong, and how nodes that come up again are made.
+struct Trouble<P> {
+    weather: Weather,
+    fresh: Box<dyn Fn(NodeId) -> P + Send>,
+}
+
+impl<P> std::fmt::Debug for Trouble<P> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.weather.fmt(f)
+    }
 }
 
 #[derive(Debug)]
-enum Upcoming<P: Protocol, T> {
+struct Scheduled<P: Protocol, T, G> {
+    node: NodeId,
+    event: Upcoming<P, T, G>,
+}
+
+#[derive(Debug)]
+enum Upcoming<P: Protocol, T, G> {
     Command(P::Command),
-    Message { from: NodeId, message: P::Message, past: Past, tag: T },
+    Message { from: NodeId, message: P::Message, past: G, tag: T },
     Timer(P::Timer),
+    Fault(Fault),
 }
 
 /// What is told of everything that happens. `()` listens to nothing and costs nothing.
 pub trait Recorder<P: Protocol> {
     /// Whether it listens at all.
-    const LISTENS: bool;
+    fn listens(&self) -> bool;
     /// Something happened.
     fn record(&mut self, record: Record<P>);
 }
 
 impl<P: Protocol> Recorder<P> for () {
-    const LISTENS: bool = false;
+    fn listens(&self) -> bool {
+        false
+    }
     fn record(&mut self, _: Record<P>) {}
+}
+
+/// A recorder that may be left out.
+impl<P: Protocol, R: Recorder<P>> Recorder<P> for Option<R> {
+    fn listens(&self) -> bool {
+        self.is_some()
+    }
+    fn record(&mut self, record: Record<P>) {
+        if let Some(recorder) = self {
+            recorder.record(record);
+        }
+    }
 }
 
 /// Keeps every record of a run.
@@ -74,23 +117,26 @@ impl<P: Protocol> Recorder<P> for () {
 pub struct Keep<P: Protocol>(pub Vec<Record<P>>);
 
 impl<P: Protocol> Recorder<P> for Keep<P> {
-    const LISTENS: bool = true;
+    fn listens(&self) -> bool {
+        true
+    }
     fn record(&mut self, record: Record<P>) {
         self.0.push(record);
     }
 }
 
-impl<P, M> Simulation<P, M>
+impl<P, M, W> Simulation<P, M, W>
 where
-    P: Protocol<Command: Turn, Notice: Turn>,
+    P: Protocol,
     M: Monitor<Command = P::Command, Notice = P::Notice>,
+    W: Workload<P::Command, P::Notice>,
 {
     /// Sets up a run; the same arguments give the same run.
     pub fn new(
         nodes: impl IntoIterator<Item = P>,
         monitor: M,
         network: Network,
-        workload: Workload<P::Command>,
+        workload: W,
         seed: u64,
     ) -> Self {
         Simulation::recorded(nodes, monitor, network, workload, seed, ())
@@ -101,16 +147,17 @@ where
     /// # Errors
     ///
     /// If the workload gives a command that a node refuses.
-    pub fn run(mut self) -> Result<Report, SimError> {
+    pub fn run(mut self) -> Result<Report<SummaryOf<P, W>>, SimError> {
         while self.run_for(u64::MAX)? {}
         Ok(self.report())
     }
 }
 
-impl<P, M, R> Simulation<P, M, R>
+impl<P, M, W, R> Simulation<P, M, W, R>
 where
-    P: Protocol<Command: Turn, Notice: Turn>,
+    P: Protocol,
     M: Monitor<Command = P::Command, Notice = P::Notice>,
+    W: Workload<P::Command, P::Notice>,
     R: Recorder<P>,
 {
     /// As [`Simulation::new`], with somebody who is told of everything.
@@ -118,12 +165,12 @@ where
         nodes: impl IntoIterator<Item = P>,
         monitor: M,
         network: Network,
-        workload: Workload<P::Command>,
+        workload: W,
         seed: u64,
         recorder: R,
     ) -> Self {
         let nodes: Vec<P> = nodes.into_iter().collect();
-        let causality = (nodes.len() <= Causality::MOST_NODES).then(|| Causality::new(nodes.len()));
+        let size = nodes.len() as u32;
         let world = World {
             now_ns: 0,
             queue: Queue::new(),
@@ -133,23 +180,39 @@ where
             monitor,
             violations: 0,
             first_violation: None,
-            measure: Measure::new(nodes.len() as u32, P::Message::KINDS),
-            causality,
-            asked: vec![None; nodes.len()],
+            meter: workload.meter(size, P::Message::KINDS),
             workload,
+            size,
             due: Vec::new(),
             events: 0,
+            faults: None,
             recorder,
         };
         let mut simulation = Self { nodes, world };
         for id in 0..simulation.nodes.len() {
             simulation.nodes[id].on_start(&mut simulation.world.sink(NodeId(id as u32)));
         }
-        let world = &mut simulation.world;
-        let size = simulation.nodes.len() as u32;
-        world.workload.on_start(size, &mut world.random, &mut world.due);
-        world.schedule_due();
+        simulation.world.order(|workload, orders| workload.on_start(orders));
+        simulation.world.schedule_due();
         simulation
+    }
+
+    /// Lets things go wrong, before anything has happened. `fresh` makes the nodes that come up
+    /// again after a crash.
+    #[must_use]
+    pub fn with_faults(
+        mut self,
+        faults: Faults,
+        seed: u64,
+        fresh: impl Fn(NodeId) -> P + Send + 'static,
+    ) -> Self {
+        for &(at_ns, fault) in &faults.script {
+            let (Fault::Crash(node) | Fault::Restart(node)) = fault;
+            self.world.schedule(at_ns, node, Upcoming::Fault(fault));
+        }
+        let weather = Weather::new(faults, self.nodes.len(), seed);
+        self.world.faults = Some(Box::new(Trouble { weather, fresh: Box::new(fresh) }));
+        self
     }
 
     /// Lets at most so many events happen; whether there may be more.
@@ -161,8 +224,7 @@ where
         for _ in 0..events {
             let Some((key, next)) = self.world.queue.pop() else {
                 let world = &mut self.world;
-                let size = self.nodes.len() as u32;
-                world.workload.on_rest(size, &mut world.random, &mut world.due);
+                world.order(|workload, orders| workload.on_rest(orders));
                 if world.due.is_empty() {
                     return Ok(false);
                 }
@@ -179,22 +241,22 @@ where
         self.world.events
     }
 
-    /// How many times a node has entered.
-    pub const fn entries(&self) -> u64 {
-        self.world.measure.entries()
+    /// How far the run has come, as its meter counts it.
+    pub fn progress(&self) -> u64 {
+        self.world.meter.progress()
     }
 
     /// What can be said of the run so far.
-    pub fn report(&self) -> Report {
+    pub fn report(&self) -> Report<SummaryOf<P, W>> {
         let world = &self.world;
         let is_over = world.queue.is_empty();
         Report {
-            summary: world.measure.summary(),
-            overtakes: world.causality.as_ref().map(Causality::overtakes),
+            summary: world.meter.summary(),
             violations: world.violations,
             first_violation: world.first_violation.clone(),
             is_over,
             at_rest: world.monitor.at_rest().err().filter(|_| is_over),
+            faults: world.faults.as_ref().map(|it| it.weather.counts).unwrap_or_default(),
             events: world.events,
             now_ns: world.now_ns,
         }
@@ -210,9 +272,17 @@ where
         self.world.recorder
     }
 
-    fn happen(&mut self, key: Key, next: Scheduled<P, M::Tag>) -> Result<(), SimError> {
+    fn happen(
+        &mut self,
+        key: Key,
+        next: Scheduled<P, M::Tag, TagOf<P, W>>,
+    ) -> Result<(), SimError> {
         let (Key { at_ns, number }, Scheduled { node: at, event }) = (key, next);
         let world = &mut self.world;
+        if world.faults.is_some() && world.is_swallowed(key, at, &event) {
+            world.swallow(key, event);
+            return Ok(());
+        }
         let node = &mut self.nodes[at.index()];
         let event = match event {
             Upcoming::Command(command) => {
@@ -235,25 +305,59 @@ where
                 world.record(at, || What::Timer(timer));
                 Event::Timer(timer)
             }
+            Upcoming::Fault(fault) => {
+                world.now_ns = at_ns;
+                self.go_wrong(fault);
+                return Ok(());
+            }
         };
         world.events += 1;
         let handled = node.handle(event, &mut world.sink(at));
         world.schedule_due();
         handled.map_err(|refused| SimError { node: at, at_ns, refused })
     }
+
+    #[cold]
+    fn go_wrong(&mut self, fault: Fault) {
+        let Self { nodes, world } = self;
+        let next_number = world.queue.next_number();
+        let Some(trouble) = &mut world.faults else { return };
+        match fault {
+            Fault::Crash(at) => {
+                if trouble.weather.crash(at, next_number) {
+                    let node = &mut nodes[at.index()];
+                    *node = node.kept((trouble.fresh)(at));
+                    world.timers.retain(|&(node, _), _| node != at);
+                    world.monitor.on_crash(at);
+                    world.meter.on_crash(world.now_ns, at);
+                    world.record(at, || What::Crash);
+                }
+            }
+            Fault::Restart(at) => {
+                if trouble.weather.restart(at) {
+                    world.monitor.on_restart(at);
+                    world.record(at, || What::Restart);
+                    nodes[at.index()].on_restart(&mut world.sink(at));
+                    world.order(|workload, orders| workload.on_restart(at, orders));
+                    world.schedule_due();
+                }
+            }
+        }
+    }
 }
 
-impl<P, M, R> World<P, M, R>
+impl<P, M, W, R> World<P, M, W, R>
 where
-    P: Protocol<Command: Turn, Notice: Turn>,
+    P: Protocol,
     M: Monitor<Command = P::Command, Notice = P::Notice>,
+    W: Workload<P::Command, P::Notice>,
     R: Recorder<P>,
 {
-    const fn sink(&mut self, at: NodeId) -> Sink<'_, P, M, R> {
+    const fn sink(&mut self, at: NodeId) -> Sink<'_, P, M, W, R> {
         Sink { at, world: self }
     }
 
-    fn schedule(&mut self, at_ns: u64, node: NodeId, event: Upcoming<P, M::Tag>) {
+    fn schedule(&mut self, at_ns: u64, node: NodeId, event: Upcoming<P, M::Tag, TagOf<P, W>>) {
         self.queue.push(at_ns, Scheduled { node, event });
     }
 
@@ -265,35 +369,17 @@ where
         self.due = due;
     }
 
+    fn order(&mut self, act: impl FnOnce(&mut W, &mut Orders<'_, P::Command>)) {
+        let Self { workload, size, random, due, .. } = self;
+        act(workload, &mut Orders { nodes: *size, random, due });
+    }
+
     fn on_command(&mut self, at: NodeId, command: &P::Command) {
         self.record(at, || What::Command(command.clone()));
         let objection = self.monitor.on_command(at, command);
         self.judge(objection);
-        let step = command.step();
-        if step == Some(Step::Ask) {
-            self.asked[at.index()] = Some(command.clone());
-        }
-        self.on_step(at, step);
-    }
-
-    fn on_step(&mut self, at: NodeId, step: Option<Step>) {
-        let Some(step) = step else { return };
-        self.measure.on_step(self.now_ns, at, step);
-        if let Some(causality) = &mut self.causality {
-            match step {
-                Step::Ask => causality.on_ask(at),
-                Step::Enter => {
-                    let ours = self.asked[at.index()].as_ref();
-                    let conflicts = |other: NodeId| {
-                        let theirs = self.asked[other.index()].as_ref();
-                        ours.zip(theirs).is_none_or(|(ours, theirs)| ours.conflicts_with(theirs))
-                    };
-                    causality.on_enter(at, conflicts);
-                }
-                Step::Leave => {}
-            }
-        }
-        self.workload.on_step(at, step, &mut self.random, &mut self.due);
+        self.meter.on_command(self.now_ns, at, command);
+        self.order(|workload, orders| workload.on_command(at, command, orders));
     }
 
     fn on_receive(
@@ -302,13 +388,10 @@ where
         at: NodeId,
         seq: u64,
         message: &P::Message,
-        past: Past,
+        past: TagOf<P, W>,
         tag: &M::Tag,
     ) {
-        self.measure.on_receive(from, at);
-        if let Some(causality) = &mut self.causality {
-            causality.on_receive(at, past);
-        }
+        self.meter.on_receive(from, at, past);
         self.monitor.on_receive(at, tag);
         self.record(at, || What::Receive { from, seq, message: message.clone() });
     }
@@ -321,42 +404,106 @@ where
     }
 
     fn record(&mut self, node: NodeId, what: impl FnOnce() -> What<P>) {
-        if R::LISTENS {
+        if self.recorder.listens() {
             self.recorder.record(Record { at_ns: self.now_ns, node, what: what() });
+        }
+    }
+
+    /// Whether something comes to nothing, because its node is down or was in between.
+    #[cold]
+    fn is_swallowed(&self, key: Key, at: NodeId, event: &Upcoming<P, M::Tag, TagOf<P, W>>) -> bool {
+        let Some(trouble) = &self.faults else { return false };
+        match event {
+            Upcoming::Command(_) | Upcoming::Timer(_) => trouble.weather.is_stale(at, key.number),
+            Upcoming::Message { .. } => trouble.weather.is_down(at),
+            Upcoming::Fault(_) => false,
+        }
+    }
+
+    #[cold]
+    fn swallow(&mut self, key: Key, event: Upcoming<P, M::Tag, TagOf<P, W>>) {
+        if let Upcoming::Message { past, .. } = event {
+            self.now_ns = key.at_ns;
+            self.meter.on_lost(past);
+            if let Some(trouble) = &mut self.faults {
+                trouble.weather.counts.to_the_dead += 1;
+            }
+        }
+    }
+
+    /// Sends a message where some do not arrive, and some do twice.
+    #[cold]
+    fn send_badly(
+        &mut self,
+        at_ns: u64,
+        to: NodeId,
+        from: NodeId,
+        message: P::Message,
+        past: TagOf<P, W>,
+        tag: M::Tag,
+    ) {
+        let seq = self.queue.next_number();
+        let Some(trouble) = &mut self.faults else { return };
+        match trouble.weather.fate(seq) {
+            Fate::Arrives => {
+                self.schedule(at_ns, to, Upcoming::Message { from, message, past, tag });
+            }
+            Fate::Lost => {
+                self.queue.skip();
+                self.meter.on_lost(past);
+                self.record(from, || What::Lost { to, seq });
+            }
+            Fate::ArrivesTwice => {
+                let again = self.meter.on_send(from, to, &message);
+                let copy =
+                    Upcoming::Message { from, message: message.clone(), past, tag: tag.clone() };
+                self.schedule(at_ns, to, copy);
+                let at_ns = self.links.arrival_ns(self.now_ns, from, to, &mut self.random);
+                self.schedule(at_ns, to, Upcoming::Message { from, message, past: again, tag });
+            }
         }
     }
 }
 
 /// What one node does goes straight into the world.
-struct Sink<'a, P: Protocol, M: Monitor, R> {
+struct Sink<'a, P, M, W, R>
+where
+    P: Protocol,
+    M: Monitor,
+    W: Workload<P::Command, P::Notice>,
+{
     at: NodeId,
-    world: &'a mut World<P, M, R>,
+    world: &'a mut World<P, M, W, R>,
 }
 
-impl<P, M, R> Effects<P> for Sink<'_, P, M, R>
+impl<P, M, W, R> Effects<P> for Sink<'_, P, M, W, R>
 where
-    P: Protocol<Command: Turn, Notice: Turn>,
+    P: Protocol,
     M: Monitor<Command = P::Command, Notice = P::Notice>,
+    W: Workload<P::Command, P::Notice>,
     R: Recorder<P>,
 {
     fn send(&mut self, to: NodeId, message: P::Message) {
         let (from, world) = (self.at, &mut *self.world);
-        world.measure.on_send(from, to, &message);
-        let past = world.causality.as_mut().map_or(0, |causality| causality.on_send(from));
+        let past = world.meter.on_send(from, to, &message);
         let tag = world.monitor.on_send(from);
         let seq = world.queue.next_number();
         world.record(from, || What::Send { to, seq, message: message.clone() });
         let at_ns = world.links.arrival_ns(world.now_ns, from, to, &mut world.random);
+        if world.faults.is_some() {
+            return world.send_badly(at_ns, to, from, message, past, tag);
+        }
         world.schedule(at_ns, to, Upcoming::Message { from, message, past, tag });
     }
 
     fn set_timer(&mut self, timer: P::Timer, delay: Delay) {
         let (min, max) = (delay.min.as_nanos() as u64, delay.max.as_nanos() as u64);
         let in_ns = self.world.random.between(min, max);
-        let at_ns = self.world.now_ns + in_ns;
-        let number = self.world.queue.next_number();
-        self.world.timers.insert((self.at, timer), number);
-        self.world.schedule(at_ns, self.at, Upcoming::Timer(timer));
+        let (at, at_ns) = (self.at, self.world.now_ns + in_ns);
+        // What arrives at the very instant at which a time-out ends has arrived in time.
+        let event = Scheduled { node: at, event: Upcoming::Timer(timer) };
+        let number = self.world.queue.push_last(at_ns, event);
+        self.world.timers.insert((at, timer), number);
     }
 
     fn cancel_timer(&mut self, timer: P::Timer) {
@@ -364,10 +511,12 @@ where
     }
 
     fn notify(&mut self, notice: P::Notice) {
-        self.world.record(self.at, || What::Notice(notice.clone()));
-        let objection = self.world.monitor.on_notice(self.at, &notice);
-        self.world.judge(objection);
-        self.world.on_step(self.at, notice.step());
+        let (at, world) = (self.at, &mut *self.world);
+        world.record(at, || What::Notice(notice.clone()));
+        let objection = world.monitor.on_notice(at, &notice);
+        world.judge(objection);
+        world.meter.on_notice(world.now_ns, at, &notice);
+        world.order(|workload, orders| workload.on_notice(at, &notice, orders));
     }
 
     fn choose(&mut self, bound: NonZeroU32) -> u32 {
@@ -377,12 +526,9 @@ where
 
 /// What can be said of a run.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Report {
+pub struct Report<S> {
     /// What it cost.
-    pub summary: Summary,
-    /// Entries that overtook a request that happened before theirs; none if there were too many
-    /// nodes to keep track.
-    pub overtakes: Option<u64>,
+    pub summary: S,
     /// How often the monitor objected.
     pub violations: u64,
     /// What it objected to first, and when.
@@ -391,13 +537,15 @@ pub struct Report {
     pub is_over: bool,
     /// What is still owed, though nothing is under way any more.
     pub at_rest: Option<Violation>,
+    /// What went wrong.
+    pub faults: FaultCounts,
     /// How many events there were: commands, messages and timers.
     pub events: u64,
     /// When the last of them was.
     pub now_ns: u64,
 }
 
-impl Report {
+impl<S> Report<S> {
     /// The monitor never objected.
     pub const fn is_safe(&self) -> bool {
         self.violations == 0

@@ -4,7 +4,7 @@ use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
 use vorrang_algorithms::mutex::spec::Exclusion;
 use vorrang_algorithms::mutex::{Claim, Command};
 use vorrang_protocol::Group;
-use vorrang_sim::{Distribution, Load, Network, Order, Simulation, Workload};
+use vorrang_sim::{Distribution, Load, Network, Order, Simulation, Turns};
 
 #[test]
 fn a_warm_simulation_does_not_allocate() {
@@ -16,7 +16,7 @@ fn a_warm_simulation_does_not_allocate() {
                 group.members().map(|id| RicartAgrawala::new(id, group)),
                 Exclusion::default(),
                 Network { latency: latency.parse().unwrap(), order },
-                Workload::new(saturation, Command::Acquire(Claim::Exclusive), Command::Release),
+                Turns::new(saturation, Command::Acquire(Claim::Exclusive), Command::Release),
                 7,
             );
             assert!(simulation.run_for(1_000_000).unwrap());

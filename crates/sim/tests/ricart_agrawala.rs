@@ -1,13 +1,13 @@
 //! Ricart–Agrawala in the simulator: what it costs is what the theory says, and a run is decided by
 //! its seed.
 
-use vorrang_algorithms::card::{self, Setting};
+use vorrang_algorithms::mutex::card::{self, Setting};
 use vorrang_algorithms::mutex::ricart_agrawala::{CARD, RicartAgrawala};
 use vorrang_algorithms::mutex::spec::{Exclusion, HappenedBefore};
 use vorrang_algorithms::mutex::{Claim, Command};
 use vorrang_protocol::{Group, NodeId};
-use vorrang_sim::{Distribution, Keep, Load, Network, Order, Report, Simulation, Workload};
-use vorrang_trace::{Header, Trace, judge};
+use vorrang_sim::{Distribution, Keep, Load, Network, Order, Report, Simulation, Turns};
+use vorrang_trace::{Header, Summary, Trace, judge};
 
 const ACQUIRE: Command = Command::Acquire(Claim::Exclusive);
 const SATURATION: Load<Command> = Load::Closed { think: Distribution::Constant(0) };
@@ -18,13 +18,13 @@ fn nodes(size: u32) -> impl Iterator<Item = RicartAgrawala> {
     group.members().map(move |id| RicartAgrawala::new(id, group))
 }
 
-fn workload(load: Load<Command>, entries: u64, hold_ns: u64) -> Workload<Command> {
-    Workload::new(load, ACQUIRE, Command::Release)
+fn workload(load: Load<Command>, entries: u64, hold_ns: u64) -> Turns<Command> {
+    Turns::new(load, ACQUIRE, Command::Release)
         .entries(entries)
         .hold(Distribution::Constant(hold_ns))
 }
 
-fn run(size: u32, network: Network, workload: Workload<Command>, seed: u64) -> Report {
+fn run(size: u32, network: Network, workload: Turns<Command>, seed: u64) -> Report<Summary> {
     Simulation::new(nodes(size), Exclusion::default(), network, workload, seed).run().unwrap()
 }
 
@@ -48,7 +48,7 @@ fn an_entry_costs_exactly_two_messages_for_every_other_node() {
                     (report.summary.by_kind[0].1, report.summary.by_kind[1].1);
                 assert_eq!(requests, replies);
                 assert!(report.is_safe() && report.is_quiescent());
-                assert_eq!(report.overtakes, Some(0));
+                assert_eq!(report.summary.overtakes, Some(0));
             }
         }
     }
@@ -87,7 +87,7 @@ fn measured_costs_agree_with_the_card() {
                 let setting = Setting { hold, ..Setting::new(&CARD, size, load) };
                 let net = Network::constant_ms(1);
                 let summary = run(size, net, workload(simulated, 300, hold_ns), 9).summary;
-                let theory = &CARD.theory;
+                let theory = &CARD.terms.theory;
                 let messages = summary.messages_per_entry().unwrap();
                 assert!((theory.messages)(&setting).agrees_with(messages));
                 let response = summary.response_mean_ns.unwrap() / MS as f64;
@@ -182,6 +182,6 @@ fn a_swarm_of_networks_and_loads_finds_nothing_wrong() {
         assert!(report.is_safe(), "seed {seed}: {:?}", report.first_violation);
         assert!(report.is_quiescent(), "seed {seed}: {:?}", report.at_rest);
         assert_eq!(report.summary.entries, 100, "seed {seed}");
-        assert_eq!(report.overtakes, Some(0), "seed {seed}");
+        assert_eq!(report.summary.overtakes, Some(0), "seed {seed}");
     }
 }

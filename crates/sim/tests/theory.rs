@@ -1,12 +1,14 @@
 //! Every algorithm costs what its card says, wherever the card says something exact; and a swarm of
 //! networks and loads finds nothing wrong with any of them.
 
-use vorrang_algorithms::card::{self, Card, Setting, Setup};
+use vorrang_algorithms::card::Setup;
+use vorrang_algorithms::mutex::card::{self, Card, Setting};
 use vorrang_algorithms::mutex::spec::Exclusion;
 use vorrang_algorithms::mutex::{Command, Notice};
-use vorrang_algorithms::registry::{self, CARDS, Make, Visit};
+use vorrang_algorithms::registry::{self, Make, Visit, mutex_cards};
 use vorrang_protocol::{Group, Protocol};
-use vorrang_sim::{Distribution, Load, Network, Order, Report, Simulation, Workload};
+use vorrang_sim::{Distribution, Load, Network, Order, Report, Simulation, Turns};
+use vorrang_trace::Summary;
 
 const MS: u64 = 1_000_000;
 
@@ -23,32 +25,32 @@ struct Run {
 }
 
 impl Visit for Run {
-    type Output = Report;
+    type Output = Report<Summary>;
 
-    fn visit<P>(self, card: &'static Card, node: impl Make<P>) -> Report
+    fn visit<P>(self, card: &'static Card, node: impl Make<P>) -> Report<Summary>
     where
         P: Protocol<Command = Command, Notice = Notice>,
     {
-        let asks = card.claims.iter().copied().map(Command::Acquire).collect();
-        let workload = Workload::new(self.load, Command::Release, Command::Release)
+        let asks = card.terms.claims.iter().copied().map(Command::Acquire).collect();
+        let workload = Turns::new(self.load, Command::Release, Command::Release)
             .acquire_any_of(asks)
             .entries(self.entries)
             .hold(Distribution::Constant(self.hold_ns))
             .hot(self.contenders);
-        let monitor = Exclusion::new((card.admission)(&self.setup));
+        let monitor = Exclusion::new((card.terms.admission)(&self.setup));
         let nodes = self.setup.group.members().map(node);
         Simulation::new(nodes, monitor, self.network, workload, self.seed).run().unwrap()
     }
 }
 
-fn run(card: &Card, run: &Run) -> Report {
+fn run(card: &Card, run: &Run) -> Report<Summary> {
     let report = registry::visit(card.name, run.setup, run.clone()).unwrap();
     let what = || format!("{} {run:?}", card.name);
     assert!(report.is_safe(), "{}: {:?}", what(), report.first_violation);
     assert!(report.is_quiescent(), "{}: {:?}", what(), report.at_rest);
     assert_eq!(report.summary.entries, run.entries, "{}", what());
-    if card.promises.ordering {
-        assert_eq!(report.overtakes, Some(0), "{}", what());
+    if card.terms.promises.ordering {
+        assert_eq!(report.summary.overtakes, Some(0), "{}", what());
     }
     report
 }
@@ -56,7 +58,7 @@ fn run(card: &Card, run: &Run) -> Report {
 fn compare(card: &Card, setting: &Setting, simulated: Load<Command>) {
     let entries = 400;
     let run_of = Run {
-        setup: Setup { group: Group::of(setting.nodes), k: setting.k },
+        setup: Setup { k: setting.k, ..Setup::new(Group::of(setting.nodes)) },
         contenders: setting.contenders,
         network: Network::constant_ms(1),
         load: simulated,
@@ -65,7 +67,7 @@ fn compare(card: &Card, setting: &Setting, simulated: Load<Command>) {
         seed: 3,
     };
     let summary = run(card, &run_of).summary;
-    let theory = &card.theory;
+    let theory = &card.terms.theory;
     let in_t = |ns: Option<f64>| ns.map(|ns| ns / MS as f64);
     let busiest = Some(summary.load_max as f64 / entries as f64);
     let figures = [
@@ -88,7 +90,7 @@ fn compare(card: &Card, setting: &Setting, simulated: Load<Command>) {
 #[test]
 fn every_algorithm_costs_what_its_card_says() {
     let saturation = Load::Closed { think: Distribution::Constant(0) };
-    for card in CARDS {
+    for card in mutex_cards() {
         for nodes in [1, 2, 3, 5, 31] {
             for contenders in [card.contenders(nodes), nodes, 2.min(nodes)] {
                 for (hold, k) in [(0.0, 1), (0.5, 2), (7.0, 3)] {
@@ -107,13 +109,13 @@ fn every_algorithm_costs_what_its_card_says() {
 /// Where the card knows what is typical, a long run comes within three per cent of it.
 #[test]
 fn long_runs_come_to_what_is_typical() {
-    for card in CARDS {
+    for card in mutex_cards() {
         for (load, simulated) in [
             (card::Load::Light, Load::OneAtATime),
             (card::Load::Heavy, Load::Closed { think: Distribution::Constant(0) }),
         ] {
             let setting = Setting { hold: 1.0, ..Setting::new(card, 9, load) };
-            let Some(typical) = (card.theory.messages)(&setting).typical else { continue };
+            let Some(typical) = (card.terms.theory.messages)(&setting).typical else { continue };
             let run_of = Run {
                 setup: Setup::new(Group::of(9)),
                 contenders: setting.contenders,
@@ -133,7 +135,7 @@ fn long_runs_come_to_what_is_typical() {
 /// Safety under every drawn network, and then rest: if a run fails, the message says which.
 #[test]
 fn a_swarm_of_networks_and_loads_finds_nothing_wrong_with_any_algorithm() {
-    for card in CARDS {
+    for card in mutex_cards() {
         for seed in 0..120 {
             let nodes = 1 + (seed % 8) as u32;
             let latencies = ["1ms", "uniform:1us..9ms", "exp:2ms", "uniform:0..1ns"];
@@ -148,7 +150,7 @@ fn a_swarm_of_networks_and_loads_finds_nothing_wrong_with_any_algorithm() {
             };
             let latency = latencies[seed as usize % 4].parse().unwrap();
             let run_of = Run {
-                setup: Setup { group: Group::of(nodes), k: 1 + (seed % 3) as u32 },
+                setup: Setup { k: 1 + (seed % 3) as u32, ..Setup::new(Group::of(nodes)) },
                 contenders: nodes,
                 network: Network { latency, order },
                 load,

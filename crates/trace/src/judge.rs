@@ -60,6 +60,18 @@ where
                 }
                 Ok(())
             }
+            What::Lost { to, seq } => {
+                tags.remove(&(*node, *to, *seq));
+                Ok(())
+            }
+            What::Crash => {
+                monitor.on_crash(*node);
+                Ok(())
+            }
+            What::Restart => {
+                monitor.on_restart(*node);
+                Ok(())
+            }
             What::Timer(_) => Ok(()),
         };
         if let Err(violation) = objection {

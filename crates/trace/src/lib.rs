@@ -2,16 +2,19 @@
 //!
 //! - [`record`]: the records themselves, and how a run is written to a file and read back;
 //! - [`mod@judge`]: the monitors of a problem, over a recorded run;
-//! - [`measure`]: what a run cost, in the terms of the literature;
+//! - [`meter`]: what every run is measured by;
+//! - [`measure`]: what a run cost, in the terms of the literature on mutual exclusion;
 //! - [`stage`]: nodes driven by hand from a script that reads as prose.
 #![forbid(unsafe_code)]
 
 pub mod judge;
 pub mod measure;
+pub mod meter;
 pub mod record;
 pub mod stage;
 
 pub use judge::{Verdict, judge};
 pub use measure::{Measure, Summary};
+pub use meter::{Meter, Traffic};
 pub use record::{Digest, Header, ReadError, Record, Trace, What, Writer};
 pub use stage::Stage;

@@ -100,7 +100,7 @@ impl Measure {
                     measure.on_receive(*from, record.node);
                     None
                 }
-                What::Timer(_) => None,
+                What::Timer(_) | What::Lost { .. } | What::Crash | What::Restart => None,
             };
             if let Some(step) = step {
                 measure.on_step(record.at_ns, record.node, step);
@@ -178,6 +178,7 @@ impl Measure {
             load_max: handled.clone().max().unwrap_or(0),
             load_fairness: jain(handled),
             fairness: jain(entries),
+            overtakes: None,
         }
     }
 }
@@ -216,6 +217,8 @@ pub struct Summary {
     pub load_fairness: f64,
     /// How evenly the nodes that asked got in.
     pub fairness: f64,
+    /// Entries that overtook a request that happened before theirs; none if nobody kept track.
+    pub overtakes: Option<u64>,
 }
 
 impl Summary {
@@ -236,7 +239,7 @@ impl Summary {
 }
 
 /// Jain's fairness index: 1 if all are equal, 1/n if one has everything.
-fn jain(values: impl Iterator<Item = u64>) -> f64 {
+pub(crate) fn jain(values: impl Iterator<Item = u64>) -> f64 {
     let (mut count, mut sum, mut squares) = (0.0, 0.0, 0.0);
     for value in values {
         let value = value as f64;

@@ -78,6 +78,17 @@ pub enum What<P: Protocol> {
     },
     /// A timer ran out.
     Timer(P::Timer),
+    /// A message that the node sent will not arrive.
+    Lost {
+        /// Who will not get it.
+        to: NodeId,
+        /// Its number.
+        seq: u64,
+    },
+    /// The node crashed.
+    Crash,
+    /// The node came up again.
+    Restart,
 }
 
 /// A whole run.

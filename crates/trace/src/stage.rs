@@ -167,7 +167,7 @@ where
         let mut fx = Outbox::default();
         let command = match &event {
             Event::Command(command) => Some(command.clone()),
-            Event::Start | Event::Message { .. } | Event::Timer(_) => None,
+            Event::Start | Event::Restart | Event::Message { .. } | Event::Timer(_) => None,
         };
         self.nodes[at.index()].handle(event, &mut fx).map_err(|refused| refused.to_string())?;
         if let Some(Err(violation)) = command.map(|it| self.monitor.on_command(at, &it)) {

@@ -45,11 +45,12 @@ use core::mem;
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Effects, Group, Never, NodeId, NodeSet, Protocol, Refused};
 
+use super::card::{Card, Flaw, Load, Promises, Setting, Terms, Theory};
 use super::spec::Admission;
 use super::{
     ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice, theory,
 };
-use crate::card::{Card, Flaw, Load, Order, Promises, Setting, Span, Theory};
+use crate::card::{Order, Span};
 use crate::clock::{Clock, Stamp};
 
 /// What nodes say to each other.
@@ -199,18 +200,21 @@ pub const CARD: Card = Card {
     problem: "mutual exclusion",
     citation: "Carvalho and Roucairol, CACM 26(2), 1983",
     order: Order::Any,
-    claims: &[Claim::Exclusive],
-    admission: |_| Admission::One,
-    promises: Promises { ordering: false, bypass: None },
-    servers: 0,
-    theory: Theory {
-        messages,
-        sync_delay: |at| match at.load {
-            Load::Light => Span::between(0.0, 1.0),
-            Load::Heavy => Span::exactly(1.0),
+    timely: false,
+    terms: Terms {
+        claims: &[Claim::Exclusive],
+        admission: |_| Admission::One,
+        promises: Promises { ordering: false, bypass: None },
+        servers: 0,
+        theory: Theory {
+            messages,
+            sync_delay: |at| match at.load {
+                Load::Light => Span::between(0.0, 1.0),
+                Load::Heavy => Span::exactly(1.0),
+            },
+            response: |at| theory::round_trip_or_queue(at).or(Span::exactly(at.hold)),
+            busiest: |at| Span::between(0.0, all(at)),
         },
-        response: |at| theory::round_trip_or_queue(at).or(Span::exactly(at.hold)),
-        busiest: |at| Span::between(0.0, all(at)),
     },
     flaws: FLAWS,
     source: include_str!("carvalho_roucairol.rs"),

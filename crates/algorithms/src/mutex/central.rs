@@ -36,11 +36,12 @@ use alloc::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Effects, Group, Never, NodeId, Protocol, Refused};
 
+use super::card::{Card, Flaw, Promises, Setting, Terms, Theory};
 use super::spec::Admission;
 use super::{
     ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice, theory,
 };
-use crate::card::{Card, Flaw, Order, Promises, Setting, Span, Theory};
+use crate::card::{Order, Span};
 
 /// What nodes say to each other. Every message names the request that it is about.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -204,15 +205,18 @@ pub const CARD: Card = Card {
     problem: "mutual exclusion",
     citation: "folklore; Coulouris et al., 2012, §15.2",
     order: Order::Any,
-    claims: &[Claim::Exclusive],
-    admission: |_| Admission::One,
-    promises: Promises { ordering: false, bypass: Some(1) },
-    servers: 1,
-    theory: Theory {
-        messages: |at| free_for_the_coordinator(at, 3.0),
-        sync_delay,
-        response,
-        busiest: |at| free_for_the_coordinator(at, 3.0),
+    timely: false,
+    terms: Terms {
+        claims: &[Claim::Exclusive],
+        admission: |_| Admission::One,
+        promises: Promises { ordering: false, bypass: Some(1) },
+        servers: 1,
+        theory: Theory {
+            messages: |at| free_for_the_coordinator(at, 3.0),
+            sync_delay,
+            response,
+            busiest: |at| free_for_the_coordinator(at, 3.0),
+        },
     },
     flaws: FLAWS,
     source: include_str!("central.rs"),

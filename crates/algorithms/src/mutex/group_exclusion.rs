@@ -29,9 +29,10 @@
 //! new members, at the price that the classes may alternate more often than necessary.
 
 use super::Claim;
+use super::card::{Card, Promises, Terms};
 use super::readers_writers::THEORY;
 use super::spec::Admission;
-use crate::card::{Card, Order, Promises};
+use crate::card::Order;
 
 /// What the algorithm says of itself.
 pub const CARD: Card = Card {
@@ -40,11 +41,14 @@ pub const CARD: Card = Card {
     problem: "shared exclusion",
     citation: "problem: Joung, Distributed Computing 13(4), 2000",
     order: Order::Any,
-    claims: &[Claim::Group(0), Claim::Group(1)],
-    admission: |_| Admission::Compatible,
-    promises: Promises { ordering: true, bypass: Some(1) },
-    servers: 0,
-    theory: THEORY,
+    timely: false,
+    terms: Terms {
+        claims: &[Claim::Group(0), Claim::Group(1)],
+        admission: |_| Admission::Compatible,
+        promises: Promises { ordering: true, bypass: Some(1) },
+        servers: 0,
+        theory: THEORY,
+    },
     flaws: &[],
     source: include_str!("group_exclusion.rs"),
 };

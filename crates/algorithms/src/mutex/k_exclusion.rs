@@ -44,11 +44,12 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Effects, Group, Never, NodeId, Protocol, Refused};
 
+use super::card::{Card, Flaw, Load, Promises, Setting, Terms, Theory};
 use super::spec::Admission;
 use super::{
     ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice, theory,
 };
-use crate::card::{Card, Flaw, Load, Order, Promises, Setting, Span, Theory};
+use crate::card::{Order, Span};
 use crate::clock::{Clock, Stamp};
 
 /// What nodes say to each other.
@@ -205,15 +206,18 @@ pub const CARD: Card = Card {
     problem: "k-exclusion",
     citation: "Raymond, IPL 30(4), 1989",
     order: Order::Any,
-    claims: &[Claim::Exclusive],
-    admission: |setup| Admission::UpTo(setup.k),
-    promises: Promises { ordering: false, bypass: None },
-    servers: 0,
-    theory: Theory {
-        messages,
-        sync_delay: |_| Span::between(0.0, 2.0),
-        response,
-        busiest: |at| theory::handled_by_all(messages(at).low, at).or(messages(at)),
+    timely: false,
+    terms: Terms {
+        claims: &[Claim::Exclusive],
+        admission: |setup| Admission::UpTo(setup.k),
+        promises: Promises { ordering: false, bypass: None },
+        servers: 0,
+        theory: Theory {
+            messages,
+            sync_delay: |_| Span::between(0.0, 2.0),
+            response,
+            busiest: |at| theory::handled_by_all(messages(at).low, at).or(messages(at)),
+        },
     },
     flaws: FLAWS,
     source: include_str!("k_exclusion.rs"),

@@ -45,11 +45,12 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Effects, Group, Never, NodeId, NodeSet, Protocol, Refused};
 
+use super::card::{Card, Flaw, Load, Promises, Setting, Terms, Theory};
 use super::spec::Admission;
 use super::{
     ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice, theory,
 };
-use crate::card::{Card, Flaw, Load, Order, Promises, Setting, Span, Theory};
+use crate::card::{Order, Span};
 use crate::clock::{SlideClock, Stamp};
 
 /// What nodes say to each other. Every message carries its sender's clock.
@@ -207,15 +208,18 @@ pub const CARD: Card = Card {
     problem: "mutual exclusion",
     citation: "Lamport, CACM 21(7), 1978",
     order: Order::Fifo,
-    claims: &[Claim::Exclusive],
-    admission: |_| Admission::One,
-    promises: Promises { ordering: true, bypass: Some(1) },
-    servers: 0,
-    theory: Theory {
-        messages: |at| Span::exactly(3.0 * f64::from(at.nodes - 1)),
-        sync_delay: |_| Span::exactly(1.0),
-        response,
-        busiest: |at| theory::handled_by_all(3.0 * f64::from(at.nodes - 1), at),
+    timely: false,
+    terms: Terms {
+        claims: &[Claim::Exclusive],
+        admission: |_| Admission::One,
+        promises: Promises { ordering: true, bypass: Some(1) },
+        servers: 0,
+        theory: Theory {
+            messages: |at| Span::exactly(3.0 * f64::from(at.nodes - 1)),
+            sync_delay: |_| Span::exactly(1.0),
+            response,
+            busiest: |at| theory::handled_by_all(3.0 * f64::from(at.nodes - 1), at),
+        },
     },
     flaws: FLAWS,
     source: include_str!("lamport.rs"),

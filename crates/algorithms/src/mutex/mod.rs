@@ -3,6 +3,7 @@
 //! The application says [`Command::Acquire`], waits to be told [`Notice::Entered`], does what only
 //! one may do, and says [`Command::Release`]. A node makes one request at a time.
 
+pub mod card;
 pub mod carvalho_roucairol;
 pub mod central;
 pub mod flaws;
@@ -21,6 +22,8 @@ use core::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Refused, Step, Turn};
+
+pub use card::Card;
 
 /// What an application asks.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]

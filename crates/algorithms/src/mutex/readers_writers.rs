@@ -38,11 +38,12 @@ use core::mem;
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Effects, Group, Never, NodeId, NodeSet, Protocol, Refused};
 
+use super::card::{Card, Flaw, Promises, Terms, Theory};
 use super::spec::Admission;
 use super::{
     ALREADY_INSIDE, ALREADY_WAITING, CLAIM_NOT_GRANTED, Claim, Command, NOT_INSIDE, Notice, theory,
 };
-use crate::card::{Card, Flaw, Order, Promises, Span, Theory};
+use crate::card::{Order, Span};
 use crate::clock::{Clock, Stamp};
 
 /// What nodes say to each other.
@@ -229,11 +230,14 @@ pub const CARD: Card = Card {
     problem: "shared exclusion",
     citation: "after Ricart and Agrawala, CACM 24(1), 1981, §6",
     order: Order::Any,
-    claims: &[Claim::Shared, Claim::Exclusive],
-    admission: |_| Admission::Compatible,
-    promises: Promises { ordering: true, bypass: Some(1) },
-    servers: 0,
-    theory: THEORY,
+    timely: false,
+    terms: Terms {
+        claims: &[Claim::Shared, Claim::Exclusive],
+        admission: |_| Admission::Compatible,
+        promises: Promises { ordering: true, bypass: Some(1) },
+        servers: 0,
+        theory: THEORY,
+    },
     flaws: FLAWS,
     source: include_str!("readers_writers.rs"),
 };

@@ -49,11 +49,12 @@ use core::mem;
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Effects, Group, Never, NodeId, NodeSet, Protocol, Refused};
 
+use super::card::{Card, Flaw, Promises, Terms, Theory};
 use super::spec::Admission;
 use super::{
     ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice, theory,
 };
-use crate::card::{Card, Flaw, Order, Promises, Span, Theory};
+use crate::card::{Order, Span};
 use crate::clock::{Clock, Stamp};
 
 /// What nodes say to each other.
@@ -211,15 +212,18 @@ pub const CARD: Card = Card {
     problem: "mutual exclusion",
     citation: "Ricart and Agrawala, CACM 24(1), 1981",
     order: Order::Any,
-    claims: &[Claim::Exclusive],
-    admission: |_| Admission::One,
-    promises: Promises { ordering: true, bypass: Some(1) },
-    servers: 0,
-    theory: Theory {
-        messages: |at| Span::exactly(2.0 * f64::from(at.nodes - 1)),
-        sync_delay: |_| Span::exactly(1.0),
-        response: theory::round_trip_or_queue,
-        busiest: |at| theory::handled_by_all(2.0 * f64::from(at.nodes - 1), at),
+    timely: false,
+    terms: Terms {
+        claims: &[Claim::Exclusive],
+        admission: |_| Admission::One,
+        promises: Promises { ordering: true, bypass: Some(1) },
+        servers: 0,
+        theory: Theory {
+            messages: |at| Span::exactly(2.0 * f64::from(at.nodes - 1)),
+            sync_delay: |_| Span::exactly(1.0),
+            response: theory::round_trip_or_queue,
+            busiest: |at| theory::handled_by_all(2.0 * f64::from(at.nodes - 1), at),
+        },
     },
     flaws: FLAWS,
     source: include_str!("ricart_agrawala.rs"),

@@ -1,6 +1,7 @@
 //! Costs that several algorithms share, in units of the one-way delay T.
 
-use crate::card::{Load, Setting, Span};
+use super::card::{Load, Setting};
+use crate::card::Span;
 
 /// The response of an algorithm that asks everyone and hands over in one message delay.
 ///

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 
 use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
 use vorrang_algorithms::mutex::{Claim, Command, Notice};
-use vorrang_check::{Bounds, Order, Outcome, Plan, Report, System, explore};
+use vorrang_check::{Bounds, Faults, Order, Outcome, Plan, Report, System, explore};
 use vorrang_protocol::{Group, Monitor, NodeId, Protocol};
 
 pub(crate) const ONE: NonZeroUsize = NonZeroUsize::MIN;
@@ -26,7 +26,8 @@ where
         nodes: group(entries).members().map(node).collect(),
         plan: Plan::turns(entries, &Command::Acquire(Claim::Exclusive), &Command::Release),
         monitor,
-        order,
+        links: order.into(),
+        faults: Faults::NONE,
     }
 }
 

@@ -2,12 +2,10 @@
 
 use std::mem;
 
-use vorrang_algorithms::card::{Card, Load, Setting};
-
 use crate::failure::Failure;
 use crate::lookup;
 use crate::output::{BOLD, RESET, print, table};
-use crate::workload::span;
+use crate::problem::Algorithm;
 
 /// Explain one algorithm: idea, messages, costs, assumptions, known mistakes
 #[derive(Debug, clap::Args)]
@@ -21,10 +19,11 @@ pub(crate) struct Explain {
 
 impl Explain {
     pub(crate) fn execute(self) -> Result<(), Failure> {
-        let card = lookup::card(&self.algorithm)?;
-        print(&format!("{BOLD}{}{RESET}\n\n{}\n", card.title, readable(&card.text())))?;
-        print(&costs(card, self.nodes))?;
-        print(&flaws(card))
+        let algorithm = &*lookup::algorithm(&self.algorithm)?.algorithm;
+        let about = algorithm.about();
+        print(&format!("{BOLD}{}{RESET}\n\n{}\n", about.title, readable(&about.text())))?;
+        print(&format!("{}\n", table(&algorithm.costs(self.nodes))))?;
+        print(&flaws(algorithm))
     }
 }
 
@@ -52,26 +51,10 @@ fn plain(text: &str) -> String {
     text.replace("**", "").replace('`', "")
 }
 
-fn costs(card: &Card, nodes: u32) -> String {
-    let row = |what: &str, unit: &str, cost: &dyn Fn(Load) -> String| {
-        vec![what.to_owned(), cost(Load::Light) + unit, cost(Load::Heavy) + unit]
-    };
-    let at = |load| Setting::new(card, nodes, load);
-    let theory = &card.theory;
-    let header = format!("COSTS WITH N = {nodes}, E = 0");
-    let rows = [
-        vec![header, "ONE AT A TIME".to_owned(), "SATURATION".to_owned()],
-        row("messages per entry", "", &|load| span((theory.messages)(&at(load)))),
-        row("synchronisation delay", " T", &|load| span((theory.sync_delay)(&at(load)))),
-        row("response time", " T", &|load| span((theory.response)(&at(load)))),
-        row("busiest node handles", "", &|load| span((theory.busiest)(&at(load)))),
-    ];
-    table(&rows) + "\n"
-}
-
-fn flaws(card: &Card) -> String {
-    let Some(first) = card.flaws.first() else { return String::new() };
+fn flaws(algorithm: &dyn Algorithm) -> String {
+    let (name, mistakes) = (algorithm.about().name, algorithm.mistakes());
+    let Some(first) = mistakes.first() else { return String::new() };
     let mut rows = vec![vec!["KNOWN MISTAKES".to_owned(), "WHAT IS WRONG".to_owned()]];
-    rows.extend(card.flaws.iter().map(|flaw| vec![flaw.name.to_owned(), flaw.what.to_owned()]));
-    format!("{}\nSee one happen: vorrang check {} --flaw {}\n", table(&rows), card.name, first.name)
+    rows.extend(mistakes.iter().map(|flaw| vec![flaw.name.to_owned(), flaw.what.to_owned()]));
+    format!("{}\nSee one happen: vorrang check {name} --flaw {}\n", table(&rows), first.name)
 }

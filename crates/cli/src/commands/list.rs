@@ -1,12 +1,11 @@
 //! `vorrang list`: the catalogue.
 
 use serde_json::{Value, json};
-use vorrang_algorithms::card::{Card, Load, Order, Setting};
-use vorrang_algorithms::registry::CARDS;
+use vorrang_algorithms::card::Order;
 
 use crate::failure::Failure;
 use crate::output::{Format, print, print_csv, print_json, table};
-use crate::workload::span;
+use crate::problem::{Entry, catalogue};
 
 /// List every algorithm, with what it assumes and where it comes from
 #[derive(Debug, clap::Args)]
@@ -17,7 +16,7 @@ pub(crate) struct List {
 
 impl List {
     pub(crate) fn execute(self) -> Result<(), Failure> {
-        let rows: Vec<Value> = CARDS.iter().map(|card| row(card)).collect();
+        let rows: Vec<Value> = catalogue().iter().map(row).collect();
         if self.format.json {
             return print_json(&Value::Array(rows));
         }
@@ -26,13 +25,14 @@ impl List {
         }
         let header = ["NAME", "PROBLEM", "LINKS", "MESSAGES (N = 13)", "SOURCE"];
         let mut cells = vec![header.map(str::to_owned).to_vec()];
-        for card in CARDS {
+        for entry in catalogue() {
+            let about = entry.algorithm.about();
             cells.push(vec![
-                card.name.to_owned(),
-                card.problem.to_owned(),
-                links(card.order).to_owned(),
-                messages(card),
-                card.citation.to_owned(),
+                about.name.to_owned(),
+                about.problem.to_owned(),
+                links(about.order).to_owned(),
+                messages(entry),
+                about.citation.to_owned(),
             ]);
         }
         print(&table(&cells))?;
@@ -40,14 +40,15 @@ impl List {
     }
 }
 
-fn row(card: &Card) -> Value {
+fn row(entry: &Entry) -> Value {
+    let about = entry.algorithm.about();
     json!({
-        "name": card.name,
-        "title": card.title,
-        "problem": card.problem,
-        "links": links(card.order),
-        "citation": card.citation,
-        "flaws": card.flaws.iter().map(|flaw| flaw.name).collect::<Vec<_>>(),
+        "name": about.name,
+        "title": about.title,
+        "problem": about.problem,
+        "links": links(about.order),
+        "citation": about.citation,
+        "flaws": entry.flawed.iter().map(|(name, _)| name).collect::<Vec<_>>(),
     })
 }
 
@@ -58,9 +59,15 @@ const fn links(order: Order) -> &'static str {
     }
 }
 
-/// Messages per entry under light and heavy load, in a group that quorums like too.
-fn messages(card: &Card) -> String {
-    let at = |load| span((card.theory.messages)(&Setting::new(card, 13, load)));
-    let (light, heavy) = (at(Load::Light), at(Load::Heavy));
-    if light == heavy { light } else { format!("{light} light, {heavy} heavy") }
+/// Messages at both ends of the contrast that its problem knows, in a group that quorums like too.
+fn messages(entry: &Entry) -> String {
+    let costs = entry.algorithm.costs(13);
+    let [header, first, ..] = &costs[..] else { return String::new() };
+    match (&first[..], &header[..]) {
+        ([_, one, other], _) if one == other => one.clone(),
+        ([_, one, other], [_, at_one, at_other]) => {
+            format!("{one} {}, {other} {}", at_one.to_lowercase(), at_other.to_lowercase())
+        }
+        _ => String::new(),
+    }
 }

@@ -2,24 +2,23 @@
 
 use std::fs::File;
 use std::io::BufWriter;
-use std::path::PathBuf;
-use std::pin::Pin;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tracing_subscriber::EnvFilter;
-use vorrang_algorithms::card::{Card, Setup};
-use vorrang_algorithms::mutex::{Command, Notice};
-use vorrang_algorithms::registry::{self, Make, Visit};
-use vorrang_net::{Clock, CommandError, Config, Handle, Log, NetError, Stopped};
+use vorrang_algorithms::card::Setup;
+use vorrang_algorithms::registry;
+use vorrang_net::{Clock, CommandError, Config, Handle, Log, NetError, Starting, Stopped};
 use vorrang_protocol::{Group, NodeId, Protocol};
 use vorrang_trace::{Header, Trace};
 
 use crate::failure::Failure;
 use crate::lookup;
 use crate::output::{BOLD, DIM, RESET, print};
-use crate::workload::asked_k;
+use crate::problem::{Future, Problem};
 
 /// Run one real node over TCP; lines on standard input drive it
 ///
@@ -55,6 +54,9 @@ pub(crate) struct Node {
     /// How many may be inside together, for k-exclusion; the same everywhere
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
     k: u32,
+    /// How many milliseconds a message takes at most, for algorithms with time-outs
+    #[arg(long, default_value_t = 100)]
+    within_ms: u64,
     /// Write everything that happens at this node to this file when it ends
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
@@ -65,7 +67,7 @@ pub(crate) struct Node {
 
 impl Node {
     pub(crate) fn execute(self) -> Result<(), Failure> {
-        let card = lookup::card(&self.algorithm)?;
+        let entry = lookup::algorithm(&self.algorithm)?;
         let nodes = self.peers.len() as u32;
         if self.id >= nodes {
             return Err(Failure::usage(format!(
@@ -82,40 +84,33 @@ impl Node {
         let filter =
             EnvFilter::try_from_env("VORRANG_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
         tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
-        let setup = Setup { group: Group::of(nodes), k: self.k };
+        let within = Duration::from_millis(self.within_ms);
+        let setup = Setup { group: Group::of(nodes), k: self.k, within };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let name = card.name;
-        let ended = runtime
-            .block_on(registry::visit(name, setup, self).expect("a card's algorithm can be made"));
+        let served = Served { name: entry.algorithm.about().name, node: self };
+        let ended = runtime.block_on(async { entry.algorithm.serve(&setup, served)?.await });
         // A read of standard input that nobody waits for any more must not hold up the end.
         runtime.shutdown_background();
         ended
     }
 }
 
-impl Visit for Node {
-    type Output = Pin<Box<dyn Future<Output = Result<(), Failure>>>>;
-
-    fn visit<P>(self, card: &'static Card, node: impl Make<P>) -> Self::Output
-    where
-        P: Protocol<Command = Command, Notice = Notice>,
-    {
-        Box::pin(run(self, card, node))
-    }
+/// A node that is to be run.
+pub(crate) struct Served {
+    name: &'static str,
+    node: Node,
 }
 
-async fn run<P>(node: Node, card: &'static Card, make: impl Make<P>) -> Result<(), Failure>
+/// Runs one node until it leaves.
+pub(crate) fn serve<Q, P>(served: Served, make: &registry::Node<P>) -> Future<'static>
 where
-    P: Protocol<Command = Command, Notice = Notice>,
+    Q: Problem,
+    P: Protocol<Command = Q::Command, Notice = Q::Notice>,
 {
+    let Served { name, node } = served;
     let id = NodeId(node.id);
-    let own = node.peers[id.index()].clone();
     // Nodes that disagree about k would let too many in, so k is part of what they must agree on.
-    let setup = Setup { group: Group::of(node.peers.len() as u32), k: node.k };
-    let algorithm = match asked_k(card, setup) {
-        Some(k) => format!("{} with k = {k}", card.name),
-        None => card.name.to_owned(),
-    };
+    let algorithm = format!("{name} with k = {}, within {} ms", node.k, node.within_ms);
     let config =
         Config { group: node.group.clone(), ..Config::new(id, node.peers.clone(), &algorithm) };
     let mut starting = vorrang_net::Node::new(make(id), config);
@@ -123,14 +118,36 @@ where
     if let Some(log) = &log {
         starting = starting.record(log.clone(), Clock::start());
     }
-    let (handle, notices) = starting.start().await.map_err(not_started)?;
-    tell(&format!("node {id} of {} listens on {own}, running {algorithm}", node.peers.len()))?;
-    let ended = converse(&handle, notices, node.stay).await;
+    let nodes = node.peers.len() as u32;
+    let save = move |path: &Path| {
+        let Some(log) = log else { return Ok(()) };
+        let header = Header::new(name, nodes).with("node", &id);
+        let trace = Trace::<P> { header, records: log.take() };
+        trace.write(BufWriter::new(File::create(path)?))
+    };
+    Box::pin(attend::<Q>(name, node, starting.start(), Box::new(save)))
+}
+
+type Started<Q> = (Handle<<Q as Problem>::Command>, UnboundedReceiver<<Q as Problem>::Notice>);
+
+async fn attend<Q: Problem>(
+    name: &'static str,
+    node: Node,
+    starting: Starting<Started<Q>>,
+    save: Box<dyn FnOnce(&Path) -> std::io::Result<()>>,
+) -> Result<(), Failure> {
+    let id = NodeId(node.id);
+    let own = node.peers[id.index()].clone();
+    let (handle, notices) = starting.await.map_err(not_started)?;
+    tell(&format!("node {id} of {} listens on {own}, running {name}", node.peers.len()))?;
+    let ended = converse::<Q>(&handle, notices, node.stay).await;
     // Whoever leaves the group from inside would keep everyone else out. Before the start nobody
     // is inside, and a command would wait for it.
     let has_started = handle.status().await.is_ok_and(|status| status.started);
-    if has_started && handle.command(Command::Release).await.is_ok() {
-        tell("released")?;
+    if let Some(farewell) = Q::farewell().filter(|_| has_started)
+        && handle.command(farewell.clone()).await.is_ok()
+    {
+        tell(Q::obeyed(&farewell).unwrap_or_default())?;
     }
     match handle.shutdown().await {
         Ok(goodbye) if goodbye.unacknowledged > 0 => tell(&format!(
@@ -140,11 +157,8 @@ where
         Ok(_) => tell("left")?,
         Err(stopped) => return Err(Failure::Failed(stopped.to_string())),
     }
-    if let (Some(log), Some(path)) = (log, node.trace) {
-        let header = Header::new(card.name, node.peers.len() as u32).with("node", &id);
-        let trace = Trace { header, records: log.take() };
-        let wrong = |error: std::io::Error| Failure::Failed(format!("{}: {error}", path.display()));
-        trace.write(BufWriter::new(File::create(&path).map_err(wrong)?)).map_err(wrong)?;
+    if let Some(path) = node.trace {
+        save(&path).map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))?;
     }
     ended
 }
@@ -158,14 +172,11 @@ fn not_started(error: NetError) -> Failure {
 }
 
 /// Does what is typed and tells what happens, until one or the other ends.
-async fn converse<P>(
-    handle: &Handle<P>,
-    mut notices: UnboundedReceiver<Notice>,
+async fn converse<Q: Problem>(
+    handle: &Handle<Q::Command>,
+    mut notices: UnboundedReceiver<Q::Notice>,
     stay: bool,
-) -> Result<(), Failure>
-where
-    P: Protocol<Command = Command, Notice = Notice>,
-{
+) -> Result<(), Failure> {
     let mut events = handle.events();
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
     let mut has_input = true;
@@ -185,31 +196,28 @@ where
                 None | Some("quit") => return Ok(()),
                 Some("") => {}
                 Some("status") => tell(&status(handle).await.map_err(|error| stopped(&error))?)?,
-                Some(text) => obey(handle, text)?,
+                Some(text) => obey::<Q>(handle, text)?,
             },
             _ = tokio::signal::ctrl_c() => return Ok(()),
         }
     }
 }
 
-fn obey<P>(handle: &Handle<P>, text: &str) -> Result<(), Failure>
-where
-    P: Protocol<Command = Command, Notice = Notice>,
-{
-    let command: Command = match text.parse() {
+fn obey<Q: Problem>(handle: &Handle<Q::Command>, text: &str) -> Result<(), Failure> {
+    let command: Q::Command = match text.parse() {
         Ok(command) => command,
         Err(why) => return tell(&format!("{why}, status or quit")),
     };
     // Before all nodes have met, a command waits with the node; the conversation must not.
     let handle = handle.clone();
     tokio::spawn(async move {
-        let answer = match (handle.command(command).await, command) {
-            (Ok(()), Command::Acquire(_)) => return,
-            (Ok(()), Command::Release) => "released".to_owned(),
-            (Err(CommandError::Refused(refused)), _) => refused.to_string(),
-            (Err(error @ (CommandError::Fenced(_) | CommandError::Stopped(_))), _) => {
-                error.to_string()
-            }
+        let answer = match handle.command(command.clone()).await {
+            Ok(()) => match Q::obeyed(&command) {
+                Some(answer) => answer.to_owned(),
+                None => return,
+            },
+            Err(CommandError::Refused(refused)) => refused.to_string(),
+            Err(error @ (CommandError::Fenced(_) | CommandError::Stopped(_))) => error.to_string(),
         };
         // If standard output is closed, the conversation finds out by itself.
         let _ = tell(&answer);
@@ -217,7 +225,7 @@ where
     Ok(())
 }
 
-async fn status<P: Protocol>(handle: &Handle<P>) -> Result<String, Stopped> {
+async fn status<C: Send + 'static>(handle: &Handle<C>) -> Result<String, Stopped> {
     let status = handle.status().await?;
     let mut text = format!("node {}: {}", status.id, status.machine);
     if !status.started {

@@ -1,5 +1,6 @@
 //! `vorrang sweep`: every combination of many values, on all cores.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -9,17 +10,15 @@ use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 use serde_json::{Value, json};
-use vorrang_algorithms::card::Setup;
-use vorrang_protocol::Group;
 use vorrang_trace::Digest;
 
 use crate::failure::Failure;
+use crate::figures::Measured;
 use crate::lookup;
+use crate::options::Axes;
 use crate::output::{csv_fields, print, progress, show_after_a_second};
+use crate::problem::Run;
 use crate::sheet::{Appender, IDENTITY, Sheet};
-use crate::simulate::simulate_quietly;
-use crate::values::{Durations, Numbers};
-use crate::workload::{FixedArgs, LoadKind, Scenario, ScenarioArgs, asked_k};
 
 /// Measure every combination of many values, on all cores, into a CSV file
 ///
@@ -37,35 +36,14 @@ pub(crate) struct Sweep {
     /// Which algorithms, separated by commas, or `all` [default: plain mutual exclusion]
     #[arg(long, short, value_delimiter = ',', value_name = "NAMES")]
     algorithms: Vec<String>,
-    /// How many nodes, N
-    #[arg(long, short, default_value = "2..=64*2", value_name = "NUMBERS")]
-    nodes: Numbers,
-    /// How many entries in all
-    #[arg(long, short, default_value = "10000", value_name = "NUMBERS")]
-    entries: Numbers,
-    /// How busy the nodes are
-    #[arg(long, short, value_enum, value_delimiter = ',', default_value = "heavy")]
-    load: Vec<LoadKind>,
-    /// Under heavy load: how long a node waits after leaving before it asks again
-    #[arg(long, default_value = "0", value_name = "TIMES")]
-    think: Durations,
-    /// How long a node stays inside, E
-    #[arg(long, default_value = "0", value_name = "TIMES")]
-    hold: Durations,
-    /// How long a message takes
-    #[arg(long, default_value = "1ms", value_name = "TIMES")]
-    latency: Durations,
-    /// Only the first so many nodes ever ask
-    #[arg(long, value_name = "NUMBERS")]
-    hot: Option<Numbers>,
-    /// How many may be inside together, for k-exclusion
-    #[arg(long, default_value = "2", value_name = "NUMBERS")]
-    k: Numbers,
+    /// Without --algorithms: all that solve this
+    #[arg(long, default_value = "mutual exclusion")]
+    problem: String,
+    #[command(flatten)]
+    options: Axes,
     /// How many seeds for every combination, counted from --seed
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     seeds: u64,
-    #[command(flatten)]
-    fixed: FixedArgs,
     /// The file to write
     #[arg(long, value_name = "FILE")]
     csv: PathBuf,
@@ -79,12 +57,14 @@ pub(crate) struct Sweep {
 
 impl Sweep {
     pub(crate) fn execute(self) -> Result<(), Failure> {
-        let scenarios = self.scenarios()?;
-        let identity = (digest(&scenarios), scenarios.len() as u64);
-        let sheet = self.open(&identity, &scenarios)?;
-        let points: Vec<(u64, &Scenario)> =
-            (0..).zip(&scenarios).filter(|(point, _)| self.shard.contains(*point)).collect();
-        let missing: Vec<(u64, &Scenario)> =
+        let runs = self.runs()?;
+        let identity = (digest(&runs), runs.len() as u64);
+        let sheet = self.open(&identity, &runs)?;
+        let points: Vec<(u64, &dyn Run)> = (0..)
+            .zip(runs.iter().map(|run| &**run))
+            .filter(|(point, _)| self.shard.contains(*point))
+            .collect();
+        let missing: Vec<(u64, &dyn Run)> =
             points.iter().copied().filter(|(point, _)| !sheet.rows.contains_key(point)).collect();
         let done = points.len() - missing.len();
         let interrupted = AtomicBool::new(false);
@@ -115,51 +95,31 @@ impl Sweep {
         }
     }
 
-    /// Every combination, in a fixed order.
-    fn scenarios(&self) -> Result<Vec<Scenario>, Failure> {
-        let mut scenarios = Vec::new();
-        for card in lookup::cards(&self.algorithms)? {
-            // Where k means nothing, one value of it is enough.
-            let setup = Setup::new(Group::of(1));
-            let ks = if asked_k(card, setup).is_some() { &self.k.0[..] } else { &self.k.0[..1] };
-            for (&nodes, &entries, &load) in product(&self.nodes.0, &self.entries.0, &self.load) {
-                for (&think, &hold, &latency) in
-                    product(&self.think.0, &self.hold.0, &self.latency.0)
-                {
-                    for (&hot, &k, &seed) in product(&self.hot_list(), ks, &self.seed_list()) {
-                        let args = ScenarioArgs {
-                            nodes: small("--nodes", nodes)?,
-                            entries,
-                            load: vec![load],
-                            think,
-                            hold,
-                            latency: Some(latency),
-                            hot: hot.map(|hot| small("--hot", hot)).transpose()?,
-                            k: small("--k", k)?,
-                            fixed: self.fixed.clone(),
-                        };
-                        scenarios.push(args.scenario(card, load, seed)?);
+    /// Every combination, in a fixed order; what only differs in options that mean nothing to an
+    /// algorithm comes once.
+    fn runs(&self) -> Result<Vec<Box<dyn Run>>, Failure> {
+        let axes = self.options.clone().or("nodes", &["2", "4", "8", "16", "32", "64"]);
+        let mut runs: Vec<Box<dyn Run>> = Vec::new();
+        for entry in lookup::algorithms(&self.algorithms, &self.problem)? {
+            let mut known = HashSet::new();
+            for point in axes.points()? {
+                let first = point.common.seed;
+                for seed in first..first.saturating_add(self.seeds) {
+                    let mut point = point.clone();
+                    point.common.seed = seed;
+                    let run = entry.algorithm.run(&point)?;
+                    if known.insert(run.options()) {
+                        runs.push(run);
                     }
                 }
             }
         }
-        Ok(scenarios)
-    }
-
-    fn hot_list(&self) -> Vec<Option<u64>> {
-        match &self.hot {
-            None => vec![None],
-            Some(hot) => hot.0.iter().copied().map(Some).collect(),
-        }
-    }
-
-    fn seed_list(&self) -> Vec<u64> {
-        (self.fixed.seed..self.fixed.seed.saturating_add(self.seeds)).collect()
+        Ok(runs)
     }
 
     /// The file as it is, or a new one.
-    fn open(&self, identity: &(String, u64), scenarios: &[Scenario]) -> Result<Sheet, Failure> {
-        let header = header(&scenarios[0])?;
+    fn open(&self, identity: &(String, u64), runs: &[Box<dyn Run>]) -> Result<Sheet, Failure> {
+        let header = header(&*runs[0])?;
         let path = self.csv.display();
         // An empty file is what a sweep leaves that was killed before its first line.
         let is_empty = fs::metadata(&self.csv).is_ok_and(|file| file.len() == 0);
@@ -188,7 +148,7 @@ impl Sweep {
     fn compute(
         &self,
         identity: &(String, u64),
-        missing: &[(u64, &Scenario)],
+        missing: &[(u64, &dyn Run)],
         done: usize,
         shared: &Shared<'_>,
     ) -> Result<(), Failure> {
@@ -198,12 +158,12 @@ impl Sweep {
         let bar = progress(total, "{bar:40} {pos} of {len} points, {eta} left");
         bar.set_position(done as u64);
         let stop = stop_on_interrupt()?;
-        let computed = missing.par_iter().try_for_each(|(point, scenario)| {
+        let computed = missing.par_iter().try_for_each(|(point, run)| {
             if stop.load(Ordering::Relaxed) {
                 shared.interrupted.store(true, Ordering::Relaxed);
                 return Ok(());
             }
-            let row = row(identity, *point, scenario)?;
+            let row = row(identity, *point, *run)?;
             shared.keep(&appender, row)?;
             bar.inc(1);
             show_after_a_second(&bar);
@@ -269,55 +229,40 @@ impl FromStr for Shard {
     }
 }
 
-/// All combinations of three lists, the last varying fastest.
-fn product<'a, A, B, C>(
-    a: &'a [A],
-    b: &'a [B],
-    c: &'a [C],
-) -> impl Iterator<Item = (&'a A, &'a B, &'a C)> {
-    a.iter().flat_map(move |a| b.iter().flat_map(move |b| c.iter().map(move |c| (a, b, c))))
-}
-
-fn small(option: &str, value: u64) -> Result<u32, Failure> {
-    match u32::try_from(value) {
-        Ok(value @ 1..=1_000_000) => Ok(value),
-        Ok(_) | Err(_) => Err(Failure::usage(format!("{option} {value} is not in 1..=1000000"))),
-    }
-}
-
 /// One point, measured. Nothing in it depends on the machine, so that equal points are equal.
-fn figures(scenario: &Scenario) -> Result<Value, Failure> {
-    let mut figures = simulate_quietly(scenario)?.json();
+fn figures(measured: &Measured) -> Value {
+    let mut figures = measured.json();
     let fields = figures.as_object_mut().expect("a measurement is an object");
     for of_the_machine in ["wall_seconds", "driver", "messages_by_kind"] {
         fields.shift_remove(of_the_machine);
     }
-    let theory = scenario.setting().map(|setting| (scenario.card.theory.messages)(&setting));
-    fields.insert("messages_theory_low".to_owned(), json!(theory.map(|it| it.low)));
-    fields.insert("messages_theory_high".to_owned(), json!(theory.map(|it| it.high)));
-    Ok(figures)
+    for figure in measured.figures.iter().filter(|figure| figure.column.is_some()) {
+        let key = figure.key;
+        fields.insert(format!("{key}_theory_low"), json!(figure.theory.map(|it| it.low)));
+        fields.insert(format!("{key}_theory_high"), json!(figure.theory.map(|it| it.high)));
+    }
+    figures
 }
 
-fn row(identity: &(String, u64), point: u64, scenario: &Scenario) -> Result<Vec<String>, Failure> {
+fn row(identity: &(String, u64), point: u64, run: &dyn Run) -> Result<Vec<String>, Failure> {
     let mut row = vec![identity.0.clone(), identity.1.to_string(), point.to_string()];
-    row.extend(csv_fields(&figures(scenario)?));
+    row.extend(csv_fields(&figures(&run.simulate(None, None)?)));
     Ok(row)
 }
 
-/// The columns of a sweep's file: those of the smallest run that there is.
-fn header(scenario: &Scenario) -> Result<Vec<String>, Failure> {
-    let setup = Setup { group: Group::of(1), ..scenario.setup };
-    let smallest = figures(&Scenario { entries: 1, setup, hot: None, ..scenario.clone() })?;
-    let columns = smallest.as_object().expect("a measurement is an object").keys().cloned();
+/// The columns of a sweep's file: those of a run that has not begun.
+fn header(run: &dyn Run) -> Result<Vec<String>, Failure> {
+    let blank = figures(&run.blank()?);
+    let columns = blank.as_object().expect("a measurement is an object").keys().cloned();
     Ok(IDENTITY.iter().map(|&name| name.to_owned()).chain(columns).collect())
 }
 
-/// A short name for the whole list of scenarios, the version included.
-fn digest(scenarios: &[Scenario]) -> String {
+/// A short name for the whole list of runs, the version included.
+fn digest(runs: &[Box<dyn Run>]) -> String {
     let mut digest = Digest::default();
-    for scenario in scenarios {
-        let (card, options) = (scenario.card.name, scenario.options());
-        writeln!(digest, "{} {card} {options}", env!("CARGO_PKG_VERSION"))
+    for run in runs {
+        let (name, options) = (run.about().name, run.options());
+        writeln!(digest, "{} {name} {options}", env!("CARGO_PKG_VERSION"))
             .expect("a digest takes all that is written");
     }
     format!("{:016x}", digest.value())

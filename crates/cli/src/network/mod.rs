@@ -13,19 +13,22 @@ pub(crate) mod worker;
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
+use tokio::net::TcpListener;
 use tokio::sync::mpsc::UnboundedReceiver;
-use vorrang_algorithms::card::Card;
 use vorrang_algorithms::mutex::spec::{BoundedBypass, HappenedBefore};
 use vorrang_algorithms::mutex::{Command, Notice};
-use vorrang_algorithms::registry::{self, Make, Visit};
+use vorrang_algorithms::registry::Node;
+use vorrang_net::{Clock, Config, Handle, Log, Starting};
 use vorrang_protocol::{NodeId, Protocol};
 use vorrang_sim::Random;
-use vorrang_trace::{Measure, Record, Trace, What, judge};
+use vorrang_trace::{Header, Measure, Record, Summary, Trace, What, judge};
 
+use self::turns::Turns;
 use crate::failure::Failure;
-use crate::measured::{Clock, Measured};
+use crate::figures::Measured;
 use crate::output::{progress, show_after_a_second};
-use crate::workload::{LoadKind, Scenario};
+use crate::problem::mutex::{LoadKind, Mutex, Scenario, figures};
+use crate::problem::{Problem as _, Scene as _};
 
 /// Where the nodes run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,48 +40,68 @@ pub(crate) enum Place {
 }
 
 /// Runs a scenario over TCP and hands back what came of it, with its trace if `save` wants it.
-pub(crate) fn run(
+pub(crate) fn run<P>(
     scenario: &Scenario,
+    node: Node<P>,
     place: Place,
     save: Option<&std::path::Path>,
-) -> Result<Measured, Failure> {
-    registry::visit(scenario.card.name, scenario.setup, OverTcp { scenario, place, save })
-        .expect("a card's algorithm can be made")
-}
-
-struct OverTcp<'a> {
-    scenario: &'a Scenario,
-    place: Place,
-    save: Option<&'a std::path::Path>,
-}
-
-impl Visit for OverTcp<'_> {
-    type Output = Result<Measured, Failure>;
-
-    fn visit<P>(self, _: &'static Card, node: impl Make<P>) -> Self::Output
-    where
-        P: Protocol<Command = Command, Notice = Notice>,
-    {
-        let start = Instant::now();
-        // One thread for all nodes of a process: then a hand-over wakes no other thread.
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let records = runtime.block_on(async {
-            match self.place {
-                Place::Here => {
-                    let (group, news) = local::start(self.scenario, node).await?;
-                    orchestrate(self.scenario, group, news).await
-                }
-                Place::Processes => {
-                    let (group, news) = processes::start(self.scenario).await?;
-                    orchestrate(self.scenario, group, news).await
-                }
-            }
-        })?;
-        if let Some(path) = self.save {
-            save(self.scenario, &records, path)?;
+) -> Result<Measured, Failure>
+where
+    P: Protocol<Command = Command, Notice = Notice>,
+{
+    let start = Instant::now();
+    let records = match place {
+        Place::Here => {
+            let log = Log::new();
+            let clock = Clock::start();
+            let launch = |config: Config, listener, turns| {
+                let machine = node(config.id);
+                let node = vorrang_net::Node::new(machine, config).listener(listener);
+                node.record(log.clone(), clock).start_with(turns)
+            };
+            here(scenario, &launch)?;
+            log.take()
         }
-        Ok(measured(self.scenario, &records, start.elapsed()))
+        Place::Processes => {
+            let mut records = Vec::new();
+            for line in apart(scenario)? {
+                let wrong = |error| Failure::Failed(format!("a node says '{line}': {error}"));
+                records.push(serde_json::from_str::<Record<P>>(&line).map_err(wrong)?);
+            }
+            records.sort_by_key(|record| record.at_ns);
+            records
+        }
+    };
+    if let Some(path) = save {
+        self::save(scenario, &records, path)?;
     }
+    Ok(measured(scenario, &records, start.elapsed()))
+}
+
+/// Starts a node with its application.
+type Launch<'a> = &'a dyn Fn(Config, TcpListener, Turns) -> Starting<Handle<Command>>;
+
+/// Runs a scenario with all nodes in this process.
+fn here(scenario: &Scenario, launch: Launch<'_>) -> Result<(), Failure> {
+    runtime()?.block_on(async {
+        let (mut group, news) = local::start(scenario, launch).await?;
+        orchestrate(scenario, &mut group, news).await?;
+        group.stop().await
+    })
+}
+
+/// Runs a scenario with a process a node; the records, each as a line.
+fn apart(scenario: &Scenario) -> Result<Vec<String>, Failure> {
+    runtime()?.block_on(async {
+        let (mut group, news) = processes::start(scenario).await?;
+        orchestrate(scenario, &mut group, news).await?;
+        group.stop().await
+    })
+}
+
+/// One thread for all nodes of a process: then a hand-over wakes no other thread.
+fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
 }
 
 /// What a node's application reports.
@@ -91,13 +114,11 @@ enum News {
 }
 
 /// Nodes that can be told to ask, wherever they run.
-trait Nodes<P: Protocol> {
+trait Nodes {
     /// Tells a node's application to take a turn.
     async fn ask(&mut self, node: NodeId, command: Command) -> Result<(), Failure>;
     /// Messages sent and messages handled so far, over all nodes.
     async fn counts(&mut self) -> Result<(u64, u64), Failure>;
-    /// Stops all nodes and collects their records, in an order that respects cause.
-    async fn stop(self) -> Result<Vec<Record<P>>, Failure>;
 }
 
 /// How many turns each node takes by itself: under heavy load an even share, otherwise none.
@@ -113,13 +134,13 @@ fn quota(scenario: &Scenario, node: NodeId) -> u64 {
 }
 
 /// Lets the nodes do what the scenario says, to the end.
-async fn orchestrate<P: Protocol, N: Nodes<P>>(
+async fn orchestrate(
     scenario: &Scenario,
-    mut nodes: N,
+    nodes: &mut impl Nodes,
     mut news: UnboundedReceiver<News>,
-) -> Result<Vec<Record<P>>, Failure> {
+) -> Result<(), Failure> {
     let bar = progress(scenario.entries, "{bar:40} {human_pos} of {human_len} entries");
-    let mut random = Random::new(scenario.seed);
+    let mut random = Random::new(scenario.seed());
     let contenders = u64::from(scenario.contenders());
     match scenario.load {
         LoadKind::Heavy => {
@@ -133,7 +154,7 @@ async fn orchestrate<P: Protocol, N: Nodes<P>>(
                 let node = NodeId(random.below(contenders) as u32);
                 nodes.ask(node, acquire(scenario, &mut random)).await?;
                 wait(&mut news, &bar).await?;
-                settle(&mut nodes).await?;
+                settle(nodes).await?;
                 bar.set_position(entry);
             }
         }
@@ -147,20 +168,20 @@ async fn orchestrate<P: Protocol, N: Nodes<P>>(
                 for _ in 0..asking {
                     wait(&mut news, &bar).await?;
                 }
-                settle(&mut nodes).await?;
+                settle(nodes).await?;
                 left -= asking;
                 bar.set_position(scenario.entries - left);
             }
         }
     }
-    settle(&mut nodes).await?;
+    settle(nodes).await?;
     bar.finish_and_clear();
-    nodes.stop().await
+    Ok(())
 }
 
 /// One of the claims that the algorithm grants.
 fn acquire(scenario: &Scenario, random: &mut Random) -> Command {
-    let claims = scenario.card.claims;
+    let claims = scenario.card.terms.claims;
     Command::Acquire(claims[random.below(claims.len() as u64) as usize])
 }
 
@@ -181,7 +202,7 @@ async fn wait(news: &mut UnboundedReceiver<News>, bar: &ProgressBar) -> Result<(
 
 /// Waits until every message that was sent has been handled. Handling one may send another, so the
 /// count must hold still once.
-async fn settle<P: Protocol>(nodes: &mut impl Nodes<P>) -> Result<(), Failure> {
+async fn settle(nodes: &mut impl Nodes) -> Result<(), Failure> {
     let mut last = None;
     loop {
         let counts = nodes.counts().await?;
@@ -200,20 +221,37 @@ fn measured<P>(scenario: &Scenario, records: &[Record<P>], wall: Duration) -> Me
 where
     P: Protocol<Command = Command, Notice = Notice>,
 {
-    let promises = scenario.card.promises;
+    let promises = scenario.card.terms.promises;
     let ordering = promises.ordering.then(HappenedBefore::default);
     let bypass = promises.bypass.map(BoundedBypass::new);
-    let verdict = judge(records, (scenario.monitor(), (ordering, bypass)));
+    let verdict = judge(records, (Mutex::monitor(scenario), (ordering, bypass)));
     let overtakings = judge(records, HappenedBefore::default());
     let is_event = |record: &&Record<P>| {
         matches!(record.what, What::Command(_) | What::Receive { .. } | What::Timer(_))
     };
     let first = verdict.violations.first().map(|(_, violation)| violation);
-    Measured {
-        scenario: scenario.clone(),
-        clock: Clock::Real,
-        summary: Measure::of(scenario.nodes(), records).summary(),
+    let summary = Summary {
         overtakes: Some(overtakings.count("ordering")),
+        ..Measure::of(scenario.nodes(), records).summary()
+    };
+    let name = scenario.card.name;
+    let mut head =
+        vec![("algorithm", serde_json::json!(name)), ("driver", serde_json::json!("net"))];
+    head.extend(scenario.head());
+    for (key, value) in &mut head {
+        match *key {
+            "latency" => *value = serde_json::Value::Null,
+            "order" => *value = serde_json::json!("fifo"),
+            "time_unit" => *value = serde_json::json!("us"),
+            _ => {}
+        }
+    }
+    Measured {
+        name,
+        seed: scenario.seed(),
+        head,
+        figures: figures(&summary, (" us", 1_000.0), (" per s", 1e9), None),
+        faults: None,
         safe: verdict.is_safe(),
         quiescent: verdict.is_quiescent(),
         violation: first.or(verdict.at_rest.as_ref()).map(ToString::to_string),
@@ -232,6 +270,8 @@ where
 {
     let wrong = |error: std::io::Error| Failure::Failed(format!("{}: {error}", path.display()));
     let file = std::io::BufWriter::new(std::fs::File::create(path).map_err(wrong)?);
-    let trace = Trace { header: scenario.header(), records: records.to_vec() };
+    let header =
+        Header::new(scenario.card.name, scenario.nodes()).with("options", &scenario.options());
+    let trace = Trace { header, records: records.to_vec() };
     trace.write(file).map_err(wrong)
 }

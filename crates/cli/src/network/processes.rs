@@ -8,13 +8,13 @@ use tokio::process::{Child, ChildStdin, ChildStdout};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use vorrang_algorithms::mutex::Command;
 use vorrang_net::Clock;
-use vorrang_protocol::{NodeId, Protocol};
-use vorrang_trace::Record;
+use vorrang_protocol::NodeId;
 
 use super::worker::Orders;
 use super::{News, Nodes, quota};
 use crate::failure::Failure;
-use crate::workload::Scenario;
+use crate::problem::Scene as _;
+use crate::problem::mutex::Scenario;
 
 /// The processes, and what they answer.
 pub(super) struct Processes {
@@ -46,7 +46,7 @@ pub(super) async fn start(
             turns: quota(scenario, id),
             think: scenario.think.to_string(),
             hold: scenario.hold.to_string(),
-            seed: scenario.seed,
+            seed: scenario.seed(),
             epoch_ns,
         };
         let orders = serde_json::to_string(&orders).expect("orders can be written");
@@ -110,7 +110,7 @@ async fn listen(
     let _ = news.send(News::Failed(id, "its process has gone".to_owned()));
 }
 
-impl<P: Protocol> Nodes<P> for Processes {
+impl Nodes for Processes {
     async fn ask(&mut self, node: NodeId, command: Command) -> Result<(), Failure> {
         self.workers[node.index()].say(&command.to_string()).await
     }
@@ -130,8 +130,11 @@ impl<P: Protocol> Nodes<P> for Processes {
         }
         Ok((sent, received))
     }
+}
 
-    async fn stop(self) -> Result<Vec<Record<P>>, Failure> {
+impl Processes {
+    /// Stops all nodes and collects their records, each as a line.
+    pub(super) async fn stop(self) -> Result<Vec<String>, Failure> {
         let mut workers = self.workers;
         for worker in &mut workers {
             worker.say("quit").await?;
@@ -143,14 +146,10 @@ impl<P: Protocol> Nodes<P> for Processes {
                 if line == "end" {
                     break;
                 }
-                let record = serde_json::from_str(&line).map_err(|error| {
-                    Failure::Failed(format!("node {id} says '{line}': {error}"))
-                })?;
-                records.push(record);
+                records.push(line);
             }
             worker.process.wait().await?;
         }
-        records.sort_by_key(|record: &Record<P>| record.at_ns);
         Ok(records)
     }
 }

@@ -20,18 +20,21 @@ use std::io::Write as _;
 
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines, Stdin};
+use tokio::net::TcpListener;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
-use vorrang_algorithms::card::{Card, Setup};
-use vorrang_algorithms::mutex::{Command, Notice};
-use vorrang_algorithms::registry::{self, Make, Visit};
-use vorrang_net::{Clock, Config, Handle, Log, Node, bind_loopback};
+use vorrang_algorithms::card::Setup;
+use vorrang_algorithms::mutex::{Card, Command, Notice};
+use vorrang_algorithms::registry::Recipe;
+use vorrang_net::{Clock, Config, Handle, Log, Node, Starting, bind_loopback};
 use vorrang_protocol::{Group, NodeId, Protocol};
 use vorrang_sim::Random;
+use vorrang_trace::Record;
 
 use super::News;
 use super::turns::Turns;
 use crate::failure::Failure;
 use crate::lookup;
+use crate::problem::Future;
 
 /// What a worker must know to begin.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -55,38 +58,49 @@ pub(crate) fn execute() -> Result<(), Failure> {
         let orders = next(&mut lines).await?;
         let orders: Orders = serde_json::from_str(&orders)
             .map_err(|error| Failure::usage(format!("these are no orders: {error}")))?;
-        let card = lookup::card(&orders.algorithm)?;
-        let setup = Setup { group: Group::of(orders.nodes), k: orders.k };
-        let work = Work { orders, lines };
-        registry::visit(card.name, setup, work).expect("a card's algorithm can be made").await
+        let entry = lookup::algorithm(&orders.algorithm)?;
+        entry.algorithm.work(Work { orders, lines }).await
     })
 }
 
-struct Work {
+/// What a worker has been told, and who tells it more.
+pub(crate) struct Work {
     orders: Orders,
     lines: Lines<BufReader<Stdin>>,
 }
 
-impl Visit for Work {
-    type Output = std::pin::Pin<Box<dyn Future<Output = Result<(), Failure>>>>;
-
-    fn visit<P>(self, card: &'static Card, node: impl Make<P>) -> Self::Output
-    where
-        P: Protocol<Command = Command, Notice = Notice>,
-    {
-        Box::pin(work(self.orders, self.lines, card, node))
-    }
-}
-
-async fn work<P>(
-    orders: Orders,
-    mut lines: Lines<BufReader<Stdin>>,
-    card: &'static Card,
-    node: impl Make<P>,
-) -> Result<(), Failure>
+/// Does the work with nodes of this kind.
+pub(crate) fn work<P>(work: Work, card: &'static Card, recipe: Recipe<P>) -> Future<'static>
 where
     P: Protocol<Command = Command, Notice = Notice>,
 {
+    let log = Log::new();
+    let setup = Setup { k: work.orders.k, ..Setup::new(Group::of(work.orders.nodes)) };
+    let (clock, records) = (Clock::since(work.orders.epoch_ns), log.clone());
+    let launch = move |config: Config, listener, turns| {
+        let node = recipe(&setup).map_err(|unfit| Failure::Usage(unfit.0))?;
+        let node = Node::new(node(config.id), config).listener(listener);
+        Ok(node.record(records, clock).start_with(turns))
+    };
+    let lines = move || {
+        let line =
+            |record: &Record<P>| serde_json::to_string(record).expect("a record can be written");
+        log.take().iter().map(line).collect()
+    };
+    Box::pin(obey_to_the_end(work, card, Box::new(launch), Box::new(lines)))
+}
+
+/// Starts the node with its application.
+type Launch = Box<dyn FnOnce(Config, TcpListener, Turns) -> Result<Start, Failure>>;
+type Start = Starting<Handle<Command>>;
+
+async fn obey_to_the_end(
+    work: Work,
+    card: &'static Card,
+    launch: Launch,
+    records: Box<dyn FnOnce() -> Vec<String>>,
+) -> Result<(), Failure> {
+    let Work { orders, mut lines } = work;
     let (mut listeners, addresses) = bind_loopback(1).await?;
     say(&addresses[0])?;
     let peers = next(&mut lines).await?.split(',').map(str::to_owned).collect();
@@ -96,38 +110,31 @@ where
     let turns = Turns {
         node: id,
         left: orders.turns,
-        claims: card.claims,
+        claims: card.terms.claims,
         think: read(&orders.think)?,
         hold: read(&orders.hold)?,
         random: Random::new(orders.seed.wrapping_add(u64::from(orders.id))),
         news,
     };
-    let log = Log::new();
     let listener = listeners.pop().ok_or_else(|| Failure::Failed("no listener".to_owned()))?;
-    let handle =
-        Node::new(node(id), Config { seed: orders.seed, ..Config::new(id, peers, card.name) })
-            .listener(listener)
-            .record(log.clone(), Clock::since(orders.epoch_ns))
-            .start_with(turns)
-            .await
-            .map_err(|error| Failure::Failed(error.to_string()))?;
+    let config = Config { seed: orders.seed, ..Config::new(id, peers, card.name) };
+    let handle = launch(config, listener, turns)?
+        .await
+        .map_err(|error| Failure::Failed(error.to_string()))?;
     obey(&handle, &mut lines, heard).await?;
     handle.shutdown().await.map_err(|error| Failure::Failed(error.to_string()))?;
-    for record in log.take() {
-        say(&serde_json::to_string(&record).expect("a record can be written"))?;
+    for record in records() {
+        say(&record)?;
     }
     say("end")
 }
 
 /// Does what the parent says, and tells it what happens, until it says to quit or goes away.
-async fn obey<P>(
-    handle: &Handle<P>,
+async fn obey(
+    handle: &Handle<Command>,
     lines: &mut Lines<BufReader<Stdin>>,
     mut heard: UnboundedReceiver<News>,
-) -> Result<(), Failure>
-where
-    P: Protocol<Command = Command, Notice = Notice>,
-{
+) -> Result<(), Failure> {
     let stopped = |error: vorrang_net::Stopped| Failure::Failed(error.to_string());
     loop {
         tokio::select! {

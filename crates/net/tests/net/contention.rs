@@ -24,7 +24,7 @@ async fn contend<T: Transport>(
     let (listeners, peers) = bind_loopback(NODES).await.unwrap();
     let (done, mut finished) = mpsc::unbounded_channel();
     let (log, clock) = (Log::new(), Clock::start());
-    let mut handles: Vec<Handle<RicartAgrawala>> = Vec::new();
+    let mut handles: Vec<Handle<Command>> = Vec::new();
     for (id, socket) in (0..).zip(listeners) {
         let node = Node::over(transport.clone(), machine(id, NODES), config(id, &peers))
             .listener(listener(socket))
@@ -58,7 +58,12 @@ fn assert_cause_before_effect(records: &[Record<RicartAgrawala>]) {
                 let link = on_the_way.entry((*from, *node)).or_default();
                 assert_eq!(link.pop_front(), Some((*seq, *message)), "from {from} to {node}");
             }
-            What::Command(_) | What::Notice(_) | What::Timer(_) => {}
+            What::Command(_)
+            | What::Notice(_)
+            | What::Timer(_)
+            | What::Lost { .. }
+            | What::Crash
+            | What::Restart => {}
         }
     }
 }

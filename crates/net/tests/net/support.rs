@@ -57,7 +57,7 @@ pub(crate) fn machine(id: u32, nodes: u32) -> RicartAgrawala {
 }
 
 pub(crate) type Running =
-    (Handle<RicartAgrawala>, mpsc::UnboundedReceiver<Notice>, broadcast::Receiver<Event>);
+    (Handle<Command>, mpsc::UnboundedReceiver<Notice>, broadcast::Receiver<Event>);
 
 pub(crate) async fn start(config: Config, listener: Option<TcpListener>) -> Running {
     let nodes = config.peers.len() as u32;

@@ -5,8 +5,9 @@ use std::env;
 use std::fmt::Write;
 use std::fs;
 
-use vorrang_algorithms::card::{Card, Order};
-use vorrang_algorithms::registry::CARDS;
+use vorrang_algorithms::card::Order;
+use vorrang_algorithms::mutex::card::Card;
+use vorrang_algorithms::registry::mutex_cards;
 use vorrang_tidy::{File, Offences, Tree};
 
 const REGISTRY: &str = "crates/algorithms/src/registry.rs";
@@ -20,7 +21,7 @@ fn an_algorithm_is_called_like_its_file() {
     let tree = Tree::read();
     let mut offences = Offences::default();
     let mut names = HashSet::new();
-    for card in CARDS {
+    for card in mutex_cards() {
         let name = card.name;
         if !is_kebab_case(name) {
             let what = format!("'{name}' is not kebab-case: write it in small letters and hyphens");
@@ -52,7 +53,7 @@ fn every_card_is_in_the_registry() {
     let mut offences = Offences::default();
     for source in tree.sources() {
         let Some(place) = source.in_code("const CARD: Card").first().copied() else { continue };
-        if !CARDS.iter().any(|card| card.source == source.text) {
+        if !mutex_cards().iter().any(|card| card.source == source.text) {
             let what = format!("this card is in no catalogue: add it to CARDS in {REGISTRY}");
             offences.add(source.path, source.line_of(place), what);
         }
@@ -64,7 +65,7 @@ fn every_card_is_in_the_registry() {
 fn every_flaw_has_a_name_of_its_own_and_a_run_that_shows_it() {
     let tree = Tree::read();
     let mut offences = Offences::default();
-    for card in CARDS {
+    for card in mutex_cards() {
         let path = file_of(&tree, card).map_or(REGISTRY, |file| &file.path);
         let mut names = HashSet::new();
         for flaw in card.flaws {
@@ -122,7 +123,7 @@ fn the_readme_lists_the_algorithms_of_the_registry() {
 fn readme_table() -> String {
     let mut table = "| Name | Algorithm | Problem | Links | Source |\n".to_owned();
     table.push_str("| --- | --- | --- | --- | --- |\n");
-    for card in CARDS {
+    for card in mutex_cards() {
         let links = match card.order {
             Order::Fifo => "FIFO",
             Order::Any => "any order",

@@ -1,0 +1,287 @@
+//! Bully: Hector Garcia-Molina, "Elections in a distributed computing system", IEEE Transactions on
+//! Computers C-31(1), 1982.
+//!
+//! Whoever believes that nobody leads asks all higher nodes. If one answers, it takes over, and the
+//! asker waits to be told the result; if none answers in time, the asker leads and tells all lower
+//! ones. A node that comes up again asks at once, and so takes the lead from any lower one.
+//!
+//! ```text
+//!   0  ──ELECTION─┬─┬─┬───▲─▲────────────────────────────────────▲──[ 2 leads ]──►
+//!                 │ │ │   │ │                                    │
+//!   1  ───────────▼─│─│─ANSWER──ELECTION─┬─┬──▲──────────────▲───│──[ 2 leads ]──►
+//!                   │ │     │            │ │  │              │   │
+//!   2  ─────────────▼─│───ANSWER──ELECTION─▼─ANSWER──(…time-out)─COORDINATOR──────►
+//!                     │                  │
+//!   3  (down)         ▼                  ▼
+//! ```
+//!
+//! | one node asks, the highest is down | cost |
+//! | --- | --- |
+//! | messages | N − 1 if the second highest asks, N² − N − 1 if the lowest does |
+//! | duration | 2T and the time-out of the new leader; one T less if it asks itself |
+//!
+//! **Assumes** that a message takes no longer than a known time, and that none is lost or doubled.
+//! Nodes may crash and come up again.
+//!
+//! **Why there is one leader.** A time-out of two messages is never early, so a node that leads has
+//! no higher one that was up to answer. Links that are late break it: two may lead at once.
+
+use core::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use vorrang_protocol::{Delay, Effects, Group, NodeId, Protocol, Refused};
+
+use super::card::{Card, Flaw, Setting, Terms, Theory};
+use super::{Command, Notice};
+use crate::card::{Order, Span};
+
+/// What nodes say to each other.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Message {
+    /// To all higher nodes: does anyone of you take over?
+    Election,
+    /// To a lower one: I do.
+    Answer,
+    /// To all lower ones: I lead.
+    Coordinator,
+}
+
+impl vorrang_protocol::Message for Message {
+    const KINDS: &'static [&'static str] = &["ELECTION", "ANSWER", "COORDINATOR"];
+
+    fn kind(&self) -> usize {
+        match self {
+            Self::Election => 0,
+            Self::Answer => 1,
+            Self::Coordinator => 2,
+        }
+    }
+}
+
+/// What a node waits for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub enum Timer {
+    /// An answer of a higher node.
+    Answer,
+    /// The result, from whoever takes over.
+    Result,
+}
+
+/// How long a node waits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Patience {
+    pub(super) answer: Delay,
+    /// For ever, if there is none.
+    pub(super) result: Option<Delay>,
+}
+
+impl Patience {
+    /// An answer takes two messages. The result takes the message that the highest node may still
+    /// have to get, its own wait for an answer, and its message.
+    pub(super) const fn new(within: Duration) -> Self {
+        let ns = within.as_nanos() as u64;
+        Self {
+            answer: Delay::exactly(Duration::from_nanos(2 * ns)),
+            result: Some(Delay::exactly(Duration::from_nanos(4 * ns))),
+        }
+    }
+}
+
+/// One node.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Bully {
+    me: NodeId,
+    group: Group,
+    patience: Patience,
+    leader: Option<NodeId>,
+    phase: Phase,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Phase {
+    Normal,
+    AwaitsAnswer,
+    AwaitsResult,
+}
+
+impl Bully {
+    /// A node of `group`, between whose nodes a message takes no longer than `within`.
+    pub fn new(me: NodeId, group: Group, within: Duration) -> Self {
+        Self::with(me, group, Patience::new(within))
+    }
+
+    pub(super) const fn with(me: NodeId, group: Group, patience: Patience) -> Self {
+        Self { me, group, patience, leader: None, phase: Phase::Normal }
+    }
+
+    /// Asks all higher nodes, unless it has and waits.
+    fn hold_election(&mut self, fx: &mut impl Effects<Self>) {
+        if self.phase != Phase::Normal {
+            return;
+        }
+        let me = self.me;
+        let higher = self.group.members().filter(move |&id| id > me);
+        if higher.clone().next().is_none() {
+            return self.lead(fx);
+        }
+        self.phase = Phase::AwaitsAnswer;
+        fx.broadcast(higher, Message::Election);
+        fx.set_timer(Timer::Answer, self.patience.answer);
+    }
+
+    fn lead(&mut self, fx: &mut impl Effects<Self>) {
+        let me = self.me;
+        fx.broadcast(self.group.members().filter(move |&id| id < me), Message::Coordinator);
+        self.follow(me, fx);
+    }
+
+    fn follow(&mut self, leader: NodeId, fx: &mut impl Effects<Self>) {
+        match self.phase {
+            Phase::Normal => {}
+            Phase::AwaitsAnswer => fx.cancel_timer(Timer::Answer),
+            Phase::AwaitsResult => fx.cancel_timer(Timer::Result),
+        }
+        self.phase = Phase::Normal;
+        self.leader = Some(leader);
+        fx.notify(Notice::Leader(leader));
+    }
+}
+
+impl Protocol for Bully {
+    type Message = Message;
+    type Timer = Timer;
+    type Command = Command;
+    type Notice = Notice;
+
+    fn on_command(
+        &mut self,
+        Command::Elect: Command,
+        fx: &mut impl Effects<Self>,
+    ) -> Result<(), Refused> {
+        self.hold_election(fx);
+        Ok(())
+    }
+
+    fn on_message(&mut self, from: NodeId, message: Message, fx: &mut impl Effects<Self>) {
+        match message {
+            Message::Election => {
+                fx.send(from, Message::Answer);
+                self.hold_election(fx);
+            }
+            Message::Answer if self.phase == Phase::AwaitsAnswer => {
+                self.phase = Phase::AwaitsResult;
+                fx.cancel_timer(Timer::Answer);
+                if let Some(delay) = self.patience.result {
+                    fx.set_timer(Timer::Result, delay);
+                }
+            }
+            Message::Answer => {}
+            Message::Coordinator if from < self.me => self.hold_election(fx),
+            Message::Coordinator => self.follow(from, fx),
+        }
+    }
+
+    fn on_timer(&mut self, timer: Timer, fx: &mut impl Effects<Self>) {
+        match timer {
+            Timer::Answer => self.lead(fx),
+            Timer::Result => {
+                self.phase = Phase::Normal;
+                self.hold_election(fx);
+            }
+        }
+    }
+
+    fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
+        self.hold_election(fx);
+    }
+}
+
+/// What the algorithm says of itself.
+pub const CARD: Card = Card {
+    name: "bully",
+    title: "Bully",
+    problem: "election",
+    citation: "Garcia-Molina, IEEE ToC C-31(1), 1982",
+    order: Order::Any,
+    timely: true,
+    terms: Terms { theory: Theory { messages, duration } },
+    flaws: FLAWS,
+    source: include_str!("bully.rs"),
+};
+
+/// Everyone up from the initiator on asks everyone above and answers everyone below who asks; the
+/// highest that is up tells everyone below.
+fn messages(at: &Setting) -> Span {
+    let Setting { nodes, initiator, dead } = *at;
+    let leader = nodes - 1 - dead;
+    let elections: u32 = (initiator..=leader).map(|id| nodes - 1 - id).sum();
+    let answers: u32 = (initiator..=leader).map(|id| id - initiator).sum();
+    Span::exactly(f64::from(elections + answers + leader))
+}
+
+fn duration(at: &Setting) -> Span {
+    let leader = at.nodes - 1 - at.dead;
+    let asked = if leader == at.initiator { 0.0 } else { 1.0 };
+    let waited = if at.dead == 0 { 0.0 } else { 2.0 };
+    let told = if leader == 0 { 0.0 } else { 1.0 };
+    Span::exactly(asked + waited + told)
+}
+
+const FLAWS: &[Flaw] = &[
+    Flaw {
+        name: "no-second-time-out",
+        what: "whoever was answered waits for ever: if all that answered crash, nobody leads",
+        nodes: 3,
+        initiators: &[0],
+        crashes: 2,
+        breaks: "termination",
+        steps: 5,
+    },
+    Flaw {
+        name: "short-time-out",
+        what: "the time-out is one message long: an answer that is in time comes too late",
+        nodes: 2,
+        initiators: &[0],
+        crashes: 0,
+        breaks: "legitimacy",
+        steps: 3,
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use vorrang_protocol::{Effect, Outbox};
+
+    use super::*;
+
+    const WITHIN: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn the_highest_leads_at_once() {
+        let mut node = Bully::new(NodeId(2), Group::of(3), WITHIN);
+        let mut fx = Outbox::default();
+        node.on_command(Command::Elect, &mut fx).unwrap();
+        let told = |to| Effect::Send { to: NodeId(to), message: Message::Coordinator };
+        assert_eq!(fx.take(), [told(0), told(1), Effect::Notify(Notice::Leader(NodeId(2)))]);
+    }
+
+    #[test]
+    fn one_election_is_held_at_a_time() {
+        let mut node = Bully::new(NodeId(1), Group::of(3), WITHIN);
+        let mut fx = Outbox::default();
+        node.on_message(NodeId(0), Message::Election, &mut fx);
+        assert_eq!(fx.take().len(), 3);
+        node.on_message(NodeId(0), Message::Election, &mut fx);
+        let answer = Effect::Send { to: NodeId(0), message: Message::Answer };
+        assert_eq!(fx.take(), [answer], "erratum B1: else elections multiply at every node");
+    }
+
+    #[test]
+    fn counts_are_those_of_the_literature() {
+        let of = |nodes, initiator| messages(&Setting { nodes, initiator, dead: 1 }).low as u32;
+        assert_eq!((of(5, 0), of(8, 0)), (19, 55));
+        assert_eq!((of(5, 3), of(8, 6)), (4, 7));
+        assert_eq!(of(4, 0), 11);
+    }
+}

@@ -1,0 +1,62 @@
+//! Election: the nodes that are up agree on one of them.
+//!
+//! The application says [`Command::Elect`] when it believes that nobody leads; every application is
+//! told [`Notice::Leader`], also the leader's own.
+
+pub mod bully;
+pub mod card;
+pub mod flaws;
+pub mod spec;
+
+use alloc::format;
+use alloc::string::String;
+use core::fmt;
+use core::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use vorrang_protocol::NodeId;
+
+pub use card::Card;
+
+/// What an application asks.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Command {
+    /// Believes that nobody leads.
+    Elect,
+}
+
+impl fmt::Display for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Elect => f.write_str("elect"),
+        }
+    }
+}
+
+impl FromStr for Command {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.trim() {
+            "elect" => Ok(Self::Elect),
+            _ => Err(format!("unknown command '{text}': say elect")),
+        }
+    }
+}
+
+/// What an application is told.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Notice {
+    /// This node leads, until further notice.
+    Leader(NodeId),
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Leader(node) => write!(f, "node {node} leads"),
+        }
+    }
+}

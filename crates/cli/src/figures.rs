@@ -1,0 +1,195 @@
+//! What a run came to, beside the theory: figures with names, whatever they are of.
+
+use serde_json::{Map, Value, json};
+use vorrang_algorithms::card::Span;
+
+use crate::output::{BAD, BOLD, DIM, GOOD, RESET, figure, grouped};
+
+/// One figure of a run.
+#[derive(Clone, Debug)]
+pub(crate) struct Figure {
+    /// Its name for programs, a promise.
+    pub(crate) key: &'static str,
+    pub(crate) value: Reading,
+    /// Its name for people, if they want to know.
+    pub(crate) label: Option<&'static str>,
+    pub(crate) unit: &'static str,
+    /// What the theory says.
+    pub(crate) theory: Option<Span>,
+    /// Its column in a comparison, if it has one.
+    pub(crate) column: Option<&'static str>,
+}
+
+/// What was read off.
+#[derive(Clone, Debug)]
+pub(crate) enum Reading {
+    Count(u64),
+    Real(f64),
+    Text(String),
+    Counts(Vec<(&'static str, u64)>),
+    Unknown,
+}
+
+impl Figure {
+    pub(crate) const fn count(key: &'static str, label: &'static str, count: u64) -> Self {
+        Self::of(key, Reading::Count(count)).labelled(label)
+    }
+
+    pub(crate) fn real(key: &'static str, value: Option<f64>) -> Self {
+        Self::of(key, value.map_or(Reading::Unknown, Reading::Real))
+    }
+
+    pub(crate) const fn of(key: &'static str, value: Reading) -> Self {
+        Self { key, value, label: None, unit: "", theory: None, column: None }
+    }
+
+    pub(crate) const fn labelled(mut self, label: &'static str) -> Self {
+        self.label = Some(label);
+        self
+    }
+
+    pub(crate) const fn unit(mut self, unit: &'static str) -> Self {
+        self.unit = unit;
+        self
+    }
+
+    pub(crate) const fn column(mut self, column: &'static str) -> Self {
+        self.column = Some(column);
+        self
+    }
+
+    pub(crate) const fn theory(mut self, theory: Option<Span>) -> Self {
+        self.theory = theory;
+        self
+    }
+
+    /// The value, if it is a number.
+    pub(crate) fn number(&self) -> Option<f64> {
+        match self.value {
+            Reading::Count(count) => Some(count as f64),
+            Reading::Real(real) => Some(real),
+            Reading::Text(_) | Reading::Counts(_) | Reading::Unknown => None,
+        }
+    }
+
+    fn json(&self) -> Value {
+        match &self.value {
+            Reading::Count(count) => json!(count),
+            Reading::Real(real) => json!(real),
+            Reading::Text(text) => json!(text),
+            Reading::Counts(counts) => {
+                let counts = counts.iter().map(|&(kind, count)| (kind.to_owned(), json!(count)));
+                Value::Object(counts.collect::<Map<String, Value>>())
+            }
+            Reading::Unknown => Value::Null,
+        }
+    }
+
+    fn text(&self) -> String {
+        match &self.value {
+            Reading::Count(count) => grouped(*count) + self.unit,
+            Reading::Real(real) => figure(*real) + self.unit,
+            Reading::Text(text) => text.clone(),
+            Reading::Counts(_) => String::new(),
+            Reading::Unknown => "–".to_owned(),
+        }
+    }
+}
+
+/// A run's figures and verdicts.
+#[derive(Clone, Debug)]
+pub(crate) struct Measured {
+    pub(crate) name: &'static str,
+    pub(crate) seed: u64,
+    /// What it was a run of.
+    pub(crate) head: Vec<(&'static str, Value)>,
+    pub(crate) figures: Vec<Figure>,
+    /// What went wrong, where anything could.
+    pub(crate) faults: Option<Vec<(&'static str, u64)>>,
+    pub(crate) safe: bool,
+    pub(crate) quiescent: bool,
+    pub(crate) violation: Option<String>,
+    pub(crate) events: u64,
+    pub(crate) wall_seconds: f64,
+}
+
+impl Measured {
+    /// Nothing was wrong, and nothing was left undone.
+    pub(crate) const fn is_fine(&self) -> bool {
+        self.safe && self.quiescent
+    }
+
+    pub(crate) fn figure(&self, key: &str) -> Option<&Figure> {
+        self.figures.iter().find(|figure| figure.key == key)
+    }
+
+    /// One flat object; its names are a promise.
+    pub(crate) fn json(&self) -> Value {
+        let mut object = Map::new();
+        for (key, value) in &self.head {
+            object.insert((*key).to_owned(), value.clone());
+        }
+        for figure in &self.figures {
+            object.insert(figure.key.to_owned(), figure.json());
+        }
+        for (key, count) in self.faults.iter().flatten() {
+            object.insert((*key).to_owned(), json!(count));
+        }
+        object.insert("safe".to_owned(), json!(self.safe));
+        object.insert("quiescent".to_owned(), json!(self.quiescent));
+        object.insert("violation".to_owned(), json!(self.violation));
+        object.insert("events".to_owned(), json!(self.events));
+        object.insert("wall_seconds".to_owned(), json!(self.wall_seconds));
+        Value::Object(object)
+    }
+
+    /// A summary for people.
+    pub(crate) fn text(&self) -> String {
+        let mut text = format!("{BOLD}{:24}{:>14}   theory{RESET}\n", "", "measured");
+        for figure in &self.figures {
+            if let Reading::Counts(counts) = &figure.value {
+                for &(kind, count) in counts {
+                    text.push_str(&format!("  {kind:22}{:>14}\n", grouped(count)));
+                }
+            }
+            let Some(label) = figure.label else { continue };
+            text.push_str(&format!("{label:24}{:>14}", figure.text()));
+            if let (Some(measured), Some(theory)) = (figure.number(), figure.theory) {
+                let verdict = match theory.agrees_with(measured) {
+                    true => format!("{GOOD}✓{RESET}"),
+                    false => format!("{BAD}✗{RESET}"),
+                };
+                text.push_str(&format!("   {}{} {verdict}", span(theory), figure.unit));
+            }
+            text.push('\n');
+        }
+        for (what, count) in self.faults.iter().flatten() {
+            text.push_str(&format!("{:24}{:>14}\n", what.replace('_', " "), grouped(*count)));
+        }
+        for (what, holds) in [("safe", self.safe), ("quiescent", self.quiescent)] {
+            let (style, word) = if holds { (GOOD, "yes") } else { (BAD, "NO") };
+            text.push_str(&format!("{what:24}{style}{word:>14}{RESET}\n"));
+        }
+        if let Some(violation) = &self.violation {
+            text.push_str(&format!("{BAD}violation: {violation}{RESET}\n"));
+        }
+        let rate = self.events as f64 / self.wall_seconds.max(1e-9) / 1e6;
+        text.push_str(&format!(
+            "\n{DIM}{} events in {} s, {} million a second{RESET}\n",
+            grouped(self.events),
+            figure(self.wall_seconds),
+            figure(rate)
+        ));
+        text
+    }
+}
+
+/// A cost as text: `24`, or `0…24` where it is a range, or `0…12…24` with what is typical.
+pub(crate) fn span(span: Span) -> String {
+    let (low, high) = (figure(span.low), figure(span.high));
+    match span.typical.map(figure) {
+        _ if low == high => low,
+        Some(typical) if typical != low && typical != high => format!("{low}…{typical}…{high}"),
+        Some(_) | None => format!("{low}…{high}"),
+    }
+}

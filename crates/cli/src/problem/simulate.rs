@@ -1,0 +1,131 @@
+//! A scenario in the simulator: compiled once for every algorithm, whoever asks.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
+use std::time::Instant;
+
+use indicatif::ProgressBar;
+use serde_json::json;
+use vorrang_algorithms::registry::Node;
+use vorrang_protocol::Protocol;
+use vorrang_sim::{FaultCounts, Recorder, Simulation};
+use vorrang_trace::{Header, Record, Writer};
+
+use super::{Problem, Scene};
+use crate::failure::Failure;
+use crate::figures::Measured;
+use crate::output::show_after_a_second;
+
+/// Runs a scenario to its end, or not at all if only the names of its figures are wanted.
+pub(super) fn simulate<Q, P>(
+    card: &'static Q::Card,
+    scenario: &Q::Scenario,
+    node: &Node<P>,
+    trace: Option<&Path>,
+    bar: Option<&ProgressBar>,
+    blank: bool,
+) -> Result<Measured, Failure>
+where
+    Q: Problem,
+    P: Protocol<Command = Q::Command, Notice = Q::Notice>,
+{
+    const EVENTS_BETWEEN_LOOKS: u64 = 1 << 18;
+    let start = Instant::now();
+    let about = Q::about(card);
+    let group = scenario.setup().group;
+    let mut simulation = Simulation::recorded(
+        group.members().map(|id| node(id)),
+        Q::monitor(scenario),
+        scenario.network(),
+        Q::workload(scenario),
+        scenario.seed(),
+        trace
+            .map(|path| ToFile::new(path, about.name, group.size(), &scenario.options()))
+            .transpose()?,
+    );
+    if let Some(faults) = scenario.faults() {
+        let fresh = node.clone();
+        simulation = simulation.with_faults(faults, scenario.seed(), move |id| fresh(id));
+    }
+    let refused = |error: vorrang_sim::SimError| Failure::Failed(error.to_string());
+    while !blank && simulation.run_for(EVENTS_BETWEEN_LOOKS).map_err(refused)? {
+        if let Some(bar) = bar {
+            bar.set_position(simulation.progress());
+            show_after_a_second(bar);
+        }
+    }
+    if let Some(bar) = bar {
+        bar.finish_and_clear();
+    }
+    let report = simulation.report();
+    let violation = report.first_violation.as_ref().map(|(at_ns, violation)| {
+        format!("{violation} (at {})", vorrang_sim::show_duration_ns(*at_ns))
+    });
+    let complaint = Q::complaint(scenario, &report.summary);
+    let at_rest = report.at_rest.as_ref().map(ToString::to_string);
+    let mut head = vec![("algorithm", json!(about.name)), ("driver", json!("sim"))];
+    head.extend(scenario.head());
+    let measured = Measured {
+        name: about.name,
+        seed: scenario.seed(),
+        head,
+        figures: Q::figures(scenario, &report.summary),
+        faults: scenario.faults().map(|_| counts(report.faults)),
+        safe: report.is_safe() && complaint.is_none(),
+        quiescent: report.is_quiescent(),
+        violation: violation.or(complaint).or(at_rest),
+        events: report.events,
+        wall_seconds: start.elapsed().as_secs_f64(),
+    };
+    if let (Some(recorder), Some(path)) = (simulation.into_recorder(), trace) {
+        recorder.finish(path)?;
+    }
+    Ok(measured)
+}
+
+fn counts(faults: FaultCounts) -> Vec<(&'static str, u64)> {
+    let FaultCounts { crashes, restarts, lost, duplicated, to_the_dead } = faults;
+    vec![
+        ("crashes", crashes),
+        ("restarts", restarts),
+        ("lost", lost),
+        ("duplicated", duplicated),
+        ("to_the_dead", to_the_dead),
+    ]
+}
+
+/// Writes records as they come; a full disk is reported at the end.
+struct ToFile {
+    writer: Writer<BufWriter<File>>,
+    failed: Option<std::io::Error>,
+}
+
+impl ToFile {
+    fn new(path: &Path, name: &str, nodes: u32, options: &str) -> Result<Self, Failure> {
+        let wrong = |error: std::io::Error| Failure::Failed(format!("{}: {error}", path.display()));
+        let header = Header::new(name, nodes).with("options", &options);
+        let file = File::create(path).map_err(wrong)?;
+        Ok(Self { writer: Writer::new(BufWriter::new(file), &header)?, failed: None })
+    }
+
+    fn finish(self, path: &Path) -> Result<(), Failure> {
+        if let Some(error) = self.failed {
+            return Err(Failure::Failed(format!("{}: {error}", path.display())));
+        }
+        self.writer.finish()?;
+        Ok(())
+    }
+}
+
+impl<P: Protocol> Recorder<P> for ToFile {
+    fn listens(&self) -> bool {
+        true
+    }
+
+    fn record(&mut self, record: Record<P>) {
+        if self.failed.is_none() {
+            self.failed = self.writer.write(&record).err();
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! A question to the checker: compiled once for every algorithm, and little of it.
+
+use std::num::NonZeroUsize;
+use std::thread;
+use std::time::Instant;
+
+use indicatif::ProgressBar;
+use vorrang_algorithms::registry::Node;
+use vorrang_check::{Bound, Bounds, Move, Outcome, Progress, Report, System, explore};
+use vorrang_protocol::{Effect, Protocol};
+
+use super::{Problem, Question};
+use crate::commands::check::{Answer, CheckArgs};
+use crate::output::{grouped, show_after_a_second, spinner};
+
+/// A question, and how to have it answered.
+pub(crate) struct Query {
+    /// What would have to be typed to ask exactly this again.
+    pub(crate) line: String,
+    pub(crate) answer: Box<dyn FnOnce() -> Answer>,
+}
+
+pub(super) fn query<Q, P>(question: Question<Q>, node: &Node<P>, args: &CheckArgs) -> Query
+where
+    Q: Problem,
+    P: Protocol<Command = Q::Command, Notice = Q::Notice>,
+{
+    let system = System {
+        nodes: question.setup.group.members().map(|id| node(id)).collect(),
+        plan: question.plan,
+        monitor: question.monitor,
+        links: question.links,
+        faults: question.faults,
+    };
+    let bounds = Bounds {
+        depth: args.max_depth,
+        states: args.max_states,
+        memory_bytes: Some(args.max_memory.saturating_mul(1 << 20)),
+    };
+    let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let threads = args.threads.unwrap_or(cores);
+    let properties = question.properties;
+    let shows_progress = !args.json;
+    let answer = move || {
+        let start = Instant::now();
+        let bar = if shows_progress { spinner() } else { ProgressBar::hidden() };
+        let report = explore(&system, &bounds, threads, |progress| {
+            tell(&bar, progress, shows_progress);
+        });
+        bar.finish_and_clear();
+        answer(report, properties, start.elapsed().as_secs_f64())
+    };
+    Query { line: question.line, answer: Box::new(answer) }
+}
+
+fn tell(bar: &ProgressBar, progress: Progress, shows: bool) {
+    bar.set_message(format!(
+        "{} states, {} steps, depth {}, {} MiB",
+        grouped(progress.states),
+        grouped(progress.steps),
+        progress.depth,
+        progress.memory_bytes >> 20
+    ));
+    if shows {
+        show_after_a_second(bar);
+    }
+}
+
+fn answer<P>(report: Report<P>, properties: Vec<&'static str>, seconds: f64) -> Answer
+where
+    P: Protocol<Command: std::fmt::Display, Notice: std::fmt::Display>,
+{
+    let (outcome, violation, bound, run) = match report.outcome {
+        Outcome::Verified => ("verified", None, None, Vec::new()),
+        Outcome::Bounded { by } => ("bounded", None, Some(bound_name(by)), Vec::new()),
+        Outcome::Violated { violation, run } => {
+            let moves = run.moves.iter().map(|it| (it.to_string(), effects(it))).collect();
+            ("violated", Some((violation.property, violation.what)), None, moves)
+        }
+    };
+    let (states, steps, depth) = (report.states, report.steps, report.depth);
+    Answer { outcome, properties, violation, bound, run, states, steps, depth, seconds }
+}
+
+const fn bound_name(bound: Bound) -> &'static str {
+    match bound {
+        Bound::Depth => "depth",
+        Bound::States => "states",
+        Bound::Memory => "memory",
+    }
+}
+
+/// What a move made its node do, as a stage would write it.
+fn effects<P>(step: &Move<P>) -> Vec<String>
+where
+    P: Protocol<Command: std::fmt::Display, Notice: std::fmt::Display>,
+{
+    let at = step.what.at();
+    let shown = |effect: &Effect<P>| match effect {
+        Effect::Send { to, message } => format!("{at} -> {to} {message:?}"),
+        Effect::SetTimer { timer, .. } => format!("{at} sets {timer:?}"),
+        Effect::CancelTimer(timer) => format!("{at} cancels {timer:?}"),
+        Effect::Notify(notice) => format!("{at} {notice}"),
+    };
+    step.effects.iter().map(shown).collect()
+}

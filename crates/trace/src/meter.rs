@@ -1,0 +1,86 @@
+//! What every run is measured by, in whatever terms.
+
+use std::fmt::Debug;
+
+use vorrang_protocol::{Message, NodeId};
+
+use crate::measure::{encoded_len, jain};
+
+/// What a run cost, in the terms of its problem: told of everything while the run goes on.
+pub trait Meter<C, N>: Debug {
+    /// What rides on every message for the meter's sake.
+    type Tag: Debug;
+    /// The figures.
+    type Summary;
+
+    /// The application asked for something.
+    fn on_command(&mut self, at_ns: u64, at: NodeId, command: &C);
+    /// The node told its application something.
+    fn on_notice(&mut self, at_ns: u64, at: NodeId, notice: &N);
+    /// A message goes out.
+    fn on_send<M: Message>(&mut self, from: NodeId, to: NodeId, message: &M) -> Self::Tag;
+    /// A message arrives.
+    fn on_receive(&mut self, from: NodeId, at: NodeId, tag: Self::Tag);
+    /// A message will never arrive.
+    fn on_lost(&mut self, _tag: Self::Tag) {}
+    /// A node crashes.
+    fn on_crash(&mut self, _at_ns: u64, _at: NodeId) {}
+    /// How far the run has come, for a bar that shows it.
+    fn progress(&self) -> u64;
+    /// The figures so far.
+    fn summary(&self) -> Self::Summary;
+}
+
+/// Messages between different nodes: what is counted in every run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Traffic {
+    kinds: &'static [&'static str],
+    by_kind: Vec<u64>,
+    bytes: u64,
+    handled: Vec<u64>,
+}
+
+impl Traffic {
+    /// Nothing has been sent yet among so many nodes, whose messages are of these kinds.
+    pub fn new(nodes: u32, kinds: &'static [&'static str]) -> Self {
+        let (by_kind, handled) = (vec![0; kinds.len()], vec![0; nodes as usize]);
+        Self { kinds, by_kind, bytes: 0, handled }
+    }
+
+    /// A message goes out.
+    pub fn on_send<M: Message>(&mut self, from: NodeId, to: NodeId, message: &M) {
+        if from != to {
+            self.by_kind[message.kind()] += 1;
+            self.bytes += encoded_len(message) as u64;
+            self.handled[from.index()] += 1;
+        }
+    }
+
+    /// A message arrives.
+    pub fn on_receive(&mut self, from: NodeId, at: NodeId) {
+        if from != at {
+            self.handled[at.index()] += 1;
+        }
+    }
+
+    /// How many messages there were.
+    pub fn messages(&self) -> u64 {
+        self.by_kind.iter().sum()
+    }
+
+    /// The same, by kind.
+    pub fn by_kind(&self) -> Vec<(&'static str, u64)> {
+        self.kinds.iter().copied().zip(self.by_kind.iter().copied()).collect()
+    }
+
+    /// Their size on the wire, without frames.
+    pub const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// What the busiest node handled, and how evenly all were loaded.
+    pub fn load(&self) -> (u64, f64) {
+        let handled = self.handled.iter().copied();
+        (handled.clone().max().unwrap_or(0), jain(handled))
+    }
+}
