@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use tokio::sync::mpsc;
-use vorrang_algorithms::mutex::Notice;
 use vorrang_algorithms::mutex::ricart_agrawala::{Message, RicartAgrawala};
 use vorrang_algorithms::mutex::spec::{Exclusion, HappenedBefore};
+use vorrang_algorithms::mutex::{Command, Notice};
 use vorrang_net::{Clock, Handle, Log, Node, Status, Tcp, Transport, bind_loopback};
 use vorrang_protocol::NodeId;
 use vorrang_trace::{Record, What, judge};
