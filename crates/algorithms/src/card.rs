@@ -1,78 +1,256 @@
-//! What an algorithm says of itself, whatever it solves: its source, what it assumes, its mistakes.
+//! What an algorithm says of itself: its source, what it assumes, what it costs, its mistakes.
 
 use alloc::string::String;
-use core::time::Duration;
+use alloc::vec::Vec;
 
-use vorrang_protocol::Group;
+use vorrang_protocol::NodeId;
 pub use vorrang_protocol::Order;
+
+use crate::problem::Problem;
+use crate::setup::{Parameter, Setup};
 
 /// An algorithm's card: what can be said of any algorithm, and what only its problem has terms for.
 /// Every algorithm's file ends its public part with one.
 #[derive(Debug)]
-pub struct Card<T: 'static, F: 'static> {
+pub struct Card<Q: Problem> {
     /// How the command line calls it.
     pub name: &'static str,
     /// How people call it.
     pub title: &'static str,
-    /// What it solves.
-    pub problem: &'static str,
+    /// What it solves: the problem's title, or the variant of it.
+    pub solves: &'static str,
     /// Who published it, where and when.
     pub citation: &'static str,
-    /// The order of messages that it needs between two nodes.
-    pub order: Order,
-    /// Whether it needs to know how long a message takes at most.
-    pub timely: bool,
+    /// What it assumes of the links between its nodes.
+    pub assumes: Assumes,
+    /// What it must be told besides the group.
+    pub takes: &'static [Parameter],
     /// What it says of itself in the terms of its problem.
-    pub terms: T,
+    pub terms: Q::Terms,
+    /// What the literature says that it costs.
+    pub theory: &'static [Cost<Q::Setting>],
     /// Known mistakes in it, for the checker to find.
-    pub flaws: &'static [F],
+    pub flaws: &'static [Flaw<Q>],
     /// The text of the algorithm's own file, whose module documentation [`About::text`] returns.
     pub source: &'static str,
 }
 
-impl<T, F> Card<T, F> {
+impl<Q: Problem> Card<Q> {
     /// What can be said of it without the terms of its problem.
-    pub const fn about(&self) -> About {
+    pub fn about(&self) -> About {
         About {
             name: self.name,
             title: self.title,
-            problem: self.problem,
+            problem: Q::NAME,
+            solves: self.solves,
             citation: self.citation,
-            order: self.order,
-            timely: self.timely,
+            assumes: self.assumes,
+            takes: self.takes,
+            mistakes: self.flaws.iter().map(|flaw| flaw.mistake(self.name)).collect(),
             source: self.source,
         }
+    }
+
+    /// The flaw of that name.
+    pub fn flaw(&self, name: &str) -> Option<&'static Flaw<Q>> {
+        self.flaws.iter().find(|flaw| flaw.name == name)
+    }
+
+    /// What the theory says of a quantity; none if it says nothing.
+    pub fn cost(&self, of: Quantity, at: &Q::Setting) -> Option<Span> {
+        self.theory.iter().find(|cost| cost.of == of).map(|cost| (cost.span)(at))
     }
 }
 
 /// A card without what only its problem has terms for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[expect(missing_docs, reason = "as on the card")]
 pub struct About {
     pub name: &'static str,
     pub title: &'static str,
+    /// The problem, as the command line calls it.
     pub problem: &'static str,
+    pub solves: &'static str,
     pub citation: &'static str,
-    pub order: Order,
-    pub timely: bool,
+    pub assumes: Assumes,
+    pub takes: &'static [Parameter],
+    pub mistakes: Vec<Mistake>,
     pub source: &'static str,
 }
 
 impl About {
     /// The module documentation of the algorithm's file: the explanation that readers of the code,
-    /// of the API documentation and of `vorrang explain` share.
+    /// of the API documentation and of `vorrang explain` share. A link of the API documentation is
+    /// left out but for what it says.
     pub fn text(&self) -> String {
         let mut text = String::new();
         for line in self.source.lines().map_while(|line| line.strip_prefix("//!")) {
             text.push_str(line.strip_prefix(' ').unwrap_or(line));
             text.push('\n');
         }
-        text
+        without_links(&text)
+    }
+}
+
+/// `[what](where)` becomes `what`, and so does ``[`what`]``.
+fn without_links(text: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some(open) = rest.find("[`") {
+        let (before, link) = rest.split_at(open);
+        plain.push_str(before);
+        rest = link;
+        let Some(close) = link.find("`]") else { break };
+        plain.push_str(&link[1..=close]);
+        rest = &link[close + 2..];
+        if let Some(target) = rest.strip_prefix('(')
+            && let Some(end) = target.find(')')
+        {
+            rest = &target[end + 1..];
+        }
+    }
+    plain.push_str(rest);
+    plain
+}
+
+/// What an algorithm assumes of the links between its nodes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Assumes {
+    /// The order in which messages from one node to another arrive.
+    pub order: Order,
+    /// No message is lost or doubled.
+    pub reliable: bool,
+    /// No message takes longer than a known time ([`Setup::within`]).
+    pub timely: bool,
+    /// Who can send to whom.
+    pub topology: Topology,
+}
+
+impl Assumes {
+    /// Between any two nodes messages arrive, once, at some time, in any order.
+    pub const ANY_ORDER: Self =
+        Self { order: Order::Any, reliable: true, timely: false, topology: Topology::Complete };
+
+    /// As [`ANY_ORDER`](Self::ANY_ORDER), and those from one node to another keep their order.
+    pub const FIFO: Self = Self { order: Order::Fifo, ..Self::ANY_ORDER };
+
+    /// As [`ANY_ORDER`](Self::ANY_ORDER), and no later than a known time.
+    pub const TIMELY: Self = Self { timely: true, ..Self::ANY_ORDER };
+
+    /// The same, between these nodes only.
+    #[must_use]
+    pub const fn on(self, topology: Topology) -> Self {
+        Self { topology, ..self }
+    }
+
+    /// In a few words, as for a table.
+    pub const fn in_short(self) -> &'static str {
+        match (self.order, self.timely, self.reliable) {
+            (Order::Any, false, true) => "any order",
+            (Order::Fifo, false, true) => "FIFO",
+            (Order::Any, true, true) => "any order, timely",
+            (Order::Fifo, true, true) => "FIFO, timely",
+            (_, false, false) => "lossy",
+            (_, true, false) => "lossy, timely",
+        }
+    }
+
+    /// In a sentence, without its full stop.
+    pub fn sentence(self) -> String {
+        let order = match self.order {
+            Order::Any => "messages may overtake each other",
+            Order::Fifo => "messages from one node to another keep their order",
+        };
+        let loss = if self.reliable { "none is lost or doubled" } else { "some may be lost" };
+        let time = if self.timely { ", none takes longer than --within" } else { "" };
+        let topology = match self.topology {
+            Topology::Complete => "every node can reach every other",
+            Topology::Star => "every node can reach the last one",
+        };
+        alloc::format!("{order}, {loss}{time}; {topology}")
+    }
+}
+
+/// Who can send to whom.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Topology {
+    /// Everyone to everyone.
+    Complete,
+    /// The last node to everyone, and everyone to it.
+    Star,
+}
+
+impl Topology {
+    /// Whether there is a link from one node to another.
+    pub fn links(self, setup: &Setup, from: NodeId, to: NodeId) -> bool {
+        match self {
+            Self::Complete => true,
+            Self::Star => [from, to].contains(&NodeId(setup.group.size() - 1)),
+        }
+    }
+}
+
+/// Something that a run costs, as measured and as the theory has it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Quantity {
+    /// Its name for programs.
+    pub key: &'static str,
+    /// Its name for people.
+    pub name: &'static str,
+    /// Whether it is a time, in units of the one-way delay T. What is not a time holds however
+    /// long messages take.
+    pub is_time: bool,
+}
+
+impl Quantity {
+    /// A number, whatever the latency.
+    pub const fn number(key: &'static str, name: &'static str) -> Self {
+        Self { key, name, is_time: false }
+    }
+
+    /// A time, in units of T.
+    pub const fn time(key: &'static str, name: &'static str) -> Self {
+        Self { key, name, is_time: true }
+    }
+
+    /// What the theory says of it.
+    pub const fn costs<S>(self, span: fn(&S) -> Span) -> Cost<S> {
+        Cost { of: self, span }
+    }
+}
+
+/// What the theory says of a quantity.
+#[derive(Debug)]
+pub struct Cost<S> {
+    /// Of what.
+    pub of: Quantity,
+    /// How much, as a function of what it depends on.
+    pub span: fn(&S) -> Span,
+}
+
+/// A mistake that the literature knows, or that people make, and what shows it.
+#[derive(Debug)]
+pub struct Flaw<Q: Problem> {
+    /// How the command line calls it.
+    pub name: &'static str,
+    /// What is wrong, in a sentence.
+    pub what: &'static str,
+    /// The property that it breaks.
+    pub breaks: &'static str,
+    /// The smallest system that shows it.
+    pub shown_by: Q::Demonstration,
+}
+
+impl<Q: Problem> Flaw<Q> {
+    /// The mistake of this algorithm, without the system that shows it.
+    pub fn mistake(&self, algorithm: &str) -> Mistake {
+        let steps = shortest(algorithm, self.name);
+        Mistake { name: self.name, what: self.what, breaks: self.breaks, steps }
     }
 }
 
 /// A mistake, without the system that shows it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mistake {
     /// How the command line calls it.
     pub name: &'static str,
@@ -80,26 +258,18 @@ pub struct Mistake {
     pub what: &'static str,
     /// The property that it breaks.
     pub breaks: &'static str,
-    /// How many steps the shortest run to it takes.
-    pub steps: usize,
+    /// How many steps the shortest run to it takes, once the checker has found it.
+    pub steps: Option<u32>,
 }
 
-/// What an algorithm needs to know before its nodes can be made.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Setup {
-    /// Who takes part.
-    pub group: Group,
-    /// How many may be inside together, where the algorithm asks.
-    pub k: u32,
-    /// How long a message takes at most, where the algorithm has time-outs.
-    pub within: Duration,
-}
-
-impl Setup {
-    /// A group, and two inside together and a millisecond for a message where the algorithm asks.
-    pub const fn new(group: Group) -> Self {
-        Self { group, k: 2, within: Duration::from_millis(1) }
-    }
+/// The length of the shortest run to a mistake, as the checker found it: `algorithm flaw steps`, a
+/// line each. A test writes the file.
+fn shortest(algorithm: &str, flaw: &str) -> Option<u32> {
+    include_str!("shortest.txt").lines().find_map(|line| {
+        let mut words = line.split_whitespace();
+        let is_it = words.next() == Some(algorithm) && words.next() == Some(flaw);
+        words.next().filter(|_| is_it)?.parse().ok()
+    })
 }
 
 /// A range of costs: at best, typically, at worst. Exact where all are the same.
@@ -111,6 +281,17 @@ pub struct Span {
     pub typical: Option<f64>,
     /// At most this.
     pub high: f64,
+}
+
+/// How a measured mean stands to the theory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Agreement {
+    /// It is what the theory says, exactly or within what chance allows.
+    Agrees,
+    /// It lies in the range that the theory gives, which says no more.
+    Within,
+    /// It does not.
+    Disagrees,
 }
 
 impl Span {
@@ -137,10 +318,62 @@ impl Span {
         Self::between(self.low.min(other.low), self.high.max(other.high))
     }
 
-    /// Whether a measured mean agrees, up to the rounding of floating-point sums.
-    pub fn agrees_with(&self, measured: f64) -> bool {
+    /// How a measured mean stands to this, given its standard error where that is known.
+    ///
+    /// A cost that is always the same must be met up to the rounding of sums. One that is typical
+    /// must be met up to four standard errors, or to one in a hundred if that is more: chance alone
+    /// exceeds the former once in 16,000 figures, and a run that has a beginning and an end is not
+    /// quite the one that the theory speaks of. A mere range can only be kept.
+    pub fn compare(&self, measured: f64, error: Option<f64>) -> Agreement {
         const ROUNDING: f64 = 1e-9;
+        const ERRORS: f64 = 4.0;
+        const START_AND_END: f64 = 0.01;
         let slack = ROUNDING * self.high.max(1.0);
-        self.low - slack <= measured && measured <= self.high + slack
+        if measured < self.low - slack || self.high + slack < measured {
+            return Agreement::Disagrees;
+        }
+        match (self.typical, error) {
+            (Some(_), _) if self.high - self.low <= slack => Agreement::Agrees,
+            (Some(typical), Some(error)) => {
+                let allowed = (ERRORS * error).max(START_AND_END * typical) + slack;
+                let distance =
+                    if measured < typical { typical - measured } else { measured - typical };
+                if distance <= allowed { Agreement::Agrees } else { Agreement::Disagrees }
+            }
+            (Some(_), None) | (None, _) => Agreement::Within,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_of_the_documentation_are_left_out_of_the_explanation() {
+        assert_eq!(without_links("of [`a`](super::a), [`b`] and [c]"), "of `a`, `b` and [c]");
+        assert_eq!(without_links("an open [`link"), "an open [`link");
+    }
+
+    #[test]
+    fn only_what_is_predicted_is_agreed_with() {
+        let exact = Span::exactly(24.0);
+        assert_eq!(exact.compare(24.0, None), Agreement::Agrees);
+        assert_eq!(exact.compare(24.1, Some(1.0)), Agreement::Disagrees);
+        let range = Span::between(2.0, 14.0);
+        assert_eq!(range.compare(13.0, Some(0.0)), Agreement::Within);
+        assert_eq!(range.compare(14.1, Some(5.0)), Agreement::Disagrees);
+        let typical = Span::between(0.0, 24.0).typically(12.0);
+        assert_eq!(typical.compare(12.3, Some(0.1)), Agreement::Agrees);
+        assert_eq!(typical.compare(13.0, Some(0.1)), Agreement::Disagrees);
+        assert_eq!(typical.compare(12.0, None), Agreement::Within);
+    }
+
+    #[test]
+    fn in_a_star_everything_goes_through_the_last() {
+        let setup = Setup::new(vorrang_protocol::Group::of(3));
+        let links = |from, to| Topology::Star.links(&setup, NodeId(from), NodeId(to));
+        assert!(links(0, 2) && links(2, 1) && !links(0, 1));
+        assert!(Topology::Complete.links(&setup, NodeId(0), NodeId(1)));
     }
 }

@@ -1,9 +1,10 @@
 //! The algorithms, one folder to a problem.
 //!
-//! A folder's `mod.rs` says what is asked and what is told; its `spec.rs` says what must hold;
-//! its `flaws.rs` holds the mistakes that the literature knows, for the checker to find; every
-//! other file is one algorithm, named after its authors or its idea, and all are written in one
-//! order: citation and idea, messages, the state, the handlers, the tests.
+//! A folder's `mod.rs` says what is asked and what is told; its `card.rs` holds the terms in which
+//! its algorithms speak of themselves; its `spec` says what must hold; its `flaws` holds the
+//! mistakes that the literature knows, for the checker to find; every other file is one algorithm,
+//! named after its authors or its idea, and all are written in one order: citation and idea,
+//! messages, the state, the handlers, the card, the tests.
 //!
 //! Being `no_std`, nothing here can reach for a clock, a socket, a thread or a random number.
 #![no_std]
@@ -14,5 +15,8 @@ extern crate alloc;
 pub mod card;
 pub mod clock;
 pub mod election;
+pub mod flaw;
 pub mod mutex;
+pub mod problem;
 pub mod registry;
+pub mod setup;

@@ -1,18 +1,19 @@
-//! Every algorithm, the one place where a name becomes a type.
+//! Every algorithm and every mistake, a line each: the one place where names become types.
 //!
-//! Past it, everything is generic: whoever wants to do something with algorithms is a [`Register`],
-//! and is shown them all.
+//! Past it, everything is generic. Whoever wants to do something with the algorithms of a problem
+//! is a [`Register`] and is shown them all.
 
-use alloc::string::String;
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::fmt;
 
 use vorrang_protocol::{Group, NodeId, Protocol};
 
-use crate::card::Setup;
+use crate::card::{About, Card};
 use crate::election::bully::{self, Bully};
-use crate::election::flaws as election_flaws;
-use crate::election::{self};
+use crate::election::{Election, flaws as election_flaws};
+use crate::flaw::{Flawed, Mistake};
 use crate::mutex::carvalho_roucairol::{self, CarvalhoRoucairol};
 use crate::mutex::central::{self, Central};
 use crate::mutex::flaws::carvalho_roucairol::NoReRequest;
@@ -23,346 +24,318 @@ use crate::mutex::flaws::readers_writers::ReadersPassWaitingWriters;
 use crate::mutex::flaws::ricart_agrawala::{
     ClockNotAdvanced, DeferredNeverCleared, Majority, NoTieBreak, RepliesCarryNoClock,
 };
-use crate::mutex::flaws::{Flawed, Mistake};
-use crate::mutex::group_exclusion;
 use crate::mutex::k_exclusion::{self, KExclusion};
 use crate::mutex::lamport::{self, Lamport};
 use crate::mutex::readers_writers::{self, ClaimedExclusion};
 use crate::mutex::ricart_agrawala::{self, RicartAgrawala};
-use crate::mutex::{self};
+use crate::mutex::{Mutex, group_exclusion};
+use crate::problem::Problem;
+use crate::setup::{Setup, Unfit};
 
-/// Takes in algorithms: two methods a problem.
+/// Shows every algorithm and every mistake of every problem, in the order of the catalogue.
+pub fn register<R: Register<Mutex> + Register<Election>>(into: &mut R) {
+    Mutex::register(into);
+    Election::register(into);
+}
+
+#[rustfmt::skip]
+impl Listed for Mutex {
+    fn register(into: &mut impl Register<Self>) {
+        let card = &central::CARD;
+        into.algorithm(card, of_group(Central::new));
+        into.flaw(card, "last-come-first-served", of_group(Central::new).with(LastComeFirstServed));
+        into.flaw(card, "applications-talk", of_group(Talkative::new));
+
+        let card = &lamport::CARD;
+        into.algorithm(card, of_group(Lamport::new));
+        into.flaw(card, "unordered-links", of_group(Lamport::new).with(AsItIs));
+        into.flaw(card, "copies-stamped-apart", of_group(Lamport::new).with(CopiesStampedApart));
+
+        let card = &ricart_agrawala::CARD;
+        let correct = || of_group(RicartAgrawala::new);
+        into.algorithm(card, correct());
+        into.flaw(card, "clock-not-advanced", correct().with(ClockNotAdvanced));
+        into.flaw(card, "replies-carry-no-clock", correct().with(RepliesCarryNoClock));
+        into.flaw(card, "deferred-never-cleared", correct().with(DeferredNeverCleared));
+        into.flaw(card, "majority", correct().with(Majority));
+        into.flaw(card, "no-tie-break", correct().with(NoTieBreak));
+
+        let card = &carvalho_roucairol::CARD;
+        into.algorithm(card, of_group(CarvalhoRoucairol::new));
+        into.flaw(card, "no-re-request", of_group(CarvalhoRoucairol::new).with(NoReRequest));
+
+        let card = &k_exclusion::CARD;
+        into.algorithm(card, of_setup(KExclusion::of));
+        into.flaw(card, "debts-forgotten", of_setup(KExclusion::of).with(DebtsForgotten));
+        into.flaw(card, "reply-counts-once", of_setup(KExclusion::of).with(ReplyCountsOnce));
+
+        let card = &readers_writers::CARD;
+        let correct = || of_group(ClaimedExclusion::readers_writers);
+        into.algorithm(card, correct());
+        into.flaw(card, "readers-pass-waiting-writers", correct().with(ReadersPassWaitingWriters));
+
+        into.algorithm(&group_exclusion::CARD, of_group(ClaimedExclusion::groups));
+    }
+}
+
+#[rustfmt::skip]
+impl Listed for Election {
+    fn register(into: &mut impl Register<Self>) {
+        let card = &bully::CARD;
+        into.algorithm(card, of_setup(Bully::of));
+        into.flaw(card, "no-second-time-out", of_setup(election_flaws::no_second_time_out));
+        into.flaw(card, "short-time-out", of_setup(election_flaws::short_time_out));
+    }
+}
+
+/// Takes in the algorithms of a problem.
 ///
 /// What is wrong on purpose comes by a method of its own, so that whoever only checks it compiles
 /// nothing else for it.
-pub trait Register {
-    /// An algorithm for mutual exclusion.
-    fn mutex<P>(&mut self, card: &'static mutex::Card, recipe: Recipe<P>)
+pub trait Register<Q: Problem> {
+    /// An algorithm.
+    fn algorithm<P>(&mut self, card: &'static Card<Q>, recipe: Recipe<P>)
     where
-        P: Protocol<Command = mutex::Command, Notice = mutex::Notice>;
-    /// It, with a known mistake.
-    fn flawed_mutex<P>(&mut self, card: &'static mutex::Card, flaw: &str, recipe: Recipe<P>)
-    where
-        P: Protocol<Command = mutex::Command, Notice = mutex::Notice>;
+        P: Protocol<Command = Q::Command, Notice = Q::Notice>;
 
-    /// An algorithm for elections.
-    fn election<P>(&mut self, card: &'static election::Card, recipe: Recipe<P>)
+    /// The same, with a known mistake.
+    fn flaw<P>(&mut self, card: &'static Card<Q>, flaw: &'static str, recipe: Recipe<P>)
     where
-        P: Protocol<Command = election::Command, Notice = election::Notice>;
-    /// It, with a known mistake.
-    fn flawed_election<P>(&mut self, card: &'static election::Card, flaw: &str, recipe: Recipe<P>)
-    where
-        P: Protocol<Command = election::Command, Notice = election::Notice>;
+        P: Protocol<Command = Q::Command, Notice = Q::Notice>;
 }
 
-/// How the nodes of an algorithm are made for a group.
-pub type Recipe<P> = fn(&Setup) -> Result<Node<P>, Unfit>;
+/// A problem whose algorithms are listed here.
+pub trait Listed: Problem {
+    /// Shows every algorithm of the problem and every mistake.
+    fn register(into: &mut impl Register<Self>);
+}
+
+/// How the nodes of an algorithm are made for a set-up, if it fits.
+pub struct Recipe<P>(Box<dyn Fn(&Setup) -> Result<Node<P>, Unfit> + Send + Sync>);
 
 /// Makes one node; a restart is one more call.
 pub type Node<P> = Arc<dyn Fn(NodeId) -> P + Send + Sync>;
 
-/// A group that an algorithm cannot be set up for, in a sentence that says why.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Unfit(pub String);
+impl<P: 'static> Recipe<P> {
+    /// Whatever `prepare` makes of a set-up.
+    pub fn new<F>(prepare: impl Fn(&Setup) -> Result<F, Unfit> + Send + Sync + 'static) -> Self
+    where
+        F: Fn(NodeId) -> P + Send + Sync + 'static,
+    {
+        Self(Box::new(move |setup| prepare(setup).map(|node| Arc::new(node) as Node<P>)))
+    }
 
-/// Shows every algorithm and every mistake, in the order of the catalogue.
-pub fn register(into: &mut impl Register) {
-    into.mutex(&central::CARD, |at| plain(at, Central::new));
-    into.flawed_mutex(&central::CARD, "last-come-first-served", |at| {
-        flawed(plain(at, Central::new), LastComeFirstServed)
-    });
-    into.flawed_mutex(&central::CARD, "applications-talk", |at| plain(at, Talkative::new));
+    /// A way to make the nodes of a set-up.
+    ///
+    /// # Errors
+    ///
+    /// If the algorithm cannot work with it, with a sentence that says why.
+    pub fn nodes(&self, setup: &Setup) -> Result<Node<P>, Unfit> {
+        (self.0)(setup)
+    }
 
-    into.mutex(&lamport::CARD, |at| plain(at, Lamport::new));
-    into.flawed_mutex(&lamport::CARD, "unordered-links", |at| {
-        flawed(plain(at, Lamport::new), AsItIs)
-    });
-    into.flawed_mutex(&lamport::CARD, "copies-stamped-apart", |at| {
-        flawed(plain(at, Lamport::new), CopiesStampedApart)
-    });
-
-    into.mutex(&ricart_agrawala::CARD, |at| plain(at, RicartAgrawala::new));
-    into.flawed_mutex(&ricart_agrawala::CARD, "clock-not-advanced", |at| {
-        flawed(plain(at, RicartAgrawala::new), ClockNotAdvanced)
-    });
-    into.flawed_mutex(&ricart_agrawala::CARD, "replies-carry-no-clock", |at| {
-        flawed(plain(at, RicartAgrawala::new), RepliesCarryNoClock)
-    });
-    into.flawed_mutex(&ricart_agrawala::CARD, "deferred-never-cleared", |at| {
-        flawed(plain(at, RicartAgrawala::new), DeferredNeverCleared)
-    });
-    into.flawed_mutex(&ricart_agrawala::CARD, "majority", |at| {
-        flawed(plain(at, RicartAgrawala::new), Majority)
-    });
-    into.flawed_mutex(&ricart_agrawala::CARD, "no-tie-break", |at| {
-        flawed(plain(at, RicartAgrawala::new), NoTieBreak)
-    });
-
-    into.mutex(&carvalho_roucairol::CARD, |at| plain(at, CarvalhoRoucairol::new));
-    into.flawed_mutex(&carvalho_roucairol::CARD, "no-re-request", |at| {
-        flawed(plain(at, CarvalhoRoucairol::new), NoReRequest)
-    });
-
-    into.mutex(&k_exclusion::CARD, k_exclusion);
-    into.flawed_mutex(&k_exclusion::CARD, "debts-forgotten", |at| {
-        flawed(k_exclusion(at), DebtsForgotten)
-    });
-    into.flawed_mutex(&k_exclusion::CARD, "reply-counts-once", |at| {
-        flawed(k_exclusion(at), ReplyCountsOnce)
-    });
-
-    into.mutex(&readers_writers::CARD, |at| plain(at, ClaimedExclusion::readers_writers));
-    into.flawed_mutex(&readers_writers::CARD, "readers-pass-waiting-writers", |at| {
-        flawed(plain(at, ClaimedExclusion::readers_writers), ReadersPassWaitingWriters)
-    });
-
-    into.mutex(&group_exclusion::CARD, |at| plain(at, ClaimedExclusion::groups));
-
-    into.election(&bully::CARD, |at| timed(at, Bully::new));
-    into.flawed_election(&bully::CARD, "no-second-time-out", |at| {
-        timed(at, election_flaws::no_second_time_out)
-    });
-    into.flawed_election(&bully::CARD, "short-time-out", |at| {
-        timed(at, election_flaws::short_time_out)
-    });
+    /// The same with a mistake around every node.
+    #[must_use]
+    pub fn with<F: Mistake<P>>(self, mistake: F) -> Recipe<Flawed<P, F>>
+    where
+        P: Protocol,
+    {
+        Recipe::new(move |setup| {
+            let node = self.nodes(setup)?;
+            Ok(move |id| Flawed::new(node(id), mistake))
+        })
+    }
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "all recipes have one shape")]
-fn plain<P: 'static>(setup: &Setup, new: fn(NodeId, Group) -> P) -> Result<Node<P>, Unfit> {
-    let group = setup.group;
-    Ok(Arc::new(move |id| new(id, group)))
+impl<P> fmt::Debug for Recipe<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Recipe")
+    }
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "all recipes have one shape")]
-fn timed<P: 'static>(
-    setup: &Setup,
-    new: fn(NodeId, Group, core::time::Duration) -> P,
-) -> Result<Node<P>, Unfit> {
-    let (group, within) = (setup.group, setup.within);
-    Ok(Arc::new(move |id| new(id, group, within)))
+/// Nodes that need to know their group and nothing else.
+pub fn of_group<P: 'static>(new: fn(NodeId, Group) -> P) -> Recipe<P> {
+    Recipe::new(move |setup| {
+        let group = setup.group;
+        Ok(move |id| new(id, group))
+    })
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "all recipes have one shape")]
-fn k_exclusion(setup: &Setup) -> Result<Node<KExclusion>, Unfit> {
-    let (group, k) = (setup.group, setup.k);
-    Ok(Arc::new(move |id| KExclusion::new(id, group, k)))
+/// Nodes that look up what they need in the set-up, and fit any.
+pub fn of_setup<P: 'static>(new: fn(NodeId, &Setup) -> P) -> Recipe<P> {
+    Recipe::new(move |setup| {
+        let setup = setup.clone();
+        Ok(move |id| new(id, &setup))
+    })
 }
 
-/// Puts a mistake around every node that is made.
-fn flawed<P: Protocol, F: Mistake<P>>(
-    node: Result<Node<P>, Unfit>,
-    mistake: F,
-) -> Result<Node<Flawed<P, F>>, Unfit> {
-    let node = node?;
-    Ok(Arc::new(move |id| Flawed::new(node(id), mistake)))
-}
-
-/// The cards of all algorithms for mutual exclusion.
-pub fn mutex_cards() -> Vec<&'static mutex::Card> {
-    struct Cards(Vec<&'static mutex::Card>);
-    impl Register for Cards {
-        fn mutex<P>(&mut self, card: &'static mutex::Card, _: Recipe<P>)
+/// What can be said of every algorithm of every problem, in the order of the catalogue.
+pub fn abouts() -> Vec<About> {
+    struct Abouts(Vec<About>);
+    impl<Q: Problem> Register<Q> for Abouts {
+        fn algorithm<P>(&mut self, card: &'static Card<Q>, _: Recipe<P>)
         where
-            P: Protocol<Command = mutex::Command, Notice = mutex::Notice>,
+            P: Protocol<Command = Q::Command, Notice = Q::Notice>,
+        {
+            self.0.push(card.about());
+        }
+        fn flaw<P>(&mut self, _: &'static Card<Q>, _: &'static str, _: Recipe<P>)
+        where
+            P: Protocol<Command = Q::Command, Notice = Q::Notice>,
+        {
+        }
+    }
+    let mut abouts = Abouts(Vec::new());
+    register(&mut abouts);
+    abouts.0
+}
+
+/// The cards of all algorithms of a problem.
+pub fn cards<Q: Listed>() -> Vec<&'static Card<Q>> {
+    struct Cards<Q: Problem>(Vec<&'static Card<Q>>);
+    impl<Q: Problem> Register<Q> for Cards<Q> {
+        fn algorithm<P>(&mut self, card: &'static Card<Q>, _: Recipe<P>)
+        where
+            P: Protocol<Command = Q::Command, Notice = Q::Notice>,
         {
             self.0.push(card);
         }
-        fn flawed_mutex<P>(&mut self, _: &'static mutex::Card, _: &str, _: Recipe<P>)
+        fn flaw<P>(&mut self, _: &'static Card<Q>, _: &'static str, _: Recipe<P>)
         where
-            P: Protocol<Command = mutex::Command, Notice = mutex::Notice>,
-        {
-        }
-        fn election<P>(&mut self, _: &'static election::Card, _: Recipe<P>)
-        where
-            P: Protocol<Command = election::Command, Notice = election::Notice>,
-        {
-        }
-        fn flawed_election<P>(&mut self, _: &'static election::Card, _: &str, _: Recipe<P>)
-        where
-            P: Protocol<Command = election::Command, Notice = election::Notice>,
+            P: Protocol<Command = Q::Command, Notice = Q::Notice>,
         {
         }
     }
     let mut cards = Cards(Vec::new());
-    register(&mut cards);
+    Q::register(&mut cards);
     cards.0
 }
 
-/// The card of that name, for mutual exclusion.
-pub fn mutex_card(name: &str) -> Option<&'static mutex::Card> {
-    mutex_cards().into_iter().find(|card| card.name == name)
-}
-
-/// Something to do with one algorithm for mutual exclusion once its type is known.
-pub trait Visit {
+/// Something to do with one algorithm of a problem once its type is known.
+pub trait Visit<Q: Problem> {
     /// What comes of it.
     type Output;
 
-    /// Does it, with a way to make the nodes of a group.
-    fn visit<P>(self, card: &'static mutex::Card, node: impl Make<P>) -> Self::Output
+    /// Does it, with a way to make the nodes.
+    fn visit<P>(self, card: &'static Card<Q>, node: Node<P>) -> Self::Output
     where
-        P: Protocol<Command = mutex::Command, Notice = mutex::Notice>;
+        P: Protocol<Command = Q::Command, Notice = Q::Notice>;
 }
 
-/// Makes one node of an algorithm; a restart is one more call.
-pub trait Make<P>: Fn(NodeId) -> P + Clone + Send + Sync + 'static {}
-
-impl<P, F: Fn(NodeId) -> P + Clone + Send + Sync + 'static> Make<P> for F {}
-
-/// Visits the algorithm called `name`; none if there is no such name.
-pub fn visit<V: Visit>(name: &str, setup: Setup, visitor: V) -> Option<V::Output> {
-    struct Find<'a, V: Visit>(Found<'a, V>);
-    impl<V: Visit> Register for Find<'_, V> {
-        fn mutex<P>(&mut self, card: &'static mutex::Card, recipe: Recipe<P>)
-        where
-            P: Protocol<Command = mutex::Command, Notice = mutex::Notice>,
-        {
-            self.0.visit(card, None, recipe);
-        }
-        fn flawed_mutex<P>(&mut self, _: &'static mutex::Card, _: &str, _: Recipe<P>)
-        where
-            P: Protocol<Command = mutex::Command, Notice = mutex::Notice>,
-        {
-        }
-        fn election<P>(&mut self, _: &'static election::Card, _: Recipe<P>)
-        where
-            P: Protocol<Command = election::Command, Notice = election::Notice>,
-        {
-        }
-        fn flawed_election<P>(&mut self, _: &'static election::Card, _: &str, _: Recipe<P>)
-        where
-            P: Protocol<Command = election::Command, Notice = election::Notice>,
-        {
-        }
-    }
-    let mut find = Find(Found { name, flaw: None, setup, visitor: Some(visitor), output: None });
-    register(&mut find);
-    find.0.output
-}
-
-/// As [`visit`], with a known mistake built in; none if there is no such name or flaw.
-pub fn visit_flawed<V: Visit>(
+/// Visits the algorithm called `name`, with a mistake if there is to be one.
+///
+/// # Errors
+///
+/// If there is no such name or mistake, or the set-up does not fit.
+pub fn visit<Q: Listed, V: Visit<Q>>(
     name: &str,
-    flaw: &str,
-    setup: Setup,
+    flaw: Option<&str>,
+    setup: &Setup,
     visitor: V,
-) -> Option<V::Output> {
-    struct Find<'a, V: Visit>(Found<'a, V>);
-    impl<V: Visit> Register for Find<'_, V> {
-        fn mutex<P>(&mut self, _: &'static mutex::Card, _: Recipe<P>)
-        where
-            P: Protocol<Command = mutex::Command, Notice = mutex::Notice>,
-        {
-        }
-        fn flawed_mutex<P>(&mut self, card: &'static mutex::Card, flaw: &str, recipe: Recipe<P>)
-        where
-            P: Protocol<Command = mutex::Command, Notice = mutex::Notice>,
-        {
-            self.0.visit(card, Some(flaw), recipe);
-        }
-        fn election<P>(&mut self, _: &'static election::Card, _: Recipe<P>)
-        where
-            P: Protocol<Command = election::Command, Notice = election::Notice>,
-        {
-        }
-        fn flawed_election<P>(&mut self, _: &'static election::Card, _: &str, _: Recipe<P>)
-        where
-            P: Protocol<Command = election::Command, Notice = election::Notice>,
-        {
-        }
-    }
-    let mut find =
-        Find(Found { name, flaw: Some(flaw), setup, visitor: Some(visitor), output: None });
-    register(&mut find);
-    find.0.output
+) -> Result<V::Output, Unfit> {
+    let mut find = Find { name, flaw, setup, visitor: Some(visitor), output: None };
+    Q::register(&mut find);
+    let missing = || match flaw {
+        None => Unfit(alloc::format!("there is no algorithm '{name}'")),
+        Some(flaw) => Unfit(alloc::format!("there is no '{name}' with a flaw '{flaw}'")),
+    };
+    find.output.unwrap_or_else(|| Err(missing()))
 }
 
 /// Looks for one algorithm, and does with it what is to be done.
-struct Found<'a, V: Visit> {
+struct Find<'a, V, O> {
     name: &'a str,
     flaw: Option<&'a str>,
-    setup: Setup,
+    setup: &'a Setup,
     visitor: Option<V>,
-    output: Option<V::Output>,
+    output: Option<Result<O, Unfit>>,
 }
 
-impl<V: Visit> Found<'_, V> {
-    fn visit<P>(&mut self, card: &'static mutex::Card, flaw: Option<&str>, recipe: Recipe<P>)
+impl<V, O> Find<'_, V, O> {
+    fn look<Q, P>(&mut self, card: &'static Card<Q>, flaw: Option<&str>, recipe: &Recipe<P>)
     where
-        P: Protocol<Command = mutex::Command, Notice = mutex::Notice>,
+        Q: Problem,
+        P: Protocol<Command = Q::Command, Notice = Q::Notice>,
+        V: Visit<Q, Output = O>,
     {
         if card.name == self.name
             && flaw == self.flaw
-            && let Ok(node) = recipe(&self.setup)
             && let Some(visitor) = self.visitor.take()
         {
-            self.output = Some(visitor.visit(card, move |id| node(id)));
+            self.output = Some(recipe.nodes(self.setup).map(|node| visitor.visit(card, node)));
         }
+    }
+}
+
+impl<Q: Problem, V: Visit<Q>> Register<Q> for Find<'_, V, V::Output> {
+    fn algorithm<P>(&mut self, card: &'static Card<Q>, recipe: Recipe<P>)
+    where
+        P: Protocol<Command = Q::Command, Notice = Q::Notice>,
+    {
+        self.look(card, None, &recipe);
+    }
+    fn flaw<P>(&mut self, card: &'static Card<Q>, flaw: &'static str, recipe: Recipe<P>)
+    where
+        P: Protocol<Command = Q::Command, Notice = Q::Notice>,
+    {
+        self.look(card, Some(flaw), &recipe);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use vorrang_protocol::Group;
-
     use super::*;
 
     /// Makes a node of everything, and notes what it was.
-    struct MakeOne(Vec<(&'static str, Option<String>)>);
+    #[derive(Default)]
+    struct MakeOne(Vec<(&'static str, Option<&'static str>)>);
 
-    impl Register for MakeOne {
-        fn mutex<P>(&mut self, card: &'static mutex::Card, recipe: Recipe<P>)
-        where
-            P: Protocol<Command = mutex::Command, Notice = mutex::Notice>,
-        {
-            recipe(&Setup::new(Group::of(3))).expect(card.name)(NodeId(0));
-            self.0.push((card.name, None));
-        }
-        fn flawed_mutex<P>(&mut self, card: &'static mutex::Card, flaw: &str, recipe: Recipe<P>)
-        where
-            P: Protocol<Command = mutex::Command, Notice = mutex::Notice>,
-        {
-            recipe(&Setup::new(Group::of(3))).expect(card.name)(NodeId(0));
-            self.0.push((card.name, Some(flaw.into())));
-        }
-        fn election<P>(&mut self, card: &'static election::Card, recipe: Recipe<P>)
-        where
-            P: Protocol<Command = election::Command, Notice = election::Notice>,
-        {
-            recipe(&Setup::new(Group::of(3))).expect(card.name)(NodeId(0));
-            self.0.push((card.name, None));
-        }
-        fn flawed_election<P>(
+    impl MakeOne {
+        fn make<P: 'static>(
             &mut self,
-            card: &'static election::Card,
-            flaw: &str,
-            recipe: Recipe<P>,
-        ) where
-            P: Protocol<Command = election::Command, Notice = election::Notice>,
+            name: &'static str,
+            flaw: Option<&'static str>,
+            recipe: &Recipe<P>,
+        ) {
+            recipe.nodes(&Setup::new(Group::of(3))).expect(name)(NodeId(0));
+            self.0.push((name, flaw));
+        }
+    }
+
+    impl<Q: Problem> Register<Q> for MakeOne {
+        fn algorithm<P>(&mut self, card: &'static Card<Q>, recipe: Recipe<P>)
+        where
+            P: Protocol<Command = Q::Command, Notice = Q::Notice>,
         {
-            recipe(&Setup::new(Group::of(3))).expect(card.name)(NodeId(0));
-            self.0.push((card.name, Some(flaw.into())));
+            self.make(card.name, None, &recipe);
+        }
+        fn flaw<P>(&mut self, card: &'static Card<Q>, flaw: &'static str, recipe: Recipe<P>)
+        where
+            P: Protocol<Command = Q::Command, Notice = Q::Notice>,
+        {
+            self.make(card.name, Some(flaw), &recipe);
         }
     }
 
     #[test]
-    fn every_card_and_every_flaw_on_it_can_be_made() {
-        let mut made = MakeOne(Vec::new());
+    fn flaws_are_registered_as_on_the_cards_and_can_be_made() {
+        let mut made = MakeOne::default();
         register(&mut made);
-        for card in mutex_cards() {
-            for flaw in card.flaws {
-                assert!(made.0.contains(&(card.name, Some(flaw.name.into()))), "{}", flaw.name);
-            }
+        let mut on_cards = Vec::new();
+        for about in abouts() {
+            on_cards.push((about.name, None));
+            on_cards.extend(about.mistakes.iter().map(|flaw| (about.name, Some(flaw.name))));
         }
+        assert_eq!(made.0, on_cards);
     }
 
     #[test]
     fn every_card_explains_itself() {
-        for card in mutex_cards() {
-            let text = card.about().text();
-            assert!(text.contains("```text"), "{} has no picture of its messages", card.name);
-            assert!(text.contains("**Assumes**"), "{} does not say what it assumes", card.name);
-            assert!(text.contains("| messages |"), "{} has no table of costs", card.name);
+        for about in abouts() {
+            let text = about.text();
+            assert!(text.contains("```text"), "{} has no picture of its messages", about.name);
+            assert!(text.contains("**Assumes**"), "{} does not say what it assumes", about.name);
+            assert!(text.contains("| messages |"), "{} has no table of costs", about.name);
         }
     }
 }

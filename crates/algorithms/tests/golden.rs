@@ -1,59 +1,91 @@
 //! Golden runs: small runs of every algorithm that read as prose.
 //!
-//! A file in `golden` names the algorithm and the number of nodes in its first line; what stands at
-//! the margin is done, what is indented is the answer. `VORRANG_REWRITE=1 cargo test -p
-//! vorrang-algorithms --test golden` writes the answers anew: look at every difference as if it
-//! were code.
+//! The first line of a file in `golden` says what is run and how it is set up, as on the command
+//! line: `k-exclusion --nodes 3 --k 2 --flaw debts-forgotten`. What stands at the margin is done,
+//! what is indented is the answer. `VORRANG_REWRITE=1 cargo test -p vorrang-algorithms --test
+//! golden` writes the answers anew: look at every difference as if it were code.
 
 use std::fs;
 use std::path::Path;
 
-use vorrang_algorithms::card::Setup;
-use vorrang_algorithms::mutex::card::Card;
-use vorrang_algorithms::mutex::spec::{Exclusion, HappenedBefore};
-use vorrang_algorithms::mutex::{Command, Notice};
-use vorrang_algorithms::registry::{self, Make, Visit, mutex_cards};
-use vorrang_protocol::{Group, Protocol};
+use vorrang_algorithms::card::Card;
+use vorrang_algorithms::election::Election;
+use vorrang_algorithms::election::spec::Leadership;
+use vorrang_algorithms::mutex::Mutex;
+use vorrang_algorithms::mutex::spec::HappenedBefore;
+use vorrang_algorithms::problem::Problem;
+use vorrang_algorithms::registry::{self, Node, Visit};
+use vorrang_algorithms::setup::{Setup, Unfit};
+use vorrang_protocol::{Monitor, Protocol};
 use vorrang_trace::Stage;
 
 struct Play<'a> {
     script: &'a str,
-    setup: Setup,
+    setup: &'a Setup,
 }
 
-impl Visit for Play<'_> {
-    type Output = Result<String, String>;
-
-    fn visit<P>(self, card: &'static Card, node: impl Make<P>) -> Self::Output
+impl Play<'_> {
+    fn play<Q, P, M>(&self, node: &Node<P>, monitor: M) -> Result<String, String>
     where
-        P: Protocol<Command = Command, Notice = Notice>,
+        Q: Problem,
+        P: Protocol<Command = Q::Command, Notice = Q::Notice>,
+        M: Monitor<Command = Q::Command, Notice = Q::Notice>,
     {
-        let exclusion = Exclusion::new((card.terms.admission)(&self.setup));
-        let monitor = (exclusion, HappenedBefore::default());
-        let mut stage = Stage::new(self.setup.group.members().map(node), monitor);
+        let mut stage = Stage::new(self.setup.group.members().map(|id| node(id)), monitor);
         let played = stage.play(self.script)?;
         Ok(format!("{played}= {} messages\n", stage.messages()))
     }
 }
 
-/// Plays a file: `algorithm NAME nodes N [flaw FLAW]`, then the script.
+impl Visit<Mutex> for Play<'_> {
+    type Output = Result<String, String>;
+
+    fn visit<P>(self, card: &'static Card<Mutex>, node: Node<P>) -> Self::Output
+    where
+        P: Protocol<
+                Command = <Mutex as Problem>::Command,
+                Notice = <Mutex as Problem>::Notice,
+            >,
+    {
+        let monitor = (card.exclusion(self.setup), HappenedBefore::default());
+        self.play::<Mutex, P, _>(&node, monitor)
+    }
+}
+
+impl Visit<Election> for Play<'_> {
+    type Output = Result<String, String>;
+
+    fn visit<P>(self, _: &'static Card<Election>, node: Node<P>) -> Self::Output
+    where
+        P: Protocol<
+                Command = <Election as Problem>::Command,
+                Notice = <Election as Problem>::Notice,
+            >,
+    {
+        self.play::<Election, P, _>(&node, Leadership::new(self.setup.group))
+    }
+}
+
+/// Plays a file: what is run, then the script.
 fn play(text: &str) -> Result<String, String> {
     let (header, script) = text.split_once('\n').ok_or("a run has a header and a script")?;
-    let words: Vec<&str> = header.split_whitespace().collect();
-    let ["algorithm", name, "nodes", size, flaw @ ..] = &words[..] else {
-        return Err(format!("not a header: {header}"));
-    };
-    let size: u32 = size.parse().map_err(|_| format!("not a number of nodes: {size}"))?;
     let script = script.split_once("\n= ").map_or(script, |(script, _)| script);
-    let setup = Setup::new(Group::of(size));
-    let play = Play { script, setup };
-    let played = match flaw {
-        [] => registry::visit(name, setup, play),
-        ["flaw", flaw] => registry::visit_flawed(name, flaw, setup, play),
-        _ => return Err(format!("not a header: {header}")),
+    let (name, rest) = header.split_once(' ').ok_or("a header names what is run")?;
+    let (setup, flaw) = match rest.split_once(" --flaw ") {
+        None => (rest, None),
+        Some((setup, flaw)) => (setup, Some(flaw)),
     };
-    let played = played.ok_or_else(|| format!("no such algorithm or flaw: {header}"))??;
-    Ok(format!("{header}\n{played}"))
+    let about = registry::abouts().into_iter().find(|about| about.name == name);
+    let about = about.ok_or_else(|| format!("there is no algorithm '{name}'"))?;
+    let wrong = |unfit: Unfit| unfit.0;
+    let setup = &Setup::read(setup, about.takes).map_err(wrong)?;
+    let play = Play { script, setup };
+    let played = match about.problem {
+        Mutex::NAME => registry::visit::<Mutex, _>(name, flaw, setup, play),
+        Election::NAME => registry::visit::<Election, _>(name, flaw, setup, play),
+        other => panic!("say here what the monitors of the problem '{other}' are"),
+    };
+    Ok(format!("{header}\n{}", played.map_err(wrong)??))
 }
 
 #[test]
@@ -65,14 +97,14 @@ fn golden_runs_are_as_they_were() {
         let path = entry.unwrap().path();
         let text = fs::read_to_string(&path).unwrap();
         let played = play(&text).unwrap_or_else(|why| panic!("{}: {why}", path.display()));
-        covered.extend(played.split_whitespace().nth(1).map(str::to_owned));
+        covered.extend(played.split_whitespace().next().map(str::to_owned));
         if rewrite {
             fs::write(&path, played).unwrap();
         } else {
             assert_eq!(played, text, "{} has changed", path.display());
         }
     }
-    for card in mutex_cards() {
-        assert!(covered.iter().any(|name| name == card.name), "{} has no golden run", card.name);
+    for about in registry::abouts() {
+        assert!(covered.iter().any(|name| name == about.name), "{} has no golden run", about.name);
     }
 }

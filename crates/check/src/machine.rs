@@ -277,7 +277,7 @@ where
         let from = self.at;
         assert!(
             to.index() < self.machine.system.nodes.len(),
-            "node {from} sent {message:?} to node {to}, which is not there"
+            "node {from} sent {message} to node {to}, which is not there"
         );
         let tag = self.monitor.on_send(from);
         let letter = Letter { from, to, message, tag };

@@ -109,13 +109,13 @@ impl<P: Protocol<Command: fmt::Display>> fmt::Display for What<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Command { at, command } => write!(f, "{command} {at}"),
-            Self::Deliver { from, to, message } => write!(f, "deliver {from}->{to} {message:?}"),
+            Self::Deliver { from, to, message } => write!(f, "deliver {from}->{to} {message}"),
             Self::Timer { at, timer } => write!(f, "timer {at} {timer:?}"),
             Self::Crash { at } => write!(f, "crash {at}"),
             Self::Restart { at } => write!(f, "restart {at}"),
-            Self::Lose { from, to, message } => write!(f, "lose {from}->{to} {message:?}"),
+            Self::Lose { from, to, message } => write!(f, "lose {from}->{to} {message}"),
             Self::Duplicate { from, to, message } => {
-                write!(f, "duplicate {from}->{to} {message:?}")
+                write!(f, "duplicate {from}->{to} {message}")
             }
         }
     }

@@ -13,12 +13,19 @@
 //! larger than any before tells its application.
 //!
 //! ```
+//! use std::fmt;
+//!
 //! use serde::{Deserialize, Serialize};
 //! use vorrang_protocol::{Effect, Effects, Group, Message, Never, NodeId, Outbox};
 //! use vorrang_protocol::{Protocol, Refused};
 //!
 //! #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 //! struct Heard(u32);
+//! impl fmt::Display for Heard {
+//!     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+//!         write!(f, "HEARD({})", self.0)
+//!     }
+//! }
 //! impl Message for Heard {
 //!     const KINDS: &'static [&'static str] = &["HEARD"];
 //!     fn kind(&self) -> usize { 0 }
@@ -55,6 +62,7 @@
 
 extern crate alloc;
 
+mod duration;
 mod effects;
 mod layer;
 mod monitor;
@@ -62,6 +70,7 @@ mod node;
 mod protocol;
 mod turn;
 
+pub use duration::{parse_duration_ns, show_duration_ns};
 pub use effects::{Delay, Effect, Effects, Outbox};
 pub use layer::{Lift, Relay};
 pub use monitor::{Monitor, Violation};

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! acquire 1              the application at node 1 asks
-//!   1 -> 0 Request { time: 1 }
+//!   1 -> 0 REQUEST(1)
 //! deliver 1->0           the oldest message from 1 to 0 arrives
-//!   0 -> 1 Reply { time: 1, clock: 1 }
+//!   0 -> 1 REPLY(1, clock 1)
 //! settle                 all messages arrive, oldest first, until none is left
 //!   1 entered
 //! rest                   nothing more will happen: is anything still owed?
@@ -12,7 +12,7 @@
 //!
 //! The script is what stands at the margin; what is indented is the answer. So a run can be kept in
 //! a file that reads as prose, and a counterexample that the checker prints is a script too:
-//! `deliver 0->1 Reply { time: 1, clock: 1 }` names the message where several are under way.
+//! `deliver 0->1 REPLY(1, clock 1)` names the message where several are under way.
 
 use std::fmt::{Display, Write as _};
 use std::str::FromStr;
@@ -142,7 +142,7 @@ where
         let (from, to) = link.split_once("->").ok_or("say deliver FROM->TO")?;
         let (from, to) = (self.node(from)?, self.node(to)?);
         let is_meant = |it: &Envelope<P, M::Tag>| {
-            it.from == from && it.to == to && format!("{:?}", it.message).starts_with(text)
+            it.from == from && it.to == to && it.message.to_string().starts_with(text)
         };
         let missing = || format!("no such message is under way from {from} to {to}");
         self.flight.iter().position(is_meant).ok_or_else(missing)
@@ -182,7 +182,7 @@ where
     fn apply(&mut self, at: NodeId, effect: Effect<P>) {
         match effect {
             Effect::Send { to, message } => {
-                self.say(format_args!("{at} -> {to} {message:?}"));
+                self.say(format_args!("{at} -> {to} {message}"));
                 self.messages += usize::from(at != to);
                 let tag = self.monitor.on_send(at);
                 self.flight.push(Envelope { from: at, to, message, tag });
@@ -232,8 +232,8 @@ mod tests {
         let played = stage().play(script).unwrap();
         assert_eq!(
             played,
-            "acquire 1  # asks\n  1 -> 0 Request { time: 1 }\n\
-             deliver 1->0\n  0 -> 1 Reply { time: 1, clock: 1 }\n\
+            "acquire 1  # asks\n  1 -> 0 REQUEST(1)\n\
+             deliver 1->0\n  0 -> 1 REPLY(1, clock 1)\n\
              settle\n  1 entered\n"
         );
         assert_eq!(stage().play(&played).unwrap(), played, "old answers are replaced");
@@ -253,7 +253,7 @@ mod tests {
     fn a_message_can_be_named_where_several_are_under_way() {
         let mut stage = stage();
         stage.play("acquire 0\nacquire 1\nsettle\nrelease 0\nacquire 0").unwrap();
-        stage.step("deliver 0->1 Request { time: 2 }").unwrap();
+        stage.step("deliver 0->1 REQUEST(2)").unwrap();
         stage.step("deliver 0->1 Reply").unwrap();
         assert_eq!(stage.said, "  1 entered\n");
     }

@@ -26,14 +26,16 @@
 //! **Why there is one leader.** A time-out of two messages is never early, so a node that leads has
 //! no higher one that was up to answer. Links that are late break it: two may lead at once.
 
+use core::fmt;
 use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Delay, Effects, Group, NodeId, Protocol, Refused};
+use vorrang_protocol::{Delay, Effects, Group, Message as _, NodeId, Protocol, Refused};
 
-use super::card::{Card, Flaw, Setting, Terms, Theory};
+use super::card::{Card, DURATION, Demonstration, Flaw, MESSAGES, Setting, Terms};
 use super::{Command, Notice};
-use crate::card::{Order, Span};
+use crate::card::{Assumes, Span};
+use crate::setup::{Parameter, Setup};
 
 /// What nodes say to each other.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -56,6 +58,12 @@ impl vorrang_protocol::Message for Message {
             Self::Answer => 1,
             Self::Coordinator => 2,
         }
+    }
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.kind_name())
     }
 }
 
@@ -109,6 +117,11 @@ impl Bully {
     /// A node of `group`, between whose nodes a message takes no longer than `within`.
     pub fn new(me: NodeId, group: Group, within: Duration) -> Self {
         Self::with(me, group, Patience::new(within))
+    }
+
+    /// A node that is set up like this.
+    pub fn of(me: NodeId, setup: &Setup) -> Self {
+        Self::new(me, setup.group, setup.within)
     }
 
     pub(super) const fn with(me: NodeId, group: Group, patience: Patience) -> Self {
@@ -201,11 +214,12 @@ impl Protocol for Bully {
 pub const CARD: Card = Card {
     name: "bully",
     title: "Bully",
-    problem: "election",
+    solves: "election",
     citation: "Garcia-Molina, IEEE ToC C-31(1), 1982",
-    order: Order::Any,
-    timely: true,
-    terms: Terms { theory: Theory { messages, duration } },
+    assumes: Assumes::TIMELY,
+    takes: &[Parameter::Within],
+    terms: Terms,
+    theory: &[MESSAGES.costs(messages), DURATION.costs(duration)],
     flaws: FLAWS,
     source: include_str!("bully.rs"),
 };
@@ -228,24 +242,19 @@ fn duration(at: &Setting) -> Span {
     Span::exactly(asked + waited + told)
 }
 
+/// What the literature got wrong; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "no-second-time-out",
         what: "whoever was answered waits for ever: if all that answered crash, nobody leads",
-        nodes: 3,
-        initiators: &[0],
-        crashes: 2,
         breaks: "termination",
-        steps: 5,
+        shown_by: Demonstration { nodes: 3, initiators: &[0], crashes: 2 },
     },
     Flaw {
         name: "short-time-out",
         what: "the time-out is one message long: an answer that is in time comes too late",
-        nodes: 2,
-        initiators: &[0],
-        crashes: 0,
         breaks: "legitimacy",
-        steps: 3,
+        shown_by: Demonstration { nodes: 2, initiators: &[0], crashes: 0 },
     },
 ];
 

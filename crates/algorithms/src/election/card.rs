@@ -1,25 +1,23 @@
-//! What an algorithm says of itself in the terms of elections, and its theory as code.
+//! What an algorithm says of itself in the terms of elections.
 
-use crate::card::{Mistake, Span};
+use super::Election;
+use crate::card::Quantity;
 
 /// An algorithm's card.
-pub type Card = crate::card::Card<Terms, Flaw>;
+pub type Card = crate::card::Card<Election>;
 
-/// What an algorithm says of itself in the terms of elections.
-#[derive(Debug)]
-pub struct Terms {
-    /// Costs, as functions.
-    pub theory: Theory,
-}
+/// A mistake in an algorithm.
+pub type Flaw = crate::card::Flaw<Election>;
 
-/// What the literature says that it costs. Times are in units of the one-way delay T.
+/// What an algorithm says of itself in the terms of elections: nothing so far. All that there are
+/// elect the highest node that is up.
 #[derive(Debug)]
-pub struct Theory {
-    /// Messages, those to the dead included.
-    pub messages: fn(&Setting) -> Span,
-    /// From the first that asks to the last that is told.
-    pub duration: fn(&Setting) -> Span,
-}
+pub struct Terms;
+
+/// Messages, those to the dead included.
+pub const MESSAGES: Quantity = Quantity::number("messages", "messages");
+/// From the first that asks to the last that is told.
+pub const DURATION: Quantity = Quantity::time("duration", "duration");
 
 /// What the theory depends on: one node asks, and the nodes above the highest that is up are down.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,35 +30,13 @@ pub struct Setting {
     pub dead: u32,
 }
 
-/// A mistake that the literature knows, and the smallest system that shows it.
-#[derive(Debug)]
-pub struct Flaw {
-    /// How the command line calls it.
-    pub name: &'static str,
-    /// What is wrong, in a sentence.
-    pub what: &'static str,
-    /// How many nodes there are in the demonstration.
+/// The smallest system that shows a mistake.
+#[derive(Clone, Copy, Debug)]
+pub struct Demonstration {
+    /// How many nodes there are.
     pub nodes: u32,
     /// Who asks.
     pub initiators: &'static [u32],
     /// How many nodes may crash.
     pub crashes: u8,
-    /// The property that it breaks.
-    pub breaks: &'static str,
-    /// How many steps the shortest run to it takes.
-    pub steps: usize,
-}
-
-impl Flaw {
-    /// The mistake, without the system that shows it.
-    pub const fn mistake(&self) -> Mistake {
-        Mistake { name: self.name, what: self.what, breaks: self.breaks, steps: self.steps }
-    }
-}
-
-impl Card {
-    /// The flaw of that name.
-    pub fn flaw(&self, name: &str) -> Option<&'static Flaw> {
-        self.flaws.iter().find(|flaw| flaw.name == name)
-    }
 }

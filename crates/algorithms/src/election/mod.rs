@@ -18,6 +18,22 @@ use vorrang_protocol::NodeId;
 
 pub use card::Card;
 
+use crate::problem::Problem;
+
+/// The problem.
+#[derive(Clone, Copy, Debug)]
+pub enum Election {}
+
+impl Problem for Election {
+    const NAME: &'static str = "election";
+    const TITLE: &'static str = "election";
+    type Command = Command;
+    type Notice = Notice;
+    type Terms = card::Terms;
+    type Setting = card::Setting;
+    type Demonstration = card::Demonstration;
+}
+
 /// What an application asks.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

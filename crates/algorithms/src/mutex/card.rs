@@ -1,11 +1,15 @@
-//! What an algorithm says of itself in the terms of mutual exclusion, and its theory as code.
+//! What an algorithm says of itself in the terms of mutual exclusion.
 
-use super::Claim;
-use super::spec::Admission;
-use crate::card::{Mistake, Order, Setup, Span};
+use super::spec::{Admission, BoundedBypass, Exclusion, HappenedBefore, Watch};
+use super::{Claim, Mutex};
+use crate::card::{Order, Quantity};
+use crate::setup::Setup;
 
 /// An algorithm's card.
-pub type Card = crate::card::Card<Terms, Flaw>;
+pub type Card = crate::card::Card<Mutex>;
+
+/// A mistake in an algorithm.
+pub type Flaw = crate::card::Flaw<Mutex>;
 
 /// What an algorithm says of itself in the terms of mutual exclusion.
 #[derive(Debug)]
@@ -18,8 +22,35 @@ pub struct Terms {
     pub promises: Promises,
     /// How many nodes, the last ones, only serve the others unless told to compete.
     pub servers: u32,
-    /// Costs, as functions.
-    pub theory: Theory,
+}
+
+impl Terms {
+    /// One at a time, exclusive claims, nothing promised beyond exclusion and progress, and all
+    /// nodes alike.
+    pub const PLAIN: Self = Self {
+        claims: &[Claim::Exclusive],
+        admission: |_| Admission::One,
+        promises: Promises { ordering: false, bypass: None },
+        servers: 0,
+    };
+}
+
+/// What an algorithm promises beyond exclusion and progress.
+#[derive(Clone, Copy, Debug)]
+pub struct Promises {
+    /// A request that happened before another enters first.
+    pub ordering: bool,
+    /// A node that was told of a waiting request enters at most so often before it.
+    pub bypass: Option<fn(&Setup) -> u32>,
+}
+
+/// What is to hold besides exclusion and progress.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Besides {
+    /// A request that happened before another enters first.
+    pub ordering: bool,
+    /// A node that was told of a waiting request enters at most so often before it.
+    pub bypass: Option<u32>,
 }
 
 impl Card {
@@ -29,50 +60,50 @@ impl Card {
         if nodes > servers { nodes - servers } else { nodes }
     }
 
-    /// The flaw of that name.
-    pub fn flaw(&self, name: &str) -> Option<&'static Flaw> {
-        self.flaws.iter().find(|flaw| flaw.name == name)
+    /// All that it promises besides exclusion and progress.
+    pub fn promised(&self, setup: &Setup) -> Besides {
+        let Promises { ordering, bypass } = self.terms.promises;
+        Besides { ordering, bypass: bypass.map(|bound| bound(setup)) }
+    }
+
+    /// What a flaw takes away: that is what its demonstration must look for.
+    pub fn broken_by(&self, flaw: &Flaw, setup: &Setup) -> Besides {
+        let promised = self.promised(setup);
+        Besides {
+            ordering: flaw.breaks == "ordering",
+            bypass: promised.bypass.filter(|_| flaw.breaks == "no starvation"),
+        }
+    }
+
+    /// Exclusion and progress, as the algorithm means them.
+    pub fn exclusion(&self, setup: &Setup) -> Exclusion {
+        Exclusion::new((self.terms.admission)(setup))
+    }
+
+    /// Exclusion and progress, and what is to hold besides.
+    pub fn watch(&self, setup: &Setup, besides: Besides) -> Watch {
+        let desks = setup.group.members().rev().take(self.terms.servers as usize).collect();
+        let bypass = besides.bypass.map(|bound| BoundedBypass::new(bound, desks));
+        (self.exclusion(setup), (besides.ordering.then(HappenedBefore::default), bypass))
     }
 }
 
-impl Flaw {
-    /// The mistake, without the system that shows it.
-    pub const fn mistake(&self) -> Mistake {
-        Mistake { name: self.name, what: self.what, breaks: self.breaks, steps: self.steps }
-    }
-}
-
-/// What an algorithm promises beyond exclusion and progress.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Promises {
-    /// A request that happened before another enters first.
-    pub ordering: bool,
-    /// A node that knows of a waiting request enters at most so often before it.
-    pub bypass: Option<u32>,
-}
-
-/// What the literature says that it costs, in units of the one-way delay T.
-#[derive(Debug)]
-pub struct Theory {
-    /// Messages between different nodes, per entry.
-    pub messages: fn(&Setting) -> Span,
-    /// From one exit to the next entry while somebody waits.
-    pub sync_delay: fn(&Setting) -> Span,
-    /// From the request to the exit.
-    pub response: fn(&Setting) -> Span,
-    /// Messages that the busiest node handles, sent plus received, per entry of anyone.
-    pub busiest: fn(&Setting) -> Span,
-}
+/// Messages between different nodes, per entry.
+pub const MESSAGES: Quantity = Quantity::number("messages_per_entry", "messages per entry");
+/// From one exit to the next entry while somebody waits.
+pub const SYNC_DELAY: Quantity = Quantity::time("sync_delay_mean", "synchronisation delay");
+/// From the request to the exit.
+pub const RESPONSE: Quantity = Quantity::time("response_mean", "response time");
+/// Messages that the busiest node handles, sent plus received, per entry of anyone.
+pub const BUSIEST: Quantity = Quantity::number("load_max_per_entry", "busiest node handles");
 
 /// What the theory depends on.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Setting {
-    /// N, the number of nodes.
-    pub nodes: u32,
-    /// How many of them ask at all.
+    /// How the algorithm is set up.
+    pub setup: Setup,
+    /// How many nodes ask at all.
     pub contenders: u32,
-    /// How many may be inside together, where the algorithm asks.
-    pub k: u32,
     /// How busy they are.
     pub load: Load,
     /// E, the time inside, in units of T.
@@ -80,10 +111,20 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// So many nodes under that load, all of them asking but those that only serve, staying no
-    /// time.
-    pub fn new(card: &Card, nodes: u32, load: Load) -> Self {
-        Self { nodes, contenders: card.contenders(nodes), k: 2, load, hold: 0.0 }
+    /// This set-up under that load, all nodes asking but those that only serve, for a stay of T.
+    pub fn new(card: &Card, setup: &Setup, load: Load) -> Self {
+        let contenders = card.contenders(setup.group.size());
+        Self { setup: setup.clone(), contenders, load, hold: 1.0 }
+    }
+
+    /// N, the number of nodes.
+    pub const fn nodes(&self) -> u32 {
+        self.setup.group.size()
+    }
+
+    /// N − 1, as costs want it.
+    pub fn others(&self) -> f64 {
+        f64::from(self.nodes() - 1)
     }
 }
 
@@ -96,23 +137,40 @@ pub enum Load {
     Heavy,
 }
 
-/// A mistake that the literature knows, and the smallest system that shows it.
-#[derive(Debug)]
-pub struct Flaw {
-    /// How the command line calls it.
-    pub name: &'static str,
-    /// What is wrong, in a sentence.
-    pub what: &'static str,
-    /// How many requests each node makes in the demonstration; one number a node.
+/// The smallest system that shows a mistake.
+#[derive(Clone, Copy, Debug)]
+pub struct Demonstration {
+    /// How many requests each node makes; one number a node.
     pub entries: &'static [u32],
-    /// The claims of the nodes in the demonstration; none if there is only one kind.
+    /// The claims of the nodes; none if there is only one kind.
     pub claims: &'static [Claim],
-    /// Nodes that never leave after their last entry in the demonstration.
+    /// Nodes that never leave after their last entry.
     pub stay: &'static [u32],
-    /// The order of messages in the demonstration.
+    /// The order of messages.
     pub order: Order,
-    /// The property that it breaks.
-    pub breaks: &'static str,
-    /// How many steps the shortest run to it takes.
-    pub steps: usize,
+}
+
+impl Demonstration {
+    /// Nodes that make so many requests each, on links that keep no order.
+    pub const fn of(entries: &'static [u32]) -> Self {
+        Self { entries, claims: &[], stay: &[], order: Order::Any }
+    }
+
+    /// The same on links that keep their order.
+    #[must_use]
+    pub const fn fifo(self) -> Self {
+        Self { order: Order::Fifo, ..self }
+    }
+
+    /// The same with these claims, one a node.
+    #[must_use]
+    pub const fn claiming(self, claims: &'static [Claim]) -> Self {
+        Self { claims, ..self }
+    }
+
+    /// The same, and these nodes never leave after their last entry.
+    #[must_use]
+    pub const fn staying(self, stay: &'static [u32]) -> Self {
+        Self { stay, ..self }
+    }
 }

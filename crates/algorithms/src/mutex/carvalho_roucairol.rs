@@ -40,17 +40,18 @@
 //! have never met both ask, and the first reply makes the permission.
 
 use alloc::vec::Vec;
-use core::mem;
+use core::{fmt, mem};
 
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Effects, Group, Never, NodeId, NodeSet, Protocol, Refused};
 
-use super::card::{Card, Flaw, Load, Promises, Setting, Terms, Theory};
-use super::spec::Admission;
+use super::card::{
+    BUSIEST, Card, Demonstration, Flaw, Load, MESSAGES, RESPONSE, SYNC_DELAY, Setting, Terms,
+};
 use super::{
     ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice, theory,
 };
-use crate::card::{Order, Span};
+use crate::card::{Assumes, Span};
 use crate::clock::{Clock, Stamp};
 
 /// What nodes say to each other.
@@ -73,6 +74,15 @@ impl vorrang_protocol::Message for Message {
         match self {
             Self::Request { .. } => 0,
             Self::Reply => 1,
+        }
+    }
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Request { time } => write!(f, "REQUEST({time})"),
+            Self::Reply => f.write_str("REPLY"),
         }
     }
 }
@@ -197,25 +207,20 @@ impl Protocol for CarvalhoRoucairol {
 pub const CARD: Card = Card {
     name: "carvalho-roucairol",
     title: "Carvalho–Roucairol",
-    problem: "mutual exclusion",
+    solves: "mutual exclusion",
     citation: "Carvalho and Roucairol, CACM 26(2), 1983",
-    order: Order::Any,
-    timely: false,
-    terms: Terms {
-        claims: &[Claim::Exclusive],
-        admission: |_| Admission::One,
-        promises: Promises { ordering: false, bypass: None },
-        servers: 0,
-        theory: Theory {
-            messages,
-            sync_delay: |at| match at.load {
-                Load::Light => Span::between(0.0, 1.0),
-                Load::Heavy => Span::exactly(1.0),
-            },
-            response: |at| theory::round_trip_or_queue(at).or(Span::exactly(at.hold)),
-            busiest: |at| Span::between(0.0, all(at)),
-        },
-    },
+    assumes: Assumes::ANY_ORDER,
+    takes: &[],
+    terms: Terms::PLAIN,
+    theory: &[
+        MESSAGES.costs(messages),
+        SYNC_DELAY.costs(|at| match at.load {
+            Load::Light => Span::between(0.0, 1.0),
+            Load::Heavy => Span::exactly(1.0),
+        }),
+        RESPONSE.costs(|at| theory::round_trip_or_queue(at).or(Span::exactly(at.hold))),
+        BUSIEST.costs(|at| Span::between(0.0, all(at))),
+    ],
     flaws: FLAWS,
     source: include_str!("carvalho_roucairol.rs"),
 };
@@ -231,19 +236,15 @@ fn messages(at: &Setting) -> Span {
 }
 
 fn all(at: &Setting) -> f64 {
-    2.0 * f64::from(at.nodes - 1)
+    2.0 * at.others()
 }
 
 /// What the literature got wrong; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[Flaw {
     name: "no-re-request",
     what: "a kept permission that is given away to an older request is not asked for again",
-    entries: &[2, 2, 1],
-    claims: &[],
-    stay: &[],
-    order: Order::Any,
     breaks: "progress",
-    steps: 23,
+    shown_by: Demonstration::of(&[2, 2, 1]),
 }];
 
 #[cfg(test)]

@@ -33,15 +33,18 @@
 
 use alloc::collections::VecDeque;
 
-use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Effects, Group, Never, NodeId, Protocol, Refused};
+use core::fmt;
 
-use super::card::{Card, Flaw, Promises, Setting, Terms, Theory};
-use super::spec::Admission;
+use serde::{Deserialize, Serialize};
+use vorrang_protocol::{Effects, Group, Message as _, Never, NodeId, Protocol, Refused};
+
+use super::card::{
+    BUSIEST, Card, Demonstration, Flaw, MESSAGES, Promises, RESPONSE, SYNC_DELAY, Setting, Terms,
+};
 use super::{
     ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice, theory,
 };
-use crate::card::{Order, Span};
+use crate::card::{Assumes, Span, Topology};
 
 /// What nodes say to each other. Every message names the request that it is about.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -73,6 +76,13 @@ impl vorrang_protocol::Message for Message {
             Self::Reply { .. } => 1,
             Self::Release { .. } => 2,
         }
+    }
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Request { number } | Self::Reply { number } | Self::Release { number }) = self;
+        write!(f, "{}({number})", self.kind_name())
     }
 }
 
@@ -202,34 +212,33 @@ impl Protocol for Central {
 pub const CARD: Card = Card {
     name: "central",
     title: "Central coordinator",
-    problem: "mutual exclusion",
+    solves: "mutual exclusion",
     citation: "folklore; Coulouris et al., 2012, §15.2",
-    order: Order::Any,
-    timely: false,
+    assumes: Assumes::ANY_ORDER.on(Topology::Star),
+    takes: &[],
     terms: Terms {
-        claims: &[Claim::Exclusive],
-        admission: |_| Admission::One,
-        promises: Promises { ordering: false, bypass: Some(1) },
+        promises: Promises { ordering: false, bypass: Some(|_| 1) },
         servers: 1,
-        theory: Theory {
-            messages: |at| free_for_the_coordinator(at, 3.0),
-            sync_delay,
-            response,
-            busiest: |at| free_for_the_coordinator(at, 3.0),
-        },
+        ..Terms::PLAIN
     },
+    theory: &[
+        MESSAGES.costs(|at| free_for_the_coordinator(at, 3.0)),
+        SYNC_DELAY.costs(sync_delay),
+        RESPONSE.costs(response),
+        BUSIEST.costs(|at| free_for_the_coordinator(at, 3.0)),
+    ],
     flaws: FLAWS,
     source: include_str!("central.rs"),
 };
 
 /// A cost that the coordinator is spared, if it competes.
 fn free_for_the_coordinator(at: &Setting, cost: f64) -> Span {
-    if at.nodes == 1 {
+    if at.nodes() == 1 {
         Span::exactly(0.0)
-    } else if at.contenders < at.nodes {
+    } else if at.contenders < at.nodes() {
         Span::exactly(cost)
     } else {
-        let share = f64::from(at.nodes - 1) / f64::from(at.nodes);
+        let share = at.others() / f64::from(at.nodes());
         Span::between(0.0, cost).typically(cost * share)
     }
 }
@@ -237,13 +246,13 @@ fn free_for_the_coordinator(at: &Setting, cost: f64) -> Span {
 /// A queue like any other; the coordinator itself need not wait for messages.
 fn response(at: &Setting) -> Span {
     let queue = theory::queue_of(at.contenders, 2.0, at);
-    if at.contenders < at.nodes { queue } else { queue.or(Span::exactly(at.hold)) }
+    if at.contenders < at.nodes() { queue } else { queue.or(Span::exactly(at.hold)) }
 }
 
 /// The key comes back and goes out again. The coordinator is spared one or both if it competes: it
 /// may even enter again while requests are still under way to it.
 fn sync_delay(at: &Setting) -> Span {
-    if at.contenders < at.nodes { Span::exactly(2.0) } else { Span::between(0.0, 2.0) }
+    if at.contenders < at.nodes() { Span::exactly(2.0) } else { Span::between(0.0, 2.0) }
 }
 
 /// What it does not promise, shown; built in [`super::flaws`].
@@ -251,22 +260,14 @@ const FLAWS: &[Flaw] = &[
     Flaw {
         name: "last-come-first-served",
         what: "the coordinator serves the latest request first, so that two can keep a third out",
-        entries: &[3, 1, 3, 0],
-        claims: &[],
-        stay: &[],
-        order: Order::Any,
         breaks: "no starvation",
-        steps: 15,
+        shown_by: Demonstration::of(&[3, 1, 3, 0]),
     },
     Flaw {
         name: "applications-talk",
         what: "no mistake, but a limit: an application that hears of a request may get in first",
-        entries: &[1, 1, 0],
-        claims: &[],
-        stay: &[],
-        order: Order::Fifo,
         breaks: "ordering",
-        steps: 5,
+        shown_by: Demonstration::of(&[1, 1, 0]).fifo(),
     },
 ];
 

@@ -17,7 +17,7 @@
 //! | per entry | cost |
 //! | --- | --- |
 //! | messages | 2(N−1), always |
-//! | synchronisation delay | T |
+//! | synchronisation delay | T between claims that conflict; 0 … 2T if some do not |
 //! | response, nobody else asking | 2T + E |
 //! | response, everybody asking | up to N(T + E) + T |
 //!
@@ -29,26 +29,20 @@
 //! new members, at the price that the classes may alternate more often than necessary.
 
 use super::Claim;
-use super::card::{Card, Promises, Terms};
-use super::readers_writers::THEORY;
-use super::spec::Admission;
-use crate::card::Order;
+use super::card::{Card, Terms};
+use super::readers_writers::{SHARING, THEORY};
+use crate::card::Assumes;
 
 /// What the algorithm says of itself.
 pub const CARD: Card = Card {
     name: "group-exclusion",
     title: "Group exclusion",
-    problem: "shared exclusion",
+    solves: "shared exclusion",
     citation: "problem: Joung, Distributed Computing 13(4), 2000",
-    order: Order::Any,
-    timely: false,
-    terms: Terms {
-        claims: &[Claim::Group(0), Claim::Group(1)],
-        admission: |_| Admission::Compatible,
-        promises: Promises { ordering: true, bypass: Some(1) },
-        servers: 0,
-        theory: THEORY,
-    },
+    assumes: Assumes::ANY_ORDER,
+    takes: &[],
+    terms: Terms { claims: &[Claim::Group(0), Claim::Group(1)], ..SHARING },
+    theory: THEORY,
     flaws: &[],
     source: include_str!("group_exclusion.rs"),
 };

@@ -19,7 +19,7 @@
 //! | per entry | cost |
 //! | --- | --- |
 //! | messages | 2N−k−1 … 2(N−1) |
-//! | synchronisation delay | T |
+//! | synchronisation delay | 0 … 2T: of k places another may be free or about to be |
 //! | response, nobody else asking | 2T + E |
 //! | response, everybody asking | up to N(T + E) + T |
 //!
@@ -41,16 +41,21 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use core::fmt;
+
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Effects, Group, Never, NodeId, Protocol, Refused};
 
-use super::card::{Card, Flaw, Load, Promises, Setting, Terms, Theory};
+use super::card::{
+    BUSIEST, Card, Demonstration, Flaw, Load, MESSAGES, RESPONSE, SYNC_DELAY, Setting, Terms,
+};
 use super::spec::Admission;
 use super::{
     ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice, theory,
 };
-use crate::card::{Order, Span};
+use crate::card::{Assumes, Span};
 use crate::clock::{Clock, Stamp};
+use crate::setup::{Parameter, Setup};
 
 /// What nodes say to each other.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -75,6 +80,15 @@ impl vorrang_protocol::Message for Message {
         match self {
             Self::Request { .. } => 0,
             Self::Reply { .. } => 1,
+        }
+    }
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Request { time } => write!(f, "REQUEST({time})"),
+            Self::Reply { count } => write!(f, "REPLY(for {count})"),
         }
     }
 }
@@ -124,6 +138,11 @@ impl KExclusion {
             owed: none.clone(),
             deferred: none,
         }
+    }
+
+    /// A node that is set up like this.
+    pub fn of(me: NodeId, setup: &Setup) -> Self {
+        Self::new(me, setup.group, setup.k)
     }
 
     fn on_request(&mut self, theirs: Stamp, fx: &mut impl Effects<Self>) {
@@ -203,22 +222,17 @@ impl Protocol for KExclusion {
 pub const CARD: Card = Card {
     name: "k-exclusion",
     title: "Raymond's k-exclusion",
-    problem: "k-exclusion",
+    solves: "k-exclusion",
     citation: "Raymond, IPL 30(4), 1989",
-    order: Order::Any,
-    timely: false,
-    terms: Terms {
-        claims: &[Claim::Exclusive],
-        admission: |setup| Admission::UpTo(setup.k),
-        promises: Promises { ordering: false, bypass: None },
-        servers: 0,
-        theory: Theory {
-            messages,
-            sync_delay: |_| Span::between(0.0, 2.0),
-            response,
-            busiest: |at| theory::handled_by_all(messages(at).low, at).or(messages(at)),
-        },
-    },
+    assumes: Assumes::ANY_ORDER,
+    takes: &[Parameter::K],
+    terms: Terms { admission: |setup| Admission::UpTo(setup.k), ..Terms::PLAIN },
+    theory: &[
+        MESSAGES.costs(messages),
+        SYNC_DELAY.costs(|_| Span::between(0.0, 2.0)),
+        RESPONSE.costs(response),
+        BUSIEST.costs(|at| theory::handled_by_all(messages(at).low, at).or(messages(at))),
+    ],
     flaws: FLAWS,
     source: include_str!("k_exclusion.rs"),
 };
@@ -226,11 +240,11 @@ pub const CARD: Card = Card {
 /// Alone, every request is answered at once. Under load a reply may pay for several requests, but
 /// at least N−k came before the entry.
 fn messages(at: &Setting) -> Span {
-    let others = f64::from(at.nodes - 1);
+    let others = at.others();
     match at.load {
         Load::Light => Span::exactly(2.0 * others),
         Load::Heavy => {
-            let waited_for = f64::from(at.nodes.saturating_sub(at.k));
+            let waited_for = f64::from(at.nodes().saturating_sub(at.setup.k));
             Span::between(others + waited_for, 2.0 * others)
         }
     }
@@ -238,7 +252,7 @@ fn messages(at: &Setting) -> Span {
 
 fn response(at: &Setting) -> Span {
     let at_once = Span::exactly(at.hold);
-    if at.nodes <= at.k { at_once } else { theory::round_trip_or_queue(at) }
+    if at.nodes() <= at.setup.k { at_once } else { theory::round_trip_or_queue(at) }
 }
 
 /// What readers of the paper get wrong; built in [`super::flaws`].
@@ -246,22 +260,14 @@ const FLAWS: &[Flaw] = &[
     Flaw {
         name: "debts-forgotten",
         what: "replies are counted anew for every request, so that an old one counts for a new one",
-        entries: &[3, 1, 1],
-        claims: &[],
-        stay: &[],
-        order: Order::Any,
         breaks: "exclusion",
-        steps: 13,
+        shown_by: Demonstration::of(&[3, 1, 1]),
     },
     Flaw {
         name: "reply-counts-once",
         what: "a reply to several requests counts as one, so that a debt is never paid off",
-        entries: &[3, 1, 1],
-        claims: &[],
-        stay: &[2],
-        order: Order::Any,
         breaks: "progress",
-        steps: 18,
+        shown_by: Demonstration::of(&[3, 1, 1]).staying(&[2]),
     },
 ];
 

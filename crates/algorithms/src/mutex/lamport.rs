@@ -42,15 +42,19 @@
 
 use alloc::vec::Vec;
 
-use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Effects, Group, Never, NodeId, NodeSet, Protocol, Refused};
+use core::fmt;
 
-use super::card::{Card, Flaw, Load, Promises, Setting, Terms, Theory};
-use super::spec::Admission;
+use serde::{Deserialize, Serialize};
+use vorrang_protocol::{Effects, Group, Message as _, Never, NodeId, NodeSet, Protocol, Refused};
+
+use super::card::{
+    BUSIEST, Card, Demonstration, Flaw, Load, MESSAGES, Promises, RESPONSE, SYNC_DELAY, Setting,
+    Terms,
+};
 use super::{
     ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice, theory,
 };
-use crate::card::{Order, Span};
+use crate::card::{Assumes, Span};
 use crate::clock::{SlideClock, Stamp};
 
 /// What nodes say to each other. Every message carries its sender's clock.
@@ -84,6 +88,17 @@ impl vorrang_protocol::Message for Message {
             Self::Request { .. } => 0,
             Self::Ack { .. } => 1,
             Self::Release { .. } => 2,
+        }
+    }
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Request { time } | Self::Ack { time } => {
+                write!(f, "{}({time})", self.kind_name())
+            }
+            Self::Release { time, request } => write!(f, "RELEASE({time}, of {request})"),
         }
     }
 }
@@ -205,22 +220,17 @@ impl Protocol for Lamport {
 pub const CARD: Card = Card {
     name: "lamport",
     title: "Lamport",
-    problem: "mutual exclusion",
+    solves: "mutual exclusion",
     citation: "Lamport, CACM 21(7), 1978",
-    order: Order::Fifo,
-    timely: false,
-    terms: Terms {
-        claims: &[Claim::Exclusive],
-        admission: |_| Admission::One,
-        promises: Promises { ordering: true, bypass: Some(1) },
-        servers: 0,
-        theory: Theory {
-            messages: |at| Span::exactly(3.0 * f64::from(at.nodes - 1)),
-            sync_delay: |_| Span::exactly(1.0),
-            response,
-            busiest: |at| theory::handled_by_all(3.0 * f64::from(at.nodes - 1), at),
-        },
-    },
+    assumes: Assumes::FIFO,
+    takes: &[],
+    terms: Terms { promises: Promises { ordering: true, bypass: Some(|_| 1) }, ..Terms::PLAIN },
+    theory: &[
+        MESSAGES.costs(|at| Span::exactly(3.0 * at.others())),
+        SYNC_DELAY.costs(|_| Span::exactly(1.0)),
+        RESPONSE.costs(response),
+        BUSIEST.costs(|at| theory::handled_by_all(3.0 * at.others(), at)),
+    ],
     flaws: FLAWS,
     source: include_str!("lamport.rs"),
 };
@@ -230,7 +240,7 @@ pub const CARD: Card = Card {
 fn response(at: &Setting) -> Span {
     let queue = theory::round_trip_or_queue(at);
     match at.load {
-        Load::Heavy if at.nodes > 1 => queue.or(Span::exactly(1.0 + at.hold)),
+        Load::Heavy if at.nodes() > 1 => queue.or(Span::exactly(1.0 + at.hold)),
         Load::Heavy | Load::Light => queue,
     }
 }
@@ -240,22 +250,14 @@ const FLAWS: &[Flaw] = &[
     Flaw {
         name: "unordered-links",
         what: "the algorithm as it is, on links where an acknowledgement may overtake a request",
-        entries: &[1, 1],
-        claims: &[],
-        stay: &[],
-        order: Order::Any,
         breaks: "exclusion",
-        steps: 4,
+        shown_by: Demonstration::of(&[1, 1]),
     },
     Flaw {
         name: "copies-stamped-apart",
         what: "each copy of a request gets a time of its own, so that queues disagree",
-        entries: &[1, 1, 1],
-        claims: &[],
-        stay: &[],
-        order: Order::Fifo,
         breaks: "exclusion",
-        steps: 7,
+        shown_by: Demonstration::of(&[1, 1, 1]).fifo(),
     },
 ];
 

@@ -25,6 +25,22 @@ use vorrang_protocol::{Refused, Step, Turn};
 
 pub use card::Card;
 
+use crate::problem::Problem;
+
+/// The problem.
+#[derive(Clone, Copy, Debug)]
+pub enum Mutex {}
+
+impl Problem for Mutex {
+    const NAME: &'static str = "mutex";
+    const TITLE: &'static str = "mutual exclusion";
+    type Command = Command;
+    type Notice = Notice;
+    type Terms = card::Terms;
+    type Setting = card::Setting;
+    type Demonstration = card::Demonstration;
+}
+
 /// What an application asks.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -17,7 +17,7 @@
 //! | per entry | cost |
 //! | --- | --- |
 //! | messages | 2(N−1), always |
-//! | synchronisation delay | T |
+//! | synchronisation delay | T between claims that conflict; 0 … 2T if some do not |
 //! | response, nobody else asking | 2T + E |
 //! | response, everybody asking | up to N(T + E) + T |
 //!
@@ -33,17 +33,19 @@
 //! happened-before, since replies carry the clock.
 
 use alloc::vec::Vec;
-use core::mem;
+use core::{fmt, mem};
 
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Effects, Group, Never, NodeId, NodeSet, Protocol, Refused};
 
-use super::card::{Card, Flaw, Promises, Terms, Theory};
+use super::card::{
+    BUSIEST, Card, Demonstration, Flaw, MESSAGES, Promises, RESPONSE, SYNC_DELAY, Setting, Terms,
+};
 use super::spec::Admission;
 use super::{
     ALREADY_INSIDE, ALREADY_WAITING, CLAIM_NOT_GRANTED, Claim, Command, NOT_INSIDE, Notice, theory,
 };
-use crate::card::{Order, Span};
+use crate::card::{Assumes, Cost, Span};
 use crate::clock::{Clock, Stamp};
 
 /// What nodes say to each other.
@@ -73,6 +75,15 @@ impl vorrang_protocol::Message for Message {
         match self {
             Self::Request { .. } => 0,
             Self::Reply { .. } => 1,
+        }
+    }
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Request { time, claim } => write!(f, "REQUEST({time}, {claim})"),
+            Self::Reply { time, clock } => write!(f, "REPLY({time}, clock {clock})"),
         }
     }
 }
@@ -227,39 +238,41 @@ impl Protocol for ClaimedExclusion {
 pub const CARD: Card = Card {
     name: "readers-writers",
     title: "Readers and writers",
-    problem: "shared exclusion",
+    solves: "shared exclusion",
     citation: "after Ricart and Agrawala, CACM 24(1), 1981, §6",
-    order: Order::Any,
-    timely: false,
-    terms: Terms {
-        claims: &[Claim::Shared, Claim::Exclusive],
-        admission: |_| Admission::Compatible,
-        promises: Promises { ordering: true, bypass: Some(1) },
-        servers: 0,
-        theory: THEORY,
-    },
+    assumes: Assumes::ANY_ORDER,
+    takes: &[],
+    terms: Terms { claims: &[Claim::Shared, Claim::Exclusive], ..SHARING },
+    theory: THEORY,
     flaws: FLAWS,
     source: include_str!("readers_writers.rs"),
 };
 
-/// Costs that do not depend on which claims conflict: at the worst all do.
-pub(super) const THEORY: Theory = Theory {
-    messages: |at| Span::exactly(2.0 * f64::from(at.nodes - 1)),
-    sync_delay: |_| Span::between(0.0, 2.0),
-    response: theory::round_trip_or_queue,
-    busiest: |at| theory::handled_by_all(2.0 * f64::from(at.nodes - 1), at),
+/// What holds whichever claims conflict.
+pub(super) const SHARING: Terms = Terms {
+    admission: |_| Admission::Compatible,
+    promises: Promises { ordering: true, bypass: Some(|_| 1) },
+    ..Terms::PLAIN
 };
+
+/// Costs that do not depend on which claims conflict: at the worst all do.
+pub(super) const THEORY: &[Cost<Setting>] = &[
+    MESSAGES.costs(|at| Span::exactly(2.0 * at.others())),
+    SYNC_DELAY.costs(|_| Span::between(0.0, 2.0)),
+    RESPONSE.costs(theory::round_trip_or_queue),
+    BUSIEST.costs(|at| theory::handled_by_all(2.0 * at.others(), at)),
+];
 
 /// What an optimiser might try; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[Flaw {
     name: "readers-pass-waiting-writers",
     what: "a waiting writer replies to every reader, and still counts on the replies that it has",
-    entries: &[1, 1, 1],
-    claims: &[Claim::Shared, Claim::Shared, Claim::Exclusive],
-    stay: &[],
-    order: Order::Any,
     breaks: "exclusion",
-    steps: 10,
+    shown_by: Demonstration::of(&[1, 1, 1]).claiming(&[
+        Claim::Shared,
+        Claim::Shared,
+        Claim::Exclusive,
+    ]),
 }];
 
 #[cfg(test)]

@@ -44,17 +44,18 @@
 //! algorithm is not merely unfair but unsafe.
 
 use alloc::vec::Vec;
-use core::mem;
+use core::{fmt, mem};
 
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Effects, Group, Never, NodeId, NodeSet, Protocol, Refused};
 
-use super::card::{Card, Flaw, Promises, Terms, Theory};
-use super::spec::Admission;
+use super::card::{
+    BUSIEST, Card, Demonstration, Flaw, MESSAGES, Promises, RESPONSE, SYNC_DELAY, Terms,
+};
 use super::{
     ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice, theory,
 };
-use crate::card::{Order, Span};
+use crate::card::{Assumes, Span};
 use crate::clock::{Clock, Stamp};
 
 /// What nodes say to each other.
@@ -82,6 +83,15 @@ impl vorrang_protocol::Message for Message {
         match self {
             Self::Request { .. } => 0,
             Self::Reply { .. } => 1,
+        }
+    }
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Request { time } => write!(f, "REQUEST({time})"),
+            Self::Reply { time, clock } => write!(f, "REPLY({time}, clock {clock})"),
         }
     }
 }
@@ -209,22 +219,17 @@ impl Protocol for RicartAgrawala {
 pub const CARD: Card = Card {
     name: "ricart-agrawala",
     title: "Ricart–Agrawala",
-    problem: "mutual exclusion",
+    solves: "mutual exclusion",
     citation: "Ricart and Agrawala, CACM 24(1), 1981",
-    order: Order::Any,
-    timely: false,
-    terms: Terms {
-        claims: &[Claim::Exclusive],
-        admission: |_| Admission::One,
-        promises: Promises { ordering: true, bypass: Some(1) },
-        servers: 0,
-        theory: Theory {
-            messages: |at| Span::exactly(2.0 * f64::from(at.nodes - 1)),
-            sync_delay: |_| Span::exactly(1.0),
-            response: theory::round_trip_or_queue,
-            busiest: |at| theory::handled_by_all(2.0 * f64::from(at.nodes - 1), at),
-        },
-    },
+    assumes: Assumes::ANY_ORDER,
+    takes: &[],
+    terms: Terms { promises: Promises { ordering: true, bypass: Some(|_| 1) }, ..Terms::PLAIN },
+    theory: &[
+        MESSAGES.costs(|at| Span::exactly(2.0 * at.others())),
+        SYNC_DELAY.costs(|_| Span::exactly(1.0)),
+        RESPONSE.costs(theory::round_trip_or_queue),
+        BUSIEST.costs(|at| theory::handled_by_all(2.0 * at.others(), at)),
+    ],
     flaws: FLAWS,
     source: include_str!("ricart_agrawala.rs"),
 };
@@ -234,52 +239,32 @@ const FLAWS: &[Flaw] = &[
     Flaw {
         name: "clock-not-advanced",
         what: "a request's receipt does not advance the clock, so a later request may look older",
-        entries: &[1, 1, 1],
-        claims: &[],
-        stay: &[],
-        order: Order::Any,
         breaks: "exclusion",
-        steps: 10,
+        shown_by: Demonstration::of(&[1, 1, 1]),
     },
     Flaw {
         name: "replies-carry-no-clock",
         what: "only requests advance clocks, as in the paper: stamps are respected, cause is not",
-        entries: &[2, 1, 1],
-        claims: &[],
-        stay: &[],
-        order: Order::Fifo,
         breaks: "ordering",
-        steps: 14,
+        shown_by: Demonstration::of(&[2, 1, 1]).fifo(),
     },
     Flaw {
         name: "deferred-never-cleared",
         what: "deferred replies are sent again at every release, and replies are only counted",
-        entries: &[3, 3],
-        claims: &[],
-        stay: &[],
-        order: Order::Fifo,
         breaks: "exclusion",
-        steps: 20,
+        shown_by: Demonstration::of(&[3, 3]).fifo(),
     },
     Flaw {
         name: "majority",
         what: "a majority of replies lets a node in, though an idle node replies to everybody",
-        entries: &[1, 1, 1],
-        claims: &[],
-        stay: &[],
-        order: Order::Any,
         breaks: "exclusion",
-        steps: 6,
+        shown_by: Demonstration::of(&[1, 1, 1]),
     },
     Flaw {
         name: "no-tie-break",
         what: "requests are compared by time alone, so two of the same time both get replies",
-        entries: &[1, 1],
-        claims: &[],
-        stay: &[],
-        order: Order::Any,
         breaks: "exclusion",
-        steps: 6,
+        shown_by: Demonstration::of(&[1, 1]),
     },
 ];
 

@@ -13,7 +13,7 @@ pub(super) fn round_trip_or_queue(at: &Setting) -> Span {
 
 /// The response where `ahead` contenders at most are served in turn, with a hand-over of `delay`.
 pub(super) fn queue_of(ahead: u32, delay: f64, at: &Setting) -> Span {
-    let alone = if at.nodes == 1 { at.hold } else { 2.0 + at.hold };
+    let alone = if at.nodes() == 1 { at.hold } else { 2.0 + at.hold };
     match at.load {
         Load::Light => Span::exactly(alone),
         Load::Heavy => Span::between(alone, f64::from(ahead) * (delay + at.hold) + 2.0 - delay),
@@ -23,5 +23,5 @@ pub(super) fn queue_of(ahead: u32, delay: f64, at: &Setting) -> Span {
 /// The busiest node's share where every node talks to every other: an even share if all ask evenly,
 /// everything that one node sends and receives if only one ever asks.
 pub(super) fn handled_by_all(messages: f64, at: &Setting) -> Span {
-    Span::between(2.0 * messages / f64::from(at.nodes), messages)
+    Span::between(2.0 * messages / f64::from(at.nodes()), messages)
 }

@@ -2,7 +2,7 @@
 
 use vorrang_protocol::{Effect, Effects, NodeId, Outbox, Protocol};
 
-use super::Mistake;
+use crate::flaw::Mistake;
 use crate::mutex::carvalho_roucairol::{CarvalhoRoucairol, Message};
 
 /// A permission that was kept and is given away while waiting is not asked for again.

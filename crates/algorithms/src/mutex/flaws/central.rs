@@ -5,10 +5,12 @@
 //! tell another that it has asked, and let that one ask as well: the second request may arrive
 //! first.
 
+use core::fmt;
+
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Effects, Group, Lift, Never, NodeId, Protocol, Refused};
 
-use super::Mistake;
+use crate::flaw::Mistake;
 use crate::mutex::central::{self, Central};
 use crate::mutex::{Command, Notice};
 
@@ -73,6 +75,15 @@ impl vorrang_protocol::Message for Message {
         match self {
             Self::Central(message) => message.kind(),
             Self::Told => 3,
+        }
+    }
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Central(message) => message.fmt(f),
+            Self::Told => f.write_str("TOLD"),
         }
     }
 }

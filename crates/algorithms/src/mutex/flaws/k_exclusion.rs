@@ -2,7 +2,7 @@
 
 use vorrang_protocol::{Effects, Protocol, Refused};
 
-use super::Mistake;
+use crate::flaw::Mistake;
 use crate::mutex::Command;
 use crate::mutex::k_exclusion::{KExclusion, Message, Phase};
 

@@ -2,7 +2,7 @@
 
 use vorrang_protocol::{Effect, Effects, NodeId, Outbox, Protocol, Refused};
 
-use super::Mistake;
+use crate::flaw::Mistake;
 use crate::mutex::Command;
 use crate::mutex::lamport::{Lamport, Message};
 

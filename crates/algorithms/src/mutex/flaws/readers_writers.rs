@@ -2,7 +2,7 @@
 
 use vorrang_protocol::{Effects, NodeId, Protocol};
 
-use super::Mistake;
+use crate::flaw::Mistake;
 use crate::mutex::Claim;
 use crate::mutex::readers_writers::{ClaimedExclusion, Message, Phase};
 

@@ -2,8 +2,8 @@
 
 use vorrang_protocol::{Effects, NodeId, Protocol, Refused};
 
-use super::Mistake;
 use crate::clock::Stamp;
+use crate::flaw::Mistake;
 use crate::mutex::ricart_agrawala::{Message, Phase, RicartAgrawala};
 use crate::mutex::{Command, Notice};
 

@@ -3,46 +3,82 @@
 //! variable", JACM 29(1), 1982, define it for shared memory.
 //!
 //! "Everyone gets in at last" says nothing about any finite run. "Nobody is passed more than so
-//! often" does: once a node knows of a waiting request that conflicts with its own claims, it may
-//! enter at most a fixed number of times before that request is granted.
+//! often" does: once a node has been told of a waiting request that conflicts with its own claims,
+//! it may enter at most a fixed number of times before that request is granted.
+//!
+//! *Told* means that something that the asker sent since it asked has arrived: at the node itself,
+//! or at a desk that decides for all. What a node could have concluded from what third parties sent
+//! does not count; an algorithm that spreads requests from node to node could not keep such a
+//! promise.
 
 use alloc::format;
 use alloc::vec::Vec;
 
-use vorrang_protocol::{Monitor, NodeId, Violation};
+use vorrang_protocol::{Monitor, NodeId, NodeSet, Violation};
 
-use super::knowledge::{Knowledge, Known};
 use crate::mutex::{Claim, Command, Notice};
 
-/// No starvation: a node that knows of a waiting request enters at most `bound` times before it.
+/// No starvation: a node that was told of a waiting request enters at most `bound` times before it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct BoundedBypass {
     bound: u32,
-    knowledge: Knowledge,
-    claims: Vec<(NodeId, Claim)>,
-    /// How often the first has entered while it knew that the second was waiting; never zero.
-    passes: Vec<(NodeId, NodeId, u32)>,
+    /// Nodes that decide for all: whatever they are told, everyone is.
+    desks: NodeSet,
+    /// How many requests each node has made, up to the last that has made any.
+    requests: Vec<u32>,
+    /// By node.
+    waiting: Vec<Waiting>,
+}
+
+/// A request that has not been granted.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Waiting {
+    node: NodeId,
+    claim: Claim,
+    told: Told,
+    /// How often a node has entered though it was told; never zero. By node.
+    passes: Vec<(NodeId, u32)>,
+}
+
+/// Who was told of a request.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum Told {
+    These(NodeSet),
+    Everyone,
 }
 
 impl BoundedBypass {
-    /// At most `bound` entries of any one node before a waiting request that it knows of.
-    pub fn new(bound: u32) -> Self {
-        Self { bound, knowledge: Knowledge::default(), claims: Vec::new(), passes: Vec::new() }
+    /// At most `bound` entries of any one node before a waiting request that it was told of.
+    pub fn new(bound: u32, desks: NodeSet) -> Self {
+        Self { bound, desks, requests: Vec::new(), waiting: Vec::new() }
     }
 
-    fn claim(&self, of: NodeId) -> Option<Claim> {
-        self.claims.iter().find(|&&(id, _)| id == of).map(|&(_, claim)| claim)
+    fn place(&self, node: NodeId) -> Result<usize, usize> {
+        self.waiting.binary_search_by_key(&node, |it| it.node)
     }
 
-    /// Counts one more pass of `passed` by `at`.
-    fn pass(&mut self, at: NodeId, passed: NodeId) -> u32 {
-        match self.passes.binary_search_by_key(&(at, passed), |&(at, passed, _)| (at, passed)) {
+    fn number(&self, node: NodeId) -> u32 {
+        self.requests.get(node.index()).copied().unwrap_or(0)
+    }
+}
+
+impl Waiting {
+    fn knows(&self, node: NodeId) -> bool {
+        match &self.told {
+            Told::These(nodes) => nodes.contains(node),
+            Told::Everyone => true,
+        }
+    }
+
+    /// Counts one more pass.
+    fn pass(&mut self, by: NodeId) -> u32 {
+        match self.passes.binary_search_by_key(&by, |&(node, _)| node) {
             Ok(place) => {
-                self.passes[place].2 += 1;
-                self.passes[place].2
+                self.passes[place].1 += 1;
+                self.passes[place].1
             }
             Err(place) => {
-                self.passes.insert(place, (at, passed, 1));
+                self.passes.insert(place, (by, 1));
                 1
             }
         }
@@ -52,14 +88,26 @@ impl BoundedBypass {
 impl Monitor for BoundedBypass {
     type Command = Command;
     type Notice = Notice;
-    type Tag = Known;
+    /// Whose waiting request the message tells of: who waits, and its how manieth request that is.
+    type Tag = Option<(NodeId, u32)>;
 
     fn on_command(&mut self, at: NodeId, command: &Command) -> Result<(), Violation> {
         match command {
             Command::Acquire(claim) => {
-                self.knowledge.on_ask(at);
-                let place = self.claims.partition_point(|&(id, _)| id < at);
-                self.claims.insert(place, (at, *claim));
+                if self.requests.len() <= at.index() {
+                    self.requests.resize(at.index() + 1, 0);
+                }
+                self.requests[at.index()] += 1;
+                // Whoever asks at its own desk has told it.
+                let told = match self.desks.contains(at) {
+                    true => Told::Everyone,
+                    false => Told::These(NodeSet::EMPTY),
+                };
+                let request = Waiting { node: at, claim: *claim, told, passes: Vec::new() };
+                match self.place(at) {
+                    Ok(place) => self.waiting[place] = request,
+                    Err(place) => self.waiting.insert(place, request),
+                }
             }
             Command::Release => {}
         }
@@ -67,17 +115,14 @@ impl Monitor for BoundedBypass {
     }
 
     fn on_notice(&mut self, at: NodeId, Notice::Entered: &Notice) -> Result<(), Violation> {
-        let known = self.knowledge.known_to(at);
-        self.knowledge.on_enter(at);
-        let Some(claim) = self.claim(at) else { return Ok(()) };
-        self.claims.retain(|&(id, _)| id != at);
-        self.passes.retain(|&(_, passed, _)| passed != at);
-        for other in known {
-            let conflicts = self.claim(other).is_some_and(|it| it.conflicts_with(claim));
-            if conflicts && self.pass(at, other) > self.bound {
+        let Ok(place) = self.place(at) else { return Ok(()) };
+        let claim = self.waiting.remove(place).claim;
+        for other in &mut self.waiting {
+            let passes = other.knows(at) && other.claim.conflicts_with(claim);
+            if passes && other.pass(at) > self.bound {
                 let what = format!(
-                    "node {at} entered more than {} times while it knew that node {other} waits",
-                    self.bound
+                    "node {at} entered more than {} times since it was told that node {} waits",
+                    self.bound, other.node
                 );
                 return Err(Violation { property: "no starvation", what });
             }
@@ -89,12 +134,23 @@ impl Monitor for BoundedBypass {
         Ok(())
     }
 
-    fn on_send(&self, at: NodeId) -> Known {
-        self.knowledge.on_send(at)
+    fn on_send(&self, at: NodeId) -> Self::Tag {
+        self.place(at).ok().map(|_| (at, self.number(at)))
     }
 
-    fn on_receive(&mut self, at: NodeId, tag: &Known) {
-        self.knowledge.on_receive(at, tag);
+    fn on_receive(&mut self, at: NodeId, tag: &Self::Tag) {
+        let Some((asker, number)) = *tag else { return };
+        if let Ok(place) = self.place(asker)
+            && self.number(asker) == number
+        {
+            match (&mut self.waiting[place].told, self.desks.contains(at)) {
+                (told, true) => *told = Told::Everyone,
+                (Told::These(nodes), false) => {
+                    nodes.insert(at);
+                }
+                (Told::Everyone, false) => {}
+            }
+        }
     }
 }
 
@@ -104,12 +160,17 @@ mod tests {
 
     const EXCLUSIVE: Command = Command::Acquire(Claim::Exclusive);
 
-    /// Node 0 waits; node 1 knows it, and enters again and again.
-    fn enters_until_it_objects(bound: u32, claim: Claim) -> u32 {
-        let mut monitor = BoundedBypass::new(bound);
-        monitor.on_command(NodeId(0), &Command::Acquire(claim)).unwrap();
-        let tag = monitor.on_send(NodeId(0));
-        monitor.on_receive(NodeId(1), &tag);
+    fn monitor(bound: u32) -> BoundedBypass {
+        BoundedBypass::new(bound, NodeSet::EMPTY)
+    }
+
+    fn tell(monitor: &mut BoundedBypass, from: u32, to: u32) {
+        let tag = monitor.on_send(NodeId(from));
+        monitor.on_receive(NodeId(to), &tag);
+    }
+
+    /// How often node 1 enters, again and again, before the monitor objects; ten if it never does.
+    fn entries_of_1(monitor: &mut BoundedBypass, claim: Claim) -> u32 {
         for entries in 0..10 {
             monitor.on_command(NodeId(1), &Command::Acquire(claim)).unwrap();
             if monitor.on_notice(NodeId(1), &Notice::Entered).is_err() {
@@ -121,22 +182,57 @@ mod tests {
 
     #[test]
     fn a_node_may_pass_another_as_often_as_promised() {
-        assert_eq!(enters_until_it_objects(1, Claim::Exclusive), 1);
-        assert_eq!(enters_until_it_objects(3, Claim::Exclusive), 3);
+        for bound in [0, 1, 3] {
+            let mut monitor = monitor(bound);
+            monitor.on_command(NodeId(0), &EXCLUSIVE).unwrap();
+            tell(&mut monitor, 0, 1);
+            assert_eq!(entries_of_1(&mut monitor, Claim::Exclusive), bound);
+        }
     }
 
     #[test]
     fn those_who_share_pass_nobody() {
-        assert_eq!(enters_until_it_objects(1, Claim::Shared), 10);
+        let mut monitor = monitor(1);
+        monitor.on_command(NodeId(0), &Command::Acquire(Claim::Shared)).unwrap();
+        tell(&mut monitor, 0, 1);
+        assert_eq!(entries_of_1(&mut monitor, Claim::Shared), 10);
+    }
+
+    #[test]
+    fn what_third_parties_say_tells_nobody() {
+        let mut monitor = monitor(1);
+        monitor.on_command(NodeId(0), &EXCLUSIVE).unwrap();
+        tell(&mut monitor, 0, 2);
+        tell(&mut monitor, 2, 1);
+        assert_eq!(entries_of_1(&mut monitor, Claim::Exclusive), 10);
+    }
+
+    #[test]
+    fn what_a_desk_is_told_everyone_is() {
+        let mut monitor = BoundedBypass::new(1, [NodeId(2)].into_iter().collect());
+        monitor.on_command(NodeId(0), &EXCLUSIVE).unwrap();
+        tell(&mut monitor, 0, 2);
+        assert_eq!(entries_of_1(&mut monitor, Claim::Exclusive), 1);
+    }
+
+    #[test]
+    fn a_message_of_an_earlier_request_tells_nothing_of_this_one() {
+        let mut monitor = monitor(1);
+        monitor.on_command(NodeId(0), &EXCLUSIVE).unwrap();
+        let old = monitor.on_send(NodeId(0));
+        monitor.on_notice(NodeId(0), &Notice::Entered).unwrap();
+        assert_eq!(monitor.on_send(NodeId(0)), None);
+        monitor.on_command(NodeId(0), &EXCLUSIVE).unwrap();
+        monitor.on_receive(NodeId(1), &old);
+        assert_eq!(entries_of_1(&mut monitor, Claim::Exclusive), 10);
     }
 
     #[test]
     fn an_entry_wipes_the_slate() {
-        let mut monitor = BoundedBypass::new(1);
+        let mut monitor = monitor(1);
         for _ in 0..3 {
             monitor.on_command(NodeId(0), &EXCLUSIVE).unwrap();
-            let tag = monitor.on_send(NodeId(0));
-            monitor.on_receive(NodeId(1), &tag);
+            tell(&mut monitor, 0, 1);
             monitor.on_command(NodeId(1), &EXCLUSIVE).unwrap();
             monitor.on_notice(NodeId(1), &Notice::Entered).unwrap();
             monitor.on_notice(NodeId(0), &Notice::Entered).unwrap();

@@ -62,11 +62,6 @@ impl Knowledge {
         }
     }
 
-    /// Whose waiting requests `node` knows of, its own included.
-    pub(super) fn known_to(&self, node: NodeId) -> Vec<NodeId> {
-        self.nodes.get(node.index()).map_or_else(Vec::new, |it| known_nodes(&it.knows))
-    }
-
     fn standing(&mut self, id: NodeId) -> &mut Standing {
         if self.nodes.len() <= id.index() {
             self.nodes.resize_with(id.index() + 1, Standing::default);

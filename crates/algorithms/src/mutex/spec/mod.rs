@@ -4,7 +4,7 @@
 //! | --- | --- | --- |
 //! | `exclusion` | [`Exclusion`] | nobody enters beside a claim that forbids it |
 //! | `progress` | [`Exclusion`] | when nothing more can happen, nobody is left waiting |
-//! | `no starvation` | [`BoundedBypass`] | nobody who is known to wait is passed too often |
+//! | `no starvation` | [`BoundedBypass`] | nobody passes a waiting request that it was told of too often |
 //! | `ordering` | [`HappenedBefore`] | a request that happened before another enters first |
 
 mod bypass;
@@ -15,3 +15,6 @@ mod ordering;
 pub use bypass::BoundedBypass;
 pub use exclusion::{Admission, Exclusion};
 pub use ordering::HappenedBefore;
+
+/// Exclusion and progress, and what may be asked besides.
+pub type Watch = (Exclusion, (Option<HappenedBefore>, Option<BoundedBypass>));

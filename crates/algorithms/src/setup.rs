@@ -1,0 +1,208 @@
+//! What an algorithm must be told before its nodes can be made, as a value.
+//!
+//! It is written in one way everywhere: on the command line, in the headers of golden runs and of
+//! traces, and in what two nodes tell each other before they work together.
+
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use core::fmt;
+use core::time::Duration;
+
+use vorrang_protocol::{Group, NodeId, parse_duration_ns, show_duration_ns};
+
+/// What an algorithm must be told. Every algorithm needs the group; which of the rest it
+/// [takes](crate::card::Card::takes) stands on its card.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Setup {
+    /// Who takes part.
+    pub group: Group,
+    /// How many may be inside together.
+    pub k: u32,
+    /// How long a message takes at most.
+    pub within: Duration,
+    /// Who has the token at first.
+    pub holder: NodeId,
+}
+
+/// Something that an algorithm may have to be told besides the group.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Parameter {
+    /// How many may be inside together.
+    K,
+    /// How long a message takes at most.
+    Within,
+    /// Who has the token at first.
+    Holder,
+}
+
+impl Parameter {
+    /// All that there are.
+    pub const ALL: [Self; 3] = [Self::K, Self::Within, Self::Holder];
+
+    /// What it is called, without the hyphens.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::K => "k",
+            Self::Within => "within",
+            Self::Holder => "holder",
+        }
+    }
+
+    /// What stands for its value in a help text.
+    pub const fn value(self) -> &'static str {
+        match self {
+            Self::K => "NUMBER",
+            Self::Within => "TIME",
+            Self::Holder => "NODE",
+        }
+    }
+
+    /// What it means, in a sentence for people.
+    pub const fn what(self) -> &'static str {
+        match self {
+            Self::K => "How many may be inside together [default: 2]",
+            Self::Within => {
+                "How long a message takes at most, for algorithms with time-outs \
+                 [default: as long as one can take]"
+            }
+            Self::Holder => "Who has the token at first [default: 0]",
+        }
+    }
+
+    fn set(self, setup: &mut Setup, text: &str) -> Result<(), String> {
+        let number = || text.parse::<u32>();
+        match self {
+            Self::K => match number() {
+                Ok(k) if k > 0 => setup.k = k,
+                Ok(_) | Err(_) => return Err(format!("'{text}' is not a number of at least 1")),
+            },
+            Self::Within => {
+                let ns = parse_duration_ns(text).map_err(|why| format!("'{text}': {why}"))?;
+                if ns == 0 {
+                    return Err(format!("'{text}': a message takes some time"));
+                }
+                setup.within = Duration::from_nanos(ns);
+            }
+            Self::Holder => match number() {
+                Ok(id) if setup.group.contains(NodeId(id)) => setup.holder = NodeId(id),
+                Ok(_) | Err(_) => {
+                    let last = setup.group.size() - 1;
+                    return Err(format!("'{text}' is not a node: the last node is {last}"));
+                }
+            },
+        }
+        Ok(())
+    }
+
+    fn show(self, setup: &Setup) -> String {
+        match self {
+            Self::K => setup.k.to_string(),
+            Self::Within => show_duration_ns(setup.within.as_nanos() as u64),
+            Self::Holder => setup.holder.to_string(),
+        }
+    }
+}
+
+impl Setup {
+    /// A group, and what is usual besides: two inside together, a millisecond for a message, and
+    /// the token at node 0.
+    pub const fn new(group: Group) -> Self {
+        Self { group, k: 2, within: Duration::from_millis(1), holder: NodeId(0) }
+    }
+
+    /// Changes one thing, given as text.
+    ///
+    /// # Errors
+    ///
+    /// If the text is not a value of it.
+    pub fn set(&mut self, parameter: Parameter, text: &str) -> Result<(), Unfit> {
+        parameter.set(self, text).map_err(|why| Unfit(format!("--{}: {why}", parameter.name())))
+    }
+
+    /// The set-up of an algorithm that takes these, in one line: `--nodes 5 --k 2`.
+    pub fn text(&self, takes: &[Parameter]) -> String {
+        let mut text = format!("--nodes {}", self.group.size());
+        for parameter in takes {
+            text.push_str(&format!(" --{} {}", parameter.name(), parameter.show(self)));
+        }
+        text
+    }
+
+    /// Reads what [`text`](Self::text) writes; what is not said is as usual.
+    ///
+    /// # Errors
+    ///
+    /// If there is no number of nodes, or something that is not taken, or a value is none.
+    pub fn read(text: &str, takes: &[Parameter]) -> Result<Self, Unfit> {
+        let mut words = text.split_whitespace();
+        let mut setup: Option<Self> = None;
+        while let Some(word) = words.next() {
+            let name = word.strip_prefix("--").unwrap_or(word);
+            let value = words.next().ok_or_else(|| Unfit(format!("{word} wants a value")))?;
+            match (&mut setup, takes.iter().find(|parameter| parameter.name() == name)) {
+                (None, _) if name == "nodes" => match value.parse() {
+                    Ok(nodes @ 1..) => setup = Some(Self::new(Group::of(nodes))),
+                    Ok(0) | Err(_) => {
+                        return Err(Unfit(format!("--nodes: '{value}' is not a number of nodes")));
+                    }
+                },
+                (None, _) => return Err(Unfit(format!("'{text}' must begin with --nodes"))),
+                (Some(setup), Some(parameter)) => setup.set(*parameter, value)?,
+                (Some(_), None) => return Err(Unfit(format!("{word} is not taken here"))),
+            }
+        }
+        setup.ok_or_else(|| Unfit("how many nodes? say --nodes 3".to_string()))
+    }
+}
+
+/// A set-up that an algorithm cannot work with, in a sentence that says why.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unfit(pub String);
+
+impl fmt::Display for Unfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl core::error::Error for Unfit {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_up_is_read_as_it_is_written() {
+        let mut setup = Setup::new(Group::of(5));
+        for (parameter, text) in
+            [(Parameter::K, "3"), (Parameter::Within, "1500us"), (Parameter::Holder, "4")]
+        {
+            setup.set(parameter, text).unwrap();
+        }
+        for takes in [&Parameter::ALL[..], &[Parameter::Holder, Parameter::K]] {
+            let text = setup.text(takes);
+            assert_eq!(Setup::read(&text, takes).unwrap().text(takes), text);
+        }
+        assert_eq!(setup.text(&Parameter::ALL), "--nodes 5 --k 3 --within 1500us --holder 4");
+        assert_eq!(
+            Setup::read("--nodes 5 --k 3 --within 1500us --holder 4", &Parameter::ALL),
+            Ok(setup)
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let wrong = |text| Setup::read(text, &Parameter::ALL).unwrap_err().0;
+        assert_eq!(wrong("--nodes 0"), "--nodes: '0' is not a number of nodes");
+        assert_eq!(wrong("--nodes 3 --k 0"), "--k: '0' is not a number of at least 1");
+        assert_eq!(
+            wrong("--nodes 3 --holder 3"),
+            "--holder: '3' is not a node: the last node is 2"
+        );
+        assert_eq!(wrong("--nodes 3 --quorum 3"), "--quorum is not taken here");
+        assert_eq!(wrong("--nodes 3 --k"), "--k wants a value");
+        assert_eq!(wrong("--k 3"), "'--k 3' must begin with --nodes");
+        assert_eq!(wrong("--nodes 3 --within 0"), "--within: '0': a message takes some time");
+        assert_eq!(wrong(""), "how many nodes? say --nodes 3");
+    }
+}
