@@ -1,7 +1,7 @@
 //! What a run came to, beside the theory: figures with names, whatever they are of.
 
 use serde_json::{Map, Value, json};
-use vorrang_algorithms::card::Span;
+use vorrang_algorithms::card::{Agreement, Span};
 
 use crate::output::{BAD, BOLD, DIM, GOOD, RESET, figure, grouped};
 
@@ -16,6 +16,8 @@ pub(crate) struct Figure {
     pub(crate) unit: &'static str,
     /// What the theory says.
     pub(crate) theory: Option<Span>,
+    /// The standard error of the value, where it is a mean and the run was long enough to tell.
+    pub(crate) error: Option<f64>,
     /// Its column in a comparison, if it has one.
     pub(crate) column: Option<&'static str>,
 }
@@ -40,7 +42,7 @@ impl Figure {
     }
 
     pub(crate) const fn of(key: &'static str, value: Reading) -> Self {
-        Self { key, value, label: None, unit: "", theory: None, column: None }
+        Self { key, value, label: None, unit: "", theory: None, error: None, column: None }
     }
 
     pub(crate) const fn labelled(mut self, label: &'static str) -> Self {
@@ -58,9 +60,14 @@ impl Figure {
         self
     }
 
-    pub(crate) const fn theory(mut self, theory: Option<Span>) -> Self {
-        self.theory = theory;
+    pub(crate) const fn theory(mut self, theory: Option<Span>, error: Option<f64>) -> Self {
+        (self.theory, self.error) = (theory, error);
         self
+    }
+
+    /// How it stands to the theory, if both say something.
+    pub(crate) fn agreement(&self) -> Option<Agreement> {
+        Some(self.theory?.compare(self.number()?, self.error))
     }
 
     /// The value, if it is a number.
@@ -131,6 +138,10 @@ impl Measured {
         }
         for figure in &self.figures {
             object.insert(figure.key.to_owned(), figure.json());
+            if let Some(theory) = figure.theory {
+                object.insert(format!("{}_error", figure.key), json!(figure.error));
+                insert_theory(&mut object, figure.key, theory, figure.agreement());
+            }
         }
         for (key, count) in self.faults.iter().flatten() {
             object.insert((*key).to_owned(), json!(count));
@@ -154,12 +165,9 @@ impl Measured {
             }
             let Some(label) = figure.label else { continue };
             text.push_str(&format!("{label:24}{:>14}", figure.text()));
-            if let (Some(measured), Some(theory)) = (figure.number(), figure.theory) {
-                let verdict = match theory.agrees_with(measured) {
-                    true => format!("{GOOD}✓{RESET}"),
-                    false => format!("{BAD}✗{RESET}"),
-                };
-                text.push_str(&format!("   {}{} {verdict}", span(theory), figure.unit));
+            if let (Some(agreement), Some(theory)) = (figure.agreement(), figure.theory) {
+                let mark = coloured(mark(agreement));
+                text.push_str(&format!("   {}{} {mark}", span(theory), figure.unit));
             }
             text.push('\n');
         }
@@ -182,6 +190,47 @@ impl Measured {
         ));
         text
     }
+}
+
+/// What the theory says of a figure, beside it.
+pub(crate) fn insert_theory(
+    object: &mut Map<String, Value>,
+    key: &str,
+    theory: Span,
+    agreement: Option<Agreement>,
+) {
+    object.insert(format!("{key}_theory_low"), json!(theory.low));
+    object.insert(format!("{key}_theory_typical"), json!(theory.typical));
+    object.insert(format!("{key}_theory_high"), json!(theory.high));
+    object.insert(format!("{key}_agreement"), json!(agreement.map(word)));
+}
+
+const fn word(agreement: Agreement) -> &'static str {
+    match agreement {
+        Agreement::Agrees => "agrees",
+        Agreement::Within => "within",
+        Agreement::Disagrees => "disagrees",
+    }
+}
+
+/// How a figure stands to the theory, in one sign; [`LEGEND`] explains them.
+pub(crate) const fn mark(agreement: Agreement) -> &'static str {
+    match agreement {
+        Agreement::Agrees => "✓",
+        Agreement::Within => "○",
+        Agreement::Disagrees => "✗",
+    }
+}
+
+/// What the marks mean.
+pub(crate) const LEGEND: &str =
+    "✓ as the theory says   ○ within its range, which says no more   ✗ not as it says";
+
+/// A text with its marks coloured.
+pub(crate) fn coloured(text: &str) -> String {
+    text.replace('✓', &format!("{GOOD}✓{RESET}"))
+        .replace('○', &format!("{DIM}○{RESET}"))
+        .replace('✗', &format!("{BAD}✗{RESET}"))
 }
 
 /// A cost as text: `24`, or `0…24` where it is a range, or `0…12…24` with what is typical.

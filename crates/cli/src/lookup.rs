@@ -1,5 +1,9 @@
 //! Names that people type, and what they may have meant.
 
+use vorrang_algorithms::election::Election;
+use vorrang_algorithms::mutex::Mutex;
+use vorrang_algorithms::problem::Problem as _;
+
 use crate::failure::Failure;
 use crate::problem::{Entry, Subject, catalogue};
 
@@ -7,43 +11,88 @@ use crate::problem::{Entry, Subject, catalogue};
 pub(crate) fn algorithm(name: &str) -> Result<&'static Entry, Failure> {
     let named = |entry: &&Entry| entry.algorithm.about().name == name;
     catalogue().iter().find(named).ok_or_else(|| {
-        let names = catalogue().iter().map(|entry| entry.algorithm.about().name);
-        unknown("algorithm", name, names, "vorrang list")
+        unknown("algorithm", name, catalogue().iter().map(|entry| entry.algorithm.about().name))
     })
 }
 
-/// The algorithms of these names; `all` for all, a problem's name for all that solve it.
-pub(crate) fn algorithms(names: &[String], problem: &str) -> Result<Vec<&'static Entry>, Failure> {
+/// The algorithms of these names, each once; `all` for all of the problem; by default those that
+/// solve it as it stands and no variant of it.
+pub(crate) fn algorithms(
+    names: &[String],
+    problem: Option<&str>,
+) -> Result<Vec<&'static Entry>, Failure> {
+    let wanted = problem.unwrap_or(Mutex::NAME);
+    let about = |entry: &&Entry| entry.algorithm.about();
+    let slug = |text: &str| text.replace(' ', "-");
+    let is_of = |entry: &&Entry| about(entry).problem == wanted;
+    let is_meant = |entry: &&Entry| slug(about(entry).solves) == slug(wanted);
+    let titled = |entry: &&Entry| about(entry).solves == title_of(wanted);
+    let solves: Vec<&Entry> = catalogue().iter().filter(|it| is_of(it) || is_meant(it)).collect();
+    if solves.is_empty() {
+        let mut known: Vec<String> = Vec::new();
+        for entry in catalogue() {
+            for name in [entry.algorithm.about().problem.to_owned(), slug(about(&entry).solves)] {
+                if !known.contains(&name) {
+                    known.push(name);
+                }
+            }
+        }
+        return Err(unknown("problem", wanted, known.iter().map(String::as_str)));
+    }
     match names {
         [] => {
-            let solves = |entry: &&Entry| entry.algorithm.about().problem == problem;
-            Ok(catalogue().iter().filter(solves).collect())
+            let plain: Vec<&Entry> = solves.iter().copied().filter(titled).collect();
+            Ok(if plain.is_empty() { solves } else { plain })
         }
-        [all] if all == "all" => Ok(catalogue().iter().collect()),
-        names => names.iter().map(|name| algorithm(name)).collect(),
+        [all] if all == "all" => Ok(solves),
+        names => {
+            let mut entries: Vec<&Entry> = Vec::new();
+            for name in names {
+                let entry = algorithm(name)?;
+                let is_known = |known: &&Entry| about(known).name == about(&entry).name;
+                if problem.is_some() && !solves.iter().any(is_known) {
+                    return Err(Failure::usage(format!(
+                        "{name} solves {}, not --problem {wanted}",
+                        about(&entry).solves
+                    )));
+                }
+                if !entries.iter().any(is_known) {
+                    entries.push(entry);
+                }
+            }
+            Ok(entries)
+        }
+    }
+}
+
+/// What people call a problem of that name.
+fn title_of(name: &str) -> &'static str {
+    match name {
+        Election::NAME => Election::TITLE,
+        _ => Mutex::TITLE,
     }
 }
 
 /// The algorithm with that mistake.
 pub(crate) fn flawed(entry: &'static Entry, name: &str) -> Result<&'static dyn Subject, Failure> {
-    let found = entry.flawed.iter().find(|(known, _)| known == name);
+    let found = entry.flawed.iter().find(|(known, _)| *known == name);
     found.map(|(_, flawed)| &**flawed).ok_or_else(|| {
-        let hint = format!("vorrang check {} --flaw list", entry.algorithm.about().name);
-        unknown("flaw", name, entry.flawed.iter().map(|(name, _)| name.as_str()), &hint)
+        let what = format!("flaw of {}", entry.algorithm.about().name);
+        unknown(&what, name, entry.flawed.iter().map(|(name, _)| *name))
     })
 }
 
-fn unknown<'a>(
-    what: &str,
-    name: &str,
-    known: impl Iterator<Item = &'a str>,
-    hint: &str,
-) -> Failure {
-    let message = match nearest(name, known) {
-        Some(nearest) => format!("unknown {what} '{name}'; did you mean '{nearest}'?"),
-        None => format!("unknown {what} '{name}'; '{hint}' lists what there is"),
+fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str> + Clone) -> Failure {
+    let all: Vec<&str> = known.clone().collect();
+    let hint = match nearest(name, known) {
+        Some(nearest) => format!("; did you mean '{nearest}'?"),
+        None => String::new(),
     };
-    Failure::Usage(message)
+    let all = match all[..] {
+        [] => "there is none".to_owned(),
+        _ => format!("there are {}", all.join(", ")),
+    };
+    Failure::Usage(format!("unknown {what} '{name}'{hint}\n  {all}"))
 }
 
 /// The known name that is most like `name`, if any is much like it.
@@ -63,12 +112,33 @@ mod tests {
     #[test]
     fn a_slip_of_the_finger_is_understood() {
         let message = algorithm("ricart-agrawla").err().unwrap().to_string();
-        assert_eq!(message, "unknown algorithm 'ricart-agrawla'; did you mean 'ricart-agrawala'?");
+        assert!(message.starts_with(
+            "unknown algorithm 'ricart-agrawla'; did you mean 'ricart-agrawala'?\n  there are central, "
+        ));
     }
 
     #[test]
-    fn nonsense_is_pointed_to_the_list() {
+    fn nonsense_is_answered_with_what_there_is() {
         let message = algorithm("xyzzy").err().unwrap().to_string();
-        assert_eq!(message, "unknown algorithm 'xyzzy'; 'vorrang list' lists what there is");
+        assert!(message.starts_with("unknown algorithm 'xyzzy'\n  there are central, lamport, "));
+    }
+
+    #[test]
+    fn a_problem_means_its_algorithms_and_not_their_variants() {
+        let names = |problem, names: &[&str]| {
+            let given: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+            let entries = algorithms(&given, problem).map_err(|failure| failure.to_string())?;
+            Ok::<_, String>(entries.iter().map(|it| it.algorithm.about().name).collect::<Vec<_>>())
+        };
+        let plain = ["central", "lamport", "ricart-agrawala", "carvalho-roucairol"];
+        assert_eq!(names(None, &[]).unwrap()[..4], plain);
+        assert_eq!(names(Some("mutex"), &[]), names(None, &[]));
+        assert_eq!(names(Some("mutual-exclusion"), &[]), names(None, &[]));
+        assert_eq!(names(Some("k-exclusion"), &[]).unwrap(), ["k-exclusion"]);
+        assert_eq!(names(Some("election"), &[]).unwrap(), ["bully"]);
+        assert!(names(Some("mutex"), &["all"]).unwrap().contains(&"k-exclusion"));
+        assert_eq!(names(None, &["lamport", "central", "lamport"]).unwrap(), ["lamport", "central"]);
+        assert!(names(Some("election"), &["lamport"]).unwrap_err().contains("lamport solves"));
+        assert!(names(Some("lunch"), &[]).unwrap_err().contains("unknown problem 'lunch'"));
     }
 }

@@ -3,6 +3,7 @@
 //! Exit codes: 0 fine, 1 the property or bound failed, 2 wrong use.
 #![forbid(unsafe_code)]
 
+mod axes;
 mod commands;
 mod failure;
 mod figures;

@@ -1,16 +1,19 @@
-//! The options of a run: what every run has, and what only runs of one problem have.
+//! The options of runs and checks: what all have, and what only those of one problem have.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
-use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use vorrang_algorithms::card::{About, Order};
-use vorrang_protocol::NodeId;
+use vorrang_algorithms::problem::Problem;
+use vorrang_algorithms::setup::{Parameter, Setup};
+use vorrang_algorithms::{election::Election, mutex::Mutex};
+use vorrang_protocol::{Group, NodeId, show_duration_ns};
 use vorrang_sim::{Distribution, Fault, Faults, Network, Share, parse_duration_ns};
 
 use crate::failure::Failure;
-use crate::problem::election::ElectionArgs;
-use crate::problem::mutex::MutexArgs;
-use crate::values::Numbers;
+use crate::problem::election::{ElectionArgs, ElectionCheckArgs};
+use crate::problem::mutex::{MutexArgs, MutexCheckArgs};
 
 /// One millisecond.
 const DEFAULT_LATENCY: Distribution = Distribution::Constant(1_000_000);
@@ -20,6 +23,8 @@ const DEFAULT_LATENCY: Distribution = Distribution::Constant(1_000_000);
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) common: CommonArgs,
+    #[command(flatten, next_help_heading = "Set-up")]
+    pub(crate) setup: SetupArgs,
     #[command(flatten, next_help_heading = "What goes wrong")]
     pub(crate) faults: FaultArgs,
     #[command(flatten, next_help_heading = "Mutual exclusion")]
@@ -32,7 +37,7 @@ pub(crate) struct RunArgs {
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct CommonArgs {
     /// How many nodes, N
-    #[arg(long, short, default_value_t = 13)]
+    #[arg(long, short, default_value_t = 13, allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) nodes: u32,
     /// How long a message takes: 1ms, uniform:1ms..3ms or exp:2ms [default: 1ms]
@@ -41,15 +46,60 @@ pub(crate) struct CommonArgs {
     /// Whether messages from one node to another keep their order [default: what is assumed]
     #[arg(long, value_enum)]
     pub(crate) order: Option<OrderKind>,
-    /// How long an algorithm with time-outs believes a message to take at most [default: as it is]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration_ns)]
-    pub(crate) within: Option<u64>,
     /// Decides everything that is drawn; the same seed gives the same run
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, allow_negative_numbers = true)]
     pub(crate) seed: u64,
     /// Run even if the network is not what the algorithm assumes, to see it break
     #[arg(long)]
     pub(crate) break_assumptions: bool,
+}
+
+/// What some algorithms must be told besides the group: an option for every [`Parameter`].
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SetupArgs(Vec<(Parameter, String)>);
+
+impl SetupArgs {
+    /// The set-up of an algorithm. An option that it does not take is refused by
+    /// [`Given::check_fit`].
+    pub(crate) fn setup(&self, about: &About, nodes: u32) -> Result<Setup, Failure> {
+        let mut setup = Setup::new(Group::of(nodes));
+        for (parameter, text) in &self.0 {
+            if about.takes.contains(parameter) {
+                setup.set(*parameter, text).map_err(|unfit| Failure::Usage(unfit.0))?;
+            }
+        }
+        Ok(setup)
+    }
+
+    fn says(&self, parameter: Parameter) -> bool {
+        self.0.iter().any(|(said, _)| *said == parameter)
+    }
+}
+
+impl Args for SetupArgs {
+    fn augment_args(command: Command) -> Command {
+        command.args(Parameter::ALL.map(|it| {
+            Arg::new(it.name())
+                .long(it.name())
+                .value_name(it.value())
+                .allow_negative_numbers(true)
+                .help(it.what())
+        }))
+    }
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for SetupArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let said = |it: Parameter| Some((it, matches.get_one::<String>(it.name())?.clone()));
+        Ok(Self(Parameter::ALL.into_iter().filter_map(said).collect()))
+    }
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
 }
 
 /// What goes wrong.
@@ -106,60 +156,160 @@ impl From<OrderKind> for Order {
     }
 }
 
+/// Options, and which of them were typed.
+#[derive(Clone, Debug)]
+pub(crate) struct Given<A> {
+    pub(crate) args: A,
+    typed: Vec<String>,
+}
+
+impl<A: Args> Args for Given<A> {
+    fn augment_args(command: Command) -> Command {
+        A::augment_args(command)
+    }
+    fn augment_args_for_update(command: Command) -> Command {
+        A::augment_args_for_update(command)
+    }
+}
+
+impl<A: Args> FromArgMatches for Given<A> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let is_typed = |id: &&clap::Id| {
+            matches.value_source(id.as_str()) == Some(clap::parser::ValueSource::CommandLine)
+        };
+        let typed = matches.ids().filter(is_typed).map(|id| id.as_str().to_owned()).collect();
+        Ok(Self { args: A::from_arg_matches(matches)?, typed })
+    }
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl<A> Given<A> {
+    /// Refuses options that none of these algorithms has, in a sentence.
+    pub(crate) fn check_fit(&self, abouts: &[&About]) -> Result<(), Failure> {
+        let who = match abouts {
+            [one] => one.name.to_owned(),
+            _ => "none of the algorithms".to_owned(),
+        };
+        for option in &self.typed {
+            let flag = option.replace('_', "-");
+            if let Some(parameter) = Parameter::ALL.into_iter().find(|it| it.name() == option) {
+                if !abouts.iter().any(|about| about.takes.contains(&parameter)) {
+                    let takers = takers(parameter);
+                    let others = match takers[..] {
+                        [] => "; nor does any other algorithm".to_owned(),
+                        _ => format!("; {} does", takers.join(", ")),
+                    };
+                    let verb = if abouts.len() == 1 { "does not take" } else { "takes" };
+                    return Err(Failure::usage(format!("{who} {verb} --{flag}{others}")));
+                }
+                continue;
+            }
+            let owners: Vec<_> = problem_options().into_iter().filter(|it| it.2(option)).collect();
+            let is_owned = |about: &&About| owners.iter().any(|(name, ..)| *name == about.problem);
+            if let [(_, title, _), ..] = owners[..]
+                && !abouts.iter().any(is_owned)
+            {
+                let solves = abouts.first().map_or("", |about| about.solves);
+                return Err(Failure::usage(format!(
+                    "--{flag} is an option of {title}; {who} solves {solves}"
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+type Has = fn(&str) -> bool;
+
+/// Each problem, and whether an option is one of its own.
+fn problem_options() -> [(&'static str, &'static str, Has); 2] {
+    fn has<A: Args>(option: &str) -> bool {
+        let command = A::augment_args(Command::new(""));
+        command.get_arguments().any(|arg| arg.get_id() == option)
+    }
+    [
+        (Mutex::NAME, Mutex::TITLE, |it| has::<MutexArgs>(it) || has::<MutexCheckArgs>(it)),
+        (Election::NAME, Election::TITLE, |it| {
+            has::<ElectionArgs>(it) || has::<ElectionCheckArgs>(it)
+        }),
+    ]
+}
+
+/// The names of the algorithms that take a parameter.
+fn takers(parameter: Parameter) -> Vec<&'static str> {
+    let takes = |entry: &&crate::problem::Entry| {
+        entry.algorithm.about().takes.contains(&parameter)
+    };
+    crate::problem::catalogue()
+        .iter()
+        .filter(takes)
+        .map(|entry| entry.algorithm.about().name)
+        .collect()
+}
+
 /// What lies between the nodes, checked against what the algorithm assumes.
 #[derive(Clone, Debug)]
 pub(crate) struct Between {
     pub(crate) latency: Distribution,
     pub(crate) order: OrderKind,
     assumed: OrderKind,
-    pub(crate) within_ns: u64,
-    timely: bool,
     pub(crate) seed: u64,
     pub(crate) faults: Option<Faults>,
 }
 
 impl RunArgs {
-    /// Checks the network against what the algorithm assumes.
-    pub(crate) fn between(&self, about: &About) -> Result<Between, Failure> {
-        let assumed = OrderKind::from(about.order);
-        let order = self.common.order.unwrap_or(assumed);
-        let breaks = self.common.break_assumptions;
-        if (assumed, order) == (OrderKind::Fifo, OrderKind::Any) && !breaks {
-            return Err(Failure::usage(format!(
-                "{} assumes that messages between two nodes keep their order: use --order fifo, \
-                 or --break-assumptions to see it break",
-                about.name
-            )));
-        }
+    /// The set-up of the algorithm and the network between its nodes, checked against what the
+    /// algorithm assumes.
+    pub(crate) fn placed(&self, about: &About) -> Result<(Setup, Between), Failure> {
+        let nodes = self.common.nodes;
+        let mut setup = self.setup.setup(about, nodes)?;
         let latency = self.common.latency.unwrap_or(DEFAULT_LATENCY);
+        let breaks = self.common.break_assumptions;
         let bound_ns = match latency {
-            Distribution::Constant(ns) | Distribution::Uniform(_, ns) => Some(ns),
+            Distribution::Constant(ns) | Distribution::Uniform(_, ns) => Some(ns.max(1)),
             Distribution::Exponential(_) => None,
         };
-        let within_ns = match (self.common.within, bound_ns) {
-            (Some(within_ns), bound) => {
-                if about.timely && !breaks && bound.is_none_or(|bound_ns| within_ns < bound_ns) {
+        if about.assumes.timely {
+            match (self.setup.says(Parameter::Within), bound_ns) {
+                (false, Some(bound_ns)) => setup.within = Duration::from_nanos(bound_ns),
+                (true, Some(bound_ns)) if setup.within.as_nanos() >= u128::from(bound_ns) => {}
+                (true, _) if breaks => {}
+                (true, _) => {
                     return Err(Failure::usage(format!(
                         "{} assumes that no message takes longer than --within: with --latency \
                          {latency} some do; --break-assumptions lets you see it break",
                         about.name
                     )));
                 }
-                within_ns
+                (false, None) => {
+                    return Err(Failure::usage(format!(
+                        "--latency {latency} has no bound: say with --within how long {} believes \
+                         a message to take, and --break-assumptions",
+                        about.name
+                    )));
+                }
             }
-            (None, Some(bound_ns)) => bound_ns,
-            (None, None) if about.timely => {
-                return Err(Failure::usage(format!(
-                    "--latency {latency} has no bound: say with --within how long {} believes a \
-                     message to take, and --break-assumptions",
-                    about.name
-                )));
-            }
-            (None, None) => 0,
-        };
-        let faults = self.faults.faults(self.common.nodes)?;
+        }
+        let assumed = OrderKind::from(about.assumes.order);
+        let order = self.common.order.unwrap_or(assumed);
+        if (assumed, order) == (OrderKind::Fifo, OrderKind::Any) && !breaks {
+            let varied = if latency.is_constant() {
+                "--break-assumptions --latency uniform:1us..2ms"
+            } else {
+                "--break-assumptions"
+            };
+            return Err(Failure::usage(format!(
+                "{} assumes that messages between two nodes keep their order: use --order fifo, \
+                 or {varied} to see it break",
+                about.name
+            )));
+        }
+        let faults = self.faults.faults(nodes)?;
         let seed = self.common.seed;
-        Ok(Between { latency, order, assumed, within_ns, timely: about.timely, seed, faults })
+        Ok((setup, Between { latency, order, assumed, seed, faults }))
     }
 }
 
@@ -169,10 +319,15 @@ impl FaultArgs {
         script.extend(self.crash.iter().map(|&(node, at_ns)| (at_ns, Fault::Crash(node))));
         script.extend(self.restart.iter().map(|&(node, at_ns)| (at_ns, Fault::Restart(node))));
         script.sort_by_key(|&(at_ns, _)| at_ns);
-        for (_, Fault::Crash(node) | Fault::Restart(node)) in &script {
+        for (_, fault) in &script {
+            let (Fault::Crash(node) | Fault::Restart(node)) = fault;
             if node.0 >= nodes {
+                let option = match fault {
+                    Fault::Crash(_) => "--crash",
+                    Fault::Restart(_) => "--restart",
+                };
                 return Err(Failure::usage(format!(
-                    "node {node} cannot crash: the last node is {}",
+                    "{option}: there is no node {node}: the last node is {}",
                     nodes - 1
                 )));
             }
@@ -189,18 +344,16 @@ impl Between {
         Network { latency: self.latency, order: self.order.into() }
     }
 
-    /// As it would be typed.
+    /// What would have to be typed, the seed included.
     pub(crate) fn options(&self) -> String {
-        let mut text = format!("--latency {} --order {}", self.latency, name(&self.order));
-        if self.assumed == OrderKind::Fifo && self.order == OrderKind::Any {
+        let order = name(&self.order);
+        let mut text = format!("--seed {} --latency {} --order {order}", self.seed, self.latency);
+        if (self.assumed, self.order) == (OrderKind::Fifo, OrderKind::Any) {
             text.push_str(" --break-assumptions");
-        }
-        if self.timely {
-            let _ = write!(text, " --within {}", vorrang_sim::show_duration_ns(self.within_ns));
         }
         let Some(faults) = &self.faults else { return text };
         for &(at_ns, fault) in &faults.script {
-            let at = vorrang_sim::show_duration_ns(at_ns);
+            let at = show_duration_ns(at_ns);
             let _ = match fault {
                 Fault::Crash(node) => write!(text, " --crash {node}@{at}"),
                 Fault::Restart(node) => write!(text, " --restart {node}@{at}"),
@@ -224,103 +377,28 @@ pub(crate) fn name(value: &impl ValueEnum) -> String {
     value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
-/// The options of a run, each with any number of values: what a sweep goes through.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Axes(pub(crate) Vec<(String, Vec<String>)>);
-
-/// Options whose commas are part of one value.
-const NO_AXIS: [&str; 4] = ["crash", "restart", "lose", "initiators"];
-
-impl Axes {
-    /// Every combination, the last axis varying fastest, as the options of one run each.
-    pub(crate) fn points(&self) -> Result<Vec<RunArgs>, Failure> {
-        let mut points: Vec<Vec<String>> = vec![Vec::new()];
-        for (option, values) in &self.0 {
-            let with = |point: &Vec<String>, value: &String| {
-                let mut point = point.clone();
-                point.push(format!("--{}", option.replace('_', "-")));
-                point.extend((!value.is_empty()).then(|| value.clone()));
-                point
-            };
-            points = points
-                .iter()
-                .flat_map(|point| values.iter().map(move |value| with(point, value)))
-                .collect();
-        }
-        points.into_iter().map(parse).collect()
-    }
-
-    /// Adds an axis, unless it is there.
-    pub(crate) fn or(mut self, option: &str, values: &[&str]) -> Self {
-        if !self.0.iter().any(|(known, _)| known == option) {
-            let values = values.iter().map(|&value| value.to_owned()).collect();
-            self.0.push((option.to_owned(), values));
-        }
-        self
-    }
+/// Numbers as they are typed in a list.
+pub(crate) fn list(numbers: &[u32]) -> String {
+    let numbers: Vec<String> = numbers.iter().map(u32::to_string).collect();
+    numbers.join(",")
 }
 
-/// Reads the options of one run.
-fn parse(arguments: Vec<String>) -> Result<RunArgs, Failure> {
-    let command = RunArgs::augment_args(Command::new("run").no_binary_name(true));
-    let matches = command.try_get_matches_from(arguments);
-    let wrong = |error: clap::Error| {
-        let text = error.to_string();
-        let first = text.lines().next().unwrap_or_default();
-        Failure::usage(first.strip_prefix("error: ").unwrap_or(first))
-    };
-    RunArgs::from_arg_matches(&matches.map_err(wrong)?).map_err(wrong)
-}
-
-impl Args for Axes {
-    fn augment_args(mut command: Command) -> Command {
-        let run = RunArgs::augment_args(Command::new("run"));
-        for arg in run.get_arguments() {
-            let takes_value = arg.get_action().takes_values();
-            let mut axis = arg.clone().default_value(None).required(false);
-            if takes_value {
-                axis = axis.value_parser(clap::builder::StringValueParser::new());
-                axis = axis.value_delimiter(None).action(clap::ArgAction::Set);
+/// Reads a list of nodes, none of them twice.
+pub(crate) fn nodes_of(option: &str, text: &str, nodes: u32) -> Result<Vec<u32>, Failure> {
+    let mut all = Vec::new();
+    for part in text.split(',').map(str::trim) {
+        match part.parse::<u32>() {
+            Ok(node) if node < nodes && all.contains(&node) => {
+                return Err(Failure::usage(format!("{option}: node {node} is named twice")));
             }
-            command = command.arg(axis);
-        }
-        command
-    }
-    fn augment_args_for_update(command: Command) -> Command {
-        Self::augment_args(command)
-    }
-}
-
-impl FromArgMatches for Axes {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let run = RunArgs::augment_args(Command::new("run"));
-        let mut axes = Self::default();
-        for arg in run.get_arguments() {
-            let id = arg.get_id().as_str();
-            if matches.value_source(id) != Some(clap::parser::ValueSource::CommandLine) {
-                continue;
+            Ok(node) if node < nodes => all.push(node),
+            Ok(_) | Err(_) => {
+                return Err(Failure::usage(format!(
+                    "{option}: '{part}' is not a node: the last node is {}",
+                    nodes - 1
+                )));
             }
-            let values = if !arg.get_action().takes_values() {
-                vec![String::new()]
-            } else {
-                let text = matches.get_one::<String>(id).cloned().unwrap_or_default();
-                if NO_AXIS.contains(&id) { vec![text] } else { values(&text) }
-            };
-            axes.0.push((id.to_owned(), values));
         }
-        Ok(axes)
     }
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        *self = Self::from_arg_matches(matches)?;
-        Ok(())
-    }
-}
-
-/// `4`, `2..=256*2`, `1ms,exp:2ms`: ranges of numbers spelled out, anything else as it is.
-fn values(text: &str) -> Vec<String> {
-    let spell = |part: &str| match part.parse::<Numbers>() {
-        Ok(Numbers(numbers)) => numbers.iter().map(ToString::to_string).collect(),
-        Err(_) => vec![part.to_owned()],
-    };
-    text.split(',').flat_map(|part| spell(part.trim())).collect()
+    Ok(all)
 }

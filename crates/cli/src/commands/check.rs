@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 
 use serde_json::{Value, json};
-use vorrang_algorithms::card::About;
+use vorrang_algorithms::card::{About, Mistake};
+use vorrang_algorithms::setup::Setup;
 use vorrang_check::Faults;
 
 use crate::failure::Failure;
 use crate::lookup;
-use crate::options::{OrderKind, name};
+use crate::options::{Given, OrderKind, SetupArgs, name};
 use crate::output::{BAD, BOLD, DIM, GOOD, RESET, figure, grouped, print, print_json, table};
-use crate::problem::Algorithm;
 use crate::problem::election::ElectionCheckArgs;
 use crate::problem::mutex::MutexCheckArgs;
 
@@ -26,19 +26,21 @@ use crate::problem::mutex::MutexCheckArgs;
     vorrang check ricart-agrawala --flaw list\n  \
     vorrang check ricart-agrawala --flaw deferred-never-cleared\n  \
     vorrang check lamport --order any\n  \
+    vorrang check bully --crashes 1\n  \
     vorrang check ricart-agrawala --property ordering,no-starvation")]
 pub(crate) struct Check {
     /// Which algorithm, as `vorrang list` calls it
     algorithm: String,
     #[command(flatten)]
-    args: CheckArgs,
+    args: Given<CheckArgs>,
 }
 
 /// What is asked.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct CheckArgs {
     /// How many nodes, N [default: 3, or as many as show the flaw]
-    #[arg(long, short, value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, short, allow_negative_numbers = true)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(crate) nodes: Option<u32>,
     /// Whether messages from one node to another keep their order [default: what is assumed]
     #[arg(long, value_enum)]
@@ -49,6 +51,8 @@ pub(crate) struct CheckArgs {
     /// Build in a known mistake; `list` lists them
     #[arg(long, value_name = "NAME")]
     pub(crate) flaw: Option<String>,
+    #[command(flatten, next_help_heading = "Set-up")]
+    pub(crate) setup: SetupArgs,
     #[command(flatten, next_help_heading = "What may go wrong")]
     pub(crate) budget: BudgetArgs,
     #[command(flatten, next_help_heading = "Mutual exclusion")]
@@ -98,9 +102,10 @@ impl CheckArgs {
         self.budget.crashes
     }
 
-    pub(crate) fn faults(&self) -> Faults {
+    /// What may go wrong; so many crashes, if nothing is said of them.
+    pub(crate) fn faults(&self, crashes: u8) -> Faults {
         Faults {
-            crashes: self.budget.crashes.unwrap_or(0),
+            crashes: self.budget.crashes.unwrap_or(crashes),
             restarts: self.budget.restarts,
             losses: self.budget.losses,
             duplicates: self.budget.duplicates,
@@ -109,12 +114,12 @@ impl CheckArgs {
     }
 
     /// How a question begins that is to be asked again.
-    pub(crate) fn line(&self, about: &About, nodes: u32, order: OrderKind) -> String {
+    pub(crate) fn line(&self, about: &About, setup: &Setup, order: OrderKind) -> String {
         let mut text = format!("vorrang check {}", about.name);
         if let Some(flaw) = &self.flaw {
             let _ = write!(text, " --flaw {flaw}");
         }
-        let _ = write!(text, " --nodes {nodes} --order {}", name(&order));
+        let _ = write!(text, " {} --order {}", setup.text(about.takes), name(&order));
         for (set, flag) in
             [(self.asynchronous, "--asynchronous"), (self.budget.severing, "--severing")]
         {
@@ -141,19 +146,25 @@ impl CheckArgs {
 impl Check {
     pub(crate) fn execute(self) -> Result<(), Failure> {
         let entry = lookup::algorithm(&self.algorithm)?;
-        if self.args.flaw.as_deref() == Some("list") {
-            return list_flaws(&*entry.algorithm);
+        let (about, args) = (entry.algorithm.about(), &self.args.args);
+        self.args.check_fit(&[&about])?;
+        if args.flaw.as_deref() == Some("list") {
+            return list_flaws(&about, args.json);
         }
-        let query = match &self.args.flaw {
-            None => entry.algorithm.question(&self.args)?,
-            Some(name) => lookup::flawed(entry, name)?.question(&self.args)?,
+        let query = match &args.flaw {
+            None => entry.algorithm.question(args)?,
+            Some(name) => lookup::flawed(entry, name)?.question(args)?,
         };
-        if !self.args.json {
+        if !args.json {
             print(&format!("{}\n\n", query.line))?;
+            for note in &query.notes {
+                print(&format!("{DIM}note: {note}{RESET}\n"))?;
+            }
         }
+        let (line, notes) = (query.line, query.notes);
         let answer = (query.answer)();
-        if self.args.json {
-            print_json(&answer.json())?;
+        if args.json {
+            print_json(&answer.json(&about, &line, &notes))?;
         } else {
             print(&answer.text())?;
         }
@@ -165,15 +176,26 @@ pub(crate) fn one_a_node(option: &str, given: usize, nodes: u32) -> Failure {
     Failure::usage(format!("{option} has {given} values for {nodes} nodes: give one a node"))
 }
 
-fn list_flaws(algorithm: &dyn Algorithm) -> Result<(), Failure> {
-    let mistakes = algorithm.mistakes();
+fn list_flaws(about: &About, json: bool) -> Result<(), Failure> {
+    let mistakes = &about.mistakes;
+    if json {
+        let row = |flaw: &Mistake| {
+            json!({
+                "flaw": flaw.name,
+                "breaks": flaw.breaks,
+                "steps": flaw.steps,
+                "what": flaw.what,
+            })
+        };
+        return print_json(&mistakes.iter().map(row).collect());
+    }
     if mistakes.is_empty() {
-        return print(&format!("No mistakes in {} are on record.\n", algorithm.about().name));
+        return print(&format!("No mistakes in {} are on record.\n", about.name));
     }
     let mut rows = vec![["FLAW", "BREAKS", "STEPS", "WHAT IS WRONG"].map(str::to_owned).to_vec()];
     rows.extend(mistakes.iter().map(|flaw| {
-        let (name, breaks, what) = (flaw.name, flaw.breaks, flaw.what);
-        vec![name.to_owned(), breaks.to_owned(), flaw.steps.to_string(), what.to_owned()]
+        let steps = flaw.steps.map_or_else(|| "–".to_owned(), |steps| steps.to_string());
+        vec![flaw.name.to_owned(), flaw.breaks.to_owned(), steps, flaw.what.to_owned()]
     }));
     print(&table(&rows))
 }
@@ -181,7 +203,7 @@ fn list_flaws(algorithm: &dyn Algorithm) -> Result<(), Failure> {
 /// What came of a check.
 pub(crate) struct Answer {
     pub(crate) outcome: &'static str,
-    pub(crate) properties: Vec<&'static str>,
+    pub(crate) properties: Vec<String>,
     pub(crate) violation: Option<(&'static str, String)>,
     pub(crate) bound: Option<&'static str>,
     pub(crate) run: Vec<(String, Vec<String>)>,
@@ -192,18 +214,23 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    fn json(&self) -> Value {
+    fn json(&self, about: &About, line: &str, notes: &[String]) -> Value {
         json!({
+            "algorithm": about.name,
+            "problem": about.problem,
+            "command": line,
             "outcome": self.outcome,
             "property": self.violation.as_ref().map(|(property, _)| property),
             "violation": self.violation.as_ref().map(|(_, what)| what),
             "bound": self.bound,
             "checked": self.properties,
+            "notes": notes,
             "states": self.states,
             "steps": self.steps,
             "depth": self.depth,
             "seconds": self.seconds,
             "trace": self.run.iter().map(|(step, _)| step).collect::<Vec<_>>(),
+            "effects": self.run.iter().map(|(_, effects)| effects).collect::<Vec<_>>(),
         })
     }
 

@@ -2,14 +2,14 @@
 
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
-use vorrang_algorithms::card::Span;
+use vorrang_algorithms::card::{About, Agreement, Span};
 
 use crate::failure::Failure;
-use crate::figures::{Figure, Measured, span};
+use crate::figures::{Figure, LEGEND, Measured, coloured, insert_theory, mark, span};
 use crate::lookup;
-use crate::options::Axes;
+use crate::axes::{Axes, seeds};
 use crate::output::{
-    BAD, Format, GOOD, RESET, figure, markdown, print, print_csv, print_json, progress,
+    BAD, Format, RESET, figure, markdown, print, print_csv, print_json, progress,
     show_after_a_second, table, table_width,
 };
 use crate::problem::Run;
@@ -17,8 +17,10 @@ use crate::statistics::Estimate;
 
 /// Compare algorithms on the same workloads and seeds, measured beside theory
 ///
-/// Without --algorithms: all that solve plain mutual exclusion. Times are in units of T, the mean
-/// latency. A tick says that the measured mean lies in the range that the theory gives.
+/// Without --algorithms: all that solve the problem as it stands, and no variant of it. Times are in
+/// units of T, the mean latency. ✓ says that the measured mean is what the theory predicts (exactly,
+/// or within what chance allows), ○ that it lies in the range that the theory gives, ✗ that it does
+/// not.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     vorrang compare --nodes 13\n  \
@@ -29,9 +31,9 @@ pub(crate) struct Compare {
     /// Which algorithms, separated by commas, or `all`
     #[arg(long, short, value_delimiter = ',', value_name = "NAMES")]
     algorithms: Vec<String>,
-    /// Without --algorithms: all that solve this
-    #[arg(long, default_value = "mutual exclusion")]
-    problem: String,
+    /// Which problem: mutex, election, or a variant such as k-exclusion [default: mutex]
+    #[arg(long, value_name = "PROBLEM")]
+    problem: Option<String>,
     #[command(flatten)]
     options: Axes,
     /// How many seeds, counted from --seed; more than one gives 95 % confidence intervals
@@ -62,6 +64,7 @@ impl Compare {
             for page in pages {
                 print(&self.page(&page, &rows))?;
             }
+            print(&format!("{}\n", coloured(LEGEND)))?;
             for note in left_out {
                 print(&format!("{note}\n"))?;
             }
@@ -72,18 +75,19 @@ impl Compare {
     /// For each algorithm and combination of options, one run a seed. An algorithm that the network
     /// does not suit is left out with a sentence, unless it was asked for by name.
     fn runs(&self) -> Result<(Vec<Vec<Box<dyn Run>>>, Vec<String>), Failure> {
-        let entries = lookup::algorithms(&self.algorithms, &self.problem)?;
+        let entries = lookup::algorithms(&self.algorithms, self.problem.as_deref())?;
+        let abouts: Vec<About> = entries.iter().map(|entry| entry.algorithm.about()).collect();
         let (mut runs, mut left_out) = (Vec::new(), Vec::new());
         for entry in &entries {
             let (option, values) = entry.algorithm.contrast();
             for point in self.options.clone().or(option, values).points()? {
-                let first = point.common.seed;
-                let seeds = first..first.saturating_add(self.seeds);
+                point.check_fit(&abouts.iter().collect::<Vec<_>>())?;
                 let of_seed = |seed| {
-                    let mut point = point.clone();
-                    point.common.seed = seed;
-                    entry.algorithm.run(&point)
+                    let mut args = point.args.clone();
+                    args.common.seed = seed;
+                    entry.algorithm.run(&args)
                 };
+                let seeds = seeds(point.args.common.seed, self.seeds)?;
                 match seeds.map(of_seed).collect::<Result<Vec<_>, Failure>>() {
                     Ok(of_seeds) => runs.push(of_seeds),
                     Err(Failure::Usage(why)) if self.algorithms.is_empty() && entries.len() > 1 => {
@@ -93,6 +97,7 @@ impl Compare {
                 }
             }
         }
+        left_out.dedup();
         if runs.is_empty() {
             return Err(Failure::Usage(left_out.join("\n")));
         }
@@ -135,8 +140,7 @@ impl Compare {
             let right: Vec<_> = cells.iter().map(right).collect();
             table(&left) + "\n" + &table(&right)
         };
-        let text =
-            text.replace('✓', &format!("{GOOD}✓{RESET}")).replace('✗', &format!("{BAD}✗{RESET}"));
+        let text = coloured(&text);
         let wrong: String = rows.iter().filter_map(|row| row.complaint()).collect();
         format!("{title}\n\n{text}{wrong}\n")
     }
@@ -186,15 +190,21 @@ impl Row {
         self.runs[0].figure(key)?.theory
     }
 
-    fn agrees(&self, key: &str) -> Option<bool> {
+    /// How the mean over all seeds stands to the theory. Its error is that of the seeds, or of the
+    /// one run.
+    fn agreement(&self, key: &str) -> Option<Agreement> {
         let (theory, estimate) = self.theory(key).zip(self.estimate(key))?;
-        Some(theory.agrees_with(estimate.mean))
+        let error = match estimate.half_width {
+            Some(half_width) => Some(half_width / 1.96),
+            None => self.runs[0].figure(key)?.error,
+        };
+        Some(theory.compare(estimate.mean, error))
     }
 
     /// Nothing was wrong, and every mean is where the theory says.
     fn is_fine(&self) -> bool {
         self.runs.iter().all(Measured::is_fine)
-            && self.figures().all(|figure| self.agrees(figure.key) != Some(false))
+            && self.figures().all(|figure| self.agreement(figure.key) != Some(Agreement::Disagrees))
     }
 
     fn cells(&self, columns: &[Figure]) -> Vec<String> {
@@ -203,11 +213,7 @@ impl Row {
             cells.push(show(self.estimate(column.key)));
             if column.theory.is_some() {
                 cells.push(self.theory(column.key).map_or(String::new(), span));
-                cells.push(match self.agrees(column.key) {
-                    Some(true) => "✓".to_owned(),
-                    Some(false) => "✗".to_owned(),
-                    None => String::new(),
-                });
+                cells.push(self.agreement(column.key).map_or("", mark).to_owned());
             }
         }
         cells
@@ -235,10 +241,7 @@ impl Row {
             row.insert(key.to_owned(), json!(estimate.map(|it| it.mean)));
             row.insert(format!("{key}_ci95"), json!(estimate.and_then(|it| it.half_width)));
             if let Some(theory) = figure.theory {
-                row.insert(format!("{key}_theory_low"), json!(theory.low));
-                row.insert(format!("{key}_theory_typical"), json!(theory.typical));
-                row.insert(format!("{key}_theory_high"), json!(theory.high));
-                row.insert(format!("{key}_agrees"), json!(self.agrees(key)));
+                insert_theory(&mut row, key, theory, self.agreement(key));
             }
         }
         row.insert("safe".to_owned(), json!(self.runs.iter().all(|run| run.safe)));

@@ -2,10 +2,12 @@
 
 use std::mem;
 
+use vorrang_algorithms::card::About;
+
 use crate::failure::Failure;
 use crate::lookup;
+use crate::options::{Given, SetupArgs};
 use crate::output::{BOLD, RESET, print, table};
-use crate::problem::Algorithm;
 
 /// Explain one algorithm: idea, messages, costs, assumptions, known mistakes
 #[derive(Debug, clap::Args)]
@@ -13,17 +15,22 @@ pub(crate) struct Explain {
     /// Which algorithm, as `vorrang list` calls it
     algorithm: String,
     /// The number of nodes to give costs for
-    #[arg(long, default_value_t = 13, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, short, default_value_t = 13, allow_negative_numbers = true)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     nodes: u32,
+    #[command(flatten)]
+    setup: Given<SetupArgs>,
 }
 
 impl Explain {
     pub(crate) fn execute(self) -> Result<(), Failure> {
         let algorithm = &*lookup::algorithm(&self.algorithm)?.algorithm;
         let about = algorithm.about();
+        self.setup.check_fit(&[&about])?;
+        let setup = self.setup.args.setup(&about, self.nodes)?;
         print(&format!("{BOLD}{}{RESET}\n\n{}\n", about.title, readable(&about.text())))?;
-        print(&format!("{}\n", table(&algorithm.costs(self.nodes))))?;
-        print(&flaws(algorithm))
+        print(&format!("{}\n", table(&algorithm.costs(&setup))))?;
+        print(&flaws(&about))
     }
 }
 
@@ -51,8 +58,8 @@ fn plain(text: &str) -> String {
     text.replace("**", "").replace('`', "")
 }
 
-fn flaws(algorithm: &dyn Algorithm) -> String {
-    let (name, mistakes) = (algorithm.about().name, algorithm.mistakes());
+fn flaws(about: &About) -> String {
+    let (name, mistakes) = (about.name, &about.mistakes);
     let Some(first) = mistakes.first() else { return String::new() };
     let mut rows = vec![vec!["KNOWN MISTAKES".to_owned(), "WHAT IS WRONG".to_owned()]];
     rows.extend(mistakes.iter().map(|flaw| vec![flaw.name.to_owned(), flaw.what.to_owned()]));

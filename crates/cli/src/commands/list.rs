@@ -1,7 +1,8 @@
 //! `vorrang list`: the catalogue.
 
 use serde_json::{Value, json};
-use vorrang_algorithms::card::Order;
+use vorrang_algorithms::setup::Setup;
+use vorrang_protocol::Group;
 
 use crate::failure::Failure;
 use crate::output::{Format, print, print_csv, print_json, table};
@@ -29,8 +30,8 @@ impl List {
             let about = entry.algorithm.about();
             cells.push(vec![
                 about.name.to_owned(),
-                about.problem.to_owned(),
-                links(about.order).to_owned(),
+                about.solves.to_owned(),
+                about.assumes.in_short().to_owned(),
                 messages(entry),
                 about.citation.to_owned(),
             ]);
@@ -46,22 +47,18 @@ fn row(entry: &Entry) -> Value {
         "name": about.name,
         "title": about.title,
         "problem": about.problem,
-        "links": links(about.order),
+        "solves": about.solves,
+        "links": about.assumes.in_short(),
+        "assumes": about.assumes.sentence(),
+        "takes": about.takes.iter().map(|it| it.name()).collect::<Vec<_>>().join(" "),
         "citation": about.citation,
-        "flaws": entry.flawed.iter().map(|(name, _)| name).collect::<Vec<_>>(),
+        "flaws": about.mistakes.iter().map(|it| it.name).collect::<Vec<_>>().join(" "),
     })
-}
-
-const fn links(order: Order) -> &'static str {
-    match order {
-        Order::Fifo => "FIFO",
-        Order::Any => "any order",
-    }
 }
 
 /// Messages at both ends of the contrast that its problem knows, in a group that quorums like too.
 fn messages(entry: &Entry) -> String {
-    let costs = entry.algorithm.costs(13);
+    let costs = entry.algorithm.costs(&Setup::new(Group::of(13)));
     let [header, first, ..] = &costs[..] else { return String::new() };
     match (&first[..], &header[..]) {
         ([_, one, other], _) if one == other => one.clone(),

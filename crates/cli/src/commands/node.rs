@@ -3,22 +3,24 @@
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tracing_subscriber::EnvFilter;
-use vorrang_algorithms::card::Setup;
+use vorrang_algorithms::card::About;
+use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::registry;
+use vorrang_algorithms::setup::Setup;
 use vorrang_net::{Clock, CommandError, Config, Handle, Log, NetError, Starting, Stopped};
-use vorrang_protocol::{Group, NodeId, Protocol};
-use vorrang_trace::{Header, Trace};
+use vorrang_protocol::{NodeId, Protocol};
+use vorrang_trace::Trace;
 
 use crate::failure::Failure;
 use crate::lookup;
 use crate::output::{BOLD, DIM, RESET, print};
-use crate::problem::{Future, Problem};
+use crate::options::{Given, SetupArgs};
+use crate::problem::{Driven, Future, header};
 
 /// Run one real node over TCP; lines on standard input drive it
 ///
@@ -51,12 +53,8 @@ pub(crate) struct Node {
     /// The name of the group; nodes of another group are refused
     #[arg(long, default_value = "default")]
     group: String,
-    /// How many may be inside together, for k-exclusion; the same everywhere
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
-    k: u32,
-    /// How many milliseconds a message takes at most, for algorithms with time-outs
-    #[arg(long, default_value_t = 100)]
-    within_ms: u64,
+    #[command(flatten, next_help_heading = "Set-up, the same everywhere")]
+    setup: Given<SetupArgs>,
     /// Write everything that happens at this node to this file when it ends
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
@@ -84,10 +82,11 @@ impl Node {
         let filter =
             EnvFilter::try_from_env("VORRANG_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
         tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
-        let within = Duration::from_millis(self.within_ms);
-        let setup = Setup { group: Group::of(nodes), k: self.k, within };
+        let about = entry.algorithm.about();
+        self.setup.check_fit(&[&about])?;
+        let setup = self.setup.args.setup(&about, nodes)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let served = Served { name: entry.algorithm.about().name, node: self };
+        let served = Served { about, setup: setup.clone(), node: self };
         let ended = runtime.block_on(async { entry.algorithm.serve(&setup, served)?.await });
         // A read of standard input that nobody waits for any more must not hold up the end.
         runtime.shutdown_background();
@@ -97,20 +96,21 @@ impl Node {
 
 /// A node that is to be run.
 pub(crate) struct Served {
-    name: &'static str,
+    about: About,
+    setup: Setup,
     node: Node,
 }
 
 /// Runs one node until it leaves.
 pub(crate) fn serve<Q, P>(served: Served, make: &registry::Node<P>) -> Future<'static>
 where
-    Q: Problem,
+    Q: Driven,
     P: Protocol<Command = Q::Command, Notice = Q::Notice>,
 {
-    let Served { name, node } = served;
-    let id = NodeId(node.id);
-    // Nodes that disagree about k would let too many in, so k is part of what they must agree on.
-    let algorithm = format!("{name} with k = {}, within {} ms", node.k, node.within_ms);
+    let Served { about, setup, node } = served;
+    let (id, name) = (NodeId(node.id), about.name);
+    // Nodes that are set up differently would let too many in, so they must agree on it.
+    let algorithm = format!("{name} {}", setup.text(about.takes));
     let config =
         Config { group: node.group.clone(), ..Config::new(id, node.peers.clone(), &algorithm) };
     let mut starting = vorrang_net::Node::new(make(id), config);
@@ -118,10 +118,9 @@ where
     if let Some(log) = &log {
         starting = starting.record(log.clone(), Clock::start());
     }
-    let nodes = node.peers.len() as u32;
     let save = move |path: &Path| {
         let Some(log) = log else { return Ok(()) };
-        let header = Header::new(name, nodes).with("node", &id);
+        let header = header(&about, &setup).with("node", &id);
         let trace = Trace::<P> { header, records: log.take() };
         trace.write(BufWriter::new(File::create(path)?))
     };
@@ -130,7 +129,7 @@ where
 
 type Started<Q> = (Handle<<Q as Problem>::Command>, UnboundedReceiver<<Q as Problem>::Notice>);
 
-async fn attend<Q: Problem>(
+async fn attend<Q: Driven>(
     name: &'static str,
     node: Node,
     starting: Starting<Started<Q>>,
@@ -172,7 +171,7 @@ fn not_started(error: NetError) -> Failure {
 }
 
 /// Does what is typed and tells what happens, until one or the other ends.
-async fn converse<Q: Problem>(
+async fn converse<Q: Driven>(
     handle: &Handle<Q::Command>,
     mut notices: UnboundedReceiver<Q::Notice>,
     stay: bool,
@@ -203,7 +202,7 @@ async fn converse<Q: Problem>(
     }
 }
 
-fn obey<Q: Problem>(handle: &Handle<Q::Command>, text: &str) -> Result<(), Failure> {
+fn obey<Q: Driven>(handle: &Handle<Q::Command>, text: &str) -> Result<(), Failure> {
     let command: Q::Command = match text.parse() {
         Ok(command) => command,
         Err(why) => return tell(&format!("{why}, status or quit")),

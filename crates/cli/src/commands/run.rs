@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use crate::failure::Failure;
 use crate::lookup;
 use crate::network::Place;
-use crate::options::RunArgs;
+use crate::options::{Given, RunArgs};
 use crate::output::{Format, print, print_csv, print_json, progress};
+use crate::problem::run_of;
 
 /// Run one algorithm under one workload and measure it, beside what the theory says
 ///
@@ -17,12 +18,13 @@ use crate::output::{Format, print, print_csv, print_json, progress};
     vorrang run ricart-agrawala\n  \
     vorrang run ricart-agrawala --nodes 5 --load light --hold 2ms\n  \
     vorrang run ricart-agrawala --nodes 3 --net --processes\n  \
+    vorrang run bully --nodes 8 --crash 7@0\n  \
     vorrang run ricart-agrawala --latency uniform:1ms..3ms --order any --seed 7 --json")]
 pub(crate) struct Run {
     /// Which algorithm, as `vorrang list` calls it
     algorithm: String,
     #[command(flatten)]
-    options: RunArgs,
+    options: Given<RunArgs>,
     /// Run over real TCP on loopback instead of the simulator; times are then in microseconds
     #[arg(long)]
     net: bool,
@@ -39,7 +41,7 @@ pub(crate) struct Run {
 impl Run {
     pub(crate) fn execute(self) -> Result<(), Failure> {
         let entry = lookup::algorithm(&self.algorithm)?;
-        let run = entry.algorithm.run(&self.options)?;
+        let run = run_of(entry, &self.options)?;
         if self.net {
             self.check_network()?;
         }
@@ -71,7 +73,7 @@ impl Run {
     /// What the simulator can be told and a real network cannot.
     fn check_network(&self) -> Result<(), Failure> {
         const MOST_NODES: u32 = 128;
-        let common = &self.options.common;
+        let common = &self.options.args.common;
         if common.latency.is_some() || common.order.is_some() {
             return Err(Failure::usage(
                 "--latency and --order are for the simulator: with --net, TCP decides both",

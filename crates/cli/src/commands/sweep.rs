@@ -10,12 +10,13 @@ use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 use serde_json::{Value, json};
+use vorrang_algorithms::card::About;
 use vorrang_trace::Digest;
 
 use crate::failure::Failure;
 use crate::figures::Measured;
 use crate::lookup;
-use crate::options::Axes;
+use crate::axes::{Axes, seeds};
 use crate::output::{csv_fields, print, progress, show_after_a_second};
 use crate::problem::Run;
 use crate::sheet::{Appender, IDENTITY, Sheet};
@@ -33,12 +34,12 @@ use crate::sheet::{Appender, IDENTITY, Sheet};
     vorrang sweep --nodes 2..=256 --csv out.csv --resume\n  \
     vorrang sweep --nodes 2..=256 --csv part3.csv --shard 3/16")]
 pub(crate) struct Sweep {
-    /// Which algorithms, separated by commas, or `all` [default: plain mutual exclusion]
+    /// Which algorithms, separated by commas, or `all` [default: those that solve the problem as it stands]
     #[arg(long, short, value_delimiter = ',', value_name = "NAMES")]
     algorithms: Vec<String>,
-    /// Without --algorithms: all that solve this
-    #[arg(long, default_value = "mutual exclusion")]
-    problem: String,
+    /// Which problem: mutex, election, or a variant such as k-exclusion [default: mutex]
+    #[arg(long, value_name = "PROBLEM")]
+    problem: Option<String>,
     #[command(flatten)]
     options: Axes,
     /// How many seeds for every combination, counted from --seed
@@ -99,15 +100,19 @@ impl Sweep {
     /// algorithm comes once.
     fn runs(&self) -> Result<Vec<Box<dyn Run>>, Failure> {
         let axes = self.options.clone().or("nodes", &["2", "4", "8", "16", "32", "64"]);
+        let points = axes.points()?;
+        let entries = lookup::algorithms(&self.algorithms, self.problem.as_deref())?;
+        let abouts: Vec<About> = entries.iter().map(|entry| entry.algorithm.about()).collect();
         let mut runs: Vec<Box<dyn Run>> = Vec::new();
-        for entry in lookup::algorithms(&self.algorithms, &self.problem)? {
+        for entry in entries {
+            // An option that an algorithm does not take gives it the same run again.
             let mut known = HashSet::new();
-            for point in axes.points()? {
-                let first = point.common.seed;
-                for seed in first..first.saturating_add(self.seeds) {
-                    let mut point = point.clone();
-                    point.common.seed = seed;
-                    let run = entry.algorithm.run(&point)?;
+            for point in &points {
+                point.check_fit(&abouts.iter().collect::<Vec<_>>())?;
+                for seed in seeds(point.args.common.seed, self.seeds)? {
+                    let mut args = point.args.clone();
+                    args.common.seed = seed;
+                    let run = entry.algorithm.run(&args)?;
                     if known.insert(run.options()) {
                         runs.push(run);
                     }

@@ -1,27 +1,23 @@
 //! Elections: what their runs are runs of, what is measured, and what is asked of the checker.
 
 use std::fmt::Write as _;
-use std::time::Duration;
 
 use serde_json::{Value, json};
-use vorrang_algorithms::card::{About, Mistake, Setup, Span};
-use vorrang_algorithms::election::card::{Card, Flaw, Setting};
+use vorrang_algorithms::card::{About, Quantity, Span};
+use vorrang_algorithms::election::card::{Card, DURATION, MESSAGES, Setting};
 use vorrang_algorithms::election::spec::Leadership;
-use vorrang_algorithms::election::{Command, Notice};
+use vorrang_algorithms::election::{Command, Election, Notice};
+use vorrang_algorithms::setup::Setup;
 use vorrang_check::{Ask, Links, Plan};
-use vorrang_protocol::{Group, Message, NodeId};
+use vorrang_protocol::{Message, NodeId};
 use vorrang_sim::{Fault, Faults, Network, Orders, Workload};
 use vorrang_trace::{Meter, Traffic};
 
-use super::mutex::list;
-use super::{Problem, Question, Scene};
+use super::{Driven, Extremes, Question, Scene};
 use crate::commands::check::CheckArgs;
 use crate::failure::Failure;
-use crate::figures::{Figure, Reading, span};
-use crate::options::{Between, OrderKind, RunArgs};
-
-/// The class.
-pub(crate) enum Election {}
+use crate::figures::{Figure, Reading};
+use crate::options::{Between, OrderKind, RunArgs, list, name, nodes_of};
 
 /// Who calls for an election.
 #[derive(Clone, Debug, clap::Args)]
@@ -55,14 +51,28 @@ impl Scenario {
         }
         dead.sort_unstable();
         let is_top = dead.iter().rev().zip((0..nodes).rev()).all(|(&dead, top)| dead == top);
-        let is_plain = self.between.latency.is_constant() && is_top;
-        is_plain.then_some(Setting { nodes, initiator, dead: dead.len() as u32 })
+        is_top.then_some(Setting { nodes, initiator, dead: dead.len() as u32 })
+    }
+}
+
+impl Scenario {
+    /// What the theory says of a quantity, where it says anything: of times, if every message takes
+    /// T, and as the algorithm believes.
+    fn theory(&self, of: Quantity) -> Option<Span> {
+        let latency = self.between.latency;
+        let believes = self.setup.within.as_nanos() as f64;
+        let is_plain = latency.is_constant() && believes == latency.mean_ns();
+        let setting = self.setting().filter(|_| is_plain || !of.is_time)?;
+        self.card.cost(of, &setting)
     }
 }
 
 impl Scene for Scenario {
-    fn setup(&self) -> Setup {
-        self.setup
+    fn about(&self) -> About {
+        self.card.about()
+    }
+    fn setup(&self) -> &Setup {
+        &self.setup
     }
     fn network(&self) -> Network {
         self.between.network()
@@ -77,13 +87,8 @@ impl Scene for Scenario {
         u64::from(self.setup.group.size())
     }
     fn options(&self) -> String {
-        format!(
-            "--nodes {} --initiators {} --seed {} {}",
-            self.setup.group.size(),
-            list(&self.initiators),
-            self.between.seed,
-            self.between.options()
-        )
+        let (setup, initiators) = (self.setup.text(self.card.takes), list(&self.initiators));
+        format!("{setup} --initiators {initiators} {}", self.between.options())
     }
     fn page(&self) -> String {
         let (nodes, initiators) = (self.setup.group.size(), list(&self.initiators));
@@ -92,10 +97,12 @@ impl Scene for Scenario {
     }
     fn head(&self) -> Vec<(&'static str, Value)> {
         vec![
+            ("setup", json!(self.setup.text(self.card.takes))),
             ("nodes", json!(self.setup.group.size())),
             ("seed", json!(self.between.seed)),
             ("initiators", json!(list(&self.initiators))),
             ("latency", json!(self.between.latency.to_string())),
+            ("order", json!(name(&self.between.order))),
             ("time_unit", json!("T")),
         ]
     }
@@ -169,30 +176,18 @@ impl Meter<Command, Notice> for Tally {
     }
 }
 
-impl Problem for Election {
-    type Command = Command;
-    type Notice = Notice;
-    type Card = Card;
-
-    fn about(card: &'static Card) -> About {
-        card.about()
-    }
-    fn mistakes(card: &'static Card) -> Vec<Mistake> {
-        card.flaws.iter().map(Flaw::mistake).collect()
-    }
-    fn costs(card: &'static Card, nodes: u32) -> Vec<Vec<String>> {
+impl Driven for Election {
+    fn extremes(_: &'static Card, setup: &Setup) -> Extremes<Self> {
+        let nodes = setup.group.size();
         let dead = u32::from(nodes > 1);
         let best = Setting { nodes, initiator: nodes - 1 - dead, dead };
-        let worst = Setting { initiator: 0, ..best };
-        let row = |what: &str, unit: &str, cost: fn(&Setting) -> Span| {
-            vec![what.to_owned(), span(cost(&best)) + unit, span(cost(&worst)) + unit]
-        };
-        let header = format!("COSTS WITH N = {nodes}, THE HIGHEST DOWN");
-        vec![
-            vec![header, "HIGHEST UP CALLS".to_owned(), "LOWEST CALLS".to_owned()],
-            row("messages", "", card.terms.theory.messages),
-            row("duration", " T", card.terms.theory.duration),
-        ]
+        Extremes {
+            common: format!("--nodes {nodes}, THE HIGHEST DOWN"),
+            settings: [
+                ("HIGHEST UP CALLS", best),
+                ("LOWEST CALLS", Setting { initiator: 0, ..best }),
+            ],
+        }
     }
     const CONTRAST: (&'static str, &'static [&'static str]) =
         ("initiators", &["highest", "lowest"]);
@@ -203,7 +198,7 @@ impl Problem for Election {
 
     fn scenario(card: &'static Card, args: &RunArgs) -> Result<Scenario, Failure> {
         let nodes = args.common.nodes;
-        let between = args.between(&card.about())?;
+        let (setup, between) = args.placed(&card.about())?;
         let crashed = |node: u32| {
             let script = between.faults.as_ref().map_or(&[][..], |faults| &faults.script);
             script.contains(&(0, Fault::Crash(NodeId(node))))
@@ -212,10 +207,8 @@ impl Problem for Election {
         let initiators = match args.election.initiators.as_str() {
             "lowest" => up.next().into_iter().collect(),
             "highest" => up.last().into_iter().collect(),
-            text => numbers(text, nodes)?,
+            text => nodes_of("--initiators", text, nodes)?,
         };
-        let within = Duration::from_nanos(between.within_ns);
-        let setup = Setup { within, ..Setup::new(Group::of(nodes)) };
         Ok(Scenario { card, setup, initiators, between })
     }
     fn monitor(scenario: &Scenario) -> Leadership {
@@ -225,9 +218,6 @@ impl Problem for Election {
         Calls(scenario.initiators.iter().copied().map(NodeId).collect())
     }
     fn figures(scenario: &Scenario, tally: &Tally) -> Vec<Figure> {
-        let setting = scenario.setting();
-        let theory = &scenario.card.terms.theory;
-        let at = |cost: fn(&Setting) -> Span| setting.as_ref().map(cost);
         let leaders: Vec<NodeId> = tally.leader.iter().copied().flatten().collect();
         let leader = match leaders.first() {
             Some(&leader) if leaders.iter().all(|&other| other == leader) => {
@@ -243,13 +233,13 @@ impl Problem for Election {
             Figure::of("leader", leader).labelled("leader"),
             Figure::count("messages", "messages", messages)
                 .column("MESSAGES")
-                .theory(at(theory.messages)),
+                .theory(scenario.theory(MESSAGES), None),
             Figure::of("messages_by_kind", Reading::Counts(tally.traffic.by_kind())),
             Figure::real("duration", (unit_ns > 0.0).then(|| span_ns as f64 / unit_ns))
                 .labelled("duration")
                 .unit(" T")
                 .column("DURATION/T")
-                .theory(at(theory.duration)),
+                .theory(scenario.theory(DURATION), None),
             Figure::count("rounds", "messages in a row", tally.rounds.into()).column("ROUNDS"),
             Figure::count("bytes", "bytes", tally.traffic.bytes()).column("BYTES"),
         ]
@@ -262,37 +252,40 @@ impl Problem for Election {
         flaw: Option<&str>,
         args: &CheckArgs,
     ) -> Result<Question<Self>, Failure> {
-        let flaw = flaw.and_then(|name| card.flaw(name));
-        let nodes = args.nodes.unwrap_or_else(|| flaw.map_or(3, |flaw| flaw.nodes));
-        let initiators = match (args.election.initiators.as_deref(), flaw) {
-            (Some(text), _) => numbers(text, nodes)?,
-            (None, Some(flaw)) => flaw.initiators.to_vec(),
+        let shown = flaw.and_then(|name| card.flaw(name)).map(|flaw| flaw.shown_by);
+        let nodes = args.nodes.unwrap_or_else(|| shown.map_or(3, |shown| shown.nodes));
+        let initiators = match (args.election.initiators.as_deref(), shown) {
+            (Some(text), _) => nodes_of("--initiators", text, nodes)?,
+            (None, Some(shown)) => shown.initiators.to_vec(),
             (None, None) => vec![0],
         };
-        let mut faults = args.faults();
-        if args.crashes().is_none() {
-            faults.crashes = flaw.map_or(1, |flaw| flaw.crashes);
-        }
-        let order = args.order.unwrap_or(OrderKind::from(card.order));
-        let setup = Setup::new(Group::of(nodes));
+        let crashes = shown.map_or(1, |shown| shown.crashes);
+        let faults = args.faults(crashes);
+        let order = args.order.unwrap_or(OrderKind::from(card.assumes.order));
+        let setup = args.setup.setup(&card.about(), nodes)?;
         let within = (!args.asynchronous).then_some(setup.within);
-        let mut line = args.line(&card.about(), nodes, order);
+        let mut line = args.line(&card.about(), &setup, order);
         let _ = write!(line, " --initiators {}", list(&initiators));
         if args.crashes().is_none() {
-            let _ = write!(line, " --crashes {}", faults.crashes);
+            let _ = write!(line, " --crashes {crashes}");
         }
         let asks = |id: NodeId| initiators.contains(&id.0).then(|| Ask::then_wait(Command::Elect));
         let lists = setup.group.members().map(|id| asks(id).into_iter().collect());
+        let (plan, monitor) = (Plan::PerNode(lists.collect()), Leadership::new(setup.group));
         Ok(Question {
             setup,
-            plan: Plan::PerNode(lists.collect()),
-            monitor: Leadership::new(setup.group),
+            plan,
+            monitor,
             links: Links { order: order.into(), within },
             faults,
-            properties: vec!["legitimacy", "termination", "agreement"],
+            properties: ["legitimacy", "termination", "agreement"].map(str::to_owned).to_vec(),
+            notes: Vec::new(),
             line,
         })
     }
+
+    const COMMANDS: &'static [(&'static str, &'static str)] =
+        &[("elect", "call for an election, believing that nobody leads")];
 }
 
 /// Who calls for an election in the checker.
@@ -301,15 +294,4 @@ pub(crate) struct ElectionCheckArgs {
     /// Nodes that call for an election, as in 0,2 [default: 0]
     #[arg(long, value_name = "NODES")]
     initiators: Option<String>,
-}
-
-fn numbers(text: &str, nodes: u32) -> Result<Vec<u32>, Failure> {
-    let number = |part: &str| match part.trim().parse::<u32>() {
-        Ok(node) if node < nodes => Ok(node),
-        Ok(_) | Err(_) => Err(Failure::usage(format!(
-            "--initiators: '{part}' is not a node: the last node is {}",
-            nodes - 1
-        ))),
-    };
-    text.split(',').map(number).collect()
 }

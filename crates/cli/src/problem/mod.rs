@@ -1,9 +1,9 @@
 //! Problems and algorithms as the commands see them.
 //!
-//! A [`Problem`] says, in types, what the drivers must know to run any algorithm of its class: what
+//! A [`Driven`] problem says, in types, what the drivers must know to run any algorithm of it: what
 //! the applications do, what must hold, what is measured. An [`Algorithm`] is one algorithm of any
-//! class with its types gone: each driver is compiled once for it, here, and every command calls
-//! that. So commands know neither classes nor algorithms, and a further command costs nothing to
+//! problem with its types gone: each driver is compiled once for it, here, and every command calls
+//! that. So commands know neither problems nor algorithms, and a further command costs nothing to
 //! compile.
 
 pub(crate) mod election;
@@ -11,42 +11,37 @@ pub(crate) mod mutex;
 mod simulate;
 mod verify;
 
-use std::fmt::Display;
 use std::path::Path;
 use std::pin::Pin;
-use std::str::FromStr;
 use std::sync::LazyLock;
 
 use indicatif::ProgressBar;
-use vorrang_algorithms as algorithms;
-use vorrang_algorithms::card::{About, Mistake, Setup};
+use serde_json::Value;
+use vorrang_algorithms::card::{About, Card};
+use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::registry::{self, Node, Recipe, Register};
+use vorrang_algorithms::setup::Setup;
 use vorrang_check as check;
-use vorrang_protocol::{Data, Monitor, Protocol};
+use vorrang_protocol::{Monitor, Protocol};
 use vorrang_sim::{Faults, Network, Workload};
 use vorrang_trace::Meter;
 
 use crate::commands::check::CheckArgs;
 use crate::commands::node::Served;
 use crate::failure::Failure;
-use crate::figures::{Figure, Measured};
+use crate::figures::{Figure, Measured, span};
 use crate::network::Place;
 use crate::network::worker::Work;
-use crate::options::RunArgs;
+use crate::options::{Given, RunArgs};
 
+pub(crate) use simulate::header;
 pub(crate) use verify::Query;
 
-/// A class of problems: what the drivers must know to run any algorithm of it.
-pub(crate) trait Problem: Sized + 'static {
-    type Command: Data + Display + FromStr<Err = String>;
-    type Notice: Data + Display;
-    /// What an algorithm says of itself.
-    type Card: Sync + 'static;
-
-    fn about(card: &'static Self::Card) -> About;
-    fn mistakes(card: &'static Self::Card) -> Vec<Mistake>;
-    /// What the theory says for so many nodes, as a table.
-    fn costs(card: &'static Self::Card, nodes: u32) -> Vec<Vec<String>>;
+/// A problem, and what the drivers must know to run any algorithm of it.
+pub(crate) trait Driven: Problem {
+    /// Two settings that show what costs depend on, with what they are called; and what both have
+    /// in common.
+    fn extremes(card: &'static Card<Self>, setup: &Setup) -> Extremes<Self>;
     /// The option of a run, and its values, that a comparison goes through if nothing is said.
     const CONTRAST: (&'static str, &'static [&'static str]);
 
@@ -55,7 +50,7 @@ pub(crate) trait Problem: Sized + 'static {
     type Scenario: Scene;
     type Monitor: Monitor<Command = Self::Command, Notice = Self::Notice>;
     type Workload: Workload<Self::Command, Self::Notice>;
-    fn scenario(card: &'static Self::Card, args: &RunArgs) -> Result<Self::Scenario, Failure>;
+    fn scenario(card: &'static Card<Self>, args: &RunArgs) -> Result<Self::Scenario, Failure>;
     fn monitor(scenario: &Self::Scenario) -> Self::Monitor;
     fn workload(scenario: &Self::Scenario) -> Self::Workload;
     fn figures(scenario: &Self::Scenario, summary: &SummaryOf<Self>) -> Vec<Figure>;
@@ -68,12 +63,14 @@ pub(crate) trait Problem: Sized + 'static {
     /// What must hold there.
     type Watch: Monitor<Command = Self::Command, Notice = Self::Notice>;
     fn question(
-        card: &'static Self::Card,
+        card: &'static Card<Self>,
         flaw: Option<&str>,
         args: &CheckArgs,
     ) -> Result<Question<Self>, Failure>;
 
     // --- over the network
+    /// What can be typed at a node, a line each, and what it means.
+    const COMMANDS: &'static [(&'static str, &'static str)];
     /// What a node that leaves the group says before, if it can.
     fn farewell() -> Option<Self::Command> {
         None
@@ -83,8 +80,7 @@ pub(crate) trait Problem: Sized + 'static {
         None
     }
     fn over_tcp<P>(
-        _card: &'static Self::Card,
-        _scenario: &Self::Scenario,
+        scenario: &Self::Scenario,
         _node: Node<P>,
         _place: Place,
         _trace: Option<&Path>,
@@ -92,24 +88,38 @@ pub(crate) trait Problem: Sized + 'static {
     where
         P: Protocol<Command = Self::Command, Notice = Self::Notice>,
     {
-        Err(Failure::usage("--net does not know yet what to do with this problem"))
+        Err(Failure::usage(format!(
+            "--net does not know yet how to measure {}: {} runs in the simulator, in the checker \
+             and, by hand, as 'vorrang node --algorithm {}'",
+            Self::TITLE,
+            scenario.about().name,
+            scenario.about().name
+        )))
     }
-    fn work<P>(_card: &'static Self::Card, _recipe: Recipe<P>, _work: Work) -> Future<'static>
+    fn work<P>(card: &'static Card<Self>, _recipe: &Recipe<P>, _work: Work) -> Future<'static>
     where
         P: Protocol<Command = Self::Command, Notice = Self::Notice>,
     {
-        Box::pin(async { Err(Failure::usage("--net does not know yet what to do here")) })
+        let name = card.name;
+        Box::pin(async move { Err(Failure::usage(format!("there is no work for {name} yet"))) })
     }
 }
 
-pub(crate) type SummaryOf<Q> = <<<Q as Problem>::Workload as Workload<
+/// Two settings to give costs for: what they have in common, and each with its name.
+pub(crate) struct Extremes<Q: Problem> {
+    pub(crate) common: String,
+    pub(crate) settings: [(&'static str, Q::Setting); 2],
+}
+
+pub(crate) type SummaryOf<Q> = <<<Q as Driven>::Workload as Workload<
     <Q as Problem>::Command,
     <Q as Problem>::Notice,
 >>::Meter as Meter<<Q as Problem>::Command, <Q as Problem>::Notice>>::Summary;
 
 /// What every run has, whatever the problem.
 pub(crate) trait Scene: Clone + Send + Sync + 'static {
-    fn setup(&self) -> Setup;
+    fn about(&self) -> About;
+    fn setup(&self) -> &Setup;
     fn network(&self) -> Network;
     fn faults(&self) -> Option<Faults>;
     fn seed(&self) -> u64;
@@ -119,19 +129,21 @@ pub(crate) trait Scene: Clone + Send + Sync + 'static {
     fn options(&self) -> String;
     /// What it is called on a page of a comparison, without the seed.
     fn page(&self) -> String;
-    /// What the run's figures begin with.
-    fn head(&self) -> Vec<(&'static str, serde_json::Value)>;
+    /// What the run's figures begin with: all its parameters.
+    fn head(&self) -> Vec<(&'static str, Value)>;
 }
 
 /// What is to be explored.
-pub(crate) struct Question<Q: Problem> {
+pub(crate) struct Question<Q: Driven> {
     pub(crate) setup: Setup,
     pub(crate) plan: check::Plan<Q::Command>,
     pub(crate) monitor: Q::Watch,
     pub(crate) links: check::Links,
     pub(crate) faults: check::Faults,
     /// The names of what must hold.
-    pub(crate) properties: Vec<&'static str>,
+    pub(crate) properties: Vec<String>,
+    /// What a reader should know of what was asked.
+    pub(crate) notes: Vec<String>,
     /// What would have to be typed to ask exactly this again.
     pub(crate) line: String,
 }
@@ -146,8 +158,8 @@ pub(crate) trait Subject: Send + Sync {
 /// An algorithm, with its types gone.
 pub(crate) trait Algorithm: Subject {
     fn about(&self) -> About;
-    fn mistakes(&self) -> Vec<Mistake>;
-    fn costs(&self, nodes: u32) -> Vec<Vec<String>>;
+    /// What the theory says, as a table.
+    fn costs(&self, setup: &Setup) -> Vec<Vec<String>>;
     fn contrast(&self) -> (&'static str, &'static [&'static str]);
     fn run(&self, args: &RunArgs) -> Result<Box<dyn Run>, Failure>;
     fn serve(&self, setup: &Setup, node: Served) -> Result<Future<'static>, Failure>;
@@ -172,67 +184,63 @@ pub(crate) trait Run: Send + Sync {
 
 /// An algorithm while its types are known.
 struct Of<Q: Problem, P> {
-    card: &'static Q::Card,
-    flaw: Option<String>,
+    card: &'static Card<Q>,
+    flaw: Option<&'static str>,
     recipe: Recipe<P>,
 }
 
 impl<Q, P> Subject for Of<Q, P>
 where
-    Q: Problem,
+    Q: Driven,
     P: Protocol<Command = Q::Command, Notice = Q::Notice>,
 {
     fn question(&self, args: &CheckArgs) -> Result<Query, Failure> {
-        let question = Q::question(self.card, self.flaw.as_deref(), args)?;
-        let node = make(self.recipe, &question.setup)?;
+        let question = Q::question(self.card, self.flaw, args)?;
+        let node = make(&self.recipe, &question.setup)?;
         Ok(verify::query::<Q, P>(question, &node, args))
     }
 }
 
 impl<Q, P> Algorithm for Of<Q, P>
 where
-    Q: Problem,
+    Q: Driven,
     P: Protocol<Command = Q::Command, Notice = Q::Notice>,
 {
     fn about(&self) -> About {
-        Q::about(self.card)
+        self.card.about()
     }
-    fn mistakes(&self) -> Vec<Mistake> {
-        Q::mistakes(self.card)
-    }
-    fn costs(&self, nodes: u32) -> Vec<Vec<String>> {
-        Q::costs(self.card, nodes)
+    fn costs(&self, setup: &Setup) -> Vec<Vec<String>> {
+        costs(self.card, setup)
     }
     fn contrast(&self) -> (&'static str, &'static [&'static str]) {
         Q::CONTRAST
     }
     fn run(&self, args: &RunArgs) -> Result<Box<dyn Run>, Failure> {
         let scenario = Q::scenario(self.card, args)?;
-        let node = make(self.recipe, &scenario.setup())?;
-        Ok(Box::new(RunOf::<Q, P> { card: self.card, scenario, node }))
+        let node = make(&self.recipe, scenario.setup())?;
+        Ok(Box::new(RunOf::<Q, P> { scenario, node }))
     }
     fn serve(&self, setup: &Setup, node: Served) -> Result<Future<'static>, Failure> {
-        let make = make(self.recipe, setup)?;
+        let make = make(&self.recipe, setup)?;
         Ok(crate::commands::node::serve::<Q, P>(node, &make))
     }
     fn work(&self, work: Work) -> Future<'static> {
-        Q::work(self.card, self.recipe, work)
+        Q::work(self.card, &self.recipe, work)
     }
 }
 
-struct RunOf<Q: Problem, P> {
-    card: &'static Q::Card,
+struct RunOf<Q: Driven, P> {
     scenario: Q::Scenario,
     node: Node<P>,
 }
 
 impl<Q, P> Run for RunOf<Q, P>
 where
-    Q: Problem,
+    Q: Driven,
     P: Protocol<Command = Q::Command, Notice = Q::Notice>,
 {
     fn about(&self) -> About {
-        Q::about(self.card)
+        self.scenario.about()
     }
     fn options(&self) -> String {
         self.scenario.options()
@@ -244,28 +252,43 @@ where
         self.scenario.total()
     }
     fn blank(&self) -> Result<Measured, Failure> {
-        simulate::simulate::<Q, P>(self.card, &self.scenario, &self.node, None, None, true)
+        simulate::simulate::<Q, P>(&self.scenario, &self.node, None, None, true)
     }
     fn simulate(
         &self,
         trace: Option<&Path>,
         bar: Option<&ProgressBar>,
     ) -> Result<Measured, Failure> {
-        simulate::simulate::<Q, P>(self.card, &self.scenario, &self.node, trace, bar, false)
+        simulate::simulate::<Q, P>(&self.scenario, &self.node, trace, bar, false)
     }
     fn over_tcp(&self, place: Place, trace: Option<&Path>) -> Result<Measured, Failure> {
-        Q::over_tcp(self.card, &self.scenario, self.node.clone(), place, trace)
+        Q::over_tcp(&self.scenario, self.node.clone(), place, trace)
     }
 }
 
-fn make<P>(recipe: Recipe<P>, setup: &Setup) -> Result<Node<P>, Failure> {
-    recipe(setup).map_err(|unfit| Failure::Usage(unfit.0))
+fn make<P: 'static>(recipe: &Recipe<P>, setup: &Setup) -> Result<Node<P>, Failure> {
+    recipe.nodes(setup).map_err(|unfit| Failure::Usage(unfit.0))
+}
+
+/// What the theory says of every quantity, at both extremes.
+fn costs<Q: Driven>(card: &'static Card<Q>, setup: &Setup) -> Vec<Vec<String>> {
+    let Extremes { common, settings } = Q::extremes(card, setup);
+    let mut header = vec![format!("COSTS WITH {common}")];
+    header.extend(settings.iter().map(|(name, _)| (*name).to_owned()));
+    let mut rows = vec![header];
+    for cost in card.theory {
+        let unit = if cost.of.is_time { " T" } else { "" };
+        let mut row = vec![cost.of.name.to_owned()];
+        row.extend(settings.iter().map(|(_, at)| span((cost.span)(at)) + unit));
+        rows.push(row);
+    }
+    rows
 }
 
 /// An algorithm, and it with each of its known mistakes.
 pub(crate) struct Entry {
     pub(crate) algorithm: Box<dyn Algorithm>,
-    pub(crate) flawed: Vec<(String, Box<dyn Subject>)>,
+    pub(crate) flawed: Vec<(&'static str, Box<dyn Subject>)>,
 }
 
 /// All algorithms, in the order of the catalogue.
@@ -281,63 +304,32 @@ pub(crate) fn catalogue() -> &'static [Entry] {
 struct Catalogue(Vec<Entry>);
 
 impl Catalogue {
-    fn add<Q, P>(&mut self, card: &'static Q::Card, recipe: Recipe<P>)
-    where
-        Q: Problem,
-        P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-    {
-        let of = Of::<Q, P> { card, flaw: None, recipe };
-        self.0.push(Entry { algorithm: Box::new(of), flawed: Vec::new() });
-    }
-
-    fn add_flawed<Q, P>(&mut self, card: &'static Q::Card, flaw: &str, recipe: Recipe<P>)
-    where
-        Q: Problem,
-        P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-    {
-        let of = Of::<Q, P> { card, flaw: Some(flaw.to_owned()), recipe };
-        self.file(Q::about(card).name, flaw, Box::new(of));
-    }
-
-    fn file(&mut self, name: &str, flaw: &str, subject: Box<dyn Subject>) {
+    fn file(&mut self, name: &str, flaw: &'static str, subject: Box<dyn Subject>) {
         let entry = self.0.iter_mut().find(|it| it.algorithm.about().name == name);
         let entry = entry.expect("an algorithm comes before its mistakes");
-        entry.flawed.push((flaw.to_owned(), subject));
+        entry.flawed.push((flaw, subject));
     }
 }
 
-impl Register for Catalogue {
-    fn mutex<P>(&mut self, card: &'static algorithms::mutex::Card, recipe: Recipe<P>)
+impl<Q: Driven> Register<Q> for Catalogue {
+    fn algorithm<P>(&mut self, card: &'static Card<Q>, recipe: Recipe<P>)
     where
-        P: Protocol<Command = algorithms::mutex::Command, Notice = algorithms::mutex::Notice>,
+        P: Protocol<Command = Q::Command, Notice = Q::Notice>,
     {
-        self.add::<mutex::Mutex, P>(card, recipe);
-    }
-    fn flawed_mutex<P>(
-        &mut self,
-        card: &'static algorithms::mutex::Card,
-        flaw: &str,
-        recipe: Recipe<P>,
-    ) where
-        P: Protocol<Command = algorithms::mutex::Command, Notice = algorithms::mutex::Notice>,
-    {
-        self.add_flawed::<mutex::Mutex, P>(card, flaw, recipe);
+        let algorithm = Box::new(Of::<Q, P> { card, flaw: None, recipe });
+        self.0.push(Entry { algorithm, flawed: Vec::new() });
     }
 
-    fn election<P>(&mut self, card: &'static algorithms::election::Card, recipe: Recipe<P>)
+    fn flaw<P>(&mut self, card: &'static Card<Q>, flaw: &'static str, recipe: Recipe<P>)
     where
-        P: Protocol<Command = algorithms::election::Command, Notice = algorithms::election::Notice>,
+        P: Protocol<Command = Q::Command, Notice = Q::Notice>,
     {
-        self.add::<election::Election, P>(card, recipe);
+        self.file(card.name, flaw, Box::new(Of::<Q, P> { card, flaw: Some(flaw), recipe }));
     }
-    fn flawed_election<P>(
-        &mut self,
-        card: &'static algorithms::election::Card,
-        flaw: &str,
-        recipe: Recipe<P>,
-    ) where
-        P: Protocol<Command = algorithms::election::Command, Notice = algorithms::election::Notice>,
-    {
-        self.add_flawed::<election::Election, P>(card, flaw, recipe);
-    }
+}
+
+/// Whether options that were typed fit an algorithm, and then what it makes of them.
+pub(crate) fn run_of(entry: &Entry, given: &Given<RunArgs>) -> Result<Box<dyn Run>, Failure> {
+    given.check_fit(&[&entry.algorithm.about()])?;
+    entry.algorithm.run(&given.args)
 }

@@ -5,26 +5,26 @@ use std::path::Path;
 
 use clap::ValueEnum;
 use serde_json::{Value, json};
-use vorrang_algorithms::card::{About, Mistake, Setup};
-use vorrang_algorithms::mutex::card::{self, Card, Flaw, Setting, Theory};
-use vorrang_algorithms::mutex::spec::{Admission, BoundedBypass, Exclusion, HappenedBefore};
-use vorrang_algorithms::mutex::{Claim, Command, Notice};
+use vorrang_algorithms::card::{About, Quantity, Span};
+use vorrang_algorithms::mutex::card::{
+    self, BUSIEST, Besides, Card, Flaw, MESSAGES, RESPONSE, SYNC_DELAY, Setting,
+};
+use vorrang_algorithms::mutex::spec::{Exclusion, Watch};
+use vorrang_algorithms::mutex::{Claim, Command, Mutex, Notice};
 use vorrang_algorithms::registry::{Node, Recipe};
+use vorrang_algorithms::setup::Setup;
 use vorrang_check::{Links, Plan};
-use vorrang_protocol::{Group, NodeId, Protocol};
+use vorrang_protocol::{NodeId, Protocol};
 use vorrang_sim::{Distribution, Faults, Load, Network, Turns};
 use vorrang_trace::Summary;
 
-use super::{Future, Problem, Question, Scene};
+use super::{Driven, Extremes, Future, Question, Scene};
 use crate::commands::check::{CheckArgs, one_a_node};
 use crate::failure::Failure;
-use crate::figures::{Figure, Measured, Reading, span};
+use crate::figures::{Figure, Measured, Reading};
 use crate::network::worker::Work;
 use crate::network::{self, Place};
-use crate::options::{Between, OrderKind, RunArgs, name};
-
-/// The class.
-pub(crate) enum Mutex {}
+use crate::options::{Between, OrderKind, RunArgs, list, name};
 
 /// How many messages an entry may take. Nodes that talk to all others also remember something of
 /// each, so that memory grows alike.
@@ -34,24 +34,25 @@ const MOST_MESSAGES: f64 = 20_000.0;
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct MutexArgs {
     /// How many entries in all; then no new request is made and the run drains
-    #[arg(long, short, default_value_t = 10_000)]
+    #[arg(long, short, default_value_t = 10_000, allow_negative_numbers = true)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) entries: u64,
     /// How busy the nodes are
-    #[arg(long, short, value_enum, value_delimiter = ',')]
-    pub(crate) load: Vec<LoadKind>,
+    #[arg(long, short, value_enum, default_value = "heavy")]
+    pub(crate) load: LoadKind,
     /// Under heavy load: how long a node waits after leaving before it asks again
     #[arg(long, value_name = "TIME", default_value = "0")]
     pub(crate) think: Distribution,
-    /// How long a node stays inside, E
-    #[arg(long, value_name = "TIME", default_value = "0")]
-    pub(crate) hold: Distribution,
+    /// How long a node stays inside, E [default: T, the mean latency; 0 with --net]
+    ///
+    /// With no stay at all a node that may enter again without asking, such as the holder of a
+    /// token, would do so for ever before anyone else is heard, and all figures would speak of it
+    /// alone.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) hold: Option<Distribution>,
     /// Only the first so many nodes ever ask [default: all but those that only serve]
     #[arg(long, value_name = "NODES", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) hot: Option<u32>,
-    /// How many may be inside together, for k-exclusion
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) k: u32,
 }
 
 /// How busy the nodes are.
@@ -85,40 +86,49 @@ impl Scenario {
     }
 
     /// N.
-    pub(crate) const fn nodes(&self) -> u32 {
+    pub(crate) fn nodes(&self) -> u32 {
         self.setup.group.size()
     }
 
-    /// What the theory needs to know; none where it has nothing to say of times, because latencies
-    /// or stays vary or the load is neither of its two ends.
-    pub(crate) fn setting(&self) -> Option<Setting> {
-        let load = match self.load {
-            LoadKind::Light => card::Load::Light,
-            LoadKind::Heavy if self.think == Distribution::Constant(0) => card::Load::Heavy,
-            LoadKind::Heavy | LoadKind::Burst => return None,
-        };
+    /// What the theory says of a quantity, where it says anything.
+    ///
+    /// Of times it speaks only if every message takes T and every stay the same, at the two ends of
+    /// the load; of numbers always, but between the two ends only what holds at both.
+    pub(crate) fn theory(&self, of: Quantity) -> Option<Span> {
         let latency = self.between.latency;
-        let is_plain = latency.is_constant()
-            && self.hold.is_constant()
-            && latency.mean_ns() > 0.0
-            && self.between.faults.is_none();
-        is_plain.then(|| Setting {
-            nodes: self.nodes(),
-            contenders: self.contenders(),
-            k: self.setup.k,
-            load,
-            hold: self.hold.mean_ns() / latency.mean_ns(),
-        })
+        let at = |load| {
+            let hold = if latency.mean_ns() > 0.0 { self.hold.mean_ns() / latency.mean_ns() } else { 0.0 };
+            let setting = Setting {
+                setup: self.setup.clone(),
+                contenders: self.contenders(),
+                load,
+                hold,
+            };
+            self.card.cost(of, &setting)
+        };
+        let load = match self.load {
+            LoadKind::Light => Some(card::Load::Light),
+            LoadKind::Heavy if self.think == Distribution::Constant(0) => Some(card::Load::Heavy),
+            LoadKind::Heavy | LoadKind::Burst => None,
+        };
+        let is_plain =
+            latency.is_constant() && self.hold.is_constant() && latency.mean_ns() > 0.0;
+        match load {
+            _ if self.between.faults.is_some() || of.is_time && !is_plain => None,
+            Some(load) => at(load),
+            None if of.is_time => None,
+            None => {
+                let (light, heavy) = (at(card::Load::Light)?, at(card::Load::Heavy)?);
+                Some(if light == heavy { light } else { light.or(heavy) })
+            }
+        }
     }
 
     /// The options that do not speak of the network.
     pub(crate) fn options_of_any_network(&self) -> String {
-        let mut text = format!("{} --seed {}", self.seedless(), self.between.seed);
+        let mut text = self.workload();
         if self.think != Distribution::Constant(0) {
             let _ = write!(text, " --think {}", self.think);
-        }
-        if let Some(k) = asked_k(self.card, self.setup) {
-            let _ = write!(text, " --k {k}");
         }
         if let Some(hot) = self.hot {
             let _ = write!(text, " --hot {hot}");
@@ -126,20 +136,19 @@ impl Scenario {
         text
     }
 
-    fn seedless(&self) -> String {
-        format!(
-            "--nodes {} --entries {} --load {} --hold {}",
-            self.nodes(),
-            self.entries,
-            name(&self.load),
-            self.hold,
-        )
+    fn workload(&self) -> String {
+        let (entries, load, hold) = (self.entries, name(&self.load), self.hold);
+        let setup = self.setup.text(self.card.takes);
+        format!("{setup} --entries {entries} --load {load} --hold {hold}")
     }
 }
 
 impl Scene for Scenario {
-    fn setup(&self) -> Setup {
-        self.setup
+    fn about(&self) -> About {
+        self.card.about()
+    }
+    fn setup(&self) -> &Setup {
+        &self.setup
     }
     fn network(&self) -> Network {
         self.between.network()
@@ -157,29 +166,27 @@ impl Scene for Scenario {
         format!("{} {}", self.options_of_any_network(), self.between.options())
     }
     fn page(&self) -> String {
-        format!("{} load: {} --latency {}", name(&self.load), self.seedless(), self.between.latency)
+        let (load, nodes, entries) = (name(&self.load), self.nodes(), self.entries);
+        let (hold, latency) = (self.hold, self.between.latency);
+        format!(
+            "{load} load: --nodes {nodes} --entries {entries} --load {load} --hold {hold} \
+             --latency {latency}"
+        )
     }
     fn head(&self) -> Vec<(&'static str, Value)> {
         vec![
+            ("setup", json!(self.setup.text(self.card.takes))),
             ("nodes", json!(self.nodes())),
             ("seed", json!(self.between.seed)),
+            ("entries_asked", json!(self.entries)),
             ("load", json!(name(&self.load))),
             ("think", json!(self.think.to_string())),
             ("hold", json!(self.hold.to_string())),
             ("latency", json!(self.between.latency.to_string())),
             ("order", json!(name(&self.between.order))),
             ("contenders", json!(self.contenders())),
-            ("k", json!(asked_k(self.card, self.setup))),
             ("time_unit", json!("T")),
         ]
-    }
-}
-
-/// How many may be inside together, if the algorithm asks.
-pub(crate) fn asked_k(card: &Card, setup: Setup) -> Option<u32> {
-    match (card.terms.admission)(&setup) {
-        Admission::UpTo(k) => Some(k),
-        Admission::One | Admission::Compatible => None,
     }
 }
 
@@ -188,31 +195,29 @@ pub(crate) fn figures(
     summary: &Summary,
     unit: (&'static str, f64),
     per: (&'static str, f64),
-    at: Option<(&Theory, &Setting)>,
+    theory: impl Fn(Quantity) -> Option<Span>,
 ) -> Vec<Figure> {
     let (unit, unit_ns) = unit;
     let time = |ns: Option<f64>| ns.filter(|_| unit_ns > 0.0).map(|ns| ns / unit_ns);
     let quantile = |ns: Option<u64>| time(ns.map(|ns| ns as f64));
     let busiest = (summary.entries > 0).then(|| summary.load_max as f64 / summary.entries as f64);
     let overtakes = summary.overtakes.map_or(Reading::Unknown, Reading::Count);
+    let of = |quantity: Quantity, value: Option<f64>, error: Option<f64>| {
+        Figure::real(quantity.key, value)
+            .labelled(quantity.name)
+            .unit(if quantity.is_time { unit } else { "" })
+            .theory(theory(quantity), error)
+    };
     vec![
         Figure::count("entries", "entries", summary.entries),
         Figure::count("messages", "messages", summary.messages),
         Figure::of("messages_by_kind", Reading::Counts(summary.by_kind.clone())),
-        Figure::real("messages_per_entry", summary.messages_per_entry())
-            .labelled("messages per entry")
-            .column("MESSAGES")
-            .theory(at.map(|(theory, at)| (theory.messages)(at))),
-        Figure::real("sync_delay_mean", time(summary.sync_delay_mean_ns))
-            .labelled("synchronisation delay")
-            .unit(unit)
-            .column("DELAY/T")
-            .theory(at.map(|(theory, at)| (theory.sync_delay)(at))),
-        Figure::real("response_mean", time(summary.response_mean_ns))
-            .labelled("response time")
-            .unit(unit)
-            .column("RESPONSE/T")
-            .theory(at.map(|(theory, at)| (theory.response)(at))),
+        of(MESSAGES, summary.messages_per_entry(), summary.messages_per_entry_error)
+            .column("MESSAGES"),
+        of(SYNC_DELAY, time(summary.sync_delay_mean_ns), time(summary.sync_delay_error_ns))
+            .column("DELAY/T"),
+        of(RESPONSE, time(summary.response_mean_ns), time(summary.response_error_ns))
+            .column("RESPONSE/T"),
         Figure::real("response_p50", quantile(summary.response_p50_ns)),
         Figure::real("response_p99", quantile(summary.response_p99_ns)),
         Figure::real("throughput", summary.throughput_per_ns().map(|rate| rate * per.1))
@@ -222,40 +227,24 @@ pub(crate) fn figures(
         Figure::real("bytes_per_entry", summary.bytes_per_entry())
             .labelled("bytes per entry")
             .column("BYTES"),
-        Figure::count("load_max", "busiest node handled", summary.load_max),
-        Figure::real("load_max_per_entry", busiest).column("LOAD"),
+        Figure::of("load_max", Reading::Count(summary.load_max)),
+        of(BUSIEST, busiest, None).column("LOAD"),
         Figure::real("load_fairness", Some(summary.load_fairness)),
         Figure::real("fairness", Some(summary.fairness)).labelled("fairness (Jain)").column("FAIR"),
         Figure::of("overtakes", overtakes).labelled("overtakes").column("OVERT."),
     ]
 }
 
-impl Problem for Mutex {
-    type Command = Command;
-    type Notice = Notice;
-    type Card = Card;
-
-    fn about(card: &'static Card) -> About {
-        card.about()
-    }
-    fn mistakes(card: &'static Card) -> Vec<Mistake> {
-        card.flaws.iter().map(Flaw::mistake).collect()
-    }
-    fn costs(card: &'static Card, nodes: u32) -> Vec<Vec<String>> {
-        let at = |load| Setting::new(card, nodes, load);
-        let theory = &card.terms.theory;
-        let row = |what: &str, unit: &str, cost: fn(&Setting) -> vorrang_algorithms::card::Span| {
-            let of = |load| span(cost(&at(load))) + unit;
-            vec![what.to_owned(), of(card::Load::Light), of(card::Load::Heavy)]
-        };
-        let header = format!("COSTS WITH N = {nodes}, E = 0");
-        vec![
-            vec![header, "ONE AT A TIME".to_owned(), "SATURATION".to_owned()],
-            row("messages per entry", "", theory.messages),
-            row("synchronisation delay", " T", theory.sync_delay),
-            row("response time", " T", theory.response),
-            row("busiest node handles", "", theory.busiest),
-        ]
+impl Driven for Mutex {
+    fn extremes(card: &'static Card, setup: &Setup) -> Extremes<Self> {
+        let at = |load| Setting::new(card, setup, load);
+        Extremes {
+            common: format!("{}, E = T", setup.text(card.takes)),
+            settings: [
+                ("ONE AT A TIME", at(card::Load::Light)),
+                ("SATURATION", at(card::Load::Heavy)),
+            ],
+        }
     }
     const CONTRAST: (&'static str, &'static [&'static str]) = ("load", &["heavy", "light"]);
 
@@ -265,15 +254,7 @@ impl Problem for Mutex {
 
     fn scenario(card: &'static Card, args: &RunArgs) -> Result<Scenario, Failure> {
         let own = &args.mutex;
-        let load = match own.load[..] {
-            [] => LoadKind::Heavy,
-            [load] => load,
-            _ => {
-                return Err(Failure::usage(
-                    "--load takes one value here; 'vorrang compare' and 'vorrang sweep' take several",
-                ));
-            }
-        };
+        let load = own.load;
         if load != LoadKind::Heavy && own.think != Distribution::Constant(0) {
             return Err(Failure::usage(format!(
                 "--think {} only means something under --load heavy: under {} load a node asks \
@@ -288,8 +269,9 @@ impl Problem for Mutex {
                 "--hot {hot} is more than there are: --nodes {nodes}"
             )));
         }
-        let setting = Setting::new(card, nodes, card::Load::Heavy);
-        let messages = (card.terms.theory.messages)(&setting).high;
+        let (setup, between) = args.placed(&card.about())?;
+        let setting = Setting::new(card, &setup, card::Load::Heavy);
+        let messages = card.cost(MESSAGES, &setting).map_or(0.0, |cost| cost.high);
         if messages > MOST_MESSAGES {
             return Err(Failure::usage(format!(
                 "--nodes {nodes} is too many for {}: an entry would take up to {messages} \
@@ -297,22 +279,21 @@ impl Problem for Mutex {
                 card.name
             )));
         }
-        let between = args.between(&card.about())?;
-        let within = std::time::Duration::from_nanos(between.within_ns);
+        let one_latency = Distribution::Constant(between.latency.mean_ns().round() as u64);
         Ok(Scenario {
             card,
-            setup: Setup { group: Group::of(nodes), k: own.k, within },
+            setup,
             entries: own.entries,
             load,
             think: own.think,
-            hold: own.hold,
+            hold: own.hold.unwrap_or(one_latency),
             hot: own.hot,
             between,
         })
     }
 
     fn monitor(scenario: &Scenario) -> Exclusion {
-        Exclusion::new((scenario.card.terms.admission)(&scenario.setup))
+        scenario.card.exclusion(&scenario.setup)
     }
 
     fn workload(scenario: &Scenario) -> Turns<Command> {
@@ -330,10 +311,8 @@ impl Problem for Mutex {
     }
 
     fn figures(scenario: &Scenario, summary: &Summary) -> Vec<Figure> {
-        let setting = scenario.setting();
-        let at = setting.as_ref().map(|setting| (&scenario.card.terms.theory, setting));
         let unit_ns = scenario.between.latency.mean_ns();
-        figures(summary, (" T", unit_ns), (" per T", unit_ns), at)
+        figures(summary, (" T", unit_ns), (" per T", unit_ns), |of| scenario.theory(of))
     }
 
     fn complaint(scenario: &Scenario, summary: &Summary) -> Option<String> {
@@ -342,7 +321,7 @@ impl Problem for Mutex {
         overtaken.then(|| "ordering: a request was overtaken by a later one".to_owned())
     }
 
-    type Watch = (Exclusion, (Option<HappenedBefore>, Option<BoundedBypass>));
+    type Watch = Watch;
 
     fn question(
         card: &'static Card,
@@ -351,6 +330,11 @@ impl Problem for Mutex {
     ) -> Result<Question<Self>, Failure> {
         question(card, flaw.and_then(|name| card.flaw(name)), args)
     }
+
+    const COMMANDS: &'static [(&'static str, &'static str)] = &[
+        ("acquire", "wait to enter (also: acquire shared, acquire group 2)"),
+        ("release", "leave"),
+    ];
 
     fn farewell() -> Option<Command> {
         Some(Command::Release)
@@ -362,7 +346,6 @@ impl Problem for Mutex {
         }
     }
     fn over_tcp<P>(
-        _: &'static Card,
         scenario: &Scenario,
         node: Node<P>,
         place: Place,
@@ -373,7 +356,7 @@ impl Problem for Mutex {
     {
         network::run(scenario, node, place, trace)
     }
-    fn work<P>(card: &'static Card, recipe: Recipe<P>, work: Work) -> Future<'static>
+    fn work<P>(card: &'static Card, recipe: &Recipe<P>, work: Work) -> Future<'static>
     where
         P: Protocol<Command = Command, Notice = Notice>,
     {
@@ -386,7 +369,7 @@ impl Problem for Mutex {
 pub(crate) enum Property {
     /// A request that happened before another enters first
     Ordering,
-    /// Nobody who is known to wait is passed more often than promised (once, if nothing is)
+    /// Nobody passes a waiting request that it was told of more often than promised, or --bypass
     NoStarvation,
     /// All that the algorithm promises
     Promised,
@@ -407,9 +390,10 @@ pub(crate) struct MutexCheckArgs {
     /// What must hold besides exclusion and progress
     #[arg(long, value_enum, value_delimiter = ',')]
     property: Vec<Property>,
-    /// How many may be inside together, for k-exclusion
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
-    k: u32,
+    /// How often a node may enter before a waiting request that it was told of [default: as often
+    /// as the algorithm promises]
+    #[arg(long, value_name = "TIMES")]
+    bypass: Option<u32>,
 }
 
 /// Fills in what was not said, from the flaw or from the algorithm.
@@ -421,19 +405,19 @@ fn question(
     let own = &args.mutex;
     let nodes = match (args.nodes, flaw, &own.entries[..]) {
         (Some(nodes), _, _) => nodes,
-        (None, Some(flaw), []) => flaw.entries.len() as u32,
+        (None, Some(flaw), []) => flaw.shown_by.entries.len() as u32,
         (None, _, [] | [_]) => 3,
         (None, _, entries) => entries.len() as u32,
     };
     let entries = match (&own.entries[..], flaw) {
-        ([], Some(flaw)) if flaw.entries.len() == nodes as usize => flaw.entries.to_vec(),
+        ([], Some(flaw)) if flaw.shown_by.entries.len() == nodes as usize => flaw.shown_by.entries.to_vec(),
         ([], _) => vec![1; nodes as usize],
         ([same], _) => vec![*same; nodes as usize],
         (entries, _) if entries.len() == nodes as usize => entries.to_vec(),
         (entries, _) => return Err(one_a_node("--entries", entries.len(), nodes)),
     };
     let claims = match (&own.claims[..], flaw) {
-        ([], Some(flaw)) if flaw.claims.len() == nodes as usize => flaw.claims.to_vec(),
+        ([], Some(flaw)) if flaw.shown_by.claims.len() == nodes as usize => flaw.shown_by.claims.to_vec(),
         ([], _) => card.terms.claims.iter().copied().cycle().take(nodes as usize).collect(),
         (claims, _) if claims.len() == nodes as usize => claims.to_vec(),
         (claims, _) => return Err(one_a_node("--claims", claims.len(), nodes)),
@@ -442,24 +426,20 @@ fn question(
         return Err(Failure::usage(format!("{} grants no {claim} claims", card.name)));
     }
     let stay = match (&own.stay[..], flaw) {
-        ([], Some(flaw)) => flaw.stay.to_vec(),
+        ([], Some(flaw)) => flaw.shown_by.stay.to_vec(),
         (stay, _) => stay.to_vec(),
     };
     check_stay(&stay, &entries)?;
-    let assumed = flaw.map_or(card.order, |flaw| flaw.order);
+    let assumed = flaw.map_or(card.assumes.order, |flaw| flaw.shown_by.order);
     let order = args.order.unwrap_or(OrderKind::from(assumed));
-    let (ordering, bypass) = properties(card, flaw, &own.property);
-    let setup = Setup { k: own.k, ..Setup::new(Group::of(nodes)) };
-    let exclusion = Exclusion::new((card.terms.admission)(&setup));
-    let mut names = vec!["exclusion", "progress"];
-    names.extend(ordering.then_some("ordering"));
-    names.extend(bypass.map(|_| "no starvation"));
+    let setup = args.setup.setup(&card.about(), nodes)?;
+    let (besides, notes) = besides(card, flaw, &setup, own)?;
+    let mut names = vec!["exclusion".to_owned(), "progress".to_owned()];
+    names.extend(besides.ordering.then(|| "ordering".to_owned()));
+    names.extend(besides.bypass.map(|bound| format!("no starvation (passed at most {bound} times)")));
 
-    let mut line = args.line(&card.about(), nodes, order);
+    let mut line = args.line(&card.about(), &setup, order);
     let _ = write!(line, " --entries {}", list(&entries));
-    if let Some(k) = asked_k(card, setup) {
-        let _ = write!(line, " --k {k}");
-    }
     if card.terms.claims.len() > 1 {
         let claims: Vec<String> =
             claims.iter().map(|claim| claim.to_string().replace(' ', ":")).collect();
@@ -468,46 +448,74 @@ fn question(
     if !stay.is_empty() {
         let _ = write!(line, " --stay {}", list(&stay));
     }
-    let asked = [(ordering, "ordering"), (bypass.is_some(), "no-starvation")];
+    let asked = [(besides.ordering, "ordering"), (besides.bypass.is_some(), "no-starvation")];
     let asked: Vec<&str> = asked.iter().filter(|(asked, _)| *asked).map(|it| it.1).collect();
     if !asked.is_empty() {
         let _ = write!(line, " --property {}", asked.join(","));
     }
+    if let Some(bound) = besides.bypass {
+        let _ = write!(line, " --bypass {bound}");
+    }
     let asks = claims.iter().copied().map(Command::Acquire);
     let stay: Vec<NodeId> = stay.iter().copied().map(NodeId).collect();
-    let monitor =
-        (exclusion, (ordering.then(HappenedBefore::default), bypass.map(BoundedBypass::new)));
+    let monitor = card.watch(&setup, besides);
     Ok(Question {
         setup,
         plan: Plan::turns_with(entries.iter().copied().zip(asks), &Command::Release, &stay),
         monitor,
         links: Links::from(vorrang_protocol::Order::from(order)),
-        faults: args.faults(),
+        faults: args.faults(0),
         properties: names,
+        notes,
         line,
     })
 }
 
-pub(super) fn list(numbers: &[u32]) -> String {
-    let numbers: Vec<String> = numbers.iter().map(u32::to_string).collect();
-    numbers.join(",")
-}
-
-/// What must hold besides exclusion and progress: ordering, and how often one may be passed.
-fn properties(card: &Card, flaw: Option<&Flaw>, asked: &[Property]) -> (bool, Option<u32>) {
-    let promised = asked.contains(&Property::Promised);
-    let breaks = |property| flaw.is_some_and(|flaw| flaw.breaks == property);
-    let promises = card.terms.promises;
-    let ordering = asked.contains(&Property::Ordering)
-        || promised && promises.ordering
-        || asked.is_empty() && breaks("ordering");
-    let bypass = match promises.bypass {
-        Some(bound) if promised => Some(bound),
-        promise if asked.contains(&Property::NoStarvation) => Some(promise.unwrap_or(1)),
-        promise if asked.is_empty() && breaks("no starvation") => promise,
-        Some(_) | None => None,
+/// What must hold besides exclusion and progress, and what there is to say about it.
+fn besides(
+    card: &Card,
+    flaw: Option<&Flaw>,
+    setup: &Setup,
+    own: &MutexCheckArgs,
+) -> Result<(Besides, Vec<String>), Failure> {
+    let (promised, asked) = (card.promised(setup), &own.property);
+    let mut notes = Vec::new();
+    let mut besides = match flaw {
+        Some(flaw) if asked.is_empty() => card.broken_by(flaw, setup),
+        Some(_) | None => Besides::default(),
     };
-    (ordering, bypass)
+    if asked.contains(&Property::Promised) {
+        besides = promised;
+        if promised == Besides::default() {
+            notes.push(format!("{} promises nothing besides exclusion and progress", card.name));
+        }
+    }
+    if asked.contains(&Property::Ordering) {
+        besides.ordering = true;
+        if !promised.ordering {
+            notes.push(format!("{} does not promise ordering", card.name));
+        }
+    }
+    if asked.contains(&Property::NoStarvation) || own.bypass.is_some() {
+        besides.bypass = own.bypass.or(promised.bypass);
+        match (promised.bypass, own.bypass) {
+            (None, None) => {
+                return Err(Failure::usage(format!(
+                    "{} promises no bound on how often a waiting node is passed; ask for one with \
+                     --bypass N",
+                    card.name
+                )));
+            }
+            (None, Some(_)) => {
+                notes.push(format!("{} promises no bound on passing", card.name));
+            }
+            (Some(promise), Some(asked)) if asked < promise => {
+                notes.push(format!("{} promises no less than {promise} passes", card.name));
+            }
+            (Some(_), _) => {}
+        }
+    }
+    Ok((besides, notes))
 }
 
 /// A node that stays must exist, must enter, and can stay only once.

@@ -7,19 +7,20 @@ use std::time::Instant;
 
 use indicatif::ProgressBar;
 use serde_json::json;
+use vorrang_algorithms::card::About;
 use vorrang_algorithms::registry::Node;
+use vorrang_algorithms::setup::Setup;
 use vorrang_protocol::Protocol;
 use vorrang_sim::{FaultCounts, Recorder, Simulation};
 use vorrang_trace::{Header, Record, Writer};
 
-use super::{Problem, Scene};
+use super::{Driven, Scene};
 use crate::failure::Failure;
 use crate::figures::Measured;
 use crate::output::show_after_a_second;
 
 /// Runs a scenario to its end, or not at all if only the names of its figures are wanted.
 pub(super) fn simulate<Q, P>(
-    card: &'static Q::Card,
     scenario: &Q::Scenario,
     node: &Node<P>,
     trace: Option<&Path>,
@@ -27,12 +28,12 @@ pub(super) fn simulate<Q, P>(
     blank: bool,
 ) -> Result<Measured, Failure>
 where
-    Q: Problem,
+    Q: Driven,
     P: Protocol<Command = Q::Command, Notice = Q::Notice>,
 {
     const EVENTS_BETWEEN_LOOKS: u64 = 1 << 18;
     let start = Instant::now();
-    let about = Q::about(card);
+    let about = scenario.about();
     let group = scenario.setup().group;
     let mut simulation = Simulation::recorded(
         group.members().map(|id| node(id)),
@@ -41,7 +42,7 @@ where
         Q::workload(scenario),
         scenario.seed(),
         trace
-            .map(|path| ToFile::new(path, about.name, group.size(), &scenario.options()))
+            .map(|path| ToFile::new(path, &about, scenario.setup(), &scenario.options()))
             .transpose()?,
     );
     if let Some(faults) = scenario.faults() {
@@ -60,11 +61,15 @@ where
     }
     let report = simulation.report();
     let violation = report.first_violation.as_ref().map(|(at_ns, violation)| {
-        format!("{violation} (at {})", vorrang_sim::show_duration_ns(*at_ns))
+        format!("{violation} (at {})", vorrang_protocol::show_duration_ns(*at_ns))
     });
     let complaint = Q::complaint(scenario, &report.summary);
     let at_rest = report.at_rest.as_ref().map(ToString::to_string);
-    let mut head = vec![("algorithm", json!(about.name)), ("driver", json!("sim"))];
+    let mut head = vec![
+        ("algorithm", json!(about.name)),
+        ("problem", json!(about.problem)),
+        ("driver", json!("sim")),
+    ];
     head.extend(scenario.head());
     let measured = Measured {
         name: about.name,
@@ -91,8 +96,13 @@ fn counts(faults: FaultCounts) -> Vec<(&'static str, u64)> {
         ("restarts", restarts),
         ("lost", lost),
         ("duplicated", duplicated),
-        ("to_the_dead", to_the_dead),
+        ("messages_to_dead", to_the_dead),
     ]
+}
+
+/// What a trace begins with: which algorithm, and how it was set up.
+pub(crate) fn header(about: &About, setup: &Setup) -> Header {
+    Header::new(about.name, setup.group.size()).with("setup", &setup.text(about.takes))
 }
 
 /// Writes records as they come; a full disk is reported at the end.
@@ -102,9 +112,9 @@ struct ToFile {
 }
 
 impl ToFile {
-    fn new(path: &Path, name: &str, nodes: u32, options: &str) -> Result<Self, Failure> {
+    fn new(path: &Path, about: &About, setup: &Setup, options: &str) -> Result<Self, Failure> {
         let wrong = |error: std::io::Error| Failure::Failed(format!("{}: {error}", path.display()));
-        let header = Header::new(name, nodes).with("options", &options);
+        let header = header(about, setup).with("options", &options);
         let file = File::create(path).map_err(wrong)?;
         Ok(Self { writer: Writer::new(BufWriter::new(file), &header)?, failed: None })
     }

@@ -9,7 +9,7 @@ use vorrang_algorithms::registry::Node;
 use vorrang_check::{Bound, Bounds, Move, Outcome, Progress, Report, System, explore};
 use vorrang_protocol::{Effect, Protocol};
 
-use super::{Problem, Question};
+use super::{Driven, Question};
 use crate::commands::check::{Answer, CheckArgs};
 use crate::output::{grouped, show_after_a_second, spinner};
 
@@ -17,12 +17,14 @@ use crate::output::{grouped, show_after_a_second, spinner};
 pub(crate) struct Query {
     /// What would have to be typed to ask exactly this again.
     pub(crate) line: String,
+    /// What a reader should know of what was asked.
+    pub(crate) notes: Vec<String>,
     pub(crate) answer: Box<dyn FnOnce() -> Answer>,
 }
 
 pub(super) fn query<Q, P>(question: Question<Q>, node: &Node<P>, args: &CheckArgs) -> Query
 where
-    Q: Problem,
+    Q: Driven,
     P: Protocol<Command = Q::Command, Notice = Q::Notice>,
 {
     let system = System {
@@ -50,7 +52,7 @@ where
         bar.finish_and_clear();
         answer(report, properties, start.elapsed().as_secs_f64())
     };
-    Query { line: question.line, answer: Box::new(answer) }
+    Query { line: question.line, notes: question.notes, answer: Box::new(answer) }
 }
 
 fn tell(bar: &ProgressBar, progress: Progress, shows: bool) {
@@ -66,7 +68,7 @@ fn tell(bar: &ProgressBar, progress: Progress, shows: bool) {
     }
 }
 
-fn answer<P>(report: Report<P>, properties: Vec<&'static str>, seconds: f64) -> Answer
+fn answer<P>(report: Report<P>, properties: Vec<String>, seconds: f64) -> Answer
 where
     P: Protocol<Command: std::fmt::Display, Notice: std::fmt::Display>,
 {
@@ -97,7 +99,7 @@ where
 {
     let at = step.what.at();
     let shown = |effect: &Effect<P>| match effect {
-        Effect::Send { to, message } => format!("{at} -> {to} {message:?}"),
+        Effect::Send { to, message } => format!("{at} -> {to} {message}"),
         Effect::SetTimer { timer, .. } => format!("{at} sets {timer:?}"),
         Effect::CancelTimer(timer) => format!("{at} cancels {timer:?}"),
         Effect::Notify(notice) => format!("{at} {notice}"),
