@@ -85,10 +85,10 @@ mod tests {
         let many = 4 * MOST as u64;
         let samples = of(0..many);
         assert_eq!((samples.kept.len(), samples.kept.capacity()), (MOST, MOST));
-        for (percent, value) in [50, 99].into_iter().zip(samples.percentiles([50, 99])) {
+        for (percent, value) in [50_u32, 99].into_iter().zip(samples.percentiles([50, 99])) {
             let share = value.unwrap() as f64 / many as f64;
             // Three standard errors of a median over a million: 0.0015.
-            assert!((share - percent as f64 / 100.0).abs() < 0.0015, "{percent}: {share}");
+            assert!((share - f64::from(percent) / 100.0).abs() < 0.0015, "{percent}: {share}");
         }
         assert_eq!(samples.kept, of(0..many).kept, "the same run keeps the same");
     }
