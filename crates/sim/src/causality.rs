@@ -7,8 +7,8 @@
 //!
 //! The cost is kept off the hot path: sets are shared (a broadcast hands out one set to all), are
 //! changed only on news, and their room is used again. A request that has been served is struck out
-//! of a set only when somebody looks at the set: for that, each set has the number of entries
-//! up to which it is current.
+//! of a set only when somebody looks at the set: for that, each set has the number of served
+//! requests up to which it is current.
 
 use vorrang_protocol::NodeId;
 
@@ -28,11 +28,12 @@ pub(crate) struct Causality {
     knows: Vec<Past>,
     /// For each waiting node, what it knew when it asked.
     elders: Vec<Past>,
-    /// For each node, the number of its last entry, counted over all nodes from 1; 0 for none.
-    entered: Vec<u64>,
-    /// How many entries there have been.
-    entries: u64,
-    /// The last few that entered, the latest of them at `entries % RECENT`.
+    /// For each node, the number of the end of its last wait, counted over all nodes from 1; 0 for
+    /// none.
+    ended: Vec<u64>,
+    /// How many waits have ended, with an entry or a crash.
+    ends: u64,
+    /// The nodes whose waits ended last, the latest of them at `ends % RECENT`.
     recent: [NodeId; RECENT],
     overtakes: u64,
 }
@@ -40,7 +41,7 @@ pub(crate) struct Causality {
 #[derive(Clone, Copy, Debug)]
 struct Set {
     owners: u32,
-    /// Requests served after this many entries have not been struck out yet.
+    /// Requests whose waits ended after so many others have not been struck out yet.
     current: u64,
 }
 
@@ -60,8 +61,8 @@ impl Causality {
             free: Vec::new(),
             knows: vec![NOBODY; nodes],
             elders: vec![NOBODY; nodes],
-            entered: vec![0; nodes],
-            entries: 0,
+            ended: vec![0; nodes],
+            ends: 0,
             recent: [NodeId(0); RECENT],
             overtakes: 0,
         }
@@ -70,6 +71,12 @@ impl Causality {
     /// How many entries overtook a request that happened before theirs.
     pub(crate) const fn overtakes(&self) -> u64 {
         self.overtakes
+    }
+
+    /// The network makes a second message of one that took `past` along.
+    pub(crate) fn on_duplicate(&mut self, past: Past) -> Past {
+        self.keep(past);
+        past
     }
 
     /// `node` asks: it came after all that it knows of.
@@ -92,9 +99,18 @@ impl Causality {
         self.drop(elders);
         self.keep(NOBODY);
         self.elders[node.index()] = NOBODY;
-        self.entries += 1;
-        self.entered[node.index()] = self.entries;
-        self.recent[self.entries as usize % RECENT] = node;
+        self.strike_out_later(node);
+    }
+
+    /// `node` crashes: it takes its request back, and knows of nothing any more.
+    pub(crate) fn on_crash(&mut self, node: NodeId) {
+        for forgotten in [self.elders[node.index()], self.knows[node.index()]] {
+            self.drop(forgotten);
+            self.keep(NOBODY);
+        }
+        self.elders[node.index()] = NOBODY;
+        self.knows[node.index()] = NOBODY;
+        self.strike_out_later(node);
     }
 
     /// `node` sends a message: it takes along what the node knows.
@@ -145,17 +161,24 @@ impl Causality {
         own
     }
 
+    /// The request of `node` waits no more: whoever looks at a set strikes it out.
+    fn strike_out_later(&mut self, node: NodeId) {
+        self.ends += 1;
+        self.ended[node.index()] = self.ends;
+        self.recent[self.ends as usize % RECENT] = node;
+    }
+
     /// Strikes out the requests that have been served since the set was last looked at.
     fn strike_out(&mut self, past: Past) {
         let current = self.sets[past as usize].current;
-        let since = self.entries - current;
+        let since = self.ends - current;
         if since == 0 {
             return;
         }
         let words = &mut self.words[past as usize * self.width..][..self.width];
         if since < RECENT as u64 {
-            for entry in current + 1..=self.entries {
-                let node = self.recent[entry as usize % RECENT].index();
+            for end in current + 1..=self.ends {
+                let node = self.recent[end as usize % RECENT].index();
                 words[node / 64] &= !(1 << (node % 64));
             }
         } else {
@@ -164,13 +187,13 @@ impl Causality {
                 while rest != 0 {
                     let bit = rest.trailing_zeros() as usize;
                     rest &= rest - 1;
-                    if self.entered[index * 64 + bit] > current {
+                    if self.ended[index * 64 + bit] > current {
                         *word &= !(1 << bit);
                     }
                 }
             }
         }
-        self.sets[past as usize].current = self.entries;
+        self.sets[past as usize].current = self.ends;
     }
 
     fn keep(&mut self, past: Past) {

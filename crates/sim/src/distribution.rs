@@ -25,11 +25,13 @@ impl Distribution {
         }
     }
 
-    /// Draws a duration.
+    /// Draws a duration. One that a `u64` of nanoseconds cannot hold becomes `u64::MAX`, which is
+    /// longer than simulated time lasts: whoever waits for it is told that time runs out.
     pub fn draw(self, random: &mut Random) -> u64 {
         match self {
             Self::Constant(ns) => ns,
             Self::Uniform(low, high) => random.between(low, high),
+            // From a float to an integer, `as` stops at the largest.
             Self::Exponential(mean) => random.exponential(mean as f64) as u64,
         }
     }
@@ -162,6 +164,18 @@ mod tests {
             let mean = sum as f64 / 100_000.0;
             assert!((mean / distribution.mean_ns() - 1.0).abs() < 0.02, "{text}: {mean}");
             assert!((distribution.mean_ns() - 3000.0).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn draws_that_are_too_long_do_not_wrap() {
+        let mut random = Random::new(5);
+        let drawn: Vec<u64> =
+            (0..1000).map(|_| Distribution::Exponential(u64::MAX).draw(&mut random)).collect();
+        let too_long = drawn.iter().filter(|&&ns| ns == u64::MAX).count();
+        assert!((300..440).contains(&too_long), "{too_long} of 1000 exceed the mean, 1 of e");
+        for ns in [Distribution::Constant(u64::MAX), Distribution::Uniform(u64::MAX, u64::MAX)] {
+            assert_eq!(ns.draw(&mut random), u64::MAX);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What goes wrong: messages that are lost or come twice, nodes that crash and come up again.
 //!
-//! Faults are drawn from a generator of their own, so that they leave all other draws as they are:
+//! Faults are drawn from generators of their own, so that they leave all other draws as they are:
 //! a run in which message 17 was lost by chance is the run in which message 17 is lost on order.
 
 use std::fmt;
@@ -13,13 +13,13 @@ use crate::Random;
 /// What goes wrong in a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Faults {
-    /// What happens at which time, in nanoseconds.
+    /// What happens at which time, in nanoseconds: before all else of that instant.
     pub script: Vec<(u64, Fault)>,
     /// How many messages are lost.
     pub loss: Share,
     /// How many messages arrive twice.
     pub duplication: Share,
-    /// Messages that are lost on order, by their number.
+    /// Messages that are lost on order, by the numbers that a trace gives them.
     pub lost: Vec<u64>,
 }
 
@@ -38,7 +38,7 @@ pub struct Share(u64);
 
 impl Share {
     /// Whether a draw falls into it. Nothing is drawn for a share of nothing.
-    fn draw(self, random: &mut Random) -> bool {
+    pub(crate) fn draw(self, random: &mut Random) -> bool {
         self.0 > 0 && random.below(u64::MAX) < self.0
     }
 }
@@ -63,83 +63,50 @@ impl FromStr for Share {
 
 impl fmt::Display for Share {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}%", self.0 as f64 / u64::MAX as f64 * 100.0)
+        // Twelve digits are fewer than a share holds, so that what was written as 1% reads as 1%.
+        let percent = format!("{:.12}", self.0 as f64 / u64::MAX as f64 * 100.0);
+        write!(f, "{}%", percent.trim_end_matches('0').trim_end_matches('.'))
     }
 }
 
 /// How often which fault really happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[expect(missing_docs, reason = "each is a number of what it is called")]
 pub struct FaultCounts {
+    /// Nodes that were up and crashed.
     pub crashes: u64,
+    /// Nodes that were down and came up again.
     pub restarts: u64,
+    /// Messages that were lost, by chance or on order.
     pub lost: u64,
+    /// Messages that were sent once and arrive twice.
     pub duplicated: u64,
     /// Messages that arrived at a node that was down.
     pub to_the_dead: u64,
 }
 
-/// The faults of a run under way.
-#[derive(Debug)]
-pub(crate) struct Weather {
-    pub(crate) plan: Faults,
-    random: Random,
-    pub(crate) counts: FaultCounts,
-    down: Vec<bool>,
-    /// For each node, the number of the first event that is not of an earlier life.
-    born: Vec<u64>,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// What becomes of a message.
-pub(crate) enum Fate {
-    Arrives,
-    Lost,
-    ArrivesTwice,
-}
-
-impl Weather {
-    pub(crate) fn new(plan: Faults, nodes: usize, seed: u64) -> Self {
-        // Another generator than the one of all other draws, decided by the same seed.
-        let random = Random::new(seed ^ 0x5dee_ce66_d154_21c5);
-        let counts = FaultCounts::default();
-        Self { plan, random, counts, down: vec![false; nodes], born: vec![0; nodes] }
-    }
-
-    pub(crate) fn fate(&mut self, seq: u64) -> Fate {
-        if self.plan.loss.draw(&mut self.random) || self.plan.lost.contains(&seq) {
-            self.counts.lost += 1;
-            Fate::Lost
-        } else if self.plan.duplication.draw(&mut self.random) {
-            self.counts.duplicated += 1;
-            Fate::ArrivesTwice
-        } else {
-            Fate::Arrives
+    #[test]
+    fn shares_are_read_as_they_are_written() {
+        for text in ["0%", "1%", "0.1%", "33%", "12.5%", "0.001%", "99.9%", "100%"] {
+            assert_eq!(text.parse::<Share>().unwrap().to_string(), text);
+        }
+        assert_eq!("0.01".parse::<Share>(), "1%".parse());
+        for text in ["-1%", "101%", "1.5", "NaN", "half", "%"] {
+            let error = text.parse::<Share>().unwrap_err();
+            assert_eq!(error, format!("'{text}' is not a share: write 1%, 0.1% or 0.01"));
         }
     }
 
-    pub(crate) fn is_down(&self, node: NodeId) -> bool {
-        self.down[node.index()]
-    }
-
-    /// Whether what was planned as event `number` was planned in an earlier life of the node.
-    pub(crate) fn is_stale(&self, node: NodeId, number: u64) -> bool {
-        self.is_down(node) || number < self.born[node.index()]
-    }
-
-    /// A node crashes; false if it was down.
-    pub(crate) fn crash(&mut self, node: NodeId, next_number: u64) -> bool {
-        let was_up = !self.is_down(node);
-        self.down[node.index()] = true;
-        self.born[node.index()] = next_number;
-        self.counts.crashes += u64::from(was_up);
-        was_up
-    }
-
-    /// A node comes up again; false if it was up.
-    pub(crate) fn restart(&mut self, node: NodeId) -> bool {
-        let was_down = self.is_down(node);
-        self.down[node.index()] = false;
-        self.counts.restarts += u64::from(was_down);
-        was_down
+    #[test]
+    fn a_share_is_drawn_as_often_as_it_says() {
+        let drawn = |text: &str| {
+            let (share, mut random) = (text.parse::<Share>().unwrap(), Random::new(1));
+            (0..100_000).filter(|_| share.draw(&mut random)).count()
+        };
+        assert_eq!((drawn("0%"), drawn("100%")), (0, 100_000));
+        assert!((9_700..10_300).contains(&drawn("10%")), "{}", drawn("10%"));
     }
 }

@@ -21,7 +21,7 @@
 //!     group.members().map(|id| RicartAgrawala::new(id, group)),
 //!     Exclusion::default(),
 //!     Network::constant_ms(1),
-//!     workload.entries(100),
+//!     workload.entries(100).hold("1ms".parse()?),
 //!     7,
 //! )
 //! .run()?;
@@ -31,7 +31,8 @@
 //! ```
 //!
 //! - [`Network`] says how long messages take and whether they may overtake each other;
-//! - [`Workload`] is what the applications do;
+//! - [`Workload`] is what the applications do, and [`Turns`] the one of mutual exclusion;
+//! - [`Faults`] is what goes wrong, by chance or on order;
 //! - monitors are always on, and [`Report`] has what they and the statistics say.
 #![forbid(unsafe_code)]
 
@@ -41,7 +42,12 @@ mod faults;
 mod links;
 mod queue;
 mod random;
+mod recorder;
+mod report;
+mod simulation;
+mod time;
 mod turns;
+mod weather;
 mod workload;
 mod world;
 
@@ -49,7 +55,9 @@ pub use distribution::{Distribution, ParseError, parse_duration_ns, show_duratio
 pub use faults::{Fault, FaultCounts, Faults, Share};
 pub use links::Network;
 pub use random::Random;
-pub use turns::{Load, TurnMeter, Turns};
+pub use recorder::{Keep, Recorder};
+pub use report::{Pending, Report, SimError};
+pub use simulation::Simulation;
+pub use turns::{Load, TurnMeter, Turns, share};
 pub use vorrang_protocol::Order;
 pub use workload::{Orders, Workload};
-pub use world::{Keep, Recorder, Report, SimError, Simulation};

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use vorrang_protocol::{NodeId, Order};
 
+use crate::time::{Beyond, later_ns};
 use crate::{Distribution, Random};
 
 /// How messages travel between any two nodes.
@@ -19,7 +20,8 @@ pub struct Network {
 impl Network {
     /// Every message takes so many milliseconds.
     pub const fn constant_ms(ms: u64) -> Self {
-        Self { latency: Distribution::Constant(ms * 1_000_000), order: Order::Any }
+        // What does not fit lies beyond the end of time, and there a run says so.
+        Self { latency: Distribution::Constant(ms.saturating_mul(1_000_000)), order: Order::Any }
     }
 }
 
@@ -57,22 +59,22 @@ impl Links {
         Self { network, arrivals }
     }
 
-    /// When a message sent now arrives.
+    /// When a message sent now arrives, unless time has ended by then.
     pub(crate) fn arrival_ns(
         &mut self,
         now_ns: u64,
         from: NodeId,
         to: NodeId,
         random: &mut Random,
-    ) -> u64 {
-        let arrival_ns = now_ns + self.network.latency.draw(random);
+    ) -> Result<u64, Beyond> {
+        let arrival_ns = later_ns(now_ns, self.network.latency.draw(random))?;
         let last_ns = match &mut self.arrivals {
-            Arrivals::InOrderAnyway => return arrival_ns,
+            Arrivals::InOrderAnyway => return Ok(arrival_ns),
             Arrivals::Dense { nodes, last_ns } => &mut last_ns[from.index() * *nodes + to.index()],
             Arrivals::Sparse(last_ns) => last_ns.entry((from, to)).or_default(),
         };
         *last_ns = arrival_ns.max(*last_ns);
-        *last_ns
+        Ok(*last_ns)
     }
 }
 
@@ -84,7 +86,8 @@ mod tests {
         let network = Network { latency: Distribution::Uniform(0, 1000), order };
         let mut links = Links::new(nodes, network);
         let mut random = Random::new(1);
-        (0..50).map(|now| links.arrival_ns(now, NodeId(0), NodeId(1), &mut random)).collect()
+        let (from, to) = (NodeId(0), NodeId(1));
+        (0..50).map(|now| links.arrival_ns(now, from, to, &mut random).unwrap()).collect()
     }
 
     #[test]
@@ -103,7 +106,23 @@ mod tests {
         let network = Network { latency: Distribution::Constant(5), order: Order::Fifo };
         let mut links = Links::new(3, network);
         let mut random = Random::new(1);
-        assert_eq!(links.arrival_ns(10, NodeId(0), NodeId(1), &mut random), 15);
-        assert_eq!(links.arrival_ns(0, NodeId(1), NodeId(0), &mut random), 5);
+        assert_eq!(links.arrival_ns(10, NodeId(0), NodeId(1), &mut random), Ok(15));
+        assert_eq!(links.arrival_ns(0, NodeId(1), NodeId(0), &mut random), Ok(5));
+    }
+
+    #[test]
+    fn a_message_that_would_arrive_after_the_end_of_time_does_not_arrive_before_it() {
+        let network = Network { latency: Distribution::Uniform(1, 10), order: Order::Fifo };
+        let (from, to, mut random) = (NodeId(0), NodeId(1), Random::new(1));
+        let mut links = Links::new(2, network);
+        let last = u64::MAX - 11;
+        let before = links.arrival_ns(last, from, to, &mut random).unwrap();
+        assert!(before > last);
+        let beyond = links.arrival_ns(u64::MAX - 1, from, to, &mut random).unwrap_err();
+        assert!((1..=10).contains(&beyond.in_ns));
+        // The one that never arrives does not hold up others.
+        assert!(links.arrival_ns(last, from, to, &mut random).unwrap() < u64::MAX);
+        let mut never = Links::new(2, Network::constant_ms(u64::MAX));
+        assert!(never.arrival_ns(0, from, to, &mut random).is_err());
     }
 }

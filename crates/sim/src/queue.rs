@@ -91,6 +91,13 @@ impl<E> Queue<E> {
         Some((key, event))
     }
 
+    /// When the next event is.
+    pub(crate) fn next_ns(&self) -> Option<u64> {
+        let in_line = self.line.front().map(|(key, _)| key.at_ns);
+        let in_heap = self.heap.peek().map(|Reverse((key, _))| key.at_ns);
+        in_line.into_iter().chain(in_heap).min()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.line.is_empty() && self.heap.is_empty()
     }
@@ -113,12 +120,27 @@ mod tests {
                 queue.push(at_ns, number);
                 expected.push(Reverse((Key { at_ns, number }, number)));
             } else {
+                let next_ns = queue.next_ns();
                 let popped = queue.pop();
+                assert_eq!(next_ns, popped.map(|(key, _)| key.at_ns));
                 assert_eq!(popped, expected.pop().map(|Reverse(event)| event));
                 assert_eq!(queue.is_empty(), expected.is_empty());
                 now_ns = popped.map_or(now_ns, |(key, _)| key.at_ns);
             }
         }
         assert!(queue.slots.len() < 10_000, "room is used again");
+    }
+
+    #[test]
+    fn what_comes_last_in_its_instant_comes_after_what_is_put_in_later() {
+        let mut queue = Queue::new();
+        queue.push_last(5, 'c');
+        queue.push(5, 'a');
+        queue.push_last(5, 'd');
+        queue.push(6, 'e');
+        queue.skip();
+        queue.push(5, 'b');
+        let order: String = std::iter::from_fn(|| queue.pop().map(|(_, event)| event)).collect();
+        assert_eq!((order.as_str(), queue.next_number()), ("abcde", 6));
     }
 }

@@ -9,7 +9,11 @@ use crate::{Distribution, Orders, Workload};
 /// When nodes ask.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Load<C> {
-    /// Every node asks again some time after it has left. No time at all is saturation.
+    /// Every node asks again some time after it has left, until it has made its share of the
+    /// entries. No time at all is saturation.
+    ///
+    /// A stay of no time at all makes saturation meaningless where a node that has left may enter
+    /// again for free before anybody hears of it: see [`Turns::hold`].
     Closed {
         /// From leaving to asking again.
         think: Distribution,
@@ -23,6 +27,19 @@ pub enum Load<C> {
     Script(Vec<(u64, NodeId, C)>),
 }
 
+/// How many of so many entries a node makes in a closed loop, where the first so many nodes
+/// compete: as many as every other, and the first few one more if they do not come out even.
+///
+/// It is the same in the simulator and over the network.
+pub fn share(entries: u64, contenders: u32, node: NodeId) -> u64 {
+    let (contenders, node) = (u64::from(contenders), u64::from(node.0));
+    if node < contenders {
+        entries / contenders + u64::from(node < entries % contenders)
+    } else {
+        0
+    }
+}
+
 /// Nodes ask, enter and leave.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Turns<C> {
@@ -32,21 +49,34 @@ pub struct Turns<C> {
     hold: Distribution,
     /// How many nodes ask at all; none for all of them.
     hot: Option<u32>,
-    /// Requests that may still be made.
-    left: u64,
+    entries: u64,
+    /// Requests that may still be made: by each contender in a closed loop, otherwise, as the only
+    /// one, by all together.
+    left: Vec<u64>,
+    /// Nodes that have crashed and not come up again.
+    down: Vec<NodeId>,
 }
 
 impl<C: Clone> Turns<C> {
     /// Nodes ask with `acquire` as `load` says, and leave with `release` at once.
     pub fn new(load: Load<C>, acquire: C, release: C) -> Self {
-        let hold = Distribution::Constant(0);
-        Self { load, acquire: vec![acquire], release, hold, hot: None, left: u64::MAX }
+        Self {
+            load,
+            acquire: vec![acquire],
+            release,
+            hold: Distribution::Constant(0),
+            hot: None,
+            entries: u64::MAX,
+            left: Vec::new(),
+            down: Vec::new(),
+        }
     }
 
-    /// So many requests are made in all; then no new one is, and the run drains.
+    /// So many requests are made in all; then no new one is, and the run drains. In a closed loop
+    /// every contender makes its [`share`] of them; otherwise it does not matter who does.
     #[must_use]
     pub const fn entries(mut self, entries: u64) -> Self {
-        self.left = entries;
+        self.entries = entries;
         self
     }
 
@@ -84,32 +114,54 @@ impl<C: Clone> Turns<C> {
                 let in_ns = orders.draw(self.hold);
                 orders.command_in(in_ns, node, self.release.clone());
             }
-            (&Load::Closed { think }, Step::Leave) => self.ask_after(node, think, orders),
-            (Load::Closed { .. } | Load::OneAtATime | Load::Burst, Step::Ask)
-            | (Load::OneAtATime | Load::Burst, Step::Leave)
+            (&Load::Closed { think }, Step::Leave) => self.ask_again(node, think, orders),
+            (Load::Closed { .. }, Step::Ask) => {
+                // Counted when it happens: what a crash keeps from happening was no request.
+                let left = &mut self.left[node.index()];
+                *left = left.saturating_sub(1);
+            }
+            (Load::OneAtATime | Load::Burst, Step::Ask | Step::Leave)
             | (Load::Script(_), Step::Ask | Step::Enter | Step::Leave) => {}
         }
     }
 
-    fn contenders(&self, size: u32) -> impl Iterator<Item = NodeId> + use<C> {
-        (0..self.hot.unwrap_or(size).min(size)).map(NodeId)
+    fn contenders(&self, size: u32) -> u32 {
+        self.hot.unwrap_or(size).min(size)
     }
 
-    fn ask_after(&mut self, node: NodeId, think: Distribution, orders: &mut Orders<'_, C>) {
-        let in_ns = orders.draw(think);
-        self.ask(node, in_ns, orders);
+    fn shares(&self, size: u32) -> impl Iterator<Item = u64> + use<C> {
+        let (entries, contenders) = (self.entries, self.contenders(size));
+        (0..size).map(move |node| share(entries, contenders, NodeId(node)))
     }
 
-    fn ask(&mut self, node: NodeId, in_ns: u64, orders: &mut Orders<'_, C>) {
-        if self.left > 0 {
-            self.left -= 1;
-            // Nothing is drawn where there is nothing to choose.
-            let choice = match self.acquire.len() {
-                1 => 0,
-                many => orders.random.below(many as u64) as usize,
-            };
-            orders.command_in(in_ns, node, self.acquire[choice].clone());
+    /// The contenders that are up.
+    fn ready(&self, size: u32) -> impl Iterator<Item = NodeId> + '_ {
+        (0..self.contenders(size)).map(NodeId).filter(|node| !self.down.contains(node))
+    }
+
+    /// In a closed loop: asks after some time, unless the node has made its share.
+    fn ask_again(&self, node: NodeId, think: Distribution, orders: &mut Orders<'_, C>) {
+        if self.left[node.index()] > 0 {
+            let in_ns = orders.draw(think);
+            self.ask(node, in_ns, orders);
         }
+    }
+
+    /// Asks at once, unless all have made enough requests together.
+    fn ask_now(&mut self, node: NodeId, orders: &mut Orders<'_, C>) {
+        if self.left[0] > 0 {
+            self.left[0] -= 1;
+            self.ask(node, 0, orders);
+        }
+    }
+
+    fn ask(&self, node: NodeId, in_ns: u64, orders: &mut Orders<'_, C>) {
+        // Nothing is drawn where there is nothing to choose.
+        let choice = match self.acquire.len() {
+            1 => 0,
+            many => orders.random.below(many as u64) as usize,
+        };
+        orders.command_in(in_ns, node, self.acquire[choice].clone());
     }
 }
 
@@ -122,21 +174,24 @@ where
 
     fn meter(&self, nodes: u32, kinds: &'static [&'static str]) -> TurnMeter<C> {
         let size = nodes as usize;
-        TurnMeter {
-            measure: Measure::new(nodes, kinds),
-            causality: (size <= Causality::MOST_NODES).then(|| Causality::new(size)),
-            asked: vec![None; size],
-        }
+        let measure = Measure::new(nodes, kinds);
+        let measure = match &self.load {
+            Load::Closed { .. } => measure.with_shares(self.shares(nodes).collect()),
+            Load::OneAtATime | Load::Burst | Load::Script(_) => measure,
+        };
+        let causality = (size <= Causality::MOST_NODES).then(|| Causality::new(size));
+        TurnMeter { measure, causality, asked: vec![None; size] }
     }
 
     fn on_start(&mut self, orders: &mut Orders<'_, C>) {
         match &self.load {
             &Load::Closed { think } => {
-                for node in self.contenders(orders.nodes) {
-                    self.ask_after(node, think, orders);
+                self.left = self.shares(orders.nodes).collect();
+                for node in 0..orders.nodes {
+                    self.ask_again(NodeId(node), think, orders);
                 }
             }
-            Load::OneAtATime | Load::Burst => {}
+            Load::OneAtATime | Load::Burst => self.left = vec![self.entries],
             Load::Script(script) => {
                 for (in_ns, node, command) in script.iter().cloned() {
                     orders.command_in(in_ns, node, command);
@@ -160,23 +215,43 @@ where
     fn on_rest(&mut self, orders: &mut Orders<'_, C>) {
         match &self.load {
             Load::OneAtATime => {
-                let hot = u64::from(self.hot.unwrap_or(orders.nodes).min(orders.nodes));
-                let node = NodeId(orders.random.below(hot) as u32);
-                self.ask(node, 0, orders);
+                let ready = self.ready(orders.nodes).count() as u64;
+                let drawn = orders.random.below(ready.max(1)) as usize;
+                let node = self.ready(orders.nodes).nth(drawn);
+                if let Some(node) = node {
+                    self.ask_now(node, orders);
+                }
             }
             Load::Burst => {
-                for node in self.contenders(orders.nodes) {
-                    self.ask(node, 0, orders);
+                for node in (0..self.contenders(orders.nodes)).map(NodeId) {
+                    if !self.down.contains(&node) {
+                        self.ask_now(node, orders);
+                    }
                 }
             }
             Load::Closed { .. } | Load::Script(_) => {}
         }
     }
 
+    fn on_crash(&mut self, at: NodeId) {
+        self.down.push(at);
+    }
+
     fn on_restart(&mut self, at: NodeId, orders: &mut Orders<'_, C>) {
+        self.down.retain(|&node| node != at);
         match &self.load {
-            &Load::Closed { think } => self.ask_after(at, think, orders),
-            Load::OneAtATime | Load::Burst | Load::Script(_) => {}
+            &Load::Closed { think } => self.ask_again(at, think, orders),
+            Load::OneAtATime | Load::Burst => {}
+            // A script is no plan that its node had in mind: what is still to come, comes.
+            Load::Script(script) => {
+                for (at_ns, node, command) in script {
+                    if let Some(in_ns) = at_ns.checked_sub(orders.now_ns)
+                        && *node == at
+                    {
+                        orders.command_in(in_ns, at, command.clone());
+                    }
+                }
+            }
         }
     }
 }
@@ -243,6 +318,18 @@ where
         self.measure.on_receive(from, at);
         if let Some(causality) = &mut self.causality {
             causality.on_receive(at, past);
+        }
+    }
+
+    fn on_duplicate(&mut self, past: &Past) -> Past {
+        self.causality.as_mut().map_or(0, |causality| causality.on_duplicate(*past))
+    }
+
+    fn on_crash(&mut self, _: u64, at: NodeId) {
+        self.measure.on_crash(at);
+        self.asked[at.index()] = None;
+        if let Some(causality) = &mut self.causality {
+            causality.on_crash(at);
         }
     }
 

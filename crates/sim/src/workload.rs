@@ -23,6 +23,8 @@ pub trait Workload<C, N>: Debug {
     fn on_notice(&mut self, _at: NodeId, _notice: &N, _orders: &mut Orders<'_, C>) {}
     /// Nothing is under way any more.
     fn on_rest(&mut self, _orders: &mut Orders<'_, C>) {}
+    /// A node crashed, and its application with it: what was ordered there will not be done.
+    fn on_crash(&mut self, _at: NodeId) {}
     /// A node came up again. What its application had in mind before the crash is forgotten.
     fn on_restart(&mut self, _at: NodeId, _orders: &mut Orders<'_, C>) {}
 }
@@ -32,6 +34,8 @@ pub trait Workload<C, N>: Debug {
 pub struct Orders<'a, C> {
     /// How many nodes there are.
     pub nodes: u32,
+    /// The time.
+    pub now_ns: u64,
     /// The one source of chance.
     pub random: &'a mut Random,
     pub(crate) due: &'a mut Vec<Due<C>>,

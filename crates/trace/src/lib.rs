@@ -4,15 +4,19 @@
 //! - [`mod@judge`]: the monitors of a problem, over a recorded run;
 //! - [`meter`]: what every run is measured by;
 //! - [`measure`]: what a run cost, in the terms of the literature on mutual exclusion;
+//! - [`batches`]: how far the mean of a run may be from the truth;
 //! - [`stage`]: nodes driven by hand from a script that reads as prose.
 #![forbid(unsafe_code)]
 
+pub mod batches;
 pub mod judge;
 pub mod measure;
 pub mod meter;
 pub mod record;
+mod samples;
 pub mod stage;
 
+pub use batches::Batches;
 pub use judge::{Verdict, judge};
 pub use measure::{Measure, Summary};
 pub use meter::{Meter, Traffic};

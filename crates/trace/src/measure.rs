@@ -7,28 +7,33 @@
 //! | response time | from the request to the exit |
 //! | throughput | entries per time, from the first request to the last exit |
 //! | load | messages that a node handled: sent plus received |
-//! | fairness | Jain's index over the entries of the nodes that asked; 1 is perfectly even |
+//! | fairness | Jain's index over the entries of those who compete, as long as all of them do |
 //!
 //! The simulator and the network feed the same [`Measure`], so both mean the same by their figures.
 
-use hdrhistogram::Histogram;
 use vorrang_protocol::{Message, NodeId, Protocol, Step, Turn};
 
+use crate::batches::Batches;
+use crate::meter::Traffic;
 use crate::record::{Record, What};
+use crate::samples::Samples;
 
 /// Gathers figures while a run goes on, without allocating for any event.
 #[derive(Clone, Debug)]
 pub struct Measure {
-    kinds: &'static [&'static str],
-    by_kind: Vec<u64>,
-    bytes: u64,
+    traffic: Traffic,
     nodes: Vec<PerNode>,
     waiting: u64,
     /// The last exit, if somebody was waiting then and nobody has entered since.
     freed_ns: Option<u64>,
-    sync_delay: Mean,
-    response: Mean,
-    response_ns: Histogram<u64>,
+    sync_delay: Batches,
+    response: Batches,
+    response_ns: Samples,
+    /// Messages from one entry to the next.
+    messages: Batches,
+    /// How many messages there had been at the last entry.
+    messages_before: u64,
+    race: Option<Race>,
     entries: u64,
     began_ns: Option<u64>,
     ended_ns: u64,
@@ -36,74 +41,95 @@ pub struct Measure {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct PerNode {
-    asked_ns: u64,
-    asked: u64,
+    /// When it asked for what it waits for or has.
+    asked_ns: Option<u64>,
+    is_waiting: bool,
+    has_asked: bool,
     entries: u64,
-    handled: u64,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Mean {
-    sum: u128,
-    count: u64,
+/// Who competes until when, if every node makes a number of entries that is settled beforehand.
+#[derive(Clone, Debug)]
+struct Race {
+    shares: Vec<u64>,
+    /// The entries of every node before the first of them made its last one.
+    entries: Vec<u64>,
+    is_over: bool,
 }
 
-impl Mean {
-    fn add(&mut self, sample: u64) {
-        self.sum += u128::from(sample);
-        self.count += 1;
-    }
-
-    fn mean(self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum as f64 / self.count as f64)
+impl Race {
+    /// A node is about to make its `entry`th entry.
+    fn on_enter(&mut self, node: NodeId, entry: u64, nodes: &[PerNode]) {
+        if !self.is_over && entry == self.shares[node.index()] {
+            self.is_over = true;
+            for (before, node) in self.entries.iter_mut().zip(nodes) {
+                *before = node.entries;
+            }
+        }
     }
 }
 
 impl Measure {
     /// Nothing has happened yet among so many nodes, whose messages are of these kinds.
-    ///
-    /// # Panics
-    ///
-    /// Never: three significant digits are a precision that the histogram knows.
     pub fn new(nodes: u32, kinds: &'static [&'static str]) -> Self {
         Self {
-            kinds,
-            by_kind: vec![0; kinds.len()],
-            bytes: 0,
+            traffic: Traffic::new(nodes, kinds),
             nodes: vec![PerNode::default(); nodes as usize],
             waiting: 0,
             freed_ns: None,
-            sync_delay: Mean::default(),
-            response: Mean::default(),
-            response_ns: Histogram::new(3).expect("three significant digits are possible"),
+            sync_delay: Batches::default(),
+            response: Batches::default(),
+            response_ns: Samples::default(),
+            messages: Batches::default(),
+            messages_before: 0,
+            race: None,
             entries: 0,
             began_ns: None,
             ended_ns: 0,
         }
     }
 
+    /// Says how many entries every node is going to make, where that is settled beforehand: then
+    /// [`Summary::fairness`] is taken as long as all of them compete.
+    ///
+    /// # Panics
+    ///
+    /// If there is not one number for each node.
+    #[must_use]
+    pub fn with_shares(mut self, shares: Vec<u64>) -> Self {
+        assert_eq!(shares.len(), self.nodes.len(), "every node has a share, be it 0");
+        let entries = vec![0; shares.len()];
+        self.race = Some(Race { shares, entries, is_over: false });
+        self
+    }
+
     /// The figures of a recorded run.
-    pub fn of<'a, P>(nodes: u32, records: impl IntoIterator<Item = &'a Record<P>>) -> Self
+    ///
+    /// A run in which all who asked made the same number of entries, give or take one, is taken for
+    /// one in which these were their shares.
+    pub fn of<'a, P>(
+        nodes: u32,
+        records: impl IntoIterator<Item = &'a Record<P>, IntoIter: Clone>,
+    ) -> Self
     where
         P: Protocol<Command: Turn, Notice: Turn>,
     {
+        let records = records.into_iter();
         let mut measure = Self::new(nodes, P::Message::KINDS);
+        if let Some(shares) = shares(nodes, records.clone()) {
+            measure = measure.with_shares(shares);
+        }
         for record in records {
-            let step = match &record.what {
-                What::Command(command) => command.step(),
-                What::Notice(notice) => notice.step(),
-                What::Send { to, message, .. } => {
-                    measure.on_send(record.node, *to, message);
-                    None
+            match &record.what {
+                What::Command(_) | What::Notice(_) => {
+                    if let Some(step) = step(record) {
+                        measure.on_step(record.at_ns, record.node, step);
+                    }
                 }
-                What::Receive { from, .. } => {
-                    measure.on_receive(*from, record.node);
-                    None
-                }
-                What::Timer(_) | What::Lost { .. } | What::Crash | What::Restart => None,
-            };
-            if let Some(step) = step {
-                measure.on_step(record.at_ns, record.node, step);
+                What::Send { to, message, .. } => measure.on_send(record.node, *to, message),
+                What::Receive { from, .. } => measure.on_receive(*from, record.node),
+                What::Crash => measure.on_crash(record.node),
+                What::Timer(_) | What::Lost { .. } | What::Restart => {}
             }
         }
         measure
@@ -111,46 +137,63 @@ impl Measure {
 
     /// A node asked, entered or left.
     pub fn on_step(&mut self, at_ns: u64, node: NodeId, step: Step) {
-        let per_node = &mut self.nodes[node.index()];
         match step {
             Step::Ask => {
-                per_node.asked_ns = at_ns;
-                per_node.asked += 1;
-                self.waiting += 1;
+                let per_node = &mut self.nodes[node.index()];
+                self.waiting += u64::from(!per_node.is_waiting);
+                per_node.asked_ns = Some(at_ns);
+                per_node.is_waiting = true;
+                per_node.has_asked = true;
                 self.began_ns.get_or_insert(at_ns);
             }
-            Step::Enter => {
-                per_node.entries += 1;
-                self.entries += 1;
-                self.waiting = self.waiting.saturating_sub(1);
-                if let Some(freed_ns) = self.freed_ns.take() {
-                    self.sync_delay.add(at_ns - freed_ns);
-                }
-            }
+            Step::Enter => self.on_enter(at_ns, node),
             Step::Leave => {
-                let response = at_ns - per_node.asked_ns;
-                self.response.add(response);
-                self.response_ns.record(response).expect("the histogram grows as needed");
+                // A record that begins in the middle of a turn does not say how long it took.
+                if let Some(asked_ns) = self.nodes[node.index()].asked_ns.take() {
+                    let response = at_ns.saturating_sub(asked_ns);
+                    self.response.add(response);
+                    self.response_ns.add(response);
+                }
                 self.freed_ns = (self.waiting > 0).then_some(at_ns);
                 self.ended_ns = at_ns;
             }
         }
     }
 
+    fn on_enter(&mut self, at_ns: u64, node: NodeId) {
+        let entry = self.nodes[node.index()].entries + 1;
+        if let Some(race) = &mut self.race {
+            race.on_enter(node, entry, &self.nodes);
+        }
+        let per_node = &mut self.nodes[node.index()];
+        per_node.entries = entry;
+        self.waiting -= u64::from(per_node.is_waiting);
+        per_node.is_waiting = false;
+        self.entries += 1;
+        let messages = self.traffic.messages();
+        self.messages.add(messages - self.messages_before);
+        self.messages_before = messages;
+        if let Some(freed_ns) = self.freed_ns.take() {
+            self.sync_delay.add(at_ns.saturating_sub(freed_ns));
+        }
+    }
+
+    /// A node crashed: it neither waits nor is inside any more.
+    pub fn on_crash(&mut self, node: NodeId) {
+        let per_node = &mut self.nodes[node.index()];
+        self.waiting -= u64::from(per_node.is_waiting);
+        per_node.is_waiting = false;
+        per_node.asked_ns = None;
+    }
+
     /// A node sent a message.
     pub fn on_send<M: Message>(&mut self, from: NodeId, to: NodeId, message: &M) {
-        if from != to {
-            self.by_kind[message.kind()] += 1;
-            self.bytes += encoded_len(message) as u64;
-            self.nodes[from.index()].handled += 1;
-        }
+        self.traffic.on_send(from, to, message);
     }
 
     /// A message arrived.
     pub fn on_receive(&mut self, from: NodeId, at: NodeId) {
-        if from != at {
-            self.nodes[at.index()].handled += 1;
-        }
+        self.traffic.on_receive(from, at);
     }
 
     /// How many entries there were so far.
@@ -161,26 +204,69 @@ impl Measure {
     /// The figures so far.
     pub fn summary(&self) -> Summary {
         let span_ns = self.ended_ns.saturating_sub(self.began_ns.unwrap_or(0));
-        let entries = self.nodes.iter().filter(|node| node.asked > 0).map(|node| node.entries);
-        let handled = self.nodes.iter().map(|node| node.handled);
-        let quantile = |q| (self.response.count > 0).then(|| self.response_ns.value_at_quantile(q));
+        let (load_max, load_fairness) = self.traffic.load();
+        let [response_p50_ns, response_p99_ns] = self.response_ns.percentiles([50, 99]);
         Summary {
             entries: self.entries,
-            messages: self.by_kind.iter().sum(),
-            by_kind: self.kinds.iter().copied().zip(self.by_kind.iter().copied()).collect(),
-            bytes: self.bytes,
+            messages: self.traffic.messages(),
+            by_kind: self.traffic.by_kind(),
+            messages_per_entry_error: self.messages.error(),
+            bytes: self.traffic.bytes(),
             sync_delay_mean_ns: self.sync_delay.mean(),
-            sync_delays: self.sync_delay.count,
+            sync_delay_error_ns: self.sync_delay.error(),
+            sync_delays: self.sync_delay.count(),
             response_mean_ns: self.response.mean(),
-            response_p50_ns: quantile(0.5),
-            response_p99_ns: quantile(0.99),
+            response_error_ns: self.response.error(),
+            response_p50_ns,
+            response_p99_ns,
             span_ns,
-            load_max: handled.clone().max().unwrap_or(0),
-            load_fairness: jain(handled),
-            fairness: jain(entries),
+            load_max,
+            load_fairness,
+            fairness: self.fairness(),
             overtakes: None,
         }
     }
+
+    fn fairness(&self) -> f64 {
+        let has_asked = |id: &usize| self.nodes[*id].has_asked;
+        let contenders = (0..self.nodes.len()).filter(has_asked);
+        match &self.race {
+            Some(race) if race.is_over => jain(contenders.map(|id| race.entries[id])),
+            Some(_) | None => jain(contenders.map(|id| self.nodes[id].entries)),
+        }
+    }
+}
+
+fn step<P: Protocol<Command: Turn, Notice: Turn>>(record: &Record<P>) -> Option<Step> {
+    match &record.what {
+        What::Command(command) => command.step(),
+        What::Notice(notice) => notice.step(),
+        What::Send { .. }
+        | What::Receive { .. }
+        | What::Timer(_)
+        | What::Lost { .. }
+        | What::Crash
+        | What::Restart => None,
+    }
+}
+
+/// How many entries every node makes, if those who ask make equally many, give or take one.
+fn shares<'a, P>(nodes: u32, records: impl Iterator<Item = &'a Record<P>>) -> Option<Vec<u64>>
+where
+    P: Protocol<Command: Turn, Notice: Turn>,
+{
+    let (mut entries, mut has_asked) = (vec![0; nodes as usize], vec![false; nodes as usize]);
+    for record in records {
+        match step(record) {
+            Some(Step::Ask) => has_asked[record.node.index()] = true,
+            Some(Step::Enter) => entries[record.node.index()] += 1,
+            Some(Step::Leave) | None => {}
+        }
+    }
+    let contenders = entries.iter().zip(has_asked).filter(|(_, asked)| *asked);
+    let (fewest, most) =
+        contenders.fold((u64::MAX, 0), |(fewest, most), (&it, _)| (it.min(fewest), it.max(most)));
+    (most > 0 && most - fewest <= 1).then_some(entries)
 }
 
 /// How many bytes the message takes on the wire, without its frame.
@@ -197,17 +283,24 @@ pub struct Summary {
     pub messages: u64,
     /// The same, by kind.
     pub by_kind: Vec<(&'static str, u64)>,
+    /// The standard error of [`messages_per_entry`](Self::messages_per_entry); see [`Batches`].
+    pub messages_per_entry_error: Option<f64>,
     /// Their size on the wire, without frames.
     pub bytes: u64,
     /// From one exit to the next entry while somebody waits.
     pub sync_delay_mean_ns: Option<f64>,
+    /// The standard error of that mean; see [`Batches`].
+    pub sync_delay_error_ns: Option<f64>,
     /// How many such delays there were.
     pub sync_delays: u64,
     /// From the request to the exit.
     pub response_mean_ns: Option<f64>,
-    /// Half of the responses were no slower.
+    /// The standard error of that mean; see [`Batches`].
+    pub response_error_ns: Option<f64>,
+    /// Half of the responses were no slower than this one. Beyond 2²⁰ responses: half of a random
+    /// sample of 2²⁰ of them.
     pub response_p50_ns: Option<u64>,
-    /// All but one in a hundred were no slower.
+    /// All but one in a hundred were no slower than this one, of all or of the same sample.
     pub response_p99_ns: Option<u64>,
     /// From the first request to the last exit.
     pub span_ns: u64,
@@ -215,7 +308,13 @@ pub struct Summary {
     pub load_max: u64,
     /// How evenly the nodes were loaded.
     pub load_fairness: f64,
-    /// How evenly the nodes that asked got in.
+    /// How evenly the nodes that asked got in: Jain's index over their entries, 1 if all have
+    /// equally many.
+    ///
+    /// Where every node makes its share of the entries and then stops (a closed loop), the whole
+    /// run would always seem fair. There only the entries count that were made while all competed:
+    /// those before the first node made its last one. (That one itself would put its node ahead in
+    /// the fairest of runs.)
     pub fairness: f64,
     /// Entries that overtook a request that happened before theirs; none if nobody kept track.
     pub overtakes: Option<u64>,
@@ -252,7 +351,8 @@ pub(crate) fn jain(values: impl Iterator<Item = u64>) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use vorrang_algorithms::mutex::ricart_agrawala::Message as Ra;
+    use vorrang_algorithms::mutex::ricart_agrawala::{Message as Ra, RicartAgrawala};
+    use vorrang_algorithms::mutex::{Claim, Command, Notice};
 
     use super::*;
 
@@ -308,5 +408,133 @@ mod tests {
         assert!((jain([5, 5, 5].into_iter()) - 1.0).abs() < 1e-12);
         assert!((jain([9, 0, 0].into_iter()) - 1.0 / 3.0).abs() < 1e-12);
         assert!((jain(std::iter::empty()) - 1.0).abs() < 1e-12);
+    }
+
+    /// One whole turn, of length 1, at time `at_ns`.
+    fn turn(measure: &mut Measure, at_ns: u64, node: u32) {
+        measure.on_step(at_ns, NodeId(node), Step::Ask);
+        measure.on_step(at_ns, NodeId(node), Step::Enter);
+        measure.on_step(at_ns + 1, NodeId(node), Step::Leave);
+    }
+
+    /// Node 0 is served three times as often as the others, until it has made its 12 entries.
+    const FAVOURED: [u32; 36] = [
+        0, 0, 0, 1, 2, 0, 0, 0, 1, 2, 0, 0, 0, 1, 2, 0, 0, 0, 1, 2, //
+        1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2,
+    ];
+
+    /// Up to the last entry of node 0, the nodes had made 11, 3 and 3.
+    const INDEX: f64 = 17.0 * 17.0 / (3.0 * (121.0 + 9.0 + 9.0));
+
+    #[test]
+    fn a_node_that_is_served_three_times_as_often_is_seen_though_all_have_equal_shares() {
+        let mut measure = measure().with_shares(vec![12; 3]);
+        for (at, &node) in (0..).zip(&FAVOURED) {
+            turn(&mut measure, 10 * at, node);
+        }
+        let fairness = measure.summary().fairness;
+        assert!((fairness - INDEX).abs() < 1e-12 && fairness < 0.7, "{fairness}");
+    }
+
+    #[test]
+    fn fairness_counts_the_whole_run_as_long_as_everybody_competes() {
+        let mut measure = measure().with_shares(vec![u64::MAX; 3]);
+        for (at, node) in (0..).zip([0, 0, 0, 1, 2]) {
+            turn(&mut measure, 10 * at, node);
+        }
+        let expected = 25.0 / (3.0 * 11.0);
+        assert!((measure.summary().fairness - expected).abs() < 1e-12);
+    }
+
+    #[test]
+    fn one_after_the_other_is_perfectly_fair() {
+        let mut measure = Measure::new(4, Ra::KINDS).with_shares(vec![3, 3, 3, 0]);
+        for (at, node) in (0..).zip([0, 1, 2, 0, 1, 2, 0, 1, 2]) {
+            turn(&mut measure, 10 * at, node);
+        }
+        assert!((measure.summary().fairness - 1.0).abs() < 1e-12, "node 3 never asks");
+    }
+
+    fn record(at_ns: u64, node: u32, what: What<RicartAgrawala>) -> Record<RicartAgrawala> {
+        Record { at_ns, node: NodeId(node), what }
+    }
+
+    fn recorded_turn(at_ns: u64, node: u32) -> [Record<RicartAgrawala>; 3] {
+        let ask = Command::Acquire(Claim::Exclusive);
+        [
+            record(at_ns, node, What::Command(ask)),
+            record(at_ns + 2, node, What::Notice(Notice::Entered)),
+            record(at_ns + 5, node, What::Command(Command::Release)),
+        ]
+    }
+
+    #[test]
+    fn fairness_of_a_recorded_run_is_seen_from_who_asks_no_more() {
+        let run: Vec<_> =
+            (0..).zip(FAVOURED).flat_map(|(at, node)| recorded_turn(10 * at, node)).collect();
+        assert!((Measure::of(3, &run).summary().fairness - INDEX).abs() < 1e-12);
+        // Cut off while all compete, the run is as fair as it is so far.
+        let cut = Measure::of(3, &run[..3 * 15]).summary();
+        assert!((cut.fairness - 225.0 / (3.0 * 99.0)).abs() < 1e-12, "9, 3 and 3");
+    }
+
+    #[test]
+    fn the_figures_of_a_recorded_run_are_those_of_its_records() {
+        let message = Ra::Request { time: 300 };
+        let mut run: Vec<_> =
+            recorded_turn(100, 0).into_iter().chain(recorded_turn(110, 1)).collect();
+        for (to, seq) in [(1, 0), (2, 0), (0, 0)] {
+            run.insert(1, record(101, 0, What::Send { to: NodeId(to), seq, message }));
+        }
+        run.insert(4, record(102, 1, What::Receive { from: NodeId(0), seq: 0, message }));
+        run.insert(5, record(102, 2, What::Lost { to: NodeId(2), seq: 0 }));
+        let summary = Measure::of(3, &run).summary();
+        assert_eq!((summary.entries, summary.messages), (2, 2), "what is told to oneself is free");
+        assert_eq!((summary.bytes, summary.bytes_per_entry()), (6, Some(3.0)));
+        assert_eq!(summary.messages_per_entry(), Some(1.0));
+        assert_eq!(summary.load_max, 2, "node 0 sent two");
+        // Handled were 2, 1 and 0.
+        assert!((summary.load_fairness - 9.0 / 15.0).abs() < 1e-12);
+        assert_eq!((summary.response_mean_ns, summary.response_p99_ns), (Some(5.0), Some(5)));
+        assert_eq!((summary.span_ns, summary.sync_delays), (15, 0));
+    }
+
+    #[test]
+    fn who_crashes_waits_no_more_and_has_no_response() {
+        let mut run = vec![record(0, 1, What::Command(Command::Acquire(Claim::Exclusive)))];
+        run.push(record(1, 1, What::Crash));
+        run.extend(recorded_turn(10, 0));
+        run.extend(recorded_turn(20, 2));
+        let summary = Measure::of(3, &run).summary();
+        assert_eq!(summary.sync_delays, 0, "nobody waited at the exit");
+        assert_eq!(summary.response_mean_ns, Some(5.0));
+        // In the middle of its turn it would have left after the crash.
+        let stay = [record(0, 0, What::Crash), recorded_turn(10, 0)[2].clone()];
+        assert_eq!(Measure::of(3, &stay).summary().response_mean_ns, None);
+    }
+
+    #[test]
+    fn errors_are_those_of_the_run_itself() {
+        let mut measure = measure();
+        for at in 0..100 {
+            measure.on_send(NodeId(0), NodeId(1), &Ra::Request { time: 1 });
+            measure.on_send(NodeId(1), NodeId(0), &Ra::Request { time: 1 });
+            turn(&mut measure, 10 * at, 0);
+        }
+        let summary = measure.summary();
+        assert_eq!(summary.messages_per_entry_error, Some(0.0), "always two");
+        assert_eq!(summary.response_error_ns, Some(0.0), "always one");
+        assert_eq!(summary.sync_delay_error_ns, None, "there was no delay");
+        // A hundred more, half of them with no message and half with four.
+        for at in 100..200 {
+            for _ in 0..at % 2 * 4 {
+                measure.on_send(NodeId(0), NodeId(1), &Ra::Request { time: 1 });
+            }
+            turn(&mut measure, 10 * at, 0);
+        }
+        assert_eq!(measure.summary().messages_per_entry(), Some(2.0));
+        let error = measure.messages.error();
+        assert_eq!(measure.summary().messages_per_entry_error, error);
+        assert_eq!(error, Some(0.0), "batches of four all have eight");
     }
 }

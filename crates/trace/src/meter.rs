@@ -8,8 +8,9 @@ use crate::measure::{encoded_len, jain};
 
 /// What a run cost, in the terms of its problem: told of everything while the run goes on.
 pub trait Meter<C, N>: Debug {
-    /// What rides on every message for the meter's sake.
-    type Tag: Debug;
+    /// What rides on every message for the meter's sake. Each is handed back once, to
+    /// [`on_receive`](Self::on_receive) or [`on_lost`](Self::on_lost).
+    type Tag: Clone + Debug;
     /// The figures.
     type Summary;
 
@@ -21,9 +22,13 @@ pub trait Meter<C, N>: Debug {
     fn on_send<M: Message>(&mut self, from: NodeId, to: NodeId, message: &M) -> Self::Tag;
     /// A message arrives.
     fn on_receive(&mut self, from: NodeId, at: NodeId, tag: Self::Tag);
+    /// The network makes a second message of one: the tag of the second. No node sent it.
+    fn on_duplicate(&mut self, tag: &Self::Tag) -> Self::Tag {
+        tag.clone()
+    }
     /// A message will never arrive.
     fn on_lost(&mut self, _tag: Self::Tag) {}
-    /// A node crashes.
+    /// A node crashes, and its application with it.
     fn on_crash(&mut self, _at_ns: u64, _at: NodeId) {}
     /// How far the run has come, for a bar that shows it.
     fn progress(&self) -> u64;

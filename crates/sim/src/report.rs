@@ -1,0 +1,97 @@
+//! What can be said of a run, and why one cannot go on.
+
+use std::fmt;
+
+use vorrang_protocol::{NodeId, Refused, Violation};
+
+use crate::FaultCounts;
+use crate::distribution::show_duration_ns;
+use crate::time::END_NS;
+
+/// What can be said of a run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Report<S> {
+    /// What it cost.
+    pub summary: S,
+    /// How often the monitor objected.
+    pub violations: u64,
+    /// What it objected to first, and when.
+    pub first_violation: Option<(u64, Violation)>,
+    /// Whether nothing is under way any more, nor any fault to come.
+    pub is_over: bool,
+    /// What is still owed, though nothing is under way any more.
+    pub at_rest: Option<Violation>,
+    /// What went wrong.
+    pub faults: FaultCounts,
+    /// How many events there were: commands, messages and timers.
+    pub events: u64,
+    /// When the last of them was.
+    pub now_ns: u64,
+}
+
+impl<S> Report<S> {
+    /// The monitor never objected.
+    pub const fn is_safe(&self) -> bool {
+        self.violations == 0
+    }
+
+    /// The run came to an end, and nobody is left waiting.
+    pub const fn is_quiescent(&self) -> bool {
+        self.is_over && self.at_rest.is_none()
+    }
+}
+
+/// Why a run cannot go on. What happened before did happen, and its report stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum SimError {
+    /// The workload gave a command that a node refused.
+    #[error("node {node} refused a command of the workload at {at_ns} ns: {refused}")]
+    Refused {
+        /// The node.
+        node: NodeId,
+        /// When.
+        at_ns: u64,
+        /// Its reason.
+        refused: Refused,
+    },
+    /// Something would happen only after the end of simulated time.
+    #[error(
+        "simulated time ran out: at {}, {pending} node {node} would come {} later, but time ends \
+         at {}, after some 584 years",
+        show_duration_ns(*.at_ns), show_duration_ns(*.in_ns), show_duration_ns(END_NS)
+    )]
+    OutOfTime {
+        /// To which node it would happen.
+        node: NodeId,
+        /// The time when it was planned.
+        at_ns: u64,
+        /// How long after that it would happen.
+        in_ns: u64,
+        /// What would.
+        pending: Pending,
+    },
+}
+
+/// What is planned to happen to a node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pending {
+    /// The workload gives a command.
+    Command,
+    /// A message arrives.
+    Message {
+        /// Who sent it.
+        from: NodeId,
+    },
+    /// A timer runs out.
+    Timer,
+}
+
+impl fmt::Display for Pending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Command => f.write_str("a command for"),
+            Self::Message { from } => write!(f, "a message from node {from} to"),
+            Self::Timer => f.write_str("a timer of"),
+        }
+    }
+}

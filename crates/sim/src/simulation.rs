@@ -1,0 +1,231 @@
+//! The event loop: takes what is under way in order of time, and lets it happen to its node.
+
+use vorrang_protocol::{Event, Monitor, NodeId, Protocol};
+use vorrang_trace::{Meter, What};
+
+use crate::faults::{Fault, Faults};
+use crate::queue::Key;
+use crate::weather::{Trouble, Weather};
+use crate::world::{Scheduled, SummaryOf, TagOf, Upcoming, World};
+use crate::{Network, Recorder, Report, SimError, Workload};
+
+/// A run that has been set up.
+#[derive(Debug)]
+pub struct Simulation<P, M, W, R = ()>
+where
+    P: Protocol,
+    M: Monitor,
+    W: Workload<P::Command, P::Notice>,
+{
+    nodes: Vec<P>,
+    world: World<P, M, W, R>,
+}
+
+impl<P, M, W> Simulation<P, M, W>
+where
+    P: Protocol,
+    M: Monitor<Command = P::Command, Notice = P::Notice>,
+    W: Workload<P::Command, P::Notice>,
+{
+    /// Sets up a run; the same arguments give the same run.
+    pub fn new(
+        nodes: impl IntoIterator<Item = P>,
+        monitor: M,
+        network: Network,
+        workload: W,
+        seed: u64,
+    ) -> Self {
+        Simulation::recorded(nodes, monitor, network, workload, seed, ())
+    }
+
+    /// Runs to the end.
+    ///
+    /// # Errors
+    ///
+    /// As [`run_for`](Self::run_for).
+    pub fn run(mut self) -> Result<Report<SummaryOf<P, W>>, SimError> {
+        while self.run_for(u64::MAX)? {}
+        Ok(self.report())
+    }
+}
+
+impl<P, M, W, R> Simulation<P, M, W, R>
+where
+    P: Protocol,
+    M: Monitor<Command = P::Command, Notice = P::Notice>,
+    W: Workload<P::Command, P::Notice>,
+    R: Recorder<P>,
+{
+    /// As [`Simulation::new`], with somebody who is told of everything.
+    pub fn recorded(
+        nodes: impl IntoIterator<Item = P>,
+        monitor: M,
+        network: Network,
+        workload: W,
+        seed: u64,
+        recorder: R,
+    ) -> Self {
+        let nodes: Vec<P> = nodes.into_iter().collect();
+        let world = World::new(nodes.len() as u32, monitor, network, workload, seed, recorder);
+        let mut simulation = Self { nodes, world };
+        for id in 0..simulation.nodes.len() {
+            simulation.nodes[id].on_start(&mut simulation.world.sink(NodeId(id as u32)));
+        }
+        simulation.world.order(Workload::on_start);
+        simulation.world.schedule_due();
+        simulation
+    }
+
+    /// Lets things go wrong, before anything has happened. `fresh` makes the nodes that come up
+    /// again after a crash.
+    ///
+    /// # Panics
+    ///
+    /// If the script names a node that does not exist.
+    #[must_use]
+    pub fn with_faults(
+        mut self,
+        faults: Faults,
+        seed: u64,
+        fresh: impl Fn(NodeId) -> P + Send + 'static,
+    ) -> Self {
+        let weather = Weather::new(faults, self.nodes.len(), seed);
+        self.world.faults = Some(Box::new(Trouble { weather, fresh: Box::new(fresh) }));
+        self
+    }
+
+    /// Lets at most so many events happen; whether there may be more.
+    ///
+    /// # Errors
+    ///
+    /// If the workload gives a command that a node refuses, or simulated time runs out. A run that
+    /// has failed stays failed.
+    pub fn run_for(&mut self, events: u64) -> Result<bool, SimError> {
+        for _ in 0..events {
+            if let Some(error) = self.world.failed {
+                return Err(error);
+            }
+            if self.world.faults.is_some() && self.suffer() {
+                continue;
+            }
+            if let Some((key, next)) = self.world.queue.pop() {
+                self.happen(key, next);
+            } else if !self.rest() {
+                return Ok(false);
+            }
+        }
+        self.world.failed.map_or(Ok(true), Err)
+    }
+
+    /// How many events have happened.
+    pub const fn events(&self) -> u64 {
+        self.world.events
+    }
+
+    /// How far the run has come, as its meter counts it.
+    pub fn progress(&self) -> u64 {
+        self.world.meter.progress()
+    }
+
+    /// What can be said of the run so far.
+    pub fn report(&self) -> Report<SummaryOf<P, W>> {
+        self.world.report()
+    }
+
+    /// The nodes, as they are now.
+    pub fn nodes(&self) -> &[P] {
+        &self.nodes
+    }
+
+    /// Hands back whoever was told of everything.
+    pub fn into_recorder(self) -> R {
+        self.world.recorder
+    }
+
+    fn happen(&mut self, key: Key, next: Scheduled<P, M::Tag, TagOf<P, W>>) {
+        let (Key { at_ns, number }, Scheduled { node: at, event }) = (key, next);
+        let world = &mut self.world;
+        if world.faults.is_some() && world.is_swallowed(number, at, &event) {
+            return world.swallow(key, at, event);
+        }
+        let event = match event {
+            Upcoming::Command(command) => {
+                world.now_ns = at_ns;
+                world.on_command(at, &command);
+                Event::Command(command)
+            }
+            Upcoming::Message(letter) => {
+                world.now_ns = at_ns;
+                let (from, message) = world.on_receive(at, number, letter);
+                Event::Message { from, message }
+            }
+            Upcoming::Timer(timer) => {
+                // A timer that was replaced or cancelled since is no event at all.
+                if world.timers.get(&(at, timer)) != Some(&number) {
+                    return;
+                }
+                world.now_ns = at_ns;
+                world.timers.remove(&(at, timer));
+                world.record(at, || What::Timer(timer));
+                Event::Timer(timer)
+            }
+        };
+        world.events += 1;
+        let handled = self.nodes[at.index()].handle(event, &mut world.sink(at));
+        world.schedule_due();
+        if let Err(refused) = handled {
+            world.failed.get_or_insert(SimError::Refused { node: at, at_ns, refused });
+        }
+    }
+
+    /// Nothing is under way: whether the workload, or else a fault, brings about something new.
+    fn rest(&mut self) -> bool {
+        let world = &mut self.world;
+        world.order(Workload::on_rest);
+        if !world.due.is_empty() {
+            world.schedule_due();
+            return true;
+        }
+        let next = world.faults.as_mut().and_then(|trouble| trouble.weather.next_fault(None));
+        next.map(|(at_ns, fault)| self.go_wrong(at_ns, fault)).is_some()
+    }
+
+    /// Lets a fault happen if one comes before all that is under way.
+    #[cold]
+    fn suffer(&mut self) -> bool {
+        let World { queue, faults, .. } = &mut self.world;
+        let (Some(trouble), Some(next_ns)) = (faults, queue.next_ns()) else { return false };
+        let next = trouble.weather.next_fault(Some(next_ns));
+        next.map(|(at_ns, fault)| self.go_wrong(at_ns, fault)).is_some()
+    }
+
+    #[cold]
+    fn go_wrong(&mut self, at_ns: u64, fault: Fault) {
+        let Self { nodes, world } = self;
+        let next_number = world.queue.next_number();
+        let Some(trouble) = &mut world.faults else { return };
+        world.now_ns = at_ns;
+        match fault {
+            Fault::Crash(at) => {
+                if trouble.weather.crash(at, next_number) {
+                    let node = &mut nodes[at.index()];
+                    *node = node.kept((trouble.fresh)(at));
+                    world.timers.retain(|&(node, _), _| node != at);
+                    world.monitor.on_crash(at);
+                    world.meter.on_crash(at_ns, at);
+                    world.workload.on_crash(at);
+                    world.record(at, || What::Crash);
+                }
+            }
+            Fault::Restart(at) => {
+                if trouble.weather.restart(at) {
+                    world.monitor.on_restart(at);
+                    world.record(at, || What::Restart);
+                    nodes[at.index()].on_restart(&mut world.sink(at));
+                    world.order(|workload, orders| workload.on_restart(at, orders));
+                    world.schedule_due();
+                }
+            }
+        }
+    }
+}
