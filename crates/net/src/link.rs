@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead as _, AsyncWrite as _, ReadBuf};
 use tokio::time::Instant;
 use vorrang_protocol::{Never, NodeId};
 
@@ -18,6 +18,7 @@ use crate::backlog::Backlog;
 use crate::config::Timing;
 use crate::hello::{Hello, Refusal};
 use crate::status::{LinkState, LinkStatus};
+use crate::transport::AnyStream;
 use crate::wire::{self, Frame, WireError};
 
 /// How many messages may be handled before an acknowledgement is sent even with nothing to ride on.
@@ -30,11 +31,10 @@ const SHORT_LIFE: Duration = Duration::from_secs(1);
 const INPUT_LEN: usize = 1 << 14;
 
 /// What outlives a connection.
-#[derive(Debug)]
-pub(crate) struct Link<S> {
+pub(crate) struct Link {
     pub(crate) peer: NodeId,
     address: String,
-    connection: Option<Connection<S>>,
+    connection: Option<Connection>,
     standing: Standing,
     backlog: Backlog,
     /// How many messages we have handled, and how many of them the peer knows of.
@@ -67,9 +67,8 @@ enum Farewell {
     Sent,
 }
 
-#[derive(Debug)]
-struct Connection<S> {
-    stream: S,
+struct Connection {
+    stream: AnyStream,
     input: Vec<u8>,
     start: usize,
     end: usize,
@@ -84,7 +83,7 @@ pub(crate) enum Health {
     Silent,
 }
 
-impl<S> Link<S> {
+impl Link {
     pub(crate) fn new(peer: NodeId, address: String) -> Self {
         Self {
             peer,
@@ -108,7 +107,7 @@ impl<S> Link<S> {
     /// Takes over a new connection, of which the hello has been exchanged: `ours` says what we
     /// have. False if the peer has what we never sent.
     #[must_use]
-    pub(crate) fn connect(&mut self, stream: S, theirs: &Hello) -> bool {
+    pub(crate) fn connect(&mut self, stream: AnyStream, theirs: &Hello) -> bool {
         if !self.backlog.acknowledge(theirs.received) {
             return false;
         }
@@ -305,7 +304,7 @@ impl<S> Link<S> {
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
+impl Link {
     /// Reads what is there, once; 0 at the end. Pending, too, if there is no connection.
     pub(crate) fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         match &mut self.connection {
@@ -353,7 +352,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Link<S> {
     }
 }
 
-impl<S> Connection<S> {
+impl Connection {
     const fn has_written_all(&self) -> bool {
         self.output.is_empty()
     }
@@ -388,7 +387,7 @@ impl<S> Connection<S> {
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
+impl Connection {
     fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         self.make_room();
         let mut room = ReadBuf::new(&mut self.input[self.end..]);

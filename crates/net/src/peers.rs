@@ -13,14 +13,14 @@ use crate::event::Event;
 use crate::hello::{Hello, Refusal, Refuser};
 use crate::link::Health;
 use crate::meet::{self, Arrival, Dial, Guest};
-use crate::transport::Transport;
+use crate::transport::AnyStream;
 use crate::wire::{Frame, UNREADABLE};
 
 /// How often a turn reads from one link before it looks at the others.
 const READS_A_TURN: usize = 4;
 
 /// Links.
-impl<T: Transport> Driver<T> {
+impl Driver {
     pub(crate) fn look_at_links(&mut self, now: Instant) {
         let timing = self.config.timing;
         let silent: Vec<NodeId> = self
@@ -181,7 +181,7 @@ impl<T: Transport> Driver<T> {
             seed,
         };
         self.tasks.spawn(meet::dial(
-            self.transport.clone(),
+            Arc::clone(&self.transport),
             Arc::clone(&self.identity),
             self.config.timing,
             whom,
@@ -191,7 +191,7 @@ impl<T: Transport> Driver<T> {
 }
 
 /// Those who come, and those who refuse us.
-impl<T: Transport> Driver<T> {
+impl Driver {
     pub(crate) fn poll_arrivals(&mut self, cx: &mut Context<'_>) {
         while let Poll::Ready(Some(arrival)) = self.arrivals.poll_recv(cx) {
             match arrival {
@@ -209,7 +209,7 @@ impl<T: Transport> Driver<T> {
         }
     }
 
-    fn on_inbound(&mut self, stream: T::Stream, theirs: &Hello) {
+    fn on_inbound(&mut self, stream: AnyStream, theirs: &Hello) {
         let peer = theirs.sender;
         let timing = self.config.timing;
         let link = self.world.link(peer);
@@ -245,7 +245,7 @@ impl<T: Transport> Driver<T> {
         }
     }
 
-    fn connect(&mut self, stream: T::Stream, theirs: &Hello, reply: Option<Hello>) {
+    fn connect(&mut self, stream: AnyStream, theirs: &Hello, reply: Option<Hello>) {
         let peer = theirs.sender;
         let link = self.world.link(peer);
         let before = link.connections;
@@ -266,7 +266,7 @@ impl<T: Transport> Driver<T> {
 
     fn on_we_refused(&mut self, who: Guest, why: &Refusal) {
         let sentence = why.sentence(Refuser::Us);
-        let nodes = self.identity.nodes;
+        let nodes = self.identity.nodes();
         let (who, is_news) = match who {
             Guest::Member(peer) => {
                 let is_news =
