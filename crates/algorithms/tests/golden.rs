@@ -42,10 +42,7 @@ impl Visit<Mutex> for Play<'_> {
 
     fn visit<P>(self, card: &'static Card<Mutex>, node: Node<P>) -> Self::Output
     where
-        P: Protocol<
-                Command = <Mutex as Problem>::Command,
-                Notice = <Mutex as Problem>::Notice,
-            >,
+        P: Protocol<Command = <Mutex as Problem>::Command, Notice = <Mutex as Problem>::Notice>,
     {
         let monitor = (card.exclusion(self.setup), HappenedBefore::default());
         self.play::<Mutex, P, _>(&node, monitor)

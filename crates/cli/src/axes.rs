@@ -22,8 +22,10 @@ const MOST: usize = 1_000_000;
 impl Axes {
     /// Every combination, the last axis varying fastest, as the options of one run each.
     pub(crate) fn points(&self) -> Result<Vec<Given<RunArgs>>, Failure> {
-        let combinations =
-            self.0.iter().try_fold(1_usize, |product, (_, values)| product.checked_mul(values.len()));
+        let combinations = self
+            .0
+            .iter()
+            .try_fold(1_usize, |product, (_, values)| product.checked_mul(values.len()));
         if combinations.is_none_or(|many| many > MOST) {
             return Err(Failure::usage(format!("these are more than {MOST} combinations")));
         }

@@ -137,7 +137,10 @@ mod tests {
         assert_eq!(names(Some("k-exclusion"), &[]).unwrap(), ["k-exclusion"]);
         assert_eq!(names(Some("election"), &[]).unwrap(), ["bully"]);
         assert!(names(Some("mutex"), &["all"]).unwrap().contains(&"k-exclusion"));
-        assert_eq!(names(None, &["lamport", "central", "lamport"]).unwrap(), ["lamport", "central"]);
+        assert_eq!(
+            names(None, &["lamport", "central", "lamport"]).unwrap(),
+            ["lamport", "central"]
+        );
         assert!(names(Some("election"), &["lamport"]).unwrap_err().contains("lamport solves"));
         assert!(names(Some("lunch"), &[]).unwrap_err().contains("unknown problem 'lunch'"));
     }

@@ -240,9 +240,7 @@ fn problem_options() -> [(&'static str, &'static str, Has); 2] {
 
 /// The names of the algorithms that take a parameter.
 fn takers(parameter: Parameter) -> Vec<&'static str> {
-    let takes = |entry: &&crate::problem::Entry| {
-        entry.algorithm.about().takes.contains(&parameter)
-    };
+    let takes = |entry: &&crate::problem::Entry| entry.algorithm.about().takes.contains(&parameter);
     crate::problem::catalogue()
         .iter()
         .filter(takes)

@@ -20,6 +20,8 @@
 //! | messages | N − 1 if the second highest asks, N² − N − 1 if the lowest does |
 //! | duration | 2T and the time-out of the new leader; one T less if it asks itself |
 //!
+//! If the highest is up after all, it tells everyone below anew whenever it is asked: N(N − 1) more.
+//!
 //! **Assumes** that a message takes no longer than a known time, and that none is lost or doubled.
 //! Nodes may crash and come up again.
 //!
@@ -225,19 +227,29 @@ pub const CARD: Card = Card {
 };
 
 /// Everyone up from the initiator on asks everyone above and answers everyone below who asks; the
-/// highest that is up tells everyone below.
+/// highest that is up tells everyone below. If it is the highest of all it need not wait for
+/// anybody, so it does that anew for everyone who asks.
 fn messages(at: &Setting) -> Span {
     let Setting { nodes, initiator, dead } = *at;
     let leader = nodes - 1 - dead;
     let elections: u32 = (initiator..=leader).map(|id| nodes - 1 - id).sum();
     let answers: u32 = (initiator..=leader).map(|id| id - initiator).sum();
-    Span::exactly(f64::from(elections + answers + leader))
+    let announcements = if dead == 0 { (leader - initiator).max(1) } else { 1 };
+    Span::exactly(f64::from(elections + answers) + f64::from(announcements) * f64::from(leader))
 }
 
+/// The leader must hear of the election, wait for its time-out unless nobody is above it, and tell
+/// the others. The highest of all tells them once more when those have asked it whom the initiator
+/// has asked.
 fn duration(at: &Setting) -> Span {
-    let leader = at.nodes - 1 - at.dead;
-    let asked = if leader == at.initiator { 0.0 } else { 1.0 };
-    let waited = if at.dead == 0 { 0.0 } else { 2.0 };
+    let Setting { nodes, initiator, dead } = *at;
+    let leader = nodes - 1 - dead;
+    let asked = match (leader - initiator, dead) {
+        (0, _) => 0.0,
+        (2.., 0) => 2.0,
+        (_, _) => 1.0,
+    };
+    let waited = if dead == 0 { 0.0 } else { 2.0 };
     let told = if leader == 0 { 0.0 } else { 1.0 };
     Span::exactly(asked + waited + told)
 }
@@ -292,5 +304,8 @@ mod tests {
         assert_eq!((of(5, 0), of(8, 0)), (19, 55));
         assert_eq!((of(5, 3), of(8, 6)), (4, 7));
         assert_eq!(of(4, 0), 11);
+        let all_up = |nodes, initiator| messages(&Setting { nodes, initiator, dead: 0 }).low as u32;
+        assert_eq!(all_up(4, 3), 3, "the highest tells the others");
+        assert_eq!(all_up(2, 0), 3, "it is asked, answers, and tells");
     }
 }

@@ -4,10 +4,10 @@ use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 use vorrang_algorithms::card::{About, Agreement, Span};
 
+use crate::axes::{Axes, seeds};
 use crate::failure::Failure;
 use crate::figures::{Figure, LEGEND, Measured, coloured, insert_theory, mark, span};
 use crate::lookup;
-use crate::axes::{Axes, seeds};
 use crate::output::{
     BAD, Format, RESET, figure, markdown, print, print_csv, print_json, progress,
     show_after_a_second, table, table_width,

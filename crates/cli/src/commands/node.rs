@@ -18,8 +18,8 @@ use vorrang_trace::Trace;
 
 use crate::failure::Failure;
 use crate::lookup;
-use crate::output::{BOLD, DIM, RESET, print};
 use crate::options::{Given, SetupArgs};
+use crate::output::{BOLD, DIM, RESET, print};
 use crate::problem::{Driven, Future, header};
 
 /// Run one real node over TCP; lines on standard input drive it
@@ -30,6 +30,7 @@ use crate::problem::{Driven, Future, header};
 ///   acquire    wait to enter (also: acquire shared, acquire group 2)
 ///   release    leave
 ///   status     how this node and its links are
+///   help       what else there is, for other problems too
 ///   quit       leave the group; end of input does the same, unless --stay
 ///
 /// Links are neither encrypted nor authenticated: keep them on a network of your own.
@@ -110,9 +111,11 @@ where
     let Served { about, setup, node } = served;
     let (id, name) = (NodeId(node.id), about.name);
     // Nodes that are set up differently would let too many in, so they must agree on it.
-    let algorithm = format!("{name} {}", setup.text(about.takes));
-    let config =
-        Config { group: node.group.clone(), ..Config::new(id, node.peers.clone(), &algorithm) };
+    let config = Config {
+        group: node.group.clone(),
+        setup: setup.text(about.takes),
+        ..Config::new(id, node.peers.clone(), name)
+    };
     let mut starting = vorrang_net::Node::new(make(id), config);
     let log = node.trace.as_ref().map(|_| Log::new());
     if let Some(log) = &log {
@@ -194,6 +197,7 @@ async fn converse<Q: Driven>(
                 None if stay => has_input = false,
                 None | Some("quit") => return Ok(()),
                 Some("") => {}
+                Some("help") => tell(&help::<Q>())?,
                 Some("status") => tell(&status(handle).await.map_err(|error| stopped(&error))?)?,
                 Some(text) => obey::<Q>(handle, text)?,
             },
@@ -205,7 +209,7 @@ async fn converse<Q: Driven>(
 fn obey<Q: Driven>(handle: &Handle<Q::Command>, text: &str) -> Result<(), Failure> {
     let command: Q::Command = match text.parse() {
         Ok(command) => command,
-        Err(why) => return tell(&format!("{why}, status or quit")),
+        Err(why) => return tell(&format!("{why}, status, help or quit")),
     };
     // Before all nodes have met, a command waits with the node; the conversation must not.
     let handle = handle.clone();
@@ -222,6 +226,16 @@ fn obey<Q: Driven>(handle: &Handle<Q::Command>, text: &str) -> Result<(), Failur
         let _ = tell(&answer);
     });
     Ok(())
+}
+
+/// What can be typed.
+fn help<Q: Driven>() -> String {
+    let always = [
+        ("status", "how this node and its links are"),
+        ("quit", "leave the group; end of input does the same, unless --stay"),
+    ];
+    let line = |(command, what): &(&str, &str)| format!("  {command:10} {what}");
+    Q::COMMANDS.iter().chain(&always).map(line).collect::<Vec<_>>().join("\n")
 }
 
 async fn status<C: Send + 'static>(handle: &Handle<C>) -> Result<String, Stopped> {

@@ -51,7 +51,7 @@ impl Run {
                 (true, false) => " --net",
                 (true, true) => " --net --processes",
             };
-            print(&format!("vorrang run {}{net} {}\n\n", run.about().name, run.options()))?;
+            print(&format!("vorrang run {}{net} {}\n\n", run.about().name, run.options(self.net)))?;
         }
         let trace = self.trace.as_deref();
         let measured = if self.net {

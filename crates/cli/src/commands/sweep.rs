@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 use vorrang_algorithms::card::About;
 use vorrang_trace::Digest;
 
+use crate::axes::{Axes, seeds};
 use crate::failure::Failure;
 use crate::figures::Measured;
 use crate::lookup;
-use crate::axes::{Axes, seeds};
 use crate::output::{csv_fields, print, progress, show_after_a_second};
 use crate::problem::Run;
 use crate::sheet::{Appender, IDENTITY, Sheet};
@@ -113,7 +113,7 @@ impl Sweep {
                     let mut args = point.args.clone();
                     args.common.seed = seed;
                     let run = entry.algorithm.run(&args)?;
-                    if known.insert(run.options()) {
+                    if known.insert(run.options(false)) {
                         runs.push(run);
                     }
                 }
@@ -266,7 +266,7 @@ fn header(run: &dyn Run) -> Result<Vec<String>, Failure> {
 fn digest(runs: &[Box<dyn Run>]) -> String {
     let mut digest = Digest::default();
     for run in runs {
-        let (name, options) = (run.about().name, run.options());
+        let (name, options) = (run.about().name, run.options(false));
         writeln!(digest, "{} {name} {options}", env!("CARGO_PKG_VERSION"))
             .expect("a digest takes all that is written");
     }

@@ -27,13 +27,15 @@ pub(super) async fn start(
     let mut handles = Vec::new();
     for (id, listener) in (0..).map(NodeId).zip(listeners) {
         let name = scenario.card.name;
-        let config = Config { seed: scenario.seed(), ..Config::new(id, peers.clone(), name) };
+        let setup = scenario.setup.text(scenario.card.takes);
+        let config =
+            Config { seed: scenario.seed(), setup, ..Config::new(id, peers.clone(), name) };
         let turns = Turns {
             node: id,
             left: quota(scenario, id),
             claims: scenario.card.terms.claims,
             think: scenario.think,
-            hold: scenario.hold,
+            hold: scenario.hold_over_tcp(),
             random: Random::new(scenario.seed().wrapping_add(u64::from(id.0))),
             news: news.clone(),
         };

@@ -15,20 +15,21 @@ use std::time::{Duration, Instant};
 use indicatif::ProgressBar;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::UnboundedReceiver;
-use vorrang_algorithms::mutex::spec::{BoundedBypass, HappenedBefore};
-use vorrang_algorithms::mutex::{Command, Notice};
+use vorrang_algorithms::mutex::spec::HappenedBefore;
+use vorrang_algorithms::mutex::{Command, Mutex, Notice};
+use vorrang_algorithms::problem::Problem as _;
 use vorrang_algorithms::registry::Node;
 use vorrang_net::{Clock, Config, Handle, Log, Starting};
 use vorrang_protocol::{NodeId, Protocol};
-use vorrang_sim::Random;
-use vorrang_trace::{Header, Measure, Record, Summary, Trace, What, judge};
+use vorrang_sim::{Random, share};
+use vorrang_trace::{Measure, Record, Summary, Trace, What, judge};
 
 use self::turns::Turns;
 use crate::failure::Failure;
 use crate::figures::Measured;
 use crate::output::{progress, show_after_a_second};
-use crate::problem::mutex::{LoadKind, Mutex, Scenario, figures};
-use crate::problem::{Problem as _, Scene as _};
+use crate::problem::mutex::{LoadKind, Scenario, figures};
+use crate::problem::{Scene as _, header};
 
 /// Where the nodes run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -121,15 +122,12 @@ trait Nodes {
     async fn counts(&mut self) -> Result<(u64, u64), Failure>;
 }
 
-/// How many turns each node takes by itself: under heavy load an even share, otherwise none.
+/// How many turns each node takes by itself: under heavy load its share, as in the simulator,
+/// otherwise none.
 fn quota(scenario: &Scenario, node: NodeId) -> u64 {
-    let contenders = u64::from(scenario.contenders());
-    let id = u64::from(node.0);
     match scenario.load {
-        LoadKind::Heavy if id < contenders => {
-            scenario.entries / contenders + u64::from(id < scenario.entries % contenders)
-        }
-        LoadKind::Heavy | LoadKind::Light | LoadKind::Burst => 0,
+        LoadKind::Heavy => share(scenario.entries, scenario.contenders(), node),
+        LoadKind::Light | LoadKind::Burst => 0,
     }
 }
 
@@ -221,10 +219,8 @@ fn measured<P>(scenario: &Scenario, records: &[Record<P>], wall: Duration) -> Me
 where
     P: Protocol<Command = Command, Notice = Notice>,
 {
-    let promises = scenario.card.terms.promises;
-    let ordering = promises.ordering.then(HappenedBefore::default);
-    let bypass = promises.bypass.map(BoundedBypass::new);
-    let verdict = judge(records, (Mutex::monitor(scenario), (ordering, bypass)));
+    let (card, setup) = (scenario.card, &scenario.setup);
+    let verdict = judge(records, card.watch(setup, card.promised(setup)));
     let overtakings = judge(records, HappenedBefore::default());
     let is_event = |record: &&Record<P>| {
         matches!(record.what, What::Command(_) | What::Receive { .. } | What::Timer(_))
@@ -235,12 +231,16 @@ where
         ..Measure::of(scenario.nodes(), records).summary()
     };
     let name = scenario.card.name;
-    let mut head =
-        vec![("algorithm", serde_json::json!(name)), ("driver", serde_json::json!("net"))];
+    let mut head = vec![
+        ("algorithm", serde_json::json!(name)),
+        ("problem", serde_json::json!(Mutex::NAME)),
+        ("driver", serde_json::json!("net")),
+    ];
     head.extend(scenario.head());
     for (key, value) in &mut head {
         match *key {
             "latency" => *value = serde_json::Value::Null,
+            "hold" => *value = serde_json::json!(scenario.hold_over_tcp().to_string()),
             "order" => *value = serde_json::json!("fifo"),
             "time_unit" => *value = serde_json::json!("us"),
             _ => {}
@@ -250,7 +250,10 @@ where
         name,
         seed: scenario.seed(),
         head,
-        figures: figures(&summary, (" us", 1_000.0), (" per s", 1e9), None),
+        figures: figures(&summary, (" us", 1_000.0), (" per s", 1e9), |of| {
+            // How long a message takes is not known, so nothing is said of times.
+            scenario.theory(of).filter(|_| !of.is_time)
+        }),
         faults: None,
         safe: verdict.is_safe(),
         quiescent: verdict.is_quiescent(),
@@ -271,7 +274,7 @@ where
     let wrong = |error: std::io::Error| Failure::Failed(format!("{}: {error}", path.display()));
     let file = std::io::BufWriter::new(std::fs::File::create(path).map_err(wrong)?);
     let header =
-        Header::new(scenario.card.name, scenario.nodes()).with("options", &scenario.options());
+        header(&scenario.about(), &scenario.setup).with("options", &scenario.options(true));
     let trace = Trace { header, records: records.to_vec() };
     trace.write(file).map_err(wrong)
 }

@@ -40,12 +40,11 @@ pub(super) async fn start(
         let mut worker = Worker::start(id, news.clone())?;
         let orders = Orders {
             algorithm: scenario.card.name.to_owned(),
-            nodes: scenario.nodes(),
-            k: scenario.setup.k,
+            setup: scenario.setup.text(scenario.card.takes),
             id: id.0,
             turns: quota(scenario, id),
             think: scenario.think.to_string(),
-            hold: scenario.hold.to_string(),
+            hold: scenario.hold_over_tcp().to_string(),
             seed: scenario.seed(),
             epoch_ns,
         };

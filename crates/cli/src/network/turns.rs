@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::sync::mpsc::UnboundedSender;
 use vorrang_algorithms::mutex::{Claim, Command, Notice};
 use vorrang_net::{Application, ApplicationEffects};
-use vorrang_protocol::{NodeId, Protocol, Refused};
+use vorrang_protocol::{NodeId, Refused};
 use vorrang_sim::{Distribution, Random};
 
 use super::News;
@@ -24,14 +24,14 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    fn ask<P: Protocol<Command = Command>>(&mut self, fx: &mut ApplicationEffects<P>) {
+    fn ask(&mut self, fx: &mut ApplicationEffects<Command>) {
         self.left -= 1;
         let claim = self.claims[self.random.below(self.claims.len() as u64) as usize];
         let think = Duration::from_nanos(self.think.draw(&mut self.random));
         fx.command_after(think, Command::Acquire(claim));
     }
 
-    fn leave<P: Protocol<Command = Command>>(&mut self, fx: &mut ApplicationEffects<P>) {
+    fn leave(&mut self, fx: &mut ApplicationEffects<Command>) {
         fx.command(Command::Release);
         if self.left > 0 {
             self.ask(fx);
@@ -46,17 +46,17 @@ impl Turns {
     }
 }
 
-impl<P> Application<P> for Turns
-where
-    P: Protocol<Command = Command, Notice = Notice>,
-{
-    fn on_start(&mut self, fx: &mut ApplicationEffects<P>) {
+impl Application for Turns {
+    type Command = Command;
+    type Notice = Notice;
+
+    fn on_start(&mut self, fx: &mut ApplicationEffects<Command>) {
         if self.left > 0 {
             self.ask(fx);
         }
     }
 
-    fn on_notice(&mut self, notice: Notice, fx: &mut ApplicationEffects<P>) {
+    fn on_notice(&mut self, notice: Notice, fx: &mut ApplicationEffects<Command>) {
         match notice {
             Notice::Entered => {
                 let hold = Duration::from_nanos(self.hold.draw(&mut self.random));
@@ -65,11 +65,11 @@ where
         }
     }
 
-    fn on_wake(&mut self, fx: &mut ApplicationEffects<P>) {
+    fn on_wake(&mut self, fx: &mut ApplicationEffects<Command>) {
         self.leave(fx);
     }
 
-    fn on_refused(&mut self, refused: Refused, _: &mut ApplicationEffects<P>) {
+    fn on_refused(&mut self, refused: Refused, _: &mut ApplicationEffects<Command>) {
         self.tell(News::Failed(self.node, refused.to_string()));
     }
 }

@@ -22,11 +22,11 @@ use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines, Stdin};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
-use vorrang_algorithms::card::Setup;
 use vorrang_algorithms::mutex::{Card, Command, Notice};
 use vorrang_algorithms::registry::Recipe;
+use vorrang_algorithms::setup::Setup;
 use vorrang_net::{Clock, Config, Handle, Log, Node, Starting, bind_loopback};
-use vorrang_protocol::{Group, NodeId, Protocol};
+use vorrang_protocol::{NodeId, Protocol};
 use vorrang_sim::Random;
 use vorrang_trace::Record;
 
@@ -40,8 +40,7 @@ use crate::problem::Future;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Orders {
     pub(super) algorithm: String,
-    pub(super) nodes: u32,
-    pub(super) k: u32,
+    pub(super) setup: String,
     pub(super) id: u32,
     pub(super) turns: u64,
     pub(super) think: String,
@@ -70,17 +69,20 @@ pub(crate) struct Work {
 }
 
 /// Does the work with nodes of this kind.
-pub(crate) fn work<P>(work: Work, card: &'static Card, recipe: Recipe<P>) -> Future<'static>
+pub(crate) fn work<P>(work: Work, card: &'static Card, recipe: &Recipe<P>) -> Future<'static>
 where
     P: Protocol<Command = Command, Notice = Notice>,
 {
+    let setup = Setup::read(&work.orders.setup, card.takes);
+    let node = match setup.and_then(|setup| recipe.nodes(&setup)) {
+        Ok(node) => node,
+        Err(unfit) => return Box::pin(async { Err(Failure::Usage(unfit.0)) }),
+    };
     let log = Log::new();
-    let setup = Setup { k: work.orders.k, ..Setup::new(Group::of(work.orders.nodes)) };
     let (clock, records) = (Clock::since(work.orders.epoch_ns), log.clone());
     let launch = move |config: Config, listener, turns| {
-        let node = recipe(&setup).map_err(|unfit| Failure::Usage(unfit.0))?;
         let node = Node::new(node(config.id), config).listener(listener);
-        Ok(node.record(records, clock).start_with(turns))
+        node.record(records, clock).start_with(turns)
     };
     let lines = move || {
         let line =
@@ -91,8 +93,7 @@ where
 }
 
 /// Starts the node with its application.
-type Launch = Box<dyn FnOnce(Config, TcpListener, Turns) -> Result<Start, Failure>>;
-type Start = Starting<Handle<Command>>;
+type Launch = Box<dyn FnOnce(Config, TcpListener, Turns) -> Starting<Handle<Command>>>;
 
 async fn obey_to_the_end(
     work: Work,
@@ -117,8 +118,9 @@ async fn obey_to_the_end(
         news,
     };
     let listener = listeners.pop().ok_or_else(|| Failure::Failed("no listener".to_owned()))?;
-    let config = Config { seed: orders.seed, ..Config::new(id, peers, card.name) };
-    let handle = launch(config, listener, turns)?
+    let (seed, setup) = (orders.seed, orders.setup);
+    let config = Config { seed, setup, ..Config::new(id, peers, card.name) };
+    let handle = launch(config, listener, turns)
         .await
         .map_err(|error| Failure::Failed(error.to_string()))?;
     obey(&handle, &mut lines, heard).await?;

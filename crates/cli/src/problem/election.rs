@@ -62,7 +62,9 @@ impl Scenario {
         let latency = self.between.latency;
         let believes = self.setup.within.as_nanos() as f64;
         let is_plain = latency.is_constant() && believes == latency.mean_ns();
-        let setting = self.setting().filter(|_| is_plain || !of.is_time)?;
+        // If the highest is up, who asks it before it is heard depends on latencies.
+        let counts = |at: &Setting| !of.is_time && at.dead > 0;
+        let setting = self.setting().filter(|at| is_plain || counts(at))?;
         self.card.cost(of, &setting)
     }
 }
@@ -86,7 +88,7 @@ impl Scene for Scenario {
     fn total(&self) -> u64 {
         u64::from(self.setup.group.size())
     }
-    fn options(&self) -> String {
+    fn options(&self, _net: bool) -> String {
         let (setup, initiators) = (self.setup.text(self.card.takes), list(&self.initiators));
         format!("{setup} --initiators {initiators} {}", self.between.options())
     }

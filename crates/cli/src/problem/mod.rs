@@ -125,8 +125,8 @@ pub(crate) trait Scene: Clone + Send + Sync + 'static {
     fn seed(&self) -> u64;
     /// How far the run goes, as its meter counts it.
     fn total(&self) -> u64;
-    /// What would have to be typed, in one line.
-    fn options(&self) -> String;
+    /// What would have to be typed, in one line, for the simulator or for a real network.
+    fn options(&self, net: bool) -> String;
     /// What it is called on a page of a comparison, without the seed.
     fn page(&self) -> String;
     /// What the run's figures begin with: all its parameters.
@@ -169,7 +169,7 @@ pub(crate) trait Algorithm: Subject {
 /// A run of an algorithm that has been decided on.
 pub(crate) trait Run: Send + Sync {
     fn about(&self) -> About;
-    fn options(&self) -> String;
+    fn options(&self, net: bool) -> String;
     fn page(&self) -> String;
     fn total(&self) -> u64;
     /// The figures of a run that has not begun: what all others have, too.
@@ -242,8 +242,8 @@ where
     fn about(&self) -> About {
         self.scenario.about()
     }
-    fn options(&self) -> String {
-        self.scenario.options()
+    fn options(&self, net: bool) -> String {
+        self.scenario.options(net)
     }
     fn page(&self) -> String {
         self.scenario.page()

@@ -74,7 +74,7 @@ pub(crate) struct Scenario {
     pub(crate) entries: u64,
     pub(crate) load: LoadKind,
     pub(crate) think: Distribution,
-    pub(crate) hold: Distribution,
+    hold: Option<Distribution>,
     pub(crate) hot: Option<u32>,
     pub(crate) between: Between,
 }
@@ -83,6 +83,17 @@ impl Scenario {
     /// How many nodes, the first ones, ever ask.
     pub(crate) fn contenders(&self) -> u32 {
         self.hot.unwrap_or_else(|| self.card.contenders(self.nodes()))
+    }
+
+    /// How long a node stays inside: T, if nothing is said.
+    fn hold(&self) -> Distribution {
+        let one_latency = Distribution::Constant(self.between.latency.mean_ns().round() as u64);
+        self.hold.unwrap_or(one_latency)
+    }
+
+    /// The same over a real network, where nobody knows T: no time, if nothing is said.
+    pub(crate) fn hold_over_tcp(&self) -> Distribution {
+        self.hold.unwrap_or(Distribution::Constant(0))
     }
 
     /// N.
@@ -97,13 +108,13 @@ impl Scenario {
     pub(crate) fn theory(&self, of: Quantity) -> Option<Span> {
         let latency = self.between.latency;
         let at = |load| {
-            let hold = if latency.mean_ns() > 0.0 { self.hold.mean_ns() / latency.mean_ns() } else { 0.0 };
-            let setting = Setting {
-                setup: self.setup.clone(),
-                contenders: self.contenders(),
-                load,
-                hold,
+            let hold = if latency.mean_ns() > 0.0 {
+                self.hold().mean_ns() / latency.mean_ns()
+            } else {
+                0.0
             };
+            let setting =
+                Setting { setup: self.setup.clone(), contenders: self.contenders(), load, hold };
             self.card.cost(of, &setting)
         };
         let load = match self.load {
@@ -112,7 +123,7 @@ impl Scenario {
             LoadKind::Heavy | LoadKind::Burst => None,
         };
         let is_plain =
-            latency.is_constant() && self.hold.is_constant() && latency.mean_ns() > 0.0;
+            latency.is_constant() && self.hold().is_constant() && latency.mean_ns() > 0.0;
         match load {
             _ if self.between.faults.is_some() || of.is_time && !is_plain => None,
             Some(load) => at(load),
@@ -122,24 +133,6 @@ impl Scenario {
                 Some(if light == heavy { light } else { light.or(heavy) })
             }
         }
-    }
-
-    /// The options that do not speak of the network.
-    pub(crate) fn options_of_any_network(&self) -> String {
-        let mut text = self.workload();
-        if self.think != Distribution::Constant(0) {
-            let _ = write!(text, " --think {}", self.think);
-        }
-        if let Some(hot) = self.hot {
-            let _ = write!(text, " --hot {hot}");
-        }
-        text
-    }
-
-    fn workload(&self) -> String {
-        let (entries, load, hold) = (self.entries, name(&self.load), self.hold);
-        let setup = self.setup.text(self.card.takes);
-        format!("{setup} --entries {entries} --load {load} --hold {hold}")
     }
 }
 
@@ -162,12 +155,25 @@ impl Scene for Scenario {
     fn total(&self) -> u64 {
         self.entries
     }
-    fn options(&self) -> String {
-        format!("{} {}", self.options_of_any_network(), self.between.options())
+    fn options(&self, net: bool) -> String {
+        let (entries, load) = (self.entries, name(&self.load));
+        let hold = if net { self.hold_over_tcp() } else { self.hold() };
+        let setup = self.setup.text(self.card.takes);
+        let mut text = format!("{setup} --entries {entries} --load {load} --hold {hold}");
+        if self.think != Distribution::Constant(0) {
+            let _ = write!(text, " --think {}", self.think);
+        }
+        if let Some(hot) = self.hot {
+            let _ = write!(text, " --hot {hot}");
+        }
+        match net {
+            true => format!("{text} --seed {}", self.between.seed),
+            false => format!("{text} {}", self.between.options()),
+        }
     }
     fn page(&self) -> String {
         let (load, nodes, entries) = (name(&self.load), self.nodes(), self.entries);
-        let (hold, latency) = (self.hold, self.between.latency);
+        let (hold, latency) = (self.hold(), self.between.latency);
         format!(
             "{load} load: --nodes {nodes} --entries {entries} --load {load} --hold {hold} \
              --latency {latency}"
@@ -181,7 +187,7 @@ impl Scene for Scenario {
             ("entries_asked", json!(self.entries)),
             ("load", json!(name(&self.load))),
             ("think", json!(self.think.to_string())),
-            ("hold", json!(self.hold.to_string())),
+            ("hold", json!(self.hold().to_string())),
             ("latency", json!(self.between.latency.to_string())),
             ("order", json!(name(&self.between.order))),
             ("contenders", json!(self.contenders())),
@@ -279,14 +285,13 @@ impl Driven for Mutex {
                 card.name
             )));
         }
-        let one_latency = Distribution::Constant(between.latency.mean_ns().round() as u64);
         Ok(Scenario {
             card,
             setup,
             entries: own.entries,
             load,
             think: own.think,
-            hold: own.hold.unwrap_or(one_latency),
+            hold: own.hold,
             hot: own.hot,
             between,
         })
@@ -306,7 +311,7 @@ impl Driven for Mutex {
         Turns::new(load, Command::Acquire(Claim::Exclusive), Command::Release)
             .acquire_any_of(claims.map(Command::Acquire).collect())
             .entries(scenario.entries)
-            .hold(scenario.hold)
+            .hold(scenario.hold())
             .hot(scenario.contenders())
     }
 
@@ -410,14 +415,18 @@ fn question(
         (None, _, entries) => entries.len() as u32,
     };
     let entries = match (&own.entries[..], flaw) {
-        ([], Some(flaw)) if flaw.shown_by.entries.len() == nodes as usize => flaw.shown_by.entries.to_vec(),
+        ([], Some(flaw)) if flaw.shown_by.entries.len() == nodes as usize => {
+            flaw.shown_by.entries.to_vec()
+        }
         ([], _) => vec![1; nodes as usize],
         ([same], _) => vec![*same; nodes as usize],
         (entries, _) if entries.len() == nodes as usize => entries.to_vec(),
         (entries, _) => return Err(one_a_node("--entries", entries.len(), nodes)),
     };
     let claims = match (&own.claims[..], flaw) {
-        ([], Some(flaw)) if flaw.shown_by.claims.len() == nodes as usize => flaw.shown_by.claims.to_vec(),
+        ([], Some(flaw)) if flaw.shown_by.claims.len() == nodes as usize => {
+            flaw.shown_by.claims.to_vec()
+        }
         ([], _) => card.terms.claims.iter().copied().cycle().take(nodes as usize).collect(),
         (claims, _) if claims.len() == nodes as usize => claims.to_vec(),
         (claims, _) => return Err(one_a_node("--claims", claims.len(), nodes)),
@@ -436,7 +445,9 @@ fn question(
     let (besides, notes) = besides(card, flaw, &setup, own)?;
     let mut names = vec!["exclusion".to_owned(), "progress".to_owned()];
     names.extend(besides.ordering.then(|| "ordering".to_owned()));
-    names.extend(besides.bypass.map(|bound| format!("no starvation (passed at most {bound} times)")));
+    names.extend(
+        besides.bypass.map(|bound| format!("no starvation (passed at most {bound} times)")),
+    );
 
     let mut line = args.line(&card.about(), &setup, order);
     let _ = write!(line, " --entries {}", list(&entries));

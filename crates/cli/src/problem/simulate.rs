@@ -42,7 +42,7 @@ where
         Q::workload(scenario),
         scenario.seed(),
         trace
-            .map(|path| ToFile::new(path, &about, scenario.setup(), &scenario.options()))
+            .map(|path| ToFile::new(path, &about, scenario.setup(), &scenario.options(false)))
             .transpose()?,
     );
     if let Some(faults) = scenario.faults() {
