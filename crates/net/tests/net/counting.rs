@@ -1,5 +1,6 @@
 //! A protocol that only counts: the strictest witness of an order.
 
+use std::fmt;
 use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
@@ -13,6 +14,12 @@ use crate::support::{quick, soon};
 /// A number, and ballast, so that frames have different lengths.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 struct Number(u64, Vec<u8>);
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "NUMBER({})", self.0)
+    }
+}
 
 impl Message for Number {
     const KINDS: &'static [&'static str] = &["NUMBER"];

@@ -1,5 +1,6 @@
 //! Timers of a machine, delays of an application.
 
+use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -11,6 +12,12 @@ use crate::support::soon;
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 struct Nothing(Never);
+
+impl fmt::Display for Nothing {
+    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {}
+    }
+}
 
 impl Message for Nothing {
     const KINDS: &'static [&'static str] = &[];

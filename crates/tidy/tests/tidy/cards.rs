@@ -5,13 +5,14 @@ use std::env;
 use std::fmt::Write;
 use std::fs;
 
-use vorrang_algorithms::card::Order;
-use vorrang_algorithms::mutex::card::Card;
-use vorrang_algorithms::registry::mutex_cards;
+use vorrang_algorithms::card::About;
+use vorrang_algorithms::registry::abouts;
 use vorrang_tidy::{File, Offences, Tree};
 
 const REGISTRY: &str = "crates/algorithms/src/registry.rs";
 const ALGORITHMS: &str = "crates/algorithms/src/";
+
+const FOUND: &str = "VORRANG_REWRITE=1 cargo test -p vorrang --test pinned";
 
 const BEGIN: &str = "<!-- algorithms -->";
 const END: &str = "<!-- /algorithms -->";
@@ -21,7 +22,7 @@ fn an_algorithm_is_called_like_its_file() {
     let tree = Tree::read();
     let mut offences = Offences::default();
     let mut names = HashSet::new();
-    for card in mutex_cards() {
+    for card in abouts() {
         let name = card.name;
         if !is_kebab_case(name) {
             let what = format!("'{name}' is not kebab-case: write it in small letters and hyphens");
@@ -31,7 +32,7 @@ fn an_algorithm_is_called_like_its_file() {
             offences.add(REGISTRY, 1, format!("two cards are called '{name}': rename one"));
         }
         let wanted = format!("/{}.rs", name.replace('-', "_"));
-        match file_of(&tree, card) {
+        match file_of(&tree, &card) {
             Some(file) if file.path.ends_with(&wanted) => {}
             Some(file) => {
                 let what = format!("holds '{name}': rename the file to {}", &wanted[1..]);
@@ -51,10 +52,11 @@ fn an_algorithm_is_called_like_its_file() {
 fn every_card_is_in_the_registry() {
     let tree = Tree::read();
     let mut offences = Offences::default();
+    let known = abouts();
     for source in tree.sources() {
         let Some(place) = source.in_code("const CARD: Card").first().copied() else { continue };
-        if !mutex_cards().iter().any(|card| card.source == source.text) {
-            let what = format!("this card is in no catalogue: add it to CARDS in {REGISTRY}");
+        if !known.iter().any(|card| card.source == source.text) {
+            let what = format!("this card is in no catalogue: add a line for it in {REGISTRY}");
             offences.add(source.path, source.line_of(place), what);
         }
     }
@@ -65,10 +67,10 @@ fn every_card_is_in_the_registry() {
 fn every_flaw_has_a_name_of_its_own_and_a_run_that_shows_it() {
     let tree = Tree::read();
     let mut offences = Offences::default();
-    for card in mutex_cards() {
-        let path = file_of(&tree, card).map_or(REGISTRY, |file| &file.path);
+    for card in abouts() {
+        let path = file_of(&tree, &card).map_or(REGISTRY, |file| &file.path);
         let mut names = HashSet::new();
-        for flaw in card.flaws {
+        for flaw in &card.mistakes {
             let name = flaw.name;
             let quoted = format!("\"{name}\"");
             let line = card.source.lines().position(|line| line.contains(&quoted));
@@ -80,11 +82,7 @@ fn every_flaw_has_a_name_of_its_own_and_a_run_that_shows_it() {
             };
             check(is_kebab_case(name), "is not kebab-case: write small letters and hyphens");
             check(names.insert(name), "is there twice: rename one");
-            check(flaw.steps > 0, "takes no steps: give the length of its shortest run");
-            check(
-                flaw.entries.iter().any(|entries| *entries > 0),
-                "has no demonstration: ask once",
-            );
+            check(flaw.steps.is_some(), &format!("was never found by the checker: run {FOUND}"));
             check(!flaw.what.is_empty(), "is not described: say what is wrong, in a sentence");
             check(!flaw.breaks.is_empty(), "breaks nothing: name the property");
         }
@@ -123,14 +121,11 @@ fn the_readme_lists_the_algorithms_of_the_registry() {
 fn readme_table() -> String {
     let mut table = "| Name | Algorithm | Problem | Links | Source |\n".to_owned();
     table.push_str("| --- | --- | --- | --- | --- |\n");
-    for card in mutex_cards() {
-        let links = match card.order {
-            Order::Fifo => "FIFO",
-            Order::Any => "any order",
-        };
-        let Card { name, title, problem, citation, .. } = card;
-        let [title, problem, citation] = [title, problem, citation].map(|text| in_cell(text));
-        writeln!(table, "| `{name}` | {title} | {problem} | {links} | {citation} |")
+    for card in abouts() {
+        let About { name, title, solves, citation, assumes, .. } = card;
+        let links = assumes.in_short();
+        let [title, solves, citation] = [title, solves, citation].map(in_cell);
+        writeln!(table, "| `{name}` | {title} | {solves} | {links} | {citation} |")
             .expect("a string takes all that is written to it");
     }
     table
@@ -148,7 +143,7 @@ fn block(text: &str) -> Option<(&str, &str, &str)> {
 }
 
 /// The file whose text the card carries.
-fn file_of<'t>(tree: &'t Tree, card: &Card) -> Option<&'t File> {
+fn file_of<'t>(tree: &'t Tree, card: &About) -> Option<&'t File> {
     let mut files = tree.files().iter().filter(|file| file.path.starts_with(ALGORITHMS));
     files.find(|file| file.text == card.source)
 }
