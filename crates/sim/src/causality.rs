@@ -230,10 +230,10 @@ mod tests {
     use super::*;
     use crate::Random;
 
-    /// The specification's monitor keeps counters where this keeps shared bits; on random runs that
+    /// The monitor `HappenedBefore` keeps counters where this keeps shared bits; on random runs that
     /// respect no algorithm at all, both must count the same.
     #[test]
-    fn counts_what_the_specification_counts() {
+    fn counts_what_the_monitor_counts() {
         let mut counted = 0;
         for seed in 0..200 {
             let mut random = Random::new(seed);
