@@ -82,7 +82,7 @@ pub use error::{CommandError, NetError, StopReason, Stopped};
 pub use event::Event;
 pub use handle::{EVENTS_KEPT, Goodbye, Handle};
 pub use loopback::bind_loopback;
-pub use node::{Node, Starting};
+pub use node::{Node, Started, Starting};
 pub use recorder::{Log, Recorder};
 pub use status::{LinkState, LinkStatus, Status};
 pub use transport::{Listener, Tcp, Transport};

@@ -81,16 +81,12 @@ impl<K: PartialEq> Keys<K> {
 
     /// A number of its own for this key, whatever others are equal to it.
     pub(crate) fn add(&mut self, key: K) -> Slot {
-        match self.0.iter().position(Option::is_none) {
-            Some(free) => {
-                self.0[free] = Some(key);
-                Slot(free)
-            }
-            None => {
-                self.0.push(Some(key));
-                Slot(self.0.len() - 1)
-            }
-        }
+        let free = self.0.iter().position(Option::is_none).unwrap_or_else(|| {
+            self.0.push(None);
+            self.0.len() - 1
+        });
+        self.0[free] = Some(key);
+        Slot(free)
     }
 
     /// Frees the number.
