@@ -358,6 +358,15 @@ mod tests {
         Secret(String),
     }
 
+    impl std::fmt::Display for Word {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            match self {
+                Self::Say(number) => write!(f, "SAY({number})"),
+                Self::Secret(_) => f.write_str("SECRET"),
+            }
+        }
+    }
+
     impl Message for Word {
         const KINDS: &'static [&'static str] = &["SAY", "SECRET"];
         fn kind(&self) -> usize {

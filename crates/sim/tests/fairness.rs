@@ -28,6 +28,12 @@ enum Message {
     Done,
 }
 
+impl std::fmt::Display for Message {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(vorrang_protocol::Message::kind_name(self))
+    }
+}
+
 impl vorrang_protocol::Message for Message {
     const KINDS: &'static [&'static str] = &["ASK", "GRANT", "DONE"];
     fn kind(&self) -> usize {

@@ -43,6 +43,12 @@ pub(crate) enum Notice {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub(crate) struct Note(pub(crate) u32);
 
+impl std::fmt::Display for Note {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "NOTE({})", self.0)
+    }
+}
+
 impl vorrang_protocol::Message for Note {
     const KINDS: &'static [&'static str] = &["NOTE"];
     fn kind(&self) -> usize {
