@@ -89,11 +89,11 @@ fn a_node_that_is_down_does_nothing_and_begins_anew() {
 #[test]
 fn losses_can_be_ordered_where_others_arrive_twice_by_chance() {
     let duplication = "5%".parse().unwrap();
-    let loss = "1%".parse().unwrap();
-    let (drawn, count) = run(Some(Faults { loss, duplication, ..Faults::default() }));
-    let lost = lost(&drawn);
-    assert_eq!((lost.len() as u64, lost.is_empty()), (count, false));
-    let (ordered, _) = run(Some(Faults { lost, duplication, ..Faults::default() }));
+    let by_chance = Faults { loss: "1%".parse().unwrap(), duplication, ..Faults::default() };
+    let (drawn, count) = run(Some(by_chance));
+    let numbers = lost(&drawn);
+    assert_eq!((numbers.len() as u64, numbers.is_empty()), (count, false));
+    let (ordered, _) = run(Some(Faults { lost: numbers, duplication, ..Faults::default() }));
     assert_eq!(drawn, ordered, "byte for byte");
 }
 
