@@ -20,7 +20,7 @@
 
 use vorrang_protocol::{Delay, NodeId};
 
-use crate::channels::{Flight, Flying};
+use crate::channels::{Flight, Flying, arrange};
 use crate::fingerprint::{Part, Print};
 use crate::parts::Shelf;
 use vorrang_protocol::Order;
@@ -44,7 +44,7 @@ impl Clone for Timers {
 }
 
 /// What a node does to its timers.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum TimerChange {
     Set(Print, Delay),
     Cancel(Print),
@@ -138,7 +138,7 @@ impl Pace<'_> {
     }
 
     /// The timers that may run out next.
-    pub(crate) fn due(&self, timers: &Timers, flight: &Flight) -> Vec<(NodeId, Print)> {
+    pub(crate) fn due(&self, timers: &Timers, flight: Flight<'_>) -> Vec<(NodeId, Print)> {
         if timers.is_empty() {
             return Vec::new();
         }
@@ -153,9 +153,9 @@ impl Pace<'_> {
     pub(crate) fn after(
         &self,
         timers: &Timers,
-        flight: &Flight,
+        flight: Flight<'_>,
         change: &Change<'_>,
-    ) -> (Option<Timers>, Option<Flight>) {
+    ) -> (Option<Timers>, Option<Vec<Flying>>) {
         if timers.is_empty() && change.timers.is_empty() {
             return (None, None);
         }
@@ -200,7 +200,7 @@ impl Pace<'_> {
     }
 
     /// For every armed timer, the time that is left at least until it runs out.
-    fn read(&self, timers: &Timers, flight: &Flight) -> Vec<(NodeId, Print, u64)> {
+    fn read(&self, timers: &Timers, flight: Flight<'_>) -> Vec<(NodeId, Print, u64)> {
         let mut clock: Vec<_> = timers.armed.iter().map(|it| (it.at, it.timer, 0)).collect();
         self.for_each_room(timers, flight, |room| {
             let mut all = clock.iter_mut();
@@ -211,7 +211,7 @@ impl Pace<'_> {
         clock
     }
 
-    fn for_each_room(&self, timers: &Timers, flight: &Flight, mut visit: impl FnMut(Room)) {
+    fn for_each_room(&self, timers: &Timers, flight: Flight<'_>, mut visit: impl FnMut(Room)) {
         for it in &timers.armed {
             it.rooms.iter().copied().for_each(&mut visit);
         }
@@ -254,14 +254,14 @@ impl Pace<'_> {
     #[expect(clippy::too_many_arguments, reason = "prototype")]
     fn fly(
         &self,
-        flight: &Flight,
+        flight: Flight<'_>,
         change: &Change<'_>,
         gone: &[(NodeId, Print)],
         fresh: &[(NodeId, Print, u64)],
         clock: &[(NodeId, Print, u64)],
         armed: &Timers,
         within_ns: u64,
-    ) -> Flight {
+    ) -> Vec<Flying> {
         let mut messages = Vec::new();
         let is_armed = |at, timer| armed.armed.iter().any(|it| (it.at, it.timer) == (at, timer));
         for (place, message) in flight.iter().enumerate() {
@@ -290,7 +290,8 @@ impl Pace<'_> {
             }
             messages.push(self.put(message.print, rooms, *message));
         }
-        Flight::of(messages, self.order)
+        arrange(&mut messages, self.order);
+        messages
     }
 
     fn put(&self, letter: Print, rooms: Rooms, message: Flying) -> Flying {
@@ -335,13 +336,13 @@ mod tests {
         slips: Shelf,
         within_ns: Option<u64>,
         timers: Timers,
-        flight: Flight,
+        flight: Vec<Flying>,
     }
 
     impl Game {
         fn new(within_ms: Option<u64>) -> Self {
             let within_ns = within_ms.map(|ms| ms * 1_000_000);
-            Self { slips: Shelf::default(), within_ns, timers: Timers::NONE, flight: Flight::EMPTY }
+            Self { slips: Shelf::default(), within_ns, timers: Timers::NONE, flight: Vec::new() }
         }
 
         fn pace(&self) -> Pace<'_> {
@@ -371,10 +372,11 @@ mod tests {
                 sent: &sent,
                 timers,
             };
-            let (armed, flown) = self.pace().after(&self.timers, &self.flight, &change);
+            let flight = Flight::of(&self.flight);
+            let (armed, flown) = self.pace().after(&self.timers, flight, &change);
             self.flight = flown.unwrap_or_else(|| {
-                let mut next = Flight::EMPTY;
-                next.become_successor(&self.flight, taken, &sent, Order::Any);
+                let mut next = Vec::new();
+                flight.push_successor(taken, &sent, Order::Any, &mut next);
                 next
             });
             self.timers = armed.unwrap_or_else(|| self.timers.clone());
@@ -386,7 +388,7 @@ mod tests {
         }
 
         fn due(&self) -> Vec<char> {
-            let due = self.pace().due(&self.timers, &self.flight);
+            let due = self.pace().due(&self.timers, Flight::of(&self.flight));
             due.into_iter().map(|(_, timer)| name(timer)).collect()
         }
     }
