@@ -47,10 +47,6 @@ impl<'a> Flight<'a> {
         self.messages.iter().copied()
     }
 
-    pub(crate) const fn messages(self) -> &'a [Flying] {
-        self.messages
-    }
-
     pub(crate) const fn at(self, place: usize) -> Flying {
         self.messages[place]
     }

@@ -16,7 +16,7 @@ use crate::retrace::{Initial, Leg, Way, retrace};
 use crate::run::Run;
 use crate::state::{Down, States};
 use crate::step::{Action, Model, Stepper};
-use crate::system::{Faults, System};
+use crate::system::System;
 use crate::table::Table;
 use crate::timers::Pace;
 
@@ -26,8 +26,9 @@ use crate::timers::Pace;
 ///
 /// # Panics
 ///
-/// If the system has no nodes or its plan does not fit them, or if a node is found out not to be
-/// deterministic or sends to a node that is not there.
+/// If the system has no nodes or its plan does not fit them, if it has more than 64 nodes and they
+/// may crash, or if a node is found out not to be deterministic or sends to a node that is not
+/// there.
 pub fn explore<P, M>(
     system: &System<P, M>,
     bounds: &Bounds,
@@ -41,8 +42,8 @@ where
     let size = system.nodes.len();
     assert!(size > 0, "a system has at least one node");
     assert!(
-        size <= Down::MOST_NODES || system.faults == Faults::NONE,
-        "at most {} nodes of a system can crash",
+        size <= Down::MOST_NODES || system.faults.crashes == 0,
+        "a system in which nodes crash has at most {} nodes, not {size}",
         Down::MOST_NODES
     );
     system.plan.assert_fits(size);
@@ -176,7 +177,7 @@ impl Search<'_> {
         loop {
             self.table.end_level(self.steppers.len());
             let context = Context {
-                machine: self.model.machine,
+                model: self.model,
                 table: &self.table,
                 counts: &self.counts,
                 bounds: self.bounds,

@@ -9,11 +9,10 @@ use std::time::{Duration, Instant};
 use vorrang_protocol::Violation;
 
 use crate::fingerprint::Print;
-use crate::machine::Machine;
 use crate::report::{Bound, Bounds, Progress};
 use crate::retrace::Ending;
 use crate::state::{State, States};
-use crate::step::Stepper;
+use crate::step::{Model, Stepper};
 use crate::table::{Batch, Table};
 use crate::trial::{Parked, Trial};
 
@@ -32,7 +31,7 @@ pub(crate) struct Level<'a> {
 
 /// What all levels share.
 pub(crate) struct Context<'a> {
-    pub(crate) machine: &'a dyn Machine,
+    pub(crate) model: Model<'a>,
     pub(crate) table: &'a Table,
     pub(crate) counts: &'a Counts,
     pub(crate) bounds: &'a Bounds,
@@ -127,7 +126,7 @@ impl<'a> Level<'a> {
         for (index, state) in (0..).zip(chunk.iter()) {
             if stepper.is_at_rest(&state) {
                 self.judge_rest(&state, findings);
-                if state.extra().faults.is_spent() {
+                if !Stepper::can_go_wrong(&state) {
                     continue;
                 }
             }
@@ -174,14 +173,15 @@ impl<'a> Level<'a> {
 
     /// Asks whether a state in which nothing can happen may be left like that.
     fn judge_rest(&self, state: &State<'_>, findings: &mut Findings) {
-        if let Err(violation) = self.context.machine.at_rest(state.monitor) {
+        if let Err(violation) = self.context.model.machine.at_rest(state.monitor) {
             findings.report(Found { violation, state: state.print, ending: Ending::Here });
         }
     }
 
     fn memory_bytes(&self) -> u64 {
-        let Context { machine, table, counts, .. } = self.context;
-        table.bytes() + machine.bytes() + counts.frontier_bytes.load(Ordering::Relaxed)
+        let Context { model, table, counts, .. } = self.context;
+        let parts = model.machine.bytes() + model.pace.slips.bytes();
+        table.bytes() + parts + counts.frontier_bytes.load(Ordering::Relaxed)
     }
 
     fn progress(&self) -> Progress {

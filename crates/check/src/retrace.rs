@@ -12,7 +12,7 @@ use crate::fingerprint::Print;
 use crate::machine::{Happening, Occasion, Typed};
 use crate::run::{Move, Start, What};
 use crate::state::{State, States};
-use crate::step::{Action, Model, Stepper, happening};
+use crate::step::{Action, Model, Stepper, happening, letter};
 use crate::table::Table;
 use crate::trial::Trial;
 
@@ -38,7 +38,7 @@ impl Leg {
     pub(crate) fn of(model: Model<'_>, state: &State<'_>, trial: &Trial<'_>) -> Self {
         let letter = match trial.action {
             Action::Deliver { place } | Action::Lose { place } | Action::Duplicate { place } => {
-                Some(model.pace.letter(state.flight.at(place).print))
+                Some(letter(model, state, state.flight.at(place).print))
             }
             Action::Start(_)
             | Action::Command { .. }

@@ -60,6 +60,10 @@ impl Down {
         self.0 != 0 && self.0 & 1 << node.0 != 0
     }
 
+    pub(crate) const fn count(self) -> u32 {
+        self.0.count_ones()
+    }
+
     pub(crate) const fn with(self, node: NodeId) -> Self {
         Self(self.0 | 1 << node.0)
     }
@@ -140,7 +144,7 @@ impl States {
         faults: Faults,
         order: Order,
     ) -> Self {
-        let extra = boxed(Extra { faults, ..Extra::NONE });
+        let extra = boxed(Extra { faults: faults.within_reach(0), ..Extra::NONE });
         let head = Head { print: Print::NONE, monitor, flight: 0, extra };
         let places = agenda.first_places();
         let each = (nodes.len(), places.len());

@@ -72,7 +72,7 @@ impl<'a> Stepper<'a> {
             self.try_one(state, Action::Fire { at, timer }, visit);
         }
         let Faults { crashes, restarts, losses, duplicates, severing } = *faults;
-        if faults.is_spent() && *down == Down::NOBODY {
+        if *faults == Faults::NONE {
             return;
         }
         for at in (0..state.nodes.len() as u32).map(NodeId) {
@@ -99,6 +99,13 @@ impl<'a> Stepper<'a> {
         state.flight.is_empty()
             && state.extra().timers.is_empty()
             && commands(self.model.agenda, state).next().is_none()
+    }
+
+    /// Whether something may go wrong in a state that is at rest, so that it is not for ever.
+    pub(crate) fn can_go_wrong(state: &State<'_>) -> bool {
+        let Extra { down, faults, .. } = state.extra();
+        let somebody_is_up = (down.count() as usize) < state.nodes.len();
+        faults.crashes > 0 && somebody_is_up || faults.restarts > 0 && *down != Down::NOBODY
     }
 
     /// Tries one step, with every answer to the choices in it.
@@ -156,7 +163,7 @@ fn what_happens(model: Model<'_>, state: &State<'_>, action: Action) -> (NodeId,
             if state.is_down(message.to) {
                 return (message.to, Print::of(Part::Nothing, &()));
             }
-            (message.to, model.pace.letter(message.print))
+            (message.to, letter(model, state, message.print))
         }
         Action::Lose { place } => (state.flight.at(place).to, Print::of(Part::Nothing, &())),
         Action::Fire { at, timer } => (at, timer),
@@ -180,6 +187,11 @@ pub(crate) fn happening(model: Model<'_>, state: &State<'_>, action: Action) -> 
         Action::Lose { .. } => Occasion::Nothing,
     };
     Happening { at, node: state.nodes[at.index()], monitor: state.monitor, what }
+}
+
+/// The message itself, without what timers have to do with it.
+pub(crate) fn letter(model: Model<'_>, state: &State<'_>, print: Print) -> Print {
+    if state.has_extra() { model.pace.letter(print) } else { print }
 }
 
 fn command(model: Model<'_>, state: &State<'_>, list: usize) -> Item {

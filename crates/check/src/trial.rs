@@ -5,7 +5,7 @@
 
 use vorrang_protocol::{NodeId, Order};
 
-use crate::channels::{Flight, Flying, arrange};
+use crate::channels::{Flight, Flying};
 use crate::fingerprint::Print;
 use crate::machine::Handled;
 use crate::state::{Down, Extra, Fresh, State, States, boxed, print_of_faults, print_of_place};
@@ -65,7 +65,7 @@ impl<'s> Trial<'s> {
         // Faults are in no state without extra.
         let is_rare =
             state.has_extra() && is_rare(state.extra(), action) || !handled.timers().is_empty();
-        let rare = is_rare.then(|| Rare::new(model, state, action, at, handled));
+        let rare = is_rare.then(|| Box::new(Rare::new(model, state, action, at, handled)));
         let Model { agenda, pace, .. } = model;
         let (order, print) = (pace.order, Print::NONE);
         let mut trial = Self { state, agenda, order, action, at, index, handled, rare, print };
@@ -182,7 +182,7 @@ impl Rare {
         action: Action,
         at: NodeId,
         handled: &Handled,
-    ) -> Box<Self> {
+    ) -> Self {
         let pace = model.pace;
         let (down, faults) = after_fault(state, action);
         let arrives = |it: &Flying| faults.restarts > 0 || !down.has(it.to);
@@ -200,14 +200,17 @@ impl Rare {
         let timers = handled.timers();
         let change = Change { at, taken: taken(action), fired, crashes, sent: &sent, timers };
         let (timers, mut flight) = pace.after(&state.extra().timers, state.flight, &change);
-        if crashes && faults.restarts == 0 {
+        let is_hope_gone = crashes || state.extra().faults.restarts > 0;
+        if faults.restarts == 0 && is_hope_gone && down != Down::NOBODY {
             // Nobody will ever see what is on its way to the dead.
-            let mut all = flight.unwrap_or_else(|| state.flight.messages().to_vec());
-            all.retain(|it| it.to != at);
-            arrange(&mut all, pace.order);
-            flight = Some(all);
+            let all = flight.get_or_insert_with(|| {
+                let mut all = Vec::new();
+                state.flight.push_successor(taken(action), &sent, pace.order, &mut all);
+                all
+            });
+            all.retain(|it| !down.has(it.to));
         }
-        Box::new(Self { timers, flight, sent, down, faults })
+        Self { timers, flight, sent, down, faults }
     }
 
     /// By how much the print changes.
@@ -265,5 +268,5 @@ fn after_fault(state: &State<'_>, action: Action) -> (Down, Faults) {
         Action::Lose { .. } => faults.losses -= 1,
         Action::Duplicate { .. } => faults.duplicates -= 1,
     }
-    (down, faults)
+    (down, faults.within_reach(down.count()))
 }
