@@ -242,6 +242,7 @@ impl Desk {
         self.parked.clear();
     }
 
+    #[inline]
     fn put(&mut self, index: u32, parent: Print, trial: Trial<'_>) {
         self.batch.push(trial.print, parent);
         self.parked.push((index, trial.park()));
