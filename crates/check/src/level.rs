@@ -255,8 +255,9 @@ pub(crate) struct Chunks {
     chunks: Vec<States>,
 }
 
-/// Small enough that all threads finish a level at about the same time.
-const CHUNK: usize = 128;
+/// Small enough that all threads finish a level at about the same time, large enough that several
+/// of the successors of a chunk belong to every shard of the table.
+const CHUNK: usize = 512;
 
 impl Chunks {
     pub(crate) fn add(&mut self, states: States) {
