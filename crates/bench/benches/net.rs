@@ -124,13 +124,16 @@ struct Contender {
     moments: mpsc::UnboundedSender<Instant>,
 }
 
-impl Application<RicartAgrawala> for Contender {
-    fn on_start(&mut self, fx: &mut ApplicationEffects<RicartAgrawala>) {
+impl Application for Contender {
+    type Command = Command;
+    type Notice = Notice;
+
+    fn on_start(&mut self, fx: &mut ApplicationEffects<Command>) {
         let _ = self.moments.send(Instant::now());
         fx.command(Command::Acquire(Claim::Exclusive));
     }
 
-    fn on_notice(&mut self, Notice::Entered: Notice, fx: &mut ApplicationEffects<RicartAgrawala>) {
+    fn on_notice(&mut self, Notice::Entered: Notice, fx: &mut ApplicationEffects<Command>) {
         fx.command(Command::Release);
         self.left -= 1;
         if self.left > 0 {

@@ -5,23 +5,32 @@
 //! The notices that [`Node::start`](crate::Node::start) hands out come from a small application,
 //! too.
 
+use std::marker::PhantomData;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
-use vorrang_protocol::{Protocol, Refused};
+use vorrang_protocol::{Data, Refused};
 
 /// Hears what the node tells, and asks it for things.
 ///
+/// It knows the problem and not the algorithm: one application goes with every machine that takes
+/// its commands and tells its notices, and is compiled once for all of them.
+///
 /// It runs on the node's task: while it computes, the node answers nobody. It must not block.
-pub trait Application<P: Protocol>: Send + 'static {
+pub trait Application: Send + 'static {
+    /// What it asks of the node.
+    type Command: Data;
+    /// What the node tells it.
+    type Notice: Data;
+
     /// The node has started.
-    fn on_start(&mut self, _fx: &mut ApplicationEffects<P>) {}
+    fn on_start(&mut self, _fx: &mut ApplicationEffects<Self::Command>) {}
     /// The node tells something.
-    fn on_notice(&mut self, notice: P::Notice, fx: &mut ApplicationEffects<P>);
+    fn on_notice(&mut self, notice: Self::Notice, fx: &mut ApplicationEffects<Self::Command>);
     /// The time that [`ApplicationEffects::wake_after`] asked for has passed.
-    fn on_wake(&mut self, _fx: &mut ApplicationEffects<P>) {}
+    fn on_wake(&mut self, _fx: &mut ApplicationEffects<Self::Command>) {}
     /// A command of this application came at the wrong moment; the machine is as it was.
-    fn on_refused(&mut self, refused: Refused, _fx: &mut ApplicationEffects<P>) {
+    fn on_refused(&mut self, refused: Refused, _fx: &mut ApplicationEffects<Self::Command>) {
         tracing::error!(%refused, "a command of the application was refused");
     }
 }
@@ -31,30 +40,30 @@ pub trait Application<P: Protocol>: Send + 'static {
 /// Commands are given to the machine in the order of the calls, when the handler that made them has
 /// returned. Delays are as fine as the runtime's timers: a millisecond.
 #[derive(Debug)]
-pub struct ApplicationEffects<P: Protocol> {
-    pub(crate) commands: Vec<P::Command>,
-    pub(crate) later: Vec<(Duration, Later<P::Command>)>,
+pub struct ApplicationEffects<C> {
+    pub(crate) commands: Vec<C>,
+    pub(crate) later: Vec<(Duration, Later<C>)>,
 }
 
 /// What an application wants when a time has passed.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(PartialEq, Debug)]
 pub(crate) enum Later<C> {
     Wake,
     Command(C),
 }
 
-impl<P: Protocol> ApplicationEffects<P> {
+impl<C> ApplicationEffects<C> {
     pub(crate) const fn new() -> Self {
         Self { commands: Vec::new(), later: Vec::new() }
     }
 
     /// Asks the node for something, at once.
-    pub fn command(&mut self, command: P::Command) {
+    pub fn command(&mut self, command: C) {
         self.commands.push(command);
     }
 
     /// Asks the node for something when `delay` has passed; at once if it is zero.
-    pub fn command_after(&mut self, delay: Duration, command: P::Command) {
+    pub fn command_after(&mut self, delay: Duration, command: C) {
         if delay.is_zero() {
             self.command(command);
         } else {
@@ -68,13 +77,29 @@ impl<P: Protocol> ApplicationEffects<P> {
     }
 }
 
+/// An application of which only the problem is known.
+pub(crate) type AnyApplication<C, N> = Box<dyn Application<Command = C, Notice = N>>;
+
 /// Passes notices on to a channel.
 #[derive(Debug)]
-pub(crate) struct Forward<N>(pub(crate) mpsc::UnboundedSender<N>);
+pub(crate) struct Forward<C, N> {
+    notices: mpsc::UnboundedSender<N>,
+    commands: PhantomData<fn(C)>,
+}
 
-impl<P: Protocol> Application<P> for Forward<P::Notice> {
-    fn on_notice(&mut self, notice: P::Notice, _fx: &mut ApplicationEffects<P>) {
+impl<C, N> Forward<C, N> {
+    pub(crate) fn new() -> (Self, mpsc::UnboundedReceiver<N>) {
+        let (notices, receiver) = mpsc::unbounded_channel();
+        (Self { notices, commands: PhantomData }, receiver)
+    }
+}
+
+impl<C: Data, N: Data> Application for Forward<C, N> {
+    type Command = C;
+    type Notice = N;
+
+    fn on_notice(&mut self, notice: N, _fx: &mut ApplicationEffects<C>) {
         // Nobody listens any more: then nobody needs to know.
-        let _ = self.0.send(notice);
+        let _ = self.notices.send(notice);
     }
 }

@@ -12,11 +12,18 @@ pub struct Config {
     /// Which node of the group this is.
     pub id: NodeId,
     /// Every node's address, as `host:port`; `peers[id]` is where this one listens.
+    ///
+    /// Every node is given the same list, word for word and in the same order: whoever has another
+    /// is refused, even if its names mean the same hosts. So ports that the system draws must be
+    /// known before the first node starts; see [`Node::listener`](crate::Node::listener).
     pub peers: Vec<String>,
     /// The group's name: nodes of other groups are refused.
     pub group: String,
     /// The algorithm's name: nodes that run another are refused.
     pub algorithm: String,
+    /// How the algorithm is set up, in words that are the same wherever it is set up alike, such as
+    /// `--nodes 5 --k 2`: nodes with another set-up are refused.
+    pub setup: String,
     /// What the node's choices and delays are drawn from, together with its id.
     pub seed: u64,
     /// When the machine starts.
@@ -33,6 +40,7 @@ impl Config {
             peers,
             group: "default".to_owned(),
             algorithm: algorithm.to_owned(),
+            setup: String::new(),
             seed: 0,
             start: Start::default(),
             timing: Timing::default(),

@@ -24,26 +24,26 @@ use crate::handle::{Control, Goodbye, Reply};
 use crate::hello::Identity;
 use crate::link::Link;
 use crate::meet::Arrival;
-use crate::resident::{AnyCommand, Resident};
+use crate::resident::{Account, AnyCommand, Resident};
 use crate::status::Status;
 use crate::timers::deadline;
-use crate::transport::Transport;
+use crate::transport::AnyTransport;
 use crate::world::World;
 
-pub(crate) struct Driver<T: Transport> {
+pub(crate) struct Driver {
     /// The machine and its application.
     pub(crate) resident: Box<dyn Resident>,
-    pub(crate) world: World<T::Stream>,
+    pub(crate) world: World,
     /// The message that came last, in room that is used again.
     pub(crate) message: Vec<u8>,
     pub(crate) rng: Xoshiro256PlusPlus,
     pub(crate) config: Config,
     pub(crate) identity: Arc<Identity>,
-    pub(crate) transport: T,
+    pub(crate) transport: AnyTransport,
     pub(crate) control: mpsc::UnboundedReceiver<Control>,
-    pub(crate) arrivals: mpsc::UnboundedReceiver<Arrival<T::Stream>>,
+    pub(crate) arrivals: mpsc::UnboundedReceiver<Arrival>,
     /// Cloned into every task that makes connections.
-    pub(crate) door: mpsc::UnboundedSender<Arrival<T::Stream>>,
+    pub(crate) door: mpsc::UnboundedSender<Arrival>,
     pub(crate) tasks: JoinSet<()>,
     pub(crate) events: broadcast::Sender<Event>,
     pub(crate) started: watch::Sender<bool>,
@@ -70,7 +70,7 @@ pub(crate) enum Phase {
     Over(Option<oneshot::Sender<()>>),
 }
 
-impl<T: Transport> Driver<T> {
+impl Driver {
     /// Runs until it is told to stop.
     pub(crate) async fn run(mut self) {
         let peers: Vec<NodeId> = self.world.others().map(|link| link.peer).collect();
@@ -202,7 +202,7 @@ impl<T: Transport> Driver<T> {
     }
 
     fn status(&self) -> Status {
-        let (sent, received, machine) = self.resident.status();
+        let Account { sent, received, machine } = self.resident.account();
         Status {
             id: self.world.me,
             incarnation: self.identity.incarnation,

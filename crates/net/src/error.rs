@@ -29,6 +29,17 @@ pub enum NetError {
     /// A name does not fit into a hello.
     #[error("the name '{0}' is longer than {MAX_NAME_LEN} bytes")]
     NameTooLong(String),
+    /// The list of peers, with all that a node says besides, does not fit into a hello.
+    #[error(
+        "a node that says its set-up and its list of peers says {length} bytes, \
+         and at most {limit} are allowed: use shorter addresses"
+    )]
+    HelloTooLong {
+        /// How long it is.
+        length: usize,
+        /// How long it may be.
+        limit: usize,
+    },
 }
 
 /// Why a command was not carried out.
@@ -62,11 +73,10 @@ pub enum StopReason {
     /// It was stopped at once, or all its handles were dropped.
     #[error("it was killed")]
     Killed,
-    /// The machine did something that cannot be carried out.
+    /// The machine did something that cannot be carried out, or it or the application panicked.
     #[error("{0}")]
     Failed(Arc<str>),
-    /// Its task is gone without a word: the machine or the application panicked, or the runtime
-    /// ended.
+    /// Its task is gone without a word: the runtime ended.
     #[error("its task ended unexpectedly")]
     Vanished,
 }

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -15,7 +14,7 @@ use vorrang_protocol::NodeId;
 
 use crate::config::Timing;
 use crate::hello::{HandshakeError, Hello, Identity, Refusal, read_frame, write_frame};
-use crate::transport::{Listener, Transport};
+use crate::transport::{AnyStream, AnyTransport, Door};
 use crate::wire::{Frame, VERSION, WireError};
 
 /// How many strangers may be at the door at once; more are turned away, and try again.
@@ -25,12 +24,11 @@ const MAX_AT_THE_DOOR: usize = 128;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// What the tasks tell the node.
-#[derive(Debug)]
-pub(crate) enum Arrival<S> {
+pub(crate) enum Arrival {
     /// Somebody dialled us, and belongs here; it waits for our hello.
-    Inbound { stream: S, theirs: Hello },
+    Inbound { stream: AnyStream, theirs: Hello },
     /// We dialled, and both hellos are said.
-    Dialled { stream: S, theirs: Hello },
+    Dialled { stream: AnyStream, theirs: Hello },
     /// We refused somebody, and are telling it so.
     WeRefused { who: Guest, why: Refusal },
     /// The peer that we dialled refused us.
@@ -51,14 +49,12 @@ pub(crate) enum Guest {
 }
 
 /// Takes connections until it is dropped.
-pub(crate) async fn listen<L>(
-    mut listener: L,
+pub(crate) async fn listen(
+    mut listener: Box<dyn Door>,
     identity: Arc<Identity>,
     timing: Timing,
-    arrivals: mpsc::UnboundedSender<Arrival<L::Stream>>,
-) where
-    L: Listener<Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static>,
-{
+    arrivals: mpsc::UnboundedSender<Arrival>,
+) {
     let door = Arc::new(Semaphore::new(MAX_AT_THE_DOOR));
     let mut guests = JoinSet::new();
     loop {
@@ -96,7 +92,7 @@ pub(crate) async fn listen<L>(
 
 /// Asks a guest who it is, and whether it belongs here.
 async fn ask(
-    stream: &mut (impl AsyncRead + Unpin),
+    stream: &mut AnyStream,
     identity: &Identity,
     from: &str,
 ) -> Result<Result<Hello, (Guest, Refusal)>, HandshakeError> {
@@ -118,17 +114,13 @@ async fn ask(
 }
 
 /// Says why, waits for the other side to have read it, and closes.
-pub(crate) async fn refuse(
-    mut stream: impl AsyncRead + AsyncWrite + Unpin,
-    why: &Refusal,
-    timing: Timing,
-) {
+pub(crate) async fn refuse(mut stream: AnyStream, why: &Refusal, timing: Timing) {
     say_last(&mut stream, &Frame::Refuse(why.clone()), timing).await;
 }
 
 /// Says one thing and waits for the other side to close: closing first could take the words back.
 pub(crate) async fn say_last(
-    stream: &mut (impl AsyncRead + AsyncWrite + Unpin),
+    stream: &mut AnyStream,
     frame: &Frame<vorrang_protocol::Never>,
     timing: Timing,
 ) {
@@ -158,12 +150,12 @@ pub(crate) struct Dial {
 ///
 /// A refusal ends it only if it is about what this process is; whoever gave the peer wrong settings
 /// may correct them.
-pub(crate) async fn dial<T: Transport>(
-    transport: T,
+pub(crate) async fn dial(
+    transport: AnyTransport,
     identity: Arc<Identity>,
     timing: Timing,
     mut whom: Dial,
-    arrivals: mpsc::UnboundedSender<Arrival<T::Stream>>,
+    arrivals: mpsc::UnboundedSender<Arrival>,
 ) {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(whom.seed);
     let mut pause = timing.backoff_min;
@@ -206,17 +198,17 @@ pub(crate) async fn dial<T: Transport>(
     }
 }
 
-enum Answer<S> {
-    Welcome { stream: S, theirs: Hello },
-    WeRefuse { stream: S, why: Refusal },
+enum Answer {
+    Welcome { stream: AnyStream, theirs: Hello },
+    WeRefuse { stream: AnyStream, why: Refusal },
     TheyRefuse(Refusal),
 }
 
-async fn call<T: Transport>(
-    transport: &T,
+async fn call(
+    transport: &AnyTransport,
     identity: &Identity,
     whom: &Dial,
-) -> Result<Answer<T::Stream>, HandshakeError> {
+) -> Result<Answer, HandshakeError> {
     let mut stream = transport.connect(&whom.address).await?;
     let ours = identity.hello(whom.peer, whom.knows, whom.received, whom.attempt);
     write_frame(&mut stream, &Frame::Hello(ours)).await?;

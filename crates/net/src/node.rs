@@ -1,5 +1,7 @@
 //! How a node is put together and started.
 
+use std::future::ready;
+use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -8,36 +10,35 @@ use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tokio::sync::{broadcast, mpsc, watch};
 use tokio::task::JoinSet;
-use vorrang_protocol::Protocol;
+use vorrang_protocol::{Data, Protocol};
 
-use crate::application::{Application, Forward};
+use crate::application::{AnyApplication, Application, Forward};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::driver::{Driver, Phase};
-use crate::error::{NetError, StopReason};
-use crate::event::Event;
-use crate::handle::{Control, EVENTS_KEPT, Handle};
-use crate::hello::{Identity, draw_incarnation};
+use crate::error::NetError;
+use crate::handle::{EVENTS_KEPT, Handle, Reins};
+use crate::hello::Identity;
+use crate::machine::{Machine, Typed};
 use crate::meet;
 use crate::recorder::{Recorder, Tape};
 use crate::resident::{Household, Resident};
-use crate::transport::{Tcp, Transport};
+use crate::transport::{AnyTransport, Door, Tcp, Transport};
 use crate::world::World;
 
 /// A node that has not started yet.
 pub struct Node<P: Protocol, T: Transport = Tcp> {
     machine: P,
-    config: Config,
-    transport: T,
-    listener: Option<T::Listener>,
     recorder: Option<(Box<dyn Recorder<P>>, Clock)>,
+    site: Site,
+    carried_by: PhantomData<fn() -> T>,
 }
 
 impl<P: Protocol, T: Transport> std::fmt::Debug for Node<P, T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Node")
             .field("machine", &self.machine)
-            .field("config", &self.config)
+            .field("config", &self.site.config)
             .finish_non_exhaustive()
     }
 }
@@ -52,14 +53,19 @@ impl<P: Protocol> Node<P> {
 impl<P: Protocol, T: Transport> Node<P, T> {
     /// A node that runs `machine` over another transport.
     pub fn over(transport: T, machine: P, config: Config) -> Self {
-        Self { machine, config, transport, listener: None, recorder: None }
+        Self {
+            machine,
+            recorder: None,
+            site: Site { config, transport: Arc::new(transport), listener: None },
+            carried_by: PhantomData,
+        }
     }
 
     /// Takes connections from `listener`, which is bound already, instead of binding the address in
     /// the list of peers: so ports can be drawn by the system before anybody needs to know them.
     #[must_use]
     pub fn listener(mut self, listener: T::Listener) -> Self {
-        self.listener = Some(listener);
+        self.site.listener = Some(Box::new(listener));
         self
     }
 
@@ -75,10 +81,9 @@ impl<P: Protocol, T: Transport> Node<P, T> {
     /// # Errors
     ///
     /// If the address cannot be listened on, or the configuration makes no sense.
-    pub fn start(self) -> Starting<(Handle<P::Command>, mpsc::UnboundedReceiver<P::Notice>)> {
-        let (sender, notices) = mpsc::unbounded_channel();
-        let handle = self.start_with(Forward(sender));
-        Box::pin(with(handle, notices))
+    pub fn start(self) -> Starting<Started<P::Command, P::Notice>> {
+        let (application, notices) = Forward::new();
+        listen(self.house(Box::new(application)), notices)
     }
 
     /// Starts the node with an application inside its task, on the current tokio runtime.
@@ -86,13 +91,20 @@ impl<P: Protocol, T: Transport> Node<P, T> {
     /// # Errors
     ///
     /// If the address cannot be listened on, or the configuration makes no sense.
-    pub fn start_with(self, application: impl Application<P>) -> Starting<Handle<P::Command>> {
-        let Self { machine, config, transport, listener, recorder } = self;
-        let me = config.id;
-        let tape = recorder.map(|(recorder, clock)| Tape::new(me, recorder, clock));
-        let (nodes, rng) = (config.peers.len(), generator(&config));
-        let resident = Household::new(machine, application, me, nodes, rng, tape);
-        Box::pin(take_up(Box::new(resident), config, transport, listener))
+    pub fn start_with(
+        self,
+        application: impl Application<Command = P::Command, Notice = P::Notice>,
+    ) -> Starting<Handle<P::Command>> {
+        self.house(Box::new(application))
+    }
+
+    fn house(
+        self,
+        application: AnyApplication<P::Command, P::Notice>,
+    ) -> Starting<Handle<P::Command>> {
+        let Self { machine, recorder, site, carried_by: _ } = self;
+        let tape = recorder.map(|(recorder, clock)| Tape::new(site.config.id, recorder, clock));
+        furnish(Box::new(Typed::new(machine, tape)), application, site)
     }
 }
 
@@ -100,44 +112,58 @@ impl<P: Protocol, T: Transport> Node<P, T> {
 /// algorithms with the same commands.
 pub type Starting<X> = Pin<Box<dyn Future<Output = Result<X, NetError>> + Send>>;
 
-async fn with<H, N>(handle: Starting<H>, notices: N) -> Result<(H, N), NetError> {
-    Ok((handle.await?, notices))
+/// A node that was started, and what it tells.
+pub type Started<C, N> = (Handle<C>, mpsc::UnboundedReceiver<N>);
+
+fn listen<C: 'static, N: Send + 'static>(
+    handle: Starting<Handle<C>>,
+    notices: mpsc::UnboundedReceiver<N>,
+) -> Starting<Started<C, N>> {
+    Box::pin(async { Ok((handle.await?, notices)) })
 }
 
-async fn take_up<C: Send + 'static, T: Transport>(
-    resident: Box<dyn Resident>,
+/// Where a node is to run.
+struct Site {
     config: Config,
-    transport: T,
-    listener: Option<T::Listener>,
-) -> Result<Handle<C>, NetError> {
-    config.validate()?;
-    let me = config.id;
-    let (control, stopped, started, events) =
-        move_in(resident, config, transport, listener).await?;
-    Ok(Handle::new(me, control, stopped, started, events))
+    transport: AnyTransport,
+    listener: Option<Box<dyn Door>>,
 }
 
-/// What a handle holds on to.
-type Reins = (
-    mpsc::UnboundedSender<Control>,
-    Arc<OnceLock<StopReason>>,
-    watch::Receiver<bool>,
-    broadcast::Receiver<Event>,
-);
+/// The last step at which the problem is known: from here on there are only bytes and boxes.
+fn furnish<C: Data, N: Data>(
+    machine: Box<dyn Machine<C, N>>,
+    application: AnyApplication<C, N>,
+    site: Site,
+) -> Starting<Handle<C>> {
+    // Before the generator, which counts to the node's number.
+    if let Err(error) = site.config.validate() {
+        return Box::pin(ready(Err(error)));
+    }
+    let place = (site.config.id, site.config.peers.len());
+    let rng = generator(&site.config);
+    let resident = Household::new(machine, application, place, rng);
+    let reins = move_in(Box::new(resident), site);
+    Box::pin(async { Ok(Handle::new(reins.await?)) })
+}
 
 /// Starts the task of a node, whoever lives in it.
-async fn move_in<T: Transport>(
-    resident: Box<dyn Resident>,
-    config: Config,
-    transport: T,
-    listener: Option<T::Listener>,
-) -> Result<Reins, NetError> {
+///
+/// A box, and no inlining, because a future is compiled where it is first put into a box or waited
+/// for: this one, and with it the whole driver, shall be compiled here and not by those who use it.
+#[inline(never)]
+fn move_in(resident: Box<dyn Resident>, site: Site) -> Starting<Reins> {
+    Box::pin(take_up(resident, site))
+}
+
+async fn take_up(resident: Box<dyn Resident>, site: Site) -> Result<Reins, NetError> {
+    let Site { config, transport, listener } = site;
+    let identity = Arc::new(Identity::new(&config));
+    identity.validate()?;
     let (me, timing) = (config.id, config.timing);
     let listener = match listener {
         Some(listener) => listener,
         None => bind(&transport, &config.peers[me.index()]).await?,
     };
-    let identity = Arc::new(identity(&config));
     let (door, arrivals) = mpsc::unbounded_channel();
     let mut tasks = JoinSet::new();
     tasks.spawn(meet::listen(listener, Arc::clone(&identity), timing, door.clone()));
@@ -172,22 +198,12 @@ async fn move_in<T: Transport>(
         next_look: None,
     };
     tokio::spawn(driver.run());
-    Ok((control_sender, stopped, started_receiver, event_receiver))
+    Ok(Reins::new(me, control_sender, stopped, started_receiver, event_receiver))
 }
 
-async fn bind<T: Transport>(transport: &T, address: &str) -> Result<T::Listener, NetError> {
+async fn bind(transport: &AnyTransport, address: &str) -> Result<Box<dyn Door>, NetError> {
     let bound = transport.bind(address).await;
     bound.map_err(|source| NetError::Bind { address: address.to_owned(), source })
-}
-
-fn identity(config: &Config) -> Identity {
-    Identity {
-        group: config.group.clone(),
-        algorithm: config.algorithm.clone(),
-        nodes: config.peers.len() as u32,
-        me: config.id,
-        incarnation: draw_incarnation(),
-    }
 }
 
 /// Every node of a group draws its own numbers from the group's seed.

@@ -1,7 +1,9 @@
 //! Who lives in a node: the machine and its application, as the node's task sees them.
 //!
-//! The task itself knows neither messages nor commands, only bytes and boxes, and is compiled once;
-//! a hop takes microseconds, so a call through a table of functions is not noticed.
+//! Types are forgotten in two steps. A [`Machine`] hides its messages and timers, so that what is
+//! here is compiled once for every problem; a [`Resident`] hides commands and notices, too, so that
+//! the task knows only bytes and boxes and is compiled once. A hop takes microseconds, and a call
+//! through a table of functions is not noticed.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -11,12 +13,11 @@ use std::time::Duration;
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tokio::time::Instant;
-use vorrang_protocol::{Delay, Effects, Message, NodeId, Protocol, Refused};
-use vorrang_trace::What;
+use vorrang_protocol::{Data, Delay, NodeId, Refused};
 
-use crate::application::{Application, ApplicationEffects, Later};
-use crate::recorder::Tape;
-use crate::timers::{Timers, deadline};
+use crate::application::{AnyApplication, ApplicationEffects, Later};
+use crate::machine::Machine;
+use crate::timers::{Agenda, Keys, Slot, deadline};
 use crate::wire::WireError;
 
 /// A command whose type the task does not know.
@@ -34,10 +35,11 @@ pub(crate) trait Resident: Send {
     fn command(&mut self, command: AnyCommand, post: &mut dyn Post) -> Result<(), Refused>;
     /// Reads a message, to be handled next. False if it cannot be read.
     fn read(&mut self, message: &[u8]) -> bool;
-    /// Handles the message that was read last.
+    /// Handles the message that was read last; a second time, nothing.
     fn receive(&mut self, from: NodeId, seq: u64, post: &mut dyn Post);
-    /// Passes on notices, carries out what the application asks, and delivers messages to self,
-    /// until nothing is left. False if it stopped before, to let others run.
+    /// Passes on notices and, if the node still `acts`, carries out what the application asks and
+    /// delivers messages to self, until nothing is left. False if it stopped before, to let others
+    /// run.
     fn settle(&mut self, acts: bool, post: &mut dyn Post) -> bool;
     /// When a timer runs out, or the application wants to be woken.
     fn next_deadline(&self) -> Option<Instant>;
@@ -47,11 +49,20 @@ pub(crate) trait Resident: Send {
     fn stop_acting(&mut self);
     /// Hands over what was recorded, and says what the machine did that cannot be done.
     fn end_turn(&mut self) -> Option<String>;
-    /// Messages sent and handled, by kind, and the machine as it shows itself.
-    fn status(&self) -> (ByKind, ByKind, String);
+    /// How the machine is.
+    fn account(&self) -> Account;
 }
 
-pub(crate) type ByKind = Vec<(&'static str, u64)>;
+/// How a machine is, when asked.
+#[derive(Debug)]
+pub(crate) struct Account {
+    /// Messages sent to others, by kind.
+    pub(crate) sent: Vec<(&'static str, u64)>,
+    /// Messages handled from others, by kind.
+    pub(crate) received: Vec<(&'static str, u64)>,
+    /// The machine as it shows itself.
+    pub(crate) machine: String,
+}
 
 /// Takes messages to other nodes.
 pub(crate) trait Post {
@@ -59,30 +70,33 @@ pub(crate) trait Post {
     fn send(&mut self, to: NodeId, message: &[u8]) -> Result<Option<u64>, WireError>;
 }
 
-/// A machine and its application while their types are known.
-pub(crate) struct Household<P: Protocol, A> {
-    machine: P,
-    application: A,
-    inside: Inside<P>,
-    fx: ApplicationEffects<P>,
+/// A machine and its application while the problem is known.
+pub(crate) struct Household<C, N> {
+    machine: Box<dyn Machine<C, N>>,
+    application: AnyApplication<C, N>,
+    inside: Inside,
+    /// What the machine told and the application has not heard.
+    notices: VecDeque<N>,
+    fx: ApplicationEffects<C>,
     /// Commands of the application that wait for the machine.
-    asked: VecDeque<P::Command>,
-    later: Timers<(u64, Later<P::Command>)>,
-    later_so_far: u64,
-    incoming: Option<P::Message>,
+    asked: VecDeque<C>,
+    /// What the application wants later, and when.
+    wishes: Keys<Later<C>>,
+    agenda: Agenda,
+    /// The kind of the message that was read and is to be handled.
+    kind: Option<usize>,
 }
 
 /// All that the machine's effects act on, but the links.
-struct Inside<P: Protocol> {
+#[derive(Debug)]
+struct Inside {
     me: NodeId,
     nodes: usize,
     /// What we sent ourselves, to be handled before anything else.
-    to_self: VecDeque<(u64, P::Message)>,
+    to_self: VecDeque<(u64, Vec<u8>)>,
     sent_to_self: u64,
-    timers: Timers<P::Timer>,
+    timers: Agenda,
     rng: Xoshiro256PlusPlus,
-    notices: VecDeque<P::Notice>,
-    tape: Option<Tape<P>>,
     sent: Vec<u64>,
     received: Vec<u64>,
     failure: Option<String>,
@@ -90,25 +104,22 @@ struct Inside<P: Protocol> {
     bytes: Vec<u8>,
 }
 
-impl<P: Protocol, A: Application<P>> Household<P, A> {
+impl<C: Data, N: Data> Household<C, N> {
+    /// The node `me` of so many.
     pub(crate) fn new(
-        machine: P,
-        application: A,
-        me: NodeId,
-        nodes: usize,
+        machine: Box<dyn Machine<C, N>>,
+        application: AnyApplication<C, N>,
+        (me, nodes): (NodeId, usize),
         rng: Xoshiro256PlusPlus,
-        tape: Option<Tape<P>>,
     ) -> Self {
-        let kinds = P::Message::KINDS.len();
+        let kinds = machine.kinds().len();
         let inside = Inside {
             me,
             nodes,
             to_self: VecDeque::new(),
             sent_to_self: 0,
-            timers: Timers::new(),
+            timers: Agenda::default(),
             rng,
-            notices: VecDeque::new(),
-            tape,
             sent: vec![0; kinds],
             received: vec![0; kinds],
             failure: None,
@@ -118,46 +129,41 @@ impl<P: Protocol, A: Application<P>> Household<P, A> {
             machine,
             application,
             inside,
+            notices: VecDeque::new(),
             fx: ApplicationEffects::new(),
             asked: VecDeque::new(),
-            later: Timers::new(),
-            later_so_far: 0,
-            incoming: None,
+            wishes: Keys::new(),
+            agenda: Agenda::default(),
+            kind: None,
         }
     }
 
-    fn obey(&mut self, command: P::Command, post: &mut dyn Post) -> Result<(), Refused> {
-        // Stamped before its effects can leave, and taken back if there are none.
-        self.inside.begin(|| What::Command(command.clone()));
-        let outcome = self.machine.on_command(command, &mut self.inside.sink(post));
-        if outcome.is_err()
-            && let Some(tape) = &mut self.inside.tape
-        {
-            tape.take_back();
-        }
-        outcome
+    /// The machine, and where it puts what it does.
+    fn at_work<'a>(
+        &'a mut self,
+        post: &'a mut dyn Post,
+    ) -> (&'a mut dyn Machine<C, N>, Desk<'a, N>) {
+        let desk = Desk { inside: &mut self.inside, post, notices: &mut self.notices };
+        (&mut *self.machine, desk)
     }
 
-    fn handle(&mut self, from: NodeId, seq: u64, message: P::Message, post: &mut dyn Post) {
-        self.inside.begin(|| What::Receive { from, seq, message: message.clone() });
-        self.machine.on_message(from, message, &mut self.inside.sink(post));
+    fn obey(&mut self, command: C, post: &mut dyn Post) -> Result<(), Refused> {
+        let (machine, mut desk) = self.at_work(post);
+        machine.command(command, &mut desk)
     }
 
     fn take_wishes(&mut self) {
         self.asked.extend(self.fx.commands.drain(..));
         for (delay, later) in self.fx.later.drain(..) {
-            self.later_so_far += 1;
-            self.later.set((self.later_so_far, later), deadline(delay));
+            self.agenda.set(self.wishes.add(later), deadline(delay));
         }
     }
 }
 
-impl<P: Protocol, A: Application<P>> Resident for Household<P, A> {
+impl<C: Data, N: Data> Resident for Household<C, N> {
     fn start(&mut self, post: &mut dyn Post) {
-        if let Some(tape) = &mut self.inside.tape {
-            tape.stamp();
-        }
-        self.machine.on_start(&mut self.inside.sink(post));
+        let (machine, mut desk) = self.at_work(post);
+        machine.start(&mut desk);
         self.application.on_start(&mut self.fx);
         self.take_wishes();
     }
@@ -168,29 +174,31 @@ impl<P: Protocol, A: Application<P>> Resident for Household<P, A> {
     }
 
     fn read(&mut self, message: &[u8]) -> bool {
-        self.incoming = match postcard::take_from_bytes(message) {
-            Ok((message, [])) => Some(message),
-            Ok(_) | Err(_) => None,
-        };
-        self.incoming.is_some()
+        self.kind = self.machine.read(message);
+        self.kind.is_some()
     }
 
     fn receive(&mut self, from: NodeId, seq: u64, post: &mut dyn Post) {
-        if let Some(message) = self.incoming.take() {
-            self.inside.received[message.kind()] += 1;
-            self.handle(from, seq, message, post);
-        }
+        let Some(kind) = self.kind.take() else {
+            return;
+        };
+        self.inside.received[kind] += 1;
+        let (machine, mut desk) = self.at_work(post);
+        machine.receive(from, seq, &mut desk);
     }
 
     fn settle(&mut self, acts: bool, post: &mut dyn Post) -> bool {
         for _ in 0..LOCAL_EVENTS_A_TURN {
-            if let Some(notice) = self.inside.notices.pop_front() {
+            if let Some(notice) = self.notices.pop_front() {
                 self.application.on_notice(notice, &mut self.fx);
                 self.take_wishes();
             } else if !acts {
                 return true;
             } else if let Some((seq, message)) = self.inside.to_self.pop_front() {
-                self.handle(self.inside.me, seq, message, post);
+                let me = self.inside.me;
+                let (machine, mut desk) = self.at_work(post);
+                machine.read(&message).expect("a node reads what it wrote");
+                machine.receive(me, seq, &mut desk);
             } else if let Some(command) = self.asked.pop_front() {
                 if let Err(refused) = self.obey(command, post) {
                     self.application.on_refused(refused, &mut self.fx);
@@ -204,17 +212,17 @@ impl<P: Protocol, A: Application<P>> Resident for Household<P, A> {
     }
 
     fn next_deadline(&self) -> Option<Instant> {
-        [self.inside.timers.next(), self.later.next()].into_iter().flatten().min()
+        [self.inside.timers.next(), self.agenda.next()].into_iter().flatten().min()
     }
 
     fn handle_timers(&mut self, now: Instant, post: &mut dyn Post) {
         while let Some(timer) = self.inside.timers.pop_due(now) {
-            self.inside.begin(|| What::Timer(timer));
-            self.machine.on_timer(timer, &mut self.inside.sink(post));
+            let (machine, mut desk) = self.at_work(post);
+            machine.time_out(timer, &mut desk);
             self.settle(true, post);
         }
-        while let Some((_, later)) = self.later.pop_due(now) {
-            match later {
+        while let Some(wish) = self.agenda.pop_due(now) {
+            match self.wishes.take(wish) {
                 Later::Wake => {
                     self.application.on_wake(&mut self.fx);
                     self.take_wishes();
@@ -227,43 +235,95 @@ impl<P: Protocol, A: Application<P>> Resident for Household<P, A> {
 
     fn stop_acting(&mut self) {
         self.inside.timers.clear();
-        self.later.clear();
+        self.agenda.clear();
         self.asked.clear();
         self.inside.to_self.clear();
     }
 
     fn end_turn(&mut self) -> Option<String> {
-        if let Some(tape) = &mut self.inside.tape {
-            tape.hand_over();
-        }
+        self.machine.end_turn();
         self.inside.failure.take()
     }
 
-    fn status(&self) -> (ByKind, ByKind, String) {
-        let by_kind =
-            |counts: &[u64]| P::Message::KINDS.iter().copied().zip(counts.to_vec()).collect();
+    fn account(&self) -> Account {
+        let kinds = self.machine.kinds();
+        let by_kind = |counts: &[u64]| kinds.iter().copied().zip(counts.to_vec()).collect();
         let Inside { sent, received, .. } = &self.inside;
-        (by_kind(sent), by_kind(received), format!("{:?}", self.machine))
+        let machine = self.machine.show();
+        Account { sent: by_kind(sent), received: by_kind(received), machine }
     }
 }
 
-impl<P: Protocol> Inside<P> {
-    const fn sink<'a>(&'a mut self, post: &'a mut dyn Post) -> Sink<'a, P> {
-        Sink { inside: self, post }
+/// Where a machine puts what it does while it handles one event.
+pub(crate) struct Desk<'a, N> {
+    inside: &'a mut Inside,
+    post: &'a mut dyn Post,
+    notices: &'a mut VecDeque<N>,
+}
+
+impl<N> Desk<'_, N> {
+    /// An empty sheet, to write a message on.
+    pub(crate) fn blank(&mut self) -> &mut Vec<u8> {
+        self.inside.bytes.clear();
+        &mut self.inside.bytes
     }
 
-    /// The next event begins.
-    fn begin(&mut self, what: impl FnOnce() -> What<P>) {
-        if let Some(tape) = &mut self.tape {
-            tape.stamp();
-            tape.push(what());
-        }
+    /// Sends what was written on the sheet, if that succeeded, and says its number; none if it does
+    /// not leave.
+    pub(crate) fn send(
+        &mut self,
+        to: NodeId,
+        kind: usize,
+        written: Result<(), WireError>,
+    ) -> Option<u64> {
+        self.inside.send(to, kind, written, self.post)
     }
 
-    fn record(&mut self, what: impl FnOnce() -> What<P>) {
-        if let Some(tape) = &mut self.tape {
-            tape.push(what());
+    pub(crate) fn set_timer(&mut self, timer: Slot, delay: Delay) {
+        let at = deadline(self.inside.draw(delay));
+        self.inside.timers.set(timer, at);
+    }
+
+    pub(crate) fn cancel_timer(&mut self, timer: Slot) {
+        self.inside.timers.cancel(timer);
+    }
+
+    pub(crate) fn notify(&mut self, notice: N) {
+        self.notices.push_back(notice);
+    }
+
+    pub(crate) fn choose(&mut self, bound: NonZeroU32) -> u32 {
+        below(self.inside.rng.next_u64(), u64::from(bound.get())) as u32
+    }
+}
+
+impl Inside {
+    fn send(
+        &mut self,
+        to: NodeId,
+        kind: usize,
+        written: Result<(), WireError>,
+        post: &mut dyn Post,
+    ) -> Option<u64> {
+        if to.index() >= self.nodes {
+            self.failure = Some(format!("it sent to node {to}, which is not in its group"));
+            return None;
         }
+        let sent = written.and_then(|()| {
+            if to == self.me {
+                let seq = self.sent_to_self;
+                self.sent_to_self += 1;
+                self.to_self.push_back((seq, self.bytes.clone()));
+                return Ok(Some(seq));
+            }
+            let seq = post.send(to, &self.bytes)?;
+            self.sent[kind] += u64::from(seq.is_some());
+            Ok(seq)
+        });
+        sent.unwrap_or_else(|error| {
+            self.failure = Some(format!("it cannot send to node {to}: {error}"));
+            None
+        })
     }
 
     fn draw(&mut self, delay: Delay) -> Duration {
@@ -279,70 +339,297 @@ fn below(word: u64, bound: u64) -> u64 {
     ((u128::from(word) * u128::from(bound)) >> 64) as u64
 }
 
-/// What the machine does.
-struct Sink<'a, P: Protocol> {
-    inside: &'a mut Inside<P>,
-    post: &'a mut dyn Post,
-}
-
-impl<P: Protocol> Effects<P> for Sink<'_, P> {
-    fn send(&mut self, to: NodeId, message: P::Message) {
-        let Self { inside, post } = self;
-        if to == inside.me {
-            let seq = inside.sent_to_self;
-            inside.sent_to_self += 1;
-            inside.to_self.push_back((seq, message.clone()));
-            inside.record(|| What::Send { to, seq, message });
-            return;
-        }
-        if to.index() >= inside.nodes {
-            inside.failure = Some(format!("it sent to node {to}, which is not in its group"));
-            return;
-        }
-        let mut bytes = std::mem::take(&mut inside.bytes);
-        bytes.clear();
-        let sent = match postcard::to_extend(&message, bytes) {
-            Ok(bytes) => {
-                let sent = post.send(to, &bytes);
-                inside.bytes = bytes;
-                sent
-            }
-            Err(error) => Err(WireError::Encode(error)),
-        };
-        match sent {
-            Ok(Some(seq)) => {
-                inside.sent[message.kind()] += 1;
-                inside.record(|| What::Send { to, seq, message });
-            }
-            Ok(None) => {}
-            Err(error) => inside.failure = Some(format!("it cannot send to node {to}: {error}")),
-        }
-    }
-
-    fn set_timer(&mut self, timer: P::Timer, delay: Delay) {
-        let at = deadline(self.inside.draw(delay));
-        self.inside.timers.set(timer, at);
-    }
-
-    fn cancel_timer(&mut self, timer: P::Timer) {
-        self.inside.timers.cancel(&timer);
-    }
-
-    fn notify(&mut self, notice: P::Notice) {
-        self.inside.record(|| What::Notice(notice.clone()));
-        self.inside.notices.push_back(notice);
-    }
-
-    fn choose(&mut self, bound: NonZeroU32) -> u32 {
-        below(self.inside.rng.next_u64(), u64::from(bound.get())) as u32
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Mutex};
+
     use proptest::prelude::*;
+    use rand_core::SeedableRng as _;
+    use serde::{Deserialize, Serialize};
+    use vorrang_protocol::{Effects, Message, Protocol};
+    use vorrang_trace::{Record, What};
 
     use super::*;
+    use crate::Clock;
+    use crate::application::Application;
+    use crate::machine::Typed;
+    use crate::recorder::{Log, Tape};
+
+    #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+    enum Word {
+        Say(u32),
+        Secret(String),
+    }
+
+    impl Message for Word {
+        const KINDS: &'static [&'static str] = &["SAY", "SECRET"];
+        fn kind(&self) -> usize {
+            match self {
+                Self::Say(_) => 0,
+                Self::Secret(_) => 1,
+            }
+        }
+    }
+
+    #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+    enum Ask {
+        Send(u32, Word),
+        Set(char, u64),
+        Cancel(char),
+        Nonsense,
+    }
+
+    const REFUSED: Refused = Refused("that is nonsense");
+
+    /// Tells whatever happens to it.
+    #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+    struct Parrot;
+
+    impl Protocol for Parrot {
+        type Message = Word;
+        type Timer = char;
+        type Command = Ask;
+        type Notice = String;
+
+        fn on_start(&mut self, fx: &mut impl Effects<Self>) {
+            fx.notify("start".to_owned());
+        }
+
+        fn on_command(&mut self, ask: Ask, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
+            let minutes = |many| Delay::exactly(Duration::from_mins(many));
+            match ask {
+                Ask::Send(to, word) => fx.send(NodeId(to), word),
+                Ask::Set(timer, many) => fx.set_timer(timer, minutes(many)),
+                Ask::Cancel(timer) => fx.cancel_timer(timer),
+                Ask::Nonsense => return Err(REFUSED),
+            }
+            Ok(())
+        }
+
+        fn on_message(&mut self, from: NodeId, word: Word, fx: &mut impl Effects<Self>) {
+            fx.notify(format!("{from}: {word:?}"));
+        }
+
+        fn on_timer(&mut self, timer: char, fx: &mut impl Effects<Self>) {
+            fx.notify(format!("timer {timer}"));
+        }
+    }
+
+    /// Writes down what it hears.
+    struct Ear(Arc<Mutex<Vec<String>>>);
+
+    impl Application for Ear {
+        type Command = Ask;
+        type Notice = String;
+
+        fn on_notice(&mut self, notice: String, fx: &mut ApplicationEffects<Ask>) {
+            if notice == "timer n" {
+                fx.command(Ask::Nonsense);
+            }
+            self.0.lock().unwrap().push(notice);
+        }
+
+        fn on_refused(&mut self, refused: Refused, _fx: &mut ApplicationEffects<Ask>) {
+            self.0.lock().unwrap().push(refused.to_string());
+        }
+    }
+
+    /// Node 1 of three, seen from its task, which knows none of these types.
+    struct Home {
+        resident: Box<dyn Resident>,
+        heard: Arc<Mutex<Vec<String>>>,
+        post: Letters,
+        log: Log<Parrot>,
+    }
+
+    #[derive(Default)]
+    struct Letters(Vec<(NodeId, Vec<u8>)>);
+
+    /// Node 2 has left.
+    impl Post for Letters {
+        fn send(&mut self, to: NodeId, message: &[u8]) -> Result<Option<u64>, WireError> {
+            self.0.push((to, message.to_vec()));
+            Ok((to != NodeId(2)).then_some(self.0.len() as u64 - 1))
+        }
+    }
+
+    impl Home {
+        fn new() -> Self {
+            let (log, heard) = (Log::new(), Arc::default());
+            let me = NodeId(1);
+            let tape = Tape::new(me, Box::new(log.clone()), Clock::start());
+            let machine = Box::new(Typed::new(Parrot, Some(tape)));
+            let application = Box::new(Ear(Arc::clone(&heard)));
+            let rng = Xoshiro256PlusPlus::seed_from_u64(0);
+            let resident = Box::new(Household::new(machine, application, (me, 3), rng));
+            Self { resident, heard, post: Letters::default(), log }
+        }
+
+        fn ask(&mut self, ask: Ask) -> Result<(), Refused> {
+            let outcome = self.resident.command(Box::new(ask), &mut self.post);
+            assert!(self.resident.settle(true, &mut self.post));
+            outcome
+        }
+
+        /// As the driver does with a message that is new.
+        fn deliver(&mut self, from: u32, seq: u64, message: &[u8]) -> bool {
+            let is_read = self.resident.read(message);
+            if is_read {
+                self.resident.receive(NodeId(from), seq, &mut self.post);
+                self.resident.settle(true, &mut self.post);
+            }
+            is_read
+        }
+
+        fn pass(&mut self, minutes: u64) {
+            let then = Instant::now() + Duration::from_mins(minutes);
+            self.resident.handle_timers(then, &mut self.post);
+        }
+
+        fn heard(&self) -> Vec<String> {
+            std::mem::take(&mut self.heard.lock().unwrap())
+        }
+
+        fn records(&mut self) -> Vec<Record<Parrot>> {
+            assert_eq!(self.resident.end_turn(), None);
+            self.log.take()
+        }
+    }
+
+    fn bytes(word: &Word) -> Vec<u8> {
+        postcard::to_allocvec(word).unwrap()
+    }
+
+    #[test]
+    fn a_message_to_another_is_posted_counted_and_recorded() {
+        let mut home = Home::new();
+        let word = Word::Secret("x".to_owned());
+        home.ask(Ask::Send(0, word.clone())).unwrap();
+        home.ask(Ask::Send(2, word.clone())).unwrap();
+        let posted = (NodeId(0), bytes(&word));
+        assert_eq!(home.post.0, [posted, (NodeId(2), bytes(&word))]);
+        let account = home.resident.account();
+        assert_eq!(account.sent, [("SAY", 0), ("SECRET", 1)], "node 2 is gone");
+        assert_eq!(account.machine, "Parrot");
+        let records: Vec<_> = home.records().into_iter().map(|record| record.what).collect();
+        let commands = [0, 2].map(|to| What::Command(Ask::Send(to, word.clone())));
+        let sent = What::Send { to: NodeId(0), seq: 0, message: word.clone() };
+        let [first, second] = commands;
+        assert_eq!(records, [first, sent, second], "what goes to node 2 does not leave");
+    }
+
+    #[test]
+    fn a_message_to_self_is_handled_at_once_and_neither_posted_nor_counted() {
+        let mut home = Home::new();
+        for number in [7, 8] {
+            home.ask(Ask::Send(1, Word::Say(number))).unwrap();
+        }
+        assert_eq!(home.heard(), ["1: Say(7)", "1: Say(8)"]);
+        assert!(home.post.0.is_empty());
+        let account = home.resident.account();
+        let none = [("SAY", 0), ("SECRET", 0)];
+        assert_eq!(account.sent, none);
+        assert_eq!(account.received, none);
+        let mut seqs = Vec::new();
+        for record in home.records() {
+            if let What::Receive { from: NodeId(1), seq, .. } = record.what {
+                seqs.push(seq);
+            }
+        }
+        assert_eq!(seqs, [0, 1]);
+    }
+
+    #[test]
+    fn messages_to_self_are_forgotten_by_a_node_that_stops_acting() {
+        let mut home = Home::new();
+        let ask = Box::new(Ask::Send(1, Word::Say(7)));
+        home.resident.command(ask, &mut home.post).unwrap();
+        home.resident.stop_acting();
+        assert!(home.resident.settle(true, &mut home.post));
+        assert!(home.heard().is_empty());
+    }
+
+    #[test]
+    fn bytes_that_are_no_message_change_nothing() {
+        let mut home = Home::new();
+        let mut too_long = bytes(&Word::Say(1));
+        too_long.push(0);
+        for nonsense in [&[][..], &[9], &[1, 5, b'x'], &[1, 1, 0xff], &too_long] {
+            assert!(!home.deliver(0, 0, nonsense), "{nonsense:?}");
+        }
+        assert!(home.deliver(0, 0, &bytes(&Word::Say(1))));
+        assert_eq!(home.heard(), ["0: Say(1)"]);
+        assert_eq!(home.resident.account().received, [("SAY", 1), ("SECRET", 0)]);
+    }
+
+    #[test]
+    fn what_was_read_and_not_wanted_is_not_handled_later() {
+        let mut home = Home::new();
+        // As when it had been handled before and came again.
+        assert!(home.resident.read(&bytes(&Word::Say(1))));
+        home.ask(Ask::Send(1, Word::Say(2))).unwrap();
+        assert!(home.deliver(0, 1, &bytes(&Word::Say(3))));
+        home.resident.receive(NodeId(0), 1, &mut home.post);
+        assert!(home.resident.settle(true, &mut home.post));
+        assert_eq!(home.heard(), ["1: Say(2)", "0: Say(3)"]);
+        assert_eq!(home.resident.account().received, [("SAY", 1), ("SECRET", 0)]);
+    }
+
+    #[test]
+    fn timers_are_set_replaced_and_cancelled() {
+        let mut home = Home::new();
+        assert_eq!(home.resident.next_deadline(), None);
+        let set = [('a', 2), ('b', 9), ('c', 3), ('d', 50), ('a', 25)];
+        for (timer, minutes) in set {
+            home.ask(Ask::Set(timer, minutes)).unwrap();
+        }
+        for timer in ['c', 'x', 'c'] {
+            home.ask(Ask::Cancel(timer)).unwrap();
+        }
+        home.pass(5);
+        assert!(home.heard().is_empty(), "one is replaced, one is cancelled");
+        home.pass(30);
+        assert_eq!(home.heard(), ["timer b", "timer a"]);
+        home.ask(Ask::Set('a', 1)).unwrap();
+        home.pass(60);
+        assert_eq!(home.heard(), ["timer a", "timer d"]);
+        assert_eq!(home.resident.next_deadline(), None);
+
+        home.ask(Ask::Set('e', 1)).unwrap();
+        home.resident.stop_acting();
+        home.pass(60);
+        assert!(home.heard().is_empty(), "it has stopped acting");
+    }
+
+    #[test]
+    fn a_refused_command_is_not_recorded_and_its_giver_is_told() {
+        let mut home = Home::new();
+        home.resident.start(&mut home.post);
+        assert_eq!(home.ask(Ask::Nonsense), Err(REFUSED));
+        assert_eq!(home.heard(), ["start"]);
+        home.ask(Ask::Set('n', 1)).unwrap();
+        home.pass(2);
+        assert_eq!(home.heard(), ["timer n", "that is nonsense"]);
+        let records = home.records().into_iter().map(|record| record.what);
+        assert_eq!(
+            records.collect::<Vec<_>>(),
+            [
+                What::Notice("start".to_owned()),
+                What::Command(Ask::Set('n', 1)),
+                What::Timer('n'),
+                What::Notice("timer n".to_owned()),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_message_to_nobody_is_a_failure() {
+        let mut home = Home::new();
+        home.ask(Ask::Send(3, Word::Say(1))).unwrap();
+        let why = "it sent to node 3, which is not in its group".to_owned();
+        assert_eq!(home.resident.end_turn(), Some(why));
+        assert_eq!(home.resident.end_turn(), None);
+    }
 
     proptest! {
         #[test]

@@ -13,50 +13,50 @@ pub(crate) fn deadline(delay: Duration) -> Instant {
     now.checked_add(delay.min(NEVER)).unwrap_or(now)
 }
 
-/// What is set, by key and by time.
-#[derive(Debug)]
-pub(crate) struct Timers<K> {
+/// What is set, by time; a number stands for each key, so that this is compiled once.
+#[derive(Debug, Default)]
+pub(crate) struct Agenda {
     /// When each runs out, with a number that orders those of the same instant as they were set.
-    by_key: BTreeMap<K, (Instant, u64)>,
-    by_time: BTreeMap<(Instant, u64), K>,
+    by_slot: BTreeMap<Slot, (Instant, u64)>,
+    by_time: BTreeMap<(Instant, u64), Slot>,
     set_so_far: u64,
 }
 
-impl<K: Ord + Clone> Timers<K> {
-    pub(crate) const fn new() -> Self {
-        Self { by_key: BTreeMap::new(), by_time: BTreeMap::new(), set_so_far: 0 }
-    }
+/// The number of a key.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Slot(usize);
 
-    pub(crate) fn set(&mut self, key: K, at: Instant) {
+impl Agenda {
+    pub(crate) fn set(&mut self, slot: Slot, at: Instant) {
         let place = (at, self.set_so_far);
         self.set_so_far += 1;
-        if let Some(former) = self.by_key.insert(key.clone(), place) {
+        if let Some(former) = self.by_slot.insert(slot, place) {
             self.by_time.remove(&former);
         }
-        self.by_time.insert(place, key);
+        self.by_time.insert(place, slot);
     }
 
-    pub(crate) fn cancel(&mut self, key: &K) {
-        if let Some(place) = self.by_key.remove(key) {
+    pub(crate) fn cancel(&mut self, slot: Slot) {
+        if let Some(place) = self.by_slot.remove(&slot) {
             self.by_time.remove(&place);
         }
     }
 
     pub(crate) fn clear(&mut self) {
-        self.by_key.clear();
+        self.by_slot.clear();
         self.by_time.clear();
     }
 
     /// The earliest that has run out by `now`; one at a time, since handling it may cancel the
     /// next.
-    pub(crate) fn pop_due(&mut self, now: Instant) -> Option<K> {
+    pub(crate) fn pop_due(&mut self, now: Instant) -> Option<Slot> {
         let entry = self.by_time.first_entry()?;
         if entry.key().0 > now {
             return None;
         }
-        let key = entry.remove();
-        self.by_key.remove(&key);
-        Some(key)
+        let slot = entry.remove();
+        self.by_slot.remove(&slot);
+        Some(slot)
     }
 
     pub(crate) fn next(&self) -> Option<Instant> {
@@ -64,9 +64,65 @@ impl<K: Ord + Clone> Timers<K> {
     }
 }
 
+/// The keys behind the numbers of an [`Agenda`]. Few are set at a time, so they are searched one by
+/// one: a map would be compiled again for every type of key.
+#[derive(Debug)]
+pub(crate) struct Keys<K>(Vec<Option<K>>);
+
+impl<K: PartialEq> Keys<K> {
+    pub(crate) const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// The number of this key, if it has one.
+    pub(crate) fn find(&self, key: &K) -> Option<Slot> {
+        self.0.iter().position(|it| it.as_ref() == Some(key)).map(Slot)
+    }
+
+    /// A number of its own for this key, whatever others are equal to it.
+    pub(crate) fn add(&mut self, key: K) -> Slot {
+        let free = self.0.iter().position(Option::is_none).unwrap_or_else(|| {
+            self.0.push(None);
+            self.0.len() - 1
+        });
+        self.0[free] = Some(key);
+        Slot(free)
+    }
+
+    /// Frees the number.
+    pub(crate) fn take(&mut self, Slot(slot): Slot) -> K {
+        self.0[slot].take().expect("what is on the agenda has a key")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// An agenda with its keys, as a machine has them.
+    struct Timers<K>(Agenda, Keys<K>);
+
+    impl<K: PartialEq> Timers<K> {
+        fn new() -> Self {
+            Self(Agenda::default(), Keys::new())
+        }
+
+        fn set(&mut self, key: K, at: Instant) {
+            let slot = self.1.find(&key).unwrap_or_else(|| self.1.add(key));
+            self.0.set(slot, at);
+        }
+
+        fn cancel(&mut self, key: &K) {
+            if let Some(slot) = self.1.find(key) {
+                self.0.cancel(slot);
+                self.1.take(slot);
+            }
+        }
+
+        fn pop_due(&mut self, now: Instant) -> Option<K> {
+            self.0.pop_due(now).map(|slot| self.1.take(slot))
+        }
+    }
 
     #[test]
     fn a_delay_without_end_is_far_away_and_no_overflow() {
@@ -82,14 +138,14 @@ mod tests {
         timers.set("moved", after(1));
         timers.set("early", after(3));
         timers.set("moved", after(5));
-        assert_eq!(timers.next(), Some(after(3)));
+        assert_eq!(timers.0.next(), Some(after(3)));
         assert_eq!(timers.pop_due(now), None);
         assert_eq!(timers.pop_due(after(9)), Some("early"));
         assert_eq!(timers.pop_due(after(9)), Some("moved"));
         timers.cancel(&"late");
         timers.cancel(&"never set");
         assert_eq!(timers.pop_due(after(9)), None);
-        assert_eq!(timers.next(), None);
+        assert_eq!(timers.0.next(), None);
     }
 
     #[test]
@@ -101,5 +157,27 @@ mod tests {
         }
         let order = [(); 3].map(|()| timers.pop_due(now));
         assert_eq!(order, [Some(3), Some(1), Some(2)]);
+    }
+
+    #[test]
+    fn the_room_of_timers_that_are_over_is_used_again() {
+        let now = Instant::now();
+        let mut timers = Timers::new();
+        for round in 0..1_000 {
+            timers.set(2 * round, now);
+            timers.set(2 * round + 1, now);
+            timers.cancel(&(2 * round));
+            assert_eq!(timers.pop_due(now), Some(2 * round + 1));
+        }
+        assert_eq!(timers.1.0.len(), 2);
+    }
+
+    #[test]
+    fn equal_keys_that_are_added_both_count() {
+        let mut keys = Keys::new();
+        let (first, second) = (keys.add('w'), keys.add('w'));
+        assert_ne!(first, second);
+        assert_eq!([keys.take(first), keys.take(second)], ['w', 'w']);
+        assert_eq!(keys.find(&'w'), None);
     }
 }

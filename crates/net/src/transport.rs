@@ -2,6 +2,8 @@
 
 use std::future::Future;
 use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
@@ -59,5 +61,53 @@ impl Listener for TcpListener {
         let (stream, from) = TcpListener::accept(self).await?;
         stream.set_nodelay(true)?;
         Ok((stream, from.to_string()))
+    }
+}
+
+/// A connection, whatever makes it.
+pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send> Stream for S {}
+
+pub(crate) type AnyStream = Box<dyn Stream>;
+type Promise<'a, X> = Pin<Box<dyn Future<Output = io::Result<X>> + Send + 'a>>;
+
+/// A transport of which the node's task need not know which it is, so that the task is compiled
+/// here and not again in every program. A read or write through it costs a call more, beside a call
+/// of the system.
+pub(crate) trait Carrier: Send + Sync {
+    fn bind<'a>(&'a self, address: &'a str) -> Promise<'a, Box<dyn Door>>;
+    fn connect<'a>(&'a self, address: &'a str) -> Promise<'a, AnyStream>;
+}
+
+pub(crate) type AnyTransport = Arc<dyn Carrier>;
+
+/// A listener of such a transport.
+pub(crate) trait Door: Send {
+    fn accept(&mut self) -> Promise<'_, (AnyStream, String)>;
+}
+
+impl<T: Transport> Carrier for T {
+    fn bind<'a>(&'a self, address: &'a str) -> Promise<'a, Box<dyn Door>> {
+        Box::pin(async move {
+            let listener = Transport::bind(self, address).await?;
+            Ok(Box::new(listener) as Box<dyn Door>)
+        })
+    }
+
+    fn connect<'a>(&'a self, address: &'a str) -> Promise<'a, AnyStream> {
+        Box::pin(async move {
+            let stream = Transport::connect(self, address).await?;
+            Ok(Box::new(stream) as AnyStream)
+        })
+    }
+}
+
+impl<L: Listener<Stream: Stream + 'static>> Door for L {
+    fn accept(&mut self) -> Promise<'_, (AnyStream, String)> {
+        Box::pin(async move {
+            let (stream, from) = Listener::accept(self).await?;
+            Ok((Box::new(stream) as AnyStream, from))
+        })
     }
 }

@@ -28,15 +28,16 @@ use serde::de::DeserializeOwned;
 use crate::hello::{Hello, Refusal};
 
 /// The version that this crate speaks.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 /// What every frame begins with.
 pub const MAGIC: [u8; 2] = *b"VR";
 /// How long a frame's header is.
 pub const HEADER_LEN: usize = 8;
 /// How long a frame's body may be; a longer one is neither sent nor read.
 pub const MAX_BODY_LEN: usize = 1 << 20;
-/// How long a body may be before the two sides know each other.
-pub const MAX_HELLO_LEN: usize = 4096;
+/// How long a body may be before the two sides know each other: enough for the addresses of 128
+/// nodes with the longest names that there are, and little enough to be read from anybody.
+pub const MAX_HELLO_LEN: usize = 1 << 16;
 
 /// One frame; `M` is the algorithm's message, or a reference to it when sending.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -200,6 +201,22 @@ pub(crate) fn decode_raw(
     Ok(Some((Frame::Data { seq, received, message: () }, end)))
 }
 
+/// Appends a message as it stands in a frame of data.
+pub(crate) fn write(message: &impl Serialize, out: &mut Vec<u8>) -> Result<(), WireError> {
+    match postcard::to_extend(message, Appender(out)) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(WireError::Encode(error)),
+    }
+}
+
+/// Reads all of `bytes` and nothing less.
+pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
+    match postcard::take_from_bytes(bytes) {
+        Ok((value, [])) => Some(value),
+        Ok(_) | Err(_) => None,
+    }
+}
+
 /// What is wrong with data that its receiver cannot read.
 pub(crate) const UNREADABLE: WireError = WireError::Body(DATA);
 
@@ -254,12 +271,8 @@ impl Header {
         }
     }
 
-    /// All of the body and nothing after it.
     fn read<T: DeserializeOwned>(self, body: &[u8]) -> Result<T, WireError> {
-        match postcard::take_from_bytes(body) {
-            Ok((value, [])) => Ok(value),
-            Ok(_) | Err(_) => Err(WireError::Body(self.kind)),
-        }
+        read(body).ok_or(WireError::Body(self.kind))
     }
 }
 
@@ -273,17 +286,20 @@ mod tests {
     type Message = (u32, String, Option<bool>);
 
     fn hello() -> impl Strategy<Value = Hello> {
-        let numbers = any::<(u32, u32, u32, u64, Option<u64>, u64, u32)>();
-        (numbers, ".{0,20}", ".{0,20}").prop_map(|(n, group, algorithm)| Hello {
+        let numbers = any::<(u32, u32, u64, Option<u64>, u64, u32)>();
+        let peers = proptest::collection::vec(".{0,20}", 0..4);
+        let names = (".{0,20}", ".{0,20}", ".{0,20}");
+        (numbers, names, peers).prop_map(|(n, (group, algorithm, setup), peers)| Hello {
             group,
             algorithm,
-            nodes: n.0,
-            sender: NodeId(n.1),
-            target: NodeId(n.2),
-            incarnation: n.3,
-            knows: n.4,
-            received: n.5,
-            attempt: n.6,
+            setup,
+            peers,
+            sender: NodeId(n.0),
+            target: NodeId(n.1),
+            incarnation: n.2,
+            knows: n.3,
+            received: n.4,
+            attempt: n.5,
         })
     }
 
@@ -355,7 +371,7 @@ mod tests {
         assert_eq!(error, WireError::Foreign(*b"GE"));
         assert_eq!(error.to_string(), "the bytes [47, 45] are not the beginning of a frame");
         assert_eq!(decode::<Message>(b"VR\x09"), Err(WireError::Version(9)));
-        assert_eq!(decode::<Message>(b"VR\x01\x63"), Err(WireError::Kind(0x63)));
+        assert_eq!(decode::<Message>(b"VR\x02\x63"), Err(WireError::Kind(0x63)));
     }
 
     #[test]

@@ -6,16 +6,16 @@ use crate::link::Link;
 use crate::resident::Post;
 use crate::wire::WireError;
 
-pub(crate) struct World<S> {
+pub(crate) struct World {
     pub(crate) me: NodeId,
     /// By node; none for ourselves.
-    pub(crate) links: Vec<Option<Link<S>>>,
+    pub(crate) links: Vec<Option<Link>>,
     /// To whom the first message of this turn goes. It is written first: whoever is answered first
     /// is, in most algorithms, the one that the others wait for.
     pub(crate) first_receiver: Option<NodeId>,
 }
 
-impl<S> World<S> {
+impl World {
     pub(crate) fn new(me: NodeId, peers: &[String]) -> Self {
         let link = |(id, address): (u32, &String)| {
             let peer = NodeId(id);
@@ -25,20 +25,20 @@ impl<S> World<S> {
     }
 
     /// The links to all others.
-    pub(crate) fn others(&self) -> impl Iterator<Item = &Link<S>> {
+    pub(crate) fn others(&self) -> impl Iterator<Item = &Link> {
         self.links.iter().flatten()
     }
 
-    pub(crate) fn others_mut(&mut self) -> impl Iterator<Item = &mut Link<S>> {
+    pub(crate) fn others_mut(&mut self) -> impl Iterator<Item = &mut Link> {
         self.links.iter_mut().flatten()
     }
 
-    pub(crate) fn link(&mut self, peer: NodeId) -> &mut Link<S> {
+    pub(crate) fn link(&mut self, peer: NodeId) -> &mut Link {
         self.links[peer.index()].as_mut().expect("a peer is never ourselves")
     }
 }
 
-impl<S> Post for World<S> {
+impl Post for World {
     fn send(&mut self, to: NodeId, message: &[u8]) -> Result<Option<u64>, WireError> {
         let seq = self.link(to).send(message)?;
         if seq.is_some() {

@@ -6,11 +6,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use vorrang_algorithms::mutex::ricart_agrawala::Message;
 use vorrang_net::bind_loopback;
-use vorrang_net::hello::Hello;
 use vorrang_net::wire::{self, Frame, MAX_BODY_LEN};
-use vorrang_protocol::NodeId;
+use vorrang_protocol::Never;
 
-use crate::support::{ACQUIRE, config, event, group, soon, start, take_turn};
+use crate::support::{ACQUIRE, bytes, config, event, group, hello, soon, start, take_turn};
 
 const NOT_A_FRAME: &str = "are not the beginning of a frame";
 
@@ -27,16 +26,16 @@ async fn provoke(address: &str, bytes: &[u8]) {
 #[tokio::test]
 async fn strangers_are_turned_away_and_the_group_goes_on() {
     let (mut nodes, peers) = group(3).await;
-    let mut long = b"VR\x01\x01".to_vec();
+    let mut long = b"VR\x02\x01".to_vec();
     long.extend_from_slice(&u32::MAX.to_le_bytes());
     let cases: [(&[u8], &str); 7] = [
         (b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", NOT_A_FRAME),
         (&[0; 64], NOT_A_FRAME),
         (b"\xff\xfe\xfd\xfc\xfb", NOT_A_FRAME),
-        (b"VR\x01\x2a\0\0\0\0", "there is no frame of kind 42"),
+        (b"VR\x02\x2a\0\0\0\0", "there is no frame of kind 42"),
         (&long, "a frame with a body of 4294967295 bytes"),
-        (b"VR\x01\x05\0\0\0\0", "a frame other than a hello came first"),
-        (b"VR\x01\x01\x03\0\0\0abc", "the body of a frame of kind 1 cannot be read"),
+        (b"VR\x02\x05\0\0\0\0", "a frame other than a hello came first"),
+        (b"VR\x02\x01\x03\0\0\0abc", "the body of a frame of kind 1 cannot be read"),
     ];
     for (bytes, why) in cases {
         provoke(&peers[0], bytes).await;
@@ -57,39 +56,36 @@ async fn half_a_hello_is_waited_for_only_so_long() {
     config.timing.hello = Duration::from_millis(100);
     let mut node = start(config, Some(listeners.remove(0))).await;
     let mut slow = TcpStream::connect(&peers[0]).await.unwrap();
-    slow.write_all(b"VR\x01\x01\x20\0").await.unwrap();
+    slow.write_all(b"VR\x02\x01\x20\0").await.unwrap();
     event(&mut node.2, &["no whole hello within the time allowed"]).await;
     let mut rest = Vec::new();
     soon("the end", slow.read_to_end(&mut rest)).await.unwrap();
 
     let mut gone = TcpStream::connect(&peers[0]).await.unwrap();
-    gone.write_all(b"VR\x01").await.unwrap();
+    gone.write_all(b"VR\x02").await.unwrap();
     drop(gone);
     event(&mut node.2, &["closed a connection", "end of file"]).await;
 }
 
 #[tokio::test]
 async fn a_member_that_talks_nonsense_is_cut_off() {
-    let mut early = Vec::new();
-    let data = Frame::Data { seq: 5, received: 0, message: () };
-    wire::encode(&data, &mut early).unwrap();
-    early.splice(4..8, [4, 0, 0, 0]);
-    early.extend_from_slice(&[0, 1]);
-    let mut too_long = b"VR\x01\x03".to_vec();
+    let message = Message::Request { time: 1 };
+    let early = bytes(&Frame::Data { seq: 5, received: 0, message });
+    let mut too_long = b"VR\x02\x03".to_vec();
     too_long.extend_from_slice(&(MAX_BODY_LEN as u32 + 1).to_le_bytes());
     let cases: [(&[u8], &str); 6] = [
         (b"garbage", NOT_A_FRAME),
         (&early, "message 5 came before those in front of it"),
         (&too_long, "a frame with a body of 1048577 bytes"),
-        (b"VR\x01\x03\x02\0\0\0\0\0", "the body of a frame of kind 3 cannot be read"),
-        (b"VR\x01\x04\x01\0\0\0\x09", "it acknowledges 9 messages, more than it was sent"),
-        (b"VR\x01\x02\x01\0\0\0\x63", "the body of a frame of kind 2 cannot be read"),
+        (b"VR\x02\x03\x02\0\0\0\0\0", "the body of a frame of kind 3 cannot be read"),
+        (b"VR\x02\x04\x01\0\0\0\x09", "it acknowledges 9 messages, more than it was sent"),
+        (b"VR\x02\x02\x01\0\0\0\x63", "the body of a frame of kind 2 cannot be read"),
     ];
     for (bytes, why) in cases {
         let (mut listeners, peers) = bind_loopback(2).await.unwrap();
         let mut node = start(config(0, &peers), Some(listeners.remove(0))).await;
         let mut stream = TcpStream::connect(&peers[0]).await.unwrap();
-        let mut words = hello_of_node_1();
+        let mut words = hello_of_node_1(&peers);
         words.extend_from_slice(bytes);
         stream.write_all(&words).await.unwrap();
         event(&mut node.2, &["closed a connection with node 1", why]).await;
@@ -98,21 +94,53 @@ async fn a_member_that_talks_nonsense_is_cut_off() {
     }
 }
 
-fn hello_of_node_1() -> Vec<u8> {
-    let hello = Hello {
-        group: "default".into(),
-        algorithm: "ricart-agrawala".into(),
-        nodes: 2,
-        sender: NodeId(1),
-        target: NodeId(0),
-        incarnation: 1,
-        knows: None,
-        received: 0,
-        attempt: 1,
-    };
-    let mut bytes = Vec::new();
-    wire::encode::<()>(&Frame::Hello(hello), &mut bytes).unwrap();
-    bytes
+fn hello_of_node_1(peers: &[String]) -> Vec<u8> {
+    bytes::<Never>(&Frame::Hello(hello(1, 0, peers)))
+}
+
+#[tokio::test]
+async fn a_message_that_comes_twice_is_handled_once() {
+    let (mut listeners, peers) = bind_loopback(2).await.unwrap();
+    let (handle, _notices, mut events) = start(config(0, &peers), Some(listeners.remove(0))).await;
+    let request =
+        |seq, time| bytes(&Frame::Data { seq, received: 0, message: Message::Request { time } });
+    // Twice over one connection, then once more over the next.
+    for connection in 0..2 {
+        let mut stream = TcpStream::connect(&peers[0]).await.unwrap();
+        let mut words = hello_of_node_1(&peers);
+        words.extend(request(0, 1));
+        words.extend(request(0, 1));
+        words.extend(request(1 + connection, 2 + connection));
+        stream.write_all(&words).await.unwrap();
+        let mut status = handle.status().await.unwrap();
+        while status.links[0].received < 2 + connection {
+            status = soon("a status", handle.status()).await.unwrap();
+        }
+        drop(stream);
+        event(&mut events, &["lost the connection with node 1"]).await;
+    }
+    let status = handle.status().await.unwrap();
+    assert_eq!(status.received, [("REQUEST", 3), ("REPLY", 0)]);
+    assert_eq!(status.sent, [("REQUEST", 0), ("REPLY", 3)], "an answer for each");
+}
+
+#[tokio::test]
+async fn a_message_that_cannot_be_read_is_not_acknowledged_and_may_come_again() {
+    let (mut listeners, peers) = bind_loopback(2).await.unwrap();
+    let (handle, _notices, mut events) = start(config(0, &peers), Some(listeners.remove(0))).await;
+    let mut broken = TcpStream::connect(&peers[0]).await.unwrap();
+    let mut words = hello_of_node_1(&peers);
+    words.extend(bytes(&Frame::Data { seq: 0, received: 0, message: 0x63_u8 }));
+    broken.write_all(&words).await.unwrap();
+    event(&mut events, &["the body of a frame of kind 3 cannot be read"]).await;
+    assert_eq!(handle.status().await.unwrap().links[0].received, 0);
+
+    let mut whole = TcpStream::connect(&peers[0]).await.unwrap();
+    let mut words = hello_of_node_1(&peers);
+    let message = Message::Request { time: 1 };
+    words.extend(bytes(&Frame::Data { seq: 0, received: 0, message }));
+    whole.write_all(&words).await.unwrap();
+    while soon("a status", handle.status()).await.unwrap().links[0].received == 0 {}
 }
 
 /// A clock that cannot count on is the one thing in a message that a machine gives up on.
@@ -121,7 +149,7 @@ async fn a_message_that_the_machine_cannot_bear_ends_the_node_with_a_reason() {
     let (mut listeners, peers) = bind_loopback(2).await.unwrap();
     let (handle, _notices, _events) = start(config(0, &peers), Some(listeners.remove(0))).await;
     let mut stream = TcpStream::connect(&peers[0]).await.unwrap();
-    let mut words = hello_of_node_1();
+    let mut words = hello_of_node_1(&peers);
     let message = Message::Request { time: u64::MAX };
     wire::encode(&Frame::Data { seq: 0, received: 0, message }, &mut words).unwrap();
     stream.write_all(&words).await.unwrap();
@@ -141,7 +169,7 @@ async fn a_member_that_acknowledges_nothing_is_called_anew() {
     config.timing.silence = Duration::from_millis(100);
     let (handle, _notices, mut events) = start(config, Some(listeners.remove(0))).await;
     let mut silent = TcpStream::connect(&peers[0]).await.unwrap();
-    silent.write_all(&hello_of_node_1()).await.unwrap();
+    silent.write_all(&hello_of_node_1(&peers)).await.unwrap();
     handle.command(ACQUIRE).await.unwrap();
     event(&mut events, &["lost the connection with node 1: it has fallen silent"]).await;
     assert_eq!(handle.status().await.unwrap().links[0].unacknowledged, 1);
@@ -152,13 +180,13 @@ async fn a_hello_that_was_overtaken_does_not_replace_the_later_one() {
     let (mut listeners, peers) = bind_loopback(2).await.unwrap();
     let (handle, _notices, mut events) = start(config(0, &peers), Some(listeners.remove(0))).await;
     let mut later = TcpStream::connect(&peers[0]).await.unwrap();
-    let mut hello = hello_of_node_1();
+    let mut hello = hello_of_node_1(&peers);
     let attempt = hello.len() - 1;
     hello[attempt] = 2;
     later.write_all(&hello).await.unwrap();
     event(&mut events, &["connected with node 1"]).await;
     let mut early = TcpStream::connect(&peers[0]).await.unwrap();
-    early.write_all(&hello_of_node_1()).await.unwrap();
+    early.write_all(&hello_of_node_1(&peers)).await.unwrap();
     let mut rest = Vec::new();
     soon("the end", early.read_to_end(&mut rest)).await.unwrap();
     assert!(rest.is_empty());

@@ -3,11 +3,14 @@
 use std::future::Future;
 use std::time::Duration;
 
+use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::sync::{broadcast, mpsc};
 use tokio::time::timeout;
 use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
 use vorrang_algorithms::mutex::{Claim, Command, Notice};
+use vorrang_net::hello::Hello;
+use vorrang_net::wire::{self, Frame};
 use vorrang_net::{
     Application, ApplicationEffects, Config, Event, Handle, Node, Timing, bind_loopback,
 };
@@ -97,12 +100,15 @@ pub(crate) struct Contender {
     pub(crate) done: mpsc::UnboundedSender<()>,
 }
 
-impl Application<RicartAgrawala> for Contender {
-    fn on_start(&mut self, fx: &mut ApplicationEffects<RicartAgrawala>) {
+impl Application for Contender {
+    type Command = Command;
+    type Notice = Notice;
+
+    fn on_start(&mut self, fx: &mut ApplicationEffects<Command>) {
         fx.command(ACQUIRE);
     }
 
-    fn on_notice(&mut self, Notice::Entered: Notice, fx: &mut ApplicationEffects<RicartAgrawala>) {
+    fn on_notice(&mut self, Notice::Entered: Notice, fx: &mut ApplicationEffects<Command>) {
         fx.command(Command::Release);
         self.left -= 1;
         if self.left > 0 {
@@ -111,4 +117,27 @@ impl Application<RicartAgrawala> for Contender {
             self.done.send(()).expect("the test waits");
         }
     }
+}
+
+/// What node `sender` of the group at `peers` says first to node `target`.
+pub(crate) fn hello(sender: u32, target: u32, peers: &[String]) -> Hello {
+    Hello {
+        group: "default".into(),
+        algorithm: "ricart-agrawala".into(),
+        setup: String::new(),
+        peers: peers.to_vec(),
+        sender: NodeId(sender),
+        target: NodeId(target),
+        incarnation: 1,
+        knows: None,
+        received: 0,
+        attempt: 1,
+    }
+}
+
+/// A frame as it goes over a connection.
+pub(crate) fn bytes<M: Serialize>(frame: &Frame<M>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    wire::encode(frame, &mut bytes).unwrap();
+    bytes
 }

@@ -89,17 +89,20 @@ async fn timers_are_set_replaced_cancelled_and_run_out() {
 /// Asks for a timer, now and later, and is woken in between.
 struct Sleeper(mpsc::UnboundedSender<&'static str>);
 
-impl Application<Alarm> for Sleeper {
-    fn on_start(&mut self, fx: &mut ApplicationEffects<Alarm>) {
+impl Application for Sleeper {
+    type Command = Vec<Ask>;
+    type Notice = char;
+
+    fn on_start(&mut self, fx: &mut ApplicationEffects<Vec<Ask>>) {
         fx.command_after(Duration::from_millis(60), vec![Ask::Set('z', 0)]);
         fx.wake_after(Duration::from_millis(10));
         fx.wake_after(Duration::from_millis(10));
     }
-    fn on_notice(&mut self, notice: char, _: &mut ApplicationEffects<Alarm>) {
+    fn on_notice(&mut self, notice: char, _: &mut ApplicationEffects<Vec<Ask>>) {
         assert_eq!(notice, 'z');
         self.0.send("notice").unwrap();
     }
-    fn on_wake(&mut self, _: &mut ApplicationEffects<Alarm>) {
+    fn on_wake(&mut self, _: &mut ApplicationEffects<Vec<Ask>>) {
         self.0.send("wake").unwrap();
     }
 }

@@ -1,0 +1,169 @@
+//! The machine as its node sees it: all that is compiled for every algorithm.
+//!
+//! Messages become bytes and timers become numbers here, and nothing else happens: whatever does
+//! not need the algorithm's own types belongs into [`resident`](crate::resident), which is compiled
+//! once for every problem, or into the driver, which is compiled once.
+
+use std::num::NonZeroU32;
+
+use vorrang_protocol::{Delay, Effects, Message, NodeId, Protocol, Refused};
+use vorrang_trace::What;
+
+use crate::recorder::Tape;
+use crate::resident::Desk;
+use crate::timers::{Keys, Slot};
+use crate::wire;
+
+/// A machine that takes commands `C` and tells notices `N`, whatever its messages and timers are.
+pub(crate) trait Machine<C, N>: Send {
+    /// The names of the kinds of its messages.
+    fn kinds(&self) -> &'static [&'static str];
+    /// The node starts.
+    fn start(&mut self, desk: &mut Desk<'_, N>);
+    /// The application asks for something.
+    fn command(&mut self, command: C, desk: &mut Desk<'_, N>) -> Result<(), Refused>;
+    /// Reads a message, to be handled next, and says of which kind it is; none if it cannot be
+    /// read.
+    fn read(&mut self, message: &[u8]) -> Option<usize>;
+    /// Handles the message that was read last; a second time, nothing.
+    fn receive(&mut self, from: NodeId, seq: u64, desk: &mut Desk<'_, N>);
+    /// A timer that the machine has set runs out.
+    fn time_out(&mut self, timer: Slot, desk: &mut Desk<'_, N>);
+    /// Hands over what was recorded.
+    fn end_turn(&mut self);
+    /// The machine as it shows itself.
+    fn show(&self) -> String;
+}
+
+/// A machine while its type is known.
+pub(crate) struct Typed<P: Protocol> {
+    machine: P,
+    incoming: Option<P::Message>,
+    papers: Papers<P>,
+}
+
+/// What is kept beside a machine because only its types can.
+struct Papers<P: Protocol> {
+    timers: Keys<P::Timer>,
+    tape: Option<Tape<P>>,
+}
+
+impl<P: Protocol> Typed<P> {
+    pub(crate) const fn new(machine: P, tape: Option<Tape<P>>) -> Self {
+        Self { machine, incoming: None, papers: Papers { timers: Keys::new(), tape } }
+    }
+}
+
+impl<P: Protocol> Machine<P::Command, P::Notice> for Typed<P> {
+    fn kinds(&self) -> &'static [&'static str] {
+        P::Message::KINDS
+    }
+
+    fn start(&mut self, desk: &mut Desk<'_, P::Notice>) {
+        if let Some(tape) = &mut self.papers.tape {
+            tape.stamp();
+        }
+        self.machine.on_start(&mut self.papers.sink(desk));
+    }
+
+    fn command(
+        &mut self,
+        command: P::Command,
+        desk: &mut Desk<'_, P::Notice>,
+    ) -> Result<(), Refused> {
+        // Stamped before its effects can leave, and taken back if there are none.
+        if let Some(tape) = &mut self.papers.tape {
+            tape.begin(What::Command(command.clone()));
+        }
+        let outcome = self.machine.on_command(command, &mut self.papers.sink(desk));
+        if let (Some(tape), Err(_)) = (&mut self.papers.tape, outcome) {
+            tape.take_back();
+        }
+        outcome
+    }
+
+    fn read(&mut self, message: &[u8]) -> Option<usize> {
+        self.incoming = wire::read(message);
+        self.incoming.as_ref().map(Message::kind)
+    }
+
+    fn receive(&mut self, from: NodeId, seq: u64, desk: &mut Desk<'_, P::Notice>) {
+        let Some(message) = self.incoming.take() else {
+            return;
+        };
+        if let Some(tape) = &mut self.papers.tape {
+            tape.begin(What::Receive { from, seq, message: message.clone() });
+        }
+        self.machine.on_message(from, message, &mut self.papers.sink(desk));
+    }
+
+    fn time_out(&mut self, timer: Slot, desk: &mut Desk<'_, P::Notice>) {
+        let timer = self.papers.timers.take(timer);
+        if let Some(tape) = &mut self.papers.tape {
+            tape.begin(What::Timer(timer));
+        }
+        self.machine.on_timer(timer, &mut self.papers.sink(desk));
+    }
+
+    fn end_turn(&mut self) {
+        if let Some(tape) = &mut self.papers.tape {
+            tape.hand_over();
+        }
+    }
+
+    fn show(&self) -> String {
+        format!("{:?}", self.machine)
+    }
+}
+
+impl<P: Protocol> Papers<P> {
+    const fn sink<'a, 'b>(&'a mut self, desk: &'a mut Desk<'b, P::Notice>) -> Sink<'a, 'b, P> {
+        Sink { papers: self, desk }
+    }
+}
+
+/// What the machine does.
+struct Sink<'a, 'b, P: Protocol> {
+    papers: &'a mut Papers<P>,
+    desk: &'a mut Desk<'b, P::Notice>,
+}
+
+/// Not inlined: an algorithm calls these from many places, and a call costs it nothing that a
+/// message over a network would notice.
+impl<P: Protocol> Effects<P> for Sink<'_, '_, P> {
+    #[inline(never)]
+    fn send(&mut self, to: NodeId, message: P::Message) {
+        let encoded = wire::write(&message, self.desk.blank());
+        let seq = self.desk.send(to, message.kind(), encoded);
+        if let (Some(seq), Some(tape)) = (seq, &mut self.papers.tape) {
+            tape.push(What::Send { to, seq, message });
+        }
+    }
+
+    #[inline(never)]
+    fn set_timer(&mut self, timer: P::Timer, delay: Delay) {
+        let timers = &mut self.papers.timers;
+        let slot = timers.find(&timer).unwrap_or_else(|| timers.add(timer));
+        self.desk.set_timer(slot, delay);
+    }
+
+    #[inline(never)]
+    fn cancel_timer(&mut self, timer: P::Timer) {
+        if let Some(slot) = self.papers.timers.find(&timer) {
+            self.papers.timers.take(slot);
+            self.desk.cancel_timer(slot);
+        }
+    }
+
+    #[inline(never)]
+    fn notify(&mut self, notice: P::Notice) {
+        if let Some(tape) = &mut self.papers.tape {
+            tape.push(What::Notice(notice.clone()));
+        }
+        self.desk.notify(notice);
+    }
+
+    fn choose(&mut self, bound: NonZeroU32) -> u32 {
+        self.desk.choose(bound)
+    }
+}
