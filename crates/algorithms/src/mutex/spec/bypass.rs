@@ -99,9 +99,10 @@ impl Monitor for BoundedBypass {
                 }
                 self.requests[at.index()] += 1;
                 // Whoever asks at its own desk has told it.
-                let told = match self.desks.contains(at) {
-                    true => Told::Everyone,
-                    false => Told::These(NodeSet::EMPTY),
+                let told = if self.desks.contains(at) {
+                    Told::Everyone
+                } else {
+                    Told::These(NodeSet::EMPTY)
                 };
                 let request = Waiting { node: at, claim: *claim, told, passes: Vec::new() };
                 match self.place(at) {
