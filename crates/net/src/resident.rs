@@ -405,7 +405,7 @@ mod tests {
         }
 
         fn on_command(&mut self, ask: Ask, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
-            let minutes = |many| Delay::exactly(Duration::from_mins(many));
+            let minutes = |many| Delay::exactly(Duration::from_secs(60 * many));
             match ask {
                 Ask::Send(to, word) => fx.send(NodeId(to), word),
                 Ask::Set(timer, many) => fx.set_timer(timer, minutes(many)),
@@ -491,7 +491,7 @@ mod tests {
         }
 
         fn pass(&mut self, minutes: u64) {
-            let then = Instant::now() + Duration::from_mins(minutes);
+            let then = Instant::now() + Duration::from_secs(60 * minutes);
             self.resident.handle_timers(then, &mut self.post);
         }
 
