@@ -20,7 +20,8 @@
 //! | messages | N − 1 if the second highest asks, N² − N − 1 if the lowest does |
 //! | duration | 2T and the time-out of the new leader; one T less if it asks itself |
 //!
-//! If the highest is up after all, it tells everyone below anew whenever it is asked: N(N − 1) more.
+//! If the highest is up after all, it tells everyone below anew whenever it is asked: up to
+//! (N − 1)² messages.
 //!
 //! **Assumes** that a message takes no longer than a known time, and that none is lost or doubled.
 //! Nodes may crash and come up again.

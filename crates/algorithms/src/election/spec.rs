@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `legitimacy` | nobody takes the lead while a higher node has been up all along |
 //! | `termination` | when nothing more can happen, everyone up who asked has been told |
-//! | `agreement` | when nothing more can happen, everyone up follows the highest node up, if whom they follow is up |
+//! | `agreement` | then, if anyone follows a node that is up, all follow the highest that is up |
 
 use alloc::format;
 use alloc::vec;
