@@ -2,7 +2,8 @@
 //! sees fewer states is broken, and so is one that sees more or finds a longer run.
 //!
 //! `VORRANG_REWRITE=1 cargo test -p vorrang-cli --test pinned` writes the numbers anew: look at
-//! every difference as if it were code. To pin another question, add a line with a `?` for its number.
+//! every difference as if it were code. To pin another question, add a line with a `?` for its
+//! number.
 
 mod support;
 

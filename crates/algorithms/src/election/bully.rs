@@ -30,14 +30,14 @@
 //! no higher one that was up to answer. Links that are late, or that lose a message, break it: two
 //! may lead at once (`vorrang check bully --asynchronous`, `--losses 1`).
 //!
-//! **Why everyone is told.** A node that asks is answered, or leads after its time-out. One that was
-//! answered is told by the highest node up within four messages, or asks again: whoever answered
-//! may have crashed.
+//! **Why everyone is told.** A node that asks is answered, or leads after its time-out. One that
+//! was answered is told by the highest node up within four messages, or asks again: whoever
+//! answered may have crashed.
 //!
-//! **Where we depart from the paper.** Elections are not numbered here. So a node that comes up again
-//! in the very moment in which another takes the lead can divide the others: each follows whom it
-//! hears last (`vorrang check bully --crashes 1 --restarts 1`). A node holds one election at a time;
-//! without that guard elections would multiply at every node.
+//! **Where we depart from the paper.** Elections are not numbered here. So a node that comes up
+//! again in the very moment in which another takes the lead can divide the others: each follows
+//! whom it hears last (`vorrang check bully --crashes 1 --restarts 1`). A node holds one election
+//! at a time; without that guard elections would multiply at every node.
 
 use core::fmt;
 use core::time::Duration;
