@@ -102,6 +102,7 @@ mod step;
 mod system;
 mod table;
 mod timers;
+mod trial;
 
 pub use explore::explore;
 pub use report::{Bound, Bounds, Outcome, Progress, Report};
