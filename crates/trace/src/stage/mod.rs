@@ -176,11 +176,14 @@ where
             }
             Says::Duplicate(which) => {
                 let place = self.find(which)?;
+                self.check_up(which.to)?;
                 let Envelope { from, to, message, tag } = self.flight[place].clone();
                 self.arrive("duplicate", from, to, message, &tag)?;
             }
             Says::Lose(which) => {
                 let place = self.find(which)?;
+                // A message to the dead is lost as it is.
+                self.check_up(which.to)?;
                 let Envelope { from, to, message, .. } = self.flight.remove(place);
                 self.write_move(format_args!("lose {from}->{to} {message}"));
             }
