@@ -234,7 +234,7 @@ impl Answer {
         })
     }
 
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let checked = self.properties.join(", ");
         let mut text = match (&self.violation, self.bound) {
             (Some((property, what)), _) => format!(

@@ -1,0 +1,87 @@
+//! What is shown of a stage.
+
+use std::fmt::Write as _;
+
+use crate::output::{BOLD, DIM, RESET};
+use crate::problem::Look;
+
+/// Lines of a list that is shown unasked.
+pub(super) const FEW: usize = 20;
+/// Columns.
+const WIDTH: usize = 78;
+
+pub(super) const HELP: &str = "\
+What happens next, by its number in the list or in words:
+  acquire 0        the application at node 0 asks; see the list for others
+  deliver 0->1     the oldest message from 0 to 1 arrives
+  deliver 0->1 R   the oldest one that begins with R
+  lose 0->1        it never arrives
+  duplicate 0->1   it arrives, and will arrive again
+  timer 2 Answer   a timer of node 2 runs out
+  crash 2          node 2 goes down, with its timers
+  restart 2        it comes up again
+  settle           all messages arrive, oldest first
+  rest             nothing more will happen: is anything owed?
+  choose 1 0       what the next step is answered if it chooses
+  # ...            a remark, kept in the script
+Besides:
+  undo [N]         take back the last step, or N
+  redo [N]         take them again
+  state            all nodes, messages and timers
+  next             all that can happen next
+  history          the script so far
+  save FILE        write the script and its answers; save! overwrites
+  load FILE        play a script instead, then go on
+  check            what could go wrong from here? The checker looks at
+                   all that can follow if each node makes one more
+                   request (--requests N, --max-states N, --crashes N,
+                   --losses N, ...: as 'vorrang check --help' says)
+  random [N] [SEED]  N random steps
+  quit             or end the input
+";
+
+/// What can happen next, numbered.
+pub(super) fn next(options: &[String], most: usize) -> String {
+    let mut text = String::new();
+    for (number, line) in (1..).zip(options).take(most) {
+        let _ = writeln!(text, "{BOLD}{number:>4}{RESET}  {line}");
+    }
+    if let Some(more @ 1..) = options.len().checked_sub(most) {
+        let _ = writeln!(text, "      {DIM}and {more} more: next{RESET}");
+    }
+    text
+}
+
+/// Nodes, messages and timers.
+pub(super) fn state(Look { nodes, flight, timers }: &Look) -> String {
+    let mut text = String::new();
+    for (id, (is_up, shown)) in nodes.iter().enumerate() {
+        let shown = if *is_up { shown.clone() } else { format!("down; kept: {shown}") };
+        wrap(&mut text, &format!("node {id}"), &shown);
+    }
+    for (title, list) in [("in flight", flight), ("timers", timers)] {
+        let shown = if list.is_empty() { "none".to_owned() } else { list.join("; ") };
+        wrap(&mut text, title, &shown);
+    }
+    text
+}
+
+/// A title and words, in as many lines as it takes.
+fn wrap(text: &mut String, title: &str, words: &str) {
+    const MARGIN: usize = 11;
+    let mut column = MARGIN;
+    let _ = write!(text, "{BOLD}{title:<MARGIN$}{RESET}");
+    for (index, word) in words.split(' ').enumerate() {
+        let width = word.chars().count();
+        if index > 0 && column + 1 + width > WIDTH {
+            let _ = write!(text, "\n{:MARGIN$}", "");
+            column = MARGIN;
+        } else if index > 0 {
+            text.push(' ');
+            column += 1;
+        }
+        text.push_str(word);
+        column += width;
+    }
+    text.push('\n');
+}
