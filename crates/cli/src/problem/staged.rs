@@ -200,17 +200,24 @@ fn spent(moves: &[String], mut faults: Faults) -> Faults {
 /// What may happen, for people.
 fn in_words(requests: u32, faults: Faults) -> String {
     let Faults { crashes, restarts, losses, duplicates, severing: _ } = faults;
-    let mut text = format!("{requests} more requests a node");
+    let mut text = match requests {
+        0 => "if no node asks for more".to_owned(),
+        1 => "if each node makes one more request".to_owned(),
+        many => format!("if each node makes {many} more requests"),
+    };
     let counts = [
         (crashes, "crashes"),
         (restarts, "restarts"),
         (losses, "losses"),
         (duplicates, "duplicates"),
     ];
-    for (count, what) in counts {
-        if count > 0 {
-            text.push_str(&format!(", up to {count} more {what}"));
-        }
+    let may: Vec<String> = counts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("up to {count} more {what}"))
+        .collect();
+    if !may.is_empty() {
+        text.push_str(&format!(", with {}", may.join(", ")));
     }
     text
 }

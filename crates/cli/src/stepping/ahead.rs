@@ -7,6 +7,7 @@ use super::{Problem, Session};
 use crate::commands::check::CheckArgs;
 use crate::failure::Failure;
 use crate::options::Given;
+use crate::output::{DIM, RESET, grouped};
 use crate::problem::Ahead;
 
 /// States that the checker looks at if nothing is said: some seconds.
@@ -83,7 +84,8 @@ impl Session {
                 Err(format!("the checker does not know how '{step}' came").into())
             }
             Ahead::Seen(answer, may) => {
-                self.tell(&format!("from here, with {may}:\n{}", answer.text()))?;
+                let (verdict, states) = (answer.verdict(), grouped(answer.states));
+                self.tell(&format!("From here, {may}:\n{verdict}{DIM}{states} states{RESET}\n"))?;
                 if let Some((property, what)) = answer.violation {
                     self.found.get_or_insert(format!("{property}: {what}"));
                 }

@@ -56,7 +56,8 @@ pub(super) fn next(options: &[String], most: usize) -> String {
 pub(super) fn state(Look { nodes, flight, timers }: &Look) -> String {
     let mut text = String::new();
     for (id, (is_up, shown)) in nodes.iter().enumerate() {
-        let shown = if *is_up { shown.clone() } else { format!("down; kept: {shown}") };
+        let shown = plain(shown);
+        let shown = if *is_up { shown } else { format!("is down; comes up with {shown}") };
         wrap(&mut text, &format!("node {id}"), &shown);
     }
     for (title, list) in [("in flight", flight), ("timers", timers)] {
@@ -84,4 +85,65 @@ fn wrap(text: &mut String, title: &str, words: &str) {
         column += width;
     }
     text.push('\n');
+}
+
+/// A node's state without what says nothing: who it is, of which group, and what its type is.
+fn plain(shown: &str) -> String {
+    let mut text = String::new();
+    let mut rest = shown;
+    // `NodeId(2)` is 2.
+    while let Some((before, after)) = rest.split_once("NodeId(") {
+        let (id, after) = after.split_once(')').unwrap_or((after, ""));
+        text.push_str(before);
+        text.push_str(id);
+        rest = after;
+    }
+    text.push_str(rest);
+    for field in ["me: ", "group: Group { size: "] {
+        if let Some(start) = text.find(field)
+            && let Some(length) = text[start..].find(", ")
+        {
+            text.replace_range(start..start + length + 2, "");
+        }
+    }
+    let fields = text.split_once(" { ").and_then(|(_, fields)| fields.strip_suffix(" }"));
+    fields.map(str::to_owned).unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bare(text: &str) -> String {
+        anstream::adapter::strip_str(text).to_string()
+    }
+
+    #[test]
+    fn a_node_is_shown_without_what_everybody_knows() {
+        let shown = "Bully { me: NodeId(0), group: Group { size: 3 }, leader: Some(NodeId(2)) }";
+        assert_eq!(plain(shown), "leader: Some(2)");
+        assert_eq!(plain("Player"), "Player");
+        let flawed = "Flawed { node: Toy { me: NodeId(1), on: true }, mistake: Oops }";
+        assert_eq!(plain(flawed), "node: Toy { on: true }, mistake: Oops");
+    }
+
+    #[test]
+    fn a_state_keeps_within_the_width() {
+        let nodes = vec![(true, "word, ".repeat(40)), (false, "x".repeat(100))];
+        let look = Look { nodes, flight: vec!["0 -> 1 A".to_owned()], timers: Vec::new() };
+        let text = bare(&state(&look));
+        assert!(text.lines().filter(|line| !line.contains("xxx")).all(|line| line.len() <= WIDTH));
+        assert!(text.ends_with("in flight  0 -> 1 A\ntimers     none\n"), "{text}");
+    }
+
+    #[test]
+    fn a_long_list_is_cut() {
+        let options: Vec<String> = (0..5).map(|it| format!("step {it}")).collect();
+        assert_eq!(
+            bare(&next(&options, 2)),
+            "   1  step 0\n   2  step 1\n      and 3 more: next\n"
+        );
+        assert!(!next(&options, 5).contains("more"));
+        assert!(HELP.lines().all(|line| line.len() < 80));
+    }
 }
