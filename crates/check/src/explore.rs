@@ -4,6 +4,7 @@
 //! that they find make the next level. Since a level is finished before the next begins, the first
 //! violation found is a shortest one, and what is counted does not depend on the threads.
 
+use std::cell::Cell;
 use std::fmt::Display;
 use std::num::NonZeroUsize;
 
@@ -43,14 +44,15 @@ where
 {
     let none = Before { count: 0, is_at: &|_, _| false, addressee: &|_| None };
     let explored = explore_from(system, &none, bounds, threads, &mut progress);
-    explored.unwrap_or_else(|stray| unreachable!("{stray}"))
+    explored.unwrap_or_else(|stray| unreachable!("{stray}")).0
 }
 
 /// Explores every run that begins with these steps, each written as [`Move`] shows itself.
 ///
 /// The plan and the faults of the system must allow them: what the steps ask for and what goes
 /// wrong in them counts. The run of a violation is what comes after the steps; distances are
-/// counted from there.
+/// counted from there. A step may be a timer that runs out sooner than any clock allows; the place
+/// of the first such step is returned with the report.
 ///
 /// # Errors
 ///
@@ -65,7 +67,7 @@ pub fn explore_after<P, M>(
     bounds: &Bounds,
     threads: NonZeroUsize,
     progress: &mut dyn FnMut(Progress),
-) -> Result<Report<P>, Stray>
+) -> Result<(Report<P>, Option<usize>), Stray>
 where
     P: Protocol<Command: Display>,
     M: Monitor<Command = P::Command, Notice = P::Notice>,
@@ -89,7 +91,7 @@ fn explore_from<P, M>(
     bounds: &Bounds,
     threads: NonZeroUsize,
     progress: &mut dyn FnMut(Progress),
-) -> Result<Report<P>, Stray>
+) -> Result<(Report<P>, Option<usize>), Stray>
 where
     P: Protocol,
     M: Monitor<Command = P::Command, Notice = P::Notice>,
@@ -112,7 +114,8 @@ where
     let pace = Pace { within_ns, order, slips: &slips };
     let model = Model { machine: &machine, agenda: &agenda, pace };
     let is_at = |place: usize, leg: &Leg| (before.is_at)(place, &machine.describe(leg));
-    let before = Steps { count: before.count, is_at: &is_at, addressee: before.addressee };
+    let Before { count, addressee, .. } = *before;
+    let before = Steps { count, is_at: &is_at, addressee, early: Cell::new(None) };
     let (ending, Counted { states, steps, depth }) =
         search(model, first, &before, bounds, threads, progress)?;
     let outcome = match ending {
@@ -126,7 +129,7 @@ where
             },
         },
     };
-    Ok(Report { outcome, states, steps, depth })
+    Ok((Report { outcome, states, steps, depth }, before.early.get()))
 }
 
 /// What a search comes to.

@@ -1,15 +1,18 @@
 //! To go where a run led before the search begins.
 //!
 //! A situation is more than its nodes and messages: timers are bound by what was set before them,
-//! and monitors remember. So it is not described but reached again, step by step.
+//! and monitors remember. So it is not described but reached again, step by step. Of the steps, a
+//! timer may run out sooner than any clock allows: whoever steps by hand has no clock.
 
+use std::cell::Cell;
 use std::fmt;
 
 use vorrang_protocol::{NodeId, Violation};
 
 use crate::retrace::{Initial, Leg};
 use crate::state::States;
-use crate::step::{Model, Stepper};
+use crate::step::{Action, Model, Stepper};
+use crate::trial::Trial;
 
 /// A step that cannot be taken where it stands.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -33,6 +36,8 @@ pub(crate) struct Steps<'a> {
     pub(crate) is_at: &'a dyn Fn(usize, &Leg) -> bool,
     /// Whose message the step at this place is about, if it is about one.
     pub(crate) addressee: &'a dyn Fn(usize) -> Option<NodeId>,
+    /// Where the first timer runs out that could not have yet.
+    pub(crate) early: Cell<Option<usize>>,
 }
 
 /// How steps end that do not lead anywhere.
@@ -58,11 +63,11 @@ pub(crate) fn follow(
     let mut stepper = Stepper::new(model);
     for place in 0..steps.count {
         let (mut found, now) = (None, state.at(0));
-        stepper.try_all(&now, |trial| {
+        let consider = |found: &mut Option<_>, trial: Trial<'_>| {
             if found.is_some() || !(steps.is_at)(place, &Leg::of(model, &now, &trial)) {
                 return;
             }
-            found = Some(match trial.handled.violation() {
+            *found = Some(match trial.handled.violation() {
                 Some(violation) => Err(violation.clone()),
                 None => {
                     let mut successor = States::default();
@@ -70,7 +75,17 @@ pub(crate) fn follow(
                     Ok(successor)
                 }
             });
-        });
+        };
+        stepper.try_all(&now, |trial| consider(&mut found, trial));
+        if found.is_none() {
+            for (at, timer) in now.extra().timers.all() {
+                let fire = Action::Fire { at, timer };
+                stepper.try_one(&now, fire, &mut |trial| consider(&mut found, trial));
+            }
+            if found.is_some() && steps.early.get().is_none() {
+                steps.early.set(Some(place));
+            }
+        }
         match found {
             Some(Ok(successor)) => state = successor,
             Some(Err(violation)) => return Err(Astray::Violated(violation, starts)),

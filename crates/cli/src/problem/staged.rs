@@ -42,11 +42,12 @@ pub(crate) struct Look {
 }
 
 /// What the checker says.
-pub(crate) enum Ahead {
-    /// What was found, and what it took for granted.
-    Seen(Answer, String),
-    /// The step that no network as asked about allows.
-    Stray(String),
+pub(crate) struct Ahead {
+    pub(crate) answer: Answer,
+    /// What may happen, in words.
+    pub(crate) may: String,
+    /// A step of the run before that no clock allows.
+    pub(crate) early: Option<String>,
 }
 
 /// Nodes on a stage while their types are known.
@@ -134,13 +135,16 @@ where
         let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let threads = args.threads.unwrap_or(cores);
         let start = Instant::now();
-        Ok(match verify::look(&system, &moves, &bounds, threads, true) {
-            Err(stray) => Ahead::Stray(moves[stray.place].clone()),
-            Ok(report) => {
-                let seconds = start.elapsed().as_secs_f64();
-                let answer = verify::answer(report, question.properties, seconds);
-                Ahead::Seen(answer, in_words(requests, question.faults))
-            }
+        let looked = verify::look(&system, &moves, &bounds, threads, true);
+        let (report, early) = looked.map_err(|stray| {
+            let step = &moves[stray.place];
+            Failure::usage(format!("the checker does not know how '{step}' can have happened"))
+        })?;
+        let seconds = start.elapsed().as_secs_f64();
+        Ok(Ahead {
+            answer: verify::answer(report, question.properties, seconds),
+            may: in_words(requests, question.faults),
+            early: early.map(|place| moves[place].clone()),
         })
     }
 }

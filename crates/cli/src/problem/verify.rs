@@ -46,7 +46,7 @@ where
     let answer = move || {
         let start = Instant::now();
         let report = look(&system, &[], &bounds, threads, shows_progress);
-        let report = report.unwrap_or_else(|stray| unreachable!("{stray}"));
+        let (report, _) = report.unwrap_or_else(|stray| unreachable!("{stray}"));
         answer(report, properties, start.elapsed().as_secs_f64())
     };
     Query { line: question.line, notes: question.notes, answer: Box::new(answer) }
@@ -59,7 +59,7 @@ pub(super) fn look<P, M>(
     bounds: &Bounds,
     threads: NonZeroUsize,
     shows_progress: bool,
-) -> Result<Report<P>, Stray>
+) -> Result<(Report<P>, Option<usize>), Stray>
 where
     P: Protocol<Command: std::fmt::Display>,
     M: Monitor<Command = P::Command, Notice = P::Notice>,

@@ -61,7 +61,7 @@ impl Session {
         if typed.nodes.is_some() || typed.order.is_some() || typed.flaw.is_some() {
             return Err("the nodes, the order and the flaw are those on the stage".into());
         }
-        let mut args = CheckArgs {
+        let args = CheckArgs {
             nodes: session.nodes,
             order: session.order,
             flaw: session.flaw.clone(),
@@ -71,27 +71,16 @@ impl Session {
         };
         let steps: Vec<&str> = self.lines.iter().map(|line| step_of(line)).collect();
         let steps: Vec<&str> = steps.into_iter().filter(|it| !it.is_empty()).collect();
-        let mut seen = self.staged.ahead(&steps, &args, requests)?;
-        if let (Ahead::Stray(step), false) = (&seen, args.asynchronous) {
-            self.tell(&format!(
-                "no clock allows '{step}' where it was done, so messages may take for ever\n"
-            ))?;
-            args.asynchronous = true;
-            seen = self.staged.ahead(&steps, &args, requests)?;
+        let Ahead { answer, may, early } = self.staged.ahead(&steps, &args, requests)?;
+        if let Some(step) = early {
+            self.tell(&format!("No clock allows '{step}' where it was done.\n"))?;
         }
-        match seen {
-            Ahead::Stray(step) => {
-                Err(format!("the checker does not know how '{step}' came").into())
-            }
-            Ahead::Seen(answer, may) => {
-                let (verdict, states) = (answer.verdict(), grouped(answer.states));
-                self.tell(&format!("From here, {may}:\n{verdict}{DIM}{states} states{RESET}\n"))?;
-                if let Some((property, what)) = answer.violation {
-                    self.found.get_or_insert(format!("{property}: {what}"));
-                }
-                Ok(())
-            }
+        let (verdict, states) = (answer.verdict(), grouped(answer.states));
+        self.tell(&format!("From here, {may}:\n{verdict}{DIM}{states} states{RESET}\n"))?;
+        if let Some((property, what)) = answer.violation {
+            self.found.get_or_insert(format!("{property}: {what}"));
         }
+        Ok(())
     }
 }
 
