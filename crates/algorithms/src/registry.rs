@@ -112,7 +112,9 @@ pub trait Listed: Problem {
 }
 
 /// How the nodes of an algorithm are made for a set-up, if it fits.
-pub struct Recipe<P>(Box<dyn Fn(&Setup) -> Result<Node<P>, Unfit> + Send + Sync>);
+pub struct Recipe<P>(Prepare<P>);
+
+type Prepare<P> = Box<dyn Fn(&Setup) -> Result<Node<P>, Unfit> + Send + Sync>;
 
 /// Makes one node; a restart is one more call.
 pub type Node<P> = Arc<dyn Fn(NodeId) -> P + Send + Sync>;

@@ -1,5 +1,6 @@
 //! How a node is put together and started.
 
+use std::future::ready;
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
@@ -134,6 +135,10 @@ fn furnish<C: Data, N: Data>(
     application: AnyApplication<C, N>,
     site: Site,
 ) -> Starting<Handle<C>> {
+    // Before the generator, which counts to the node's number.
+    if let Err(error) = site.config.validate() {
+        return Box::pin(ready(Err(error)));
+    }
     let place = (site.config.id, site.config.peers.len());
     let rng = generator(&site.config);
     let resident = Household::new(machine, application, place, rng);
@@ -152,7 +157,6 @@ fn move_in(resident: Box<dyn Resident>, site: Site) -> Starting<Reins> {
 
 async fn take_up(resident: Box<dyn Resident>, site: Site) -> Result<Reins, NetError> {
     let Site { config, transport, listener } = site;
-    config.validate()?;
     let identity = Arc::new(Identity::new(&config));
     identity.validate()?;
     let (me, timing) = (config.id, config.timing);

@@ -50,26 +50,30 @@ impl<P: Protocol> Log<P> {
         for record in &records {
             times.push(record.at_ns);
         }
-        let order = order(times);
-        for place in 0..order.len() {
-            // What was swapped away from there is found by following it.
-            let mut from = order[place];
-            while from < place {
-                from = order[from];
+        let mut places = places(times);
+        for here in 0..places.len() {
+            // Every swap brings one record to its place for good.
+            while places[here] != here {
+                let there = places[here];
+                records.swap(here, there);
+                places.swap(here, there);
             }
-            records.swap(place, from);
         }
         records
     }
 }
 
-/// Where to find what belongs at each place when these times are sorted; equal ones keep their
-/// order. To sort the records themselves would compile a sort for every algorithm.
+/// Where each of these times belongs when they are sorted; equal ones keep their order. To sort the
+/// records themselves would compile a sort for every algorithm.
 #[inline(never)]
-fn order(times: Vec<u64>) -> Vec<usize> {
-    let mut places: Vec<(u64, usize)> = times.into_iter().zip(0..).collect();
-    places.sort_unstable();
-    places.into_iter().map(|(_, place)| place).collect()
+fn places(times: Vec<u64>) -> Vec<usize> {
+    let mut sorted: Vec<(u64, usize)> = times.into_iter().zip(0..).collect();
+    sorted.sort_unstable();
+    let mut places = vec![0; sorted.len()];
+    for (place, (_, index)) in sorted.into_iter().enumerate() {
+        places[index] = place;
+    }
+    places
 }
 
 impl<P: Protocol> Default for Log<P> {

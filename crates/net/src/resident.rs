@@ -80,10 +80,11 @@ pub(crate) struct Household<C, N> {
     fx: ApplicationEffects<C>,
     /// Commands of the application that wait for the machine.
     asked: VecDeque<C>,
-    agenda: Agenda,
+    /// What the application wants later, and when.
     wishes: Keys<Later<C>>,
-    /// The kind of the message that was read last.
-    kind: usize,
+    agenda: Agenda,
+    /// The kind of the message that was read and is to be handled.
+    kind: Option<usize>,
 }
 
 /// All that the machine's effects act on, but the links.
@@ -131,9 +132,9 @@ impl<C: Data, N: Data> Household<C, N> {
             notices: VecDeque::new(),
             fx: ApplicationEffects::new(),
             asked: VecDeque::new(),
-            agenda: Agenda::default(),
             wishes: Keys::new(),
-            kind: 0,
+            agenda: Agenda::default(),
+            kind: None,
         }
     }
 
@@ -173,13 +174,15 @@ impl<C: Data, N: Data> Resident for Household<C, N> {
     }
 
     fn read(&mut self, message: &[u8]) -> bool {
-        let kind = self.machine.read(message);
-        self.kind = kind.unwrap_or_default();
-        kind.is_some()
+        self.kind = self.machine.read(message);
+        self.kind.is_some()
     }
 
     fn receive(&mut self, from: NodeId, seq: u64, post: &mut dyn Post) {
-        self.inside.received[self.kind] += 1;
+        let Some(kind) = self.kind.take() else {
+            return;
+        };
+        self.inside.received[kind] += 1;
         let (machine, mut desk) = self.at_work(post);
         machine.receive(from, seq, &mut desk);
     }
@@ -402,7 +405,7 @@ mod tests {
         }
 
         fn on_command(&mut self, ask: Ask, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
-            let minutes = |many| Delay::exactly(Duration::from_mins(many));
+            let minutes = |many| Delay::exactly(Duration::from_secs(60 * many));
             match ask {
                 Ask::Send(to, word) => fx.send(NodeId(to), word),
                 Ask::Set(timer, many) => fx.set_timer(timer, minutes(many)),
@@ -488,7 +491,7 @@ mod tests {
         }
 
         fn pass(&mut self, minutes: u64) {
-            let then = Instant::now() + Duration::from_mins(minutes);
+            let then = Instant::now() + Duration::from_secs(60 * minutes);
             self.resident.handle_timers(then, &mut self.post);
         }
 
@@ -578,6 +581,7 @@ mod tests {
         home.resident.receive(NodeId(0), 1, &mut home.post);
         assert!(home.resident.settle(true, &mut home.post));
         assert_eq!(home.heard(), ["1: Say(2)", "0: Say(3)"]);
+        assert_eq!(home.resident.account().received, [("SAY", 1), ("SECRET", 0)]);
     }
 
     #[test]

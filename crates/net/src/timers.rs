@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 /// When `delay` has passed from now; a delay that no clock can count to is as good as never.
 pub(crate) fn deadline(delay: Duration) -> Instant {
-    const NEVER: Duration = Duration::from_hours(24 * 365 * 30);
+    const NEVER: Duration = Duration::from_secs(60 * 60 * 24 * 365 * 30);
     let now = Instant::now();
     now.checked_add(delay.min(NEVER)).unwrap_or(now)
 }
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_delay_without_end_is_far_away_and_no_overflow() {
-        assert!(deadline(Duration::MAX) > Instant::now() + Duration::from_hours(24));
+        assert!(deadline(Duration::MAX) > Instant::now() + Duration::from_secs(24 * 60 * 60));
     }
 
     #[test]

@@ -48,11 +48,14 @@ fn a_timer_that_is_cancelled_does_not_run_out() {
         (0, NodeId(0), Command::Set(7, 20)),
         (0, NodeId(0), Command::Set(8, 30)),
         (10, NodeId(0), Command::Cancel(7)),
-        (10, NodeId(0), Command::Cancel(9)),
-        (12, NodeId(0), Command::Set(7, 50)),
+        (10, NodeId(0), Command::Cancel(6)),
+        // Cancelled, and then set anew.
+        (0, NodeId(0), Command::Set(9, 40)),
+        (12, NodeId(0), Command::Cancel(9)),
+        (14, NodeId(0), Command::Set(9, 50)),
     ];
     let (report, records) = play(puppets(1, NETWORK, script, 1));
-    assert_eq!(told(&records), [(30, 0, Notice::Rang(8)), (62, 0, Notice::Rang(7))]);
+    assert_eq!(told(&records), [(30, 0, Notice::Rang(8)), (64, 0, Notice::Rang(9))]);
     assert!(report.is_over);
 }
 

@@ -16,8 +16,8 @@ const MS: u64 = 1_000_000;
 
 type Run = Simulation<Lamport, Exclusion, Turns<Command>, Keep<Lamport>>;
 
-/// Lamport's algorithm needs links that keep their order. Without, it soon ends with somebody inside
-/// who should not be, or with everybody waiting for a request that was done long ago.
+/// Lamport's algorithm needs links that keep their order. Without, it soon ends with somebody
+/// inside who should not be, or with everybody waiting for a request that was done long ago.
 fn lamport(order: Order, load: Load<Command>, seed: u64) -> Run {
     let group = Group::of(2);
     let turns = Turns::new(load, Command::Acquire(Claim::Exclusive), Command::Release);

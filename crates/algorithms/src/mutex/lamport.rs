@@ -264,7 +264,7 @@ const FLAWS: &[Flaw] = &[
         name: "any-word-will-do",
         what: "whatever comes after the request counts as having heard, even if it is older",
         breaks: "exclusion",
-        shown_by: Demonstration::of(&[1, 1]).fifo(),
+        shown_by: Demonstration::of(&[2, 2]).fifo(),
     },
 ];
 

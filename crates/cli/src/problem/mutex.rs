@@ -451,7 +451,7 @@ fn question(
     let assumed = flaw.map_or(card.assumes.order, |flaw| flaw.shown_by.order);
     let order = args.order.unwrap_or(OrderKind::from(assumed));
     let setup = args.setup.setup(&card.about(), nodes)?;
-    let (besides, notes) = besides(card, flaw, &setup, own)?;
+    let (besides, remarks) = besides(card, flaw, &setup, own)?;
     let mut names = vec!["exclusion".to_owned(), "progress".to_owned()];
     names.extend(besides.ordering.then(|| "ordering".to_owned()));
     names.extend(
@@ -486,7 +486,7 @@ fn question(
         links: Links::from(vorrang_protocol::Order::from(order)),
         faults: args.faults(0),
         properties: names,
-        notes,
+        notes: remarks,
         line,
     })
 }
