@@ -67,13 +67,12 @@ pub(crate) fn follow(
             if found.is_some() || !(steps.is_at)(place, &Leg::of(model, &now, &trial)) {
                 return;
             }
-            *found = Some(match trial.handled.violation() {
-                Some(violation) => Err(violation.clone()),
-                None => {
-                    let mut successor = States::default();
-                    trial.build(&mut successor);
-                    Ok(successor)
-                }
+            *found = Some(if let Some(violation) = trial.handled.violation() {
+                Err(violation.clone())
+            } else {
+                let mut successor = States::default();
+                trial.build(&mut successor);
+                Ok(successor)
             });
         };
         stepper.try_all(&now, |trial| consider(&mut found, trial));

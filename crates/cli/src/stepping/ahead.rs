@@ -26,13 +26,13 @@ struct CheckLine {
 
 fn read(text: &str) -> Result<CheckLine, String> {
     let parsed = CheckLine::try_parse_from(text.split_whitespace());
-    parsed.map_err(|error| match error.use_stderr() {
-        true => {
-            let text = error.to_string();
-            let first = text.lines().next().unwrap_or_default();
-            first.strip_prefix("error: ").unwrap_or(first).to_owned()
+    parsed.map_err(|error| {
+        let text = error.to_string();
+        if !error.use_stderr() {
+            return text;
         }
-        false => error.to_string(),
+        let first = text.lines().next().unwrap_or_default();
+        first.strip_prefix("error: ").unwrap_or(first).to_owned()
     })
 }
 

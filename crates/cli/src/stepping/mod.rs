@@ -190,7 +190,7 @@ impl Session {
             }
             "undo" => self.undo(count(rest)?)?,
             "redo" => self.redo(count(rest)?)?,
-            "state" => self.tell(&view::state(&self.staged.look()))?,
+            "state" => self.tell(&view::state(&self.staged.look(), self.width()))?,
             "next" => self.show_next(usize::MAX)?,
             "history" => self.tell(&self.history())?,
             "save" => self.save(rest, false)?,
@@ -344,9 +344,10 @@ impl Session {
         }
         let body = self.replay();
         let text = format!("{}\n{body}= {} messages\n", self.header, self.staged.messages());
-        let file = match overwrites {
-            true => File::create(path),
-            false => OpenOptions::new().write(true).create_new(true).open(path),
+        let file = if overwrites {
+            File::create(path)
+        } else {
+            OpenOptions::new().write(true).create_new(true).open(path)
         };
         let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
         match written {
@@ -372,8 +373,12 @@ impl Session {
     }
 
     fn history(&self) -> String {
-        let lines: Vec<&str> = self.lines.iter().map(String::as_str).collect();
-        format!("{}\n{}", self.header, lines.iter().map(|it| format!("{it}\n")).collect::<String>())
+        let mut text = format!("{}\n", self.header);
+        for line in &self.lines {
+            text.push_str(line);
+            text.push('\n');
+        }
+        text
     }
 
     /// Says where things stand at first.
@@ -383,15 +388,24 @@ impl Session {
             Surface::Pipe => print(&format!("{}\n{body}", self.header)),
             Surface::Terminal => {
                 print(&format!("{BOLD}{}{RESET}\n{body}", self.header))?;
-                print(&view::state(&self.staged.look()))?;
+                print(&view::state(&self.staged.look(), self.width()))?;
                 self.warn()?;
-                self.show_next(view::FEW)
+                self.show_next(view::FEW)?;
+                print(&format!("{DIM}{}{RESET}\n", view::HINT))
             }
         }
     }
 
     fn show_next(&self, most: usize) -> Result<(), Failure> {
         self.tell(&view::next(&self.options(), most))
+    }
+
+    /// How many columns there are for what is not part of the run.
+    fn width(&self) -> usize {
+        match self.surface {
+            Surface::Terminal => view::terminal_width(),
+            Surface::Pipe => view::WIDTH - "# ".len(),
+        }
     }
 
     /// Says what is not part of the run.
@@ -420,7 +434,9 @@ impl Session {
         let sentence = format!("'{line}': {why}");
         self.wrong += 1;
         self.first_wrong.get_or_insert_with(|| format!("line {number}, {sentence}"));
-        let hint = format!("{DIM}help lists what can be said{RESET}");
+        let example = self.options().into_iter().next().unwrap_or_else(|| "undo".to_owned());
+        let hint =
+            format!("{DIM}Say a number of the list, a line such as '{example}', or help.{RESET}");
         self.tell(&format!("{BAD}{sentence}{RESET}\n{hint}\n"))
     }
 

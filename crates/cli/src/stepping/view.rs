@@ -7,8 +7,11 @@ use crate::problem::Look;
 
 /// Lines of a list that is shown unasked.
 pub(super) const FEW: usize = 20;
-/// Columns.
-const WIDTH: usize = 78;
+/// Columns where nobody says how many there are.
+pub(super) const WIDTH: usize = 80;
+
+/// What is not in the list.
+pub(super) const HINT: &str = "or: crash 0, lose 0->1, duplicate 0->1, undo, check, help";
 
 pub(super) const HELP: &str = "\
 What happens next, by its number in the list or in words:
@@ -53,28 +56,33 @@ pub(super) fn next(options: &[String], most: usize) -> String {
 }
 
 /// Nodes, messages and timers.
-pub(super) fn state(Look { nodes, flight, timers }: &Look) -> String {
+pub(super) fn state(Look { nodes, flight, timers }: &Look, width: usize) -> String {
     let mut text = String::new();
     for (id, (is_up, shown)) in nodes.iter().enumerate() {
         let shown = plain(shown);
         let shown = if *is_up { shown } else { format!("is down; comes up with {shown}") };
-        wrap(&mut text, &format!("node {id}"), &shown);
+        wrap(&mut text, &format!("node {id}"), &shown, width);
     }
     for (title, list) in [("in flight", flight), ("timers", timers)] {
         let shown = if list.is_empty() { "none".to_owned() } else { list.join("; ") };
-        wrap(&mut text, title, &shown);
+        wrap(&mut text, title, &shown, width);
     }
     text
 }
 
+/// How many columns the terminal has.
+pub(super) fn terminal_width() -> usize {
+    terminal_size::terminal_size().map_or(WIDTH, |(width, _)| width.0.into()).max(20)
+}
+
 /// A title and words, in as many lines as it takes.
-fn wrap(text: &mut String, title: &str, words: &str) {
+fn wrap(text: &mut String, title: &str, words: &str, columns: usize) {
     const MARGIN: usize = 11;
     let mut column = MARGIN;
     let _ = write!(text, "{BOLD}{title:<MARGIN$}{RESET}");
     for (index, word) in words.split(' ').enumerate() {
         let width = word.chars().count();
-        if index > 0 && column + 1 + width > WIDTH {
+        if index > 0 && column + 1 + width > columns {
             let _ = write!(text, "\n{:MARGIN$}", "");
             column = MARGIN;
         } else if index > 0 {
@@ -131,7 +139,7 @@ mod tests {
     fn a_state_keeps_within_the_width() {
         let nodes = vec![(true, "word, ".repeat(40)), (false, "x".repeat(100))];
         let look = Look { nodes, flight: vec!["0 -> 1 A".to_owned()], timers: Vec::new() };
-        let text = bare(&state(&look));
+        let text = bare(&state(&look, WIDTH));
         assert!(text.lines().filter(|line| !line.contains("xxx")).all(|line| line.len() <= WIDTH));
         assert!(text.ends_with("in flight  0 -> 1 A\ntimers     none\n"), "{text}");
     }

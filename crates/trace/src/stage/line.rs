@@ -10,7 +10,7 @@ pub(super) struct Line<'a> {
 }
 
 /// What can be said.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Says<'a> {
     Settle,
     Rest,

@@ -29,12 +29,12 @@ where
         }
         let mut links: Vec<(NodeId, NodeId)> = Vec::new();
         for it in &self.flight {
-            let link = (it.from, it.to);
-            let waits = self.order == Order::Fifo && links.contains(&link);
-            links.push(link);
-            let line = format!("deliver {}->{} {}", it.from, it.to, it.message);
-            if !waits && !options.contains(&line) {
-                options.push(line);
+            let between = (it.from, it.to);
+            let waits = self.order == Order::Fifo && links.contains(&between);
+            links.push(between);
+            let option = format!("deliver {}->{} {}", it.from, it.to, it.message);
+            if !waits && !options.contains(&option) {
+                options.push(option);
             }
         }
         options.extend(self.timers.iter().map(|(id, timer)| format!("timer {id} {timer:?}")));
