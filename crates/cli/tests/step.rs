@@ -63,7 +63,8 @@ fn what_can_happen_next_can_be_chosen_by_its_number() {
 #[test]
 fn what_is_undone_can_be_done_again_or_otherwise() {
     let (code, out, err) = run_on(
-        "acquire 0\n# a remark\nacquire 1\nundo 2\nhistory\nredo 3\nhistory\nundo\nacquire 2\nredo\n",
+        "acquire 0\n# a remark\nacquire 1\nundo 2\nhistory\nredo 3\nhistory\nundo\nacquire 2\n\
+         redo\n",
         LAMPORT,
     );
     assert!(out.contains("# back to 0 steps: the beginning\n# lamport --nodes 3\nacquire 0\n"));

@@ -287,7 +287,8 @@ impl Session {
         self.replay();
         self.has_warned = self.staged.violation().is_some();
         let last = self.lines.last().map_or("the beginning", String::as_str);
-        self.tell(&format!("back to {} steps: {}\n", self.lines.len(), cut(last)))?;
+        let steps = self.lines.iter().filter(|line| !line.starts_with('#')).count();
+        self.tell(&format!("back to {steps} steps: {}\n", cut(last)))?;
         if self.surface == Surface::Terminal {
             self.show_next(view::FEW)?;
         }
