@@ -19,11 +19,11 @@ use crate::stepping::{Session, Surface, blank_check, read_script};
 /// whatever else there is to say is a comment, so that the output is a script again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "What can be said: a number of the list, or a line such as\n  \
-    acquire 0        the application at node 0 asks (see the list for its other commands)\n  \
-    deliver 0->1     the oldest message from 0 to 1 arrives; deliver 0->1 REPLY: that one\n  \
+    acquire 0        the application at node 0 asks; the list has other commands\n  \
+    deliver 0->1     the oldest message from 0 to 1 arrives; with REPLY: that one\n  \
     lose 0->1        it never arrives; duplicate 0->1: it arrives, and will again\n  \
     timer 2 Answer   a timer of node 2 runs out\n  \
-    crash 2          node 2 goes down with its timers; restart 2: it comes up again\n  \
+    crash 2          node 2 goes down with its timers; restart 2: up again\n  \
     settle           all messages arrive, oldest first; rest: is anything still owed?\n\n\
     and: undo, redo, state, next, history, save FILE, load FILE, check, random, help, quit.\n\n\
     Examples:\n  \
@@ -32,17 +32,17 @@ use crate::stepping::{Session, Surface, blank_check, read_script};
     vorrang step bully --nodes 4 --within 1ms\n  \
     vorrang step --script crates/algorithms/tests/golden/lamport.run\n  \
     printf 'acquire 0\\nsettle\\nrelease 0\\n' | vorrang step lamport --nodes 3\n\n\
-    Exit codes: 0 fine, 1 a property is violated or the checker found that it can be, 2 a line of\n\
-    a pipe could not be done (the others were).")]
+    Exit codes: 0 fine; 1 a property is violated at the end, or the checker found\n\
+    that it can be; 2 a line of a pipe could not be done (the others were).")]
 pub(crate) struct Step {
     /// Which algorithm, as `vorrang list` calls it
     #[arg(required_unless_present = "script")]
     algorithm: Option<String>,
-    #[command(flatten)]
-    args: Given<StepArgs>,
     /// Play a script first, then go on; its first line says the algorithm and the set-up
     #[arg(long, value_name = "FILE", conflicts_with_all = ["algorithm", "nodes", "flaw"])]
     script: Option<PathBuf>,
+    #[command(flatten)]
+    args: Given<StepArgs>,
 }
 
 /// What is put on the stage.
