@@ -1,16 +1,16 @@
 //! Every algorithm costs what its card says, wherever the card says something exact; and a swarm of
 //! networks and loads finds nothing wrong with any of them.
 
-use vorrang_algorithms::card::Agreement;
+use vorrang_algorithms::card::{Agreement, Topology};
 use vorrang_algorithms::mutex::card::{
     self, BUSIEST, Card, MESSAGES, RESPONSE, SYNC_DELAY, Setting,
 };
 use vorrang_algorithms::mutex::{Command, Mutex, Notice};
 use vorrang_algorithms::registry::{self, Node, Visit};
 use vorrang_algorithms::setup::Setup;
-use vorrang_protocol::{Group, Protocol};
-use vorrang_sim::{Distribution, Load, Network, Order, Report, Simulation, Turns};
-use vorrang_trace::Summary;
+use vorrang_protocol::{Group, NodeId, Protocol};
+use vorrang_sim::{Distribution, Keep, Load, Network, Order, Report, Simulation, Turns};
+use vorrang_trace::{Record, Summary, What};
 
 const MS: u64 = 1_000_000;
 
@@ -168,5 +168,50 @@ fn a_swarm_of_networks_and_loads_finds_nothing_wrong_with_any_algorithm() {
             };
             run(card, &run_of);
         }
+    }
+}
+
+/// Whom each algorithm sends to, in a run in which everybody asks.
+struct Sends(Setup);
+
+impl Visit<Mutex> for Sends {
+    type Output = Vec<(NodeId, NodeId)>;
+
+    fn visit<P>(self, card: &'static Card, node: Node<P>) -> Self::Output
+    where
+        P: Protocol<Command = Command, Notice = Notice>,
+    {
+        let asks = card.terms.claims.iter().copied().map(Command::Acquire).collect();
+        let load = Load::Closed { think: Distribution::Constant(0) };
+        let workload =
+            Turns::new(load, Command::Release, Command::Release).acquire_any_of(asks).entries(100);
+        let nodes = self.0.group.members().map(|id| node(id));
+        let (monitor, network) = (card.exclusion(&self.0), Network::constant_ms(1));
+        let mut run = Simulation::recorded(nodes, monitor, network, workload, 1, Keep(Vec::new()));
+        while run.run_for(u64::MAX).unwrap() {}
+        let sent = |record: Record<P>| match record.what {
+            What::Send { to, .. } => Some((record.node, to)),
+            What::Command(_)
+            | What::Notice(_)
+            | What::Receive { .. }
+            | What::Timer(_)
+            | What::Lost { .. }
+            | What::Crash
+            | What::Restart => None,
+        };
+        run.into_recorder().0.into_iter().filter_map(sent).collect()
+    }
+}
+
+#[test]
+fn messages_go_only_where_the_card_says_that_there_are_links() {
+    let setup = Setup::new(Group::of(5));
+    for card in registry::cards::<Mutex>() {
+        let sent = registry::visit(card.name, None, &setup, Sends(setup.clone())).unwrap();
+        let links = |(from, to)| card.assumes.topology.links(&setup, from, to);
+        assert!(sent.iter().all(|&pair| links(pair)), "{}", card.name);
+        let star = |&(from, to): &(NodeId, NodeId)| Topology::Star.links(&setup, from, to);
+        let needs_all = card.assumes.topology == Topology::Complete;
+        assert_eq!(sent.iter().any(|pair| !star(pair)), needs_all, "{} says too much", card.name);
     }
 }
