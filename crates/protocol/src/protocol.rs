@@ -98,7 +98,7 @@ pub enum Event<P: Protocol> {
 
 /// A message: plain data whose kinds have names, so that every driver can count them by kind.
 ///
-/// It is shown as people write it, kind first: `REQUEST(1)`. Traces, runs of the checker, stages and
+/// It is shown as people write it, kind first: `REQUEST(1)`. Runs of the checker, stages and
 /// terminals all show it so.
 pub trait Message: Data + fmt::Display {
     /// The names of the kinds, as the literature writes them.

@@ -230,8 +230,8 @@ mod tests {
     use super::*;
     use crate::Random;
 
-    /// The monitor `HappenedBefore` keeps counters where this keeps shared bits; on random runs that
-    /// respect no algorithm at all, both must count the same.
+    /// The monitor `HappenedBefore` keeps counters where this keeps shared bits; on random runs
+    /// that respect no algorithm at all, both must count the same.
     #[test]
     fn counts_what_the_monitor_counts() {
         let mut counted = 0;
