@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
+use serde_json::{Value, json};
 use vorrang_algorithms::card::{About, Order};
 use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::setup::{Parameter, Setup};
@@ -14,6 +15,10 @@ use vorrang_sim::{Distribution, Fault, Faults, Network, Share, parse_duration_ns
 use crate::failure::Failure;
 use crate::problem::election::{ElectionArgs, ElectionCheckArgs};
 use crate::problem::mutex::{MutexArgs, MutexCheckArgs};
+use crate::values::whole;
+
+/// As many nodes as a simulation holds.
+pub(crate) const MOST_NODES: u32 = 1_000_000;
 
 /// One millisecond.
 const DEFAULT_LATENCY: Distribution = Distribution::Constant(1_000_000);
@@ -37,8 +42,7 @@ pub(crate) struct RunArgs {
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct CommonArgs {
     /// How many nodes, N
-    #[arg(long, short, default_value_t = 13, allow_negative_numbers = true)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, short, default_value_t = 13, value_parser = whole(1..=MOST_NODES))]
     pub(crate) nodes: u32,
     /// How long a message takes: 1ms, uniform:1ms..3ms or exp:2ms [default: 1ms]
     #[arg(long, value_name = "TIME")]
@@ -47,7 +51,7 @@ pub(crate) struct CommonArgs {
     #[arg(long, value_enum)]
     pub(crate) order: Option<OrderKind>,
     /// Decides everything that is drawn; the same seed gives the same run
-    #[arg(long, default_value_t = 1, allow_negative_numbers = true)]
+    #[arg(long, default_value_t = 1, value_parser = whole(0..=u64::MAX))]
     pub(crate) seed: u64,
     /// Run even if the network is not what the algorithm assumes, to see it break
     #[arg(long)]
@@ -78,13 +82,11 @@ impl SetupArgs {
 
 impl Args for SetupArgs {
     fn augment_args(command: Command) -> Command {
-        command.args(Parameter::ALL.map(|it| {
-            Arg::new(it.name())
-                .long(it.name())
-                .value_name(it.value())
-                .allow_negative_numbers(true)
-                .help(it.what())
-        }))
+        command.args(
+            Parameter::ALL.map(|it| {
+                Arg::new(it.name()).long(it.name()).value_name(it.value()).help(it.what())
+            }),
+        )
     }
     fn augment_args_for_update(command: Command) -> Command {
         Self::augment_args(command)
@@ -119,6 +121,7 @@ pub(crate) struct FaultArgs {
     pub(crate) restart: Vec<(NodeId, u64)>,
     /// Messages that are lost, by the numbers that a trace gives them
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
+    #[arg(value_parser = whole(0..=u64::MAX))]
     pub(crate) lose: Vec<u64>,
 }
 
@@ -253,7 +256,7 @@ fn takers(parameter: Parameter) -> Vec<&'static str> {
 pub(crate) struct Between {
     pub(crate) latency: Distribution,
     pub(crate) order: OrderKind,
-    assumed: OrderKind,
+    breaks: bool,
     pub(crate) seed: u64,
     pub(crate) faults: Option<Faults>,
 }
@@ -307,7 +310,7 @@ impl RunArgs {
         }
         let faults = self.faults.faults(nodes)?;
         let seed = self.common.seed;
-        Ok((setup, Between { latency, order, assumed, seed, faults }))
+        Ok((setup, Between { latency, order, breaks, seed, faults }))
     }
 }
 
@@ -342,11 +345,35 @@ impl Between {
         Network { latency: self.latency, order: self.order.into() }
     }
 
+    /// The same, and what goes wrong, as figures begin with it.
+    pub(crate) fn head(&self) -> Vec<(&'static str, Value)> {
+        let faults = self.faults.clone().unwrap_or_default();
+        let moments = |crashes: bool| {
+            let at = |(at_ns, fault): &(u64, Fault)| match fault {
+                Fault::Crash(node) if crashes => Some((*node, *at_ns)),
+                Fault::Restart(node) if !crashes => Some((*node, *at_ns)),
+                Fault::Crash(_) | Fault::Restart(_) => None,
+            };
+            let moments = faults.script.iter().filter_map(at);
+            moments.map(|(id, ns)| json!(format!("{id}@{}", show_duration_ns(ns)))).collect()
+        };
+        vec![
+            ("latency", json!(self.latency.to_string())),
+            ("order", json!(name(&self.order))),
+            ("break_assumptions", json!(self.breaks)),
+            ("loss", json!(faults.loss.to_string())),
+            ("duplicate", json!(faults.duplication.to_string())),
+            ("crash", Value::Array(moments(true))),
+            ("restart", Value::Array(moments(false))),
+            ("lose", json!(faults.lost)),
+        ]
+    }
+
     /// What would have to be typed, the seed included.
     pub(crate) fn options(&self) -> String {
         let order = name(&self.order);
         let mut text = format!("--seed {} --latency {} --order {order}", self.seed, self.latency);
-        if (self.assumed, self.order) == (OrderKind::Fifo, OrderKind::Any) {
+        if self.breaks {
             text.push_str(" --break-assumptions");
         }
         let Some(faults) = &self.faults else { return text };

@@ -2,18 +2,17 @@
 
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
-use vorrang_algorithms::card::{About, Agreement, Span};
+use vorrang_algorithms::card::{Agreement, Span};
 
-use crate::axes::{Axes, seeds};
 use crate::failure::Failure;
 use crate::figures::{Figure, LEGEND, Measured, coloured, insert_theory, mark, span};
-use crate::lookup;
 use crate::output::{
-    BAD, Format, RESET, figure, markdown, print, print_csv, print_json, progress,
-    show_after_a_second, table, table_width,
+    BAD, Format, RESET, figure, print, print_csv, print_json, progress, show_after_a_second,
 };
 use crate::problem::Run;
+use crate::selection::Selection;
 use crate::statistics::Estimate;
+use crate::table::{markdown, screen, tables, wrapped};
 
 /// Compare algorithms on the same workloads and seeds, measured beside theory
 ///
@@ -28,17 +27,8 @@ use crate::statistics::Estimate;
     vorrang compare --hot 3 --algorithms ricart-agrawala,carvalho-roucairol\n  \
     vorrang compare --algorithms all --markdown")]
 pub(crate) struct Compare {
-    /// Which algorithms, separated by commas, or `all`
-    #[arg(long, short, value_delimiter = ',', value_name = "NAMES")]
-    algorithms: Vec<String>,
-    /// Which problem: mutex, election, or a variant such as k-exclusion [default: mutex]
-    #[arg(long, value_name = "PROBLEM")]
-    problem: Option<String>,
     #[command(flatten)]
-    options: Axes,
-    /// How many seeds, counted from --seed; more than one gives 95 % confidence intervals
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=10_000))]
-    seeds: u64,
+    selection: Selection,
     #[command(flatten)]
     format: Format,
     /// Print a table in Markdown
@@ -48,106 +38,80 @@ pub(crate) struct Compare {
 
 impl Compare {
     pub(crate) fn execute(self) -> Result<(), Failure> {
-        let (runs, left_out) = self.runs()?;
-        let rows = measure(&runs)?;
-        if self.format.json {
-            print_json(&rows.iter().map(Row::json).collect())?;
-        } else if self.format.csv {
-            print_csv(&rows.iter().map(Row::json).collect::<Vec<_>>())?;
-        } else {
-            let mut pages: Vec<String> = Vec::new();
+        let selected = self.selection.runs(|algorithm| algorithm.contrast())?;
+        if self.format.is_text() {
+            let rows = measure(&selected.runs)?;
+            let mut pages: Vec<&str> = Vec::new();
             for row in &rows {
-                if !pages.contains(&row.page) {
-                    pages.push(row.page.clone());
+                if !pages.contains(&&*row.page) {
+                    pages.push(&row.page);
                 }
             }
             for page in pages {
-                print(&self.page(&page, &rows))?;
+                print(&self.page(page, &rows))?;
             }
-            print(&format!("{}\n", coloured(LEGEND)))?;
-            for note in left_out {
-                print(&format!("{note}\n"))?;
+            print(&coloured(&wrapped(&format!("{LEGEND}\n"))))?;
+            for note in &selected.left_out {
+                print(&wrapped(&format!("{note}\n")))?;
             }
+            return verdict(&rows);
         }
-        if rows.iter().all(Row::is_fine) { Ok(()) } else { Err(Failure::AlreadySaid) }
-    }
-
-    /// For each algorithm and combination of options, one run a seed. An algorithm that the network
-    /// does not suit is left out with a sentence, unless it was asked for by name.
-    fn runs(&self) -> Result<(Vec<Vec<Box<dyn Run>>>, Vec<String>), Failure> {
-        let entries = lookup::algorithms(&self.algorithms, self.problem.as_deref())?;
-        let abouts: Vec<About> = entries.iter().map(|entry| entry.algorithm.about()).collect();
-        let (mut runs, mut left_out) = (Vec::new(), Vec::new());
-        for entry in &entries {
-            let (option, values) = entry.algorithm.contrast();
-            for point in self.options.clone().or(option, values).points()? {
-                point.check_fit(&abouts.iter().collect::<Vec<_>>())?;
-                let of_seed = |seed| {
-                    let mut args = point.args.clone();
-                    args.common.seed = seed;
-                    entry.algorithm.run(&args)
-                };
-                let seeds = seeds(point.args.common.seed, self.seeds)?;
-                match seeds.map(of_seed).collect::<Result<Vec<_>, Failure>>() {
-                    Ok(of_seeds) => runs.push(of_seeds),
-                    Err(Failure::Usage(why)) if self.algorithms.is_empty() && entries.len() > 1 => {
-                        left_out.push(format!("Left out: {why}."));
-                    }
-                    Err(failure) => return Err(failure),
-                }
-            }
+        selected.say_left_out();
+        let rows = measure(&selected.runs)?;
+        let values: Vec<Value> = rows.iter().map(Row::json).collect();
+        if self.format.json {
+            print_json(&Value::Array(values))?
+        } else {
+            print_csv(&values)?
         }
-        left_out.dedup();
-        if runs.is_empty() {
-            return Err(Failure::Usage(left_out.join("\n")));
-        }
-        Ok((runs, left_out))
+        verdict(&rows)
     }
 
     /// One table, fewest of what its first column counts first.
     fn page(&self, page: &str, rows: &[Row]) -> String {
-        let mut rows: Vec<&Row> = rows.iter().filter(|row| row.page == page).collect();
+        let rows: Vec<&Row> = rows.iter().filter(|row| row.page == page).collect();
         let Some(first) = rows.first() else { return String::new() };
-        let seeds = match self.seeds {
+        let seeds = match self.selection.seeds {
             1 => format!("--seed {}", first.runs[0].seed),
             many => format!("--seed {} --seeds {many}", first.runs[0].seed),
         };
-        let title = format!("{page} {seeds}");
-        let columns: Vec<Figure> =
-            first.figures().filter(|figure| figure.column.is_some()).cloned().collect();
-        let leading = columns.first().map_or("", |figure| figure.key);
-        let rank = |row: &Row| row.estimate(leading).map_or(0.0, |it| it.mean);
-        rows.sort_by(|a, b| rank(a).total_cmp(&rank(b)));
+        let title = format!("{page} {seeds}\n\n");
+        // Each figure that a comparison shows, and whether the theory says anything of it here.
+        let columns: Vec<(&Figure, bool)> = first
+            .figures()
+            .filter(|figure| figure.column.is_some())
+            .map(|figure| (figure, rows.iter().any(|row| row.theory(figure.key).is_some())))
+            .collect();
+        let leading = columns.first().map_or("", |(figure, _)| figure.key);
         let mut header = vec!["ALGORITHM".to_owned()];
-        for figure in &columns {
+        for (figure, has_theory) in &columns {
             header.extend(figure.column.map(str::to_owned));
-            if figure.theory.is_some() {
+            if *has_theory {
                 header.extend(["THEORY".to_owned(), String::new()]);
             }
         }
-        let compared = 1 + columns.iter().take_while(|it| it.theory.is_some()).count() * 3;
+        let rank = |row: &Row| row.estimate(leading).map_or(0.0, |it| it.mean);
+        let mut ranked = rows.clone();
+        ranked.sort_by(|a, b| rank(a).total_cmp(&rank(b)));
         let mut cells = vec![header];
-        cells.extend(rows.iter().map(|row| row.cells(&columns)));
+        cells.extend(ranked.iter().map(|row| row.cells(&columns)));
         if self.markdown {
-            return format!("{title}\n\n{}\n", markdown(&cells));
+            return format!("{title}{}\n", markdown(&cells));
         }
-        let text = if table_width(&cells) <= WIDTH {
-            table(&cells)
-        } else {
-            // Too wide for one table: what has a theory, and then the rest.
-            let left: Vec<_> = cells.iter().map(|row| row[..compared].to_vec()).collect();
-            let right = |row: &Vec<String>| [&row[..1], &row[compared..]].concat();
-            let right: Vec<_> = cells.iter().map(right).collect();
-            table(&left) + "\n" + &table(&right)
-        };
-        let text = coloured(&text);
-        let wrong: String = rows.iter().filter_map(|row| row.complaint()).collect();
-        format!("{title}\n\n{text}{wrong}\n")
+        let groups: Vec<usize> =
+            columns.iter().map(|(_, has_theory)| if *has_theory { 3 } else { 1 }).collect();
+        let text = coloured(&tables(&cells, &groups, screen().unwrap_or(WIDTH)));
+        let wrong: String = ranked.iter().filter_map(|row| row.complaint()).collect();
+        format!("{}{text}{}\n", wrapped(&title), wrapped(&wrong))
     }
 }
 
-/// What fits on a screen and on a slide.
+/// What fits on a slide, if nobody says how wide the screen is.
 const WIDTH: usize = 100;
+
+fn verdict(rows: &[Row]) -> Result<(), Failure> {
+    if rows.iter().all(Row::is_fine) { Ok(()) } else { Err(Failure::AlreadySaid) }
+}
 
 /// Runs everything on all cores, with a bar if it takes long.
 fn measure(runs: &[Vec<Box<dyn Run>>]) -> Result<Vec<Row>, Failure> {
@@ -207,11 +171,11 @@ impl Row {
             && self.figures().all(|figure| self.agreement(figure.key) != Some(Agreement::Disagrees))
     }
 
-    fn cells(&self, columns: &[Figure]) -> Vec<String> {
+    fn cells(&self, columns: &[(&Figure, bool)]) -> Vec<String> {
         let mut cells = vec![self.runs[0].name.to_owned()];
-        for column in columns {
+        for (column, has_theory) in columns {
             cells.push(show(self.estimate(column.key)));
-            if column.theory.is_some() {
+            if *has_theory {
                 cells.push(self.theory(column.key).map_or(String::new(), span));
                 cells.push(self.agreement(column.key).map_or("", mark).to_owned());
             }
@@ -240,12 +204,14 @@ impl Row {
             let estimate = self.estimate(key);
             row.insert(key.to_owned(), json!(estimate.map(|it| it.mean)));
             row.insert(format!("{key}_ci95"), json!(estimate.and_then(|it| it.half_width)));
-            if let Some(theory) = figure.theory {
-                insert_theory(&mut row, key, theory, self.agreement(key));
+            if figure.is_predicted {
+                insert_theory(&mut row, key, figure.theory, self.agreement(key));
             }
         }
         row.insert("safe".to_owned(), json!(self.runs.iter().all(|run| run.safe)));
         row.insert("quiescent".to_owned(), json!(self.runs.iter().all(|run| run.quiescent)));
+        let violation = self.runs.iter().find_map(|run| run.violation.as_ref());
+        row.insert("violation".to_owned(), json!(violation));
         Value::Object(row)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::BufWriter;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::sync::broadcast::error::RecvError;
@@ -19,8 +19,9 @@ use vorrang_trace::Trace;
 use crate::failure::Failure;
 use crate::lookup;
 use crate::options::{Given, SetupArgs};
-use crate::output::{BOLD, DIM, RESET, print};
+use crate::output::{BOLD, DIM, RESET, is_closed, print, say_aside};
 use crate::problem::{Driven, Future, header};
+use crate::values::whole;
 
 /// Run one real node over TCP; lines on standard input drive it
 ///
@@ -43,7 +44,7 @@ use crate::problem::{Driven, Future, header};
     VORRANG_LOG sets what is logged: error, warn (as it is), info or debug.")]
 pub(crate) struct Node {
     /// Which of the peers this is, counted from 0
-    #[arg(long)]
+    #[arg(long, value_parser = whole(0..=u32::MAX))]
     id: u32,
     /// The addresses of all nodes, this one included, the same list everywhere
     #[arg(long, required = true, value_delimiter = ',', value_name = "HOST:PORT")]
@@ -121,11 +122,11 @@ where
     if let Some(log) = &log {
         starting = starting.record(log.clone(), Clock::start());
     }
-    let save = move |path: &Path| {
+    let save = move |file: File| {
         let Some(log) = log else { return Ok(()) };
         let header = header(&about, &setup).with("node", &id);
         let trace = Trace::<P> { header, records: log.take() };
-        trace.write(BufWriter::new(File::create(path)?))
+        trace.write(BufWriter::new(file))
     };
     Box::pin(attend::<Q>(name, node, starting.start(), Box::new(save)))
 }
@@ -136,9 +137,15 @@ async fn attend<Q: Driven>(
     name: &'static str,
     node: Node,
     starting: Starting<Started<Q>>,
-    save: Box<dyn FnOnce(&Path) -> std::io::Result<()>>,
+    save: Box<dyn FnOnce(File) -> std::io::Result<()>>,
 ) -> Result<(), Failure> {
     let id = NodeId(node.id);
+    // A trace that cannot be written is no surprise for the end.
+    let create = |path: PathBuf| match File::create(&path) {
+        Ok(file) => Ok((path, file)),
+        Err(error) => Err(Failure::at(&path, error)),
+    };
+    let trace = node.trace.map(create).transpose()?;
     let own = node.peers[id.index()].clone();
     let (handle, notices) = starting.await.map_err(not_started)?;
     tell(&format!("node {id} of {} listens on {own}, running {name}", node.peers.len()))?;
@@ -159,8 +166,8 @@ async fn attend<Q: Driven>(
         Ok(_) => tell("left")?,
         Err(stopped) => return Err(Failure::Failed(stopped.to_string())),
     }
-    if let Some(path) = node.trace {
-        save(&path).map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))?;
+    if let Some((path, file)) = trace {
+        save(file).map_err(|error| Failure::at(&path, error))?;
     }
     ended
 }
@@ -182,13 +189,14 @@ async fn converse<Q: Driven>(
     let mut events = handle.events();
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
     let mut has_input = true;
-    loop {
+    // Whom nobody hears any more need not stay.
+    while !is_closed() {
         tokio::select! {
             Some(notice) = notices.recv() => tell(&format!("{BOLD}{notice}{RESET}"))?,
             event = events.recv() => match event {
-                Ok(event) => anstream::eprintln!("{DIM}{event}{RESET}"),
+                Ok(event) => say_aside(&format!("{DIM}{event}{RESET}")),
                 Err(RecvError::Lagged(missed)) => {
-                    anstream::eprintln!("{DIM}{missed} events were too many to show{RESET}");
+                    say_aside(&format!("{DIM}{missed} events were too many to show{RESET}"));
                 }
                 // The node has ended by itself; leaving says why.
                 Err(RecvError::Closed) => return Ok(()),
@@ -204,6 +212,7 @@ async fn converse<Q: Driven>(
             _ = tokio::signal::ctrl_c() => return Ok(()),
         }
     }
+    Ok(())
 }
 
 fn obey<Q: Driven>(handle: &Handle<Q::Command>, text: &str) -> Result<(), Failure> {

@@ -60,12 +60,10 @@ impl Run {
             let bar = progress(run.total(), "{bar:40} {human_pos} of {human_len}, {eta} left");
             run.simulate(trace, Some(&bar))?
         };
-        if self.format.json {
-            print_json(&measured.json())?;
-        } else if self.format.csv {
-            print_csv(&[measured.json()])?;
-        } else {
-            print(&measured.text())?;
+        match self.format {
+            Format { json: true, .. } => print_json(&measured.json())?,
+            Format { csv: true, .. } => print_csv(&[measured.json()])?,
+            Format { json: false, csv: false } => print(&measured.text())?,
         }
         if measured.is_fine() { Ok(()) } else { Err(Failure::AlreadySaid) }
     }

@@ -17,7 +17,7 @@ use super::{Driven, Extremes, Question, Scene};
 use crate::commands::check::CheckArgs;
 use crate::failure::Failure;
 use crate::figures::{Figure, Reading};
-use crate::options::{Between, OrderKind, RunArgs, list, name, nodes_of};
+use crate::options::{Between, OrderKind, RunArgs, list, nodes_of};
 
 /// Who calls for an election.
 #[derive(Clone, Debug, clap::Args)]
@@ -98,15 +98,15 @@ impl Scene for Scenario {
         format!("election: --nodes {nodes} --initiators {initiators} --latency {latency}")
     }
     fn head(&self) -> Vec<(&'static str, Value)> {
-        vec![
+        let mut head = vec![
             ("setup", json!(self.setup.text(self.card.takes))),
             ("nodes", json!(self.setup.group.size())),
             ("seed", json!(self.between.seed)),
-            ("initiators", json!(list(&self.initiators))),
-            ("latency", json!(self.between.latency.to_string())),
-            ("order", json!(name(&self.between.order))),
-            ("time_unit", json!("T")),
-        ]
+            ("initiators", json!(self.initiators)),
+        ];
+        head.extend(self.between.head());
+        head.push(("time_unit", json!("T")));
+        head
     }
 }
 

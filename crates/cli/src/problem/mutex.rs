@@ -24,18 +24,23 @@ use crate::failure::Failure;
 use crate::figures::{Figure, Measured, Reading};
 use crate::network::worker::Work;
 use crate::network::{self, Place};
-use crate::options::{Between, OrderKind, RunArgs, list, name};
+use crate::options::{Between, MOST_NODES, OrderKind, RunArgs, list, name};
+use crate::values::whole;
 
 /// How many messages an entry may take. Nodes that talk to all others also remember something of
 /// each, so that memory grows alike.
 const MOST_MESSAGES: f64 = 20_000.0;
 
+/// How many entries a run may have: a day's work.
+const MOST_ENTRIES: u64 = 1_000_000_000_000;
+/// How many entries of a node the checker plans: no group with more was ever explored to its end.
+const MOST_TO_EXPLORE: u32 = 1_000;
+
 /// What the applications of a lock do.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct MutexArgs {
     /// How many entries in all; then no new request is made and the run drains
-    #[arg(long, short, default_value_t = 10_000, allow_negative_numbers = true)]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, short, default_value_t = 10_000, value_parser = whole(1..=MOST_ENTRIES))]
     pub(crate) entries: u64,
     /// How busy the nodes are
     #[arg(long, short, value_enum, default_value = "heavy")]
@@ -51,7 +56,7 @@ pub(crate) struct MutexArgs {
     #[arg(long, value_name = "TIME")]
     pub(crate) hold: Option<Distribution>,
     /// Only the first so many nodes ever ask [default: all but those that only serve]
-    #[arg(long, value_name = "NODES", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "NODES", value_parser = whole(1..=MOST_NODES))]
     pub(crate) hot: Option<u32>,
 }
 
@@ -180,7 +185,7 @@ impl Scene for Scenario {
         )
     }
     fn head(&self) -> Vec<(&'static str, Value)> {
-        vec![
+        let mut head = vec![
             ("setup", json!(self.setup.text(self.card.takes))),
             ("nodes", json!(self.nodes())),
             ("seed", json!(self.between.seed)),
@@ -188,11 +193,11 @@ impl Scene for Scenario {
             ("load", json!(name(&self.load))),
             ("think", json!(self.think.to_string())),
             ("hold", json!(self.hold().to_string())),
-            ("latency", json!(self.between.latency.to_string())),
-            ("order", json!(name(&self.between.order))),
             ("contenders", json!(self.contenders())),
-            ("time_unit", json!("T")),
-        ]
+        ];
+        head.extend(self.between.head());
+        head.push(("time_unit", json!("T")));
+        head
     }
 }
 
@@ -385,19 +390,20 @@ pub(crate) enum Property {
 pub(crate) struct MutexCheckArgs {
     /// How many entries each node makes: one number, or one a node as in 2,2,1 [default: 1]
     #[arg(long, short, value_delimiter = ',', value_name = "ENTRIES")]
+    #[arg(value_parser = whole(0..=MOST_TO_EXPLORE))]
     entries: Vec<u32>,
     /// What each node claims, one a node: exclusive, shared or group:2 [default: in turn]
     #[arg(long, value_delimiter = ',', value_name = "CLAIMS", value_parser = parse_claim)]
     claims: Vec<Claim>,
     /// Nodes that never leave after their last entry, as in 0,2
-    #[arg(long, value_delimiter = ',', value_name = "NODES")]
+    #[arg(long, value_delimiter = ',', value_name = "NODES", value_parser = whole(0..=u32::MAX))]
     stay: Vec<u32>,
     /// What must hold besides exclusion and progress
     #[arg(long, value_enum, value_delimiter = ',')]
     property: Vec<Property>,
     /// How often a node may enter before a waiting request that it was told of [default: as often
     /// as the algorithm promises]
-    #[arg(long, value_name = "TIMES")]
+    #[arg(long, value_name = "TIMES", value_parser = whole(0..=u32::MAX))]
     bypass: Option<u32>,
 }
 

@@ -11,7 +11,7 @@ use vorrang_algorithms::card::About;
 use vorrang_algorithms::registry::Node;
 use vorrang_algorithms::setup::Setup;
 use vorrang_protocol::Protocol;
-use vorrang_sim::{FaultCounts, Recorder, Simulation};
+use vorrang_sim::{Recorder, Simulation};
 use vorrang_trace::{Header, Record, Writer};
 
 use super::{Driven, Scene};
@@ -49,8 +49,15 @@ where
         let fresh = node.clone();
         simulation = simulation.with_faults(faults, scenario.seed(), move |id| fresh(id));
     }
-    let refused = |error: vorrang_sim::SimError| Failure::Failed(error.to_string());
-    while !blank && simulation.run_for(EVENTS_BETWEEN_LOOKS).map_err(refused)? {
+    while !blank {
+        match simulation.run_for(EVENTS_BETWEEN_LOOKS) {
+            Ok(true) => {}
+            Ok(false) => break,
+            // Where two are inside, one may well be told to leave when it is not: the run ends
+            // here, and what was wrong is the verdict, not what came of it.
+            Err(_) if !simulation.report().is_safe() => break,
+            Err(error) => return Err(Failure::Failed(error.to_string())),
+        }
         if let Some(bar) = bar {
             bar.set_position(simulation.progress());
             show_after_a_second(bar);
@@ -76,7 +83,7 @@ where
         seed: scenario.seed(),
         head,
         figures: Q::figures(scenario, &report.summary),
-        faults: scenario.faults().map(|_| counts(report.faults)),
+        faults: scenario.faults().map(|_| report.faults),
         safe: report.is_safe() && complaint.is_none(),
         quiescent: report.is_quiescent(),
         violation: violation.or(complaint).or(at_rest),
@@ -87,17 +94,6 @@ where
         recorder.finish(path)?;
     }
     Ok(measured)
-}
-
-fn counts(faults: FaultCounts) -> Vec<(&'static str, u64)> {
-    let FaultCounts { crashes, restarts, lost, duplicated, to_the_dead } = faults;
-    vec![
-        ("crashes", crashes),
-        ("restarts", restarts),
-        ("lost", lost),
-        ("duplicated", duplicated),
-        ("messages_to_dead", to_the_dead),
-    ]
 }
 
 /// What a trace begins with: which algorithm, and how it was set up.
@@ -113,18 +109,15 @@ struct ToFile {
 
 impl ToFile {
     fn new(path: &Path, about: &About, setup: &Setup, options: &str) -> Result<Self, Failure> {
-        let wrong = |error: std::io::Error| Failure::Failed(format!("{}: {error}", path.display()));
         let header = header(about, setup).with("options", &options);
-        let file = File::create(path).map_err(wrong)?;
-        Ok(Self { writer: Writer::new(BufWriter::new(file), &header)?, failed: None })
+        let file = File::create(path).map_err(|error| Failure::at(path, error))?;
+        let writer = Writer::new(BufWriter::new(file), &header);
+        Ok(Self { writer: writer.map_err(|error| Failure::at(path, error))?, failed: None })
     }
 
     fn finish(self, path: &Path) -> Result<(), Failure> {
-        if let Some(error) = self.failed {
-            return Err(Failure::Failed(format!("{}: {error}", path.display())));
-        }
-        self.writer.finish()?;
-        Ok(())
+        let written = self.failed.map_or(Ok(()), Err).and_then(|()| self.writer.finish());
+        written.map_err(|error| Failure::at(path, error))
     }
 }
 
