@@ -99,13 +99,11 @@ impl FromArgMatches for Axes {
             }
             let values = if arg.get_action().takes_values() {
                 let text = matches.get_one::<String>(id).cloned().unwrap_or_default();
-                let all = match NO_AXIS.contains(&id) {
-                    true => vec![text],
-                    false => values(&text).map_err(|why| {
-                        let flag = id.replace('_', "-");
-                        clap::Error::raw(ErrorKind::ValueValidation, format!("--{flag}: {why}\n"))
-                    })?,
-                };
+                let all = if NO_AXIS.contains(&id) { Ok(vec![text]) } else { values(&text) };
+                let all = all.map_err(|why| {
+                    let flag = id.replace('_', "-");
+                    clap::Error::raw(ErrorKind::ValueValidation, format!("--{flag}: {why}\n"))
+                })?;
                 all.into_iter().map(Some).collect()
             } else {
                 vec![None]

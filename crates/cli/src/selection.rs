@@ -27,7 +27,7 @@ pub(crate) struct Selection {
     options: Axes,
     /// How many seeds for every combination, counted from --seed; more than one gives 95 %
     /// confidence intervals
-    #[arg(long, default_value_t = 1, value_parser = whole(1..=10_000))]
+    #[arg(long, default_value_t = 1, value_parser = whole(1..=10_000_u64))]
     pub(crate) seeds: u64,
 }
 

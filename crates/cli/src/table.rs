@@ -10,6 +10,8 @@ const NARROW: usize = 12;
 const TALL: usize = 8;
 /// What stands between two columns.
 const GAP: usize = 2;
+/// How much further to the right a card goes on.
+const FURTHER: usize = 2;
 
 /// How wide a line may be: what `COLUMNS` says, or the terminal. None if there is neither, as in a
 /// file or a pipe: then nothing is wrapped.
@@ -137,33 +139,34 @@ fn cards(rows: &[Vec<String>], screen: usize) -> String {
                 (name, Some(_)) => lines.push(format!("  {name}: {cell}")),
             }
         }
-        text += &wrapped_to(&(lines.join("\n") + "\n"), Some(screen));
+        for line in lines {
+            text += &broken(&line, screen, FURTHER);
+        }
     }
     text
 }
 
-/// Text whose lines are no wider than the screen; what goes on in the next line is as far to the
-/// right as its beginning.
+/// Lines that are no wider than the screen; what goes on in the next line is as far to the right as
+/// its beginning.
 pub(crate) fn wrapped(text: &str) -> String {
     wrapped_to(text, screen())
 }
 
 fn wrapped_to(text: &str, screen: Option<usize>) -> String {
     let Some(screen) = screen else { return text.to_owned() };
-    let mut all = String::new();
-    for line in text.split_inclusive('\n') {
-        let (bare, end) = line.strip_suffix('\n').map_or((line, ""), |bare| (bare, "\n"));
-        if length(bare) <= screen {
-            all.push_str(line);
-            continue;
-        }
-        let words = bare.trim_start();
-        let indent = " ".repeat(bare.len() - words.len());
-        let parts = wrap(words, screen.saturating_sub(indent.len()));
-        let parts: Vec<String> = parts.iter().map(|part| format!("{indent}{part}")).collect();
-        all += &(parts.join("\n") + end);
+    text.lines().map(|line| broken(line, screen, 0)).collect()
+}
+
+/// One line as several; those after the first begin so much further to the right than it does.
+fn broken(line: &str, screen: usize, further: usize) -> String {
+    let words = line.trim_start();
+    let indent = line.len() - words.len();
+    let first = " ".repeat(indent);
+    if length(line) <= screen {
+        return format!("{line}\n");
     }
-    all
+    let parts = wrap(words, screen.saturating_sub(indent + further));
+    first + &parts.join(&format!("\n{}", " ".repeat(indent + further))) + "\n"
 }
 
 /// Breaks a text between words; a word that is longer than a line is left whole.
@@ -247,6 +250,6 @@ mod tests {
     #[test]
     fn what_goes_on_is_indented_alike() {
         assert_eq!(wrapped_to("  one two three\nx\n", Some(9)), "  one two\n  three\nx\n");
-        assert_eq!(wrapped_to("one two three", None), "one two three");
+        assert_eq!(wrapped_to("one two three\n", None), "one two three\n");
     }
 }

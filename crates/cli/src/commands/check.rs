@@ -43,7 +43,7 @@ const DEFAULT_MIB: u64 = 8192;
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct CheckArgs {
     /// How many nodes, N [default: 3, or as many as show the flaw]
-    #[arg(long, short, value_parser = whole(1..=64))]
+    #[arg(long, short, value_parser = whole(1..=64_u32))]
     pub(crate) nodes: Option<u32>,
     /// Whether messages from one node to another keep their order [default: what is assumed]
     #[arg(long, value_enum)]

@@ -60,9 +60,9 @@ impl Compare {
         let rows = measure(&selected.runs)?;
         let values: Vec<Value> = rows.iter().map(Row::json).collect();
         if self.format.json {
-            print_json(&Value::Array(values))?
+            print_json(&Value::Array(values))?;
         } else {
-            print_csv(&values)?
+            print_csv(&values)?;
         }
         verdict(&rows)
     }
@@ -118,14 +118,14 @@ fn measure(runs: &[Vec<Box<dyn Run>>]) -> Result<Vec<Row>, Failure> {
     let total = runs.iter().map(Vec::len).sum::<usize>() as u64;
     let bar = progress(total, "{bar:40} {pos} of {len} runs, {eta} left");
     let row = |of_seeds: &Vec<Box<dyn Run>>| {
-        let one = |run: &Box<dyn Run>| {
+        let one = |run: &dyn Run| {
             let measured = run.simulate(None, None);
             bar.inc(1);
             show_after_a_second(&bar);
             measured
         };
         let page = of_seeds[0].page();
-        let runs = of_seeds.par_iter().map(one).collect::<Result<Vec<_>, Failure>>()?;
+        let runs = of_seeds.par_iter().map(|run| one(&**run)).collect::<Result<_, Failure>>()?;
         Ok(Row { page, runs })
     };
     let rows = runs.par_iter().map(row).collect();

@@ -1,6 +1,6 @@
 //! `vorrang completions`: scripts that let a shell complete commands, options and names.
 
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, Command};
 use clap_complete::Shell;
 
@@ -82,7 +82,7 @@ fn for_fish(command: &Command) -> String {
     for subcommand in command.get_subcommands() {
         for argument in subcommand.get_positionals() {
             let values = argument.get_possible_values();
-            let values: Vec<&str> = values.iter().map(|value| value.get_name()).collect();
+            let values: Vec<&str> = values.iter().map(PossibleValue::get_name).collect();
             if !values.is_empty() {
                 let (name, values) = (subcommand.get_name(), values.join(" "));
                 lines += &format!(

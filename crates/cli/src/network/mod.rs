@@ -46,7 +46,7 @@ pub(crate) enum Place {
 /// Runs a scenario over TCP and hands back what came of it, with its trace if `save` wants it.
 pub(crate) fn run<P>(
     scenario: &Scenario,
-    node: Node<P>,
+    node: &Node<P>,
     place: Place,
     save: Option<&Path>,
 ) -> Result<Measured, Failure>

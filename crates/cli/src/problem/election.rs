@@ -10,7 +10,7 @@ use vorrang_algorithms::election::{Command, Election, Notice};
 use vorrang_algorithms::setup::Setup;
 use vorrang_check::{Ask, Links, Plan};
 use vorrang_protocol::{Message, NodeId};
-use vorrang_sim::{Fault, Faults, Network, Orders, Workload};
+use vorrang_sim::{Distribution, Fault, Faults, Network, Orders, Workload};
 use vorrang_trace::{Meter, Traffic};
 
 use super::{Driven, Extremes, Question, Scene};
@@ -60,8 +60,11 @@ impl Scenario {
     /// T, and as the algorithm believes.
     fn theory(&self, of: Quantity) -> Option<Span> {
         let latency = self.between.latency;
-        let believes = self.setup.within.as_nanos() as f64;
-        let is_plain = latency.is_constant() && believes == latency.mean_ns();
+        let believes = self.setup.within.as_nanos();
+        let is_plain = match latency {
+            Distribution::Constant(ns) => u128::from(ns) == believes,
+            Distribution::Uniform(..) | Distribution::Exponential(_) => false,
+        };
         // If the highest is up, who asks it before it is heard depends on latencies.
         let counts = |at: &Setting| !of.is_time && at.dead > 0;
         let setting = self.setting().filter(|at| is_plain || counts(at))?;
@@ -208,7 +211,7 @@ impl Driven for Election {
         let mut up = (0..nodes).filter(|&node| !crashed(node));
         let initiators = match args.election.initiators.as_str() {
             "lowest" => up.next().into_iter().collect(),
-            "highest" => up.last().into_iter().collect(),
+            "highest" => up.next_back().into_iter().collect(),
             text => nodes_of("--initiators", text, nodes)?,
         };
         Ok(Scenario { card, setup, initiators, between })

@@ -8,6 +8,7 @@
 
 pub(crate) mod election;
 pub(crate) mod mutex;
+mod patient;
 mod simulate;
 mod verify;
 

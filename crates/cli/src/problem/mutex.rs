@@ -18,6 +18,7 @@ use vorrang_protocol::{NodeId, Protocol};
 use vorrang_sim::{Distribution, Faults, Load, Network, Turns};
 use vorrang_trace::Summary;
 
+use super::patient::Patient;
 use super::{Driven, Extremes, Future, Question, Scene};
 use crate::commands::check::{CheckArgs, one_a_node};
 use crate::failure::Failure;
@@ -171,10 +172,9 @@ impl Scene for Scenario {
         if let Some(hot) = self.hot {
             let _ = write!(text, " --hot {hot}");
         }
-        match net {
-            true => format!("{text} --seed {}", self.between.seed),
-            false => format!("{text} {}", self.between.options()),
-        }
+        let seed = format!("--seed {}", self.between.seed);
+        let rest = if net { seed } else { self.between.options() };
+        format!("{text} {rest}")
     }
     fn page(&self) -> String {
         let (load, nodes, entries) = (name(&self.load), self.nodes(), self.entries);
@@ -261,7 +261,7 @@ impl Driven for Mutex {
 
     type Scenario = Scenario;
     type Monitor = Exclusion;
-    type Workload = Turns<Command>;
+    type Workload = Patient<Turns<Command>>;
 
     fn scenario(card: &'static Card, args: &RunArgs) -> Result<Scenario, Failure> {
         let own = &args.mutex;
@@ -306,18 +306,19 @@ impl Driven for Mutex {
         scenario.card.exclusion(&scenario.setup)
     }
 
-    fn workload(scenario: &Scenario) -> Turns<Command> {
+    fn workload(scenario: &Scenario) -> Self::Workload {
         let load = match scenario.load {
             LoadKind::Heavy => Load::Closed { think: scenario.think },
             LoadKind::Light => Load::OneAtATime,
             LoadKind::Burst => Load::Burst,
         };
         let claims = scenario.card.terms.claims.iter().copied();
-        Turns::new(load, Command::Acquire(Claim::Exclusive), Command::Release)
+        let turns = Turns::new(load, Command::Acquire(Claim::Exclusive), Command::Release)
             .acquire_any_of(claims.map(Command::Acquire).collect())
             .entries(scenario.entries)
             .hold(scenario.hold())
-            .hot(scenario.contenders())
+            .hot(scenario.contenders());
+        Patient::new(turns)
     }
 
     fn figures(scenario: &Scenario, summary: &Summary) -> Vec<Figure> {
@@ -364,7 +365,7 @@ impl Driven for Mutex {
     where
         P: Protocol<Command = Command, Notice = Notice>,
     {
-        network::run(scenario, node, place, trace)
+        network::run(scenario, &node, place, trace)
     }
     fn work<P>(card: &'static Card, recipe: &Recipe<P>, work: Work) -> Future<'static>
     where
@@ -448,7 +449,7 @@ fn question(
     let assumed = flaw.map_or(card.assumes.order, |flaw| flaw.shown_by.order);
     let order = args.order.unwrap_or(OrderKind::from(assumed));
     let setup = args.setup.setup(&card.about(), nodes)?;
-    let (besides, notes) = besides(card, flaw, &setup, own)?;
+    let (besides, remarks) = besides(card, flaw, &setup, own)?;
     let mut names = vec!["exclusion".to_owned(), "progress".to_owned()];
     names.extend(besides.ordering.then(|| "ordering".to_owned()));
     names.extend(
@@ -483,7 +484,7 @@ fn question(
         links: Links::from(vorrang_protocol::Order::from(order)),
         faults: args.faults(0),
         properties: names,
-        notes,
+        notes: remarks,
         line,
     })
 }

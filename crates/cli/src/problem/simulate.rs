@@ -31,7 +31,6 @@ where
     Q: Driven,
     P: Protocol<Command = Q::Command, Notice = Q::Notice>,
 {
-    const EVENTS_BETWEEN_LOOKS: u64 = 1 << 18;
     let start = Instant::now();
     let about = scenario.about();
     let group = scenario.setup().group;
@@ -49,22 +48,8 @@ where
         let fresh = node.clone();
         simulation = simulation.with_faults(faults, scenario.seed(), move |id| fresh(id));
     }
-    while !blank {
-        match simulation.run_for(EVENTS_BETWEEN_LOOKS) {
-            Ok(true) => {}
-            Ok(false) => break,
-            // Where two are inside, one may well be told to leave when it is not: the run ends
-            // here, and what was wrong is the verdict, not what came of it.
-            Err(_) if !simulation.report().is_safe() => break,
-            Err(error) => return Err(Failure::Failed(error.to_string())),
-        }
-        if let Some(bar) = bar {
-            bar.set_position(simulation.progress());
-            show_after_a_second(bar);
-        }
-    }
-    if let Some(bar) = bar {
-        bar.finish_and_clear();
+    if !blank {
+        to_the_end::<Q, P>(&mut simulation, bar)?;
     }
     let report = simulation.report();
     let violation = report.first_violation.as_ref().map(|(at_ns, violation)| {
@@ -94,6 +79,38 @@ where
         recorder.finish(path)?;
     }
     Ok(measured)
+}
+
+type SimulationOf<Q, P> =
+    Simulation<P, <Q as Driven>::Monitor, <Q as Driven>::Workload, Option<ToFile>>;
+
+fn to_the_end<Q, P>(
+    simulation: &mut SimulationOf<Q, P>,
+    bar: Option<&ProgressBar>,
+) -> Result<(), Failure>
+where
+    Q: Driven,
+    P: Protocol<Command = Q::Command, Notice = Q::Notice>,
+{
+    const EVENTS_BETWEEN_LOOKS: u64 = 1 << 18;
+    loop {
+        match simulation.run_for(EVENTS_BETWEEN_LOOKS) {
+            Ok(true) => {}
+            Ok(false) => break,
+            // Where two are inside, one may well be told to leave when it is not: the run ends
+            // here, and what was wrong is the verdict, not what came of it.
+            Err(_) if !simulation.report().is_safe() => break,
+            Err(error) => return Err(Failure::Failed(error.to_string())),
+        }
+        if let Some(bar) = bar {
+            bar.set_position(simulation.progress());
+            show_after_a_second(bar);
+        }
+    }
+    if let Some(bar) = bar {
+        bar.finish_and_clear();
+    }
+    Ok(())
 }
 
 /// What a trace begins with: which algorithm, and how it was set up.
