@@ -35,7 +35,7 @@ pub(crate) fn algorithms(
             let plain: Vec<&Entry> = solves.iter().copied().filter(titled).collect();
             Ok(if plain.is_empty() { solves } else { plain })
         }
-        [all] if all == "all" => Ok(solves),
+        names if names.iter().any(|name| name == "all") => Ok(solves),
         names => {
             let mut entries: Vec<&Entry> = Vec::new();
             for name in names {

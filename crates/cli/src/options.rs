@@ -72,12 +72,23 @@ impl SetupArgs {
                 setup.set(*parameter, text).map_err(|unfit| Failure::Usage(unfit.0))?;
             }
         }
+        check_within(&setup)?;
         Ok(setup)
     }
 
     fn says(&self, parameter: Parameter) -> bool {
         self.0.iter().any(|(said, _)| *said == parameter)
     }
+}
+
+/// Time-outs are a few times as long as a message may take, and time is not endless.
+fn check_within(setup: &Setup) -> Result<(), Failure> {
+    const A_YEAR: Duration = Duration::from_hours(365 * 24);
+    if setup.within <= A_YEAR {
+        return Ok(());
+    }
+    let within = show_duration_ns(setup.within.as_nanos() as u64);
+    Err(Failure::usage(format!("--within {within}: a message may take a year at most")))
 }
 
 impl Args for SetupArgs {
@@ -190,6 +201,11 @@ impl<A: Args> FromArgMatches for Given<A> {
 }
 
 impl<A> Given<A> {
+    /// Whether an option was typed.
+    pub(crate) fn has(&self, option: &str) -> bool {
+        self.typed.iter().any(|typed| typed == option)
+    }
+
     /// Refuses options that none of these algorithms has, in a sentence.
     pub(crate) fn check_fit(&self, abouts: &[&About]) -> Result<(), Failure> {
         let who = match abouts {
@@ -294,6 +310,7 @@ impl RunArgs {
                 }
             }
         }
+        check_within(&setup)?;
         let assumed = OrderKind::from(about.assumes.order);
         let order = self.common.order.unwrap_or(assumed);
         if (assumed, order) == (OrderKind::Fifo, OrderKind::Any) && !breaks {

@@ -155,13 +155,12 @@ impl Row {
     }
 
     /// How the mean over all seeds stands to the theory. Its error is that of the seeds, or of the
-    /// one run.
+    /// one run. Runs too short to know their own are too short for what is typical of long ones,
+    /// however many there are.
     fn agreement(&self, key: &str) -> Option<Agreement> {
         let (theory, estimate) = self.theory(key).zip(self.estimate(key))?;
-        let error = match estimate.half_width {
-            Some(half_width) => Some(half_width / 1.96),
-            None => self.runs[0].figure(key)?.error,
-        };
+        let of_one = self.runs[0].figure(key)?.error;
+        let error = of_one.map(|error| estimate.half_width.map_or(error, |it| it / 1.96));
         Some(theory.compare(estimate.mean, error))
     }
 

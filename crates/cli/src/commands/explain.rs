@@ -6,7 +6,7 @@ use vorrang_algorithms::card::About;
 
 use crate::failure::Failure;
 use crate::lookup;
-use crate::options::{Given, MOST_NODES, SetupArgs};
+use crate::options::{Given, SetupArgs};
 use crate::output::{BOLD, RESET, print};
 use crate::problem::catalogue;
 use crate::table::{table, wrapped};
@@ -14,6 +14,8 @@ use crate::values::whole;
 
 /// What the words mean that are used everywhere.
 const GLOSSARY: &str = include_str!("../glossary.md");
+/// Theories count messages in numbers that hold the square of this.
+const MOST_NODES: u32 = 10_000;
 /// What it is called where an algorithm is.
 pub(crate) const TERMS: &str = "terms";
 

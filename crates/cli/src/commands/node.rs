@@ -76,6 +76,15 @@ impl Node {
                 nodes - 1
             )));
         }
+        let is_address = |peer: &&String| {
+            let parts = peer.rsplit_once(':');
+            parts.is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok())
+        };
+        if let Some(wrong) = self.peers.iter().find(|peer| !is_address(peer)) {
+            return Err(Failure::usage(format!(
+                "--peers: '{wrong}' is not an address: write HOST:PORT, as in 127.0.0.1:7000"
+            )));
+        }
         if let Some(twice) =
             self.peers.iter().enumerate().find(|(i, it)| self.peers[..*i].contains(it))
         {

@@ -70,18 +70,29 @@ impl Run {
 
     /// What the simulator can be told and a real network cannot.
     fn check_network(&self) -> Result<(), Failure> {
+        const SIMULATED: [&str; 8] = [
+            "latency",
+            "order",
+            "break_assumptions",
+            "loss",
+            "duplicate",
+            "crash",
+            "restart",
+            "lose",
+        ];
         const MOST_NODES: u32 = 128;
-        let common = &self.options.args.common;
-        if common.latency.is_some() || common.order.is_some() {
-            return Err(Failure::usage(
-                "--latency and --order are for the simulator: with --net, TCP decides both",
-            ));
-        }
-        if common.nodes > MOST_NODES {
+        if let Some(option) = SIMULATED.into_iter().find(|&option| self.options.has(option)) {
             return Err(Failure::usage(format!(
-                "--nodes {} is too many for --net: every two nodes have a connection, so at most \
-                 {MOST_NODES}",
-                common.nodes
+                "--{} is for the simulator: with --net, TCP decides how messages travel, and all of \
+                 them arrive",
+                option.replace('_', "-")
+            )));
+        }
+        let nodes = self.options.args.common.nodes;
+        if nodes > MOST_NODES {
+            return Err(Failure::usage(format!(
+                "--nodes {nodes} is too many for --net: every two nodes have a connection, so at \
+                 most {MOST_NODES}"
             )));
         }
         Ok(())

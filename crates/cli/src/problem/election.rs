@@ -19,6 +19,9 @@ use crate::failure::Failure;
 use crate::figures::{Figure, Reading};
 use crate::options::{Between, OrderKind, RunArgs, list, nodes_of};
 
+/// The messages of an election between that many are as many as anybody waits for.
+const MOST_NODES: u32 = 2_000;
+
 /// Who calls for an election.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ElectionArgs {
@@ -203,6 +206,13 @@ impl Driven for Election {
 
     fn scenario(card: &'static Card, args: &RunArgs) -> Result<Scenario, Failure> {
         let nodes = args.common.nodes;
+        if nodes > MOST_NODES {
+            return Err(Failure::usage(format!(
+                "--nodes {nodes} is too many for {}: an election may take as many messages as the \
+                 square of that, so at most {MOST_NODES}",
+                card.name
+            )));
+        }
         let (setup, between) = args.placed(&card.about())?;
         let crashed = |node: u32| {
             let script = between.faults.as_ref().map_or(&[][..], |faults| &faults.script);
