@@ -17,17 +17,27 @@ pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
 /// The program, with nothing of the caller's surroundings that would change what it prints.
 pub(crate) fn vorrang(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_vorrang"));
-    command.args(args).env_remove("VORRANG_LOG").env("NO_COLOR", "1").stdin(Stdio::null());
+    command.args(args).env_remove("VORRANG_LOG").env_remove("COLUMNS").env("NO_COLOR", "1");
+    command.stdin(Stdio::null());
     command
 }
 
 /// Runs the program to its end: exit code, standard output and standard error.
 pub(crate) fn run(args: &[&str]) -> (i32, String, String) {
-    let mut child = vorrang(args)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the program starts");
+    to_its_end(args, vorrang(args))
+}
+
+/// The same on a screen of that width; the exit code and standard output.
+pub(crate) fn run_on(columns: usize, args: &[&str]) -> (i32, String) {
+    let mut command = vorrang(args);
+    command.env("COLUMNS", columns.to_string());
+    let (code, out, _) = to_its_end(args, command);
+    (code, out)
+}
+
+fn to_its_end(args: &[&str], mut command: Command) -> (i32, String, String) {
+    let mut child =
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
     let out = read(child.stdout.take().expect("a pipe"));
     let err = read(child.stderr.take().expect("a pipe"));
     let (Ok(out), Ok(err)) = (out.recv_timeout(PATIENCE), err.recv_timeout(PATIENCE)) else {
