@@ -19,7 +19,7 @@ use crate::mutex::central::{self, Central};
 use crate::mutex::flaws::carvalho_roucairol::NoReRequest;
 use crate::mutex::flaws::central::{LastComeFirstServed, Talkative};
 use crate::mutex::flaws::k_exclusion::{DebtsForgotten, ReplyCountsOnce};
-use crate::mutex::flaws::lamport::{AsItIs, CopiesStampedApart};
+use crate::mutex::flaws::lamport::{AnyWordWillDo, AsItIs, CopiesStampedApart};
 use crate::mutex::flaws::readers_writers::ReadersPassWaitingWriters;
 use crate::mutex::flaws::ricart_agrawala::{
     ClockNotAdvanced, DeferredNeverCleared, Majority, NoTieBreak, RepliesCarryNoClock,
@@ -50,6 +50,7 @@ impl Listed for Mutex {
         into.algorithm(card, of_group(Lamport::new));
         into.flaw(card, "unordered-links", of_group(Lamport::new).with(AsItIs));
         into.flaw(card, "copies-stamped-apart", of_group(Lamport::new).with(CopiesStampedApart));
+        into.flaw(card, "any-word-will-do", of_group(Lamport::new).with(AnyWordWillDo));
 
         let card = &ricart_agrawala::CARD;
         let correct = || of_group(RicartAgrawala::new);
@@ -111,7 +112,9 @@ pub trait Listed: Problem {
 }
 
 /// How the nodes of an algorithm are made for a set-up, if it fits.
-pub struct Recipe<P>(Box<dyn Fn(&Setup) -> Result<Node<P>, Unfit> + Send + Sync>);
+pub struct Recipe<P>(Prepare<P>);
+
+type Prepare<P> = Box<dyn Fn(&Setup) -> Result<Node<P>, Unfit> + Send + Sync>;
 
 /// Makes one node; a restart is one more call.
 pub type Node<P> = Arc<dyn Fn(NodeId) -> P + Send + Sync>;

@@ -20,41 +20,39 @@ impl Flying {
 
 /// All messages in flight, in an order that depends on nothing but what they are: in a bag by
 /// print, else by link and, on one link, oldest first.
-#[derive(Clone, Debug)]
-pub(crate) struct Flight {
-    messages: Vec<Flying>,
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Flight<'a> {
+    messages: &'a [Flying],
 }
 
-impl Flight {
-    pub(crate) const EMPTY: Self = Self { messages: Vec::new() };
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.messages.is_empty()
+/// Brings messages, of which those of one link were sent in this order, into the order of a flight.
+pub(crate) fn arrange(messages: &mut [Flying], order: Order) {
+    match order {
+        Order::Any => messages.sort_unstable_by_key(|it| it.print),
+        Order::Fifo => messages.sort_by_key(Flying::link),
     }
+}
 
-    /// These messages, of which those of one link were sent in this order.
-    pub(crate) fn of(mut messages: Vec<Flying>, order: Order) -> Self {
-        match order {
-            Order::Any => messages.sort_unstable_by_key(|it| it.print),
-            Order::Fifo => messages.sort_by_key(Flying::link),
-        }
+impl<'a> Flight<'a> {
+    /// These messages, which are in order.
+    pub(crate) const fn of(messages: &'a [Flying]) -> Self {
         Self { messages }
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Flying> + '_ {
+    pub(crate) const fn is_empty(self) -> bool {
+        self.messages.is_empty()
+    }
+
+    pub(crate) fn iter(self) -> impl Iterator<Item = Flying> + 'a {
         self.messages.iter().copied()
     }
 
-    pub(crate) fn at(&self, place: usize) -> Flying {
+    pub(crate) const fn at(self, place: usize) -> Flying {
         self.messages[place]
     }
 
-    pub(crate) fn heap_bytes(&self) -> usize {
-        self.messages.capacity() * size_of::<Flying>()
-    }
-
     /// The messages that may arrive next: of equal ones in a bag, one; of a queue, the first.
-    pub(crate) fn deliverable(&self, order: Order) -> impl Iterator<Item = usize> {
+    pub(crate) fn deliverable(self, order: Order) -> impl Iterator<Item = usize> + 'a {
         (0..self.messages.len()).filter(move |&place| {
             let Some(before) = place.checked_sub(1).map(|it| &self.messages[it]) else {
                 return true;
@@ -68,9 +66,9 @@ impl Flight {
     }
 
     /// The print, from scratch.
-    pub(crate) fn print(&self, order: Order) -> Print {
+    pub(crate) fn print(self, order: Order) -> Print {
         match order {
-            Order::Any => sum(&self.messages),
+            Order::Any => sum(self.messages),
             Order::Fifo => self
                 .messages
                 .chunk_by(|a, b| a.link() == b.link())
@@ -80,7 +78,7 @@ impl Flight {
     }
 
     /// By how much the print changes when the message at `taken` arrives and `sent` are sent.
-    pub(crate) fn change(&self, taken: Option<usize>, sent: &[Flying], order: Order) -> Print {
+    pub(crate) fn change(self, taken: Option<usize>, sent: &[Flying], order: Order) -> Print {
         match order {
             Order::Any => {
                 let gone = taken.map_or(Print::NONE, |place| self.messages[place].print);
@@ -92,7 +90,7 @@ impl Flight {
 
     /// Looks at every link that changes once: at the one that loses its head, and at each of the
     /// others where the first message for it is sent.
-    fn change_of_queues(&self, taken: Option<usize>, sent: &[Flying]) -> Print {
+    fn change_of_queues(self, taken: Option<usize>, sent: &[Flying]) -> Print {
         let heads = taken.map(|place| &self.messages[place]).into_iter();
         let mut change = Print::NONE;
         for (count, touched) in heads.chain(sent).enumerate() {
@@ -111,35 +109,35 @@ impl Flight {
         change
     }
 
-    /// Becomes what is in flight after the message at `taken` of `old` has arrived and `sent` have
+    /// Adds to `all` what is in flight after the message at `taken` has arrived and `sent` have
     /// been sent.
-    pub(crate) fn become_successor(
-        &mut self,
-        old: &Self,
+    pub(crate) fn push_successor(
+        self,
         taken: Option<usize>,
         sent: &[Flying],
         order: Order,
+        all: &mut Vec<Flying>,
     ) {
         let (head, tail) = match taken {
-            Some(place) => (&old.messages[..place], &old.messages[place + 1..]),
-            None => (&old.messages[..], &[][..]),
+            Some(place) => (&self.messages[..place], &self.messages[place + 1..]),
+            None => (self.messages, &[][..]),
         };
-        let messages = &mut self.messages;
-        messages.clear();
-        messages.reserve(head.len() + tail.len() + sent.len());
-        messages.extend_from_slice(head);
-        messages.extend_from_slice(tail);
+        let start = all.len();
+        all.reserve(head.len() + tail.len() + sent.len());
+        all.extend_from_slice(head);
+        all.extend_from_slice(tail);
         for message in sent {
+            let messages = &all[start..];
             let place = match order {
                 Order::Any => messages.partition_point(|it| it.print <= message.print),
                 Order::Fifo => messages.partition_point(|it| it.link() <= message.link()),
             };
-            messages.insert(place, *message);
+            all.insert(start + place, *message);
         }
     }
 }
 
-fn sum(messages: &[Flying]) -> Print {
+pub(crate) fn sum(messages: &[Flying]) -> Print {
     messages.iter().map(|it| it.print).sum()
 }
 
@@ -162,18 +160,22 @@ mod tests {
         }
     }
 
-    fn after(old: &Flight, taken: Option<usize>, sent: &[Flying], order: Order) -> Flight {
-        let mut flight = Flight::EMPTY;
-        flight.become_successor(old, taken, sent, order);
-        flight
+    fn after(old: &[Flying], taken: Option<usize>, sent: &[Flying], order: Order) -> Vec<Flying> {
+        let mut flight = vec![letter(7, 7, '-')];
+        Flight::of(old).push_successor(taken, sent, order, &mut flight);
+        flight.split_off(1)
     }
 
-    fn flight(letters: &[Flying], order: Order) -> Flight {
-        after(&Flight::EMPTY, None, letters, order)
+    fn flight(letters: &[Flying], order: Order) -> Vec<Flying> {
+        after(&[], None, letters, order)
     }
 
-    fn deliverable(flight: &Flight, order: Order) -> Vec<Flying> {
-        flight.deliverable(order).map(|place| flight.at(place)).collect()
+    fn print(flight: &[Flying], order: Order) -> Print {
+        Flight::of(flight).print(order)
+    }
+
+    fn deliverable(flight: &[Flying], order: Order) -> Vec<Flying> {
+        Flight::of(flight).deliverable(order).map(|place| flight[place]).collect()
     }
 
     #[test]
@@ -191,7 +193,7 @@ mod tests {
         assert_eq!(deliverable(&flight, Order::Fifo), [z, back]);
         let mut arrived = Vec::new();
         while !flight.is_empty() {
-            arrived.push(flight.at(0));
+            arrived.push(flight[0]);
             flight = after(&flight, Some(0), &[], Order::Fifo);
         }
         assert_eq!(arrived, [z, a, a, back]);
@@ -201,8 +203,8 @@ mod tests {
     fn only_a_queue_remembers_the_order_of_sending() {
         let (a, b) = (letter(0, 1, 'a'), letter(0, 1, 'b'));
         let both = |order| {
-            let print = |letters: &[Flying]| flight(letters, order).print(order);
-            (print(&[a, b]), print(&[b, a]))
+            let print_of = |letters: &[Flying]| print(&flight(letters, order), order);
+            (print_of(&[a, b]), print_of(&[b, a]))
         };
         let (one, other) = both(Order::Any);
         assert_eq!(one, other);
@@ -215,8 +217,8 @@ mod tests {
         let (a, b) = (letter(0, 1, 'a'), letter(1, 0, 'a'));
         let one = flight(&[a, b], Order::Fifo);
         let other = flight(&[b, a], Order::Fifo);
-        assert_eq!(one.print(Order::Fifo), other.print(Order::Fifo));
-        assert_eq!(one.messages, other.messages);
+        assert_eq!(print(&one, Order::Fifo), print(&other, Order::Fifo));
+        assert_eq!(one, other);
     }
 
     #[test]
@@ -225,14 +227,25 @@ mod tests {
         let sent = [letter(1, 1, 'e'), letter(1, 0, 'f'), letter(1, 1, 'c'), letter(0, 1, 'a')];
         for order in [Order::Any, Order::Fifo] {
             let flight = flight(&before, order);
-            for taken in flight.deliverable(order).map(Some).chain([None]) {
+            let now = Flight::of(&flight);
+            for taken in now.deliverable(order).map(Some).chain([None]) {
                 for count in 0..=sent.len() {
                     let sent = &sent[..count];
                     let after = after(&flight, taken, sent, order);
-                    let change = flight.change(taken, sent, order);
-                    assert_eq!(flight.print(order) + change, after.print(order));
+                    let change = now.change(taken, sent, order);
+                    assert_eq!(now.print(order) + change, print(&after, order));
                 }
             }
+        }
+    }
+
+    #[test]
+    fn messages_are_arranged_as_if_sent_one_by_one() {
+        let sent = [letter(1, 0, 'b'), letter(0, 1, 'z'), letter(1, 0, 'a'), letter(0, 1, 'a')];
+        for order in [Order::Any, Order::Fifo] {
+            let mut arranged = sent;
+            arrange(&mut arranged, order);
+            assert_eq!(arranged[..], flight(&sent, order));
         }
     }
 }

@@ -8,15 +8,15 @@ use std::num::NonZeroUsize;
 
 use vorrang_protocol::{Monitor, NodeId, Protocol, Violation};
 
-use crate::level::{Chunks, Clock, Context, Counts, Found, Level, Tally};
+use crate::level::{Chunks, Clock, Context, Counts, Found, Level};
 use crate::machine::Typed;
 use crate::parts::Shelf;
 use crate::report::{Bound, Bounds, Outcome, Progress, Report};
 use crate::retrace::{Initial, Leg, Way, retrace};
 use crate::run::Run;
-use crate::state::{Down, State};
+use crate::state::{Down, States};
 use crate::step::{Action, Model, Stepper};
-use crate::system::{Faults, System};
+use crate::system::System;
 use crate::table::Table;
 use crate::timers::Pace;
 
@@ -26,8 +26,9 @@ use crate::timers::Pace;
 ///
 /// # Panics
 ///
-/// If the system has no nodes or its plan does not fit them, or if a node is found out not to be
-/// deterministic or sends to a node that is not there.
+/// If the system has no nodes or its plan does not fit them, if it has more than 64 nodes and they
+/// may crash, or if a node is found out not to be deterministic or sends to a node that is not
+/// there.
 pub fn explore<P, M>(
     system: &System<P, M>,
     bounds: &Bounds,
@@ -41,8 +42,8 @@ where
     let size = system.nodes.len();
     assert!(size > 0, "a system has at least one node");
     assert!(
-        size <= Down::MOST_NODES || system.faults == Faults::NONE,
-        "at most {} nodes of a system can crash",
+        size <= Down::MOST_NODES || system.faults.crashes == 0,
+        "a system in which nodes crash has at most {} nodes, not {size}",
         Down::MOST_NODES
     );
     system.plan.assert_fits(size);
@@ -50,7 +51,7 @@ where
     let (nodes, monitor) = machine.first();
     let agenda = system.plan.agenda();
     let order = system.links.order;
-    let first = State::before_start(nodes, monitor, &agenda, system.faults, order);
+    let first = States::before_start(nodes, monitor, &agenda, system.faults, order);
     let slips = Shelf::default();
     let within_ns = system.links.within.map(|it| u64::try_from(it.as_nanos()).unwrap_or(u64::MAX));
     let pace = Pace { within_ns, order, slips: &slips };
@@ -87,7 +88,7 @@ struct Counted {
 /// The whole search, which knows no type of what it searches.
 fn search(
     model: Model<'_>,
-    first: State,
+    first: States,
     bounds: &Bounds,
     threads: NonZeroUsize,
     progress: &mut dyn FnMut(Progress),
@@ -121,21 +122,23 @@ fn search(
 }
 
 /// Starts all nodes, in the order of their numbers and with every answer to their choices.
-fn start(model: Model<'_>, first: State) -> Result<Vec<Initial>, (Violation, Vec<Leg>)> {
+fn start(model: Model<'_>, first: States) -> Result<Vec<Initial>, (Violation, Vec<Leg>)> {
     let mut stepper = Stepper::new(model);
-    let size = first.nodes.len() as u32;
+    let size = first.at(0).nodes.len() as u32;
     let mut all = vec![Initial { state: first, starts: Vec::new() }];
     for at in (0..size).map(NodeId) {
         let mut violated = None;
         let mut next = Vec::new();
         for Initial { state, starts } in &all {
-            stepper.try_one(state, Action::Start(at), &mut |trial| {
+            let state = state.at(0);
+            stepper.try_one(&state, Action::Start(at), &mut |trial| {
                 let mut starts = starts.clone();
-                starts.push(Leg::of(model, state, &trial));
-                if let Some(violation) = trial.handled.violation.clone() {
-                    violated.get_or_insert((violation, starts));
+                starts.push(Leg::of(model, &state, &trial));
+                if let Some(violation) = trial.handled.violation() {
+                    violated.get_or_insert((violation.clone(), starts));
                 } else {
-                    let state = trial.build(None);
+                    let mut state = States::default();
+                    trial.build(&mut state);
                     next.push(Initial { state, starts });
                 }
             });
@@ -174,7 +177,7 @@ impl Search<'_> {
         loop {
             self.table.end_level(self.steppers.len());
             let context = Context {
-                machine: self.model.machine,
+                model: self.model,
                 table: &self.table,
                 counts: &self.counts,
                 bounds: self.bounds,
@@ -201,14 +204,15 @@ impl Search<'_> {
 
     fn insert_initial(&self, initial: &[Initial]) -> Chunks {
         let mut first = Chunks::default();
-        let mut tally = Tally::default();
+        let mut states = 0;
         for Initial { state, .. } in initial {
-            if self.table.insert(state.print, state.print) {
-                tally.note(state);
-                first.push(state.clone());
+            let print = state.at(0).print;
+            if self.table.insert(print, print) {
+                states += 1;
+                first.add(state.clone());
             }
         }
-        self.counts.add(&tally);
+        self.counts.add(states, 0, first.bytes());
         first
     }
 }

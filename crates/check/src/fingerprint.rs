@@ -84,6 +84,7 @@ pub(crate) enum Part {
     Down(usize),
     Faults,
     /// Not in a state, but happening to one.
+    Nothing,
     Start,
     Command,
     Crash,
@@ -106,6 +107,7 @@ impl Part {
             Self::Faults => (11, 0),
             Self::Crash => (12, 0),
             Self::Restart => (13, 0),
+            Self::Nothing => (14, 0),
         };
         ((index as u64) << 4 | kind).wrapping_mul(ODD)
     }
@@ -205,6 +207,7 @@ mod tests {
             Part::Command,
             Part::Crash,
             Part::Restart,
+            Part::Nothing,
         ];
         let prints: HashSet<Print> = parts.map(|part| Print::of(part, &7_u8)).into();
         assert_eq!(prints.len(), parts.len());

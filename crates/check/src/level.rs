@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 use vorrang_protocol::Violation;
 
 use crate::fingerprint::Print;
-use crate::machine::Machine;
 use crate::report::{Bound, Bounds, Progress};
 use crate::retrace::Ending;
-use crate::state::State;
-use crate::step::Stepper;
-use crate::table::Table;
+use crate::state::{State, States};
+use crate::step::{Model, Stepper};
+use crate::table::{Batch, Table};
+use crate::trial::{Parked, Trial};
 
 /// A level that is being explored.
 pub(crate) struct Level<'a> {
@@ -26,12 +26,12 @@ pub(crate) struct Level<'a> {
     is_last: bool,
     is_out_of_memory: AtomicBool,
     /// What is left of it.
-    chunks: Mutex<Vec<Chunk>>,
+    chunks: Mutex<Vec<States>>,
 }
 
 /// What all levels share.
 pub(crate) struct Context<'a> {
-    pub(crate) machine: &'a dyn Machine,
+    pub(crate) model: Model<'a>,
     pub(crate) table: &'a Table,
     pub(crate) counts: &'a Counts,
     pub(crate) bounds: &'a Bounds,
@@ -45,8 +45,9 @@ pub(crate) struct Findings {
     pub(crate) found: Option<Found>,
     /// Why the level was not explored to the end, if it was not.
     pub(crate) bound: Option<Bound>,
-    /// States already explored, for their room.
-    spare: Vec<State>,
+    /// A chunk already explored, for its memory.
+    spare: Option<States>,
+    desk: Desk,
 }
 
 /// A violation and where it happened.
@@ -90,25 +91,15 @@ impl<'a> Level<'a> {
     fn work(&self, stepper: &mut Stepper<'_>, mut clock: Option<&mut Clock<'_>>) -> Findings {
         let counts = self.context.counts;
         let mut findings = Findings::default();
-        while let Some(chunk) = self.take_chunk() {
-            let mut tally = Tally::default();
-            for state in &chunk.states {
-                if stepper.is_at_rest(state) {
-                    self.judge_rest(state, &mut findings);
-                    if state.faults.is_spent() {
-                        continue;
-                    }
-                }
-                if self.is_last {
-                    findings.bound = Some(Bound::Depth);
-                } else {
-                    self.expand(state, stepper, &mut findings, &mut tally);
-                }
-            }
-            findings.spare.extend(chunk.states);
-            findings.spare.truncate(CHUNK);
-            counts.add(&tally);
-            counts.frontier_bytes.fetch_sub(chunk.bytes, Ordering::Relaxed);
+        while let Some(mut chunk) = self.take_chunk() {
+            let bytes = chunk.bytes();
+            stepper.make_room();
+            let steps = self.try_chunk(&chunk, stepper, &mut findings);
+            let (new, new_bytes) = self.keep_new(&chunk, stepper, &mut findings);
+            chunk.clear();
+            findings.spare = Some(chunk);
+            counts.add(new, steps, new_bytes);
+            counts.frontier_bytes.fetch_sub(bytes, Ordering::Relaxed);
             if self.context.bounds.memory_bytes.is_some_and(|bound| self.memory_bytes() > bound) {
                 self.is_out_of_memory.store(true, Ordering::Relaxed);
                 findings.bound = Some(Bound::Memory);
@@ -120,7 +111,7 @@ impl<'a> Level<'a> {
         findings
     }
 
-    fn take_chunk(&self) -> Option<Chunk> {
+    fn take_chunk(&self) -> Option<States> {
         if self.is_out_of_memory.load(Ordering::Relaxed) {
             return None;
         }
@@ -128,41 +119,69 @@ impl<'a> Level<'a> {
         chunks.pop()
     }
 
-    fn expand(
-        &self,
-        state: &State,
-        stepper: &mut Stepper<'_>,
-        findings: &mut Findings,
-        tally: &mut Tally,
-    ) {
-        let mut step = 0;
-        stepper.try_all(state, |trial| {
-            if let Some(violation) = trial.handled.violation.clone() {
-                findings.report(Found {
-                    violation,
-                    state: state.print,
-                    ending: Ending::Step(step),
-                });
-            } else if self.context.table.insert(trial.print, state.print) {
-                let next = trial.build(findings.spare.pop());
-                tally.note(&next);
-                findings.next.push(next);
+    /// Tries all steps of all states, and puts them on the desk; returns how many.
+    fn try_chunk(&self, chunk: &States, stepper: &mut Stepper<'_>, findings: &mut Findings) -> u64 {
+        findings.desk.clear();
+        let mut steps = 0;
+        for (index, state) in (0..).zip(chunk.iter()) {
+            if stepper.is_at_rest(&state) {
+                self.judge_rest(&state, findings);
+                if !Stepper::can_go_wrong(&state) {
+                    continue;
+                }
             }
-            step += 1;
-        });
-        tally.steps += step;
+            if self.is_last {
+                findings.bound = Some(Bound::Depth);
+                continue;
+            }
+            let first = steps;
+            stepper.try_all(&state, |trial| {
+                match trial.handled.violation() {
+                    None => findings.desk.put(index, state.print, trial),
+                    Some(violation) => findings.report(Found {
+                        violation: violation.clone(),
+                        state: state.print,
+                        ending: Ending::Step(steps - first),
+                    }),
+                }
+                steps += 1;
+            });
+        }
+        steps
+    }
+
+    /// Builds what is new of all that lies on the desk; returns how many states, and their memory.
+    fn keep_new(
+        &self,
+        chunk: &States,
+        stepper: &Stepper<'_>,
+        findings: &mut Findings,
+    ) -> (u64, u64) {
+        let Findings { next, desk, spare, .. } = findings;
+        let Desk { batch, parked } = desk;
+        self.context.table.insert_all(batch);
+        let (mut count, mut bytes) = (0, 0);
+        for ((index, parked), is_new) in parked.drain(..).zip(batch.are_new()) {
+            if *is_new {
+                let state = chunk.at(index as usize);
+                bytes += next.build(stepper.take_up(&state, parked), spare);
+                count += 1;
+            }
+        }
+        (count, bytes)
     }
 
     /// Asks whether a state in which nothing can happen may be left like that.
-    fn judge_rest(&self, state: &State, findings: &mut Findings) {
-        if let Err(violation) = self.context.machine.at_rest(state.monitor) {
+    fn judge_rest(&self, state: &State<'_>, findings: &mut Findings) {
+        if let Err(violation) = self.context.model.machine.at_rest(state.monitor) {
             findings.report(Found { violation, state: state.print, ending: Ending::Here });
         }
     }
 
     fn memory_bytes(&self) -> u64 {
-        let Context { machine, table, counts, .. } = self.context;
-        table.bytes() + machine.bytes() + counts.frontier_bytes.load(Ordering::Relaxed)
+        let Context { model, table, counts, .. } = self.context;
+        let parts = model.machine.bytes() + model.pace.slips.bytes();
+        table.bytes() + parts + counts.frontier_bytes.load(Ordering::Relaxed)
     }
 
     fn progress(&self) -> Progress {
@@ -178,7 +197,8 @@ impl<'a> Level<'a> {
 
 impl Default for Findings {
     fn default() -> Self {
-        Self { next: Chunks::default(), found: None, bound: None, spare: Vec::new() }
+        let desk = Desk::default();
+        Self { next: Chunks::default(), found: None, bound: None, spare: None, desk }
     }
 }
 
@@ -208,38 +228,63 @@ impl Found {
     }
 }
 
+/// Steps that were tried, and of which it is not yet known whether they lead to anything new.
+#[derive(Default)]
+struct Desk {
+    batch: Batch,
+    /// Each with the state of the chunk that it was tried in.
+    parked: Vec<(u32, Parked)>,
+}
+
+impl Desk {
+    fn clear(&mut self) {
+        self.batch.clear();
+        self.parked.clear();
+    }
+
+    #[inline]
+    fn put(&mut self, index: u32, parent: Print, trial: Trial<'_>) {
+        self.batch.push(trial.print, parent);
+        self.parked.push((index, trial.park()));
+    }
+}
+
 /// States of a level, in portions that one thread explores at a go.
 #[derive(Default)]
 pub(crate) struct Chunks {
-    chunks: Vec<Chunk>,
+    chunks: Vec<States>,
 }
 
-struct Chunk {
-    states: Vec<State>,
-    bytes: u64,
-}
-
-/// Small enough that all threads finish a level at about the same time.
-const CHUNK: usize = 128;
+/// Small enough that all threads finish a level at about the same time, large enough that several
+/// of the successors of a chunk belong to every shard of the table.
+const CHUNK: usize = 512;
 
 impl Chunks {
-    pub(crate) fn push(&mut self, state: State) {
-        let bytes = state.bytes();
-        match self.chunks.last_mut() {
-            Some(chunk) if chunk.states.len() < CHUNK => {
-                chunk.states.push(state);
-                chunk.bytes += bytes;
-            }
-            Some(_) | None => self.chunks.push(Chunk { states: vec![state], bytes }),
+    pub(crate) fn add(&mut self, states: States) {
+        self.chunks.push(states);
+    }
+
+    /// Adds the state that a step leads to; returns the memory that it takes.
+    fn build(&mut self, trial: Trial<'_>, spare: &mut Option<States>) -> u64 {
+        if self.chunks.last().is_none_or(|chunk| chunk.len() >= CHUNK) {
+            self.chunks.push(spare.take().unwrap_or_default());
         }
+        let chunk = self.chunks.last_mut().expect("there is one now");
+        let bytes = chunk.bytes();
+        trial.build(chunk);
+        chunk.bytes() - bytes
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.chunks.is_empty()
     }
 
+    pub(crate) fn bytes(&self) -> u64 {
+        self.chunks.iter().map(States::bytes).sum()
+    }
+
     fn size(&self) -> u64 {
-        self.chunks.iter().map(|chunk| chunk.states.len() as u64).sum()
+        self.chunks.iter().map(|chunk| chunk.len() as u64).sum()
     }
 }
 
@@ -252,19 +297,11 @@ pub(crate) struct Counts {
     frontier_bytes: AtomicU64,
 }
 
-/// What one thread has yet to add to the totals.
-#[derive(Debug, Default)]
-pub(crate) struct Tally {
-    states: u64,
-    steps: u64,
-    bytes: u64,
-}
-
 impl Counts {
-    pub(crate) fn add(&self, tally: &Tally) {
-        self.states.fetch_add(tally.states, Ordering::Relaxed);
-        self.steps.fetch_add(tally.steps, Ordering::Relaxed);
-        self.frontier_bytes.fetch_add(tally.bytes, Ordering::Relaxed);
+    pub(crate) fn add(&self, states: u64, steps: u64, bytes: u64) {
+        self.states.fetch_add(states, Ordering::Relaxed);
+        self.steps.fetch_add(steps, Ordering::Relaxed);
+        self.frontier_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
     pub(crate) fn states(&self) -> u64 {
@@ -273,14 +310,6 @@ impl Counts {
 
     pub(crate) fn steps(&self) -> u64 {
         self.steps.load(Ordering::Relaxed)
-    }
-}
-
-impl Tally {
-    /// Counts a new state.
-    pub(crate) fn note(&mut self, state: &State) {
-        self.states += 1;
-        self.bytes += state.bytes();
     }
 }
 

@@ -21,6 +21,11 @@
 //!
 //! #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 //! enum Say { Please, Here }
+//! impl std::fmt::Display for Say {
+//!     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+//!         f.write_str(self.kind_name())
+//!     }
+//! }
 //! impl Message for Say {
 //!     const KINDS: &'static [&'static str] = &["PLEASE", "HERE"];
 //!     fn kind(&self) -> usize { match self { Self::Please => 0, Self::Here => 1 } }
@@ -97,6 +102,7 @@ mod step;
 mod system;
 mod table;
 mod timers;
+mod trial;
 
 pub use explore::explore;
 pub use report::{Bound, Bounds, Outcome, Progress, Report};

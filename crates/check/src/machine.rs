@@ -11,7 +11,7 @@ use vorrang_protocol::{
     Delay, Effect, Effects, Event, Monitor, NodeId, Outbox, Protocol, Refused, Violation,
 };
 
-use crate::channels::Flying;
+use crate::channels::{Flying, sum};
 use crate::choices::Choices;
 use crate::fingerprint::{Part, Print};
 use crate::parts::Shelf;
@@ -40,6 +40,8 @@ pub(crate) struct Happening {
 /// What can happen to a node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Occasion {
+    /// A message to it is lost, or comes to it when it is down.
+    Nothing,
     Start,
     Restart,
     Crash,
@@ -47,7 +49,6 @@ pub(crate) enum Occasion {
     Command {
         list: usize,
         given: u32,
-        print: Print,
     },
     /// The letter of this print arrives.
     Letter(Print),
@@ -55,33 +56,66 @@ pub(crate) enum Occasion {
     Timer(Print),
 }
 
-impl Happening {
-    /// The print of all that decides what comes of it.
-    pub(crate) fn key(&self) -> Print {
-        let event = match self.what {
-            Occasion::Start => Print::of(Part::Start, &()),
-            Occasion::Restart => Print::of(Part::Restart, &()),
-            Occasion::Crash => Print::of(Part::Crash, &()),
-            Occasion::Command { print, .. } | Occasion::Letter(print) | Occasion::Timer(print) => {
-                print
-            }
-        };
-        self.node.joined(self.monitor, event)
-    }
-}
-
-/// What came of it, with one way to answer the choices in it.
+/// What came of it, with one way to answer the choices in it. What every step needs stands in it;
+/// what few need lies elsewhere.
 #[derive(Clone, Debug)]
 pub(crate) struct Handled {
-    pub(crate) choices: Vec<u32>,
     pub(crate) node: Print,
     pub(crate) monitor: Print,
-    pub(crate) sent: Vec<Flying>,
-    pub(crate) timers: Vec<TimerChange>,
+    /// By how much node and monitor change the print of a state.
+    pub(crate) gain: Print,
+    /// The sum of the prints of all that was sent.
+    pub(crate) sum: Print,
+    pub(crate) sent: Box<[Flying]>,
     /// Whether the application was told anything.
     pub(crate) heard: bool,
+    rest: Option<Box<Rest>>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct Rest {
+    choices: Vec<u32>,
+    timers: Vec<TimerChange>,
+    violation: Option<Violation>,
+}
+
+impl Handled {
+    /// Nothing came of it.
+    fn nothing(it: &Happening) -> Self {
+        Self::new(it, it.node, it.monitor, Vec::new(), false, Rest::default())
+    }
+
+    fn new(
+        it: &Happening,
+        node: Print,
+        monitor: Print,
+        sent: Vec<Flying>,
+        heard: bool,
+        rest: Rest,
+    ) -> Self {
+        Self {
+            node,
+            monitor,
+            gain: node - it.node + monitor - it.monitor,
+            sum: sum(&sent),
+            sent: sent.into(),
+            heard,
+            rest: (rest != Rest::default()).then(|| Box::new(rest)),
+        }
+    }
+
+    pub(crate) fn choices(&self) -> &[u32] {
+        self.rest.as_ref().map_or(&[], |it| &it.choices)
+    }
+
+    pub(crate) fn timers(&self) -> &[TimerChange] {
+        self.rest.as_ref().map_or(&[], |it| &it.timers)
+    }
+
     /// What it violates. Then the run ends here.
-    pub(crate) violation: Option<Violation>,
+    pub(crate) fn violation(&self) -> Option<&Violation> {
+        self.rest.as_ref()?.violation.as_ref()
+    }
 }
 
 /// A message and what surrounds it.
@@ -157,8 +191,8 @@ where
         let event = match what {
             Occasion::Start => Event::Start,
             Occasion::Restart => Event::Restart,
-            Occasion::Crash => return None,
-            Occasion::Command { list, given, .. } => Event::Command(self.command(list, given)),
+            Occasion::Nothing | Occasion::Crash => return None,
+            Occasion::Command { list, given } => Event::Command(self.command(list, given)),
             Occasion::Letter(print) => {
                 let letter = self.shelf.get::<Letter<P::Message, M::Tag>>(print);
                 let event = Event::Message { from: letter.from, message: letter.message.clone() };
@@ -202,15 +236,10 @@ where
                 what: format!("node {} refused a command of the plan: {why}", it.at),
             });
         }
-        Handled {
-            choices: sink.choices.made(),
-            node: self.keep_node(it.at, node),
-            monitor: self.keep_monitor(sink.monitor),
-            sent: sink.sent,
-            timers: sink.timers,
-            heard: sink.heard,
-            violation: sink.violation,
-        }
+        let (node, monitor) = (self.keep_node(it.at, node), self.keep_monitor(sink.monitor));
+        let Sink { choices, sent, timers, heard, violation, .. } = sink;
+        let rest = Rest { choices: choices.made(), timers, violation };
+        Handled::new(it, node, monitor, sent, heard, rest)
     }
 
     /// What is left of a node that crashes.
@@ -218,15 +247,8 @@ where
         let mut monitor = M::clone(&self.shelf.get(it.monitor));
         monitor.on_crash(it.at);
         let kept = self.shelf.get::<P>(it.node).kept(self.system.nodes[it.at.index()].clone());
-        Handled {
-            choices: Vec::new(),
-            node: self.keep_node(it.at, kept),
-            monitor: self.keep_monitor(monitor),
-            sent: Vec::new(),
-            timers: Vec::new(),
-            heard: false,
-            violation: None,
-        }
+        let (node, monitor) = (self.keep_node(it.at, kept), self.keep_monitor(monitor));
+        Handled::new(it, node, monitor, Vec::new(), false, Rest::default())
     }
 }
 
@@ -236,7 +258,10 @@ where
     M: Monitor<Command = P::Command, Notice = P::Notice>,
 {
     fn handle(&self, it: &Happening) -> Vec<Handled> {
-        let Some((event, tag)) = self.event(it.what) else { return vec![self.crash(it)] };
+        let Some((event, tag)) = self.event(it.what) else {
+            let is_crash = matches!(it.what, Occasion::Crash);
+            return vec![if is_crash { self.crash(it) } else { Handled::nothing(it) }];
+        };
         let mut all = Vec::new();
         let mut choices = Choices::default();
         loop {

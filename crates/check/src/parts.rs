@@ -30,6 +30,9 @@ impl Shelf {
     where
         T: Eq + Debug + Send + Sync + 'static,
     {
+        if !cfg!(debug_assertions) && self.has(print) {
+            return print;
+        }
         let size = size_of::<T>() + size_of::<(Print, Arc<Part>)>();
         if let Some(kept) = self.put(print, Arc::new(value), size as u64) {
             let (kept, value) = kept;
@@ -46,6 +49,12 @@ impl Shelf {
     /// The value with this print, if there is one.
     pub(crate) fn find<T: Send + Sync + 'static>(&self, print: Print) -> Option<Arc<T>> {
         self.look_up(print).map(|kept| kept.downcast().expect("a print stands for one type"))
+    }
+
+    /// Whether there is a value with this print: cheaper than to find it or to keep it once more.
+    fn has(&self, print: Print) -> bool {
+        let board = self.board(print).read().expect("no thread panics while it writes");
+        board.contains_key(&print)
     }
 
     /// The memory that all parts take, without what they themselves keep on the heap.

@@ -11,13 +11,15 @@ use vorrang_protocol::{Monitor, Protocol};
 use crate::fingerprint::Print;
 use crate::machine::{Happening, Occasion, Typed};
 use crate::run::{Move, Start, What};
-use crate::state::State;
-use crate::step::{Action, Model, Stepper, Trial};
+use crate::state::{State, States};
+use crate::step::{Action, Model, Stepper, happening, letter};
 use crate::table::Table;
+use crate::trial::Trial;
 
 /// A state before its first step, with how its nodes came up.
 pub(crate) struct Initial {
-    pub(crate) state: State,
+    /// One state.
+    pub(crate) state: States,
     pub(crate) starts: Vec<Leg>,
 }
 
@@ -33,10 +35,10 @@ pub(crate) struct Leg {
 
 impl Leg {
     /// The step that was tried.
-    pub(crate) fn of(model: Model<'_>, state: &State, trial: &Trial<'_>) -> Self {
+    pub(crate) fn of(model: Model<'_>, state: &State<'_>, trial: &Trial<'_>) -> Self {
         let letter = match trial.action {
             Action::Deliver { place } | Action::Lose { place } | Action::Duplicate { place } => {
-                Some(model.pace.letter(state.flight.at(place).print))
+                Some(letter(model, state, state.flight.at(place).print))
             }
             Action::Start(_)
             | Action::Command { .. }
@@ -44,8 +46,9 @@ impl Leg {
             | Action::Crash(_)
             | Action::Restart(_) => None,
         };
-        let choices = trial.handled.choices.clone();
-        Self { action: trial.action, happening: *trial.happening, choices, letter }
+        let choices = trial.handled.choices().to_vec();
+        let happening = happening(model, state, trial.action);
+        Self { action: trial.action, happening, choices, letter }
     }
 }
 
@@ -76,15 +79,18 @@ pub(crate) fn retrace(
     let root = prints.next();
     let Initial { mut state, starts } = initial
         .into_iter()
-        .find(|it| Some(it.state.print) == root)
+        .find(|it| Some(it.state.at(0).print) == root)
         .expect("every way begins in an initial state");
     let mut stepper = Stepper::new(model);
     let mut legs = Vec::new();
     for next in prints {
-        let mut found = None;
-        stepper.try_all(&state, |trial| {
-            if found.is_none() && trial.handled.violation.is_none() && trial.print == next {
-                found = Some((Leg::of(model, &state, &trial), trial.build(None)));
+        let (mut found, now) = (None, state.at(0));
+        stepper.try_all(&now, |trial| {
+            if found.is_none() && trial.handled.violation().is_none() && trial.print == next {
+                let mut successor = States::default();
+                let leg = Leg::of(model, &now, &trial);
+                trial.build(&mut successor);
+                found = Some((leg, successor));
             }
         });
         let (leg, successor) = found.expect("a state's parent has a step to it");
@@ -92,10 +98,10 @@ pub(crate) fn retrace(
         state = successor;
     }
     if let Ending::Step(wanted) = ending {
-        let mut count = 0;
-        stepper.try_all(&state, |trial| {
+        let (mut count, now) = (0, state.at(0));
+        stepper.try_all(&now, |trial| {
             if count == wanted {
-                legs.push(Leg::of(model, &state, &trial));
+                legs.push(Leg::of(model, &now, &trial));
             }
             count += 1;
         });
@@ -130,7 +136,7 @@ where
         let letter = || self.letter(leg.letter.expect("a message is in it"));
         let what = match (leg.action, leg.happening.what) {
             (Action::Start(_), _) => unreachable!("a start is no step of a run"),
-            (Action::Command { .. }, Occasion::Command { list, given, .. }) => {
+            (Action::Command { .. }, Occasion::Command { list, given }) => {
                 What::Command { at, command: self.command(list, given) }
             }
             (Action::Command { .. }, _) => unreachable!("a command is given"),

@@ -1,38 +1,67 @@
-//! The whole system at one instant.
+//! The whole system at one instant, and many of them side by side.
 
 use vorrang_protocol::{NodeId, Order};
 
-use crate::channels::Flight;
+use crate::channels::{Flight, Flying};
 use crate::fingerprint::{Part, Print};
 use crate::system::{Agenda, Faults, Place};
 use crate::timers::Timers;
 
 /// Everything that decides the future; nodes, messages and monitor by their prints.
-#[derive(Clone, Debug)]
-pub(crate) struct State {
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct State<'a> {
     /// A node that is down is what is left of it.
-    pub(crate) nodes: Vec<Print>,
-    pub(crate) down: Down,
-    pub(crate) flight: Flight,
-    pub(crate) timers: Timers,
-    pub(crate) places: Vec<Place>,
+    pub(crate) nodes: &'a [Print],
+    pub(crate) places: &'a [Place],
+    pub(crate) flight: Flight<'a>,
     pub(crate) monitor: Print,
-    /// What may still go wrong.
-    pub(crate) faults: Faults,
+    /// None is as good as [`Extra::NONE`].
+    extra: Option<&'a Extra>,
     /// The sum of the prints of all parts.
     pub(crate) print: Print,
 }
 
+/// What the states of most systems have nothing of, so that they do not carry it.
+#[derive(Clone, Debug)]
+pub(crate) struct Extra {
+    pub(crate) timers: Timers,
+    pub(crate) down: Down,
+    /// What may still go wrong.
+    pub(crate) faults: Faults,
+}
+
+static NO_EXTRA: Extra = Extra::NONE;
+
+impl Extra {
+    pub(crate) const NONE: Self =
+        Self { timers: Timers::NONE, down: Down::NOBODY, faults: Faults::NONE };
+
+    fn is_none(&self) -> bool {
+        self.timers.is_empty() && self.down == Down::NOBODY && self.faults == Faults::NONE
+    }
+
+    fn print(&self) -> Print {
+        self.timers.print() + self.down.print() + print_of_faults(self.faults)
+    }
+}
+
 /// The nodes that are down, a bit each.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Down(u64);
 
 impl Down {
+    pub(crate) const NOBODY: Self = Self(0);
+
     /// Nodes that can be told apart here.
-    pub(crate) const MOST_NODES: usize = 64;
+    pub(crate) const MOST_NODES: usize = u64::BITS as usize;
 
     pub(crate) const fn has(self, node: NodeId) -> bool {
-        self.0 & (1 << node.0) != 0
+        // Where nobody can crash, there may be more nodes than bits.
+        self.0 != 0 && self.0 & 1 << node.0 != 0
+    }
+
+    pub(crate) const fn count(self) -> u32 {
+        self.0.count_ones()
     }
 
     pub(crate) const fn with(self, node: NodeId) -> Self {
@@ -49,33 +78,18 @@ impl Down {
     }
 }
 
-impl State {
-    /// A state of nothing.
-    pub(crate) fn empty() -> Self {
-        Self {
-            nodes: Vec::new(),
-            down: Down::default(),
-            flight: Flight::EMPTY,
-            timers: Timers::NONE,
-            places: Vec::new(),
-            monitor: Print::NONE,
-            faults: Faults::NONE,
-            print: Print::NONE,
-        }
+impl<'a> State<'a> {
+    pub(crate) fn extra(&self) -> &'a Extra {
+        self.extra.unwrap_or(&NO_EXTRA)
     }
 
-    /// Before any node has started.
-    pub(crate) fn before_start(
-        nodes: Vec<Print>,
-        monitor: Print,
-        agenda: &Agenda,
-        faults: Faults,
-        order: Order,
-    ) -> Self {
-        let places = agenda.first_places();
-        let mut state = Self { nodes, places, monitor, faults, ..Self::empty() };
-        state.print = state.print_from_scratch(order);
-        state
+    /// Whether it has anything that most states have not.
+    pub(crate) const fn has_extra(&self) -> bool {
+        self.extra.is_some()
+    }
+
+    pub(crate) fn is_down(&self, node: NodeId) -> bool {
+        self.extra.is_some_and(|it| it.down.has(node))
     }
 
     /// What [`print`](Self::print) must be, however the state came about.
@@ -84,20 +98,128 @@ impl State {
         self.nodes.iter().copied().sum::<Print>()
             + places.map(|(list, &place)| print_of_place(list, place)).sum()
             + self.flight.print(order)
-            + self.timers.print()
             + self.monitor
-            + self.down.print()
-            + print_of_faults(self.faults)
+            + self.extra().print()
+    }
+}
+
+/// States of one system, side by side: no state has memory of its own to be asked for and given
+/// back, and whoever looks at one after the other walks through memory in order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct States {
+    heads: Vec<Head>,
+    nodes: Vec<Print>,
+    places: Vec<Place>,
+    flights: Vec<Flying>,
+    /// How many nodes and how many places each state has.
+    each: (usize, usize),
+    extra_bytes: usize,
+}
+
+#[derive(Clone, Debug)]
+struct Head {
+    print: Print,
+    monitor: Print,
+    /// Where its messages begin; they end where those of the next state begin.
+    flight: usize,
+    extra: Option<Box<Extra>>,
+}
+
+/// What of a state is not copied from another one.
+pub(crate) struct Fresh {
+    pub(crate) at: NodeId,
+    pub(crate) node: Print,
+    pub(crate) place: (usize, Place),
+    pub(crate) monitor: Print,
+    pub(crate) extra: Option<Box<Extra>>,
+    pub(crate) print: Print,
+}
+
+impl States {
+    /// The one state before any node has started.
+    pub(crate) fn before_start(
+        nodes: Vec<Print>,
+        monitor: Print,
+        agenda: &Agenda,
+        faults: Faults,
+        order: Order,
+    ) -> Self {
+        let extra = boxed(Extra { faults: faults.within_reach(0), ..Extra::NONE });
+        let head = Head { print: Print::NONE, monitor, flight: 0, extra };
+        let places = agenda.first_places();
+        let each = (nodes.len(), places.len());
+        let mut states = Self { heads: vec![head], nodes, places, each, ..Self::default() };
+        states.heads[0].print = states.at(0).print_from_scratch(order);
+        states
     }
 
-    /// The memory that it takes.
-    pub(crate) fn bytes(&self) -> u64 {
-        let heap = self.nodes.capacity() * size_of::<Print>()
-            + self.flight.heap_bytes()
-            + self.timers.heap_bytes()
-            + self.places.capacity() * size_of::<Place>();
-        (size_of::<Self>() + heap) as u64
+    pub(crate) const fn len(&self) -> usize {
+        self.heads.len()
     }
+
+    pub(crate) fn at(&self, index: usize) -> State<'_> {
+        let head = &self.heads[index];
+        let (nodes, places) = self.each;
+        let end = self.heads.get(index + 1).map_or(self.flights.len(), |it| it.flight);
+        State {
+            nodes: &self.nodes[nodes * index..][..nodes],
+            places: &self.places[places * index..][..places],
+            flight: Flight::of(&self.flights[head.flight..end]),
+            monitor: head.monitor,
+            extra: head.extra.as_deref(),
+            print: head.print,
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = State<'_>> {
+        (0..self.len()).map(|index| self.at(index))
+    }
+
+    /// Adds a state that is like `old`, but for what is fresh and for the messages: the caller
+    /// adds those.
+    pub(crate) fn push(&mut self, old: &State<'_>, fresh: Fresh) -> &mut Vec<Flying> {
+        let Fresh { at, node, place, monitor, extra, print } = fresh;
+        self.each = (old.nodes.len(), old.places.len());
+        let start = self.nodes.len();
+        self.nodes.extend_from_slice(old.nodes);
+        self.nodes[start + at.index()] = node;
+        let start = self.places.len();
+        self.places.extend_from_slice(old.places);
+        self.places[start + place.0] = place.1;
+        self.extra_bytes += extra.as_deref().map_or(0, Extra::bytes);
+        self.heads.push(Head { print, monitor, flight: self.flights.len(), extra });
+        &mut self.flights
+    }
+
+    /// Forgets all of them, and keeps their memory for others.
+    pub(crate) fn clear(&mut self) {
+        self.heads.clear();
+        self.nodes.clear();
+        self.places.clear();
+        self.flights.clear();
+        self.extra_bytes = 0;
+    }
+
+    /// The memory that they take.
+    pub(crate) fn bytes(&self) -> u64 {
+        let bytes = size_of_val(&self.heads[..])
+            + size_of_val(&self.nodes[..])
+            + size_of_val(&self.places[..])
+            + size_of_val(&self.flights[..])
+            + self.extra_bytes;
+        bytes as u64
+    }
+}
+
+impl Extra {
+    fn bytes(&self) -> usize {
+        size_of::<Self>() + self.timers.heap_bytes()
+    }
+}
+
+/// On the heap, unless there is nothing in it.
+pub(crate) fn boxed(extra: Extra) -> Option<Box<Extra>> {
+    (!extra.is_none()).then(|| Box::new(extra))
 }
 
 /// The print of how far a list of the plan has come.

@@ -61,9 +61,16 @@ impl Faults {
     pub const NONE: Self =
         Self { crashes: 0, restarts: 0, losses: 0, duplicates: 0, severing: false };
 
-    /// Whether nothing is left that could go wrong by itself.
-    pub(crate) const fn is_spent(self) -> bool {
-        matches!(self, Self { crashes: 0, restarts: 0, losses: 0, duplicates: 0, severing: _ })
+    /// The same, without what cannot happen if so many nodes are down: no more can come up again
+    /// than are down or yet to crash, and what the dead have sent is lost only where some are. So
+    /// states with the same future look the same.
+    pub(crate) fn within_reach(self, down: u32) -> Self {
+        let most = u32::from(self.crashes) + down;
+        Self {
+            restarts: u32::from(self.restarts).min(most) as u8,
+            severing: self.severing && most > 0,
+            ..self
+        }
     }
 }
 
@@ -73,7 +80,8 @@ pub enum Plan<C> {
     /// A list for every node; the lists are interleaved in every way.
     PerNode(Vec<Vec<Ask<C>>>),
     /// One list for all, in this order, each command only when the system is at rest: no message
-    /// in flight, no timer armed.
+    /// in flight, no timer armed. While the node to be commanded is down, the script stands still;
+    /// if it never comes up again, for ever.
     Script(Vec<(NodeId, C)>),
 }
 

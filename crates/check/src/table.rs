@@ -41,6 +41,25 @@ impl Table {
         is_new
     }
 
+    /// Notes many at once, which spares most of the locking and lets the machine look up several
+    /// at a time.
+    pub(crate) fn insert_all(&self, batch: &mut Batch) {
+        batch.sort_by_shard();
+        for (mutex, shard) in self.shards.iter().zip(0..) {
+            let range = batch.starts[shard]..batch.starts[shard + 1];
+            if range.is_empty() {
+                continue;
+            }
+            let mut shard = lock(mutex);
+            let bytes = shard.fresh.bytes();
+            for &index in &batch.by_shard[range] {
+                let (state, parent) = batch.reached[index as usize];
+                batch.is_new[index as usize] = shard.insert(state, parent);
+            }
+            self.account(bytes, shard.fresh.bytes());
+        }
+    }
+
     /// Ends a level: all states known are now older ones.
     pub(crate) fn end_level(&self, threads: usize) {
         // For few states, to start a thread takes longer than to do its work.
@@ -78,13 +97,65 @@ impl Table {
     }
 
     fn shard(&self, state: Print) -> &Mutex<Shard> {
-        &self.shards[(state.0 >> (u64::BITS - SHARD_BITS)) as usize]
+        &self.shards[shard_of(state)]
     }
 
     fn account(&self, before: u64, after: u64) {
         if before != after {
             self.bytes.fetch_add(after.wrapping_sub(before), Ordering::Relaxed);
         }
+    }
+}
+
+const fn shard_of(state: Print) -> usize {
+    (state.0 >> (u64::BITS - SHARD_BITS)) as usize
+}
+
+/// States that were reached, to be noted together.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    /// States, each with the one that it was reached from.
+    reached: Vec<(Print, Print)>,
+    is_new: Vec<bool>,
+    /// All of them, shard after shard.
+    by_shard: Vec<u32>,
+    /// Where each shard begins there, and the end.
+    starts: Vec<usize>,
+}
+
+impl Batch {
+    pub(crate) fn clear(&mut self) {
+        self.reached.clear();
+    }
+
+    pub(crate) fn push(&mut self, state: Print, parent: Print) {
+        self.reached.push((state, parent));
+    }
+
+    /// For each that was noted, in the order of pushing, whether it was not known.
+    pub(crate) fn are_new(&self) -> &[bool] {
+        &self.is_new
+    }
+
+    fn sort_by_shard(&mut self) {
+        let Self { reached, is_new, by_shard, starts } = self;
+        starts.clear();
+        starts.resize((1 << SHARD_BITS) + 1, 0);
+        for (state, _) in &*reached {
+            starts[shard_of(*state) + 1] += 1;
+        }
+        for shard in 1..starts.len() {
+            starts[shard] += starts[shard - 1];
+        }
+        let mut next = [0; 1 << SHARD_BITS];
+        next.copy_from_slice(&starts[..1 << SHARD_BITS]);
+        by_shard.resize(reached.len(), 0);
+        for ((state, _), index) in reached.iter().zip(0..) {
+            let place = &mut next[shard_of(*state)];
+            by_shard[*place] = index;
+            *place += 1;
+        }
+        is_new.resize(reached.len(), false);
     }
 }
 

@@ -18,12 +18,11 @@
 //! two that may happen at the same instant, a message comes before a timer, and of two timers the
 //! one that was set first.
 
-use vorrang_protocol::{Delay, NodeId};
+use vorrang_protocol::{Delay, NodeId, Order};
 
-use crate::channels::{Flight, Flying};
+use crate::channels::{Flight, Flying, arrange};
 use crate::fingerprint::{Part, Print};
 use crate::parts::Shelf;
-use vorrang_protocol::Order;
 
 /// All timers that are armed, at all nodes, by node and print.
 #[derive(Debug)]
@@ -44,7 +43,7 @@ impl Clone for Timers {
 }
 
 /// What a node does to its timers.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum TimerChange {
     Set(Print, Delay),
     Cancel(Print),
@@ -59,12 +58,27 @@ pub(crate) struct Armed {
     rooms: Rooms,
 }
 
+impl Armed {
+    const fn key(&self) -> Key {
+        (self.at, self.timer)
+    }
+}
+
+/// A timer and its node.
+type Key = (NodeId, Print);
+
 /// A timer that something comes before, and how much earlier at least.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 struct Room {
     at: NodeId,
     timer: Print,
     ns: u64,
+}
+
+impl Room {
+    const fn key(&self) -> Key {
+        (self.at, self.timer)
+    }
 }
 
 /// All timers that something comes before, in order.
@@ -97,10 +111,6 @@ impl Timers {
     pub(crate) fn print(&self) -> Print {
         let print = |it: &Armed| Print::of(Part::Armed, &(it.at, it.timer, it.max_ns, &it.rooms));
         self.armed.iter().map(print).sum()
-    }
-
-    fn remove(&mut self, at: NodeId, timer: Print) {
-        self.armed.retain(|it| (it.at, it.timer) != (at, timer));
     }
 }
 
@@ -138,13 +148,13 @@ impl Pace<'_> {
     }
 
     /// The timers that may run out next.
-    pub(crate) fn due(&self, timers: &Timers, flight: &Flight) -> Vec<(NodeId, Print)> {
+    pub(crate) fn due(&self, timers: &Timers, flight: Flight<'_>) -> Vec<Key> {
         if timers.is_empty() {
             return Vec::new();
         }
-        let mut held: Vec<(NodeId, Print)> = Vec::new();
-        self.for_each_room(timers, flight, |room| held.push((room.at, room.timer)));
-        let armed = timers.armed.iter().map(|it| (it.at, it.timer));
+        let mut held: Vec<Key> = Vec::new();
+        self.for_each_room(timers, flight, |room| held.push(room.key()));
+        let armed = timers.armed.iter().map(Armed::key);
         armed.filter(|timer| !held.contains(timer)).collect()
     }
 
@@ -153,65 +163,48 @@ impl Pace<'_> {
     pub(crate) fn after(
         &self,
         timers: &Timers,
-        flight: &Flight,
+        flight: Flight<'_>,
         change: &Change<'_>,
-    ) -> (Option<Timers>, Option<Flight>) {
+    ) -> (Option<Timers>, Option<Vec<Flying>>) {
         if timers.is_empty() && change.timers.is_empty() {
             return (None, None);
         }
-        let mut clock = self.read(timers, flight);
-        let mut armed = timers.clone();
-        let mut gone: Vec<(NodeId, Print)> = Vec::new();
-        gone.extend(change.fired.map(|timer| (change.at, timer)));
+        let mut turn = Turn {
+            clock: self.read(timers, flight),
+            armed: timers.clone(),
+            gone: Vec::new(),
+            fresh: Vec::new(),
+        };
+        if let Some(timer) = change.fired {
+            turn.drop((change.at, timer));
+        }
         if change.crashes {
             let ours = timers.armed.iter().filter(|it| it.at == change.at);
-            gone.extend(ours.map(|it| (it.at, it.timer)));
+            ours.for_each(|it| turn.drop(it.key()));
         }
-        for &(at, timer) in &gone {
-            armed.remove(at, timer);
-        }
-        let mut fresh: Vec<(NodeId, Print, u64)> = Vec::new();
         for &it in change.timers {
             let (TimerChange::Set(timer, _) | TimerChange::Cancel(timer)) = it;
-            let key = (change.at, timer);
-            armed.remove(change.at, timer);
-            gone.push(key);
-            fresh.retain(|it| (it.0, it.1) != key);
-            clock.retain(|it| (it.0, it.1) != key);
-            armed.armed.iter_mut().for_each(|it| it.rooms.retain(|it| (it.at, it.timer) != key));
+            turn.drop((change.at, timer));
             if let TimerChange::Set(timer, delay) = it {
-                self.arm(&mut armed, &clock, change.at, timer, delay);
-                let min_ns = nanoseconds(delay.min);
-                fresh.push((change.at, timer, min_ns));
-                clock.push((change.at, timer, min_ns));
+                turn.arm((change.at, timer), delay);
             }
         }
-        for it in &mut armed.armed {
-            let is_gone = |room: &Room| {
-                let key = (room.at, room.timer);
-                gone.contains(&key) && !fresh.iter().any(|it| (it.0, it.1) == key)
-            };
-            it.rooms.retain(|room| !is_gone(room));
-        }
-        let flight = self
-            .within_ns
-            .map(|within_ns| self.fly(flight, change, &gone, &fresh, &clock, &armed, within_ns));
-        (Some(armed), flight)
+        let flight = self.within_ns.map(|within_ns| self.fly(flight, change, &turn, within_ns));
+        (Some(turn.armed), flight)
     }
 
     /// For every armed timer, the time that is left at least until it runs out.
-    fn read(&self, timers: &Timers, flight: &Flight) -> Vec<(NodeId, Print, u64)> {
-        let mut clock: Vec<_> = timers.armed.iter().map(|it| (it.at, it.timer, 0)).collect();
+    fn read(&self, timers: &Timers, flight: Flight<'_>) -> Vec<(Key, u64)> {
+        let mut clock: Vec<_> = timers.armed.iter().map(|it| (it.key(), 0)).collect();
         self.for_each_room(timers, flight, |room| {
-            let mut all = clock.iter_mut();
-            if let Some(it) = all.find(|it| (it.0, it.1) == (room.at, room.timer)) {
-                it.2 = it.2.max(room.ns);
+            if let Some(it) = clock.iter_mut().find(|it| it.0 == room.key()) {
+                it.1 = it.1.max(room.ns);
             }
         });
         clock
     }
 
-    fn for_each_room(&self, timers: &Timers, flight: &Flight, mut visit: impl FnMut(Room)) {
+    fn for_each_room(&self, timers: &Timers, flight: Flight<'_>, mut visit: impl FnMut(Room)) {
         for it in &timers.armed {
             it.rooms.iter().copied().for_each(&mut visit);
         }
@@ -224,73 +217,43 @@ impl Pace<'_> {
         }
     }
 
-    /// Arms a timer that is not armed.
-    fn arm(
-        &self,
-        timers: &mut Timers,
-        clock: &[(NodeId, Print, u64)],
-        at: NodeId,
-        timer: Print,
-        delay: Delay,
-    ) {
-        let (min_ns, max_ns) = (nanoseconds(delay.min), nanoseconds(delay.max));
-        for it in &mut timers.armed {
-            if let Some(ns) = min_ns.checked_sub(it.max_ns) {
-                insert(&mut it.rooms, Room { at, timer, ns });
-            }
-        }
-        let mut rooms = Vec::new();
-        for &(at, timer, left_ns) in clock {
-            // At the same instant, the one that was set first comes first.
-            if left_ns > max_ns {
-                insert(&mut rooms, Room { at, timer, ns: left_ns - max_ns });
-            }
-        }
-        let place = timers.armed.partition_point(|it| (it.at, it.timer) < (at, timer));
-        timers.armed.insert(place, Armed { at, timer, max_ns, rooms });
-    }
-
     /// The messages after a step.
-    #[expect(clippy::too_many_arguments, reason = "prototype")]
     fn fly(
         &self,
-        flight: &Flight,
+        flight: Flight<'_>,
         change: &Change<'_>,
-        gone: &[(NodeId, Print)],
-        fresh: &[(NodeId, Print, u64)],
-        clock: &[(NodeId, Print, u64)],
-        armed: &Timers,
+        turn: &Turn,
         within_ns: u64,
-    ) -> Flight {
+    ) -> Vec<Flying> {
+        let Turn { clock, gone, fresh, .. } = turn;
+        // Of a timer with that much time left, as seen from a message that starts now.
+        let room = |&((at, timer), left_ns): &(Key, u64)| {
+            left_ns.checked_sub(within_ns).map(|ns| Room { at, timer, ns })
+        };
         let mut messages = Vec::new();
-        let is_armed = |at, timer| armed.armed.iter().any(|it| (it.at, it.timer) == (at, timer));
         for (place, message) in flight.iter().enumerate() {
             if change.taken == Some(place) {
                 continue;
             }
             let slip = self.slips.find::<Slip>(message.print);
+            let is_gone = |it: &Room| gone.contains(&it.key());
+            if fresh.is_empty() && slip.as_ref().is_none_or(|it| !it.rooms.iter().any(is_gone)) {
+                messages.push(message);
+                continue;
+            }
             let letter = slip.as_ref().map_or(message.print, |slip| slip.letter);
             let mut rooms = slip.map_or_else(Vec::new, |slip| slip.rooms.clone());
-            rooms.retain(|it| !gone.contains(&(it.at, it.timer)));
-            for &(at, timer, min_ns) in fresh {
-                if let Some(ns) = min_ns.checked_sub(within_ns) {
-                    insert(&mut rooms, Room { at, timer, ns });
-                }
-            }
+            rooms.retain(|it| !is_gone(it));
+            fresh.iter().filter_map(room).for_each(|room| insert(&mut rooms, room));
             messages.push(self.put(letter, rooms, message));
         }
         for message in change.sent {
             let mut rooms = Vec::new();
-            for &(at, timer, left_ns) in clock {
-                if is_armed(at, timer)
-                    && let Some(ns) = left_ns.checked_sub(within_ns)
-                {
-                    insert(&mut rooms, Room { at, timer, ns });
-                }
-            }
+            clock.iter().filter_map(room).for_each(|room| insert(&mut rooms, room));
             messages.push(self.put(message.print, rooms, *message));
         }
-        Flight::of(messages, self.order)
+        arrange(&mut messages, self.order);
+        messages
     }
 
     fn put(&self, letter: Print, rooms: Rooms, message: Flying) -> Flying {
@@ -302,8 +265,55 @@ impl Pace<'_> {
     }
 }
 
+/// A step in the making: what has become of the timers so far.
+struct Turn {
+    armed: Timers,
+    /// For every armed timer, the time that is left at least until it runs out.
+    clock: Vec<(Key, u64)>,
+    /// Those that ran out, or were cancelled, replaced or lost in a crash.
+    gone: Vec<Key>,
+    /// Those that were set, with their shortest delays.
+    fresh: Vec<(Key, u64)>,
+}
+
+impl Turn {
+    /// A timer is no longer armed, if it was.
+    fn drop(&mut self, key: Key) {
+        self.armed.armed.retain(|it| it.key() != key);
+        for it in &mut self.armed.armed {
+            it.rooms.retain(|it| it.key() != key);
+        }
+        self.clock.retain(|it| it.0 != key);
+        self.fresh.retain(|it| it.0 != key);
+        self.gone.push(key);
+    }
+
+    /// Arms a timer that is not armed.
+    fn arm(&mut self, key: Key, delay: Delay) {
+        let (at, timer) = key;
+        let (min_ns, max_ns) = (nanoseconds(delay.min), nanoseconds(delay.max));
+        let armed = &mut self.armed.armed;
+        for it in &mut *armed {
+            if let Some(ns) = min_ns.checked_sub(it.max_ns) {
+                insert(&mut it.rooms, Room { at, timer, ns });
+            }
+        }
+        let mut rooms = Vec::new();
+        for &((at, timer), left_ns) in &self.clock {
+            // At the same instant, the one that was set first comes first.
+            if left_ns > max_ns {
+                insert(&mut rooms, Room { at, timer, ns: left_ns - max_ns });
+            }
+        }
+        let place = armed.partition_point(|it| it.key() < key);
+        armed.insert(place, Armed { at, timer, max_ns, rooms });
+        self.fresh.push((key, min_ns));
+        self.clock.push((key, min_ns));
+    }
+}
+
 fn insert(rooms: &mut Rooms, room: Room) {
-    let place = rooms.partition_point(|it| (it.at, it.timer) < (room.at, room.timer));
+    let place = rooms.partition_point(|it| it.key() < room.key());
     rooms.insert(place, room);
 }
 
@@ -335,13 +345,13 @@ mod tests {
         slips: Shelf,
         within_ns: Option<u64>,
         timers: Timers,
-        flight: Flight,
+        flight: Vec<Flying>,
     }
 
     impl Game {
-        fn new(within_ms: Option<u64>) -> Self {
-            let within_ns = within_ms.map(|ms| ms * 1_000_000);
-            Self { slips: Shelf::default(), within_ns, timers: Timers::NONE, flight: Flight::EMPTY }
+        fn new(message_ms: Option<u64>) -> Self {
+            let within_ns = message_ms.map(|ms| ms * 1_000_000);
+            Self { slips: Shelf::default(), within_ns, timers: Timers::NONE, flight: Vec::new() }
         }
 
         fn pace(&self) -> Pace<'_> {
@@ -371,10 +381,11 @@ mod tests {
                 sent: &sent,
                 timers,
             };
-            let (armed, flown) = self.pace().after(&self.timers, &self.flight, &change);
+            let flight = Flight::of(&self.flight);
+            let (armed, flown) = self.pace().after(&self.timers, flight, &change);
             self.flight = flown.unwrap_or_else(|| {
-                let mut next = Flight::EMPTY;
-                next.become_successor(&self.flight, taken, &sent, Order::Any);
+                let mut next = Vec::new();
+                flight.push_successor(taken, &sent, Order::Any, &mut next);
                 next
             });
             self.timers = armed.unwrap_or_else(|| self.timers.clone());
@@ -386,7 +397,7 @@ mod tests {
         }
 
         fn due(&self) -> Vec<char> {
-            let due = self.pace().due(&self.timers, &self.flight);
+            let due = self.pace().due(&self.timers, Flight::of(&self.flight));
             due.into_iter().map(|(_, timer)| name(timer)).collect()
         }
     }

@@ -83,7 +83,7 @@ impl SetupArgs {
 
 /// Time-outs are a few times as long as a message may take, and time is not endless.
 fn check_within(setup: &Setup) -> Result<(), Failure> {
-    const A_YEAR: Duration = Duration::from_hours(365 * 24);
+    const A_YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
     if setup.within <= A_YEAR {
         return Ok(());
     }

@@ -20,7 +20,7 @@ use vorrang_trace::{Record, What};
 
 const NODES: u32 = 3;
 /// Bounds hanging, nothing else.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Who asks and who leaves; at most one waits, so that whoever is to leave is inside.
 const SCRIPT: [(bool, u32); 14] = [

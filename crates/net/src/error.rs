@@ -73,11 +73,10 @@ pub enum StopReason {
     /// It was stopped at once, or all its handles were dropped.
     #[error("it was killed")]
     Killed,
-    /// The machine did something that cannot be carried out.
+    /// The machine did something that cannot be carried out, or it or the application panicked.
     #[error("{0}")]
     Failed(Arc<str>),
-    /// Its task is gone without a word: the machine or the application panicked, or the runtime
-    /// ended.
+    /// Its task is gone without a word: the runtime ended.
     #[error("its task ended unexpectedly")]
     Vanished,
 }

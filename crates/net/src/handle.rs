@@ -177,7 +177,14 @@ impl Reins {
     ) -> Result<T, Stopped> {
         let (reply, answer) = oneshot::channel();
         let _ = self.control.send(control(reply));
-        answer.await.map_err(|_| self.stopped())
+        if let Ok(answer) = answer.await {
+            return Ok(answer);
+        }
+        if self.stopped.get().is_none() {
+            // It fell over this very question and has not yet said why.
+            self.control.closed().await;
+        }
+        Err(self.stopped())
     }
 
     fn stopped(&self) -> Stopped {

@@ -297,25 +297,25 @@ impl Identity {
     /// Whether `hello` comes from a member of the same group that means us.
     pub(crate) fn judge(&self, hello: &Hello) -> Result<(), Refusal> {
         if hello.group != self.group {
-            let (refuser, refused) = Excerpt::pair(&self.group, &hello.group);
-            return Err(Refusal::Group { refuser, refused });
+            let (ours, theirs) = Excerpt::pair(&self.group, &hello.group);
+            return Err(Refusal::Group { refuser: ours, refused: theirs });
         }
         if hello.algorithm != self.algorithm {
-            let (refuser, refused) = Excerpt::pair(&self.algorithm, &hello.algorithm);
-            return Err(Refusal::Algorithm { refuser, refused });
+            let (ours, theirs) = Excerpt::pair(&self.algorithm, &hello.algorithm);
+            return Err(Refusal::Algorithm { refuser: ours, refused: theirs });
         }
         if hello.peers.len() != self.peers.len() {
             let refused = hello.peers.len() as u32;
             return Err(Refusal::Size { refuser: self.nodes(), refused });
         }
         if hello.setup != self.setup {
-            let (refuser, refused) = Excerpt::pair(&self.setup, &hello.setup);
-            return Err(Refusal::Setup { refuser, refused });
+            let (ours, theirs) = Excerpt::pair(&self.setup, &hello.setup);
+            return Err(Refusal::Setup { refuser: ours, refused: theirs });
         }
         let mut places = (0..).map(NodeId).zip(self.peers.iter().zip(&hello.peers));
         if let Some((node, (ours, theirs))) = places.find(|(_, (ours, theirs))| ours != theirs) {
-            let (refuser, refused) = Excerpt::pair(ours, theirs);
-            return Err(Refusal::Peers { node, refuser, refused });
+            let (ours, theirs) = Excerpt::pair(ours, theirs);
+            return Err(Refusal::Peers { node, refuser: ours, refused: theirs });
         }
         if hello.target != self.me {
             return Err(Refusal::Target { reached: self.me, wanted: hello.target });
@@ -384,4 +384,165 @@ pub(crate) async fn write_frame(
     wire::encode(frame, &mut bytes)?;
     stream.write_all(&bytes).await?;
     Ok(stream.flush().await?)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Node 1 of three.
+    fn identity() -> Identity {
+        let peers = ["a:1", "b:2", "c:3"].map(str::to_owned).to_vec();
+        let config = Config::new(NodeId(1), peers, "lamport");
+        Identity::new(&Config { setup: "--nodes 3".to_owned(), ..config })
+    }
+
+    /// What node 2, set up alike, says to node 1.
+    fn hello() -> Hello {
+        Identity { me: NodeId(2), ..identity() }.hello(NodeId(1), None, 0, 1)
+    }
+
+    fn verdict(change: impl FnOnce(&mut Hello)) -> Result<(), Refusal> {
+        let mut hello = hello();
+        change(&mut hello);
+        identity().judge_dialler(&hello)
+    }
+
+    #[test]
+    fn a_node_that_is_set_up_alike_is_let_in() {
+        assert_eq!(verdict(|_| ()), Ok(()));
+    }
+
+    #[test]
+    fn every_difference_is_refused_and_named() {
+        let why = Refusal::Group { refuser: "default".into(), refused: "blue".into() };
+        assert_eq!(verdict(|hello| hello.group = "blue".into()), Err(why));
+
+        let why = Refusal::Algorithm { refuser: "lamport".into(), refused: "".into() };
+        assert_eq!(verdict(|hello| hello.algorithm.clear()), Err(why));
+
+        let why = Refusal::Setup { refuser: "--nodes 3".into(), refused: "--nodes 3 --k 2".into() };
+        assert_eq!(verdict(|hello| hello.setup += " --k 2"), Err(why));
+
+        let why = Refusal::Size { refuser: 3, refused: 2 };
+        assert_eq!(verdict(|hello| hello.peers.truncate(2)), Err(why));
+
+        let why = Refusal::Peers { node: NodeId(1), refuser: "b:2".into(), refused: "c:3".into() };
+        assert_eq!(verdict(|hello| hello.peers.swap(1, 2)), Err(why));
+
+        let why = Refusal::Target { reached: NodeId(1), wanted: NodeId(0) };
+        assert_eq!(verdict(|hello| hello.target = NodeId(0)), Err(why));
+
+        for claimed in [0, 1, 3].map(NodeId) {
+            let why = Refusal::Sender { claimed, refuser: NodeId(1) };
+            assert_eq!(verdict(|hello| hello.sender = claimed), Err(why));
+        }
+    }
+
+    /// The size says more than the first place at which lists of different lengths differ, and more
+    /// than a set-up that repeats it.
+    #[test]
+    fn of_several_differences_the_most_telling_is_named() {
+        let verdict = verdict(|hello| {
+            hello.peers.remove(0);
+            hello.setup = "--nodes 2".to_owned();
+            hello.target = NodeId(0);
+        });
+        assert_eq!(verdict, Err(Refusal::Size { refuser: 3, refused: 2 }));
+    }
+
+    #[test]
+    fn both_sides_say_the_same_with_we_and_it_exchanged() {
+        let (ours, theirs) = (|| Excerpt::new("ours"), || Excerpt::new("theirs"));
+        let cases = [
+            (
+                Refusal::Version { refuser: 2, refused: 1 },
+                "it speaks version 1, we speak version 2",
+                "it speaks version 2, we speak version 1",
+            ),
+            (
+                Refusal::Group { refuser: ours(), refused: theirs() },
+                "it belongs to group theirs, we belong to group ours",
+                "it belongs to group ours, we belong to group theirs",
+            ),
+            (
+                Refusal::Algorithm { refuser: ours(), refused: theirs() },
+                "it runs theirs, we run ours",
+                "it runs ours, we run theirs",
+            ),
+            (
+                Refusal::Setup { refuser: ours(), refused: theirs() },
+                "it is set up with theirs, we are set up with ours",
+                "it is set up with ours, we are set up with theirs",
+            ),
+            (
+                Refusal::Size { refuser: 3, refused: 2 },
+                "it belongs to a group of 2, we belong to a group of 3",
+                "it belongs to a group of 3, we belong to a group of 2",
+            ),
+            (
+                Refusal::Peers { node: NodeId(4), refuser: ours(), refused: theirs() },
+                "it expects node 4 at theirs, we expect node 4 at ours",
+                "it expects node 4 at ours, we expect node 4 at theirs",
+            ),
+            (
+                Refusal::Target { reached: NodeId(1), wanted: NodeId(0) },
+                "it looks for node 0, we are node 1",
+                "it is node 1, we look for node 0",
+            ),
+            (
+                Refusal::Sender { claimed: NodeId(7), refuser: NodeId(1) },
+                "it says it is node 7, which we, node 1, do not expect",
+                "we say we are node 7, which it, node 1, does not expect",
+            ),
+            (
+                Refusal::Restarted { known: 1, new: 0xab },
+                "it was restarted and has lost its memory \
+                 (incarnation 00000000000000ab, met as 0000000000000001)",
+                "we were restarted and have lost our memory \
+                 (incarnation 00000000000000ab, met as 0000000000000001)",
+            ),
+            (
+                Refusal::Fenced,
+                "we were restarted and have lost our memory",
+                "it was restarted and has lost its memory",
+            ),
+            (Refusal::Left, "it has left for good", "we have left for good"),
+        ];
+        for (refusal, from_us, from_them) in cases {
+            assert_eq!(refusal.sentence(Refuser::Us), from_us);
+            assert_eq!(refusal.sentence(Refuser::Them), from_them);
+            let is_about_the_process = matches!(refusal, Refusal::Restarted { .. } | Refusal::Left);
+            assert_eq!(refusal.is_final(), is_about_the_process, "{refusal:?}");
+        }
+    }
+
+    #[test]
+    fn a_node_that_says_too_much_is_told_so_before_it_says_it() {
+        let mut long = identity();
+        long.setup = "x".repeat(MAX_HELLO_LEN - 200);
+        long.validate().unwrap();
+        long.setup = "x".repeat(MAX_HELLO_LEN);
+        let error = long.validate().unwrap_err();
+        let NetError::HelloTooLong { length, limit } = error else {
+            panic!("{error}");
+        };
+        assert!(length > limit && limit == MAX_HELLO_LEN, "{length} and {limit}");
+    }
+
+    proptest! {
+        /// However long the texts of the two are, a refusal fits into what the other will read.
+        #[test]
+        fn a_refusal_is_short(ours in ".{0,400}", theirs in ".{0,400}") {
+            let ours = Identity { setup: ours.repeat(9), ..identity() };
+            let theirs = Hello { setup: theirs.repeat(9), ..hello() };
+            if let Err(why) = ours.judge(&theirs) {
+                let mut bytes = Vec::new();
+                wire::encode::<Never>(&Frame::Refuse(why), &mut bytes).unwrap();
+                prop_assert!(bytes.len() <= 2 * 4 * EXCERPT_LEN + 32);
+            }
+        }
+    }
 }

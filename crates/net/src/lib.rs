@@ -5,10 +5,13 @@
 //!
 //! - **Links** between the nodes are reliable and in order for as long as both processes live,
 //!   whatever happens to their connections; a process that was restarted has lost its memory and is
-//!   refused. See [`wire`] for the format and [`hello`] for who is let in.
-//! - **One task a node** owns the machine and its sockets and handles one event at a time.
+//!   refused, and so is one that is set up differently. See [`wire`] for the format and [`hello`]
+//!   for who is let in.
+//! - **One task a node** owns the machine and its sockets and handles one event at a time. It is
+//!   compiled once, in this crate: an algorithm adds only its handlers and the reading and writing
+//!   of its messages.
 //! - **The program** talks to a node through its [`Handle`], or runs inside it as an
-//!   [`Application`].
+//!   [`Application`]. Both know the problem, by its commands and notices, and not the algorithm.
 //! - **A run can be recorded**, on a [`Clock`] that all processes of a machine share, and judged by
 //!   the same monitors as a simulated one.
 //! - **Trust**: whoever can reach the port can speak as a member that has not been met yet. Links
@@ -82,7 +85,7 @@ pub use error::{CommandError, NetError, StopReason, Stopped};
 pub use event::Event;
 pub use handle::{EVENTS_KEPT, Goodbye, Handle};
 pub use loopback::bind_loopback;
-pub use node::{Node, Starting};
+pub use node::{Node, Started, Starting};
 pub use recorder::{Log, Recorder};
 pub use status::{LinkState, LinkStatus, Status};
 pub use transport::{Listener, Tcp, Transport};

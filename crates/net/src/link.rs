@@ -412,3 +412,177 @@ impl Connection {
         Pin::new(&mut self.stream).poll_flush(cx)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, DuplexStream, duplex};
+
+    use super::*;
+
+    fn link() -> Link {
+        Link::new(NodeId(1), "somewhere:1".to_owned())
+    }
+
+    /// What the peer says when it has handled so many of our messages.
+    fn hello(received: u64) -> Hello {
+        Hello {
+            group: String::new(),
+            algorithm: String::new(),
+            setup: String::new(),
+            peers: Vec::new(),
+            sender: NodeId(1),
+            target: NodeId(0),
+            incarnation: 7,
+            knows: None,
+            received,
+            attempt: 1,
+        }
+    }
+
+    /// Connects, and hands out the peer's end.
+    fn connect(link: &mut Link, received: u64) -> DuplexStream {
+        let (ours, theirs) = duplex(1 << 20);
+        assert!(link.connect(Box::new(ours), &hello(received)));
+        theirs
+    }
+
+    fn flush(link: &mut Link) {
+        let mut nobody = Context::from_waker(std::task::Waker::noop());
+        link.flush(&mut nobody).unwrap();
+    }
+
+    /// All frames that the peer has been sent.
+    async fn frames(link: &mut Link, theirs: &mut DuplexStream) -> Vec<Frame<u8>> {
+        flush(link);
+        let mut bytes = vec![0; 1 << 16];
+        let len = theirs.read(&mut bytes).await.unwrap();
+        let (mut rest, mut frames) = (&bytes[..len], Vec::new());
+        while let Some((frame, len)) = wire::decode(rest).unwrap() {
+            frames.push(frame);
+            rest = &rest[len..];
+        }
+        assert!(rest.is_empty());
+        frames
+    }
+
+    const fn data(seq: u64, received: u64, message: u8) -> Frame<u8> {
+        Frame::Data { seq, received, message }
+    }
+
+    #[test]
+    fn a_message_is_new_once_and_none_may_be_missing_before_it() {
+        let mut link = link();
+        assert_eq!([0, 0, 1, 0].map(|seq| link.receive(seq)), [true, false, true, false].map(Some));
+        assert_eq!(link.receive(3), None);
+        assert_eq!(link.received(), 2);
+    }
+
+    #[tokio::test]
+    async fn what_was_not_acknowledged_goes_over_the_next_connection() {
+        let mut link = link();
+        assert_eq!(link.send(&[10]), Ok(Some(0)));
+        let mut theirs = connect(&mut link, 0);
+        assert_eq!(link.send(&[11]), Ok(Some(1)));
+        assert_eq!(frames(&mut link, &mut theirs).await, [data(0, 0, 10), data(1, 0, 11)]);
+        assert!(link.disconnect() && !link.disconnect());
+
+        let mut theirs = connect(&mut link, 1);
+        assert_eq!(frames(&mut link, &mut theirs).await, [data(1, 0, 11)]);
+        assert_eq!((link.unacknowledged(), link.connections), (1, 2));
+        assert!(link.acknowledge(2) && !link.acknowledge(3));
+        assert_eq!(link.unacknowledged(), 0);
+    }
+
+    #[test]
+    fn a_peer_that_has_what_it_was_never_sent_is_not_connected_with() {
+        let mut link = link();
+        let (ours, _theirs) = duplex(1);
+        assert!(!link.connect(Box::new(ours), &hello(1)));
+        assert!(!link.is_connected());
+    }
+
+    #[tokio::test]
+    async fn acknowledgements_ride_on_messages_or_go_alone_after_a_while() {
+        let (mut link, timing) = (link(), Timing::default());
+        let mut theirs = connect(&mut link, 0);
+        link.receive(0);
+        link.send(&[1]).unwrap();
+        assert_eq!(frames(&mut link, &mut theirs).await, [data(0, 1, 1)]);
+        assert_eq!(link.look(Instant::now(), &timing), Health::Fine);
+
+        link.receive(1);
+        assert!(link.wants_look());
+        assert_eq!(link.look(Instant::now(), &timing), Health::Fine);
+        assert_eq!(frames(&mut link, &mut theirs).await, [Frame::Ack { received: 2 }]);
+
+        for seq in 2..2 + ACK_EVERY {
+            link.receive(seq);
+        }
+        let received = 2 + ACK_EVERY;
+        assert_eq!(frames(&mut link, &mut theirs).await, [Frame::Ack { received }]);
+    }
+
+    #[tokio::test]
+    async fn a_peer_that_acknowledges_nothing_for_long_is_silent() {
+        let (mut link, timing) = (link(), Timing::default());
+        let _theirs = connect(&mut link, 0);
+        link.send(&[1]).unwrap();
+        link.send(&[2]).unwrap();
+        let start = Instant::now();
+        assert_eq!(link.look(start, &timing), Health::Fine);
+        // Something came: it is not silent, only slow.
+        assert!(link.acknowledge(1));
+        assert_eq!(link.look(start + timing.silence, &timing), Health::Fine);
+        assert_eq!(link.look(start + timing.silence * 2, &timing), Health::Silent);
+    }
+
+    #[tokio::test]
+    async fn a_goodbye_comes_last_and_again_on_the_next_connection() {
+        let mut link = link();
+        let mut theirs = connect(&mut link, 0);
+        link.say_bye();
+        link.send(&[1]).unwrap();
+        assert_eq!(frames(&mut link, &mut theirs).await, [data(0, 0, 1), Frame::Bye]);
+        assert!(!link.is_settled(), "the message is not acknowledged");
+        link.disconnect();
+        let mut theirs = connect(&mut link, 1);
+        assert_eq!(frames(&mut link, &mut theirs).await, [Frame::Bye]);
+        assert!(link.is_settled());
+    }
+
+    #[test]
+    fn what_is_sent_to_one_who_left_is_dropped_and_counted() {
+        let mut link = link();
+        link.send(&[1]).unwrap();
+        link.give_up("it has left");
+        assert_eq!(link.send(&[2]), Ok(None));
+        let status = link.status();
+        assert_eq!((status.dropped, status.unacknowledged), (2, 0));
+        assert_eq!(status.state, LinkState::Gone("it has left".to_owned()));
+    }
+
+    #[test]
+    fn a_refusal_is_news_until_it_is_known() {
+        let mut link = link();
+        let size = Refusal::Size { refuser: 2, refused: 3 };
+        assert!(link.refuse(&size, "of another size".to_owned()));
+        assert!(!link.refuse(&size, "of another size".to_owned()));
+        assert!(link.refuse(&Refusal::Fenced, "fenced".to_owned()));
+        assert_eq!(link.status().state, LinkState::Refused("fenced".to_owned()));
+        link.give_up("gone");
+        assert!(!link.refuse(&size, "of another size".to_owned()), "it is gone anyway");
+    }
+
+    #[tokio::test]
+    async fn connections_that_do_not_last_are_made_anew_with_growing_pauses() {
+        let (mut link, timing) = (link(), Timing::default());
+        let mut pauses = Vec::new();
+        for _ in 0..12 {
+            connect(&mut link, 0);
+            link.disconnect();
+            pauses.push(link.redial_pause(&timing));
+        }
+        assert_eq!(pauses[..4], [0, 10, 20, 40].map(Duration::from_millis));
+        assert!(pauses.is_sorted() && pauses[11] == timing.backoff_max, "{pauses:?}");
+    }
+}

@@ -1,5 +1,6 @@
 //! How a node is put together and started.
 
+use std::future::ready;
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
@@ -28,18 +29,16 @@ use crate::world::World;
 /// A node that has not started yet.
 pub struct Node<P: Protocol, T: Transport = Tcp> {
     machine: P,
-    config: Config,
-    transport: AnyTransport,
-    listener: Option<Box<dyn Door>>,
-    carried_by: PhantomData<fn() -> T>,
     recorder: Option<(Box<dyn Recorder<P>>, Clock)>,
+    site: Site,
+    carried_by: PhantomData<fn() -> T>,
 }
 
 impl<P: Protocol, T: Transport> std::fmt::Debug for Node<P, T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Node")
             .field("machine", &self.machine)
-            .field("config", &self.config)
+            .field("config", &self.site.config)
             .finish_non_exhaustive()
     }
 }
@@ -56,10 +55,8 @@ impl<P: Protocol, T: Transport> Node<P, T> {
     pub fn over(transport: T, machine: P, config: Config) -> Self {
         Self {
             machine,
-            config,
-            transport: Arc::new(transport),
-            listener: None,
             recorder: None,
+            site: Site { config, transport: Arc::new(transport), listener: None },
             carried_by: PhantomData,
         }
     }
@@ -68,7 +65,7 @@ impl<P: Protocol, T: Transport> Node<P, T> {
     /// the list of peers: so ports can be drawn by the system before anybody needs to know them.
     #[must_use]
     pub fn listener(mut self, listener: T::Listener) -> Self {
-        self.listener = Some(Box::new(listener));
+        self.site.listener = Some(Box::new(listener));
         self
     }
 
@@ -84,10 +81,9 @@ impl<P: Protocol, T: Transport> Node<P, T> {
     /// # Errors
     ///
     /// If the address cannot be listened on, or the configuration makes no sense.
-    pub fn start(self) -> Starting<(Handle<P::Command>, mpsc::UnboundedReceiver<P::Notice>)> {
+    pub fn start(self) -> Starting<Started<P::Command, P::Notice>> {
         let (application, notices) = Forward::new();
-        let handle = self.start_with(application);
-        Box::pin(with(handle, notices))
+        listen(self.house(Box::new(application)), notices)
     }
 
     /// Starts the node with an application inside its task, on the current tokio runtime.
@@ -99,10 +95,16 @@ impl<P: Protocol, T: Transport> Node<P, T> {
         self,
         application: impl Application<Command = P::Command, Notice = P::Notice>,
     ) -> Starting<Handle<P::Command>> {
-        let Self { machine, config, transport, listener, recorder, carried_by: _ } = self;
-        let tape = recorder.map(|(recorder, clock)| Tape::new(config.id, recorder, clock));
-        let machine = Box::new(Typed::new(machine, tape));
-        furnish(machine, Box::new(application), Site { config, transport, listener })
+        self.house(Box::new(application))
+    }
+
+    fn house(
+        self,
+        application: AnyApplication<P::Command, P::Notice>,
+    ) -> Starting<Handle<P::Command>> {
+        let Self { machine, recorder, site, carried_by: _ } = self;
+        let tape = recorder.map(|(recorder, clock)| Tape::new(site.config.id, recorder, clock));
+        furnish(Box::new(Typed::new(machine, tape)), application, site)
     }
 }
 
@@ -110,8 +112,14 @@ impl<P: Protocol, T: Transport> Node<P, T> {
 /// algorithms with the same commands.
 pub type Starting<X> = Pin<Box<dyn Future<Output = Result<X, NetError>> + Send>>;
 
-async fn with<H, N>(handle: Starting<H>, notices: N) -> Result<(H, N), NetError> {
-    Ok((handle.await?, notices))
+/// A node that was started, and what it tells.
+pub type Started<C, N> = (Handle<C>, mpsc::UnboundedReceiver<N>);
+
+fn listen<C: 'static, N: Send + 'static>(
+    handle: Starting<Handle<C>>,
+    notices: mpsc::UnboundedReceiver<N>,
+) -> Starting<Started<C, N>> {
+    Box::pin(async { Ok((handle.await?, notices)) })
 }
 
 /// Where a node is to run.
@@ -127,6 +135,10 @@ fn furnish<C: Data, N: Data>(
     application: AnyApplication<C, N>,
     site: Site,
 ) -> Starting<Handle<C>> {
+    // Before the generator, which counts to the node's number.
+    if let Err(error) = site.config.validate() {
+        return Box::pin(ready(Err(error)));
+    }
     let place = (site.config.id, site.config.peers.len());
     let rng = generator(&site.config);
     let resident = Household::new(machine, application, place, rng);
@@ -135,9 +147,16 @@ fn furnish<C: Data, N: Data>(
 }
 
 /// Starts the task of a node, whoever lives in it.
-async fn move_in(resident: Box<dyn Resident>, site: Site) -> Result<Reins, NetError> {
+///
+/// A box, and no inlining, because a future is compiled where it is first put into a box or waited
+/// for: this one, and with it the whole driver, shall be compiled here and not by those who use it.
+#[inline(never)]
+fn move_in(resident: Box<dyn Resident>, site: Site) -> Starting<Reins> {
+    Box::pin(take_up(resident, site))
+}
+
+async fn take_up(resident: Box<dyn Resident>, site: Site) -> Result<Reins, NetError> {
     let Site { config, transport, listener } = site;
-    config.validate()?;
     let identity = Arc::new(Identity::new(&config));
     identity.validate()?;
     let (me, timing) = (config.id, config.timing);

@@ -85,52 +85,61 @@ impl Driver {
     }
 
     fn handle_frame(&mut self, peer: NodeId, frame: Frame<()>) -> Result<(), String> {
-        let acts = self.acts();
-        if matches!(frame, Frame::Data { .. }) && !self.resident.read(&self.message) {
-            return Err(UNREADABLE.to_string());
-        }
-        let link = self.world.link(peer);
-        let (Frame::Data { received, .. } | Frame::Ack { received }) = &frame else {
-            return self.handle_rare(peer, &frame);
-        };
-        if !link.acknowledge(*received) {
-            return Err(format!("it acknowledges {received} messages, more than it was sent"));
-        }
-        if let Frame::Data { seq, .. } = frame
-            && acts
-        {
-            match link.receive(seq) {
-                None => return Err(format!("message {seq} came before those in front of it")),
-                Some(false) => tracing::debug!(%peer, seq, "dropped a message seen before"),
-                Some(true) => {
-                    self.resident.receive(peer, seq, &mut self.world);
-                    self.settle();
+        match frame {
+            Frame::Data { seq, received, message: () } => {
+                // Read before it is acknowledged: one that cannot be read has not arrived.
+                if !self.resident.read(&self.message) {
+                    return Err(UNREADABLE.to_string());
                 }
+                self.on_ack(peer, received)?;
+                self.on_data(peer, seq)
+            }
+            Frame::Ack { received } => self.on_ack(peer, received),
+            Frame::Bye => {
+                self.on_bye(peer);
+                Ok(())
+            }
+            Frame::Refuse(why) => {
+                self.on_refused_us(peer, &why);
+                self.lose(peer, "it refused us");
+                Ok(())
+            }
+            Frame::Hello(_) => Err("it said hello twice".to_owned()),
+        }
+    }
+
+    fn on_ack(&mut self, peer: NodeId, received: u64) -> Result<(), String> {
+        if self.world.link(peer).acknowledge(received) {
+            Ok(())
+        } else {
+            Err(format!("it acknowledges {received} messages, more than it was sent"))
+        }
+    }
+
+    /// A message has come, and been read.
+    fn on_data(&mut self, peer: NodeId, seq: u64) -> Result<(), String> {
+        if !self.acts() {
+            return Ok(());
+        }
+        match self.world.link(peer).receive(seq) {
+            None => return Err(format!("message {seq} came before those in front of it")),
+            Some(false) => tracing::debug!(%peer, seq, "dropped a message seen before"),
+            Some(true) => {
+                self.resident.receive(peer, seq, &mut self.world);
+                self.settle();
             }
         }
         Ok(())
     }
 
-    fn handle_rare(&mut self, peer: NodeId, frame: &Frame<()>) -> Result<(), String> {
-        match frame {
-            Frame::Bye => {
-                let link = self.world.link(peer);
-                link.say_ack();
-                // As much of the acknowledgement as fits; the peer does not depend on it.
-                let mut nobody = Context::from_waker(Waker::noop());
-                let _ = link.flush(&mut nobody);
-                link.give_up("it has left");
-                self.report(Event::Left { peer });
-                Ok(())
-            }
-            Frame::Refuse(why) => {
-                self.on_refused_us(peer, why);
-                self.lose(peer, "it refused us");
-                Ok(())
-            }
-            Frame::Hello(_) => Err("it said hello twice".to_owned()),
-            Frame::Data { .. } | Frame::Ack { .. } => unreachable!("handled where it came in"),
-        }
+    fn on_bye(&mut self, peer: NodeId) {
+        let link = self.world.link(peer);
+        link.say_ack();
+        // As much of the acknowledgement as fits; the peer does not depend on it.
+        let mut nobody = Context::from_waker(Waker::noop());
+        let _ = link.flush(&mut nobody);
+        link.give_up("it has left");
+        self.report(Event::Left { peer });
     }
 
     /// Writes what was queued, and notes whether anything will have to be looked at.

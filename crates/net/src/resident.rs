@@ -80,10 +80,11 @@ pub(crate) struct Household<C, N> {
     fx: ApplicationEffects<C>,
     /// Commands of the application that wait for the machine.
     asked: VecDeque<C>,
-    agenda: Agenda,
+    /// What the application wants later, and when.
     wishes: Keys<Later<C>>,
-    /// The kind of the message that was read last.
-    kind: usize,
+    agenda: Agenda,
+    /// The kind of the message that was read and is to be handled.
+    kind: Option<usize>,
 }
 
 /// All that the machine's effects act on, but the links.
@@ -131,9 +132,9 @@ impl<C: Data, N: Data> Household<C, N> {
             notices: VecDeque::new(),
             fx: ApplicationEffects::new(),
             asked: VecDeque::new(),
-            agenda: Agenda::default(),
             wishes: Keys::new(),
-            kind: 0,
+            agenda: Agenda::default(),
+            kind: None,
         }
     }
 
@@ -173,13 +174,15 @@ impl<C: Data, N: Data> Resident for Household<C, N> {
     }
 
     fn read(&mut self, message: &[u8]) -> bool {
-        let kind = self.machine.read(message);
-        self.kind = kind.unwrap_or_default();
-        kind.is_some()
+        self.kind = self.machine.read(message);
+        self.kind.is_some()
     }
 
     fn receive(&mut self, from: NodeId, seq: u64, post: &mut dyn Post) {
-        self.inside.received[self.kind] += 1;
+        let Some(kind) = self.kind.take() else {
+            return;
+        };
+        self.inside.received[kind] += 1;
         let (machine, mut desk) = self.at_work(post);
         machine.receive(from, seq, &mut desk);
     }
@@ -334,4 +337,313 @@ impl Inside {
 /// A random word as a number below `bound`.
 fn below(word: u64, bound: u64) -> u64 {
     ((u128::from(word) * u128::from(bound)) >> 64) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use proptest::prelude::*;
+    use rand_core::SeedableRng as _;
+    use serde::{Deserialize, Serialize};
+    use vorrang_protocol::{Effects, Message, Protocol};
+    use vorrang_trace::{Record, What};
+
+    use super::*;
+    use crate::Clock;
+    use crate::application::Application;
+    use crate::machine::Typed;
+    use crate::recorder::{Log, Tape};
+
+    #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+    enum Word {
+        Say(u32),
+        Secret(String),
+    }
+
+    impl std::fmt::Display for Word {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            match self {
+                Self::Say(number) => write!(f, "SAY({number})"),
+                Self::Secret(_) => f.write_str("SECRET"),
+            }
+        }
+    }
+
+    impl Message for Word {
+        const KINDS: &'static [&'static str] = &["SAY", "SECRET"];
+        fn kind(&self) -> usize {
+            match self {
+                Self::Say(_) => 0,
+                Self::Secret(_) => 1,
+            }
+        }
+    }
+
+    #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+    enum Ask {
+        Send(u32, Word),
+        Set(char, u64),
+        Cancel(char),
+        Nonsense,
+    }
+
+    const REFUSED: Refused = Refused("that is nonsense");
+
+    /// Tells whatever happens to it.
+    #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+    struct Parrot;
+
+    impl Protocol for Parrot {
+        type Message = Word;
+        type Timer = char;
+        type Command = Ask;
+        type Notice = String;
+
+        fn on_start(&mut self, fx: &mut impl Effects<Self>) {
+            fx.notify("start".to_owned());
+        }
+
+        fn on_command(&mut self, ask: Ask, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
+            let minutes = |many| Delay::exactly(Duration::from_secs(60 * many));
+            match ask {
+                Ask::Send(to, word) => fx.send(NodeId(to), word),
+                Ask::Set(timer, many) => fx.set_timer(timer, minutes(many)),
+                Ask::Cancel(timer) => fx.cancel_timer(timer),
+                Ask::Nonsense => return Err(REFUSED),
+            }
+            Ok(())
+        }
+
+        fn on_message(&mut self, from: NodeId, word: Word, fx: &mut impl Effects<Self>) {
+            fx.notify(format!("{from}: {word:?}"));
+        }
+
+        fn on_timer(&mut self, timer: char, fx: &mut impl Effects<Self>) {
+            fx.notify(format!("timer {timer}"));
+        }
+    }
+
+    /// Writes down what it hears.
+    struct Ear(Arc<Mutex<Vec<String>>>);
+
+    impl Application for Ear {
+        type Command = Ask;
+        type Notice = String;
+
+        fn on_notice(&mut self, notice: String, fx: &mut ApplicationEffects<Ask>) {
+            if notice == "timer n" {
+                fx.command(Ask::Nonsense);
+            }
+            self.0.lock().unwrap().push(notice);
+        }
+
+        fn on_refused(&mut self, refused: Refused, _fx: &mut ApplicationEffects<Ask>) {
+            self.0.lock().unwrap().push(refused.to_string());
+        }
+    }
+
+    /// Node 1 of three, seen from its task, which knows none of these types.
+    struct Home {
+        resident: Box<dyn Resident>,
+        heard: Arc<Mutex<Vec<String>>>,
+        post: Letters,
+        log: Log<Parrot>,
+    }
+
+    #[derive(Default)]
+    struct Letters(Vec<(NodeId, Vec<u8>)>);
+
+    /// Node 2 has left.
+    impl Post for Letters {
+        fn send(&mut self, to: NodeId, message: &[u8]) -> Result<Option<u64>, WireError> {
+            self.0.push((to, message.to_vec()));
+            Ok((to != NodeId(2)).then_some(self.0.len() as u64 - 1))
+        }
+    }
+
+    impl Home {
+        fn new() -> Self {
+            let (log, heard) = (Log::new(), Arc::default());
+            let me = NodeId(1);
+            let tape = Tape::new(me, Box::new(log.clone()), Clock::start());
+            let machine = Box::new(Typed::new(Parrot, Some(tape)));
+            let application = Box::new(Ear(Arc::clone(&heard)));
+            let rng = Xoshiro256PlusPlus::seed_from_u64(0);
+            let resident = Box::new(Household::new(machine, application, (me, 3), rng));
+            Self { resident, heard, post: Letters::default(), log }
+        }
+
+        fn ask(&mut self, ask: Ask) -> Result<(), Refused> {
+            let outcome = self.resident.command(Box::new(ask), &mut self.post);
+            assert!(self.resident.settle(true, &mut self.post));
+            outcome
+        }
+
+        /// As the driver does with a message that is new.
+        fn deliver(&mut self, from: u32, seq: u64, message: &[u8]) -> bool {
+            let is_read = self.resident.read(message);
+            if is_read {
+                self.resident.receive(NodeId(from), seq, &mut self.post);
+                self.resident.settle(true, &mut self.post);
+            }
+            is_read
+        }
+
+        fn pass(&mut self, minutes: u64) {
+            let then = Instant::now() + Duration::from_secs(60 * minutes);
+            self.resident.handle_timers(then, &mut self.post);
+        }
+
+        fn heard(&self) -> Vec<String> {
+            std::mem::take(&mut self.heard.lock().unwrap())
+        }
+
+        fn records(&mut self) -> Vec<Record<Parrot>> {
+            assert_eq!(self.resident.end_turn(), None);
+            self.log.take()
+        }
+    }
+
+    fn bytes(word: &Word) -> Vec<u8> {
+        postcard::to_allocvec(word).unwrap()
+    }
+
+    #[test]
+    fn a_message_to_another_is_posted_counted_and_recorded() {
+        let mut home = Home::new();
+        let word = Word::Secret("x".to_owned());
+        home.ask(Ask::Send(0, word.clone())).unwrap();
+        home.ask(Ask::Send(2, word.clone())).unwrap();
+        let posted = (NodeId(0), bytes(&word));
+        assert_eq!(home.post.0, [posted, (NodeId(2), bytes(&word))]);
+        let account = home.resident.account();
+        assert_eq!(account.sent, [("SAY", 0), ("SECRET", 1)], "node 2 is gone");
+        assert_eq!(account.machine, "Parrot");
+        let records: Vec<_> = home.records().into_iter().map(|record| record.what).collect();
+        let commands = [0, 2].map(|to| What::Command(Ask::Send(to, word.clone())));
+        let sent = What::Send { to: NodeId(0), seq: 0, message: word.clone() };
+        let [first, second] = commands;
+        assert_eq!(records, [first, sent, second], "what goes to node 2 does not leave");
+    }
+
+    #[test]
+    fn a_message_to_self_is_handled_at_once_and_neither_posted_nor_counted() {
+        let mut home = Home::new();
+        for number in [7, 8] {
+            home.ask(Ask::Send(1, Word::Say(number))).unwrap();
+        }
+        assert_eq!(home.heard(), ["1: Say(7)", "1: Say(8)"]);
+        assert!(home.post.0.is_empty());
+        let account = home.resident.account();
+        let none = [("SAY", 0), ("SECRET", 0)];
+        assert_eq!(account.sent, none);
+        assert_eq!(account.received, none);
+        let mut seqs = Vec::new();
+        for record in home.records() {
+            if let What::Receive { from: NodeId(1), seq, .. } = record.what {
+                seqs.push(seq);
+            }
+        }
+        assert_eq!(seqs, [0, 1]);
+    }
+
+    #[test]
+    fn messages_to_self_are_forgotten_by_a_node_that_stops_acting() {
+        let mut home = Home::new();
+        let ask = Box::new(Ask::Send(1, Word::Say(7)));
+        home.resident.command(ask, &mut home.post).unwrap();
+        home.resident.stop_acting();
+        assert!(home.resident.settle(true, &mut home.post));
+        assert!(home.heard().is_empty());
+    }
+
+    #[test]
+    fn bytes_that_are_no_message_change_nothing() {
+        let mut home = Home::new();
+        let mut too_long = bytes(&Word::Say(1));
+        too_long.push(0);
+        for nonsense in [&[][..], &[9], &[1, 5, b'x'], &[1, 1, 0xff], &too_long] {
+            assert!(!home.deliver(0, 0, nonsense), "{nonsense:?}");
+        }
+        assert!(home.deliver(0, 0, &bytes(&Word::Say(1))));
+        assert_eq!(home.heard(), ["0: Say(1)"]);
+        assert_eq!(home.resident.account().received, [("SAY", 1), ("SECRET", 0)]);
+    }
+
+    #[test]
+    fn what_was_read_and_not_wanted_is_not_handled_later() {
+        let mut home = Home::new();
+        // As when it had been handled before and came again.
+        assert!(home.resident.read(&bytes(&Word::Say(1))));
+        home.ask(Ask::Send(1, Word::Say(2))).unwrap();
+        assert!(home.deliver(0, 1, &bytes(&Word::Say(3))));
+        home.resident.receive(NodeId(0), 1, &mut home.post);
+        assert!(home.resident.settle(true, &mut home.post));
+        assert_eq!(home.heard(), ["1: Say(2)", "0: Say(3)"]);
+        assert_eq!(home.resident.account().received, [("SAY", 1), ("SECRET", 0)]);
+    }
+
+    #[test]
+    fn timers_are_set_replaced_and_cancelled() {
+        let mut home = Home::new();
+        assert_eq!(home.resident.next_deadline(), None);
+        let set = [('a', 2), ('b', 9), ('c', 3), ('d', 50), ('a', 25)];
+        for (timer, minutes) in set {
+            home.ask(Ask::Set(timer, minutes)).unwrap();
+        }
+        for timer in ['c', 'x', 'c'] {
+            home.ask(Ask::Cancel(timer)).unwrap();
+        }
+        home.pass(5);
+        assert!(home.heard().is_empty(), "one is replaced, one is cancelled");
+        home.pass(30);
+        assert_eq!(home.heard(), ["timer b", "timer a"]);
+        home.ask(Ask::Set('a', 1)).unwrap();
+        home.pass(60);
+        assert_eq!(home.heard(), ["timer a", "timer d"]);
+        assert_eq!(home.resident.next_deadline(), None);
+
+        home.ask(Ask::Set('e', 1)).unwrap();
+        home.resident.stop_acting();
+        home.pass(60);
+        assert!(home.heard().is_empty(), "it has stopped acting");
+    }
+
+    #[test]
+    fn a_refused_command_is_not_recorded_and_its_giver_is_told() {
+        let mut home = Home::new();
+        home.resident.start(&mut home.post);
+        assert_eq!(home.ask(Ask::Nonsense), Err(REFUSED));
+        assert_eq!(home.heard(), ["start"]);
+        home.ask(Ask::Set('n', 1)).unwrap();
+        home.pass(2);
+        assert_eq!(home.heard(), ["timer n", "that is nonsense"]);
+        let records = home.records().into_iter().map(|record| record.what);
+        assert_eq!(
+            records.collect::<Vec<_>>(),
+            [
+                What::Notice("start".to_owned()),
+                What::Command(Ask::Set('n', 1)),
+                What::Timer('n'),
+                What::Notice("timer n".to_owned()),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_message_to_nobody_is_a_failure() {
+        let mut home = Home::new();
+        home.ask(Ask::Send(3, Word::Say(1))).unwrap();
+        let why = "it sent to node 3, which is not in its group".to_owned();
+        assert_eq!(home.resident.end_turn(), Some(why));
+        assert_eq!(home.resident.end_turn(), None);
+    }
+
+    proptest! {
+        #[test]
+        fn a_draw_is_below_its_bound(word: u64, bound in 1_u64..) {
+            prop_assert!(below(word, bound) < bound);
+        }
+    }
 }

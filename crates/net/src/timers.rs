@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 /// When `delay` has passed from now; a delay that no clock can count to is as good as never.
 pub(crate) fn deadline(delay: Duration) -> Instant {
-    const NEVER: Duration = Duration::from_hours(24 * 365 * 30);
+    const NEVER: Duration = Duration::from_secs(60 * 60 * 24 * 365 * 30);
     let now = Instant::now();
     now.checked_add(delay.min(NEVER)).unwrap_or(now)
 }
@@ -81,16 +81,12 @@ impl<K: PartialEq> Keys<K> {
 
     /// A number of its own for this key, whatever others are equal to it.
     pub(crate) fn add(&mut self, key: K) -> Slot {
-        match self.0.iter().position(Option::is_none) {
-            Some(free) => {
-                self.0[free] = Some(key);
-                Slot(free)
-            }
-            None => {
-                self.0.push(Some(key));
-                Slot(self.0.len() - 1)
-            }
-        }
+        let free = self.0.iter().position(Option::is_none).unwrap_or_else(|| {
+            self.0.push(None);
+            self.0.len() - 1
+        });
+        self.0[free] = Some(key);
+        Slot(free)
     }
 
     /// Frees the number.
@@ -130,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_delay_without_end_is_far_away_and_no_overflow() {
-        assert!(deadline(Duration::MAX) > Instant::now() + Duration::from_hours(24));
+        assert!(deadline(Duration::MAX) > Instant::now() + Duration::from_secs(24 * 60 * 60));
     }
 
     #[test]

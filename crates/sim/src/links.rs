@@ -60,6 +60,7 @@ impl Links {
     }
 
     /// When a message sent now arrives, unless time has ended by then.
+    #[inline]
     pub(crate) fn arrival_ns(
         &mut self,
         now_ns: u64,

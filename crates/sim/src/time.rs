@@ -13,6 +13,7 @@ pub(crate) struct Beyond {
 
 /// The instant that comes so long after another. Wrapping around instead would put the effect
 /// before its cause, and let monitors judge a run that never was.
+#[inline]
 pub(crate) const fn later_ns(now_ns: u64, in_ns: u64) -> Result<u64, Beyond> {
     if in_ns < END_NS - now_ns { Ok(now_ns + in_ns) } else { Err(Beyond { in_ns }) }
 }

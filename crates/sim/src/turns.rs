@@ -53,6 +53,8 @@ pub struct Turns<C> {
     /// Requests that may still be made: by each contender in a closed loop, otherwise, as the only
     /// one, by all together.
     left: Vec<u64>,
+    /// Nodes that have asked and not left yet, where requests are made at rest only.
+    busy: Vec<NodeId>,
     /// Nodes that have crashed and not come up again.
     down: Vec<NodeId>,
 }
@@ -68,6 +70,7 @@ impl<C: Clone> Turns<C> {
             hot: None,
             entries: u64::MAX,
             left: Vec::new(),
+            busy: Vec::new(),
             down: Vec::new(),
         }
     }
@@ -120,8 +123,9 @@ impl<C: Clone> Turns<C> {
                 let left = &mut self.left[node.index()];
                 *left = left.saturating_sub(1);
             }
-            (Load::OneAtATime | Load::Burst, Step::Ask | Step::Leave)
-            | (Load::Script(_), Step::Ask | Step::Enter | Step::Leave) => {}
+            (Load::OneAtATime | Load::Burst, Step::Ask) => self.busy.push(node),
+            (Load::OneAtATime | Load::Burst, Step::Leave) => self.busy.retain(|&it| it != node),
+            (Load::Script(_), Step::Ask | Step::Enter | Step::Leave) => {}
         }
     }
 
@@ -213,6 +217,10 @@ where
     }
 
     fn on_rest(&mut self, orders: &mut Orders<'_, C>) {
+        if !self.busy.is_empty() {
+            // Somebody waits in vain. That is the end, and no reason to ask again.
+            return;
+        }
         match &self.load {
             Load::OneAtATime => {
                 let ready = self.ready(orders.nodes).count() as u64;
@@ -234,6 +242,7 @@ where
     }
 
     fn on_crash(&mut self, at: NodeId) {
+        self.busy.retain(|&node| node != at);
         self.down.push(at);
     }
 
@@ -346,5 +355,23 @@ where
     fn summary(&self) -> Summary {
         let overtakes = self.causality.as_ref().map(Causality::overtakes);
         Summary { overtakes, ..self.measure.summary() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_as_even_as_can_be_and_add_up() {
+        let shares = |entries, contenders| -> Vec<u64> {
+            (0..5).map(|node| share(entries, contenders, NodeId(node))).collect()
+        };
+        assert_eq!(shares(17, 5), [4, 4, 3, 3, 3]);
+        assert_eq!(shares(17, 3), [6, 6, 5, 0, 0]);
+        assert_eq!(shares(2, 5), [1, 1, 0, 0, 0]);
+        assert_eq!(shares(0, 5), [0; 5]);
+        assert_eq!(shares(9, 0), [0; 5]);
+        assert_eq!(shares(u64::MAX, 5).iter().sum::<u64>(), u64::MAX);
     }
 }

@@ -80,7 +80,8 @@ impl Weather {
 
     /// The next fault of the script, if it comes before all else that happens from `next_ns` on.
     pub(crate) fn next_fault(&mut self, next_ns: Option<u64>) -> Option<(u64, Fault)> {
-        self.script.pop_front_if(|(at_ns, _)| next_ns.is_none_or(|next_ns| *at_ns <= next_ns))
+        let &(at_ns, _) = self.script.front()?;
+        if next_ns.is_none_or(|next_ns| at_ns <= next_ns) { self.script.pop_front() } else { None }
     }
 
     pub(crate) fn has_faults_to_come(&self) -> bool {

@@ -124,6 +124,10 @@ where
     }
 
     pub(crate) fn schedule_due(&mut self) {
+        // After most events, which are messages, nothing is.
+        if self.due.is_empty() {
+            return;
+        }
         let mut due = mem::take(&mut self.due);
         for Due { in_ns, node, command } in due.drain(..) {
             let at_ns = later_ns(self.now_ns, in_ns);

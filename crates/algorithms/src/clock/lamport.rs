@@ -11,10 +11,10 @@
 //!   1 ───────3──4──────►   receive: max(0, 2) + 1, then local
 //! ```
 //!
-//! Two habits of numbering exist. [`Clock`] follows the textbook: count, then stamp. [`SlideClock`]
-//! stamps with the value *before* counting, as some lecture scripts do. Both order messages: if one
-//! message causally precedes another, its stamp is smaller. Only [`Clock`] also orders *events*: a
-//! [`SlideClock`] may show the same number at a send and at its receipt (see the tests), so it must
+//! Two habits of numbering exist. [`Clock`] follows the textbooks: count, then stamp. [`LateClock`]
+//! stamps with the value *before* counting. Both order messages: if one message causally precedes
+//! another, its stamp is smaller. Only [`Clock`] also orders *events*: a
+//! [`LateClock`] may show the same number at a send and at its receipt (see the tests), so it must
 //! never stamp events.
 
 use serde::{Deserialize, Serialize};
@@ -73,9 +73,9 @@ impl Clock {
 
 /// A Lamport clock that stamps a message with the value before the send is counted.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub struct SlideClock(u64);
+pub struct LateClock(u64);
 
-impl SlideClock {
+impl LateClock {
     /// A clock that has already counted to `time`.
     pub const fn at(time: u64) -> Self {
         Self(time)
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn stamps_along_a_causal_chain_grow() {
         let (mut one, mut two, mut three) =
-            (SlideClock::default(), SlideClock::default(), SlideClock::default());
+            (LateClock::default(), LateClock::default(), LateClock::default());
         one.local();
         assert_eq!(one.now(), 1);
         let a = one.send();
@@ -144,8 +144,8 @@ mod tests {
     }
 
     #[test]
-    fn a_slide_clock_orders_messages_but_not_events() {
-        let (mut sender, mut receiver) = (SlideClock::default(), SlideClock::default());
+    fn a_late_clock_orders_messages_but_not_events() {
+        let (mut sender, mut receiver) = (LateClock::default(), LateClock::default());
         let stamp = sender.send();
         receiver.receive(stamp);
         // Both show 1, and a smaller node number would put the receipt before its own send.

@@ -2,4 +2,4 @@
 
 mod lamport;
 
-pub use lamport::{Clock, SlideClock, Stamp};
+pub use lamport::{Clock, LateClock, Stamp};

@@ -4,8 +4,8 @@
 //!
 //! Every node keeps the same queue of requests, ordered by time and number. A request goes to all,
 //! and all acknowledge it; a node enters when its own request is the oldest in its queue and it has
-//! heard from everyone since. Leaving is announced to all, who strike the request from their
-//! queues.
+//! heard from everyone something with a later time than that request's. Leaving is announced to
+//! all, who strike the request from their queues.
 //!
 //! ```text
 //!   0  ──REQUEST(1)─┬───────────▲──▲──[ inside ]──RELEASE(6)─┬────────────────────►
@@ -35,10 +35,11 @@
 //! request waits only for older ones; there are finitely many, and each is released in the end.
 //! Entries happen in the order of the stamps, and so respect happened-before.
 //!
-//! **Where we depart from the paper.** The paper keeps the latest time heard from every node. A
-//! node's request is later than all that it has heard before, so it is enough to remember who has
-//! been heard since. The clock is the slides' kind, which stamps before it counts; messages are
-//! ordered by it just as well.
+//! **Where we depart from the paper.** The paper keeps the latest time heard from every node. It is
+//! enough to remember from whom nothing later than our own request has come yet. (It would not be
+//! enough to remember who has been heard at all since we asked: what comes may have been sent
+//! before an older request that is still under way; flaw `any-word-will-do`.) The clock is the kind
+//! that stamps before it counts; messages are ordered by it just as well.
 
 use alloc::vec::Vec;
 
@@ -55,7 +56,7 @@ use super::{
     ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice, theory,
 };
 use crate::card::{Assumes, Span};
-use crate::clock::{SlideClock, Stamp};
+use crate::clock::{LateClock, Stamp};
 
 /// What nodes say to each other. Every message carries its sender's clock.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -108,7 +109,7 @@ impl fmt::Display for Message {
 pub struct Lamport {
     pub(super) me: NodeId,
     pub(super) group: Group,
-    pub(super) clock: SlideClock,
+    pub(super) clock: LateClock,
     pub(super) phase: Phase,
     /// All requests known, our own included, oldest first.
     pub(super) queue: Vec<Stamp>,
@@ -133,7 +134,7 @@ pub(super) enum Phase {
 impl Lamport {
     /// A node of `group` that has neither asked nor been asked.
     pub fn new(me: NodeId, group: Group) -> Self {
-        let clock = SlideClock::default();
+        let clock = LateClock::default();
         Self { me, group, clock, phase: Phase::Outside, queue: Vec::new() }
     }
 
@@ -258,6 +259,12 @@ const FLAWS: &[Flaw] = &[
         what: "each copy of a request gets a time of its own, so that queues disagree",
         breaks: "exclusion",
         shown_by: Demonstration::of(&[1, 1, 1]).fifo(),
+    },
+    Flaw {
+        name: "any-word-will-do",
+        what: "whatever comes after the request counts as having heard, even if it is older",
+        breaks: "exclusion",
+        shown_by: Demonstration::of(&[2, 2]).fifo(),
     },
 ];
 

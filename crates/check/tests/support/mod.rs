@@ -1,6 +1,8 @@
 //! Systems that more than one test explores.
 #![allow(dead_code, reason = "every test uses some of it")]
 
+pub(crate) mod toy;
+
 use std::num::NonZeroUsize;
 
 use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;

@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 /// Bounds hanging, nothing else.
-pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The program, with nothing of the caller's surroundings that would change what it prints.
 pub(crate) fn vorrang(args: &[&str]) -> Command {

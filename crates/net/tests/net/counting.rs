@@ -36,6 +36,8 @@ enum Ask {
     Stray,
     /// Sends one message of so many bytes.
     Heavy(usize),
+    /// Has a bug.
+    Fall,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -72,6 +74,7 @@ impl Protocol for Counter {
                 fx.broadcast(self.group.members(), Number(self.next, vec![0; bytes]));
                 self.next += 1;
             }
+            Ask::Fall => panic!("fell over its own feet"),
         }
         Ok(())
     }
@@ -196,5 +199,28 @@ async fn a_machine_that_does_the_impossible_fails_with_a_reason() {
         };
         assert!(matches!(stopped.why, StopReason::Failed(_)));
         assert!(error.to_string().contains(words), "{error}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_machine_that_panics_ends_its_own_node_with_a_reason_and_no_other() {
+    for _ in 0..20 {
+        let (listeners, peers) = bind_loopback(2).await.unwrap();
+        let mut nodes = Vec::new();
+        for (id, socket) in (0..).zip(listeners) {
+            let node = Node::new(Counter::new(2), config(id, &peers)).listener(socket);
+            nodes.push(node.start().await.unwrap());
+        }
+        // Otherwise node 1 would wait for a node 0 that is no more.
+        soon("the start", nodes[1].0.started()).await.unwrap();
+        let mut events = nodes[1].0.events();
+        let error = soon("an error", nodes[0].0.command(Ask::Fall)).await.unwrap_err();
+        let words = "the node has stopped: it panicked: fell over its own feet";
+        assert_eq!(error.to_string(), words, "whoever asked is told, too");
+        assert_eq!(nodes[0].0.status().await.unwrap_err().to_string(), words);
+
+        crate::support::event(&mut events, &["lost the connection with node 0"]).await;
+        nodes[1].0.command(Ask::Count(2)).await.unwrap();
+        heard(&mut nodes[1].1, 1, 2).await;
     }
 }

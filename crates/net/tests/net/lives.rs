@@ -26,9 +26,11 @@ async fn a_port_in_use_is_named() {
 
 #[tokio::test]
 async fn a_node_beyond_its_list_of_peers_does_not_start() {
-    let config = Config::new(NodeId(2), vec!["127.0.0.1:0".into()], "ricart-agrawala");
-    let error = Node::new(machine(2, 3), config).start().await.unwrap_err();
-    assert_eq!(error.to_string(), "there is no node 2 in a group of 1");
+    for id in [1, u32::MAX] {
+        let config = Config::new(NodeId(id), vec!["127.0.0.1:0".into()], "ricart-agrawala");
+        let error = Node::new(machine(2, 3), config).start().await.unwrap_err();
+        assert_eq!(error.to_string(), format!("there is no node {id} in a group of 1"));
+    }
 }
 
 #[tokio::test]

@@ -98,6 +98,51 @@ fn hello_of_node_1(peers: &[String]) -> Vec<u8> {
     bytes::<Never>(&Frame::Hello(hello(1, 0, peers)))
 }
 
+#[tokio::test]
+async fn a_message_that_comes_twice_is_handled_once() {
+    let (mut listeners, peers) = bind_loopback(2).await.unwrap();
+    let (handle, _notices, mut events) = start(config(0, &peers), Some(listeners.remove(0))).await;
+    let request =
+        |seq, time| bytes(&Frame::Data { seq, received: 0, message: Message::Request { time } });
+    // Twice over one connection, then once more over the next.
+    for connection in 0..2 {
+        let mut stream = TcpStream::connect(&peers[0]).await.unwrap();
+        let mut words = hello_of_node_1(&peers);
+        words.extend(request(0, 1));
+        words.extend(request(0, 1));
+        words.extend(request(1 + connection, 2 + connection));
+        stream.write_all(&words).await.unwrap();
+        let mut status = handle.status().await.unwrap();
+        while status.links[0].received < 2 + connection {
+            status = soon("a status", handle.status()).await.unwrap();
+        }
+        drop(stream);
+        event(&mut events, &["lost the connection with node 1"]).await;
+    }
+    let status = handle.status().await.unwrap();
+    assert_eq!(status.received, [("REQUEST", 3), ("REPLY", 0)]);
+    assert_eq!(status.sent, [("REQUEST", 0), ("REPLY", 3)], "an answer for each");
+}
+
+#[tokio::test]
+async fn a_message_that_cannot_be_read_is_not_acknowledged_and_may_come_again() {
+    let (mut listeners, peers) = bind_loopback(2).await.unwrap();
+    let (handle, _notices, mut events) = start(config(0, &peers), Some(listeners.remove(0))).await;
+    let mut broken = TcpStream::connect(&peers[0]).await.unwrap();
+    let mut words = hello_of_node_1(&peers);
+    words.extend(bytes(&Frame::Data { seq: 0, received: 0, message: 0x63_u8 }));
+    broken.write_all(&words).await.unwrap();
+    event(&mut events, &["the body of a frame of kind 3 cannot be read"]).await;
+    assert_eq!(handle.status().await.unwrap().links[0].received, 0);
+
+    let mut whole = TcpStream::connect(&peers[0]).await.unwrap();
+    let mut words = hello_of_node_1(&peers);
+    let message = Message::Request { time: 1 };
+    words.extend(bytes(&Frame::Data { seq: 0, received: 0, message }));
+    whole.write_all(&words).await.unwrap();
+    while soon("a status", handle.status()).await.unwrap().links[0].received == 0 {}
+}
+
 /// A clock that cannot count on is the one thing in a message that a machine gives up on.
 #[tokio::test]
 async fn a_message_that_the_machine_cannot_bear_ends_the_node_with_a_reason() {

@@ -19,7 +19,7 @@ use vorrang_protocol::{Group, NodeId};
 pub(crate) const ACQUIRE: Command = Command::Acquire(Claim::Exclusive);
 
 /// Bounds hanging, nothing else.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
     let outcome = timeout(PATIENCE, future).await;

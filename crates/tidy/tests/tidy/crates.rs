@@ -9,7 +9,7 @@ fn below(name: &str) -> Option<Allowed> {
         "algorithms" | "trace" => Allowed::Only(&["vorrang-protocol"]),
         // The drivers: they see neither an algorithm nor each other.
         "sim" | "check" | "net" => Allowed::Only(&["vorrang-protocol", "vorrang-trace"]),
-        "cli" | "bench" | "tidy" => Allowed::All,
+        "cli" | "bench" | "tidy" | "vorrang" => Allowed::All,
         _ => return None,
     })
 }
@@ -156,7 +156,7 @@ fn a_package_is_called_after_its_folder() {
     let tree = Tree::read();
     let mut offences = Offences::default();
     for Crate { name, manifest } in tree.crates() {
-        let wanted = if name == "cli" { "vorrang".to_owned() } else { format!("vorrang-{name}") };
+        let wanted = if name == "vorrang" { name.to_owned() } else { format!("vorrang-{name}") };
         let found = manifest.str(&["package", "name"]).unwrap_or_default();
         if found != wanted {
             offences.add(manifest.path, 1, format!("the package is {found}: call it {wanted}"));

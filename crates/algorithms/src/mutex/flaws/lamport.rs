@@ -1,10 +1,11 @@
-//! Lamport's algorithm with requests whose copies are stamped one by one, as a lecture's code does.
+//! Lamport's algorithm on links without order, with requests whose copies are stamped one by one, and
+//! with an ear for anything.
 
 use vorrang_protocol::{Effect, Effects, NodeId, Outbox, Protocol, Refused};
 
 use crate::flaw::Mistake;
 use crate::mutex::Command;
-use crate::mutex::lamport::{Lamport, Message};
+use crate::mutex::lamport::{Lamport, Message, Phase};
 
 /// Nothing wrong with the code: for links that do not keep order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -54,6 +55,25 @@ impl Mistake<Lamport> for CopiesStampedApart {
             (Message::Release { time, .. }, Some(request)) => Message::Release { time, request },
             (Message::Request { .. } | Message::Ack { .. } | Message::Release { .. }, _) => message,
         };
+        node.on_message(from, message, fx);
+    }
+}
+
+/// Whatever comes from a node after the request counts as having heard from it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct AnyWordWillDo;
+
+impl Mistake<Lamport> for AnyWordWillDo {
+    fn on_message(
+        self,
+        node: &mut Lamport,
+        from: NodeId,
+        message: Message,
+        fx: &mut impl Effects<Lamport>,
+    ) {
+        if let Phase::Waiting { unheard, .. } = &mut node.phase {
+            unheard.remove(from);
+        }
         node.on_message(from, message, fx);
     }
 }

@@ -99,9 +99,10 @@ impl Monitor for BoundedBypass {
                 }
                 self.requests[at.index()] += 1;
                 // Whoever asks at its own desk has told it.
-                let told = match self.desks.contains(at) {
-                    true => Told::Everyone,
-                    false => Told::These(NodeSet::EMPTY),
+                let told = if self.desks.contains(at) {
+                    Told::Everyone
+                } else {
+                    Told::These(NodeSet::EMPTY)
                 };
                 let request = Waiting { node: at, claim: *claim, told, passes: Vec::new() };
                 match self.place(at) {
@@ -150,6 +151,17 @@ impl Monitor for BoundedBypass {
                 }
                 (Told::Everyone, false) => {}
             }
+        }
+    }
+
+    /// Nobody passes it any more, and it forgets what it was told.
+    fn on_crash(&mut self, at: NodeId) {
+        self.waiting.retain(|it| it.node != at);
+        for other in &mut self.waiting {
+            if let Told::These(nodes) = &mut other.told {
+                nodes.remove(at);
+            }
+            other.passes.retain(|&(node, _)| node != at);
         }
     }
 }
@@ -224,6 +236,18 @@ mod tests {
         assert_eq!(monitor.on_send(NodeId(0)), None);
         monitor.on_command(NodeId(0), &EXCLUSIVE).unwrap();
         monitor.on_receive(NodeId(1), &old);
+        assert_eq!(entries_of_1(&mut monitor, Claim::Exclusive), 10);
+    }
+
+    #[test]
+    fn whoever_crashes_cannot_be_passed_and_forgets_what_it_was_told() {
+        let mut monitor = monitor(1);
+        monitor.on_command(NodeId(0), &EXCLUSIVE).unwrap();
+        tell(&mut monitor, 0, 1);
+        let mut forgetful = monitor.clone();
+        forgetful.on_crash(NodeId(1));
+        assert_eq!(entries_of_1(&mut forgetful, Claim::Exclusive), 10);
+        monitor.on_crash(NodeId(0));
         assert_eq!(entries_of_1(&mut monitor, Claim::Exclusive), 10);
     }
 

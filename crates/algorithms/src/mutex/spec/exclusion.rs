@@ -107,6 +107,14 @@ impl Monitor for Exclusion {
             }
         }
     }
+
+    /// Whoever is down neither waits nor is inside. (That it may have left what it was doing half
+    /// done is the resource's concern.)
+    fn on_crash(&mut self, at: NodeId) {
+        self.waiting.remove(at);
+        self.inside.remove(at);
+        self.forget_claim(at);
+    }
 }
 
 #[cfg(test)]
@@ -150,6 +158,19 @@ mod tests {
         monitor.at_rest().unwrap();
         monitor.on_command(NodeId(3), &EXCLUSIVE).unwrap();
         assert_eq!(monitor.at_rest().unwrap_err().property, "progress");
+    }
+
+    #[test]
+    fn whoever_crashes_is_neither_inside_nor_waiting() {
+        let mut monitor = Exclusion::default();
+        enter(&mut monitor, 0, Claim::Exclusive).unwrap();
+        monitor.on_command(NodeId(1), &EXCLUSIVE).unwrap();
+        monitor.on_crash(NodeId(0));
+        enter(&mut monitor.clone(), 2, Claim::Exclusive).unwrap();
+        monitor.on_crash(NodeId(1));
+        monitor.at_rest().unwrap();
+        let late = monitor.on_notice(NodeId(1), &Notice::Entered).unwrap_err();
+        assert_eq!(late.what, "node 1 entered without having asked");
     }
 
     #[test]

@@ -46,6 +46,12 @@ impl Knowledge {
         }
     }
 
+    /// `node` crashes: nobody waits for it any more, and it knows nothing.
+    pub(super) fn on_crash(&mut self, node: NodeId) {
+        self.on_enter(node);
+        self.standing(node).knows.clear();
+    }
+
     /// What a message of `node` takes along.
     pub(super) fn on_send(&self, node: NodeId) -> Known {
         self.nodes.get(node.index()).map_or_else(Vec::new, |standing| standing.knows.clone())

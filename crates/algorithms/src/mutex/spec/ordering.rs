@@ -86,6 +86,14 @@ impl Monitor for HappenedBefore {
     fn on_receive(&mut self, at: NodeId, tag: &Known) {
         self.knowledge.on_receive(at, tag);
     }
+
+    fn on_crash(&mut self, at: NodeId) {
+        self.knowledge.on_crash(at);
+        self.waiting.retain(|it| it.node != at);
+        for other in &mut self.waiting {
+            other.elders.retain(|&elder| elder != at);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -127,6 +135,17 @@ mod tests {
         monitor.on_command(NodeId(0), &EXCLUSIVE).unwrap();
         monitor.on_receive(NodeId(1), &old);
         monitor.on_command(NodeId(1), &EXCLUSIVE).unwrap();
+        monitor.on_notice(NodeId(1), &Notice::Entered).unwrap();
+    }
+
+    #[test]
+    fn whoever_crashes_can_be_overtaken() {
+        let mut monitor = HappenedBefore::default();
+        monitor.on_command(NodeId(0), &EXCLUSIVE).unwrap();
+        let tag = monitor.on_send(NodeId(0));
+        monitor.on_receive(NodeId(1), &tag);
+        monitor.on_command(NodeId(1), &EXCLUSIVE).unwrap();
+        monitor.on_crash(NodeId(0));
         monitor.on_notice(NodeId(1), &Notice::Entered).unwrap();
     }
 

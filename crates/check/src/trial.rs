@@ -1,0 +1,272 @@
+//! One step of a system: where it leads.
+//!
+//! A step is first only tried: the successor's fingerprint is worked out from the parts that
+//! change. Most successors turn out to be known; only a new one is built.
+
+use vorrang_protocol::{NodeId, Order};
+
+use crate::channels::{Flight, Flying};
+use crate::fingerprint::Print;
+use crate::machine::Handled;
+use crate::state::{Down, Extra, Fresh, State, States, boxed, print_of_faults, print_of_place};
+use crate::step::{Action, Model};
+use crate::system::{Agenda, Faults, Place};
+use crate::timers::{Change, Timers};
+
+/// A step that was tried, and what it would change.
+#[derive(Debug)]
+pub(crate) struct Trial<'s> {
+    state: &'s State<'s>,
+    agenda: &'s Agenda,
+    order: Order,
+    pub(crate) action: Action,
+    at: NodeId,
+    /// Which outcome of all that are known.
+    index: u32,
+    pub(crate) handled: &'s Handled,
+    /// What most steps do not change, if this one does.
+    rare: Option<Box<Rare>>,
+    /// The successor's.
+    pub(crate) print: Print,
+}
+
+/// A step that was tried, without what it takes to build the successor at once.
+#[derive(Debug)]
+pub(crate) struct Parked {
+    action: Action,
+    at: NodeId,
+    pub(crate) index: u32,
+    rare: Option<Box<Rare>>,
+    print: Print,
+}
+
+/// What only timers and faults change.
+#[derive(Debug)]
+struct Rare {
+    timers: Option<Timers>,
+    /// The messages, unless they only lose the one and gain the others.
+    flight: Option<Vec<Flying>>,
+    /// Those sent that may arrive.
+    sent: Vec<Flying>,
+    down: Down,
+    faults: Faults,
+}
+
+impl<'s> Trial<'s> {
+    #[inline]
+    pub(crate) fn new(
+        model: Model<'s>,
+        state: &'s State<'s>,
+        action: Action,
+        at: NodeId,
+        index: u32,
+        handled: &'s Handled,
+    ) -> Self {
+        // Faults are in no state without extra.
+        let is_rare =
+            state.has_extra() && is_rare(state.extra(), action) || !handled.timers().is_empty();
+        let rare = is_rare.then(|| Box::new(Rare::new(model, state, action, at, handled)));
+        let Model { agenda, pace, .. } = model;
+        let (order, print) = (pace.order, Print::NONE);
+        let mut trial = Self { state, agenda, order, action, at, index, handled, rare, print };
+        trial.print = trial.print_by_change();
+        trial
+    }
+
+    pub(crate) fn take_up(
+        model: Model<'s>,
+        state: &'s State<'s>,
+        handled: &'s Handled,
+        parked: Parked,
+    ) -> Self {
+        let Parked { action, at, index, rare, print } = parked;
+        let Model { agenda, pace, .. } = model;
+        Self { state, agenda, order: pace.order, action, at, index, handled, rare, print }
+    }
+
+    /// Puts it aside.
+    #[inline]
+    pub(crate) fn park(self) -> Parked {
+        let Self { action, at, index, rare, print, .. } = self;
+        Parked { action, at, index, rare, print }
+    }
+
+    #[inline]
+    fn print_by_change(&self) -> Print {
+        let (state, handled) = (self.state, self.handled);
+        let mut print = state.print + handled.gain;
+        print += match (&self.rare, self.order) {
+            (Some(rare), _) => rare.change(state, taken(self.action), self.order),
+            (None, Order::Any) => {
+                let gone = taken(self.action).map(|place| state.flight.at(place).print);
+                handled.sum - gone.unwrap_or(Print::NONE)
+            }
+            (None, Order::Fifo) => {
+                state.flight.change(taken(self.action), &handled.sent, self.order)
+            }
+        };
+        let (list, place) = self.place();
+        if place != state.places[list] {
+            print += print_of_place(list, place) - print_of_place(list, state.places[list]);
+        }
+        print
+    }
+
+    /// The list of the plan that it moves on, and how far.
+    #[inline]
+    fn place(&self) -> (usize, Place) {
+        let (places, heard) = (self.state.places, self.handled.heard);
+        match self.action {
+            Action::Crash(at) => self.agenda.skip(at, places),
+            Action::Command { .. } => self.agenda.advance(self.at, places, true, heard),
+            Action::Start(_)
+            | Action::Deliver { .. }
+            | Action::Fire { .. }
+            | Action::Restart(_)
+            | Action::Lose { .. }
+            | Action::Duplicate { .. } => self.agenda.advance(self.at, places, false, heard),
+        }
+    }
+
+    /// Adds the state that the step leads to.
+    pub(crate) fn build(self, states: &mut States) {
+        let place = self.place();
+        let Self { state: old, order, action, at, handled, rare, print, .. } = self;
+        let (node, monitor) = (handled.node, handled.monitor);
+        let taken = taken(action);
+        match rare {
+            None => {
+                let extra = old.has_extra().then(|| Box::new(old.extra().clone()));
+                let fresh = Fresh { at, node, place, monitor, extra, print };
+                let flights = states.push(old, fresh);
+                old.flight.push_successor(taken, &handled.sent, order, flights);
+            }
+            Some(rare) => {
+                let Rare { timers, flight, sent, down, faults } = *rare;
+                let timers = timers.unwrap_or_else(|| old.extra().timers.clone());
+                let extra = boxed(Extra { timers, down, faults });
+                let flights = states.push(old, Fresh { at, node, place, monitor, extra, print });
+                match flight {
+                    Some(flight) => flights.extend(flight),
+                    None => old.flight.push_successor(taken, &sent, order, flights),
+                }
+            }
+        }
+        debug_assert_eq!(
+            print,
+            states.at(states.len() - 1).print_from_scratch(order),
+            "the print of the changes is the print of the successor"
+        );
+    }
+}
+
+/// Whether a step changes more than it does without timers and faults.
+fn is_rare(extra: &Extra, action: Action) -> bool {
+    match action {
+        Action::Start(_) | Action::Command { .. } | Action::Deliver { .. } => {
+            !extra.timers.is_empty() || extra.down != Down::NOBODY
+        }
+        Action::Fire { .. }
+        | Action::Crash(_)
+        | Action::Restart(_)
+        | Action::Lose { .. }
+        | Action::Duplicate { .. } => true,
+    }
+}
+
+impl Rare {
+    #[inline(never)]
+    fn new(
+        model: Model<'_>,
+        state: &State<'_>,
+        action: Action,
+        at: NodeId,
+        handled: &Handled,
+    ) -> Self {
+        let pace = model.pace;
+        let (down, faults) = after_fault(state, action);
+        let arrives = |it: &Flying| faults.restarts > 0 || !down.has(it.to);
+        let sent: Vec<Flying> = handled.sent.iter().copied().filter(arrives).collect();
+        let (fired, crashes) = match action {
+            Action::Fire { timer, .. } => (Some(timer), false),
+            Action::Crash(_) => (None, true),
+            Action::Start(_)
+            | Action::Command { .. }
+            | Action::Deliver { .. }
+            | Action::Restart(_)
+            | Action::Lose { .. }
+            | Action::Duplicate { .. } => (None, false),
+        };
+        let timers = handled.timers();
+        let change = Change { at, taken: taken(action), fired, crashes, sent: &sent, timers };
+        let (timers, mut flight) = pace.after(&state.extra().timers, state.flight, &change);
+        let is_hope_gone = crashes || state.extra().faults.restarts > 0;
+        if faults.restarts == 0 && is_hope_gone && down != Down::NOBODY {
+            // Nobody will ever see what is on its way to the dead.
+            let all = flight.get_or_insert_with(|| {
+                let mut all = Vec::new();
+                state.flight.push_successor(taken(action), &sent, pace.order, &mut all);
+                all
+            });
+            all.retain(|it| !down.has(it.to));
+        }
+        Self { timers, flight, sent, down, faults }
+    }
+
+    /// By how much the print changes.
+    fn change(&self, state: &State<'_>, taken: Option<usize>, order: Order) -> Print {
+        let mut print = match &self.flight {
+            Some(flight) => Flight::of(flight).print(order) - state.flight.print(order),
+            None => state.flight.change(taken, &self.sent, order),
+        };
+        let old = state.extra();
+        if let Some(timers) = &self.timers {
+            print += timers.print() - old.timers.print();
+        }
+        if self.faults != old.faults {
+            print += print_of_faults(self.faults) - print_of_faults(old.faults);
+        }
+        if self.down != old.down {
+            print += self.down.print() - old.down.print();
+        }
+        print
+    }
+}
+
+/// The place of the message that is gone after the step.
+#[inline]
+const fn taken(action: Action) -> Option<usize> {
+    match action {
+        Action::Deliver { place } | Action::Lose { place } => Some(place),
+        Action::Start(_)
+        | Action::Command { .. }
+        | Action::Fire { .. }
+        | Action::Crash(_)
+        | Action::Restart(_)
+        | Action::Duplicate { .. } => None,
+    }
+}
+
+/// Who is down after a step, and what may go wrong then.
+fn after_fault(state: &State<'_>, action: Action) -> (Down, Faults) {
+    let Extra { mut down, mut faults, .. } = *state.extra();
+    match action {
+        Action::Start(_)
+        | Action::Command { .. }
+        | Action::Deliver { .. }
+        | Action::Fire { .. } => {}
+        Action::Crash(at) => {
+            down = down.with(at);
+            faults.crashes -= 1;
+        }
+        Action::Restart(at) => {
+            down = down.without(at);
+            faults.restarts -= 1;
+        }
+        // What the dead have sent may be lost without it being an accident of its own.
+        Action::Lose { place } if faults.severing && down.has(state.flight.at(place).from) => {}
+        Action::Lose { .. } => faults.losses -= 1,
+        Action::Duplicate { .. } => faults.duplicates -= 1,
+    }
+    (down, faults.within_reach(down.count()))
+}
