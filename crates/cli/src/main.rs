@@ -3,15 +3,18 @@
 //! Exit codes: 0 fine, 1 the property or bound failed, 2 wrong use.
 #![forbid(unsafe_code)]
 
+mod answer;
 mod axes;
 mod commands;
 mod failure;
 mod figures;
 mod lookup;
+mod means;
 mod network;
 mod options;
 mod output;
 mod problem;
+mod prose;
 mod selection;
 mod sheet;
 mod statistics;

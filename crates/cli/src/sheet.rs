@@ -40,7 +40,10 @@ impl Destination {
     /// Says what was done, where it does not come between the rows.
     pub(crate) fn report(&self, line: &str) -> Result<(), Failure> {
         match self {
-            Self::Out => Ok(say_aside(line)),
+            Self::Out => {
+                say_aside(line);
+                Ok(())
+            }
             Self::File(_) => print(&format!("{line}\n")),
         }
     }
@@ -200,6 +203,35 @@ impl Appender {
     }
 }
 
+/// Which part of a sweep: the points whose number leaves this remainder.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Shard {
+    /// Counted from 1.
+    part: u64,
+    parts: u64,
+}
+
+impl Shard {
+    pub(crate) const fn contains(self, point: u64) -> bool {
+        point % self.parts == self.part - 1
+    }
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let numbers = text.split_once('/').and_then(|(part, parts)| {
+            Some(Self { part: part.parse().ok()?, parts: parts.parse().ok()? })
+        });
+        match numbers {
+            Some(shard) if (1..=shard.parts).contains(&shard.part) => Ok(shard),
+            Some(shard) => Err(format!("there is no part {} of {}", shard.part, shard.parts)),
+            None => Err(format!("'{text}' is not a part: write 3/16 for the third of sixteen")),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -246,5 +278,21 @@ mod tests {
             "sweep,points,point,value\na,3,0,1\na,3,2,7\n"
         );
         fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn every_point_is_in_exactly_one_part() {
+        let parts: Vec<Shard> = (1..=5).map(|part| format!("{part}/5").parse().unwrap()).collect();
+        for point in 0..100 {
+            assert_eq!(parts.iter().filter(|part| part.contains(point)).count(), 1);
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_part_is_refused() {
+        let error = |text: &str| text.parse::<Shard>().unwrap_err();
+        assert_eq!(error("0/4"), "there is no part 0 of 4");
+        assert_eq!(error("5/4"), "there is no part 5 of 4");
+        assert!(error("x").contains("'x' is not a part"));
     }
 }

@@ -112,10 +112,10 @@ fn aligned(rows: &[Vec<String>], right: &[usize], widths: &[usize]) -> String {
                 let part = cell.get(number).map_or("", String::as_str);
                 let space = " ".repeat(width.saturating_sub(length(part)));
                 let gap = if column == 0 { "" } else { "  " };
-                line += &match right.contains(&column) {
-                    true => format!("{gap}{space}{part}"),
-                    false => format!("{gap}{part}{space}"),
-                };
+                let is_right = right.contains(&column);
+                let (before, after) =
+                    if is_right { (space, String::new()) } else { (String::new(), space) };
+                line += &format!("{gap}{before}{part}{after}");
             }
             let line = line.trim_end();
             text +=

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use vorrang_algorithms::card::{About, Mistake};
 use vorrang_algorithms::setup::Setup;
 use vorrang_check::Faults;
@@ -10,11 +10,13 @@ use vorrang_check::Faults;
 use crate::failure::Failure;
 use crate::lookup;
 use crate::options::{Given, OrderKind, SetupArgs, name};
-use crate::output::{BAD, BOLD, DIM, GOOD, RESET, figure, grouped, print, print_json};
+use crate::output::{DIM, RESET, print, print_json};
 use crate::problem::election::ElectionCheckArgs;
 use crate::problem::mutex::MutexCheckArgs;
 use crate::table::{table, wrapped};
 use crate::values::whole;
+
+pub(crate) use crate::answer::Answer;
 
 /// Explore every interleaving of an algorithm and show a shortest run to what is wrong
 ///
@@ -202,88 +204,4 @@ fn list_flaws(about: &About, json: bool) -> Result<(), Failure> {
         vec![flaw.name.to_owned(), flaw.breaks.to_owned(), steps, flaw.what.to_owned()]
     }));
     print(&table(&rows))
-}
-
-/// The options of a command line, each with its value, or true if it takes none.
-fn parameters(line: &str) -> Value {
-    let parameter = |option: &str| match option.trim_end().split_once(' ') {
-        None => (option.trim_end().to_owned(), json!(true)),
-        Some((name, value)) => {
-            let number = value.parse::<u64>().map(Value::from);
-            (name.to_owned(), number.unwrap_or_else(|_| json!(value)))
-        }
-    };
-    Value::Object(line.split(" --").skip(1).map(parameter).collect())
-}
-
-/// What came of a check.
-pub(crate) struct Answer {
-    pub(crate) outcome: &'static str,
-    pub(crate) properties: Vec<String>,
-    pub(crate) violation: Option<(&'static str, String)>,
-    pub(crate) bound: Option<&'static str>,
-    pub(crate) run: Vec<(String, Vec<String>)>,
-    pub(crate) states: u64,
-    pub(crate) steps: u64,
-    pub(crate) depth: u32,
-    pub(crate) seconds: f64,
-}
-
-impl Answer {
-    fn json(&self, about: &About, line: &str, notes: &[String]) -> Value {
-        json!({
-            "algorithm": about.name,
-            "problem": about.problem,
-            "command": line,
-            "parameters": parameters(line),
-            "outcome": self.outcome,
-            "property": self.violation.as_ref().map(|(property, _)| property),
-            "violation": self.violation.as_ref().map(|(_, what)| what),
-            "bound": self.bound,
-            "checked": self.properties,
-            "notes": notes,
-            "states": self.states,
-            "steps": self.steps,
-            "depth": self.depth,
-            "seconds": self.seconds,
-            "trace": self.run.iter().map(|(step, _)| step).collect::<Vec<_>>(),
-            "effects": self.run.iter().map(|(_, effects)| effects).collect::<Vec<_>>(),
-        })
-    }
-
-    fn text(&self) -> String {
-        let checked = self.properties.join(", ");
-        let mut text = match (&self.violation, self.bound) {
-            (Some((property, what)), _) => format!(
-                "{BAD}violated{RESET} {property}: {what}\n\n{BOLD}A shortest run to it, {} \
-                 steps:{RESET}\n{}",
-                self.run.len(),
-                self.run_text()
-            ),
-            (None, Some(bound)) => {
-                format!("{BAD}bounded{RESET} by {bound}; nothing wrong so far with {checked}\n")
-            }
-            (None, None) => format!("{GOOD}verified{RESET} {checked}\n"),
-        };
-        text.push_str(&format!(
-            "\n{DIM}{} states, {} steps, depth {}, {} s, {} million steps a second{RESET}\n",
-            grouped(self.states),
-            grouped(self.steps),
-            self.depth,
-            figure(self.seconds),
-            figure(self.steps as f64 / self.seconds.max(1e-9) / 1e6)
-        ));
-        text
-    }
-
-    fn run_text(&self) -> String {
-        let mut text = String::new();
-        for (number, (step, effects)) in (1..).zip(&self.run) {
-            text.push_str(&format!("{number:4}. {step}\n"));
-            for effect in effects {
-                text.push_str(&format!("        {DIM}{effect}{RESET}\n"));
-            }
-        }
-        text
-    }
 }

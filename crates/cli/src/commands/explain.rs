@@ -1,7 +1,5 @@
 //! `vorrang explain`: an algorithm's card, in the words of its own file.
 
-use std::mem;
-
 use vorrang_algorithms::card::About;
 
 use crate::failure::Failure;
@@ -9,6 +7,7 @@ use crate::lookup;
 use crate::options::{Given, SetupArgs};
 use crate::output::{BOLD, RESET, print};
 use crate::problem::catalogue;
+use crate::prose::readable;
 use crate::table::{table, wrapped};
 use crate::values::whole;
 
@@ -52,39 +51,6 @@ impl Explain {
         print(&format!("{}\n", table(&algorithm.costs(&setup))))?;
         print(&flaws(&about))
     }
-}
-
-/// Documentation as plain text: without the marks of Markdown that a terminal does not show, its
-/// tables aligned, its paragraphs no wider than the screen. Pictures stay as they are.
-fn readable(text: &str) -> String {
-    let (mut readable, mut rows, mut is_picture) = (String::new(), Vec::new(), false);
-    for line in text.lines() {
-        if line.starts_with("```") {
-            is_picture = !is_picture;
-            continue;
-        }
-        if is_picture {
-            readable.push_str(&format!("{line}\n"));
-            continue;
-        }
-        if line.starts_with("| ---") {
-            continue;
-        }
-        if let Some(cells) = line.strip_prefix("| ").and_then(|line| line.strip_suffix(" |")) {
-            rows.push(cells.split(" | ").map(plain).collect());
-            continue;
-        }
-        readable.push_str(&table(&mem::take(&mut rows)));
-        readable.push_str(&match line.trim_start_matches('#') {
-            heading if heading != line => format!("{BOLD}{}{RESET}\n", plain(heading.trim())),
-            _ => wrapped(&format!("{}\n", plain(line))),
-        });
-    }
-    readable + &table(&rows)
-}
-
-fn plain(text: &str) -> String {
-    text.replace("**", "").replace('`', "")
 }
 
 fn flaws(about: &About) -> String {

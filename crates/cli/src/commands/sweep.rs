@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::fs;
 use std::io::Write as _;
-use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -15,7 +14,7 @@ use crate::figures::Measured;
 use crate::output::{Fields, csv_fields, csv_header, csv_row, progress, show_after_a_second};
 use crate::problem::Run;
 use crate::selection::Selection;
-use crate::sheet::{Appender, Destination, IDENTITY, Sheet};
+use crate::sheet::{Appender, Destination, IDENTITY, Shard, Sheet};
 
 /// Measure every combination of many values, on all cores, into a CSV file
 ///
@@ -176,35 +175,6 @@ fn stop_on_interrupt() -> Result<&'static AtomicBool, Failure> {
     Ok(&STOP)
 }
 
-/// Which part of a sweep: the points whose number leaves this remainder.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Shard {
-    /// Counted from 1.
-    part: u64,
-    parts: u64,
-}
-
-impl Shard {
-    const fn contains(self, point: u64) -> bool {
-        point % self.parts == self.part - 1
-    }
-}
-
-impl FromStr for Shard {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let numbers = text.split_once('/').and_then(|(part, parts)| {
-            Some(Self { part: part.parse().ok()?, parts: parts.parse().ok()? })
-        });
-        match numbers {
-            Some(shard) if (1..=shard.parts).contains(&shard.part) => Ok(shard),
-            Some(shard) => Err(format!("there is no part {} of {}", shard.part, shard.parts)),
-            None => Err(format!("'{text}' is not a part: write 3/16 for the third of sixteen")),
-        }
-    }
-}
-
 /// One point, measured. Nothing in it depends on the machine, so that equal points are equal; and
 /// nothing on the algorithm, so that all have the same columns.
 fn figures(measured: &Measured) -> Fields {
@@ -235,25 +205,4 @@ fn digest(runs: &[&dyn Run]) -> String {
             .expect("a digest takes all that is written");
     }
     format!("{:016x}", digest.value())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_point_is_in_exactly_one_part() {
-        let parts: Vec<Shard> = (1..=5).map(|part| format!("{part}/5").parse().unwrap()).collect();
-        for point in 0..100 {
-            assert_eq!(parts.iter().filter(|part| part.contains(point)).count(), 1);
-        }
-    }
-
-    #[test]
-    fn what_is_not_a_part_is_refused() {
-        let error = |text: &str| text.parse::<Shard>().unwrap_err();
-        assert_eq!(error("0/4"), "there is no part 0 of 4");
-        assert_eq!(error("5/4"), "there is no part 5 of 4");
-        assert!(error("x").contains("'x' is not a part"));
-    }
 }

@@ -5,6 +5,7 @@
 //! at rest. Afterwards the records of all nodes are merged, judged and measured like a simulated
 //! run.
 
+pub(crate) mod conversation;
 mod local;
 mod processes;
 mod turns;
