@@ -236,7 +236,7 @@ fn progress_is_told_and_never_runs_backwards() {
 }
 
 #[test]
-#[should_panic(expected = "node 0 sent Say('a') to node 7, which is not there")]
+#[should_panic(expected = "node 0 sent do to node 7, which is not there")]
 fn a_message_to_nobody_is_an_error() {
     let plan = each(&[Send(NodeId(7), Box::new(Say('a')))], &[]);
     explore_all(&toys(plan, Hears::default(), Order::Any));

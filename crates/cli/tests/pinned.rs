@@ -1,8 +1,9 @@
 //! What the checker says of every algorithm and of every mistake, pinned: a checker that suddenly
-//! sees fewer states is broken, and so is one that sees more, and so is one that finds a longer run.
+//! sees fewer states is broken, and so is one that sees more or finds a longer run.
 //!
-//! `VORRANG_REWRITE=1 cargo test -p vorrang-cli --test pinned` writes the numbers anew: look at every
-//! difference as if it were code. To pin another question, add a line with a `?` for its number.
+//! `VORRANG_REWRITE=1 cargo test -p vorrang-cli --test pinned` writes the numbers anew: look at
+//! every difference as if it were code. To pin another question, add a line with a `?` for its
+//! number.
 
 mod support;
 

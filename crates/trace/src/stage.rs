@@ -254,7 +254,7 @@ mod tests {
         let mut stage = stage();
         stage.play("acquire 0\nacquire 1\nsettle\nrelease 0\nacquire 0").unwrap();
         stage.step("deliver 0->1 REQUEST(2)").unwrap();
-        stage.step("deliver 0->1 Reply").unwrap();
+        stage.step("deliver 0->1 REPLY").unwrap();
         assert_eq!(stage.said, "  1 entered\n");
     }
 }

@@ -20,13 +20,24 @@
 //! | messages | N − 1 if the second highest asks, N² − N − 1 if the lowest does |
 //! | duration | 2T and the time-out of the new leader; one T less if it asks itself |
 //!
-//! If the highest is up after all, it tells everyone below anew whenever it is asked: N(N − 1) more.
+//! If the highest is up after all, it tells everyone below anew whenever it is asked: up to
+//! (N − 1)² messages.
 //!
 //! **Assumes** that a message takes no longer than a known time, and that none is lost or doubled.
 //! Nodes may crash and come up again.
 //!
 //! **Why there is one leader.** A time-out of two messages is never early, so a node that leads has
-//! no higher one that was up to answer. Links that are late break it: two may lead at once.
+//! no higher one that was up to answer. Links that are late, or that lose a message, break it: two
+//! may lead at once (`vorrang check bully --asynchronous`, `--losses 1`).
+//!
+//! **Why everyone is told.** A node that asks is answered, or leads after its time-out. One that
+//! was answered is told by the highest node up within four messages, or asks again: whoever
+//! answered may have crashed.
+//!
+//! **Where we depart from the paper.** Elections are not numbered here. So a node that comes up
+//! again in the very moment in which another takes the lead can divide the others: each follows
+//! whom it hears last (`vorrang check bully --crashes 1 --restarts 1`). A node holds one election
+//! at a time; without that guard elections would multiply at every node.
 
 use core::fmt;
 use core::time::Duration;
@@ -272,6 +283,10 @@ const FLAWS: &[Flaw] = &[
 
 #[cfg(test)]
 mod tests {
+    use alloc::format;
+    use alloc::string::String;
+    use alloc::vec::Vec;
+
     use vorrang_protocol::{Effect, Outbox};
 
     use super::*;
@@ -296,6 +311,62 @@ mod tests {
         node.on_message(NodeId(0), Message::Election, &mut fx);
         let answer = Effect::Send { to: NodeId(0), message: Message::Answer };
         assert_eq!(fx.take(), [answer], "erratum B1: else elections multiply at every node");
+    }
+
+    fn effects(node: &mut Bully, step: impl FnOnce(&mut Bully, &mut Outbox<Bully>)) -> Vec<String> {
+        let mut fx = Outbox::default();
+        step(node, &mut fx);
+        let shown = |effect: &Effect<Bully>| match effect {
+            Effect::Send { to, message } => format!("{to} {message}"),
+            Effect::SetTimer { timer, delay } => format!("set {timer:?} {:?}", delay.min),
+            Effect::CancelTimer(timer) => format!("cancel {timer:?}"),
+            Effect::Notify(notice) => format!("{notice}"),
+        };
+        fx.take().iter().map(shown).collect()
+    }
+
+    #[test]
+    fn whoever_is_not_answered_in_time_leads() {
+        let mut node = Bully::new(NodeId(1), Group::of(3), WITHIN);
+        let asked = effects(&mut node, |node, fx| node.on_command(Command::Elect, fx).unwrap());
+        assert_eq!(asked, ["2 ELECTION", "set Answer 2ms"]);
+        let led = effects(&mut node, |node, fx| node.on_timer(Timer::Answer, fx));
+        assert_eq!(led, ["0 COORDINATOR", "cancel Answer", "node 1 leads"]);
+    }
+
+    #[test]
+    fn whoever_is_answered_waits_for_the_result_and_then_asks_again() {
+        let mut node = Bully::new(NodeId(1), Group::of(3), WITHIN);
+        effects(&mut node, |node, fx| node.on_command(Command::Elect, fx).unwrap());
+        let from_2 = |message| {
+            move |node: &mut Bully, fx: &mut Outbox<Bully>| {
+                node.on_message(NodeId(2), message, fx);
+            }
+        };
+        let answered = effects(&mut node, from_2(Message::Answer));
+        assert_eq!(answered, ["cancel Answer", "set Result 4ms"]);
+        assert_eq!(effects(&mut node, from_2(Message::Answer)), [""; 0], "once is enough");
+        let again = effects(&mut node.clone(), |node, fx| node.on_timer(Timer::Result, fx));
+        assert_eq!(again, ["2 ELECTION", "set Answer 2ms"]);
+        let told = effects(&mut node, from_2(Message::Coordinator));
+        assert_eq!(told, ["cancel Result", "node 2 leads"]);
+    }
+
+    #[test]
+    fn a_lower_one_that_claims_the_lead_is_challenged() {
+        let mut node = Bully::new(NodeId(2), Group::of(3), WITHIN);
+        let claim = |node: &mut Bully, fx: &mut Outbox<Bully>| {
+            node.on_message(NodeId(1), Message::Coordinator, fx);
+        };
+        let challenge = ["0 COORDINATOR", "1 COORDINATOR", "node 2 leads"];
+        assert_eq!(effects(&mut node, claim), challenge);
+    }
+
+    #[test]
+    fn whoever_comes_up_again_asks() {
+        let mut node = Bully::new(NodeId(1), Group::of(3), WITHIN);
+        let asked = effects(&mut node, |node, fx| node.on_restart(fx));
+        assert_eq!(asked, ["2 ELECTION", "set Answer 2ms"]);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `legitimacy` | nobody takes the lead while a higher node has been up all along |
 //! | `termination` | when nothing more can happen, everyone up who asked has been told |
-//! | `agreement` | when nothing more can happen, everyone up follows the highest node up, if whom they follow is up |
+//! | `agreement` | then, if anyone follows a node that is up, all follow the highest that is up |
 
 use alloc::format;
 use alloc::vec;
@@ -90,5 +90,77 @@ impl Monitor for Leadership {
     fn on_restart(&mut self, at: NodeId) {
         self.up.insert(at);
         self.owed.insert(at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(monitor: &mut Leadership, at: u32, leader: u32) -> Result<(), Violation> {
+        monitor.on_notice(NodeId(at), &Notice::Leader(NodeId(leader)))
+    }
+
+    fn three() -> Leadership {
+        Leadership::new(Group::of(3))
+    }
+
+    #[test]
+    fn the_highest_that_is_up_may_lead() {
+        let mut monitor = three();
+        monitor.on_crash(NodeId(2));
+        monitor.on_command(NodeId(0), &Command::Elect).unwrap();
+        told(&mut monitor, 1, 1).unwrap();
+        told(&mut monitor, 0, 1).unwrap();
+        monitor.at_rest().unwrap();
+    }
+
+    #[test]
+    fn nobody_leads_below_one_that_was_up_all_along() {
+        let violation = told(&mut three(), 1, 1).unwrap_err();
+        assert_eq!(violation.property, "legitimacy");
+        assert!(violation.what.contains("node 2 was up all along"));
+        let mut monitor = three();
+        monitor.on_crash(NodeId(2));
+        monitor.on_restart(NodeId(2));
+        told(&mut monitor, 1, 1).expect("node 2 was down for a while");
+    }
+
+    #[test]
+    fn whoever_asked_or_came_up_again_must_be_told() {
+        let mut monitor = three();
+        monitor.on_command(NodeId(0), &Command::Elect).unwrap();
+        assert_eq!(monitor.at_rest().unwrap_err().property, "termination");
+        monitor.on_crash(NodeId(0));
+        monitor.at_rest().expect("nobody is owed anything who is down");
+        monitor.on_restart(NodeId(0));
+        assert_eq!(monitor.at_rest().unwrap_err().property, "termination");
+    }
+
+    #[test]
+    fn all_follow_the_same_and_that_is_the_highest() {
+        let mut divided = three();
+        told(&mut divided, 2, 2).unwrap();
+        told(&mut divided, 1, 2).unwrap();
+        let violation = divided.at_rest().unwrap_err();
+        assert_eq!(violation.property, "agreement");
+        assert_eq!(violation.what, "node 0 was not told that node 2 leads");
+        told(&mut divided, 0, 1).unwrap();
+        assert!(divided.at_rest().unwrap_err().what.contains("follow"), "one follows another");
+        told(&mut divided, 0, 2).unwrap();
+        divided.at_rest().unwrap();
+    }
+
+    #[test]
+    fn a_leader_that_is_down_is_followed_until_somebody_asks() {
+        let mut monitor = three();
+        for node in 0..3 {
+            told(&mut monitor, node, 2).unwrap();
+        }
+        monitor.on_crash(NodeId(2));
+        monitor.at_rest().expect("nobody has noticed yet");
+        monitor.on_restart(NodeId(2));
+        told(&mut monitor, 2, 2).unwrap();
+        monitor.at_rest().expect("the others follow it still");
     }
 }

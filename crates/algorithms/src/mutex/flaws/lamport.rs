@@ -1,5 +1,5 @@
-//! Lamport's algorithm on links without order, with requests whose copies are stamped one by one, and
-//! with an ear for anything.
+//! Lamport's algorithm on links without order, with requests whose copies are stamped one by one,
+//! and with an ear for anything.
 
 use vorrang_protocol::{Effect, Effects, NodeId, Outbox, Protocol, Refused};
 

@@ -4,7 +4,7 @@
 //! | --- | --- | --- |
 //! | `exclusion` | [`Exclusion`] | nobody enters beside a claim that forbids it |
 //! | `progress` | [`Exclusion`] | when nothing more can happen, nobody is left waiting |
-//! | `no starvation` | [`BoundedBypass`] | nobody passes a waiting request that it was told of too often |
+//! | `no starvation` | [`BoundedBypass`] | nobody passes a request that it was told of too often |
 //! | `ordering` | [`HappenedBefore`] | a request that happened before another enters first |
 
 mod bypass;
