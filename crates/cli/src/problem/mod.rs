@@ -8,7 +8,6 @@
 
 pub(crate) mod election;
 pub(crate) mod mutex;
-mod patient;
 mod simulate;
 mod verify;
 

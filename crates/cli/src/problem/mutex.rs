@@ -18,7 +18,6 @@ use vorrang_protocol::{NodeId, Protocol};
 use vorrang_sim::{Distribution, Faults, Load, Network, Turns};
 use vorrang_trace::Summary;
 
-use super::patient::Patient;
 use super::{Driven, Extremes, Future, Question, Scene};
 use crate::commands::check::{CheckArgs, one_a_node};
 use crate::failure::Failure;
@@ -268,7 +267,7 @@ impl Driven for Mutex {
 
     type Scenario = Scenario;
     type Monitor = Exclusion;
-    type Workload = Patient<Turns<Command>>;
+    type Workload = Turns<Command>;
 
     fn scenario(card: &'static Card, args: &RunArgs) -> Result<Scenario, Failure> {
         let own = &args.mutex;
@@ -313,19 +312,18 @@ impl Driven for Mutex {
         scenario.card.exclusion(&scenario.setup)
     }
 
-    fn workload(scenario: &Scenario) -> Self::Workload {
+    fn workload(scenario: &Scenario) -> Turns<Command> {
         let load = match scenario.load {
             LoadKind::Heavy => Load::Closed { think: scenario.think },
             LoadKind::Light => Load::OneAtATime,
             LoadKind::Burst => Load::Burst,
         };
         let claims = scenario.card.terms.claims.iter().copied();
-        let turns = Turns::new(load, Command::Acquire(Claim::Exclusive), Command::Release)
+        Turns::new(load, Command::Acquire(Claim::Exclusive), Command::Release)
             .acquire_any_of(claims.map(Command::Acquire).collect())
             .entries(scenario.entries)
             .hold(scenario.hold())
-            .hot(scenario.contenders());
-        Patient::new(turns)
+            .hot(scenario.contenders())
     }
 
     fn figures(scenario: &Scenario, summary: &Summary) -> Vec<Figure> {
