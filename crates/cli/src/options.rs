@@ -14,7 +14,8 @@ use vorrang_sim::{Distribution, Fault, Faults, Network, Share, parse_duration_ns
 
 use crate::failure::Failure;
 use crate::problem::election::{ElectionArgs, ElectionCheckArgs};
-use crate::problem::mutex::{MutexArgs, MutexCheckArgs};
+use crate::problem::mutex::MutexArgs;
+use crate::problem::mutex_question::MutexCheckArgs;
 use crate::values::whole;
 
 /// As many nodes as a simulation holds.

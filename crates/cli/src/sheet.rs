@@ -158,8 +158,14 @@ impl Sheet {
         let text = csv_text(std::iter::once(&self.header).chain(self.rows.values()))?;
         let Destination::File(path) = to else { return print(&text) };
         let temporary = PathBuf::from(format!("{}.part", path.display()));
-        let written = fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, path));
-        written.map_err(|error| {
+        let write = || {
+            fs::write(&temporary, text)?;
+            if let Ok(before) = fs::metadata(path) {
+                fs::set_permissions(&temporary, before.permissions())?;
+            }
+            fs::rename(&temporary, path)
+        };
+        write().map_err(|error| {
             // What could not be written whole must not be taken for something.
             let _ = fs::remove_file(&temporary);
             Failure::at(path, error)

@@ -209,7 +209,8 @@ fn a_hyphen_is_standard_output() {
 #[cfg(unix)]
 #[test]
 fn a_link_is_written_through() {
-    use std::os::unix::fs::symlink;
+    use std::fs::Permissions;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     let folder = Folder::new("link");
     let (link, target) = (folder.path("link.csv"), folder.path("target.csv"));
@@ -220,8 +221,11 @@ fn a_link_is_written_through() {
     assert_eq!(read(&target), all);
 
     fs::write(&target, &all[..all.len() / 2]).expect("it can be written");
+    let mode = || fs::metadata(&target).expect("it is there").permissions().mode() & 0o777;
+    fs::set_permissions(&target, Permissions::from_mode(0o640)).expect("they can be set");
     assert_eq!(whole(QUICK, &link, &["--resume"]), all);
     assert!(is_link());
+    assert_eq!(mode(), 0o640, "who may read it stays as it was");
     assert_eq!(read(&target), all);
 
     fs::remove_file(&target).expect("it can be removed");

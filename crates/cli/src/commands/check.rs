@@ -12,7 +12,7 @@ use crate::lookup;
 use crate::options::{Given, OrderKind, SetupArgs, name};
 use crate::output::{DIM, RESET, print, print_json};
 use crate::problem::election::ElectionCheckArgs;
-use crate::problem::mutex::MutexCheckArgs;
+use crate::problem::mutex_question::MutexCheckArgs;
 use crate::table::{table, wrapped};
 use crate::values::whole;
 

@@ -8,6 +8,7 @@
 
 pub(crate) mod election;
 pub(crate) mod mutex;
+pub(crate) mod mutex_question;
 mod simulate;
 mod verify;
 
