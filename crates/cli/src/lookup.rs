@@ -122,7 +122,7 @@ mod tests {
     fn a_slip_of_the_finger_is_understood() {
         let message = algorithm("ricart-agrawla").err().unwrap().to_string();
         assert!(message.starts_with(
-            "unknown algorithm 'ricart-agrawla'; did you mean 'ricart-agrawala'?\n  there are central, "
+            "unknown algorithm 'ricart-agrawla'; did you mean 'ricart-agrawala'?\n  there are "
         ));
     }
 

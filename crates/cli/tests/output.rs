@@ -53,7 +53,7 @@ fn a_reader_that_goes_away_changes_no_verdict() {
 #[test]
 fn a_run_that_went_wrong_ends_with_that_and_not_with_what_came_of_it() {
     let broken = "run lamport --break-assumptions --order any --load burst --entries 2000";
-    // Two inside; then one is told to leave that is not inside any more, or to ask that still waits.
+    // Two are inside; then one may be told to leave that is not, or to ask that still waits.
     let (code, run) = json(&words(&format!("{broken} --latency uniform:1us..2ms --nodes 5")));
     let violation = run["violation"].as_str().expect("a violation");
     assert!(violation.starts_with("exclusion: "), "{run:#}");

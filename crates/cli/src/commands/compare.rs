@@ -11,10 +11,10 @@ use crate::table::{markdown, screen, tables, wrapped};
 
 /// Compare algorithms on the same workloads and seeds, measured beside theory
 ///
-/// Without --algorithms: all that solve the problem as it stands, and no variant of it. Times are in
-/// units of T, the mean latency. ✓ says that the measured mean is what the theory predicts (exactly,
-/// or within what chance allows), ○ that it lies in the range that the theory gives, ✗ that it does
-/// not.
+/// Without --algorithms: all that solve the problem as it stands, and no variant of it. Times are
+/// in units of T, the mean latency. ✓ says that the measured mean is what the theory predicts
+/// (exactly, or within what chance allows), ○ that it lies in the range that the theory gives, ✗
+/// that it does not.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     vorrang compare --nodes 13\n  \

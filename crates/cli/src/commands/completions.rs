@@ -38,7 +38,8 @@ impl Completions {
 /// that there are. The one that is parsed knows no names, so that an unknown one is answered in our
 /// words.
 fn visible(command: &Command) -> Command {
-    let mut visible = Command::new("vorrang").version(env!("CARGO_PKG_VERSION"));
+    let mut visible =
+        Command::new("vorrang").version(env!("CARGO_PKG_VERSION")).propagate_version(true);
     if let Some(about) = command.get_about() {
         visible = visible.about(about.clone());
     }
@@ -85,9 +86,8 @@ fn for_fish(command: &Command) -> String {
             let values: Vec<&str> = values.iter().map(PossibleValue::get_name).collect();
             if !values.is_empty() {
                 let (name, values) = (subcommand.get_name(), values.join(" "));
-                lines += &format!(
-                    "complete -c vorrang -n \"__fish_vorrang_using_subcommand {name}\" -f -a \"{values}\"\n"
-                );
+                let when = format!("__fish_vorrang_using_subcommand {name}");
+                lines += &format!("complete -c vorrang -n \"{when}\" -f -a \"{values}\"\n");
             }
         }
     }

@@ -39,7 +39,8 @@ impl List {
         }
         print(&table(&cells))?;
         print(&wrapped(
-            "\n'vorrang explain NAME' tells how one works, 'vorrang explain terms' what words mean.\n",
+            "\n'vorrang explain NAME' tells how one works, and 'vorrang explain terms' what words \
+             mean.\n",
         ))
     }
 }

@@ -83,8 +83,8 @@ impl Run {
         const MOST_NODES: u32 = 128;
         if let Some(option) = SIMULATED.into_iter().find(|&option| self.options.has(option)) {
             return Err(Failure::usage(format!(
-                "--{} is for the simulator: with --net, TCP decides how messages travel, and all of \
-                 them arrive",
+                "--{} is for the simulator: with --net, TCP decides how messages travel, and all \
+                 of them arrive",
                 option.replace('_', "-")
             )));
         }

@@ -129,7 +129,7 @@ impl Scenario {
             latency.is_constant() && self.hold().is_constant() && latency.mean_ns() > 0.0;
         match load {
             _ if self.between.faults.is_some() || of.is_time && !is_plain => None,
-            // What a saturated run comes to depends on which requests overtake which, so it is known
+            // What a saturated run comes to depends on which requests overtake which: it is known
             // only if all messages take the same time.
             Some(card::Load::Heavy) if !is_plain => {
                 let span = at(card::Load::Heavy)?;

@@ -57,58 +57,17 @@ pub(super) fn question(
     flaw: Option<&'static Flaw>,
     args: &CheckArgs,
 ) -> Result<Question<Mutex>, Failure> {
-    let own = &args.mutex;
-    let nodes = match (args.nodes, flaw, &own.entries[..]) {
-        (Some(nodes), _, _) => nodes,
-        (None, Some(flaw), []) => flaw.shown_by.entries.len() as u32,
-        (None, _, [] | [_]) => 3,
-        (None, _, entries) => entries.len() as u32,
-    };
-    let entries = match (&own.entries[..], flaw) {
-        ([], Some(flaw)) if flaw.shown_by.entries.len() == nodes as usize => {
-            flaw.shown_by.entries.to_vec()
-        }
-        ([], _) => vec![1; nodes as usize],
-        ([same], _) => vec![*same; nodes as usize],
-        (entries, _) if entries.len() == nodes as usize => entries.to_vec(),
-        (entries, _) => return Err(one_a_node("--entries", entries.len(), nodes)),
-    };
-    let claims = match (&own.claims[..], flaw) {
-        ([], Some(flaw)) if flaw.shown_by.claims.len() == nodes as usize => {
-            flaw.shown_by.claims.to_vec()
-        }
-        ([], _) => card.terms.claims.iter().copied().cycle().take(nodes as usize).collect(),
-        (claims, _) if claims.len() == nodes as usize => claims.to_vec(),
-        (claims, _) => return Err(one_a_node("--claims", claims.len(), nodes)),
-    };
-    if let Some(claim) = claims.iter().find(|claim| !is_granted(card, **claim)) {
-        return Err(Failure::usage(format!("{} grants no {claim} claims", card.name)));
-    }
-    let stay = match (&own.stay[..], flaw) {
-        ([], Some(flaw)) => flaw.shown_by.stay.to_vec(),
-        (stay, _) => stay.to_vec(),
-    };
-    check_stay(&stay, &entries)?;
+    let turns = Turns::of(card, flaw, args)?;
     let assumed = flaw.map_or(card.assumes.order, |flaw| flaw.shown_by.order);
     let order = args.order.unwrap_or(OrderKind::from(assumed));
-    let setup = args.setup.setup(&card.about(), nodes)?;
-    let (besides, remarks) = besides(card, flaw, &setup, own)?;
+    let setup = args.setup.setup(&card.about(), turns.entries.len() as u32)?;
+    let (besides, remarks) = besides(card, flaw, &setup, &args.mutex)?;
     let mut names = vec!["exclusion".to_owned(), "progress".to_owned()];
     names.extend(besides.ordering.then(|| "ordering".to_owned()));
     names.extend(
         besides.bypass.map(|bound| format!("no starvation (passed at most {bound} times)")),
     );
-
-    let mut line = args.line(&card.about(), &setup, order);
-    let _ = write!(line, " --entries {}", list(&entries));
-    if card.terms.claims.len() > 1 {
-        let claims: Vec<String> =
-            claims.iter().map(|claim| claim.to_string().replace(' ', ":")).collect();
-        let _ = write!(line, " --claims {}", claims.join(","));
-    }
-    if !stay.is_empty() {
-        let _ = write!(line, " --stay {}", list(&stay));
-    }
+    let mut line = args.line(&card.about(), &setup, order) + &turns.options(card);
     let asked = [(besides.ordering, "ordering"), (besides.bypass.is_some(), "no-starvation")];
     let asked: Vec<&str> = asked.iter().filter(|(asked, _)| *asked).map(|it| it.1).collect();
     if !asked.is_empty() {
@@ -117,12 +76,10 @@ pub(super) fn question(
     if let Some(bound) = besides.bypass {
         let _ = write!(line, " --bypass {bound}");
     }
-    let asks = claims.iter().copied().map(Command::Acquire);
-    let stay: Vec<NodeId> = stay.iter().copied().map(NodeId).collect();
     let monitor = card.watch(&setup, besides);
     Ok(Question {
         setup,
-        plan: Plan::turns_with(entries.iter().copied().zip(asks), &Command::Release, &stay),
+        plan: turns.plan(),
         monitor,
         links: Links::from(vorrang_protocol::Order::from(order)),
         faults: args.faults(0),
@@ -130,6 +87,74 @@ pub(super) fn question(
         notes: remarks,
         line,
     })
+}
+
+/// What the applications do.
+struct Turns {
+    /// How often each node enters.
+    entries: Vec<u32>,
+    /// What each node claims.
+    claims: Vec<Claim>,
+    /// Who never leaves after its last entry.
+    stay: Vec<u32>,
+}
+
+impl Turns {
+    fn of(card: &Card, flaw: Option<&Flaw>, args: &CheckArgs) -> Result<Self, Failure> {
+        let own = &args.mutex;
+        let nodes = match (args.nodes, flaw, &own.entries[..]) {
+            (Some(nodes), _, _) => nodes,
+            (None, Some(flaw), []) => flaw.shown_by.entries.len() as u32,
+            (None, _, [] | [_]) => 3,
+            (None, _, entries) => entries.len() as u32,
+        };
+        let entries = match (&own.entries[..], flaw) {
+            ([], Some(flaw)) if flaw.shown_by.entries.len() == nodes as usize => {
+                flaw.shown_by.entries.to_vec()
+            }
+            ([], _) => vec![1; nodes as usize],
+            ([same], _) => vec![*same; nodes as usize],
+            (entries, _) if entries.len() == nodes as usize => entries.to_vec(),
+            (entries, _) => return Err(one_a_node("--entries", entries.len(), nodes)),
+        };
+        let claims = match (&own.claims[..], flaw) {
+            ([], Some(flaw)) if flaw.shown_by.claims.len() == nodes as usize => {
+                flaw.shown_by.claims.to_vec()
+            }
+            ([], _) => card.terms.claims.iter().copied().cycle().take(nodes as usize).collect(),
+            (claims, _) if claims.len() == nodes as usize => claims.to_vec(),
+            (claims, _) => return Err(one_a_node("--claims", claims.len(), nodes)),
+        };
+        if let Some(claim) = claims.iter().find(|claim| !is_granted(card, **claim)) {
+            return Err(Failure::usage(format!("{} grants no {claim} claims", card.name)));
+        }
+        let stay = match (&own.stay[..], flaw) {
+            ([], Some(flaw)) => flaw.shown_by.stay.to_vec(),
+            (stay, _) => stay.to_vec(),
+        };
+        check_stay(&stay, &entries)?;
+        Ok(Self { entries, claims, stay })
+    }
+
+    /// What would have to be typed for them.
+    fn options(&self, card: &Card) -> String {
+        let mut text = format!(" --entries {}", list(&self.entries));
+        if card.terms.claims.len() > 1 {
+            let claim = |claim: &Claim| claim.to_string().replace(' ', ":");
+            let claims: Vec<String> = self.claims.iter().map(claim).collect();
+            let _ = write!(text, " --claims {}", claims.join(","));
+        }
+        if !self.stay.is_empty() {
+            let _ = write!(text, " --stay {}", list(&self.stay));
+        }
+        text
+    }
+
+    fn plan(&self) -> Plan<Command> {
+        let asks = self.claims.iter().copied().map(Command::Acquire);
+        let stay: Vec<NodeId> = self.stay.iter().copied().map(NodeId).collect();
+        Plan::turns_with(self.entries.iter().copied().zip(asks), &Command::Release, &stay)
+    }
 }
 
 /// What must hold besides exclusion and progress, and what there is to say about it.
