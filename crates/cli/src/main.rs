@@ -18,6 +18,7 @@ mod prose;
 mod selection;
 mod sheet;
 mod statistics;
+mod stepping;
 mod table;
 mod values;
 
@@ -25,7 +26,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-use crate::commands::{check, compare, completions, explain, list, merge, node, run, sweep};
+use crate::commands::{check, compare, completions, explain, list, merge, node, run, step, sweep};
 
 /// Distributed coordination, written once: simulate, model-check and run the classic algorithms.
 ///
@@ -46,6 +47,7 @@ enum Command {
     Explain(explain::Explain),
     Run(run::Run),
     Check(check::Check),
+    Step(step::Step),
     Node(node::Node),
     /// Run one node for a parent process that gives orders over standard input
     #[command(hide = true)]
@@ -83,6 +85,7 @@ fn main() -> ExitCode {
         Command::Explain(explain) => explain.execute(),
         Command::Run(run) => run.execute(),
         Command::Check(check) => check.execute(),
+        Command::Step(step) => step.execute(),
         Command::Node(node) => node.execute(),
         Command::Worker => network::worker::execute(),
         Command::Compare(compare) => compare.execute(),

@@ -6,7 +6,7 @@ mod support;
 use std::process::Stdio;
 
 use serde_json::Value;
-use support::{csv, json, json_of, run, run_on, vorrang};
+use support::{csv, json, json_of, run, run_wide, vorrang};
 use vorrang_algorithms::registry::abouts;
 
 fn words(command: &str) -> Vec<&str> {
@@ -114,7 +114,7 @@ fn nothing_in_a_table_is_wider_than_the_screen() {
     for table in tables {
         let plain = run(&words(table)).1;
         for columns in [40, 80, 200] {
-            let (_, out) = run_on(columns, &words(table));
+            let (_, out) = run_wide(columns, &words(table));
             // What is to be typed again stands in one line.
             for line in out.lines().filter(|line| !line.starts_with("vorrang ")) {
                 let is_word = line.split_whitespace().count() <= 1;
@@ -126,9 +126,9 @@ fn nothing_in_a_table_is_wider_than_the_screen() {
             }
         }
     }
-    let (_, out) = run_on(200, &words("compare --entries 50 --load heavy"));
+    let (_, out) = run_wide(200, &words("compare --entries 50 --load heavy"));
     assert_eq!(out.matches("ALGORITHM").count(), 1, "one table where there is room: {out}");
-    let (_, out) = run_on(60, &words("compare --entries 50 --load heavy"));
+    let (_, out) = run_wide(60, &words("compare --entries 50 --load heavy"));
     assert!(out.matches("ALGORITHM").count() > 2, "as many as it takes: {out}");
 }
 
