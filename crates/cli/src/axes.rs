@@ -10,8 +10,10 @@ use crate::options::{Given, RunArgs};
 use crate::values::Numbers;
 
 /// Options of a run with the values that each is to take, in the order of the help text.
+///
+/// An option that takes no value has a single one, none.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Axes(Vec<(String, Vec<String>)>);
+pub(crate) struct Axes(Vec<(String, Vec<Option<String>>)>);
 
 /// Options whose commas are part of one value.
 const NO_AXIS: [&str; 4] = ["crash", "restart", "lose", "initiators"];
@@ -31,54 +33,41 @@ impl Axes {
         }
         let mut points: Vec<Vec<String>> = vec![Vec::new()];
         for (option, values) in &self.0 {
-            let with = |point: &Vec<String>, value: &String| {
-                let mut point = point.clone();
+            let flag = format!("--{}", option.replace('_', "-"));
+            let with = |point: &Vec<String>, value: &Option<String>| {
                 // As one word, so that a value may begin with a hyphen.
-                point.push(match value.is_empty() {
-                    true => format!("--{}", option.replace('_', "-")),
-                    false => format!("--{}={value}", option.replace('_', "-")),
-                });
-                point
+                let word = value.as_ref().map_or(flag.clone(), |value| format!("{flag}={value}"));
+                [&point[..], &[word]].concat()
             };
             points = points
                 .iter()
-                .flat_map(|point| values.iter().map(move |value| with(point, value)))
+                .flat_map(|point| values.iter().map(|value| with(point, value)).collect::<Vec<_>>())
                 .collect();
         }
-        points.into_iter().map(parse).collect()
+        let mut command = RunArgs::augment_args(Command::new("run").no_binary_name(true));
+        points.into_iter().map(|point| parse(&mut command, point)).collect()
     }
 
     /// Adds an axis, unless it is there.
     pub(crate) fn or(mut self, option: &str, values: &[&str]) -> Self {
         if !self.0.iter().any(|(known, _)| known == option) {
-            let values = values.iter().map(|&value| value.to_owned()).collect();
+            let values = values.iter().map(|&value| Some(value.to_owned())).collect();
             self.0.push((option.to_owned(), values));
         }
         self
     }
 }
 
-/// So many seeds from the first on.
-pub(crate) fn seeds(first: u64, many: u64) -> Result<std::ops::RangeInclusive<u64>, Failure> {
-    match first.checked_add(many - 1) {
-        Some(last) => Ok(first..=last),
-        None => Err(Failure::usage(format!(
-            "--seed {first} --seeds {many} goes beyond the last seed, {}",
-            u64::MAX
-        ))),
-    }
-}
-
 /// Reads the options of one run.
-fn parse(arguments: Vec<String>) -> Result<Given<RunArgs>, Failure> {
-    let command = RunArgs::augment_args(Command::new("run").no_binary_name(true));
-    let matches = command.try_get_matches_from(arguments);
+fn parse(command: &mut Command, point: Vec<String>) -> Result<Given<RunArgs>, Failure> {
     let wrong = |error: clap::Error| {
+        // All that is said of the value, and nothing of the usage of a command nobody typed.
         let text = error.to_string();
-        let first = text.lines().next().unwrap_or_default();
-        Failure::usage(first.strip_prefix("error: ").unwrap_or(first))
+        let said = text.split("\n\n").next().unwrap_or_default();
+        Failure::usage(said.strip_prefix("error: ").unwrap_or(said).trim_end())
     };
-    Given::from_arg_matches(&matches.map_err(wrong)?).map_err(wrong)
+    let matches = command.try_get_matches_from_mut(point).map_err(wrong)?;
+    Given::from_arg_matches(&matches).map_err(wrong)
 }
 
 impl Args for Axes {
@@ -110,14 +99,14 @@ impl FromArgMatches for Axes {
             }
             let values = if arg.get_action().takes_values() {
                 let text = matches.get_one::<String>(id).cloned().unwrap_or_default();
-                match NO_AXIS.contains(&id) {
-                    true => vec![text],
-                    false => values(&text).map_err(|why| {
-                        clap::Error::raw(ErrorKind::ValueValidation, format!("--{id}: {why}\n"))
-                    })?,
-                }
+                let all = if NO_AXIS.contains(&id) { Ok(vec![text]) } else { values(&text) };
+                let all = all.map_err(|why| {
+                    let flag = id.replace('_', "-");
+                    clap::Error::raw(ErrorKind::ValueValidation, format!("--{flag}: {why}\n"))
+                })?;
+                all.into_iter().map(Some).collect()
             } else {
-                vec![String::new()]
+                vec![None]
             };
             axes.0.push((id.to_owned(), values));
         }

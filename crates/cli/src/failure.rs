@@ -1,9 +1,10 @@
 //! How a command fails, and the exit code that says so.
 
-use std::io;
+use std::path::Path;
 use std::process::ExitCode;
+use std::{fmt, io};
 
-use crate::output::{BAD, RESET};
+use crate::output::{BAD, RESET, say_aside};
 
 /// Why a command did not end well.
 #[derive(Debug, thiserror::Error)]
@@ -17,9 +18,6 @@ pub(crate) enum Failure {
     /// A property failed and the output has already said so.
     #[error("a property failed")]
     AlreadySaid,
-    /// Standard output went away, as it does in `vorrang list | head -1`.
-    #[error("standard output is closed")]
-    BrokenPipe,
 }
 
 impl Failure {
@@ -27,28 +25,29 @@ impl Failure {
         Self::Usage(message.into())
     }
 
+    /// The world did not let us use a file.
+    pub(crate) fn at(path: &Path, error: impl fmt::Display) -> Self {
+        Self::Failed(format!("{}: {error}", path.display()))
+    }
+
     /// Says what is wrong, once, and how to exit.
     pub(crate) fn report(&self) -> ExitCode {
         match self {
             Self::Usage(message) => {
-                anstream::eprintln!("{BAD}error:{RESET} {message}");
+                say_aside(&format!("{BAD}error:{RESET} {message}"));
                 ExitCode::from(2)
             }
             Self::Failed(message) => {
-                anstream::eprintln!("{BAD}error:{RESET} {message}");
+                say_aside(&format!("{BAD}error:{RESET} {message}"));
                 ExitCode::FAILURE
             }
             Self::AlreadySaid => ExitCode::FAILURE,
-            Self::BrokenPipe => ExitCode::SUCCESS,
         }
     }
 }
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        match error.kind() {
-            io::ErrorKind::BrokenPipe => Self::BrokenPipe,
-            _ => Self::Failed(error.to_string()),
-        }
+        Self::Failed(error.to_string())
     }
 }

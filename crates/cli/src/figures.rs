@@ -2,8 +2,10 @@
 
 use serde_json::{Map, Value, json};
 use vorrang_algorithms::card::{Agreement, Span};
+use vorrang_sim::FaultCounts;
 
-use crate::output::{BAD, BOLD, DIM, GOOD, RESET, figure, grouped};
+use crate::output::{BAD, DIM, GOOD, RESET, figure, grouped};
+use crate::table::{table_right, wrapped};
 
 /// One figure of a run.
 #[derive(Clone, Debug)]
@@ -16,6 +18,8 @@ pub(crate) struct Figure {
     pub(crate) unit: &'static str,
     /// What the theory says.
     pub(crate) theory: Option<Span>,
+    /// Whether it is of a kind that theories speak of, even if they say nothing of this one.
+    pub(crate) is_predicted: bool,
     /// The standard error of the value, where it is a mean and the run was long enough to tell.
     pub(crate) error: Option<f64>,
     /// Its column in a comparison, if it has one.
@@ -42,7 +46,8 @@ impl Figure {
     }
 
     pub(crate) const fn of(key: &'static str, value: Reading) -> Self {
-        Self { key, value, label: None, unit: "", theory: None, error: None, column: None }
+        let (label, theory, error, column) = (None, None, None, None);
+        Self { key, value, label, unit: "", theory, is_predicted: false, error, column }
     }
 
     pub(crate) const fn labelled(mut self, label: &'static str) -> Self {
@@ -61,7 +66,7 @@ impl Figure {
     }
 
     pub(crate) const fn theory(mut self, theory: Option<Span>, error: Option<f64>) -> Self {
-        (self.theory, self.error) = (theory, error);
+        (self.theory, self.error, self.is_predicted) = (theory, error, true);
         self
     }
 
@@ -112,7 +117,7 @@ pub(crate) struct Measured {
     pub(crate) head: Vec<(&'static str, Value)>,
     pub(crate) figures: Vec<Figure>,
     /// What went wrong, where anything could.
-    pub(crate) faults: Option<Vec<(&'static str, u64)>>,
+    pub(crate) faults: Option<FaultCounts>,
     pub(crate) safe: bool,
     pub(crate) quiescent: bool,
     pub(crate) violation: Option<String>,
@@ -130,7 +135,7 @@ impl Measured {
         self.figures.iter().find(|figure| figure.key == key)
     }
 
-    /// One flat object; its names are a promise.
+    /// One object; its names are a promise, and the same for all runs of a problem.
     pub(crate) fn json(&self) -> Value {
         let mut object = Map::new();
         for (key, value) in &self.head {
@@ -138,13 +143,13 @@ impl Measured {
         }
         for figure in &self.figures {
             object.insert(figure.key.to_owned(), figure.json());
-            if let Some(theory) = figure.theory {
+            if figure.is_predicted {
                 object.insert(format!("{}_error", figure.key), json!(figure.error));
-                insert_theory(&mut object, figure.key, theory, figure.agreement());
+                insert_theory(&mut object, figure.key, figure.theory, figure.agreement());
             }
         }
-        for (key, count) in self.faults.iter().flatten() {
-            object.insert((*key).to_owned(), json!(count));
+        for (key, count) in counts(self.faults.unwrap_or_default()) {
+            object.insert(key.to_owned(), json!(count));
         }
         object.insert("safe".to_owned(), json!(self.safe));
         object.insert("quiescent".to_owned(), json!(self.quiescent));
@@ -156,52 +161,67 @@ impl Measured {
 
     /// A summary for people.
     pub(crate) fn text(&self) -> String {
-        let mut text = format!("{BOLD}{:24}{:>14}   theory{RESET}\n", "", "measured");
+        let mut rows = vec![["", "measured", "theory"].map(str::to_owned).to_vec()];
+        let mut add = |what: &str, measured: String, theory: String| {
+            rows.push(vec![what.to_owned(), measured, theory]);
+        };
         for figure in &self.figures {
             if let Reading::Counts(counts) = &figure.value {
                 for &(kind, count) in counts {
-                    text.push_str(&format!("  {kind:22}{:>14}\n", grouped(count)));
+                    add(&format!("  {kind}"), grouped(count), String::new());
                 }
             }
             let Some(label) = figure.label else { continue };
-            text.push_str(&format!("{label:24}{:>14}", figure.text()));
-            if let (Some(agreement), Some(theory)) = (figure.agreement(), figure.theory) {
-                let mark = coloured(mark(agreement));
-                text.push_str(&format!("   {}{} {mark}", span(theory), figure.unit));
-            }
-            text.push('\n');
+            let theory = match (figure.agreement(), figure.theory) {
+                (Some(agreement), Some(theory)) => {
+                    format!("{}{} {}", span(theory), figure.unit, coloured(mark(agreement)))
+                }
+                (None, _) | (_, None) => String::new(),
+            };
+            add(label, figure.text(), theory);
         }
-        for (what, count) in self.faults.iter().flatten() {
-            text.push_str(&format!("{:24}{:>14}\n", what.replace('_', " "), grouped(*count)));
+        for (what, count) in self.faults.into_iter().flat_map(counts) {
+            add(&what.replace('_', " "), grouped(count), String::new());
         }
         for (what, holds) in [("safe", self.safe), ("quiescent", self.quiescent)] {
             let (style, word) = if holds { (GOOD, "yes") } else { (BAD, "NO") };
-            text.push_str(&format!("{what:24}{style}{word:>14}{RESET}\n"));
+            add(what, format!("{style}{word}{RESET}"), String::new());
         }
+        let mut text = table_right(&rows, &[1]);
         if let Some(violation) = &self.violation {
-            text.push_str(&format!("{BAD}violation: {violation}{RESET}\n"));
+            text.push_str(&wrapped(&format!("{BAD}violation: {violation}{RESET}\n")));
         }
         let rate = self.events as f64 / self.wall_seconds.max(1e-9) / 1e6;
-        text.push_str(&format!(
+        text + &wrapped(&format!(
             "\n{DIM}{} events in {} s, {} million a second{RESET}\n",
             grouped(self.events),
             figure(self.wall_seconds),
             figure(rate)
-        ));
-        text
+        ))
     }
+}
+
+const fn counts(faults: FaultCounts) -> [(&'static str, u64); 5] {
+    let FaultCounts { crashes, restarts, lost, duplicated, to_the_dead } = faults;
+    [
+        ("crashes", crashes),
+        ("restarts", restarts),
+        ("lost", lost),
+        ("duplicated", duplicated),
+        ("messages_to_dead", to_the_dead),
+    ]
 }
 
 /// What the theory says of a figure, beside it.
 pub(crate) fn insert_theory(
     object: &mut Map<String, Value>,
     key: &str,
-    theory: Span,
+    theory: Option<Span>,
     agreement: Option<Agreement>,
 ) {
-    object.insert(format!("{key}_theory_low"), json!(theory.low));
-    object.insert(format!("{key}_theory_typical"), json!(theory.typical));
-    object.insert(format!("{key}_theory_high"), json!(theory.high));
+    object.insert(format!("{key}_theory_low"), json!(theory.map(|it| it.low)));
+    object.insert(format!("{key}_theory_typical"), json!(theory.and_then(|it| it.typical)));
+    object.insert(format!("{key}_theory_high"), json!(theory.map(|it| it.high)));
     object.insert(format!("{key}_agreement"), json!(agreement.map(word)));
 }
 

@@ -23,28 +23,19 @@ pub(crate) fn algorithms(
 ) -> Result<Vec<&'static Entry>, Failure> {
     let wanted = problem.unwrap_or(Mutex::NAME);
     let about = |entry: &&Entry| entry.algorithm.about();
-    let slug = |text: &str| text.replace(' ', "-");
     let is_of = |entry: &&Entry| about(entry).problem == wanted;
     let is_meant = |entry: &&Entry| slug(about(entry).solves) == slug(wanted);
     let titled = |entry: &&Entry| about(entry).solves == title_of(wanted);
     let solves: Vec<&Entry> = catalogue().iter().filter(|it| is_of(it) || is_meant(it)).collect();
     if solves.is_empty() {
-        let mut known: Vec<String> = Vec::new();
-        for entry in catalogue() {
-            for name in [entry.algorithm.about().problem.to_owned(), slug(about(&entry).solves)] {
-                if !known.contains(&name) {
-                    known.push(name);
-                }
-            }
-        }
-        return Err(unknown("problem", wanted, known.iter().map(String::as_str)));
+        return Err(unknown("problem", wanted, problems().iter().map(String::as_str)));
     }
     match names {
         [] => {
             let plain: Vec<&Entry> = solves.iter().copied().filter(titled).collect();
             Ok(if plain.is_empty() { solves } else { plain })
         }
-        [all] if all == "all" => Ok(solves),
+        names if names.iter().any(|name| name == "all") => Ok(solves),
         names => {
             let mut entries: Vec<&Entry> = Vec::new();
             for name in names {
@@ -63,6 +54,24 @@ pub(crate) fn algorithms(
             Ok(entries)
         }
     }
+}
+
+/// The names of all problems and variants.
+pub(crate) fn problems() -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for about in catalogue().iter().map(|entry| entry.algorithm.about()) {
+        for name in [about.problem.to_owned(), slug(about.solves)] {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
+    names
+}
+
+/// A name as it is typed.
+fn slug(text: &str) -> String {
+    text.replace(' ', "-")
 }
 
 /// What people call a problem of that name.
@@ -113,7 +122,7 @@ mod tests {
     fn a_slip_of_the_finger_is_understood() {
         let message = algorithm("ricart-agrawla").err().unwrap().to_string();
         assert!(message.starts_with(
-            "unknown algorithm 'ricart-agrawla'; did you mean 'ricart-agrawala'?\n  there are central, "
+            "unknown algorithm 'ricart-agrawla'; did you mean 'ricart-agrawala'?\n  there are "
         ));
     }
 

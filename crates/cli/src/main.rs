@@ -3,23 +3,28 @@
 //! Exit codes: 0 fine, 1 the property or bound failed, 2 wrong use.
 #![forbid(unsafe_code)]
 
+mod answer;
 mod axes;
 mod commands;
 mod failure;
 mod figures;
 mod lookup;
+mod means;
 mod network;
 mod options;
 mod output;
 mod problem;
+mod prose;
+mod selection;
 mod sheet;
 mod statistics;
 mod stepping;
+mod table;
 mod values;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::commands::{check, compare, completions, explain, list, merge, node, run, step, sweep};
 
@@ -53,8 +58,29 @@ enum Command {
     Completions(completions::Completions),
 }
 
+/// The command line as it is parsed.
+///
+/// Values may begin with a hyphen: a number below what is allowed deserves an answer about numbers,
+/// not one about an option of that name.
+fn command_line() -> clap::Command {
+    const NUMBERS_WITH_UNITS: [&str; 4] = ["TIME", "SHARE", "NODE@TIME", "NODE"];
+    Arguments::command().mut_subcommands(|subcommand| {
+        subcommand.mut_args(|arg| {
+            let has_unit = arg.get_value_names().is_some_and(|names| {
+                names.iter().any(|name| NUMBERS_WITH_UNITS.contains(&name.as_str()))
+            });
+            match arg.get_action().takes_values() {
+                true if has_unit => arg.allow_hyphen_values(true),
+                true => arg.allow_negative_numbers(true),
+                false => arg,
+            }
+        })
+    })
+}
+
 fn main() -> ExitCode {
-    let outcome = match Arguments::parse().command {
+    let parsed = Arguments::from_arg_matches(&command_line().get_matches());
+    let outcome = match parsed.unwrap_or_else(|error| error.exit()).command {
         Command::List(list) => list.execute(),
         Command::Explain(explain) => explain.execute(),
         Command::Run(run) => run.execute(),
@@ -75,12 +101,10 @@ fn main() -> ExitCode {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
     use super::*;
 
     #[test]
     fn the_command_line_is_well_formed() {
-        Arguments::command().debug_assert();
+        command_line().debug_assert();
     }
 }

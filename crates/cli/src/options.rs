@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
+use serde_json::{Value, json};
 use vorrang_algorithms::card::{About, Order};
 use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::setup::{Parameter, Setup};
@@ -13,7 +14,12 @@ use vorrang_sim::{Distribution, Fault, Faults, Network, Share, parse_duration_ns
 
 use crate::failure::Failure;
 use crate::problem::election::{ElectionArgs, ElectionCheckArgs};
-use crate::problem::mutex::{MutexArgs, MutexCheckArgs};
+use crate::problem::mutex::MutexArgs;
+use crate::problem::mutex_question::MutexCheckArgs;
+use crate::values::whole;
+
+/// As many nodes as a simulation holds.
+pub(crate) const MOST_NODES: u32 = 1_000_000;
 
 /// One millisecond.
 const DEFAULT_LATENCY: Distribution = Distribution::Constant(1_000_000);
@@ -37,8 +43,7 @@ pub(crate) struct RunArgs {
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct CommonArgs {
     /// How many nodes, N
-    #[arg(long, short, default_value_t = 13, allow_negative_numbers = true)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, short, default_value_t = 13, value_parser = whole(1..=MOST_NODES))]
     pub(crate) nodes: u32,
     /// How long a message takes: 1ms, uniform:1ms..3ms or exp:2ms [default: 1ms]
     #[arg(long, value_name = "TIME")]
@@ -47,7 +52,7 @@ pub(crate) struct CommonArgs {
     #[arg(long, value_enum)]
     pub(crate) order: Option<OrderKind>,
     /// Decides everything that is drawn; the same seed gives the same run
-    #[arg(long, default_value_t = 1, allow_negative_numbers = true)]
+    #[arg(long, default_value_t = 1, value_parser = whole(0..=u64::MAX))]
     pub(crate) seed: u64,
     /// Run even if the network is not what the algorithm assumes, to see it break
     #[arg(long)]
@@ -68,6 +73,7 @@ impl SetupArgs {
                 setup.set(*parameter, text).map_err(|unfit| Failure::Usage(unfit.0))?;
             }
         }
+        check_within(&setup)?;
         Ok(setup)
     }
 
@@ -76,15 +82,23 @@ impl SetupArgs {
     }
 }
 
+/// Time-outs are a few times as long as a message may take, and time is not endless.
+fn check_within(setup: &Setup) -> Result<(), Failure> {
+    const A_YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+    if setup.within <= A_YEAR {
+        return Ok(());
+    }
+    let within = show_duration_ns(setup.within.as_nanos() as u64);
+    Err(Failure::usage(format!("--within {within}: a message may take a year at most")))
+}
+
 impl Args for SetupArgs {
     fn augment_args(command: Command) -> Command {
-        command.args(Parameter::ALL.map(|it| {
-            Arg::new(it.name())
-                .long(it.name())
-                .value_name(it.value())
-                .allow_negative_numbers(true)
-                .help(it.what())
-        }))
+        command.args(
+            Parameter::ALL.map(|it| {
+                Arg::new(it.name()).long(it.name()).value_name(it.value()).help(it.what())
+            }),
+        )
     }
     fn augment_args_for_update(command: Command) -> Command {
         Self::augment_args(command)
@@ -119,6 +133,7 @@ pub(crate) struct FaultArgs {
     pub(crate) restart: Vec<(NodeId, u64)>,
     /// Messages that are lost, by the numbers that a trace gives them
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
+    #[arg(value_parser = whole(0..=u64::MAX))]
     pub(crate) lose: Vec<u64>,
 }
 
@@ -187,6 +202,11 @@ impl<A: Args> FromArgMatches for Given<A> {
 }
 
 impl<A> Given<A> {
+    /// Whether an option was typed.
+    pub(crate) fn has(&self, option: &str) -> bool {
+        self.typed.iter().any(|typed| typed == option)
+    }
+
     /// Refuses options that none of these algorithms has, in a sentence.
     pub(crate) fn check_fit(&self, abouts: &[&About]) -> Result<(), Failure> {
         let who = match abouts {
@@ -253,7 +273,7 @@ fn takers(parameter: Parameter) -> Vec<&'static str> {
 pub(crate) struct Between {
     pub(crate) latency: Distribution,
     pub(crate) order: OrderKind,
-    assumed: OrderKind,
+    breaks: bool,
     pub(crate) seed: u64,
     pub(crate) faults: Option<Faults>,
 }
@@ -291,6 +311,7 @@ impl RunArgs {
                 }
             }
         }
+        check_within(&setup)?;
         let assumed = OrderKind::from(about.assumes.order);
         let order = self.common.order.unwrap_or(assumed);
         if (assumed, order) == (OrderKind::Fifo, OrderKind::Any) && !breaks {
@@ -307,7 +328,7 @@ impl RunArgs {
         }
         let faults = self.faults.faults(nodes)?;
         let seed = self.common.seed;
-        Ok((setup, Between { latency, order, assumed, seed, faults }))
+        Ok((setup, Between { latency, order, breaks, seed, faults }))
     }
 }
 
@@ -342,11 +363,35 @@ impl Between {
         Network { latency: self.latency, order: self.order.into() }
     }
 
+    /// The same, and what goes wrong, as figures begin with it.
+    pub(crate) fn head(&self) -> Vec<(&'static str, Value)> {
+        let faults = self.faults.clone().unwrap_or_default();
+        let moments = |crashes: bool| {
+            let at = |(at_ns, fault): &(u64, Fault)| match fault {
+                Fault::Crash(node) if crashes => Some((*node, *at_ns)),
+                Fault::Restart(node) if !crashes => Some((*node, *at_ns)),
+                Fault::Crash(_) | Fault::Restart(_) => None,
+            };
+            let moments = faults.script.iter().filter_map(at);
+            moments.map(|(id, ns)| json!(format!("{id}@{}", show_duration_ns(ns)))).collect()
+        };
+        vec![
+            ("latency", json!(self.latency.to_string())),
+            ("order", json!(name(&self.order))),
+            ("break_assumptions", json!(self.breaks)),
+            ("loss", json!(faults.loss.to_string())),
+            ("duplicate", json!(faults.duplication.to_string())),
+            ("crash", Value::Array(moments(true))),
+            ("restart", Value::Array(moments(false))),
+            ("lose", json!(faults.lost)),
+        ]
+    }
+
     /// What would have to be typed, the seed included.
     pub(crate) fn options(&self) -> String {
         let order = name(&self.order);
         let mut text = format!("--seed {} --latency {} --order {order}", self.seed, self.latency);
-        if (self.assumed, self.order) == (OrderKind::Fifo, OrderKind::Any) {
+        if self.breaks {
             text.push_str(" --break-assumptions");
         }
         let Some(faults) = &self.faults else { return text };

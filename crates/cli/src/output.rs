@@ -1,6 +1,8 @@
-//! Tables and figures, for people and for programs.
+//! What is printed, for people and for programs.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::collections::{HashMap, HashSet};
+use std::io::{ErrorKind, IsTerminal as _, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Reset, Style};
@@ -34,12 +36,35 @@ impl Format {
     }
 }
 
+/// Whether standard output went away, as it does in `vorrang list | head -1`.
+static CLOSED: AtomicBool = AtomicBool::new(false);
+
+/// Whether nobody reads standard output any more.
+pub(crate) fn is_closed() -> bool {
+    CLOSED.load(Ordering::Relaxed)
+}
+
 /// Prints to standard output; colours only where a terminal shows them and `NO_COLOR` is not set.
+///
+/// A reader that goes away ends the printing and nothing else: the exit code still has a verdict to
+/// give.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    if is_closed() {
+        return Ok(());
+    }
     let mut out = anstream::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()?;
-    Ok(())
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => {
+            CLOSED.store(true, Ordering::Relaxed);
+            Ok(())
+        }
+        printed => printed.map_err(|why| Failure::Failed(format!("standard output: {why}"))),
+    }
+}
+
+/// Says something besides, a line on standard error. If that is closed there is nobody to tell.
+pub(crate) fn say_aside(line: &str) {
+    let _ = writeln!(anstream::stderr().lock(), "{line}");
 }
 
 /// Prints a value as JSON.
@@ -48,73 +73,73 @@ pub(crate) fn print_json(value: &Value) -> Result<(), Failure> {
     print(&format!("{text}\n"))
 }
 
-/// Rows of objects with the same keys, as comma-separated values with a header.
+/// Rows of objects, as comma-separated values with a header. What a row does not have is empty.
 pub(crate) fn print_csv(rows: &[Value]) -> Result<(), Failure> {
-    let mut text = Vec::new();
-    let mut writer = csv::Writer::from_writer(&mut text);
-    let wrong = |error: csv::Error| Failure::Failed(error.to_string());
-    if let Some(Value::Object(first)) = rows.first() {
-        writer.write_record(first.keys()).map_err(wrong)?;
-    }
-    for row in rows {
-        writer.write_record(csv_fields(row)).map_err(wrong)?;
-    }
-    drop(writer);
-    print(&String::from_utf8_lossy(&text))
+    let rows: Vec<Fields> = rows.iter().map(csv_fields).collect();
+    let header = csv_header(&rows);
+    let lines = rows.iter().map(|row| csv_row(&header, row));
+    print(&csv_text(std::iter::once(header.clone()).chain(lines))?)
 }
 
-/// An object's values as fields; what is none is empty.
-pub(crate) fn csv_fields(row: &Value) -> Vec<String> {
-    let field = |value: &Value| match value {
+/// The fields of a row, each with the name of its column.
+pub(crate) type Fields = Vec<(String, String)>;
+
+/// An object as a row: what is none is empty, a list is its words, and what is inside an object has
+/// both names, as in `messages_by_kind.REQUEST`.
+pub(crate) fn csv_fields(row: &Value) -> Fields {
+    let mut fields = Vec::new();
+    add_fields(&mut fields, String::new(), row);
+    fields
+}
+
+fn add_fields(fields: &mut Fields, name: String, value: &Value) {
+    let text = match value {
+        Value::Object(inner) => {
+            for (key, value) in inner {
+                let dot = if name.is_empty() { "" } else { "." };
+                add_fields(fields, format!("{name}{dot}{key}"), value);
+            }
+            return;
+        }
+        Value::Array(items) => items.iter().map(word).collect::<Vec<_>>().join(" "),
+        Value::Null | Value::String(_) | Value::Bool(_) | Value::Number(_) => word(value),
+    };
+    fields.push((name, text));
+}
+
+fn word(value: &Value) -> String {
+    match value {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
         Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
-    };
-    match row {
-        Value::Object(fields) => fields.values().map(field).collect(),
-        other => vec![field(other)],
     }
 }
 
-/// Rows of cells, aligned; the first row is the header.
-pub(crate) fn table(rows: &[Vec<String>]) -> String {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |column: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(column));
-        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    let mut text = String::new();
-    for (index, row) in rows.iter().enumerate() {
-        let cells: Vec<String> =
-            row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:width$}")).collect();
-        let line = cells.join("  ");
-        let line = line.trim_end();
-        if index == 0 {
-            text.push_str(&format!("{BOLD}{line}{RESET}\n"));
-        } else {
-            text.push_str(&format!("{line}\n"));
-        }
-    }
-    text
+/// The columns of all rows, in the order in which they first come.
+pub(crate) fn csv_header(rows: &[Fields]) -> Vec<String> {
+    let mut seen = HashSet::new();
+    let names = rows.iter().flatten().map(|(name, _)| name);
+    names.filter(|name| seen.insert(name.as_str())).cloned().collect()
 }
 
-/// How wide a table is.
-pub(crate) fn table_width(rows: &[Vec<String>]) -> usize {
-    let text = anstream::adapter::strip_str(&table(rows)).to_string();
-    text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
+/// A row's fields in the order of these columns.
+pub(crate) fn csv_row(header: &[String], row: &Fields) -> Vec<String> {
+    let fields: HashMap<&str, &str> = row.iter().map(|(name, it)| (&**name, &**it)).collect();
+    header.iter().map(|name| fields.get(&**name).copied().unwrap_or_default().to_owned()).collect()
 }
 
-/// The same, as a table in Markdown.
-pub(crate) fn markdown(rows: &[Vec<String>]) -> String {
-    let mut text = String::new();
-    for (index, row) in rows.iter().enumerate() {
-        text.push_str(&format!("| {} |\n", row.join(" | ")));
-        if index == 0 {
-            text.push_str(&format!("|{}\n", " --- |".repeat(row.len())));
-        }
+/// Lines of comma-separated values.
+pub(crate) fn csv_text<R>(rows: impl Iterator<Item = R>) -> Result<String, Failure>
+where
+    R: IntoIterator<Item: AsRef<[u8]>>,
+{
+    let mut text = Vec::new();
+    let mut writer = csv::Writer::from_writer(&mut text);
+    for row in rows {
+        writer.write_record(row).map_err(|error| Failure::Failed(error.to_string()))?;
     }
-    text
+    drop(writer);
+    Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
 /// A whole number with its thousands set apart.
@@ -178,15 +203,12 @@ mod tests {
     }
 
     #[test]
-    fn a_row_has_one_field_a_key() {
-        let row = json!({ "a": null, "b": "x,y", "c": 1.5, "d": { "e": 1 } });
-        assert_eq!(csv_fields(&row), ["", "x,y", "1.5", "{\"e\":1}"]);
-    }
-
-    #[test]
-    fn columns_are_as_wide_as_their_widest_cell() {
-        let rows = [vec!["a".into(), "b".into()], vec!["–long–".into(), "c".into()]];
-        let text = anstream::adapter::strip_str(&table(&rows)).to_string();
-        assert_eq!(text, "a       b\n–long–  c\n");
+    fn a_row_has_a_field_for_every_column_and_no_json_in_it() {
+        let row = csv_fields(&json!({ "a": null, "b": "x,y", "d": { "e": 1 }, "f": [2, "g"] }));
+        let other = csv_fields(&json!({ "c": 1.5, "b": true }));
+        let header = csv_header(&[row.clone(), other.clone()]);
+        assert_eq!(header, ["a", "b", "d.e", "f", "c"]);
+        assert_eq!(csv_row(&header, &row), ["", "x,y", "1", "2 g", ""]);
+        assert_eq!(csv_row(&header, &other), ["", "true", "", "", "1.5"]);
     }
 }

@@ -5,11 +5,68 @@
 //! machines computed can be joined, and rows of different sweeps are never mixed up.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use crate::failure::Failure;
+use crate::output::{csv_text, print, say_aside};
+
+/// Where a sheet goes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Destination {
+    /// To standard output, when all rows are there.
+    Out,
+    /// Into this file. A link has been followed, so that writing leaves it in place.
+    File(PathBuf),
+}
+
+impl FromStr for Destination {
+    type Err = String;
+
+    /// `-` is standard output, anything else a file.
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "" => Err("a file has a name; - is standard output".to_owned()),
+            "-" => Ok(Self::Out),
+            path => followed(path.into()).map(Self::File),
+        }
+    }
+}
+
+impl Destination {
+    /// Says what was done, where it does not come between the rows.
+    pub(crate) fn report(&self, line: &str) -> Result<(), Failure> {
+        match self {
+            Self::Out => {
+                say_aside(line);
+                Ok(())
+            }
+            Self::File(_) => print(&format!("{line}\n")),
+        }
+    }
+}
+
+impl fmt::Display for Destination {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Out => f.write_str("standard output"),
+            Self::File(path) => path.display().fmt(f),
+        }
+    }
+}
+
+/// What a path leads to, whether that is there or not.
+fn followed(mut path: PathBuf) -> Result<PathBuf, String> {
+    const MOST_LINKS: usize = 40;
+    for _ in 0..MOST_LINKS {
+        let Ok(target) = fs::read_link(&path) else { return Ok(path) };
+        path = path.parent().unwrap_or(Path::new("")).join(target);
+    }
+    Err("too many links lead to each other".to_owned())
+}
 
 /// The rows of one sweep, as far as they are known.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,7 +85,7 @@ pub(crate) const IDENTITY: [&str; 3] = ["sweep", "points", "point"];
 impl Sheet {
     /// Reads a file. A last line that was cut off in the middle of writing is left out.
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
-        let wrong = |why: String| Failure::Failed(format!("{}: {why}", path.display()));
+        let wrong = |why: String| Failure::at(path, why);
         let text = fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
         let whole = text.rfind('\n').map_or("", |last| &text[..=last]);
         let mut reader = csv::ReaderBuilder::new().from_reader(whole.as_bytes());
@@ -97,50 +154,87 @@ impl Sheet {
     }
 
     /// Writes all rows in the order of their points, all or nothing.
-    pub(crate) fn write(&self, path: &Path) -> Result<(), Failure> {
-        let wrong = |why: String| Failure::Failed(format!("{}: {why}", path.display()));
+    pub(crate) fn write(&self, to: &Destination) -> Result<(), Failure> {
+        let text = csv_text(std::iter::once(&self.header).chain(self.rows.values()))?;
+        let Destination::File(path) = to else { return print(&text) };
         let temporary = PathBuf::from(format!("{}.part", path.display()));
-        let mut writer =
-            csv::Writer::from_path(&temporary).map_err(|error| wrong(error.to_string()))?;
-        for row in std::iter::once(&self.header).chain(self.rows.values()) {
-            writer.write_record(row).map_err(|error| wrong(error.to_string()))?;
-        }
-        writer.flush()?;
-        drop(writer);
-        fs::rename(&temporary, path).map_err(|error| wrong(error.to_string()))
+        let write = || {
+            fs::write(&temporary, text)?;
+            if let Ok(before) = fs::metadata(path) {
+                fs::set_permissions(&temporary, before.permissions())?;
+            }
+            fs::rename(&temporary, path)
+        };
+        write().map_err(|error| {
+            // What could not be written whole must not be taken for something.
+            let _ = fs::remove_file(&temporary);
+            Failure::at(path, error)
+        })
     }
 
     /// Opens the file to add rows as they come, from the end of its last whole row.
     pub(crate) fn appender(&self, path: &Path) -> Result<Appender, Failure> {
-        let file = OpenOptions::new().append(true).open(path)?;
-        file.set_len(self.whole_bytes)?;
-        Ok(Appender { file })
+        let opened = OpenOptions::new().append(true).open(path);
+        let cut = opened.and_then(|file| file.set_len(self.whole_bytes).map(|()| file));
+        let file = cut.map_err(|error| Failure::at(path, error))?;
+        Ok(Appender { file, path: path.to_owned() })
+    }
+
+    /// No row yet.
+    pub(crate) const fn new(header: Vec<String>) -> Self {
+        Self { header, identity: None, rows: BTreeMap::new(), whole_bytes: 0 }
     }
 
     /// Starts a file with its header.
     pub(crate) fn create(path: &Path, header: Vec<String>) -> Result<Self, Failure> {
-        let wrong = |error: std::io::Error| Failure::Failed(format!("{}: {error}", path.display()));
+        let wrong = |error: std::io::Error| Failure::at(path, error);
         let file = File::create_new(path).map_err(wrong)?;
-        let mut appender = Appender { file };
+        let mut appender = Appender { file, path: path.to_owned() };
         appender.append(&header)?;
-        let whole_bytes = appender.file.metadata()?.len();
-        Ok(Self { header, identity: None, rows: BTreeMap::new(), whole_bytes })
+        let whole_bytes = appender.file.metadata().map_err(wrong)?.len();
+        Ok(Self { whole_bytes, ..Self::new(header) })
     }
 }
 
 /// Adds rows to a file, each in one piece.
 pub(crate) struct Appender {
     file: File,
+    path: PathBuf,
 }
 
 impl Appender {
     pub(crate) fn append(&mut self, row: &[String]) -> Result<(), Failure> {
-        let mut line = Vec::new();
-        let mut writer = csv::Writer::from_writer(&mut line);
-        writer.write_record(row).map_err(|error| Failure::Failed(error.to_string()))?;
-        drop(writer);
-        self.file.write_all(&line)?;
-        Ok(())
+        let line = csv_text(std::iter::once(row))?;
+        self.file.write_all(line.as_bytes()).map_err(|error| Failure::at(&self.path, error))
+    }
+}
+
+/// Which part of a sweep: the points whose number leaves this remainder.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Shard {
+    /// Counted from 1.
+    part: u64,
+    parts: u64,
+}
+
+impl Shard {
+    pub(crate) const fn contains(self, point: u64) -> bool {
+        point % self.parts == self.part - 1
+    }
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let numbers = text.split_once('/').and_then(|(part, parts)| {
+            Some(Self { part: part.parse().ok()?, parts: parts.parse().ok()? })
+        });
+        match numbers {
+            Some(shard) if (1..=shard.parts).contains(&shard.part) => Ok(shard),
+            Some(shard) => Err(format!("there is no part {} of {}", shard.part, shard.parts)),
+            None => Err(format!("'{text}' is not a part: write 3/16 for the third of sixteen")),
+        }
     }
 }
 
@@ -154,7 +248,7 @@ mod tests {
 
     fn sheet() -> Sheet {
         let header = IDENTITY.iter().chain(&["value"]).map(|&name| name.to_owned()).collect();
-        Sheet { header, identity: None, rows: BTreeMap::new(), whole_bytes: 0 }
+        Sheet::new(header)
     }
 
     #[test]
@@ -190,5 +284,21 @@ mod tests {
             "sweep,points,point,value\na,3,0,1\na,3,2,7\n"
         );
         fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn every_point_is_in_exactly_one_part() {
+        let parts: Vec<Shard> = (1..=5).map(|part| format!("{part}/5").parse().unwrap()).collect();
+        for point in 0..100 {
+            assert_eq!(parts.iter().filter(|part| part.contains(point)).count(), 1);
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_part_is_refused() {
+        let error = |text: &str| text.parse::<Shard>().unwrap_err();
+        assert_eq!(error("0/4"), "there is no part 0 of 4");
+        assert_eq!(error("5/4"), "there is no part 5 of 4");
+        assert!(error("x").contains("'x' is not a part"));
     }
 }

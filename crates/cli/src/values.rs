@@ -1,7 +1,22 @@
-//! Lists of values for an option that is swept: `4`, `2..=256`, `2..=256*2`, `10..=100+10`, and any
-//! of these separated by commas.
+//! Values of options: whole numbers of a range, and lists of values for an option that is swept:
+//! `4`, `2..=256`, `2..=256*2`, `10..=100+10`, and any of these separated by commas.
 
+use std::fmt::Display;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
+
+/// Reads a whole number of a range. Whatever is wrong with it, the answer names the range.
+pub(crate) fn whole<T>(range: RangeInclusive<T>) -> impl Fn(&str) -> Result<T, String> + Clone
+where
+    T: FromStr + PartialOrd + Display + Clone,
+{
+    move |text| match text.trim().parse() {
+        Ok(number) if range.contains(&number) => Ok(number),
+        Ok(_) | Err(_) => {
+            Err(format!("give a whole number from {} to {}", range.start(), range.end()))
+        }
+    }
+}
 
 /// Whole numbers, in the order they were given.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -87,6 +102,15 @@ mod tests {
     }
     fn error(text: &str) -> String {
         text.parse::<Numbers>().unwrap_err()
+    }
+
+    #[test]
+    fn whatever_is_wrong_with_a_number_its_range_is_named() {
+        let read = whole(1..=64_u32);
+        assert_eq!((read("1"), read("64")), (Ok(1), Ok(64)));
+        for wrong in ["0", "65", "-1", "1e9", "99999999999999999999", "", "x"] {
+            assert_eq!(read(wrong).unwrap_err(), "give a whole number from 1 to 64", "{wrong}");
+        }
     }
 
     #[test]

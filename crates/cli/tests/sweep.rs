@@ -8,7 +8,8 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use support::{Folder, PATIENCE, csv, run, vorrang};
+use support::{Folder, PATIENCE, csv, json, run, vorrang};
+use vorrang_algorithms::registry::abouts;
 
 /// Sixteen points that take no time.
 const QUICK: &str = "sweep --nodes 2..=5 --seeds 2 --algorithms lamport,central --entries 50";
@@ -61,7 +62,7 @@ fn a_file_that_is_there_is_not_written_over() {
     let (code, _, err) = sweep(QUICK, &file, &[]);
     assert_eq!(code, 2);
     assert!(err.contains(&format!("{file} exists: --resume continues it")), "{err}");
-    let (code, _, err) = sweep(QUICK, &file, &["--resume", "--hold", "1ms"]);
+    let (code, _, err) = sweep(QUICK, &file, &["--resume", "--hold", "2ms"]);
     assert_eq!(code, 2, "another sweep cannot continue it");
     assert!(err.contains("belongs to a sweep with other parameters"), "{err}");
     let (code, _, err) = run(&["merge", &file, "--csv", &file]);
@@ -158,10 +159,11 @@ fn parts_that_are_merged_are_the_whole() {
 
     let some = folder.path("some.csv");
     let (code, out, err) = run(&["merge", &parts[0], &parts[2], "--csv", &some]);
-    assert_eq!(code, 1, "{out}");
-    assert!(out.contains("11 of 16 points"), "{out}");
-    assert!(err.contains("5 points are missing, the first of them number 1"), "{err}");
-    assert_eq!(whole(QUICK, &some, &["--resume"]), all, "what is missing can be computed here");
+    assert_eq!((code, out.as_str()), (1, ""), "{err}");
+    assert!(err.contains("5 of 16 points are missing, the first of them number 1"), "{err}");
+    assert!(!Path::new(&some).exists(), "nothing is left that would be in the way");
+    assert_eq!(run(&["merge", &parts[0], &parts[1], &parts[2], "--csv", &some]).0, 0);
+    assert_eq!(read(&some), all);
 }
 
 #[test]
@@ -169,7 +171,7 @@ fn parts_of_different_sweeps_are_refused() {
     let folder = Folder::new("mismatch");
     let (one, other) = (folder.path("one.csv"), folder.path("other.csv"));
     whole(QUICK, &one, &["--shard", "1/2"]);
-    whole(QUICK, &other, &["--shard", "2/2", "--hold", "1ms"]);
+    whole(QUICK, &other, &["--shard", "2/2", "--hold", "2ms"]);
     let merged = folder.path("merged.csv");
     let (code, _, err) = run(&["merge", &one, &other, "--csv", &merged]);
     assert_eq!(code, 1);
@@ -187,4 +189,77 @@ fn parts_of_different_sweeps_are_refused() {
     assert_eq!(code, 1);
     assert!(err.contains("this is not the file of a sweep"), "{err}");
     assert!(!Path::new(&merged).exists(), "nothing was written");
+}
+
+#[test]
+fn a_hyphen_is_standard_output() {
+    let folder = Folder::new("stdout");
+    let all = whole(QUICK, &folder.path("all.csv"), &[]);
+    let (code, out, err) = sweep(QUICK, "-", &[]);
+    assert_eq!((code, out), (0, all.clone()), "{err}");
+    assert!(err.contains("16 of 16 points in standard output, 16 computed now"), "{err}");
+    let (code, out, err) = run(&["merge", &folder.path("all.csv"), "--csv", "-"]);
+    assert_eq!((code, out), (0, all), "{err}");
+    let (code, _, err) = sweep(QUICK, "-", &["--resume"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("--resume continues a file, and --csv - is none"), "{err}");
+    assert!(!Path::new("-").exists(), "no file of that name");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_is_written_through() {
+    use std::fs::Permissions;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    let folder = Folder::new("link");
+    let (link, target) = (folder.path("link.csv"), folder.path("target.csv"));
+    symlink("target.csv", &link).expect("a link can be made");
+    let all = whole(QUICK, &link, &[]);
+    let is_link = || fs::symlink_metadata(&link).expect("it is there").is_symlink();
+    assert!(is_link(), "a link that led nowhere leads to the file now");
+    assert_eq!(read(&target), all);
+
+    fs::write(&target, &all[..all.len() / 2]).expect("it can be written");
+    let mode = || fs::metadata(&target).expect("it is there").permissions().mode() & 0o777;
+    fs::set_permissions(&target, Permissions::from_mode(0o640)).expect("they can be set");
+    assert_eq!(whole(QUICK, &link, &["--resume"]), all);
+    assert!(is_link());
+    assert_eq!(mode(), 0o640, "who may read it stays as it was");
+    assert_eq!(read(&target), all);
+
+    fs::remove_file(&target).expect("it can be removed");
+    fs::write(folder.path("whole.csv"), &all).expect("it can be written");
+    assert_eq!(run(&["merge", &folder.path("whole.csv"), "--csv", &link]).0, 0);
+    assert!(is_link());
+    assert_eq!(read(&target), all);
+}
+
+#[test]
+fn all_algorithms_of_all_problems_fit_one_sheet() {
+    let folder = Folder::new("everything");
+    let names: Vec<&str> = abouts().iter().map(|about| about.name).collect();
+    let algorithms = names.join(",");
+    let args = ["sweep", "--nodes", "5", "--entries", "60", "--loss", "0%,0.1%", "--seed", "3"];
+    let file = folder.path("all.csv");
+    let (code, _, err) = run(&[&args[..], &["--algorithms", &algorithms, "--csv", &file]].concat());
+    assert!(code < 2, "{err}");
+    let rows = csv(&read(&file));
+    assert_eq!(rows.len(), 1 + 2 * names.len());
+    for row in &rows[1..] {
+        let field = |name: &str| {
+            let column = rows[0].iter().position(|it| it == name);
+            row[column.unwrap_or_else(|| panic!("no column {name}"))].as_str()
+        };
+        let name = field("algorithm");
+        let loss = format!("--loss={}", field("loss"));
+        let is_election = field("problem") == "election";
+        let entries: &[&str] = if is_election { &[] } else { &["--entries=60"] };
+        let (_, run) = json(&[&["run", name, "--nodes=5", "--seed=3", &loss], entries].concat());
+        for key in ["problem", "messages", "safe", "quiescent", "latency", "lost", "loss"] {
+            assert_eq!(field(key), run[key].to_string().trim_matches('"'), "{key} of {name}");
+        }
+        let own = if is_election { "duration" } else { "messages_per_entry" };
+        assert!(!field(own).is_empty() && !field(&format!("{own}_agreement")).contains('.'));
+    }
 }

@@ -1,9 +1,8 @@
 //! `vorrang check`: every interleaving, and a shortest run to what is wrong.
 
-use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use vorrang_algorithms::card::{About, Mistake};
 use vorrang_algorithms::setup::Setup;
 use vorrang_check::Faults;
@@ -11,9 +10,13 @@ use vorrang_check::Faults;
 use crate::failure::Failure;
 use crate::lookup;
 use crate::options::{Given, OrderKind, SetupArgs, name};
-use crate::output::{BAD, BOLD, DIM, GOOD, RESET, figure, grouped, print, print_json, table};
+use crate::output::{DIM, RESET, print, print_json};
 use crate::problem::election::ElectionCheckArgs;
-use crate::problem::mutex::MutexCheckArgs;
+use crate::problem::mutex_question::MutexCheckArgs;
+use crate::table::{table, wrapped};
+use crate::values::whole;
+
+pub(crate) use crate::answer::Answer;
 
 /// Explore every interleaving of an algorithm and show a shortest run to what is wrong
 ///
@@ -35,12 +38,14 @@ pub(crate) struct Check {
     args: Given<CheckArgs>,
 }
 
+const MOST_THREADS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(1023);
+const DEFAULT_MIB: u64 = 8192;
+
 /// What is asked.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct CheckArgs {
     /// How many nodes, N [default: 3, or as many as show the flaw]
-    #[arg(long, short, allow_negative_numbers = true)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, short, value_parser = whole(1..=64_u32))]
     pub(crate) nodes: Option<u32>,
     /// Whether messages from one node to another keep their order [default: what is assumed]
     #[arg(long, value_enum)]
@@ -60,16 +65,19 @@ pub(crate) struct CheckArgs {
     #[command(flatten, next_help_heading = "Election")]
     pub(crate) election: ElectionCheckArgs,
     /// How many threads search [default: one a core]
-    #[arg(long, help_heading = "Bounds")]
+    #[arg(long, help_heading = "Bounds", value_parser = whole(NonZeroUsize::MIN..=MOST_THREADS))]
     pub(crate) threads: Option<NonZeroUsize>,
     /// Follow no run further than this many steps
     #[arg(long, value_name = "STEPS", help_heading = "Bounds")]
+    #[arg(value_parser = whole(0..=u32::MAX))]
     pub(crate) max_depth: Option<u32>,
     /// Stop when more states than this are known
     #[arg(long, value_name = "STATES", help_heading = "Bounds")]
+    #[arg(value_parser = whole(0..=u64::MAX))]
     pub(crate) max_states: Option<u64>,
     /// Stop when the search takes more memory than this
-    #[arg(long, value_name = "MIB", default_value_t = 8192, help_heading = "Bounds")]
+    #[arg(long, value_name = "MIB", default_value_t = DEFAULT_MIB, help_heading = "Bounds")]
+    #[arg(value_parser = whole(0..=u64::MAX >> 20))]
     pub(crate) max_memory: u64,
     /// Print JSON instead of text, for programs
     #[arg(long)]
@@ -80,16 +88,16 @@ pub(crate) struct CheckArgs {
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct BudgetArgs {
     /// How many nodes may crash, at any moment [default: as many as the algorithm or flaw is about]
-    #[arg(long, value_name = "NODES")]
+    #[arg(long, value_name = "NODES", value_parser = whole(0..=u8::MAX))]
     crashes: Option<u8>,
     /// How many crashed nodes may come up again
-    #[arg(long, value_name = "NODES", default_value_t = 0)]
+    #[arg(long, value_name = "NODES", default_value_t = 0, value_parser = whole(0..=u8::MAX))]
     restarts: u8,
     /// How many messages may be lost
-    #[arg(long, value_name = "MESSAGES", default_value_t = 0)]
+    #[arg(long, value_name = "MESSAGES", default_value_t = 0, value_parser = whole(0..=u8::MAX))]
     losses: u8,
     /// How many messages may arrive twice
-    #[arg(long, value_name = "MESSAGES", default_value_t = 0)]
+    #[arg(long, value_name = "MESSAGES", default_value_t = 0, value_parser = whole(0..=u8::MAX))]
     duplicates: u8,
     /// Crashes may take along what the node has sent and has not arrived
     #[arg(long)]
@@ -117,27 +125,25 @@ impl CheckArgs {
     pub(crate) fn line(&self, about: &About, setup: &Setup, order: OrderKind) -> String {
         let mut text = format!("vorrang check {}", about.name);
         if let Some(flaw) = &self.flaw {
-            let _ = write!(text, " --flaw {flaw}");
+            text += &format!(" --flaw {flaw}");
         }
-        let _ = write!(text, " {} --order {}", setup.text(about.takes), name(&order));
-        for (set, flag) in
-            [(self.asynchronous, "--asynchronous"), (self.budget.severing, "--severing")]
-        {
-            if set {
-                let _ = write!(text, " {flag}");
-            }
-        }
+        text += &format!(" {} --order {}", setup.text(about.takes), name(&order));
         let budget = &self.budget;
+        for (set, flag) in [(self.asynchronous, "asynchronous"), (budget.severing, "severing")] {
+            text += &if set { format!(" --{flag}") } else { String::new() };
+        }
+        let count = |count: u8| (count > 0).then_some(u64::from(count));
         let counts = [
-            ("--crashes", budget.crashes.unwrap_or(0)),
-            ("--restarts", budget.restarts),
-            ("--losses", budget.losses),
-            ("--duplicates", budget.duplicates),
+            ("crashes", budget.crashes.map(u64::from)),
+            ("restarts", count(budget.restarts)),
+            ("losses", count(budget.losses)),
+            ("duplicates", count(budget.duplicates)),
+            ("max-depth", self.max_depth.map(u64::from)),
+            ("max-states", self.max_states),
+            ("max-memory", Some(self.max_memory).filter(|&mib| mib != DEFAULT_MIB)),
         ];
         for (option, count) in counts {
-            if count > 0 {
-                let _ = write!(text, " {option} {count}");
-            }
+            text += &count.map_or(String::new(), |count| format!(" --{option} {count}"));
         }
         text
     }
@@ -158,7 +164,7 @@ impl Check {
         if !args.json {
             print(&format!("{}\n\n", query.line))?;
             for note in &query.notes {
-                print(&format!("{DIM}note: {note}{RESET}\n"))?;
+                print(&wrapped(&format!("{DIM}note: {note}{RESET}\n")))?;
             }
         }
         let (line, notes) = (query.line, query.notes);
@@ -198,79 +204,4 @@ fn list_flaws(about: &About, json: bool) -> Result<(), Failure> {
         vec![flaw.name.to_owned(), flaw.breaks.to_owned(), steps, flaw.what.to_owned()]
     }));
     print(&table(&rows))
-}
-
-/// What came of a check.
-pub(crate) struct Answer {
-    pub(crate) outcome: &'static str,
-    pub(crate) properties: Vec<String>,
-    pub(crate) violation: Option<(&'static str, String)>,
-    pub(crate) bound: Option<&'static str>,
-    pub(crate) run: Vec<(String, Vec<String>)>,
-    pub(crate) states: u64,
-    pub(crate) steps: u64,
-    pub(crate) depth: u32,
-    pub(crate) seconds: f64,
-}
-
-impl Answer {
-    fn json(&self, about: &About, line: &str, notes: &[String]) -> Value {
-        json!({
-            "algorithm": about.name,
-            "problem": about.problem,
-            "command": line,
-            "outcome": self.outcome,
-            "property": self.violation.as_ref().map(|(property, _)| property),
-            "violation": self.violation.as_ref().map(|(_, what)| what),
-            "bound": self.bound,
-            "checked": self.properties,
-            "notes": notes,
-            "states": self.states,
-            "steps": self.steps,
-            "depth": self.depth,
-            "seconds": self.seconds,
-            "trace": self.run.iter().map(|(step, _)| step).collect::<Vec<_>>(),
-            "effects": self.run.iter().map(|(_, effects)| effects).collect::<Vec<_>>(),
-        })
-    }
-
-    fn text(&self) -> String {
-        format!(
-            "{}\n{DIM}{} states, {} steps, depth {}, {} s, {} million steps a second{RESET}\n",
-            self.verdict(),
-            grouped(self.states),
-            grouped(self.steps),
-            self.depth,
-            figure(self.seconds),
-            figure(self.steps as f64 / self.seconds.max(1e-9) / 1e6)
-        )
-    }
-
-    /// The outcome, and the run to it if there is one.
-    pub(crate) fn verdict(&self) -> String {
-        let checked = self.properties.join(", ");
-        match (&self.violation, self.bound) {
-            (Some((property, what)), _) => format!(
-                "{BAD}violated{RESET} {property}: {what}\n\n{BOLD}A shortest run to it, {} \
-                 steps:{RESET}\n{}",
-                self.run.len(),
-                self.run_text()
-            ),
-            (None, Some(bound)) => {
-                format!("{BAD}bounded{RESET} by {bound}; nothing wrong so far with {checked}\n")
-            }
-            (None, None) => format!("{GOOD}verified{RESET} {checked}\n"),
-        }
-    }
-
-    fn run_text(&self) -> String {
-        let mut text = String::new();
-        for (number, (step, effects)) in (1..).zip(&self.run) {
-            text.push_str(&format!("{number:4}. {step}\n"));
-            for effect in effects {
-                text.push_str(&format!("        {DIM}{effect}{RESET}\n"));
-            }
-        }
-        text
-    }
 }

@@ -1,22 +1,32 @@
 //! `vorrang explain`: an algorithm's card, in the words of its own file.
 
-use std::mem;
-
 use vorrang_algorithms::card::About;
 
 use crate::failure::Failure;
 use crate::lookup;
 use crate::options::{Given, SetupArgs};
-use crate::output::{BOLD, RESET, print, table};
+use crate::output::{BOLD, RESET, print};
+use crate::problem::catalogue;
+use crate::prose::readable;
+use crate::table::{table, wrapped};
+use crate::values::whole;
+
+/// What the words mean that are used everywhere.
+const GLOSSARY: &str = include_str!("../glossary.md");
+/// Theories count messages in numbers that hold the square of this.
+const MOST_NODES: u32 = 10_000;
+/// What it is called where an algorithm is.
+pub(crate) const TERMS: &str = "terms";
 
 /// Explain one algorithm: idea, messages, costs, assumptions, known mistakes
+///
+/// `vorrang explain terms` explains the words that are used everywhere.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Explain {
-    /// Which algorithm, as `vorrang list` calls it
-    algorithm: String,
+    /// Which algorithm, as `vorrang list` calls it; or `terms`
+    algorithm: Option<String>,
     /// The number of nodes to give costs for
-    #[arg(long, short, default_value_t = 13, allow_negative_numbers = true)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, short, default_value_t = 13, value_parser = whole(1..=MOST_NODES))]
     nodes: u32,
     #[command(flatten)]
     setup: Given<SetupArgs>,
@@ -24,7 +34,16 @@ pub(crate) struct Explain {
 
 impl Explain {
     pub(crate) fn execute(self) -> Result<(), Failure> {
-        let algorithm = &*lookup::algorithm(&self.algorithm)?.algorithm;
+        let name = match self.algorithm.as_deref() {
+            None => {
+                let names = catalogue().iter().map(|entry| entry.algorithm.about().name);
+                let names: Vec<&str> = names.chain([TERMS]).collect();
+                return print(&wrapped(&format!("Explain which? {}\n", names.join(", "))));
+            }
+            Some(TERMS) => return print(&readable(GLOSSARY)),
+            Some(name) => name,
+        };
+        let algorithm = &*lookup::algorithm(name)?.algorithm;
         let about = algorithm.about();
         self.setup.check_fit(&[&about])?;
         let setup = self.setup.args.setup(&about, self.nodes)?;
@@ -32,30 +51,6 @@ impl Explain {
         print(&format!("{}\n", table(&algorithm.costs(&setup))))?;
         print(&flaws(&about))
     }
-}
-
-/// Module documentation as plain text: without the marks of Markdown that a terminal does not show,
-/// its tables aligned.
-fn readable(text: &str) -> String {
-    let mut readable = String::new();
-    let mut rows: Vec<Vec<String>> = Vec::new();
-    for line in text.lines().filter(|line| !line.starts_with("```")) {
-        if line.starts_with("| ---") {
-            continue;
-        }
-        if let Some(cells) = line.strip_prefix("| ").and_then(|line| line.strip_suffix(" |")) {
-            rows.push(cells.split(" | ").map(plain).collect());
-            continue;
-        }
-        readable.push_str(&table(&mem::take(&mut rows)));
-        readable.push_str(&plain(line));
-        readable.push('\n');
-    }
-    readable + &table(&rows)
-}
-
-fn plain(text: &str) -> String {
-    text.replace("**", "").replace('`', "")
 }
 
 fn flaws(about: &About) -> String {

@@ -5,8 +5,9 @@ use vorrang_algorithms::setup::Setup;
 use vorrang_protocol::Group;
 
 use crate::failure::Failure;
-use crate::output::{Format, print, print_csv, print_json, table};
+use crate::output::{Format, print, print_csv, print_json};
 use crate::problem::{Entry, catalogue};
+use crate::table::{table, wrapped};
 
 /// List every algorithm, with what it assumes and where it comes from
 #[derive(Debug, clap::Args)]
@@ -37,7 +38,10 @@ impl List {
             ]);
         }
         print(&table(&cells))?;
-        print("\n'vorrang explain NAME' tells how one works.\n")
+        print(&wrapped(
+            "\n'vorrang explain NAME' tells how one works, and 'vorrang explain terms' what words \
+             mean.\n",
+        ))
     }
 }
 

@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use crate::failure::Failure;
-use crate::output::print;
-use crate::sheet::Sheet;
+use crate::sheet::{Destination, Sheet};
 
 /// Join the parts of one sweep that several machines computed
 ///
@@ -15,41 +14,40 @@ pub(crate) struct Merge {
     /// The files that 'vorrang sweep --shard' wrote
     #[arg(required = true, value_name = "FILE")]
     parts: Vec<PathBuf>,
-    /// The file to write
+    /// The file to write; - for standard output
     #[arg(long, value_name = "FILE")]
-    csv: PathBuf,
+    csv: Destination,
 }
 
 impl Merge {
     pub(crate) fn execute(self) -> Result<(), Failure> {
-        if self.csv.exists() {
-            let path = self.csv.display();
-            return Err(Failure::usage(format!("{path} exists: choose another file")));
+        if let Destination::File(path) = &self.csv
+            && path.exists()
+        {
+            return Err(Failure::usage(format!("{} exists: choose another file", path.display())));
         }
         let mut all = Sheet::read(&self.parts[0])?;
         for path in &self.parts[1..] {
             let part = Sheet::read(path)?;
-            let refused = |why| Failure::Failed(format!("{}: {why}", path.display()));
             if part.header != all.header {
-                return Err(refused("its columns are not those of the first part".to_owned()));
+                return Err(Failure::at(path, "its columns are not those of the first part"));
             }
             for row in part.rows.into_values() {
-                all.add(row).map_err(refused)?;
+                all.add(row).map_err(|why| Failure::at(path, why))?;
             }
         }
         let Some((_, points)) = all.identity else {
             return Err(Failure::Failed("there is not a single point in these files".to_owned()));
         };
-        all.write(&self.csv)?;
-        let (path, found) = (self.csv.display(), all.rows.len() as u64);
-        print(&format!("{found} of {points} points in {path}\n"))?;
-        if found < points {
-            let missing = (0..points).find(|point| !all.rows.contains_key(point)).unwrap_or(0);
+        let found = all.rows.len() as u64;
+        if let Some(missing) = (0..points).find(|point| !all.rows.contains_key(point)) {
             return Err(Failure::Failed(format!(
-                "{} points are missing, the first of them number {missing}: is a part not here?",
+                "{} of {points} points are missing, the first of them number {missing}: is a part \
+                 not here? Nothing was written",
                 points - found
             )));
         }
-        Ok(())
+        all.write(&self.csv)?;
+        self.csv.report(&format!("{found} of {points} points in {}", self.csv))
     }
 }

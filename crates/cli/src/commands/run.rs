@@ -60,30 +60,39 @@ impl Run {
             let bar = progress(run.total(), "{bar:40} {human_pos} of {human_len}, {eta} left");
             run.simulate(trace, Some(&bar))?
         };
-        if self.format.json {
-            print_json(&measured.json())?;
-        } else if self.format.csv {
-            print_csv(&[measured.json()])?;
-        } else {
-            print(&measured.text())?;
+        match self.format {
+            Format { json: true, .. } => print_json(&measured.json())?,
+            Format { csv: true, .. } => print_csv(&[measured.json()])?,
+            Format { json: false, csv: false } => print(&measured.text())?,
         }
         if measured.is_fine() { Ok(()) } else { Err(Failure::AlreadySaid) }
     }
 
     /// What the simulator can be told and a real network cannot.
     fn check_network(&self) -> Result<(), Failure> {
+        const SIMULATED: [&str; 8] = [
+            "latency",
+            "order",
+            "break_assumptions",
+            "loss",
+            "duplicate",
+            "crash",
+            "restart",
+            "lose",
+        ];
         const MOST_NODES: u32 = 128;
-        let common = &self.options.args.common;
-        if common.latency.is_some() || common.order.is_some() {
-            return Err(Failure::usage(
-                "--latency and --order are for the simulator: with --net, TCP decides both",
-            ));
-        }
-        if common.nodes > MOST_NODES {
+        if let Some(option) = SIMULATED.into_iter().find(|&option| self.options.has(option)) {
             return Err(Failure::usage(format!(
-                "--nodes {} is too many for --net: every two nodes have a connection, so at most \
-                 {MOST_NODES}",
-                common.nodes
+                "--{} is for the simulator: with --net, TCP decides how messages travel, and all \
+                 of them arrive",
+                option.replace('_', "-")
+            )));
+        }
+        let nodes = self.options.args.common.nodes;
+        if nodes > MOST_NODES {
+            return Err(Failure::usage(format!(
+                "--nodes {nodes} is too many for --net: every two nodes have a connection, so at \
+                 most {MOST_NODES}"
             )));
         }
         Ok(())

@@ -3,23 +3,18 @@
 use std::collections::HashSet;
 use std::fs;
 use std::io::Write as _;
-use std::path::PathBuf;
-use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
-use serde_json::{Value, json};
-use vorrang_algorithms::card::About;
 use vorrang_trace::Digest;
 
-use crate::axes::{Axes, seeds};
 use crate::failure::Failure;
 use crate::figures::Measured;
-use crate::lookup;
-use crate::output::{csv_fields, print, progress, show_after_a_second};
+use crate::output::{Fields, csv_fields, csv_header, csv_row, progress, show_after_a_second};
 use crate::problem::Run;
-use crate::sheet::{Appender, IDENTITY, Sheet};
+use crate::selection::Selection;
+use crate::sheet::{Appender, Destination, IDENTITY, Shard, Sheet};
 
 /// Measure every combination of many values, on all cores, into a CSV file
 ///
@@ -34,20 +29,11 @@ use crate::sheet::{Appender, IDENTITY, Sheet};
     vorrang sweep --nodes 2..=256 --csv out.csv --resume\n  \
     vorrang sweep --nodes 2..=256 --csv part3.csv --shard 3/16")]
 pub(crate) struct Sweep {
-    /// Which algorithms, separated by commas, or `all` [default: those that solve the problem as it stands]
-    #[arg(long, short, value_delimiter = ',', value_name = "NAMES")]
-    algorithms: Vec<String>,
-    /// Which problem: mutex, election, or a variant such as k-exclusion [default: mutex]
-    #[arg(long, value_name = "PROBLEM")]
-    problem: Option<String>,
     #[command(flatten)]
-    options: Axes,
-    /// How many seeds for every combination, counted from --seed
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=10_000))]
-    seeds: u64,
-    /// The file to write
+    selection: Selection,
+    /// The file to write; - for standard output, once all is known
     #[arg(long, value_name = "FILE")]
-    csv: PathBuf,
+    csv: Destination,
     /// Continue a sweep that was interrupted; points in the file are not computed again
     #[arg(long)]
     resume: bool,
@@ -56,37 +42,41 @@ pub(crate) struct Sweep {
     shard: Shard,
 }
 
+type Point<'a> = (u64, &'a dyn Run);
+
 impl Sweep {
     pub(crate) fn execute(self) -> Result<(), Failure> {
-        let runs = self.runs()?;
+        let selected = self.selection.runs(|_| ("nodes", &["2", "4", "8", "16", "32", "64"]))?;
+        selected.say_left_out();
+        let runs: Vec<&dyn Run> = selected.runs.iter().flatten().map(|run| &**run).collect();
         let identity = (digest(&runs), runs.len() as u64);
-        let sheet = self.open(&identity, &runs)?;
-        let points: Vec<(u64, &dyn Run)> = (0..)
-            .zip(runs.iter().map(|run| &**run))
-            .filter(|(point, _)| self.shard.contains(*point))
-            .collect();
-        let missing: Vec<(u64, &dyn Run)> =
-            points.iter().copied().filter(|(point, _)| !sheet.rows.contains_key(point)).collect();
-        let done = points.len() - missing.len();
-        let interrupted = AtomicBool::new(false);
-        let shared = Shared { sheet: Mutex::new(sheet), interrupted: &interrupted };
-        self.compute(&identity, &missing, done, &shared)?;
-        let sheet = shared.sheet.into_inner().unwrap_or_else(PoisonError::into_inner);
-        if interrupted.load(Ordering::Relaxed) {
-            return Err(Failure::Failed(format!(
-                "interrupted after {} of {} points; --resume continues",
-                sheet.rows.len(),
-                points.len()
-            )));
+        let sheet = self.open(&identity, header(&runs)?)?;
+        let mine = |(point, _): &Point<'_>| self.shard.contains(*point);
+        let points: Vec<Point<'_>> = (0..).zip(runs).filter(mine).collect();
+        let is_missing = |(point, _): &Point<'_>| !sheet.rows.contains_key(point);
+        let missing: Vec<Point<'_>> = points.iter().copied().filter(is_missing).collect();
+        let appender = match &self.csv {
+            Destination::Out => None,
+            Destination::File(path) => Some(sheet.appender(path)?),
+        };
+        let under_way = UnderWay { kept: Mutex::new((sheet, appender)), identity };
+        let is_whole = under_way.compute(&missing, points.len())?;
+        let sheet = under_way.kept.into_inner().unwrap_or_else(PoisonError::into_inner).0;
+        let (known, wanted) = (sheet.rows.len(), points.len());
+        match &self.csv {
+            _ if is_whole => sheet.write(&self.csv)?,
+            Destination::File(_) => {
+                let what = format!("interrupted after {known} of {wanted} points");
+                return Err(Failure::Failed(format!("{what}; --resume continues")));
+            }
+            Destination::Out => {
+                let what = format!("interrupted after {known} of {wanted} points");
+                return Err(Failure::Failed(format!("{what}; nothing was written")));
+            }
         }
-        sheet.write(&self.csv)?;
-        print(&format!(
-            "{} of {} points in {}, {} computed now\n",
-            sheet.rows.len(),
-            identity.1,
-            self.csv.display(),
-            missing.len()
-        ))?;
+        let (all, now) = (under_way.identity.1, missing.len());
+        let line = format!("{known} of {all} points in {}, {now} computed now", self.csv);
+        self.csv.report(&line)?;
         match sheet.failed_rows() {
             0 => Ok(()),
             failed => Err(Failure::Failed(format!(
@@ -96,104 +86,84 @@ impl Sweep {
         }
     }
 
-    /// Every combination, in a fixed order; what only differs in options that mean nothing to an
-    /// algorithm comes once.
-    fn runs(&self) -> Result<Vec<Box<dyn Run>>, Failure> {
-        let axes = self.options.clone().or("nodes", &["2", "4", "8", "16", "32", "64"]);
-        let points = axes.points()?;
-        let entries = lookup::algorithms(&self.algorithms, self.problem.as_deref())?;
-        let abouts: Vec<About> = entries.iter().map(|entry| entry.algorithm.about()).collect();
-        let mut runs: Vec<Box<dyn Run>> = Vec::new();
-        for entry in entries {
-            // An option that an algorithm does not take gives it the same run again.
-            let mut known = HashSet::new();
-            for point in &points {
-                point.check_fit(&abouts.iter().collect::<Vec<_>>())?;
-                for seed in seeds(point.args.common.seed, self.seeds)? {
-                    let mut args = point.args.clone();
-                    args.common.seed = seed;
-                    let run = entry.algorithm.run(&args)?;
-                    if known.insert(run.options(false)) {
-                        runs.push(run);
-                    }
-                }
-            }
-        }
-        Ok(runs)
-    }
-
     /// The file as it is, or a new one.
-    fn open(&self, identity: &(String, u64), runs: &[Box<dyn Run>]) -> Result<Sheet, Failure> {
-        let header = header(&*runs[0])?;
-        let path = self.csv.display();
-        // An empty file is what a sweep leaves that was killed before its first line.
-        let is_empty = fs::metadata(&self.csv).is_ok_and(|file| file.len() == 0);
-        if is_empty && self.resume {
-            fs::remove_file(&self.csv)?;
+    fn open(&self, identity: &(String, u64), header: Vec<String>) -> Result<Sheet, Failure> {
+        let path = match &self.csv {
+            Destination::Out if self.resume => {
+                return Err(Failure::usage("--resume continues a file, and --csv - is none"));
+            }
+            Destination::Out => return Ok(Sheet::new(header)),
+            Destination::File(path) => path,
+        };
+        let shown = path.display();
+        match fs::metadata(path) {
+            Err(_) => return Sheet::create(path, header),
+            Ok(found) if !found.is_file() => {
+                return Err(Failure::usage(format!(
+                    "{shown} is not a file that can be continued; --csv - is standard output"
+                )));
+            }
+            Ok(_) if !self.resume => {
+                return Err(Failure::usage(format!(
+                    "{shown} exists: --resume continues it, or choose another file"
+                )));
+            }
+            // An empty file is what a sweep leaves that was killed before its first line.
+            Ok(found) if found.len() == 0 => {
+                fs::remove_file(path).map_err(|error| Failure::at(path, error))?;
+                return Sheet::create(path, header);
+            }
+            Ok(_) => {}
         }
-        if !self.csv.exists() {
-            return Sheet::create(&self.csv, header);
-        }
-        if !self.resume {
-            return Err(Failure::usage(format!(
-                "{path} exists: --resume continues it, or choose another file"
-            )));
-        }
-        let sheet = Sheet::read(&self.csv)?;
+        let sheet = Sheet::read(path)?;
         let is_same = sheet.identity.as_ref().is_none_or(|found| found == identity);
         if !is_same || sheet.header != header {
             return Err(Failure::usage(format!(
-                "{path} belongs to a sweep with other parameters: give the same ones to resume it"
+                "{shown} belongs to a sweep with other parameters: give the same ones to resume it"
             )));
         }
         Ok(sheet)
     }
+}
 
-    /// Computes the missing points on all cores, writing each as soon as it is known.
-    fn compute(
-        &self,
-        identity: &(String, u64),
-        missing: &[(u64, &dyn Run)],
-        done: usize,
-        shared: &Shared<'_>,
-    ) -> Result<(), Failure> {
-        let appender = shared.lock().appender(&self.csv)?;
-        let appender = Mutex::new(appender);
-        let total = (done + missing.len()) as u64;
-        let bar = progress(total, "{bar:40} {pos} of {len} points, {eta} left");
-        bar.set_position(done as u64);
-        let stop = stop_on_interrupt()?;
-        let computed = missing.par_iter().try_for_each(|(point, run)| {
+/// What the threads of a sweep share.
+struct UnderWay {
+    kept: Mutex<(Sheet, Option<Appender>)>,
+    identity: (String, u64),
+}
+
+impl UnderWay {
+    /// Computes the missing points on all cores, writing each as soon as it is known; whether
+    /// nobody interrupted it.
+    fn compute(&self, missing: &[Point<'_>], total: usize) -> Result<bool, Failure> {
+        let bar = progress(total as u64, "{bar:40} {pos} of {len} points, {eta} left");
+        bar.set_position((total - missing.len()) as u64);
+        let (stop, interrupted) = (stop_on_interrupt()?, AtomicBool::new(false));
+        let computed = missing.par_iter().try_for_each(|&(point, run)| {
             if stop.load(Ordering::Relaxed) {
-                shared.interrupted.store(true, Ordering::Relaxed);
+                interrupted.store(true, Ordering::Relaxed);
                 return Ok(());
             }
-            let row = row(identity, *point, *run)?;
-            shared.keep(&appender, row)?;
+            self.keep(point, &figures(&run.simulate(None, None)?))?;
             bar.inc(1);
             show_after_a_second(&bar);
             Ok(())
         });
         bar.finish_and_clear();
-        computed
-    }
-}
-
-/// What the threads of a sweep share.
-struct Shared<'a> {
-    sheet: Mutex<Sheet>,
-    interrupted: &'a AtomicBool,
-}
-
-impl Shared<'_> {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Sheet> {
-        self.sheet.lock().expect("no thread of a sweep panics")
+        computed.map(|()| !interrupted.into_inner())
     }
 
     /// Writes a row to the file, and remembers it for the final order.
-    fn keep(&self, appender: &Mutex<Appender>, row: Vec<String>) -> Result<(), Failure> {
-        appender.lock().expect("no thread of a sweep panics").append(&row)?;
-        self.lock().add(row).map_err(Failure::Failed)
+    fn keep(&self, point: u64, figures: &Fields) -> Result<(), Failure> {
+        let mut kept = self.kept.lock().expect("no thread of a sweep panics");
+        let (sheet, appender) = &mut *kept;
+        let (sweep, points) = &self.identity;
+        let mut row = vec![sweep.clone(), points.to_string(), point.to_string()];
+        row.extend(csv_row(&sheet.header[IDENTITY.len()..], figures));
+        if let Some(appender) = appender {
+            appender.append(&row)?;
+        }
+        sheet.add(row).map_err(Failure::Failed)
     }
 }
 
@@ -205,65 +175,29 @@ fn stop_on_interrupt() -> Result<&'static AtomicBool, Failure> {
     Ok(&STOP)
 }
 
-/// Which part of a sweep: the points whose number leaves this remainder.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Shard {
-    /// Counted from 1.
-    part: u64,
-    parts: u64,
-}
-
-impl Shard {
-    const fn contains(self, point: u64) -> bool {
-        point % self.parts == self.part - 1
-    }
-}
-
-impl FromStr for Shard {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let numbers = text.split_once('/').and_then(|(part, parts)| {
-            Some(Self { part: part.parse().ok()?, parts: parts.parse().ok()? })
-        });
-        match numbers {
-            Some(shard) if (1..=shard.parts).contains(&shard.part) => Ok(shard),
-            Some(shard) => Err(format!("there is no part {} of {}", shard.part, shard.parts)),
-            None => Err(format!("'{text}' is not a part: write 3/16 for the third of sixteen")),
-        }
-    }
-}
-
-/// One point, measured. Nothing in it depends on the machine, so that equal points are equal.
-fn figures(measured: &Measured) -> Value {
+/// One point, measured. Nothing in it depends on the machine, so that equal points are equal; and
+/// nothing on the algorithm, so that all have the same columns.
+fn figures(measured: &Measured) -> Fields {
     let mut figures = measured.json();
     let fields = figures.as_object_mut().expect("a measurement is an object");
-    for of_the_machine in ["wall_seconds", "driver", "messages_by_kind"] {
-        fields.shift_remove(of_the_machine);
+    for not_everywhere in ["wall_seconds", "driver", "messages_by_kind"] {
+        fields.shift_remove(not_everywhere);
     }
-    for figure in measured.figures.iter().filter(|figure| figure.column.is_some()) {
-        let key = figure.key;
-        fields.insert(format!("{key}_theory_low"), json!(figure.theory.map(|it| it.low)));
-        fields.insert(format!("{key}_theory_high"), json!(figure.theory.map(|it| it.high)));
-    }
-    figures
+    csv_fields(&figures)
 }
 
-fn row(identity: &(String, u64), point: u64, run: &dyn Run) -> Result<Vec<String>, Failure> {
-    let mut row = vec![identity.0.clone(), identity.1.to_string(), point.to_string()];
-    row.extend(csv_fields(&figures(&run.simulate(None, None)?)));
-    Ok(row)
-}
-
-/// The columns of a sweep's file: those of a run that has not begun.
-fn header(run: &dyn Run) -> Result<Vec<String>, Failure> {
-    let blank = figures(&run.blank()?);
-    let columns = blank.as_object().expect("a measurement is an object").keys().cloned();
-    Ok(IDENTITY.iter().map(|&name| name.to_owned()).chain(columns).collect())
+/// The columns of a sweep's file: those of runs that have not begun, one of each problem.
+fn header(runs: &[&dyn Run]) -> Result<Vec<String>, Failure> {
+    let mut problems = HashSet::new();
+    let mut columns = vec![IDENTITY.map(|name| (name.to_owned(), String::new())).to_vec()];
+    for run in runs.iter().filter(|run| problems.insert(run.about().problem)) {
+        columns.push(figures(&run.blank()?));
+    }
+    Ok(csv_header(&columns))
 }
 
 /// A short name for the whole list of runs, the version included.
-fn digest(runs: &[Box<dyn Run>]) -> String {
+fn digest(runs: &[&dyn Run]) -> String {
     let mut digest = Digest::default();
     for run in runs {
         let (name, options) = (run.about().name, run.options(false));
@@ -271,25 +205,4 @@ fn digest(runs: &[Box<dyn Run>]) -> String {
             .expect("a digest takes all that is written");
     }
     format!("{:016x}", digest.value())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_point_is_in_exactly_one_part() {
-        let parts: Vec<Shard> = (1..=5).map(|part| format!("{part}/5").parse().unwrap()).collect();
-        for point in 0..100 {
-            assert_eq!(parts.iter().filter(|part| part.contains(point)).count(), 1);
-        }
-    }
-
-    #[test]
-    fn what_is_not_a_part_is_refused() {
-        let error = |text: &str| text.parse::<Shard>().unwrap_err();
-        assert_eq!(error("0/4"), "there is no part 0 of 4");
-        assert_eq!(error("5/4"), "there is no part 5 of 4");
-        assert!(error("x").contains("'x' is not a part"));
-    }
 }

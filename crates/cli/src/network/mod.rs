@@ -5,11 +5,15 @@
 //! at rest. Afterwards the records of all nodes are merged, judged and measured like a simulated
 //! run.
 
+pub(crate) mod conversation;
 mod local;
 mod processes;
 mod turns;
 pub(crate) mod worker;
 
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
@@ -43,14 +47,17 @@ pub(crate) enum Place {
 /// Runs a scenario over TCP and hands back what came of it, with its trace if `save` wants it.
 pub(crate) fn run<P>(
     scenario: &Scenario,
-    node: Node<P>,
+    node: &Node<P>,
     place: Place,
-    save: Option<&std::path::Path>,
+    save: Option<&Path>,
 ) -> Result<Measured, Failure>
 where
     P: Protocol<Command = Command, Notice = Notice>,
 {
     let start = Instant::now();
+    // A trace that cannot be written is no surprise for the end.
+    let create = |path: &Path| File::create(path).map_err(|error| Failure::at(path, error));
+    let file = save.map(create).transpose()?;
     let records = match place {
         Place::Here => {
             let log = Log::new();
@@ -73,8 +80,8 @@ where
             records
         }
     };
-    if let Some(path) = save {
-        self::save(scenario, &records, path)?;
+    if let (Some(path), Some(file)) = (save, file) {
+        self::save(scenario, &records, file).map_err(|error| Failure::at(path, error))?;
     }
     Ok(measured(scenario, &records, start.elapsed()))
 }
@@ -263,18 +270,11 @@ where
     }
 }
 
-fn save<P>(
-    scenario: &Scenario,
-    records: &[Record<P>],
-    path: &std::path::Path,
-) -> Result<(), Failure>
+fn save<P>(scenario: &Scenario, records: &[Record<P>], file: File) -> io::Result<()>
 where
     P: Protocol<Command = Command, Notice = Notice>,
 {
-    let wrong = |error: std::io::Error| Failure::Failed(format!("{}: {error}", path.display()));
-    let file = std::io::BufWriter::new(std::fs::File::create(path).map_err(wrong)?);
     let header =
         header(&scenario.about(), &scenario.setup).with("options", &scenario.options(true));
-    let trace = Trace { header, records: records.to_vec() };
-    trace.write(file).map_err(wrong)
+    Trace { header, records: records.to_vec() }.write(BufWriter::new(file))
 }

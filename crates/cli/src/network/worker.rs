@@ -16,8 +16,6 @@
 //!                             ←   its records, as JSON, one a line, and then: end
 //! ```
 
-use std::io::Write as _;
-
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines, Stdin};
 use tokio::net::TcpListener;
@@ -34,6 +32,7 @@ use super::News;
 use super::turns::Turns;
 use crate::failure::Failure;
 use crate::lookup;
+use crate::output::print;
 use crate::problem::Future;
 
 /// What a worker must know to begin.
@@ -168,8 +167,5 @@ async fn next(lines: &mut Lines<BufReader<Stdin>>) -> Result<String, Failure> {
 }
 
 fn say(line: &str) -> Result<(), Failure> {
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{line}")?;
-    out.flush()?;
-    Ok(())
+    print(&format!("{line}\n"))
 }

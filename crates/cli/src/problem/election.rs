@@ -10,14 +10,17 @@ use vorrang_algorithms::election::{Command, Election, Notice};
 use vorrang_algorithms::setup::Setup;
 use vorrang_check::{Ask, Links, Plan};
 use vorrang_protocol::{Message, NodeId};
-use vorrang_sim::{Fault, Faults, Network, Orders, Workload};
+use vorrang_sim::{Distribution, Fault, Faults, Network, Orders, Workload};
 use vorrang_trace::{Meter, Traffic};
 
 use super::{Driven, Extremes, Question, Scene};
 use crate::commands::check::CheckArgs;
 use crate::failure::Failure;
 use crate::figures::{Figure, Reading};
-use crate::options::{Between, OrderKind, RunArgs, list, name, nodes_of};
+use crate::options::{Between, OrderKind, RunArgs, list, nodes_of};
+
+/// The messages of an election between that many are as many as anybody waits for.
+const MOST_NODES: u32 = 2_000;
 
 /// Who calls for an election.
 #[derive(Clone, Debug, clap::Args)]
@@ -60,8 +63,11 @@ impl Scenario {
     /// T, and as the algorithm believes.
     fn theory(&self, of: Quantity) -> Option<Span> {
         let latency = self.between.latency;
-        let believes = self.setup.within.as_nanos() as f64;
-        let is_plain = latency.is_constant() && believes == latency.mean_ns();
+        let believes = self.setup.within.as_nanos();
+        let is_plain = match latency {
+            Distribution::Constant(ns) => u128::from(ns) == believes,
+            Distribution::Uniform(..) | Distribution::Exponential(_) => false,
+        };
         // If the highest is up, who asks it before it is heard depends on latencies.
         let counts = |at: &Setting| !of.is_time && at.dead > 0;
         let setting = self.setting().filter(|at| is_plain || counts(at))?;
@@ -98,15 +104,15 @@ impl Scene for Scenario {
         format!("election: --nodes {nodes} --initiators {initiators} --latency {latency}")
     }
     fn head(&self) -> Vec<(&'static str, Value)> {
-        vec![
+        let mut head = vec![
             ("setup", json!(self.setup.text(self.card.takes))),
             ("nodes", json!(self.setup.group.size())),
             ("seed", json!(self.between.seed)),
-            ("initiators", json!(list(&self.initiators))),
-            ("latency", json!(self.between.latency.to_string())),
-            ("order", json!(name(&self.between.order))),
-            ("time_unit", json!("T")),
-        ]
+            ("initiators", json!(self.initiators)),
+        ];
+        head.extend(self.between.head());
+        head.push(("time_unit", json!("T")));
+        head
     }
 }
 
@@ -200,6 +206,13 @@ impl Driven for Election {
 
     fn scenario(card: &'static Card, args: &RunArgs) -> Result<Scenario, Failure> {
         let nodes = args.common.nodes;
+        if nodes > MOST_NODES {
+            return Err(Failure::usage(format!(
+                "--nodes {nodes} is too many for {}: an election may take as many messages as the \
+                 square of that, so at most {MOST_NODES}",
+                card.name
+            )));
+        }
         let (setup, between) = args.placed(&card.about())?;
         let crashed = |node: u32| {
             let script = between.faults.as_ref().map_or(&[][..], |faults| &faults.script);
@@ -208,7 +221,7 @@ impl Driven for Election {
         let mut up = (0..nodes).filter(|&node| !crashed(node));
         let initiators = match args.election.initiators.as_str() {
             "lowest" => up.next().into_iter().collect(),
-            "highest" => up.last().into_iter().collect(),
+            "highest" => up.next_back().into_iter().collect(),
             text => nodes_of("--initiators", text, nodes)?,
         };
         Ok(Scenario { card, setup, initiators, between })

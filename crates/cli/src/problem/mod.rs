@@ -8,6 +8,7 @@
 
 pub(crate) mod election;
 pub(crate) mod mutex;
+pub(crate) mod mutex_question;
 mod simulate;
 mod staged;
 mod verify;
@@ -28,10 +29,10 @@ use vorrang_sim::{Faults, Network, Workload};
 use vorrang_trace::Meter;
 
 use crate::commands::check::CheckArgs;
-use crate::commands::node::Served;
 use crate::failure::Failure;
 use crate::figures::{Figure, Measured, span};
 use crate::network::Place;
+use crate::network::conversation::{Served, serve};
 use crate::network::worker::Work;
 use crate::options::{Given, RunArgs};
 
@@ -236,7 +237,7 @@ where
     }
     fn serve(&self, setup: &Setup, node: Served) -> Result<Future<'static>, Failure> {
         let make = make(&self.recipe, setup)?;
-        Ok(crate::commands::node::serve::<Q, P>(node, &make))
+        Ok(serve::<Q, P>(node, &make))
     }
     fn work(&self, work: Work) -> Future<'static> {
         Q::work(self.card, &self.recipe, work)

@@ -7,35 +7,39 @@ use clap::ValueEnum;
 use serde_json::{Value, json};
 use vorrang_algorithms::card::{About, Quantity, Span};
 use vorrang_algorithms::mutex::card::{
-    self, BUSIEST, Besides, Card, Flaw, MESSAGES, RESPONSE, SYNC_DELAY, Setting,
+    self, BUSIEST, Card, MESSAGES, RESPONSE, SYNC_DELAY, Setting,
 };
 use vorrang_algorithms::mutex::spec::{Exclusion, Watch};
 use vorrang_algorithms::mutex::{Claim, Command, Mutex, Notice};
 use vorrang_algorithms::registry::{Node, Recipe};
 use vorrang_algorithms::setup::Setup;
-use vorrang_check::{Ask, Links, Plan};
+use vorrang_check::Ask;
 use vorrang_protocol::{NodeId, Protocol};
 use vorrang_sim::{Distribution, Faults, Load, Network, Turns};
 use vorrang_trace::Summary;
 
+use super::mutex_question::question;
 use super::{Driven, Extremes, Future, Question, Scene};
-use crate::commands::check::{CheckArgs, one_a_node};
+use crate::commands::check::CheckArgs;
 use crate::failure::Failure;
 use crate::figures::{Figure, Measured, Reading};
 use crate::network::worker::Work;
 use crate::network::{self, Place};
-use crate::options::{Between, OrderKind, RunArgs, list, name};
+use crate::options::{Between, MOST_NODES, RunArgs, name};
+use crate::values::whole;
 
 /// How many messages an entry may take. Nodes that talk to all others also remember something of
 /// each, so that memory grows alike.
 const MOST_MESSAGES: f64 = 20_000.0;
 
+/// How many entries a run may have: a day's work.
+const MOST_ENTRIES: u64 = 1_000_000_000_000;
+
 /// What the applications of a lock do.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct MutexArgs {
     /// How many entries in all; then no new request is made and the run drains
-    #[arg(long, short, default_value_t = 10_000, allow_negative_numbers = true)]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, short, default_value_t = 10_000, value_parser = whole(1..=MOST_ENTRIES))]
     pub(crate) entries: u64,
     /// How busy the nodes are
     #[arg(long, short, value_enum, default_value = "heavy")]
@@ -51,7 +55,7 @@ pub(crate) struct MutexArgs {
     #[arg(long, value_name = "TIME")]
     pub(crate) hold: Option<Distribution>,
     /// Only the first so many nodes ever ask [default: all but those that only serve]
-    #[arg(long, value_name = "NODES", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "NODES", value_parser = whole(1..=MOST_NODES))]
     pub(crate) hot: Option<u32>,
 }
 
@@ -126,6 +130,13 @@ impl Scenario {
             latency.is_constant() && self.hold().is_constant() && latency.mean_ns() > 0.0;
         match load {
             _ if self.between.faults.is_some() || of.is_time && !is_plain => None,
+            // What a saturated run comes to depends on which requests overtake which: it is known
+            // only if all messages take the same time.
+            Some(card::Load::Heavy) if !is_plain => {
+                let span = at(card::Load::Heavy)?;
+                let is_exact = span.low >= span.high;
+                Some(if is_exact { span } else { Span::between(span.low, span.high) })
+            }
             Some(load) => at(load),
             None if of.is_time => None,
             None => {
@@ -166,10 +177,9 @@ impl Scene for Scenario {
         if let Some(hot) = self.hot {
             let _ = write!(text, " --hot {hot}");
         }
-        match net {
-            true => format!("{text} --seed {}", self.between.seed),
-            false => format!("{text} {}", self.between.options()),
-        }
+        let seed = format!("--seed {}", self.between.seed);
+        let rest = if net { seed } else { self.between.options() };
+        format!("{text} {rest}")
     }
     fn page(&self) -> String {
         let (load, nodes, entries) = (name(&self.load), self.nodes(), self.entries);
@@ -180,7 +190,7 @@ impl Scene for Scenario {
         )
     }
     fn head(&self) -> Vec<(&'static str, Value)> {
-        vec![
+        let mut head = vec![
             ("setup", json!(self.setup.text(self.card.takes))),
             ("nodes", json!(self.nodes())),
             ("seed", json!(self.between.seed)),
@@ -188,11 +198,11 @@ impl Scene for Scenario {
             ("load", json!(name(&self.load))),
             ("think", json!(self.think.to_string())),
             ("hold", json!(self.hold().to_string())),
-            ("latency", json!(self.between.latency.to_string())),
-            ("order", json!(name(&self.between.order))),
             ("contenders", json!(self.contenders())),
-            ("time_unit", json!("T")),
-        ]
+        ];
+        head.extend(self.between.head());
+        head.push(("time_unit", json!("T")));
+        head
     }
 }
 
@@ -368,203 +378,12 @@ impl Driven for Mutex {
     where
         P: Protocol<Command = Command, Notice = Notice>,
     {
-        network::run(scenario, node, place, trace)
+        network::run(scenario, &node, place, trace)
     }
     fn work<P>(card: &'static Card, recipe: &Recipe<P>, work: Work) -> Future<'static>
     where
         P: Protocol<Command = Command, Notice = Notice>,
     {
         network::worker::work(work, card, recipe)
-    }
-}
-
-/// What can be asked for besides exclusion and progress, which are always checked.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum Property {
-    /// A request that happened before another enters first
-    Ordering,
-    /// Nobody passes a waiting request that it was told of more often than promised, or --bypass
-    NoStarvation,
-    /// All that the algorithm promises
-    Promised,
-}
-
-/// What is asked of a lock.
-#[derive(Clone, Debug, clap::Args)]
-pub(crate) struct MutexCheckArgs {
-    /// How many entries each node makes: one number, or one a node as in 2,2,1 [default: 1]
-    #[arg(long, short, value_delimiter = ',', value_name = "ENTRIES")]
-    entries: Vec<u32>,
-    /// What each node claims, one a node: exclusive, shared or group:2 [default: in turn]
-    #[arg(long, value_delimiter = ',', value_name = "CLAIMS", value_parser = parse_claim)]
-    claims: Vec<Claim>,
-    /// Nodes that never leave after their last entry, as in 0,2
-    #[arg(long, value_delimiter = ',', value_name = "NODES")]
-    stay: Vec<u32>,
-    /// What must hold besides exclusion and progress
-    #[arg(long, value_enum, value_delimiter = ',')]
-    property: Vec<Property>,
-    /// How often a node may enter before a waiting request that it was told of [default: as often
-    /// as the algorithm promises]
-    #[arg(long, value_name = "TIMES")]
-    bypass: Option<u32>,
-}
-
-/// Fills in what was not said, from the flaw or from the algorithm.
-fn question(
-    card: &'static Card,
-    flaw: Option<&'static Flaw>,
-    args: &CheckArgs,
-) -> Result<Question<Mutex>, Failure> {
-    let own = &args.mutex;
-    let nodes = match (args.nodes, flaw, &own.entries[..]) {
-        (Some(nodes), _, _) => nodes,
-        (None, Some(flaw), []) => flaw.shown_by.entries.len() as u32,
-        (None, _, [] | [_]) => 3,
-        (None, _, entries) => entries.len() as u32,
-    };
-    let entries = match (&own.entries[..], flaw) {
-        ([], Some(flaw)) if flaw.shown_by.entries.len() == nodes as usize => {
-            flaw.shown_by.entries.to_vec()
-        }
-        ([], _) => vec![1; nodes as usize],
-        ([same], _) => vec![*same; nodes as usize],
-        (entries, _) if entries.len() == nodes as usize => entries.to_vec(),
-        (entries, _) => return Err(one_a_node("--entries", entries.len(), nodes)),
-    };
-    let claims = match (&own.claims[..], flaw) {
-        ([], Some(flaw)) if flaw.shown_by.claims.len() == nodes as usize => {
-            flaw.shown_by.claims.to_vec()
-        }
-        ([], _) => card.terms.claims.iter().copied().cycle().take(nodes as usize).collect(),
-        (claims, _) if claims.len() == nodes as usize => claims.to_vec(),
-        (claims, _) => return Err(one_a_node("--claims", claims.len(), nodes)),
-    };
-    if let Some(claim) = claims.iter().find(|claim| !is_granted(card, **claim)) {
-        return Err(Failure::usage(format!("{} grants no {claim} claims", card.name)));
-    }
-    let stay = match (&own.stay[..], flaw) {
-        ([], Some(flaw)) => flaw.shown_by.stay.to_vec(),
-        (stay, _) => stay.to_vec(),
-    };
-    check_stay(&stay, &entries)?;
-    let assumed = flaw.map_or(card.assumes.order, |flaw| flaw.shown_by.order);
-    let order = args.order.unwrap_or(OrderKind::from(assumed));
-    let setup = args.setup.setup(&card.about(), nodes)?;
-    let (besides, remarks) = besides(card, flaw, &setup, own)?;
-    let mut names = vec!["exclusion".to_owned(), "progress".to_owned()];
-    names.extend(besides.ordering.then(|| "ordering".to_owned()));
-    names.extend(
-        besides.bypass.map(|bound| format!("no starvation (passed at most {bound} times)")),
-    );
-
-    let mut line = args.line(&card.about(), &setup, order);
-    let _ = write!(line, " --entries {}", list(&entries));
-    if card.terms.claims.len() > 1 {
-        let claims: Vec<String> =
-            claims.iter().map(|claim| claim.to_string().replace(' ', ":")).collect();
-        let _ = write!(line, " --claims {}", claims.join(","));
-    }
-    if !stay.is_empty() {
-        let _ = write!(line, " --stay {}", list(&stay));
-    }
-    let asked = [(besides.ordering, "ordering"), (besides.bypass.is_some(), "no-starvation")];
-    let asked: Vec<&str> = asked.iter().filter(|(asked, _)| *asked).map(|it| it.1).collect();
-    if !asked.is_empty() {
-        let _ = write!(line, " --property {}", asked.join(","));
-    }
-    if let Some(bound) = besides.bypass {
-        let _ = write!(line, " --bypass {bound}");
-    }
-    let asks = claims.iter().copied().map(Command::Acquire);
-    let stay: Vec<NodeId> = stay.iter().copied().map(NodeId).collect();
-    let monitor = card.watch(&setup, besides);
-    Ok(Question {
-        setup,
-        plan: Plan::turns_with(entries.iter().copied().zip(asks), &Command::Release, &stay),
-        monitor,
-        links: Links::from(vorrang_protocol::Order::from(order)),
-        faults: args.faults(0),
-        properties: names,
-        notes: remarks,
-        line,
-    })
-}
-
-/// What must hold besides exclusion and progress, and what there is to say about it.
-fn besides(
-    card: &Card,
-    flaw: Option<&Flaw>,
-    setup: &Setup,
-    own: &MutexCheckArgs,
-) -> Result<(Besides, Vec<String>), Failure> {
-    let (promised, asked) = (card.promised(setup), &own.property);
-    let mut notes = Vec::new();
-    let mut besides = match flaw {
-        Some(flaw) if asked.is_empty() => card.broken_by(flaw, setup),
-        Some(_) | None => Besides::default(),
-    };
-    if asked.contains(&Property::Promised) {
-        besides = promised;
-        if promised == Besides::default() {
-            notes.push(format!("{} promises nothing besides exclusion and progress", card.name));
-        }
-    }
-    if asked.contains(&Property::Ordering) {
-        besides.ordering = true;
-        if !promised.ordering {
-            notes.push(format!("{} does not promise ordering", card.name));
-        }
-    }
-    if asked.contains(&Property::NoStarvation) || own.bypass.is_some() {
-        besides.bypass = own.bypass.or(promised.bypass);
-        match (promised.bypass, own.bypass) {
-            (None, None) => {
-                return Err(Failure::usage(format!(
-                    "{} promises no bound on how often a waiting node is passed; ask for one with \
-                     --bypass N",
-                    card.name
-                )));
-            }
-            (None, Some(_)) => {
-                notes.push(format!("{} promises no bound on passing", card.name));
-            }
-            (Some(promise), Some(asked)) if asked < promise => {
-                notes.push(format!("{} promises no less than {promise} passes", card.name));
-            }
-            (Some(_), _) => {}
-        }
-    }
-    Ok((besides, notes))
-}
-
-/// A node that stays must exist, must enter, and can stay only once.
-fn check_stay(stay: &[u32], entries: &[u32]) -> Result<(), Failure> {
-    for (place, &id) in stay.iter().enumerate() {
-        let last = entries.len() - 1;
-        let why = match entries.get(id as usize) {
-            None => format!("does not exist: the last node is {last}"),
-            Some(0) => "makes no entry that it could stay in".to_owned(),
-            Some(_) if stay[..place].contains(&id) => "is named twice".to_owned(),
-            Some(_) => continue,
-        };
-        return Err(Failure::usage(format!("--stay: node {id} {why}")));
-    }
-    Ok(())
-}
-
-fn is_granted(card: &Card, claim: Claim) -> bool {
-    card.terms.claims.iter().any(|granted| match (granted, claim) {
-        (Claim::Group(_), Claim::Group(_)) => true,
-        (granted, claim) => *granted == claim,
-    })
-}
-
-fn parse_claim(text: &str) -> Result<Claim, String> {
-    match format!("acquire {}", text.replace(':', " ")).parse() {
-        Ok(Command::Acquire(claim)) => Ok(claim),
-        Ok(Command::Release) | Err(_) => {
-            Err(format!("'{text}' is not a claim: write exclusive, shared or group:2"))
-        }
     }
 }

@@ -11,7 +11,7 @@ use vorrang_algorithms::card::About;
 use vorrang_algorithms::registry::Node;
 use vorrang_algorithms::setup::Setup;
 use vorrang_protocol::Protocol;
-use vorrang_sim::{FaultCounts, Recorder, Simulation};
+use vorrang_sim::{Recorder, Simulation};
 use vorrang_trace::{Header, Record, Writer};
 
 use super::{Driven, Scene};
@@ -31,7 +31,6 @@ where
     Q: Driven,
     P: Protocol<Command = Q::Command, Notice = Q::Notice>,
 {
-    const EVENTS_BETWEEN_LOOKS: u64 = 1 << 18;
     let start = Instant::now();
     let about = scenario.about();
     let group = scenario.setup().group;
@@ -49,15 +48,8 @@ where
         let fresh = node.clone();
         simulation = simulation.with_faults(faults, scenario.seed(), move |id| fresh(id));
     }
-    let refused = |error: vorrang_sim::SimError| Failure::Failed(error.to_string());
-    while !blank && simulation.run_for(EVENTS_BETWEEN_LOOKS).map_err(refused)? {
-        if let Some(bar) = bar {
-            bar.set_position(simulation.progress());
-            show_after_a_second(bar);
-        }
-    }
-    if let Some(bar) = bar {
-        bar.finish_and_clear();
+    if !blank {
+        to_the_end::<Q, P>(&mut simulation, bar)?;
     }
     let report = simulation.report();
     let violation = report.first_violation.as_ref().map(|(at_ns, violation)| {
@@ -76,7 +68,7 @@ where
         seed: scenario.seed(),
         head,
         figures: Q::figures(scenario, &report.summary),
-        faults: scenario.faults().map(|_| counts(report.faults)),
+        faults: scenario.faults().map(|_| report.faults),
         safe: report.is_safe() && complaint.is_none(),
         quiescent: report.is_quiescent(),
         violation: violation.or(complaint).or(at_rest),
@@ -89,15 +81,36 @@ where
     Ok(measured)
 }
 
-fn counts(faults: FaultCounts) -> Vec<(&'static str, u64)> {
-    let FaultCounts { crashes, restarts, lost, duplicated, to_the_dead } = faults;
-    vec![
-        ("crashes", crashes),
-        ("restarts", restarts),
-        ("lost", lost),
-        ("duplicated", duplicated),
-        ("messages_to_dead", to_the_dead),
-    ]
+type SimulationOf<Q, P> =
+    Simulation<P, <Q as Driven>::Monitor, <Q as Driven>::Workload, Option<ToFile>>;
+
+fn to_the_end<Q, P>(
+    simulation: &mut SimulationOf<Q, P>,
+    bar: Option<&ProgressBar>,
+) -> Result<(), Failure>
+where
+    Q: Driven,
+    P: Protocol<Command = Q::Command, Notice = Q::Notice>,
+{
+    const EVENTS_BETWEEN_LOOKS: u64 = 1 << 18;
+    loop {
+        match simulation.run_for(EVENTS_BETWEEN_LOOKS) {
+            Ok(true) => {}
+            Ok(false) => break,
+            // Where two are inside, one may well be told to leave when it is not: the run ends
+            // here, and what was wrong is the verdict, not what came of it.
+            Err(_) if !simulation.report().is_safe() => break,
+            Err(error) => return Err(Failure::Failed(error.to_string())),
+        }
+        if let Some(bar) = bar {
+            bar.set_position(simulation.progress());
+            show_after_a_second(bar);
+        }
+    }
+    if let Some(bar) = bar {
+        bar.finish_and_clear();
+    }
+    Ok(())
 }
 
 /// What a trace begins with: which algorithm, and how it was set up.
@@ -113,18 +126,15 @@ struct ToFile {
 
 impl ToFile {
     fn new(path: &Path, about: &About, setup: &Setup, options: &str) -> Result<Self, Failure> {
-        let wrong = |error: std::io::Error| Failure::Failed(format!("{}: {error}", path.display()));
         let header = header(about, setup).with("options", &options);
-        let file = File::create(path).map_err(wrong)?;
-        Ok(Self { writer: Writer::new(BufWriter::new(file), &header)?, failed: None })
+        let file = File::create(path).map_err(|error| Failure::at(path, error))?;
+        let writer = Writer::new(BufWriter::new(file), &header);
+        Ok(Self { writer: writer.map_err(|error| Failure::at(path, error))?, failed: None })
     }
 
     fn finish(self, path: &Path) -> Result<(), Failure> {
-        if let Some(error) = self.failed {
-            return Err(Failure::Failed(format!("{}: {error}", path.display())));
-        }
-        self.writer.finish()?;
-        Ok(())
+        let written = self.failed.map_or(Ok(()), Err).and_then(|()| self.writer.finish());
+        written.map_err(|error| Failure::at(path, error))
     }
 }
 

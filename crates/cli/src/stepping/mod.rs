@@ -74,7 +74,7 @@ impl From<Failure> for Problem {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Usage(why) => Self::Line(why),
-            Failure::Failed(_) | Failure::AlreadySaid | Failure::BrokenPipe => Self::World(failure),
+            Failure::Failed(_) | Failure::AlreadySaid => Self::World(failure),
         }
     }
 }

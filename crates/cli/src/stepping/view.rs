@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use crate::output::{BOLD, DIM, RESET};
 use crate::problem::Look;
+use crate::table::screen;
 
 /// Lines of a list that is shown unasked.
 pub(super) const FEW: usize = 20;
@@ -72,7 +73,7 @@ pub(super) fn state(Look { nodes, flight, timers }: &Look, width: usize) -> Stri
 
 /// How many columns the terminal has.
 pub(super) fn terminal_width() -> usize {
-    terminal_size::terminal_size().map_or(WIDTH, |(width, _)| width.0.into()).max(20)
+    screen().unwrap_or(WIDTH).max(20)
 }
 
 /// A title and words, in as many lines as it takes.

@@ -17,18 +17,23 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 /// The program, with nothing of the caller's surroundings that would change what it prints.
 pub(crate) fn vorrang(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_vorrang"));
-    command.args(args).env_remove("VORRANG_LOG").env("NO_COLOR", "1").stdin(Stdio::null());
+    command.args(args).env_remove("VORRANG_LOG").env_remove("COLUMNS").env("NO_COLOR", "1");
+    command.stdin(Stdio::null());
     command
 }
 
 /// Runs the program to its end: exit code, standard output and standard error.
 pub(crate) fn run(args: &[&str]) -> (i32, String, String) {
-    let child = vorrang(args)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the program starts");
-    end_of(child, args)
+    let child = vorrang(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    end_of(child.expect("the program starts"), args)
+}
+
+/// The same on a screen of that width; the exit code and standard output.
+pub(crate) fn run_wide(columns: usize, args: &[&str]) -> (i32, String) {
+    let mut command = vorrang(args);
+    command.env("COLUMNS", columns.to_string()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let (code, out, _) = end_of(command.spawn().expect("the program starts"), args);
+    (code, out)
 }
 
 /// Waits for the end of the program.

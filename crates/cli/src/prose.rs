@@ -1,0 +1,52 @@
+//! Documentation for a terminal.
+
+use std::mem;
+
+use crate::output::{BOLD, RESET};
+use crate::table::{table, wrapped};
+
+/// Documentation as plain text: without the marks of Markdown that a terminal does not show, its
+/// tables aligned, its paragraphs no wider than the screen. Pictures stay as they are.
+pub(crate) fn readable(text: &str) -> String {
+    let (mut readable, mut rows, mut is_picture) = (String::new(), Vec::new(), false);
+    for line in text.lines() {
+        if line.starts_with("```") {
+            is_picture = !is_picture;
+            continue;
+        }
+        if is_picture {
+            readable.push_str(&format!("{line}\n"));
+            continue;
+        }
+        if line.starts_with("| ---") {
+            continue;
+        }
+        if let Some(cells) = line.strip_prefix("| ").and_then(|line| line.strip_suffix(" |")) {
+            rows.push(cells.split(" | ").map(plain).collect());
+            continue;
+        }
+        readable.push_str(&table(&mem::take(&mut rows)));
+        readable.push_str(&match line.trim_start_matches('#') {
+            heading if heading != line => format!("{BOLD}{}{RESET}\n", plain(heading.trim())),
+            _ => wrapped(&format!("{}\n", plain(line))),
+        });
+    }
+    readable + &table(&rows)
+}
+
+fn plain(text: &str) -> String {
+    text.replace("**", "").replace('`', "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_does_not_show_is_left_out() {
+        let text = "# A\n\nthe `b` **c**\n\n| d | e |\n| --- | --- |\n| long | `f` |\n\n\
+                    ```text\n**->**\n```\n";
+        let text = anstream::adapter::strip_str(&readable(text)).to_string();
+        assert_eq!(text, "A\n\nthe b c\n\nd     e\nlong  f\n\n**->**\n");
+    }
+}
