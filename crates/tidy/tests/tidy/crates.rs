@@ -203,9 +203,10 @@ fn only_what_others_can_use_is_published() {
     let tree = Tree::read();
     let mut offences = Offences::default();
     for Crate { name, manifest } in tree.crates() {
-        let (keys, wanted, text) = match OUR_OWN.contains(&name) {
-            true => (&["package", "publish"][..], false, "publish = false"),
-            false => (&["package", "publish", "workspace"][..], true, "publish.workspace = true"),
+        let (keys, wanted, text) = if OUR_OWN.contains(&name) {
+            (&["package", "publish"][..], false, "publish = false")
+        } else {
+            (&["package", "publish", "workspace"][..], true, "publish.workspace = true")
         };
         if manifest.flag(keys) != Some(wanted) {
             offences.add(manifest.path, 1, format!("write {text}"));
