@@ -3,7 +3,7 @@
 //! Successive samples of one run depend on each other (who waited long is followed by one who
 //! waited long), so the spread of single samples says too little. The means of long batches hardly
 //! depend on each other; their spread gives the standard error of the whole mean. How long is long
-//! enough is not known beforehand: so whenever there are [`MOST`] batches, neighbours become one,
+//! enough is not known beforehand: so whenever there are `MOST` batches, neighbours become one,
 //! and from then on a batch is twice as long. See Law, *Simulation Modeling and Analysis*, on the
 //! method of batch means.
 

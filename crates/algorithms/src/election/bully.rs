@@ -365,7 +365,7 @@ mod tests {
     #[test]
     fn whoever_comes_up_again_asks() {
         let mut node = Bully::new(NodeId(1), Group::of(3), WITHIN);
-        let asked = effects(&mut node, |node, fx| node.on_restart(fx));
+        let asked = effects(&mut node, Protocol::on_restart);
         assert_eq!(asked, ["2 ELECTION", "set Answer 2ms"]);
     }
 
