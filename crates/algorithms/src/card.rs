@@ -333,7 +333,7 @@ impl Span {
             return Agreement::Disagrees;
         }
         match (self.typical, error) {
-            (Some(_), _) if self.high - self.low <= slack => Agreement::Agrees,
+            _ if self.high - self.low <= slack => Agreement::Agrees,
             (Some(typical), Some(error)) => {
                 let allowed = (ERRORS * error).max(START_AND_END * typical) + slack;
                 let distance =
@@ -360,6 +360,7 @@ mod tests {
         let exact = Span::exactly(24.0);
         assert_eq!(exact.compare(24.0, None), Agreement::Agrees);
         assert_eq!(exact.compare(24.1, Some(1.0)), Agreement::Disagrees);
+        assert_eq!(Span::between(3.0, 3.0).compare(3.0, None), Agreement::Agrees);
         let range = Span::between(2.0, 14.0);
         assert_eq!(range.compare(13.0, Some(0.0)), Agreement::Within);
         assert_eq!(range.compare(14.1, Some(5.0)), Agreement::Disagrees);

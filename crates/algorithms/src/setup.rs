@@ -62,8 +62,8 @@ impl Parameter {
         match self {
             Self::K => "How many may be inside together [default: 2]",
             Self::Within => {
-                "How long a message takes at most, for algorithms with time-outs \
-                 [default: as long as one can take]"
+                "How long a message takes at most, for algorithms with time-outs [default: what \
+                 --latency allows in a simulation, 1s over a network, 1ms elsewhere]"
             }
             Self::Holder => "Who has the token at first [default: 0]",
         }

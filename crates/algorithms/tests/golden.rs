@@ -8,7 +8,7 @@
 use std::fs;
 use std::path::Path;
 
-use vorrang_algorithms::card::Card;
+use vorrang_algorithms::card::{Card, Order};
 use vorrang_algorithms::election::Election;
 use vorrang_algorithms::election::spec::Leadership;
 use vorrang_algorithms::mutex::Mutex;
@@ -22,6 +22,7 @@ struct Play<'a> {
     script: &'a str,
     setup: &'a Setup,
     flaw: Option<&'a str>,
+    order: Order,
 }
 
 impl Play<'_> {
@@ -31,7 +32,8 @@ impl Play<'_> {
         P: Protocol<Command = Q::Command, Notice = Q::Notice>,
         M: Monitor<Command = Q::Command, Notice = Q::Notice>,
     {
-        let mut stage = Stage::new(self.setup.group.members().map(|id| node(id)), monitor);
+        let nodes = self.setup.group.members().map(|id| node(id));
+        let mut stage = Stage::new(nodes, monitor).with_order(self.order);
         let played = stage.play(self.script)?;
         Ok(format!("{played}= {} messages\n", stage.messages()))
     }
@@ -67,6 +69,12 @@ fn play(text: &str) -> Result<String, String> {
     let (header, script) = text.split_once('\n').ok_or("a run has a header and a script")?;
     let script = script.split_once("\n= ").map_or(script, |(script, _)| script);
     let (name, rest) = header.split_once(' ').ok_or("a header names what is run")?;
+    let (rest, order) = match rest.split_once(" --order ") {
+        None => (rest, Order::Any),
+        Some((rest, "any")) => (rest, Order::Any),
+        Some((rest, "fifo")) => (rest, Order::Fifo),
+        Some((_, other)) => return Err(format!("--order is any or fifo, not '{other}'")),
+    };
     let (setup, flaw) = match rest.split_once(" --flaw ") {
         None => (rest, None),
         Some((setup, flaw)) => (setup, Some(flaw)),
@@ -75,7 +83,7 @@ fn play(text: &str) -> Result<String, String> {
     let about = about.ok_or_else(|| format!("there is no algorithm '{name}'"))?;
     let wrong = |unfit: Unfit| unfit.0;
     let setup = &Setup::read(setup, about.takes).map_err(wrong)?;
-    let play = Play { script, setup, flaw };
+    let play = Play { script, setup, flaw, order };
     let played = match about.problem {
         Mutex::NAME => registry::visit::<Mutex, _>(name, flaw, setup, play),
         Election::NAME => registry::visit::<Election, _>(name, flaw, setup, play),

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use clap::error::ErrorKind;
-use clap::{ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 
 use crate::failure::Failure;
 use crate::options::{Given, RunArgs};
@@ -18,18 +18,18 @@ pub(crate) struct Axes(Vec<(String, Vec<Option<String>>)>);
 /// Options whose commas are part of one value.
 const NO_AXIS: [&str; 4] = ["crash", "restart", "lose", "initiators"];
 
-/// Combinations beyond this are a slip of the finger.
-const MOST: usize = 1_000_000;
+/// Runs of an algorithm beyond this are a slip of the finger.
+const MOST: u64 = 10_000_000;
 
 impl Axes {
     /// Every combination, the last axis varying fastest, as the options of one run each.
-    pub(crate) fn points(&self) -> Result<Vec<Given<RunArgs>>, Failure> {
-        let combinations = self
-            .0
-            .iter()
-            .try_fold(1_usize, |product, (_, values)| product.checked_mul(values.len()));
-        if combinations.is_none_or(|many| many > MOST) {
-            return Err(Failure::usage(format!("these are more than {MOST} combinations")));
+    ///
+    /// Each is to be run so many times.
+    pub(crate) fn points(&self, times: u64) -> Result<Vec<Given<RunArgs>>, Failure> {
+        let lengths = self.0.iter().map(|(_, values)| values.len() as u64);
+        let runs = lengths.chain([times]).try_fold(1_u64, u64::checked_mul);
+        if runs.is_none_or(|many| many > MOST) {
+            return Err(Failure::usage(format!("these are more than {MOST} runs")));
         }
         let mut points: Vec<Vec<String>> = vec![Vec::new()];
         for (option, values) in &self.0 {
@@ -74,7 +74,7 @@ impl Args for Axes {
     fn augment_args(mut command: Command) -> Command {
         let run = RunArgs::augment_args(Command::new("run"));
         for arg in run.get_arguments() {
-            let mut axis = arg.clone().default_value(None).required(false);
+            let mut axis = with_values_in_help(arg).default_value(None).required(false);
             if arg.get_action().takes_values() {
                 axis = axis.value_parser(clap::builder::StringValueParser::new());
                 axis = axis.value_delimiter(None).action(ArgAction::Set);
@@ -86,6 +86,23 @@ impl Args for Axes {
     fn augment_args_for_update(command: Command) -> Command {
         Self::augment_args(command)
     }
+}
+
+/// An option whose help says what it can be and what it is if nothing is said, since an axis has
+/// neither by itself.
+fn with_values_in_help(arg: &Arg) -> Arg {
+    let mut help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+    let values: Vec<String> =
+        arg.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect();
+    if arg.get_action().takes_values() && !values.is_empty() {
+        help.push_str(&format!(" [possible values: {}]", values.join(", ")));
+    }
+    if let [default] = arg.get_default_values()
+        && arg.get_action().takes_values()
+    {
+        help.push_str(&format!(" [default: {}]", default.to_string_lossy()));
+    }
+    arg.clone().help(help)
 }
 
 impl FromArgMatches for Axes {

@@ -253,12 +253,12 @@ pub(crate) fn coloured(text: &str) -> String {
         .replace('✗', &format!("{BAD}✗{RESET}"))
 }
 
-/// A cost as text: `24`, or `0…24` where it is a range, or `0…12…24` with what is typical.
+/// A cost as text: `24`, or `0…24` where it is a range, or `≈12 in 0…24` with what is typical.
 pub(crate) fn span(span: Span) -> String {
     let (low, high) = (figure(span.low), figure(span.high));
     match span.typical.map(figure) {
         _ if low == high => low,
-        Some(typical) if typical != low && typical != high => format!("{low}…{typical}…{high}"),
-        Some(_) | None => format!("{low}…{high}"),
+        Some(typical) => format!("≈{typical} in {low}…{high}"),
+        None => format!("{low}…{high}"),
     }
 }

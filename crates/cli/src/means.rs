@@ -68,8 +68,15 @@ impl Row {
             && self.figures().all(|figure| self.agreement(figure.key) != Some(Agreement::Disagrees))
     }
 
-    pub(crate) fn cells(&self, columns: &[(&Figure, bool)]) -> Vec<String> {
-        let mut cells = vec![self.runs[0].name.to_owned()];
+    /// The cells of a table, with the set-up beside the name if that tells it from another row.
+    pub(crate) fn cells(&self, shows_setup: bool, columns: &[(&Figure, bool)]) -> Vec<String> {
+        let run = &self.runs[0];
+        let setup = run.head.iter().find(|(key, _)| *key == "setup");
+        let setup = setup.and_then(|(_, text)| text.as_str()).filter(|_| shows_setup);
+        // All rows of a table have as many nodes.
+        let special = setup.and_then(|text| text.splitn(3, ' ').nth(2));
+        let name = special.map_or(run.name.to_owned(), |text| format!("{} {text}", run.name));
+        let mut cells = vec![name];
         for (column, has_theory) in columns {
             cells.push(show(self.estimate(column.key)));
             if *has_theory {

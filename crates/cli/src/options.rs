@@ -77,7 +77,7 @@ impl SetupArgs {
         Ok(setup)
     }
 
-    fn says(&self, parameter: Parameter) -> bool {
+    pub(crate) fn says(&self, parameter: Parameter) -> bool {
         self.0.iter().any(|(said, _)| *said == parameter)
     }
 }
@@ -202,6 +202,11 @@ impl<A: Args> FromArgMatches for Given<A> {
 }
 
 impl<A> Given<A> {
+    /// The names of the options that were typed.
+    pub(crate) fn typed(&self) -> &[String] {
+        &self.typed
+    }
+
     /// Whether an option was typed.
     pub(crate) fn has(&self, option: &str) -> bool {
         self.typed.iter().any(|typed| typed == option)
@@ -273,6 +278,7 @@ fn takers(parameter: Parameter) -> Vec<&'static str> {
 pub(crate) struct Between {
     pub(crate) latency: Distribution,
     pub(crate) order: OrderKind,
+    asked_order: Option<OrderKind>,
     breaks: bool,
     pub(crate) seed: u64,
     pub(crate) faults: Option<Faults>,
@@ -286,10 +292,7 @@ impl RunArgs {
         let mut setup = self.setup.setup(about, nodes)?;
         let latency = self.common.latency.unwrap_or(DEFAULT_LATENCY);
         let breaks = self.common.break_assumptions;
-        let bound_ns = match latency {
-            Distribution::Constant(ns) | Distribution::Uniform(_, ns) => Some(ns.max(1)),
-            Distribution::Exponential(_) => None,
-        };
+        let bound_ns = longest_ns(latency);
         if about.assumes.timely {
             match (self.setup.says(Parameter::Within), bound_ns) {
                 (false, Some(bound_ns)) => setup.within = Duration::from_nanos(bound_ns),
@@ -328,7 +331,16 @@ impl RunArgs {
         }
         let faults = self.faults.faults(nodes)?;
         let seed = self.common.seed;
-        Ok((setup, Between { latency, order, breaks, seed, faults }))
+        let asked_order = self.common.order;
+        Ok((setup, Between { latency, order, asked_order, breaks, seed, faults }))
+    }
+}
+
+/// How long a message takes at most, if there is a bound.
+fn longest_ns(latency: Distribution) -> Option<u64> {
+    match latency {
+        Distribution::Constant(ns) | Distribution::Uniform(_, ns) => Some(ns.max(1)),
+        Distribution::Exponential(_) => None,
     }
 }
 
@@ -338,18 +350,29 @@ impl FaultArgs {
         script.extend(self.crash.iter().map(|&(node, at_ns)| (at_ns, Fault::Crash(node))));
         script.extend(self.restart.iter().map(|&(node, at_ns)| (at_ns, Fault::Restart(node))));
         script.sort_by_key(|&(at_ns, _)| at_ns);
-        for (_, fault) in &script {
-            let (Fault::Crash(node) | Fault::Restart(node)) = fault;
-            if node.0 >= nodes {
-                let option = match fault {
-                    Fault::Crash(_) => "--crash",
-                    Fault::Restart(_) => "--restart",
-                };
-                return Err(Failure::usage(format!(
-                    "{option}: there is no node {node}: the last node is {}",
-                    nodes - 1
-                )));
-            }
+        let mut down: Vec<NodeId> = Vec::new();
+        for &(at_ns, fault) in &script {
+            let (option, node, is_wanted) = match fault {
+                Fault::Crash(node) => ("--crash", node, false),
+                Fault::Restart(node) => ("--restart", node, true),
+            };
+            let (last, at) = (nodes - 1, show_duration_ns(at_ns));
+            let why = match (node.0 > last, down.contains(&node)) {
+                (true, _) => format!("there is no node {node}: the last node is {last}"),
+                (false, is_down) if is_down != is_wanted => {
+                    let how = if is_down { "is down already" } else { "is not down" };
+                    format!("node {node} {how} at {at}")
+                }
+                (false, true) => {
+                    down.retain(|it| *it != node);
+                    continue;
+                }
+                (false, false) => {
+                    down.push(node);
+                    continue;
+                }
+            };
+            return Err(Failure::usage(format!("{option} {node}@{at}: {why}")));
         }
         let (loss, duplication) =
             (self.loss.unwrap_or_default(), self.duplicate.unwrap_or_default());
@@ -387,10 +410,28 @@ impl Between {
         ]
     }
 
+    /// Whether no message takes longer than a set-up says.
+    pub(crate) fn is_within(&self, setup: &Setup) -> bool {
+        longest_ns(self.latency).is_some_and(|ns| u128::from(ns) <= setup.within.as_nanos())
+    }
+
     /// What would have to be typed, the seed included.
     pub(crate) fn options(&self) -> String {
         let order = name(&self.order);
-        let mut text = format!("--seed {} --latency {} --order {order}", self.seed, self.latency);
+        let text = format!("--seed {} --latency {} --order {order}", self.seed, self.latency);
+        text + &self.trouble()
+    }
+
+    /// The same for all algorithms on a page of a comparison: without the seed, and without an
+    /// order that nobody asked for.
+    pub(crate) fn page(&self) -> String {
+        let order = self.asked_order.map_or(String::new(), |it| format!(" --order {}", name(&it)));
+        format!("--latency {}{order}{}", self.latency, self.trouble())
+    }
+
+    /// What goes wrong, as it would have to be typed.
+    fn trouble(&self) -> String {
+        let mut text = String::new();
         if self.breaks {
             text.push_str(" --break-assumptions");
         }

@@ -22,10 +22,10 @@ pub(crate) const RESET: Reset = Reset;
 #[group(multiple = false)]
 pub(crate) struct Format {
     /// Print JSON instead of text, for programs
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
     /// Print comma-separated values instead of text, for spreadsheets
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(crate) csv: bool,
 }
 

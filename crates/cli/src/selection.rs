@@ -16,8 +16,8 @@ use crate::values::whole;
 /// Which algorithms, with which options.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Selection {
-    /// Which algorithms, separated by commas, or `all` [default: those that solve the problem as it
-    /// stands]
+    /// Which algorithms, separated by commas, or `all` of the problem, its variants included
+    /// [default: those that solve the problem as it stands]
     #[arg(long, short, value_delimiter = ',', value_name = "NAMES")]
     algorithms: Vec<String>,
     /// Which problem: mutex, election, or a variant such as k-exclusion [default: mutex]
@@ -56,7 +56,7 @@ impl Selection {
         let (mut last, mut said) = (String::new(), HashSet::new());
         for entry in &entries {
             let (option, values) = default(&*entry.algorithm);
-            let points = self.options.clone().or(option, values).points()?;
+            let points = self.options.clone().or(option, values).points(self.seeds)?;
             if let Some(point) = points.first() {
                 point.check_fit(&abouts.iter().collect::<Vec<_>>())?;
             }

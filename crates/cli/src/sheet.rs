@@ -143,7 +143,7 @@ impl Sheet {
     }
 
     /// How many rows are of runs in which something was wrong.
-    pub(crate) fn failed_rows(&self) -> usize {
+    fn failed_rows(&self) -> usize {
         let verdicts: Vec<usize> = (0..)
             .zip(&self.header)
             .filter(|(_, name)| ["safe", "quiescent"].contains(&name.as_str()))
@@ -151,6 +151,19 @@ impl Sheet {
             .collect();
         let is_wrong = |row: &&Vec<String>| verdicts.iter().any(|&it| row[it] == "false");
         self.rows.values().filter(is_wrong).count()
+    }
+
+    /// Whether every run in it was fine.
+    pub(crate) fn verdict(&self) -> Result<(), Failure> {
+        let which = match self.failed_rows() {
+            0 => return Ok(()),
+            1 => "one run was".to_owned(),
+            many => format!("{many} runs were"),
+        };
+        Err(Failure::Failed(format!(
+            "{which} not safe or left somebody waiting: see the columns safe, quiescent and \
+             violation"
+        )))
     }
 
     /// Writes all rows in the order of their points, all or nothing.

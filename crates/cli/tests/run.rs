@@ -260,3 +260,40 @@ fn every_algorithm_is_listed_and_explained() {
         }
     }
 }
+
+#[test]
+fn elections_cost_what_the_card_says_whoever_calls_and_however_many_are_down() {
+    for nodes in 1..=6_u32 {
+        for dead in 0..nodes {
+            for initiator in 0..nodes - dead {
+                let crash: Vec<String> =
+                    (nodes - dead..nodes).map(|id| format!("{id}@0")).collect();
+                let (n, i) = (nodes.to_string(), initiator.to_string());
+                let mut args = vec!["run", "bully", "--nodes", &n, "--initiators", &i];
+                let crash = crash.join(",");
+                if dead > 0 {
+                    args.extend(["--crash", &crash]);
+                }
+                let run = json_of(&args);
+                assert_eq!(run["leader"], nodes - 1 - dead, "{run:#}");
+                for figure in ["messages", "duration"] {
+                    assert_eq!(run[format!("{figure}_agreement")], "agrees", "{figure}: {run:#}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn theory_is_silent_where_links_are_not_what_it_speaks_of() {
+    for fault in [
+        &["--loss", "1%"][..],
+        &["--duplicate", "50%"],
+        &["--within", "100us", "--break-assumptions"],
+        &["--crash", "1@1ms"],
+    ] {
+        let args = [&["run", "bully", "--nodes", "4", "--initiators", "0"][..], fault].concat();
+        let (_, run) = support::json(&args);
+        assert_eq!(run["messages_agreement"], Value::Null, "{fault:?}: {run:#}");
+    }
+}

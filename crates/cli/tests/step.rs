@@ -236,3 +236,41 @@ fn many_lines_are_no_burden() {
     assert_eq!(code, 0);
     assert!(out.ends_with("# lamport --nodes 3\n# acquire 0\n= 2 messages\n"));
 }
+
+#[test]
+fn the_checker_refuses_what_the_stage_has_decided() {
+    for option in ["--stay 0", "--entries 5", "--nodes 2", "--order any", "--initiators 0"] {
+        let (code, out, _) = run_on(&format!("check {option}\n"), LAMPORT);
+        assert_eq!(code, 2, "{option}: {out}");
+        let word = option.split(' ').next().expect("a word");
+        assert!(out.contains(word) && !out.contains("verified"), "{out}");
+    }
+    let (code, out, _) = run_on("check --requests 4294967295\n", LAMPORT);
+    assert_eq!(code, 2, "{out}");
+}
+
+#[test]
+fn the_checker_looks_for_all_that_is_promised() {
+    let (_, out, _) = run_on("check --requests 0\n", LAMPORT);
+    assert!(out.contains("verified exclusion, progress, ordering, no starvation"), "{out}");
+}
+
+#[test]
+fn more_can_be_undone_than_was_done() {
+    let (code, out, _) = run_on("acquire 0\nundo 9999999999999\n", LAMPORT);
+    assert_eq!(code, 0, "{out}");
+    assert!(out.contains("back to 0 steps"), "{out}");
+}
+
+#[test]
+fn the_order_of_links_is_part_of_a_script() {
+    let folder = Folder::new("order");
+    let path = folder.path("any.run");
+    let script = format!("{OVERTAKING}save {path}\n");
+    let (_, out, _) = run_on(&script, &["step", "lamport", "--nodes", "2", "--order", "any"]);
+    assert!(out.starts_with("lamport --nodes 2 --order any\n"), "{out}");
+    let (_, again, err) = run(&["step", "--script", &path]);
+    assert_eq!(again, fs::read_to_string(&path).expect("a script"), "{err}");
+    let (code, _, err) = run(&["step", "--script", &path, "--k", "3"]);
+    assert_eq!(code, 2, "{err}");
+}

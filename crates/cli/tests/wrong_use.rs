@@ -272,3 +272,16 @@ fn every_shell_gets_its_completions() {
     }
     refused("completions csh", &["csh", "bash"]);
 }
+
+#[test]
+fn faults_that_cannot_happen_are_refused() {
+    refused("run bully --nodes 4 --restart 2@1ms", &["--restart 2@1ms", "node 2 is not down"]);
+    refused("run bully --nodes 4 --crash 3@0,3@1ms", &["--crash 3@1ms", "is down already"]);
+    refused("run bully --nodes 4 --crash 4@0", &["there is no node 4"]);
+    refused("run bully --nodes 4 --crash 3@0 --initiators 3", &["node 3 cannot call"]);
+    refused("run bully --nodes 1 --crash 0@0", &["all nodes down"]);
+    refused("check lamport --restarts 1", &["--restarts 1", "say --crashes"]);
+    refused("check lamport --severing", &["--severing", "say --crashes"]);
+    refused("check lamport --asynchronous", &["lamport does not assume anything of time"]);
+    refused("sweep --nodes 2..=100000 --seeds 10000 --csv never.csv", &["more than 10000000 runs"]);
+}

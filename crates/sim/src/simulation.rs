@@ -19,6 +19,7 @@ where
 {
     nodes: Vec<P>,
     world: World<P, M, W, R>,
+    has_started: bool,
 }
 
 impl<P, M, W> Simulation<P, M, W>
@@ -67,13 +68,25 @@ where
     ) -> Self {
         let nodes: Vec<P> = nodes.into_iter().collect();
         let world = World::new(nodes.len() as u32, monitor, network, workload, seed, recorder);
-        let mut simulation = Self { nodes, world };
-        for id in 0..simulation.nodes.len() {
-            simulation.nodes[id].on_start(&mut simulation.world.sink(NodeId(id as u32)));
+        Self { nodes, world, has_started: false }
+    }
+
+    /// Whoever does not go down before anything happens comes up, and the workload begins.
+    fn start(&mut self) {
+        self.has_started = true;
+        while let Some(trouble) = &mut self.world.faults
+            && let Some((at_ns, fault)) = trouble.weather.next_fault(Some(0))
+        {
+            self.go_wrong(at_ns, fault);
         }
-        simulation.world.order(Workload::on_start);
-        simulation.world.schedule_due();
-        simulation
+        for id in (0..self.nodes.len() as u32).map(NodeId) {
+            let is_down = self.world.faults.as_ref().is_some_and(|it| it.weather.is_down(id));
+            if !is_down {
+                self.nodes[id.index()].on_start(&mut self.world.sink(id));
+            }
+        }
+        self.world.order(Workload::on_start);
+        self.world.schedule_due();
     }
 
     /// Lets things go wrong, before anything has happened. `fresh` makes the nodes that come up
@@ -101,6 +114,9 @@ where
     /// If the workload gives a command that a node refuses, or simulated time runs out. A run that
     /// has failed stays failed.
     pub fn run_for(&mut self, events: u64) -> Result<bool, SimError> {
+        if !self.has_started {
+            self.start();
+        }
         for _ in 0..events {
             if let Some(error) = self.world.failed {
                 return Err(error);
@@ -201,7 +217,7 @@ where
 
     #[cold]
     fn go_wrong(&mut self, at_ns: u64, fault: Fault) {
-        let Self { nodes, world } = self;
+        let Self { nodes, world, .. } = self;
         let next_number = world.queue.next_number();
         let Some(trouble) = &mut world.faults else { return };
         world.now_ns = at_ns;

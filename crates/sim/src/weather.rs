@@ -109,7 +109,7 @@ impl Weather {
         self.copies.remove(&number).unwrap_or(number)
     }
 
-    fn is_down(&self, node: NodeId) -> bool {
+    pub(crate) fn is_down(&self, node: NodeId) -> bool {
         self.down[node.index()]
     }
 

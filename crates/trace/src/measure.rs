@@ -184,6 +184,10 @@ impl Measure {
         self.waiting -= u64::from(per_node.is_waiting);
         per_node.is_waiting = false;
         per_node.asked_ns = None;
+        if self.waiting == 0 {
+            // Whoever enters next did not wait for the last exit.
+            self.freed_ns = None;
+        }
     }
 
     /// A node sent a message.
@@ -374,6 +378,19 @@ mod tests {
         measure.on_step(33, NodeId(2), Step::Enter);
         assert_eq!(measure.summary().sync_delay_mean_ns, Some(3.0));
         assert_eq!(measure.summary().sync_delays, 1);
+    }
+
+    #[test]
+    fn a_delay_does_not_count_if_whoever_waited_crashed() {
+        let mut measure = measure();
+        measure.on_step(0, NodeId(0), Step::Ask);
+        measure.on_step(1, NodeId(1), Step::Ask);
+        measure.on_step(2, NodeId(0), Step::Enter);
+        measure.on_step(3, NodeId(0), Step::Leave);
+        measure.on_crash(NodeId(1));
+        measure.on_step(50, NodeId(2), Step::Ask);
+        measure.on_step(60, NodeId(2), Step::Enter);
+        assert_eq!(measure.summary().sync_delay_mean_ns, None);
     }
 
     #[test]

@@ -20,8 +20,8 @@
 //! | messages | N − 1 if the second highest asks, N² − N − 1 if the lowest does |
 //! | duration | 2T and the time-out of the new leader; one T less if it asks itself |
 //!
-//! If the highest is up after all, it tells everyone below anew whenever it is asked: up to
-//! (N − 1)² messages.
+//! If the highest is up after all, it tells everyone below anew whenever it is asked, and an
+//! election that the lowest calls takes (N − 1)(2N − 1) messages.
 //!
 //! **Assumes** that a message takes no longer than a known time, and that none is lost or doubled.
 //! Nodes may crash and come up again.
@@ -36,7 +36,8 @@
 //!
 //! **Where we depart from the paper.** Elections are not numbered here. So a node that comes up
 //! again in the very moment in which another takes the lead can divide the others: each follows
-//! whom it hears last (`vorrang check bully --crashes 1 --restarts 1`). A node holds one election
+//! whom it hears last (`vorrang check bully --crashes 1 --restarts 1`). The same happens if a crash
+//! takes along what the node had sent (`--severing --initiators 0,1`). A node holds one election
 //! at a time; without that guard elections would multiply at every node.
 
 use core::fmt;
@@ -101,10 +102,9 @@ impl Patience {
     /// An answer takes two messages. The result takes the message that the highest node may still
     /// have to get, its own wait for an answer, and its message.
     pub(super) const fn new(within: Duration) -> Self {
-        let ns = within.as_nanos() as u64;
         Self {
-            answer: Delay::exactly(Duration::from_nanos(2 * ns)),
-            result: Some(Delay::exactly(Duration::from_nanos(4 * ns))),
+            answer: Delay::exactly(within.saturating_mul(2)),
+            result: Some(Delay::exactly(within.saturating_mul(4))),
         }
     }
 }
@@ -310,7 +310,7 @@ mod tests {
         assert_eq!(fx.take().len(), 3);
         node.on_message(NodeId(0), Message::Election, &mut fx);
         let answer = Effect::Send { to: NodeId(0), message: Message::Answer };
-        assert_eq!(fx.take(), [answer], "erratum B1: else elections multiply at every node");
+        assert_eq!(fx.take(), [answer], "else elections multiply at every node");
     }
 
     fn effects(node: &mut Bully, step: impl FnOnce(&mut Bully, &mut Outbox<Bully>)) -> Vec<String> {
@@ -378,5 +378,6 @@ mod tests {
         let all_up = |nodes, initiator| messages(&Setting { nodes, initiator, dead: 0 }).low as u32;
         assert_eq!(all_up(4, 3), 3, "the highest tells the others");
         assert_eq!(all_up(2, 0), 3, "it is asked, answers, and tells");
+        assert_eq!((all_up(4, 0), all_up(13, 0)), (3 * 7, 12 * 25), "(N − 1)(2N − 1)");
     }
 }

@@ -80,7 +80,7 @@ pub(crate) struct CheckArgs {
     #[arg(value_parser = whole(0..=u64::MAX >> 20))]
     pub(crate) max_memory: u64,
     /// Print JSON instead of text, for programs
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 }
 
@@ -121,6 +121,22 @@ impl CheckArgs {
         }
     }
 
+    /// Refuses options that would change nothing, as if they had been looked at.
+    fn check_sense(&self, about: &About) -> Result<(), Failure> {
+        let budget = &self.budget;
+        // An algorithm that is timely is about crashes, and so are the questions about it.
+        let crashes = budget.crashes.unwrap_or(u8::from(about.assumes.timely));
+        let why = match crashes {
+            0 if budget.restarts > 0 => format!("--restarts {}: say --crashes", budget.restarts),
+            0 if budget.severing => "--severing: say --crashes".to_owned(),
+            _ if self.asynchronous && !about.assumes.timely => {
+                format!("--asynchronous: {} does not assume anything of time", about.name)
+            }
+            _ => return Ok(()),
+        };
+        Err(Failure::Usage(why))
+    }
+
     /// How a question begins that is to be asked again.
     pub(crate) fn line(&self, about: &About, setup: &Setup, order: OrderKind) -> String {
         let mut text = format!("vorrang check {}", about.name);
@@ -154,6 +170,7 @@ impl Check {
         let entry = lookup::algorithm(&self.algorithm)?;
         let (about, args) = (entry.algorithm.about(), &self.args.args);
         self.args.check_fit(&[&about])?;
+        args.check_sense(&about)?;
         if args.flaw.as_deref() == Some("list") {
             return list_flaws(&about, args.json);
         }

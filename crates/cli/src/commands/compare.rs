@@ -11,8 +11,9 @@ use crate::table::{markdown, screen, tables, wrapped};
 
 /// Compare algorithms on the same workloads and seeds, measured beside theory
 ///
-/// Without --algorithms: all that solve the problem as it stands, and no variant of it. Times are
-/// in units of T, the mean latency. ✓ says that the measured mean is what the theory predicts
+/// Without --algorithms: all that solve the problem as it stands, and no variant of it; without
+/// --load: heavy and light, without --initiators: highest and lowest. Every option takes several
+/// values, separated by commas. Times are in units of T, the mean latency. ✓ says that the measured mean is what the theory predicts
 /// (exactly, or within what chance allows), ○ that it lies in the range that the theory gives, ✗
 /// that it does not.
 #[derive(Debug, clap::Args)]
@@ -27,7 +28,7 @@ pub(crate) struct Compare {
     #[command(flatten)]
     format: Format,
     /// Print a table in Markdown
-    #[arg(long, conflicts_with_all = ["json", "csv"])]
+    #[arg(long, help_heading = "Output", conflicts_with_all = ["json", "csv"])]
     markdown: bool,
 }
 
@@ -89,7 +90,8 @@ impl Compare {
         let mut ranked = rows.clone();
         ranked.sort_by(|a, b| rank(a).total_cmp(&rank(b)));
         let mut cells = vec![header];
-        cells.extend(ranked.iter().map(|row| row.cells(&columns)));
+        let is_twice = |name| rows.iter().filter(|row| row.runs[0].name == name).count() > 1;
+        cells.extend(ranked.iter().map(|row| row.cells(is_twice(row.runs[0].name), &columns)));
         if self.markdown {
             return format!("{title}{}\n", markdown(&cells));
         }
@@ -101,7 +103,7 @@ impl Compare {
     }
 }
 
-/// What fits on a slide, if nobody says how wide the screen is.
+/// What fits on a page, if nobody says how wide the screen is.
 const WIDTH: usize = 100;
 
 fn verdict(rows: &[Row]) -> Result<(), Failure> {

@@ -48,6 +48,7 @@ impl Merge {
             )));
         }
         all.write(&self.csv)?;
-        self.csv.report(&format!("{found} of {points} points in {}", self.csv))
+        self.csv.report(&format!("{found} of {points} points in {}", self.csv))?;
+        all.verdict()
     }
 }

@@ -1,14 +1,19 @@
 //! `vorrang node`: one real node over TCP, driven by hand.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use tracing_subscriber::EnvFilter;
+use vorrang_algorithms::setup::Parameter;
 
 use crate::failure::Failure;
 use crate::lookup;
 use crate::network::conversation::Served;
 use crate::options::{Given, SetupArgs};
 use crate::values::whole;
+
+/// How long a message takes at most, if nobody says: longer than a busy machine is.
+const TIMELY_ENOUGH: Duration = Duration::from_secs(1);
 
 /// Run one real node over TCP; lines on standard input drive it
 ///
@@ -42,14 +47,14 @@ pub(crate) struct Node {
     /// The name of the group; nodes of another group are refused
     #[arg(long, default_value = "default")]
     pub(crate) group: String,
-    #[command(flatten, next_help_heading = "Set-up, the same everywhere")]
-    setup: Given<SetupArgs>,
     /// Write everything that happens at this node to this file when it ends
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
     /// Go on answering the others when standard input ends
     #[arg(long)]
     pub(crate) stay: bool,
+    #[command(flatten, next_help_heading = "Set-up, the same everywhere")]
+    setup: Given<SetupArgs>,
 }
 
 impl Node {
@@ -82,7 +87,10 @@ impl Node {
         tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
         let about = entry.algorithm.about();
         self.setup.check_fit(&[&about])?;
-        let setup = self.setup.args.setup(&about, nodes)?;
+        let mut setup = self.setup.args.setup(&about, nodes)?;
+        if about.assumes.timely && !self.setup.args.says(Parameter::Within) {
+            setup.within = TIMELY_ENOUGH;
+        }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let served = Served { about, setup: setup.clone(), node: self };
         let ended = runtime.block_on(async { entry.algorithm.serve(&setup, served)?.await });

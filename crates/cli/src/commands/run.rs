@@ -26,13 +26,13 @@ pub(crate) struct Run {
     #[command(flatten)]
     options: Given<RunArgs>,
     /// Run over real TCP on loopback instead of the simulator; times are then in microseconds
-    #[arg(long)]
+    #[arg(long, help_heading = "Where it runs")]
     net: bool,
     /// With --net: one operating-system process a node
-    #[arg(long, requires = "net")]
+    #[arg(long, requires = "net", help_heading = "Where it runs")]
     processes: bool,
     /// Also write everything that happens to this file, one JSON object a line
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     trace: Option<PathBuf>,
     #[command(flatten)]
     format: Format,

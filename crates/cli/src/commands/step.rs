@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::lookup;
 use crate::options::{Given, OrderKind, SetupArgs};
 use crate::stepping::{Session, Surface, blank_check, read_script};
+use crate::values::whole;
 
 /// Step through an algorithm by hand: decide which message arrives next, and see what comes of it
 ///
@@ -39,18 +40,20 @@ pub(crate) struct Step {
     #[arg(required_unless_present = "script")]
     algorithm: Option<String>,
     /// Play a script first, then go on; its first line says the algorithm and the set-up
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["algorithm", "nodes", "flaw"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = SET)]
     script: Option<PathBuf>,
     #[command(flatten)]
     args: Given<StepArgs>,
 }
 
+/// What the first line of a script says.
+const SET: [&str; 6] = ["algorithm", "nodes", "flaw", "k", "within", "holder"];
+
 /// What is put on the stage.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct StepArgs {
     /// How many nodes, N [default: 3, or as many as show the flaw]
-    #[arg(long, short, allow_negative_numbers = true)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, short, value_parser = whole(1..=64_u32))]
     nodes: Option<u32>,
     /// Whether messages from one node to another keep their order [default: what is assumed]
     #[arg(long, value_enum)]

@@ -77,13 +77,7 @@ impl Sweep {
         let (all, now) = (under_way.identity.1, missing.len());
         let line = format!("{known} of {all} points in {}, {now} computed now", self.csv);
         self.csv.report(&line)?;
-        match sheet.failed_rows() {
-            0 => Ok(()),
-            failed => Err(Failure::Failed(format!(
-                "{failed} runs were not safe or left somebody waiting: see the columns safe, \
-                 quiescent and violation"
-            ))),
-        }
+        sheet.verdict()
     }
 
     /// The file as it is, or a new one.

@@ -40,25 +40,32 @@ pub(crate) struct Scenario {
 }
 
 impl Scenario {
-    /// What the theory needs to know: one initiator, and none but the highest dead, from the start.
+    /// What the theory needs to know: one initiator, and none but the highest dead, from the start,
+    /// on links that are as the algorithm assumes.
     fn setting(&self) -> Option<Setting> {
         let nodes = self.setup.group.size();
         let &[initiator] = &self.initiators[..] else { return None };
-        let script = self.between.faults.as_ref().map_or(&[][..], |faults| &faults.script);
         let mut dead: Vec<u32> = Vec::new();
-        for &(at_ns, fault) in script {
-            match fault {
-                Fault::Crash(node) if at_ns == 0 => dead.push(node.0),
-                Fault::Crash(_) | Fault::Restart(_) => return None,
+        if let Some(faults) = &self.between.faults {
+            if (Faults { script: Vec::new(), ..faults.clone() }) != Faults::default() {
+                return None;
+            }
+            for &(at_ns, fault) in &faults.script {
+                match fault {
+                    Fault::Crash(node) if at_ns == 0 => dead.push(node.0),
+                    Fault::Crash(_) | Fault::Restart(_) => return None,
+                }
             }
         }
         dead.sort_unstable();
+        dead.dedup();
         let is_top = dead.iter().rev().zip((0..nodes).rev()).all(|(&dead, top)| dead == top);
-        is_top.then_some(Setting { nodes, initiator, dead: dead.len() as u32 })
+        let dead = dead.len() as u32;
+        let is_timely = self.between.is_within(&self.setup);
+        let is_up = initiator < nodes - dead;
+        (is_top && is_up && is_timely).then_some(Setting { nodes, initiator, dead })
     }
-}
 
-impl Scenario {
     /// What the theory says of a quantity, where it says anything: of times, if every message takes
     /// T, and as the algorithm believes.
     fn theory(&self, of: Quantity) -> Option<Span> {
@@ -100,8 +107,8 @@ impl Scene for Scenario {
     }
     fn page(&self) -> String {
         let (nodes, initiators) = (self.setup.group.size(), list(&self.initiators));
-        let latency = self.between.latency;
-        format!("election: --nodes {nodes} --initiators {initiators} --latency {latency}")
+        let between = self.between.page();
+        format!("election: --nodes {nodes} --initiators {initiators} {between}")
     }
     fn head(&self) -> Vec<(&'static str, Value)> {
         let mut head = vec![
@@ -224,6 +231,14 @@ impl Driven for Election {
             "highest" => up.next_back().into_iter().collect(),
             text => nodes_of("--initiators", text, nodes)?,
         };
+        if initiators.is_empty() {
+            return Err(Failure::usage("--crash: with all nodes down nobody can call an election"));
+        }
+        if let Some(node) = initiators.iter().find(|&&node| crashed(node)) {
+            return Err(Failure::usage(format!(
+                "--initiators: node {node} cannot call, it is down from the start"
+            )));
+        }
         Ok(Scenario { card, setup, initiators, between })
     }
     fn monitor(scenario: &Scenario) -> Leadership {

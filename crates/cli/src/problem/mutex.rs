@@ -183,11 +183,15 @@ impl Scene for Scenario {
     }
     fn page(&self) -> String {
         let (load, nodes, entries) = (name(&self.load), self.nodes(), self.entries);
-        let (hold, latency) = (self.hold(), self.between.latency);
-        format!(
-            "{load} load: --nodes {nodes} --entries {entries} --load {load} --hold {hold} \
-             --latency {latency}"
-        )
+        let mut text = format!("{load} load: --nodes {nodes} --entries {entries} --load {load}");
+        let _ = write!(text, " --hold {}", self.hold());
+        if self.think != Distribution::Constant(0) {
+            let _ = write!(text, " --think {}", self.think);
+        }
+        if let Some(hot) = self.hot {
+            let _ = write!(text, " --hot {hot}");
+        }
+        format!("{text} {}", self.between.page())
     }
     fn head(&self) -> Vec<(&'static str, Value)> {
         let mut head = vec![

@@ -11,7 +11,7 @@ use vorrang_algorithms::card::About;
 use vorrang_algorithms::registry::Node;
 use vorrang_algorithms::setup::Setup;
 use vorrang_protocol::Protocol;
-use vorrang_sim::{Recorder, Simulation};
+use vorrang_sim::{FaultCounts, Recorder, Simulation};
 use vorrang_trace::{Header, Record, Writer};
 
 use super::{Driven, Scene};
@@ -71,7 +71,10 @@ where
         faults: scenario.faults().map(|_| report.faults),
         safe: report.is_safe() && complaint.is_none(),
         quiescent: report.is_quiescent(),
-        violation: violation.or(complaint).or(at_rest),
+        violation: violation.or(complaint).or(at_rest).map(|what| match report.faults {
+            faults if faults == FaultCounts::default() => what,
+            _ => format!("{what}; {} assumes that {}", about.name, about.assumes.sentence()),
+        }),
         events: report.events,
         wall_seconds: start.elapsed().as_secs_f64(),
     };

@@ -2,13 +2,16 @@
 
 use clap::Parser;
 use vorrang_algorithms::card::About;
+use vorrang_algorithms::setup::Parameter;
 
 use super::{Problem, Session};
 use crate::commands::check::CheckArgs;
 use crate::failure::Failure;
+use crate::lookup;
 use crate::options::Given;
 use crate::output::{DIM, RESET, grouped};
 use crate::problem::Ahead;
+use crate::values::whole;
 
 /// States that the checker looks at if nothing is said: some seconds.
 const MOST_STATES: u64 = 1_000_000;
@@ -20,7 +23,7 @@ struct CheckLine {
     #[command(flatten)]
     args: Given<CheckArgs>,
     /// How many requests each node may still make; who waits or is inside has made one of them
-    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = whole(0..=100_u32))]
     requests: u32,
 }
 
@@ -45,9 +48,33 @@ pub(crate) fn blank_check() -> CheckArgs {
 pub(super) fn read_header(text: &str, about: &About) -> Result<CheckArgs, Failure> {
     let wrong = |why: String| Failure::usage(format!("the first line of the script: {why}"));
     let given = read(text).map_err(wrong)?.args;
+    let set_up = Parameter::ALL.map(Parameter::name);
+    let known = |it: &str| set_up.contains(&it) || ["nodes", "order", "flaw"].contains(&it);
+    if let Some(other) = given.typed().iter().find(|it| !known(it)) {
+        let other = other.replace('_', "-");
+        return Err(wrong(format!("--{other} says nothing about what is on the stage")));
+    }
     given.check_fit(&[about])?;
     Ok(given.args)
 }
+
+/// What can be asked of the checker from the stage: what may still happen, what must hold, how far
+/// to look. All else was decided when the stage was set.
+const ASKED: [&str; 13] = [
+    "asynchronous",
+    "bypass",
+    "crashes",
+    "duplicates",
+    "losses",
+    "max_depth",
+    "max_memory",
+    "max_states",
+    "property",
+    "requests",
+    "restarts",
+    "severing",
+    "threads",
+];
 
 impl Session {
     /// Has the checker look at all that can follow.
@@ -56,11 +83,18 @@ impl Session {
             return Err(format!("it has gone wrong already: {violation}; undo first").into());
         }
         let CheckLine { args: given, requests } = read(rest)?;
-        let typed = given.args;
-        let session = &self.args;
-        if typed.nodes.is_some() || typed.order.is_some() || typed.flaw.is_some() {
-            return Err("the nodes, the order and the flaw are those on the stage".into());
+        if let Some(other) = given.typed().iter().find(|it| !ASKED.contains(&it.as_str())) {
+            let other = other.replace('_', "-");
+            return Err(format!("--{other} was decided when the stage was set").into());
         }
+        let about = lookup::algorithm(self.name())?.algorithm.about();
+        given.check_fit(&[&about])?;
+        // The stage watches all that is promised, and so does whoever looks ahead from it.
+        let promised = read(&format!("{rest} --property promised")).ok().map(|line| line.args);
+        let promised = promised.filter(|it| it.check_fit(&[&about]).is_ok());
+        let is_plain = self.args.flaw.is_none() && !given.typed().iter().any(|it| it == "property");
+        let typed = promised.filter(|_| is_plain).unwrap_or(given).args;
+        let session = &self.args;
         let args = CheckArgs {
             nodes: session.nodes,
             order: session.order,

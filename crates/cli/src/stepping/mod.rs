@@ -11,6 +11,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, Write as _};
 use std::path::Path;
 
+use vorrang_algorithms::card::Order;
 use vorrang_sim::Random;
 
 use crate::commands::check::CheckArgs;
@@ -110,6 +111,9 @@ impl Session {
         if let Some(flaw) = &args.flaw {
             header.push_str(&format!(" --flaw {flaw}"));
         }
+        if let Some(order) = args.order.filter(|it| Order::from(*it) != about.assumes.order) {
+            header.push_str(&format!(" --order {}", crate::options::name(&order)));
+        }
         Ok(Self {
             surface,
             args: CheckArgs { nodes: Some(staged.setup().group.size()), ..args },
@@ -126,6 +130,11 @@ impl Session {
         })
     }
 
+    /// What is on the stage.
+    fn name(&self) -> &str {
+        self.header.split(' ').next().unwrap_or_default()
+    }
+
     /// A script's algorithm, after its last step.
     pub(crate) fn of_script(
         script: &str,
@@ -136,6 +145,7 @@ impl Session {
         let (name, rest) = header.split_once(' ').unwrap_or((header, ""));
         let about = lookup::algorithm(name)?.algorithm.about();
         let args = ahead::read_header(rest, &about)?;
+        let order = order.or(args.order);
         let mut session = Self::new(name, CheckArgs { order, ..args }, surface)?;
         for (index, line) in script.lines().enumerate() {
             if is_answer(line) {
@@ -274,7 +284,7 @@ impl Session {
         if self.lines.is_empty() {
             return Err("nothing has been done".into());
         }
-        for _ in 0..count {
+        for _ in 0..count.min(self.lines.len() as u64) {
             // A comment goes with the step before it.
             while let Some(line) = self.lines.pop() {
                 let is_step = !line.starts_with('#');
