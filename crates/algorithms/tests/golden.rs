@@ -95,7 +95,7 @@ fn play(text: &str) -> Result<String, String> {
 #[test]
 fn golden_runs_are_as_they_were() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-    let rewrite = std::env::var_os("VORRANG_REWRITE").is_some();
+    let rewrite = std::env::var_os("VORRANG_REWRITE").is_some_and(|value| value == "1");
     let mut covered = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -105,7 +105,14 @@ fn golden_runs_are_as_they_were() {
         if rewrite {
             fs::write(&path, played).unwrap();
         } else {
-            assert_eq!(played, text, "{} has changed", path.display());
+            let first =
+                (1..).zip(played.lines().zip(text.lines())).find(|(_, (new, old))| new != old);
+            assert!(
+                played == text,
+                "{} has changed, first here (line, now, before): {first:?}\n\
+                 VORRANG_REWRITE=1 cargo test -p vorrang-algorithms --test golden writes it anew",
+                path.display()
+            );
         }
     }
     for about in registry::abouts() {

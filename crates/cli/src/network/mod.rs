@@ -258,8 +258,7 @@ where
         seed: scenario.seed(),
         head,
         figures: figures(&summary, (" us", 1_000.0), (" per s", 1e9), |of| {
-            // How long a message takes is not known, so nothing is said of times.
-            scenario.theory(of).filter(|_| !of.is_time)
+            scenario.theory_over_tcp(of)
         }),
         faults: None,
         safe: verdict.is_safe(),

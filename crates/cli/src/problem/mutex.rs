@@ -110,13 +110,19 @@ impl Scenario {
     /// Of times it speaks only if every message takes T and every stay the same, at the two ends of
     /// the load; of numbers always, but between the two ends only what holds at both.
     pub(crate) fn theory(&self, of: Quantity) -> Option<Span> {
+        self.theory_with(of, self.hold(), true)
+    }
+
+    /// The same over a real network: nothing of times, since nobody knows how long a message takes.
+    pub(crate) fn theory_over_tcp(&self, of: Quantity) -> Option<Span> {
+        self.theory_with(of, self.hold_over_tcp(), false).filter(|_| !of.is_time)
+    }
+
+    fn theory_with(&self, of: Quantity, stay: Distribution, is_known: bool) -> Option<Span> {
         let latency = self.between.latency;
         let at = |load| {
-            let hold = if latency.mean_ns() > 0.0 {
-                self.hold().mean_ns() / latency.mean_ns()
-            } else {
-                0.0
-            };
+            let hold =
+                if latency.mean_ns() > 0.0 { stay.mean_ns() / latency.mean_ns() } else { 0.0 };
             let setting =
                 Setting { setup: self.setup.clone(), contenders: self.contenders(), load, hold };
             self.card.cost(of, &setting)
@@ -127,7 +133,7 @@ impl Scenario {
             LoadKind::Heavy | LoadKind::Burst => None,
         };
         let is_plain =
-            latency.is_constant() && self.hold().is_constant() && latency.mean_ns() > 0.0;
+            is_known && latency.is_constant() && stay.is_constant() && latency.mean_ns() > 0.0;
         match load {
             _ if self.between.faults.is_some() || of.is_time && !is_plain => None,
             // What a saturated run comes to depends on which requests overtake which: it is known
