@@ -12,7 +12,6 @@ use vorrang_algorithms::card::Card;
 use vorrang_algorithms::election::Election;
 use vorrang_algorithms::election::spec::Leadership;
 use vorrang_algorithms::mutex::Mutex;
-use vorrang_algorithms::mutex::spec::HappenedBefore;
 use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::registry::{self, Node, Visit};
 use vorrang_algorithms::setup::{Setup, Unfit};
@@ -22,6 +21,7 @@ use vorrang_trace::Stage;
 struct Play<'a> {
     script: &'a str,
     setup: &'a Setup,
+    flaw: Option<&'a str>,
 }
 
 impl Play<'_> {
@@ -44,8 +44,7 @@ impl Visit<Mutex> for Play<'_> {
     where
         P: Protocol<Command = <Mutex as Problem>::Command, Notice = <Mutex as Problem>::Notice>,
     {
-        let monitor = (card.exclusion(self.setup), HappenedBefore::default());
-        self.play::<Mutex, P, _>(&node, monitor)
+        self.play::<Mutex, P, _>(&node, card.staged(self.setup, self.flaw))
     }
 }
 
@@ -76,7 +75,7 @@ fn play(text: &str) -> Result<String, String> {
     let about = about.ok_or_else(|| format!("there is no algorithm '{name}'"))?;
     let wrong = |unfit: Unfit| unfit.0;
     let setup = &Setup::read(setup, about.takes).map_err(wrong)?;
-    let play = Play { script, setup };
+    let play = Play { script, setup, flaw };
     let played = match about.problem {
         Mutex::NAME => registry::visit::<Mutex, _>(name, flaw, setup, play),
         Election::NAME => registry::visit::<Election, _>(name, flaw, setup, play),

@@ -4,16 +4,19 @@
 //! that they find make the next level. Since a level is finished before the next begins, the first
 //! violation found is a shortest one, and what is counted does not depend on the threads.
 
+use std::cell::Cell;
+use std::fmt::Display;
 use std::num::NonZeroUsize;
 
 use vorrang_protocol::{Monitor, NodeId, Protocol, Violation};
 
+use crate::follow::{Astray, Steps, Stray, addressee, follow};
 use crate::level::{Chunks, Clock, Context, Counts, Found, Level};
 use crate::machine::Typed;
 use crate::parts::Shelf;
 use crate::report::{Bound, Bounds, Outcome, Progress, Report};
 use crate::retrace::{Initial, Leg, Way, retrace};
-use crate::run::Run;
+use crate::run::{Move, Run};
 use crate::state::{Down, States};
 use crate::step::{Action, Model, Stepper};
 use crate::system::System;
@@ -39,6 +42,60 @@ where
     P: Protocol,
     M: Monitor<Command = P::Command, Notice = P::Notice>,
 {
+    let none = Before { count: 0, is_at: &|_, _| false, addressee: &|_| None };
+    let explored = explore_from(system, &none, bounds, threads, &mut progress);
+    explored.unwrap_or_else(|stray| unreachable!("{stray}")).0
+}
+
+/// Explores every run that begins with these steps, each written as [`Move`] shows itself.
+///
+/// The plan and the faults of the system must allow them: what the steps ask for and what goes
+/// wrong in them counts. The run of a violation is what comes after the steps; distances are
+/// counted from there. A step may be a timer that runs out sooner than any clock allows; the place
+/// of the first such step is returned with the report.
+///
+/// # Errors
+///
+/// If a step cannot be taken where it stands.
+///
+/// # Panics
+///
+/// As [`explore()`].
+pub fn explore_after<P, M>(
+    system: &System<P, M>,
+    steps: &[String],
+    bounds: &Bounds,
+    threads: NonZeroUsize,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(Report<P>, Option<usize>), Stray>
+where
+    P: Protocol<Command: Display>,
+    M: Monitor<Command = P::Command, Notice = P::Notice>,
+{
+    let is_at = |place: usize, it: &Move<P>| it.to_string() == steps[place];
+    let addressee = |place: usize| addressee(&steps[place]);
+    let before = Before { count: steps.len(), is_at: &is_at, addressee: &addressee };
+    explore_from(system, &before, bounds, threads, progress)
+}
+
+/// [`Steps`], while types are known.
+struct Before<'a, P: Protocol> {
+    count: usize,
+    is_at: &'a dyn Fn(usize, &Move<P>) -> bool,
+    addressee: &'a dyn Fn(usize) -> Option<NodeId>,
+}
+
+fn explore_from<P, M>(
+    system: &System<P, M>,
+    before: &Before<'_, P>,
+    bounds: &Bounds,
+    threads: NonZeroUsize,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(Report<P>, Option<usize>), Stray>
+where
+    P: Protocol,
+    M: Monitor<Command = P::Command, Notice = P::Notice>,
+{
     let size = system.nodes.len();
     assert!(size > 0, "a system has at least one node");
     assert!(
@@ -56,8 +113,11 @@ where
     let within_ns = system.links.within.map(|it| u64::try_from(it.as_nanos()).unwrap_or(u64::MAX));
     let pace = Pace { within_ns, order, slips: &slips };
     let model = Model { machine: &machine, agenda: &agenda, pace };
+    let is_at = |place: usize, leg: &Leg| (before.is_at)(place, &machine.describe(leg));
+    let Before { count, addressee, .. } = *before;
+    let before = Steps { count, is_at: &is_at, addressee, early: Cell::new(None) };
     let (ending, Counted { states, steps, depth }) =
-        search(model, first, bounds, threads, &mut progress);
+        search(model, first, &before, bounds, threads, progress)?;
     let outcome = match ending {
         Ended::Verified => Outcome::Verified,
         Ended::Bounded(by) => Outcome::Bounded { by },
@@ -69,7 +129,7 @@ where
             },
         },
     };
-    Report { outcome, states, steps, depth }
+    Ok((Report { outcome, states, steps, depth }, before.early.get()))
 }
 
 /// What a search comes to.
@@ -89,15 +149,19 @@ struct Counted {
 fn search(
     model: Model<'_>,
     first: States,
+    before: &Steps<'_>,
     bounds: &Bounds,
     threads: NonZeroUsize,
     progress: &mut dyn FnMut(Progress),
-) -> (Ended, Counted) {
-    let initial = match start(model, first) {
+) -> Result<(Ended, Counted), Stray> {
+    let started = start(model, first);
+    let initial = match started.and_then(|initial| follow(model, initial, before)) {
         Ok(initial) => initial,
-        Err((violation, starts)) => {
+        Err(Astray::Stray(stray)) => return Err(stray),
+        Err(Astray::Violated(violation, starts)) => {
             let way = Way { starts, legs: Vec::new() };
-            return (Ended::Violated(violation, way), Counted { states: 0, steps: 0, depth: 0 });
+            let none = Counted { states: 0, steps: 0, depth: 0 };
+            return Ok((Ended::Violated(violation, way), none));
         }
     };
     let mut search = Search {
@@ -118,11 +182,11 @@ fn search(
         }
     };
     let (states, steps) = (search.counts.states(), search.counts.steps());
-    (ended, Counted { states, steps, depth })
+    Ok((ended, Counted { states, steps, depth }))
 }
 
 /// Starts all nodes, in the order of their numbers and with every answer to their choices.
-fn start(model: Model<'_>, first: States) -> Result<Vec<Initial>, (Violation, Vec<Leg>)> {
+fn start(model: Model<'_>, first: States) -> Result<Vec<Initial>, Astray> {
     let mut stepper = Stepper::new(model);
     let size = first.at(0).nodes.len() as u32;
     let mut all = vec![Initial { state: first, starts: Vec::new() }];
@@ -143,8 +207,8 @@ fn start(model: Model<'_>, first: States) -> Result<Vec<Initial>, (Violation, Ve
                 }
             });
         }
-        if let Some(violated) = violated {
-            return Err(violated);
+        if let Some((violation, starts)) = violated {
+            return Err(Astray::Violated(violation, starts));
         }
         all = next;
     }

@@ -90,6 +90,7 @@ mod channels;
 mod choices;
 mod explore;
 mod fingerprint;
+mod follow;
 mod handler;
 mod level;
 mod machine;
@@ -104,7 +105,8 @@ mod table;
 mod timers;
 mod trial;
 
-pub use explore::explore;
+pub use explore::{explore, explore_after};
+pub use follow::Stray;
 pub use report::{Bound, Bounds, Outcome, Progress, Report};
 pub use run::{Move, Run, Start, What};
 pub use system::{Ask, Faults, Links, Plan, System};

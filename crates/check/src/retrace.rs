@@ -50,6 +50,11 @@ impl Leg {
         let happening = happening(model, state, trial.action);
         Self { action: trial.action, happening, choices, letter }
     }
+
+    /// Whether every choice in it, if any, came out as 0.
+    pub(crate) fn chose_nothing(&self) -> bool {
+        self.choices.iter().all(|&choice| choice == 0)
+    }
 }
 
 /// The last step of a run, from a state that is known.

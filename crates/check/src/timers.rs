@@ -98,6 +98,11 @@ impl Timers {
         self.armed.is_empty()
     }
 
+    /// All that are armed, whether or not they may run out yet.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (NodeId, Print)> {
+        self.armed.iter().map(|it| (it.at, it.timer))
+    }
+
     pub(crate) fn heap_bytes(&self) -> usize {
         let rooms: usize = self.armed.iter().map(|it| it.rooms.capacity()).sum();
         self.armed.capacity() * size_of::<Armed>() + rooms * size_of::<Room>()

@@ -14,13 +14,14 @@ mod output;
 mod problem;
 mod sheet;
 mod statistics;
+mod stepping;
 mod values;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{check, compare, completions, explain, list, merge, node, run, sweep};
+use crate::commands::{check, compare, completions, explain, list, merge, node, run, step, sweep};
 
 /// Distributed coordination, written once: simulate, model-check and run the classic algorithms.
 ///
@@ -41,6 +42,7 @@ enum Command {
     Explain(explain::Explain),
     Run(run::Run),
     Check(check::Check),
+    Step(step::Step),
     Node(node::Node),
     /// Run one node for a parent process that gives orders over standard input
     #[command(hide = true)]
@@ -57,6 +59,7 @@ fn main() -> ExitCode {
         Command::Explain(explain) => explain.execute(),
         Command::Run(run) => run.execute(),
         Command::Check(check) => check.execute(),
+        Command::Step(step) => step.execute(),
         Command::Node(node) => node.execute(),
         Command::Worker => network::worker::execute(),
         Command::Compare(compare) => compare.execute(),

@@ -75,6 +75,17 @@ impl Card {
         }
     }
 
+    /// All that is to hold on a stage: what is promised, and what the flaw takes away.
+    pub fn staged(&self, setup: &Setup, flaw: Option<&str>) -> Watch {
+        let mut besides = self.promised(setup);
+        if let Some(flaw) = flaw.and_then(|name| self.flaw(name)) {
+            let broken = self.broken_by(flaw, setup);
+            besides.ordering |= broken.ordering;
+            besides.bypass = besides.bypass.or(broken.bypass);
+        }
+        self.watch(setup, besides)
+    }
+
     /// Exclusion and progress, as the algorithm means them.
     pub fn exclusion(&self, setup: &Setup) -> Exclusion {
         Exclusion::new((self.terms.admission)(setup))

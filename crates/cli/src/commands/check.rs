@@ -235,8 +235,21 @@ impl Answer {
     }
 
     fn text(&self) -> String {
+        format!(
+            "{}\n{DIM}{} states, {} steps, depth {}, {} s, {} million steps a second{RESET}\n",
+            self.verdict(),
+            grouped(self.states),
+            grouped(self.steps),
+            self.depth,
+            figure(self.seconds),
+            figure(self.steps as f64 / self.seconds.max(1e-9) / 1e6)
+        )
+    }
+
+    /// The outcome, and the run to it if there is one.
+    pub(crate) fn verdict(&self) -> String {
         let checked = self.properties.join(", ");
-        let mut text = match (&self.violation, self.bound) {
+        match (&self.violation, self.bound) {
             (Some((property, what)), _) => format!(
                 "{BAD}violated{RESET} {property}: {what}\n\n{BOLD}A shortest run to it, {} \
                  steps:{RESET}\n{}",
@@ -247,16 +260,7 @@ impl Answer {
                 format!("{BAD}bounded{RESET} by {bound}; nothing wrong so far with {checked}\n")
             }
             (None, None) => format!("{GOOD}verified{RESET} {checked}\n"),
-        };
-        text.push_str(&format!(
-            "\n{DIM}{} states, {} steps, depth {}, {} s, {} million steps a second{RESET}\n",
-            grouped(self.states),
-            grouped(self.steps),
-            self.depth,
-            figure(self.seconds),
-            figure(self.steps as f64 / self.seconds.max(1e-9) / 1e6)
-        ));
-        text
+        }
     }
 
     fn run_text(&self) -> String {

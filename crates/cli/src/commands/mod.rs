@@ -8,4 +8,5 @@ pub(crate) mod list;
 pub(crate) mod merge;
 pub(crate) mod node;
 pub(crate) mod run;
+pub(crate) mod step;
 pub(crate) mod sweep;

@@ -286,6 +286,13 @@ impl Driven for Election {
         })
     }
 
+    fn staged(_: &'static Card, setup: &Setup, _: Option<&str>) -> Leadership {
+        Leadership::new(setup.group)
+    }
+    fn turn(_: &'static Card, _: NodeId) -> Vec<Ask<Command>> {
+        vec![Ask::then_wait(Command::Elect)]
+    }
+
     const COMMANDS: &'static [(&'static str, &'static str)] =
         &[("elect", "call for an election, believing that nobody leads")];
 }

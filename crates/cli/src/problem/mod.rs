@@ -9,6 +9,7 @@
 pub(crate) mod election;
 pub(crate) mod mutex;
 mod simulate;
+mod staged;
 mod verify;
 
 use std::path::Path;
@@ -22,7 +23,7 @@ use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::registry::{self, Node, Recipe, Register};
 use vorrang_algorithms::setup::Setup;
 use vorrang_check as check;
-use vorrang_protocol::{Monitor, Protocol};
+use vorrang_protocol::{Monitor, NodeId, Protocol};
 use vorrang_sim::{Faults, Network, Workload};
 use vorrang_trace::Meter;
 
@@ -35,6 +36,7 @@ use crate::network::worker::Work;
 use crate::options::{Given, RunArgs};
 
 pub(crate) use simulate::header;
+pub(crate) use staged::{Ahead, Look, Staged};
 pub(crate) use verify::Query;
 
 /// A problem, and what the drivers must know to run any algorithm of it.
@@ -67,6 +69,12 @@ pub(crate) trait Driven: Problem {
         flaw: Option<&str>,
         args: &CheckArgs,
     ) -> Result<Question<Self>, Failure>;
+
+    // --- on a stage
+    /// What must hold there: all that is promised, and what the flaw takes away.
+    fn staged(card: &'static Card<Self>, setup: &Setup, flaw: Option<&str>) -> Self::Watch;
+    /// All that an application does for one request.
+    fn turn(card: &'static Card<Self>, at: NodeId) -> Vec<check::Ask<Self::Command>>;
 
     // --- over the network
     /// What can be typed at a node, a line each, and what it means.
@@ -150,9 +158,10 @@ pub(crate) struct Question<Q: Driven> {
 
 pub(crate) type Future<'a> = Pin<Box<dyn std::future::Future<Output = Result<(), Failure>> + 'a>>;
 
-/// Something that can be checked: an algorithm, or one with a mistake.
+/// Something that can be checked and staged: an algorithm, or one with a mistake.
 pub(crate) trait Subject: Send + Sync {
     fn question(&self, args: &CheckArgs) -> Result<Query, Failure>;
+    fn stage(&self, args: &CheckArgs) -> Result<Box<dyn Staged>, Failure>;
 }
 
 /// An algorithm, with its types gone.
@@ -198,6 +207,11 @@ where
         let question = Q::question(self.card, self.flaw, args)?;
         let node = make(&self.recipe, &question.setup)?;
         Ok(verify::query::<Q, P>(question, &node, args))
+    }
+    fn stage(&self, args: &CheckArgs) -> Result<Box<dyn Staged>, Failure> {
+        let Question { setup, links, .. } = Q::question(self.card, self.flaw, args)?;
+        let node = make(&self.recipe, &setup)?;
+        Ok(staged::stage::<Q, P>((self.card, self.flaw), (setup, links.order), &node))
     }
 }
 

@@ -13,7 +13,7 @@ use vorrang_algorithms::mutex::spec::{Exclusion, Watch};
 use vorrang_algorithms::mutex::{Claim, Command, Mutex, Notice};
 use vorrang_algorithms::registry::{Node, Recipe};
 use vorrang_algorithms::setup::Setup;
-use vorrang_check::{Links, Plan};
+use vorrang_check::{Ask, Links, Plan};
 use vorrang_protocol::{NodeId, Protocol};
 use vorrang_sim::{Distribution, Faults, Load, Network, Turns};
 use vorrang_trace::Summary;
@@ -334,6 +334,15 @@ impl Driven for Mutex {
         args: &CheckArgs,
     ) -> Result<Question<Self>, Failure> {
         question(card, flaw.and_then(|name| card.flaw(name)), args)
+    }
+
+    fn staged(card: &'static Card, setup: &Setup, flaw: Option<&str>) -> Watch {
+        card.staged(setup, flaw)
+    }
+    fn turn(card: &'static Card, at: NodeId) -> Vec<Ask<Command>> {
+        let claims = card.terms.claims;
+        let acquire = Command::Acquire(claims[at.index() % claims.len()]);
+        vec![Ask::then_wait(acquire), Ask::to_end(Command::Release)]
     }
 
     const COMMANDS: &'static [(&'static str, &'static str)] = &[

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use indicatif::ProgressBar;
 use vorrang_algorithms::registry::Node;
-use vorrang_check::{Bound, Bounds, Move, Outcome, Progress, Report, System, explore};
-use vorrang_protocol::{Effect, Protocol};
+use vorrang_check::{Bound, Bounds, Move, Outcome, Progress, Report, Stray, System, explore_after};
+use vorrang_protocol::{Effect, Monitor, Protocol};
 
 use super::{Driven, Question};
 use crate::commands::check::{Answer, CheckArgs};
@@ -45,14 +45,30 @@ where
     let shows_progress = !args.json;
     let answer = move || {
         let start = Instant::now();
-        let bar = if shows_progress { spinner() } else { ProgressBar::hidden() };
-        let report = explore(&system, &bounds, threads, |progress| {
-            tell(&bar, progress, shows_progress);
-        });
-        bar.finish_and_clear();
+        let report = look(&system, &[], &bounds, threads, shows_progress);
+        let (report, _) = report.unwrap_or_else(|stray| unreachable!("{stray}"));
         answer(report, properties, start.elapsed().as_secs_f64())
     };
     Query { line: question.line, notes: question.notes, answer: Box::new(answer) }
+}
+
+/// Explores all that can follow these steps, and shows how far it has come.
+pub(super) fn look<P, M>(
+    system: &System<P, M>,
+    steps: &[String],
+    bounds: &Bounds,
+    threads: NonZeroUsize,
+    shows_progress: bool,
+) -> Result<(Report<P>, Option<usize>), Stray>
+where
+    P: Protocol<Command: std::fmt::Display>,
+    M: Monitor<Command = P::Command, Notice = P::Notice>,
+{
+    let bar = if shows_progress { spinner() } else { ProgressBar::hidden() };
+    let mut progress = |progress| tell(&bar, progress, shows_progress);
+    let report = explore_after(system, steps, bounds, threads, &mut progress);
+    bar.finish_and_clear();
+    report
 }
 
 fn tell(bar: &ProgressBar, progress: Progress, shows: bool) {
@@ -68,7 +84,7 @@ fn tell(bar: &ProgressBar, progress: Progress, shows: bool) {
     }
 }
 
-fn answer<P>(report: Report<P>, properties: Vec<String>, seconds: f64) -> Answer
+pub(super) fn answer<P>(report: Report<P>, properties: Vec<String>, seconds: f64) -> Answer
 where
     P: Protocol<Command: std::fmt::Display, Notice: std::fmt::Display>,
 {

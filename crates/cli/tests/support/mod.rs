@@ -2,9 +2,9 @@
 #![allow(dead_code, reason = "every test uses some of it")]
 
 use std::fs;
-use std::io::Read;
+use std::io::{Read, Write as _};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
@@ -23,11 +23,16 @@ pub(crate) fn vorrang(args: &[&str]) -> Command {
 
 /// Runs the program to its end: exit code, standard output and standard error.
 pub(crate) fn run(args: &[&str]) -> (i32, String, String) {
-    let mut child = vorrang(args)
+    let child = vorrang(args)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .expect("the program starts");
+    end_of(child, args)
+}
+
+/// Waits for the end of the program.
+fn end_of(mut child: Child, args: &[&str]) -> (i32, String, String) {
     let out = read(child.stdout.take().expect("a pipe"));
     let err = read(child.stderr.take().expect("a pipe"));
     let (Ok(out), Ok(err)) = (out.recv_timeout(PATIENCE), err.recv_timeout(PATIENCE)) else {
@@ -96,4 +101,22 @@ pub(crate) fn csv(text: &str) -> Vec<Vec<String>> {
         record.expect("records of one length").iter().map(str::to_owned).collect()
     };
     reader.records().map(record).collect()
+}
+
+/// Runs the program to its end on what it reads from standard input: exit code, standard output
+/// and standard error.
+pub(crate) fn run_on(input: &str, args: &[&str]) -> (i32, String, String) {
+    let mut child = vorrang(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut pipe = child.stdin.take().expect("a pipe");
+    let input = input.to_owned();
+    thread::spawn(move || {
+        // The program may quit before it has read everything.
+        let _ = pipe.write_all(input.as_bytes());
+    });
+    end_of(child, args)
 }

@@ -1,0 +1,104 @@
+//! The search that begins where a run led.
+
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use vorrang_algorithms::election;
+use vorrang_algorithms::election::bully::Bully;
+use vorrang_algorithms::election::spec::Leadership;
+use vorrang_algorithms::mutex::lamport::Lamport;
+use vorrang_algorithms::mutex::spec::Exclusion;
+use vorrang_algorithms::mutex::{Claim, Command};
+use vorrang_check::{
+    Ask, Bounds, Faults, Links, Order, Outcome, Plan, Report, Stray, System, explore, explore_after,
+};
+use vorrang_protocol::{Group, Monitor, Protocol};
+
+fn after<P, M>(system: &System<P, M>, steps: &[&str]) -> Result<Report<P>, Stray>
+where
+    P: Protocol<Command: std::fmt::Display>,
+    M: Monitor<Command = P::Command, Notice = P::Notice>,
+{
+    let steps: Vec<String> = steps.iter().map(|&step| step.to_owned()).collect();
+    let bounds = Bounds::default();
+    let explored = explore_after(system, &steps, &bounds, NonZeroUsize::MIN, &mut |_| {});
+    explored.map(|(report, early)| {
+        assert_eq!(early, None);
+        report
+    })
+}
+
+fn lamport() -> System<Lamport, Exclusion> {
+    let group = Group::of(2);
+    let (ask, leave) = (Command::Acquire(Claim::Exclusive), Command::Release);
+    System {
+        nodes: group.members().map(|id| Lamport::new(id, group)).collect(),
+        plan: Plan::turns(&[1, 1], &ask, &leave),
+        monitor: Exclusion::default(),
+        links: Order::Any.into(),
+        faults: Faults::NONE,
+    }
+}
+
+#[test]
+fn the_rest_of_a_shortest_run_is_a_shortest_rest() {
+    let system = lamport();
+    let whole = explore(&system, &Bounds::default(), NonZeroUsize::MIN, |_| {});
+    let Outcome::Violated { run, violation } = whole.outcome else { panic!("it breaks") };
+    let moves: Vec<String> = run.moves.iter().map(ToString::to_string).collect();
+    for taken in 0..moves.len() {
+        let first: Vec<&str> = moves[..taken].iter().map(String::as_str).collect();
+        let Outcome::Violated { run: rest, violation: same } =
+            after(&system, &first).unwrap().outcome
+        else {
+            panic!("it still breaks")
+        };
+        assert_eq!(rest.moves[..], run.moves[taken..]);
+        assert_eq!(same.property, violation.property);
+    }
+}
+
+#[test]
+fn a_step_that_cannot_be_taken_is_told_by_its_place() {
+    let stray = after(&lamport(), &["acquire 0", "acquire 0"]).unwrap_err();
+    assert_eq!(stray, Stray { place: 1 });
+    assert_eq!(stray.to_string(), "step 2 of the run cannot be taken there");
+}
+
+#[test]
+fn timers_keep_what_they_are_bound_by() {
+    let group = Group::of(2);
+    let within = Duration::from_millis(1);
+    let system = System {
+        nodes: group.members().map(|id| Bully::new(id, group, within)).collect(),
+        plan: Plan::PerNode(vec![vec![Ask::then_wait(election::Command::Elect)], vec![]]),
+        monitor: Leadership::new(group),
+        links: Links { order: Order::Any, within: Some(within) },
+        faults: Faults { crashes: 1, ..Faults::NONE },
+    };
+    assert_eq!(after(&system, &["elect 0"]).unwrap().outcome, Outcome::Verified);
+    // The message to the dead node is not there any more, and need not arrive.
+    let steps = ["elect 0", "crash 1", "deliver 0->1 ELECTION", "timer 0 Answer"];
+    assert_eq!(after(&system, &steps).unwrap().outcome, Outcome::Verified);
+}
+
+#[test]
+fn a_timer_that_runs_out_too_soon_is_told_and_time_goes_on_from_there() {
+    let group = Group::of(3);
+    let within = Duration::from_millis(1);
+    let elect = || vec![Ask::then_wait(election::Command::Elect)];
+    let system = System {
+        nodes: group.members().map(|id| Bully::new(id, group, within)).collect(),
+        plan: Plan::PerNode(vec![elect(), vec![], vec![]]),
+        monitor: Leadership::new(group),
+        links: Links { order: Order::Any, within: Some(within) },
+        faults: Faults { crashes: 1, ..Faults::NONE },
+    };
+    let steps = ["elect 0", "deliver 0->1 ELECTION", "crash 2", "timer 1 Answer"];
+    let steps = steps.map(str::to_owned);
+    let bounds = Bounds::default();
+    let explored = explore_after(&system, &steps, &bounds, NonZeroUsize::MIN, &mut |_| {});
+    let (report, early) = explored.unwrap();
+    assert_eq!(early, Some(3), "the answer to node 0 is still under way");
+    assert_eq!(report.outcome, Outcome::Verified);
+}

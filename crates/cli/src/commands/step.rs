@@ -1,0 +1,86 @@
+//! `vorrang step`: an algorithm by hand, one event at a time.
+
+use std::io::{IsTerminal as _, stdin};
+use std::path::PathBuf;
+
+use crate::failure::Failure;
+use crate::lookup;
+use crate::options::{Given, OrderKind, SetupArgs};
+use crate::stepping::{Session, Surface, blank_check, read_script};
+
+/// Step through an algorithm by hand: decide which message arrives next, and see what comes of it
+///
+/// Nothing happens by itself. You say what happens (an application asks, a message arrives, a timer
+/// runs out, a node crashes) and see what the node does about it. `check` asks the checker what
+/// could go wrong from here. A timer may run out whenever you say so, even where a clock would not
+/// allow it yet.
+///
+/// In a pipe there are no prompts: every line is done and written with what came of it, and
+/// whatever else there is to say is a comment, so that the output is a script again.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "What can be said: a number of the list, or a line such as\n  \
+    acquire 0        the application at node 0 asks (see the list for its other commands)\n  \
+    deliver 0->1     the oldest message from 0 to 1 arrives; deliver 0->1 REPLY: that one\n  \
+    lose 0->1        it never arrives; duplicate 0->1: it arrives, and will again\n  \
+    timer 2 Answer   a timer of node 2 runs out\n  \
+    crash 2          node 2 goes down with its timers; restart 2: it comes up again\n  \
+    settle           all messages arrive, oldest first; rest: is anything still owed?\n\n\
+    and: undo, redo, state, next, history, save FILE, load FILE, check, random, help, quit.\n\n\
+    Examples:\n  \
+    vorrang step lamport\n  \
+    vorrang step ricart-agrawala --flaw no-tie-break\n  \
+    vorrang step bully --nodes 4 --within 1ms\n  \
+    vorrang step --script crates/algorithms/tests/golden/lamport.run\n  \
+    printf 'acquire 0\\nsettle\\nrelease 0\\n' | vorrang step lamport --nodes 3\n\n\
+    Exit codes: 0 fine, 1 a property is violated or the checker found that it can be, 2 a line of\n\
+    a pipe could not be done (the others were).")]
+pub(crate) struct Step {
+    /// Which algorithm, as `vorrang list` calls it
+    #[arg(required_unless_present = "script")]
+    algorithm: Option<String>,
+    #[command(flatten)]
+    args: Given<StepArgs>,
+    /// Play a script first, then go on; its first line says the algorithm and the set-up
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["algorithm", "nodes", "flaw"])]
+    script: Option<PathBuf>,
+}
+
+/// What is put on the stage.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct StepArgs {
+    /// How many nodes, N [default: 3, or as many as show the flaw]
+    #[arg(long, short, allow_negative_numbers = true)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=64))]
+    nodes: Option<u32>,
+    /// Whether messages from one node to another keep their order [default: what is assumed]
+    #[arg(long, value_enum)]
+    order: Option<OrderKind>,
+    /// Build in a known mistake; `vorrang check ALGORITHM --flaw list` lists them
+    #[arg(long, value_name = "NAME")]
+    flaw: Option<String>,
+    #[command(flatten, next_help_heading = "Set-up")]
+    setup: SetupArgs,
+}
+
+impl Step {
+    pub(crate) fn execute(self) -> Result<(), Failure> {
+        let surface = if stdin().is_terminal() { Surface::Terminal } else { Surface::Pipe };
+        let given = self.args.args.clone();
+        let mut session = match (&self.algorithm, &self.script) {
+            (_, Some(path)) => {
+                let script = read_script(path)?;
+                Session::of_script(&script, given.order, surface)?
+            }
+            (Some(name), None) => {
+                let about = lookup::algorithm(name)?.algorithm.about();
+                self.args.check_fit(&[&about])?;
+                let StepArgs { nodes, order, flaw, setup } = given;
+                let mut args = blank_check();
+                (args.nodes, args.order, args.flaw, args.setup) = (nodes, order, flaw, setup);
+                Session::new(name, args, surface)?
+            }
+            (None, None) => return Err(Failure::usage("which algorithm? see 'vorrang list'")),
+        };
+        session.run(stdin().lock())
+    }
+}

@@ -1,0 +1,89 @@
+//! What could go wrong from here: the hand-over to the checker.
+
+use clap::Parser;
+use vorrang_algorithms::card::About;
+
+use super::{Problem, Session};
+use crate::commands::check::CheckArgs;
+use crate::failure::Failure;
+use crate::options::Given;
+use crate::output::{DIM, RESET, grouped};
+use crate::problem::Ahead;
+
+/// States that the checker looks at if nothing is said: some seconds.
+const MOST_STATES: u64 = 1_000_000;
+
+/// What is typed after `check`.
+#[derive(Debug, Parser)]
+#[command(name = "check", no_binary_name = true)]
+struct CheckLine {
+    #[command(flatten)]
+    args: Given<CheckArgs>,
+    /// How many requests each node may still make; who waits or is inside has made one of them
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    requests: u32,
+}
+
+fn read(text: &str) -> Result<CheckLine, String> {
+    let parsed = CheckLine::try_parse_from(text.split_whitespace());
+    parsed.map_err(|error| {
+        let text = error.to_string();
+        if !error.use_stderr() {
+            return text;
+        }
+        let first = text.lines().next().unwrap_or_default();
+        first.strip_prefix("error: ").unwrap_or(first).to_owned()
+    })
+}
+
+/// The options of a check of which none was typed.
+pub(crate) fn blank_check() -> CheckArgs {
+    read("").expect("no option need be typed").args.args
+}
+
+/// The set-up in the first line of a script, after the name.
+pub(super) fn read_header(text: &str, about: &About) -> Result<CheckArgs, Failure> {
+    let wrong = |why: String| Failure::usage(format!("the first line of the script: {why}"));
+    let given = read(text).map_err(wrong)?.args;
+    given.check_fit(&[about])?;
+    Ok(given.args)
+}
+
+impl Session {
+    /// Has the checker look at all that can follow.
+    pub(super) fn check(&mut self, rest: &str) -> Result<(), Problem> {
+        if let Some(violation) = self.staged.violation() {
+            return Err(format!("it has gone wrong already: {violation}; undo first").into());
+        }
+        let CheckLine { args: given, requests } = read(rest)?;
+        let typed = given.args;
+        let session = &self.args;
+        if typed.nodes.is_some() || typed.order.is_some() || typed.flaw.is_some() {
+            return Err("the nodes, the order and the flaw are those on the stage".into());
+        }
+        let args = CheckArgs {
+            nodes: session.nodes,
+            order: session.order,
+            flaw: session.flaw.clone(),
+            setup: session.setup.clone(),
+            max_states: typed.max_states.or(Some(MOST_STATES)),
+            ..typed
+        };
+        let steps: Vec<&str> = self.lines.iter().map(|line| step_of(line)).collect();
+        let steps: Vec<&str> = steps.into_iter().filter(|it| !it.is_empty()).collect();
+        let Ahead { answer, may, early } = self.staged.ahead(&steps, &args, requests)?;
+        if let Some(step) = early {
+            self.tell(&format!("No clock allows '{step}' where it was done.\n"))?;
+        }
+        let (verdict, states) = (answer.verdict(), grouped(answer.states));
+        self.tell(&format!("From here, {may}:\n{verdict}{DIM}{states} states{RESET}\n"))?;
+        if let Some((property, what)) = answer.violation {
+            self.found.get_or_insert(format!("{property}: {what}"));
+        }
+        Ok(())
+    }
+}
+
+fn step_of(line: &str) -> &str {
+    line.split('#').next().unwrap_or_default().trim()
+}

@@ -1,0 +1,476 @@
+//! A conversation about a stage: what a person or a pipe says, and what is answered.
+//!
+//! The script so far is all that is remembered. To undo is to play it again without its end; no
+//! copy of any situation is kept, so a session is as large as what was said in it.
+
+mod ahead;
+mod input;
+mod view;
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufRead, Write as _};
+use std::path::Path;
+
+use vorrang_sim::Random;
+
+use crate::commands::check::CheckArgs;
+use crate::failure::Failure;
+use crate::lookup;
+use crate::options::OrderKind;
+use crate::output::{BAD, BOLD, DIM, RESET, print};
+use crate::problem::Staged;
+
+pub(crate) use ahead::blank_check;
+use input::{cut, read_line};
+
+/// Random steps at once.
+const MOST_AT_RANDOM: u64 = 100_000;
+
+/// Who is spoken to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Surface {
+    /// A person, who is prompted and shown what can happen next.
+    Terminal,
+    /// A program, whose lines are repeated with their answers; all else is a comment.
+    Pipe,
+}
+
+/// A stage, and the script that was played on it.
+pub(crate) struct Session {
+    surface: Surface,
+    args: CheckArgs,
+    /// The algorithm and its set-up, as a script begins.
+    header: String,
+    is_timely: bool,
+    staged: Box<dyn Staged>,
+    /// Steps and comments.
+    lines: Vec<String>,
+    /// What was undone last comes last.
+    undone: Vec<String>,
+    /// Of the next random steps, unless one is given.
+    seed: u64,
+    has_warned: bool,
+    /// What the checker found.
+    found: Option<String>,
+    /// How many lines could not be done, and the first of them.
+    wrong: u64,
+    first_wrong: Option<String>,
+}
+
+/// Whether the conversation goes on.
+#[derive(PartialEq, Eq)]
+enum Then {
+    GoOn,
+    Quit,
+}
+
+/// Why a line could not be done, or why nothing more can be.
+enum Problem {
+    Line(String),
+    World(Failure),
+}
+
+impl From<Failure> for Problem {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Usage(why) => Self::Line(why),
+            Failure::Failed(_) | Failure::AlreadySaid | Failure::BrokenPipe => Self::World(failure),
+        }
+    }
+}
+
+impl From<String> for Problem {
+    fn from(why: String) -> Self {
+        Self::Line(why)
+    }
+}
+
+impl From<&str> for Problem {
+    fn from(why: &str) -> Self {
+        Self::Line(why.to_owned())
+    }
+}
+
+/// The text of a script.
+pub(crate) fn read_script(path: &Path) -> Result<String, Failure> {
+    fs::read_to_string(path)
+        .map_err(|why| Failure::usage(format!("cannot read '{}': {why}", path.display())))
+}
+
+impl Session {
+    /// An algorithm at its beginning.
+    pub(crate) fn new(name: &str, args: CheckArgs, surface: Surface) -> Result<Self, Failure> {
+        let entry = lookup::algorithm(name)?;
+        let about = entry.algorithm.about();
+        let staged = match &args.flaw {
+            None => entry.algorithm.stage(&args)?,
+            Some(flaw) => lookup::flawed(entry, flaw)?.stage(&args)?,
+        };
+        let mut header = format!("{name} {}", staged.setup().text(about.takes));
+        if let Some(flaw) = &args.flaw {
+            header.push_str(&format!(" --flaw {flaw}"));
+        }
+        Ok(Self {
+            surface,
+            args: CheckArgs { nodes: Some(staged.setup().group.size()), ..args },
+            header,
+            is_timely: about.assumes.timely,
+            staged,
+            lines: Vec::new(),
+            undone: Vec::new(),
+            seed: 1,
+            has_warned: false,
+            found: None,
+            wrong: 0,
+            first_wrong: None,
+        })
+    }
+
+    /// A script's algorithm, after its last step.
+    pub(crate) fn of_script(
+        script: &str,
+        order: Option<OrderKind>,
+        surface: Surface,
+    ) -> Result<Self, Failure> {
+        let (header, script) = script.split_once('\n').unwrap_or((script, ""));
+        let (name, rest) = header.split_once(' ').unwrap_or((header, ""));
+        let about = lookup::algorithm(name)?.algorithm.about();
+        let args = ahead::read_header(rest, &about)?;
+        let mut session = Self::new(name, CheckArgs { order, ..args }, surface)?;
+        for (index, line) in script.lines().enumerate() {
+            if is_answer(line) {
+                continue;
+            }
+            if let Err(why) = session.take(line.trim_end()) {
+                let line = cut(line.trim());
+                return Err(Failure::usage(format!("line {}, '{line}': {why}", index + 2)));
+            }
+        }
+        Ok(session)
+    }
+
+    /// Converses until the end of the input.
+    pub(crate) fn run(&mut self, mut input: impl BufRead) -> Result<(), Failure> {
+        self.greet()?;
+        let mut number = 0_u64;
+        loop {
+            if self.surface == Surface::Terminal {
+                print(&format!("{BOLD}> {RESET}"))?;
+            }
+            let Some(line) = read_line(&mut input)? else { break };
+            number += 1;
+            // What a script contains besides its steps is passed over, so that one can be piped in.
+            let is_old = is_answer(&line) || line.trim_end() == self.header;
+            if self.surface == Surface::Pipe && is_old {
+                continue;
+            }
+            match self.hear(line.trim()) {
+                Ok(Then::GoOn) => {}
+                Ok(Then::Quit) => break,
+                Err(Problem::World(failure)) => return Err(failure),
+                Err(Problem::Line(why)) => self.complain(number, line.trim(), &why)?,
+            }
+        }
+        self.take_leave()
+    }
+
+    fn hear(&mut self, line: &str) -> Result<Then, Problem> {
+        let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+        let rest = rest.trim();
+        let is_number = !word.is_empty() && word.bytes().all(|it| it.is_ascii_digit());
+        match word {
+            "" if self.surface == Surface::Terminal => self.show_next(usize::MAX)?,
+            "" => {}
+            _ if is_number && rest.is_empty() => {
+                let line = self.option(word)?;
+                if self.surface == Surface::Terminal {
+                    print(&format!("{line}\n"))?;
+                }
+                self.step(&line)?;
+            }
+            "undo" => self.undo(count(rest)?)?,
+            "redo" => self.redo(count(rest)?)?,
+            "state" => self.tell(&view::state(&self.staged.look(), self.width()))?,
+            "next" => self.show_next(usize::MAX)?,
+            "history" => self.tell(&self.history())?,
+            "save" => self.save(rest, false)?,
+            "save!" => self.save(rest, true)?,
+            "load" => self.load(rest)?,
+            "check" => self.check(rest)?,
+            "random" => self.random(rest)?,
+            "help" | "?" => self.tell(view::HELP)?,
+            "quit" | "exit" | "q" => return Ok(Then::Quit),
+            _ => self.step(line)?,
+        }
+        Ok(Then::GoOn)
+    }
+
+    /// Takes a step and says what came of it.
+    fn step(&mut self, line: &str) -> Result<(), Problem> {
+        let said = self.take(line)?;
+        self.undone.clear();
+        match self.surface {
+            Surface::Pipe => print(&format!("{line}\n{said}"))?,
+            Surface::Terminal => {
+                print(&said)?;
+                self.warn()?;
+                if !line.starts_with('#') {
+                    self.show_next(view::FEW)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a step and remembers it; returns what came of it.
+    fn take(&mut self, line: &str) -> Result<String, String> {
+        let step = line.split('#').next().unwrap_or_default().trim();
+        let said = if step.is_empty() { "" } else { self.staged.step(step)? };
+        let said = said.to_owned();
+        self.lines.push(line.to_owned());
+        Ok(said)
+    }
+
+    /// Plays the script again and returns it with its answers.
+    fn replay(&mut self) -> String {
+        self.staged.reset();
+        let mut text = String::new();
+        for line in &self.lines {
+            let step = line.split('#').next().unwrap_or_default().trim();
+            text.push_str(line);
+            text.push('\n');
+            if !step.is_empty() {
+                let said = self.staged.step(step);
+                text.push_str(said.expect("what could be done once can be done again"));
+            }
+        }
+        text
+    }
+
+    fn option(&self, word: &str) -> Result<String, Problem> {
+        let options = self.options();
+        let place = word.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+        place.and_then(|place| options.get(place).cloned()).ok_or_else(|| {
+            Problem::Line(match options.len() {
+                0 => "nothing can happen next".to_owned(),
+                most => format!("the list of what can happen next goes from 1 to {most}"),
+            })
+        })
+    }
+
+    /// What can happen next, and what is said when nothing does.
+    fn options(&self) -> Vec<String> {
+        let mut options = self.staged.options();
+        let look = self.staged.look();
+        match (look.flight.is_empty(), look.timers.is_empty()) {
+            (false, _) => options.push("settle".to_owned()),
+            (true, true) => options.push("rest".to_owned()),
+            (true, false) => {}
+        }
+        options
+    }
+
+    fn undo(&mut self, count: u64) -> Result<(), Problem> {
+        if self.lines.is_empty() {
+            return Err("nothing has been done".into());
+        }
+        for _ in 0..count {
+            // A comment goes with the step before it.
+            while let Some(line) = self.lines.pop() {
+                let is_step = !line.starts_with('#');
+                self.undone.push(line);
+                if is_step {
+                    break;
+                }
+            }
+        }
+        self.replay();
+        self.has_warned = self.staged.violation().is_some();
+        let last = self.lines.last().map_or("the beginning", String::as_str);
+        self.tell(&format!("back to {} steps: {}\n", self.lines.len(), cut(last)))?;
+        if self.surface == Surface::Terminal {
+            self.show_next(view::FEW)?;
+        }
+        Ok(())
+    }
+
+    fn redo(&mut self, count: u64) -> Result<(), Problem> {
+        if self.undone.is_empty() {
+            return Err("nothing has been undone".into());
+        }
+        for _ in 0..count {
+            let Some(line) = self.undone.pop() else { break };
+            let rest = std::mem::take(&mut self.undone);
+            self.step(&line)?;
+            self.undone = rest;
+        }
+        Ok(())
+    }
+
+    fn random(&mut self, rest: &str) -> Result<(), Problem> {
+        let (steps, seed) = rest.split_once(' ').unwrap_or((rest, ""));
+        let steps = count(steps)?.min(MOST_AT_RANDOM);
+        if !seed.is_empty() {
+            self.seed = seed.trim().parse().map_err(|_| format!("'{}' is no seed", cut(seed)))?;
+        }
+        let mut random = Random::new(self.seed);
+        self.tell(&format!("seed {}\n", self.seed))?;
+        self.seed = self.seed.wrapping_add(1);
+        self.undone.clear();
+        for _ in 0..steps {
+            let mut options = self.staged.options();
+            let is_timer = |it: &String| it.starts_with("timer ");
+            // Where messages are timely, time-outs that are long enough do not run out before.
+            if self.is_timely && options.iter().any(|it| it.starts_with("deliver ")) {
+                options.retain(|it| !is_timer(it));
+            }
+            if options.is_empty() || self.staged.violation().is_some() {
+                break;
+            }
+            let line = options.swap_remove(random.below(options.len() as u64) as usize);
+            let said = self.take(&line)?;
+            print(&format!("{line}\n{said}"))?;
+        }
+        if self.surface == Surface::Terminal {
+            self.warn()?;
+            self.show_next(view::FEW)?;
+        }
+        Ok(())
+    }
+
+    fn save(&mut self, path: &str, overwrites: bool) -> Result<(), Problem> {
+        if path.is_empty() {
+            return Err("say save FILE".into());
+        }
+        let body = self.replay();
+        let text = format!("{}\n{body}= {} messages\n", self.header, self.staged.messages());
+        let file = if overwrites {
+            File::create(path)
+        } else {
+            OpenOptions::new().write(true).create_new(true).open(path)
+        };
+        let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
+        match written {
+            Ok(()) => Ok(self.tell(&format!("saved in {path}\n"))?),
+            Err(why) if why.kind() == std::io::ErrorKind::AlreadyExists => {
+                Err(format!("'{path}' is there already; save! {path} overwrites it").into())
+            }
+            Err(why) => Err(format!("cannot write '{path}': {why}").into()),
+        }
+    }
+
+    fn load(&mut self, path: &str) -> Result<(), Problem> {
+        if path.is_empty() {
+            return Err("say load FILE".into());
+        }
+        let script = read_script(Path::new(path))?;
+        let mut loaded = Self::of_script(&script, self.args.order, self.surface)?;
+        (loaded.wrong, loaded.first_wrong) = (self.wrong, self.first_wrong.take());
+        loaded.found = self.found.take();
+        loaded.seed = self.seed;
+        *self = loaded;
+        Ok(self.greet()?)
+    }
+
+    fn history(&self) -> String {
+        let mut text = format!("{}\n", self.header);
+        for line in &self.lines {
+            text.push_str(line);
+            text.push('\n');
+        }
+        text
+    }
+
+    /// Says where things stand at first.
+    fn greet(&mut self) -> Result<(), Failure> {
+        let body = self.replay();
+        match self.surface {
+            Surface::Pipe => print(&format!("{}\n{body}", self.header)),
+            Surface::Terminal => {
+                print(&format!("{BOLD}{}{RESET}\n{body}", self.header))?;
+                print(&view::state(&self.staged.look(), self.width()))?;
+                self.warn()?;
+                self.show_next(view::FEW)?;
+                print(&format!("{DIM}{}{RESET}\n", view::HINT))
+            }
+        }
+    }
+
+    fn show_next(&self, most: usize) -> Result<(), Failure> {
+        self.tell(&view::next(&self.options(), most))
+    }
+
+    /// How many columns there are for what is not part of the run.
+    fn width(&self) -> usize {
+        match self.surface {
+            Surface::Terminal => view::terminal_width(),
+            Surface::Pipe => view::WIDTH - "# ".len(),
+        }
+    }
+
+    /// Says what is not part of the run.
+    fn tell(&self, text: &str) -> Result<(), Failure> {
+        match self.surface {
+            Surface::Terminal => print(text),
+            Surface::Pipe => {
+                let comment = |line: &str| format!("# {line}").trim_end().to_owned() + "\n";
+                print(&text.lines().map(comment).collect::<String>())
+            }
+        }
+    }
+
+    /// Says once, and loudly, that something is violated.
+    fn warn(&mut self) -> Result<(), Failure> {
+        let Some(violation) = self.staged.violation() else { return Ok(()) };
+        if self.has_warned {
+            return Ok(());
+        }
+        self.has_warned = true;
+        print(&format!("\n{BAD}*** {} is violated ***{RESET}\n", violation.property))
+    }
+
+    fn complain(&mut self, number: u64, line: &str, why: &str) -> Result<(), Failure> {
+        let line = cut(line);
+        let sentence = format!("'{line}': {why}");
+        self.wrong += 1;
+        self.first_wrong.get_or_insert_with(|| format!("line {number}, {sentence}"));
+        let example = self.options().into_iter().next().unwrap_or_else(|| "undo".to_owned());
+        let hint =
+            format!("{DIM}Say a number of the list, a line such as '{example}', or help.{RESET}");
+        self.tell(&format!("{BAD}{sentence}{RESET}\n{hint}\n"))
+    }
+
+    /// How the session ends.
+    fn take_leave(&self) -> Result<(), Failure> {
+        match self.surface {
+            Surface::Pipe => print(&format!("= {} messages\n", self.staged.messages()))?,
+            Surface::Terminal => print("\n")?,
+        }
+        if let (Surface::Pipe, Some(first)) = (self.surface, &self.first_wrong) {
+            let others = match self.wrong - 1 {
+                0 => String::new(),
+                others => format!("; and {others} more lines"),
+            };
+            return Err(Failure::usage(format!("{first}{others}")));
+        }
+        match (self.staged.violation(), &self.found) {
+            (Some(violation), _) => Err(Failure::Failed(format!("violated {violation}"))),
+            (None, Some(found)) => Err(Failure::Failed(format!("can be violated: {found}"))),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+/// Whether a line of a script is not a step.
+fn is_answer(line: &str) -> bool {
+    line.starts_with(char::is_whitespace) || line.starts_with("= ") || line.is_empty()
+}
+
+/// How often something is to be done: once, if nothing is said.
+fn count(text: &str) -> Result<u64, String> {
+    match text.parse() {
+        Ok(count @ 1..) => Ok(count),
+        Ok(0) | Err(_) if !text.is_empty() => Err(format!("'{}' is not a number", cut(text))),
+        Ok(0) | Err(_) => Ok(1),
+    }
+}

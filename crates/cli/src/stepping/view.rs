@@ -1,0 +1,157 @@
+//! What is shown of a stage.
+
+use std::fmt::Write as _;
+
+use crate::output::{BOLD, DIM, RESET};
+use crate::problem::Look;
+
+/// Lines of a list that is shown unasked.
+pub(super) const FEW: usize = 20;
+/// Columns where nobody says how many there are.
+pub(super) const WIDTH: usize = 80;
+
+/// What is not in the list.
+pub(super) const HINT: &str = "or: crash 0, lose 0->1, duplicate 0->1, undo, check, help";
+
+pub(super) const HELP: &str = "\
+What happens next, by its number in the list or in words:
+  acquire 0        the application at node 0 asks; see the list for others
+  deliver 0->1     the oldest message from 0 to 1 arrives
+  deliver 0->1 R   the oldest one that begins with R
+  lose 0->1        it never arrives
+  duplicate 0->1   it arrives, and will arrive again
+  timer 2 Answer   a timer of node 2 runs out
+  crash 2          node 2 goes down, with its timers
+  restart 2        it comes up again
+  settle           all messages arrive, oldest first
+  rest             nothing more will happen: is anything owed?
+  choose 1 0       what the next step is answered if it chooses
+  # ...            a remark, kept in the script
+Besides:
+  undo [N]         take back the last step, or N
+  redo [N]         take them again
+  state            all nodes, messages and timers
+  next             all that can happen next
+  history          the script so far
+  save FILE        write the script and its answers; save! overwrites
+  load FILE        play a script instead, then go on
+  check            what could go wrong from here? The checker looks at
+                   all that can follow if each node makes one more
+                   request (--requests N, --max-states N, --crashes N,
+                   --losses N, ...: as 'vorrang check --help' says)
+  random [N] [SEED]  N random steps
+  quit             or end the input
+";
+
+/// What can happen next, numbered.
+pub(super) fn next(options: &[String], most: usize) -> String {
+    let mut text = String::new();
+    for (number, line) in (1..).zip(options).take(most) {
+        let _ = writeln!(text, "{BOLD}{number:>4}{RESET}  {line}");
+    }
+    if let Some(more @ 1..) = options.len().checked_sub(most) {
+        let _ = writeln!(text, "      {DIM}and {more} more: next{RESET}");
+    }
+    text
+}
+
+/// Nodes, messages and timers.
+pub(super) fn state(Look { nodes, flight, timers }: &Look, width: usize) -> String {
+    let mut text = String::new();
+    for (id, (is_up, shown)) in nodes.iter().enumerate() {
+        let shown = plain(shown);
+        let shown = if *is_up { shown } else { format!("is down; comes up with {shown}") };
+        wrap(&mut text, &format!("node {id}"), &shown, width);
+    }
+    for (title, list) in [("in flight", flight), ("timers", timers)] {
+        let shown = if list.is_empty() { "none".to_owned() } else { list.join("; ") };
+        wrap(&mut text, title, &shown, width);
+    }
+    text
+}
+
+/// How many columns the terminal has.
+pub(super) fn terminal_width() -> usize {
+    terminal_size::terminal_size().map_or(WIDTH, |(width, _)| width.0.into()).max(20)
+}
+
+/// A title and words, in as many lines as it takes.
+fn wrap(text: &mut String, title: &str, words: &str, columns: usize) {
+    const MARGIN: usize = 11;
+    let mut column = MARGIN;
+    let _ = write!(text, "{BOLD}{title:<MARGIN$}{RESET}");
+    for (index, word) in words.split(' ').enumerate() {
+        let width = word.chars().count();
+        if index > 0 && column + 1 + width > columns {
+            let _ = write!(text, "\n{:MARGIN$}", "");
+            column = MARGIN;
+        } else if index > 0 {
+            text.push(' ');
+            column += 1;
+        }
+        text.push_str(word);
+        column += width;
+    }
+    text.push('\n');
+}
+
+/// A node's state without what says nothing: who it is, of which group, and what its type is.
+fn plain(shown: &str) -> String {
+    let mut text = String::new();
+    let mut rest = shown;
+    // `NodeId(2)` is 2.
+    while let Some((before, after)) = rest.split_once("NodeId(") {
+        let (id, after) = after.split_once(')').unwrap_or((after, ""));
+        text.push_str(before);
+        text.push_str(id);
+        rest = after;
+    }
+    text.push_str(rest);
+    for field in ["me: ", "group: Group { size: "] {
+        if let Some(start) = text.find(field)
+            && let Some(length) = text[start..].find(", ")
+        {
+            text.replace_range(start..start + length + 2, "");
+        }
+    }
+    let fields = text.split_once(" { ").and_then(|(_, fields)| fields.strip_suffix(" }"));
+    fields.map(str::to_owned).unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bare(text: &str) -> String {
+        anstream::adapter::strip_str(text).to_string()
+    }
+
+    #[test]
+    fn a_node_is_shown_without_what_everybody_knows() {
+        let shown = "Bully { me: NodeId(0), group: Group { size: 3 }, leader: Some(NodeId(2)) }";
+        assert_eq!(plain(shown), "leader: Some(2)");
+        assert_eq!(plain("Player"), "Player");
+        let flawed = "Flawed { node: Toy { me: NodeId(1), on: true }, mistake: Oops }";
+        assert_eq!(plain(flawed), "node: Toy { on: true }, mistake: Oops");
+    }
+
+    #[test]
+    fn a_state_keeps_within_the_width() {
+        let nodes = vec![(true, "word, ".repeat(40)), (false, "x".repeat(100))];
+        let look = Look { nodes, flight: vec!["0 -> 1 A".to_owned()], timers: Vec::new() };
+        let text = bare(&state(&look, WIDTH));
+        assert!(text.lines().filter(|line| !line.contains("xxx")).all(|line| line.len() <= WIDTH));
+        assert!(text.ends_with("in flight  0 -> 1 A\ntimers     none\n"), "{text}");
+    }
+
+    #[test]
+    fn a_long_list_is_cut() {
+        let options: Vec<String> = (0..5).map(|it| format!("step {it}")).collect();
+        assert_eq!(
+            bare(&next(&options, 2)),
+            "   1  step 0\n   2  step 1\n      and 3 more: next\n"
+        );
+        assert!(!next(&options, 5).contains("more"));
+        assert!(HELP.lines().all(|line| line.len() < 80));
+    }
+}

@@ -1,0 +1,637 @@
+//! Nodes driven by hand: a script of commands and deliveries, and what came of each.
+//!
+//! ```text
+//! acquire 1              the application at node 1 asks
+//!   1 -> 0 REQUEST(1)
+//! deliver 1->0           the oldest message from 1 to 0 arrives
+//!   0 -> 1 REPLY(1, clock 1)
+//! settle                 all messages arrive, oldest first, until none is left
+//!   1 entered
+//! rest                   nothing more will happen: is anything still owed?
+//! ```
+//!
+//! The script is what stands at the margin; what is indented is the answer. So a run can be kept in
+//! a file that reads as prose, and a counterexample that the checker prints is a script too:
+//! `deliver 0->1 REPLY(1, clock 1)` names the message where several are under way.
+//!
+//! | line | what happens |
+//! | --- | --- |
+//! | `COMMAND 1` | the application at node 1 asks for something |
+//! | `deliver 1->0 TEXT` | the oldest message from 1 to 0 that begins so arrives |
+//! | `lose 1->0 TEXT` | the message never arrives |
+//! | `duplicate 1->0 TEXT` | it arrives, and will arrive again |
+//! | `timer 2 NAME` | a timer of node 2 runs out |
+//! | `crash 2`, `restart 2` | node 2 goes down with all its timers; it comes up again |
+//! | `settle` | all messages arrive, oldest first, until none is left |
+//! | `rest` | nothing more will happen: is anything still owed? |
+//! | `choose 1 0` | what the next step is answered if it asks; also at the end of its own line |
+
+mod line;
+mod next;
+
+use std::fmt::{Display, Write as _};
+use std::num::NonZeroU32;
+use std::str::FromStr;
+
+use line::{Line, Says, Which};
+use vorrang_protocol::{
+    Effect, Event, Monitor, NodeId, NodeSet, Order, Outbox, Protocol, Violation,
+};
+
+/// So many deliveries, and messages that only beget messages will never settle.
+const MOST_TO_SETTLE: usize = 10_000;
+
+/// A group of nodes, the messages between them, and a monitor.
+#[derive(Clone, Debug)]
+pub struct Stage<P: Protocol, M: Monitor> {
+    nodes: Vec<P>,
+    /// As they were before they started: what a node that lost its memory comes up with.
+    fresh: Vec<P>,
+    down: NodeSet,
+    order: Order,
+    flight: Vec<Envelope<P, M::Tag>>,
+    timers: Vec<(NodeId, P::Timer)>,
+    /// What the next step is answered if it asks.
+    told: Vec<u32>,
+    monitor: M,
+    violation: Option<Violation>,
+    messages: usize,
+    said: String,
+    /// Every single step, if that is wanted.
+    moves: Option<Vec<String>>,
+}
+
+#[derive(Clone, Debug)]
+struct Envelope<P: Protocol, T> {
+    from: NodeId,
+    to: NodeId,
+    message: P::Message,
+    tag: T,
+}
+
+impl<P, M> Stage<P, M>
+where
+    P: Protocol<Command: Display + FromStr<Err: Display>, Notice: Display>,
+    M: Monitor<Command = P::Command, Notice = P::Notice>,
+{
+    /// The nodes come up, in order.
+    pub fn new(nodes: impl IntoIterator<Item = P>, monitor: M) -> Self {
+        let nodes: Vec<P> = nodes.into_iter().collect();
+        let mut stage = Self {
+            fresh: nodes.clone(),
+            nodes,
+            down: NodeSet::EMPTY,
+            order: Order::Any,
+            flight: Vec::new(),
+            timers: Vec::new(),
+            told: Vec::new(),
+            monitor,
+            violation: None,
+            messages: 0,
+            said: String::new(),
+            moves: None,
+        };
+        for id in 0..stage.nodes.len() {
+            stage.happen(NodeId(id as u32), Event::Start, "").expect("a start is never refused");
+        }
+        stage
+    }
+
+    /// Of the messages from one node to another, which may arrive: any, unless this is said.
+    #[must_use]
+    pub fn with_order(mut self, order: Order) -> Self {
+        self.order = order;
+        self
+    }
+
+    /// From now on, writes down every single step in full: `settle` becomes the deliveries that it
+    /// is, and each names its message. That is how the checker writes a run.
+    #[must_use]
+    pub fn writing_moves(mut self) -> Self {
+        self.moves = Some(Vec::new());
+        self
+    }
+
+    /// Every single step since [`writing_moves`](Self::writing_moves).
+    pub fn into_moves(self) -> Vec<String> {
+        self.moves.unwrap_or_default()
+    }
+
+    /// Plays a script and returns it with the answers, whatever answers it had before.
+    ///
+    /// # Errors
+    ///
+    /// If a line is not a step that can be taken; the error names it.
+    pub fn play(&mut self, script: &str) -> Result<String, String> {
+        let mut written = String::new();
+        for (index, line) in script.lines().enumerate() {
+            if line.starts_with(char::is_whitespace) {
+                continue;
+            }
+            written.push_str(line.trim_end());
+            written.push('\n');
+            let step = line.split('#').next().unwrap_or_default().trim();
+            if !step.is_empty() {
+                self.step(step).map_err(|why| format!("line {}, '{step}': {why}", index + 1))?;
+                written.push_str(&self.said);
+            }
+        }
+        Ok(written)
+    }
+
+    /// Takes one step of a script.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be taken; then nothing has changed.
+    pub fn step(&mut self, step: &str) -> Result<(), String> {
+        let Line { says, choices } = line::read(step, self.nodes.len())?;
+        let told = self.told.len();
+        self.told.extend(choices);
+        if says == Says::Settle && !self.told.is_empty() {
+            self.told.truncate(told);
+            return Err("settle is many steps: choose for each of them".to_owned());
+        }
+        self.said.clear();
+        let taken = self.take(says);
+        if taken.is_err() {
+            self.told.truncate(told);
+        }
+        taken
+    }
+
+    fn take(&mut self, says: Says<'_>) -> Result<(), String> {
+        match says {
+            Says::Choose => return Ok(()),
+            Says::Settle => return self.settle(),
+            Says::Rest => {
+                self.check_silence()?;
+                if let Err(violation) = self.monitor.at_rest() {
+                    self.object(violation);
+                }
+            }
+            Says::Deliver(which) => {
+                let place = self.find(which)?;
+                self.deliver(place)?;
+            }
+            Says::Duplicate(which) => {
+                let place = self.find(which)?;
+                self.check_up(which.to)?;
+                let Envelope { from, to, message, tag } = self.flight[place].clone();
+                self.arrive("duplicate", from, to, message, &tag)?;
+            }
+            Says::Lose(which) => {
+                let place = self.find(which)?;
+                // A message to the dead is lost as it is.
+                self.check_up(which.to)?;
+                let Envelope { from, to, message, .. } = self.flight.remove(place);
+                self.write_move(format_args!("lose {from}->{to} {message}"));
+            }
+            Says::Timer(id, name) => {
+                let armed =
+                    |(at, timer): &(NodeId, P::Timer)| *at == id && format!("{timer:?}") == name;
+                let place = self.timers.iter().position(armed).ok_or("no such timer is armed")?;
+                let armed = self.timers.remove(place);
+                let what = format!("timer {id} {name}");
+                if let Err(why) = self.happen(id, Event::Timer(armed.1), &what) {
+                    self.timers.insert(place, armed);
+                    return Err(why);
+                }
+            }
+            Says::Crash(id) => self.crash(id)?,
+            Says::Restart(id) => {
+                if !self.down.contains(id) {
+                    return Err(format!("node {id} is not down"));
+                }
+                let before = self.monitor.clone();
+                self.monitor.on_restart(id);
+                self.down.remove(id);
+                if let Err(why) = self.happen(id, Event::Restart, &format!("restart {id}")) {
+                    self.monitor = before;
+                    self.down.insert(id);
+                    return Err(why);
+                }
+            }
+            Says::Command(id, words) => {
+                let command: P::Command = words.parse().map_err(|why| format!("{why}"))?;
+                self.check_up(id)?;
+                let what = format!("{command} {id}");
+                self.happen(id, Event::Command(command), &what)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the last step said, a line each, indented.
+    pub fn said(&self) -> &str {
+        &self.said
+    }
+
+    /// What the monitor objected to first.
+    pub const fn violation(&self) -> Option<&Violation> {
+        self.violation.as_ref()
+    }
+
+    /// How many messages have been sent between different nodes.
+    pub const fn messages(&self) -> usize {
+        self.messages
+    }
+
+    fn settle(&mut self) -> Result<(), String> {
+        for _ in 0..MOST_TO_SETTLE {
+            if self.flight.is_empty() {
+                return Ok(());
+            }
+            self.deliver(0)?;
+        }
+        self.say(format_args!("... after {MOST_TO_SETTLE} messages it has not settled"));
+        Ok(())
+    }
+
+    fn check_silence(&self) -> Result<(), String> {
+        match (self.flight.len(), self.timers.len()) {
+            (0, 0) => Ok(()),
+            (0, 1) => Err("a timer is still armed".to_owned()),
+            (0, timers) => Err(format!("{timers} timers are still armed")),
+            (1, _) => Err("1 message is still under way".to_owned()),
+            (messages, _) => Err(format!("{messages} messages are still under way")),
+        }
+    }
+
+    fn check_up(&self, id: NodeId) -> Result<(), String> {
+        if self.down.contains(id) { Err(format!("node {id} is down")) } else { Ok(()) }
+    }
+
+    /// The place of the oldest message that is meant.
+    fn find(&self, Which { from, to, text }: Which<'_>) -> Result<usize, String> {
+        let mut prefixed = None;
+        let mut oldest = None;
+        for (place, it) in self.flight.iter().enumerate() {
+            if (it.from, it.to) != (from, to) {
+                continue;
+            }
+            let shown = it.message.to_string();
+            let is_first = oldest.is_none();
+            oldest.get_or_insert_with(|| shown.clone());
+            let may_arrive = is_first || self.order == Order::Any;
+            if may_arrive && shown == text {
+                return Ok(place);
+            }
+            if may_arrive && prefixed.is_none() && shown.starts_with(text) {
+                prefixed = Some(place);
+            }
+        }
+        prefixed.ok_or_else(|| match (oldest, self.order) {
+            (Some(oldest), Order::Fifo) => {
+                format!("messages from {from} to {to} keep their order: first comes {oldest}")
+            }
+            (Some(_), Order::Any) | (None, _) => {
+                format!("no such message is under way from {from} to {to}")
+            }
+        })
+    }
+
+    fn deliver(&mut self, place: usize) -> Result<(), String> {
+        let Envelope { from, to, message, tag } = self.flight[place].clone();
+        // It is taken away first, so that what the node sends comes after all the others.
+        let taken = self.flight.remove(place);
+        let arrived = self.arrive("deliver", from, to, message, &tag);
+        if arrived.is_err() {
+            self.flight.insert(place, taken);
+        }
+        arrived
+    }
+
+    fn arrive(
+        &mut self,
+        how: &str,
+        from: NodeId,
+        to: NodeId,
+        message: P::Message,
+        tag: &M::Tag,
+    ) -> Result<(), String> {
+        let what = format!("{how} {from}->{to} {message}");
+        if self.down.contains(to) {
+            self.say(format_args!("{from} -> {to} {message} vanishes: node {to} is down"));
+            self.write_move(format_args!("{what}"));
+            return Ok(());
+        }
+        let before = self.monitor.clone();
+        self.monitor.on_receive(to, tag);
+        let arrived = self.happen(to, Event::Message { from, message }, &what);
+        if arrived.is_err() {
+            self.monitor = before;
+        }
+        arrived
+    }
+
+    fn crash(&mut self, id: NodeId) -> Result<(), String> {
+        self.check_up(id)?;
+        self.write_move(format_args!("crash {id}"));
+        self.down.insert(id);
+        for (_, timer) in self.timers.extract_if(.., |(at, _)| *at == id) {
+            let _ = writeln!(self.said, "  {id} forgets {timer:?}");
+        }
+        let node = &mut self.nodes[id.index()];
+        *node = node.kept(self.fresh[id.index()].clone());
+        self.monitor.on_crash(id);
+        Ok(())
+    }
+
+    /// Something happens to a node. If it is refused, or the answers to its choices do not fit,
+    /// nothing has changed.
+    fn happen(&mut self, at: NodeId, event: Event<P>, what: &str) -> Result<(), String> {
+        let mut asked: Vec<NonZeroU32> = Vec::new();
+        let told = &self.told;
+        let mut fx = Outbox::new(|bound: NonZeroU32| {
+            asked.push(bound);
+            let answer = told.get(asked.len() - 1).copied().unwrap_or(0);
+            answer.min(bound.get() - 1)
+        });
+        let command = match &event {
+            Event::Command(command) => Some(command.clone()),
+            Event::Start | Event::Restart | Event::Message { .. } | Event::Timer(_) => None,
+        };
+        let mut node = self.nodes[at.index()].clone();
+        node.handle(event, &mut fx).map_err(|refused| refused.to_string())?;
+        let effects = fx.take();
+        drop(fx);
+        let answers = self.answers(at, &asked)?;
+        self.write_move(format_args!("{what}{answers}"));
+        self.nodes[at.index()] = node;
+        if let Some(Err(violation)) = command.map(|it| self.monitor.on_command(at, &it)) {
+            self.object(violation);
+        }
+        for effect in effects {
+            self.apply(at, effect);
+        }
+        Ok(())
+    }
+
+    /// Uses up what was told, says what was chosen, and how a move is written that asked so.
+    fn answers(&mut self, at: NodeId, asked: &[NonZeroU32]) -> Result<String, String> {
+        let mut told = std::mem::take(&mut self.told);
+        let wrong = told.iter().zip(asked).find(|(answer, bound)| **answer >= bound.get());
+        let why = match wrong {
+            Some((answer, bound)) => format!("choose {answer}: it must be below {bound}"),
+            None if told.len() > asked.len() => {
+                format!("choose: it asks {} times, not {}", asked.len(), told.len())
+            }
+            None => {
+                told.resize(asked.len(), 0);
+                let mut written = String::new();
+                for (index, (answer, bound)) in told.iter().zip(asked).enumerate() {
+                    self.say(format_args!("{at} chooses {answer}, below {bound}"));
+                    let word = if index == 0 { " choose" } else { "" };
+                    let _ = write!(written, "{word} {answer}");
+                }
+                return Ok(written);
+            }
+        };
+        self.told = told;
+        Err(why)
+    }
+
+    fn apply(&mut self, at: NodeId, effect: Effect<P>) {
+        match effect {
+            Effect::Send { to, message } => {
+                self.say(format_args!("{at} -> {to} {message}"));
+                self.messages += usize::from(at != to);
+                let tag = self.monitor.on_send(at);
+                self.flight.push(Envelope { from: at, to, message, tag });
+            }
+            Effect::Notify(notice) => {
+                self.say(format_args!("{at} {notice}"));
+                if let Err(violation) = self.monitor.on_notice(at, &notice) {
+                    self.object(violation);
+                }
+            }
+            Effect::SetTimer { timer, .. } => {
+                self.say(format_args!("{at} sets {timer:?}"));
+                self.timers.retain(|armed| *armed != (at, timer));
+                self.timers.push((at, timer));
+            }
+            Effect::CancelTimer(timer) => self.timers.retain(|armed| *armed != (at, timer)),
+        }
+    }
+
+    fn object(&mut self, violation: Violation) {
+        self.say(format_args!("VIOLATION {violation}"));
+        self.violation.get_or_insert(violation);
+    }
+
+    fn say(&mut self, what: std::fmt::Arguments<'_>) {
+        writeln!(self.said, "  {what}").expect("a string can be written to");
+    }
+
+    fn write_move(&mut self, what: std::fmt::Arguments<'_>) {
+        if let Some(moves) = &mut self.moves {
+            moves.push(what.to_string());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use vorrang_algorithms::election;
+    use vorrang_algorithms::election::bully::{self, Bully};
+    use vorrang_algorithms::election::spec::Leadership;
+    use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
+    use vorrang_algorithms::mutex::spec::Exclusion;
+    use vorrang_protocol::{Effects, Group, Never, Refused};
+
+    use super::*;
+
+    fn stage() -> Stage<RicartAgrawala, Exclusion> {
+        let group = Group::of(2);
+        let nodes = group.members().map(|id| RicartAgrawala::new(id, group));
+        Stage::new(nodes, Exclusion::default())
+    }
+
+    #[test]
+    fn a_script_is_played_and_answered() {
+        let script = "acquire 1  # asks\ndeliver 1->0\nsettle\n";
+        let played = stage().play(script).unwrap();
+        assert_eq!(
+            played,
+            "acquire 1  # asks\n  1 -> 0 REQUEST(1)\n\
+             deliver 1->0\n  0 -> 1 REPLY(1, clock 1)\n\
+             settle\n  1 entered\n"
+        );
+        assert_eq!(stage().play(&played).unwrap(), played, "old answers are replaced");
+    }
+
+    #[test]
+    fn a_step_that_cannot_be_taken_is_named() {
+        let error = |script| stage().play(script).unwrap_err();
+        assert_eq!(error("\nrelease 1"), "line 2, 'release 1': cannot release: not inside");
+        assert!(error("deliver 0->1").contains("no such message is under way from 0 to 1"));
+        assert!(error("acquire 7").contains("there is no node 7: the last is 1"));
+        assert!(error("jump 0").contains("unknown command 'jump'"));
+        assert!(error("deliver 0").contains("say deliver FROM->TO"));
+    }
+
+    #[test]
+    fn a_message_can_be_named_where_several_are_under_way() {
+        let mut stage = stage();
+        stage.play("acquire 0\nacquire 1\nsettle\nrelease 0\nacquire 0").unwrap();
+        stage.step("deliver 0->1 REQUEST(2)").unwrap();
+        stage.step("deliver 0->1 REPLY").unwrap();
+        assert_eq!(stage.said, "  1 entered\n");
+    }
+
+    #[test]
+    fn a_step_that_cannot_be_taken_changes_nothing() {
+        let mut stage = stage();
+        stage.play("acquire 0\ncrash 1").unwrap();
+        let before = format!("{stage:?}");
+        for step in ["acquire 0", "acquire 1", "crash 1", "restart 0", "rest", "lose 1->0", "x"] {
+            stage.step(step).unwrap_err();
+            stage.said.clear();
+            assert_eq!(format!("{stage:?}"), before, "{step}");
+        }
+    }
+
+    #[test]
+    fn messages_are_lost_and_doubled() {
+        let script = "acquire 0\nduplicate 0->1\nlose 0->1\nsettle\n";
+        let played = stage().play(script).unwrap();
+        assert_eq!(
+            played,
+            "acquire 0\n  0 -> 1 REQUEST(1)\n\
+             duplicate 0->1\n  1 -> 0 REPLY(1, clock 1)\n\
+             lose 0->1\n\
+             settle\n  0 entered\n"
+        );
+    }
+
+    #[test]
+    fn a_message_to_a_node_that_is_down_vanishes() {
+        let mut stage = stage();
+        let played = stage.play("acquire 0\ncrash 1\nsettle\nrest").unwrap();
+        assert!(played.contains("settle\n  0 -> 1 REQUEST(1) vanishes: node 1 is down\n"));
+        assert_eq!(stage.violation().unwrap().property, "progress");
+        assert_eq!(stage.options(&[]), ["restart 1"]);
+    }
+
+    #[test]
+    fn links_that_keep_their_order_deliver_the_oldest_only() {
+        let mut stage = stage().with_order(Order::Fifo);
+        stage.play("acquire 0\nacquire 1\nsettle\nrelease 0\nacquire 0").unwrap();
+        assert_eq!(stage.options(&[]), ["deliver 0->1 REPLY(1, clock 1)"]);
+        let why = stage.step("deliver 0->1 REQUEST").unwrap_err();
+        assert!(why.contains("keep their order: first comes REPLY(1"), "{why}");
+        stage.step("deliver 0->1 REPLY").unwrap();
+        stage.step("deliver 0->1 REQUEST").unwrap();
+    }
+
+    fn bullies() -> Stage<Bully, Leadership> {
+        let group = Group::of(3);
+        let nodes = group.members().map(|id| Bully::new(id, group, Duration::from_millis(1)));
+        Stage::new(nodes, Leadership::new(group))
+    }
+
+    #[test]
+    fn a_crash_takes_the_timers_and_a_restart_begins_anew() {
+        let script = "elect 1\ncrash 1\nrestart 1\n";
+        assert_eq!(
+            bullies().play(script).unwrap(),
+            "elect 1\n  1 -> 2 ELECTION\n  1 sets Answer\n\
+             crash 1\n  1 forgets Answer\n\
+             restart 1\n  1 -> 2 ELECTION\n  1 sets Answer\n"
+        );
+    }
+
+    #[test]
+    fn what_can_happen_next_is_what_can_be_said() {
+        let mut stage = bullies();
+        stage.play("crash 2\nelect 0\ndeliver 0->1").unwrap();
+        let options = stage.options(&[election::Command::Elect]);
+        assert_eq!(
+            options,
+            [
+                "elect 0",
+                "elect 1",
+                "restart 2",
+                "deliver 0->2 ELECTION",
+                "deliver 1->0 ANSWER",
+                "deliver 1->2 ELECTION",
+                "timer 0 Answer",
+                "timer 1 Answer"
+            ]
+        );
+        for option in options {
+            stage.clone().step(&option).unwrap();
+        }
+        assert_eq!(stage.timers(), ["0 Answer", "1 Answer"]);
+        assert_eq!(stage.flight(), ["0 -> 2 ELECTION", "1 -> 0 ANSWER", "1 -> 2 ELECTION"]);
+        let up: Vec<bool> = stage.nodes().map(|(_, is_up, _)| is_up).collect();
+        assert_eq!(up, [true, true, false]);
+    }
+
+    #[test]
+    fn moves_are_written_as_the_checker_writes_them() {
+        let mut stage = stage().writing_moves();
+        stage.play("acquire 0\nsettle\nrest").unwrap();
+        assert_eq!(
+            stage.into_moves(),
+            ["acquire 0", "deliver 0->1 REQUEST(1)", "deliver 1->0 REPLY(1, clock 1)"]
+        );
+    }
+
+    /// Draws a card of so many when asked, and tells which.
+    #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+    struct Player;
+
+    impl Protocol for Player {
+        type Message = bully::Message;
+        type Timer = Never;
+        type Command = u32;
+        type Notice = u32;
+
+        fn on_command(&mut self, cards: u32, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
+            let cards = NonZeroU32::new(cards).ok_or(Refused("there are no cards"))?;
+            let card = fx.choose(cards);
+            fx.notify(card);
+            Ok(())
+        }
+        fn on_message(&mut self, _: NodeId, _: bully::Message, _: &mut impl Effects<Self>) {}
+    }
+
+    #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+    struct Bystander;
+
+    impl Monitor for Bystander {
+        type Command = u32;
+        type Notice = u32;
+        type Tag = ();
+        fn on_command(&mut self, _: NodeId, _: &u32) -> Result<(), Violation> {
+            Ok(())
+        }
+        fn on_notice(&mut self, _: NodeId, _: &u32) -> Result<(), Violation> {
+            Ok(())
+        }
+        fn at_rest(&self) -> Result<(), Violation> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_choice_is_said_and_can_be_told() {
+        let mut stage = Stage::new([Player], Bystander).writing_moves();
+        let played = stage.play("9 0\n9 0 choose 3\nchoose 4\n9 0").unwrap();
+        assert_eq!(
+            played,
+            "9 0\n  0 chooses 0, below 9\n  0 0\n\
+             9 0 choose 3\n  0 chooses 3, below 9\n  0 3\n\
+             choose 4\n9 0\n  0 chooses 4, below 9\n  0 4\n"
+        );
+        let error = stage.step("9 0 choose 9").unwrap_err();
+        assert_eq!(error, "choose 9: it must be below 9");
+        let error = stage.step("9 0 choose 1 1").unwrap_err();
+        assert_eq!(error, "choose: it asks 1 times, not 2");
+        assert_eq!(stage.into_moves(), ["9 0 choose 0", "9 0 choose 3", "9 0 choose 4"]);
+    }
+}
