@@ -279,14 +279,14 @@ impl Rules<'_> {
         next.nodes[at].handle(event, &mut outbox).unwrap();
         let mut all = vec![next];
         for effect in outbox.take() {
-            all = all.into_iter().flat_map(|world| self.done(world, at, effect.clone())).collect();
+            all = all.into_iter().flat_map(|world| self.done(world, at, &effect)).collect();
         }
         all
     }
 
     /// A node does something.
-    fn done(&self, mut world: World, at: usize, effect: Effect<Puppet>) -> Vec<World> {
-        match effect {
+    fn done(&self, mut world: World, at: usize, effect: &Effect<Puppet>) -> Vec<World> {
+        match *effect {
             Effect::Send { to, message } => {
                 let latest = self.within.unwrap_or(0);
                 world.flying.push(Flying { from: at, to: to.index(), letter: message, latest });
