@@ -1,4 +1,4 @@
-//! A search that a child could write: whole states, copied and compared, in one sorted set. It knows
+//! A search as plain as can be: whole states, copied and compared, in one sorted set. It knows
 //! nothing of fingerprints, memory or threads, and says what the checker must say.
 
 use std::collections::{BTreeMap, BTreeSet};
