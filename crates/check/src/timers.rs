@@ -27,6 +27,12 @@
 //! passed: some runs are followed that no clock allows, none is left out that a clock allows
 //! (`tests/clocks.rs` compares with clocks).
 //!
+//! Nobody waits in a circle, so something can always happen. Of a circle of timers, look at the one
+//! set last: it came after the one before it, and left room to the one behind it. But then that one
+//! had as much room to the one before already, since the time that is left only shrinks. So the
+//! circle does without the one set last; and at last there are two, each with a shortest delay no
+//! less than the longest of the other, and one with more: there are none such.
+//!
 //! What may happen at the same instant happens in every order, with two exceptions. Of two timers
 //! of one node, the one that was set first runs out first. And **a message comes before a timer**:
 //! this is an assumption of the timely mode, the simulator makes it as well, and a time-out of

@@ -1,11 +1,12 @@
 //! Nodes that do what a table says, and tables drawn by lot.
 
 use std::collections::BTreeMap;
+use std::env;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Delay, Effects, NodeId, Protocol, Refused};
@@ -38,6 +39,30 @@ impl Dice {
     pub(crate) fn pick<T: Copy>(&mut self, of: &[T]) -> T {
         of[self.below(of.len() as u64) as usize]
     }
+}
+
+/// The seeds of so many systems, unless somebody asks for one of them or for others for so long.
+pub(crate) fn seeds(systems: u64) -> Box<dyn Iterator<Item = u64>> {
+    if let Some(seed) = number(SEED) {
+        return Box::new([seed].into_iter());
+    }
+    let Some(seconds) = number(SECONDS) else { return Box::new(0..systems) };
+    let end = Instant::now() + Duration::from_secs(seconds);
+    let first = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
+    Box::new((first..).take_while(move |_| Instant::now() < end))
+}
+
+/// Whether somebody asks for other systems than those that are always looked at.
+pub(crate) fn is_at_length() -> bool {
+    number(SEED).or(number(SECONDS)).is_some()
+}
+
+const SEED: &str = "VORRANG_FUZZ_SEED";
+const SECONDS: &str = "VORRANG_FUZZ_SECONDS";
+
+fn number(name: &str) -> Option<u64> {
+    let text = env::var(name).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{name} is a number, not '{text}'")))
 }
 
 /// What a node is told.
