@@ -24,6 +24,7 @@ const MOST_STATES: usize = 3_000;
 /// So many systems are looked at if nothing else is asked for.
 const SYSTEMS: u64 = 1_500;
 
+#[derive(Clone)]
 struct Case {
     table: Arc<Table>,
     system: System<Puppet, Judge>,
@@ -124,6 +125,50 @@ fn disagreement(case: &Case, with_threads: bool) -> Result<Option<Expected>, Str
     Ok(Some(expected))
 }
 
+/// The same case without whatever it takes nothing away from the disagreement to leave out.
+fn shrink(mut case: Case) -> Case {
+    let is_wrong = |case: &Case| disagreement(case, true).is_err();
+    for faults in simpler(case.system.faults) {
+        let mut smaller = case.clone();
+        smaller.system.faults = faults;
+        if is_wrong(&smaller) {
+            case = smaller;
+            break;
+        }
+    }
+    let keys: Vec<_> = case.table.rows.keys().copied().collect();
+    for key in keys {
+        // All of a row, or one deed of it after the other, the last one first.
+        for deed in (0..=case.table.rows[&key].deeds.len()).rev() {
+            let mut rows = case.table.rows.clone();
+            match rows.get_mut(&key) {
+                Some(row) if deed < row.deeds.len() => drop(row.deeds.remove(deed)),
+                Some(_) => drop(rows.remove(&key)),
+                None => break,
+            }
+            let table = Arc::new(Table { shape: case.table.shape, rows });
+            let system = System { nodes: table.nodes(), ..case.system.clone() };
+            let smaller = Case { table, system, bounds: case.bounds };
+            if is_wrong(&smaller) {
+                case = smaller;
+            }
+        }
+    }
+    case
+}
+
+/// The same with less that may go wrong, least first.
+fn simpler(faults: Faults) -> Vec<Faults> {
+    let Faults { crashes, restarts, losses, duplicates, .. } = faults;
+    vec![
+        Faults::NONE,
+        Faults { crashes: crashes.min(1), ..Faults::NONE },
+        Faults { losses: losses.min(1), ..Faults::NONE },
+        Faults { duplicates: duplicates.min(1), ..Faults::NONE },
+        Faults { crashes: crashes.min(1), restarts: restarts.min(1), ..Faults::NONE },
+    ]
+}
+
 /// How often each verdict came about, and how many states there were in all.
 type Tally = BTreeMap<&'static str, u64>;
 
@@ -138,7 +183,10 @@ fn look_at(seed: u64, tally: &mut Tally) {
         Ok(Some(Expected { verdict: Verdict::Verified, .. })) => "verified",
         Ok(Some(Expected { verdict: Verdict::Bounded(_), .. })) => "bounded",
         Ok(Some(Expected { verdict: Verdict::Violated(..), .. })) => "violated",
-        Err(what) => {
+        Err(_) => {
+            let case = shrink(case);
+            let what = disagreement(&case, true).err();
+            let what = what.unwrap_or_else(|| "it was gone when looked at again".to_owned());
             let Case { table, system, bounds } = case;
             let System { plan, links, faults, monitor, .. } = system;
             panic!(
