@@ -21,7 +21,7 @@ use crate::state::{Down, States};
 use crate::step::{Action, Model, Stepper};
 use crate::system::System;
 use crate::table::Table;
-use crate::timers::Pace;
+use crate::timers::{Pace, longest_ns};
 
 /// Explores every run of a system, up to the bounds.
 ///
@@ -110,7 +110,7 @@ where
     let order = system.links.order;
     let first = States::before_start(nodes, monitor, &agenda, system.faults, order);
     let slips = Shelf::default();
-    let within_ns = system.links.within.map(|it| u64::try_from(it.as_nanos()).unwrap_or(u64::MAX));
+    let within_ns = system.links.within.map(longest_ns);
     let pace = Pace { within_ns, order, slips: &slips };
     let model = Model { machine: &machine, agenda: &agenda, pace };
     let is_at = |place: usize, leg: &Leg| (before.is_at)(place, &machine.describe(leg));

@@ -27,8 +27,19 @@ pub struct System<P: Protocol, M> {
 pub struct Links {
     /// In which order messages from one node to another arrive.
     pub order: Order,
-    /// How long a message takes at most; without a bound, no time-out can tell a late message from
-    /// a lost one.
+    /// How long a message takes at most, and with it how time passes.
+    ///
+    /// Without a bound the system is *asynchronous*: no time-out can tell a late message from a
+    /// lost one, nodes may be slow, and their clocks run at any speed. A timer may run out at any
+    /// moment, but after those that its own node set before it, or together with it, with longest
+    /// delays that are no more than its shortest.
+    ///
+    /// With a bound it is *timely*: clocks run alike, all nodes come up together, steps take no
+    /// time, and a message, as well as its duplicate, arrives within the bound of its sending. A
+    /// time-out that is longer than what is pending can take does not run out before it. Of what
+    /// may happen at the same instant every order is followed, but a message is assumed to come
+    /// before a timer, and of one node's timers the one that was set first. Some runs are followed
+    /// that no clock allows; none is left out that a clock allows.
     pub within: Option<Duration>,
 }
 

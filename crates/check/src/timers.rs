@@ -1,9 +1,19 @@
 //! Armed timers, and what delays force to happen before them.
 //!
 //! There is no clock in a state, so a timer may run out at any moment, with one exception: whatever
-//! is bound to happen before it, does. Each thing that is pending, a timer or a message on a timely
-//! link, has a longest time that it may take; each timer has a shortest. From these follows, for a
-//! timer and another pending thing, the *room* between them: how much later than the other the
+//! is bound to happen before it, does. What that is depends on the links.
+//!
+//! **Asynchronous**, where a message may take for ever: nodes are as slow as they like and their
+//! clocks run at any speed, so timers of different nodes force nothing on each other. One node has
+//! one clock, by which its timers become due in order: one that is set later, or in the same step,
+//! with a shortest delay no less than the longest of another runs out after that. No chain of
+//! short timers ends before a longer one: a slow node may find the longer one due as well before it
+//! has set the next of the chain.
+//!
+//! **Timely**, where a message takes no longer than a bound: all clocks run alike, all nodes come
+//! up at the same instant, and a step takes no time. Each thing that is pending, a timer or a
+//! message, has a longest time that it may take; each timer has a shortest. From these follows, for
+//! a timer and another pending thing, the *room* between them: how much later than the other the
 //! timer runs out at least. Where there is room, the other comes first.
 //!
 //! - Something pending when a timer is set, and something that starts together with it, leaves the
@@ -14,9 +24,22 @@
 //!
 //! So a round trip is bound to end before a time-out that is at least as long as two messages take,
 //! and a chain of shorter time-outs before a longer one. All bounds are upper bounds of what has
-//! passed: some runs are followed that no clock allows, none is left out that a clock allows. Of
-//! two that may happen at the same instant, a message comes before a timer, and of two timers the
-//! one that was set first.
+//! passed: some runs are followed that no clock allows, none is left out that a clock allows
+//! (`tests/clocks.rs` compares with clocks).
+//!
+//! Nobody waits in a circle, so something can always happen. Of a circle of timers, look at the one
+//! set last: it came after the one before it, and left room to the one behind it. But then that one
+//! had as much room to the one before already, since the time that is left only shrinks. So the
+//! circle does without the one set last; and at last there are two, each with a shortest delay no
+//! less than the longest of the other, and one with more: there are none such.
+//!
+//! What may happen at the same instant happens in every order, with two exceptions. Of two timers
+//! of one node, the one that was set first runs out first. And **a message comes before a timer**:
+//! this is an assumption of the timely mode, the simulator makes it as well, and a time-out of
+//! exactly two message delays relies on it. Whoever cannot grant it checks with a bound that is a
+//! little longer than the one that the time-outs were made for.
+
+use std::time::Duration;
 
 use vorrang_protocol::{Delay, NodeId, Order};
 
@@ -174,8 +197,10 @@ impl Pace<'_> {
         if timers.is_empty() && change.timers.is_empty() {
             return (None, None);
         }
+        let is_timely = self.within_ns.is_some();
         let mut turn = Turn {
-            clock: self.read(timers, flight),
+            is_timely,
+            clock: if is_timely { self.read(timers, flight) } else { Vec::new() },
             armed: timers.clone(),
             gone: Vec::new(),
             fresh: Vec::new(),
@@ -272,8 +297,10 @@ impl Pace<'_> {
 
 /// A step in the making: what has become of the timers so far.
 struct Turn {
+    is_timely: bool,
     armed: Timers,
-    /// For every armed timer, the time that is left at least until it runs out.
+    /// For every armed timer, the time that is left at least until it runs out. Only where links
+    /// are timely does that say anything of others.
     clock: Vec<(Key, u64)>,
     /// Those that ran out, or were cancelled, replaced or lost in a crash.
     gone: Vec<Key>,
@@ -296,18 +323,24 @@ impl Turn {
     /// Arms a timer that is not armed.
     fn arm(&mut self, key: Key, delay: Delay) {
         let (at, timer) = key;
-        let (min_ns, max_ns) = (nanoseconds(delay.min), nanoseconds(delay.max));
+        let (min_ns, max_ns) = (shortest_ns(delay), longest_ns(delay.max));
+        // Without a common clock, how much later something happens means nothing.
+        let room_ns = |ns: u64| if self.is_timely { ns } else { 0 };
         let armed = &mut self.armed.armed;
         for it in &mut *armed {
-            if let Some(ns) = min_ns.checked_sub(it.max_ns) {
-                insert(&mut it.rooms, Room { at, timer, ns });
+            let Some(ns) = min_ns.checked_sub(it.max_ns) else { continue };
+            // At the same instant, the one that was set first comes first, but only at one node:
+            // of different nodes, nobody knows which was first.
+            if it.at == at || self.is_timely && ns > 0 {
+                insert(&mut it.rooms, Room { at, timer, ns: room_ns(ns) });
             }
         }
+        let earlier = if self.is_timely { &self.clock } else { &self.fresh };
         let mut rooms = Vec::new();
-        for &((at, timer), left_ns) in &self.clock {
-            // At the same instant, the one that was set first comes first.
+        for &((at, timer), left_ns) in earlier {
+            // At the same instant, this one may come later.
             if left_ns > max_ns {
-                insert(&mut rooms, Room { at, timer, ns: left_ns - max_ns });
+                insert(&mut rooms, Room { at, timer, ns: room_ns(left_ns - max_ns) });
             }
         }
         let place = armed.partition_point(|it| it.key() < key);
@@ -322,14 +355,19 @@ fn insert(rooms: &mut Rooms, room: Room) {
     rooms.insert(place, room);
 }
 
-fn nanoseconds(delay: std::time::Duration) -> u64 {
-    u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX)
+/// The shortest that a timer may take. What is too long to be counted counts as less than it is.
+fn shortest_ns(delay: Delay) -> u64 {
+    u64::try_from(delay.min.as_nanos()).unwrap_or(u64::MAX).min(u64::MAX - 1)
+}
+
+/// The longest that something may take. What is too long to be counted may take for ever: nothing
+/// that [`shortest_ns`] counts is as long.
+pub(crate) fn longest_ns(longest: Duration) -> u64 {
+    u64::try_from(longest.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     const SHORT: Delay = Delay::exactly(Duration::from_millis(10));
@@ -407,24 +445,71 @@ mod tests {
         }
     }
 
-    fn timers(set: &[(u32, char, Delay)]) -> Game {
-        let mut game = Game::new(None);
+    fn set(message_ms: Option<u64>, set: &[(u32, char, Delay)]) -> Game {
+        let mut game = Game::new(message_ms);
         for &(at, timer, delay) in set {
             game.set(at, timer, delay);
         }
         game
     }
 
-    fn due(set: &[(u32, char, Delay)]) -> Vec<char> {
-        let mut due = timers(set).due();
+    fn timers(all: &[(u32, char, Delay)]) -> Game {
+        set(None, all)
+    }
+
+    fn due_within(message_ms: Option<u64>, all: &[(u32, char, Delay)]) -> Vec<char> {
+        let mut due = set(message_ms, all).due();
         due.sort_unstable();
         due
     }
 
+    fn due(all: &[(u32, char, Delay)]) -> Vec<char> {
+        due_within(None, all)
+    }
+
     #[test]
-    fn an_earlier_timer_that_is_shorter_in_any_case_runs_out_first() {
-        let due = due(&[(1, 'a', SHORT), (0, 'b', LONG)]);
-        assert_eq!(due, ['a'], "across nodes, and also if both may take 10 ms");
+    fn an_earlier_timer_of_the_node_that_is_shorter_in_any_case_runs_out_first() {
+        for within in [None, Some(10)] {
+            let due = due_within(within, &[(0, 'a', SHORT), (0, 'b', LONG)]);
+            assert_eq!(due, ['a'], "also if both may take 10 ms");
+        }
+    }
+
+    #[test]
+    fn timers_of_different_nodes_force_something_only_by_a_common_clock() {
+        let all = [(1, 'a', SHORT), (0, 'b', TWICE)];
+        assert_eq!(due_within(None, &all), ['a', 'b'], "clocks run at any speed");
+        assert_eq!(due_within(Some(10), &all), ['a'], "clocks run alike");
+    }
+
+    #[test]
+    fn timers_of_different_nodes_that_may_run_out_together_do_so_in_any_order() {
+        for delay in [SHORT, LONG] {
+            let all = [(0, 'a', SHORT), (1, 'b', delay)];
+            assert_eq!(due_within(Some(10), &all), ['a', 'b'], "perhaps set at one instant");
+        }
+    }
+
+    #[test]
+    fn of_two_set_in_one_step_the_shorter_one_runs_out_first() {
+        let longer = [TimerChange::Set(of('l'), TWICE), TimerChange::Set(of('s'), SHORT)];
+        let equal = [TimerChange::Set(of('l'), LONG), TimerChange::Set(of('s'), SHORT)];
+        for within in [None, Some(10)] {
+            let mut game = Game::new(within);
+            assert_eq!(game.step(0, None, None, &[], &longer).due(), ['s']);
+            let mut game = Game::new(within);
+            let due = game.step(0, None, None, &[], &equal).due().len();
+            assert_eq!(due, 2, "at the same instant, the one that was set first");
+        }
+    }
+
+    #[test]
+    fn what_is_too_long_to_be_counted_comes_before_nothing_and_after_what_is_short() {
+        let years = |count: u64| Delay::exactly(Duration::from_secs(count * 31_557_600));
+        for within in [None, Some(10)] {
+            assert_eq!(due_within(within, &[(0, 'a', years(800)), (0, 'b', years(700))]).len(), 2);
+            assert_eq!(due_within(within, &[(0, 'a', SHORT), (0, 'b', years(700))]), ['a']);
+        }
     }
 
     #[test]
@@ -453,16 +538,18 @@ mod tests {
 
     #[test]
     fn an_order_of_setting_that_forces_nothing_is_forgotten() {
-        let one = timers(&[(0, 'a', WIDE), (1, 'b', WIDE)]);
-        let other = timers(&[(1, 'b', WIDE), (0, 'a', WIDE)]);
-        assert_eq!(one.timers.print(), other.timers.print());
-        assert_eq!(one.due(), other.due());
+        for (delay, at, within) in [(WIDE, 0, None), (WIDE, 1, Some(10)), (SHORT, 1, None)] {
+            let one = set(within, &[(0, 'a', delay), (at, 'b', delay)]);
+            let other = set(within, &[(at, 'b', delay), (0, 'a', delay)]);
+            assert_eq!(one.timers.print(), other.timers.print());
+            assert_eq!(one.due(), other.due());
+        }
     }
 
     #[test]
     fn an_order_that_is_forced_is_remembered() {
-        let one = timers(&[(0, 'a', SHORT), (1, 'b', SHORT)]);
-        let other = timers(&[(1, 'b', SHORT), (0, 'a', SHORT)]);
+        let one = timers(&[(0, 'a', SHORT), (0, 'b', SHORT)]);
+        let other = timers(&[(0, 'b', SHORT), (0, 'a', SHORT)]);
         assert_ne!(one.timers.print(), other.timers.print());
     }
 
@@ -507,15 +594,21 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_of_short_timers_ends_before_a_long_one() {
-        let mut game = Game::new(None);
+    fn a_chain_of_short_timers_ends_before_a_long_one_unless_nodes_may_be_slow() {
         let long = TimerChange::Set(of('l'), Delay::exactly(Duration::from_millis(25)));
         let short = TimerChange::Set(of('s'), SHORT);
+        let mut game = Game::new(Some(10));
         game.step(0, None, None, &[], &[long, short]);
         assert_eq!(game.due(), ['s']);
         game.step(0, None, Some('s'), &[], &[short]);
         assert_eq!(game.due(), ['s'], "20 of 25");
         game.step(0, None, Some('s'), &[], &[short]);
         assert_eq!(game.due().len(), 2, "30 of 25");
+
+        let mut game = Game::new(None);
+        game.step(0, None, None, &[], &[long, short]);
+        assert_eq!(game.due(), ['s']);
+        game.step(0, None, Some('s'), &[], &[short]);
+        assert_eq!(game.due().len(), 2, "nobody knows how late the first was");
     }
 }

@@ -3,6 +3,7 @@
 mod support;
 
 use std::num::NonZeroU32;
+use std::time::Duration;
 
 use support::toy::{All, each, to_one, toys};
 use support::toy::{Arm, Disarm, Do, Hears, Keep, Refuse, Say, Send, Toss};
@@ -108,15 +109,52 @@ fn timers_run_out_in_any_order_that_their_delays_allow() {
 }
 
 #[test]
+fn timers_of_different_nodes_are_in_order_only_on_timely_links_and_only_if_that_is_forced() {
+    let hears = |text, (a, b), within| {
+        let mut system = toys(
+            each(&[All(vec![Arm('a', a, a), to_one(Arm('b', b, b))])], &[]),
+            Hears::never(text),
+            Order::Any,
+        );
+        system.links.within = within;
+        !matches!(explore_all(&system).outcome, Outcome::Verified)
+    };
+    let timely = Some(Duration::from_millis(1));
+    assert!(hears("ab", (10, 20), timely) && !hears("b", (10, 20), timely));
+    assert!(hears("ba", (10, 20), None), "clocks run at any speed");
+    assert!(hears("ab", (10, 10), timely) && hears("ba", (10, 10), timely), "the same instant");
+    assert!(hears("ba", (10, 9), timely), "the message may take half as long");
+}
+
+#[test]
+fn equal_timers_set_at_the_start_run_out_in_every_order() {
+    for within in [None, Some(Duration::from_millis(1))] {
+        for text in ["ab", "ba"] {
+            let mut system = toys(each(&[], &[]), Hears::never(text), Order::Any);
+            system.links.within = within;
+            for (node, timer) in system.nodes.iter_mut().zip(['a', 'b']) {
+                node.on_start = Some(Arm(timer, 10, 10));
+            }
+            let outcome = explore_all(&system).outcome;
+            assert!(matches!(outcome, Outcome::Violated { .. }), "{text} {within:?}");
+        }
+    }
+}
+
+#[test]
 fn timers_set_in_another_order_are_another_state_only_if_that_forces_something() {
-    let timers = |max| each(&[Arm('a', 10, max)], &[Arm('b', 10, max)]);
-    let overlapping = toys(timers(20), Hears::never("x"), Order::Any);
-    let forced = toys(timers(10), Hears::never("x"), Order::Any);
-    let (free_states, ..) = verified(&overlapping);
-    let (forced_states, ..) = verified(&forced);
+    let states = |b, within| {
+        let timers = each(&[Arm('a', 10, 10)], &[Arm('b', b, b)]);
+        let mut system = toys(timers, Hears::never("x"), Order::Any);
+        system.links.within = within;
+        verified(&system).0
+    };
+    let timely = Some(Duration::from_millis(1));
     // None, a, b, both; then what was said: which of the two is armed still makes the difference.
-    assert_eq!(free_states, 4 + 2 + 2 + 2);
-    assert_eq!(forced_states, 4 + 1 + 2 + 2 + 2);
+    let free = 4 + 2 + 2 + 2;
+    assert_eq!(states(20, None), free, "no common clock");
+    assert_eq!(states(10, timely), free, "perhaps set at one instant");
+    assert_eq!(states(20, timely), free + 1, "a and then b, or b and nobody knows when a");
 }
 
 #[test]

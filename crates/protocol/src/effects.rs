@@ -38,7 +38,8 @@ pub trait Effects<P: Protocol> {
 /// How long a timer may take.
 ///
 /// The simulator and the network draw from the range; the checker keeps only the order that the
-/// ranges force: a timer set later with a `min` no less than this one's `max` runs out after it.
+/// ranges force: a timer that the same node sets later, with a `min` no less than this one's `max`,
+/// runs out after it. Between nodes ranges force something only where messages are timely.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Delay {
     /// At least this long.

@@ -1,6 +1,9 @@
 //! Systems that more than one test explores.
 #![allow(dead_code, reason = "every test uses some of it")]
 
+pub(crate) mod judge;
+pub(crate) mod naive;
+pub(crate) mod puppet;
 pub(crate) mod toy;
 
 use std::num::NonZeroUsize;

@@ -1,0 +1,472 @@
+//! A search as plain as can be: whole states, copied and compared, in one sorted set. It knows
+//! nothing of fingerprints, memory or threads, and says what the checker must say.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use vorrang_check::{Ask, Bound, Bounds, Faults, Links, Order, Plan, System};
+use vorrang_protocol::{Delay, Effect, Event, Monitor as _, NodeId, Outbox, Protocol as _};
+
+use super::judge::Judge;
+use super::puppet::{Letter, Puppet};
+
+/// A whole system at one instant.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct World {
+    nodes: Vec<Puppet>,
+    down: Vec<bool>,
+    judge: u8,
+    /// How many commands of each list were given, and whether the next need not wait.
+    places: Vec<(usize, bool)>,
+    flying: Vec<Flying>,
+    armed: BTreeMap<Timer, Armed>,
+    /// Crashes, restarts, losses, duplicates, severing.
+    faults: [u8; 5],
+}
+
+/// A node and its timer.
+type Timer = (usize, u8);
+
+/// The timers that something comes before, and by how much at least, in milliseconds.
+type Before = BTreeMap<Timer, i64>;
+
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Flying {
+    from: usize,
+    to: usize,
+    letter: Letter,
+    tag: u8,
+    before: Before,
+}
+
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Armed {
+    longest: i64,
+    before: Before,
+}
+
+/// What comes of a step: what it is called, and where it leads or what it violates.
+type Step = (String, Result<World, &'static str>);
+
+/// What the checker must say.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Expected {
+    pub(crate) verdict: Verdict,
+    pub(crate) states: u64,
+    pub(crate) steps: u64,
+    pub(crate) depth: u32,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Verdict {
+    Verified,
+    Bounded(Bound),
+    /// After so many steps, by one of these properties.
+    Violated(usize, BTreeSet<&'static str>),
+}
+
+/// The search.
+pub(crate) struct Naive<'a> {
+    pub(crate) system: &'a System<Puppet, Judge>,
+}
+
+impl Naive<'_> {
+    /// What the checker must say, unless there are more states than that.
+    pub(crate) fn explore(&self, bounds: &Bounds, most: usize) -> Option<Expected> {
+        let mut level: BTreeSet<World> = BTreeSet::new();
+        let starts = self.starts();
+        let failed: BTreeSet<_> = starts.iter().filter_map(|(_, it)| it.clone().err()).collect();
+        if !failed.is_empty() {
+            let verdict = Verdict::Violated(0, failed);
+            return Some(Expected { verdict, states: 0, steps: 0, depth: 0 });
+        }
+        level.extend(starts.into_iter().filter_map(|(_, it)| it.ok()));
+        let mut known = level.clone();
+        let (mut steps, mut depth) = (0, 0);
+        loop {
+            let mut next = BTreeSet::new();
+            let (mut at_rest, mut on_the_way) = (BTreeSet::new(), BTreeSet::new());
+            let mut is_cut = false;
+            for world in &level {
+                if self.is_at_rest(world) {
+                    at_rest.extend(self.judge(world).at_rest().err().map(|it| it.property));
+                }
+                let all = self.steps(world);
+                if bounds.depth == Some(depth) {
+                    is_cut |= !all.is_empty();
+                    continue;
+                }
+                steps += all.len() as u64;
+                for (_, led) in all {
+                    match led {
+                        Ok(world) if known.insert(world.clone()) => drop(next.insert(world)),
+                        Ok(_) => {}
+                        Err(property) => drop(on_the_way.insert(property)),
+                    }
+                }
+                if known.len() > most {
+                    return None;
+                }
+            }
+            let farthest = depth + u32::from(!next.is_empty());
+            let is_beyond = bounds.states.is_some_and(|most| known.len() as u64 > most);
+            let verdict = match (at_rest.is_empty(), on_the_way.is_empty()) {
+                (false, _) => Verdict::Violated(depth as usize, at_rest),
+                (true, false) => Verdict::Violated(depth as usize + 1, on_the_way),
+                (true, true) if is_cut => Verdict::Bounded(Bound::Depth),
+                (true, true) if next.is_empty() => Verdict::Verified,
+                (true, true) if is_beyond => Verdict::Bounded(Bound::States),
+                (true, true) => {
+                    (level, depth) = (next, farthest);
+                    continue;
+                }
+            };
+            let states = known.len() as u64;
+            return Some(Expected { verdict, states, steps, depth: farthest });
+        }
+    }
+
+    /// Whether a run can be taken, and ends in a violation of this property.
+    pub(crate) fn replay(&self, starts: &[Vec<u32>], moves: &[String], property: &str) -> bool {
+        let label = starts.iter().map(|it| chosen(it)).collect::<String>();
+        let mut now: Vec<Result<World, &str>> = Vec::new();
+        now.extend(self.starts().into_iter().filter(|it| it.0 == label).map(|it| it.1));
+        for step in moves {
+            let steps = now.iter().filter_map(|it| it.as_ref().ok()).flat_map(|it| self.steps(it));
+            now = steps.filter(|it| it.0 == *step).map(|it| it.1).collect();
+        }
+        now.into_iter().any(|it| match it {
+            Err(violated) => violated == property,
+            Ok(world) => {
+                let objects = self.judge(&world).at_rest().is_err();
+                self.is_at_rest(&world) && objects && property == "rest"
+            }
+        })
+    }
+
+    /// All ways to start all nodes.
+    fn starts(&self) -> Vec<Step> {
+        let System { nodes, plan, monitor, faults, .. } = self.system;
+        let Faults { crashes, restarts, losses, duplicates, severing } = *faults;
+        let lists = match plan {
+            Plan::PerNode(lists) => lists.len(),
+            Plan::Script(_) => 1,
+        };
+        let mut world = World {
+            nodes: nodes.clone(),
+            down: vec![false; nodes.len()],
+            judge: monitor.state,
+            places: vec![(0, true); lists],
+            flying: Vec::new(),
+            armed: BTreeMap::new(),
+            faults: [crashes, restarts, losses, duplicates, u8::from(severing)],
+        };
+        self.tidy(&mut world);
+        let mut all = vec![(String::new(), Ok(world))];
+        for at in 0..nodes.len() {
+            let mut next = Vec::new();
+            for (label, world) in &all {
+                let Ok(world) = world else { continue };
+                self.told(world, world, at, &Event::Start, None, label, &mut next);
+            }
+            if next.iter().any(|it| it.1.is_err()) {
+                return next;
+            }
+            all = next;
+        }
+        all
+    }
+
+    /// All that can happen.
+    fn steps(&self, world: &World) -> Vec<Step> {
+        let mut all = Vec::new();
+        for (list, at, command) in self.commands(world) {
+            let mut next = world.clone();
+            next.places[list] = (world.places[list].0 + 1, !self.ask(list, world).then_wait);
+            let label = format!("{command} {at}");
+            self.told(world, &next, at, &Event::Command(command), None, &label, &mut all);
+        }
+        for place in self.arrivals(world) {
+            self.arrive(world, place, &mut all);
+        }
+        for &(at, timer) in world.armed.keys() {
+            if world.befores().all(|it| !it.contains_key(&(at, timer))) {
+                let mut next = world.clone();
+                next.disarm((at, timer));
+                let label = format!("timer {at} {timer:?}");
+                self.told(world, &next, at, &Event::Timer(timer), None, &label, &mut all);
+            }
+        }
+        for at in 0..world.nodes.len() {
+            self.crash_or_restart(world, at, &mut all);
+        }
+        all
+    }
+
+    fn ask(&self, list: usize, world: &World) -> Ask<u8> {
+        match &self.system.plan {
+            Plan::PerNode(lists) => lists[list][world.places[list].0].clone(),
+            Plan::Script(all) => Ask::at_once(all[world.places[0].0].1),
+        }
+    }
+
+    /// The lists that can go on, at which node and with which command.
+    fn commands(&self, world: &World) -> Vec<(usize, usize, u8)> {
+        let all: Vec<(usize, usize, u8)> = match &self.system.plan {
+            Plan::PerNode(lists) => (0..lists.len())
+                .filter(|&at| world.places[at].1)
+                .filter_map(|at| Some((at, at, lists[at].get(world.places[at].0)?.command)))
+                .collect(),
+            Plan::Script(_) if !world.flying.is_empty() || !world.armed.is_empty() => Vec::new(),
+            Plan::Script(all) => {
+                let next = all.get(world.places[0].0).into_iter();
+                next.map(|&(at, command)| (0, at.index(), command)).collect()
+            }
+        };
+        all.into_iter().filter(|&(_, at, _)| !world.down[at]).collect()
+    }
+
+    fn is_at_rest(&self, world: &World) -> bool {
+        world.flying.is_empty() && world.armed.is_empty() && self.commands(world).is_empty()
+    }
+
+    fn judge(&self, world: &World) -> Judge {
+        Judge { state: world.judge, law: Arc::clone(&self.system.monitor.law) }
+    }
+
+    /// The places of the messages that may arrive, of equal ones that of one.
+    fn arrivals(&self, world: &World) -> Vec<usize> {
+        let is_one = |&place: &usize| {
+            let it = &world.flying[place];
+            let mut earlier = world.flying[..place].iter();
+            match self.system.links.order {
+                Order::Any => !earlier.any(|other| other == it),
+                Order::Fifo => !earlier.any(|other| (other.from, other.to) == (it.from, it.to)),
+            }
+        };
+        (0..world.flying.len()).filter(is_one).collect()
+    }
+
+    fn arrive(&self, world: &World, place: usize, all: &mut Vec<Step>) {
+        let Flying { from, to, letter, tag, .. } = world.flying[place].clone();
+        let [_, _, losses, duplicates, severing] = world.faults;
+        let link = format!("{from}->{to} {letter}");
+        let event = Event::Message { from: NodeId(from as u32), message: letter };
+        let mut without = world.clone();
+        without.flying.remove(place);
+        let mut arrive = |verb, next: &World| {
+            let label = format!("{verb} {link}");
+            if world.down[to] {
+                let mut next = next.clone();
+                self.tidy(&mut next);
+                all.push((label, Ok(next)));
+            } else {
+                self.told(world, next, to, &event, Some(tag), &label, all);
+            }
+        };
+        arrive("deliver", &without);
+        if duplicates > 0 {
+            let mut again = world.clone();
+            again.faults[3] -= 1;
+            arrive("duplicate", &again);
+        }
+        let is_cut_off = severing == 1 && world.down[from];
+        if is_cut_off || losses > 0 {
+            without.faults[2] -= u8::from(!is_cut_off);
+            self.tidy(&mut without);
+            all.push((format!("lose {link}"), Ok(without)));
+        }
+    }
+
+    fn crash_or_restart(&self, world: &World, at: usize, all: &mut Vec<Step>) {
+        let [crashes, restarts, ..] = world.faults;
+        let mut next = world.clone();
+        if !world.down[at] && crashes > 0 {
+            next.faults[0] -= 1;
+            next.down[at] = true;
+            let timers = world.armed.keys().filter(|it| it.0 == at);
+            timers.for_each(|&timer| next.disarm(timer));
+            next.nodes[at] = world.nodes[at].kept(self.system.nodes[at].clone());
+            let mut judge = self.judge(world);
+            judge.on_crash(NodeId(at as u32));
+            next.judge = judge.state;
+            if let Plan::PerNode(lists) = &self.system.plan {
+                let (given, _) = world.places[at];
+                let skipped = lists[at][given..].iter().take_while(|it| it.goes_on).count();
+                next.places[at] = (given + skipped, true);
+            }
+            self.tidy(&mut next);
+            all.push((format!("crash {at}"), Ok(next)));
+        } else if world.down[at] && restarts > 0 {
+            next.faults[1] -= 1;
+            next.down[at] = false;
+            self.told(world, &next, at, &Event::Restart, None, &format!("restart {at}"), all);
+        }
+    }
+
+    /// A node is told something, with every answer to what it asks. Of what was pending, that which
+    /// happens now is in the world before, and no longer in the one now.
+    #[expect(clippy::too_many_arguments, reason = "a step has many sides")]
+    fn told(
+        &self,
+        before: &World,
+        now: &World,
+        at: usize,
+        event: &Event<Puppet>,
+        tag: Option<u8>,
+        label: &str,
+        all: &mut Vec<Step>,
+    ) {
+        let mut open = vec![Vec::new()];
+        while let Some(answers) = open.pop() {
+            let mut next = now.clone();
+            let mut asked: Vec<(u32, u32)> = Vec::new();
+            let mut outbox = Outbox::new(|bound: NonZeroU32| {
+                let answer = answers.get(asked.len()).copied().unwrap_or(0);
+                asked.push((answer, bound.get()));
+                answer
+            });
+            let outcome = next.nodes[at].handle(event.clone(), &mut outbox);
+            let effects = outbox.take();
+            for place in answers.len()..asked.len() {
+                let so_far: Vec<u32> = asked[..place].iter().map(|it| it.0).collect();
+                open.extend((1..asked[place].1).map(|it| [&so_far[..], &[it]].concat()));
+            }
+            let answers: Vec<u32> = asked.iter().map(|it| it.0).collect();
+            let label = label.to_owned() + &chosen(&answers);
+            if outcome.is_err() {
+                all.push((label, Err("refused")));
+                continue;
+            }
+            let led = self.follow(before, &mut next, at, event, tag, effects).map(|()| next);
+            all.push((label, led));
+        }
+    }
+
+    /// What a node's effects do to the world, and what the monitor says to it.
+    fn follow(
+        &self,
+        before: &World,
+        next: &mut World,
+        at: usize,
+        event: &Event<Puppet>,
+        tag: Option<u8>,
+        effects: Vec<Effect<Puppet>>,
+    ) -> Result<(), &'static str> {
+        let mut judge = self.judge(next);
+        let id = NodeId(at as u32);
+        match (event, tag) {
+            (Event::Command(command), _) => {
+                judge.on_command(id, command).map_err(|it| it.property)?;
+            }
+            (Event::Restart, _) => judge.on_restart(id),
+            (Event::Message { .. }, Some(tag)) => judge.on_receive(id, &tag),
+            (Event::Start | Event::Timer(_) | Event::Message { .. }, _) => {}
+        }
+        let (mut sent, mut hours) = (Vec::new(), Vec::new());
+        for effect in effects {
+            match effect {
+                Effect::Send { to, message } => {
+                    let (to, tag) = (to.index(), judge.on_send(id));
+                    sent.push(Flying { from: at, to, letter: message, tag, before: Before::new() });
+                }
+                Effect::Notify(notice) => {
+                    judge.on_notice(id, &notice).map_err(|it| it.property)?;
+                    if matches!(self.system.plan, Plan::PerNode(_)) {
+                        next.places[at].1 = true;
+                    }
+                }
+                Effect::SetTimer { timer, delay } => hours.push(((at, timer), Some(delay))),
+                Effect::CancelTimer(timer) => hours.push(((at, timer), None)),
+            }
+        }
+        next.judge = judge.state;
+        self.keep_time(before, next, hours, &mut sent);
+        next.flying.extend(sent);
+        self.tidy(next);
+        Ok(())
+    }
+
+    /// What delays force.
+    fn keep_time(
+        &self,
+        before: &World,
+        next: &mut World,
+        hours: Vec<(Timer, Option<Delay>)>,
+        sent: &mut [Flying],
+    ) {
+        let Links { within, .. } = self.system.links;
+        // For every timer, how long it takes at least from now on, as far as anything says.
+        let mut least: BTreeMap<Timer, i64> = BTreeMap::new();
+        for &timer in next.armed.keys().filter(|_| within.is_some()) {
+            let rooms = before.befores().filter_map(|it| it.get(&timer));
+            least.insert(timer, rooms.copied().max().unwrap_or(0));
+        }
+        for (timer, delay) in hours {
+            next.disarm(timer);
+            least.remove(&timer);
+            let Some(delay) = delay else { continue };
+            let [shortest, longest] = [delay.min, delay.max].map(|it| it.as_millis() as i64);
+            for (other, armed) in &mut next.armed {
+                let room = shortest - armed.longest;
+                if room > 0 && within.is_some() || room >= 0 && other.0 == timer.0 {
+                    armed.before.insert(timer, if within.is_some() { room } else { 0 });
+                }
+            }
+            let later = least.iter().filter(|&(_, &least)| least > longest);
+            let room = |least: i64| if within.is_some() { least - longest } else { 0 };
+            let rooms = later.map(|(&other, &least)| (other, room(least))).collect();
+            if let Some(within) = within.map(|it| it.as_millis() as i64) {
+                for it in next.flying.iter_mut().filter(|_| shortest >= within) {
+                    it.before.insert(timer, shortest - within);
+                }
+            }
+            next.armed.insert(timer, Armed { longest, before: rooms });
+            least.insert(timer, shortest);
+        }
+        if let Some(within) = within.map(|it| it.as_millis() as i64) {
+            for it in sent {
+                let rooms = least.iter().map(|(&timer, least)| (timer, least - within));
+                it.before = rooms.filter(|it| it.1 >= 0).collect();
+            }
+        }
+    }
+
+    /// Forgets what nobody will ever see, and brings the rest into an order.
+    fn tidy(&self, world: &mut World) {
+        let down = world.down.iter().filter(|&&it| it).count() as u32;
+        let [crashes, restarts, _, _, severing] = &mut world.faults;
+        *restarts = u32::from(*restarts).min(u32::from(*crashes) + down) as u8;
+        *severing &= u8::from(u32::from(*crashes) + down > 0);
+        if *restarts == 0 {
+            let down = world.down.clone();
+            world.flying.retain(|it| !down[it.to]);
+        }
+        match self.system.links.order {
+            Order::Any => world.flying.sort(),
+            Order::Fifo => world.flying.sort_by_key(|it| (it.from, it.to)),
+        }
+    }
+}
+
+impl World {
+    /// What each pending thing comes before.
+    fn befores(&self) -> impl Iterator<Item = &Before> {
+        let armed = self.armed.values().map(|it| &it.before);
+        armed.chain(self.flying.iter().map(|it| &it.before))
+    }
+
+    fn disarm(&mut self, timer: Timer) {
+        self.armed.remove(&timer);
+        let armed = self.armed.values_mut().map(|it| &mut it.before);
+        let all = armed.chain(self.flying.iter_mut().map(|it| &mut it.before));
+        all.for_each(|it| it.retain(|&other, _| other != timer));
+    }
+}
+
+/// Answers, as moves show them.
+fn chosen(answers: &[u32]) -> String {
+    let word = if answers.is_empty() { "" } else { " choose" };
+    answers.iter().fold(word.to_owned(), |text, it| text + " " + &it.to_string())
+}
