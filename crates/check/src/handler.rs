@@ -1,12 +1,12 @@
 //! What handlers did, remembered: few different things happen, and each very often.
 
-use crate::fingerprint::{ByPrint, Print};
+use crate::fingerprint::{ByThree, Three};
 use crate::machine::{Handled, Happening, Machine};
 
 /// Asks the machine, and remembers what came of it.
 pub(crate) struct Handlers<'a> {
     machine: &'a dyn Machine,
-    known: ByPrint<Outcomes>,
+    known: ByThree<Outcomes>,
     /// The outcomes of all that is known.
     handled: Vec<Handled>,
 }
@@ -29,7 +29,7 @@ const MOST_KNOWN: usize = 1 << 17;
 
 impl<'a> Handlers<'a> {
     pub(crate) fn new(machine: &'a dyn Machine) -> Self {
-        Self { machine, known: ByPrint::default(), handled: Vec::new() }
+        Self { machine, known: ByThree::default(), handled: Vec::new() }
     }
 
     /// Forgets all, if it has become much. Only then an index stands for something else.
@@ -41,7 +41,7 @@ impl<'a> Handlers<'a> {
     }
 
     /// Every outcome of what happens, which has this key.
-    pub(crate) fn handle(&mut self, key: Print, what: impl FnOnce() -> Happening) -> Outcomes {
+    pub(crate) fn handle(&mut self, key: Three, what: impl FnOnce() -> Happening) -> Outcomes {
         if let Some(outcomes) = self.known.get(&key) {
             return *outcomes;
         }
@@ -49,7 +49,7 @@ impl<'a> Handlers<'a> {
     }
 
     #[cold]
-    fn ask(&mut self, key: Print, it: &Happening) -> Outcomes {
+    fn ask(&mut self, key: Three, it: &Happening) -> Outcomes {
         let handled = self.machine.handle(it);
         let (first, count) = (self.handled.len() as u32, handled.len() as u32);
         self.handled.extend(handled);

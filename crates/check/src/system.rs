@@ -1,6 +1,6 @@
 //! What is explored: the nodes, what their applications do, and what must hold.
 
-use std::hash::Hash;
+use std::hash::{Hash, Hasher};
 use std::time::Duration;
 
 use vorrang_protocol::{NodeId, Order, Protocol};
@@ -145,12 +145,19 @@ impl<C> Ask<C> {
 }
 
 /// How far the application of a node, or the script of all, has come.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Place {
     /// How many commands have been given.
     pub(crate) given: u32,
     /// Whether the next need not wait for a notice.
     pub(crate) ready: bool,
+}
+
+/// As one word: every step that moves a list on hashes its place.
+impl Hash for Place {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        hasher.write_u64(u64::from(self.given) << 1 | u64::from(self.ready));
+    }
 }
 
 impl<C> Plan<C> {
