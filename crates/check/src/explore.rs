@@ -29,9 +29,8 @@ use crate::timers::Pace;
 ///
 /// # Panics
 ///
-/// If the system has no nodes or its plan does not fit them, if it has more than 64 nodes and they
-/// may crash, or if a node is found out not to be deterministic or sends to a node that is not
-/// there.
+/// If the system has no nodes or its plan does not fit them, or if it has more than 64 nodes and
+/// they may crash. A panic of a node or of the monitor is caught: see [`Outcome::Violated`].
 pub fn explore<P, M>(
     system: &System<P, M>,
     bounds: &Bounds,
@@ -106,7 +105,7 @@ where
     system.plan.assert_fits(size);
     let machine = Typed::new(system);
     let (nodes, monitor) = machine.first();
-    let agenda = system.plan.agenda();
+    let agenda = system.plan.agenda(|command| machine.keep_command(command));
     let order = system.links.order;
     let first = States::before_start(nodes, monitor, &agenda, system.faults, order);
     let slips = Shelf::default();
@@ -176,13 +175,25 @@ fn search(
     let ended = match end {
         End::Exhausted => Ended::Verified,
         End::Bounded(by) => Ended::Bounded(by),
-        End::Found(found) => {
-            let way = retrace(model, initial, &search.table, found.state, found.ending);
-            Ended::Violated(found.violation, way)
+        End::Found(Found { violation, state, last, .. }) => {
+            let stepper = &mut search.steppers[0];
+            match retrace(model, stepper, initial, &search.table, state, last) {
+                Ok(way) => Ended::Violated(violation, way),
+                Err(way) => Ended::Violated(unrepeatable(&violation), way),
+            }
         }
     };
     let (states, steps) = (search.counts.states(), search.counts.steps());
     Ok((ended, Counted { states, steps, depth }))
+}
+
+/// A violation whose run cannot be found again.
+fn unrepeatable(violation: &Violation) -> Violation {
+    let what = format!(
+        "a node or the monitor is not deterministic: the run to this cannot be followed again \
+         beyond the steps shown: {violation}"
+    );
+    Violation { property: "determinism", what }
 }
 
 /// Starts all nodes, in the order of their numbers and with every answer to their choices.

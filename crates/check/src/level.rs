@@ -10,7 +10,7 @@ use vorrang_protocol::Violation;
 
 use crate::fingerprint::Print;
 use crate::report::{Bound, Bounds, Progress};
-use crate::retrace::Ending;
+use crate::retrace::{Ending, Leg};
 use crate::state::{State, States};
 use crate::step::{Model, Stepper};
 use crate::table::{Batch, Table};
@@ -55,6 +55,9 @@ pub(crate) struct Found {
     pub(crate) violation: Violation,
     pub(crate) state: Print,
     pub(crate) ending: Ending,
+    /// The step of the ending, as it was taken: a node that is not deterministic may not take it
+    /// again.
+    pub(crate) last: Option<Leg>,
 }
 
 impl<'a> Level<'a> {
@@ -142,6 +145,7 @@ impl<'a> Level<'a> {
                         violation: violation.clone(),
                         state: state.print,
                         ending: Ending::Step(steps - first),
+                        last: Some(Leg::of(self.context.model, &state, &trial)),
                     }),
                 }
                 steps += 1;
@@ -174,7 +178,8 @@ impl<'a> Level<'a> {
     /// Asks whether a state in which nothing can happen may be left like that.
     fn judge_rest(&self, state: &State<'_>, findings: &mut Findings) {
         if let Err(violation) = self.context.model.machine.at_rest(state.monitor) {
-            findings.report(Found { violation, state: state.print, ending: Ending::Here });
+            let (state, ending) = (state.print, Ending::Here);
+            findings.report(Found { violation, state, ending, last: None });
         }
     }
 

@@ -86,8 +86,10 @@
 //! is counted.
 #![forbid(unsafe_code)]
 
+mod caught;
 mod channels;
 mod choices;
+mod conduct;
 mod explore;
 mod fingerprint;
 mod follow;

@@ -72,21 +72,22 @@ pub(crate) struct Way {
     pub(crate) legs: Vec<Leg>,
 }
 
-/// The run to `state`, and on to its ending.
-pub(crate) fn retrace(
-    model: Model<'_>,
+/// The run to `state`, and then its last step, if it is not the state itself that is wrong. If the
+/// run cannot be followed again, because a handler does not do what it did, as far as it can be.
+pub(crate) fn retrace<'a>(
+    model: Model<'a>,
+    stepper: &mut Stepper<'a>,
     initial: Vec<Initial>,
     table: &Table,
     state: Print,
-    ending: Ending,
-) -> Way {
+    last: Option<Leg>,
+) -> Result<Way, Way> {
     let mut prints = way_to(state, table);
     let root = prints.next();
     let Initial { mut state, starts } = initial
         .into_iter()
         .find(|it| Some(it.state.at(0).print) == root)
         .expect("every way begins in an initial state");
-    let mut stepper = Stepper::new(model);
     let mut legs = Vec::new();
     for next in prints {
         let (mut found, now) = (None, state.at(0));
@@ -98,20 +99,12 @@ pub(crate) fn retrace(
                 found = Some((leg, successor));
             }
         });
-        let (leg, successor) = found.expect("a state's parent has a step to it");
+        let Some((leg, successor)) = found else { return Err(Way { starts, legs }) };
         legs.push(leg);
         state = successor;
     }
-    if let Ending::Step(wanted) = ending {
-        let (mut count, now) = (0, state.at(0));
-        stepper.try_all(&now, |trial| {
-            if count == wanted {
-                legs.push(Leg::of(model, &now, &trial));
-            }
-            count += 1;
-        });
-    }
-    Way { starts, legs }
+    legs.extend(last);
+    Ok(Way { starts, legs })
 }
 
 /// The fingerprints of all states up to this one, the initial one first.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use vorrang_protocol::{NodeId, Order, Protocol};
 
-use crate::fingerprint::{Part, Print};
+use crate::fingerprint::Print;
 
 /// A closed system: nothing happens in it but what its nodes, its plan and its faults do.
 #[derive(Clone, Debug)]
@@ -189,10 +189,9 @@ impl<C> Plan<C> {
     }
 }
 
-impl<C: Hash> Plan<C> {
+impl<C> Plan<C> {
     /// The plan as the search needs it, without the commands themselves.
-    pub(crate) fn agenda(&self) -> Agenda {
-        let print = |command: &C| Print::of(Part::Command, command);
+    pub(crate) fn agenda(&self, print: impl Fn(&C) -> Print) -> Agenda {
         match self {
             Self::PerNode(lists) => {
                 let item = |at: u32, ask: &Ask<C>| Item {
@@ -282,6 +281,7 @@ impl Agenda {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fingerprint::Part;
 
     const PLACE: Place = Place { given: 0, ready: true };
 
@@ -311,7 +311,7 @@ mod tests {
 
     #[test]
     fn a_list_waits_for_a_notice_only_where_it_says_so() {
-        let plan = Plan::turns(&[1, 0], &'a', &'r').agenda();
+        let plan = Plan::turns(&[1, 0], &'a', &'r').agenda(|it| of(*it));
         let places = plan.first_places();
         assert_eq!(places, [PLACE, PLACE]);
         assert_eq!(next(&plan, 0, PLACE), Some((0, of('a'))));
@@ -329,14 +329,14 @@ mod tests {
 
     #[test]
     fn a_notice_within_the_command_itself_counts() {
-        let plan = Plan::turns(&[1], &'a', &'r').agenda();
+        let plan = Plan::turns(&[1], &'a', &'r').agenda(|it| of(*it));
         let (_, place) = plan.advance(NodeId(0), &[PLACE], true, true);
         assert_eq!(next(&plan, 0, place), Some((0, of('r'))));
     }
 
     #[test]
     fn a_crash_ends_the_turn_and_not_the_list() {
-        let plan = Plan::turns(&[2], &'a', &'r').agenda();
+        let plan = Plan::turns(&[2], &'a', &'r').agenda(|it| of(*it));
         let asked = Place { given: 1, ready: false };
         assert_eq!(plan.skip(NodeId(0), &[asked]), (0, Place { given: 2, ready: true }));
         assert_eq!(plan.skip(NodeId(0), &[PLACE]), (0, PLACE));
@@ -344,7 +344,7 @@ mod tests {
 
     #[test]
     fn a_script_has_one_place_whoever_is_commanded() {
-        let plan = Plan::Script(vec![(NodeId(4), 'x'), (NodeId(2), 'y')]).agenda();
+        let plan = Plan::Script(vec![(NodeId(4), 'x'), (NodeId(2), 'y')]).agenda(|it| of(*it));
         let (list, place) = plan.advance(NodeId(4), &plan.first_places(), true, false);
         assert_eq!(next(&plan, list, place), Some((2, of('y'))));
         let (_, same) = plan.advance(NodeId(3), &[place], false, true);

@@ -236,8 +236,11 @@ fn progress_is_told_and_never_runs_backwards() {
 }
 
 #[test]
-#[should_panic(expected = "node 0 sent do to node 7, which is not there")]
-fn a_message_to_nobody_is_an_error() {
-    let plan = each(&[Send(NodeId(7), Box::new(Say('a')))], &[]);
-    explore_all(&toys(plan, Hears::default(), Order::Any));
+fn a_message_to_nobody_is_a_violation() {
+    let plan = each(&[Keep('x'), Send(NodeId(7), Box::new(Say('a')))], &[Say('b')]);
+    let report = explore_all(&toys(plan, Hears::default(), Order::Any));
+    let Outcome::Violated { violation, run } = report.outcome else { panic!() };
+    assert_eq!(violation.property, "stray message");
+    assert_eq!(violation.what, "node 0 sent do to node 7, which is not there");
+    assert_eq!(run.moves.len(), 2);
 }
