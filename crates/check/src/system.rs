@@ -83,6 +83,16 @@ pub enum Plan<C> {
     /// in flight, no timer armed. While the node to be commanded is down, the script stands still;
     /// if it never comes up again, for ever.
     Script(Vec<(NodeId, C)>),
+    /// Every node takes turns: it asks, waits to be told that it may, and leaves. As
+    /// [`PerNode`](Self::PerNode), but kept as numbers, since turns may be many.
+    Turns {
+        /// How often each node asks, and how.
+        turns: Vec<(u32, C)>,
+        /// How nodes leave.
+        leave: C,
+        /// The nodes that never leave after their last turn.
+        stay: Vec<NodeId>,
+    },
 }
 
 impl<C: Clone> Plan<C> {
@@ -102,15 +112,15 @@ impl<C: Clone> Plan<C> {
         leave: &C,
         stay: &[NodeId],
     ) -> Self {
-        let list = |(count, ask): (u32, C)| {
-            let turn = [Ask::then_wait(ask), Ask::to_end(leave.clone())];
-            turn.into_iter().cycle().take(2 * count as usize).collect()
-        };
-        let mut lists: Vec<Vec<_>> = turns.into_iter().map(list).collect();
+        let turns: Vec<(u32, C)> = turns.into_iter().collect();
         for node in stay {
-            lists[node.index()].pop();
+            let nodes = turns.len();
+            assert!(
+                node.index() < nodes,
+                "node {node} is to stay, but there are only {nodes} nodes"
+            );
         }
-        Self::PerNode(lists)
+        Self::Turns { turns, leave: leave.clone(), stay: stay.to_vec() }
     }
 }
 
@@ -169,6 +179,12 @@ impl<C> Plan<C> {
                 "a plan with {} lists does not fit {nodes} nodes: one list for every node",
                 lists.len()
             ),
+            Self::Turns { turns, .. } => assert!(
+                turns.len() == nodes,
+                "a plan with turns for {} nodes does not fit {nodes} nodes: one list for every \
+                 node",
+                turns.len()
+            ),
             Self::Script(commands) => {
                 for (at, _) in commands {
                     assert!(
@@ -185,6 +201,8 @@ impl<C> Plan<C> {
         match self {
             Self::PerNode(lists) => &lists[list][given as usize].command,
             Self::Script(commands) => &commands[given as usize].1,
+            Self::Turns { turns, .. } if given.is_multiple_of(2) => &turns[list].1,
+            Self::Turns { leave, .. } => leave,
         }
     }
 }
@@ -192,16 +210,16 @@ impl<C> Plan<C> {
 impl<C> Plan<C> {
     /// The plan as the search needs it, without the commands themselves.
     pub(crate) fn agenda(&self, print: impl Fn(&C) -> Print) -> Agenda {
+        let item = |at: u32, ask: &Ask<C>| Item {
+            at: NodeId(at),
+            print: print(&ask.command),
+            then_wait: ask.then_wait,
+            goes_on: ask.goes_on,
+        };
         match self {
             Self::PerNode(lists) => {
-                let item = |at: u32, ask: &Ask<C>| Item {
-                    at: NodeId(at),
-                    print: print(&ask.command),
-                    then_wait: ask.then_wait,
-                    goes_on: ask.goes_on,
-                };
                 let list = |(at, list): (u32, &Vec<Ask<C>>)| {
-                    list.iter().map(|ask| item(at, ask)).collect()
+                    List::of(list.iter().map(|ask| item(at, ask)).collect())
                 };
                 Agenda { lists: (0..).zip(lists).map(list).collect(), is_script: false }
             }
@@ -212,18 +230,65 @@ impl<C> Plan<C> {
                     then_wait: false,
                     goes_on: false,
                 };
-                Agenda { lists: vec![commands.iter().map(item).collect()], is_script: true }
+                let list = List::of(commands.iter().map(item).collect());
+                Agenda { lists: vec![list], is_script: true }
+            }
+            Self::Turns { turns, leave, stay } => {
+                let list = |(at, (count, ask)): (u32, &(u32, C))| {
+                    let ask = Item { at: NodeId(at), print: print(ask), ..ASK };
+                    let leave = Item { at: NodeId(at), print: print(leave), ..LEAVE };
+                    let stays = *count > 0 && stay.contains(&NodeId(at));
+                    List::turns([ask, leave], 2 * u64::from(*count) - u64::from(stays))
+                };
+                Agenda { lists: (0..).zip(turns).map(list).collect(), is_script: false }
             }
         }
     }
 }
 
+const ASK: Item = Item { at: NodeId(0), print: Print::NONE, then_wait: true, goes_on: false };
+const LEAVE: Item = Item { then_wait: false, goes_on: true, ..ASK };
+
 /// A plan without its commands.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Agenda {
-    lists: Vec<Vec<Item>>,
+    lists: Vec<List>,
     /// One list for all nodes, that waits for rest.
     pub(crate) is_script: bool,
+}
+
+/// What an application is asked for, one after the other.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct List {
+    /// All of it, or else so much that the rest goes on like this.
+    items: Vec<Item>,
+    /// May be more than places can count. No search comes so far: each command is a step, and
+    /// steps are counted in as many bits.
+    len: u64,
+}
+
+/// A multiple of what repeats itself, and so many that to look one up is to index.
+const MOST_ITEMS: u64 = 1 << 10;
+
+impl List {
+    fn of(items: Vec<Item>) -> Self {
+        let len = items.len() as u64;
+        Self { items, len }
+    }
+
+    fn turns(turn: [Item; 2], len: u64) -> Self {
+        let items = turn.into_iter().cycle().take(len.min(MOST_ITEMS) as usize).collect();
+        Self { items, len }
+    }
+
+    #[inline]
+    fn get(&self, given: u32) -> Option<&Item> {
+        let item = self.items.get(given as usize);
+        if item.is_some() || u64::from(given) >= self.len {
+            return item;
+        }
+        self.items.get(given as usize % self.items.len())
+    }
 }
 
 /// A command to be given.
@@ -243,7 +308,7 @@ impl Agenda {
 
     /// The command that the list is at, if it has one left and need not wait for a notice.
     pub(crate) fn next(&self, list: usize, place: Place) -> Option<Item> {
-        let item = self.lists[list].get(place.given as usize)?;
+        let item = self.lists[list].get(place.given)?;
         (place.ready || self.is_script).then_some(*item)
     }
 
@@ -258,7 +323,8 @@ impl Agenda {
         let list = if self.is_script { 0 } else { at.index() };
         let mut place = places[list];
         if commanded {
-            place.ready = !self.lists[list][place.given as usize].then_wait;
+            let waits = self.lists[list].get(place.given).is_some_and(|item| item.then_wait);
+            place.ready = !waits;
             place.given += 1;
         }
         // A notice moves no script on.
@@ -272,9 +338,11 @@ impl Agenda {
             return (0, places[0]);
         }
         let list = at.index();
-        let rest = &self.lists[list][places[list].given as usize..];
-        let skipped = rest.iter().take_while(|item| item.goes_on).count() as u32;
-        (list, Place { given: places[list].given + skipped, ready: true })
+        let mut given = places[list].given;
+        while self.lists[list].get(given).is_some_and(|item| item.goes_on) {
+            given += 1;
+        }
+        (list, Place { given, ready: true })
     }
 }
 
@@ -287,18 +355,41 @@ mod tests {
 
     #[test]
     fn turns_ask_and_wait_and_leave() {
-        let plan = Plan::turns(&[2, 0], &'a', &'r');
         let turn = [Ask::then_wait('a'), Ask::to_end('r')];
         let twice = [turn.clone(), turn].concat();
-        assert_eq!(plan, Plan::PerNode(vec![twice, vec![]]));
+        assert_same(&Plan::turns(&[2, 0], &'a', &'r'), &Plan::PerNode(vec![twice, vec![]]));
     }
 
     #[test]
     fn whoever_stays_does_not_leave_after_the_last_turn() {
-        let plan = Plan::turns_with([(1, 'a'), (2, 'b')], &'r', &[NodeId(1)]);
+        let plan = Plan::turns_with([(1, 'a'), (2, 'b'), (0, 'c')], &'r', &[NodeId(1), NodeId(2)]);
         let [ask, leave] = [Ask::then_wait('b'), Ask::to_end('r')];
         let first = vec![Ask::then_wait('a'), leave.clone()];
-        assert_eq!(plan, Plan::PerNode(vec![first, vec![ask.clone(), leave, ask]]));
+        assert_same(&plan, &Plan::PerNode(vec![first, vec![ask.clone(), leave, ask], vec![]]));
+    }
+
+    fn assert_same(plan: &Plan<char>, other: &Plan<char>) {
+        let [agenda, same] = [plan, other].map(|it| it.agenda(|it| of(*it)));
+        assert_eq!(agenda, same);
+        for (list, items) in agenda.lists.iter().enumerate() {
+            for given in 0..items.len as u32 {
+                assert_eq!(plan.command(list, given), other.command(list, given));
+            }
+        }
+    }
+
+    #[test]
+    fn turns_without_number_take_no_room_and_go_on_as_they_began() {
+        let plan = Plan::turns(&[u32::MAX, 1000], &'a', &'r');
+        let agenda = plan.agenda(|it| of(*it));
+        for given in [0, 1, 1022, 1023, 1024, 1025, 5_000_000, u32::MAX] {
+            let asked = if given.is_multiple_of(2) { 'a' } else { 'r' };
+            assert_eq!(*plan.command(0, given), asked);
+            let place = Place { given, ready: true };
+            assert_eq!(next(&agenda, 0, place), Some((0, of(asked))), "{given}");
+            assert_eq!(next(&agenda, 1, place).is_some(), given < 2000, "{given}");
+        }
+        assert!(agenda.lists.iter().all(|list| list.items.len() <= 2000));
     }
 
     fn next(agenda: &Agenda, list: usize, place: Place) -> Option<(u32, Print)> {

@@ -101,8 +101,8 @@ impl Protocol for Trickster {
         match trick {
             Trick::Pass => self.number += 1,
             Trick::BecomeRandom => self.number = random(),
-            Trick::TellRandom if random() % 2 == 0 => fx.notify(None),
-            Trick::SendRandom if random() % 2 == 0 => fx.send(from, Trick::Pass),
+            Trick::TellRandom if random().is_multiple_of(2) => fx.notify(None),
+            Trick::SendRandom if random().is_multiple_of(2) => fx.send(from, Trick::Pass),
             Trick::TellRandom | Trick::SendRandom => {}
             Trick::AskRandom => {
                 fx.choose(below(2 + random() % 2));
@@ -112,7 +112,7 @@ impl Protocol for Trickster {
                     fx.choose(below(2));
                 }
             }
-            Trick::Rarely => self.number = u32::from(random() % 7 == 0),
+            Trick::Rarely => self.number = u32::from(random().is_multiple_of(7)),
             Trick::Panic => panic!("never heard of {trick}"),
             Trick::PanicByChoice => {
                 let chosen = fx.choose(below(3));
@@ -120,7 +120,7 @@ impl Protocol for Trickster {
             }
             Trick::SpoilClone | Trick::SpoilEq | Trick::SpoilHash => self.spoilt = Some(trick),
             Trick::MonitorPanics | Trick::MonitorRandom | Trick::RestPanics | Trick::RestRandom => {
-                fx.notify(Some(trick))
+                fx.notify(Some(trick));
             }
         }
     }
@@ -149,7 +149,7 @@ impl Monitor for Watch {
     }
     fn at_rest(&self) -> Result<(), Violation> {
         assert!(self.last != Some(Trick::RestPanics), "no rest");
-        if self.last == Some(Trick::RestRandom) && random() % 2 == 0 {
+        if self.last == Some(Trick::RestRandom) && random().is_multiple_of(2) {
             return Err(Violation { property: "rest", what: "now".to_owned() });
         }
         Ok(())
