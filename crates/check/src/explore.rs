@@ -11,10 +11,10 @@ use std::num::NonZeroUsize;
 use vorrang_protocol::{Monitor, NodeId, Protocol, Violation};
 
 use crate::follow::{Astray, Steps, Stray, addressee, follow};
-use crate::level::{Chunks, Clock, Context, Counts, Found, Level};
+use crate::level::{Chunks, Clock, Context, Counts, Found, Level, Tell};
 use crate::machine::Typed;
 use crate::parts::Shelf;
-use crate::report::{Bound, Bounds, Outcome, Progress, Report};
+use crate::report::{Answer, Bound, Bounds, Outcome, Progress, Report};
 use crate::retrace::{Initial, Leg, Way, retrace};
 use crate::run::{Move, Run};
 use crate::state::{Down, States};
@@ -25,24 +25,25 @@ use crate::timers::Pace;
 
 /// Explores every run of a system, up to the bounds.
 ///
-/// `progress` is called on the calling thread, about ten times a second.
+/// `progress` is called on the calling thread, about ten times a second. It may return nothing, or
+/// [`ControlFlow::Break`](std::ops::ControlFlow::Break) to end the search.
 ///
 /// # Panics
 ///
 /// If the system has no nodes or its plan does not fit them, or if it has more than 64 nodes and
 /// they may crash. A panic of a node or of the monitor is caught: see [`Outcome::Violated`].
-pub fn explore<P, M>(
+pub fn explore<P, M, A: Answer>(
     system: &System<P, M>,
     bounds: &Bounds,
     threads: NonZeroUsize,
-    mut progress: impl FnMut(Progress),
+    mut progress: impl FnMut(Progress) -> A,
 ) -> Report<P>
 where
     P: Protocol,
     M: Monitor<Command = P::Command, Notice = P::Notice>,
 {
     let none = Before { count: 0, is_at: &|_, _| false, addressee: &|_| None };
-    let explored = explore_from(system, &none, bounds, threads, &mut progress);
+    let explored = explore_from(system, &none, bounds, threads, &mut |it| progress(it).flow());
     explored.unwrap_or_else(|stray| unreachable!("{stray}")).0
 }
 
@@ -60,12 +61,12 @@ where
 /// # Panics
 ///
 /// As [`explore()`].
-pub fn explore_after<P, M>(
+pub fn explore_after<P, M, A: Answer>(
     system: &System<P, M>,
     steps: &[String],
     bounds: &Bounds,
     threads: NonZeroUsize,
-    progress: &mut dyn FnMut(Progress),
+    mut progress: impl FnMut(Progress) -> A,
 ) -> Result<(Report<P>, Option<usize>), Stray>
 where
     P: Protocol<Command: Display>,
@@ -74,7 +75,7 @@ where
     let is_at = |place: usize, it: &Move<P>| it.to_string() == steps[place];
     let addressee = |place: usize| addressee(&steps[place]);
     let before = Before { count: steps.len(), is_at: &is_at, addressee: &addressee };
-    explore_from(system, &before, bounds, threads, progress)
+    explore_from(system, &before, bounds, threads, &mut |it| progress(it).flow())
 }
 
 /// [`Steps`], while types are known.
@@ -89,7 +90,7 @@ fn explore_from<P, M>(
     before: &Before<'_, P>,
     bounds: &Bounds,
     threads: NonZeroUsize,
-    progress: &mut dyn FnMut(Progress),
+    progress: Tell<'_>,
 ) -> Result<(Report<P>, Option<usize>), Stray>
 where
     P: Protocol,
@@ -103,7 +104,7 @@ where
         Down::MOST_NODES
     );
     system.plan.assert_fits(size);
-    let machine = Typed::new(system);
+    let machine = Typed::new(system, bounds);
     let (nodes, monitor) = machine.first();
     let agenda = system.plan.agenda(|command| machine.keep_command(command));
     let order = system.links.order;
@@ -115,7 +116,7 @@ where
     let is_at = |place: usize, leg: &Leg| (before.is_at)(place, &machine.describe(leg));
     let Before { count, addressee, .. } = *before;
     let before = Steps { count, is_at: &is_at, addressee, early: Cell::new(None) };
-    let (ending, Counted { states, steps, depth }) =
+    let (ending, Counted { states, steps, depth, memory_bytes }) =
         search(model, first, &before, bounds, threads, progress)?;
     let outcome = match ending {
         Ended::Verified => Outcome::Verified,
@@ -128,7 +129,7 @@ where
             },
         },
     };
-    Ok((Report { outcome, states, steps, depth }, before.early.get()))
+    Ok((Report { outcome, states, steps, depth, memory_bytes }, before.early.get()))
 }
 
 /// What a search comes to.
@@ -142,6 +143,7 @@ struct Counted {
     states: u64,
     steps: u64,
     depth: u32,
+    memory_bytes: u64,
 }
 
 /// The whole search, which knows no type of what it searches.
@@ -151,7 +153,7 @@ fn search(
     before: &Steps<'_>,
     bounds: &Bounds,
     threads: NonZeroUsize,
-    progress: &mut dyn FnMut(Progress),
+    progress: Tell<'_>,
 ) -> Result<(Ended, Counted), Stray> {
     let started = start(model, first);
     let initial = match started.and_then(|initial| follow(model, initial, before)) {
@@ -159,7 +161,7 @@ fn search(
         Err(Astray::Stray(stray)) => return Err(stray),
         Err(Astray::Violated(violation, starts)) => {
             let way = Way { starts, legs: Vec::new() };
-            let none = Counted { states: 0, steps: 0, depth: 0 };
+            let none = Counted { states: 0, steps: 0, depth: 0, memory_bytes: 0 };
             return Ok((Ended::Violated(violation, way), none));
         }
     };
@@ -169,7 +171,7 @@ fn search(
         steppers: (0..threads.get()).map(|_| Stepper::new(model)).collect(),
         table: Table::new(),
         counts: Counts::default(),
-        clock: Clock::new(progress),
+        clock: Clock::new(progress, bounds.time),
     };
     let (depth, end) = search.run(&initial);
     let ended = match end {
@@ -179,12 +181,15 @@ fn search(
             let stepper = &mut search.steppers[0];
             match retrace(model, stepper, initial, &search.table, state, last) {
                 Ok(way) => Ended::Violated(violation, way),
+                // Without memory not every step can be tried again.
+                Err(way) if model.machine.is_cut() => Ended::Violated(violation, way),
                 Err(way) => Ended::Violated(unrepeatable(&violation), way),
             }
         }
     };
     let (states, steps) = (search.counts.states(), search.counts.steps());
-    Ok((ended, Counted { states, steps, depth }))
+    let memory_bytes = model.machine.gauge().peak();
+    Ok((ended, Counted { states, steps, depth, memory_bytes }))
 }
 
 /// A violation whose run cannot be found again.
@@ -250,13 +255,15 @@ impl Search<'_> {
         let mut found = self.insert_initial(initial);
         let mut depth = 0;
         loop {
-            self.table.end_level(self.steppers.len());
             let context = Context {
                 model: self.model,
                 table: &self.table,
                 counts: &self.counts,
                 bounds: self.bounds,
             };
+            if !self.table.end_level(self.steppers.len(), context.room_of_table()) {
+                return (depth, End::Bounded(Bound::Memory));
+            }
             let level = Level::new(context, depth, found);
             let findings = level.explore(&mut self.steppers, &mut self.clock);
             let farthest = depth + u32::from(!findings.next.is_empty());

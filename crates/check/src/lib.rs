@@ -96,6 +96,7 @@ mod follow;
 mod handler;
 mod level;
 mod machine;
+mod memory;
 mod parts;
 mod report;
 mod retrace;
@@ -109,7 +110,7 @@ mod trial;
 
 pub use explore::{explore, explore_after};
 pub use follow::Stray;
-pub use report::{Bound, Bounds, Outcome, Progress, Report};
+pub use report::{Answer, Bound, Bounds, Outcome, Progress, Report};
 pub use run::{Move, Run, Start, What};
 pub use system::{Ask, Faults, Links, Plan, System};
 pub use vorrang_protocol::Order;

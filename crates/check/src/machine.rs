@@ -5,6 +5,8 @@
 //! not happened before; so a call through a table of functions costs the search nothing, and an
 //! algorithm costs the compiler little.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use vorrang_protocol::{Effect, Event, Monitor, NodeId, Protocol, Refused, Violation};
 
 use crate::caught::caught;
@@ -12,7 +14,9 @@ use crate::channels::{Flying, sum};
 use crate::choices::Choices;
 use crate::conduct::{self, Deed, equal_to_its_copy, panicked};
 use crate::fingerprint::{Part, Print};
+use crate::memory::Gauge;
 use crate::parts::Shelf;
+use crate::report::Bounds;
 use crate::system::System;
 use crate::timers::TimerChange;
 
@@ -24,6 +28,10 @@ pub(crate) trait Machine: Sync {
     fn at_rest(&self, monitor: Print) -> Result<(), Violation>;
     /// The memory that nodes, messages and monitors take.
     fn bytes(&self) -> u64;
+    /// Whether it is out of memory, so that some outcomes may have been left out.
+    fn is_cut(&self) -> bool;
+    /// What watches the memory of the process.
+    fn gauge(&self) -> &Gauge;
 }
 
 /// What happened to a node.
@@ -116,6 +124,17 @@ impl Handled {
         self.rest.as_ref().map_or(&[], |it| &it.timers)
     }
 
+    /// The memory that it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        let rest = self.rest.as_ref().map_or(0, |it| {
+            size_of::<Rest>()
+                + size_of_val(&it.choices[..])
+                + size_of_val(&it.timers[..])
+                + it.violation.as_ref().map_or(0, |it| it.what.len())
+        });
+        size_of::<Self>() + size_of_val(&*self.sent) + rest
+    }
+
     /// What it violates. Then the run ends here.
     pub(crate) fn violation(&self) -> Option<&Violation> {
         self.rest.as_ref()?.violation.as_ref()
@@ -137,6 +156,10 @@ pub(crate) struct Letter<T, G> {
 pub(crate) struct Typed<'a, P: Protocol, M> {
     system: &'a System<P, M>,
     shelf: Shelf,
+    /// The bound on the memory.
+    most_bytes: u64,
+    is_cut: AtomicBool,
+    gauge: Gauge,
 }
 
 impl<'a, P, M> Typed<'a, P, M>
@@ -144,8 +167,10 @@ where
     P: Protocol,
     M: Monitor<Command = P::Command, Notice = P::Notice>,
 {
-    pub(crate) fn new(system: &'a System<P, M>) -> Self {
-        Self { system, shelf: Shelf::default() }
+    pub(crate) fn new(system: &'a System<P, M>, bounds: &Bounds) -> Self {
+        let most_bytes = bounds.memory_bytes.unwrap_or(u64::MAX);
+        let (shelf, is_cut, gauge) = (Shelf::default(), AtomicBool::new(false), Gauge::new());
+        Self { system, shelf, most_bytes, is_cut, gauge }
     }
 
     /// The nodes before they start, and the monitor.
@@ -316,12 +341,19 @@ where
             let handled = if is_crash { self.crash(it) } else { Ok(Handled::nothing(it)) };
             return vec![handled.unwrap_or_else(failed)];
         };
-        let mut all = Vec::new();
+        let (mut all, mut bytes) = (Vec::new(), 0);
         let mut choices = Choices::default();
         loop {
             let handled = self.run(&mut choices, it, &event, &tag);
             let failed = |violation| Handled::failed(it, choices.made(), violation);
-            all.push(handled.unwrap_or_else(failed));
+            let handled = handled.unwrap_or_else(failed);
+            bytes += handled.bytes() as u64;
+            all.push(handled);
+            self.gauge.look();
+            if self.gauge.read(bytes + self.bytes()) > self.most_bytes {
+                self.is_cut.store(true, Ordering::Relaxed);
+                return all;
+            }
             // Whoever asks now this, now that, may ask for ever.
             if choices.has_strayed() || !choices.advance() {
                 return all;
@@ -344,6 +376,14 @@ where
 
     fn bytes(&self) -> u64 {
         self.shelf.bytes()
+    }
+
+    fn is_cut(&self) -> bool {
+        self.is_cut.load(Ordering::Relaxed)
+    }
+
+    fn gauge(&self) -> &Gauge {
+        &self.gauge
     }
 }
 

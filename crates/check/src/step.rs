@@ -132,6 +132,11 @@ impl<'a> Stepper<'a> {
         self.handlers.make_room();
     }
 
+    /// The memory that it takes to remember what handlers did.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.handlers.bytes()
+    }
+
     /// Takes up a step again that was tried in this state.
     pub(crate) fn take_up<'s>(&'s self, state: &'s State<'s>, parked: Parked) -> Trial<'s> {
         let handled = self.handlers.outcome(parked.index);

@@ -201,15 +201,6 @@ fn a_bound_on_the_states_ends_the_search_after_the_level_that_crosses_it() {
 }
 
 #[test]
-fn a_bound_on_the_memory_ends_the_search_at_once() {
-    let memory = |bytes| bounded(Bounds { memory_bytes: Some(bytes), ..Bounds::default() });
-    let report = memory(60_000);
-    assert!(matches!(report.outcome, Outcome::Bounded { by: Bound::Memory }));
-    assert!(report.states < 4_516);
-    assert!(matches!(memory(100_000_000).outcome, Outcome::Verified));
-}
-
-#[test]
 fn a_violation_within_the_bounds_is_found_and_one_beyond_is_not() {
     let plan = each(&[Keep('x'), Say('a')], &[]);
     let depth = |depth| {
