@@ -22,6 +22,7 @@ use crate::step::{Action, Model, Stepper};
 use crate::system::System;
 use crate::table::Table;
 use crate::timers::Pace;
+use crate::walk::{self, Walks};
 
 /// Explores every run of a system, up to the bounds.
 ///
@@ -43,7 +44,8 @@ where
     M: Monitor<Command = P::Command, Notice = P::Notice>,
 {
     let none = Before { count: 0, is_at: &|_, _| false, addressee: &|_| None };
-    let explored = explore_from(system, &none, bounds, threads, &mut |it| progress(it).flow());
+    let explored =
+        explore_from(system, &none, bounds, How::Exhaust(threads), &mut |it| progress(it).flow());
     explored.unwrap_or_else(|stray| unreachable!("{stray}")).0
 }
 
@@ -75,7 +77,43 @@ where
     let is_at = |place: usize, it: &Move<P>| it.to_string() == steps[place];
     let addressee = |place: usize| addressee(&steps[place]);
     let before = Before { count: steps.len(), is_at: &is_at, addressee: &addressee };
-    explore_from(system, &before, bounds, threads, &mut |it| progress(it).flow())
+    explore_from(system, &before, bounds, How::Exhaust(threads), &mut |it| progress(it).flow())
+}
+
+/// Takes random walks through a system that is too large to be explored, and judges all that it
+/// comes by: every state on the way, every step from there, and every end.
+///
+/// The outcome is never [`Outcome::Verified`]: a walk that finds nothing proves nothing, and the
+/// search ends as bounded by [`Bound::Walks`] if not by another of the bounds. The run of a
+/// violation has no detours among the states seen, but need not be a shortest one. Counted are
+/// the distinct states seen and the steps tried; [`Progress::frontier`] is the number of walks
+/// left. Walks are taken on the calling thread.
+///
+/// # Panics
+///
+/// As [`explore()`].
+pub fn walk<P, M, A: Answer>(
+    system: &System<P, M>,
+    walks: &Walks,
+    bounds: &Bounds,
+    mut progress: impl FnMut(Progress) -> A,
+) -> Report<P>
+where
+    P: Protocol,
+    M: Monitor<Command = P::Command, Notice = P::Notice>,
+{
+    let none = Before { count: 0, is_at: &|_, _| false, addressee: &|_| None };
+    let how = How::Walks(walks);
+    let explored = explore_from(system, &none, bounds, how, &mut |it| progress(it).flow());
+    explored.unwrap_or_else(|stray| unreachable!("{stray}")).0
+}
+
+/// How a system is searched.
+#[derive(Clone, Copy)]
+enum How<'a> {
+    /// Everything, on so many threads.
+    Exhaust(NonZeroUsize),
+    Walks(&'a Walks),
 }
 
 /// [`Steps`], while types are known.
@@ -89,7 +127,7 @@ fn explore_from<P, M>(
     system: &System<P, M>,
     before: &Before<'_, P>,
     bounds: &Bounds,
-    threads: NonZeroUsize,
+    how: How<'_>,
     progress: Tell<'_>,
 ) -> Result<(Report<P>, Option<usize>), Stray>
 where
@@ -117,7 +155,7 @@ where
     let Before { count, addressee, .. } = *before;
     let before = Steps { count, is_at: &is_at, addressee, early: Cell::new(None) };
     let (ending, Counted { states, steps, depth, memory_bytes }) =
-        search(model, first, &before, bounds, threads, progress)?;
+        search(model, first, &before, bounds, how, progress)?;
     let outcome = match ending {
         Ended::Verified => Outcome::Verified,
         Ended::Bounded(by) => Outcome::Bounded { by },
@@ -133,17 +171,18 @@ where
 }
 
 /// What a search comes to.
-enum Ended {
+pub(crate) enum Ended {
     Verified,
     Bounded(Bound),
     Violated(Violation, Way),
 }
 
-struct Counted {
-    states: u64,
-    steps: u64,
-    depth: u32,
-    memory_bytes: u64,
+/// What is counted on the way.
+pub(crate) struct Counted {
+    pub(crate) states: u64,
+    pub(crate) steps: u64,
+    pub(crate) depth: u32,
+    pub(crate) memory_bytes: u64,
 }
 
 /// The whole search, which knows no type of what it searches.
@@ -152,7 +191,7 @@ fn search(
     first: States,
     before: &Steps<'_>,
     bounds: &Bounds,
-    threads: NonZeroUsize,
+    how: How<'_>,
     progress: Tell<'_>,
 ) -> Result<(Ended, Counted), Stray> {
     let started = start(model, first);
@@ -165,13 +204,18 @@ fn search(
             return Ok((Ended::Violated(violation, way), none));
         }
     };
+    let mut clock = Clock::new(progress, bounds.time);
+    let threads = match how {
+        How::Exhaust(threads) => threads,
+        How::Walks(walks) => return Ok(walk::walk(model, initial, walks, bounds, &mut clock)),
+    };
     let mut search = Search {
         bounds,
         model,
         steppers: (0..threads.get()).map(|_| Stepper::new(model)).collect(),
         table: Table::new(),
         counts: Counts::default(),
-        clock: Clock::new(progress, bounds.time),
+        clock,
     };
     let (depth, end) = search.run(&initial);
     let ended = match end {
@@ -179,7 +223,7 @@ fn search(
         End::Bounded(by) => Ended::Bounded(by),
         End::Found(Found { violation, state, last, .. }) => {
             let stepper = &mut search.steppers[0];
-            match retrace(model, stepper, initial, &search.table, state, last) {
+            match retrace(model, stepper, initial, &|it| search.table.parent(it), state, last) {
                 Ok(way) => Ended::Violated(violation, way),
                 // Without memory not every step can be tried again.
                 Err(way) if model.machine.is_cut() => Ended::Violated(violation, way),

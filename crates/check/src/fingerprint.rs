@@ -204,7 +204,7 @@ const fn folded(a: u64, b: u64) -> u64 {
 
 /// The finish of `SplitMix64`, after which every bit of the input bears on every bit of the output;
 /// a bijection.
-const fn stirred(word: u64) -> u64 {
+pub(crate) const fn stirred(word: u64) -> u64 {
     let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     word ^ (word >> 31)

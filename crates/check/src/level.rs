@@ -412,7 +412,7 @@ impl<'a> Clock<'a> {
         Self { start, last: start, time, tell }
     }
 
-    fn tick(&mut self, progress: impl FnOnce() -> Progress) -> Option<Bound> {
+    pub(crate) fn tick(&mut self, progress: impl FnOnce() -> Progress) -> Option<Bound> {
         let now = Instant::now();
         if now - self.last >= BETWEEN_REPORTS {
             self.last = now;

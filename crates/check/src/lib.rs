@@ -107,10 +107,12 @@ mod system;
 mod table;
 mod timers;
 mod trial;
+mod walk;
 
-pub use explore::{explore, explore_after};
+pub use explore::{explore, explore_after, walk};
 pub use follow::Stray;
 pub use report::{Answer, Bound, Bounds, Outcome, Progress, Report};
 pub use run::{Move, Run, Start, What};
 pub use system::{Ask, Faults, Links, Plan, System};
 pub use vorrang_protocol::Order;
+pub use walk::Walks;

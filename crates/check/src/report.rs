@@ -69,6 +69,8 @@ pub enum Bound {
     Time,
     /// Whoever was told of the progress wanted no more.
     Interruption,
+    /// Only so many random walks were taken: see [`walk`](crate::walk()).
+    Walks,
 }
 
 /// The verdict.

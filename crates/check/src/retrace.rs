@@ -13,7 +13,6 @@ use crate::machine::{Happening, Occasion, Typed};
 use crate::run::{Move, Start, What};
 use crate::state::{State, States};
 use crate::step::{Action, Model, Stepper, happening, letter};
-use crate::table::Table;
 use crate::trial::Trial;
 
 /// A state before its first step, with how its nodes came up.
@@ -78,11 +77,11 @@ pub(crate) fn retrace<'a>(
     model: Model<'a>,
     stepper: &mut Stepper<'a>,
     initial: Vec<Initial>,
-    table: &Table,
+    parent: &dyn Fn(Print) -> Print,
     state: Print,
     last: Option<Leg>,
 ) -> Result<Way, Way> {
-    let mut prints = way_to(state, table);
+    let mut prints = way_to(state, parent);
     let root = prints.next();
     let Initial { mut state, starts } = initial
         .into_iter()
@@ -108,16 +107,16 @@ pub(crate) fn retrace<'a>(
 }
 
 /// The fingerprints of all states up to this one, the initial one first.
-fn way_to(state: Print, table: &Table) -> vec::IntoIter<Print> {
+fn way_to(state: Print, parent: &dyn Fn(Print) -> Print) -> vec::IntoIter<Print> {
     let mut prints = vec![state];
     let mut last = state;
     loop {
-        let parent = table.parent(last);
-        if parent == last {
+        let before = parent(last);
+        if before == last {
             break;
         }
-        prints.push(parent);
-        last = parent;
+        prints.push(before);
+        last = before;
     }
     prints.reverse();
     prints.into_iter()

@@ -108,6 +108,7 @@ const fn bound_name(bound: Bound) -> &'static str {
         Bound::Memory => "memory",
         Bound::Time => "time",
         Bound::Interruption => "interruption",
+        Bound::Walks => "walks",
     }
 }
 
