@@ -1,8 +1,8 @@
 //! Panics of what is checked: caught, and told as data.
 //!
-//! A handler that panics has done something wrong in some run, and that run is what its author wants
-//! to see. So a panic ends the run and not the search. (Where the program is built to abort on
-//! panic, nothing can be caught.)
+//! A handler that panics has done something wrong in some run, and that run is what its author
+//! wants to see. So a panic ends the run and not the search. (Where the program is built to abort
+//! on panic, nothing can be caught.)
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};

@@ -16,7 +16,7 @@
 //! use std::num::NonZeroUsize;
 //!
 //! use serde::{Deserialize, Serialize};
-//! use vorrang_check::{Ask, Bounds, Faults, Order, Outcome, Plan, System, explore};
+//! use vorrang_check::{Ask, Bounds, Order, Outcome, Plan, System, explore};
 //! use vorrang_protocol::{Effects, Message, Monitor, Never, NodeId, Protocol, Refused, Violation};
 //!
 //! #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -65,13 +65,8 @@
 //!     fn at_rest(&self) -> Result<(), Violation> { Ok(()) }
 //! }
 //!
-//! let system = System {
-//!     nodes: vec![Node, Node],
-//!     plan: Plan::PerNode(vec![vec![Ask::then_wait('t')], vec![Ask::then_wait('t')]]),
-//!     monitor: AtMostOne(0),
-//!     links: Order::Any.into(),
-//!     faults: Faults::NONE,
-//! };
+//! let plan = Plan::PerNode(vec![vec![Ask::then_wait('t')], vec![Ask::then_wait('t')]]);
+//! let system = System::new(vec![Node, Node], plan, AtMostOne(0)).links(Order::Any);
 //! let report = explore(&system, &Bounds::default(), NonZeroUsize::MIN, |_| {});
 //! let Outcome::Violated { violation, run } = report.outcome else { panic!() };
 //! assert_eq!(violation.property, "scarcity");

@@ -23,7 +23,8 @@ pub struct Bounds {
     /// stops when the whole process has gained more than this since the search began, which is
     /// looked at every so often.
     pub memory_bytes: Option<u64>,
-    /// The search stops, even within a level, once it has taken longer than this.
+    /// The search stops, even within a level, once it has taken longer than this. The clock is
+    /// looked at every few hundred states.
     pub time: Option<Duration>,
 }
 

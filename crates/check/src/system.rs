@@ -22,6 +22,26 @@ pub struct System<P: Protocol, M> {
     pub faults: Faults,
 }
 
+impl<P: Protocol, M> System<P, M> {
+    /// A system in which messages arrive in any order, some time, and nothing goes wrong.
+    pub const fn new(nodes: Vec<P>, plan: Plan<P::Command>, monitor: M) -> Self {
+        let links = Links { order: Order::Any, within: None };
+        Self { nodes, plan, monitor, links, faults: Faults::NONE }
+    }
+
+    /// The same, with such links.
+    #[must_use]
+    pub fn links(self, links: impl Into<Links>) -> Self {
+        Self { links: links.into(), ..self }
+    }
+
+    /// The same, in which so much may go wrong.
+    #[must_use]
+    pub fn faults(self, faults: Faults) -> Self {
+        Self { faults, ..self }
+    }
+}
+
 /// How messages travel.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Links {
@@ -30,6 +50,14 @@ pub struct Links {
     /// How long a message takes at most; without a bound, no time-out can tell a late message from
     /// a lost one.
     pub within: Option<Duration>,
+}
+
+impl Links {
+    /// The same links, on which a message takes at most so long.
+    #[must_use]
+    pub const fn within(self, delay: Duration) -> Self {
+        Self { within: Some(delay), ..self }
+    }
 }
 
 impl From<Order> for Links {
