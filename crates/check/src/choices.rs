@@ -11,6 +11,8 @@ use std::num::NonZeroU32;
 pub(crate) struct Choices {
     made: Vec<Choice>,
     asked: usize,
+    /// Whether something else was asked than when the same answers had been given before.
+    is_astray: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -26,13 +28,20 @@ impl Choices {
             self.made.push(Choice { value: 0, bound });
         }
         let choice = self.made[self.asked];
-        assert!(
-            choice.bound == bound,
-            "a handler run again from the same state asked for another choice: it is not \
-             deterministic"
-        );
+        self.is_astray |= choice.bound != bound;
         self.asked += 1;
-        choice.value
+        choice.value.min(bound.get() - 1)
+    }
+
+    /// Whether the handler, run again from the same state, did not ask what it asked before: it is
+    /// not deterministic.
+    pub(crate) fn has_strayed(&self) -> bool {
+        self.is_astray || self.asked != self.made.len()
+    }
+
+    /// The answers of this run, to be given once more.
+    pub(crate) fn replay(&self) -> Replay<'_> {
+        Replay { made: &self.made, asked: 0, is_astray: false }
     }
 
     /// Goes on to the next run of the same handler; false if there is none left.
@@ -51,6 +60,29 @@ impl Choices {
     /// The answers of this run.
     pub(crate) fn made(&self) -> Vec<u32> {
         self.made.iter().map(|choice| choice.value).collect()
+    }
+}
+
+/// The answers of a run, given once more.
+#[derive(Debug)]
+pub(crate) struct Replay<'a> {
+    made: &'a [Choice],
+    asked: usize,
+    is_astray: bool,
+}
+
+impl Replay<'_> {
+    /// The answer that was given before.
+    pub(crate) fn choose(&mut self, bound: NonZeroU32) -> u32 {
+        let choice = self.made.get(self.asked).filter(|it| it.bound == bound);
+        self.asked += 1;
+        self.is_astray |= choice.is_none();
+        choice.map_or(0, |it| it.value)
+    }
+
+    /// Whether something else was asked, more or less.
+    pub(crate) fn has_strayed(&self) -> bool {
+        self.is_astray || self.asked != self.made.len()
     }
 }
 
@@ -90,11 +122,35 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "it is not deterministic")]
-    fn a_handler_that_asks_differently_the_second_time_is_an_error() {
+    fn a_handler_that_asks_differently_the_second_time_is_noticed() {
+        let mut choices = Choices::default();
+        choices.choose(below(2));
+        assert!(!choices.has_strayed());
+        choices.advance();
+        choices.choose(below(3));
+        assert!(choices.has_strayed(), "something else");
+
         let mut choices = Choices::default();
         choices.choose(below(2));
         choices.advance();
-        choices.choose(below(3));
+        assert!(choices.has_strayed(), "nothing");
+    }
+
+    #[test]
+    fn answers_given_once_more_are_the_same_and_no_others() {
+        let mut choices = Choices::default();
+        choices.choose(below(2));
+        choices.advance();
+        choices.choose(below(2));
+        choices.choose(below(5));
+        let asked = |bounds: &[u32]| {
+            let mut replay = choices.replay();
+            let answers: Vec<u32> = bounds.iter().map(|&it| replay.choose(below(it))).collect();
+            (answers, replay.has_strayed())
+        };
+        assert_eq!(asked(&[2, 5]), (vec![1, 0], false));
+        assert_eq!(asked(&[2]), (vec![1], true));
+        assert_eq!(asked(&[2, 4]), (vec![1, 0], true));
+        assert_eq!(asked(&[2, 5, 2]), (vec![1, 0, 0], true));
     }
 }

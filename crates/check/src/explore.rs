@@ -11,10 +11,10 @@ use std::num::NonZeroUsize;
 use vorrang_protocol::{Monitor, NodeId, Protocol, Violation};
 
 use crate::follow::{Astray, Steps, Stray, addressee, follow};
-use crate::level::{Chunks, Clock, Context, Counts, Found, Level};
+use crate::level::{Chunks, Clock, Context, Counts, Found, Level, Tell};
 use crate::machine::Typed;
 use crate::parts::Shelf;
-use crate::report::{Bound, Bounds, Outcome, Progress, Report};
+use crate::report::{Answer, Bound, Bounds, Outcome, Progress, Report};
 use crate::retrace::{Initial, Leg, Way, retrace};
 use crate::run::{Move, Run};
 use crate::state::{Down, States};
@@ -22,28 +22,30 @@ use crate::step::{Action, Model, Stepper};
 use crate::system::System;
 use crate::table::Table;
 use crate::timers::{Pace, longest_ns};
+use crate::walk::{self, Walks};
 
 /// Explores every run of a system, up to the bounds.
 ///
-/// `progress` is called on the calling thread, about ten times a second.
+/// `progress` is called on the calling thread, about ten times a second. It may return nothing, or
+/// [`ControlFlow::Break`](std::ops::ControlFlow::Break) to end the search.
 ///
 /// # Panics
 ///
-/// If the system has no nodes or its plan does not fit them, if it has more than 64 nodes and they
-/// may crash, or if a node is found out not to be deterministic or sends to a node that is not
-/// there.
-pub fn explore<P, M>(
+/// If the system has no nodes or its plan does not fit them, or if it has more than 64 nodes and
+/// they may crash. A panic of a node or of the monitor is caught: see [`Outcome::Violated`].
+pub fn explore<P, M, A: Answer>(
     system: &System<P, M>,
     bounds: &Bounds,
     threads: NonZeroUsize,
-    mut progress: impl FnMut(Progress),
+    mut progress: impl FnMut(Progress) -> A,
 ) -> Report<P>
 where
     P: Protocol,
     M: Monitor<Command = P::Command, Notice = P::Notice>,
 {
     let none = Before { count: 0, is_at: &|_, _| false, addressee: &|_| None };
-    let explored = explore_from(system, &none, bounds, threads, &mut progress);
+    let explored =
+        explore_from(system, &none, bounds, How::Exhaust(threads), &mut |it| progress(it).flow());
     explored.unwrap_or_else(|stray| unreachable!("{stray}")).0
 }
 
@@ -61,12 +63,12 @@ where
 /// # Panics
 ///
 /// As [`explore()`].
-pub fn explore_after<P, M>(
+pub fn explore_after<P, M, A: Answer>(
     system: &System<P, M>,
     steps: &[String],
     bounds: &Bounds,
     threads: NonZeroUsize,
-    progress: &mut dyn FnMut(Progress),
+    mut progress: impl FnMut(Progress) -> A,
 ) -> Result<(Report<P>, Option<usize>), Stray>
 where
     P: Protocol<Command: Display>,
@@ -75,7 +77,43 @@ where
     let is_at = |place: usize, it: &Move<P>| it.to_string() == steps[place];
     let addressee = |place: usize| addressee(&steps[place]);
     let before = Before { count: steps.len(), is_at: &is_at, addressee: &addressee };
-    explore_from(system, &before, bounds, threads, progress)
+    explore_from(system, &before, bounds, How::Exhaust(threads), &mut |it| progress(it).flow())
+}
+
+/// Takes random walks through a system that is too large to be explored, and judges all that it
+/// comes by: every state on the way, every step from there, and every end.
+///
+/// The outcome is never [`Outcome::Verified`]: a walk that finds nothing proves nothing, and the
+/// search ends as bounded by [`Bound::Walks`] if not by another of the bounds. The run of a
+/// violation has no detours among the states seen, but need not be a shortest one. Counted are
+/// the distinct states seen and the steps tried; [`Progress::frontier`] is the number of walks
+/// left. Walks are taken on the calling thread.
+///
+/// # Panics
+///
+/// As [`explore()`].
+pub fn walk<P, M, A: Answer>(
+    system: &System<P, M>,
+    walks: &Walks,
+    bounds: &Bounds,
+    mut progress: impl FnMut(Progress) -> A,
+) -> Report<P>
+where
+    P: Protocol,
+    M: Monitor<Command = P::Command, Notice = P::Notice>,
+{
+    let none = Before { count: 0, is_at: &|_, _| false, addressee: &|_| None };
+    let how = How::Walks(walks);
+    let explored = explore_from(system, &none, bounds, how, &mut |it| progress(it).flow());
+    explored.unwrap_or_else(|stray| unreachable!("{stray}")).0
+}
+
+/// How a system is searched.
+#[derive(Clone, Copy)]
+enum How<'a> {
+    /// Everything, on so many threads.
+    Exhaust(NonZeroUsize),
+    Walks(&'a Walks),
 }
 
 /// [`Steps`], while types are known.
@@ -89,8 +127,8 @@ fn explore_from<P, M>(
     system: &System<P, M>,
     before: &Before<'_, P>,
     bounds: &Bounds,
-    threads: NonZeroUsize,
-    progress: &mut dyn FnMut(Progress),
+    how: How<'_>,
+    progress: Tell<'_>,
 ) -> Result<(Report<P>, Option<usize>), Stray>
 where
     P: Protocol,
@@ -104,9 +142,9 @@ where
         Down::MOST_NODES
     );
     system.plan.assert_fits(size);
-    let machine = Typed::new(system);
+    let machine = Typed::new(system, bounds);
     let (nodes, monitor) = machine.first();
-    let agenda = system.plan.agenda();
+    let agenda = system.plan.agenda(|command| machine.keep_command(command));
     let order = system.links.order;
     let first = States::before_start(nodes, monitor, &agenda, system.faults, order);
     let slips = Shelf::default();
@@ -116,8 +154,8 @@ where
     let is_at = |place: usize, leg: &Leg| (before.is_at)(place, &machine.describe(leg));
     let Before { count, addressee, .. } = *before;
     let before = Steps { count, is_at: &is_at, addressee, early: Cell::new(None) };
-    let (ending, Counted { states, steps, depth }) =
-        search(model, first, &before, bounds, threads, progress)?;
+    let (ending, Counted { states, steps, depth, memory_bytes }) =
+        search(model, first, &before, bounds, how, progress)?;
     let outcome = match ending {
         Ended::Verified => Outcome::Verified,
         Ended::Bounded(by) => Outcome::Bounded { by },
@@ -129,20 +167,22 @@ where
             },
         },
     };
-    Ok((Report { outcome, states, steps, depth }, before.early.get()))
+    Ok((Report { outcome, states, steps, depth, memory_bytes }, before.early.get()))
 }
 
 /// What a search comes to.
-enum Ended {
+pub(crate) enum Ended {
     Verified,
     Bounded(Bound),
     Violated(Violation, Way),
 }
 
-struct Counted {
-    states: u64,
-    steps: u64,
-    depth: u32,
+/// What is counted on the way.
+pub(crate) struct Counted {
+    pub(crate) states: u64,
+    pub(crate) steps: u64,
+    pub(crate) depth: u32,
+    pub(crate) memory_bytes: u64,
 }
 
 /// The whole search, which knows no type of what it searches.
@@ -151,8 +191,8 @@ fn search(
     first: States,
     before: &Steps<'_>,
     bounds: &Bounds,
-    threads: NonZeroUsize,
-    progress: &mut dyn FnMut(Progress),
+    how: How<'_>,
+    progress: Tell<'_>,
 ) -> Result<(Ended, Counted), Stray> {
     let started = start(model, first);
     let initial = match started.and_then(|initial| follow(model, initial, before)) {
@@ -160,9 +200,14 @@ fn search(
         Err(Astray::Stray(stray)) => return Err(stray),
         Err(Astray::Violated(violation, starts)) => {
             let way = Way { starts, legs: Vec::new() };
-            let none = Counted { states: 0, steps: 0, depth: 0 };
+            let none = Counted { states: 0, steps: 0, depth: 0, memory_bytes: 0 };
             return Ok((Ended::Violated(violation, way), none));
         }
+    };
+    let mut clock = Clock::new(progress, bounds.time);
+    let threads = match how {
+        How::Exhaust(threads) => threads,
+        How::Walks(walks) => return Ok(walk::walk(model, initial, walks, bounds, &mut clock)),
     };
     let mut search = Search {
         bounds,
@@ -170,19 +215,34 @@ fn search(
         steppers: (0..threads.get()).map(|_| Stepper::new(model)).collect(),
         table: Table::new(),
         counts: Counts::default(),
-        clock: Clock::new(progress),
+        clock,
     };
     let (depth, end) = search.run(&initial);
     let ended = match end {
         End::Exhausted => Ended::Verified,
         End::Bounded(by) => Ended::Bounded(by),
-        End::Found(found) => {
-            let way = retrace(model, initial, &search.table, found.state, found.ending);
-            Ended::Violated(found.violation, way)
+        End::Found(Found { violation, state, last, .. }) => {
+            let stepper = &mut search.steppers[0];
+            match retrace(model, stepper, initial, &|it| search.table.parent(it), state, last) {
+                Ok(way) => Ended::Violated(violation, way),
+                // Without memory not every step can be tried again.
+                Err(way) if model.machine.is_cut() => Ended::Violated(violation, way),
+                Err(way) => Ended::Violated(unrepeatable(&violation), way),
+            }
         }
     };
     let (states, steps) = (search.counts.states(), search.counts.steps());
-    Ok((ended, Counted { states, steps, depth }))
+    let memory_bytes = model.machine.gauge().peak();
+    Ok((ended, Counted { states, steps, depth, memory_bytes }))
+}
+
+/// A violation whose run cannot be found again.
+fn unrepeatable(violation: &Violation) -> Violation {
+    let what = format!(
+        "a node or the monitor is not deterministic: the run to this cannot be followed again \
+         beyond the steps shown: {violation}"
+    );
+    Violation { property: "determinism", what }
 }
 
 /// Starts all nodes, in the order of their numbers and with every answer to their choices.
@@ -239,13 +299,15 @@ impl Search<'_> {
         let mut found = self.insert_initial(initial);
         let mut depth = 0;
         loop {
-            self.table.end_level(self.steppers.len());
             let context = Context {
                 model: self.model,
                 table: &self.table,
                 counts: &self.counts,
                 bounds: self.bounds,
             };
+            if !self.table.end_level(self.steppers.len(), context.room_of_table()) {
+                return (depth, End::Bounded(Bound::Memory));
+            }
             let level = Level::new(context, depth, found);
             let findings = level.explore(&mut self.steppers, &mut self.clock);
             let farthest = depth + u32::from(!findings.next.is_empty());

@@ -5,7 +5,11 @@
 //! salt of its place, so that equal values in different places do not look alike.
 //!
 //! Two states with one fingerprint are taken for the same. Among n states the odds that any two
-//! collide are about n² / 2⁶⁵: for ten million states, three in a million.
+//! collide are about n² / 2⁶⁵: for ten million states, three in a million. Parts are another
+//! matter: they are compared, and no two that differ share a print (see [`Shelf`]). So the odds are
+//! those of sums of numbers that look random, whatever the parts' own `Hash` is worth.
+//!
+//! [`Shelf`]: crate::parts::Shelf
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
@@ -22,20 +26,14 @@ impl Print {
 
     /// The print of `value` as that part of a state.
     pub(crate) fn of(part: Part, value: &impl Hash) -> Self {
-        let mut mixer = Mixer(part.salt());
+        let mut mixer = Mixer::new(part.salt());
         value.hash(&mut mixer);
         Self(mixer.finish())
     }
 
-    /// The print of three things that are only ever looked at together.
-    pub(crate) const fn joined(self, second: Self, third: Self) -> Self {
-        let pair = self.0.wrapping_mul(ODD) ^ second.0.rotate_left(32);
-        Self(pair.wrapping_mul(ODD) ^ third.0)
-    }
-
     /// The print of a sequence that has one more element.
     pub(crate) const fn then(self, next: Self) -> Self {
-        Self(finish(absorb(self.0, next.0)))
+        Self(folded(self.0 ^ LEFT, next.0 ^ RIGHT))
     }
 }
 
@@ -114,26 +112,45 @@ impl Part {
 }
 
 /// A table from fingerprints, which need no more hashing.
-pub(crate) type ByPrint<T> = HashMap<Print, T, BuildHasherDefault<AsItIs>>;
+pub(crate) type ByPrint<T> = HashMap<Print, T, BuildHasherDefault<Few>>;
 
+/// A table from three fingerprints that are only ever looked at together. All three are compared,
+/// so that no two triples are taken for one.
+pub(crate) type ByThree<T> = HashMap<Three, T, BuildHasherDefault<Few>>;
+
+/// Three fingerprints.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Three(pub(crate) Print, pub(crate) Print, pub(crate) Print);
+
+/// Hashes a few fingerprints, which are random enough already.
 #[derive(Default)]
-pub(crate) struct AsItIs(u64);
+pub(crate) struct Few(u64);
 
-impl Hasher for AsItIs {
+impl Hasher for Few {
     fn write(&mut self, _: &[u8]) {
         unreachable!("a fingerprint is one word");
     }
+    #[inline]
     fn write_u64(&mut self, word: u64) {
-        self.0 = word;
+        self.0 = self.0.rotate_left(21) ^ word;
     }
     fn finish(&self) -> u64 {
         self.0
     }
 }
 
-/// A deterministic hasher: for a given rest of the input, every step is a bijection of the word
-/// taken in, so that inputs that differ in one word never collide.
-struct Mixer(u64);
+/// A deterministic hasher with 128 bits of state, in two lanes: what collides in one, by its
+/// structure or by chance, differs in the other.
+struct Mixer {
+    left: u64,
+    right: u64,
+}
+
+impl Mixer {
+    const fn new(salt: u64) -> Self {
+        Self { left: salt ^ LEFT, right: salt.rotate_left(32) ^ RIGHT }
+    }
+}
 
 impl Hasher for Mixer {
     fn write(&mut self, bytes: &[u8]) {
@@ -156,30 +173,41 @@ impl Hasher for Mixer {
     }
     #[inline]
     fn write_u64(&mut self, word: u64) {
-        self.0 = absorb(self.0, word);
+        // The one lane folds products, as wyhash does; the other is a bijection of the word, so
+        // that inputs that differ in one word differ in it. Adding a constant tells a zero word
+        // from none.
+        self.left = folded(self.left ^ word, PRIME);
+        self.right = stirred(self.right.wrapping_add(ODD) ^ word);
     }
     fn write_usize(&mut self, word: usize) {
         self.write_u64(word as u64);
     }
     fn finish(&self) -> u64 {
-        finish(self.0)
+        stirred(folded(self.left ^ LEFT, PRIME) ^ self.right)
     }
 }
 
 /// Odd, with its ones and zeros well spread: 2⁶⁴ divided by the golden ratio.
 const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+/// The fractions of the square roots of 2, 3 and 5, made odd: no structure that inputs may have.
+const LEFT: u64 = 0x6a09_e667_f3bc_c909;
+const RIGHT: u64 = 0xbb67_ae85_84ca_a73b;
+const PRIME: u64 = 0x3c6e_f372_fe94_f82b;
 
-/// The product carries a word's low bits up, the shift brings the high ones down.
-const fn absorb(state: u64, word: u64) -> u64 {
-    let mixed = (state ^ word).wrapping_mul(ODD);
-    mixed ^ (mixed >> 32)
+/// The two halves of a product of 128 bits, one upon the other: every bit of either factor bears
+/// on most bits. The mixing step of wyhash (Wang Yi, 2019).
+#[inline]
+const fn folded(a: u64, b: u64) -> u64 {
+    let product = a as u128 * b as u128;
+    product as u64 ^ (product >> 64) as u64
 }
 
-/// The finish of `SplitMix64`, after which every bit of the input bears on every bit of the output.
-const fn finish(state: u64) -> u64 {
-    let state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    state ^ (state >> 31)
+/// The finish of `SplitMix64`, after which every bit of the input bears on every bit of the output;
+/// a bijection.
+pub(crate) const fn stirred(word: u64) -> u64 {
+    let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ (word >> 31)
 }
 
 #[cfg(test)]
@@ -225,7 +253,7 @@ mod tests {
     #[test]
     fn numbers_of_every_width_are_taken_in() {
         let of = |value: &dyn Fn(&mut Mixer)| {
-            let mut mixer = Mixer(0);
+            let mut mixer = Mixer::new(0);
             value(&mut mixer);
             mixer.finish()
         };
@@ -246,12 +274,70 @@ mod tests {
         assert_ne!(Print::NONE.then(a), Print::NONE);
     }
 
+    /// Asserts that no two of these different inputs share a print, and no half of one.
+    fn assert_distinct<T: Hash>(what: &str, inputs: impl IntoIterator<Item = T>) {
+        let mut prints: Vec<Print> =
+            inputs.into_iter().map(|it| Print::of(Part::Message, &it)).collect();
+        let count = prints.len();
+        prints.sort_unstable();
+        prints.dedup();
+        assert_eq!(prints.len(), count, "{what} collide");
+    }
+
+    /// Words that differ in at most two bits from one another or from none.
+    fn few_bits() -> Vec<u64> {
+        let pairs = (0..64).flat_map(|high| (0..=high).map(move |low| 1_u64 << high | 1 << low));
+        [0].into_iter().chain(pairs).collect()
+    }
+
     #[test]
-    fn joined_prints_tell_their_parts_apart() {
-        let [a, b, c] = [1, 2, 3].map(|it| Print::of(Part::Message, &it));
-        let orders = [[a, b, c], [a, c, b], [b, a, c], [b, c, a], [c, a, b], [c, b, a]];
-        let joined: HashSet<Print> = orders.map(|[x, y, z]| x.joined(y, z)).into();
-        assert_eq!(joined.len(), orders.len());
+    fn inputs_with_structure_do_not_collide() {
+        for base in [0, 1, u64::MAX, ODD, PRIME, LEFT, RIGHT, 0x0123_4567_89ab_cdef] {
+            let near: Vec<u64> = few_bits().iter().map(|bits| base ^ bits).collect();
+            assert_distinct("words that differ in few bits", near.iter());
+            let singles = || near.iter().step_by(7);
+            let pairs = singles().flat_map(|a| near.iter().map(move |b| (a, b)));
+            assert_distinct("pairs of words that differ in few bits", pairs);
+        }
+        let triples = (0..1 << 18_u32).map(|it| (it & 63, it >> 6 & 63, it >> 12));
+        assert_distinct("small numbers in every order", triples);
+        assert_distinct("sequences of zeros", (0..2000).map(|len| vec![0_u64; len]));
+        assert_distinct("texts of zeros", (0..2000).map(|len| "\0".repeat(len)));
+        let nested = |it: u32| {
+            let lens = [it & 7, it >> 3 & 7, it >> 6 & 7, it >> 9 & 7];
+            lens.map(|len| vec![0_u8; len as usize]).to_vec()
+        };
+        assert_distinct("sequences of sequences of zeros", (0..1 << 12).map(nested));
+        let high = (0..1_u64 << 16).map(|it| (it << 48, it.rotate_right(16) ^ it));
+        assert_distinct("numbers in upper bits", high);
+    }
+
+    #[test]
+    fn what_a_weaker_mixer_took_for_one_is_told_apart() {
+        let top = 1_u64 << 63;
+        for (a, b) in (0..300_u64).flat_map(|a| (0..300_u64).map(move |b| (a, b))) {
+            let other = (a ^ top, b ^ top ^ 1 << 31);
+            assert_ne!(Print::of(Part::Message, &(a, b)), Print::of(Part::Message, &other));
+        }
+    }
+
+    #[test]
+    fn sums_of_two_parts_and_sequences_of_two_are_told_apart() {
+        let prints: Vec<Print> = (0..700_u64).map(|it| Print::of(Part::Message, &it)).collect();
+        let sequences = prints.iter().flat_map(|&a| prints.iter().map(move |&b| a.then(b)));
+        let longer = prints.iter().map(|&a| Print::NONE.then(a));
+        let sums = (0..prints.len()).flat_map(|a| (0..=a).map(move |b| (a, b)));
+        let sums = sums.map(|(a, b)| prints[a] + prints[b]);
+        let all: HashSet<Print> = sequences.chain(longer).chain(sums).collect();
+        assert_eq!(all.len(), 700 * 700 + 700 + 700 * 701 / 2);
+    }
+
+    #[test]
+    fn sequences_of_small_numbers_as_prints_are_told_apart() {
+        // Prints are never so small; but if they were, nothing would be lost.
+        let pairs = (0..500_u64).flat_map(|a| (0..500_u64).map(move |b| (Print(a), Print(b))));
+        let all: HashSet<Print> = pairs.map(|(a, b)| Print::NONE.then(a).then(b)).collect();
+        assert_eq!(all.len(), 250_000);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! One level of the search: all states that are as many steps from the start.
 
+use std::ops::ControlFlow;
 use std::panic::resume_unwind;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,7 +11,7 @@ use vorrang_protocol::Violation;
 
 use crate::fingerprint::Print;
 use crate::report::{Bound, Bounds, Progress};
-use crate::retrace::Ending;
+use crate::retrace::{Ending, Leg};
 use crate::state::{State, States};
 use crate::step::{Model, Stepper};
 use crate::table::{Batch, Table};
@@ -24,7 +25,8 @@ pub(crate) struct Level<'a> {
     size: u64,
     /// Whether its states are as far as runs are followed.
     is_last: bool,
-    is_out_of_memory: AtomicBool,
+    /// Whether it is not explored to the end.
+    is_stopped: AtomicBool,
     /// What is left of it.
     chunks: Mutex<Vec<States>>,
 }
@@ -35,6 +37,29 @@ pub(crate) struct Context<'a> {
     pub(crate) table: &'a Table,
     pub(crate) counts: &'a Counts,
     pub(crate) bounds: &'a Bounds,
+}
+
+impl Context<'_> {
+    /// What the table of the states known may take.
+    pub(crate) fn room_of_table(&self) -> u64 {
+        let bound = self.bounds.memory_bytes.unwrap_or(u64::MAX);
+        bound.saturating_sub(self.bytes_besides_table())
+    }
+
+    fn bytes_besides_table(&self) -> u64 {
+        let Self { model, counts, .. } = self;
+        let parts = model.machine.bytes() + model.pace.slips.bytes();
+        parts + counts.frontier_bytes.load(Ordering::Relaxed) + counts.memo_bytes()
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        self.model.machine.gauge().read(self.table.bytes() + self.bytes_besides_table())
+    }
+
+    fn is_out_of_memory(&self) -> bool {
+        let bytes = self.memory_bytes();
+        self.bounds.memory_bytes.is_some_and(|bound| bytes > bound)
+    }
 }
 
 /// What one thread, or all of them, have found in a level.
@@ -55,6 +80,9 @@ pub(crate) struct Found {
     pub(crate) violation: Violation,
     pub(crate) state: Print,
     pub(crate) ending: Ending,
+    /// The step of the ending, as it was taken: a node that is not deterministic may not take it
+    /// again.
+    pub(crate) last: Option<Leg>,
 }
 
 impl<'a> Level<'a> {
@@ -62,8 +90,9 @@ impl<'a> Level<'a> {
         Self {
             depth,
             size: states.size(),
-            is_last: context.bounds.depth.is_some_and(|bound| bound <= depth),
-            is_out_of_memory: AtomicBool::new(false),
+            // Steps are counted in 32 bits.
+            is_last: context.bounds.depth.unwrap_or(u32::MAX) <= depth,
+            is_stopped: AtomicBool::new(false),
             chunks: Mutex::new(states.chunks),
             context,
         }
@@ -89,41 +118,69 @@ impl<'a> Level<'a> {
     }
 
     fn work(&self, stepper: &mut Stepper<'_>, mut clock: Option<&mut Clock<'_>>) -> Findings {
-        let counts = self.context.counts;
+        let Context { counts, model, .. } = self.context;
         let mut findings = Findings::default();
         while let Some(mut chunk) = self.take_chunk() {
-            let bytes = chunk.bytes();
+            let (bytes, remembered) = (chunk.bytes(), stepper.bytes());
             stepper.make_room();
-            let steps = self.try_chunk(&chunk, stepper, &mut findings);
-            let (new, new_bytes) = self.keep_new(&chunk, stepper, &mut findings);
+            let mut next = 0;
+            while next < chunk.len() && !self.is_stopped() {
+                let steps;
+                (next, steps) = self.try_chunk(&chunk, next, stepper, &mut findings);
+                let (new, new_bytes) = self.keep_new(&chunk, stepper, &mut findings);
+                counts.add(new, steps, new_bytes);
+                if model.machine.is_cut() {
+                    self.stop(&mut findings, Bound::Memory);
+                }
+            }
             chunk.clear();
             findings.spare = Some(chunk);
-            counts.add(new, steps, new_bytes);
             counts.frontier_bytes.fetch_sub(bytes, Ordering::Relaxed);
-            if self.context.bounds.memory_bytes.is_some_and(|bound| self.memory_bytes() > bound) {
-                self.is_out_of_memory.store(true, Ordering::Relaxed);
-                findings.bound = Some(Bound::Memory);
+            counts.remember(remembered, stepper.bytes());
+            model.machine.gauge().look();
+            if self.context.is_out_of_memory() {
+                self.stop(&mut findings, Bound::Memory);
             }
-            if let Some(clock) = &mut clock {
-                clock.tick(|| self.progress());
+            if let Some(bound) = clock.as_mut().and_then(|it| it.tick(|| self.progress())) {
+                self.stop(&mut findings, bound);
             }
         }
         findings
     }
 
+    /// Ends the level for all threads.
+    fn stop(&self, findings: &mut Findings, bound: Bound) {
+        self.is_stopped.store(true, Ordering::Relaxed);
+        findings.bound = findings.bound.max(Some(bound));
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.is_stopped.load(Ordering::Relaxed)
+    }
+
     fn take_chunk(&self) -> Option<States> {
-        if self.is_out_of_memory.load(Ordering::Relaxed) {
+        if self.is_stopped() {
             return None;
         }
         let mut chunks = self.chunks.lock().expect("no thread panics while it takes a chunk");
         chunks.pop()
     }
 
-    /// Tries all steps of all states, and puts them on the desk; returns how many.
-    fn try_chunk(&self, chunk: &States, stepper: &mut Stepper<'_>, findings: &mut Findings) -> u64 {
+    /// Tries all steps of all states from this one on, or of as many as the desk has room for, and
+    /// puts them there; returns the first state left, and how many steps.
+    fn try_chunk(
+        &self,
+        chunk: &States,
+        from: usize,
+        stepper: &mut Stepper<'_>,
+        findings: &mut Findings,
+    ) -> (usize, u64) {
         findings.desk.clear();
         let mut steps = 0;
-        for (index, state) in (0..).zip(chunk.iter()) {
+        for (index, state) in chunk.iter().enumerate().skip(from) {
+            if findings.desk.is_full() || self.context.model.machine.is_cut() {
+                return (index, steps);
+            }
             if stepper.is_at_rest(&state) {
                 self.judge_rest(&state, findings);
                 if !Stepper::can_go_wrong(&state) {
@@ -131,23 +188,24 @@ impl<'a> Level<'a> {
                 }
             }
             if self.is_last {
-                findings.bound = Some(Bound::Depth);
+                findings.bound = findings.bound.max(Some(Bound::Depth));
                 continue;
             }
             let first = steps;
             stepper.try_all(&state, |trial| {
                 match trial.handled.violation() {
-                    None => findings.desk.put(index, state.print, trial),
+                    None => findings.desk.put(index as u32, state.print, trial),
                     Some(violation) => findings.report(Found {
                         violation: violation.clone(),
                         state: state.print,
                         ending: Ending::Step(steps - first),
+                        last: Some(Leg::of(self.context.model, &state, &trial)),
                     }),
                 }
                 steps += 1;
             });
         }
-        steps
+        (chunk.len(), steps)
     }
 
     /// Builds what is new of all that lies on the desk; returns how many states, and their memory.
@@ -159,14 +217,20 @@ impl<'a> Level<'a> {
     ) -> (u64, u64) {
         let Findings { next, desk, spare, .. } = findings;
         let Desk { batch, parked } = desk;
-        self.context.table.insert_all(batch);
+        let room = self.context.room_of_table();
+        let mut is_cut = !self.context.table.insert_all(batch, room);
+        let room = room.saturating_sub(self.context.table.bytes());
         let (mut count, mut bytes) = (0, 0);
         for ((index, parked), is_new) in parked.drain(..).zip(batch.are_new()) {
-            if *is_new {
+            if *is_new && bytes <= room {
                 let state = chunk.at(index as usize);
                 bytes += next.build(stepper.take_up(&state, parked), spare);
                 count += 1;
             }
+            is_cut |= bytes > room;
+        }
+        if is_cut {
+            self.stop(findings, Bound::Memory);
         }
         (count, bytes)
     }
@@ -174,14 +238,9 @@ impl<'a> Level<'a> {
     /// Asks whether a state in which nothing can happen may be left like that.
     fn judge_rest(&self, state: &State<'_>, findings: &mut Findings) {
         if let Err(violation) = self.context.model.machine.at_rest(state.monitor) {
-            findings.report(Found { violation, state: state.print, ending: Ending::Here });
+            let (state, ending) = (state.print, Ending::Here);
+            findings.report(Found { violation, state, ending, last: None });
         }
-    }
-
-    fn memory_bytes(&self) -> u64 {
-        let Context { model, table, counts, .. } = self.context;
-        let parts = model.machine.bytes() + model.pace.slips.bytes();
-        table.bytes() + parts + counts.frontier_bytes.load(Ordering::Relaxed)
     }
 
     fn progress(&self) -> Progress {
@@ -190,7 +249,7 @@ impl<'a> Level<'a> {
             steps: self.context.counts.steps(),
             depth: self.depth,
             frontier: self.size,
-            memory_bytes: self.memory_bytes(),
+            memory_bytes: self.context.memory_bytes(),
         }
     }
 }
@@ -236,7 +295,14 @@ struct Desk {
     parked: Vec<(u32, Parked)>,
 }
 
+/// Many more steps than most chunks have, and little memory.
+const MOST_PARKED: usize = 1 << 16;
+
 impl Desk {
+    fn is_full(&self) -> bool {
+        self.parked.len() >= MOST_PARKED
+    }
+
     fn clear(&mut self) {
         self.batch.clear();
         self.parked.clear();
@@ -266,11 +332,13 @@ impl Chunks {
 
     /// Adds the state that a step leads to; returns the memory that it takes.
     fn build(&mut self, trial: Trial<'_>, spare: &mut Option<States>) -> u64 {
-        if self.chunks.last().is_none_or(|chunk| chunk.len() >= CHUNK) {
+        let is_full = self.chunks.last().is_none_or(|chunk| chunk.len() >= CHUNK);
+        if is_full {
             self.chunks.push(spare.take().unwrap_or_default());
         }
         let chunk = self.chunks.last_mut().expect("there is one now");
-        let bytes = chunk.bytes();
+        // The room of a chunk used again is counted as if it were new.
+        let bytes = if is_full { 0 } else { chunk.bytes() };
         trial.build(chunk);
         chunk.bytes() - bytes
     }
@@ -295,6 +363,8 @@ pub(crate) struct Counts {
     steps: AtomicU64,
     /// The memory that the states waiting to be explored take.
     frontier_bytes: AtomicU64,
+    /// The memory in which all threads remember what handlers did.
+    memo_bytes: AtomicU64,
 }
 
 impl Counts {
@@ -302,6 +372,15 @@ impl Counts {
         self.states.fetch_add(states, Ordering::Relaxed);
         self.steps.fetch_add(steps, Ordering::Relaxed);
         self.frontier_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// What a thread remembers takes so much now, instead of that.
+    fn remember(&self, before: u64, after: u64) {
+        self.memo_bytes.fetch_add(after.wrapping_sub(before), Ordering::Relaxed);
+    }
+
+    fn memo_bytes(&self) -> u64 {
+        self.memo_bytes.load(Ordering::Relaxed)
     }
 
     pub(crate) fn states(&self) -> u64 {
@@ -313,24 +392,35 @@ impl Counts {
     }
 }
 
-/// Tells of the progress when it is time to.
+/// Whoever is told of the progress, and says whether to go on.
+pub(crate) type Tell<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
+
+/// Tells of the progress when it is time to, and says when the search is to end.
 pub(crate) struct Clock<'a> {
+    start: Instant,
     last: Instant,
-    tell: &'a mut dyn FnMut(Progress),
+    /// How long the search may take.
+    time: Option<Duration>,
+    tell: Tell<'a>,
 }
 
 const BETWEEN_REPORTS: Duration = Duration::from_millis(100);
 
 impl<'a> Clock<'a> {
-    pub(crate) fn new(tell: &'a mut dyn FnMut(Progress)) -> Self {
-        let last = Instant::now();
-        Self { last, tell }
+    pub(crate) fn new(tell: Tell<'a>, time: Option<Duration>) -> Self {
+        let start = Instant::now();
+        Self { start, last: start, time, tell }
     }
 
-    fn tick(&mut self, progress: impl FnOnce() -> Progress) {
-        if self.last.elapsed() >= BETWEEN_REPORTS {
-            (self.tell)(progress());
-            self.last = Instant::now();
+    pub(crate) fn tick(&mut self, progress: impl FnOnce() -> Progress) -> Option<Bound> {
+        let now = Instant::now();
+        if now - self.last >= BETWEEN_REPORTS {
+            self.last = now;
+            if (self.tell)(progress()).is_break() {
+                return Some(Bound::Interruption);
+            }
         }
+        let is_over = self.time.is_some_and(|time| now - self.start >= time);
+        is_over.then_some(Bound::Time)
     }
 }

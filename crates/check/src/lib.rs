@@ -16,7 +16,7 @@
 //! use std::num::NonZeroUsize;
 //!
 //! use serde::{Deserialize, Serialize};
-//! use vorrang_check::{Ask, Bounds, Faults, Order, Outcome, Plan, System, explore};
+//! use vorrang_check::{Ask, Bounds, Order, Outcome, Plan, System, explore};
 //! use vorrang_protocol::{Effects, Message, Monitor, Never, NodeId, Protocol, Refused, Violation};
 //!
 //! #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -65,13 +65,8 @@
 //!     fn at_rest(&self) -> Result<(), Violation> { Ok(()) }
 //! }
 //!
-//! let system = System {
-//!     nodes: vec![Node, Node],
-//!     plan: Plan::PerNode(vec![vec![Ask::then_wait('t')], vec![Ask::then_wait('t')]]),
-//!     monitor: AtMostOne(0),
-//!     links: Order::Any.into(),
-//!     faults: Faults::NONE,
-//! };
+//! let plan = Plan::PerNode(vec![vec![Ask::then_wait('t')], vec![Ask::then_wait('t')]]);
+//! let system = System::new(vec![Node, Node], plan, AtMostOne(0)).links(Order::Any);
 //! let report = explore(&system, &Bounds::default(), NonZeroUsize::MIN, |_| {});
 //! let Outcome::Violated { violation, run } = report.outcome else { panic!() };
 //! assert_eq!(violation.property, "scarcity");
@@ -86,14 +81,17 @@
 //! is counted.
 #![forbid(unsafe_code)]
 
+mod caught;
 mod channels;
 mod choices;
+mod conduct;
 mod explore;
 mod fingerprint;
 mod follow;
 mod handler;
 mod level;
 mod machine;
+mod memory;
 mod parts;
 mod report;
 mod retrace;
@@ -104,10 +102,12 @@ mod system;
 mod table;
 mod timers;
 mod trial;
+mod walk;
 
-pub use explore::{explore, explore_after};
+pub use explore::{explore, explore_after, walk};
 pub use follow::Stray;
-pub use report::{Bound, Bounds, Outcome, Progress, Report};
+pub use report::{Answer, Bound, Bounds, Outcome, Progress, Report};
 pub use run::{Move, Run, Start, What};
 pub use system::{Ask, Faults, Links, Plan, System};
 pub use vorrang_protocol::Order;
+pub use walk::Walks;

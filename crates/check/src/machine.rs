@@ -5,16 +5,18 @@
 //! not happened before; so a call through a table of functions costs the search nothing, and an
 //! algorithm costs the compiler little.
 
-use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use vorrang_protocol::{
-    Delay, Effect, Effects, Event, Monitor, NodeId, Outbox, Protocol, Refused, Violation,
-};
+use vorrang_protocol::{Effect, Event, Monitor, NodeId, Protocol, Refused, Violation};
 
+use crate::caught::caught;
 use crate::channels::{Flying, sum};
 use crate::choices::Choices;
+use crate::conduct::{self, Deed, equal_to_its_copy, panicked};
 use crate::fingerprint::{Part, Print};
+use crate::memory::Gauge;
 use crate::parts::Shelf;
+use crate::report::Bounds;
 use crate::system::System;
 use crate::timers::TimerChange;
 
@@ -26,6 +28,10 @@ pub(crate) trait Machine: Sync {
     fn at_rest(&self, monitor: Print) -> Result<(), Violation>;
     /// The memory that nodes, messages and monitors take.
     fn bytes(&self) -> u64;
+    /// Whether it is out of memory, so that some outcomes may have been left out.
+    fn is_cut(&self) -> bool;
+    /// What watches the memory of the process.
+    fn gauge(&self) -> &Gauge;
 }
 
 /// What happened to a node.
@@ -58,7 +64,7 @@ pub(crate) enum Occasion {
 
 /// What came of it, with one way to answer the choices in it. What every step needs stands in it;
 /// what few need lies elsewhere.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Handled {
     pub(crate) node: Print,
     pub(crate) monitor: Print,
@@ -83,6 +89,12 @@ impl Handled {
     /// Nothing came of it.
     fn nothing(it: &Happening) -> Self {
         Self::new(it, it.node, it.monitor, Vec::new(), false, Rest::default())
+    }
+
+    /// Something went wrong before anything came of it.
+    fn failed(it: &Happening, choices: Vec<u32>, violation: Violation) -> Self {
+        let rest = Rest { choices, timers: Vec::new(), violation: Some(violation) };
+        Self::new(it, it.node, it.monitor, Vec::new(), false, rest)
     }
 
     fn new(
@@ -112,6 +124,17 @@ impl Handled {
         self.rest.as_ref().map_or(&[], |it| &it.timers)
     }
 
+    /// The memory that it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        let rest = self.rest.as_ref().map_or(0, |it| {
+            size_of::<Rest>()
+                + size_of_val(&it.choices[..])
+                + size_of_val(&it.timers[..])
+                + it.violation.as_ref().map_or(0, |it| it.what.len())
+        });
+        size_of::<Self>() + size_of_val(&*self.sent) + rest
+    }
+
     /// What it violates. Then the run ends here.
     pub(crate) fn violation(&self) -> Option<&Violation> {
         self.rest.as_ref()?.violation.as_ref()
@@ -133,6 +156,10 @@ pub(crate) struct Letter<T, G> {
 pub(crate) struct Typed<'a, P: Protocol, M> {
     system: &'a System<P, M>,
     shelf: Shelf,
+    /// The bound on the memory.
+    most_bytes: u64,
+    is_cut: AtomicBool,
+    gauge: Gauge,
 }
 
 impl<'a, P, M> Typed<'a, P, M>
@@ -140,8 +167,10 @@ where
     P: Protocol,
     M: Monitor<Command = P::Command, Notice = P::Notice>,
 {
-    pub(crate) fn new(system: &'a System<P, M>) -> Self {
-        Self { system, shelf: Shelf::default() }
+    pub(crate) fn new(system: &'a System<P, M>, bounds: &Bounds) -> Self {
+        let most_bytes = bounds.memory_bytes.unwrap_or(u64::MAX);
+        let (shelf, is_cut, gauge) = (Shelf::default(), AtomicBool::new(false), Gauge::new());
+        Self { system, shelf, most_bytes, is_cut, gauge }
     }
 
     /// The nodes before they start, and the monitor.
@@ -167,15 +196,20 @@ where
     /// What the node did: its handler is run once more, with the same answers.
     pub(crate) fn effects(&self, it: &Happening, choices: &[u32]) -> Vec<Effect<P>> {
         let Some((event, _)) = self.event(it.what) else { return Vec::new() };
-        let mut node = P::clone(&self.shelf.get(it.node));
-        let mut answers = choices.iter().copied();
-        let mut outbox =
-            Outbox::new(|_| answers.next().expect("the handler asks what it asked before"));
         // A refusal has no effects; the violation tells of it.
-        match node.handle(event, &mut outbox) {
-            Ok(()) => outbox.take(),
-            Err(Refused(_)) => Vec::new(),
+        match conduct::effects(&*self.shelf.get::<P>(it.node), event, choices) {
+            (effects, Ok(())) => effects,
+            (_, Err(Refused(_))) => Vec::new(),
         }
+    }
+
+    /// The print of a command of the plan.
+    pub(crate) fn keep_command(&self, command: &P::Command) -> Print {
+        self.shelf.keep(Print::of(Part::Command, command), command.clone())
+    }
+
+    fn keep_timer(&self, timer: P::Timer) -> Print {
+        self.shelf.keep(Print::of(Part::Timer, &timer), timer)
     }
 
     fn keep_node(&self, at: NodeId, node: P) -> Print {
@@ -203,11 +237,63 @@ where
         Some((event, M::Tag::default()))
     }
 
-    /// Shows the monitor what happens, and then lets the node handle it.
-    fn run(&self, choices: &mut Choices, it: &Happening, event: Event<P>, tag: &M::Tag) -> Handled {
-        let mut node = P::clone(&self.shelf.get(it.node));
+    /// Lets the node handle what happens, and then shows the monitor all of it.
+    fn run(
+        &self,
+        choices: &mut Choices,
+        it: &Happening,
+        event: &Event<P>,
+        tag: &M::Tag,
+    ) -> Result<Handled, Violation> {
+        let node = self.shelf.get::<P>(it.node);
+        let deed = conduct::act(it.at, &*node, event, choices)?;
+        let made = choices.made();
+        self.judge(it, || self.show(it, event, tag, &deed, &made))
+    }
+
+    /// What is left of a node that crashes.
+    fn crash(&self, it: &Happening) -> Result<Handled, Violation> {
+        let (node, fresh) = (self.shelf.get::<P>(it.node), &self.system.nodes[it.at.index()]);
+        let kept = conduct::remains(it.at, &*node, fresh)?;
+        self.judge(it, || {
+            let mut monitor = M::clone(&self.shelf.get(it.monitor));
+            monitor.on_crash(it.at);
+            let (node, monitor) = (self.keep_node(it.at, kept.clone()), self.keep_monitor(monitor));
+            Handled::new(it, node, monitor, Vec::new(), false, Rest::default())
+        })
+    }
+
+    /// Lets the monitor see the same twice: it too must do the same again, and not panic.
+    fn judge(&self, it: &Happening, show: impl Fn() -> Handled) -> Result<Handled, Violation> {
+        let told = caught(|| {
+            equal_to_its_copy(&"the monitor", &*self.shelf.get::<M>(it.monitor))?;
+            let (handled, again) = (show(), show());
+            if handled == again {
+                return Ok(handled);
+            }
+            let what = format!(
+                "the monitor is not deterministic: shown the same of node {} once more, it \
+                 became {:?}, not {:?}, or judged or marked a message in another way",
+                it.at,
+                self.shelf.get::<M>(again.monitor),
+                self.shelf.get::<M>(handled.monitor),
+            );
+            Err(Violation { property: "determinism", what })
+        });
+        told.unwrap_or_else(|panic| Err(panicked(&"the monitor", &panic)))
+    }
+
+    /// Shows the monitor what happened to a node and what the node did.
+    fn show(
+        &self,
+        it: &Happening,
+        event: &Event<P>,
+        tag: &M::Tag,
+        deed: &Deed<P>,
+        choices: &[u32],
+    ) -> Handled {
         let mut monitor = M::clone(&self.shelf.get(it.monitor));
-        let objection = match &event {
+        let objection = match event {
             Event::Start | Event::Timer(_) => None,
             Event::Restart => {
                 monitor.on_restart(it.at);
@@ -220,35 +306,26 @@ where
                 None
             }
         };
-        let mut sink = Sink {
+        let mut ledger = Ledger {
             at: it.at,
             machine: self,
             monitor,
-            choices,
             sent: Vec::new(),
             timers: Vec::new(),
             heard: false,
             violation: objection,
         };
-        if let Err(Refused(why)) = node.handle(event, &mut sink) {
-            sink.violation = Some(Violation {
+        deed.effects.iter().for_each(|effect| ledger.enter(effect));
+        if let Err(Refused(why)) = deed.result {
+            ledger.violation = Some(Violation {
                 property: "refused",
                 what: format!("node {} refused a command of the plan: {why}", it.at),
             });
         }
-        let (node, monitor) = (self.keep_node(it.at, node), self.keep_monitor(sink.monitor));
-        let Sink { choices, sent, timers, heard, violation, .. } = sink;
-        let rest = Rest { choices: choices.made(), timers, violation };
-        Handled::new(it, node, monitor, sent, heard, rest)
-    }
-
-    /// What is left of a node that crashes.
-    fn crash(&self, it: &Happening) -> Handled {
-        let mut monitor = M::clone(&self.shelf.get(it.monitor));
-        monitor.on_crash(it.at);
-        let kept = self.shelf.get::<P>(it.node).kept(self.system.nodes[it.at.index()].clone());
-        let (node, monitor) = (self.keep_node(it.at, kept), self.keep_monitor(monitor));
-        Handled::new(it, node, monitor, Vec::new(), false, Rest::default())
+        let Ledger { monitor, sent, timers, heard, violation, .. } = ledger;
+        let node = self.keep_node(it.at, deed.node.clone());
+        let rest = Rest { choices: choices.to_vec(), timers, violation };
+        Handled::new(it, node, self.keep_monitor(monitor), sent, heard, rest)
     }
 }
 
@@ -259,75 +336,102 @@ where
 {
     fn handle(&self, it: &Happening) -> Vec<Handled> {
         let Some((event, tag)) = self.event(it.what) else {
+            let failed = |violation| Handled::failed(it, Vec::new(), violation);
             let is_crash = matches!(it.what, Occasion::Crash);
-            return vec![if is_crash { self.crash(it) } else { Handled::nothing(it) }];
+            let handled = if is_crash { self.crash(it) } else { Ok(Handled::nothing(it)) };
+            return vec![handled.unwrap_or_else(failed)];
         };
-        let mut all = Vec::new();
+        let (mut all, mut bytes) = (Vec::new(), 0);
         let mut choices = Choices::default();
         loop {
-            all.push(self.run(&mut choices, it, event.clone(), &tag));
-            if !choices.advance() {
+            let handled = self.run(&mut choices, it, &event, &tag);
+            let failed = |violation| Handled::failed(it, choices.made(), violation);
+            let handled = handled.unwrap_or_else(failed);
+            bytes += handled.bytes() as u64;
+            all.push(handled);
+            self.gauge.look();
+            if self.gauge.read(bytes + self.bytes()) > self.most_bytes {
+                self.is_cut.store(true, Ordering::Relaxed);
+                return all;
+            }
+            // Whoever asks now this, now that, may ask for ever.
+            if choices.has_strayed() || !choices.advance() {
                 return all;
             }
         }
     }
 
     fn at_rest(&self, monitor: Print) -> Result<(), Violation> {
-        self.shelf.get::<M>(monitor).at_rest()
+        let monitor = self.shelf.get::<M>(monitor);
+        let told = caught(|| {
+            let (judged, again) = (monitor.at_rest(), monitor.at_rest());
+            if judged == again {
+                return judged;
+            }
+            let what = format!("the monitor {monitor:?} judges rest now like this, now like that");
+            Err(Violation { property: "determinism", what })
+        });
+        told.unwrap_or_else(|panic| Err(panicked(&"the monitor", &panic)))
     }
 
     fn bytes(&self) -> u64 {
         self.shelf.bytes()
     }
+
+    fn is_cut(&self) -> bool {
+        self.is_cut.load(Ordering::Relaxed)
+    }
+
+    fn gauge(&self) -> &Gauge {
+        &self.gauge
+    }
 }
 
 /// Takes down a node's effects.
-struct Sink<'s, P: Protocol, M> {
+struct Ledger<'s, P: Protocol, M> {
     at: NodeId,
     machine: &'s Typed<'s, P, M>,
     monitor: M,
-    choices: &'s mut Choices,
     sent: Vec<Flying>,
     timers: Vec<TimerChange>,
     heard: bool,
+    /// The first objection is the one reported.
     violation: Option<Violation>,
 }
 
-impl<P, M> Effects<P> for Sink<'_, P, M>
+impl<P, M> Ledger<'_, P, M>
 where
     P: Protocol,
     M: Monitor<Command = P::Command, Notice = P::Notice>,
 {
-    fn send(&mut self, to: NodeId, message: P::Message) {
-        let from = self.at;
-        assert!(
-            to.index() < self.machine.system.nodes.len(),
-            "node {from} sent {message} to node {to}, which is not there"
-        );
-        let tag = self.monitor.on_send(from);
-        let letter = Letter { from, to, message, tag };
-        let print = self.machine.shelf.keep(Print::of(Part::Message, &letter), letter);
-        self.sent.push(Flying { print, from, to });
-    }
-
-    fn set_timer(&mut self, timer: P::Timer, delay: Delay) {
-        let print = self.machine.shelf.keep(Print::of(Part::Timer, &timer), timer);
-        self.timers.push(TimerChange::Set(print, delay));
-    }
-
-    fn cancel_timer(&mut self, timer: P::Timer) {
-        self.timers.push(TimerChange::Cancel(Print::of(Part::Timer, &timer)));
-    }
-
-    fn notify(&mut self, notice: P::Notice) {
-        self.heard = true;
-        // The first objection is the one reported.
-        if self.violation.is_none() {
-            self.violation = self.monitor.on_notice(self.at, &notice).err();
+    fn enter(&mut self, effect: &Effect<P>) {
+        match effect {
+            Effect::Send { to, message } => self.send(*to, message),
+            Effect::SetTimer { timer, delay } => {
+                self.timers.push(TimerChange::Set(self.machine.keep_timer(*timer), *delay));
+            }
+            Effect::CancelTimer(timer) => {
+                self.timers.push(TimerChange::Cancel(self.machine.keep_timer(*timer)));
+            }
+            Effect::Notify(notice) => {
+                self.heard = true;
+                if self.violation.is_none() {
+                    self.violation = self.monitor.on_notice(self.at, notice).err();
+                }
+            }
         }
     }
 
-    fn choose(&mut self, bound: NonZeroU32) -> u32 {
-        self.choices.choose(bound)
+    fn send(&mut self, to: NodeId, message: &P::Message) {
+        let from = self.at;
+        if to.index() >= self.machine.system.nodes.len() {
+            let what = format!("node {from} sent {message} to node {to}, which is not there");
+            self.violation.get_or_insert(Violation { property: "stray message", what });
+            return;
+        }
+        let tag = self.monitor.on_send(from);
+        let letter = Letter { from, to, message: message.clone(), tag };
+        let print = self.machine.shelf.keep(Print::of(Part::Message, &letter), letter);
+        self.sent.push(Flying { print, from, to });
     }
 }

@@ -1,5 +1,8 @@
 //! What an exploration is allowed, and what comes of it.
 
+use std::ops::ControlFlow;
+use std::time::Duration;
+
 use vorrang_protocol::{Protocol, Violation};
 
 use crate::run::Run;
@@ -12,15 +15,49 @@ pub struct Bounds {
     /// No level of the search is begun once more states than this are known. The level that
     /// crosses the bound is still finished, so that the report does not depend on the threads.
     pub states: Option<u64>,
-    /// The search stops, even within a level, once it takes more than this. Counted are the table
-    /// of the states known (16 bytes a slot, free slots included), the states waiting to be
-    /// explored, and the different nodes, messages and monitors that states are made of. Not seen
-    /// are what those keep on the heap, and some tens of megabytes at most in which each thread
-    /// remembers what handlers did.
+    /// The search stops, even within a level, before it takes more than this. Counted are the table
+    /// of the states known (16 bytes a slot, free slots included, and old and new room at once
+    /// while it grows), the states waiting to be explored, the different nodes, messages and
+    /// monitors that states are made of, and what each thread remembers of what handlers did. What
+    /// nodes, messages and monitors keep on the heap cannot be counted. So on Linux the search also
+    /// stops when the whole process has gained more than this since the search began, which is
+    /// looked at every so often.
     pub memory_bytes: Option<u64>,
+    /// The search stops, even within a level, once it has taken longer than this. The clock is
+    /// looked at every few hundred states.
+    pub time: Option<Duration>,
 }
 
-/// Which of the [`Bounds`] ended the search.
+impl Bounds {
+    /// None: everything is explored.
+    pub const NONE: Self = Self { depth: None, states: None, memory_bytes: None, time: None };
+
+    /// The same, with runs of at most so many steps.
+    #[must_use]
+    pub const fn depth(self, steps: u32) -> Self {
+        Self { depth: Some(steps), ..self }
+    }
+
+    /// The same, with about so many states.
+    #[must_use]
+    pub const fn states(self, states: u64) -> Self {
+        Self { states: Some(states), ..self }
+    }
+
+    /// The same, in so much memory.
+    #[must_use]
+    pub const fn memory_bytes(self, bytes: u64) -> Self {
+        Self { memory_bytes: Some(bytes), ..self }
+    }
+
+    /// The same, in so much time.
+    #[must_use]
+    pub const fn time(self, time: Duration) -> Self {
+        Self { time: Some(time), ..self }
+    }
+}
+
+/// What ended the search before its end.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Bound {
     /// [`Bounds::depth`].
@@ -29,6 +66,12 @@ pub enum Bound {
     States,
     /// [`Bounds::memory_bytes`].
     Memory,
+    /// [`Bounds::time`].
+    Time,
+    /// Whoever was told of the progress wanted no more.
+    Interruption,
+    /// Only so many random walks were taken: see [`walk`](crate::walk()).
+    Walks,
 }
 
 /// The verdict.
@@ -36,8 +79,13 @@ pub enum Bound {
 pub enum Outcome<P: Protocol> {
     /// Every state that can be reached was, and nothing was violated.
     Verified,
-    /// A shortest run to a violation. The same one for every number of threads, unless
-    /// [`Bounds::memory_bytes`] cut its level short.
+    /// A shortest run to a violation. The same one for every number of threads, unless memory,
+    /// time or an interruption cut its level short.
+    ///
+    /// Besides what the monitor objects to, these are violations: a command that a node refuses
+    /// (property `refused`), a message to a node that is not there (`stray message`), a panic of a
+    /// node or of the monitor (`panic`), and one that does not do the same when told the same once
+    /// more, or is not equal to a copy of itself (`determinism`).
     Violated {
         /// What happened.
         violation: Violation,
@@ -52,7 +100,8 @@ pub enum Outcome<P: Protocol> {
 }
 
 /// The verdict, and how much was looked at for it.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Report<P: Protocol> {
     /// The verdict.
     pub outcome: Outcome<P>,
@@ -62,10 +111,56 @@ pub struct Report<P: Protocol> {
     pub steps: u64,
     /// How far the farthest state is from the start, each by its shortest run.
     pub depth: u32,
+    /// The most memory that was taken, as [`Bounds::memory_bytes`] counts it.
+    pub memory_bytes: u64,
+}
+
+impl<P: Protocol> Report<P> {
+    /// The odds that, among so many states, any two were taken for one because their fingerprints
+    /// of 64 bits are the same by chance. Only then could a verdict of verified be wrong.
+    pub fn odds(&self) -> f64 {
+        let states = self.states as f64;
+        let pairs = states * (states - 1.0).max(0.0) / 2.0;
+        (pairs / 2_f64.powi(64)).min(1.0)
+    }
+
+    /// The memory taken, shared out among the states.
+    pub fn bytes_per_state(&self) -> f64 {
+        self.memory_bytes as f64 / self.states.max(1) as f64
+    }
+}
+
+/// Reports are equal if they say the same; how much memory it took is another matter.
+impl<P: Protocol> PartialEq for Report<P> {
+    fn eq(&self, other: &Self) -> bool {
+        let counts = |it: &Self| (it.states, it.steps, it.depth);
+        self.outcome == other.outcome && counts(self) == counts(other)
+    }
+}
+
+impl<P: Protocol> Eq for Report<P> {}
+
+/// What comes back from whoever is told of the progress: nothing, or whether to go on.
+pub trait Answer {
+    /// Whether to go on.
+    fn flow(self) -> ControlFlow<()>;
+}
+
+impl Answer for () {
+    fn flow(self) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+impl Answer for ControlFlow<()> {
+    fn flow(self) -> ControlFlow<()> {
+        self
+    }
 }
 
 /// Where an exploration stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Progress {
     /// Distinct states reached.
     pub states: u64,

@@ -13,7 +13,6 @@ use crate::machine::{Happening, Occasion, Typed};
 use crate::run::{Move, Start, What};
 use crate::state::{State, States};
 use crate::step::{Action, Model, Stepper, happening, letter};
-use crate::table::Table;
 use crate::trial::Trial;
 
 /// A state before its first step, with how its nodes came up.
@@ -72,21 +71,22 @@ pub(crate) struct Way {
     pub(crate) legs: Vec<Leg>,
 }
 
-/// The run to `state`, and on to its ending.
-pub(crate) fn retrace(
-    model: Model<'_>,
+/// The run to `state`, and then its last step, if it is not the state itself that is wrong. If the
+/// run cannot be followed again, because a handler does not do what it did, as far as it can be.
+pub(crate) fn retrace<'a>(
+    model: Model<'a>,
+    stepper: &mut Stepper<'a>,
     initial: Vec<Initial>,
-    table: &Table,
+    parent: &dyn Fn(Print) -> Print,
     state: Print,
-    ending: Ending,
-) -> Way {
-    let mut prints = way_to(state, table);
+    last: Option<Leg>,
+) -> Result<Way, Way> {
+    let mut prints = way_to(state, parent);
     let root = prints.next();
     let Initial { mut state, starts } = initial
         .into_iter()
         .find(|it| Some(it.state.at(0).print) == root)
         .expect("every way begins in an initial state");
-    let mut stepper = Stepper::new(model);
     let mut legs = Vec::new();
     for next in prints {
         let (mut found, now) = (None, state.at(0));
@@ -98,33 +98,25 @@ pub(crate) fn retrace(
                 found = Some((leg, successor));
             }
         });
-        let (leg, successor) = found.expect("a state's parent has a step to it");
+        let Some((leg, successor)) = found else { return Err(Way { starts, legs }) };
         legs.push(leg);
         state = successor;
     }
-    if let Ending::Step(wanted) = ending {
-        let (mut count, now) = (0, state.at(0));
-        stepper.try_all(&now, |trial| {
-            if count == wanted {
-                legs.push(Leg::of(model, &now, &trial));
-            }
-            count += 1;
-        });
-    }
-    Way { starts, legs }
+    legs.extend(last);
+    Ok(Way { starts, legs })
 }
 
 /// The fingerprints of all states up to this one, the initial one first.
-fn way_to(state: Print, table: &Table) -> vec::IntoIter<Print> {
+fn way_to(state: Print, parent: &dyn Fn(Print) -> Print) -> vec::IntoIter<Print> {
     let mut prints = vec![state];
     let mut last = state;
     loop {
-        let parent = table.parent(last);
-        if parent == last {
+        let before = parent(last);
+        if before == last {
             break;
         }
-        prints.push(parent);
-        last = parent;
+        prints.push(before);
+        last = before;
     }
     prints.reverse();
     prints.into_iter()

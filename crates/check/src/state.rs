@@ -200,12 +200,12 @@ impl States {
         self.extra_bytes = 0;
     }
 
-    /// The memory that they take.
+    /// The memory that they take, with what is free for more of them.
     pub(crate) fn bytes(&self) -> u64 {
-        let bytes = size_of_val(&self.heads[..])
-            + size_of_val(&self.nodes[..])
-            + size_of_val(&self.places[..])
-            + size_of_val(&self.flights[..])
+        let bytes = self.heads.capacity() * size_of::<Head>()
+            + self.nodes.capacity() * size_of::<Print>()
+            + self.places.capacity() * size_of::<Place>()
+            + self.flights.capacity() * size_of::<Flying>()
             + self.extra_bytes;
         bytes as u64
     }

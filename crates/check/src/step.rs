@@ -2,7 +2,7 @@
 
 use vorrang_protocol::NodeId;
 
-use crate::fingerprint::{Part, Print};
+use crate::fingerprint::{Part, Print, Three};
 use crate::handler::Handlers;
 use crate::machine::{Happening, Machine, Occasion};
 use crate::state::{Down, Extra, State};
@@ -118,7 +118,7 @@ impl<'a> Stepper<'a> {
     ) {
         let model = self.model;
         let (at, event) = what_happens(model, state, action);
-        let key = state.nodes[at.index()].joined(state.monitor, event);
+        let key = Three(state.nodes[at.index()], state.monitor, event);
         let outcomes = self.handlers.handle(key, || happening(model, state, action));
         for index in outcomes.indices() {
             let handled = self.handlers.outcome(index);
@@ -130,6 +130,11 @@ impl<'a> Stepper<'a> {
     /// taken up again.
     pub(crate) fn make_room(&mut self) {
         self.handlers.make_room();
+    }
+
+    /// The memory that it takes to remember what handlers did.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.handlers.bytes()
     }
 
     /// Takes up a step again that was tried in this state.

@@ -1,11 +1,11 @@
 //! What is explored: the nodes, what their applications do, and what must hold.
 
-use std::hash::Hash;
+use std::hash::{Hash, Hasher};
 use std::time::Duration;
 
 use vorrang_protocol::{NodeId, Order, Protocol};
 
-use crate::fingerprint::{Part, Print};
+use crate::fingerprint::Print;
 
 /// A closed system: nothing happens in it but what its nodes, its plan and its faults do.
 #[derive(Clone, Debug)]
@@ -20,6 +20,26 @@ pub struct System<P: Protocol, M> {
     pub links: Links,
     /// What may go wrong.
     pub faults: Faults,
+}
+
+impl<P: Protocol, M> System<P, M> {
+    /// A system in which messages arrive in any order, some time, and nothing goes wrong.
+    pub const fn new(nodes: Vec<P>, plan: Plan<P::Command>, monitor: M) -> Self {
+        let links = Links { order: Order::Any, within: None };
+        Self { nodes, plan, monitor, links, faults: Faults::NONE }
+    }
+
+    /// The same, with such links.
+    #[must_use]
+    pub fn links(self, links: impl Into<Links>) -> Self {
+        Self { links: links.into(), ..self }
+    }
+
+    /// The same, in which so much may go wrong.
+    #[must_use]
+    pub fn faults(self, faults: Faults) -> Self {
+        Self { faults, ..self }
+    }
 }
 
 /// How messages travel.
@@ -41,6 +61,14 @@ pub struct Links {
     /// before a timer, and of one node's timers the one that was set first. Some runs are followed
     /// that no clock allows; none is left out that a clock allows.
     pub within: Option<Duration>,
+}
+
+impl Links {
+    /// The same links, on which a message takes at most so long.
+    #[must_use]
+    pub const fn within(self, delay: Duration) -> Self {
+        Self { within: Some(delay), ..self }
+    }
 }
 
 impl From<Order> for Links {
@@ -94,6 +122,16 @@ pub enum Plan<C> {
     /// in flight, no timer armed. While the node to be commanded is down, the script stands still;
     /// if it never comes up again, for ever.
     Script(Vec<(NodeId, C)>),
+    /// Every node takes turns: it asks, waits to be told that it may, and leaves. As
+    /// [`PerNode`](Self::PerNode), but kept as numbers, since turns may be many.
+    Turns {
+        /// How often each node asks, and how.
+        turns: Vec<(u32, C)>,
+        /// How nodes leave.
+        leave: C,
+        /// The nodes that never leave after their last turn.
+        stay: Vec<NodeId>,
+    },
 }
 
 impl<C: Clone> Plan<C> {
@@ -113,15 +151,15 @@ impl<C: Clone> Plan<C> {
         leave: &C,
         stay: &[NodeId],
     ) -> Self {
-        let list = |(count, ask): (u32, C)| {
-            let turn = [Ask::then_wait(ask), Ask::to_end(leave.clone())];
-            turn.into_iter().cycle().take(2 * count as usize).collect()
-        };
-        let mut lists: Vec<Vec<_>> = turns.into_iter().map(list).collect();
+        let turns: Vec<(u32, C)> = turns.into_iter().collect();
         for node in stay {
-            lists[node.index()].pop();
+            let nodes = turns.len();
+            assert!(
+                node.index() < nodes,
+                "node {node} is to stay, but there are only {nodes} nodes"
+            );
         }
-        Self::PerNode(lists)
+        Self::Turns { turns, leave: leave.clone(), stay: stay.to_vec() }
     }
 }
 
@@ -156,12 +194,19 @@ impl<C> Ask<C> {
 }
 
 /// How far the application of a node, or the script of all, has come.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Place {
     /// How many commands have been given.
     pub(crate) given: u32,
     /// Whether the next need not wait for a notice.
     pub(crate) ready: bool,
+}
+
+/// As one word: every step that moves a list on hashes its place.
+impl Hash for Place {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        hasher.write_u64(u64::from(self.given) << 1 | u64::from(self.ready));
+    }
 }
 
 impl<C> Plan<C> {
@@ -172,6 +217,12 @@ impl<C> Plan<C> {
                 lists.len() == nodes,
                 "a plan with {} lists does not fit {nodes} nodes: one list for every node",
                 lists.len()
+            ),
+            Self::Turns { turns, .. } => assert!(
+                turns.len() == nodes,
+                "a plan with turns for {} nodes does not fit {nodes} nodes: one list for every \
+                 node",
+                turns.len()
             ),
             Self::Script(commands) => {
                 for (at, _) in commands {
@@ -189,24 +240,25 @@ impl<C> Plan<C> {
         match self {
             Self::PerNode(lists) => &lists[list][given as usize].command,
             Self::Script(commands) => &commands[given as usize].1,
+            Self::Turns { turns, .. } if given.is_multiple_of(2) => &turns[list].1,
+            Self::Turns { leave, .. } => leave,
         }
     }
 }
 
-impl<C: Hash> Plan<C> {
+impl<C> Plan<C> {
     /// The plan as the search needs it, without the commands themselves.
-    pub(crate) fn agenda(&self) -> Agenda {
-        let print = |command: &C| Print::of(Part::Command, command);
+    pub(crate) fn agenda(&self, print: impl Fn(&C) -> Print) -> Agenda {
+        let item = |at: u32, ask: &Ask<C>| Item {
+            at: NodeId(at),
+            print: print(&ask.command),
+            then_wait: ask.then_wait,
+            goes_on: ask.goes_on,
+        };
         match self {
             Self::PerNode(lists) => {
-                let item = |at: u32, ask: &Ask<C>| Item {
-                    at: NodeId(at),
-                    print: print(&ask.command),
-                    then_wait: ask.then_wait,
-                    goes_on: ask.goes_on,
-                };
                 let list = |(at, list): (u32, &Vec<Ask<C>>)| {
-                    list.iter().map(|ask| item(at, ask)).collect()
+                    List::of(list.iter().map(|ask| item(at, ask)).collect())
                 };
                 Agenda { lists: (0..).zip(lists).map(list).collect(), is_script: false }
             }
@@ -217,18 +269,65 @@ impl<C: Hash> Plan<C> {
                     then_wait: false,
                     goes_on: false,
                 };
-                Agenda { lists: vec![commands.iter().map(item).collect()], is_script: true }
+                let list = List::of(commands.iter().map(item).collect());
+                Agenda { lists: vec![list], is_script: true }
+            }
+            Self::Turns { turns, leave, stay } => {
+                let list = |(at, (count, ask)): (u32, &(u32, C))| {
+                    let ask = Item { at: NodeId(at), print: print(ask), ..ASK };
+                    let leave = Item { at: NodeId(at), print: print(leave), ..LEAVE };
+                    let stays = *count > 0 && stay.contains(&NodeId(at));
+                    List::turns([ask, leave], 2 * u64::from(*count) - u64::from(stays))
+                };
+                Agenda { lists: (0..).zip(turns).map(list).collect(), is_script: false }
             }
         }
     }
 }
 
+const ASK: Item = Item { at: NodeId(0), print: Print::NONE, then_wait: true, goes_on: false };
+const LEAVE: Item = Item { then_wait: false, goes_on: true, ..ASK };
+
 /// A plan without its commands.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Agenda {
-    lists: Vec<Vec<Item>>,
+    lists: Vec<List>,
     /// One list for all nodes, that waits for rest.
     pub(crate) is_script: bool,
+}
+
+/// What an application is asked for, one after the other.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct List {
+    /// All of it, or else so much that the rest goes on like this.
+    items: Vec<Item>,
+    /// May be more than places can count. No search comes so far: each command is a step, and
+    /// steps are counted in as many bits.
+    len: u64,
+}
+
+/// A multiple of what repeats itself, and so many that to look one up is to index.
+const MOST_ITEMS: u64 = 1 << 10;
+
+impl List {
+    fn of(items: Vec<Item>) -> Self {
+        let len = items.len() as u64;
+        Self { items, len }
+    }
+
+    fn turns(turn: [Item; 2], len: u64) -> Self {
+        let items = turn.into_iter().cycle().take(len.min(MOST_ITEMS) as usize).collect();
+        Self { items, len }
+    }
+
+    #[inline]
+    fn get(&self, given: u32) -> Option<&Item> {
+        let item = self.items.get(given as usize);
+        if item.is_some() || u64::from(given) >= self.len {
+            return item;
+        }
+        self.items.get(given as usize % self.items.len())
+    }
 }
 
 /// A command to be given.
@@ -248,7 +347,7 @@ impl Agenda {
 
     /// The command that the list is at, if it has one left and need not wait for a notice.
     pub(crate) fn next(&self, list: usize, place: Place) -> Option<Item> {
-        let item = self.lists[list].get(place.given as usize)?;
+        let item = self.lists[list].get(place.given)?;
         (place.ready || self.is_script).then_some(*item)
     }
 
@@ -263,7 +362,8 @@ impl Agenda {
         let list = if self.is_script { 0 } else { at.index() };
         let mut place = places[list];
         if commanded {
-            place.ready = !self.lists[list][place.given as usize].then_wait;
+            let waits = self.lists[list].get(place.given).is_some_and(|item| item.then_wait);
+            place.ready = !waits;
             place.given += 1;
         }
         // A notice moves no script on.
@@ -277,32 +377,58 @@ impl Agenda {
             return (0, places[0]);
         }
         let list = at.index();
-        let rest = &self.lists[list][places[list].given as usize..];
-        let skipped = rest.iter().take_while(|item| item.goes_on).count() as u32;
-        (list, Place { given: places[list].given + skipped, ready: true })
+        let mut given = places[list].given;
+        while self.lists[list].get(given).is_some_and(|item| item.goes_on) {
+            given += 1;
+        }
+        (list, Place { given, ready: true })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fingerprint::Part;
 
     const PLACE: Place = Place { given: 0, ready: true };
 
     #[test]
     fn turns_ask_and_wait_and_leave() {
-        let plan = Plan::turns(&[2, 0], &'a', &'r');
         let turn = [Ask::then_wait('a'), Ask::to_end('r')];
         let twice = [turn.clone(), turn].concat();
-        assert_eq!(plan, Plan::PerNode(vec![twice, vec![]]));
+        assert_same(&Plan::turns(&[2, 0], &'a', &'r'), &Plan::PerNode(vec![twice, vec![]]));
     }
 
     #[test]
     fn whoever_stays_does_not_leave_after_the_last_turn() {
-        let plan = Plan::turns_with([(1, 'a'), (2, 'b')], &'r', &[NodeId(1)]);
+        let plan = Plan::turns_with([(1, 'a'), (2, 'b'), (0, 'c')], &'r', &[NodeId(1), NodeId(2)]);
         let [ask, leave] = [Ask::then_wait('b'), Ask::to_end('r')];
         let first = vec![Ask::then_wait('a'), leave.clone()];
-        assert_eq!(plan, Plan::PerNode(vec![first, vec![ask.clone(), leave, ask]]));
+        assert_same(&plan, &Plan::PerNode(vec![first, vec![ask.clone(), leave, ask], vec![]]));
+    }
+
+    fn assert_same(plan: &Plan<char>, other: &Plan<char>) {
+        let [agenda, same] = [plan, other].map(|it| it.agenda(|it| of(*it)));
+        assert_eq!(agenda, same);
+        for (list, items) in agenda.lists.iter().enumerate() {
+            for given in 0..items.len as u32 {
+                assert_eq!(plan.command(list, given), other.command(list, given));
+            }
+        }
+    }
+
+    #[test]
+    fn turns_without_number_take_no_room_and_go_on_as_they_began() {
+        let plan = Plan::turns(&[u32::MAX, 1000], &'a', &'r');
+        let agenda = plan.agenda(|it| of(*it));
+        for given in [0, 1, 1022, 1023, 1024, 1025, 5_000_000, u32::MAX] {
+            let asked = if given.is_multiple_of(2) { 'a' } else { 'r' };
+            assert_eq!(*plan.command(0, given), asked);
+            let place = Place { given, ready: true };
+            assert_eq!(next(&agenda, 0, place), Some((0, of(asked))), "{given}");
+            assert_eq!(next(&agenda, 1, place).is_some(), given < 2000, "{given}");
+        }
+        assert!(agenda.lists.iter().all(|list| list.items.len() <= 2000));
     }
 
     fn next(agenda: &Agenda, list: usize, place: Place) -> Option<(u32, Print)> {
@@ -315,7 +441,7 @@ mod tests {
 
     #[test]
     fn a_list_waits_for_a_notice_only_where_it_says_so() {
-        let plan = Plan::turns(&[1, 0], &'a', &'r').agenda();
+        let plan = Plan::turns(&[1, 0], &'a', &'r').agenda(|it| of(*it));
         let places = plan.first_places();
         assert_eq!(places, [PLACE, PLACE]);
         assert_eq!(next(&plan, 0, PLACE), Some((0, of('a'))));
@@ -333,14 +459,14 @@ mod tests {
 
     #[test]
     fn a_notice_within_the_command_itself_counts() {
-        let plan = Plan::turns(&[1], &'a', &'r').agenda();
+        let plan = Plan::turns(&[1], &'a', &'r').agenda(|it| of(*it));
         let (_, place) = plan.advance(NodeId(0), &[PLACE], true, true);
         assert_eq!(next(&plan, 0, place), Some((0, of('r'))));
     }
 
     #[test]
     fn a_crash_ends_the_turn_and_not_the_list() {
-        let plan = Plan::turns(&[2], &'a', &'r').agenda();
+        let plan = Plan::turns(&[2], &'a', &'r').agenda(|it| of(*it));
         let asked = Place { given: 1, ready: false };
         assert_eq!(plan.skip(NodeId(0), &[asked]), (0, Place { given: 2, ready: true }));
         assert_eq!(plan.skip(NodeId(0), &[PLACE]), (0, PLACE));
@@ -348,7 +474,7 @@ mod tests {
 
     #[test]
     fn a_script_has_one_place_whoever_is_commanded() {
-        let plan = Plan::Script(vec![(NodeId(4), 'x'), (NodeId(2), 'y')]).agenda();
+        let plan = Plan::Script(vec![(NodeId(4), 'x'), (NodeId(2), 'y')]).agenda(|it| of(*it));
         let (list, place) = plan.advance(NodeId(4), &plan.first_places(), true, false);
         assert_eq!(next(&plan, list, place), Some((2, of('y'))));
         let (_, same) = plan.advance(NodeId(3), &[place], false, true);

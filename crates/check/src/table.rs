@@ -42,8 +42,9 @@ impl Table {
     }
 
     /// Notes many at once, which spares most of the locking and lets the machine look up several
-    /// at a time.
-    pub(crate) fn insert_all(&self, batch: &mut Batch) {
+    /// at a time. False if not all could be, since the table would have grown beyond `room`.
+    pub(crate) fn insert_all(&self, batch: &mut Batch, room: u64) -> bool {
+        let mut is_done = true;
         batch.sort_by_shard();
         for (mutex, shard) in self.shards.iter().zip(0..) {
             let range = batch.starts[shard]..batch.starts[shard + 1];
@@ -52,36 +53,53 @@ impl Table {
             }
             let mut shard = lock(mutex);
             let bytes = shard.fresh.bytes();
+            if !self.has_room(&shard.fresh, range.len(), room) {
+                is_done = false;
+                continue;
+            }
             for &index in &batch.by_shard[range] {
                 let (state, parent) = batch.reached[index as usize];
                 batch.is_new[index as usize] = shard.insert(state, parent);
             }
             self.account(bytes, shard.fresh.bytes());
         }
+        is_done
     }
 
-    /// Ends a level: all states known are now older ones.
-    pub(crate) fn end_level(&self, threads: usize) {
+    /// Whether so many more fit in; to grow, a table takes the old room and the new at once.
+    fn has_room(&self, slots: &Slots, more: usize, room: u64) -> bool {
+        let needed = slots.needed(more);
+        let more = if needed == slots.slots.len() { 0 } else { Slots::bytes_of(needed) };
+        self.bytes().saturating_add(more) <= room
+    }
+
+    /// Ends a level: all states known are now older ones. False if the table would have to grow
+    /// beyond `room`; then no level can follow.
+    pub(crate) fn end_level(&self, threads: usize, room: u64) -> bool {
         // For few states, to start a thread takes longer than to do its work.
         let fresh: usize = self.shards.iter().map(|it| lock(it).fresh.len).sum();
         let threads = threads.min(1 + fresh / STATES_WORTH_A_THREAD);
         thread::scope(|scope| {
             let mut parts = self.shards.chunks(self.shards.len().div_ceil(threads));
             let own = parts.next();
-            for part in parts {
-                scope.spawn(|| self.end_level_of(part));
-            }
-            self.end_level_of(own.unwrap_or_default());
-        });
+            let others: Vec<_> =
+                parts.map(|part| scope.spawn(move || self.end_level_of(part, room))).collect();
+            let is_done = self.end_level_of(own.unwrap_or_default(), room);
+            others.into_iter().all(|it| it.join().unwrap_or(false)) && is_done
+        })
     }
 
-    fn end_level_of(&self, shards: &[Mutex<Shard>]) {
-        for shard in shards {
+    fn end_level_of(&self, shards: &[Mutex<Shard>], room: u64) -> bool {
+        shards.iter().all(|shard| {
             let mut shard = lock(shard);
-            let bytes = shard.bytes();
-            shard.end_level();
+            let (bytes, fresh) = (shard.bytes(), shard.fresh.len);
+            let is_done = self.has_room(&shard.seen, fresh, room) && shard.seen.reserve(fresh);
+            if is_done {
+                shard.end_level();
+            }
             self.account(bytes, shard.bytes());
-        }
+            is_done
+        })
     }
 
     /// Where a known state was reached from; an initial state, from itself.
@@ -155,6 +173,7 @@ impl Batch {
             by_shard[*place] = index;
             *place += 1;
         }
+        is_new.clear();
         is_new.resize(reached.len(), false);
     }
 }
@@ -191,7 +210,6 @@ impl Shard {
         if self.fresh.len == 0 {
             return;
         }
-        self.seen.reserve(self.fresh.len);
         for slot in self.fresh.slots.iter().filter(|slot| !slot.is_free()) {
             if let Err(place) = self.seen.find(slot.state) {
                 self.seen.put(place, slot.state, slot.parent);
@@ -263,19 +281,26 @@ impl Slots {
         self.slots[place] = Slot { state, parent };
         self.len += 1;
         if self.is_full(self.len) {
-            self.grow(2 * self.slots.len());
+            assert!(
+                self.grow(2 * self.slots.len()),
+                "the system has no memory left for the states known"
+            );
         }
     }
 
-    /// Makes room for so many more at once.
-    fn reserve(&mut self, more: usize) {
+    /// How many slots it takes if so many more are put in.
+    fn needed(&self, more: usize) -> usize {
         let mut slots = self.slots.len();
         while (self.len + more) * 3 >= slots * 2 {
             slots *= 2;
         }
-        if slots > self.slots.len() {
-            self.grow(slots);
-        }
+        slots
+    }
+
+    /// Makes room for so many more at once; false if the system has no memory left.
+    fn reserve(&mut self, more: usize) -> bool {
+        let needed = self.needed(more);
+        needed == self.slots.len() || self.grow(needed)
     }
 
     /// Two thirds: fuller, and probing for a state that is not there takes long.
@@ -283,13 +308,20 @@ impl Slots {
         len * 3 >= self.slots.len() * 2
     }
 
-    fn grow(&mut self, slots: usize) {
-        let old = mem::replace(&mut self.slots, vec![FREE; slots]);
+    /// False if the system has no memory left.
+    fn grow(&mut self, slots: usize) -> bool {
+        let mut new = Vec::new();
+        if new.try_reserve_exact(slots).is_err() {
+            return false;
+        }
+        new.resize(slots, FREE);
+        let old = mem::replace(&mut self.slots, new);
         for slot in old.into_iter().filter(|slot| !slot.is_free()) {
             if let Err(place) = self.find(slot.state) {
                 self.slots[place] = slot;
             }
         }
+        true
     }
 
     /// Forgets all. Much more room than was needed is given back, for levels grow and then shrink.
@@ -303,7 +335,11 @@ impl Slots {
     }
 
     fn bytes(&self) -> u64 {
-        (self.slots.len() * size_of::<Slot>()) as u64
+        Self::bytes_of(self.slots.len())
+    }
+
+    const fn bytes_of(slots: usize) -> u64 {
+        (slots * size_of::<Slot>()) as u64
     }
 }
 
@@ -329,7 +365,7 @@ mod tests {
             assert!(table.insert(state, Print(!state.0)));
             assert!(!table.insert(state, Print(u64::MAX)));
         }
-        table.end_level(1);
+        table.end_level(1, u64::MAX);
         for state in prints().filter(|it| it.0 > 1) {
             assert!(!table.insert(state, Print(0)), "older states are known too");
             assert_eq!(table.parent(state), Print(!state.0));
@@ -344,7 +380,7 @@ mod tests {
             table.insert(state, Print(parent));
         }
         assert_eq!(table.parent(state), Print(3));
-        table.end_level(1);
+        table.end_level(1, u64::MAX);
         table.insert(state, Print(1));
         assert_eq!(table.parent(state), Print(3));
     }
@@ -354,7 +390,7 @@ mod tests {
         let table = Table::new();
         assert!(table.insert(Print(0), Print(9)));
         assert!(!table.insert(Print(0), Print(9)));
-        table.end_level(1);
+        table.end_level(1, u64::MAX);
         assert!(!table.insert(Print(0), Print(9)));
         assert_eq!(table.parent(Print(0)), Print(9));
     }
@@ -370,9 +406,25 @@ mod tests {
         }
         assert_eq!(table.bytes(), slots(&table));
         assert!(table.bytes() > empty);
-        table.end_level(1);
-        table.end_level(1);
+        table.end_level(1, u64::MAX);
+        table.end_level(1, u64::MAX);
         assert_eq!(table.bytes(), slots(&table));
+    }
+
+    #[test]
+    fn a_table_never_outgrows_its_room() {
+        let table = Table::new();
+        let mut batch = Batch::default();
+        prints().for_each(|state| batch.push(state, Print(0)));
+        let room = table.bytes() + 10_000;
+        assert!(!table.insert_all(&mut batch, room));
+        assert!(table.bytes() <= room);
+        assert!(batch.are_new().iter().any(|it| !it));
+        assert!(table.insert_all(&mut batch, u64::MAX));
+        let bytes = table.bytes();
+        assert!(!table.end_level(2, bytes), "old and new room at once");
+        assert_eq!(table.bytes(), table.shards.iter().map(|it| lock(it).bytes()).sum());
+        assert!(table.end_level(2, u64::MAX));
     }
 
     #[test]

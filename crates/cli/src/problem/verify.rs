@@ -38,6 +38,7 @@ where
         depth: args.max_depth,
         states: args.max_states,
         memory_bytes: Some(args.max_memory.saturating_mul(1 << 20)),
+        time: None,
     };
     let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let threads = args.threads.unwrap_or(cores);
@@ -105,6 +106,9 @@ const fn bound_name(bound: Bound) -> &'static str {
         Bound::Depth => "depth",
         Bound::States => "states",
         Bound::Memory => "memory",
+        Bound::Time => "time",
+        Bound::Interruption => "interruption",
+        Bound::Walks => "walks",
     }
 }
 

@@ -1,0 +1,219 @@
+//! Random walks, for systems too large to exhaust.
+//!
+//! A walk begins at the start and takes one of the steps that can be taken, each as likely, and so
+//! on. Of every state that it comes through, all steps are tried and judged, not only the one
+//! taken. For every state ever seen, the nearest way to it that was found is remembered; so what is
+//! shown of a violation has no detours, though it need not be a shortest run.
+
+use vorrang_protocol::Violation;
+
+use crate::explore::{Counted, Ended};
+use crate::fingerprint::{ByPrint, Print, stirred};
+use crate::level::Clock;
+use crate::report::{Bound, Bounds, Progress};
+use crate::retrace::{Initial, Leg, Way, retrace};
+use crate::state::{State, States};
+use crate::step::{Model, Stepper};
+
+/// How many random runs are taken, and which.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub struct Walks {
+    /// How many.
+    pub count: u64,
+    /// No walk has more steps than this.
+    pub depth: u32,
+    /// The same seed gives the same walks.
+    pub seed: u64,
+}
+
+impl Walks {
+    /// So many walks of at most so many steps.
+    pub const fn new(count: u64, depth: u32, seed: u64) -> Self {
+        Self { count, depth, seed }
+    }
+}
+
+/// Takes the walks, each from one of these states.
+pub(crate) fn walk(
+    model: Model<'_>,
+    initial: Vec<Initial>,
+    walks: &Walks,
+    bounds: &Bounds,
+    clock: &mut Clock<'_>,
+) -> (Ended, Counted) {
+    let mut walker = Walker {
+        model,
+        bounds,
+        stepper: Stepper::new(model),
+        seen: ByPrint::default(),
+        random: Random(walks.seed),
+        steps: 0,
+        farthest: 0,
+    };
+    let depth = walks.depth.min(bounds.depth.unwrap_or(u32::MAX));
+    let mut end = Stop::Bounded(Bound::Walks);
+    for left in (0..walks.count).rev() {
+        let start = walker.random.below(initial.len() as u64) as usize;
+        if let Err(stop) = walker.take(&initial[start].state, depth, left, clock) {
+            end = stop;
+            break;
+        }
+    }
+    let ended = match end {
+        Stop::Bounded(by) => Ended::Bounded(by),
+        Stop::Found(found) => {
+            let Found { violation, state, last } = *found;
+            Ended::Violated(violation, walker.way(initial, state, last))
+        }
+    };
+    let counted = Counted {
+        states: walker.seen.len() as u64,
+        steps: walker.steps,
+        depth: walker.farthest,
+        memory_bytes: walker.memory_bytes(),
+    };
+    (ended, counted)
+}
+
+struct Walker<'a> {
+    model: Model<'a>,
+    bounds: &'a Bounds,
+    stepper: Stepper<'a>,
+    /// Every state seen, with the one before it on the nearest way to it, and how far it is.
+    seen: ByPrint<(Print, u32)>,
+    random: Random,
+    steps: u64,
+    farthest: u32,
+}
+
+/// Why no more walks are taken.
+enum Stop {
+    Bounded(Bound),
+    Found(Box<Found>),
+}
+
+/// A violation, the state before it, and the step to it if it is not the state's own.
+struct Found {
+    violation: Violation,
+    state: Print,
+    last: Option<Leg>,
+}
+
+fn found(violation: Violation, state: &State<'_>, last: Option<Leg>) -> Stop {
+    Stop::Found(Box::new(Found { violation, state: state.print, last }))
+}
+
+impl Walker<'_> {
+    /// Takes one walk.
+    fn take(
+        &mut self,
+        start: &States,
+        depth: u32,
+        left: u64,
+        clock: &mut Clock<'_>,
+    ) -> Result<(), Stop> {
+        let mut state = start.clone();
+        let print = state.at(0).print;
+        self.seen.insert(print, (print, 0));
+        for taken in 0..=depth {
+            let now = state.at(0);
+            if self.stepper.is_at_rest(&now) {
+                self.judge_rest(&now)?;
+                if !Stepper::can_go_wrong(&now) {
+                    break;
+                }
+            }
+            if taken == depth {
+                break;
+            }
+            self.check_bounds(left, clock)?;
+            let Some(next) = self.step(&now)? else { break };
+            self.note(next.at(0).print, now.print);
+            state = next;
+        }
+        Ok(())
+    }
+
+    /// Tries all steps, and takes one of them.
+    fn step(&mut self, now: &State<'_>) -> Result<Option<States>, Stop> {
+        let Self { model, stepper, random, steps, .. } = self;
+        let (mut violated, mut picked, mut count) = (None, None, 0);
+        stepper.make_room();
+        stepper.try_all(now, |trial| {
+            *steps += 1;
+            if let Some(violation) = trial.handled.violation() {
+                let last = || (violation.clone(), Leg::of(*model, now, &trial));
+                violated.get_or_insert_with(last);
+                return;
+            }
+            count += 1;
+            // Each replaces the one before with odds that leave all as likely in the end.
+            if random.below(count) == 0 {
+                picked = Some(trial.park());
+            }
+        });
+        if let Some((violation, last)) = violated {
+            return Err(found(violation, now, Some(last)));
+        }
+        Ok(picked.map(|parked| {
+            let mut next = States::default();
+            stepper.take_up(now, parked).build(&mut next);
+            next
+        }))
+    }
+
+    fn note(&mut self, state: Print, before: Print) {
+        let (_, far) = self.seen[&before];
+        let known = self.seen.entry(state).or_insert((before, u32::MAX));
+        if known.1 > far + 1 {
+            *known = (before, far + 1);
+        }
+        self.farthest = self.farthest.max(far + 1);
+    }
+
+    fn judge_rest(&self, state: &State<'_>) -> Result<(), Stop> {
+        let judged = self.model.machine.at_rest(state.monitor);
+        judged.map_err(|violation| found(violation, state, None))
+    }
+
+    fn check_bounds(&self, left: u64, clock: &mut Clock<'_>) -> Result<(), Stop> {
+        let machine = self.model.machine;
+        machine.gauge().look();
+        let (bytes, states) = (self.memory_bytes(), self.seen.len() as u64);
+        if machine.is_cut() || self.bounds.memory_bytes.is_some_and(|bound| bytes > bound) {
+            return Err(Stop::Bounded(Bound::Memory));
+        }
+        if self.bounds.states.is_some_and(|bound| states > bound) {
+            return Err(Stop::Bounded(Bound::States));
+        }
+        let (steps, depth) = (self.steps, self.farthest);
+        let progress = || Progress { states, steps, depth, frontier: left, memory_bytes: bytes };
+        clock.tick(progress).map_or(Ok(()), |bound| Err(Stop::Bounded(bound)))
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        let machine = self.model.machine;
+        let seen = self.seen.capacity() * size_of::<(Print, Print, u32, u8)>();
+        let parts = machine.bytes() + self.model.pace.slips.bytes();
+        machine.gauge().read(seen as u64 + parts + self.stepper.bytes())
+    }
+
+    /// The nearest way to a state that was seen, or as much of it as can be followed again.
+    fn way(&mut self, initial: Vec<Initial>, state: Print, last: Option<Leg>) -> Way {
+        let Self { model, stepper, seen, .. } = self;
+        let way = retrace(*model, stepper, initial, &|it| seen[&it].0, state, last);
+        way.unwrap_or_else(|way| way)
+    }
+}
+
+/// `SplitMix64` (Steele, Lea and Flood, 2014).
+struct Random(u64);
+
+impl Random {
+    /// A number below the bound, each as likely but for a chance of at most bound / 2⁶⁴.
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        ((u128::from(stirred(self.0)) * u128::from(bound)) >> 64) as u64
+    }
+}
