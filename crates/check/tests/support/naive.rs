@@ -11,6 +11,8 @@ use vorrang_protocol::{Delay, Effect, Event, Monitor as _, NodeId, Outbox, Proto
 use super::judge::Judge;
 use super::puppet::{Letter, Puppet};
 
+const WRITTEN_OUT: &str = "plans are written out here, command by command";
+
 /// A whole system at one instant.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct World {
@@ -152,6 +154,7 @@ impl Naive<'_> {
         let lists = match plan {
             Plan::PerNode(lists) => lists.len(),
             Plan::Script(_) => 1,
+            Plan::Turns { .. } => unreachable!("{WRITTEN_OUT}"),
         };
         let mut world = World {
             nodes: nodes.clone(),
@@ -208,6 +211,7 @@ impl Naive<'_> {
         match &self.system.plan {
             Plan::PerNode(lists) => lists[list][world.places[list].0].clone(),
             Plan::Script(all) => Ask::at_once(all[world.places[0].0].1),
+            Plan::Turns { .. } => unreachable!("{WRITTEN_OUT}"),
         }
     }
 
@@ -219,6 +223,7 @@ impl Naive<'_> {
                 .filter_map(|at| Some((at, at, lists[at].get(world.places[at].0)?.command)))
                 .collect(),
             Plan::Script(_) if !world.flying.is_empty() || !world.armed.is_empty() => Vec::new(),
+            Plan::Turns { .. } => unreachable!("{WRITTEN_OUT}"),
             Plan::Script(all) => {
                 let next = all.get(world.places[0].0).into_iter();
                 next.map(|&(at, command)| (0, at.index(), command)).collect()
