@@ -126,7 +126,7 @@ impl<'a> Level<'a> {
         for (index, state) in (0..).zip(chunk.iter()) {
             if stepper.is_at_rest(&state) {
                 self.judge_rest(&state, findings);
-                if !Stepper::can_go_wrong(&state) {
+                if !stepper.can_go_on(&state) && !Stepper::can_go_wrong(&state) {
                     continue;
                 }
             }
@@ -171,7 +171,7 @@ impl<'a> Level<'a> {
         (count, bytes)
     }
 
-    /// Asks whether a state in which nothing can happen may be left like that.
+    /// Asks whether a state in which nothing is bound to happen may be left like that.
     fn judge_rest(&self, state: &State<'_>, findings: &mut Findings) {
         if let Err(violation) = self.context.model.machine.at_rest(state.monitor) {
             findings.report(Found { violation, state: state.print, ending: Ending::Here });

@@ -78,10 +78,15 @@ impl Faults {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Plan<C> {
     /// A list for every node; the lists are interleaved in every way.
+    ///
+    /// A list says what an application may do, and not that it will: a system in which nothing but
+    /// commands are left is at rest, and judged, unless one of them [goes on](Ask::goes_on) with
+    /// what was begun. So nobody is served only because somebody else asks later.
     PerNode(Vec<Vec<Ask<C>>>),
     /// One list for all, in this order, each command only when the system is at rest: no message
     /// in flight, no timer armed. While the node to be commanded is down, the script stands still;
-    /// if it never comes up again, for ever.
+    /// if it never comes up again, for ever. The commands of a script are bound to be given, so
+    /// the rest between two of them is not judged.
     Script(Vec<(NodeId, C)>),
 }
 
@@ -122,8 +127,8 @@ pub struct Ask<C> {
     /// Whether the list's next command waits for a notice at this node. Without, it may come at
     /// any moment after this one.
     pub then_wait: bool,
-    /// Whether this goes on with what the command before began. After a crash, the list goes on
-    /// with the next command that does not.
+    /// Whether this goes on with what the command before began: the application is bound to give
+    /// it, once it may. After a crash, the list goes on with the next command that does not.
     pub goes_on: bool,
 }
 
@@ -239,6 +244,11 @@ impl Agenda {
     pub(crate) fn next(&self, list: usize, place: Place) -> Option<Item> {
         let item = self.lists[list].get(place.given as usize)?;
         (place.ready || self.is_script).then_some(*item)
+    }
+
+    /// Whether the command that the list is at goes on with one that was given.
+    pub(crate) fn goes_on(&self, list: usize, place: Place) -> bool {
+        place.given > 0 && self.lists[list].get(place.given as usize).is_some_and(|it| it.goes_on)
     }
 
     /// The list that something at this node moves on, and where it then stands.

@@ -26,7 +26,7 @@ pub trait Monitor: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     fn on_command(&mut self, at: NodeId, command: &Self::Command) -> Result<(), Violation>;
     /// `at` told the application something.
     fn on_notice(&mut self, at: NodeId, notice: &Self::Notice) -> Result<(), Violation>;
-    /// Nothing more can happen: is anything owed that never came?
+    /// Nothing more is bound to happen: is anything owed that never came?
     fn at_rest(&self) -> Result<(), Violation>;
 
     /// `at` crashes, and its application with it: neither owes or is owed anything any more.

@@ -3,7 +3,7 @@
 //! | property | says |
 //! | --- | --- |
 //! | `legitimacy` | nobody takes the lead while a higher node has been up all along |
-//! | `termination` | when nothing more can happen, everyone up who asked has been told |
+//! | `termination` | when nothing more is bound to happen, everyone up who asked has been told |
 //! | `agreement` | then, if anyone follows a node that is up, all follow the highest that is up |
 
 use alloc::format;

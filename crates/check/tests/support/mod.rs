@@ -1,6 +1,7 @@
 //! Systems that more than one test explores.
 #![allow(dead_code, reason = "every test uses some of it")]
 
+pub(crate) mod table;
 pub(crate) mod toy;
 
 use std::num::NonZeroUsize;

@@ -21,7 +21,7 @@ pub enum Admission {
 }
 
 /// Exclusion and progress: nobody enters beside a claim that forbids it, nobody enters unasked, and
-/// when nothing more can happen, nobody is left waiting.
+/// when nothing more is bound to happen, nobody is left waiting.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Exclusion {
     admission: Admission,
@@ -102,7 +102,7 @@ impl Monitor for Exclusion {
         match self.waiting.iter().next() {
             None => Ok(()),
             Some(id) => {
-                let what = format!("nothing more can happen, and node {id} still waits");
+                let what = format!("nothing more is bound to happen, and node {id} still waits");
                 Err(Violation { property: "progress", what })
             }
         }
