@@ -8,12 +8,13 @@ use std::time::{Duration, Instant};
 
 use vorrang_protocol::Violation;
 
+use crate::dues::may_close_a_loop;
 use crate::fingerprint::Print;
 use crate::report::{Bound, Bounds, Progress};
 use crate::retrace::Ending;
 use crate::state::{State, States};
 use crate::step::{Model, Stepper};
-use crate::table::{Batch, Table};
+use crate::table::{Batch, News, Table};
 use crate::trial::{Parked, Trial};
 
 /// A level that is being explored.
@@ -161,14 +162,29 @@ impl<'a> Level<'a> {
         let Desk { batch, parked } = desk;
         self.context.table.insert_all(batch);
         let (mut count, mut bytes) = (0, 0);
-        for ((index, parked), is_new) in parked.drain(..).zip(batch.are_new()) {
-            if *is_new {
-                let state = chunk.at(index as usize);
-                bytes += next.build(stepper.take_up(&state, parked), spare);
-                count += 1;
+        for ((index, parked), news) in parked.drain(..).zip(batch.news()) {
+            match news {
+                News::New => {
+                    let state = chunk.at(index as usize);
+                    bytes += next.build(stepper.take_up(&state, parked), spare);
+                    count += 1;
+                }
+                News::Fresh => {}
+                News::Old => {
+                    let state = chunk.at(index as usize);
+                    self.note_return(&state, &stepper.take_up(&state, parked));
+                }
             }
         }
         (count, bytes)
+    }
+
+    /// Notes that a step may close a loop in which something is owed throughout.
+    fn note_return(&self, state: &State<'_>, trial: &Trial<'_>) {
+        let Context { model, counts, .. } = self.context;
+        if !counts.returns.load(Ordering::Relaxed) && may_close_a_loop(model, state, trial) {
+            counts.returns.store(true, Ordering::Relaxed);
+        }
     }
 
     /// Asks whether a state in which nothing is bound to happen may be left like that.
@@ -295,6 +311,8 @@ pub(crate) struct Counts {
     steps: AtomicU64,
     /// The memory that the states waiting to be explored take.
     frontier_bytes: AtomicU64,
+    /// Whether there may be loops in which something is owed throughout.
+    returns: AtomicBool,
 }
 
 impl Counts {
@@ -306,6 +324,10 @@ impl Counts {
 
     pub(crate) fn states(&self) -> u64 {
         self.states.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn may_go_round(&self) -> bool {
+        self.returns.load(Ordering::Relaxed)
     }
 
     pub(crate) fn steps(&self) -> u64 {

@@ -16,7 +16,7 @@
 //! use std::num::NonZeroUsize;
 //!
 //! use serde::{Deserialize, Serialize};
-//! use vorrang_check::{Ask, Bounds, Faults, Order, Outcome, Plan, System, explore};
+//! use vorrang_check::{Ask, Bounds, Demands, Faults, Order, Outcome, Plan, System, explore};
 //! use vorrang_protocol::{Effects, Message, Monitor, Never, NodeId, Protocol, Refused, Violation};
 //!
 //! #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -71,6 +71,7 @@
 //!     monitor: AtMostOne(0),
 //!     links: Order::Any.into(),
 //!     faults: Faults::NONE,
+//!     demands: Demands::default(),
 //! };
 //! let report = explore(&system, &Bounds::default(), NonZeroUsize::MIN, |_| {});
 //! let Outcome::Violated { violation, run } = report.outcome else { panic!() };
@@ -88,11 +89,13 @@
 
 mod channels;
 mod choices;
+mod dues;
 mod explore;
 mod fingerprint;
 mod follow;
 mod handler;
 mod level;
+mod liveness;
 mod machine;
 mod parts;
 mod report;
@@ -109,5 +112,5 @@ pub use explore::{explore, explore_after};
 pub use follow::Stray;
 pub use report::{Bound, Bounds, Outcome, Progress, Report};
 pub use run::{Move, Run, Start, What};
-pub use system::{Ask, Faults, Links, Plan, System};
+pub use system::{Ask, Demands, Faults, Links, Liveness, Plan, System};
 pub use vorrang_protocol::Order;

@@ -8,11 +8,12 @@
 use std::num::NonZeroU32;
 
 use vorrang_protocol::{
-    Delay, Effect, Effects, Event, Monitor, NodeId, Outbox, Protocol, Refused, Violation,
+    Debt, Delay, Effect, Effects, Event, Monitor, NodeId, Outbox, Protocol, Refused, Violation,
 };
 
 use crate::channels::{Flying, sum};
 use crate::choices::Choices;
+use crate::dues::Dues;
 use crate::fingerprint::{Part, Print};
 use crate::parts::Shelf;
 use crate::system::System;
@@ -24,6 +25,8 @@ pub(crate) trait Machine: Sync {
     fn handle(&self, it: &Happening) -> Vec<Handled>;
     /// Whether a system may be left like that.
     fn at_rest(&self, monitor: Print) -> Result<(), Violation>;
+    /// What somebody waits for.
+    fn dues(&self, monitor: Print) -> Dues;
     /// The memory that nodes, messages and monitors take.
     fn bytes(&self) -> u64;
 }
@@ -273,7 +276,20 @@ where
     }
 
     fn at_rest(&self, monitor: Print) -> Result<(), Violation> {
-        self.shelf.get::<M>(monitor).at_rest()
+        let monitor = self.shelf.get::<M>(monitor);
+        monitor.at_rest()?;
+        match monitor.owed().first() {
+            None => Ok(()),
+            Some(&Debt { to, property }) => {
+                let what = format!("nothing more is bound to happen, and node {to} still waits");
+                Err(Violation { property, what })
+            }
+        }
+    }
+
+    fn dues(&self, monitor: Print) -> Dues {
+        let monitor = self.shelf.get::<M>(monitor);
+        Dues::new(monitor.owed(), monitor.at_rest().err())
     }
 
     fn bytes(&self) -> u64 {

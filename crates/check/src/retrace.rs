@@ -8,6 +8,7 @@ use std::vec;
 
 use vorrang_protocol::{Monitor, Protocol};
 
+use crate::dues::{Label, counts_as_help, label};
 use crate::fingerprint::Print;
 use crate::machine::{Happening, Occasion, Typed};
 use crate::run::{Move, Start, What};
@@ -70,6 +71,8 @@ pub(crate) enum Ending {
 pub(crate) struct Way {
     pub(crate) starts: Vec<Leg>,
     pub(crate) legs: Vec<Leg>,
+    /// The leg from which on they repeat for ever, if they do.
+    pub(crate) repeats_from: Option<usize>,
 }
 
 /// The run to `state`, and on to its ending.
@@ -80,29 +83,9 @@ pub(crate) fn retrace(
     state: Print,
     ending: Ending,
 ) -> Way {
-    let mut prints = way_to(state, table);
-    let root = prints.next();
-    let Initial { mut state, starts } = initial
-        .into_iter()
-        .find(|it| Some(it.state.at(0).print) == root)
-        .expect("every way begins in an initial state");
-    let mut stepper = Stepper::new(model);
-    let mut legs = Vec::new();
-    for next in prints {
-        let (mut found, now) = (None, state.at(0));
-        stepper.try_all(&now, |trial| {
-            if found.is_none() && trial.handled.violation().is_none() && trial.print == next {
-                let mut successor = States::default();
-                let leg = Leg::of(model, &now, &trial);
-                trial.build(&mut successor);
-                found = Some((leg, successor));
-            }
-        });
-        let (leg, successor) = found.expect("a state's parent has a step to it");
-        legs.push(leg);
-        state = successor;
-    }
+    let (mut walk, starts) = Walk::to(model, initial, table, state);
     if let Ending::Step(wanted) = ending {
+        let Walk { stepper, state, legs } = &mut walk;
         let (mut count, now) = (0, state.at(0));
         stepper.try_all(&now, |trial| {
             if count == wanted {
@@ -111,7 +94,81 @@ pub(crate) fn retrace(
             count += 1;
         });
     }
-    Way { starts, legs }
+    Way { starts, legs: walk.legs, repeats_from: None }
+}
+
+/// Where a step leads, and what kind of step it is, if only one will do.
+pub(crate) type Next = (Print, Option<Label>);
+
+/// The run to `state`, on along a stem, and once round.
+pub(crate) fn retrace_round(
+    model: Model<'_>,
+    initial: Vec<Initial>,
+    table: &Table,
+    state: Print,
+    stem: &[Next],
+    around: &[Next],
+) -> Way {
+    let (mut walk, starts) = Walk::to(model, initial, table, state);
+    for next in stem {
+        walk.go(model, next);
+    }
+    let repeats_from = (!around.is_empty()).then_some(walk.legs.len());
+    for next in around {
+        walk.go(model, next);
+    }
+    Way { starts, legs: walk.legs, repeats_from }
+}
+
+/// A run that is being gone again.
+struct Walk<'a> {
+    stepper: Stepper<'a>,
+    /// Where it has come.
+    state: States,
+    legs: Vec<Leg>,
+}
+
+impl<'a> Walk<'a> {
+    /// Goes to a state that is known; returns how the nodes came up as well.
+    fn to(
+        model: Model<'a>,
+        initial: Vec<Initial>,
+        table: &Table,
+        state: Print,
+    ) -> (Self, Vec<Leg>) {
+        let mut prints = way_to(state, table);
+        let root = prints.next();
+        let Initial { state, starts } = initial
+            .into_iter()
+            .find(|it| Some(it.state.at(0).print) == root)
+            .expect("every way begins in an initial state");
+        let mut walk = Self { stepper: Stepper::new(model), state, legs: Vec::new() };
+        prints.for_each(|next| walk.go(model, &(next, None)));
+        (walk, starts)
+    }
+
+    /// Takes the first step that leads there.
+    fn go(&mut self, model: Model<'_>, (next, wanted): &Next) {
+        let (mut found, now) = (None, self.state.at(0));
+        let is_wanted = |trial: &Trial<'_>| {
+            wanted.is_none_or(|wanted| {
+                counts_as_help(model, &now, trial.action)
+                    && label(model, &now, trial.action) == wanted
+            })
+        };
+        self.stepper.try_all(&now, |trial| {
+            let leads_there = trial.handled.violation().is_none() && trial.print == *next;
+            if found.is_none() && leads_there && is_wanted(&trial) {
+                let mut successor = States::default();
+                let leg = Leg::of(model, &now, &trial);
+                trial.build(&mut successor);
+                found = Some((leg, successor));
+            }
+        });
+        let (leg, successor) = found.expect("a state's parent has a step to it");
+        self.legs.push(leg);
+        self.state = successor;
+    }
 }
 
 /// The fingerprints of all states up to this one, the initial one first.

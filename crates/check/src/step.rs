@@ -6,7 +6,7 @@ use crate::fingerprint::{Part, Print};
 use crate::handler::Handlers;
 use crate::machine::{Happening, Machine, Occasion};
 use crate::state::{Down, Extra, State};
-use crate::system::{Agenda, Faults, Item};
+use crate::system::{Agenda, Faults, Item, Liveness};
 use crate::timers::Pace;
 use crate::trial::{Parked, Trial};
 
@@ -37,6 +37,7 @@ pub(crate) struct Model<'a> {
     pub(crate) machine: &'a dyn Machine,
     pub(crate) agenda: &'a Agenda,
     pub(crate) pace: Pace<'a>,
+    pub(crate) liveness: Liveness,
 }
 
 /// Tries steps, and remembers what handlers did.
@@ -154,7 +155,7 @@ pub(crate) fn is_quiet(state: &State<'_>) -> bool {
 /// That an application asks for something does not mean that it will ask again: a plan says what
 /// applications may do, and only a command that goes on with something begun is one that they
 /// must. Of a script, all are: it is one story, told to its end.
-fn is_bound(agenda: &Agenda, state: &State<'_>, list: usize) -> bool {
+pub(crate) fn is_bound(agenda: &Agenda, state: &State<'_>, list: usize) -> bool {
     agenda.is_script || agenda.goes_on(list, state.places[list])
 }
 

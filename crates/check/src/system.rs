@@ -1,6 +1,7 @@
 //! What is explored: the nodes, what their applications do, and what must hold.
 
 use std::hash::Hash;
+use std::marker::PhantomData;
 use std::time::Duration;
 
 use vorrang_protocol::{NodeId, Order, Protocol};
@@ -20,6 +21,38 @@ pub struct System<P: Protocol, M> {
     pub links: Links,
     /// What may go wrong.
     pub faults: Faults,
+    /// What must hold besides.
+    pub demands: Demands<P>,
+}
+
+/// What must hold of a system besides what its monitor says.
+#[derive(Clone, Debug)]
+pub struct Demands<P: Protocol> {
+    /// What it means that what is owed comes.
+    pub liveness: Liveness,
+    /// Whose system it is.
+    of: PhantomData<fn() -> P>,
+}
+
+impl<P: Protocol> Default for Demands<P> {
+    fn default() -> Self {
+        Self { liveness: Liveness::default(), of: PhantomData }
+    }
+}
+
+/// What it means that what the monitor says is [owed](vorrang_protocol::Monitor::owed) comes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Liveness {
+    /// From every state in which it is owed, a state can be reached in which it is not: by messages
+    /// that arrive, timers that run out and commands that are bound to be given, and without
+    /// anything going wrong and any application asking for more. Coins fall as they need to.
+    #[default]
+    Possible,
+    /// Besides, it comes in every fair run. A run is fair if every message arrives, every timer
+    /// that may run out does unless it is set again or cancelled, and every command that is bound
+    /// to be given is: weak fairness for each link that keeps its order, for each message on
+    /// others, for each timer and for each list of the plan. Coins fall as badly as they can.
+    Fair,
 }
 
 /// How messages travel.

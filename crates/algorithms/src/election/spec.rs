@@ -10,7 +10,7 @@ use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use vorrang_protocol::{Group, Monitor, NodeId, NodeSet, Violation};
+use vorrang_protocol::{Debt, Group, Monitor, NodeId, NodeSet, Violation};
 
 use super::{Command, Notice};
 
@@ -78,6 +78,10 @@ impl Monitor for Leadership {
                 Err(Violation { property: "agreement", what })
             }
         }
+    }
+
+    fn owed(&self) -> Vec<Debt> {
+        self.owed.iter().map(|to| Debt { to, property: "termination" }).collect()
     }
 
     fn on_crash(&mut self, at: NodeId) {

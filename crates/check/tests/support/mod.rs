@@ -8,7 +8,7 @@ use std::num::NonZeroUsize;
 
 use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
 use vorrang_algorithms::mutex::{Claim, Command, Notice};
-use vorrang_check::{Bounds, Faults, Order, Outcome, Plan, Report, System, explore};
+use vorrang_check::{Bounds, Demands, Faults, Order, Outcome, Plan, Report, System, explore};
 use vorrang_protocol::{Group, Monitor, NodeId, Protocol};
 
 pub(crate) const ONE: NonZeroUsize = NonZeroUsize::MIN;
@@ -31,6 +31,7 @@ where
         monitor,
         links: order.into(),
         faults: Faults::NONE,
+        demands: Demands::default(),
     }
 }
 

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use vorrang_check::{Ask, Faults, Order, Plan, System};
-use vorrang_protocol::{Delay, Effects, Monitor, NodeId, Protocol, Refused, Violation};
+use vorrang_check::{Ask, Demands, Faults, Order, Plan, System};
+use vorrang_protocol::{Debt, Delay, Effects, Monitor, NodeId, Protocol, Refused, Violation};
 
 /// What a node is told.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -60,7 +60,7 @@ impl vorrang_protocol::Message for Word {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Act {
     Say(u32, char),
-    /// Arms a timer of one millisecond.
+    /// Arms a timer that may run out at any moment.
     Arm(char),
     Enter,
 }
@@ -121,7 +121,10 @@ impl Node {
         for act in &rule.acts {
             match *act {
                 Say(to, word) => fx.send(NodeId(to), Word(word)),
-                Arm(timer) => fx.set_timer(timer, Delay::exactly(Duration::from_millis(1))),
+                Arm(timer) => {
+                    let (min, max) = (Duration::from_millis(1), Duration::from_secs(1));
+                    fx.set_timer(timer, Delay::between(min, max));
+                }
                 Enter => fx.notify('e'),
             }
         }
@@ -156,6 +159,8 @@ impl Protocol for Node {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct Waits {
     pub(crate) waiting: Vec<NodeId>,
+    /// Whether it does not say to whom anything is owed.
+    pub(crate) is_silent: bool,
 }
 
 impl Waits {
@@ -188,6 +193,10 @@ impl Monitor for Waits {
             }
         }
     }
+    fn owed(&self) -> Vec<Debt> {
+        let owed = self.waiting.iter().map(|&to| Debt { to, property: "progress" });
+        owed.filter(|_| !self.is_silent).collect()
+    }
     fn on_crash(&mut self, at: NodeId) {
         self.settle(at);
     }
@@ -217,5 +226,6 @@ pub(crate) fn with_plan(count: u32, plan: Plan<Wish>, rules: &[Rule]) -> System<
         monitor: Waits::default(),
         links: Order::Any.into(),
         faults: Faults::NONE,
+        demands: Demands::default(),
     }
 }

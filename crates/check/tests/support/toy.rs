@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use vorrang_check::{Ask, Faults, Order, Plan, System};
+use vorrang_check::{Ask, Demands, Faults, Order, Plan, System};
 use vorrang_protocol::{Delay, Effects, Monitor, NodeId, Protocol, Refused, Violation};
 
 /// What a toy is told to do, at once or when a message says so.
@@ -165,7 +165,14 @@ impl Monitor for Hears {
 
 pub(crate) fn toys(plan: Plan<Do>, monitor: Hears, order: Order) -> System<Toy, Hears> {
     let nodes = vec![Toy::default(), Toy::default()];
-    System { nodes, plan, monitor, links: order.into(), faults: Faults::NONE }
+    System {
+        nodes,
+        plan,
+        monitor,
+        links: order.into(),
+        faults: Faults::NONE,
+        demands: Demands::default(),
+    }
 }
 
 /// Node 0 is told to do this, node 1 that.

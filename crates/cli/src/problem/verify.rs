@@ -33,6 +33,7 @@ where
         monitor: question.monitor,
         links: question.links,
         faults: question.faults,
+        demands: Demands::default(),
     };
     let bounds = Bounds {
         depth: args.max_depth,

@@ -4,7 +4,7 @@
 use alloc::format;
 use alloc::vec::Vec;
 
-use vorrang_protocol::{Monitor, NodeId, NodeSet, Violation};
+use vorrang_protocol::{Debt, Monitor, NodeId, NodeSet, Violation};
 
 use crate::mutex::{Claim, Command, Notice};
 
@@ -106,6 +106,10 @@ impl Monitor for Exclusion {
                 Err(Violation { property: "progress", what })
             }
         }
+    }
+
+    fn owed(&self) -> Vec<Debt> {
+        self.waiting.iter().map(|to| Debt { to, property: "progress" }).collect()
     }
 
     /// Whoever is down neither waits nor is inside. (That it may have left what it was doing half
