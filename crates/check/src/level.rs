@@ -13,7 +13,7 @@ use crate::fingerprint::Print;
 use crate::report::{Bound, Bounds, Progress};
 use crate::retrace::Ending;
 use crate::state::{State, States};
-use crate::step::{Model, Stepper};
+use crate::step::{Model, Stepper, letter};
 use crate::table::{Batch, News, Table};
 use crate::trial::{Parked, Trial};
 
@@ -25,6 +25,8 @@ pub(crate) struct Level<'a> {
     size: u64,
     /// Whether its states are as far as runs are followed.
     is_last: bool,
+    /// Whether there are invariants to judge them by.
+    is_guarded: bool,
     is_out_of_memory: AtomicBool,
     /// What is left of it.
     chunks: Mutex<Vec<States>>,
@@ -64,6 +66,7 @@ impl<'a> Level<'a> {
             depth,
             size: states.size(),
             is_last: context.bounds.depth.is_some_and(|bound| bound <= depth),
+            is_guarded: context.model.machine.is_guarded(),
             is_out_of_memory: AtomicBool::new(false),
             chunks: Mutex::new(states.chunks),
             context,
@@ -125,6 +128,9 @@ impl<'a> Level<'a> {
         findings.desk.clear();
         let mut steps = 0;
         for (index, state) in (0..).zip(chunk.iter()) {
+            if self.is_guarded {
+                self.judge(&state, findings);
+            }
             if stepper.is_at_rest(&state) {
                 self.judge_rest(&state, findings);
                 if !stepper.can_go_on(&state) && !Stepper::can_go_wrong(&state) {
@@ -184,6 +190,17 @@ impl<'a> Level<'a> {
         let Context { model, counts, .. } = self.context;
         if !counts.returns.load(Ordering::Relaxed) && may_close_a_loop(model, state, trial) {
             counts.returns.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Asks whether the invariants hold.
+    fn judge(&self, state: &State<'_>, findings: &mut Findings) {
+        let model = self.context.model;
+        let letters: Vec<Print> =
+            state.flight.iter().map(|it| letter(model, state, it.print)).collect();
+        let down = state.extra().down;
+        if let Err(violation) = model.machine.judge(state.nodes, down, &letters) {
+            findings.report(Found { violation, state: state.print, ending: Ending::Here });
         }
     }
 

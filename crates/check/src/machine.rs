@@ -6,9 +6,11 @@
 //! algorithm costs the compiler little.
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 use vorrang_protocol::{
-    Debt, Delay, Effect, Effects, Event, Monitor, NodeId, Outbox, Protocol, Refused, Violation,
+    Debt, Delay, Effect, Effects, Event, Monitor, NodeId, Outbox, Protocol, Refused, Situation,
+    Violation,
 };
 
 use crate::channels::{Flying, sum};
@@ -16,6 +18,7 @@ use crate::choices::Choices;
 use crate::dues::Dues;
 use crate::fingerprint::{Part, Print};
 use crate::parts::Shelf;
+use crate::state::Down;
 use crate::system::System;
 use crate::timers::TimerChange;
 
@@ -27,6 +30,10 @@ pub(crate) trait Machine: Sync {
     fn at_rest(&self, monitor: Print) -> Result<(), Violation>;
     /// What somebody waits for.
     fn dues(&self, monitor: Print) -> Dues;
+    /// Whether there are invariants.
+    fn is_guarded(&self) -> bool;
+    /// Judges nodes, those down among them, and letters in flight by the invariants.
+    fn judge(&self, nodes: &[Print], down: Down, letters: &[Print]) -> Result<(), Violation>;
     /// The memory that nodes, messages and monitors take.
     fn bytes(&self) -> u64;
 }
@@ -290,6 +297,22 @@ where
     fn dues(&self, monitor: Print) -> Dues {
         let monitor = self.shelf.get::<M>(monitor);
         Dues::new(monitor.owed(), monitor.at_rest().err())
+    }
+
+    fn is_guarded(&self) -> bool {
+        !self.system.demands.invariants.is_empty()
+    }
+
+    fn judge(&self, nodes: &[Print], down: Down, letters: &[Print]) -> Result<(), Violation> {
+        let nodes: Vec<Arc<P>> = nodes.iter().map(|&it| self.shelf.get(it)).collect();
+        let letter = |&it| self.shelf.get::<Letter<P::Message, M::Tag>>(it);
+        let letters: Vec<_> = letters.iter().map(letter).collect();
+        let situation = Situation::new(
+            nodes.iter().map(|it| &**it).collect(),
+            (0..nodes.len() as u32).map(NodeId).filter(|&it| down.has(it)).collect(),
+            letters.iter().map(|it| (it.from, it.to, &it.message)).collect(),
+        );
+        situation.judge(&self.system.demands.invariants)
     }
 
     fn bytes(&self) -> u64 {

@@ -1,10 +1,9 @@
 //! What is explored: the nodes, what their applications do, and what must hold.
 
 use std::hash::Hash;
-use std::marker::PhantomData;
 use std::time::Duration;
 
-use vorrang_protocol::{NodeId, Order, Protocol};
+use vorrang_protocol::{Invariant, NodeId, Order, Protocol};
 
 use crate::fingerprint::{Part, Print};
 
@@ -30,13 +29,13 @@ pub struct System<P: Protocol, M> {
 pub struct Demands<P: Protocol> {
     /// What it means that what is owed comes.
     pub liveness: Liveness,
-    /// Whose system it is.
-    of: PhantomData<fn() -> P>,
+    /// What holds of all nodes and messages in every state.
+    pub invariants: Vec<Invariant<P>>,
 }
 
 impl<P: Protocol> Default for Demands<P> {
     fn default() -> Self {
-        Self { liveness: Liveness::default(), of: PhantomData }
+        Self { liveness: Liveness::default(), invariants: Vec::new() }
     }
 }
 

@@ -106,6 +106,10 @@ impl fmt::Debug for Node {
 }
 
 impl Node {
+    pub(crate) fn state(&self) -> u8 {
+        self.state
+    }
+
     fn on(&mut self, on: On, fx: &mut impl Effects<Self>) {
         let fits = |it: &&Rule| it.at == self.me && it.state == self.state && it.on == on;
         let rules = Arc::clone(&self.rules);
