@@ -35,10 +35,9 @@ impl Dues {
 
     /// Whether a run that goes on between two such states may leave anything owed throughout.
     fn share(&self, other: &Self) -> bool {
-        let is_other_objection = self.other_objection().is_some() && other.objection.is_some();
-        let is_other_objection =
-            is_other_objection || self.objection.is_some() && other.other_objection().is_some();
-        is_other_objection || self.owed.iter().any(|it| other.owed.contains(it))
+        // A state with an objection of its own may lie elsewhere on the way into the loop.
+        let objects = self.objection.is_some() && other.objection.is_some();
+        objects || self.owed.iter().any(|it| other.owed.contains(it))
     }
 }
 

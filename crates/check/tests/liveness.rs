@@ -4,13 +4,13 @@
 mod support;
 
 use support::table::{
-    Arm, Asks, Enter, Leave, Node, On, Poke, Rule, Say, Waits, orders, rule, turns, with_plan,
+    Arm, Asks, Enter, Leave, Node, On, Poke, Rule, Say, Waits, Wish, orders, rule, turns, with_plan,
 };
 use support::{ONE, TWO, explore_all};
 use vorrang_check::{
     Bound, Bounds, Faults, Liveness, Order, Outcome, Plan, Report, System, explore,
 };
-use vorrang_protocol::NodeId;
+use vorrang_protocol::{Debt, Monitor, NodeId, Violation};
 
 const ASK: On = On::Command(Asks);
 const LEAVE: On = On::Command(Leave);
@@ -72,7 +72,7 @@ fn a_token_that_skips_a_node_leaves_it_waiting_for_ever() {
     let Outcome::Violated { violation, run } = explore_all(&system).outcome else { panic!() };
     assert_eq!(
         violation.what,
-        "after 1 steps nothing that is bound to happen can ever give node 2 what it waits for; the \
+        "after 1 step nothing that is bound to happen can ever give node 2 what it waits for; the \
          last 2 steps can repeat for ever"
     );
     assert_eq!(run.repeats_from, Some(1));
@@ -332,4 +332,48 @@ fn the_graph_counts_as_memory() {
         bytes += bytes / 8;
     }
     assert!(seen.len() > 2);
+}
+
+/// Owes what `Waits` owes, and objects at rest, by another name, as long as anybody has poked and
+/// not entered; but first to those who wait.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Poked(Waits, bool);
+
+impl Monitor for Poked {
+    type Command = Wish;
+    type Notice = char;
+    type Tag = ();
+    fn on_command(&mut self, at: NodeId, wish: &Wish) -> Result<(), Violation> {
+        self.1 |= *wish == Poke;
+        self.0.on_command(at, wish)
+    }
+    fn on_notice(&mut self, at: NodeId, notice: &char) -> Result<(), Violation> {
+        // Entered, it waits again at once if it is node 1: it is always owed something.
+        self.0.on_notice(at, notice)?;
+        if at == NodeId(1) { self.0.on_command(NodeId(0), &Asks) } else { Ok(()) }
+    }
+    fn at_rest(&self) -> Result<(), Violation> {
+        self.0.at_rest()?;
+        let poked = Violation { property: "poked", what: "somebody has poked".to_owned() };
+        if self.1 { Err(poked) } else { Ok(()) }
+    }
+    fn owed(&self) -> Vec<Debt> {
+        self.0.owed()
+    }
+}
+
+#[test]
+fn an_objection_that_debts_hide_in_the_loop_itself_is_found() {
+    // After the poke, notices at 0 and 1 alternate for ever: 0 is owed something every other step.
+    let rules = [
+        rule(1, 0, On::Command(Poke), 0, &[Say(1, 'x')]),
+        rule(1, 0, On::Hear('x'), 0, &[Enter, Say(0, 'x')]),
+        rule(0, 0, On::Hear('x'), 0, &[Enter, Say(1, 'x')]),
+    ];
+    let Lock { nodes, plan, links, faults, demands, .. } = orders(&[&[], &[Poke]], &rules);
+    let system = System { nodes, plan, links, faults, demands, monitor: Poked::default() };
+    let Outcome::Violated { violation, run } = explore_all(&system).outcome else {
+        panic!("what was poked stays poked");
+    };
+    assert_eq!((violation.property, run.moves.len()), ("poked", 4), "{violation}\n{run}");
 }

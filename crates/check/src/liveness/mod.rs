@@ -84,7 +84,10 @@ pub(crate) fn judge(
 impl Lasso {
     fn violation(&self, machine: &dyn Machine, graph: &Graph, way: &Way) -> Violation {
         let (round, all) = (self.around.len(), way.legs.len());
-        let since = all - round - self.stem.len();
+        let since = match all - round - self.stem.len() {
+            1 => "1 step".to_owned(),
+            count => format!("{count} steps"),
+        };
         let steps = |count: usize| match count {
             1 => "the last step".to_owned(),
             _ => format!("the last {count} steps"),
@@ -97,7 +100,7 @@ impl Lasso {
             (Due::Debt(debt), true) => Violation {
                 property: debt.property,
                 what: format!(
-                    "after {since} steps nothing that is bound to happen can ever give node {} what \
+                    "after {since} nothing that is bound to happen can ever give node {} what \
                      it waits for{repeats}",
                     debt.to
                 ),
@@ -113,14 +116,13 @@ impl Lasso {
             (Due::Objection(property), is_trapped) => {
                 let objection = machine.at_rest(graph.monitor(self.from)).err();
                 let what = objection.map_or_else(String::new, |it| it.what);
-                let since =
-                    if is_trapped { format!("after {since} steps, ") } else { String::new() };
+                let since = if is_trapped { format!("after {since}, ") } else { String::new() };
                 Violation { property, what: format!("{since}for ever: {what}{repeats}") }
             }
             (Due::Script, _) => Violation {
                 property: "script",
                 what: format!(
-                    "after {since} steps the next command of the script can never be given, for the \
+                    "after {since} the next command of the script can never be given, for the \
                      system never comes to rest{repeats}"
                 ),
             },

@@ -6,7 +6,8 @@ use std::num::NonZeroUsize;
 use serde_json::{Value, json};
 use vorrang_algorithms::card::{About, Mistake};
 use vorrang_algorithms::setup::Setup;
-use vorrang_check::Faults;
+use vorrang_check::{Demands, Faults, Liveness};
+use vorrang_protocol::{Invariant, Protocol};
 
 use crate::failure::Failure;
 use crate::lookup;
@@ -59,6 +60,10 @@ pub(crate) struct CheckArgs {
     pub(crate) mutex: MutexCheckArgs,
     #[command(flatten, next_help_heading = "Election")]
     pub(crate) election: ElectionCheckArgs,
+    /// Nobody may wait for ever in any fair run, in which every message arrives and every timer runs
+    /// out; without this, only that whoever waits can still get in
+    #[arg(long)]
+    pub(crate) fair: bool,
     /// How many threads search [default: one a core]
     #[arg(long, help_heading = "Bounds")]
     pub(crate) threads: Option<NonZeroUsize>,
@@ -113,6 +118,12 @@ impl CheckArgs {
         }
     }
 
+    /// What must hold besides what the monitor says.
+    pub(crate) fn demands<P: Protocol>(&self, invariants: &[Invariant<P>]) -> Demands<P> {
+        let liveness = if self.fair { Liveness::Fair } else { Liveness::Possible };
+        Demands { liveness, invariants: invariants.to_vec() }
+    }
+
     /// How a question begins that is to be asked again.
     pub(crate) fn line(&self, about: &About, setup: &Setup, order: OrderKind) -> String {
         let mut text = format!("vorrang check {}", about.name);
@@ -120,9 +131,12 @@ impl CheckArgs {
             let _ = write!(text, " --flaw {flaw}");
         }
         let _ = write!(text, " {} --order {}", setup.text(about.takes), name(&order));
-        for (set, flag) in
-            [(self.asynchronous, "--asynchronous"), (self.budget.severing, "--severing")]
-        {
+        let flags = [
+            (self.asynchronous, "--asynchronous"),
+            (self.budget.severing, "--severing"),
+            (self.fair, "--fair"),
+        ];
+        for (set, flag) in flags {
             if set {
                 let _ = write!(text, " {flag}");
             }

@@ -7,7 +7,7 @@ use std::time::Instant;
 use vorrang_algorithms::card::Card;
 use vorrang_algorithms::registry::Node;
 use vorrang_algorithms::setup::Setup;
-use vorrang_check::{Ask, Bounds, Demands, Faults, Plan, System};
+use vorrang_check::{Ask, Bounds, Faults, Plan, System};
 use vorrang_protocol::{Invariant, NodeId, Protocol, Violation};
 use vorrang_trace::Stage;
 
@@ -128,7 +128,7 @@ where
             monitor: question.monitor,
             links: question.links,
             faults: spent(&moves, question.faults),
-            demands: Demands { invariants: self.invariants.to_vec(), ..Demands::default() },
+            demands: args.demands(self.invariants),
         };
         let bounds = Bounds {
             depth: args.max_depth,

@@ -6,9 +6,7 @@ use std::time::Instant;
 
 use indicatif::ProgressBar;
 use vorrang_algorithms::registry::Node;
-use vorrang_check::{
-    Bound, Bounds, Demands, Move, Outcome, Progress, Report, Stray, System, explore_after,
-};
+use vorrang_check::{Bound, Bounds, Move, Outcome, Progress, Report, Stray, System, explore_after};
 use vorrang_protocol::{Effect, Invariant, Monitor, Protocol};
 
 use super::{Driven, Question};
@@ -40,7 +38,7 @@ where
         monitor: question.monitor,
         links: question.links,
         faults: question.faults,
-        demands: Demands { invariants: invariants.to_vec(), ..Demands::default() },
+        demands: args.demands(invariants),
     };
     let bounds = Bounds {
         depth: args.max_depth,
@@ -50,6 +48,7 @@ where
     let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let threads = args.threads.unwrap_or(cores);
     let mut properties = question.properties;
+    properties.extend(args.fair.then(|| "no starvation in fair runs".to_owned()));
     properties.extend(invariants.iter().map(|it| it.name.to_owned()));
     let shows_progress = !args.json;
     let answer = move || {
