@@ -21,11 +21,9 @@ pub struct Invariant<P: Protocol> {
 
 impl<P: Protocol> Clone for Invariant<P> {
     fn clone(&self) -> Self {
-        *self
+        Self { name: self.name, holds: self.holds }
     }
 }
-
-impl<P: Protocol> Copy for Invariant<P> {}
 
 impl<P: Protocol> fmt::Debug for Invariant<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
