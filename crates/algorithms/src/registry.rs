@@ -8,7 +8,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use vorrang_protocol::{Group, NodeId, Protocol};
+use vorrang_protocol::{Group, Invariant, NodeId, Protocol};
 
 use crate::card::{About, Card};
 use crate::election::bully::{self, Bully};
@@ -42,7 +42,7 @@ pub fn register<R: Register<Mutex> + Register<Election>>(into: &mut R) {
 impl Listed for Mutex {
     fn register(into: &mut impl Register<Self>) {
         let card = &central::CARD;
-        into.algorithm(card, of_group(Central::new));
+        into.algorithm(card, of_group(Central::new).guarded(central::INVARIANTS));
         into.flaw(card, "last-come-first-served", of_group(Central::new).with(LastComeFirstServed));
         into.flaw(card, "applications-talk", of_group(Talkative::new));
 
@@ -112,20 +112,37 @@ pub trait Listed: Problem {
 }
 
 /// How the nodes of an algorithm are made for a set-up, if it fits.
-pub struct Recipe<P>(Prepare<P>);
+pub struct Recipe<P: Protocol> {
+    prepare: Prepare<P>,
+    invariants: &'static [Invariant<P>],
+}
 
 type Prepare<P> = Box<dyn Fn(&Setup) -> Result<Node<P>, Unfit> + Send + Sync>;
 
 /// Makes one node; a restart is one more call.
 pub type Node<P> = Arc<dyn Fn(NodeId) -> P + Send + Sync>;
 
-impl<P: 'static> Recipe<P> {
+impl<P: Protocol> Recipe<P> {
     /// Whatever `prepare` makes of a set-up.
     pub fn new<F>(prepare: impl Fn(&Setup) -> Result<F, Unfit> + Send + Sync + 'static) -> Self
     where
         F: Fn(NodeId) -> P + Send + Sync + 'static,
     {
-        Self(Box::new(move |setup| prepare(setup).map(|node| Arc::new(node) as Node<P>)))
+        let prepare: Prepare<P> =
+            Box::new(move |setup| prepare(setup).map(|node| Arc::new(node) as Node<P>));
+        Self { prepare, invariants: &[] }
+    }
+
+    /// The same, with what holds at every moment as long as nothing goes wrong that the algorithm
+    /// does not stand.
+    #[must_use]
+    pub fn guarded(self, invariants: &'static [Invariant<P>]) -> Self {
+        Self { invariants, ..self }
+    }
+
+    /// What holds at every moment.
+    pub const fn invariants(&self) -> &'static [Invariant<P>] {
+        self.invariants
     }
 
     /// A way to make the nodes of a set-up.
@@ -134,15 +151,12 @@ impl<P: 'static> Recipe<P> {
     ///
     /// If the algorithm cannot work with it, with a sentence that says why.
     pub fn nodes(&self, setup: &Setup) -> Result<Node<P>, Unfit> {
-        (self.0)(setup)
+        (self.prepare)(setup)
     }
 
-    /// The same with a mistake around every node.
+    /// The same with a mistake around every node, and without what it would break.
     #[must_use]
-    pub fn with<F: Mistake<P>>(self, mistake: F) -> Recipe<Flawed<P, F>>
-    where
-        P: Protocol,
-    {
+    pub fn with<F: Mistake<P>>(self, mistake: F) -> Recipe<Flawed<P, F>> {
         Recipe::new(move |setup| {
             let node = self.nodes(setup)?;
             Ok(move |id| Flawed::new(node(id), mistake))
@@ -150,14 +164,14 @@ impl<P: 'static> Recipe<P> {
     }
 }
 
-impl<P> fmt::Debug for Recipe<P> {
+impl<P: Protocol> fmt::Debug for Recipe<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Recipe")
     }
 }
 
 /// Nodes that need to know their group and nothing else.
-pub fn of_group<P: 'static>(new: fn(NodeId, Group) -> P) -> Recipe<P> {
+pub fn of_group<P: Protocol>(new: fn(NodeId, Group) -> P) -> Recipe<P> {
     Recipe::new(move |setup| {
         let group = setup.group;
         Ok(move |id| new(id, group))
@@ -165,7 +179,7 @@ pub fn of_group<P: 'static>(new: fn(NodeId, Group) -> P) -> Recipe<P> {
 }
 
 /// Nodes that look up what they need in the set-up, and fit any.
-pub fn of_setup<P: 'static>(new: fn(NodeId, &Setup) -> P) -> Recipe<P> {
+pub fn of_setup<P: Protocol>(new: fn(NodeId, &Setup) -> P) -> Recipe<P> {
     Recipe::new(move |setup| {
         let setup = setup.clone();
         Ok(move |id| new(id, &setup))
@@ -294,7 +308,7 @@ mod tests {
     struct MakeOne(Vec<(&'static str, Option<&'static str>)>);
 
     impl MakeOne {
-        fn make<P: 'static>(
+        fn make<P: Protocol>(
             &mut self,
             name: &'static str,
             flaw: Option<&'static str>,

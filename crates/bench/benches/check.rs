@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
 use vorrang_algorithms::mutex::spec::Exclusion;
 use vorrang_algorithms::mutex::{Claim, Command};
-use vorrang_check::{Bounds, Faults, Order, Outcome, Plan, System, explore};
+use vorrang_check::{Bounds, Demands, Faults, Order, Outcome, Plan, System, explore};
 use vorrang_protocol::Group;
 use yardstick::Yardstick;
 
@@ -59,6 +59,7 @@ fn ours(entries: &[u32], threads: usize) -> (u64, u64) {
         monitor: Exclusion::default(),
         links: Order::Any.into(),
         faults: Faults::NONE,
+        demands: Demands::default(),
     };
     let threads = NonZeroUsize::new(threads).expect("at least one thread");
     let report = explore(&system, &Bounds::default(), threads, |_| {});

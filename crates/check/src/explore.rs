@@ -12,6 +12,7 @@ use vorrang_protocol::{Monitor, NodeId, Protocol, Violation};
 
 use crate::follow::{Astray, Steps, Stray, addressee, follow};
 use crate::level::{Chunks, Clock, Context, Counts, Found, Level, Tell};
+use crate::liveness::{self, Graph, Limits};
 use crate::machine::Typed;
 use crate::parts::Shelf;
 use crate::report::{Answer, Bound, Bounds, Outcome, Progress, Report};
@@ -150,7 +151,8 @@ where
     let slips = Shelf::default();
     let within_ns = system.links.within.map(longest_ns);
     let pace = Pace { within_ns, order, slips: &slips };
-    let model = Model { machine: &machine, agenda: &agenda, pace };
+    let liveness = system.demands.liveness;
+    let model = Model { machine: &machine, agenda: &agenda, pace, liveness };
     let is_at = |place: usize, leg: &Leg| (before.is_at)(place, &machine.describe(leg));
     let Before { count, addressee, .. } = *before;
     let before = Steps { count, is_at: &is_at, addressee, early: Cell::new(None) };
@@ -164,6 +166,7 @@ where
             run: Run {
                 starts: way.starts.iter().map(|leg| machine.describe_start(leg)).collect(),
                 moves: way.legs.iter().map(|leg| machine.describe(leg)).collect(),
+                repeats_from: way.repeats_from,
             },
         },
     };
@@ -199,7 +202,7 @@ fn search(
         Ok(initial) => initial,
         Err(Astray::Stray(stray)) => return Err(stray),
         Err(Astray::Violated(violation, starts)) => {
-            let way = Way { starts, legs: Vec::new() };
+            let way = Way { starts, legs: Vec::new(), repeats_from: None };
             let none = Counted { states: 0, steps: 0, depth: 0, memory_bytes: 0 };
             return Ok((Ended::Violated(violation, way), none));
         }
@@ -219,8 +222,13 @@ fn search(
     };
     let (depth, end) = search.run(&initial);
     let ended = match end {
-        End::Exhausted => Ended::Verified,
-        End::Bounded(by) => Ended::Bounded(by),
+        End::Exhausted => search.go_round(initial, None).unwrap_or(Ended::Verified),
+        End::Bounded(by @ (Bound::Memory | Bound::Time | Bound::Interruption | Bound::Walks)) => {
+            Ended::Bounded(by)
+        }
+        End::Bounded(by @ (Bound::Depth | Bound::States)) => {
+            search.go_round(initial, Some(depth)).unwrap_or(Ended::Bounded(by))
+        }
         End::Found(Found { violation, state, last, .. }) => {
             let stepper = &mut search.steppers[0];
             match retrace(model, stepper, initial, &|it| search.table.parent(it), state, last) {
@@ -326,6 +334,24 @@ impl Search<'_> {
             found = findings.next;
             depth = farthest;
         }
+    }
+
+    /// Judges what goes on for ever, if anything may.
+    ///
+    /// States that are `unexplored` steps from the start were not explored.
+    fn go_round(&self, initial: Vec<Initial>, unexplored: Option<u32>) -> Option<Ended> {
+        if !self.counts.may_go_round() {
+            return None;
+        }
+        let (model, table) = (self.model, &self.table);
+        let taken = table.bytes() + model.machine.bytes() + model.pace.slips.bytes();
+        let bytes = self.bounds.memory_bytes.map(|bound| bound.saturating_sub(taken));
+        let limits = Limits { depth: unexplored, bytes };
+        let Some(graph) = Graph::build(model, &initial, limits) else {
+            return Some(Ended::Bounded(Bound::Memory));
+        };
+        let found = liveness::judge(model, initial, table, &graph);
+        found.map(|(violation, way)| Ended::Violated(violation, way))
     }
 
     fn insert_initial(&self, initial: &[Initial]) -> Chunks {

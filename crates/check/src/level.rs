@@ -9,12 +9,13 @@ use std::time::{Duration, Instant};
 
 use vorrang_protocol::Violation;
 
+use crate::dues::may_close_a_loop;
 use crate::fingerprint::Print;
 use crate::report::{Bound, Bounds, Progress};
 use crate::retrace::{Ending, Leg};
 use crate::state::{State, States};
-use crate::step::{Model, Stepper};
-use crate::table::{Batch, Table};
+use crate::step::{Model, Stepper, letter};
+use crate::table::{Batch, News, Table};
 use crate::trial::{Parked, Trial};
 
 /// A level that is being explored.
@@ -25,6 +26,8 @@ pub(crate) struct Level<'a> {
     size: u64,
     /// Whether its states are as far as runs are followed.
     is_last: bool,
+    /// Whether there are invariants to judge them by.
+    is_guarded: bool,
     /// Whether it is not explored to the end.
     is_stopped: AtomicBool,
     /// What is left of it.
@@ -92,6 +95,7 @@ impl<'a> Level<'a> {
             size: states.size(),
             // Steps are counted in 32 bits.
             is_last: context.bounds.depth.unwrap_or(u32::MAX) <= depth,
+            is_guarded: context.model.machine.is_guarded(),
             is_stopped: AtomicBool::new(false),
             chunks: Mutex::new(states.chunks),
             context,
@@ -181,9 +185,12 @@ impl<'a> Level<'a> {
             if findings.desk.is_full() || self.context.model.machine.is_cut() {
                 return (index, steps);
             }
+            if self.is_guarded {
+                self.judge(&state, findings);
+            }
             if stepper.is_at_rest(&state) {
                 self.judge_rest(&state, findings);
-                if !Stepper::can_go_wrong(&state) {
+                if !stepper.can_go_on(&state) && !Stepper::can_go_wrong(&state) {
                     continue;
                 }
             }
@@ -221,11 +228,18 @@ impl<'a> Level<'a> {
         let mut is_cut = !self.context.table.insert_all(batch, room);
         let room = room.saturating_sub(self.context.table.bytes());
         let (mut count, mut bytes) = (0, 0);
-        for ((index, parked), is_new) in parked.drain(..).zip(batch.are_new()) {
-            if *is_new && bytes <= room {
-                let state = chunk.at(index as usize);
-                bytes += next.build(stepper.take_up(&state, parked), spare);
-                count += 1;
+        for ((index, parked), news) in parked.drain(..).zip(batch.news()) {
+            match news {
+                News::New if bytes <= room => {
+                    let state = chunk.at(index as usize);
+                    bytes += next.build(stepper.take_up(&state, parked), spare);
+                    count += 1;
+                }
+                News::New | News::Fresh => {}
+                News::Old => {
+                    let state = chunk.at(index as usize);
+                    self.note_return(&state, &stepper.take_up(&state, parked));
+                }
             }
             is_cut |= bytes > room;
         }
@@ -235,7 +249,27 @@ impl<'a> Level<'a> {
         (count, bytes)
     }
 
-    /// Asks whether a state in which nothing can happen may be left like that.
+    /// Notes that a step may close a loop in which something is owed throughout.
+    fn note_return(&self, state: &State<'_>, trial: &Trial<'_>) {
+        let Context { model, counts, .. } = self.context;
+        if !counts.returns.load(Ordering::Relaxed) && may_close_a_loop(model, state, trial) {
+            counts.returns.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Asks whether the invariants hold.
+    fn judge(&self, state: &State<'_>, findings: &mut Findings) {
+        let model = self.context.model;
+        let letters: Vec<Print> =
+            state.flight.iter().map(|it| letter(model, state, it.print)).collect();
+        let down = state.extra().down;
+        if let Err(violation) = model.machine.judge(state.nodes, down, &letters) {
+            let (state, ending) = (state.print, Ending::Here);
+            findings.report(Found { violation, state, ending, last: None });
+        }
+    }
+
+    /// Asks whether a state in which nothing is bound to happen may be left like that.
     fn judge_rest(&self, state: &State<'_>, findings: &mut Findings) {
         if let Err(violation) = self.context.model.machine.at_rest(state.monitor) {
             let (state, ending) = (state.print, Ending::Here);
@@ -365,6 +399,8 @@ pub(crate) struct Counts {
     frontier_bytes: AtomicU64,
     /// The memory in which all threads remember what handlers did.
     memo_bytes: AtomicU64,
+    /// Whether there may be loops in which something is owed throughout.
+    returns: AtomicBool,
 }
 
 impl Counts {
@@ -385,6 +421,10 @@ impl Counts {
 
     pub(crate) fn states(&self) -> u64 {
         self.states.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn may_go_round(&self) -> bool {
+        self.returns.load(Ordering::Relaxed)
     }
 
     pub(crate) fn steps(&self) -> u64 {

@@ -5,18 +5,23 @@
 //! not happened before; so a call through a table of functions costs the search nothing, and an
 //! algorithm costs the compiler little.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use vorrang_protocol::{Effect, Event, Monitor, NodeId, Protocol, Refused, Violation};
+use vorrang_protocol::{
+    Debt, Effect, Event, Monitor, NodeId, Protocol, Refused, Situation, Violation,
+};
 
 use crate::caught::caught;
 use crate::channels::{Flying, sum};
 use crate::choices::Choices;
 use crate::conduct::{self, Deed, equal_to_its_copy, panicked};
+use crate::dues::Dues;
 use crate::fingerprint::{Part, Print};
 use crate::memory::Gauge;
 use crate::parts::Shelf;
 use crate::report::Bounds;
+use crate::state::Down;
 use crate::system::System;
 use crate::timers::TimerChange;
 
@@ -26,6 +31,12 @@ pub(crate) trait Machine: Sync {
     fn handle(&self, it: &Happening) -> Vec<Handled>;
     /// Whether a system may be left like that.
     fn at_rest(&self, monitor: Print) -> Result<(), Violation>;
+    /// What somebody waits for.
+    fn dues(&self, monitor: Print) -> Dues;
+    /// Whether there are invariants.
+    fn is_guarded(&self) -> bool;
+    /// Judges nodes, those down among them, and letters in flight by the invariants.
+    fn judge(&self, nodes: &[Print], down: Down, letters: &[Print]) -> Result<(), Violation>;
     /// The memory that nodes, messages and monitors take.
     fn bytes(&self) -> u64;
     /// Whether it is out of memory, so that some outcomes may have been left out.
@@ -364,7 +375,18 @@ where
     fn at_rest(&self, monitor: Print) -> Result<(), Violation> {
         let monitor = self.shelf.get::<M>(monitor);
         let told = caught(|| {
-            let (judged, again) = (monitor.at_rest(), monitor.at_rest());
+            let judge = || {
+                monitor.at_rest()?;
+                match monitor.owed().first() {
+                    None => Ok(()),
+                    Some(&Debt { to, property }) => {
+                        let what =
+                            format!("nothing more is bound to happen, and node {to} still waits");
+                        Err(Violation { property, what })
+                    }
+                }
+            };
+            let (judged, again) = (judge(), judge());
             if judged == again {
                 return judged;
             }
@@ -372,6 +394,29 @@ where
             Err(Violation { property: "determinism", what })
         });
         told.unwrap_or_else(|panic| Err(panicked(&"the monitor", &panic)))
+    }
+
+    fn dues(&self, monitor: Print) -> Dues {
+        let monitor = self.shelf.get::<M>(monitor);
+        let told = caught(|| Dues::new(monitor.owed(), monitor.at_rest().err()));
+        told.unwrap_or_else(|panic| Dues::new(Vec::new(), Some(panicked(&"the monitor", &panic))))
+    }
+
+    fn is_guarded(&self) -> bool {
+        !self.system.demands.invariants.is_empty()
+    }
+
+    fn judge(&self, nodes: &[Print], down: Down, letters: &[Print]) -> Result<(), Violation> {
+        let nodes: Vec<Arc<P>> = nodes.iter().map(|&it| self.shelf.get(it)).collect();
+        let letter = |&it| self.shelf.get::<Letter<P::Message, M::Tag>>(it);
+        let letters: Vec<_> = letters.iter().map(letter).collect();
+        let situation = Situation::new(
+            nodes.iter().map(|it| &**it).collect(),
+            (0..nodes.len() as u32).map(NodeId).filter(|&it| down.has(it)).collect(),
+            letters.iter().map(|it| (it.from, it.to, &it.message)).collect(),
+        );
+        let told = caught(|| situation.judge(&self.system.demands.invariants));
+        told.unwrap_or_else(|panic| Err(panicked(&"an invariant", &panic)))
     }
 
     fn bytes(&self) -> u64 {

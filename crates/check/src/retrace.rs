@@ -8,6 +8,7 @@ use std::vec;
 
 use vorrang_protocol::{Monitor, Protocol};
 
+use crate::dues::{Label, counts_as_help, label};
 use crate::fingerprint::Print;
 use crate::machine::{Happening, Occasion, Typed};
 use crate::run::{Move, Start, What};
@@ -69,6 +70,8 @@ pub(crate) enum Ending {
 pub(crate) struct Way {
     pub(crate) starts: Vec<Leg>,
     pub(crate) legs: Vec<Leg>,
+    /// The leg from which on they repeat for ever, if they do.
+    pub(crate) repeats_from: Option<usize>,
 }
 
 /// The run to `state`, and then its last step, if it is not the state itself that is wrong. If the
@@ -81,29 +84,86 @@ pub(crate) fn retrace<'a>(
     state: Print,
     last: Option<Leg>,
 ) -> Result<Way, Way> {
-    let mut prints = way_to(state, parent);
-    let root = prints.next();
-    let Initial { mut state, starts } = initial
-        .into_iter()
-        .find(|it| Some(it.state.at(0).print) == root)
-        .expect("every way begins in an initial state");
-    let mut legs = Vec::new();
-    for next in prints {
-        let (mut found, now) = (None, state.at(0));
-        stepper.try_all(&now, |trial| {
-            if found.is_none() && trial.handled.violation().is_none() && trial.print == next {
+    let (mut walk, starts, arrived) = Walk::to(model, stepper, initial, parent, state);
+    if arrived {
+        walk.legs.extend(last);
+    }
+    let way = Way { starts, legs: walk.legs, repeats_from: None };
+    if arrived { Ok(way) } else { Err(way) }
+}
+
+/// Where a step leads, and what kind of step it is, if only one will do.
+pub(crate) type Next = (Print, Option<Label>);
+
+/// The run to `state`, on along a stem, and once round; or as far as it can be followed again.
+pub(crate) fn retrace_round<'a>(
+    model: Model<'a>,
+    stepper: &mut Stepper<'a>,
+    initial: Vec<Initial>,
+    parent: &dyn Fn(Print) -> Print,
+    state: Print,
+    (stem, around): (&[Next], &[Next]),
+) -> Result<Way, Way> {
+    let (mut walk, starts, mut arrived) = Walk::to(model, stepper, initial, parent, state);
+    arrived = arrived && stem.iter().all(|next| walk.go(model, next));
+    let repeats_from = (!around.is_empty()).then_some(walk.legs.len());
+    arrived = arrived && around.iter().all(|next| walk.go(model, next));
+    let way = Way { starts, legs: walk.legs, repeats_from: repeats_from.filter(|_| arrived) };
+    if arrived { Ok(way) } else { Err(way) }
+}
+
+/// A run that is being gone again.
+struct Walk<'a, 's> {
+    stepper: &'s mut Stepper<'a>,
+    /// Where it has come.
+    state: States,
+    legs: Vec<Leg>,
+}
+
+impl<'a, 's> Walk<'a, 's> {
+    /// Goes to a state that is known; returns how the nodes came up as well, and whether it got
+    /// there.
+    fn to(
+        model: Model<'a>,
+        stepper: &'s mut Stepper<'a>,
+        initial: Vec<Initial>,
+        parent: &dyn Fn(Print) -> Print,
+        state: Print,
+    ) -> (Self, Vec<Leg>, bool) {
+        let mut prints = way_to(state, parent);
+        let root = prints.next();
+        let Initial { state, starts } = initial
+            .into_iter()
+            .find(|it| Some(it.state.at(0).print) == root)
+            .expect("every way begins in an initial state");
+        let mut walk = Self { stepper, state, legs: Vec::new() };
+        let arrived = prints.all(|next| walk.go(model, &(next, None)));
+        (walk, starts, arrived)
+    }
+
+    /// Takes the first step that leads there, if there is one.
+    fn go(&mut self, model: Model<'_>, (next, wanted): &Next) -> bool {
+        let (mut found, now) = (None, self.state.at(0));
+        let is_wanted = |trial: &Trial<'_>| {
+            wanted.is_none_or(|wanted| {
+                counts_as_help(model, &now, trial.action)
+                    && label(model, &now, trial.action) == wanted
+            })
+        };
+        self.stepper.try_all(&now, |trial| {
+            let leads_there = trial.handled.violation().is_none() && trial.print == *next;
+            if found.is_none() && leads_there && is_wanted(&trial) {
                 let mut successor = States::default();
                 let leg = Leg::of(model, &now, &trial);
                 trial.build(&mut successor);
                 found = Some((leg, successor));
             }
         });
-        let Some((leg, successor)) = found else { return Err(Way { starts, legs }) };
-        legs.push(leg);
-        state = successor;
+        let Some((leg, successor)) = found else { return false };
+        self.legs.push(leg);
+        self.state = successor;
+        true
     }
-    legs.extend(last);
-    Ok(Way { starts, legs })
 }
 
 /// The fingerprints of all states up to this one, the initial one first.

@@ -7,13 +7,16 @@ use vorrang_protocol::{Effect, NodeId, Protocol};
 /// A run from the start of all nodes.
 ///
 /// Shown, it is one line a move. A move that tossed coins ends with what came up, as in
-/// `timer 2 Beat choose 1 0`.
+/// `timer 2 Beat choose 1 0`. Before moves that repeat for ever stands a comment that
+/// says so.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Run<P: Protocol> {
     /// How each node came up, in the order of their numbers.
     pub starts: Vec<Start<P>>,
     /// What happened then.
     pub moves: Vec<Move<P>>,
+    /// If what is wrong is what goes on for ever: the place in `moves` from which on they repeat.
+    pub repeats_from: Option<usize>,
 }
 
 /// How a node came up.
@@ -134,6 +137,12 @@ impl<P: Protocol<Command: fmt::Display>> fmt::Display for Move<P> {
 
 impl<P: Protocol<Command: fmt::Display>> fmt::Display for Run<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.moves.iter().try_for_each(|it| writeln!(f, "{it}"))
+        for (place, step) in self.moves.iter().enumerate() {
+            if self.repeats_from == Some(place) {
+                writeln!(f, "# what follows repeats for ever")?;
+            }
+            writeln!(f, "{step}")?;
+        }
+        Ok(())
     }
 }

@@ -191,6 +191,18 @@ impl States {
         &mut self.flights
     }
 
+    /// Adds a state that is just like this one.
+    pub(crate) fn push_copy(&mut self, state: &State<'_>) {
+        let State { nodes, places, flight, monitor, extra, print } = *state;
+        self.each = (nodes.len(), places.len());
+        self.nodes.extend_from_slice(nodes);
+        self.places.extend_from_slice(places);
+        self.extra_bytes += extra.map_or(0, Extra::bytes);
+        let extra = extra.map(|it| Box::new(it.clone()));
+        self.heads.push(Head { print, monitor, flight: self.flights.len(), extra });
+        self.flights.extend(flight.iter());
+    }
+
     /// Forgets all of them, and keeps their memory for others.
     pub(crate) fn clear(&mut self) {
         self.heads.clear();

@@ -6,7 +6,7 @@ use crate::fingerprint::{Part, Print, Three};
 use crate::handler::Handlers;
 use crate::machine::{Happening, Machine, Occasion};
 use crate::state::{Down, Extra, State};
-use crate::system::{Agenda, Faults, Item};
+use crate::system::{Agenda, Faults, Item, Liveness};
 use crate::timers::Pace;
 use crate::trial::{Parked, Trial};
 
@@ -37,6 +37,7 @@ pub(crate) struct Model<'a> {
     pub(crate) machine: &'a dyn Machine,
     pub(crate) agenda: &'a Agenda,
     pub(crate) pace: Pace<'a>,
+    pub(crate) liveness: Liveness,
 }
 
 /// Tries steps, and remembers what handlers did.
@@ -93,12 +94,17 @@ impl<'a> Stepper<'a> {
         }
     }
 
-    /// Whether nothing happens in a state any more, unless something goes wrong.
+    /// Whether nothing is bound to happen in a state any more: only commands that the applications
+    /// may just as well never give, and what goes wrong.
     pub(crate) fn is_at_rest(&self, state: &State<'_>) -> bool {
         // Of messages in flight one can always arrive, of armed timers one can always run out.
-        state.flight.is_empty()
-            && state.extra().timers.is_empty()
-            && commands(self.model.agenda, state).next().is_none()
+        let agenda = self.model.agenda;
+        is_quiet(state) && !commands(agenda, state).any(|list| is_bound(agenda, state, list))
+    }
+
+    /// Whether the plan has a command to give.
+    pub(crate) fn can_go_on(&self, state: &State<'_>) -> bool {
+        commands(self.model.agenda, state).next().is_some()
     }
 
     /// Whether something may go wrong in a state that is at rest, so that it is not for ever.
@@ -144,10 +150,23 @@ impl<'a> Stepper<'a> {
     }
 }
 
+/// Whether no message is in flight and no timer armed.
+pub(crate) fn is_quiet(state: &State<'_>) -> bool {
+    state.flight.is_empty() && state.extra().timers.is_empty()
+}
+
+/// Whether the command that this list is at is bound to be given, the plan allowing it.
+///
+/// That an application asks for something does not mean that it will ask again: a plan says what
+/// applications may do, and only a command that goes on with something begun is one that they
+/// must. Of a script, all are: it is one story, told to its end.
+pub(crate) fn is_bound(agenda: &Agenda, state: &State<'_>, list: usize) -> bool {
+    agenda.is_script || agenda.goes_on(list, state.places[list])
+}
+
 /// The lists of which the plan allows a command now.
 fn commands(agenda: &Agenda, state: &State<'_>) -> impl Iterator<Item = usize> {
-    let is_allowed =
-        !agenda.is_script || state.flight.is_empty() && state.extra().timers.is_empty();
+    let is_allowed = !agenda.is_script || is_quiet(state);
     let places = if is_allowed { state.places } else { &[] };
     let is_next =
         move |list, place| agenda.next(list, place).is_some_and(|it| !state.is_down(it.at));

@@ -3,7 +3,7 @@
 use std::hash::{Hash, Hasher};
 use std::time::Duration;
 
-use vorrang_protocol::{NodeId, Order, Protocol};
+use vorrang_protocol::{Invariant, NodeId, Order, Protocol};
 
 use crate::fingerprint::Print;
 
@@ -20,13 +20,45 @@ pub struct System<P: Protocol, M> {
     pub links: Links,
     /// What may go wrong.
     pub faults: Faults,
+    /// What must hold besides.
+    pub demands: Demands<P>,
+}
+
+/// What must hold of a system besides what its monitor says.
+#[derive(Clone, Debug)]
+pub struct Demands<P: Protocol> {
+    /// What it means that what is owed comes.
+    pub liveness: Liveness,
+    /// What holds of all nodes and messages in every state.
+    pub invariants: Vec<Invariant<P>>,
+}
+
+impl<P: Protocol> Default for Demands<P> {
+    fn default() -> Self {
+        Self { liveness: Liveness::default(), invariants: Vec::new() }
+    }
+}
+
+/// What it means that what the monitor says is [owed](vorrang_protocol::Monitor::owed) comes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Liveness {
+    /// From every state in which it is owed, a state can be reached in which it is not: by messages
+    /// that arrive, timers that run out and commands that are bound to be given, and without
+    /// anything going wrong and any application asking for more. Coins fall as they need to.
+    #[default]
+    Possible,
+    /// Besides, it comes in every fair run. A run is fair if every message arrives, every timer
+    /// that may run out does unless it is set again or cancelled, and every command that is bound
+    /// to be given is: weak fairness for each link that keeps its order, for each message on
+    /// others, for each timer and for each list of the plan. Coins fall as badly as they can.
+    Fair,
 }
 
 impl<P: Protocol, M> System<P, M> {
     /// A system in which messages arrive in any order, some time, and nothing goes wrong.
-    pub const fn new(nodes: Vec<P>, plan: Plan<P::Command>, monitor: M) -> Self {
+    pub fn new(nodes: Vec<P>, plan: Plan<P::Command>, monitor: M) -> Self {
         let links = Links { order: Order::Any, within: None };
-        Self { nodes, plan, monitor, links, faults: Faults::NONE }
+        Self { nodes, plan, monitor, links, faults: Faults::NONE, demands: Demands::default() }
     }
 
     /// The same, with such links.
@@ -117,10 +149,15 @@ impl Faults {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Plan<C> {
     /// A list for every node; the lists are interleaved in every way.
+    ///
+    /// A list says what an application may do, and not that it will: a system in which nothing but
+    /// commands are left is at rest, and judged, unless one of them [goes on](Ask::goes_on) with
+    /// what was begun. So nobody is served only because somebody else asks later.
     PerNode(Vec<Vec<Ask<C>>>),
     /// One list for all, in this order, each command only when the system is at rest: no message
     /// in flight, no timer armed. While the node to be commanded is down, the script stands still;
-    /// if it never comes up again, for ever.
+    /// if it never comes up again, for ever. The commands of a script are bound to be given, so
+    /// the rest between two of them is not judged.
     Script(Vec<(NodeId, C)>),
     /// Every node takes turns: it asks, waits to be told that it may, and leaves. As
     /// [`PerNode`](Self::PerNode), but kept as numbers, since turns may be many.
@@ -171,8 +208,8 @@ pub struct Ask<C> {
     /// Whether the list's next command waits for a notice at this node. Without, it may come at
     /// any moment after this one.
     pub then_wait: bool,
-    /// Whether this goes on with what the command before began. After a crash, the list goes on
-    /// with the next command that does not.
+    /// Whether this goes on with what the command before began: the application is bound to give
+    /// it, once it may. After a crash, the list goes on with the next command that does not.
     pub goes_on: bool,
 }
 
@@ -349,6 +386,11 @@ impl Agenda {
     pub(crate) fn next(&self, list: usize, place: Place) -> Option<Item> {
         let item = self.lists[list].get(place.given)?;
         (place.ready || self.is_script).then_some(*item)
+    }
+
+    /// Whether the command that the list is at goes on with one that was given.
+    pub(crate) fn goes_on(&self, list: usize, place: Place) -> bool {
+        place.given > 0 && self.lists[list].get(place.given).is_some_and(|it| it.goes_on)
     }
 
     /// The list that something at this node moves on, and where it then stands.

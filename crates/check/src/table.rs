@@ -36,9 +36,9 @@ impl Table {
     pub(crate) fn insert(&self, state: Print, parent: Print) -> bool {
         let mut shard = lock(self.shard(state));
         let bytes = shard.fresh.bytes();
-        let is_new = shard.insert(state, parent);
+        let news = shard.insert(state, parent);
         self.account(bytes, shard.fresh.bytes());
-        is_new
+        news == News::New
     }
 
     /// Notes many at once, which spares most of the locking and lets the machine look up several
@@ -59,7 +59,7 @@ impl Table {
             }
             for &index in &batch.by_shard[range] {
                 let (state, parent) = batch.reached[index as usize];
-                batch.is_new[index as usize] = shard.insert(state, parent);
+                batch.news[index as usize] = shard.insert(state, parent);
             }
             self.account(bytes, shard.fresh.bytes());
         }
@@ -129,12 +129,24 @@ const fn shard_of(state: Print) -> usize {
     (state.0 >> (u64::BITS - SHARD_BITS)) as usize
 }
 
+/// What is known of a state that was reached.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum News {
+    /// Nothing.
+    New,
+    /// That it belongs to the level being built.
+    Fresh,
+    /// That it belongs to an earlier level. Every cycle has a step to such a state: steps lead one
+    /// level down at most, and what goes round comes up again.
+    Old,
+}
+
 /// States that were reached, to be noted together.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     /// States, each with the one that it was reached from.
     reached: Vec<(Print, Print)>,
-    is_new: Vec<bool>,
+    news: Vec<News>,
     /// All of them, shard after shard.
     by_shard: Vec<u32>,
     /// Where each shard begins there, and the end.
@@ -150,13 +162,13 @@ impl Batch {
         self.reached.push((state, parent));
     }
 
-    /// For each that was noted, in the order of pushing, whether it was not known.
-    pub(crate) fn are_new(&self) -> &[bool] {
-        &self.is_new
+    /// What each was that was noted, in the order of pushing.
+    pub(crate) fn news(&self) -> &[News] {
+        &self.news
     }
 
     fn sort_by_shard(&mut self) {
-        let Self { reached, is_new, by_shard, starts } = self;
+        let Self { reached, news, by_shard, starts } = self;
         starts.clear();
         starts.resize((1 << SHARD_BITS) + 1, 0);
         for (state, _) in &*reached {
@@ -173,8 +185,8 @@ impl Batch {
             by_shard[*place] = index;
             *place += 1;
         }
-        is_new.clear();
-        is_new.resize(reached.len(), false);
+        news.clear();
+        news.resize(reached.len(), News::Fresh);
     }
 }
 
@@ -191,17 +203,17 @@ struct Shard {
 }
 
 impl Shard {
-    fn insert(&mut self, state: Print, parent: Print) -> bool {
+    fn insert(&mut self, state: Print, parent: Print) -> News {
         match self.fresh.find(state) {
             Ok(place) => {
                 let known = &mut self.fresh.slots[place].parent;
                 *known = parent.min(*known);
-                false
+                News::Fresh
             }
-            Err(_) if self.seen.find(state).is_ok() => false,
+            Err(_) if self.seen.find(state).is_ok() => News::Old,
             Err(place) => {
                 self.fresh.put(place, state, parent);
-                true
+                News::New
             }
         }
     }
@@ -419,7 +431,7 @@ mod tests {
         let room = table.bytes() + 10_000;
         assert!(!table.insert_all(&mut batch, room));
         assert!(table.bytes() <= room);
-        assert!(batch.are_new().iter().any(|it| !it));
+        assert!(batch.news().iter().any(|it| *it != News::New));
         assert!(table.insert_all(&mut batch, u64::MAX));
         let bytes = table.bytes();
         assert!(!table.end_level(2, bytes), "old and new room at once");

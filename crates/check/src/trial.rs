@@ -20,7 +20,7 @@ pub(crate) struct Trial<'s> {
     agenda: &'s Agenda,
     order: Order,
     pub(crate) action: Action,
-    at: NodeId,
+    pub(crate) at: NodeId,
     /// Which outcome of all that are known.
     index: u32,
     pub(crate) handled: &'s Handled,

@@ -120,7 +120,7 @@ impl Walker<'_> {
             let now = state.at(0);
             if self.stepper.is_at_rest(&now) {
                 self.judge_rest(&now)?;
-                if !Stepper::can_go_wrong(&now) {
+                if !self.stepper.can_go_on(&now) && !Stepper::can_go_wrong(&now) {
                     break;
                 }
             }

@@ -10,7 +10,8 @@ use vorrang_algorithms::mutex::lamport::Lamport;
 use vorrang_algorithms::mutex::spec::Exclusion;
 use vorrang_algorithms::mutex::{Claim, Command};
 use vorrang_check::{
-    Ask, Bounds, Faults, Links, Order, Outcome, Plan, Report, Stray, System, explore, explore_after,
+    Ask, Bounds, Demands, Faults, Links, Order, Outcome, Plan, Report, Stray, System, explore,
+    explore_after,
 };
 use vorrang_protocol::{Group, Monitor, Protocol};
 
@@ -37,6 +38,7 @@ fn lamport() -> System<Lamport, Exclusion> {
         monitor: Exclusion::default(),
         links: Order::Any.into(),
         faults: Faults::NONE,
+        demands: Demands::default(),
     }
 }
 
@@ -75,6 +77,7 @@ fn timers_keep_what_they_are_bound_by() {
         monitor: Leadership::new(group),
         links: Links { order: Order::Any, within: Some(within) },
         faults: Faults { crashes: 1, ..Faults::NONE },
+        demands: Demands::default(),
     };
     assert_eq!(after(&system, &["elect 0"]).unwrap().outcome, Outcome::Verified);
     // The message to the dead node is not there any more, and need not arrive.
@@ -93,6 +96,7 @@ fn a_timer_that_runs_out_too_soon_is_told_and_time_goes_on_from_there() {
         monitor: Leadership::new(group),
         links: Links { order: Order::Any, within: Some(within) },
         faults: Faults { crashes: 1, ..Faults::NONE },
+        demands: Demands::default(),
     };
     let steps = ["elect 0", "deliver 0->1 ELECTION", "crash 2", "timer 1 Answer"];
     let steps = steps.map(str::to_owned);

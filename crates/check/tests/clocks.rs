@@ -353,7 +353,8 @@ fn draw(dice: &mut Dice) -> (Arc<Table>, System<Puppet, Scribe>, Lists) {
     };
     let plan = Plan::PerNode(lists.clone());
     let monitor = Scribe::default();
-    (Arc::clone(&table), System { nodes: table.nodes(), plan, monitor, links, faults }, lists)
+    let system = System::new(table.nodes(), plan, monitor).links(links).faults(faults);
+    (Arc::clone(&table), system, lists)
 }
 
 /// All that is seen in any run that the checker follows, unless that is too much.

@@ -8,7 +8,7 @@ use vorrang_algorithms::election::bully::Bully;
 use vorrang_algorithms::election::spec::Leadership;
 use vorrang_algorithms::election::{Command, flaws};
 use vorrang_algorithms::setup::Setup;
-use vorrang_check::{Ask, Bounds, Faults, Links, Order, Outcome, Plan, System, explore};
+use vorrang_check::{Ask, Bounds, Demands, Faults, Links, Order, Outcome, Plan, System, explore};
 use vorrang_protocol::{Group, NodeId};
 
 const WITHIN: Duration = Duration::from_millis(1);
@@ -26,6 +26,7 @@ fn system(new: New, nodes: u32, initiators: &[u32], faults: Faults) -> System<Bu
         monitor: Leadership::new(group),
         links: Links { order: Order::Any, within: Some(WITHIN) },
         faults,
+        demands: Demands::default(),
     }
 }
 

@@ -37,9 +37,14 @@ fn can_hear(text: &'static str, plan: &Plan<Do>, faults: Faults) -> bool {
     way_to(text, plan, faults).is_some()
 }
 
-/// The moves to where all is over with this text.
+/// The moves to where nothing is bound to happen after this text.
 fn way_to_rest(text: &'static str, plan: &Plan<Do>, faults: Faults) -> Option<Vec<String>> {
     objection(plan, Hears::never_at_rest(text), faults, Order::Any)
+}
+
+/// The same, after a command.
+fn way_to_end(text: &'static str, plan: &Plan<Do>, faults: Faults) -> Option<Vec<String>> {
+    objection(plan, Hears::never_at_rest_after(1, text), faults, Order::Any)
 }
 
 #[test]
@@ -64,7 +69,7 @@ fn a_crash_takes_the_timers_of_the_node_along_and_no_others() {
     assert_eq!(way, ["crash 1", "do 0", "timer 0 't'"]);
     assert!(!can_hear("!0t", &plan, CRASH));
     // Asked before it crashed, the list has nothing left for the time after.
-    assert_eq!(way_to_rest("!0?0", &plan, CRASH_AND_RESTART).unwrap().len(), 3);
+    assert_eq!(way_to_end("!0?0", &plan, CRASH_AND_RESTART).unwrap().len(), 3);
     let written = each(&[All(vec![Write('w'), Arm('t', 1, 1)])], &[]);
     assert!(can_hear("!0?0w", &written, CRASH_AND_RESTART));
     assert!(!can_hear("!0?0wt", &written, CRASH_AND_RESTART), "armed in an earlier life");
@@ -88,7 +93,7 @@ fn what_is_on_its_way_to_the_dead_vanishes_if_they_cannot_come_back() {
     let plan = each(&[to_one(Say('a'))], &[]);
     assert!(can_hear("a", &plan, CRASH));
     assert!(!can_hear("!1a", &plan, CRASH));
-    assert_eq!(way_to_rest("!1", &plan, CRASH).unwrap().len(), 2, "there is nothing to deliver");
+    assert_eq!(way_to_end("!1", &plan, CRASH).unwrap().len(), 2, "there is nothing to deliver");
 }
 
 #[test]
@@ -97,7 +102,7 @@ fn what_is_on_its_way_to_the_dead_may_wait_for_them_or_be_lost_if_they_can_come_
     let way = way_to("!1?1a", &plan, CRASH_AND_RESTART).unwrap();
     assert_eq!(way.last().unwrap(), "deliver 0->1 do");
     assert_eq!(way.len(), 4);
-    let way = way_to_rest("!1?1", &plan, CRASH_AND_RESTART).unwrap();
+    let way = way_to_end("!1?1", &plan, CRASH_AND_RESTART).unwrap();
     assert_eq!(way.len(), 4, "delivered to nobody, between crash and restart: {way:?}");
 }
 
@@ -105,7 +110,7 @@ fn what_is_on_its_way_to_the_dead_may_wait_for_them_or_be_lost_if_they_can_come_
 fn with_the_last_restart_all_others_who_are_down_are_down_for_ever() {
     let plan = each(&[to_one(Say('a'))], &[]);
     let faults = Faults { crashes: 2, restarts: 1, ..NONE };
-    let way = way_to_rest("!1!0?0", &plan, faults).unwrap();
+    let way = way_to_end("!1!0?0", &plan, faults).unwrap();
     assert_eq!(way.len(), 4, "the message to node 1 vanishes when node 0 comes up: {way:?}");
 }
 
@@ -132,9 +137,9 @@ fn after_a_restart_the_list_goes_on_with_what_the_crash_did_not_interrupt() {
 #[test]
 fn so_many_messages_are_lost_and_no_more() {
     let twice = each(&[All(vec![to_one(Say('a')), to_one(Say('a'))])], &[]);
-    assert_eq!(way_to_rest("a", &twice, LOSS).unwrap().len(), 3);
-    assert!(way_to_rest("a", &twice, NONE).is_none());
-    let never = |losses| way_to_rest("", &twice, Faults { losses, ..NONE });
+    assert_eq!(way_to_end("a", &twice, LOSS).unwrap().len(), 3);
+    assert!(way_to_end("a", &twice, NONE).is_none());
+    let never = |losses| way_to_end("", &twice, Faults { losses, ..NONE });
     assert!(never(1).is_none());
     assert_eq!(never(2).unwrap(), ["do 0", "lose 0->1 do", "lose 0->1 do"]);
 }

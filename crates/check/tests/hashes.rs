@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use vorrang_check::{Ask, Bounds, Faults, Order, Outcome, Plan, Report, System, explore};
+use vorrang_check::{Ask, Bounds, Demands, Faults, Order, Outcome, Plan, Report, System, explore};
 use vorrang_protocol::{Delay, Effects, Message, Monitor, NodeId, Protocol, Refused, Violation};
 
 /// A value that is hashed as what it is, or else all alike.
@@ -112,6 +112,7 @@ fn explored<const FULL: bool>(never: u32, threads: usize, faults: Faults) -> Rep
         monitor: Sum::<FULL> { seen: Hashed((0, 0)), never },
         links: Order::Any.into(),
         faults,
+        demands: Demands::default(),
     };
     let threads = NonZeroUsize::new(threads).unwrap();
     explore(&system, &Bounds::default(), threads, |_| {})

@@ -165,7 +165,7 @@ fn a_list_waits_for_its_notice_and_a_node_left_waiting_is_at_rest() {
     };
     assert!(can_hear("aBb", &wait(Send(NodeId(0), Box::new(Say('a')))), Order::Any));
     assert!(!can_hear("Bb", &wait(Send(NodeId(0), Box::new(Say('a')))), Order::Any));
-    let silent = toys(wait(Keep('x')), Hears::never_at_rest(""), Order::Any);
+    let silent = toys(wait(Keep('x')), Hears::never_at_rest_after(1, ""), Order::Any);
     let Outcome::Violated { run, .. } = explore_all(&silent).outcome else {
         panic!("at rest with a plan unfinished");
     };

@@ -6,7 +6,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde::{Deserialize, Serialize};
-use vorrang_check::{Ask, Bounds, Faults, Order, Outcome, Plan, System, explore};
+use vorrang_check::{Ask, Bounds, Demands, Faults, Order, Outcome, Plan, System, explore};
 use vorrang_protocol::{Effects, Message, Monitor, Never, NodeId, Protocol, Refused, Violation};
 
 /// What a node is told to do; all but the first break the rules.
@@ -165,6 +165,7 @@ fn outcome(trick: Trick, threads: usize) -> Outcome<Trickster> {
         monitor: Watch::default(),
         links: Order::Any.into(),
         faults: Faults::NONE,
+        demands: Demands::default(),
     };
     let threads = NonZeroUsize::new(threads).unwrap();
     explore(&system, &Bounds::default(), threads, |_| {}).outcome
@@ -250,8 +251,8 @@ fn a_monitor_that_panics_or_is_random_is_a_violation() {
     for (trick, expected, steps) in [
         (Trick::MonitorPanics, "panic", 3),
         (Trick::MonitorRandom, "determinism", 3),
-        (Trick::RestPanics, "panic", 6),
-        (Trick::RestRandom, "determinism", 6),
+        (Trick::RestPanics, "panic", 4),
+        (Trick::RestRandom, "determinism", 4),
     ] {
         let (property, what, moves) = objection(trick);
         assert_eq!(property, expected, "{trick}: {what}");

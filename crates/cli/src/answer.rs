@@ -12,6 +12,8 @@ pub(crate) struct Answer {
     pub(crate) violation: Option<(&'static str, String)>,
     pub(crate) bound: Option<&'static str>,
     pub(crate) run: Vec<(String, Vec<String>)>,
+    /// The place in the run from which on it repeats for ever, if it does.
+    pub(crate) repeats_from: Option<usize>,
     pub(crate) states: u64,
     pub(crate) steps: u64,
     pub(crate) depth: u32,
@@ -35,6 +37,7 @@ impl Answer {
             "steps": self.steps,
             "depth": self.depth,
             "seconds": self.seconds,
+            "repeats_from": self.repeats_from,
             "trace": self.run.iter().map(|(step, _)| step).collect::<Vec<_>>(),
             "effects": self.run.iter().map(|(_, effects)| effects).collect::<Vec<_>>(),
         })
@@ -72,6 +75,9 @@ impl Answer {
     fn run_text(&self) -> String {
         let mut text = String::new();
         for (number, (step, effects)) in (1..).zip(&self.run) {
+            if self.repeats_from.is_some_and(|place| place + 1 == number) {
+                text.push_str(&format!("      {DIM}for ever:{RESET}\n"));
+            }
             text.push_str(&format!("{number:4}. {step}\n"));
             for effect in effects {
                 text.push_str(&format!("        {DIM}{effect}{RESET}\n"));

@@ -189,8 +189,11 @@ impl<A: Args> Args for Given<A> {
 
 impl<A: Args> FromArgMatches for Given<A> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        // Groups of options have ids as well.
+        let known = A::augment_args(Command::new(""));
         let is_typed = |id: &&clap::Id| {
-            matches.value_source(id.as_str()) == Some(clap::parser::ValueSource::CommandLine)
+            known.get_arguments().any(|arg| arg.get_id() == *id)
+                && matches.value_source(id.as_str()) == Some(clap::parser::ValueSource::CommandLine)
         };
         let typed = matches.ids().filter(is_typed).map(|id| id.as_str().to_owned()).collect();
         Ok(Self { args: A::from_arg_matches(matches)?, typed })

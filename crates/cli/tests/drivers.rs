@@ -12,7 +12,7 @@ use vorrang_algorithms::mutex::card::Card;
 use vorrang_algorithms::mutex::{Command, Mutex, Notice};
 use vorrang_algorithms::registry::{self, Node, Visit};
 use vorrang_algorithms::setup::Setup;
-use vorrang_check::{Bounds, Faults, Outcome, Plan, System, explore};
+use vorrang_check::{Bounds, Demands, Faults, Outcome, Plan, System, explore};
 use vorrang_net::{Clock, Config, Handle, Log, bind_loopback};
 use vorrang_protocol::{Group, Message, Monitor, NodeId, Protocol, Violation};
 use vorrang_sim::{Keep, Load, Network, Simulation, Turns};
@@ -209,6 +209,7 @@ where
         monitor: (card.exclusion(&setup), as_before),
         links: card.assumes.order.into(),
         faults: Faults::NONE,
+        demands: Demands::default(),
     };
     explore(&system, &Bounds::default(), NonZeroUsize::MIN, |_| {}).outcome
 }

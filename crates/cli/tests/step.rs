@@ -154,7 +154,7 @@ fn the_checker_says_that_nothing_can_go_wrong_from_here() {
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(
         out.contains(
-            "# From here, if each node makes one more request:\n# verified exclusion, progress\n"
+            "# From here, if each node makes one more request:\n# verified exclusion, progress, "
         ),
         "{out}"
     );

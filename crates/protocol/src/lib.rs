@@ -64,6 +64,7 @@ extern crate alloc;
 
 mod duration;
 mod effects;
+mod invariant;
 mod layer;
 mod monitor;
 mod node;
@@ -72,8 +73,9 @@ mod turn;
 
 pub use duration::{parse_duration_ns, show_duration_ns};
 pub use effects::{Delay, Effect, Effects, Outbox};
+pub use invariant::{Invariant, Situation};
 pub use layer::{Lift, Relay};
-pub use monitor::{Monitor, Violation};
+pub use monitor::{Debt, Monitor, Violation};
 pub use node::{Group, NodeId, NodeSet, Order};
 pub use protocol::{Data, Event, Message, Never, Protocol, Refused};
 pub use turn::{Step, Turn};

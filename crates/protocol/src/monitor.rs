@@ -1,6 +1,7 @@
 //! Specifications as machines that watch.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt::{self, Debug};
 use core::hash::Hash;
 
@@ -26,8 +27,13 @@ pub trait Monitor: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     fn on_command(&mut self, at: NodeId, command: &Self::Command) -> Result<(), Violation>;
     /// `at` told the application something.
     fn on_notice(&mut self, at: NodeId, notice: &Self::Notice) -> Result<(), Violation>;
-    /// Nothing more can happen: is anything owed that never came?
+    /// Nothing more is bound to happen: is anything owed that never came?
     fn at_rest(&self) -> Result<(), Violation>;
+    /// What is owed now and must come some time: in a system that never comes to rest, this is
+    /// what the checker holds it to. Whatever is owed here is objected to at rest as well.
+    fn owed(&self) -> Vec<Debt> {
+        Vec::new()
+    }
 
     /// `at` crashes, and its application with it: neither owes or is owed anything any more.
     fn on_crash(&mut self, _at: NodeId) {}
@@ -40,6 +46,16 @@ pub trait Monitor: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     }
     /// A message with this tag arrives at `at`, just before the node handles it.
     fn on_receive(&mut self, _at: NodeId, _tag: &Self::Tag) {}
+}
+
+/// Something that a node waits for. The same debt lasts as long as it is listed; what is settled
+/// and owed again within one step has not been settled.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Debt {
+    /// The node.
+    pub to: NodeId,
+    /// The name of the property by which it must get it.
+    pub property: &'static str,
 }
 
 /// What a specification forbids has happened.
@@ -81,6 +97,11 @@ where
         self.0.at_rest()?;
         self.1.at_rest()
     }
+    fn owed(&self) -> Vec<Debt> {
+        let mut owed = self.0.owed();
+        owed.extend(self.1.owed());
+        owed
+    }
     fn on_crash(&mut self, at: NodeId) {
         self.0.on_crash(at);
         self.1.on_crash(at);
@@ -112,6 +133,9 @@ impl<M: Monitor> Monitor for Option<M> {
     }
     fn at_rest(&self) -> Result<(), Violation> {
         self.as_ref().map_or(Ok(()), Monitor::at_rest)
+    }
+    fn owed(&self) -> Vec<Debt> {
+        self.as_ref().map_or_else(Vec::new, Monitor::owed)
     }
     fn on_crash(&mut self, at: NodeId) {
         if let Some(monitor) = self {

@@ -22,7 +22,7 @@
 //! use vorrang::algorithms::mutex::ricart_agrawala::RicartAgrawala;
 //! use vorrang::algorithms::mutex::spec::Exclusion;
 //! use vorrang::algorithms::mutex::{Claim, Command};
-//! use vorrang::check::{Bounds, Faults, Order, Outcome, Plan, System, explore};
+//! use vorrang::check::{Bounds, Demands, Faults, Order, Outcome, Plan, System, explore};
 //! use vorrang::protocol::Group;
 //! use vorrang::sim::{Distribution, Load, Network, Simulation, Turns};
 //!
@@ -45,6 +45,7 @@
 //!     monitor: Exclusion::default(),
 //!     links: Order::Any.into(),
 //!     faults: Faults::NONE,
+//!     demands: Demands::default(),
 //! };
 //! let report = explore(&system, &Bounds::default(), NonZeroUsize::MIN, |_| {});
 //! assert_eq!(report.outcome, Outcome::Verified);

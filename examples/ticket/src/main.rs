@@ -63,7 +63,7 @@ use std::num::NonZeroUsize;
 use std::process::ExitCode;
 
 use serde::{Deserialize, Serialize};
-use vorrang::check::{Ask, Bounds, Faults, Order, Outcome, Plan, Report, System, explore};
+use vorrang::check::{Ask, Bounds, Order, Outcome, Plan, Report, System, explore};
 use vorrang::protocol::{Effects, Message, Monitor, Never, NodeId, Protocol, Refused, Violation};
 
 /// What nodes say to each other.
@@ -199,13 +199,8 @@ impl Monitor for Numbers {
 fn shop(habit: Habit, customers: usize) -> System<Node, Numbers> {
     let takes = vec![Ask::then_wait(Take)];
     let lists = [vec![]].into_iter().chain(std::iter::repeat_n(takes, customers));
-    System {
-        nodes: vec![Node { habit, next: 0 }; 1 + customers],
-        plan: Plan::PerNode(lists.collect()),
-        monitor: Numbers::default(),
-        links: Order::Any.into(),
-        faults: Faults::NONE,
-    }
+    let nodes = vec![Node { habit, next: 0 }; 1 + customers];
+    System::new(nodes, Plan::PerNode(lists.collect()), Numbers::default()).links(Order::Any)
 }
 
 fn check(system: &System<Node, Numbers>) -> Report<Node> {

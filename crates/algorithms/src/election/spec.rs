@@ -3,14 +3,14 @@
 //! | property | says |
 //! | --- | --- |
 //! | `legitimacy` | nobody takes the lead while a higher node has been up all along |
-//! | `termination` | when nothing more can happen, everyone up who asked has been told |
+//! | `termination` | when nothing more is bound to happen, everyone up who asked has been told |
 //! | `agreement` | then, if anyone follows a node that is up, all follow the highest that is up |
 
 use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use vorrang_protocol::{Group, Monitor, NodeId, NodeSet, Violation};
+use vorrang_protocol::{Debt, Group, Monitor, NodeId, NodeSet, Violation};
 
 use super::{Command, Notice};
 
@@ -78,6 +78,10 @@ impl Monitor for Leadership {
                 Err(Violation { property: "agreement", what })
             }
         }
+    }
+
+    fn owed(&self) -> Vec<Debt> {
+        self.owed.iter().map(|to| Debt { to, property: "termination" }).collect()
     }
 
     fn on_crash(&mut self, at: NodeId) {

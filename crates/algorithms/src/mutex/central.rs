@@ -32,11 +32,15 @@
 //! that it caused, if its message is slower, so entries do not respect happened-before.
 
 use alloc::collections::VecDeque;
+use alloc::format;
+use alloc::string::String;
 
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Effects, Group, Message as _, Never, NodeId, Protocol, Refused};
+use vorrang_protocol::{
+    Effects, Group, Invariant, Message as _, Never, NodeId, Protocol, Refused, Situation,
+};
 
 use super::card::{
     BUSIEST, Card, Demonstration, Flaw, MESSAGES, Promises, RESPONSE, SYNC_DELAY, Setting, Terms,
@@ -204,6 +208,33 @@ impl Protocol for Central {
             Message::Request { number } => self.on_request(Ticket { node: from, number }, fx),
             Message::Reply { number } => self.on_reply(number, fx),
             Message::Release { number } => self.on_release(Ticket { node: from, number }, fx),
+        }
+    }
+}
+
+/// What holds at every moment.
+pub const INVARIANTS: &[Invariant<Central>] = &[Invariant { name: "one key", holds: one_key }];
+
+/// Whoever is inside, and whoever the key is under way to, is the one that the desk has down. (A
+/// REPLY to an earlier request is no key: nobody takes it for one.)
+fn one_key(at: &Situation<'_, Central>) -> Result<(), String> {
+    let Some((_, desk)) = at.up().find(|(_, node)| node.me == node.coordinator) else {
+        return Ok(());
+    };
+    let inside = at.up().filter(|(_, node)| node.phase == Phase::Inside);
+    let inside = inside.map(|(_, node)| (node.ticket(), "is inside"));
+    let under_way = at.messages().filter_map(|(_, to, message)| match *message {
+        Message::Reply { number } => {
+            let node = at.node(to);
+            let is_key = node.phase == Phase::Waiting && node.number == number;
+            is_key.then(|| (node.ticket(), "is sent the key"))
+        }
+        Message::Request { .. } | Message::Release { .. } => None,
+    });
+    match inside.chain(under_way).find(|&(ticket, _)| desk.desk.holder != Some(ticket)) {
+        None => Ok(()),
+        Some((Ticket { node, .. }, what)) => {
+            Err(format!("node {node} {what}, and that is not what the desk has down"))
         }
     }
 }

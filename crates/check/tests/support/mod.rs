@@ -4,13 +4,14 @@
 pub(crate) mod judge;
 pub(crate) mod naive;
 pub(crate) mod puppet;
+pub(crate) mod table;
 pub(crate) mod toy;
 
 use std::num::NonZeroUsize;
 
 use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
 use vorrang_algorithms::mutex::{Claim, Command, Notice};
-use vorrang_check::{Bounds, Faults, Order, Outcome, Plan, Report, System, explore};
+use vorrang_check::{Bounds, Demands, Faults, Order, Outcome, Plan, Report, System, explore};
 use vorrang_protocol::{Group, Monitor, NodeId, Protocol};
 
 pub(crate) const ONE: NonZeroUsize = NonZeroUsize::MIN;
@@ -33,6 +34,7 @@ where
         monitor,
         links: order.into(),
         faults: Faults::NONE,
+        demands: Demands::default(),
     }
 }
 

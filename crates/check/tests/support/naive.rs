@@ -232,8 +232,15 @@ impl Naive<'_> {
         all.into_iter().filter(|&(_, at, _)| !world.down[at]).collect()
     }
 
+    /// Nothing is bound to happen: commands that begin something may just as well never be given.
     fn is_at_rest(&self, world: &World) -> bool {
-        world.flying.is_empty() && world.armed.is_empty() && self.commands(world).is_empty()
+        let is_bound = |(list, _, _): (usize, usize, u8)| match &self.system.plan {
+            Plan::PerNode(_) => world.places[list].0 > 0 && self.ask(list, world).goes_on,
+            Plan::Script(_) => true,
+            Plan::Turns { .. } => unreachable!("{WRITTEN_OUT}"),
+        };
+        let is_quiet = world.flying.is_empty() && world.armed.is_empty();
+        is_quiet && !self.commands(world).into_iter().any(is_bound)
     }
 
     fn judge(&self, world: &World) -> Judge {

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use vorrang_check::{Ask, Faults, Order, Plan, System};
+use vorrang_check::{Ask, Demands, Faults, Order, Plan, System};
 use vorrang_protocol::{Delay, Effects, Monitor, NodeId, Protocol, Refused, Violation};
 
 /// What a toy is told to do, at once or when a message says so.
@@ -113,6 +113,8 @@ pub(crate) struct Hears {
     pub(crate) text: String,
     never: Option<&'static str>,
     never_at_rest: Option<&'static str>,
+    /// So many commands must have been given before rest is judged.
+    patience: u32,
 }
 
 impl Hears {
@@ -121,6 +123,10 @@ impl Hears {
     }
     pub(crate) fn never_at_rest(text: &'static str) -> Self {
         Self { never_at_rest: Some(text), ..Self::default() }
+    }
+    /// The same, once so many commands have been given.
+    pub(crate) fn never_at_rest_after(commands: u32, text: &'static str) -> Self {
+        Self { patience: commands, ..Self::never_at_rest(text) }
     }
     fn judge(&self, never: Option<&str>) -> Result<(), Violation> {
         if never == Some(self.text.as_str()) {
@@ -136,6 +142,7 @@ impl Monitor for Hears {
     type Notice = char;
     type Tag = ();
     fn on_command(&mut self, _: NodeId, command: &Do) -> Result<(), Violation> {
+        self.patience = self.patience.saturating_sub(1);
         if let Say(letter) = command {
             self.text.extend(letter.to_uppercase());
         }
@@ -146,7 +153,7 @@ impl Monitor for Hears {
         self.judge(self.never)
     }
     fn at_rest(&self) -> Result<(), Violation> {
-        self.judge(self.never_at_rest)
+        if self.patience > 0 { Ok(()) } else { self.judge(self.never_at_rest) }
     }
     fn on_crash(&mut self, at: NodeId) {
         self.text += &format!("!{at}");
@@ -158,7 +165,14 @@ impl Monitor for Hears {
 
 pub(crate) fn toys(plan: Plan<Do>, monitor: Hears, order: Order) -> System<Toy, Hears> {
     let nodes = vec![Toy::default(), Toy::default()];
-    System { nodes, plan, monitor, links: order.into(), faults: Faults::NONE }
+    System {
+        nodes,
+        plan,
+        monitor,
+        links: order.into(),
+        faults: Faults::NONE,
+        demands: Demands::default(),
+    }
 }
 
 /// Node 0 is told to do this, node 1 that.

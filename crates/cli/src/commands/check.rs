@@ -5,7 +5,8 @@ use std::num::NonZeroUsize;
 use serde_json::json;
 use vorrang_algorithms::card::{About, Mistake};
 use vorrang_algorithms::setup::Setup;
-use vorrang_check::Faults;
+use vorrang_check::{Demands, Faults, Liveness};
+use vorrang_protocol::{Invariant, Protocol};
 
 use crate::failure::Failure;
 use crate::lookup;
@@ -64,6 +65,10 @@ pub(crate) struct CheckArgs {
     pub(crate) mutex: MutexCheckArgs,
     #[command(flatten, next_help_heading = "Election")]
     pub(crate) election: ElectionCheckArgs,
+    /// Nobody may wait for ever in any fair run, in which every message arrives and every timer runs
+    /// out; without this, only that whoever waits can still get in
+    #[arg(long)]
+    pub(crate) fair: bool,
     /// How many threads search [default: one a core]
     #[arg(long, help_heading = "Bounds", value_parser = whole(NonZeroUsize::MIN..=MOST_THREADS))]
     pub(crate) threads: Option<NonZeroUsize>,
@@ -137,6 +142,12 @@ impl CheckArgs {
         Err(Failure::Usage(why))
     }
 
+    /// What must hold besides what the monitor says.
+    pub(crate) fn demands<P: Protocol>(&self, invariants: &[Invariant<P>]) -> Demands<P> {
+        let liveness = if self.fair { Liveness::Fair } else { Liveness::Possible };
+        Demands { liveness, invariants: invariants.to_vec() }
+    }
+
     /// How a question begins that is to be asked again.
     pub(crate) fn line(&self, about: &About, setup: &Setup, order: OrderKind) -> String {
         let mut text = format!("vorrang check {}", about.name);
@@ -145,7 +156,12 @@ impl CheckArgs {
         }
         text += &format!(" {} --order {}", setup.text(about.takes), name(&order));
         let budget = &self.budget;
-        for (set, flag) in [(self.asynchronous, "asynchronous"), (budget.severing, "severing")] {
+        let flags = [
+            (self.asynchronous, "asynchronous"),
+            (budget.severing, "severing"),
+            (self.fair, "fair"),
+        ];
+        for (set, flag) in flags {
             text += &if set { format!(" --{flag}") } else { String::new() };
         }
         let count = |count: u8| (count > 0).then_some(u64::from(count));

@@ -193,7 +193,7 @@ pub(crate) trait Run: Send + Sync {
 }
 
 /// An algorithm while its types are known.
-struct Of<Q: Problem, P> {
+struct Of<Q: Problem, P: Protocol> {
     card: &'static Card<Q>,
     flaw: Option<&'static str>,
     recipe: Recipe<P>,
@@ -207,12 +207,13 @@ where
     fn question(&self, args: &CheckArgs) -> Result<Query, Failure> {
         let question = Q::question(self.card, self.flaw, args)?;
         let node = make(&self.recipe, &question.setup)?;
-        Ok(verify::query::<Q, P>(question, &node, args))
+        Ok(verify::query::<Q, P>(question, &node, self.recipe.invariants(), args))
     }
     fn stage(&self, args: &CheckArgs) -> Result<Box<dyn Staged>, Failure> {
         let Question { setup, links, .. } = Q::question(self.card, self.flaw, args)?;
         let node = make(&self.recipe, &setup)?;
-        Ok(staged::stage::<Q, P>((self.card, self.flaw), (setup, links.order), &node))
+        let invariants = self.recipe.invariants();
+        Ok(staged::stage::<Q, P>((self.card, self.flaw), (setup, links.order), (&node, invariants)))
     }
 }
 
@@ -281,7 +282,7 @@ where
     }
 }
 
-fn make<P: 'static>(recipe: &Recipe<P>, setup: &Setup) -> Result<Node<P>, Failure> {
+fn make<P: Protocol>(recipe: &Recipe<P>, setup: &Setup) -> Result<Node<P>, Failure> {
     recipe.nodes(setup).map_err(|unfit| Failure::Usage(unfit.0))
 }
 

@@ -8,7 +8,7 @@ use vorrang_algorithms::card::Card;
 use vorrang_algorithms::registry::Node;
 use vorrang_algorithms::setup::Setup;
 use vorrang_check::{Ask, Bounds, Faults, Plan, System};
-use vorrang_protocol::{NodeId, Protocol, Violation};
+use vorrang_protocol::{Invariant, NodeId, Protocol, Violation};
 use vorrang_trace::Stage;
 
 use super::{Driven, verify};
@@ -57,6 +57,7 @@ struct StagedOf<Q: Driven, P: Protocol> {
     setup: Setup,
     commands: Vec<Q::Command>,
     nodes: Vec<P>,
+    invariants: &'static [Invariant<P>],
     first: Stage<P, Q::Watch>,
     now: Stage<P, Q::Watch>,
 }
@@ -64,7 +65,7 @@ struct StagedOf<Q: Driven, P: Protocol> {
 pub(super) fn stage<Q, P>(
     (card, flaw): (&'static Card<Q>, Option<&'static str>),
     (setup, order): (Setup, vorrang_protocol::Order),
-    node: &Node<P>,
+    (node, invariants): (&Node<P>, &'static [Invariant<P>]),
 ) -> Box<dyn Staged>
 where
     Q: Driven,
@@ -72,12 +73,13 @@ where
 {
     let nodes: Vec<P> = setup.group.members().map(|id| node(id)).collect();
     let monitor = Q::staged(card, &setup, flaw);
-    let first = Stage::new(nodes.iter().cloned(), monitor).with_order(order);
+    let first = Stage::new(nodes.iter().cloned(), monitor).with_order(order).guarded(invariants);
     let asks = setup.group.members().flat_map(|id| Q::turn(card, id));
     let mut commands: Vec<Q::Command> = asks.map(|ask| ask.command).collect();
     commands.sort();
     commands.dedup();
-    Box::new(StagedOf::<Q, P> { card, flaw, setup, commands, nodes, now: first.clone(), first })
+    let now = first.clone();
+    Box::new(StagedOf::<Q, P> { card, flaw, setup, commands, nodes, invariants, now, first })
 }
 
 impl<Q, P> Staged for StagedOf<Q, P>
@@ -126,6 +128,7 @@ where
             monitor: question.monitor,
             links: question.links,
             faults: spent(&moves, question.faults),
+            demands: args.demands(self.invariants),
         };
         let bounds = Bounds {
             depth: args.max_depth,

@@ -7,7 +7,7 @@ use std::time::Instant;
 use indicatif::ProgressBar;
 use vorrang_algorithms::registry::Node;
 use vorrang_check::{Bound, Bounds, Move, Outcome, Progress, Report, Stray, System, explore_after};
-use vorrang_protocol::{Effect, Monitor, Protocol};
+use vorrang_protocol::{Effect, Invariant, Monitor, Protocol};
 
 use super::{Driven, Question};
 use crate::commands::check::{Answer, CheckArgs};
@@ -22,7 +22,12 @@ pub(crate) struct Query {
     pub(crate) answer: Box<dyn FnOnce() -> Answer>,
 }
 
-pub(super) fn query<Q, P>(question: Question<Q>, node: &Node<P>, args: &CheckArgs) -> Query
+pub(super) fn query<Q, P>(
+    question: Question<Q>,
+    node: &Node<P>,
+    invariants: &'static [Invariant<P>],
+    args: &CheckArgs,
+) -> Query
 where
     Q: Driven,
     P: Protocol<Command = Q::Command, Notice = Q::Notice>,
@@ -33,6 +38,7 @@ where
         monitor: question.monitor,
         links: question.links,
         faults: question.faults,
+        demands: args.demands(invariants),
     };
     let bounds = Bounds {
         depth: args.max_depth,
@@ -42,7 +48,9 @@ where
     };
     let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let threads = args.threads.unwrap_or(cores);
-    let properties = question.properties;
+    let mut properties = question.properties;
+    properties.extend(args.fair.then(|| "no starvation in fair runs".to_owned()));
+    properties.extend(invariants.iter().map(|it| it.name.to_owned()));
     let shows_progress = !args.json;
     let answer = move || {
         let start = Instant::now();
@@ -89,16 +97,29 @@ pub(super) fn answer<P>(report: Report<P>, properties: Vec<String>, seconds: f64
 where
     P: Protocol<Command: std::fmt::Display, Notice: std::fmt::Display>,
 {
+    let mut repeats_from = None;
     let (outcome, violation, bound, run) = match report.outcome {
         Outcome::Verified => ("verified", None, None, Vec::new()),
         Outcome::Bounded { by } => ("bounded", None, Some(bound_name(by)), Vec::new()),
         Outcome::Violated { violation, run } => {
             let moves = run.moves.iter().map(|it| (it.to_string(), effects(it))).collect();
+            repeats_from = run.repeats_from;
             ("violated", Some((violation.property, violation.what)), None, moves)
         }
     };
     let (states, steps, depth) = (report.states, report.steps, report.depth);
-    Answer { outcome, properties, violation, bound, run, states, steps, depth, seconds }
+    Answer {
+        outcome,
+        properties,
+        violation,
+        bound,
+        run,
+        repeats_from,
+        states,
+        steps,
+        depth,
+        seconds,
+    }
 }
 
 const fn bound_name(bound: Bound) -> &'static str {

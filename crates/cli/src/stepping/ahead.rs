@@ -60,11 +60,12 @@ pub(super) fn read_header(text: &str, about: &About) -> Result<CheckArgs, Failur
 
 /// What can be asked of the checker from the stage: what may still happen, what must hold, how far
 /// to look. All else was decided when the stage was set.
-const ASKED: [&str; 13] = [
+const ASKED: [&str; 14] = [
     "asynchronous",
     "bypass",
     "crashes",
     "duplicates",
+    "fair",
     "losses",
     "max_depth",
     "max_memory",

@@ -35,7 +35,8 @@ use std::str::FromStr;
 
 use line::{Line, Says, Which};
 use vorrang_protocol::{
-    Effect, Event, Monitor, NodeId, NodeSet, Order, Outbox, Protocol, Violation,
+    Effect, Event, Invariant, Monitor, NodeId, NodeSet, Order, Outbox, Protocol, Situation,
+    Violation,
 };
 
 /// So many deliveries, and messages that only beget messages will never settle.
@@ -54,6 +55,7 @@ pub struct Stage<P: Protocol, M: Monitor> {
     /// What the next step is answered if it asks.
     told: Vec<u32>,
     monitor: M,
+    invariants: Vec<Invariant<P>>,
     violation: Option<Violation>,
     messages: usize,
     said: String,
@@ -86,6 +88,7 @@ where
             timers: Vec::new(),
             told: Vec::new(),
             monitor,
+            invariants: Vec::new(),
             violation: None,
             messages: 0,
             said: String::new(),
@@ -101,6 +104,14 @@ where
     #[must_use]
     pub fn with_order(mut self, order: Order) -> Self {
         self.order = order;
+        self
+    }
+
+    /// Judges by these invariants now and after every step.
+    #[must_use]
+    pub fn guarded(mut self, invariants: &[Invariant<P>]) -> Self {
+        self.invariants = invariants.to_vec();
+        self.judge();
         self
     }
 
@@ -186,6 +197,7 @@ where
                 self.check_up(which.to)?;
                 let Envelope { from, to, message, .. } = self.flight.remove(place);
                 self.write_move(format_args!("lose {from}->{to} {message}"));
+                self.judge();
             }
             Says::Timer(id, name) => {
                 let armed =
@@ -337,6 +349,7 @@ where
         let node = &mut self.nodes[id.index()];
         *node = node.kept(self.fresh[id.index()].clone());
         self.monitor.on_crash(id);
+        self.judge();
         Ok(())
     }
 
@@ -367,6 +380,7 @@ where
         for effect in effects {
             self.apply(at, effect);
         }
+        self.judge();
         Ok(())
     }
 
@@ -414,6 +428,19 @@ where
                 self.timers.push((at, timer));
             }
             Effect::CancelTimer(timer) => self.timers.retain(|armed| *armed != (at, timer)),
+        }
+    }
+
+    /// Objects if an invariant does not hold.
+    fn judge(&mut self) {
+        if self.invariants.is_empty() {
+            return;
+        }
+        let flight = self.flight.iter().map(|it| (it.from, it.to, &it.message)).collect();
+        let situation = Situation::new(self.nodes.iter().collect(), self.down.clone(), flight);
+        let judged = situation.judge(&self.invariants);
+        if let Err(violation) = judged {
+            self.object(violation);
         }
     }
 
@@ -494,6 +521,28 @@ mod tests {
             stage.said.clear();
             assert_eq!(format!("{stage:?}"), before, "{step}");
         }
+    }
+
+    #[test]
+    fn an_invariant_is_judged_after_every_step() {
+        fn at_most_one(at: &Situation<'_, RicartAgrawala>) -> Result<(), String> {
+            match at.messages().count() {
+                0 | 1 => Ok(()),
+                count => {
+                    Err(format!("{count} messages, {} down", usize::from(at.up().count() < 2)))
+                }
+            }
+        }
+        let mut stage = stage().guarded(&[Invariant { name: "calm", holds: at_most_one }]);
+        stage.step("acquire 0").unwrap();
+        assert_eq!(stage.violation(), None);
+        stage.step("acquire 1").unwrap();
+        assert_eq!(stage.said, "  1 -> 0 REQUEST(1)\n  VIOLATION calm: 2 messages, 0 down\n");
+        stage.step("crash 0").unwrap();
+        assert_eq!(stage.said, "  VIOLATION calm: 2 messages, 1 down\n");
+        stage.step("lose 0->1").unwrap();
+        assert_eq!(stage.said, "");
+        assert_eq!(stage.violation().unwrap().property, "calm");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use alloc::format;
 use alloc::vec::Vec;
 
-use vorrang_protocol::{Monitor, NodeId, NodeSet, Violation};
+use vorrang_protocol::{Debt, Monitor, NodeId, NodeSet, Violation};
 
 use crate::mutex::{Claim, Command, Notice};
 
@@ -21,7 +21,7 @@ pub enum Admission {
 }
 
 /// Exclusion and progress: nobody enters beside a claim that forbids it, nobody enters unasked, and
-/// when nothing more can happen, nobody is left waiting.
+/// when nothing more is bound to happen, nobody is left waiting.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Exclusion {
     admission: Admission,
@@ -102,10 +102,14 @@ impl Monitor for Exclusion {
         match self.waiting.iter().next() {
             None => Ok(()),
             Some(id) => {
-                let what = format!("nothing more can happen, and node {id} still waits");
+                let what = format!("nothing more is bound to happen, and node {id} still waits");
                 Err(Violation { property: "progress", what })
             }
         }
+    }
+
+    fn owed(&self) -> Vec<Debt> {
+        self.waiting.iter().map(|to| Debt { to, property: "progress" }).collect()
     }
 
     /// Whoever is down neither waits nor is inside. (That it may have left what it was doing half

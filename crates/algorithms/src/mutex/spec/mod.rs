@@ -3,7 +3,7 @@
 //! | property | monitor | says |
 //! | --- | --- | --- |
 //! | `exclusion` | [`Exclusion`] | nobody enters beside a claim that forbids it |
-//! | `progress` | [`Exclusion`] | when nothing more can happen, nobody is left waiting |
+//! | `progress` | [`Exclusion`] | when nothing more is bound to happen, nobody is left waiting |
 //! | `no starvation` | [`BoundedBypass`] | nobody passes a request that it was told of too often |
 //! | `ordering` | [`HappenedBefore`] | a request that happened before another enters first |
 

@@ -1,0 +1,134 @@
+//! What is owed in a state, and which steps count as help.
+//!
+//! Three things can be owed. A *debt* that the monitor names, to a node. What the monitor would
+//! object to at rest besides: a system that goes on for ever in such states is left like that as
+//! surely as one that stops. And of a script the next command, which is given only at rest.
+
+use vorrang_protocol::{Debt, NodeId, Order, Violation};
+
+use crate::fingerprint::Print;
+use crate::state::State;
+use crate::step::{Action, Model, is_bound, is_quiet, letter};
+use crate::timers::TimerChange;
+use crate::trial::Trial;
+
+/// What is owed as far as the monitor knows.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Dues {
+    /// Each once, in order.
+    pub(crate) owed: Vec<Debt>,
+    /// What it would object to at rest, if anything.
+    pub(crate) objection: Option<&'static str>,
+}
+
+impl Dues {
+    pub(crate) fn new(mut owed: Vec<Debt>, objection: Option<Violation>) -> Self {
+        owed.sort_unstable();
+        owed.dedup();
+        Self { owed, objection: objection.map(|it| it.property) }
+    }
+
+    /// The property that it would object by, if that is not about a debt.
+    pub(crate) fn other_objection(&self) -> Option<&'static str> {
+        self.objection.filter(|&it| self.owed.iter().all(|debt| debt.property != it))
+    }
+
+    /// Whether a run that goes on between two such states may leave anything owed throughout.
+    fn share(&self, other: &Self) -> bool {
+        // A state with an objection of its own may lie elsewhere on the way into the loop.
+        let objects = self.objection.is_some() && other.objection.is_some();
+        objects || self.owed.iter().any(|it| other.owed.contains(it))
+    }
+}
+
+/// Whether a step to a state that was known before may be part of a loop in which something is
+/// owed throughout.
+///
+/// Commands and faults are part of no loop: there are only so many of each, and none is ever
+/// given back.
+pub(crate) fn may_close_a_loop(model: Model<'_>, state: &State<'_>, trial: &Trial<'_>) -> bool {
+    let can_repeat = match trial.action {
+        Action::Deliver { .. } | Action::Fire { .. } => true,
+        Action::Start(_)
+        | Action::Command { .. }
+        | Action::Crash(_)
+        | Action::Restart(_)
+        | Action::Lose { .. }
+        | Action::Duplicate { .. } => false,
+    };
+    let dues = |monitor| model.machine.dues(monitor);
+    can_repeat
+        && (waits_for_rest(model, state) || dues(state.monitor).share(&dues(trial.handled.monitor)))
+}
+
+/// Whether a script waits for the system to come to rest.
+pub(crate) fn waits_for_rest(model: Model<'_>, state: &State<'_>) -> bool {
+    let agenda = model.agenda;
+    agenda.is_script
+        && !is_quiet(state)
+        && agenda.next(0, state.places[0]).is_some_and(|it| !state.is_down(it.at))
+}
+
+/// Something that is owed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Due {
+    /// What the monitor says is owed to a node.
+    Debt(Debt),
+    /// That the monitor has nothing to object to.
+    Objection(&'static str),
+    /// That the system comes to rest, since a script waits for it.
+    Script,
+}
+
+/// Whether a step may settle what is owed: it is bound to be taken, some time.
+pub(crate) fn counts_as_help(model: Model<'_>, state: &State<'_>, action: Action) -> bool {
+    match action {
+        Action::Deliver { .. } | Action::Fire { .. } => true,
+        Action::Command { list } => is_bound(model.agenda, state, list),
+        Action::Start(_)
+        | Action::Crash(_)
+        | Action::Restart(_)
+        | Action::Lose { .. }
+        | Action::Duplicate { .. } => false,
+    }
+}
+
+/// What fairness tells apart.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Label {
+    /// The first message of a link that keeps its order.
+    Link(NodeId, NodeId),
+    /// A message on a link that does not.
+    Letter(Print),
+    Timer(NodeId, Print),
+    /// The next command of a list.
+    Command(usize),
+}
+
+/// What a step that counts as help is a step of.
+pub(crate) fn label(model: Model<'_>, state: &State<'_>, action: Action) -> Label {
+    match action {
+        Action::Deliver { place } => {
+            let message = state.flight.at(place);
+            match model.pace.order {
+                Order::Fifo => Label::Link(message.from, message.to),
+                Order::Any => Label::Letter(letter(model, state, message.print)),
+            }
+        }
+        Action::Fire { at, timer } => Label::Timer(at, timer),
+        Action::Command { list } => Label::Command(list),
+        Action::Start(_)
+        | Action::Crash(_)
+        | Action::Restart(_)
+        | Action::Lose { .. }
+        | Action::Duplicate { .. } => unreachable!("no help comes of {action:?}"),
+    }
+}
+
+/// The timers that a step sets again or cancels.
+pub(crate) fn rearmed(trial: &Trial<'_>) -> impl Iterator<Item = Label> {
+    let at = trial.at;
+    trial.handled.timers().iter().map(move |change| match change {
+        TimerChange::Set(timer, _) | TimerChange::Cancel(timer) => Label::Timer(at, *timer),
+    })
+}

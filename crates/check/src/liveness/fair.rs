@@ -1,0 +1,139 @@
+//! Fair loops in which something is owed throughout.
+//!
+//! A loop is fair if whatever can happen in all its states does happen in it. The larger a loop,
+//! the less can happen in all its states, and the more happens in it. So of all loops within a
+//! strongly connected component the one through all of it is the fairest: if it is not fair, none
+//! is, and if it is, it is what was looked for.
+//!
+//! What can happen: on a link that keeps its order, that its first message arrives; on others, for
+//! each message in flight, that it arrives (of equal ones, one); for each timer that may run out,
+//! that it does; for each command that is bound to be given, that it is. A timer that is set again
+//! or cancelled in the loop need not run out.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::loops::{components, way};
+use super::{Graph, Hop, Lasso};
+
+/// A fair loop as near to the start as its component reaches.
+pub(super) fn find(graph: &Graph) -> Option<Lasso> {
+    let mut nearest: Option<Lasso> = None;
+    for (due, what) in graph.dues() {
+        let (unsettled, present) = (graph.unsettled(due), graph.present(due));
+        for members in components(graph, &unsettled) {
+            let entry = members.iter().copied().find(|&state| present[state as usize]);
+            if let Some(from) = entry
+                && nearest.as_ref().is_none_or(|it| from < it.from)
+                && let Some(around) = fair_loop(graph, &members, from)
+            {
+                let stem = Vec::new();
+                nearest = Some(Lasso { due: what, from, stem, around, is_trapped: false });
+            }
+        }
+    }
+    nearest
+}
+
+/// A fair loop through this state of a component, if the component has one.
+fn fair_loop(graph: &Graph, members: &[u32], from: u32) -> Option<Vec<Hop>> {
+    let component = Component::new(graph, members);
+    if component.labels.iter().any(|it| it.is_everywhere && !it.happens) {
+        return None;
+    }
+    let is_within = |state: u32| component.inside.contains(&state);
+    let mut hops: Vec<Hop> = Vec::new();
+    let mut here = from;
+    for &Demand { label, is_everywhere, .. } in &component.labels {
+        if component.is_met(label, from, &hops) {
+            continue;
+        }
+        let path = way(graph, here, is_within, |state, place| {
+            if is_everywhere {
+                component.does(state, place, label)
+            } else {
+                !component.can(graph.steps(state)[place].to, label)
+            }
+        })?;
+        here = path.last().map_or(here, |hop| hop.to);
+        hops.extend(path);
+    }
+    if here != from || hops.is_empty() {
+        let comes_back = |state: u32, place: usize| graph.steps(state)[place].to == from;
+        hops.extend(way(graph, here, is_within, comes_back)?);
+    }
+    Some(hops)
+}
+
+/// States between which there is a way both ways.
+struct Component<'a> {
+    graph: &'a Graph,
+    inside: HashSet<u32>,
+    /// All that can happen in any of its states.
+    labels: Vec<Demand>,
+}
+
+/// Something that fairness asks for: to happen, or to be impossible at times.
+#[derive(Clone, Copy, Debug)]
+struct Demand {
+    label: u32,
+    /// Whether it can happen in every state of the component.
+    is_everywhere: bool,
+    /// Whether it happens in a step from one of its states to another, or becomes needless.
+    happens: bool,
+}
+
+impl<'a> Component<'a> {
+    fn new(graph: &'a Graph, members: &[u32]) -> Self {
+        let inside: HashSet<u32> = members.iter().copied().collect();
+        // How many states it can happen in, and whether it does.
+        let mut known: BTreeMap<u32, (usize, bool)> = BTreeMap::new();
+        for &state in members {
+            let mut labels: Vec<u32> = graph.steps(state).iter().map(|it| it.label).collect();
+            labels.sort_unstable();
+            labels.dedup();
+            for label in labels {
+                known.entry(label).or_default().0 += 1;
+            }
+        }
+        for &state in members {
+            for (place, step) in graph.steps(state).iter().enumerate() {
+                if !inside.contains(&step.to) {
+                    continue;
+                }
+                for label in graph.rearmed(state, place).chain([step.label]) {
+                    if let Some(it) = known.get_mut(&label) {
+                        it.1 = true;
+                    }
+                }
+            }
+        }
+        let demand = |(label, (count, happens))| {
+            let is_everywhere = count == members.len();
+            Demand { label, is_everywhere, happens }
+        };
+        Self { graph, inside, labels: known.into_iter().map(demand).collect() }
+    }
+
+    /// Whether it can happen in this state.
+    fn can(&self, state: u32, label: u32) -> bool {
+        self.graph.steps(state).iter().any(|it| it.label == label)
+    }
+
+    /// Whether it happens in this step, or is made needless by it.
+    fn does(&self, state: u32, place: usize, label: u32) -> bool {
+        self.graph.steps(state)[place].label == label
+            || self.graph.rearmed(state, place).any(|timer| timer == label)
+    }
+
+    /// Whether it happens on this way, or becomes impossible.
+    fn is_met(&self, label: u32, from: u32, hops: &[Hop]) -> bool {
+        let mut state = from;
+        hops.iter().any(|hop| {
+            let mut steps = self.graph.steps(state).iter();
+            let place = steps.position(|it| (it.to, it.label) == (hop.to, hop.label));
+            let happens = place.is_some_and(|place| self.does(state, place, label));
+            state = hop.to;
+            happens || !self.can(hop.to, label)
+        })
+    }
+}

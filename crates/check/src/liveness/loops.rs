@@ -1,0 +1,140 @@
+//! Loops of a graph, and ways between its states.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::{Graph, Hop};
+
+/// Strongly connected components of the part of the graph that is `within`, each with at least one
+/// step inside: Tarjan, "Depth-first search and linear graph algorithms", SIAM Journal on Computing
+/// 1(2), 1972, with a stack of its own in place of recursion.
+pub(super) fn components(graph: &Graph, within: &[bool]) -> Vec<Vec<u32>> {
+    let mut search = Tarjan {
+        graph,
+        within,
+        order: vec![NEW; graph.len()],
+        low: vec![0; graph.len()],
+        is_open: vec![false; graph.len()],
+        open: Vec::new(),
+        found: Vec::new(),
+        count: 0,
+    };
+    for state in 0..graph.len() as u32 {
+        if within[state as usize] && search.order[state as usize] == NEW {
+            search.visit(state);
+        }
+    }
+    search.found
+}
+
+const NEW: u32 = u32::MAX;
+
+struct Tarjan<'a> {
+    graph: &'a Graph,
+    within: &'a [bool],
+    order: Vec<u32>,
+    low: Vec<u32>,
+    /// Whether a state is not yet in a component that was found.
+    is_open: Vec<bool>,
+    open: Vec<u32>,
+    found: Vec<Vec<u32>>,
+    count: u32,
+}
+
+impl Tarjan<'_> {
+    fn visit(&mut self, root: u32) {
+        // States on the way, each with how many of its steps were followed.
+        let mut way = vec![(root, 0)];
+        self.enter(root);
+        while let Some((state, followed)) = way.last_mut() {
+            let (state, next) = (*state, self.graph.steps(*state).get(*followed));
+            *followed += 1;
+            match next.map(|step| step.to as usize) {
+                Some(to) if !self.within[to] => {}
+                Some(to) if self.order[to] == NEW => {
+                    self.enter(to as u32);
+                    way.push((to as u32, 0));
+                }
+                Some(to) => {
+                    if self.is_open[to] {
+                        self.lower(state, self.order[to]);
+                    }
+                }
+                None => {
+                    way.pop();
+                    if let Some(&(before, _)) = way.last() {
+                        self.lower(before, self.low[state as usize]);
+                    }
+                    if self.low[state as usize] == self.order[state as usize] {
+                        self.close(state);
+                    }
+                }
+            }
+        }
+    }
+
+    fn enter(&mut self, state: u32) {
+        self.order[state as usize] = self.count;
+        self.low[state as usize] = self.count;
+        self.count += 1;
+        self.is_open[state as usize] = true;
+        self.open.push(state);
+    }
+
+    fn lower(&mut self, state: u32, to: u32) {
+        let low = &mut self.low[state as usize];
+        *low = to.min(*low);
+    }
+
+    fn close(&mut self, root: u32) {
+        let mut members = Vec::new();
+        while let Some(state) = self.open.pop() {
+            self.is_open[state as usize] = false;
+            members.push(state);
+            if state == root {
+                break;
+            }
+        }
+        let is_loop =
+            members.len() > 1 || self.graph.steps(root).iter().any(|step| step.to == root);
+        if is_loop {
+            members.sort_unstable();
+            self.found.push(members);
+        }
+    }
+}
+
+/// A shortest way of at least one step, within a part of the graph, that ends with a step (by its
+/// source and its place there) that `is_end`.
+pub(super) fn way(
+    graph: &Graph,
+    from: u32,
+    is_within: impl Fn(u32) -> bool,
+    is_end: impl Fn(u32, usize) -> bool,
+) -> Option<Vec<Hop>> {
+    let mut came: HashMap<u32, (u32, Hop)> = HashMap::new();
+    let mut queue = VecDeque::from([from]);
+    while let Some(state) = queue.pop_front() {
+        for (place, step) in graph.steps(state).iter().enumerate() {
+            if !is_within(step.to) {
+                continue;
+            }
+            let hop = Hop { to: step.to, label: step.label };
+            if is_end(state, place) {
+                let mut hops = vec![hop];
+                let mut last = state;
+                while last != from {
+                    let (before, hop) = came[&last];
+                    hops.push(hop);
+                    last = before;
+                }
+                hops.reverse();
+                return Some(hops);
+            }
+            if step.to != from && !came.contains_key(&step.to) {
+                came.insert(step.to, (state, hop));
+                queue.push_back(step.to);
+            }
+        }
+    }
+    None
+}

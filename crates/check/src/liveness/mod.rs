@@ -1,0 +1,136 @@
+//! What is owed comes: judged on the graph of all states, where a system may go round for ever.
+//!
+//! # What must hold
+//!
+//! *Progress*: from every state in which something is owed, a state can be reached in which it is
+//! not. On the way count deliveries, timers, and commands that are bound to be given; what goes
+//! wrong does not, nor what an application may just as well never ask for. So a debt is not
+//! settled by an accident, by a node that comes up again, or by somebody who asks later. Choices
+//! may fall as they need to: of a coin tossed for ever, this is what can be said with certainty.
+//!
+//! *No starvation* ([`Liveness::Fair`]): besides, there is no run in which something is owed for
+//! ever although the run is fair: every message arrives, every timer runs out unless it is set
+//! again or cancelled, every command that is bound to be given is. Choices fall as badly as they
+//! can.
+//!
+//! # Why most systems need no graph
+//!
+//! Suppose that neither holds for some debt, and that every state of rest was judged. The states
+//! that owe it for ever are then no states of rest, so each has a step that counts, and it leads to
+//! such a state again; there are finitely many, so there is a loop, and the debt is owed throughout
+//! it. Commands and faults are used up, so all its steps are deliveries and timers. Now take for
+//! every state its level in the search. A step leads at most one level down; round the loop the
+//! levels come back to where they were, so one of its steps leads to a state of the same or of an
+//! earlier level. The search sees that step when it takes it, and sees that both ends owe the same
+//! ([`may_close_a_loop`](crate::dues::may_close_a_loop)). Where it never did, there is nothing to
+//! look for; where it did, all states are visited once more and the graph is kept.
+//!
+//! States that a bound kept from being explored are taken to settle everything.
+
+mod fair;
+mod graph;
+mod loops;
+mod trap;
+
+use vorrang_protocol::Violation;
+
+pub(crate) use graph::{Graph, Limits};
+
+use crate::dues::Due;
+use crate::machine::Machine;
+use crate::retrace::{Initial, Next, Way, retrace_round};
+use crate::step::Model;
+use crate::step::Stepper;
+use crate::system::Liveness;
+use crate::table::Table;
+
+/// A run that something is owed at the end of, and what it then goes through for ever.
+struct Lasso {
+    due: Due,
+    /// Where the stem begins: a state that is reached by a shortest run.
+    from: u32,
+    /// From there to the loop.
+    stem: Vec<Hop>,
+    around: Vec<Hop>,
+    is_trapped: bool,
+}
+
+/// A step of the graph.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Hop {
+    to: u32,
+    label: u32,
+}
+
+/// Looks for something that is owed for ever.
+pub(crate) fn judge(
+    model: Model<'_>,
+    initial: Vec<Initial>,
+    table: &Table,
+    graph: &Graph,
+) -> Option<(Violation, Way)> {
+    let found = trap::find(graph).or_else(|| match model.liveness {
+        Liveness::Possible => None,
+        Liveness::Fair => fair::find(graph),
+    })?;
+    let path = |hops: &[Hop]| -> Vec<Next> {
+        hops.iter().map(|it| (graph.print(it.to), Some(graph.label(it.label)))).collect()
+    };
+    let (from, stem, around) = (graph.print(found.from), path(&found.stem), path(&found.around));
+    let mut stepper = Stepper::new(model);
+    let parent = |it| table.parent(it);
+    let rounds = (&stem[..], &around[..]);
+    // What cannot be followed again is shown as far as it can be.
+    let (Ok(way) | Err(way)) = retrace_round(model, &mut stepper, initial, &parent, from, rounds);
+    let violation = found.violation(model.machine, graph, &way);
+    Some((violation, way))
+}
+
+impl Lasso {
+    fn violation(&self, machine: &dyn Machine, graph: &Graph, way: &Way) -> Violation {
+        let (round, all) = (self.around.len(), way.legs.len());
+        let since = match all.saturating_sub(round + self.stem.len()) {
+            1 => "1 step".to_owned(),
+            count => format!("{count} steps"),
+        };
+        let steps = |count: usize| match count {
+            1 => "the last step".to_owned(),
+            _ => format!("the last {count} steps"),
+        };
+        let repeats = match round {
+            0 => String::new(),
+            _ => format!("; {} can repeat for ever", steps(round)),
+        };
+        match (self.due, self.is_trapped) {
+            (Due::Debt(debt), true) => Violation {
+                property: debt.property,
+                what: format!(
+                    "after {since} nothing that is bound to happen can ever give node {} what \
+                     it waits for{repeats}",
+                    debt.to
+                ),
+            },
+            (Due::Debt(debt), false) => Violation {
+                property: "no starvation",
+                what: format!(
+                    "node {} waits for ever, though every message arrives and every timer runs \
+                     out{repeats}",
+                    debt.to
+                ),
+            },
+            (Due::Objection(property), is_trapped) => {
+                let objection = machine.at_rest(graph.monitor(self.from)).err();
+                let what = objection.map_or_else(String::new, |it| it.what);
+                let since = if is_trapped { format!("after {since}, ") } else { String::new() };
+                Violation { property, what: format!("{since}for ever: {what}{repeats}") }
+            }
+            (Due::Script, _) => Violation {
+                property: "script",
+                what: format!(
+                    "after {since} the next command of the script can never be given, for the \
+                     system never comes to rest{repeats}"
+                ),
+            },
+        }
+    }
+}

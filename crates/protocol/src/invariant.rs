@@ -1,0 +1,93 @@
+//! What holds of all nodes and all messages at every moment.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::{NodeId, NodeSet, Protocol, Violation};
+
+/// What an algorithm keeps true at every moment, over all nodes and all that is under way: the
+/// lemma that its proof rests on, said where a driver can look.
+///
+/// A [`Monitor`](crate::Monitor) sees what applications see and judges every algorithm of a
+/// problem; an invariant knows one algorithm from within, and finds a mistake when it is made and
+/// not when it first does harm.
+pub struct Invariant<P: Protocol> {
+    /// What it is called.
+    pub name: &'static str,
+    /// Whether it holds; if not, what is wrong, in a sentence.
+    pub holds: fn(&Situation<'_, P>) -> Result<(), String>,
+}
+
+impl<P: Protocol> Clone for Invariant<P> {
+    fn clone(&self) -> Self {
+        Self { name: self.name, holds: self.holds }
+    }
+}
+
+impl<P: Protocol> fmt::Debug for Invariant<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Invariant").field(&self.name).finish()
+    }
+}
+
+/// All nodes and all messages in flight, between two steps.
+pub struct Situation<'a, P: Protocol> {
+    nodes: Vec<&'a P>,
+    down: NodeSet,
+    flight: Vec<(NodeId, NodeId, &'a P::Message)>,
+}
+
+impl<'a, P: Protocol> Situation<'a, P> {
+    /// Nodes by their numbers, those that are down as what a crash has left of them, and messages,
+    /// each with who sent it and to whom.
+    pub const fn new(
+        nodes: Vec<&'a P>,
+        down: NodeSet,
+        flight: Vec<(NodeId, NodeId, &'a P::Message)>,
+    ) -> Self {
+        Self { nodes, down, flight }
+    }
+
+    /// A node, up or down.
+    pub fn node(&self, id: NodeId) -> &'a P {
+        self.nodes[id.index()]
+    }
+
+    /// The nodes that are up.
+    pub fn up(&self) -> impl Iterator<Item = (NodeId, &'a P)> {
+        let nodes = (0..).map(NodeId).zip(self.nodes.iter().copied());
+        nodes.filter(|&(id, _)| !self.down.contains(id))
+    }
+
+    /// Whether a node is down.
+    pub fn is_down(&self, id: NodeId) -> bool {
+        self.down.contains(id)
+    }
+
+    /// The messages in flight, in no order that means anything: who sent it, to whom, and what.
+    pub fn messages(&self) -> impl Iterator<Item = (NodeId, NodeId, &'a P::Message)> {
+        self.flight.iter().copied()
+    }
+
+    /// Objects by the first that does not hold.
+    ///
+    /// # Errors
+    ///
+    /// If one does not.
+    pub fn judge(&self, invariants: &[Invariant<P>]) -> Result<(), Violation> {
+        invariants.iter().try_for_each(|it| {
+            (it.holds)(self).map_err(|what| Violation { property: it.name, what })
+        })
+    }
+}
+
+impl<P: Protocol> fmt::Debug for Situation<'_, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Situation")
+            .field("nodes", &self.nodes)
+            .field("down", &self.down)
+            .field("flight", &self.flight)
+            .finish()
+    }
+}
