@@ -61,7 +61,7 @@ fn a_group_without_nodes_is_refused() {
 
 #[test]
 fn options_that_contradict_each_other_are_refused() {
-    let faults = ["--loss 1%", "--duplicate 1%", "--crash 0@0", "--restart 0@0", "--lose 1"];
+    let faults = ["--loss 1%", "--duplicate 1%", "--crash 0@0", "--lose 1"];
     for option in ["--latency 1ms", "--order fifo", "--break-assumptions"].iter().chain(&faults) {
         let name = option.split(' ').next().expect("a name");
         let sentence = format!("{name} is for the simulator: with --net, TCP decides");

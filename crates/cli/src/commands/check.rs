@@ -65,9 +65,9 @@ pub(crate) struct CheckArgs {
     pub(crate) mutex: MutexCheckArgs,
     #[command(flatten, next_help_heading = "Election")]
     pub(crate) election: ElectionCheckArgs,
-    /// Nobody may wait for ever in any fair run, in which every message arrives and every timer runs
-    /// out; without this, only that whoever waits can still get in
-    #[arg(long)]
+    /// Nobody may wait for ever in any fair run, in which every message arrives and every timer
+    /// runs out; without this, only that whoever waits can still get in
+    #[arg(long, help_heading = "What must hold")]
     pub(crate) fair: bool,
     /// How many threads search [default: one a core]
     #[arg(long, help_heading = "Bounds", value_parser = whole(NonZeroUsize::MIN..=MOST_THREADS))]

@@ -79,7 +79,7 @@ where
     commands.sort();
     commands.dedup();
     let now = first.clone();
-    Box::new(StagedOf::<Q, P> { card, flaw, setup, commands, nodes, invariants, now, first })
+    Box::new(StagedOf::<Q, P> { card, flaw, setup, commands, nodes, invariants, first, now })
 }
 
 impl<Q, P> Staged for StagedOf<Q, P>
