@@ -53,7 +53,7 @@
 //! Read it as a story: the second customer is served while the first one's thanks are on their way.
 //! A shortest run has no step that does not matter. `main` and the tests below do just this.
 //!
-//! From here: let messages be lost, or nodes crash, with [`Faults`]; give `Links` a bound, and
+//! From here: let messages be lost, or nodes crash, with `Faults`; give `Links` a bound, and
 //! time-outs mean something; let the same [`Node`] run in `vorrang::sim` or over `vorrang::net`,
 //! without a change.
 #![forbid(unsafe_code)]
