@@ -1,11 +1,12 @@
 //! `vorrang check`: every interleaving, and a shortest run to what is wrong.
 
 use std::num::NonZeroUsize;
+use std::thread;
 
 use serde_json::json;
 use vorrang_algorithms::card::{About, Mistake};
 use vorrang_algorithms::setup::Setup;
-use vorrang_check::{Demands, Faults, Liveness};
+use vorrang_check::{Bounds, Demands, Faults, Liveness};
 use vorrang_protocol::{Invariant, Protocol};
 
 use crate::failure::Failure;
@@ -113,6 +114,18 @@ impl CheckArgs {
     /// How many nodes may crash, if that was said.
     pub(crate) const fn crashes(&self) -> Option<u8> {
         self.budget.crashes
+    }
+
+    /// How far to look.
+    pub(crate) fn bounds(&self) -> Bounds {
+        let memory_bytes = Some(self.max_memory.saturating_mul(1 << 20));
+        Bounds { depth: self.max_depth, states: self.max_states, memory_bytes, time: None }
+    }
+
+    /// With how many threads: one a core, if nothing is said.
+    pub(crate) fn threads(&self) -> NonZeroUsize {
+        let cores = || thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        self.threads.unwrap_or_else(cores)
     }
 
     /// What may go wrong; so many crashes, if nothing is said of them.

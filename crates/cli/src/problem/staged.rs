@@ -1,13 +1,11 @@
 //! An algorithm on a stage: compiled once for every algorithm, and little of it.
 
-use std::num::NonZeroUsize;
-use std::thread;
 use std::time::Instant;
 
 use vorrang_algorithms::card::Card;
 use vorrang_algorithms::registry::Node;
 use vorrang_algorithms::setup::Setup;
-use vorrang_check::{Ask, Bounds, Faults, Plan, System};
+use vorrang_check::{Ask, Faults, Plan, System};
 use vorrang_protocol::{Invariant, NodeId, Protocol, Violation};
 use vorrang_trace::Stage;
 
@@ -130,14 +128,7 @@ where
             faults: spent(&moves, question.faults),
             demands: args.demands(self.invariants),
         };
-        let bounds = Bounds {
-            depth: args.max_depth,
-            states: args.max_states,
-            memory_bytes: Some(args.max_memory.saturating_mul(1 << 20)),
-            time: None,
-        };
-        let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        let threads = args.threads.unwrap_or(cores);
+        let (bounds, threads) = (args.bounds(), args.threads());
         let start = Instant::now();
         let looked = verify::look(&system, &moves, &bounds, threads, true);
         let (report, early) = looked.map_err(|stray| {

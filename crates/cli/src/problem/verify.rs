@@ -1,7 +1,6 @@
 //! A question to the checker: compiled once for every algorithm, and little of it.
 
 use std::num::NonZeroUsize;
-use std::thread;
 use std::time::Instant;
 
 use indicatif::ProgressBar;
@@ -40,14 +39,7 @@ where
         faults: question.faults,
         demands: args.demands(invariants),
     };
-    let bounds = Bounds {
-        depth: args.max_depth,
-        states: args.max_states,
-        memory_bytes: Some(args.max_memory.saturating_mul(1 << 20)),
-        time: None,
-    };
-    let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let threads = args.threads.unwrap_or(cores);
+    let (bounds, threads) = (args.bounds(), args.threads());
     let mut properties = question.properties;
     properties.extend(args.fair.then(|| "no starvation in fair runs".to_owned()));
     properties.extend(invariants.iter().map(|it| it.name.to_owned()));
