@@ -3,11 +3,12 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use vorrang_protocol::NodeId;
 pub use vorrang_protocol::Order;
+use vorrang_protocol::{Graph, Group, NodeId};
 
 use crate::problem::Problem;
-use crate::setup::{Parameter, Setup};
+use crate::setup::{Parameter, Setup, Unfit};
+use crate::topology::Topology;
 
 /// An algorithm's card: what can be said of any algorithm, and what only its problem has terms for.
 /// Every algorithm's file ends its public part with one.
@@ -49,6 +50,11 @@ impl<Q: Problem> Card<Q> {
             mistakes: self.flaws.iter().map(|flaw| flaw.mistake(self.name)).collect(),
             source: self.source,
         }
+    }
+
+    /// The set-up of a group that is usual for it.
+    pub fn setup(&self, group: Group) -> Setup {
+        self.assumes.setup(group)
     }
 
     /// The flaw of that name.
@@ -114,7 +120,7 @@ fn without_links(text: &str) -> String {
 }
 
 /// What an algorithm assumes of the links between its nodes.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Assumes {
     /// The order in which messages from one node to another arrive.
     pub order: Order,
@@ -122,14 +128,14 @@ pub struct Assumes {
     pub reliable: bool,
     /// No message takes longer than a known time ([`Setup::within`]).
     pub timely: bool,
-    /// Who can send to whom.
-    pub topology: Topology,
+    /// Who must be able to send to whom.
+    pub layout: Layout,
 }
 
 impl Assumes {
     /// Between any two nodes messages arrive, once, at some time, in any order.
     pub const ANY_ORDER: Self =
-        Self { order: Order::Any, reliable: true, timely: false, topology: Topology::Complete };
+        Self { order: Order::Any, reliable: true, timely: false, layout: Layout::Complete };
 
     /// As [`ANY_ORDER`](Self::ANY_ORDER), and those from one node to another keep their order.
     pub const FIFO: Self = Self { order: Order::Fifo, ..Self::ANY_ORDER };
@@ -139,8 +145,13 @@ impl Assumes {
 
     /// The same, between these nodes only.
     #[must_use]
-    pub const fn on(self, topology: Topology) -> Self {
-        Self { topology, ..self }
+    pub const fn on(self, layout: Layout) -> Self {
+        Self { layout, ..self }
+    }
+
+    /// The set-up of a group that is usual where this is assumed.
+    pub fn setup(self, group: Group) -> Setup {
+        Setup { topology: self.layout.usual(), ..Setup::new(group) }
     }
 
     /// In a few words, as for a table.
@@ -163,29 +174,60 @@ impl Assumes {
         };
         let loss = if self.reliable { "none is lost or doubled" } else { "some may be lost" };
         let time = if self.timely { ", none takes longer than --within" } else { "" };
-        let topology = match self.topology {
-            Topology::Complete => "every node can reach every other",
-            Topology::Star => "every node can reach the last one",
-        };
-        alloc::format!("{order}, {loss}{time}; {topology}")
+        alloc::format!("{order}, {loss}{time}; {}", self.layout.sentence())
     }
 }
 
-/// Who can send to whom.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Topology {
+/// Who must be able to send to whom, for an algorithm to work.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Layout {
     /// Everyone to everyone.
     Complete,
     /// The last node to everyone, and everyone to it.
-    Star,
+    ThroughTheLast,
+    /// Each node to the next, and the last to the first.
+    Ring,
+    /// Whoever is linked in [`Setup::topology`], which holds together; if nothing is said, this.
+    Connected(&'static Topology),
+    /// The same, and there is only one way between any two nodes.
+    Tree(&'static Topology),
 }
 
-impl Topology {
-    /// Whether there is a link from one node to another.
-    pub fn links(self, setup: &Setup, from: NodeId, to: NodeId) -> bool {
+impl Layout {
+    /// What the algorithm runs on if nothing is said.
+    pub fn usual(self) -> Topology {
         match self {
-            Self::Complete => true,
-            Self::Star => [from, to].contains(&NodeId(setup.group.size() - 1)),
+            Self::Complete | Self::ThroughTheLast | Self::Ring => Topology::Complete,
+            Self::Connected(usual) | Self::Tree(usual) => usual.clone(),
+        }
+    }
+
+    /// The links of a set-up; none if everyone is linked to everyone.
+    ///
+    /// # Errors
+    ///
+    /// If the set-up's topology is not what the algorithm needs.
+    pub fn graph(self, setup: &Setup) -> Result<Option<Graph>, Unfit> {
+        let group = setup.group;
+        match self {
+            Self::Complete => Ok(None),
+            Self::ThroughTheLast => {
+                let last = NodeId(group.size() - 1);
+                Ok(Some(Graph::new(group, group.others(last).map(|id| (id, last)))))
+            }
+            Self::Ring => Topology::Ring.graph(group).map(Some),
+            Self::Connected(_) => setup.topology.graph(group).map(Some),
+            Self::Tree(_) => setup.topology.tree(group).map(Some),
+        }
+    }
+
+    const fn sentence(self) -> &'static str {
+        match self {
+            Self::Complete => "every node can reach every other",
+            Self::ThroughTheLast => "every node can reach the last one",
+            Self::Ring => "every node can reach the next",
+            Self::Connected(_) => "any topology that holds together will do",
+            Self::Tree(_) => "any tree will do",
         }
     }
 }
@@ -371,10 +413,20 @@ mod tests {
     }
 
     #[test]
-    fn in_a_star_everything_goes_through_the_last() {
-        let setup = Setup::new(vorrang_protocol::Group::of(3));
-        let links = |from, to| Topology::Star.links(&setup, NodeId(from), NodeId(to));
-        assert!(links(0, 2) && links(2, 1) && !links(0, 1));
-        assert!(Topology::Complete.links(&setup, NodeId(0), NodeId(1)));
+    fn a_layout_is_what_the_set_up_makes_of_it() {
+        let mut setup = Setup::new(vorrang_protocol::Group::of(4));
+        let has = |layout: Layout, setup: &Setup, from, to| {
+            layout.graph(setup).map(|it| it.is_none_or(|it| it.has(NodeId(from), NodeId(to))))
+        };
+        let last = Layout::ThroughTheLast;
+        assert_eq!(has(last, &setup, 0, 3), Ok(true));
+        assert_eq!(has(last, &setup, 0, 1), Ok(false));
+        assert_eq!(has(Layout::Complete, &setup, 0, 1), Ok(true));
+        assert_eq!(has(Layout::Ring, &setup, 3, 0), Ok(true));
+        assert_eq!(has(Layout::Ring, &setup, 0, 2), Ok(false));
+        setup.topology = Topology::Ring;
+        assert_eq!(has(Layout::Connected(&Topology::Grid), &setup, 0, 3), Ok(true));
+        assert!(has(Layout::Tree(&Topology::Line), &setup, 0, 1).is_err());
+        assert_eq!(Layout::Tree(&Topology::Line).usual(), Topology::Line);
     }
 }

@@ -6,7 +6,8 @@
 //! named after its authors or its idea, and all are written in one order: citation and idea,
 //! messages, the state, the handlers, the card, the tests.
 //!
-//! Being `no_std`, nothing here can reach for a clock, a socket, a thread or a random number.
+//! Being `no_std`, nothing here can reach for a clock, a socket, a thread or the randomness of the
+//! machine it runs on.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -20,3 +21,4 @@ pub mod mutex;
 pub mod problem;
 pub mod registry;
 pub mod setup;
+pub mod topology;

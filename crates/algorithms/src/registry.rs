@@ -310,12 +310,12 @@ mod tests {
     impl MakeOne {
         fn make<P: Protocol>(
             &mut self,
-            name: &'static str,
+            about: &About,
             flaw: Option<&'static str>,
             recipe: &Recipe<P>,
         ) {
-            recipe.nodes(&Setup::new(Group::of(3))).expect(name)(NodeId(0));
-            self.0.push((name, flaw));
+            recipe.nodes(&about.assumes.setup(Group::of(3))).expect(about.name)(NodeId(0));
+            self.0.push((about.name, flaw));
         }
     }
 
@@ -324,13 +324,13 @@ mod tests {
         where
             P: Protocol<Command = Q::Command, Notice = Q::Notice>,
         {
-            self.make(card.name, None, &recipe);
+            self.make(&card.about(), None, &recipe);
         }
         fn flaw<P>(&mut self, card: &'static Card<Q>, flaw: &'static str, recipe: Recipe<P>)
         where
             P: Protocol<Command = Q::Command, Notice = Q::Notice>,
         {
-            self.make(card.name, Some(flaw), &recipe);
+            self.make(&card.about(), Some(flaw), &recipe);
         }
     }
 

@@ -10,6 +10,8 @@ use core::time::Duration;
 
 use vorrang_protocol::{Group, NodeId, parse_duration_ns, show_duration_ns};
 
+use crate::topology::Topology;
+
 /// What an algorithm must be told. Every algorithm needs the group; which of the rest it
 /// [takes](crate::card::Card::takes) stands on its card.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -22,6 +24,8 @@ pub struct Setup {
     pub within: Duration,
     /// Who has the token at first.
     pub holder: NodeId,
+    /// Who can send to whom.
+    pub topology: Topology,
 }
 
 /// Something that an algorithm may have to be told besides the group.
@@ -33,11 +37,13 @@ pub enum Parameter {
     Within,
     /// Who has the token at first.
     Holder,
+    /// Who can send to whom.
+    Topology,
 }
 
 impl Parameter {
     /// All that there are.
-    pub const ALL: [Self; 3] = [Self::K, Self::Within, Self::Holder];
+    pub const ALL: [Self; 4] = [Self::K, Self::Within, Self::Holder, Self::Topology];
 
     /// What it is called, without the hyphens.
     pub const fn name(self) -> &'static str {
@@ -45,6 +51,7 @@ impl Parameter {
             Self::K => "k",
             Self::Within => "within",
             Self::Holder => "holder",
+            Self::Topology => "topology",
         }
     }
 
@@ -54,6 +61,7 @@ impl Parameter {
             Self::K => "NUMBER",
             Self::Within => "TIME",
             Self::Holder => "NODE",
+            Self::Topology => "SHAPE",
         }
     }
 
@@ -66,6 +74,11 @@ impl Parameter {
                  --latency allows in a simulation, 1s over a network, 1ms elsewhere]"
             }
             Self::Holder => "Who has the token at first [default: 0]",
+            Self::Topology => {
+                "Who can send to whom: ring, line, star, complete, tree:2, grid, torus, hypercube, \
+                 random-tree, random:0.1, or a file of links [default: what the algorithm is \
+                 usually run on]"
+            }
         }
     }
 
@@ -90,6 +103,7 @@ impl Parameter {
                     return Err(format!("'{text}' is not a node: the last node is {last}"));
                 }
             },
+            Self::Topology => setup.topology = text.parse()?,
         }
         Ok(())
     }
@@ -99,15 +113,22 @@ impl Parameter {
             Self::K => setup.k.to_string(),
             Self::Within => show_duration_ns(setup.within.as_nanos() as u64),
             Self::Holder => setup.holder.to_string(),
+            Self::Topology => setup.topology.to_string(),
         }
     }
 }
 
 impl Setup {
-    /// A group, and what is usual besides: two inside together, a millisecond for a message, and
-    /// the token at node 0.
+    /// A group, and what is usual besides: two inside together, a millisecond for a message, the
+    /// token at node 0, and everyone linked to everyone.
     pub const fn new(group: Group) -> Self {
-        Self { group, k: 2, within: Duration::from_millis(1), holder: NodeId(0) }
+        Self {
+            group,
+            k: 2,
+            within: Duration::from_millis(1),
+            holder: NodeId(0),
+            topology: Topology::Complete,
+        }
     }
 
     /// Changes one thing, given as text.
@@ -174,20 +195,21 @@ mod tests {
     #[test]
     fn a_set_up_is_read_as_it_is_written() {
         let mut setup = Setup::new(Group::of(5));
-        for (parameter, text) in
-            [(Parameter::K, "3"), (Parameter::Within, "1500us"), (Parameter::Holder, "4")]
-        {
+        for (parameter, text) in [
+            (Parameter::K, "3"),
+            (Parameter::Within, "1500us"),
+            (Parameter::Holder, "4"),
+            (Parameter::Topology, "random:0.5:9"),
+        ] {
             setup.set(parameter, text).unwrap();
         }
         for takes in [&Parameter::ALL[..], &[Parameter::Holder, Parameter::K]] {
             let text = setup.text(takes);
             assert_eq!(Setup::read(&text, takes).unwrap().text(takes), text);
         }
-        assert_eq!(setup.text(&Parameter::ALL), "--nodes 5 --k 3 --within 1500us --holder 4");
-        assert_eq!(
-            Setup::read("--nodes 5 --k 3 --within 1500us --holder 4", &Parameter::ALL),
-            Ok(setup)
-        );
+        let text = "--nodes 5 --k 3 --within 1500us --holder 4 --topology random:0.5:9";
+        assert_eq!(setup.text(&Parameter::ALL), text);
+        assert_eq!(Setup::read(text, &Parameter::ALL), Ok(setup));
     }
 
     #[test]

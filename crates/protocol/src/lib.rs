@@ -64,6 +64,7 @@ extern crate alloc;
 
 mod duration;
 mod effects;
+mod graph;
 mod invariant;
 mod layer;
 mod monitor;
@@ -73,6 +74,7 @@ mod turn;
 
 pub use duration::{parse_duration_ns, show_duration_ns};
 pub use effects::{Delay, Effect, Effects, Outbox};
+pub use graph::Graph;
 pub use invariant::{Invariant, Situation};
 pub use layer::{Lift, Relay};
 pub use monitor::{Debt, Monitor, Violation};

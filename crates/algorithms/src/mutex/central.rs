@@ -48,7 +48,7 @@ use super::card::{
 use super::{
     ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice, theory,
 };
-use crate::card::{Assumes, Span, Topology};
+use crate::card::{Assumes, Layout, Span};
 
 /// What nodes say to each other. Every message names the request that it is about.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -245,7 +245,7 @@ pub const CARD: Card = Card {
     title: "Central coordinator",
     solves: "mutual exclusion",
     citation: "folklore; Coulouris et al., 2012, §15.2",
-    assumes: Assumes::ANY_ORDER.on(Topology::Star),
+    assumes: Assumes::ANY_ORDER.on(Layout::ThroughTheLast),
     takes: &[],
     terms: Terms {
         promises: Promises { ordering: false, bypass: Some(|_| 1) },
