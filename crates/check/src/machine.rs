@@ -469,8 +469,13 @@ where
 
     fn send(&mut self, to: NodeId, message: &P::Message) {
         let from = self.at;
-        if to.index() >= self.machine.system.nodes.len() {
-            let what = format!("node {from} sent {message} to node {to}, which is not there");
+        let System { nodes, demands, .. } = self.machine.system;
+        let is_there = to.index() < nodes.len();
+        let graph = demands.graph.as_ref().filter(|_| from != to);
+        let is_linked = graph.is_none_or(|graph| graph.has(from, to));
+        if !is_there || !is_linked {
+            let why = if is_there { "to which it has no link" } else { "which is not there" };
+            let what = format!("node {from} sent {message} to node {to}, {why}");
             self.violation.get_or_insert(Violation { property: "stray message", what });
             return;
         }

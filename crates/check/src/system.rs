@@ -1,9 +1,10 @@
 //! What is explored: the nodes, what their applications do, and what must hold.
 
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 use std::time::Duration;
 
-use vorrang_protocol::{Invariant, NodeId, Order, Protocol};
+use vorrang_protocol::{Graph, Invariant, NodeId, Order, Protocol};
 
 use crate::fingerprint::Print;
 
@@ -31,11 +32,14 @@ pub struct Demands<P: Protocol> {
     pub liveness: Liveness,
     /// What holds of all nodes and messages in every state.
     pub invariants: Vec<Invariant<P>>,
+    /// Who can send to whom: a message between others is a mistake of the algorithm. Everyone to
+    /// everyone if there is none.
+    pub graph: Option<Arc<Graph>>,
 }
 
 impl<P: Protocol> Default for Demands<P> {
     fn default() -> Self {
-        Self { liveness: Liveness::default(), invariants: Vec::new() }
+        Self { liveness: Liveness::default(), invariants: Vec::new(), graph: None }
     }
 }
 

@@ -3,6 +3,7 @@
 mod support;
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use std::time::Duration;
 
 use support::toy::{All, each, to_one, toys};
@@ -11,7 +12,7 @@ use support::{ONE, TWO, explore_all, ricart_agrawala, verified};
 use vorrang_algorithms::mutex::spec::Exclusion;
 use vorrang_algorithms::mutex::{Claim, Command};
 use vorrang_check::{Ask, Bound, Bounds, Order, Outcome, Plan, Report, explore};
-use vorrang_protocol::{NodeId, Protocol};
+use vorrang_protocol::{Graph, Group, NodeId, Protocol};
 
 /// The moves to where a text is heard.
 fn way_to(text: &'static str, plan: &Plan<Do>, order: Order) -> Option<Vec<String>> {
@@ -272,4 +273,19 @@ fn a_message_to_nobody_is_a_violation() {
     assert_eq!(violation.property, "stray message");
     assert_eq!(violation.what, "node 0 sent do to node 7, which is not there");
     assert_eq!(run.moves.len(), 2);
+}
+
+#[test]
+fn a_message_where_there_is_no_link_is_a_violation() {
+    let on = |links: &[(u32, u32)]| {
+        let mut system = ricart_agrawala(&[1, 0, 0], Order::Any, Exclusion::default());
+        let links = links.iter().map(|&(one, other)| (NodeId(one), NodeId(other)));
+        system.demands.graph = Some(Arc::new(Graph::new(Group::of(3), links)));
+        explore_all(&system).outcome
+    };
+    assert!(matches!(on(&[(0, 1), (0, 2)]), Outcome::Verified), "only node 0 asks");
+    let Outcome::Violated { violation, run } = on(&[(0, 1), (1, 2)]) else { panic!() };
+    assert_eq!(violation.property, "stray message");
+    assert_eq!(violation.what, "node 0 sent REQUEST(1) to node 2, to which it has no link");
+    assert_eq!(run.moves.len(), 1);
 }

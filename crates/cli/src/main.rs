@@ -26,6 +26,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+use crate::commands::topology;
 use crate::commands::{check, compare, completions, explain, list, merge, node, run, step, sweep};
 
 /// Distributed coordination, written once: simulate, model-check and run the classic algorithms.
@@ -55,6 +56,7 @@ enum Command {
     Compare(compare::Compare),
     Sweep(sweep::Sweep),
     Merge(merge::Merge),
+    Topology(topology::Topology),
     Completions(completions::Completions),
 }
 
@@ -91,6 +93,7 @@ fn main() -> ExitCode {
         Command::Compare(compare) => compare.execute(),
         Command::Sweep(sweep) => sweep.execute(),
         Command::Merge(merge) => merge.execute(),
+        Command::Topology(topology) => topology.execute(),
         Command::Completions(completions) => completions.execute(),
     };
     match outcome {

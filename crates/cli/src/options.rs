@@ -1,6 +1,8 @@
 //! The options of runs and checks: what all have, and what only those of one problem have.
 
 use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
@@ -8,6 +10,7 @@ use serde_json::{Value, json};
 use vorrang_algorithms::card::{About, Order};
 use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::setup::{Parameter, Setup};
+use vorrang_algorithms::topology::Topology;
 use vorrang_algorithms::{election::Election, mutex::Mutex};
 use vorrang_protocol::{Group, NodeId, show_duration_ns};
 use vorrang_sim::{Distribution, Fault, Faults, Network, Share, parse_duration_ns};
@@ -67,10 +70,12 @@ impl SetupArgs {
     /// The set-up of an algorithm. An option that it does not take is refused by
     /// [`Given::check_fit`].
     pub(crate) fn setup(&self, about: &About, nodes: u32) -> Result<Setup, Failure> {
-        let mut setup = Setup::new(Group::of(nodes));
+        let mut setup = about.assumes.setup(Group::of(nodes));
         for (parameter, text) in &self.0 {
-            if about.takes.contains(parameter) {
-                setup.set(*parameter, text).map_err(|unfit| Failure::Usage(unfit.0))?;
+            match parameter {
+                _ if !about.takes.contains(parameter) => {}
+                Parameter::Topology => setup.topology = topology(text)?,
+                _ => setup.set(*parameter, text).map_err(|unfit| Failure::Usage(unfit.0))?,
             }
         }
         check_within(&setup)?;
@@ -90,6 +95,22 @@ fn check_within(setup: &Setup) -> Result<(), Failure> {
     }
     let within = show_duration_ns(setup.within.as_nanos() as u64);
     Err(Failure::usage(format!("--within {within}: a message may take a year at most")))
+}
+
+/// A topology as it is typed: its name, or a file of links.
+pub(crate) fn topology(text: &str) -> Result<Topology, Failure> {
+    let read = text.parse();
+    let path = Path::new(text);
+    match read {
+        Ok(topology) => Ok(topology),
+        Err(_) if path.is_file() => {
+            let lines = fs::read_to_string(path).map_err(|error| Failure::at(path, error))?;
+            Topology::of_lines(&lines)
+                .map_err(|why| Failure::usage(format!("--topology {text}: {why}")))
+        }
+        Err(why) if text.contains(':') => Err(Failure::usage(format!("--topology: {why}"))),
+        Err(why) => Err(Failure::usage(format!("--topology: {why}; there is no such file"))),
+    }
 }
 
 impl Args for SetupArgs {
@@ -334,6 +355,7 @@ impl RunArgs {
         }
         let faults = self.faults.faults(nodes)?;
         let seed = self.common.seed;
+        setup.topology = setup.topology.seeded(seed);
         let asked_order = self.common.order;
         Ok((setup, Between { latency, order, asked_order, breaks, seed, faults }))
     }

@@ -1,6 +1,6 @@
 //! The event loop: takes what is under way in order of time, and lets it happen to its node.
 
-use vorrang_protocol::{Event, Monitor, NodeId, Protocol};
+use vorrang_protocol::{Event, Graph, Monitor, NodeId, Protocol};
 use vorrang_trace::{Meter, What};
 
 use crate::faults::{Fault, Faults};
@@ -104,6 +104,19 @@ where
     ) -> Self {
         let weather = Weather::new(faults, self.nodes.len(), seed);
         self.world.faults = Some(Box::new(Trouble { weather, fresh: Box::new(fresh) }));
+        self
+    }
+
+    /// Lets only those send to each other that are linked in the graph: anything else is a mistake
+    /// of the algorithm, counted as a violation, and does not arrive.
+    ///
+    /// # Panics
+    ///
+    /// If it is a graph of another number of nodes.
+    #[must_use]
+    pub fn on(mut self, graph: Graph) -> Self {
+        assert_eq!(graph.group().size() as usize, self.nodes.len(), "a graph of these nodes");
+        self.world.graph = Some(graph);
         self
     }
 

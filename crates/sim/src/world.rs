@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::mem;
 use std::num::NonZeroU32;
 
-use vorrang_protocol::{Delay, Effects, Message, Monitor, NodeId, Protocol, Violation};
+use vorrang_protocol::{Delay, Effects, Graph, Message, Monitor, NodeId, Protocol, Violation};
 use vorrang_trace::{Meter, Record, What};
 
 use crate::links::Links;
@@ -33,6 +33,8 @@ where
     /// The timers that are set, with the numbers of the events at which they run out.
     pub(crate) timers: BTreeMap<(NodeId, P::Timer), u64>,
     pub(crate) links: Links,
+    /// Who can send to whom; everyone to everyone if there is none.
+    pub(crate) graph: Option<Graph>,
     random: Random,
     pub(crate) monitor: M,
     violations: u64,
@@ -95,6 +97,7 @@ where
             queue: Queue::new(),
             timers: BTreeMap::new(),
             links: Links::new(size as usize, network),
+            graph: None,
             random: Random::new(seed),
             monitor,
             violations: 0,
@@ -195,6 +198,13 @@ where
         }
     }
 
+    /// A message for which there is no link: a mistake of the algorithm.
+    #[cold]
+    fn go_astray(&mut self, from: NodeId, to: NodeId, message: &P::Message) {
+        let what = format!("node {from} sent {message} to node {to}, to which it has no link");
+        self.judge(Err(Violation { property: "stray message", what }));
+    }
+
     pub(crate) fn record(&mut self, node: NodeId, what: impl FnOnce() -> What<P>) {
         if self.recorder.listens() {
             self.recorder.record(Record { at_ns: self.now_ns, node, what: what() });
@@ -239,6 +249,12 @@ where
 {
     fn send(&mut self, to: NodeId, message: P::Message) {
         let (from, world) = (self.at, &mut *self.world);
+        if let Some(graph) = &world.graph
+            && from != to
+            && !graph.has(from, to)
+        {
+            return world.go_astray(from, to, &message);
+        }
         let past = world.meter.on_send(from, to, &message);
         let tag = world.monitor.on_send(from);
         let seq = world.queue.next_number();

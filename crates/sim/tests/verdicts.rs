@@ -8,7 +8,7 @@ use vorrang_algorithms::mutex::carvalho_roucairol::CarvalhoRoucairol;
 use vorrang_algorithms::mutex::lamport::Lamport;
 use vorrang_algorithms::mutex::spec::{Exclusion, HappenedBefore};
 use vorrang_algorithms::mutex::{Claim, Command};
-use vorrang_protocol::{Group, NodeId};
+use vorrang_protocol::{Graph, Group, NodeId};
 use vorrang_sim::{Distribution, Faults, Keep, Load, Network, Order, Simulation, Turns};
 use vorrang_trace::{Measure, judge};
 
@@ -150,4 +150,20 @@ fn one_overtaking_is_one() {
         assert_eq!(overtaking(130, first, second), Some(1), "{first} and {second}");
     }
     assert_eq!(overtaking(4097, 3, 70), None, "beyond 4096 nodes nobody keeps track");
+}
+
+#[test]
+fn a_message_where_there_is_no_link_is_a_violation_and_does_not_arrive() {
+    let on = |links: &[(u32, u32)]| {
+        let links = links.iter().map(|&(one, other)| (NodeId(one), NodeId(other)));
+        let mut run = lamport(Order::Fifo, closed(), 1).on(Graph::new(Group::of(2), links));
+        while run.run_for(1000).unwrap() {}
+        run.report()
+    };
+    assert!(on(&[(0, 1)]).is_safe());
+    let cut = on(&[]);
+    let (at_ns, violation) = cut.first_violation.clone().unwrap();
+    assert_eq!((at_ns, violation.property), (0, "stray message"));
+    assert!(violation.what.ends_with("to node 1, to which it has no link"), "{violation}");
+    assert!(!cut.is_safe() && cut.summary.entries == 0);
 }

@@ -1,13 +1,14 @@
 //! `vorrang check`: every interleaving, and a shortest run to what is wrong.
 
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 use std::thread;
 
 use serde_json::json;
 use vorrang_algorithms::card::{About, Mistake};
 use vorrang_algorithms::setup::Setup;
 use vorrang_check::{Bounds, Demands, Faults, Liveness};
-use vorrang_protocol::{Invariant, Protocol};
+use vorrang_protocol::{Graph, Invariant, Protocol};
 
 use crate::failure::Failure;
 use crate::lookup;
@@ -156,9 +157,13 @@ impl CheckArgs {
     }
 
     /// What must hold besides what the monitor says.
-    pub(crate) fn demands<P: Protocol>(&self, invariants: &[Invariant<P>]) -> Demands<P> {
+    pub(crate) fn demands<P: Protocol>(
+        &self,
+        invariants: &[Invariant<P>],
+        graph: Option<Graph>,
+    ) -> Demands<P> {
         let liveness = if self.fair { Liveness::Fair } else { Liveness::Possible };
-        Demands { liveness, invariants: invariants.to_vec() }
+        Demands { liveness, invariants: invariants.to_vec(), graph: graph.map(Arc::new) }
     }
 
     /// How a question begins that is to be asked again.

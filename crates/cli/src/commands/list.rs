@@ -1,7 +1,6 @@
 //! `vorrang list`: the catalogue.
 
 use serde_json::{Value, json};
-use vorrang_algorithms::setup::Setup;
 use vorrang_protocol::Group;
 
 use crate::failure::Failure;
@@ -62,7 +61,7 @@ fn row(entry: &Entry) -> Value {
 
 /// Messages at both ends of the contrast that its problem knows, in a group that quorums like too.
 fn messages(entry: &Entry) -> String {
-    let costs = entry.algorithm.costs(&Setup::new(Group::of(13)));
+    let costs = entry.algorithm.costs(&entry.algorithm.about().assumes.setup(Group::of(13)));
     let [header, first, ..] = &costs[..] else { return String::new() };
     match (&first[..], &header[..]) {
         ([_, one, other], _) if one == other => one.clone(),

@@ -10,3 +10,4 @@ pub(crate) mod node;
 pub(crate) mod run;
 pub(crate) mod step;
 pub(crate) mod sweep;
+pub(crate) mod topology;

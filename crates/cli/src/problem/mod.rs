@@ -24,7 +24,7 @@ use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::registry::{self, Node, Recipe, Register};
 use vorrang_algorithms::setup::Setup;
 use vorrang_check as check;
-use vorrang_protocol::{Monitor, NodeId, Protocol};
+use vorrang_protocol::{Graph, Monitor, NodeId, Protocol};
 use vorrang_sim::{Faults, Network, Workload};
 use vorrang_trace::Meter;
 
@@ -207,7 +207,8 @@ where
     fn question(&self, args: &CheckArgs) -> Result<Query, Failure> {
         let question = Q::question(self.card, self.flaw, args)?;
         let node = make(&self.recipe, &question.setup)?;
-        Ok(verify::query::<Q, P>(question, &node, self.recipe.invariants(), args))
+        let graph = graph(self.card, &question.setup)?;
+        Ok(verify::query::<Q, P>(question, (&node, graph), self.recipe.invariants(), args))
     }
     fn stage(&self, args: &CheckArgs) -> Result<Box<dyn Staged>, Failure> {
         let Question { setup, links, .. } = Q::question(self.card, self.flaw, args)?;
@@ -284,6 +285,11 @@ where
 
 fn make<P: Protocol>(recipe: &Recipe<P>, setup: &Setup) -> Result<Node<P>, Failure> {
     recipe.nodes(setup).map_err(|unfit| Failure::Usage(unfit.0))
+}
+
+/// Who can send to whom; none if everyone can send to everyone.
+fn graph<Q: Problem>(card: &Card<Q>, setup: &Setup) -> Result<Option<Graph>, Failure> {
+    card.assumes.layout.graph(setup).map_err(|unfit| Failure::Usage(unfit.0))
 }
 
 /// What the theory says of every quantity, at both extremes.

@@ -44,6 +44,10 @@ where
             .map(|path| ToFile::new(path, &about, scenario.setup(), &scenario.options(false)))
             .transpose()?,
     );
+    let graph = about.assumes.layout.graph(scenario.setup());
+    if let Some(graph) = graph.map_err(|unfit| Failure::Usage(unfit.0))? {
+        simulation = simulation.on(graph);
+    }
     if let Some(faults) = scenario.faults() {
         let fresh = node.clone();
         simulation = simulation.with_faults(faults, scenario.seed(), move |id| fresh(id));

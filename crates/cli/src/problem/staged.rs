@@ -9,7 +9,7 @@ use vorrang_check::{Ask, Faults, Plan, System};
 use vorrang_protocol::{Invariant, NodeId, Protocol, Violation};
 use vorrang_trace::Stage;
 
-use super::{Driven, verify};
+use super::{Driven, graph, verify};
 use crate::commands::check::{Answer, CheckArgs};
 use crate::failure::Failure;
 
@@ -126,7 +126,7 @@ where
             monitor: question.monitor,
             links: question.links,
             faults: spent(&moves, question.faults),
-            demands: args.demands(self.invariants),
+            demands: args.demands(self.invariants, graph(self.card, &question.setup)?),
         };
         let (bounds, threads) = (args.bounds(), args.threads());
         let start = Instant::now();

@@ -6,7 +6,7 @@ use std::time::Instant;
 use indicatif::ProgressBar;
 use vorrang_algorithms::registry::Node;
 use vorrang_check::{Bound, Bounds, Move, Outcome, Progress, Report, Stray, System, explore_after};
-use vorrang_protocol::{Effect, Invariant, Monitor, Protocol};
+use vorrang_protocol::{Effect, Graph, Invariant, Monitor, Protocol};
 
 use super::{Driven, Question};
 use crate::commands::check::{Answer, CheckArgs};
@@ -23,7 +23,7 @@ pub(crate) struct Query {
 
 pub(super) fn query<Q, P>(
     question: Question<Q>,
-    node: &Node<P>,
+    (node, graph): (&Node<P>, Option<Graph>),
     invariants: &'static [Invariant<P>],
     args: &CheckArgs,
 ) -> Query
@@ -37,7 +37,7 @@ where
         monitor: question.monitor,
         links: question.links,
         faults: question.faults,
-        demands: args.demands(invariants),
+        demands: args.demands(invariants, graph),
     };
     let (bounds, threads) = (args.bounds(), args.threads());
     let mut properties = question.properties;
