@@ -20,12 +20,18 @@ use crate::mutex::flaws::carvalho_roucairol::NoReRequest;
 use crate::mutex::flaws::central::{LastComeFirstServed, Talkative};
 use crate::mutex::flaws::k_exclusion::{DebtsForgotten, ReplyCountsOnce};
 use crate::mutex::flaws::lamport::{AnyWordWillDo, AsItIs, CopiesStampedApart};
+use crate::mutex::flaws::lift::lowest_first;
+use crate::mutex::flaws::raymond::{
+    EdgeNotTurned, GivenAwayInside, RequestForgotten, TokenDoubled, TokenLost,
+};
 use crate::mutex::flaws::readers_writers::ReadersPassWaitingWriters;
 use crate::mutex::flaws::ricart_agrawala::{
     ClockNotAdvanced, DeferredNeverCleared, Majority, NoTieBreak, RepliesCarryNoClock,
 };
 use crate::mutex::k_exclusion::{self, KExclusion};
 use crate::mutex::lamport::{self, Lamport};
+use crate::mutex::lift;
+use crate::mutex::raymond;
 use crate::mutex::readers_writers::{self, ClaimedExclusion};
 use crate::mutex::ricart_agrawala::{self, RicartAgrawala};
 use crate::mutex::{Mutex, group_exclusion};
@@ -64,6 +70,18 @@ impl Listed for Mutex {
         let card = &carvalho_roucairol::CARD;
         into.algorithm(card, of_group(CarvalhoRoucairol::new));
         into.flaw(card, "no-re-request", of_group(CarvalhoRoucairol::new).with(NoReRequest));
+
+        let card = &raymond::CARD;
+        into.algorithm(card, raymond::recipe().guarded(raymond::INVARIANTS));
+        into.flaw(card, "given-away-inside", raymond::recipe().with(GivenAwayInside));
+        into.flaw(card, "token-doubled", raymond::recipe().with(TokenDoubled));
+        into.flaw(card, "token-lost", raymond::recipe().with(TokenLost));
+        into.flaw(card, "request-forgotten", raymond::recipe().with(RequestForgotten));
+        into.flaw(card, "edge-not-turned", raymond::recipe().with(EdgeNotTurned));
+
+        let card = &lift::CARD;
+        into.algorithm(card, lift::recipe().guarded(lift::INVARIANTS));
+        into.flaw(card, "lowest-first", lowest_first());
 
         let card = &k_exclusion::CARD;
         into.algorithm(card, of_setup(KExclusion::of));

@@ -26,6 +26,8 @@ pub struct Setup {
     pub holder: NodeId,
     /// Who can send to whom.
     pub topology: Topology,
+    /// How often in a row a node may put its own request first.
+    pub greedy: u32,
 }
 
 /// Something that an algorithm may have to be told besides the group.
@@ -39,11 +41,13 @@ pub enum Parameter {
     Holder,
     /// Who can send to whom.
     Topology,
+    /// How often in a row a node may put its own request first.
+    Greedy,
 }
 
 impl Parameter {
     /// All that there are.
-    pub const ALL: [Self; 4] = [Self::K, Self::Within, Self::Holder, Self::Topology];
+    pub const ALL: [Self; 5] = [Self::K, Self::Within, Self::Holder, Self::Topology, Self::Greedy];
 
     /// What it is called, without the hyphens.
     pub const fn name(self) -> &'static str {
@@ -52,6 +56,7 @@ impl Parameter {
             Self::Within => "within",
             Self::Holder => "holder",
             Self::Topology => "topology",
+            Self::Greedy => "greedy",
         }
     }
 
@@ -62,6 +67,7 @@ impl Parameter {
             Self::Within => "TIME",
             Self::Holder => "NODE",
             Self::Topology => "SHAPE",
+            Self::Greedy => "TIMES",
         }
     }
 
@@ -78,6 +84,10 @@ impl Parameter {
                 "Who can send to whom: ring, line, star, complete, tree:2, grid, torus, hypercube, \
                  random-tree, random:0.1, or a file of links [default: what the algorithm is \
                  usually run on]"
+            }
+            Self::Greedy => {
+                "How often in a row a node with the token may put its own request before those of \
+                 its neighbours [default: 0]"
             }
         }
     }
@@ -104,6 +114,10 @@ impl Parameter {
                 }
             },
             Self::Topology => setup.topology = text.parse()?,
+            Self::Greedy => match number() {
+                Ok(times) => setup.greedy = times,
+                Err(_) => return Err(format!("'{text}' is not a number of at least 0")),
+            },
         }
         Ok(())
     }
@@ -114,13 +128,14 @@ impl Parameter {
             Self::Within => show_duration_ns(setup.within.as_nanos() as u64),
             Self::Holder => setup.holder.to_string(),
             Self::Topology => setup.topology.to_string(),
+            Self::Greedy => setup.greedy.to_string(),
         }
     }
 }
 
 impl Setup {
     /// A group, and what is usual besides: two inside together, a millisecond for a message, the
-    /// token at node 0, and everyone linked to everyone.
+    /// token at node 0, everyone linked to everyone, and nobody greedy.
     pub const fn new(group: Group) -> Self {
         Self {
             group,
@@ -128,6 +143,7 @@ impl Setup {
             within: Duration::from_millis(1),
             holder: NodeId(0),
             topology: Topology::Complete,
+            greedy: 0,
         }
     }
 
@@ -200,6 +216,7 @@ mod tests {
             (Parameter::Within, "1500us"),
             (Parameter::Holder, "4"),
             (Parameter::Topology, "random:0.5:9"),
+            (Parameter::Greedy, "1"),
         ] {
             setup.set(parameter, text).unwrap();
         }
@@ -207,7 +224,7 @@ mod tests {
             let text = setup.text(takes);
             assert_eq!(Setup::read(&text, takes).unwrap().text(takes), text);
         }
-        let text = "--nodes 5 --k 3 --within 1500us --holder 4 --topology random:0.5:9";
+        let text = "--nodes 5 --k 3 --within 1500us --holder 4 --topology random:0.5:9 --greedy 1";
         assert_eq!(setup.text(&Parameter::ALL), text);
         assert_eq!(Setup::read(text, &Parameter::ALL), Ok(setup));
     }

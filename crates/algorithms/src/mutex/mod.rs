@@ -10,10 +10,13 @@ pub mod flaws;
 pub mod group_exclusion;
 pub mod k_exclusion;
 pub mod lamport;
+pub mod lift;
+pub mod raymond;
 pub mod readers_writers;
 pub mod ricart_agrawala;
 pub mod spec;
 mod theory;
+pub mod tree_token;
 
 use alloc::format;
 use alloc::string::String;

@@ -4,5 +4,7 @@ pub mod carvalho_roucairol;
 pub mod central;
 pub mod k_exclusion;
 pub mod lamport;
+pub mod lift;
+pub mod raymond;
 pub mod readers_writers;
 pub mod ricart_agrawala;
