@@ -8,7 +8,6 @@ use support::{explore_all, group, mutex};
 use vorrang_algorithms::mutex::card::Card;
 use vorrang_algorithms::mutex::{Command, Mutex, Notice};
 use vorrang_algorithms::registry::{self, Node, Visit};
-use vorrang_algorithms::setup::Setup;
 use vorrang_check::{Order, Outcome, Plan};
 use vorrang_protocol::{Effect, Effects, Event, NodeId, Outbox, Protocol, Refused};
 
@@ -77,7 +76,7 @@ impl Visit<Mutex> for ExploreTwice {
         P: Protocol<Command = Command, Notice = Notice>,
     {
         let entries = &[1, 1, 1];
-        let monitor = card.exclusion(&Setup::new(group(entries)));
+        let monitor = card.exclusion(&card.setup(group(entries)));
         let mut plain = mutex(entries, Order::Fifo, monitor.clone(), |id| node(id));
         let mut twice = mutex(entries, Order::Fifo, monitor, |id| Twice(node(id)));
         let asks = Command::Acquire(card.terms.claims[0]);
@@ -92,7 +91,7 @@ impl Visit<Mutex> for ExploreTwice {
 #[test]
 fn every_handler_run_twice_from_equal_states_does_the_same() {
     for card in registry::cards::<Mutex>() {
-        let setup = Setup::new(group(&[1, 1, 1]));
+        let setup = card.setup(group(&[1, 1, 1]));
         registry::visit(card.name, None, &setup, ExploreTwice).expect(card.name);
     }
 }

@@ -356,6 +356,7 @@ impl RunArgs {
         let faults = self.faults.faults(nodes)?;
         let seed = self.common.seed;
         setup.topology = setup.topology.seeded(seed);
+        about.assumes.layout.graph(&setup).map_err(|unfit| Failure::Usage(unfit.0))?;
         let asked_order = self.common.order;
         Ok((setup, Between { latency, order, asked_order, breaks, seed, faults }))
     }

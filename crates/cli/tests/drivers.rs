@@ -11,7 +11,6 @@ use std::time::Duration;
 use vorrang_algorithms::mutex::card::Card;
 use vorrang_algorithms::mutex::{Command, Mutex, Notice};
 use vorrang_algorithms::registry::{self, Node, Visit};
-use vorrang_algorithms::setup::Setup;
 use vorrang_check::{Bounds, Demands, Faults, Outcome, Plan, System, explore};
 use vorrang_net::{Clock, Config, Handle, Log, bind_loopback};
 use vorrang_protocol::{Group, Message, Monitor, NodeId, Protocol, Violation};
@@ -86,7 +85,7 @@ where
     P: Protocol<Command = Command, Notice = Notice>,
 {
     const BETWEEN_NS: u64 = 100_000_000;
-    let setup = Setup::new(Group::of(NODES));
+    let setup = card.setup(Group::of(NODES));
     let timed =
         (1..).zip(script(card)).map(|(at, (node, command))| (at * BETWEEN_NS, node, command));
     let load = Load::Script(timed.collect());
@@ -196,7 +195,7 @@ fn in_the_checker<P>(card: &Card, node: &Node<P>, answer: &Answer) -> Outcome<P>
 where
     P: Protocol<Command = Command, Notice = Notice>,
 {
-    let setup = Setup::new(Group::of(NODES));
+    let setup = card.setup(Group::of(NODES));
     let as_before = AsBefore {
         expected: answer.said.clone().into(),
         messages: answer.messages.values().sum(),
@@ -236,7 +235,8 @@ impl Visit<Mutex> for Thrice {
 }
 
 fn thrice(name: &str) -> Answer {
-    let setup = Setup::new(Group::of(NODES));
+    let card = registry::cards::<Mutex>().into_iter().find(|card| card.name == name);
+    let setup = card.expect("a card's name").setup(Group::of(NODES));
     registry::visit(name, None, &setup, Thrice).expect("a card's algorithm can be made")
 }
 
@@ -284,7 +284,7 @@ fn the_checker_objects_to_an_answer_that_was_altered() {
     }
 
     for card in registry::cards::<Mutex>() {
-        let setup = Setup::new(Group::of(NODES));
+        let setup = card.setup(Group::of(NODES));
         registry::visit(card.name, None, &setup, Altered).expect("a card's algorithm can be made");
     }
 }

@@ -8,7 +8,6 @@ use vorrang_algorithms::card::Span;
 use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::mutex::card::{Card, Load, MESSAGES, Setting};
 use vorrang_algorithms::registry::cards;
-use vorrang_algorithms::setup::Setup;
 use vorrang_protocol::Group;
 
 const NODES: u32 = 3;
@@ -17,7 +16,7 @@ const ENTRIES: u64 = 30;
 /// What an entry costs, if that is the same at both ends of the curve or the load is at one.
 fn exact_cost(card: &Card, load: &str) -> Option<f64> {
     let exact = |load| {
-        let setup = Setup::new(Group::of(NODES));
+        let setup = card.setup(Group::of(NODES));
         let Span { low, high, .. } = card.cost(MESSAGES, &Setting::new(card, &setup, load))?;
         (low.to_bits() == high.to_bits()).then_some(low)
     };

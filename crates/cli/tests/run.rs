@@ -167,7 +167,7 @@ fn the_trace_of_every_algorithm_is_read_back_and_found_safe() {
             let path = folder.path(&format!("{}{driver}.jsonl", card.name));
             let args = ["--nodes", "4", "--entries", "40", "--trace", &path, driver];
             let run = json_of(&[&["run", card.name][..], &args].concat());
-            let setup = Setup::new(Group::of(4));
+            let setup = card.setup(Group::of(4));
             let judged =
                 registry::visit(card.name, None, &setup.clone(), Judge { path: &path, setup });
             let (verdict, records) = judged.expect("a card's algorithm can be made");

@@ -223,9 +223,15 @@ where
         }
         match &self.load {
             Load::OneAtATime => {
-                let ready = self.ready(orders.nodes).count() as u64;
-                let drawn = orders.random.below(ready.max(1)) as usize;
-                let node = self.ready(orders.nodes).nth(drawn);
+                let contenders = self.contenders(orders.nodes);
+                let is_one = |node: &&NodeId| node.0 < contenders;
+                let ready = contenders - self.down.iter().filter(is_one).count() as u32;
+                let drawn = orders.random.below(ready.max(1).into()) as u32;
+                // Where nobody is down there is nobody to count past.
+                let node = match &self.down[..] {
+                    [] => Some(NodeId(drawn)),
+                    _ => self.ready(orders.nodes).nth(drawn as usize),
+                };
                 if let Some(node) = node {
                     self.ask_now(node, orders);
                 }

@@ -8,6 +8,7 @@ use vorrang_algorithms::mutex::card::{
 use vorrang_algorithms::mutex::{Command, Mutex, Notice};
 use vorrang_algorithms::registry::{self, Node, Visit};
 use vorrang_algorithms::setup::Setup;
+use vorrang_algorithms::topology::Topology;
 use vorrang_protocol::{Group, NodeId, Protocol};
 use vorrang_sim::{Distribution, Keep, Load, Network, Order, Report, Simulation, Turns};
 use vorrang_trace::{Record, Summary, What};
@@ -91,6 +92,16 @@ fn compare(card: &Card, setting: &Setting, simulated: Load<Command>) {
     }
 }
 
+/// Some that the algorithm runs on.
+fn topologies(card: &Card) -> Vec<Topology> {
+    let mut some = vec![card.assumes.layout.usual()];
+    if let Layout::Tree(_) = card.assumes.layout {
+        let texts = ["line", "star", "tree:3", "random-tree:5"];
+        some.extend(texts.map(|text| text.parse::<Topology>().unwrap()));
+    }
+    some
+}
+
 #[test]
 fn every_algorithm_costs_what_its_card_says() {
     let saturation = Load::Closed { think: Distribution::Constant(0) };
@@ -102,8 +113,12 @@ fn every_algorithm_costs_what_its_card_says() {
                         (card::Load::Light, Load::OneAtATime),
                         (card::Load::Heavy, saturation.clone()),
                     ] {
-                        let setup = Setup { k, ..Setup::new(Group::of(nodes)) };
-                        compare(card, &Setting { setup, contenders, load, hold }, simulated);
+                        for topology in topologies(card) {
+                            let usual = card.setup(Group::of(nodes));
+                            let setup = Setup { k, topology, ..usual };
+                            let setting = Setting { setup, contenders, load, hold };
+                            compare(card, &setting, simulated.clone());
+                        }
                     }
                 }
             }
@@ -119,7 +134,7 @@ fn long_runs_come_to_what_is_typical() {
             (card::Load::Light, Load::OneAtATime),
             (card::Load::Heavy, Load::Closed { think: Distribution::Constant(0) }),
         ] {
-            let setup = Setup::new(Group::of(9));
+            let setup = card.setup(Group::of(9));
             let setting = Setting::new(card, &setup, load);
             let Some(typical) = card.cost(MESSAGES, &setting).and_then(|it| it.typical) else {
                 continue;
@@ -158,7 +173,7 @@ fn a_swarm_of_networks_and_loads_finds_nothing_wrong_with_any_algorithm() {
             };
             let latency = latencies[seed as usize % 4].parse().unwrap();
             let run_of = Run {
-                setup: Setup { k: 1 + (seed % 3) as u32, ..Setup::new(Group::of(nodes)) },
+                setup: Setup { k: 1 + (seed % 3) as u32, ..card.setup(Group::of(nodes)) },
                 contenders: nodes,
                 network: Network { latency, order },
                 load,

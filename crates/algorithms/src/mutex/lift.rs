@@ -21,11 +21,12 @@
 //!
 //! This is [Raymond's algorithm](super::raymond) with a set where that has a queue, and both are one
 //! machine, [`super::tree_token`]. A set does not know who came first; so somebody must see to it
-//! that no direction is passed over for ever. Here each direction carries how often it was passed
-//! over since it called, and the one that was passed over most often is next, of equals the one with
-//! the lowest number. Then a direction is passed over at most as often as there are others at the
-//! node, its degree: of those that were there when it called each goes before it once at most, and
-//! whoever calls later has been passed over less often.
+//! that no direction is passed over for ever. Here a node goes round: after one direction, or
+//! itself, comes the next higher number that has called, and after the highest the lowest again.
+//! Then whoever has called is passed over at most as often as there are others at the node, its
+//! degree. That takes no memory: a token comes back from where it was sent, so a node knows whom
+//! it served last. (To serve whoever has the lowest number is what must not be done: a call that
+//! overtakes the token on its edge would send it back before it was of any use.)
 //!
 //! **Assumes** that messages arrive, once, in any order, as in Raymond's algorithm.
 //!
@@ -41,72 +42,94 @@ use alloc::vec::Vec;
 
 use vorrang_protocol::{Invariant, NodeId, Situation};
 
-use super::card::{Card, Demonstration, Flaw, MESSAGES, RESPONSE, SYNC_DELAY, Terms};
-use super::raymond::{messages, response, sync_delay};
+use super::card::{BUSIEST, Card, Demonstration, Flaw, MESSAGES, RESPONSE, SYNC_DELAY, Terms};
+use super::raymond::{busiest, messages, response, sync_delay};
 use super::tree_token::{Clients, TreeToken, edges_lead_to_it, one_request_an_edge, one_token};
 use crate::card::{Assumes, Layout};
 use crate::registry::Recipe;
-use crate::setup::{Parameter, Unfit};
+use crate::setup::Parameter;
 use crate::topology::Topology;
 use crate::topology::measure::towards;
 
 /// One node.
 pub type Lift = TreeToken<Calls>;
 
-/// Directions that have called, and whether the node itself has.
+/// Directions that have called, and the node itself if it has, by number.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Calls(pub(super) Vec<NodeId>);
+
+impl Clients for Calls {
+    fn remember(&mut self, who: NodeId) {
+        if let Err(place) = self.0.binary_search(&who) {
+            self.0.insert(place, who);
+        }
+    }
+    fn next(&mut self, _: NodeId, last: NodeId) -> Option<NodeId> {
+        let place = self.0.partition_point(|&id| id <= last);
+        match self.0.len() {
+            0 => None,
+            waiting => Some(self.0.remove(place % waiting)),
+        }
+    }
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// Clients, and how often each was passed over: what a proof looks at and a node need not know.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Calls {
-    /// Who has called, by number, and how often it was passed over since.
-    pub(super) waiting: Vec<(NodeId, u32)>,
+pub struct Counted<C> {
+    clients: C,
+    passed: Vec<(NodeId, u32)>,
     /// As often as any may be passed over.
     most: u32,
 }
 
-impl Calls {
-    /// Nobody has called a node that has so many neighbours.
-    pub const fn new(neighbours: u32) -> Self {
-        Self { waiting: Vec::new(), most: neighbours }
-    }
-
-    /// Takes out the one at that place: all others are passed over.
-    pub(super) fn serve(&mut self, place: usize) -> NodeId {
-        let (next, _) = self.waiting.remove(place);
-        for (_, passed) in &mut self.waiting {
-            *passed += 1;
-        }
-        next
+impl<C> Counted<C> {
+    /// The clients of a node that has so many neighbours.
+    pub const fn new(clients: C, neighbours: u32) -> Self {
+        Self { clients, passed: Vec::new(), most: neighbours }
     }
 }
 
-impl Clients for Calls {
+impl<C: Clients> Clients for Counted<C> {
     fn remember(&mut self, who: NodeId) {
-        if let Err(place) = self.waiting.binary_search_by_key(&who, |&(id, _)| id) {
-            self.waiting.insert(place, (who, 0));
+        self.clients.remember(who);
+        if let Err(place) = self.passed.binary_search_by_key(&who, |&(id, _)| id) {
+            self.passed.insert(place, (who, 0));
         }
     }
-    fn next(&mut self, _: NodeId) -> Option<NodeId> {
-        let places = (0..self.waiting.len()).rev();
-        let place = places.max_by_key(|&place| self.waiting[place].1)?;
-        Some(self.serve(place))
+    fn next(&mut self, me: NodeId, last: NodeId) -> Option<NodeId> {
+        let next = self.clients.next(me, last)?;
+        self.passed.retain(|&(id, _)| id != next);
+        self.passed.iter_mut().for_each(|(_, times)| *times += 1);
+        Some(next)
     }
     fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
+        self.clients.is_empty()
     }
 }
 
 /// The nodes of a set-up, if its topology is a tree.
 pub fn recipe() -> Recipe<Lift> {
-    with(Calls::new)
+    with(|_| Calls::default())
 }
 
-/// The nodes of a set-up, whose calls are kept in this way.
-pub(super) fn with<C: Clients>(calls: fn(u32) -> C) -> Recipe<TreeToken<C>> {
+/// The same, and how often each direction was passed over is counted, for those who want to see the
+/// bound kept.
+pub fn counted() -> Recipe<TreeToken<Counted<Calls>>> {
+    with(|neighbours| Counted::new(Calls::default(), neighbours))
+        .guarded(&[Invariant { name: PASSED_OVER, holds: nobody_passed_over_too_often }])
+}
+
+/// The nodes of a set-up, whose clients are kept in this way, given the number of neighbours.
+pub(super) fn with<C: Clients>(clients: fn(u32) -> C) -> Recipe<TreeToken<C>> {
     Recipe::new(move |setup| {
         let tree = setup.topology.tree(setup.group)?;
         let way = towards(&tree, setup.holder);
-        Ok::<_, Unfit>(move |id: NodeId| {
+        Ok(move |id: NodeId| {
             let neighbours = tree.neighbours(id).len() as u32;
-            TreeToken::new(id, way[id.index()].unwrap_or(id), calls(neighbours))
+            TreeToken::new(id, way[id.index()].unwrap_or(id), clients(neighbours))
         })
     })
 }
@@ -116,7 +139,6 @@ pub const INVARIANTS: &[Invariant<Lift>] = &[
     Invariant { name: "one token", holds: one_token },
     Invariant { name: "edges lead to the token", holds: edges_lead_to_it },
     Invariant { name: "one request an edge", holds: one_request_an_edge },
-    Invariant { name: PASSED_OVER, holds: |at| nobody_passed_over_too_often(at, |it| it) },
 ];
 
 /// The name of the bound.
@@ -124,14 +146,13 @@ pub const PASSED_OVER: &str = "nobody passed over too often";
 
 /// No direction was passed over more often than the node has neighbours.
 pub(super) fn nobody_passed_over_too_often<C: Clients>(
-    at: &Situation<'_, TreeToken<C>>,
-    calls: fn(&C) -> &Calls,
+    at: &Situation<'_, TreeToken<Counted<C>>>,
 ) -> Result<(), String> {
     for (node, it) in at.up() {
-        let Calls { waiting, most } = calls(&it.clients);
-        if let Some((who, passed)) = waiting.iter().find(|(_, passed)| passed > most) {
+        let Counted { passed, most, .. } = &it.clients;
+        if let Some((who, times)) = passed.iter().find(|(_, times)| times > most) {
             return Err(format!(
-                "node {node} has passed over {who} {passed} times, and has {most} neighbours"
+                "node {node} has passed over node {who} {times} times, and has {most} neighbours"
             ));
         }
     }
@@ -151,6 +172,7 @@ pub const CARD: Card = Card {
         MESSAGES.costs(|at| messages(at, true)),
         SYNC_DELAY.costs(|at| sync_delay(at, true)),
         RESPONSE.costs(|at| response(at, 0)),
+        BUSIEST.costs(|at| busiest(at, true)),
     ],
     flaws: FLAWS,
     source: include_str!("lift.rs"),
@@ -169,37 +191,42 @@ const FLAWS: &[Flaw] = &[Flaw {
 mod tests {
     use super::*;
 
+    fn calls(ids: &[u32]) -> Calls {
+        let mut calls = Calls::default();
+        ids.iter().for_each(|&id| calls.remember(NodeId(id)));
+        calls
+    }
+
     #[test]
-    fn who_was_passed_over_most_often_is_next() {
-        let mut calls = Calls::new(3);
-        let me = NodeId(0);
-        for id in [2, 1, 2] {
-            calls.remember(NodeId(id));
-        }
-        assert_eq!(calls.next(me), Some(NodeId(1)), "of equals the lowest");
-        calls.remember(NodeId(1));
-        calls.remember(NodeId(0));
-        assert_eq!(calls.next(me), Some(NodeId(2)), "it was passed over");
-        assert_eq!(calls.waiting, [(NodeId(0), 1), (NodeId(1), 1)]);
-        assert_eq!(calls.next(me), Some(NodeId(0)));
-        assert_eq!((calls.next(me), calls.next(me)), (Some(NodeId(1)), None));
-        assert!(calls.is_empty());
+    fn after_one_comes_the_next_and_after_the_last_the_first() {
+        let next = |ids: &[u32], last| calls(ids).next(NodeId(0), NodeId(last)).map(|id| id.0);
+        assert_eq!(next(&[4, 0, 2, 4], 2), Some(4));
+        assert_eq!(next(&[4, 0, 2], 4), Some(0));
+        assert_eq!(next(&[4, 0, 2], 0), Some(2));
+        assert_eq!(next(&[4], 4), Some(4), "there is nobody else");
+        assert_eq!(next(&[], 1), None);
+        assert_eq!(calls(&[3, 3]).0, [NodeId(3)], "each once");
     }
 
     #[test]
     fn a_call_is_passed_over_at_most_as_often_as_there_are_others() {
         // Whatever the others do: after every stop, all that are not waiting call again.
         for late in 0..5_u32 {
-            let mut calls = Calls::new(4);
-            let others = || (0..5).filter(move |&id| id != late).map(NodeId);
-            let mut passed = 0;
-            others().for_each(|id| calls.remember(id));
-            calls.remember(NodeId(late));
-            while calls.next(NodeId(0)) != Some(NodeId(late)) {
-                passed += 1;
-                others().for_each(|id| calls.remember(id));
+            for first in 0..5 {
+                let mut calls = Counted::new(calls(&[]), 4);
+                let mut last = NodeId(first);
+                let mut times = 0;
+                loop {
+                    (0..5).for_each(|id| calls.remember(NodeId(id)));
+                    last = calls.next(NodeId(0), last).unwrap();
+                    if last == NodeId(late) {
+                        break;
+                    }
+                    times += 1;
+                    assert!(calls.passed.contains(&(NodeId(late), times)));
+                }
+                assert!(times <= 4, "{late} was passed over {times} times");
             }
-            assert!(passed <= 4, "{late} was passed over {passed} times");
         }
     }
 }

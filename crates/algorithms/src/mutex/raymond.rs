@@ -49,7 +49,7 @@ use alloc::collections::VecDeque;
 use vorrang_protocol::{Invariant, NodeId};
 
 use super::card::{
-    Card, Demonstration, Flaw, Load, MESSAGES, RESPONSE, SYNC_DELAY, Setting, Terms,
+    BUSIEST, Card, Demonstration, Flaw, Load, MESSAGES, RESPONSE, SYNC_DELAY, Setting, Terms,
 };
 use super::tree_token::{Clients, TreeToken, edges_lead_to_it, one_request_an_edge, one_token};
 use crate::card::{Assumes, Layout, Span};
@@ -84,7 +84,7 @@ impl Clients for Queue {
             self.waiting.push_back(who);
         }
     }
-    fn next(&mut self, me: NodeId) -> Option<NodeId> {
+    fn next(&mut self, me: NodeId, _: NodeId) -> Option<NodeId> {
         let own = self.waiting.iter().position(|&it| it == me);
         match own.filter(|&place| place > 0 && self.ahead > 0) {
             Some(place) => {
@@ -133,18 +133,22 @@ pub const CARD: Card = Card {
         MESSAGES.costs(|at| messages(at, at.setup.greedy == 0)),
         SYNC_DELAY.costs(|at| sync_delay(at, at.setup.greedy == 0)),
         RESPONSE.costs(|at| response(at, at.setup.greedy)),
+        BUSIEST.costs(|at| busiest(at, at.setup.greedy == 0)),
     ],
     flaws: FLAWS,
     source: include_str!("raymond.rs"),
 };
 
-/// The tree of a set-up, measured: what all costs depend on.
+/// The tree of a set-up, measured: its diameter and mean distance, which all costs depend on.
 fn tree(setup: &Setup) -> (f64, f64) {
-    let shape = setup.topology.tree(setup.group).map(|tree| shape_of(&tree));
-    let Ok(Shape { diameter: Some(diameter), mean_distance: Some(mean), .. }) = shape else {
-        return (f64::INFINITY, f64::NAN);
-    };
-    (diameter.into(), mean)
+    let shape = shape(setup);
+    let known = "the distances in a tree are always measured";
+    (shape.diameter.expect(known).into(), shape.mean_distance.expect(known))
+}
+
+fn shape(setup: &Setup) -> Shape {
+    // Costs are asked for set-ups that nodes can be made for.
+    shape_of(&setup.topology.tree(setup.group).expect("a tree"))
 }
 
 /// Two messages for every edge that the token crosses. Alone, it comes from wherever the last node
@@ -189,6 +193,19 @@ pub(super) fn response(at: &Setting, greedy: u32) -> Span {
     }
 }
 
+/// What a node handles: the way from one that enters to the next takes at most two of its edges,
+/// with two messages for each. In a tour each edge is taken twice.
+pub(super) fn busiest(at: &Setting, tours: bool) -> Span {
+    let range = Span::between(0.0, 4.0);
+    match at.load {
+        Load::Heavy if at.contenders == at.nodes() && tours => {
+            let degree = shape(&at.setup).most_degree as f64;
+            range.typically(4.0 * degree / f64::from(at.nodes()))
+        }
+        Load::Light | Load::Heavy => range,
+    }
+}
+
 /// What people get wrong; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[
     Flaw {
@@ -213,13 +230,13 @@ const FLAWS: &[Flaw] = &[
         name: "request-forgotten",
         what: "a node that sends the token away does not ask for it on behalf of those who wait",
         breaks: "progress",
-        shown_by: Demonstration::of(&[0, 1, 1]),
+        shown_by: Demonstration::of(&[1, 1, 1]),
     },
     Flaw {
         name: "edge-not-turned",
         what: "a node that passes the token on still points to where it came from",
         breaks: "progress",
-        shown_by: Demonstration::of(&[0, 1, 1]),
+        shown_by: Demonstration::of(&[1, 1, 1]),
     },
 ];
 
@@ -232,7 +249,7 @@ mod tests {
     fn served(greedy: u32, asks: &[u32]) -> Vec<u32> {
         let mut queue = Queue::greedy(greedy);
         asks.iter().for_each(|&id| queue.remember(NodeId(id)));
-        core::iter::from_fn(|| queue.next(NodeId(0))).map(|id| id.0).collect()
+        core::iter::from_fn(|| queue.next(NodeId(0), NodeId(0))).map(|id| id.0).collect()
     }
 
     #[test]
@@ -248,16 +265,20 @@ mod tests {
         let mut own = 0;
         loop {
             queue.remember(NodeId(0));
-            match queue.next(NodeId(0)) {
+            match queue.next(NodeId(0), NodeId(0)) {
                 Some(NodeId(0)) => own += 1,
                 other => break assert_eq!(other, Some(NodeId(3))),
             }
         }
         assert_eq!(own, 2);
         queue.remember(NodeId(3));
-        assert_eq!(queue.next(NodeId(0)), Some(NodeId(0)), "it was next, and may be first again");
+        assert_eq!(
+            queue.next(NodeId(0), NodeId(0)),
+            Some(NodeId(0)),
+            "it was next, and may be first again"
+        );
         queue.remember(NodeId(0));
-        assert_eq!(queue.next(NodeId(0)), Some(NodeId(0)));
+        assert_eq!(queue.next(NodeId(0), NodeId(0)), Some(NodeId(0)));
     }
 
     #[test]

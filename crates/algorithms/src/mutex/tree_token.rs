@@ -48,8 +48,8 @@ impl fmt::Display for Message {
 pub trait Clients: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     /// One more, unless it is there already.
     fn remember(&mut self, who: NodeId);
-    /// Takes out whom `me` serves next.
-    fn next(&mut self, me: NodeId) -> Option<NodeId>;
+    /// Takes out whom `me` serves next, after having served `last`.
+    fn next(&mut self, me: NodeId, last: NodeId) -> Option<NodeId>;
     /// Whether there is nobody.
     fn is_empty(&self) -> bool;
 }
@@ -93,12 +93,12 @@ impl<C: Clients> TreeToken<C> {
         self.holder = self.me;
     }
 
-    /// Serves the next, if there is a token to serve anyone with.
-    pub(super) fn assign(&mut self, fx: &mut impl Effects<Self>) {
+    /// Serves the next after `last`, if there is a token to serve anyone with.
+    pub(super) fn assign(&mut self, last: NodeId, fx: &mut impl Effects<Self>) {
         if !self.has_token() || self.phase == Phase::Inside {
             return;
         }
-        let Some(next) = self.clients.next(self.me) else { return };
+        let Some(next) = self.clients.next(self.me, last) else { return };
         self.asked = false;
         if next == self.me {
             self.phase = Phase::Inside;
@@ -136,7 +136,7 @@ impl<C: Clients> Protocol for TreeToken<C> {
             (Command::Release, Phase::Inside) => self.phase = Phase::Outside,
             (Command::Release, Phase::Outside | Phase::Waiting) => return Err(NOT_INSIDE),
         }
-        self.assign(fx);
+        self.assign(self.me, fx);
         self.ask(fx);
         Ok(())
     }
@@ -145,9 +145,12 @@ impl<C: Clients> Protocol for TreeToken<C> {
         match message {
             Message::Request => self.clients.remember(from),
             Message::Token if from == self.holder => self.take(),
-            Message::Token => {}
+            Message::Token => return,
         }
-        self.assign(fx);
+        // The token comes back from where it was sent, so that is who was served last. One that
+        // lies here idle has served this node, or nobody yet.
+        let last = if message == Message::Token { from } else { self.me };
+        self.assign(last, fx);
         self.ask(fx);
     }
 }

@@ -3,9 +3,9 @@
 use vorrang_protocol::{Effects, NodeId, Protocol, Refused};
 
 use crate::flaw::Mistake;
+use crate::mutex::Command;
 use crate::mutex::raymond::Raymond;
 use crate::mutex::tree_token::{Clients as _, Message, Phase};
-use crate::mutex::Command;
 
 /// Whoever has the token sends it to whoever asks.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -64,7 +64,7 @@ impl Mistake<Raymond> for TokenLost {
     ) -> Result<(), Refused> {
         if command == Command::Release
             && node.phase == Phase::Inside
-            && let Some(next) = node.clients.next(node.holder)
+            && let Some(next) = node.clients.next(node.holder, node.holder)
         {
             node.phase = Phase::Outside;
             node.holder = next;
@@ -89,7 +89,7 @@ impl Mistake<Raymond> for RequestForgotten {
         match message {
             Message::Token if from == node.holder => {
                 node.take();
-                node.assign(fx);
+                node.assign(from, fx);
             }
             Message::Token | Message::Request => node.on_message(from, message, fx),
         }
