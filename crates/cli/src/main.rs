@@ -1,6 +1,6 @@
 //! The command line: one verb a file in `commands`, thin over the libraries.
 //!
-//! Exit codes: 0 fine, 1 the property or bound failed, 2 wrong use.
+//! Exit codes: see `failure.rs`.
 #![forbid(unsafe_code)]
 
 mod answer;
@@ -8,6 +8,7 @@ mod axes;
 mod commands;
 mod failure;
 mod figures;
+mod interrupt;
 mod lookup;
 mod means;
 mod network;
@@ -27,6 +28,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::commands::{check, compare, completions, explain, list, merge, node, run, step, sweep};
+use crate::failure::EXIT_CODES;
 
 /// Distributed coordination, written once: simulate, model-check and run the classic algorithms.
 ///
@@ -34,8 +36,9 @@ use crate::commands::{check, compare, completions, explain, list, merge, node, r
 /// machine in another way.
 #[derive(Debug, Parser)]
 #[command(version, propagate_version = true, arg_required_else_help = true)]
-#[command(after_help = "Start with:\n  vorrang list\n  vorrang run ricart-agrawala\n\n\
-    Exit codes: 0 fine, 1 a property or bound failed, 2 wrong use.")]
+#[command(after_help = format!(
+    "Start with:\n  vorrang list\n  vorrang run ricart-agrawala\n\n{EXIT_CODES}"
+))]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

@@ -200,11 +200,11 @@ fn a_bound_that_was_hit_is_named_and_is_not_a_success() {
     ] {
         let args = ["check", "ricart-agrawala", option, value];
         let (code, answer) = json(&args);
-        assert_eq!(code, 1, "{answer:#}");
+        assert_eq!(code, 3, "{answer:#}");
         assert_eq!((&answer["outcome"], &answer["bound"]), (&"bounded".into(), &bound.into()));
         assert_eq!((&answer["property"], trace(&answer).len()), (&Value::Null, 0));
         let (code, out, _) = run(&args);
-        assert_eq!(code, 1);
+        assert_eq!(code, 3);
         assert!(out.contains(&format!("bounded by {bound}; nothing wrong so far")), "{out}");
     }
     let answer = json_of(&["check", "ricart-agrawala", "--nodes", "2", "--max-depth", "100"]);

@@ -220,7 +220,11 @@ impl Check {
         } else {
             print(&answer.text())?;
         }
-        if answer.outcome == "verified" { Ok(()) } else { Err(Failure::AlreadySaid) }
+        match (&answer.violation, answer.bound) {
+            (Some(_), _) => Err(Failure::AlreadySaid),
+            (None, Some(_)) => Err(Failure::Bounded(None)),
+            (None, None) => Ok(()),
+        }
     }
 }
 
