@@ -6,6 +6,7 @@
 mod answer;
 mod axes;
 mod commands;
+mod extent;
 mod failure;
 mod figures;
 mod interrupt;
