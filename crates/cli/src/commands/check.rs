@@ -134,8 +134,8 @@ impl CheckArgs {
     /// How far to look.
     pub(crate) fn bounds(&self) -> Bounds {
         let memory_bytes = Some(self.max_memory.saturating_mul(1 << 20));
-        let time = self.extent.time();
-        Bounds { depth: self.max_depth, states: self.max_states, memory_bytes, time }
+        let (depth, states, time) = (self.max_depth, self.max_states, self.extent.time());
+        Bounds { depth, states, memory_bytes, time, ..Bounds::default() }
     }
 
     /// With how many threads: one a core, if nothing is said.
