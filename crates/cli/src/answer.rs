@@ -6,9 +6,6 @@ use vorrang_algorithms::card::About;
 use crate::output::{BAD, BOLD, DIM, GOOD, RESET, figure, grouped};
 use crate::table::wrapped;
 
-/// How many bits of a fingerprint stand for a state.
-const HASH_BITS: u32 = 64;
-
 /// What came of a check.
 pub(crate) struct Answer {
     pub(crate) outcome: &'static str,
@@ -28,6 +25,8 @@ pub(crate) struct Answer {
     pub(crate) seconds: f64,
     pub(crate) memory_bytes: u64,
     pub(crate) bytes_per_state: f64,
+    /// How many bits stood for a state.
+    pub(crate) hash_bits: u32,
     /// That two states were taken for one by chance.
     pub(crate) odds: f64,
     /// Which systems and which surroundings the verdict is about, if that is not said elsewhere.
@@ -58,7 +57,7 @@ impl Answer {
             "seconds": self.seconds,
             "memory_bytes": self.memory_bytes,
             "bytes_per_state": self.bytes_per_state,
-            "hash_bits": HASH_BITS,
+            "hash_bits": self.hash_bits,
             "collision_odds": self.odds,
             "shortest": self.violation.as_ref().map(|_| self.is_shortest),
             "repeats_from": self.repeats_from,
@@ -71,7 +70,7 @@ impl Answer {
     pub(crate) fn text(&self) -> String {
         let figures = format!(
             "{DIM}{} states, {} steps, depth {}, {} s, {} million steps a second{RESET}\n\
-             {DIM}{} MiB, {} bytes a state; with fingerprints of {HASH_BITS} bits, the odds that \
+             {DIM}{} MiB, {} bytes a state; with fingerprints of {} bits, the odds that \
              two states were taken for one are {}{RESET}\n",
             grouped(self.states),
             grouped(self.steps),
@@ -80,6 +79,7 @@ impl Answer {
             figure(self.steps as f64 / self.seconds.max(1e-9) / 1e6),
             figure(self.memory_bytes as f64 / f64::from(1 << 20)),
             self.bytes_per_state.round(),
+            self.hash_bits,
             odds(self.odds),
         );
         self.verdict() + &wrapped(&figures)

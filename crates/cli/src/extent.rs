@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use vorrang_check::Walks;
+use clap::ValueEnum;
+use vorrang_check::{Fingerprint, Walks};
 
 use crate::failure::Failure;
 use crate::values::{WallTime, whole};
@@ -17,6 +18,9 @@ pub(crate) struct ExtentArgs {
     /// Stop after so long, as in 90s, 10m or 2h
     #[arg(long, value_name = "TIME", help_heading = "Bounds")]
     time: Option<WallTime>,
+    /// How many bits stand for a state: two states with the same ones are taken for one
+    #[arg(long, value_enum, default_value_t = HashBits::Few, help_heading = "Bounds")]
+    hash_bits: HashBits,
     /// Where there are too many runs to follow, take so many at random, and prove nothing
     #[arg(long, value_name = "WALKS", help_heading = "Random walks")]
     #[arg(value_parser = whole(1..=u64::MAX))]
@@ -30,7 +34,26 @@ pub(crate) struct ExtentArgs {
     seed: Option<u64>,
 }
 
+/// How many bits stand for a state.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum HashBits {
+    /// Quick, and three in a million to err among ten million states
+    #[value(name = "64")]
+    Few,
+    /// As good as never wrong; takes longer, and more memory
+    #[value(name = "128")]
+    Many,
+}
+
 impl ExtentArgs {
+    /// What stands for a state.
+    pub(crate) const fn fingerprint(&self) -> Fingerprint {
+        match self.hash_bits {
+            HashBits::Few => Fingerprint::Bits64,
+            HashBits::Many => Fingerprint::Bits128,
+        }
+    }
+
     /// After how long to stop, if ever.
     pub(crate) fn time(&self) -> Option<Duration> {
         self.time.map(|it| it.0)
@@ -63,6 +86,10 @@ impl ExtentArgs {
         let walks = self.walks().map_or_else(String::new, |it| {
             format!(" --walks {} --depth {} --seed {}", it.count, it.depth, it.seed)
         });
-        time + &walks
+        let bits = match self.hash_bits {
+            HashBits::Few => "",
+            HashBits::Many => " --hash-bits 128",
+        };
+        time + bits + &walks
     }
 }

@@ -188,7 +188,16 @@ fn how_sure_and_how_large_a_check_was_is_reported() {
         assert!((number("bytes_per_state") - share).abs() < 1e-6, "{answer:#}");
     }
     assert!(small["collision_odds"].as_f64() < large["collision_odds"].as_f64());
-    let (_, out, _) = run(&words("check ricart-agrawala --nodes 3 --entries 2"));
+    let line = "check ricart-agrawala --nodes 3 --entries 2";
+    let surer = json_of(&words(&format!("{line} --hash-bits 128")));
+    assert_eq!((&surer["hash_bits"], &surer["states"]), (&128.into(), &large["states"]));
+    assert_eq!(surer["parameters"]["hash-bits"], 128);
+    let odds = |answer: &Value| answer["collision_odds"].as_f64().expect("odds");
+    assert!((odds(&surer) / odds(&large) * 2_f64.powi(64) - 1.0).abs() < 1e-9, "{surer:#}");
+    let (code, _, err) = run(&words(&format!("{line} --hash-bits 32")));
+    assert_eq!(code, 2);
+    assert!(err.contains("'32'") && err.contains("64, 128"), "{err}");
+    let (_, out, _) = run(&words(line));
     assert!(out.contains("with fingerprints of 64 bits, the odds that two states"), "{out}");
     assert!(out.contains("are 3e-10") && out.contains(" bytes a state"), "{out}");
 }

@@ -135,7 +135,7 @@ impl CheckArgs {
     pub(crate) fn bounds(&self) -> Bounds {
         let memory_bytes = Some(self.max_memory.saturating_mul(1 << 20));
         let (depth, states, time) = (self.max_depth, self.max_states, self.extent.time());
-        Bounds { depth, states, memory_bytes, time, ..Bounds::default() }
+        Bounds { depth, states, memory_bytes, time, fingerprint: self.extent.fingerprint() }
     }
 
     /// With how many threads: one a core, if nothing is said.

@@ -191,6 +191,7 @@ where
         seconds,
         memory_bytes: report.memory_bytes,
         bytes_per_state,
+        hash_bits: report.fingerprint.bits(),
         odds,
         covers: None,
         warnings: Vec::new(),
