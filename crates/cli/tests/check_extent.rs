@@ -3,13 +3,8 @@
 
 mod support;
 
-use std::io::Read as _;
-use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
-
 use serde_json::Value;
-use support::{PATIENCE, json, json_of, run, vorrang};
+use support::{json, json_of, run};
 
 fn words(command: &str) -> Vec<&str> {
     command.split(' ').collect()
@@ -113,64 +108,83 @@ fn what_excludes_each_other_or_makes_no_sense_is_refused() {
     }
 }
 
-/// Starts a check, has it do something, and presses Ctrl-C as often: how it ends, and what it
-/// printed.
-fn interrupted(command: &str, times: u32) -> (Option<i32>, String) {
-    let child = vorrang(&words(command)).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-    let mut child = child.expect("it starts");
-    // It listens once it takes memory: a table of states.
-    let begun = Instant::now();
-    while processor_seconds(&child) < 0.4 && child.try_wait().expect("a state").is_none() {
-        assert!(begun.elapsed() < PATIENCE, "it does nothing");
-        thread::sleep(Duration::from_millis(5));
-    }
-    for _ in 0..times {
-        let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
-        sent.expect("kill can be run");
-        thread::sleep(Duration::from_millis(2));
-    }
-    let mut out = String::new();
-    child.stdout.take().expect("a pipe").read_to_string(&mut out).expect("UTF-8");
-    (child.wait().expect("it ends").code(), out)
-}
-
-/// How long a process has been at work.
-fn processor_seconds(child: &Child) -> f64 {
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap_or_default();
-    let ticks = stat.split(' ').skip(13).take(2).filter_map(|it| it.parse::<f64>().ok());
-    ticks.sum::<f64>() / 100.0
-}
-
-#[test]
+/// Where the system tells how long a process has been at work.
 #[cfg(target_os = "linux")]
-fn ctrl_c_ends_a_check_with_all_that_was_seen() {
-    let (code, out) = interrupted(&format!("{ENDLESS} --json"), 1);
-    assert_eq!(code, Some(3), "{out}");
-    let answer: Value = serde_json::from_str(&out).expect("all of it is there");
-    assert_eq!((&answer["outcome"], &answer["bound"]), (&"bounded".into(), &"interruption".into()));
-    assert!(answer["states"].as_u64().is_some_and(|it| it > 1000), "{answer:#}");
+mod ctrl_c {
+    use std::io::Read as _;
+    use std::process::{Child, Command, Stdio};
+    use std::thread;
+    use std::time::{Duration, Instant};
 
-    let (code, out) = interrupted(ENDLESS, 1);
-    assert_eq!(code, Some(3), "{out}");
-    assert!(out.contains("bounded by interruption for 6 nodes"), "{out}");
-    assert!(out.contains("Not exhausted: every run of at most "), "{out}");
+    use serde_json::Value;
 
-    let (code, out) = interrupted(&format!("{ENDLESS} --walks 1000000000"), 1);
-    assert_eq!(code, Some(3), "{out}");
-    assert!(out.contains("bounded by interruption"), "{out}");
-    assert!(out.contains("of 1,000,000,000 walks of at most 1,000 steps found nothing"), "{out}");
-}
+    use super::support::{PATIENCE, vorrang};
+    use super::{ENDLESS, words};
 
-/// Between the first and the second the search may come to its end, a tenth of a second later.
-#[test]
-#[cfg(target_os = "linux")]
-fn a_second_ctrl_c_ends_it_at_once() {
-    let was_killed = (0..20).any(|_| {
-        let (code, out) = interrupted(ENDLESS, 2);
-        assert!(matches!(code, Some(3 | 130)), "{code:?}: {out}");
-        code == Some(130) && !out.contains("bounded")
-    });
-    assert!(was_killed, "twenty searches ended before the second Ctrl-C");
+    /// Starts a check, has it do something, and presses Ctrl-C as often: how it ends, and what it
+    /// printed.
+    fn interrupted(command: &str, times: u32) -> (Option<i32>, String) {
+        let child = vorrang(&words(command)).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let mut child = child.expect("it starts");
+        // Whoever has been at work for so long listens.
+        let begun = Instant::now();
+        while processor_seconds(&child) < 0.4 && child.try_wait().expect("a state").is_none() {
+            assert!(begun.elapsed() < PATIENCE, "it does nothing");
+            thread::sleep(Duration::from_millis(5));
+        }
+        for _ in 0..times {
+            let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+            sent.expect("kill can be run");
+            thread::sleep(Duration::from_millis(2));
+        }
+        let mut out = String::new();
+        child.stdout.take().expect("a pipe").read_to_string(&mut out).expect("UTF-8");
+        (child.wait().expect("it ends").code(), out)
+    }
+
+    /// How long a process has been at work.
+    fn processor_seconds(child: &Child) -> f64 {
+        let stat =
+            std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap_or_default();
+        let ticks = stat.split(' ').skip(13).take(2).filter_map(|it| it.parse::<f64>().ok());
+        ticks.sum::<f64>() / 100.0
+    }
+
+    #[test]
+    fn ctrl_c_ends_a_check_with_all_that_was_seen() {
+        let (code, out) = interrupted(&format!("{ENDLESS} --json"), 1);
+        assert_eq!(code, Some(3), "{out}");
+        let answer: Value = serde_json::from_str(&out).expect("all of it is there");
+        assert_eq!(
+            (&answer["outcome"], &answer["bound"]),
+            (&"bounded".into(), &"interruption".into())
+        );
+        assert!(answer["states"].as_u64().is_some_and(|it| it > 1000), "{answer:#}");
+
+        let (code, out) = interrupted(ENDLESS, 1);
+        assert_eq!(code, Some(3), "{out}");
+        assert!(out.contains("bounded by interruption for 6 nodes"), "{out}");
+        assert!(out.contains("Not exhausted: every run of at most "), "{out}");
+
+        let (code, out) = interrupted(&format!("{ENDLESS} --walks 1000000000"), 1);
+        assert_eq!(code, Some(3), "{out}");
+        assert!(out.contains("bounded by interruption"), "{out}");
+        assert!(
+            out.contains("of 1,000,000,000 walks of at most 1,000 steps found nothing"),
+            "{out}"
+        );
+    }
+
+    /// Between the first and the second the search may come to its end, a tenth of a second later.
+    #[test]
+    fn a_second_ctrl_c_ends_it_at_once() {
+        let was_killed = (0..20).any(|_| {
+            let (code, out) = interrupted(ENDLESS, 2);
+            assert!(matches!(code, Some(3 | 130)), "{code:?}: {out}");
+            code == Some(130) && !out.contains("bounded")
+        });
+        assert!(was_killed, "twenty searches ended before the second Ctrl-C");
+    }
 }
 
 #[test]
