@@ -1,13 +1,15 @@
 //! The command line: one verb a file in `commands`, thin over the libraries.
 //!
-//! Exit codes: 0 fine, 1 the property or bound failed, 2 wrong use.
+//! Exit codes: see `failure.rs`.
 #![forbid(unsafe_code)]
 
 mod answer;
 mod axes;
 mod commands;
+mod extent;
 mod failure;
 mod figures;
+mod interrupt;
 mod lookup;
 mod means;
 mod network;
@@ -28,6 +30,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::commands::topology;
 use crate::commands::{check, compare, completions, explain, list, merge, node, run, step, sweep};
+use crate::failure::EXIT_CODES;
 
 /// Distributed coordination, written once: simulate, model-check and run the classic algorithms.
 ///
@@ -35,8 +38,9 @@ use crate::commands::{check, compare, completions, explain, list, merge, node, r
 /// machine in another way.
 #[derive(Debug, Parser)]
 #[command(version, propagate_version = true, arg_required_else_help = true)]
-#[command(after_help = "Start with:\n  vorrang list\n  vorrang run ricart-agrawala\n\n\
-    Exit codes: 0 fine, 1 a property or bound failed, 2 wrong use.")]
+#[command(after_help = format!(
+    "Start with:\n  vorrang list\n  vorrang run ricart-agrawala\n\n{EXIT_CODES}"
+))]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

@@ -58,7 +58,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
             CLOSED.store(true, Ordering::Relaxed);
             Ok(())
         }
-        printed => printed.map_err(|why| Failure::Failed(format!("standard output: {why}"))),
+        printed => printed.map_err(|why| Failure::World(format!("standard output: {why}"))),
     }
 }
 
@@ -136,7 +136,7 @@ where
     let mut text = Vec::new();
     let mut writer = csv::Writer::from_writer(&mut text);
     for row in rows {
-        writer.write_record(row).map_err(|error| Failure::Failed(error.to_string()))?;
+        writer.write_record(row).map_err(|error| Failure::World(error.to_string()))?;
     }
     drop(writer);
     Ok(String::from_utf8_lossy(&text).into_owned())

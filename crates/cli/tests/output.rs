@@ -27,7 +27,8 @@ fn a_reader_that_goes_away_changes_no_verdict() {
         ("run lamport --entries 10", 0),
         ("check lamport --nodes 2", 0),
         ("check ricart-agrawala --flaw majority", 1),
-        ("check lamport --max-states 10 --json", 1),
+        ("check lamport --max-states 10", 3),
+        ("check lamport --max-states 10 --json", 3),
         (&format!("run {BROKEN}"), 1),
         (&format!("run {BROKEN} --json"), 1),
         (&format!("compare --load heavy --algorithms {BROKEN}"), 1),
@@ -41,7 +42,7 @@ fn a_reader_that_goes_away_changes_no_verdict() {
         let ended = child.expect("it starts").wait_with_output().expect("it ends");
         let err = String::from_utf8_lossy(&ended.stderr);
         assert_eq!(ended.status.code(), Some(code), "vorrang {command}: {err}");
-        assert_eq!(err.is_empty(), code < 2, "vorrang {command}: {err}");
+        assert_eq!(err.is_empty(), code != 2, "vorrang {command}: {err}");
 
         let (reader, writer) = std::io::pipe().expect("a pipe");
         drop(reader);

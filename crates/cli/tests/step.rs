@@ -121,7 +121,9 @@ fn wrong_use_is_refused() {
     assert!(error(&["lamprot"]).contains("did you mean 'lamport'?"));
     assert!(error(&["lamport", "--k", "2"]).contains("lamport does not take --k"));
     assert!(error(&["lamport", "--flaw", "nonsense"]).contains("unknown flaw of lamport"));
-    assert!(error(&["--script", "/nowhere"]).contains("cannot read '/nowhere'"));
+    let (code, _, err) = run(&["step", "--script", "/nowhere"]);
+    assert_eq!(code, 4, "the world has no such file");
+    assert!(err.contains("cannot read '/nowhere'"), "{err}");
     assert!(error(&[]).contains("ALGORITHM"));
     let folder = Folder::new("step-wrong");
     let path = folder.path("wrong.run");

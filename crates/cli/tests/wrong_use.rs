@@ -1,4 +1,4 @@
-//! What is asked wrongly is refused with exit code 2 and a sentence; what the world does, with 1.
+//! What is asked wrongly is refused with exit code 2 and a sentence; what the world does, with 4.
 
 mod support;
 
@@ -140,7 +140,7 @@ fn a_port_in_use_is_the_worlds_fault_and_is_named() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = taken.local_addr().expect("an address").to_string();
     let (code, out, err) = run(&["node", "--id", "0", "--peers", &address]);
-    assert_eq!((code, out.as_str()), (1, ""), "{err}");
+    assert_eq!((code, out.as_str()), (4, ""), "{err}");
     assert!(err.contains(&format!("cannot listen on {address}")), "{err}");
 }
 
@@ -155,7 +155,7 @@ fn a_trace_that_cannot_be_written_is_the_worlds_fault_and_is_named() {
     for path in [&missing, &directory] {
         for args in [&long[..], &[&long[..], &["--net"]].concat(), &node] {
             let (code, _, err) = run(&[args, &["--trace", path]].concat());
-            assert_eq!(code, 1, "{err}");
+            assert_eq!(code, 4, "{err}");
             assert!(err.contains(path), "{err}");
         }
     }
@@ -176,7 +176,9 @@ fn without_a_verb_the_help_is_shown() {
     assert!(err.contains("Usage: vorrang") && err.contains("vorrang list"), "{err}");
     let (code, out, _) = run(&["--help"]);
     assert_eq!(code, 0);
-    assert!(out.contains("Exit codes: 0 fine, 1 a property or bound failed, 2 wrong use"), "{out}");
+    for code in ["0  fine", "1  violated", "2  wrong use", "3  bounded", "4  the world"] {
+        assert!(out.contains(code), "no {code} in {out}");
+    }
     assert!(!out.contains("worker"), "what people do not type is not shown: {out}");
 }
 
@@ -201,6 +203,9 @@ fn every_number_that_is_none_is_named_with_what_is_allowed() {
         ("check lamport", "max-depth", "from 0 to"),
         ("check lamport", "max-states", "from 0 to"),
         ("check lamport", "max-memory", "from 0 to"),
+        ("check lamport", "walks", "from 1 to"),
+        ("check lamport --walks 1", "depth", "from 1 to"),
+        ("check lamport --walks 1", "seed", "from 0 to"),
         ("compare", "nodes", "from 1 to 1000000"),
         ("compare", "seeds", "from 1 to 10000"),
         ("sweep --csv never.csv", "nodes", "from 1 to 1000000"),

@@ -3,17 +3,21 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 use serde_json::json;
 use vorrang_algorithms::card::{About, Mistake};
 use vorrang_algorithms::setup::Setup;
-use vorrang_check::{Bounds, Demands, Faults, Liveness};
-use vorrang_protocol::{Graph, Invariant, Protocol};
+use vorrang_check::{Bounds, Demands, Faults, Links, Liveness};
+use vorrang_protocol::{Graph, Invariant, Protocol, parse_duration_ns, show_duration_ns};
 
+use crate::extent::ExtentArgs;
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::lookup;
 use crate::options::{Given, OrderKind, SetupArgs, name};
-use crate::output::{DIM, RESET, print, print_json};
+use crate::output::{BAD, DIM, RESET, print, print_json};
+use crate::problem::Query;
 use crate::problem::election::ElectionCheckArgs;
 use crate::problem::mutex_question::MutexCheckArgs;
 use crate::table::{table, wrapped};
@@ -25,7 +29,8 @@ pub(crate) use crate::answer::Answer;
 ///
 /// Every order in which requests can be made and messages can arrive is followed. The outcome is
 /// verified (all states were seen and nothing was wrong), violated (with a shortest run to it), or
-/// bounded (nothing was wrong as far as the bounds allowed to look).
+/// bounded (nothing was wrong as far as the bounds allowed to look). Where there are too many runs
+/// to follow, --walks takes some of them at random.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     vorrang check ricart-agrawala --nodes 3 --entries 2\n  \
@@ -33,7 +38,11 @@ pub(crate) use crate::answer::Answer;
     vorrang check ricart-agrawala --flaw deferred-never-cleared\n  \
     vorrang check lamport --order any\n  \
     vorrang check bully --crashes 1\n  \
-    vorrang check ricart-agrawala --property ordering,no-starvation")]
+    vorrang check ricart-agrawala --property ordering,no-starvation\n  \
+    vorrang check ricart-agrawala --nodes 6 --entries 3 --time 10m\n  \
+    vorrang check ricart-agrawala --nodes 9 --entries 5 --walks 1000 --depth 500\n\n\
+    Ctrl-C ends a search with all that was seen, as bounded; a second one at once.\n\n\
+    Exit codes: 0 verified, 1 violated, 2 wrong use, 3 bounded, 4 the world.")]
 pub(crate) struct Check {
     /// Which algorithm, as `vorrang list` calls it
     algorithm: String,
@@ -53,6 +62,10 @@ pub(crate) struct CheckArgs {
     /// Whether messages from one node to another keep their order [default: what is assumed]
     #[arg(long, value_enum)]
     pub(crate) order: Option<OrderKind>,
+    /// No message takes longer than this on these links, and clocks run alike; --within is what an
+    /// algorithm believes of them [default: what it believes, if it assumes a bound; else for ever]
+    #[arg(long, value_name = "TIME", value_parser = parse_timely)]
+    pub(crate) timely: Option<Duration>,
     /// Let messages take for ever, also where the algorithm assumes that they do not
     #[arg(long)]
     pub(crate) asynchronous: bool,
@@ -86,6 +99,8 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "MIB", default_value_t = DEFAULT_MIB, help_heading = "Bounds")]
     #[arg(value_parser = whole(0..=u64::MAX >> 20))]
     pub(crate) max_memory: u64,
+    #[command(flatten)]
+    pub(crate) extent: ExtentArgs,
     /// Print JSON instead of text, for programs
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
@@ -120,13 +135,21 @@ impl CheckArgs {
     /// How far to look.
     pub(crate) fn bounds(&self) -> Bounds {
         let memory_bytes = Some(self.max_memory.saturating_mul(1 << 20));
-        Bounds { depth: self.max_depth, states: self.max_states, memory_bytes, time: None }
+        let (depth, states, time) = (self.max_depth, self.max_states, self.extent.time());
+        Bounds { depth, states, memory_bytes, time, fingerprint: self.extent.fingerprint() }
     }
 
     /// With how many threads: one a core, if nothing is said.
     pub(crate) fn threads(&self) -> NonZeroUsize {
         let cores = || thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         self.threads.unwrap_or_else(cores)
+    }
+
+    /// What lies between the nodes: as timely as was said, or else as the algorithm assumes.
+    pub(crate) fn links(&self, about: &About, setup: &Setup, order: OrderKind) -> Links {
+        let assumed = about.assumes.timely.then_some(setup.within);
+        let within = self.timely.or(assumed).filter(|_| !self.asynchronous);
+        Links { order: order.into(), within }
     }
 
     /// What may go wrong; so many crashes, if nothing is said of them.
@@ -142,12 +165,25 @@ impl CheckArgs {
 
     /// Refuses options that would change nothing, as if they had been looked at.
     fn check_sense(&self, about: &About) -> Result<(), Failure> {
+        self.extent.check_sense(&[
+            (self.max_depth.is_some(), "--max-depth bounds a search: of walks, say --depth"),
+            (self.threads.is_some(), "--threads: walks are taken one after the other"),
+            (
+                self.fair,
+                "--fair asks about every run that goes on for ever, and --walks follows none: \
+                 leave out one of them",
+            ),
+        ])?;
         let budget = &self.budget;
         // An algorithm that is timely is about crashes, and so are the questions about it.
         let crashes = budget.crashes.unwrap_or(u8::from(about.assumes.timely));
         let why = match crashes {
             0 if budget.restarts > 0 => format!("--restarts {}: say --crashes", budget.restarts),
             0 if budget.severing => "--severing: say --crashes".to_owned(),
+            _ if self.asynchronous && self.timely.is_some() => {
+                "--timely and --asynchronous: either no message takes longer, or some take for ever"
+                    .to_owned()
+            }
             _ if self.asynchronous && !about.assumes.timely => {
                 format!("--asynchronous: {} does not assume anything of time", about.name)
             }
@@ -173,6 +209,9 @@ impl CheckArgs {
             text += &format!(" --flaw {flaw}");
         }
         text += &format!(" {} --order {}", setup.text(about.takes), name(&order));
+        if let Some(time) = self.timely {
+            text += &format!(" --timely {}", show_duration_ns(time.as_nanos() as u64));
+        }
         let budget = &self.budget;
         let flags = [
             (self.asynchronous, "asynchronous"),
@@ -195,7 +234,7 @@ impl CheckArgs {
         for (option, count) in counts {
             text += &count.map_or(String::new(), |count| format!(" --{option} {count}"));
         }
-        text
+        text + &self.extent.options()
     }
 }
 
@@ -214,18 +253,44 @@ impl Check {
         };
         if !args.json {
             print(&format!("{}\n\n", query.line))?;
-            for note in &query.notes {
+            for note in &query.remarks.notes {
                 print(&wrapped(&format!("{DIM}note: {note}{RESET}\n")))?;
             }
+            print_warnings(&query.remarks.warnings)?;
         }
-        let (line, notes) = (query.line, query.notes);
-        let answer = (query.answer)();
+        interrupt::listen()?;
+        let Query { line, remarks, answer } = query;
+        let mut answer = answer();
+        let late = if answer.violation.is_none() { remarks.if_fine } else { Vec::new() };
         if args.json {
-            print_json(&answer.json(&about, &line, &notes))?;
+            answer.warnings = [remarks.warnings, late].concat();
+            print_json(&answer.json(&about, &line, &remarks.notes))?;
         } else {
             print(&answer.text())?;
+            print_warnings(&late)?;
         }
-        if answer.outcome == "verified" { Ok(()) } else { Err(Failure::AlreadySaid) }
+        match (&answer.violation, answer.bound) {
+            (Some(_), _) => Err(Failure::AlreadySaid),
+            (None, Some(_)) => Err(Failure::Bounded(None)),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+fn print_warnings(warnings: &[String]) -> Result<(), Failure> {
+    for warning in warnings {
+        print(&wrapped(&format!("{BAD}warning:{RESET} {warning}\n")))?;
+    }
+    Ok(())
+}
+
+/// How long a message takes at most.
+fn parse_timely(text: &str) -> Result<Duration, String> {
+    const A_YEAR_NS: u64 = 365 * 24 * 60 * 60 * 1_000_000_000;
+    match parse_duration_ns(text)? {
+        0 => Err("a message takes some time".to_owned()),
+        ns @ 1..=A_YEAR_NS => Ok(Duration::from_nanos(ns)),
+        _ => Err("a message may take a year at most".to_owned()),
     }
 }
 

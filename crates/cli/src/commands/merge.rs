@@ -30,18 +30,21 @@ impl Merge {
         for path in &self.parts[1..] {
             let part = Sheet::read(path)?;
             if part.header != all.header {
-                return Err(Failure::at(path, "its columns are not those of the first part"));
+                let shown = path.display();
+                return Err(Failure::usage(format!(
+                    "{shown}: its columns are not those of the first part"
+                )));
             }
             for row in part.rows.into_values() {
-                all.add(row).map_err(|why| Failure::at(path, why))?;
+                all.add(row).map_err(|why| Failure::usage(format!("{}: {why}", path.display())))?;
             }
         }
         let Some((_, points)) = all.identity else {
-            return Err(Failure::Failed("there is not a single point in these files".to_owned()));
+            return Err(Failure::usage("there is not a single point in these files"));
         };
         let found = all.rows.len() as u64;
         if let Some(missing) = (0..points).find(|point| !all.rows.contains_key(point)) {
-            return Err(Failure::Failed(format!(
+            return Err(Failure::usage(format!(
                 "{} of {points} points are missing, the first of them number {missing}: is a part \
                  not here? Nothing was written",
                 points - found

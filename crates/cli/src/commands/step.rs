@@ -34,7 +34,8 @@ use crate::values::whole;
     vorrang step --script crates/algorithms/tests/golden/lamport.run\n  \
     printf 'acquire 0\\nsettle\\nrelease 0\\n' | vorrang step lamport --nodes 3\n\n\
     Exit codes: 0 fine; 1 a property is violated at the end, or the checker found\n\
-    that it can be; 2 a line of a pipe could not be done (the others were).")]
+    that it can be; 2 a line of a pipe could not be done (the others were);\n\
+    4 the script cannot be read.")]
 pub(crate) struct Step {
     /// Which algorithm, as `vorrang list` calls it
     #[arg(required_unless_present = "script")]
@@ -71,7 +72,8 @@ impl Step {
         let given = self.args.args.clone();
         let mut session = match (&self.algorithm, &self.script) {
             (_, Some(path)) => {
-                let script = read_script(path)?;
+                // Here the file is not a line that can be typed again.
+                let script = read_script(path).map_err(|why| Failure::World(why.to_string()))?;
                 Session::of_script(&script, given.order, surface)?
             }
             (Some(name), None) => {

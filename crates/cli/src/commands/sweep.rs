@@ -11,6 +11,7 @@ use vorrang_trace::Digest;
 
 use crate::failure::Failure;
 use crate::figures::Measured;
+use crate::interrupt;
 use crate::output::{Fields, csv_fields, csv_header, csv_row, progress, show_after_a_second};
 use crate::problem::Run;
 use crate::selection::Selection;
@@ -65,13 +66,17 @@ impl Sweep {
         let (known, wanted) = (sheet.rows.len(), points.len());
         match &self.csv {
             _ if is_whole => sheet.write(&self.csv)?,
-            Destination::File(_) => {
-                let what = format!("interrupted after {known} of {wanted} points");
-                return Err(Failure::Failed(format!("{what}; --resume continues")));
-            }
-            Destination::Out => {
-                let what = format!("interrupted after {known} of {wanted} points");
-                return Err(Failure::Failed(format!("{what}; nothing was written")));
+            unfinished => {
+                let then = match unfinished {
+                    Destination::File(_) => "--resume continues",
+                    Destination::Out => "nothing was written",
+                };
+                let what = format!("interrupted after {known} of {wanted} points; {then}");
+                // What was wrong so far is wrong whatever comes.
+                return Err(match sheet.verdict() {
+                    Ok(()) => Failure::Bounded(Some(what)),
+                    Err(failure) => Failure::Failed(format!("{what}; {failure}")),
+                });
             }
         }
         let (all, now) = (under_way.identity.1, missing.len());
@@ -132,9 +137,11 @@ impl UnderWay {
     fn compute(&self, missing: &[Point<'_>], total: usize) -> Result<bool, Failure> {
         let bar = progress(total as u64, "{bar:40} {pos} of {len} points, {eta} left");
         bar.set_position((total - missing.len()) as u64);
-        let (stop, interrupted) = (stop_on_interrupt()?, AtomicBool::new(false));
+        interrupt::listen()?;
+        let interrupted = AtomicBool::new(false);
         let computed = missing.par_iter().try_for_each(|&(point, run)| {
-            if stop.load(Ordering::Relaxed) {
+            // Points under way are finished, no others are begun.
+            if interrupt::is_raised() {
                 interrupted.store(true, Ordering::Relaxed);
                 return Ok(());
             }
@@ -157,16 +164,8 @@ impl UnderWay {
         if let Some(appender) = appender {
             appender.append(&row)?;
         }
-        sheet.add(row).map_err(Failure::Failed)
+        sheet.add(row).map_err(Failure::World)
     }
-}
-
-/// A flag that Ctrl-C raises: points under way are finished, no others are begun.
-fn stop_on_interrupt() -> Result<&'static AtomicBool, Failure> {
-    static STOP: AtomicBool = AtomicBool::new(false);
-    ctrlc::set_handler(|| STOP.store(true, Ordering::Relaxed))
-        .map_err(|error| Failure::Failed(format!("cannot listen for Ctrl-C: {error}")))?;
-    Ok(&STOP)
 }
 
 /// One point, measured. Nothing in it depends on the machine, so that equal points are equal; and

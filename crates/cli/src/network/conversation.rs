@@ -88,7 +88,7 @@ async fn attend<Q: Driven>(
             goodbye.unacknowledged
         ))?,
         Ok(_) => tell("left")?,
-        Err(stopped) => return Err(Failure::Failed(stopped.to_string())),
+        Err(stopped) => return Err(Failure::World(stopped.to_string())),
     }
     if let Some((path, file)) = trace {
         save(file).map_err(|error| Failure::at(&path, error))?;
@@ -99,7 +99,7 @@ async fn attend<Q: Driven>(
 /// A port in use is the world's fault, a list of peers that makes no sense is the caller's.
 fn not_started(error: NetError) -> Failure {
     match error {
-        NetError::Bind { .. } => Failure::Failed(error.to_string()),
+        NetError::Bind { .. } => Failure::World(error.to_string()),
         other => Failure::Usage(other.to_string()),
     }
 }
@@ -191,7 +191,7 @@ async fn status<C: Send + 'static>(handle: &Handle<C>) -> Result<String, Stopped
 }
 
 fn stopped(stopped: &Stopped) -> Failure {
-    Failure::Failed(stopped.to_string())
+    Failure::World(stopped.to_string())
 }
 
 fn tell(line: &str) -> Result<(), Failure> {

@@ -40,7 +40,7 @@ pub(super) async fn start(
             news: news.clone(),
         };
         let started = launch(config, listener, turns).await;
-        handles.push(started.map_err(|error| Failure::Failed(error.to_string()))?);
+        handles.push(started.map_err(|error| Failure::World(error.to_string()))?);
     }
     Ok((Local { handles }, heard))
 }
@@ -49,7 +49,7 @@ impl Local {
     /// Stops all nodes.
     pub(super) async fn stop(self) -> Result<(), Failure> {
         for handle in self.handles {
-            handle.shutdown().await.map_err(|error| Failure::Failed(error.to_string()))?;
+            handle.shutdown().await.map_err(|error| Failure::World(error.to_string()))?;
         }
         Ok(())
     }
@@ -58,14 +58,14 @@ impl Local {
 impl Nodes for Local {
     async fn ask(&mut self, node: NodeId, command: Command) -> Result<(), Failure> {
         let asked = self.handles[node.index()].command(command).await;
-        asked.map_err(|error| Failure::Failed(format!("node {node}: {error}")))
+        asked.map_err(|error| Failure::World(format!("node {node}: {error}")))
     }
 
     async fn counts(&mut self) -> Result<(u64, u64), Failure> {
         let (mut sent, mut received) = (0, 0);
         for handle in &self.handles {
             let status =
-                handle.status().await.map_err(|error| Failure::Failed(error.to_string()))?;
+                handle.status().await.map_err(|error| Failure::World(error.to_string()))?;
             sent += status.links.iter().map(|link| link.sent).sum::<u64>();
             received += status.links.iter().map(|link| link.received).sum::<u64>();
         }

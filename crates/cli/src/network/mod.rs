@@ -73,7 +73,7 @@ where
         Place::Processes => {
             let mut records = Vec::new();
             for line in apart(scenario)? {
-                let wrong = |error| Failure::Failed(format!("a node says '{line}': {error}"));
+                let wrong = |error| Failure::World(format!("a node says '{line}': {error}"));
                 records.push(serde_json::from_str::<Record<P>>(&line).map_err(wrong)?);
             }
             records.sort_by_key(|record| record.at_ns);
@@ -198,9 +198,9 @@ async fn wait(news: &mut UnboundedReceiver<News>, bar: &ProgressBar) -> Result<(
             Err(_elapsed) => show_after_a_second(bar),
             Ok(Some(News::Left(_))) => return Ok(()),
             Ok(Some(News::Failed(node, why))) => {
-                return Err(Failure::Failed(format!("node {node}: {why}")));
+                return Err(Failure::World(format!("node {node}: {why}")));
             }
-            Ok(None) => return Err(Failure::Failed("all nodes have gone".to_owned())),
+            Ok(None) => return Err(Failure::World("all nodes have gone".to_owned())),
         }
     }
 }

@@ -68,12 +68,12 @@ impl Worker {
             .stdout(Stdio::piped())
             .kill_on_drop(true)
             .spawn()
-            .map_err(|error| Failure::Failed(format!("cannot start node {id}: {error}")))?;
+            .map_err(|error| Failure::World(format!("cannot start node {id}: {error}")))?;
         let (orders, said) = process
             .stdin
             .take()
             .zip(process.stdout.take())
-            .ok_or_else(|| Failure::Failed(format!("node {id} has no pipes")))?;
+            .ok_or_else(|| Failure::World(format!("node {id} has no pipes")))?;
         let (sender, answers) = unbounded_channel();
         tokio::spawn(listen(id, BufReader::new(said).lines(), news, sender));
         Ok(Self { process, orders, answers })
@@ -86,7 +86,7 @@ impl Worker {
     }
 
     async fn answer(&mut self, id: NodeId) -> Result<String, Failure> {
-        let gone = || Failure::Failed(format!("the process of node {id} has gone"));
+        let gone = || Failure::World(format!("the process of node {id} has gone"));
         self.answers.recv().await.ok_or_else(gone)
     }
 }
@@ -122,7 +122,7 @@ impl Nodes for Processes {
             let numbers: Vec<u64> =
                 answer.split(' ').skip(1).filter_map(|word| word.parse().ok()).collect();
             let [of_sent, of_received] = numbers[..] else {
-                return Err(Failure::Failed(format!("node {id} says '{answer}', not its counts")));
+                return Err(Failure::World(format!("node {id} says '{answer}', not its counts")));
             };
             sent += of_sent;
             received += of_received;

@@ -116,14 +116,13 @@ async fn obey_to_the_end(
         random: Random::new(orders.seed.wrapping_add(u64::from(orders.id))),
         news,
     };
-    let listener = listeners.pop().ok_or_else(|| Failure::Failed("no listener".to_owned()))?;
+    let listener = listeners.pop().ok_or_else(|| Failure::World("no listener".to_owned()))?;
     let (seed, setup) = (orders.seed, orders.setup);
     let config = Config { seed, setup, ..Config::new(id, peers, card.name) };
-    let handle = launch(config, listener, turns)
-        .await
-        .map_err(|error| Failure::Failed(error.to_string()))?;
+    let handle =
+        launch(config, listener, turns).await.map_err(|error| Failure::World(error.to_string()))?;
     obey(&handle, &mut lines, heard).await?;
-    handle.shutdown().await.map_err(|error| Failure::Failed(error.to_string()))?;
+    handle.shutdown().await.map_err(|error| Failure::World(error.to_string()))?;
     for record in records() {
         say(&record)?;
     }
@@ -136,7 +135,7 @@ async fn obey(
     lines: &mut Lines<BufReader<Stdin>>,
     mut heard: UnboundedReceiver<News>,
 ) -> Result<(), Failure> {
-    let stopped = |error: vorrang_net::Stopped| Failure::Failed(error.to_string());
+    let stopped = |error: vorrang_net::Stopped| Failure::World(error.to_string());
     loop {
         tokio::select! {
             Some(news) = heard.recv() => match news {
@@ -163,7 +162,7 @@ async fn obey(
 }
 
 async fn next(lines: &mut Lines<BufReader<Stdin>>) -> Result<String, Failure> {
-    lines.next_line().await?.ok_or_else(|| Failure::Failed("the parent has gone".to_owned()))
+    lines.next_line().await?.ok_or_else(|| Failure::World("the parent has gone".to_owned()))
 }
 
 fn say(line: &str) -> Result<(), Failure> {

@@ -8,12 +8,13 @@ use vorrang_algorithms::election::card::{Card, DURATION, MESSAGES, Setting};
 use vorrang_algorithms::election::spec::Leadership;
 use vorrang_algorithms::election::{Command, Election, Notice};
 use vorrang_algorithms::setup::Setup;
-use vorrang_check::{Ask, Links, Plan};
+use vorrang_check::{Ask, Plan};
 use vorrang_protocol::{Message, NodeId};
 use vorrang_sim::{Distribution, Fault, Faults, Network, Orders, Workload};
 use vorrang_trace::{Meter, Traffic};
 
-use super::{Driven, Extremes, Question, Scene};
+use super::remarks::{nodes_in_words, surroundings};
+use super::{Driven, Extremes, Question, Remarks, Scene};
 use crate::commands::check::CheckArgs;
 use crate::failure::Failure;
 use crate::figures::{Figure, Reading};
@@ -286,15 +287,20 @@ impl Driven for Election {
         let nodes = args.nodes.unwrap_or_else(|| shown.map_or(3, |shown| shown.nodes));
         let initiators = match (args.election.initiators.as_deref(), shown) {
             (Some(text), _) => nodes_of("--initiators", text, nodes)?,
-            (None, Some(shown)) => shown.initiators.to_vec(),
-            (None, None) => vec![0],
+            (None, shown) => {
+                // In a smaller group than the one that shows the flaw, some may not be there.
+                let calls = shown.map_or(&[0][..], |shown| shown.initiators);
+                let there: Vec<u32> = calls.iter().copied().filter(|&it| it < nodes).collect();
+                if there.is_empty() { vec![0] } else { there }
+            }
         };
         let crashes = shown.map_or(1, |shown| shown.crashes);
         let faults = args.faults(crashes);
         let order = args.order.unwrap_or(OrderKind::from(card.assumes.order));
         let setup = args.setup.setup(&card.about(), nodes)?;
-        let within = (!args.asynchronous).then_some(setup.within);
-        let mut line = args.line(&card.about(), &setup, order);
+        let about = card.about();
+        let links = args.links(&about, &setup, order);
+        let mut line = args.line(&about, &setup, order);
         let _ = write!(line, " --initiators {}", list(&initiators));
         if args.crashes().is_none() {
             let _ = write!(line, " --crashes {crashes}");
@@ -302,14 +308,35 @@ impl Driven for Election {
         let asks = |id: NodeId| initiators.contains(&id.0).then(|| Ask::then_wait(Command::Elect));
         let lists = setup.group.members().map(|id| asks(id).into_iter().collect());
         let (plan, monitor) = (Plan::PerNode(lists.collect()), Leadership::new(setup.group));
+        let mut remarks = Remarks::default();
+        remarks.of_time(&about, &setup, &links);
+        if nodes == 1 {
+            remarks.warnings.push("a single node has nobody to agree with".to_owned());
+        }
+        if let (Some(flaw), Some(shown)) = (flaw, shown) {
+            let is_missing = |id: &u32| !initiators.contains(id);
+            let falls_short = nodes < shown.nodes
+                || faults.crashes < shown.crashes
+                || shown.initiators.iter().any(is_missing);
+            let takes = format!(
+                "--nodes {} --initiators {} --crashes {}",
+                shown.nodes,
+                list(shown.initiators),
+                shown.crashes
+            );
+            remarks.of_flaw(flaw, &takes, falls_short);
+        }
+        let covers = covers(nodes, &initiators)
+            + &format!(", {}", surroundings(&about, &setup, &links, faults));
         Ok(Question {
             setup,
             plan,
             monitor,
-            links: Links { order: order.into(), within },
+            links,
             faults,
             properties: ["legitimacy", "termination", "agreement"].map(str::to_owned).to_vec(),
-            notes: Vec::new(),
+            covers,
+            remarks,
             line,
         })
     }
@@ -323,6 +350,15 @@ impl Driven for Election {
 
     const COMMANDS: &'static [(&'static str, &'static str)] =
         &[("elect", "call for an election, believing that nobody leads")];
+}
+
+/// The nodes and who calls, as in `3 nodes, node 0 calls`.
+fn covers(nodes: u32, initiators: &[u32]) -> String {
+    let who = match initiators {
+        [one] => format!("node {one} calls"),
+        many => format!("nodes {} call", list(many)),
+    };
+    format!("{}, {who}", nodes_in_words(nodes as usize))
 }
 
 /// Who calls for an election in the checker.

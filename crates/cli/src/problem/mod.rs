@@ -9,6 +9,8 @@
 pub(crate) mod election;
 pub(crate) mod mutex;
 pub(crate) mod mutex_question;
+mod mutex_scope;
+mod remarks;
 mod simulate;
 mod staged;
 mod verify;
@@ -36,6 +38,7 @@ use crate::network::conversation::{Served, serve};
 use crate::network::worker::Work;
 use crate::options::{Given, RunArgs};
 
+pub(crate) use remarks::Remarks;
 pub(crate) use simulate::header;
 pub(crate) use staged::{Ahead, Look, Staged};
 pub(crate) use verify::Query;
@@ -151,8 +154,10 @@ pub(crate) struct Question<Q: Driven> {
     pub(crate) faults: check::Faults,
     /// The names of what must hold.
     pub(crate) properties: Vec<String>,
+    /// Which nodes and which surroundings the answer is about, in words.
+    pub(crate) covers: String,
     /// What a reader should know of what was asked.
-    pub(crate) notes: Vec<String>,
+    pub(crate) remarks: Remarks,
     /// What would have to be typed to ask exactly this again.
     pub(crate) line: String,
 }
@@ -207,8 +212,8 @@ where
     fn question(&self, args: &CheckArgs) -> Result<Query, Failure> {
         let question = Q::question(self.card, self.flaw, args)?;
         let node = make(&self.recipe, &question.setup)?;
-        let graph = graph(self.card, &question.setup)?;
-        Ok(verify::query::<Q, P>(question, (&node, graph), self.recipe.invariants(), args))
+        let (name, graph) = (self.card.name, graph(self.card, &question.setup)?);
+        Ok(verify::query::<Q, P>(name, question, (&node, graph), self.recipe.invariants(), args))
     }
     fn stage(&self, args: &CheckArgs) -> Result<Box<dyn Staged>, Failure> {
         let Question { setup, links, .. } = Q::question(self.card, self.flaw, args)?;

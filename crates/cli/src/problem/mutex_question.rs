@@ -6,10 +6,11 @@ use clap::ValueEnum;
 use vorrang_algorithms::mutex::card::{Besides, Card, Flaw};
 use vorrang_algorithms::mutex::{Claim, Command, Mutex};
 use vorrang_algorithms::setup::Setup;
-use vorrang_check::{Links, Plan};
+use vorrang_check::Plan;
 use vorrang_protocol::NodeId;
 
-use super::Question;
+use super::remarks::surroundings;
+use super::{Question, Remarks, mutex_scope};
 use crate::commands::check::{CheckArgs, one_a_node};
 use crate::failure::Failure;
 use crate::options::{OrderKind, list};
@@ -61,13 +62,22 @@ pub(super) fn question(
     let assumed = flaw.map_or(card.assumes.order, |flaw| flaw.shown_by.order);
     let order = args.order.unwrap_or(OrderKind::from(assumed));
     let setup = args.setup.setup(&card.about(), turns.entries.len() as u32)?;
-    let (besides, remarks) = besides(card, flaw, &setup, &args.mutex)?;
+    let (about, faults) = (card.about(), args.faults(0));
+    let links = args.links(&about, &setup, order);
+    let (besides, mut remarks) = besides(card, flaw, &setup, &args.mutex)?;
+    mutex_scope::warn_of_vacuity(card, &setup, &turns, &besides, &mut remarks);
+    if let Some(flaw) = flaw {
+        mutex_scope::remark_flaw(flaw, &turns, links.order, &besides, &mut remarks);
+    }
+    remarks.of_time(&about, &setup, &links);
+    let around = surroundings(&about, &setup, &links, faults);
+    let covers = format!("{}, {around}", mutex_scope::turns_in_words(card, &turns));
     let mut names = vec!["exclusion".to_owned(), "progress".to_owned()];
     names.extend(besides.ordering.then(|| "ordering".to_owned()));
     names.extend(
         besides.bypass.map(|bound| format!("no starvation (passed at most {bound} times)")),
     );
-    let mut line = args.line(&card.about(), &setup, order) + &turns.options(card);
+    let mut line = args.line(&about, &setup, order) + &turns.options(card);
     let asked = [(besides.ordering, "ordering"), (besides.bypass.is_some(), "no-starvation")];
     let asked: Vec<&str> = asked.iter().filter(|(asked, _)| *asked).map(|it| it.1).collect();
     if !asked.is_empty() {
@@ -81,22 +91,23 @@ pub(super) fn question(
         setup,
         plan: turns.plan(),
         monitor,
-        links: Links::from(vorrang_protocol::Order::from(order)),
-        faults: args.faults(0),
+        links,
+        faults,
         properties: names,
-        notes: remarks,
+        covers,
+        remarks,
         line,
     })
 }
 
 /// What the applications do.
-struct Turns {
+pub(super) struct Turns {
     /// How often each node enters.
-    entries: Vec<u32>,
+    pub(super) entries: Vec<u32>,
     /// What each node claims.
-    claims: Vec<Claim>,
+    pub(super) claims: Vec<Claim>,
     /// Who never leaves after its last entry.
-    stay: Vec<u32>,
+    pub(super) stay: Vec<u32>,
 }
 
 impl Turns {
@@ -140,9 +151,7 @@ impl Turns {
     fn options(&self, card: &Card) -> String {
         let mut text = format!(" --entries {}", list(&self.entries));
         if card.terms.claims.len() > 1 {
-            let claim = |claim: &Claim| claim.to_string().replace(' ', ":");
-            let claims: Vec<String> = self.claims.iter().map(claim).collect();
-            let _ = write!(text, " --claims {}", claims.join(","));
+            let _ = write!(text, " --claims {}", mutex_scope::claims(&self.claims));
         }
         if !self.stay.is_empty() {
             let _ = write!(text, " --stay {}", list(&self.stay));
@@ -163,23 +172,26 @@ fn besides(
     flaw: Option<&Flaw>,
     setup: &Setup,
     own: &MutexCheckArgs,
-) -> Result<(Besides, Vec<String>), Failure> {
+) -> Result<(Besides, Remarks), Failure> {
     let (promised, asked) = (card.promised(setup), &own.property);
-    let mut notes = Vec::new();
+    let (name, mut remarks) = (card.name, Remarks::default());
+    let mut unpromised = |what: &str, called: &str| {
+        remarks.warnings.push(format!("{what} by {name}; asked anyway"));
+        remarks.if_fine.push(format!(
+            "{called} held here, perhaps for want of nodes or entries: {name} does not promise it"
+        ));
+    };
     let mut besides = match flaw {
         Some(flaw) if asked.is_empty() => card.broken_by(flaw, setup),
         Some(_) | None => Besides::default(),
     };
     if asked.contains(&Property::Promised) {
         besides = promised;
-        if promised == Besides::default() {
-            notes.push(format!("{} promises nothing besides exclusion and progress", card.name));
-        }
     }
     if asked.contains(&Property::Ordering) {
         besides.ordering = true;
         if !promised.ordering {
-            notes.push(format!("{} does not promise ordering", card.name));
+            unpromised("ordering is not promised", "ordering");
         }
     }
     if asked.contains(&Property::NoStarvation) || own.bypass.is_some() {
@@ -193,15 +205,20 @@ fn besides(
                 )));
             }
             (None, Some(_)) => {
-                notes.push(format!("{} promises no bound on passing", card.name));
+                unpromised("no bound on passing is promised", "the bound on passing");
             }
             (Some(promise), Some(asked)) if asked < promise => {
-                notes.push(format!("{} promises no less than {promise} passes", card.name));
+                let what = format!("no bound on passing below {promise} is promised");
+                unpromised(&what, "the bound on passing");
             }
             (Some(_), _) => {}
         }
     }
-    Ok((besides, notes))
+    if asked.contains(&Property::Promised) && promised == Besides::default() {
+        let nothing = "nothing promised";
+        remarks.warnings.push(format!("{nothing} by {name} besides exclusion and progress"));
+    }
+    Ok((besides, remarks))
 }
 
 /// A node that stays must exist, must enter, and can stay only once.

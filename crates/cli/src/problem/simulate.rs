@@ -11,7 +11,7 @@ use vorrang_algorithms::card::About;
 use vorrang_algorithms::registry::Node;
 use vorrang_algorithms::setup::Setup;
 use vorrang_protocol::Protocol;
-use vorrang_sim::{FaultCounts, Recorder, Simulation};
+use vorrang_sim::{FaultCounts, Recorder, SimError, Simulation};
 use vorrang_trace::{Header, Record, Writer};
 
 use super::{Driven, Scene};
@@ -107,7 +107,13 @@ where
             // Where two are inside, one may well be told to leave when it is not: the run ends
             // here, and what was wrong is the verdict, not what came of it.
             Err(_) if !simulation.report().is_safe() => break,
-            Err(error) => return Err(Failure::Failed(error.to_string())),
+            Err(error @ SimError::Refused { .. }) => {
+                return Err(Failure::Failed(error.to_string()));
+            }
+            // So long a run was asked for.
+            Err(error @ SimError::OutOfTime { .. }) => {
+                return Err(Failure::Usage(error.to_string()));
+            }
         }
         if let Some(bar) = bar {
             bar.set_position(simulation.progress());

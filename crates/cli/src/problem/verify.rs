@@ -1,15 +1,20 @@
 //! A question to the checker: compiled once for every algorithm, and little of it.
 
+use std::any::TypeId;
 use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
 use std::time::Instant;
 
 use indicatif::ProgressBar;
 use vorrang_algorithms::registry::Node;
-use vorrang_check::{Bound, Bounds, Move, Outcome, Progress, Report, Stray, System, explore_after};
-use vorrang_protocol::{Effect, Graph, Invariant, Monitor, Protocol};
+use vorrang_check::{
+    Bound, Bounds, Move, Outcome, Progress, Report, Stray, System, Walks, explore_after, walk,
+};
+use vorrang_protocol::{Effect, Graph, Invariant, Monitor, Never, Protocol};
 
-use super::{Driven, Question};
+use super::{Driven, Question, Remarks};
 use crate::commands::check::{Answer, CheckArgs};
+use crate::interrupt;
 use crate::output::{grouped, show_after_a_second, spinner};
 
 /// A question, and how to have it answered.
@@ -17,11 +22,12 @@ pub(crate) struct Query {
     /// What would have to be typed to ask exactly this again.
     pub(crate) line: String,
     /// What a reader should know of what was asked.
-    pub(crate) notes: Vec<String>,
+    pub(crate) remarks: Remarks,
     pub(crate) answer: Box<dyn FnOnce() -> Answer>,
 }
 
 pub(super) fn query<Q, P>(
+    name: &str,
     question: Question<Q>,
     (node, graph): (&Node<P>, Option<Graph>),
     invariants: &'static [Invariant<P>],
@@ -39,18 +45,33 @@ where
         faults: question.faults,
         demands: args.demands(invariants, graph),
     };
-    let (bounds, threads) = (args.bounds(), args.threads());
+    let (bounds, threads, walks) = (args.bounds(), args.threads(), args.extent.walks());
     let mut properties = question.properties;
     properties.extend(args.fair.then(|| "no starvation in fair runs".to_owned()));
     properties.extend(invariants.iter().map(|it| it.name.to_owned()));
-    let shows_progress = !args.json;
+    let (shows_progress, covers) = (!args.json, question.covers);
+    let mut remarks = question.remarks;
+    if args.timely.is_some() && TypeId::of::<P::Timer>() == TypeId::of::<Never>() {
+        remarks.notes.push(format!("{name} sets no timers: time makes no difference to it"));
+    }
     let answer = move || {
         let start = Instant::now();
-        let report = look(&system, &[], &bounds, threads, shows_progress);
-        let (report, _) = report.unwrap_or_else(|stray| unreachable!("{stray}"));
-        answer(report, properties, start.elapsed().as_secs_f64())
+        let (report, walked) = if let Some(walks) = walks {
+            let (report, left) = stroll(&system, &walks, &bounds, shows_progress);
+            (report, Some((walks, left)))
+        } else {
+            let looked = look(&system, &[], &bounds, threads, shows_progress);
+            (looked.unwrap_or_else(|stray| unreachable!("{stray}")).0, None)
+        };
+        let mut answer = answer(report, properties, start.elapsed().as_secs_f64());
+        answer.covers = Some(covers);
+        if let Some((walks, left)) = walked {
+            answer.is_shortest = false;
+            answer.reached = answer.bound.map(|_| in_walks(&walks, left));
+        }
+        answer
     };
-    Query { line: question.line, notes: question.notes, answer: Box::new(answer) }
+    Query { line: question.line, remarks, answer: Box::new(answer) }
 }
 
 /// Explores all that can follow these steps, and shows how far it has come.
@@ -66,15 +87,39 @@ where
     M: Monitor<Command = P::Command, Notice = P::Notice>,
 {
     let bar = if shows_progress { spinner() } else { ProgressBar::hidden() };
-    let mut progress = |progress| tell(&bar, progress, shows_progress);
+    let mut progress = |progress| tell(&bar, &progress, "", shows_progress);
     let report = explore_after(system, steps, bounds, threads, &mut progress);
     bar.finish_and_clear();
     report
 }
 
-fn tell(bar: &ProgressBar, progress: Progress, shows: bool) {
+/// Takes random walks, and shows how far it has come; also, how many walks were left when it ended.
+fn stroll<P, M>(
+    system: &System<P, M>,
+    walks: &Walks,
+    bounds: &Bounds,
+    shows_progress: bool,
+) -> (Report<P>, u64)
+where
+    P: Protocol,
+    M: Monitor<Command = P::Command, Notice = P::Notice>,
+{
+    let bar = if shows_progress { spinner() } else { ProgressBar::hidden() };
+    let mut left = walks.count;
+    let report = walk(system, walks, bounds, |progress| {
+        left = progress.frontier;
+        let walks = format!("{} of {} walks left, ", grouped(left), grouped(walks.count));
+        tell(&bar, &progress, &walks, shows_progress)
+    });
+    bar.finish_and_clear();
+    let is_whole = matches!(report.outcome, Outcome::Bounded { by: Bound::Walks });
+    (report, if is_whole { 0 } else { left })
+}
+
+/// Shows how far it has come; whether to go on is up to whoever may press Ctrl-C.
+fn tell(bar: &ProgressBar, progress: &Progress, walks: &str, shows: bool) -> ControlFlow<()> {
     bar.set_message(format!(
-        "{} states, {} steps, depth {}, {} MiB",
+        "{walks}{} states, {} steps, depth {}, {} MiB",
         grouped(progress.states),
         grouped(progress.steps),
         progress.depth,
@@ -83,34 +128,73 @@ fn tell(bar: &ProgressBar, progress: Progress, shows: bool) {
     if shows {
         show_after_a_second(bar);
     }
+    if interrupt::is_raised() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+}
+
+/// What walks come to that found nothing; so many were left at least when they ended.
+fn in_walks(walks: &Walks, left: u64) -> String {
+    let steps = grouped(walks.depth.into());
+    match (walks.count - left, grouped(walks.count)) {
+        (_, count) if left == 0 => format!("{count} walks of at most {steps} steps found nothing"),
+        // One of those that are not left is under way.
+        (begun, count) => format!(
+            "at least {} of {count} walks of at most {steps} steps found nothing",
+            grouped(begun.saturating_sub(1))
+        ),
+    }
+}
+
+/// How far a search came that did not come to its end. It goes from level to level, and only the
+/// last may have been cut short.
+fn in_levels(bound: Bound, depth: u32) -> String {
+    let whole = match bound {
+        Bound::Depth | Bound::States => depth,
+        Bound::Memory | Bound::Time | Bound::Interruption | Bound::Walks => depth.saturating_sub(1),
+    };
+    match whole {
+        0 => "not even every first step was followed".to_owned(),
+        1 => "every first step was followed".to_owned(),
+        _ => format!("every run of at most {whole} steps was followed"),
+    }
 }
 
 pub(super) fn answer<P>(report: Report<P>, properties: Vec<String>, seconds: f64) -> Answer
 where
     P: Protocol<Command: std::fmt::Display, Notice: std::fmt::Display>,
 {
-    let mut repeats_from = None;
+    let (mut repeats_from, mut reached) = (None, None);
+    let (odds, bytes_per_state) = (report.odds(), report.bytes_per_state());
     let (outcome, violation, bound, run) = match report.outcome {
         Outcome::Verified => ("verified", None, None, Vec::new()),
-        Outcome::Bounded { by } => ("bounded", None, Some(bound_name(by)), Vec::new()),
+        Outcome::Bounded { by } => {
+            reached = Some(in_levels(by, report.depth));
+            ("bounded", None, Some(bound_name(by)), Vec::new())
+        }
         Outcome::Violated { violation, run } => {
             let moves = run.moves.iter().map(|it| (it.to_string(), effects(it))).collect();
             repeats_from = run.repeats_from;
             ("violated", Some((violation.property, violation.what)), None, moves)
         }
     };
-    let (states, steps, depth) = (report.states, report.steps, report.depth);
     Answer {
         outcome,
         properties,
         violation,
         bound,
+        reached,
         run,
+        is_shortest: true,
         repeats_from,
-        states,
-        steps,
-        depth,
+        states: report.states,
+        steps: report.steps,
+        depth: report.depth,
         seconds,
+        memory_bytes: report.memory_bytes,
+        bytes_per_state,
+        hash_bits: report.fingerprint.bits(),
+        odds,
+        covers: None,
+        warnings: Vec::new(),
     }
 }
 

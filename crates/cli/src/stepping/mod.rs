@@ -75,7 +75,9 @@ impl From<Failure> for Problem {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Usage(why) => Self::Line(why),
-            Failure::Failed(_) | Failure::AlreadySaid => Self::World(failure),
+            Failure::Failed(_) | Failure::AlreadySaid | Failure::Bounded(_) | Failure::World(_) => {
+                Self::World(failure)
+            }
         }
     }
 }
