@@ -3,6 +3,7 @@
 use vorrang_protocol::{NodeId, Order};
 
 use crate::fingerprint::Print;
+use crate::total::Total;
 
 /// A message on its way, known by its print.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,7 +67,7 @@ impl<'a> Flight<'a> {
     }
 
     /// The print, from scratch.
-    pub(crate) fn print(self, order: Order) -> Print {
+    pub(crate) fn print<T: Total>(self, order: Order) -> T {
         match order {
             Order::Any => sum(self.messages),
             Order::Fifo => self
@@ -78,11 +79,11 @@ impl<'a> Flight<'a> {
     }
 
     /// By how much the print changes when the message at `taken` arrives and `sent` are sent.
-    pub(crate) fn change(self, taken: Option<usize>, sent: &[Flying], order: Order) -> Print {
+    pub(crate) fn change<T: Total>(self, taken: Option<usize>, sent: &[Flying], order: Order) -> T {
         match order {
             Order::Any => {
-                let gone = taken.map_or(Print::NONE, |place| self.messages[place].print);
-                sum(sent) - gone
+                let gone = taken.map(|place| T::of_part(self.messages[place].print));
+                sum::<T>(sent) - gone.unwrap_or_default()
             }
             Order::Fifo => self.change_of_queues(taken, sent),
         }
@@ -90,9 +91,9 @@ impl<'a> Flight<'a> {
 
     /// Looks at every link that changes once: at the one that loses its head, and at each of the
     /// others where the first message for it is sent.
-    fn change_of_queues(self, taken: Option<usize>, sent: &[Flying]) -> Print {
+    fn change_of_queues<T: Total>(self, taken: Option<usize>, sent: &[Flying]) -> T {
         let heads = taken.map(|place| &self.messages[place]).into_iter();
-        let mut change = Print::NONE;
+        let mut change = T::default();
         for (count, touched) in heads.chain(sent).enumerate() {
             let link = touched.link();
             let earlier = taken.map(|place| &self.messages[place]).into_iter();
@@ -103,8 +104,8 @@ impl<'a> Flight<'a> {
             let old = self.messages[start..].iter().take_while(|it| it.link() == link);
             let lost = usize::from(taken == Some(start));
             let new = sent.iter().filter(|it| it.link() == link);
-            change -= chain(old.clone().map(|it| it.print));
-            change += chain(old.skip(lost).chain(new).map(|it| it.print));
+            change -= chain::<T>(old.clone().map(|it| it.print));
+            change += chain::<T>(old.skip(lost).chain(new).map(|it| it.print));
         }
         change
     }
@@ -137,13 +138,18 @@ impl<'a> Flight<'a> {
     }
 }
 
-pub(crate) fn sum(messages: &[Flying]) -> Print {
-    messages.iter().map(|it| it.print).sum()
+pub(crate) fn sum<T: Total>(messages: &[Flying]) -> T {
+    messages.iter().map(|it| T::of_part(it.print)).sum()
+}
+
+/// What messages add to a second lane.
+pub(crate) fn sum_again(messages: &[Flying]) -> Print {
+    messages.iter().map(|it| it.print.again()).sum()
 }
 
 /// The print of a queue. An empty one has none, so that links never used need not be listed.
-fn chain(prints: impl Iterator<Item = Print>) -> Print {
-    prints.fold(Print::NONE, Print::then)
+fn chain<T: Total>(prints: impl Iterator<Item = Print>) -> T {
+    prints.fold(T::default(), T::then)
 }
 
 #[cfg(test)]
@@ -232,8 +238,8 @@ mod tests {
                 for count in 0..=sent.len() {
                     let sent = &sent[..count];
                     let after = after(&flight, taken, sent, order);
-                    let change = now.change(taken, sent, order);
-                    assert_eq!(now.print(order) + change, print(&after, order));
+                    let change: Print = now.change(taken, sent, order);
+                    assert_eq!(now.print::<Print>(order) + change, print(&after, order));
                 }
             }
         }

@@ -10,6 +10,7 @@ use crate::fingerprint::Print;
 use crate::state::State;
 use crate::step::{Action, Model, is_bound, is_quiet, letter};
 use crate::timers::TimerChange;
+use crate::total::Total;
 use crate::trial::Trial;
 
 /// What is owed as far as the monitor knows.
@@ -46,7 +47,11 @@ impl Dues {
 ///
 /// Commands and faults are part of no loop: there are only so many of each, and none is ever
 /// given back.
-pub(crate) fn may_close_a_loop(model: Model<'_>, state: &State<'_>, trial: &Trial<'_>) -> bool {
+pub(crate) fn may_close_a_loop<T: Total>(
+    model: Model<'_>,
+    state: &State<'_, T>,
+    trial: &Trial<'_, T>,
+) -> bool {
     let can_repeat = match trial.action {
         Action::Deliver { .. } | Action::Fire { .. } => true,
         Action::Start(_)
@@ -62,7 +67,7 @@ pub(crate) fn may_close_a_loop(model: Model<'_>, state: &State<'_>, trial: &Tria
 }
 
 /// Whether a script waits for the system to come to rest.
-pub(crate) fn waits_for_rest(model: Model<'_>, state: &State<'_>) -> bool {
+pub(crate) fn waits_for_rest<T: Total>(model: Model<'_>, state: &State<'_, T>) -> bool {
     let agenda = model.agenda;
     agenda.is_script
         && !is_quiet(state)
@@ -81,7 +86,11 @@ pub(crate) enum Due {
 }
 
 /// Whether a step may settle what is owed: it is bound to be taken, some time.
-pub(crate) fn counts_as_help(model: Model<'_>, state: &State<'_>, action: Action) -> bool {
+pub(crate) fn counts_as_help<T: Total>(
+    model: Model<'_>,
+    state: &State<'_, T>,
+    action: Action,
+) -> bool {
     match action {
         Action::Deliver { .. } | Action::Fire { .. } => true,
         Action::Command { list } => is_bound(model.agenda, state, list),
@@ -106,7 +115,7 @@ pub(crate) enum Label {
 }
 
 /// What a step that counts as help is a step of.
-pub(crate) fn label(model: Model<'_>, state: &State<'_>, action: Action) -> Label {
+pub(crate) fn label<T: Total>(model: Model<'_>, state: &State<'_, T>, action: Action) -> Label {
     match action {
         Action::Deliver { place } => {
             let message = state.flight.at(place);
@@ -126,7 +135,7 @@ pub(crate) fn label(model: Model<'_>, state: &State<'_>, action: Action) -> Labe
 }
 
 /// The timers that a step sets again or cancels.
-pub(crate) fn rearmed(trial: &Trial<'_>) -> impl Iterator<Item = Label> {
+pub(crate) fn rearmed<T: Total>(trial: &Trial<'_, T>) -> impl Iterator<Item = Label> {
     let at = trial.at;
     trial.handled.timers().iter().map(move |change| match change {
         TimerChange::Set(timer, _) | TimerChange::Cancel(timer) => Label::Timer(at, *timer),

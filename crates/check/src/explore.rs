@@ -10,19 +10,21 @@ use std::num::NonZeroUsize;
 
 use vorrang_protocol::{Monitor, NodeId, Protocol, Violation};
 
+use crate::fingerprint::Print;
 use crate::follow::{Astray, Steps, Stray, addressee, follow};
 use crate::level::{Chunks, Clock, Context, Counts, Found, Level, Tell};
 use crate::liveness::{self, Graph, Limits};
 use crate::machine::Typed;
 use crate::parts::Shelf;
-use crate::report::{Answer, Bound, Bounds, Outcome, Progress, Report};
+use crate::report::{Answer, Bound, Bounds, Fingerprint, Outcome, Progress, Report};
 use crate::retrace::{Initial, Leg, Way, retrace};
 use crate::run::{Move, Run};
-use crate::state::{Down, States};
+use crate::state::{Down, First, States};
 use crate::step::{Action, Model, Stepper};
 use crate::system::System;
 use crate::table::Table;
 use crate::timers::{Pace, longest_ns};
+use crate::total::{Total, Wide};
 use crate::walk::{self, Walks};
 
 /// Explores every run of a system, up to the bounds.
@@ -111,7 +113,7 @@ where
 
 /// How a system is searched.
 #[derive(Clone, Copy)]
-enum How<'a> {
+pub(crate) enum How<'a> {
     /// Everything, on so many threads.
     Exhaust(NonZeroUsize),
     Walks(&'a Walks),
@@ -147,7 +149,7 @@ where
     let (nodes, monitor) = machine.first();
     let agenda = system.plan.agenda(|command| machine.keep_command(command));
     let order = system.links.order;
-    let first = States::before_start(nodes, monitor, &agenda, system.faults, order);
+    let first = First { nodes, monitor, faults: system.faults };
     let slips = Shelf::default();
     let within_ns = system.links.within.map(longest_ns);
     let pace = Pace { within_ns, order, slips: &slips };
@@ -156,8 +158,12 @@ where
     let is_at = |place: usize, leg: &Leg| (before.is_at)(place, &machine.describe(leg));
     let Before { count, addressee, .. } = *before;
     let before = Steps { count, is_at: &is_at, addressee, early: Cell::new(None) };
-    let (ending, Counted { states, steps, depth, memory_bytes }) =
-        search(model, first, &before, bounds, how, progress)?;
+    let fingerprint = bounds.fingerprint;
+    let searched = match fingerprint {
+        Fingerprint::Bits64 => search::<Print>(model, first, &before, bounds, how, progress),
+        Fingerprint::Bits128 => search::<Wide<Print>>(model, first, &before, bounds, how, progress),
+    };
+    let (ending, Counted { states, steps, depth, memory_bytes }) = searched?;
     let outcome = match ending {
         Ended::Verified => Outcome::Verified,
         Ended::Bounded(by) => Outcome::Bounded { by },
@@ -170,7 +176,8 @@ where
             },
         },
     };
-    Ok((Report { outcome, states, steps, depth, memory_bytes }, before.early.get()))
+    let report = Report { outcome, states, steps, depth, memory_bytes, fingerprint };
+    Ok((report, before.early.get()))
 }
 
 /// What a search comes to.
@@ -189,15 +196,15 @@ pub(crate) struct Counted {
 }
 
 /// The whole search, which knows no type of what it searches.
-fn search(
+pub(crate) fn search<T: Total>(
     model: Model<'_>,
-    first: States,
+    first: First,
     before: &Steps<'_>,
     bounds: &Bounds,
     how: How<'_>,
     progress: Tell<'_>,
 ) -> Result<(Ended, Counted), Stray> {
-    let started = start(model, first);
+    let started = start::<T>(model, States::before_start(first, model.agenda, model.pace.order));
     let initial = match started.and_then(|initial| follow(model, initial, before)) {
         Ok(initial) => initial,
         Err(Astray::Stray(stray)) => return Err(stray),
@@ -254,7 +261,7 @@ fn unrepeatable(violation: &Violation) -> Violation {
 }
 
 /// Starts all nodes, in the order of their numbers and with every answer to their choices.
-fn start(model: Model<'_>, first: States) -> Result<Vec<Initial>, Astray> {
+fn start<T: Total>(model: Model<'_>, first: States<T>) -> Result<Vec<Initial<T>>, Astray> {
     let mut stepper = Stepper::new(model);
     let size = first.at(0).nodes.len() as u32;
     let mut all = vec![Initial { state: first, starts: Vec::new() }];
@@ -284,26 +291,26 @@ fn start(model: Model<'_>, first: States) -> Result<Vec<Initial>, Astray> {
 }
 
 /// A search under way.
-struct Search<'a> {
+struct Search<'a, T> {
     bounds: &'a Bounds,
     model: Model<'a>,
     /// One for every thread.
     steppers: Vec<Stepper<'a>>,
-    table: Table,
+    table: Table<T>,
     counts: Counts,
     clock: Clock<'a>,
 }
 
 /// How a search ends.
-enum End {
+enum End<T> {
     Exhausted,
     Bounded(Bound),
-    Found(Found),
+    Found(Found<T>),
 }
 
-impl Search<'_> {
+impl<T: Total> Search<'_, T> {
     /// Explores level after level; returns how far the farthest state is, and why no more follow.
-    fn run(&mut self, initial: &[Initial]) -> (u32, End) {
+    fn run(&mut self, initial: &[Initial<T>]) -> (u32, End<T>) {
         let mut found = self.insert_initial(initial);
         let mut depth = 0;
         loop {
@@ -339,7 +346,7 @@ impl Search<'_> {
     /// Judges what goes on for ever, if anything may.
     ///
     /// States that are `unexplored` steps from the start were not explored.
-    fn go_round(&self, initial: Vec<Initial>, unexplored: Option<u32>) -> Option<Ended> {
+    fn go_round(&self, initial: Vec<Initial<T>>, unexplored: Option<u32>) -> Option<Ended> {
         if !self.counts.may_go_round() {
             return None;
         }
@@ -354,7 +361,7 @@ impl Search<'_> {
         found.map(|(violation, way)| Ended::Violated(violation, way))
     }
 
-    fn insert_initial(&self, initial: &[Initial]) -> Chunks {
+    fn insert_initial(&self, initial: &[Initial<T>]) -> Chunks<T> {
         let mut first = Chunks::default();
         let mut states = 0;
         for Initial { state, .. } in initial {

@@ -7,9 +7,11 @@
 //! Two states with one fingerprint are taken for the same. Among n states the odds that any two
 //! collide are about n² / 2⁶⁵: for ten million states, three in a million. Parts are another
 //! matter: they are compared, and no two that differ share a print (see [`Shelf`]). So the odds are
-//! those of sums of numbers that look random, whatever the parts' own `Hash` is worth.
+//! those of sums of numbers that look random, whatever the parts' own `Hash` is worth. A second sum
+//! makes them n² / 2¹²⁹ (see [`Total`]).
 //!
 //! [`Shelf`]: crate::parts::Shelf
+//! [`Total`]: crate::total::Total
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
@@ -26,7 +28,23 @@ impl Print {
 
     /// The print of `value` as that part of a state.
     pub(crate) fn of(part: Part, value: &impl Hash) -> Self {
-        let mut mixer = Mixer::new(part.salt());
+        Self::salted(part.salt(), value)
+    }
+
+    /// Another print of it, which has nothing to do with the first: for a second lane.
+    pub(crate) fn of_once_more(part: Part, value: &impl Hash) -> Self {
+        Self::salted(part.salt() ^ SECOND, value)
+    }
+
+    /// What a part with this print, which no other part has, adds to a second lane.
+    #[inline]
+    pub(crate) const fn again(self) -> Self {
+        Self(stirred(self.0 ^ SECOND))
+    }
+
+    #[inline]
+    fn salted(salt: u64, value: &impl Hash) -> Self {
+        let mut mixer = Mixer::new(salt);
         value.hash(&mut mixer);
         Self(mixer.finish())
     }
@@ -112,7 +130,10 @@ impl Part {
 }
 
 /// A table from fingerprints, which need no more hashing.
-pub(crate) type ByPrint<T> = HashMap<Print, T, BuildHasherDefault<Few>>;
+pub(crate) type ByPrint<T> = ByTotal<Print, T>;
+
+/// The same from fingerprints of states, of whatever width.
+pub(crate) type ByTotal<K, T> = HashMap<K, T, BuildHasherDefault<Few>>;
 
 /// A table from three fingerprints that are only ever looked at together. All three are compared,
 /// so that no two triples are taken for one.
@@ -189,10 +210,11 @@ impl Hasher for Mixer {
 
 /// Odd, with its ones and zeros well spread: 2⁶⁴ divided by the golden ratio.
 const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
-/// The fractions of the square roots of 2, 3 and 5, made odd: no structure that inputs may have.
+/// The fractions of the square roots of 2, 3, 5 and 7, made odd: no structure that inputs may have.
 const LEFT: u64 = 0x6a09_e667_f3bc_c909;
 const RIGHT: u64 = 0xbb67_ae85_84ca_a73b;
 const PRIME: u64 = 0x3c6e_f372_fe94_f82b;
+const SECOND: u64 = 0xa54f_f53a_5f1d_36f1;
 
 /// The two halves of a product of 128 bits, one upon the other: every bit of either factor bears
 /// on most bits. The mixing step of wyhash (Wang Yi, 2019).

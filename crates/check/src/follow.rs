@@ -12,6 +12,7 @@ use vorrang_protocol::{NodeId, Violation};
 use crate::retrace::{Initial, Leg};
 use crate::state::States;
 use crate::step::{Action, Model, Stepper};
+use crate::total::Total;
 use crate::trial::Trial;
 
 /// A step that cannot be taken where it stands.
@@ -48,11 +49,11 @@ pub(crate) enum Astray {
 }
 
 /// The state after all steps, the nodes having come up without any choice but 0.
-pub(crate) fn follow(
+pub(crate) fn follow<T: Total>(
     model: Model<'_>,
-    initial: Vec<Initial>,
+    initial: Vec<Initial<T>>,
     steps: &Steps<'_>,
-) -> Result<Vec<Initial>, Astray> {
+) -> Result<Vec<Initial<T>>, Astray> {
     if steps.count == 0 {
         return Ok(initial);
     }
@@ -63,7 +64,7 @@ pub(crate) fn follow(
     let mut stepper = Stepper::new(model);
     for place in 0..steps.count {
         let (mut found, now) = (None, state.at(0));
-        let consider = |found: &mut Option<_>, trial: Trial<'_>| {
+        let consider = |found: &mut Option<_>, trial: Trial<'_, T>| {
             if found.is_some() || !(steps.is_at)(place, &Leg::of(model, &now, &trial)) {
                 return;
             }

@@ -16,11 +16,12 @@ use crate::retrace::{Ending, Leg};
 use crate::state::{State, States};
 use crate::step::{Model, Stepper, letter};
 use crate::table::{Batch, News, Table};
+use crate::total::Total;
 use crate::trial::{Parked, Trial};
 
 /// A level that is being explored.
-pub(crate) struct Level<'a> {
-    context: Context<'a>,
+pub(crate) struct Level<'a, T> {
+    context: Context<'a, T>,
     depth: u32,
     /// How many states it had at first.
     size: u64,
@@ -31,18 +32,18 @@ pub(crate) struct Level<'a> {
     /// Whether it is not explored to the end.
     is_stopped: AtomicBool,
     /// What is left of it.
-    chunks: Mutex<Vec<States>>,
+    chunks: Mutex<Vec<States<T>>>,
 }
 
 /// What all levels share.
-pub(crate) struct Context<'a> {
+pub(crate) struct Context<'a, T> {
     pub(crate) model: Model<'a>,
-    pub(crate) table: &'a Table,
+    pub(crate) table: &'a Table<T>,
     pub(crate) counts: &'a Counts,
     pub(crate) bounds: &'a Bounds,
 }
 
-impl Context<'_> {
+impl<T: Total> Context<'_, T> {
     /// What the table of the states known may take.
     pub(crate) fn room_of_table(&self) -> u64 {
         let bound = self.bounds.memory_bytes.unwrap_or(u64::MAX);
@@ -66,30 +67,30 @@ impl Context<'_> {
 }
 
 /// What one thread, or all of them, have found in a level.
-pub(crate) struct Findings {
+pub(crate) struct Findings<T> {
     /// The states of the next level.
-    pub(crate) next: Chunks,
+    pub(crate) next: Chunks<T>,
     /// The first violation, in an order that does not depend on the threads.
-    pub(crate) found: Option<Found>,
+    pub(crate) found: Option<Found<T>>,
     /// Why the level was not explored to the end, if it was not.
     pub(crate) bound: Option<Bound>,
     /// A chunk already explored, for its memory.
-    spare: Option<States>,
-    desk: Desk,
+    spare: Option<States<T>>,
+    desk: Desk<T>,
 }
 
 /// A violation and where it happened.
-pub(crate) struct Found {
+pub(crate) struct Found<T> {
     pub(crate) violation: Violation,
-    pub(crate) state: Print,
+    pub(crate) state: T,
     pub(crate) ending: Ending,
     /// The step of the ending, as it was taken: a node that is not deterministic may not take it
     /// again.
     pub(crate) last: Option<Leg>,
 }
 
-impl<'a> Level<'a> {
-    pub(crate) fn new(context: Context<'a>, depth: u32, states: Chunks) -> Self {
+impl<'a, T: Total> Level<'a, T> {
+    pub(crate) fn new(context: Context<'a, T>, depth: u32, states: Chunks<T>) -> Self {
         Self {
             depth,
             size: states.size(),
@@ -103,7 +104,11 @@ impl<'a> Level<'a> {
     }
 
     /// Explores the level, with a thread for every stepper; the calling one is the first.
-    pub(crate) fn explore(&self, steppers: &mut [Stepper<'_>], clock: &mut Clock<'_>) -> Findings {
+    pub(crate) fn explore(
+        &self,
+        steppers: &mut [Stepper<'_>],
+        clock: &mut Clock<'_>,
+    ) -> Findings<T> {
         let worth_starting = self.size.div_ceil(CHUNK as u64) as usize;
         let (own, helpers) = steppers.split_first_mut().expect("there is at least one thread");
         thread::scope(|scope| {
@@ -121,7 +126,7 @@ impl<'a> Level<'a> {
         })
     }
 
-    fn work(&self, stepper: &mut Stepper<'_>, mut clock: Option<&mut Clock<'_>>) -> Findings {
+    fn work(&self, stepper: &mut Stepper<'_>, mut clock: Option<&mut Clock<'_>>) -> Findings<T> {
         let Context { counts, model, .. } = self.context;
         let mut findings = Findings::default();
         while let Some(mut chunk) = self.take_chunk() {
@@ -153,7 +158,7 @@ impl<'a> Level<'a> {
     }
 
     /// Ends the level for all threads.
-    fn stop(&self, findings: &mut Findings, bound: Bound) {
+    fn stop(&self, findings: &mut Findings<T>, bound: Bound) {
         self.is_stopped.store(true, Ordering::Relaxed);
         findings.bound = findings.bound.max(Some(bound));
     }
@@ -162,7 +167,7 @@ impl<'a> Level<'a> {
         self.is_stopped.load(Ordering::Relaxed)
     }
 
-    fn take_chunk(&self) -> Option<States> {
+    fn take_chunk(&self) -> Option<States<T>> {
         if self.is_stopped() {
             return None;
         }
@@ -174,10 +179,10 @@ impl<'a> Level<'a> {
     /// puts them there; returns the first state left, and how many steps.
     fn try_chunk(
         &self,
-        chunk: &States,
+        chunk: &States<T>,
         from: usize,
         stepper: &mut Stepper<'_>,
-        findings: &mut Findings,
+        findings: &mut Findings<T>,
     ) -> (usize, u64) {
         findings.desk.clear();
         let mut steps = 0;
@@ -218,9 +223,9 @@ impl<'a> Level<'a> {
     /// Builds what is new of all that lies on the desk; returns how many states, and their memory.
     fn keep_new(
         &self,
-        chunk: &States,
+        chunk: &States<T>,
         stepper: &Stepper<'_>,
-        findings: &mut Findings,
+        findings: &mut Findings<T>,
     ) -> (u64, u64) {
         let Findings { next, desk, spare, .. } = findings;
         let Desk { batch, parked } = desk;
@@ -250,7 +255,7 @@ impl<'a> Level<'a> {
     }
 
     /// Notes that a step may close a loop in which something is owed throughout.
-    fn note_return(&self, state: &State<'_>, trial: &Trial<'_>) {
+    fn note_return(&self, state: &State<'_, T>, trial: &Trial<'_, T>) {
         let Context { model, counts, .. } = self.context;
         if !counts.returns.load(Ordering::Relaxed) && may_close_a_loop(model, state, trial) {
             counts.returns.store(true, Ordering::Relaxed);
@@ -258,7 +263,7 @@ impl<'a> Level<'a> {
     }
 
     /// Asks whether the invariants hold.
-    fn judge(&self, state: &State<'_>, findings: &mut Findings) {
+    fn judge(&self, state: &State<'_, T>, findings: &mut Findings<T>) {
         let model = self.context.model;
         let letters: Vec<Print> =
             state.flight.iter().map(|it| letter(model, state, it.print)).collect();
@@ -270,7 +275,7 @@ impl<'a> Level<'a> {
     }
 
     /// Asks whether a state in which nothing is bound to happen may be left like that.
-    fn judge_rest(&self, state: &State<'_>, findings: &mut Findings) {
+    fn judge_rest(&self, state: &State<'_, T>, findings: &mut Findings<T>) {
         if let Err(violation) = self.context.model.machine.at_rest(state.monitor) {
             let (state, ending) = (state.print, Ending::Here);
             findings.report(Found { violation, state, ending, last: None });
@@ -288,16 +293,16 @@ impl<'a> Level<'a> {
     }
 }
 
-impl Default for Findings {
+impl<T: Total> Default for Findings<T> {
     fn default() -> Self {
         let desk = Desk::default();
         Self { next: Chunks::default(), found: None, bound: None, spare: None, desk }
     }
 }
 
-impl Findings {
+impl<T: Total> Findings<T> {
     /// Keeps the one with the shorter run or else from the smaller fingerprint.
-    fn report(&mut self, new: Found) {
+    fn report(&mut self, new: Found<T>) {
         if self.found.as_ref().is_none_or(|old| new.rank() < old.rank()) {
             self.found = Some(new);
         }
@@ -312,27 +317,27 @@ impl Findings {
     }
 }
 
-impl Found {
-    const fn rank(&self) -> (bool, u64, u64) {
+impl<T: Total> Found<T> {
+    fn rank(&self) -> (bool, T, u64) {
         match self.ending {
-            Ending::Here => (false, self.state.0, 0),
-            Ending::Step(step) => (true, self.state.0, step),
+            Ending::Here => (false, self.state, 0),
+            Ending::Step(step) => (true, self.state, step),
         }
     }
 }
 
 /// Steps that were tried, and of which it is not yet known whether they lead to anything new.
 #[derive(Default)]
-struct Desk {
-    batch: Batch,
+struct Desk<T> {
+    batch: Batch<T>,
     /// Each with the state of the chunk that it was tried in.
-    parked: Vec<(u32, Parked)>,
+    parked: Vec<(u32, Parked<T>)>,
 }
 
 /// Many more steps than most chunks have, and little memory.
 const MOST_PARKED: usize = 1 << 16;
 
-impl Desk {
+impl<T: Total> Desk<T> {
     fn is_full(&self) -> bool {
         self.parked.len() >= MOST_PARKED
     }
@@ -343,7 +348,7 @@ impl Desk {
     }
 
     #[inline]
-    fn put(&mut self, index: u32, parent: Print, trial: Trial<'_>) {
+    fn put(&mut self, index: u32, parent: T, trial: Trial<'_, T>) {
         self.batch.push(trial.print, parent);
         self.parked.push((index, trial.park()));
     }
@@ -351,21 +356,21 @@ impl Desk {
 
 /// States of a level, in portions that one thread explores at a go.
 #[derive(Default)]
-pub(crate) struct Chunks {
-    chunks: Vec<States>,
+pub(crate) struct Chunks<T> {
+    chunks: Vec<States<T>>,
 }
 
 /// Small enough that all threads finish a level at about the same time, large enough that several
 /// of the successors of a chunk belong to every shard of the table.
 const CHUNK: usize = 512;
 
-impl Chunks {
-    pub(crate) fn add(&mut self, states: States) {
+impl<T: Total> Chunks<T> {
+    pub(crate) fn add(&mut self, states: States<T>) {
         self.chunks.push(states);
     }
 
     /// Adds the state that a step leads to; returns the memory that it takes.
-    fn build(&mut self, trial: Trial<'_>, spare: &mut Option<States>) -> u64 {
+    fn build(&mut self, trial: Trial<'_, T>, spare: &mut Option<States<T>>) -> u64 {
         let is_full = self.chunks.last().is_none_or(|chunk| chunk.len() >= CHUNK);
         if is_full {
             self.chunks.push(spare.take().unwrap_or_default());

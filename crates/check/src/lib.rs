@@ -103,12 +103,13 @@ mod step;
 mod system;
 mod table;
 mod timers;
+mod total;
 mod trial;
 mod walk;
 
 pub use explore::{explore, explore_after, walk};
 pub use follow::Stray;
-pub use report::{Answer, Bound, Bounds, Outcome, Progress, Report};
+pub use report::{Answer, Bound, Bounds, Fingerprint, Outcome, Progress, Report};
 pub use run::{Move, Run, Start, What};
 pub use system::{Ask, Demands, Faults, Links, Liveness, Plan, System};
 pub use vorrang_protocol::Order;

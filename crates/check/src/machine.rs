@@ -162,6 +162,10 @@ pub(crate) struct Letter<T, G> {
     pub(crate) tag: G,
 }
 
+/// In the place of what lies on no shelf and yet must share its print with nothing there.
+#[derive(PartialEq, Eq, Debug)]
+struct Reserved;
+
 /// A system, and all the parts that its states are made of.
 #[derive(Debug)]
 pub(crate) struct Typed<'a, P: Protocol, M> {
@@ -181,6 +185,10 @@ where
     pub(crate) fn new(system: &'a System<P, M>, bounds: &Bounds) -> Self {
         let most_bytes = bounds.memory_bytes.unwrap_or(u64::MAX);
         let (shelf, is_cut, gauge) = (Shelf::default(), AtomicBool::new(false), Gauge::new());
+        // What else can happen to a node has another print than these.
+        for occasion in [Part::Nothing, Part::Start, Part::Crash, Part::Restart] {
+            shelf.keep(Print::of(occasion, &()), Reserved);
+        }
         Self { system, shelf, most_bytes, is_cut, gauge }
     }
 

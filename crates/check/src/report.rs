@@ -16,7 +16,7 @@ pub struct Bounds {
     /// crosses the bound is still finished, so that the report does not depend on the threads.
     pub states: Option<u64>,
     /// The search stops, even within a level, before it takes more than this. Counted are the table
-    /// of the states known (16 bytes a slot, free slots included, and old and new room at once
+    /// of the states known (16 or 32 bytes a slot, free slots included, and old and new room at once
     /// while it grows), the states waiting to be explored, the different nodes, messages and
     /// monitors that states are made of, and what each thread remembers of what handlers did. What
     /// nodes, messages and monitors keep on the heap cannot be counted. So on Linux the search also
@@ -26,11 +26,42 @@ pub struct Bounds {
     /// The search stops, even within a level, once it has taken longer than this. The clock is
     /// looked at every few hundred states.
     pub time: Option<Duration>,
+    /// What stands for a state in the table of the states known.
+    pub fingerprint: Fingerprint,
+}
+
+/// How many bits stand for a state. Two states with the same are taken for one, which hides
+/// whatever comes after the second: see [`Report::odds`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[non_exhaustive]
+pub enum Fingerprint {
+    /// 64, and 16 bytes a slot of the table: some three in a million that any two of ten million
+    /// states are taken for one.
+    #[default]
+    Bits64,
+    /// 128, and 32 bytes a slot: as good as never. Takes longer.
+    Bits128,
+}
+
+impl Fingerprint {
+    /// How many bits.
+    pub const fn bits(self) -> u32 {
+        match self {
+            Self::Bits64 => 64,
+            Self::Bits128 => 128,
+        }
+    }
 }
 
 impl Bounds {
     /// None: everything is explored.
-    pub const NONE: Self = Self { depth: None, states: None, memory_bytes: None, time: None };
+    pub const NONE: Self = Self {
+        depth: None,
+        states: None,
+        memory_bytes: None,
+        time: None,
+        fingerprint: Fingerprint::Bits64,
+    };
 
     /// The same, with runs of at most so many steps.
     #[must_use]
@@ -54,6 +85,12 @@ impl Bounds {
     #[must_use]
     pub const fn time(self, time: Duration) -> Self {
         Self { time: Some(time), ..self }
+    }
+
+    /// The same, with so many bits for a state.
+    #[must_use]
+    pub const fn fingerprint(self, fingerprint: Fingerprint) -> Self {
+        Self { fingerprint, ..self }
     }
 }
 
@@ -113,15 +150,17 @@ pub struct Report<P: Protocol> {
     pub depth: u32,
     /// The most memory that was taken, as [`Bounds::memory_bytes`] counts it.
     pub memory_bytes: u64,
+    /// What stood for a state, as [`Bounds::fingerprint`] said.
+    pub fingerprint: Fingerprint,
 }
 
 impl<P: Protocol> Report<P> {
     /// The odds that, among so many states, any two were taken for one because their fingerprints
-    /// of 64 bits are the same by chance. Only then could a verdict of verified be wrong.
+    /// are the same by chance. Only then could a verdict of verified be wrong.
     pub fn odds(&self) -> f64 {
         let states = self.states as f64;
         let pairs = states * (states - 1.0).max(0.0) / 2.0;
-        (pairs / 2_f64.powi(64)).min(1.0)
+        (pairs / f64::from(self.fingerprint.bits()).exp2()).min(1.0)
     }
 
     /// The memory taken, shared out among the states.

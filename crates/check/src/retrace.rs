@@ -14,12 +14,13 @@ use crate::machine::{Happening, Occasion, Typed};
 use crate::run::{Move, Start, What};
 use crate::state::{State, States};
 use crate::step::{Action, Model, Stepper, happening, letter};
+use crate::total::Total;
 use crate::trial::Trial;
 
 /// A state before its first step, with how its nodes came up.
-pub(crate) struct Initial {
+pub(crate) struct Initial<T> {
     /// One state.
-    pub(crate) state: States,
+    pub(crate) state: States<T>,
     pub(crate) starts: Vec<Leg>,
 }
 
@@ -35,7 +36,11 @@ pub(crate) struct Leg {
 
 impl Leg {
     /// The step that was tried.
-    pub(crate) fn of(model: Model<'_>, state: &State<'_>, trial: &Trial<'_>) -> Self {
+    pub(crate) fn of<T: Total>(
+        model: Model<'_>,
+        state: &State<'_, T>,
+        trial: &Trial<'_, T>,
+    ) -> Self {
         let letter = match trial.action {
             Action::Deliver { place } | Action::Lose { place } | Action::Duplicate { place } => {
                 Some(letter(model, state, state.flight.at(place).print))
@@ -76,12 +81,12 @@ pub(crate) struct Way {
 
 /// The run to `state`, and then its last step, if it is not the state itself that is wrong. If the
 /// run cannot be followed again, because a handler does not do what it did, as far as it can be.
-pub(crate) fn retrace<'a>(
+pub(crate) fn retrace<'a, T: Total>(
     model: Model<'a>,
     stepper: &mut Stepper<'a>,
-    initial: Vec<Initial>,
-    parent: &dyn Fn(Print) -> Print,
-    state: Print,
+    initial: Vec<Initial<T>>,
+    parent: &dyn Fn(T) -> T,
+    state: T,
     last: Option<Leg>,
 ) -> Result<Way, Way> {
     let (mut walk, starts, arrived) = Walk::to(model, stepper, initial, parent, state);
@@ -93,16 +98,16 @@ pub(crate) fn retrace<'a>(
 }
 
 /// Where a step leads, and what kind of step it is, if only one will do.
-pub(crate) type Next = (Print, Option<Label>);
+pub(crate) type Next<T> = (T, Option<Label>);
 
 /// The run to `state`, on along a stem, and once round; or as far as it can be followed again.
-pub(crate) fn retrace_round<'a>(
+pub(crate) fn retrace_round<'a, T: Total>(
     model: Model<'a>,
     stepper: &mut Stepper<'a>,
-    initial: Vec<Initial>,
-    parent: &dyn Fn(Print) -> Print,
-    state: Print,
-    (stem, around): (&[Next], &[Next]),
+    initial: Vec<Initial<T>>,
+    parent: &dyn Fn(T) -> T,
+    state: T,
+    (stem, around): (&[Next<T>], &[Next<T>]),
 ) -> Result<Way, Way> {
     let (mut walk, starts, mut arrived) = Walk::to(model, stepper, initial, parent, state);
     arrived = arrived && stem.iter().all(|next| walk.go(model, next));
@@ -113,22 +118,22 @@ pub(crate) fn retrace_round<'a>(
 }
 
 /// A run that is being gone again.
-struct Walk<'a, 's> {
+struct Walk<'a, 's, T> {
     stepper: &'s mut Stepper<'a>,
     /// Where it has come.
-    state: States,
+    state: States<T>,
     legs: Vec<Leg>,
 }
 
-impl<'a, 's> Walk<'a, 's> {
+impl<'a, 's, T: Total> Walk<'a, 's, T> {
     /// Goes to a state that is known; returns how the nodes came up as well, and whether it got
     /// there.
     fn to(
         model: Model<'a>,
         stepper: &'s mut Stepper<'a>,
-        initial: Vec<Initial>,
-        parent: &dyn Fn(Print) -> Print,
-        state: Print,
+        initial: Vec<Initial<T>>,
+        parent: &dyn Fn(T) -> T,
+        state: T,
     ) -> (Self, Vec<Leg>, bool) {
         let mut prints = way_to(state, parent);
         let root = prints.next();
@@ -142,9 +147,9 @@ impl<'a, 's> Walk<'a, 's> {
     }
 
     /// Takes the first step that leads there, if there is one.
-    fn go(&mut self, model: Model<'_>, (next, wanted): &Next) -> bool {
+    fn go(&mut self, model: Model<'_>, (next, wanted): &Next<T>) -> bool {
         let (mut found, now) = (None, self.state.at(0));
-        let is_wanted = |trial: &Trial<'_>| {
+        let is_wanted = |trial: &Trial<'_, T>| {
             wanted.is_none_or(|wanted| {
                 counts_as_help(model, &now, trial.action)
                     && label(model, &now, trial.action) == wanted
@@ -167,7 +172,7 @@ impl<'a, 's> Walk<'a, 's> {
 }
 
 /// The fingerprints of all states up to this one, the initial one first.
-fn way_to(state: Print, parent: &dyn Fn(Print) -> Print) -> vec::IntoIter<Print> {
+fn way_to<T: Total>(state: T, parent: &dyn Fn(T) -> T) -> vec::IntoIter<T> {
     let mut prints = vec![state];
     let mut last = state;
     loop {

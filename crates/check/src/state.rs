@@ -6,10 +6,11 @@ use crate::channels::{Flight, Flying};
 use crate::fingerprint::{Part, Print};
 use crate::system::{Agenda, Faults, Place};
 use crate::timers::Timers;
+use crate::total::Total;
 
 /// Everything that decides the future; nodes, messages and monitor by their prints.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct State<'a> {
+pub(crate) struct State<'a, T> {
     /// A node that is down is what is left of it.
     pub(crate) nodes: &'a [Print],
     pub(crate) places: &'a [Place],
@@ -18,7 +19,7 @@ pub(crate) struct State<'a> {
     /// None is as good as [`Extra::NONE`].
     extra: Option<&'a Extra>,
     /// The sum of the prints of all parts.
-    pub(crate) print: Print,
+    pub(crate) print: T,
 }
 
 /// What the states of most systems have nothing of, so that they do not carry it.
@@ -40,8 +41,8 @@ impl Extra {
         self.timers.is_empty() && self.down == Down::NOBODY && self.faults == Faults::NONE
     }
 
-    fn print(&self) -> Print {
-        self.timers.print() + self.down.print() + print_of_faults(self.faults)
+    fn print<T: Total>(&self) -> T {
+        self.timers.print::<T>() + self.down.print() + print_of_faults(self.faults)
     }
 }
 
@@ -72,13 +73,13 @@ impl Down {
         Self(self.0 & !(1 << node.0))
     }
 
-    pub(crate) fn print(self) -> Print {
+    pub(crate) fn print<T: Total>(self) -> T {
         let nodes = (0..Self::MOST_NODES as u32).map(NodeId).filter(|&node| self.has(node));
-        nodes.map(|node| Print::of(Part::Down(node.index()), &())).sum()
+        nodes.map(|node| T::of(Part::Down(node.index()), &())).sum()
     }
 }
 
-impl<'a> State<'a> {
+impl<'a, T: Total> State<'a, T> {
     pub(crate) fn extra(&self) -> &'a Extra {
         self.extra.unwrap_or(&NO_EXTRA)
     }
@@ -93,12 +94,12 @@ impl<'a> State<'a> {
     }
 
     /// What [`print`](Self::print) must be, however the state came about.
-    pub(crate) fn print_from_scratch(&self, order: Order) -> Print {
+    pub(crate) fn print_from_scratch(&self, order: Order) -> T {
         let places = self.places.iter().enumerate();
-        self.nodes.iter().copied().sum::<Print>()
+        self.nodes.iter().map(|&it| T::of_part(it)).sum::<T>()
             + places.map(|(list, &place)| print_of_place(list, place)).sum()
             + self.flight.print(order)
-            + self.monitor
+            + T::of_part(self.monitor)
             + self.extra().print()
     }
 }
@@ -106,8 +107,8 @@ impl<'a> State<'a> {
 /// States of one system, side by side: no state has memory of its own to be asked for and given
 /// back, and whoever looks at one after the other walks through memory in order.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct States {
-    heads: Vec<Head>,
+pub(crate) struct States<T> {
+    heads: Vec<Head<T>>,
     nodes: Vec<Print>,
     places: Vec<Place>,
     flights: Vec<Flying>,
@@ -117,35 +118,37 @@ pub(crate) struct States {
 }
 
 #[derive(Clone, Debug)]
-struct Head {
-    print: Print,
+struct Head<T> {
+    print: T,
     monitor: Print,
     /// Where its messages begin; they end where those of the next state begin.
     flight: usize,
     extra: Option<Box<Extra>>,
 }
 
+/// What there is before any node has started.
+pub(crate) struct First {
+    pub(crate) nodes: Vec<Print>,
+    pub(crate) monitor: Print,
+    pub(crate) faults: Faults,
+}
+
 /// What of a state is not copied from another one.
-pub(crate) struct Fresh {
+pub(crate) struct Fresh<T> {
     pub(crate) at: NodeId,
     pub(crate) node: Print,
     pub(crate) place: (usize, Place),
     pub(crate) monitor: Print,
     pub(crate) extra: Option<Box<Extra>>,
-    pub(crate) print: Print,
+    pub(crate) print: T,
 }
 
-impl States {
+impl<T: Total> States<T> {
     /// The one state before any node has started.
-    pub(crate) fn before_start(
-        nodes: Vec<Print>,
-        monitor: Print,
-        agenda: &Agenda,
-        faults: Faults,
-        order: Order,
-    ) -> Self {
+    pub(crate) fn before_start(first: First, agenda: &Agenda, order: Order) -> Self {
+        let First { nodes, monitor, faults } = first;
         let extra = boxed(Extra { faults: faults.within_reach(0), ..Extra::NONE });
-        let head = Head { print: Print::NONE, monitor, flight: 0, extra };
+        let head = Head { print: T::default(), monitor, flight: 0, extra };
         let places = agenda.first_places();
         let each = (nodes.len(), places.len());
         let mut states = Self { heads: vec![head], nodes, places, each, ..Self::default() };
@@ -157,7 +160,7 @@ impl States {
         self.heads.len()
     }
 
-    pub(crate) fn at(&self, index: usize) -> State<'_> {
+    pub(crate) fn at(&self, index: usize) -> State<'_, T> {
         let head = &self.heads[index];
         let (nodes, places) = self.each;
         let end = self.heads.get(index + 1).map_or(self.flights.len(), |it| it.flight);
@@ -171,13 +174,13 @@ impl States {
         }
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = State<'_>> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = State<'_, T>> {
         (0..self.len()).map(|index| self.at(index))
     }
 
     /// Adds a state that is like `old`, but for what is fresh and for the messages: the caller
     /// adds those.
-    pub(crate) fn push(&mut self, old: &State<'_>, fresh: Fresh) -> &mut Vec<Flying> {
+    pub(crate) fn push(&mut self, old: &State<'_, T>, fresh: Fresh<T>) -> &mut Vec<Flying> {
         let Fresh { at, node, place, monitor, extra, print } = fresh;
         self.each = (old.nodes.len(), old.places.len());
         let start = self.nodes.len();
@@ -192,7 +195,7 @@ impl States {
     }
 
     /// Adds a state that is just like this one.
-    pub(crate) fn push_copy(&mut self, state: &State<'_>) {
+    pub(crate) fn push_copy(&mut self, state: &State<'_, T>) {
         let State { nodes, places, flight, monitor, extra, print } = *state;
         self.each = (nodes.len(), places.len());
         self.nodes.extend_from_slice(nodes);
@@ -214,7 +217,7 @@ impl States {
 
     /// The memory that they take, with what is free for more of them.
     pub(crate) fn bytes(&self) -> u64 {
-        let bytes = self.heads.capacity() * size_of::<Head>()
+        let bytes = self.heads.capacity() * size_of::<Head<T>>()
             + self.nodes.capacity() * size_of::<Print>()
             + self.places.capacity() * size_of::<Place>()
             + self.flights.capacity() * size_of::<Flying>()
@@ -235,11 +238,11 @@ pub(crate) fn boxed(extra: Extra) -> Option<Box<Extra>> {
 }
 
 /// The print of how far a list of the plan has come.
-pub(crate) fn print_of_place(list: usize, place: Place) -> Print {
-    Print::of(Part::Place(list), &place)
+pub(crate) fn print_of_place<T: Total>(list: usize, place: Place) -> T {
+    T::of(Part::Place(list), &place)
 }
 
 /// The print of what may still go wrong.
-pub(crate) fn print_of_faults(faults: Faults) -> Print {
-    Print::of(Part::Faults, &faults)
+pub(crate) fn print_of_faults<T: Total>(faults: Faults) -> T {
+    T::of(Part::Faults, &faults)
 }

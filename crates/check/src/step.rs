@@ -8,6 +8,7 @@ use crate::machine::{Happening, Machine, Occasion};
 use crate::state::{Down, Extra, State};
 use crate::system::{Agenda, Faults, Item, Liveness};
 use crate::timers::Pace;
+use crate::total::Total;
 use crate::trial::{Parked, Trial};
 
 /// Something that can happen in a state.
@@ -52,7 +53,11 @@ impl<'a> Stepper<'a> {
     }
 
     /// Tries every step of a state, in an order that depends on the state alone.
-    pub(crate) fn try_all(&mut self, state: &State<'_>, mut visit: impl FnMut(Trial<'_>)) {
+    pub(crate) fn try_all<T: Total>(
+        &mut self,
+        state: &State<'_, T>,
+        mut visit: impl FnMut(Trial<'_, T>),
+    ) {
         let Model { agenda, pace, .. } = self.model;
         for list in commands(agenda, state) {
             self.try_one(state, Action::Command { list }, &mut visit);
@@ -67,7 +72,7 @@ impl<'a> Stepper<'a> {
 
     /// What can happen only in a state with timers or faults.
     #[inline(never)]
-    fn try_extra(&mut self, state: &State<'_>, visit: &mut impl FnMut(Trial<'_>)) {
+    fn try_extra<T: Total>(&mut self, state: &State<'_, T>, visit: &mut impl FnMut(Trial<'_, T>)) {
         let Extra { timers, down, faults } = state.extra();
         for (at, timer) in self.model.pace.due(timers, state.flight) {
             self.try_one(state, Action::Fire { at, timer }, visit);
@@ -96,19 +101,19 @@ impl<'a> Stepper<'a> {
 
     /// Whether nothing is bound to happen in a state any more: only commands that the applications
     /// may just as well never give, and what goes wrong.
-    pub(crate) fn is_at_rest(&self, state: &State<'_>) -> bool {
+    pub(crate) fn is_at_rest<T: Total>(&self, state: &State<'_, T>) -> bool {
         // Of messages in flight one can always arrive, of armed timers one can always run out.
         let agenda = self.model.agenda;
         is_quiet(state) && !commands(agenda, state).any(|list| is_bound(agenda, state, list))
     }
 
     /// Whether the plan has a command to give.
-    pub(crate) fn can_go_on(&self, state: &State<'_>) -> bool {
+    pub(crate) fn can_go_on<T: Total>(&self, state: &State<'_, T>) -> bool {
         commands(self.model.agenda, state).next().is_some()
     }
 
     /// Whether something may go wrong in a state that is at rest, so that it is not for ever.
-    pub(crate) fn can_go_wrong(state: &State<'_>) -> bool {
+    pub(crate) fn can_go_wrong<T: Total>(state: &State<'_, T>) -> bool {
         let Extra { down, faults, .. } = state.extra();
         let somebody_is_up = (down.count() as usize) < state.nodes.len();
         faults.crashes > 0 && somebody_is_up || faults.restarts > 0 && *down != Down::NOBODY
@@ -116,11 +121,11 @@ impl<'a> Stepper<'a> {
 
     /// Tries one step, with every answer to the choices in it.
     #[inline]
-    pub(crate) fn try_one(
+    pub(crate) fn try_one<T: Total>(
         &mut self,
-        state: &State<'_>,
+        state: &State<'_, T>,
         action: Action,
-        visit: &mut impl FnMut(Trial<'_>),
+        visit: &mut impl FnMut(Trial<'_, T>),
     ) {
         let model = self.model;
         let (at, event) = what_happens(model, state, action);
@@ -144,14 +149,18 @@ impl<'a> Stepper<'a> {
     }
 
     /// Takes up a step again that was tried in this state.
-    pub(crate) fn take_up<'s>(&'s self, state: &'s State<'s>, parked: Parked) -> Trial<'s> {
+    pub(crate) fn take_up<'s, T: Total>(
+        &'s self,
+        state: &'s State<'s, T>,
+        parked: Parked<T>,
+    ) -> Trial<'s, T> {
         let handled = self.handlers.outcome(parked.index);
         Trial::take_up(self.model, state, handled, parked)
     }
 }
 
 /// Whether no message is in flight and no timer armed.
-pub(crate) fn is_quiet(state: &State<'_>) -> bool {
+pub(crate) fn is_quiet<T: Total>(state: &State<'_, T>) -> bool {
     state.flight.is_empty() && state.extra().timers.is_empty()
 }
 
@@ -160,12 +169,12 @@ pub(crate) fn is_quiet(state: &State<'_>) -> bool {
 /// That an application asks for something does not mean that it will ask again: a plan says what
 /// applications may do, and only a command that goes on with something begun is one that they
 /// must. Of a script, all are: it is one story, told to its end.
-pub(crate) fn is_bound(agenda: &Agenda, state: &State<'_>, list: usize) -> bool {
+pub(crate) fn is_bound<T: Total>(agenda: &Agenda, state: &State<'_, T>, list: usize) -> bool {
     agenda.is_script || agenda.goes_on(list, state.places[list])
 }
 
 /// The lists of which the plan allows a command now.
-fn commands(agenda: &Agenda, state: &State<'_>) -> impl Iterator<Item = usize> {
+fn commands<T: Total>(agenda: &Agenda, state: &State<'_, T>) -> impl Iterator<Item = usize> {
     let is_allowed = !agenda.is_script || is_quiet(state);
     let places = if is_allowed { state.places } else { &[] };
     let is_next =
@@ -176,7 +185,11 @@ fn commands(agenda: &Agenda, state: &State<'_>) -> impl Iterator<Item = usize> {
 
 /// To which node something happens, and the print of what does.
 #[inline]
-fn what_happens(model: Model<'_>, state: &State<'_>, action: Action) -> (NodeId, Print) {
+fn what_happens<T: Total>(
+    model: Model<'_>,
+    state: &State<'_, T>,
+    action: Action,
+) -> (NodeId, Print) {
     match action {
         Action::Command { list } => {
             let item = command(model, state, list);
@@ -198,7 +211,11 @@ fn what_happens(model: Model<'_>, state: &State<'_>, action: Action) -> (NodeId,
 }
 
 /// The same, with all that it takes to let it happen.
-pub(crate) fn happening(model: Model<'_>, state: &State<'_>, action: Action) -> Happening {
+pub(crate) fn happening<T: Total>(
+    model: Model<'_>,
+    state: &State<'_, T>,
+    action: Action,
+) -> Happening {
     let (at, print) = what_happens(model, state, action);
     let what = match action {
         Action::Start(_) => Occasion::Start,
@@ -214,11 +231,11 @@ pub(crate) fn happening(model: Model<'_>, state: &State<'_>, action: Action) -> 
 }
 
 /// The message itself, without what timers have to do with it.
-pub(crate) fn letter(model: Model<'_>, state: &State<'_>, print: Print) -> Print {
+pub(crate) fn letter<T: Total>(model: Model<'_>, state: &State<'_, T>, print: Print) -> Print {
     if state.has_extra() { model.pace.letter(print) } else { print }
 }
 
-fn command(model: Model<'_>, state: &State<'_>, list: usize) -> Item {
+fn command<T: Total>(model: Model<'_>, state: &State<'_, T>, list: usize) -> Item {
     let next = model.agenda.next(list, state.places[list]);
     next.expect("a command is an action only where the plan has one")
 }

@@ -394,6 +394,7 @@ impl Agenda {
     }
 
     /// The list that something at this node moves on, and where it then stands.
+    #[inline]
     pub(crate) fn advance(
         &self,
         at: NodeId,

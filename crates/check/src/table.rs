@@ -12,11 +12,12 @@ use std::sync::{Mutex, MutexGuard};
 use std::thread;
 
 use crate::fingerprint::Print;
+use crate::total::Total;
 
 /// All states known.
 #[derive(Debug)]
-pub(crate) struct Table {
-    shards: Vec<Mutex<Shard>>,
+pub(crate) struct Table<T> {
+    shards: Vec<Mutex<Shard<T>>>,
     bytes: AtomicU64,
 }
 
@@ -25,15 +26,15 @@ const SHARD_BITS: u32 = 6;
 
 const STATES_WORTH_A_THREAD: usize = 4096;
 
-impl Table {
+impl<T: Total> Table<T> {
     pub(crate) fn new() -> Self {
-        let shards: Vec<Mutex<Shard>> = (0..1 << SHARD_BITS).map(|_| Mutex::default()).collect();
+        let shards: Vec<Mutex<Shard<T>>> = (0..1 << SHARD_BITS).map(|_| Mutex::default()).collect();
         let bytes = shards.iter().map(|it| lock(it).bytes()).sum::<u64>().into();
         Self { shards, bytes }
     }
 
     /// Notes that a state was reached from `parent`; true if it was not known.
-    pub(crate) fn insert(&self, state: Print, parent: Print) -> bool {
+    pub(crate) fn insert(&self, state: T, parent: T) -> bool {
         let mut shard = lock(self.shard(state));
         let bytes = shard.fresh.bytes();
         let news = shard.insert(state, parent);
@@ -43,7 +44,7 @@ impl Table {
 
     /// Notes many at once, which spares most of the locking and lets the machine look up several
     /// at a time. False if not all could be, since the table would have grown beyond `room`.
-    pub(crate) fn insert_all(&self, batch: &mut Batch, room: u64) -> bool {
+    pub(crate) fn insert_all(&self, batch: &mut Batch<T>, room: u64) -> bool {
         let mut is_done = true;
         batch.sort_by_shard();
         for (mutex, shard) in self.shards.iter().zip(0..) {
@@ -67,9 +68,9 @@ impl Table {
     }
 
     /// Whether so many more fit in; to grow, a table takes the old room and the new at once.
-    fn has_room(&self, slots: &Slots, more: usize, room: u64) -> bool {
+    fn has_room(&self, slots: &Slots<T>, more: usize, room: u64) -> bool {
         let needed = slots.needed(more);
-        let more = if needed == slots.slots.len() { 0 } else { Slots::bytes_of(needed) };
+        let more = if needed == slots.slots.len() { 0 } else { Slots::<T>::bytes_of(needed) };
         self.bytes().saturating_add(more) <= room
     }
 
@@ -89,7 +90,7 @@ impl Table {
         })
     }
 
-    fn end_level_of(&self, shards: &[Mutex<Shard>], room: u64) -> bool {
+    fn end_level_of(&self, shards: &[Mutex<Shard<T>>], room: u64) -> bool {
         shards.iter().all(|shard| {
             let mut shard = lock(shard);
             let (bytes, fresh) = (shard.bytes(), shard.fresh.len);
@@ -103,7 +104,7 @@ impl Table {
     }
 
     /// Where a known state was reached from; an initial state, from itself.
-    pub(crate) fn parent(&self, state: Print) -> Print {
+    pub(crate) fn parent(&self, state: T) -> T {
         let shard = lock(self.shard(state));
         let found = shard.fresh.get(state).or_else(|| shard.seen.get(state));
         found.expect("only states that were inserted are looked up")
@@ -114,7 +115,7 @@ impl Table {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    fn shard(&self, state: Print) -> &Mutex<Shard> {
+    fn shard(&self, state: T) -> &Mutex<Shard<T>> {
         &self.shards[shard_of(state)]
     }
 
@@ -125,8 +126,8 @@ impl Table {
     }
 }
 
-const fn shard_of(state: Print) -> usize {
-    (state.0 >> (u64::BITS - SHARD_BITS)) as usize
+fn shard_of<T: Total>(state: T) -> usize {
+    (state.first().0 >> (u64::BITS - SHARD_BITS)) as usize
 }
 
 /// What is known of a state that was reached.
@@ -143,9 +144,9 @@ pub(crate) enum News {
 
 /// States that were reached, to be noted together.
 #[derive(Debug, Default)]
-pub(crate) struct Batch {
+pub(crate) struct Batch<T> {
     /// States, each with the one that it was reached from.
-    reached: Vec<(Print, Print)>,
+    reached: Vec<(T, T)>,
     news: Vec<News>,
     /// All of them, shard after shard.
     by_shard: Vec<u32>,
@@ -153,12 +154,12 @@ pub(crate) struct Batch {
     starts: Vec<usize>,
 }
 
-impl Batch {
+impl<T: Total> Batch<T> {
     pub(crate) fn clear(&mut self) {
         self.reached.clear();
     }
 
-    pub(crate) fn push(&mut self, state: Print, parent: Print) {
+    pub(crate) fn push(&mut self, state: T, parent: T) {
         self.reached.push((state, parent));
     }
 
@@ -190,20 +191,26 @@ impl Batch {
     }
 }
 
-fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
+fn lock<T>(shard: &Mutex<Shard<T>>) -> MutexGuard<'_, Shard<T>> {
     shard.lock().expect("no thread panics while it holds a shard")
 }
 
-#[derive(Debug, Default)]
-struct Shard {
+#[derive(Debug)]
+struct Shard<T> {
     /// States of earlier levels.
-    seen: Slots,
+    seen: Slots<T>,
     /// States of the level being built.
-    fresh: Slots,
+    fresh: Slots<T>,
 }
 
-impl Shard {
-    fn insert(&mut self, state: Print, parent: Print) -> News {
+impl<T: Total> Default for Shard<T> {
+    fn default() -> Self {
+        Self { seen: Slots::default(), fresh: Slots::default() }
+    }
+}
+
+impl<T: Total> Shard<T> {
+    fn insert(&mut self, state: T, parent: T) -> News {
         match self.fresh.find(state) {
             Ok(place) => {
                 let known = &mut self.fresh.slots[place].parent;
@@ -237,40 +244,42 @@ impl Shard {
 
 /// An open hash table with linear probing; fingerprints are hashes already.
 #[derive(Debug)]
-struct Slots {
+struct Slots<T> {
     /// A power of two of them, never all taken.
-    slots: Vec<Slot>,
+    slots: Vec<Slot<T>>,
     len: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Slot {
-    state: Print,
-    parent: Print,
+struct Slot<T> {
+    state: T,
+    parent: T,
 }
-
-/// The one fingerprint that the table cannot hold; see [`key`].
-const FREE: Slot = Slot { state: Print(0), parent: Print(0) };
 
 const FEWEST_SLOTS: usize = 16;
 
-impl Slot {
+impl<T: Total> Slot<T> {
+    /// With the one fingerprint that the table cannot hold; see [`key`].
+    fn free() -> Self {
+        Self { state: T::default(), parent: T::default() }
+    }
+
     fn is_free(self) -> bool {
-        self.state == FREE.state
+        self.state == T::default()
     }
 }
 
 /// A fingerprint of 0 is put down as 1: one more pair among all that might collide.
-fn key(state: Print) -> Print {
-    Print(state.0.max(1))
+fn key<T: Total>(state: T) -> T {
+    if state == T::default() { T::with(Print(1), Print::default) } else { state }
 }
 
-impl Slots {
+impl<T: Total> Slots<T> {
     /// The place of a state, or else the free one where it belongs.
-    fn find(&self, state: Print) -> Result<usize, usize> {
+    fn find(&self, state: T) -> Result<usize, usize> {
         let state = key(state);
         let mask = self.slots.len() - 1;
-        let mut place = state.0 as usize & mask;
+        let mut place = state.first().0 as usize & mask;
         loop {
             let slot = self.slots[place];
             if slot.state == state {
@@ -283,12 +292,12 @@ impl Slots {
         }
     }
 
-    fn get(&self, state: Print) -> Option<Print> {
+    fn get(&self, state: T) -> Option<T> {
         self.find(state).ok().map(|place| self.slots[place].parent)
     }
 
     /// Fills the free place that `find` gave.
-    fn put(&mut self, place: usize, state: Print, parent: Print) {
+    fn put(&mut self, place: usize, state: T, parent: T) {
         let state = key(state);
         self.slots[place] = Slot { state, parent };
         self.len += 1;
@@ -326,7 +335,7 @@ impl Slots {
         if new.try_reserve_exact(slots).is_err() {
             return false;
         }
-        new.resize(slots, FREE);
+        new.resize(slots, Slot::free());
         let old = mem::replace(&mut self.slots, new);
         for slot in old.into_iter().filter(|slot| !slot.is_free()) {
             if let Err(place) = self.find(slot.state) {
@@ -341,7 +350,7 @@ impl Slots {
         if self.slots.len() > 8 * self.len.max(FEWEST_SLOTS) {
             *self = Self::default();
         } else {
-            self.slots.fill(FREE);
+            self.slots.fill(Slot::free());
             self.len = 0;
         }
     }
@@ -351,13 +360,13 @@ impl Slots {
     }
 
     const fn bytes_of(slots: usize) -> u64 {
-        (slots * size_of::<Slot>()) as u64
+        (slots * size_of::<Slot<T>>()) as u64
     }
 }
 
-impl Default for Slots {
+impl<T: Total> Default for Slots<T> {
     fn default() -> Self {
-        Self { slots: vec![FREE; FEWEST_SLOTS], len: 0 }
+        Self { slots: vec![Slot::free(); FEWEST_SLOTS], len: 0 }
     }
 }
 
@@ -411,7 +420,8 @@ mod tests {
     fn its_size_is_the_size_of_its_slots() {
         let table = Table::new();
         let empty = table.bytes();
-        let slots = |table: &Table| table.shards.iter().map(|it| lock(it).bytes()).sum::<u64>();
+        let slots =
+            |table: &Table<Print>| table.shards.iter().map(|it| lock(it).bytes()).sum::<u64>();
         assert_eq!(empty, slots(&table));
         for state in prints() {
             table.insert(state, Print(0));
@@ -450,7 +460,7 @@ mod tests {
         slots.clear();
         assert_eq!(slots.bytes(), large, "the next level is likely as large");
         slots.clear();
-        assert_eq!(slots.bytes(), Slots::default().bytes());
+        assert_eq!(slots.bytes(), Slots::<Print>::default().bytes());
         assert_eq!(slots.find(Print(5)), Err(5));
     }
 }

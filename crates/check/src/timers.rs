@@ -46,6 +46,7 @@ use vorrang_protocol::{Delay, NodeId, Order};
 use crate::channels::{Flight, Flying, arrange};
 use crate::fingerprint::{Part, Print};
 use crate::parts::Shelf;
+use crate::total::Total;
 
 /// All timers that are armed, at all nodes, by node and print.
 #[derive(Debug)]
@@ -136,8 +137,8 @@ impl Timers {
     /// Of the delays, the longest is in it, since it binds timers that are yet to be set; the
     /// shortest has said all it has to say once the rooms are known. So two ways to the same
     /// future look the same.
-    pub(crate) fn print(&self) -> Print {
-        let print = |it: &Armed| Print::of(Part::Armed, &(it.at, it.timer, it.max_ns, &it.rooms));
+    pub(crate) fn print<T: Total>(&self) -> T {
+        let print = |it: &Armed| T::of(Part::Armed, &(it.at, it.timer, it.max_ns, &it.rooms));
         self.armed.iter().map(print).sum()
     }
 }
@@ -533,7 +534,7 @@ mod tests {
         assert_eq!(game.due(), ['a']);
         game.step(0, None, None, &[], &[TimerChange::Cancel(of('a'))]);
         assert!(game.timers.is_empty());
-        assert_eq!(game.timers.print(), Print::NONE);
+        assert_eq!(game.timers.print::<Print>(), Print::NONE);
     }
 
     #[test]
@@ -541,7 +542,7 @@ mod tests {
         for (delay, at, within) in [(WIDE, 0, None), (WIDE, 1, Some(10)), (SHORT, 1, None)] {
             let one = set(within, &[(0, 'a', delay), (at, 'b', delay)]);
             let other = set(within, &[(at, 'b', delay), (0, 'a', delay)]);
-            assert_eq!(one.timers.print(), other.timers.print());
+            assert_eq!(one.timers.print::<Print>(), other.timers.print::<Print>());
             assert_eq!(one.due(), other.due());
         }
     }
@@ -550,12 +551,12 @@ mod tests {
     fn an_order_that_is_forced_is_remembered() {
         let one = timers(&[(0, 'a', SHORT), (0, 'b', SHORT)]);
         let other = timers(&[(0, 'b', SHORT), (0, 'a', SHORT)]);
-        assert_ne!(one.timers.print(), other.timers.print());
+        assert_ne!(one.timers.print::<Print>(), other.timers.print::<Print>());
     }
 
     #[test]
     fn the_longest_delay_is_remembered_and_the_shortest_is_not() {
-        let print = |delay| timers(&[(0, 'a', delay)]).timers.print();
+        let print = |delay| timers(&[(0, 'a', delay)]).timers.print::<Print>();
         assert_ne!(print(SHORT), print(LONG));
         assert_eq!(print(WIDE), print(LONG));
     }

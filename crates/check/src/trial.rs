@@ -5,18 +5,19 @@
 
 use vorrang_protocol::{NodeId, Order};
 
-use crate::channels::{Flight, Flying};
+use crate::channels::{Flight, Flying, sum_again};
 use crate::fingerprint::Print;
 use crate::machine::Handled;
 use crate::state::{Down, Extra, Fresh, State, States, boxed, print_of_faults, print_of_place};
 use crate::step::{Action, Model};
 use crate::system::{Agenda, Faults, Place};
 use crate::timers::{Change, Timers};
+use crate::total::Total;
 
 /// A step that was tried, and what it would change.
 #[derive(Debug)]
-pub(crate) struct Trial<'s> {
-    state: &'s State<'s>,
+pub(crate) struct Trial<'s, T> {
+    state: &'s State<'s, T>,
     agenda: &'s Agenda,
     order: Order,
     pub(crate) action: Action,
@@ -27,17 +28,17 @@ pub(crate) struct Trial<'s> {
     /// What most steps do not change, if this one does.
     rare: Option<Box<Rare>>,
     /// The successor's.
-    pub(crate) print: Print,
+    pub(crate) print: T,
 }
 
 /// A step that was tried, without what it takes to build the successor at once.
 #[derive(Debug)]
-pub(crate) struct Parked {
+pub(crate) struct Parked<T> {
     action: Action,
     at: NodeId,
     pub(crate) index: u32,
     rare: Option<Box<Rare>>,
-    print: Print,
+    print: T,
 }
 
 /// What only timers and faults change.
@@ -52,11 +53,11 @@ struct Rare {
     faults: Faults,
 }
 
-impl<'s> Trial<'s> {
+impl<'s, T: Total> Trial<'s, T> {
     #[inline]
     pub(crate) fn new(
         model: Model<'s>,
-        state: &'s State<'s>,
+        state: &'s State<'s, T>,
         action: Action,
         at: NodeId,
         index: u32,
@@ -67,7 +68,7 @@ impl<'s> Trial<'s> {
             state.has_extra() && is_rare(state.extra(), action) || !handled.timers().is_empty();
         let rare = is_rare.then(|| Box::new(Rare::new(model, state, action, at, handled)));
         let Model { agenda, pace, .. } = model;
-        let (order, print) = (pace.order, Print::NONE);
+        let (order, print) = (pace.order, T::default());
         let mut trial = Self { state, agenda, order, action, at, index, handled, rare, print };
         trial.print = trial.print_by_change();
         trial
@@ -75,9 +76,9 @@ impl<'s> Trial<'s> {
 
     pub(crate) fn take_up(
         model: Model<'s>,
-        state: &'s State<'s>,
+        state: &'s State<'s, T>,
         handled: &'s Handled,
-        parked: Parked,
+        parked: Parked<T>,
     ) -> Self {
         let Parked { action, at, index, rare, print } = parked;
         let Model { agenda, pace, .. } = model;
@@ -86,20 +87,20 @@ impl<'s> Trial<'s> {
 
     /// Puts it aside.
     #[inline]
-    pub(crate) fn park(self) -> Parked {
+    pub(crate) fn park(self) -> Parked<T> {
         let Self { action, at, index, rare, print, .. } = self;
         Parked { action, at, index, rare, print }
     }
 
     #[inline]
-    fn print_by_change(&self) -> Print {
+    fn print_by_change(&self) -> T {
         let (state, handled) = (self.state, self.handled);
-        let mut print = state.print + handled.gain;
+        let mut print = state.print + T::with(handled.gain, || self.gain_again());
         print += match (&self.rare, self.order) {
             (Some(rare), _) => rare.change(state, taken(self.action), self.order),
             (None, Order::Any) => {
-                let gone = taken(self.action).map(|place| state.flight.at(place).print);
-                handled.sum - gone.unwrap_or(Print::NONE)
+                let gone = taken(self.action).map(|it| T::of_part(state.flight.at(it).print));
+                T::with(handled.sum, || sum_again(&handled.sent)) - gone.unwrap_or_default()
             }
             (None, Order::Fifo) => {
                 state.flight.change(taken(self.action), &handled.sent, self.order)
@@ -107,9 +108,16 @@ impl<'s> Trial<'s> {
         };
         let (list, place) = self.place();
         if place != state.places[list] {
-            print += print_of_place(list, place) - print_of_place(list, state.places[list]);
+            print += print_of_place::<T>(list, place) - print_of_place(list, state.places[list]);
         }
         print
+    }
+
+    /// By how much node and monitor change a second lane.
+    fn gain_again(&self) -> Print {
+        let (state, handled) = (self.state, self.handled);
+        let before = state.nodes[self.at.index()].again() + state.monitor.again();
+        handled.node.again() + handled.monitor.again() - before
     }
 
     /// The list of the plan that it moves on, and how far.
@@ -129,7 +137,7 @@ impl<'s> Trial<'s> {
     }
 
     /// Adds the state that the step leads to.
-    pub(crate) fn build(self, states: &mut States) {
+    pub(crate) fn build(self, states: &mut States<T>) {
         let place = self.place();
         let Self { state: old, order, action, at, handled, rare, print, .. } = self;
         let (node, monitor) = (handled.node, handled.monitor);
@@ -176,9 +184,9 @@ fn is_rare(extra: &Extra, action: Action) -> bool {
 
 impl Rare {
     #[inline(never)]
-    fn new(
+    fn new<T: Total>(
         model: Model<'_>,
-        state: &State<'_>,
+        state: &State<'_, T>,
         action: Action,
         at: NodeId,
         handled: &Handled,
@@ -214,20 +222,20 @@ impl Rare {
     }
 
     /// By how much the print changes.
-    fn change(&self, state: &State<'_>, taken: Option<usize>, order: Order) -> Print {
+    fn change<T: Total>(&self, state: &State<'_, T>, taken: Option<usize>, order: Order) -> T {
         let mut print = match &self.flight {
-            Some(flight) => Flight::of(flight).print(order) - state.flight.print(order),
+            Some(flight) => Flight::of(flight).print::<T>(order) - state.flight.print(order),
             None => state.flight.change(taken, &self.sent, order),
         };
         let old = state.extra();
         if let Some(timers) = &self.timers {
-            print += timers.print() - old.timers.print();
+            print += timers.print::<T>() - old.timers.print();
         }
         if self.faults != old.faults {
-            print += print_of_faults(self.faults) - print_of_faults(old.faults);
+            print += print_of_faults::<T>(self.faults) - print_of_faults(old.faults);
         }
         if self.down != old.down {
-            print += self.down.print() - old.down.print();
+            print += self.down.print::<T>() - old.down.print();
         }
         print
     }
@@ -248,7 +256,7 @@ const fn taken(action: Action) -> Option<usize> {
 }
 
 /// Who is down after a step, and what may go wrong then.
-fn after_fault(state: &State<'_>, action: Action) -> (Down, Faults) {
+fn after_fault<T: Total>(state: &State<'_, T>, action: Action) -> (Down, Faults) {
     let Extra { mut down, mut faults, .. } = *state.extra();
     match action {
         Action::Start(_)

@@ -8,12 +8,13 @@
 use vorrang_protocol::Violation;
 
 use crate::explore::{Counted, Ended};
-use crate::fingerprint::{ByPrint, Print, stirred};
+use crate::fingerprint::{ByTotal, stirred};
 use crate::level::Clock;
 use crate::report::{Bound, Bounds, Progress};
 use crate::retrace::{Initial, Leg, Way, retrace};
 use crate::state::{State, States};
 use crate::step::{Model, Stepper};
+use crate::total::Total;
 
 /// How many random runs are taken, and which.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -35,9 +36,9 @@ impl Walks {
 }
 
 /// Takes the walks, each from one of these states.
-pub(crate) fn walk(
+pub(crate) fn walk<T: Total>(
     model: Model<'_>,
-    initial: Vec<Initial>,
+    initial: Vec<Initial<T>>,
     walks: &Walks,
     bounds: &Bounds,
     clock: &mut Clock<'_>,
@@ -46,7 +47,7 @@ pub(crate) fn walk(
         model,
         bounds,
         stepper: Stepper::new(model),
-        seen: ByPrint::default(),
+        seen: ByTotal::default(),
         random: Random(walks.seed),
         steps: 0,
         farthest: 0,
@@ -76,43 +77,43 @@ pub(crate) fn walk(
     (ended, counted)
 }
 
-struct Walker<'a> {
+struct Walker<'a, T> {
     model: Model<'a>,
     bounds: &'a Bounds,
     stepper: Stepper<'a>,
     /// Every state seen, with the one before it on the nearest way to it, and how far it is.
-    seen: ByPrint<(Print, u32)>,
+    seen: ByTotal<T, (T, u32)>,
     random: Random,
     steps: u64,
     farthest: u32,
 }
 
 /// Why no more walks are taken.
-enum Stop {
+enum Stop<T> {
     Bounded(Bound),
-    Found(Box<Found>),
+    Found(Box<Found<T>>),
 }
 
 /// A violation, the state before it, and the step to it if it is not the state's own.
-struct Found {
+struct Found<T> {
     violation: Violation,
-    state: Print,
+    state: T,
     last: Option<Leg>,
 }
 
-fn found(violation: Violation, state: &State<'_>, last: Option<Leg>) -> Stop {
+fn found<T: Total>(violation: Violation, state: &State<'_, T>, last: Option<Leg>) -> Stop<T> {
     Stop::Found(Box::new(Found { violation, state: state.print, last }))
 }
 
-impl Walker<'_> {
+impl<T: Total> Walker<'_, T> {
     /// Takes one walk.
     fn take(
         &mut self,
-        start: &States,
+        start: &States<T>,
         depth: u32,
         left: u64,
         clock: &mut Clock<'_>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), Stop<T>> {
         let mut state = start.clone();
         let print = state.at(0).print;
         self.seen.insert(print, (print, 0));
@@ -136,7 +137,7 @@ impl Walker<'_> {
     }
 
     /// Tries all steps, and takes one of them.
-    fn step(&mut self, now: &State<'_>) -> Result<Option<States>, Stop> {
+    fn step(&mut self, now: &State<'_, T>) -> Result<Option<States<T>>, Stop<T>> {
         let Self { model, stepper, random, steps, .. } = self;
         let (mut violated, mut picked, mut count) = (None, None, 0);
         stepper.make_room();
@@ -163,7 +164,7 @@ impl Walker<'_> {
         }))
     }
 
-    fn note(&mut self, state: Print, before: Print) {
+    fn note(&mut self, state: T, before: T) {
         let (_, far) = self.seen[&before];
         let known = self.seen.entry(state).or_insert((before, u32::MAX));
         if known.1 > far + 1 {
@@ -172,12 +173,12 @@ impl Walker<'_> {
         self.farthest = self.farthest.max(far + 1);
     }
 
-    fn judge_rest(&self, state: &State<'_>) -> Result<(), Stop> {
+    fn judge_rest(&self, state: &State<'_, T>) -> Result<(), Stop<T>> {
         let judged = self.model.machine.at_rest(state.monitor);
         judged.map_err(|violation| found(violation, state, None))
     }
 
-    fn check_bounds(&self, left: u64, clock: &mut Clock<'_>) -> Result<(), Stop> {
+    fn check_bounds(&self, left: u64, clock: &mut Clock<'_>) -> Result<(), Stop<T>> {
         let machine = self.model.machine;
         machine.gauge().look();
         let (bytes, states) = (self.memory_bytes(), self.seen.len() as u64);
@@ -194,13 +195,13 @@ impl Walker<'_> {
 
     fn memory_bytes(&self) -> u64 {
         let machine = self.model.machine;
-        let seen = self.seen.capacity() * size_of::<(Print, Print, u32, u8)>();
+        let seen = self.seen.capacity() * size_of::<(T, T, u32, u8)>();
         let parts = machine.bytes() + self.model.pace.slips.bytes();
         machine.gauge().read(seen as u64 + parts + self.stepper.bytes())
     }
 
     /// The nearest way to a state that was seen, or as much of it as can be followed again.
-    fn way(&mut self, initial: Vec<Initial>, state: Print, last: Option<Leg>) -> Way {
+    fn way(&mut self, initial: Vec<Initial<T>>, state: T, last: Option<Leg>) -> Way {
         let Self { model, stepper, seen, .. } = self;
         let way = retrace(*model, stepper, initial, &|it| seen[&it].0, state, last);
         way.unwrap_or_else(|way| way)

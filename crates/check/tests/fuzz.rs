@@ -15,7 +15,9 @@ use support::judge::{Judge, Law};
 use support::naive::{Expected, Naive, Verdict};
 use support::puppet::{Dice, Puppet, Shape, Table, is_at_length, seeds};
 use support::{ONE, TWO};
-use vorrang_check::{Ask, Bounds, Demands, Faults, Links, Order, Outcome, Plan, System, explore};
+use vorrang_check::{
+    Ask, Bounds, Demands, Faults, Fingerprint, Links, Order, Outcome, Plan, System, explore,
+};
 use vorrang_protocol::NodeId;
 
 /// Systems with more states are left out.
@@ -126,6 +128,10 @@ fn disagreement(case: &Case, with_threads: bool) -> Result<Option<Expected>, Str
     }
     if with_threads && explore(system, bounds, TWO, |_| {}) != report {
         return Err(says("another report on two threads"));
+    }
+    let wide = bounds.fingerprint(Fingerprint::Bits128);
+    if with_threads && explore(system, &wide, TWO, |_| {}) != report {
+        return Err(says("another report with fingerprints of 128 bits"));
     }
     Ok(Some(expected))
 }

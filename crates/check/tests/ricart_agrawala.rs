@@ -10,7 +10,7 @@ use vorrang_algorithms::flaw::Flawed;
 use vorrang_algorithms::mutex::flaws::ricart_agrawala::RepliesCarryNoClock;
 use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
 use vorrang_algorithms::mutex::spec::{Exclusion, HappenedBefore};
-use vorrang_check::{Bounds, Order, Outcome, explore};
+use vorrang_check::{Bounds, Fingerprint, Order, Outcome, explore};
 use yardstick::Yardstick;
 
 /// Entries of each node; then states, steps and depth in any order, and on FIFO links.
@@ -73,4 +73,15 @@ fn the_report_is_the_same_on_one_thread_and_on_two() {
             assert_eq!(one, explore(&system, &bounds, TWO, |_| {}), "down to the run");
         }
     }
+}
+
+#[test]
+fn twice_the_bits_find_the_same_states_and_are_surer_of_it() {
+    let system = ricart_agrawala(&[2, 2, 2], Order::Any, Exclusion::default());
+    let explored = |bits| explore(&system, &Bounds::NONE.fingerprint(bits), TWO, |_| {});
+    let (plain, wide) = (explored(Fingerprint::Bits64), explored(Fingerprint::Bits128));
+    assert_eq!(plain, wide);
+    assert!(wide.odds() > 0.0);
+    assert_eq!(plain.odds().to_bits(), (wide.odds() * 2_f64.powi(64)).to_bits());
+    assert!(wide.memory_bytes > plain.memory_bytes, "{wide:?}");
 }

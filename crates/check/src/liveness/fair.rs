@@ -14,9 +14,10 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::loops::{components, way};
 use super::{Graph, Hop, Lasso};
+use crate::total::Total;
 
 /// A fair loop as near to the start as its component reaches.
-pub(super) fn find(graph: &Graph) -> Option<Lasso> {
+pub(super) fn find<T: Total>(graph: &Graph<T>) -> Option<Lasso> {
     let mut nearest: Option<Lasso> = None;
     for (due, what) in graph.dues() {
         let (unsettled, present) = (graph.unsettled(due), graph.present(due));
@@ -35,7 +36,7 @@ pub(super) fn find(graph: &Graph) -> Option<Lasso> {
 }
 
 /// A fair loop through this state of a component, if the component has one.
-fn fair_loop(graph: &Graph, members: &[u32], from: u32) -> Option<Vec<Hop>> {
+fn fair_loop<T: Total>(graph: &Graph<T>, members: &[u32], from: u32) -> Option<Vec<Hop>> {
     let component = Component::new(graph, members);
     if component.labels.iter().any(|it| it.is_everywhere && !it.happens) {
         return None;
@@ -65,8 +66,8 @@ fn fair_loop(graph: &Graph, members: &[u32], from: u32) -> Option<Vec<Hop>> {
 }
 
 /// States between which there is a way both ways.
-struct Component<'a> {
-    graph: &'a Graph,
+struct Component<'a, T> {
+    graph: &'a Graph<T>,
     inside: HashSet<u32>,
     /// All that can happen in any of its states.
     labels: Vec<Demand>,
@@ -82,8 +83,8 @@ struct Demand {
     happens: bool,
 }
 
-impl<'a> Component<'a> {
-    fn new(graph: &'a Graph, members: &[u32]) -> Self {
+impl<'a, T: Total> Component<'a, T> {
+    fn new(graph: &'a Graph<T>, members: &[u32]) -> Self {
         let inside: HashSet<u32> = members.iter().copied().collect();
         // How many states it can happen in, and whether it does.
         let mut known: BTreeMap<u32, (usize, bool)> = BTreeMap::new();

@@ -3,15 +3,16 @@
 use std::collections::HashMap;
 
 use crate::dues::{Due, Dues, Label, counts_as_help, label, rearmed, waits_for_rest};
-use crate::fingerprint::{ByPrint, Print};
+use crate::fingerprint::{ByTotal, Print};
 use crate::retrace::Initial;
 use crate::state::{State, States};
 use crate::step::{Model, Stepper};
+use crate::total::Total;
 use crate::trial::Trial;
 
 /// The graph; states by their numbers, in the order in which the search found them.
-pub(crate) struct Graph {
-    prints: Vec<Print>,
+pub(crate) struct Graph<T> {
+    prints: Vec<T>,
     /// What is owed in each state, as a place in `owings`.
     kinds: Vec<u32>,
     owings: Vec<Owing>,
@@ -52,9 +53,9 @@ pub(crate) struct Limits {
     pub(crate) bytes: Option<u64>,
 }
 
-impl Graph {
+impl<T: Total> Graph<T> {
     /// Visits all states again; none if that takes too much memory.
-    pub(crate) fn build(model: Model<'_>, initial: &[Initial], limits: Limits) -> Option<Self> {
+    pub(crate) fn build(model: Model<'_>, initial: &[Initial<T>], limits: Limits) -> Option<Self> {
         let mut builder = Builder::new(model);
         let mut level = States::default();
         for Initial { state, .. } in initial {
@@ -84,7 +85,7 @@ impl Graph {
         self.prints.len()
     }
 
-    pub(crate) fn print(&self, state: u32) -> Print {
+    pub(crate) fn print(&self, state: u32) -> T {
         self.prints[state as usize]
     }
 
@@ -156,21 +157,21 @@ impl Graph {
     }
 }
 
-struct Builder<'a> {
+struct Builder<'a, T> {
     model: Model<'a>,
     stepper: Stepper<'a>,
-    numbers: ByPrint<u32>,
+    numbers: ByTotal<T, u32>,
     known_owings: HashMap<(Print, bool), u32>,
     known_labels: HashMap<Label, u32>,
-    graph: Graph,
+    graph: Graph<T>,
 }
 
-impl<'a> Builder<'a> {
+impl<'a, T: Total> Builder<'a, T> {
     fn new(model: Model<'a>) -> Self {
         Self {
             model,
             stepper: Stepper::new(model),
-            numbers: ByPrint::default(),
+            numbers: ByTotal::default(),
             known_owings: HashMap::new(),
             known_labels: HashMap::new(),
             graph: Graph {
@@ -187,14 +188,14 @@ impl<'a> Builder<'a> {
     }
 
     /// The number of a state, and whether it is a new one.
-    fn number(&mut self, print: Print) -> (u32, bool) {
+    fn number(&mut self, print: T) -> (u32, bool) {
         let next = self.numbers.len() as u32;
         let number = *self.numbers.entry(print).or_insert(next);
         (number, number == next)
     }
 
     /// Notes what is owed in the state that was numbered last.
-    fn note(&mut self, state: &State<'_>) {
+    fn note(&mut self, state: &State<'_, T>) {
         let waits = waits_for_rest(self.model, state);
         let kind = match self.known_owings.get(&(state.monitor, waits)) {
             Some(&kind) => kind,
@@ -237,7 +238,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Takes all steps of the state whose turn it is.
-    fn explore(&mut self, state: &State<'_>, next: &mut States) {
+    fn explore(&mut self, state: &State<'_, T>, next: &mut States<T>) {
         let mut stepper = std::mem::replace(&mut self.stepper, Stepper::new(self.model));
         stepper.make_room();
         stepper.try_all(state, |trial| self.take(state, trial, next));
@@ -245,7 +246,7 @@ impl<'a> Builder<'a> {
         self.graph.starts.push(self.graph.steps.len());
     }
 
-    fn take(&mut self, state: &State<'_>, trial: Trial<'_>, next: &mut States) {
+    fn take(&mut self, state: &State<'_, T>, trial: Trial<'_, T>, next: &mut States<T>) {
         let (to, is_new) = self.number(trial.print);
         if counts_as_help(self.model, state, trial.action) {
             let what = label(self.model, state, trial.action);
@@ -272,9 +273,9 @@ impl<'a> Builder<'a> {
 
     /// The memory taken, with what turning the steps round will take.
     fn bytes(&self) -> u64 {
-        let numbers = self.numbers.capacity() * size_of::<(Print, u32)>() * 8 / 7;
+        let numbers = self.numbers.capacity() * size_of::<(T, u32)>() * 8 / 7;
         let Graph { prints, kinds, starts, steps, rearmed, .. } = &self.graph;
-        let graph = prints.capacity() * size_of::<Print>()
+        let graph = prints.capacity() * size_of::<T>()
             + kinds.capacity() * size_of::<u32>()
             + 3 * starts.capacity() * size_of::<usize>()
             + steps.capacity() * (size_of::<Step>() + size_of::<u32>())

@@ -3,11 +3,12 @@
 use std::collections::{HashMap, VecDeque};
 
 use super::{Graph, Hop};
+use crate::total::Total;
 
 /// Strongly connected components of the part of the graph that is `within`, each with at least one
 /// step inside: Tarjan, "Depth-first search and linear graph algorithms", SIAM Journal on Computing
 /// 1(2), 1972, with a stack of its own in place of recursion.
-pub(super) fn components(graph: &Graph, within: &[bool]) -> Vec<Vec<u32>> {
+pub(super) fn components<T: Total>(graph: &Graph<T>, within: &[bool]) -> Vec<Vec<u32>> {
     let mut search = Tarjan {
         graph,
         within,
@@ -28,8 +29,8 @@ pub(super) fn components(graph: &Graph, within: &[bool]) -> Vec<Vec<u32>> {
 
 const NEW: u32 = u32::MAX;
 
-struct Tarjan<'a> {
-    graph: &'a Graph,
+struct Tarjan<'a, T> {
+    graph: &'a Graph<T>,
     within: &'a [bool],
     order: Vec<u32>,
     low: Vec<u32>,
@@ -40,7 +41,7 @@ struct Tarjan<'a> {
     count: u32,
 }
 
-impl Tarjan<'_> {
+impl<T: Total> Tarjan<'_, T> {
     fn visit(&mut self, root: u32) {
         // States on the way, each with how many of its steps were followed.
         let mut way = vec![(root, 0)];
@@ -105,8 +106,8 @@ impl Tarjan<'_> {
 
 /// A shortest way of at least one step, within a part of the graph, that ends with a step (by its
 /// source and its place there) that `is_end`.
-pub(super) fn way(
-    graph: &Graph,
+pub(super) fn way<T: Total>(
+    graph: &Graph<T>,
     from: u32,
     is_within: impl Fn(u32) -> bool,
     is_end: impl Fn(u32, usize) -> bool,

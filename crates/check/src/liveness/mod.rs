@@ -43,6 +43,7 @@ use crate::step::Model;
 use crate::step::Stepper;
 use crate::system::Liveness;
 use crate::table::Table;
+use crate::total::Total;
 
 /// A run that something is owed at the end of, and what it then goes through for ever.
 struct Lasso {
@@ -63,17 +64,17 @@ struct Hop {
 }
 
 /// Looks for something that is owed for ever.
-pub(crate) fn judge(
+pub(crate) fn judge<T: Total>(
     model: Model<'_>,
-    initial: Vec<Initial>,
-    table: &Table,
-    graph: &Graph,
+    initial: Vec<Initial<T>>,
+    table: &Table<T>,
+    graph: &Graph<T>,
 ) -> Option<(Violation, Way)> {
     let found = trap::find(graph).or_else(|| match model.liveness {
         Liveness::Possible => None,
         Liveness::Fair => fair::find(graph),
     })?;
-    let path = |hops: &[Hop]| -> Vec<Next> {
+    let path = |hops: &[Hop]| -> Vec<Next<T>> {
         hops.iter().map(|it| (graph.print(it.to), Some(graph.label(it.label)))).collect()
     };
     let (from, stem, around) = (graph.print(found.from), path(&found.stem), path(&found.around));
@@ -87,7 +88,7 @@ pub(crate) fn judge(
 }
 
 impl Lasso {
-    fn violation(&self, machine: &dyn Machine, graph: &Graph, way: &Way) -> Violation {
+    fn violation<T: Total>(&self, machine: &dyn Machine, graph: &Graph<T>, way: &Way) -> Violation {
         let (round, all) = (self.around.len(), way.legs.len());
         let since = match all.saturating_sub(round + self.stem.len()) {
             1 => "1 step".to_owned(),

@@ -2,9 +2,10 @@
 
 use super::loops::{components, way};
 use super::{Graph, Lasso};
+use crate::total::Total;
 
 /// The trap nearest to the start, with a loop in it.
-pub(super) fn find(graph: &Graph) -> Option<Lasso> {
+pub(super) fn find<T: Total>(graph: &Graph<T>) -> Option<Lasso> {
     let backwards = graph.backwards();
     let mut nearest: Option<(u32, u32, Vec<bool>)> = None;
     for (due, _) in graph.dues() {
@@ -41,7 +42,11 @@ pub(super) fn find(graph: &Graph) -> Option<Lasso> {
 }
 
 /// The states from which no step that counts leads, at last, to one in which nothing is owed.
-fn trapped(graph: &Graph, backwards: &(Vec<usize>, Vec<u32>), unsettled: &[bool]) -> Vec<bool> {
+fn trapped<T: Total>(
+    graph: &Graph<T>,
+    backwards: &(Vec<usize>, Vec<u32>),
+    unsettled: &[bool],
+) -> Vec<bool> {
     let (starts, sources) = backwards;
     let mut trapped = unsettled.to_vec();
     let mut queue = Vec::new();

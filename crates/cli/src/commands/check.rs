@@ -119,7 +119,8 @@ impl CheckArgs {
     /// How far to look.
     pub(crate) fn bounds(&self) -> Bounds {
         let memory_bytes = Some(self.max_memory.saturating_mul(1 << 20));
-        Bounds { depth: self.max_depth, states: self.max_states, memory_bytes, time: None }
+        let (depth, states) = (self.max_depth, self.max_states);
+        Bounds { depth, states, memory_bytes, ..Bounds::default() }
     }
 
     /// With how many threads: one a core, if nothing is said.
