@@ -159,7 +159,7 @@ impl<T: Total> Graph<T> {
 
 struct Builder<'a, T> {
     model: Model<'a>,
-    stepper: Stepper<'a>,
+    stepper: Stepper<'a, T>,
     numbers: ByTotal<T, u32>,
     known_owings: HashMap<(Print, bool), u32>,
     known_labels: HashMap<Label, u32>,
