@@ -15,7 +15,7 @@ use crate::fingerprint::Print;
 use crate::follow::{Astray, Steps, Stray, addressee, follow};
 use crate::handler::Shared;
 use crate::level::{Chunks, Clock, Context, Counts, Found, Level, Tell};
-use crate::liveness::{self, Graph, Limits};
+use crate::liveness::{self, Graph, Watch};
 use crate::machine::Typed;
 use crate::parts::Shelf;
 use crate::report::{Answer, Bound, Bounds, Fingerprint, Outcome, Progress, Report};
@@ -365,29 +365,34 @@ impl<T: Total> Search<'_, T> {
 
     /// Whether handlers would still do what they did.
     fn ask_again(&mut self, depth: u32) -> Option<Doubt<T>> {
-        let Self { model, steppers, counts, clock, .. } = self;
-        let (states, steps, memory_bytes) =
-            (counts.states(), counts.steps(), model.machine.gauge().peak());
-        let progress = || Progress { states, steps, depth, frontier: 0, memory_bytes };
-        ask_again(*model, steppers, clock, progress)
+        let progress = self.progress(depth);
+        ask_again(self.model, &self.steppers, &mut self.clock, || progress)
     }
 
     /// Judges what goes on for ever, if anything may.
     ///
     /// States that are `unexplored` steps from the start were not explored.
-    fn go_round(&self, initial: Vec<Initial<T>>, unexplored: Option<u32>) -> Option<Ended> {
+    fn go_round(&mut self, initial: Vec<Initial<T>>, unexplored: Option<u32>) -> Option<Ended> {
         if !self.counts.may_go_round() {
             return None;
         }
+        let mut progress = self.progress(0);
         let (model, table) = (self.model, &self.table);
-        let taken = table.bytes() + model.machine.bytes() + model.pace.slips.bytes();
-        let bytes = self.bounds.memory_bytes.map(|bound| bound.saturating_sub(taken));
-        let limits = Limits { depth: unexplored, bytes };
-        let Some(graph) = Graph::build(model, &initial, limits) else {
-            return Some(Ended::Bounded(Bound::Memory));
-        };
-        let found = liveness::judge(model, initial, table, &graph);
-        found.map(|(violation, way)| Ended::Violated(violation, way))
+        progress.memory_bytes = table.bytes() + model.machine.bytes() + model.pace.slips.bytes();
+        let (gauge, most_bytes) = (model.machine.gauge(), self.bounds.memory_bytes);
+        let mut watch = Watch::new(&mut self.clock, gauge, most_bytes, progress);
+        let judged = Graph::build(model, &initial, unexplored, &mut watch)
+            .and_then(|graph| liveness::judge(model, initial, table, &graph, &mut watch));
+        match judged {
+            Ok(found) => found.map(|(violation, way)| Ended::Violated(violation, way)),
+            Err(by) => Some(Ended::Bounded(by)),
+        }
+    }
+
+    fn progress(&self, depth: u32) -> Progress {
+        let (states, steps) = (self.counts.states(), self.counts.steps());
+        let memory_bytes = self.model.machine.gauge().peak();
+        Progress { states, steps, depth, frontier: 0, memory_bytes }
     }
 
     fn insert_initial(&self, initial: &[Initial<T>]) -> Chunks<T> {

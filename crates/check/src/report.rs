@@ -198,6 +198,9 @@ impl Answer for ControlFlow<()> {
 }
 
 /// Where an exploration stands.
+///
+/// Where something may go on for ever, all states are visited a second time when all are known:
+/// then depth and frontier begin anew, and states and steps stay as they are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Progress {
