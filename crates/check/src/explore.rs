@@ -10,10 +10,12 @@ use std::num::NonZeroUsize;
 
 use vorrang_protocol::{Monitor, NodeId, Protocol, Violation};
 
+use crate::again::{Doubt, ask_again};
 use crate::fingerprint::Print;
 use crate::follow::{Astray, Steps, Stray, addressee, follow};
+use crate::handler::Shared;
 use crate::level::{Chunks, Clock, Context, Counts, Found, Level, Tell};
-use crate::liveness::{self, Graph, Limits};
+use crate::liveness::{self, Graph, Watch};
 use crate::machine::Typed;
 use crate::parts::Shelf;
 use crate::report::{Answer, Bound, Bounds, Fingerprint, Outcome, Progress, Report};
@@ -219,17 +221,33 @@ pub(crate) fn search<T: Total>(
         How::Exhaust(threads) => threads,
         How::Walks(walks) => return Ok(walk::walk(model, initial, walks, bounds, &mut clock)),
     };
+    let shared = Shared::default();
+    let stepper = || match threads.get() {
+        1 => Stepper::new(model),
+        _ => Stepper::sharing(model, &shared),
+    };
     let mut search = Search {
         bounds,
         model,
-        steppers: (0..threads.get()).map(|_| Stepper::new(model)).collect(),
+        steppers: (0..threads.get()).map(|_| stepper()).collect(),
+        shared: &shared,
         table: Table::new(),
         counts: Counts::default(),
         clock,
     };
     let (depth, end) = search.run(&initial);
     let ended = match end {
-        End::Exhausted => search.go_round(initial, None).unwrap_or(Ended::Verified),
+        End::Exhausted => match search.ask_again(depth) {
+            None => search.go_round(initial, None).unwrap_or(Ended::Verified),
+            Some(Doubt::Bounded(by)) => Ended::Bounded(by),
+            Some(Doubt::Changed(thread, asked, violation)) => {
+                let last = Some(Leg::of_asked(&asked));
+                let (stepper, parent) =
+                    (&mut search.steppers[thread], |it| search.table.parent(it));
+                let way = retrace(model, stepper, initial, &parent, asked.state, last);
+                Ended::Violated(violation, way.unwrap_or_else(|way| way))
+            }
+        },
         End::Bounded(by @ (Bound::Memory | Bound::Time | Bound::Interruption | Bound::Walks)) => {
             Ended::Bounded(by)
         }
@@ -240,8 +258,8 @@ pub(crate) fn search<T: Total>(
             let stepper = &mut search.steppers[0];
             match retrace(model, stepper, initial, &|it| search.table.parent(it), state, last) {
                 Ok(way) => Ended::Violated(violation, way),
-                // Without memory not every step can be tried again.
-                Err(way) if model.machine.is_cut() => Ended::Violated(violation, way),
+                // Without memory or time not every step can be tried again.
+                Err(way) if model.machine.cut().is_some() => Ended::Violated(violation, way),
                 Err(way) => Ended::Violated(unrepeatable(&violation), way),
             }
         }
@@ -295,10 +313,11 @@ struct Search<'a, T> {
     bounds: &'a Bounds,
     model: Model<'a>,
     /// One for every thread.
-    steppers: Vec<Stepper<'a>>,
+    steppers: Vec<Stepper<'a, T>>,
     table: Table<T>,
     counts: Counts,
     clock: Clock<'a>,
+    shared: &'a Shared,
 }
 
 /// How a search ends.
@@ -319,6 +338,7 @@ impl<T: Total> Search<'_, T> {
                 table: &self.table,
                 counts: &self.counts,
                 bounds: self.bounds,
+                shared: self.shared,
             };
             if !self.table.end_level(self.steppers.len(), context.room_of_table()) {
                 return (depth, End::Bounded(Bound::Memory));
@@ -343,22 +363,36 @@ impl<T: Total> Search<'_, T> {
         }
     }
 
+    /// Whether handlers would still do what they did.
+    fn ask_again(&mut self, depth: u32) -> Option<Doubt<T>> {
+        let progress = self.progress(depth);
+        ask_again(self.model, &self.steppers, &mut self.clock, || progress)
+    }
+
     /// Judges what goes on for ever, if anything may.
     ///
     /// States that are `unexplored` steps from the start were not explored.
-    fn go_round(&self, initial: Vec<Initial<T>>, unexplored: Option<u32>) -> Option<Ended> {
+    fn go_round(&mut self, initial: Vec<Initial<T>>, unexplored: Option<u32>) -> Option<Ended> {
         if !self.counts.may_go_round() {
             return None;
         }
+        let mut progress = self.progress(0);
         let (model, table) = (self.model, &self.table);
-        let taken = table.bytes() + model.machine.bytes() + model.pace.slips.bytes();
-        let bytes = self.bounds.memory_bytes.map(|bound| bound.saturating_sub(taken));
-        let limits = Limits { depth: unexplored, bytes };
-        let Some(graph) = Graph::build(model, &initial, limits) else {
-            return Some(Ended::Bounded(Bound::Memory));
-        };
-        let found = liveness::judge(model, initial, table, &graph);
-        found.map(|(violation, way)| Ended::Violated(violation, way))
+        progress.memory_bytes = table.bytes() + model.machine.bytes() + model.pace.slips.bytes();
+        let (gauge, most_bytes) = (model.machine.gauge(), self.bounds.memory_bytes);
+        let mut watch = Watch::new(&mut self.clock, gauge, most_bytes, progress);
+        let judged = Graph::build(model, &initial, unexplored, &mut watch)
+            .and_then(|graph| liveness::judge(model, initial, table, &graph, &mut watch));
+        match judged {
+            Ok(found) => found.map(|(violation, way)| Ended::Violated(violation, way)),
+            Err(by) => Some(Ended::Bounded(by)),
+        }
+    }
+
+    fn progress(&self, depth: u32) -> Progress {
+        let (states, steps) = (self.counts.states(), self.counts.steps());
+        let memory_bytes = self.model.machine.gauge().peak();
+        Progress { states, steps, depth, frontier: 0, memory_bytes }
     }
 
     fn insert_initial(&self, initial: &[Initial<T>]) -> Chunks<T> {

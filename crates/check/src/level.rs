@@ -11,6 +11,7 @@ use vorrang_protocol::Violation;
 
 use crate::dues::may_close_a_loop;
 use crate::fingerprint::Print;
+use crate::handler::Shared;
 use crate::report::{Bound, Bounds, Progress};
 use crate::retrace::{Ending, Leg};
 use crate::state::{State, States};
@@ -41,6 +42,7 @@ pub(crate) struct Context<'a, T> {
     pub(crate) table: &'a Table<T>,
     pub(crate) counts: &'a Counts,
     pub(crate) bounds: &'a Bounds,
+    pub(crate) shared: &'a Shared,
 }
 
 impl<T: Total> Context<'_, T> {
@@ -51,8 +53,8 @@ impl<T: Total> Context<'_, T> {
     }
 
     fn bytes_besides_table(&self) -> u64 {
-        let Self { model, counts, .. } = self;
-        let parts = model.machine.bytes() + model.pace.slips.bytes();
+        let Self { model, counts, shared, .. } = self;
+        let parts = model.machine.bytes() + model.pace.slips.bytes() + shared.bytes();
         parts + counts.frontier_bytes.load(Ordering::Relaxed) + counts.memo_bytes()
     }
 
@@ -106,7 +108,7 @@ impl<'a, T: Total> Level<'a, T> {
     /// Explores the level, with a thread for every stepper; the calling one is the first.
     pub(crate) fn explore(
         &self,
-        steppers: &mut [Stepper<'_>],
+        steppers: &mut [Stepper<'_, T>],
         clock: &mut Clock<'_>,
     ) -> Findings<T> {
         let worth_starting = self.size.div_ceil(CHUNK as u64) as usize;
@@ -126,7 +128,7 @@ impl<'a, T: Total> Level<'a, T> {
         })
     }
 
-    fn work(&self, stepper: &mut Stepper<'_>, mut clock: Option<&mut Clock<'_>>) -> Findings<T> {
+    fn work(&self, stepper: &mut Stepper<'_, T>, mut clock: Option<&mut Clock<'_>>) -> Findings<T> {
         let Context { counts, model, .. } = self.context;
         let mut findings = Findings::default();
         while let Some(mut chunk) = self.take_chunk() {
@@ -138,8 +140,8 @@ impl<'a, T: Total> Level<'a, T> {
                 (next, steps) = self.try_chunk(&chunk, next, stepper, &mut findings);
                 let (new, new_bytes) = self.keep_new(&chunk, stepper, &mut findings);
                 counts.add(new, steps, new_bytes);
-                if model.machine.is_cut() {
-                    self.stop(&mut findings, Bound::Memory);
+                if let Some(bound) = model.machine.cut() {
+                    self.stop(&mut findings, bound);
                 }
             }
             chunk.clear();
@@ -181,13 +183,13 @@ impl<'a, T: Total> Level<'a, T> {
         &self,
         chunk: &States<T>,
         from: usize,
-        stepper: &mut Stepper<'_>,
+        stepper: &mut Stepper<'_, T>,
         findings: &mut Findings<T>,
     ) -> (usize, u64) {
         findings.desk.clear();
         let mut steps = 0;
         for (index, state) in chunk.iter().enumerate().skip(from) {
-            if findings.desk.is_full() || self.context.model.machine.is_cut() {
+            if findings.desk.is_full() || self.context.model.machine.cut().is_some() {
                 return (index, steps);
             }
             if self.is_guarded {
@@ -224,7 +226,7 @@ impl<'a, T: Total> Level<'a, T> {
     fn keep_new(
         &self,
         chunk: &States<T>,
-        stepper: &Stepper<'_>,
+        stepper: &Stepper<'_, T>,
         findings: &mut Findings<T>,
     ) -> (u64, u64) {
         let Findings { next, desk, spare, .. } = findings;

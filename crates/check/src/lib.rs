@@ -81,6 +81,7 @@
 //! is counted.
 #![forbid(unsafe_code)]
 
+mod again;
 mod caught;
 mod channels;
 mod choices;

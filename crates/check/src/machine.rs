@@ -5,8 +5,8 @@
 //! not happened before; so a call through a table of functions costs the search nothing, and an
 //! algorithm costs the compiler little.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use vorrang_protocol::{
     Debt, Effect, Event, Monitor, NodeId, Protocol, Refused, Situation, Violation,
@@ -20,7 +20,7 @@ use crate::dues::Dues;
 use crate::fingerprint::{Part, Print};
 use crate::memory::Gauge;
 use crate::parts::Shelf;
-use crate::report::Bounds;
+use crate::report::{Bound, Bounds};
 use crate::state::Down;
 use crate::system::System;
 use crate::timers::TimerChange;
@@ -39,8 +39,8 @@ pub(crate) trait Machine: Sync {
     fn judge(&self, nodes: &[Print], down: Down, letters: &[Print]) -> Result<(), Violation>;
     /// The memory that nodes, messages and monitors take.
     fn bytes(&self) -> u64;
-    /// Whether it is out of memory, so that some outcomes may have been left out.
-    fn is_cut(&self) -> bool;
+    /// Why some outcomes were left out, if any were: there is no memory or no time for more.
+    fn cut(&self) -> Option<Bound>;
     /// What watches the memory of the process.
     fn gauge(&self) -> &Gauge;
 }
@@ -171,9 +171,10 @@ struct Reserved;
 pub(crate) struct Typed<'a, P: Protocol, M> {
     system: &'a System<P, M>,
     shelf: Shelf,
-    /// The bound on the memory.
+    /// The bounds on memory and time.
     most_bytes: u64,
-    is_cut: AtomicBool,
+    time: Option<Duration>,
+    cut: OnceLock<Bound>,
     gauge: Gauge,
 }
 
@@ -184,12 +185,12 @@ where
 {
     pub(crate) fn new(system: &'a System<P, M>, bounds: &Bounds) -> Self {
         let most_bytes = bounds.memory_bytes.unwrap_or(u64::MAX);
-        let (shelf, is_cut, gauge) = (Shelf::default(), AtomicBool::new(false), Gauge::new());
+        let (shelf, cut, gauge) = (Shelf::default(), OnceLock::new(), Gauge::new());
         // What else can happen to a node has another print than these.
         for occasion in [Part::Nothing, Part::Start, Part::Crash, Part::Restart] {
             shelf.keep(Print::of(occasion, &()), Reserved);
         }
-        Self { system, shelf, most_bytes, is_cut, gauge }
+        Self { system, shelf, most_bytes, time: bounds.time, cut, gauge }
     }
 
     /// The nodes before they start, and the monitor.
@@ -369,8 +370,11 @@ where
             bytes += handled.bytes() as u64;
             all.push(handled);
             self.gauge.look();
-            if self.gauge.read(bytes + self.bytes()) > self.most_bytes {
-                self.is_cut.store(true, Ordering::Relaxed);
+            let is_too_much = self.gauge.read(bytes + self.bytes()) > self.most_bytes;
+            if is_too_much || self.time.is_some_and(|time| self.gauge.elapsed() >= time) {
+                // Whichever thread is first: the search ends either way.
+                let bound = if is_too_much { Bound::Memory } else { Bound::Time };
+                let _ = self.cut.set(bound);
                 return all;
             }
             // Whoever asks now this, now that, may ask for ever.
@@ -431,8 +435,8 @@ where
         self.shelf.bytes()
     }
 
-    fn is_cut(&self) -> bool {
-        self.is_cut.load(Ordering::Relaxed)
+    fn cut(&self) -> Option<Bound> {
+        self.cut.get().copied()
     }
 
     fn gauge(&self) -> &Gauge {

@@ -33,6 +33,11 @@ impl Gauge {
         Self { start: resident_bytes(), gained, since: Instant::now(), looked_ns, peak }
     }
 
+    /// How long it has watched.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.since.elapsed()
+    }
+
     /// Looks at the process, if it is time to: that takes longer than many steps.
     pub(crate) fn look(&self) {
         let now_ns = self.since.elapsed().as_nanos() as u64;

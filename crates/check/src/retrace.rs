@@ -10,6 +10,7 @@ use vorrang_protocol::{Monitor, Protocol};
 
 use crate::dues::{Label, counts_as_help, label};
 use crate::fingerprint::Print;
+use crate::handler::Asked;
 use crate::machine::{Happening, Occasion, Typed};
 use crate::run::{Move, Start, What};
 use crate::state::{State, States};
@@ -56,6 +57,21 @@ impl Leg {
         Self { action: trial.action, happening, choices, letter }
     }
 
+    /// The step in which a handler was run, as far as its choices matter to nobody.
+    pub(crate) fn of_asked<T>(asked: &Asked<T>) -> Self {
+        let Asked { action, happening, .. } = *asked;
+        let letter = match happening.what {
+            Occasion::Letter(print) => Some(print),
+            Occasion::Nothing
+            | Occasion::Start
+            | Occasion::Restart
+            | Occasion::Crash
+            | Occasion::Command { .. }
+            | Occasion::Timer(_) => None,
+        };
+        Self { action, happening, choices: Vec::new(), letter }
+    }
+
     /// Whether every choice in it, if any, came out as 0.
     pub(crate) fn chose_nothing(&self) -> bool {
         self.choices.iter().all(|&choice| choice == 0)
@@ -83,7 +99,7 @@ pub(crate) struct Way {
 /// run cannot be followed again, because a handler does not do what it did, as far as it can be.
 pub(crate) fn retrace<'a, T: Total>(
     model: Model<'a>,
-    stepper: &mut Stepper<'a>,
+    stepper: &mut Stepper<'a, T>,
     initial: Vec<Initial<T>>,
     parent: &dyn Fn(T) -> T,
     state: T,
@@ -103,7 +119,7 @@ pub(crate) type Next<T> = (T, Option<Label>);
 /// The run to `state`, on along a stem, and once round; or as far as it can be followed again.
 pub(crate) fn retrace_round<'a, T: Total>(
     model: Model<'a>,
-    stepper: &mut Stepper<'a>,
+    stepper: &mut Stepper<'a, T>,
     initial: Vec<Initial<T>>,
     parent: &dyn Fn(T) -> T,
     state: T,
@@ -119,7 +135,7 @@ pub(crate) fn retrace_round<'a, T: Total>(
 
 /// A run that is being gone again.
 struct Walk<'a, 's, T> {
-    stepper: &'s mut Stepper<'a>,
+    stepper: &'s mut Stepper<'a, T>,
     /// Where it has come.
     state: States<T>,
     legs: Vec<Leg>,
@@ -130,7 +146,7 @@ impl<'a, 's, T: Total> Walk<'a, 's, T> {
     /// there.
     fn to(
         model: Model<'a>,
-        stepper: &'s mut Stepper<'a>,
+        stepper: &'s mut Stepper<'a, T>,
         initial: Vec<Initial<T>>,
         parent: &dyn Fn(T) -> T,
         state: T,

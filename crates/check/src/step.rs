@@ -3,8 +3,8 @@
 use vorrang_protocol::NodeId;
 
 use crate::fingerprint::{Part, Print, Three};
-use crate::handler::Handlers;
-use crate::machine::{Happening, Machine, Occasion};
+use crate::handler::{Asked, Handlers, Shared};
+use crate::machine::{Handled, Happening, Machine, Occasion};
 use crate::state::{Down, Extra, State};
 use crate::system::{Agenda, Faults, Item, Liveness};
 use crate::timers::Pace;
@@ -42,22 +42,23 @@ pub(crate) struct Model<'a> {
 }
 
 /// Tries steps, and remembers what handlers did.
-pub(crate) struct Stepper<'a> {
+pub(crate) struct Stepper<'a, T> {
     model: Model<'a>,
-    handlers: Handlers<'a>,
+    handlers: Handlers<'a, T>,
 }
 
-impl<'a> Stepper<'a> {
+impl<'a, T: Total> Stepper<'a, T> {
     pub(crate) fn new(model: Model<'a>) -> Self {
-        Self { model, handlers: Handlers::new(model.machine) }
+        Self { model, handlers: Handlers::new(model.machine, None) }
+    }
+
+    /// One of several that tell each other what handlers did.
+    pub(crate) fn sharing(model: Model<'a>, shared: &'a Shared) -> Self {
+        Self { model, handlers: Handlers::new(model.machine, Some(shared)) }
     }
 
     /// Tries every step of a state, in an order that depends on the state alone.
-    pub(crate) fn try_all<T: Total>(
-        &mut self,
-        state: &State<'_, T>,
-        mut visit: impl FnMut(Trial<'_, T>),
-    ) {
+    pub(crate) fn try_all(&mut self, state: &State<'_, T>, mut visit: impl FnMut(Trial<'_, T>)) {
         let Model { agenda, pace, .. } = self.model;
         for list in commands(agenda, state) {
             self.try_one(state, Action::Command { list }, &mut visit);
@@ -72,7 +73,7 @@ impl<'a> Stepper<'a> {
 
     /// What can happen only in a state with timers or faults.
     #[inline(never)]
-    fn try_extra<T: Total>(&mut self, state: &State<'_, T>, visit: &mut impl FnMut(Trial<'_, T>)) {
+    fn try_extra(&mut self, state: &State<'_, T>, visit: &mut impl FnMut(Trial<'_, T>)) {
         let Extra { timers, down, faults } = state.extra();
         for (at, timer) in self.model.pace.due(timers, state.flight) {
             self.try_one(state, Action::Fire { at, timer }, visit);
@@ -101,19 +102,19 @@ impl<'a> Stepper<'a> {
 
     /// Whether nothing is bound to happen in a state any more: only commands that the applications
     /// may just as well never give, and what goes wrong.
-    pub(crate) fn is_at_rest<T: Total>(&self, state: &State<'_, T>) -> bool {
+    pub(crate) fn is_at_rest(&self, state: &State<'_, T>) -> bool {
         // Of messages in flight one can always arrive, of armed timers one can always run out.
         let agenda = self.model.agenda;
         is_quiet(state) && !commands(agenda, state).any(|list| is_bound(agenda, state, list))
     }
 
     /// Whether the plan has a command to give.
-    pub(crate) fn can_go_on<T: Total>(&self, state: &State<'_, T>) -> bool {
+    pub(crate) fn can_go_on(&self, state: &State<'_, T>) -> bool {
         commands(self.model.agenda, state).next().is_some()
     }
 
     /// Whether something may go wrong in a state that is at rest, so that it is not for ever.
-    pub(crate) fn can_go_wrong<T: Total>(state: &State<'_, T>) -> bool {
+    pub(crate) fn can_go_wrong(state: &State<'_, T>) -> bool {
         let Extra { down, faults, .. } = state.extra();
         let somebody_is_up = (down.count() as usize) < state.nodes.len();
         faults.crashes > 0 && somebody_is_up || faults.restarts > 0 && *down != Down::NOBODY
@@ -121,7 +122,7 @@ impl<'a> Stepper<'a> {
 
     /// Tries one step, with every answer to the choices in it.
     #[inline]
-    pub(crate) fn try_one<T: Total>(
+    pub(crate) fn try_one(
         &mut self,
         state: &State<'_, T>,
         action: Action,
@@ -130,7 +131,10 @@ impl<'a> Stepper<'a> {
         let model = self.model;
         let (at, event) = what_happens(model, state, action);
         let key = Three(state.nodes[at.index()], state.monitor, event);
-        let outcomes = self.handlers.handle(key, || happening(model, state, action));
+        let outcomes = self.handlers.handle(key, || {
+            let (state, happening) = (state.print, happening(model, state, action));
+            Asked { state, action, happening }
+        });
         for index in outcomes.indices() {
             let handled = self.handlers.outcome(index);
             visit(Trial::new(model, state, action, at, index, handled));
@@ -143,13 +147,18 @@ impl<'a> Stepper<'a> {
         self.handlers.make_room();
     }
 
+    /// What handlers were asked for and is remembered, with what came of it.
+    pub(crate) fn asked(&self) -> impl Iterator<Item = (&Asked<T>, &[Handled])> {
+        self.handlers.asked()
+    }
+
     /// The memory that it takes to remember what handlers did.
     pub(crate) fn bytes(&self) -> u64 {
         self.handlers.bytes()
     }
 
     /// Takes up a step again that was tried in this state.
-    pub(crate) fn take_up<'s, T: Total>(
+    pub(crate) fn take_up<'s>(
         &'s self,
         state: &'s State<'s, T>,
         parked: Parked<T>,

@@ -6,6 +6,7 @@
 //! table answers most questions; and of two ways to a new state the one from the smaller
 //! fingerprint is kept, whichever thread came first.
 
+use std::hint::black_box;
 use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
@@ -47,7 +48,10 @@ impl<T: Total> Table<T> {
     pub(crate) fn insert_all(&self, batch: &mut Batch<T>, room: u64) -> bool {
         let mut is_done = true;
         batch.sort_by_shard();
-        for (mutex, shard) in self.shards.iter().zip(0..) {
+        // Threads that begin at the same shard would go on to meet at every one.
+        let start = batch.reached.first().map_or(0, |it| it.0.first().0 as usize);
+        for shard in (0..self.shards.len()).map(|it| (start + it) % self.shards.len()) {
+            let mutex = &self.shards[shard];
             let range = batch.starts[shard]..batch.starts[shard + 1];
             if range.is_empty() {
                 continue;
@@ -58,7 +62,9 @@ impl<T: Total> Table<T> {
                 is_done = false;
                 continue;
             }
-            for &index in &batch.by_shard[range] {
+            let of_shard = &batch.by_shard[range];
+            shard.look_ahead(of_shard.iter().map(|&index| batch.reached[index as usize].0));
+            for &index in of_shard {
                 let (state, parent) = batch.reached[index as usize];
                 batch.news[index as usize] = shard.insert(state, parent);
             }
@@ -195,7 +201,10 @@ fn lock<T>(shard: &Mutex<Shard<T>>) -> MutexGuard<'_, Shard<T>> {
     shard.lock().expect("no thread panics while it holds a shard")
 }
 
+/// Alone on its lines of the cache, and on those that are fetched along with them: threads that are
+/// at different shards do not take them from each other.
 #[derive(Debug)]
+#[repr(align(128))]
 struct Shard<T> {
     /// States of earlier levels.
     seen: Slots<T>,
@@ -223,6 +232,13 @@ impl<T: Total> Shard<T> {
                 News::New
             }
         }
+    }
+
+    /// Reads the places where these states are looked for first, and does nothing with them: so
+    /// the machine waits for many of them at once, and not anew for each that is looked up.
+    fn look_ahead(&self, states: impl Iterator<Item = T>) {
+        let read = |slots: &Slots<T>, state| slots.slots[slots.home(state)].state.first().0;
+        black_box(states.fold(0, |sum, it| sum ^ read(&self.fresh, it) ^ read(&self.seen, it)));
     }
 
     fn end_level(&mut self) {
@@ -279,7 +295,7 @@ impl<T: Total> Slots<T> {
     fn find(&self, state: T) -> Result<usize, usize> {
         let state = key(state);
         let mask = self.slots.len() - 1;
-        let mut place = state.first().0 as usize & mask;
+        let mut place = self.home(state);
         loop {
             let slot = self.slots[place];
             if slot.state == state {
@@ -290,6 +306,12 @@ impl<T: Total> Slots<T> {
             }
             place = (place + 1) & mask;
         }
+    }
+
+    /// Where a state is looked for first.
+    #[inline]
+    fn home(&self, state: T) -> usize {
+        state.first().0 as usize & (self.slots.len() - 1)
     }
 
     fn get(&self, state: T) -> Option<T> {

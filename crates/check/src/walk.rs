@@ -80,7 +80,7 @@ pub(crate) fn walk<T: Total>(
 struct Walker<'a, T> {
     model: Model<'a>,
     bounds: &'a Bounds,
-    stepper: Stepper<'a>,
+    stepper: Stepper<'a, T>,
     /// Every state seen, with the one before it on the nearest way to it, and how far it is.
     seen: ByTotal<T, (T, u32)>,
     random: Random,
@@ -182,7 +182,10 @@ impl<T: Total> Walker<'_, T> {
         let machine = self.model.machine;
         machine.gauge().look();
         let (bytes, states) = (self.memory_bytes(), self.seen.len() as u64);
-        if machine.is_cut() || self.bounds.memory_bytes.is_some_and(|bound| bytes > bound) {
+        if let Some(bound) = machine.cut() {
+            return Err(Stop::Bounded(bound));
+        }
+        if self.bounds.memory_bytes.is_some_and(|bound| bytes > bound) {
             return Err(Stop::Bounded(Bound::Memory));
         }
         if self.bounds.states.is_some_and(|bound| states > bound) {

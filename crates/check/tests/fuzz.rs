@@ -16,7 +16,8 @@ use support::naive::{Expected, Naive, Verdict};
 use support::puppet::{Dice, Puppet, Shape, Table, is_at_length, seeds};
 use support::{ONE, TWO};
 use vorrang_check::{
-    Ask, Bounds, Demands, Faults, Fingerprint, Links, Order, Outcome, Plan, System, explore,
+    Ask, Bounds, Demands, Faults, Fingerprint, Links, Liveness, Order, Outcome, Plan, System,
+    explore,
 };
 use vorrang_protocol::NodeId;
 
@@ -80,6 +81,7 @@ fn draw(seed: u64) -> Case {
     let within = dice.pick(&[None, Some(0), Some(1), Some(2)]);
     let severity = dice.pick(&[0, 0, 3, 10]);
     let law = Law::draw(&mut dice, severity);
+    let liveness = dice.pick(&[Liveness::Possible, Liveness::Fair]);
     let system = System {
         nodes: table.nodes(),
         plan: plan(&mut dice, &shape),
@@ -89,7 +91,7 @@ fn draw(seed: u64) -> Case {
             within: within.map(Duration::from_millis),
         },
         faults: faults(&mut dice),
-        demands: Demands::default(),
+        demands: Demands { liveness, ..Demands::default() },
     };
     let far = if shape.ends { None } else { Some(3 + dice.below(8) as u32) };
     let depth = if dice.percent(15) { Some(dice.below(6) as u32) } else { far };
@@ -116,11 +118,19 @@ fn disagreement(case: &Case, with_threads: bool) -> Result<Option<Expected>, Str
             }
             *steps == moves.len() && properties.contains(violation.property)
         }
-        // What is owed in a loop for ever the plain search does not see; `naive.rs` looks for it.
-        (Verdict::Verified | Verdict::Bounded(_), Outcome::Violated { run, .. }) => {
-            run.repeats_from.is_some()
+        (Verdict::Endless(properties), Outcome::Violated { violation, run }) => {
+            let starts: Vec<_> = run.starts.iter().map(|it| it.choices.clone()).collect();
+            let moves: Vec<_> = run.moves.iter().map(ToString::to_string).collect();
+            let goes_round = |begin| naive.replay_round(&starts, &moves, begin, violation.property);
+            if !run.repeats_from.is_some_and(goes_round) {
+                return Err(says("the run does not go round, or owes nothing"));
+            }
+            properties.contains(violation.property)
         }
-        (Verdict::Verified | Verdict::Bounded(_) | Verdict::Violated(..), _) => false,
+        (
+            Verdict::Verified | Verdict::Bounded(_) | Verdict::Violated(..) | Verdict::Endless(_),
+            _,
+        ) => false,
     };
     let counted = (report.states, report.steps, report.depth);
     if !does_agree || counted != (expected.states, expected.steps, expected.depth) {
@@ -194,15 +204,17 @@ fn look_at(seed: u64, tally: &mut Tally) {
         Ok(Some(Expected { verdict: Verdict::Verified, .. })) => "verified",
         Ok(Some(Expected { verdict: Verdict::Bounded(_), .. })) => "bounded",
         Ok(Some(Expected { verdict: Verdict::Violated(..), .. })) => "violated",
+        Ok(Some(Expected { verdict: Verdict::Endless(_), .. })) => "endless",
         Err(_) => {
             let case = shrink(case);
             let what = disagreement(&case, true).err();
             let what = what.unwrap_or_else(|| "it was gone when looked at again".to_owned());
             let Case { table, system, bounds } = case;
-            let System { plan, links, faults, monitor, .. } = system;
+            let System { plan, links, faults, monitor, demands, .. } = system;
             panic!(
                 "VORRANG_FUZZ_SEED={seed}: {what}\n{table:?}\n{monitor:?}\n{plan:?}\n{links:?} \
-                 {faults:?} {bounds:?}"
+                 {faults:?} {bounds:?} {:?}",
+                demands.liveness
             );
         }
     };
@@ -217,4 +229,5 @@ fn the_checker_says_what_a_plain_search_says() {
     let of = |name| tally.get(name).copied().unwrap_or(0);
     let least = of("verified").min(of("violated")).min(of("bounded"));
     assert!(is_at_length() || least > SYSTEMS / 20, "{tally:?}");
+    assert!(is_at_length() || of("endless") > SYSTEMS / 100, "{tally:?}");
 }

@@ -3,6 +3,10 @@
 
 mod support;
 
+use std::ops::ControlFlow;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
 use support::table::{
     Arm, Asks, Enter, Leave, Node, On, Poke, Rule, Say, Waits, Wish, orders, rule, turns, with_plan,
 };
@@ -332,6 +336,29 @@ fn the_graph_counts_as_memory() {
         bytes += bytes / 8;
     }
     assert!(seen.len() > 2);
+}
+
+#[test]
+fn the_second_pass_tells_of_its_progress_and_can_be_ended() {
+    let system = turns(&[24, 24, 24], &ring(&[1, 2, 0]));
+    let (mut depth, mut states) = (0, 0);
+    let report = explore(&system, &Bounds::NONE, ONE, |progress| {
+        // Then all states are known, and the levels begin anew.
+        let is_second = progress.depth < depth;
+        (depth, states) = (depth.max(progress.depth), progress.states);
+        if is_second { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    assert_eq!(report.outcome, Outcome::Bounded { by: Bound::Interruption });
+    assert_eq!(report.states, states);
+
+    let (mut depth, start, time) = (0, Instant::now(), Duration::from_secs(2));
+    let report = explore(&system, &Bounds::NONE.time(time), ONE, |progress| {
+        if progress.depth < depth {
+            sleep(time.saturating_sub(start.elapsed()));
+        }
+        depth = depth.max(progress.depth);
+    });
+    assert_eq!(report.outcome, Outcome::Bounded { by: Bound::Time });
 }
 
 /// Owes what `Waits` owes, and objects at rest, by another name, as long as anybody has poked and

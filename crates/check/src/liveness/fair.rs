@@ -13,33 +13,42 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::loops::{components, way};
-use super::{Graph, Hop, Lasso};
+use super::{Graph, Hop, Lasso, Watch};
+use crate::report::Bound;
 use crate::total::Total;
 
 /// A fair loop as near to the start as its component reaches.
-pub(super) fn find<T: Total>(graph: &Graph<T>) -> Option<Lasso> {
+pub(super) fn find<T: Total>(
+    graph: &Graph<T>,
+    watch: &mut Watch<'_, '_>,
+) -> Result<Option<Lasso>, Bound> {
     let mut nearest: Option<Lasso> = None;
     for (due, what) in graph.dues() {
         let (unsettled, present) = (graph.unsettled(due), graph.present(due));
-        for members in components(graph, &unsettled) {
+        for members in components(graph, &unsettled, watch)? {
             let entry = members.iter().copied().find(|&state| present[state as usize]);
             if let Some(from) = entry
                 && nearest.as_ref().is_none_or(|it| from < it.from)
-                && let Some(around) = fair_loop(graph, &members, from)
+                && let Some(around) = fair_loop(graph, &members, from, watch)?
             {
                 let stem = Vec::new();
                 nearest = Some(Lasso { due: what, from, stem, around, is_trapped: false });
             }
         }
     }
-    nearest
+    Ok(nearest)
 }
 
 /// A fair loop through this state of a component, if the component has one.
-fn fair_loop<T: Total>(graph: &Graph<T>, members: &[u32], from: u32) -> Option<Vec<Hop>> {
+fn fair_loop<T: Total>(
+    graph: &Graph<T>,
+    members: &[u32],
+    from: u32,
+    watch: &mut Watch<'_, '_>,
+) -> Result<Option<Vec<Hop>>, Bound> {
     let component = Component::new(graph, members);
     if component.labels.iter().any(|it| it.is_everywhere && !it.happens) {
-        return None;
+        return Ok(None);
     }
     let is_within = |state: u32| component.inside.contains(&state);
     let mut hops: Vec<Hop> = Vec::new();
@@ -48,21 +57,24 @@ fn fair_loop<T: Total>(graph: &Graph<T>, members: &[u32], from: u32) -> Option<V
         if component.is_met(label, from, &hops) {
             continue;
         }
+        watch.go_on()?;
         let path = way(graph, here, is_within, |state, place| {
             if is_everywhere {
                 component.does(state, place, label)
             } else {
                 !component.can(graph.steps(state)[place].to, label)
             }
-        })?;
+        });
+        let Some(path) = path else { return Ok(None) };
         here = path.last().map_or(here, |hop| hop.to);
         hops.extend(path);
     }
     if here != from || hops.is_empty() {
         let comes_back = |state: u32, place: usize| graph.steps(state)[place].to == from;
-        hops.extend(way(graph, here, is_within, comes_back)?);
+        let Some(back) = way(graph, here, is_within, comes_back) else { return Ok(None) };
+        hops.extend(back);
     }
-    Some(hops)
+    Ok(Some(hops))
 }
 
 /// States between which there is a way both ways.

@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
+use super::Watch;
 use crate::dues::{Due, Dues, Label, counts_as_help, label, rearmed, waits_for_rest};
 use crate::fingerprint::{ByTotal, Print};
+use crate::report::Bound;
 use crate::retrace::Initial;
 use crate::state::{State, States};
 use crate::step::{Model, Stepper};
@@ -44,18 +46,14 @@ struct Owing {
     present: Vec<u32>,
 }
 
-/// How much of the graph to build.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
-    /// States so many steps from the start were not explored.
-    pub(crate) depth: Option<u32>,
-    /// The memory that it may take.
-    pub(crate) bytes: Option<u64>,
-}
-
 impl<T: Total> Graph<T> {
-    /// Visits all states again; none if that takes too much memory.
-    pub(crate) fn build(model: Model<'_>, initial: &[Initial<T>], limits: Limits) -> Option<Self> {
+    /// Visits all states again, but not those `unexplored` steps from the start or farther.
+    pub(crate) fn build(
+        model: Model<'_>,
+        initial: &[Initial<T>],
+        unexplored: Option<u32>,
+        watch: &mut Watch<'_, '_>,
+    ) -> Result<Self, Bound> {
         let mut builder = Builder::new(model);
         let mut level = States::default();
         for Initial { state, .. } in initial {
@@ -66,19 +64,17 @@ impl<T: Total> Graph<T> {
             }
         }
         let mut depth = 0;
-        while level.len() > 0 && limits.depth.is_none_or(|limit| depth < limit) {
+        while level.len() > 0 && unexplored.is_none_or(|limit| depth < limit) {
+            watch.begin_level(depth, level.len());
             let mut next = States::default();
             for state in level.iter() {
                 builder.explore(&state, &mut next);
-                let bytes = builder.bytes() + level.bytes() + next.bytes();
-                if limits.bytes.is_some_and(|most| bytes > most) {
-                    return None;
-                }
+                watch.take(builder.bytes() + level.bytes() + next.bytes())?;
             }
             level = next;
             depth += 1;
         }
-        Some(builder.graph)
+        Ok(builder.graph)
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -159,7 +155,7 @@ impl<T: Total> Graph<T> {
 
 struct Builder<'a, T> {
     model: Model<'a>,
-    stepper: Stepper<'a>,
+    stepper: Stepper<'a, T>,
     numbers: ByTotal<T, u32>,
     known_owings: HashMap<(Print, bool), u32>,
     known_labels: HashMap<Label, u32>,

@@ -2,13 +2,18 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::{Graph, Hop};
+use super::{Graph, Hop, Watch};
+use crate::report::Bound;
 use crate::total::Total;
 
 /// Strongly connected components of the part of the graph that is `within`, each with at least one
 /// step inside: Tarjan, "Depth-first search and linear graph algorithms", SIAM Journal on Computing
 /// 1(2), 1972, with a stack of its own in place of recursion.
-pub(super) fn components<T: Total>(graph: &Graph<T>, within: &[bool]) -> Vec<Vec<u32>> {
+pub(super) fn components<T: Total>(
+    graph: &Graph<T>,
+    within: &[bool],
+    watch: &mut Watch<'_, '_>,
+) -> Result<Vec<Vec<u32>>, Bound> {
     let mut search = Tarjan {
         graph,
         within,
@@ -21,10 +26,10 @@ pub(super) fn components<T: Total>(graph: &Graph<T>, within: &[bool]) -> Vec<Vec
     };
     for state in 0..graph.len() as u32 {
         if within[state as usize] && search.order[state as usize] == NEW {
-            search.visit(state);
+            search.visit(state, watch)?;
         }
     }
-    search.found
+    Ok(search.found)
 }
 
 const NEW: u32 = u32::MAX;
@@ -42,11 +47,12 @@ struct Tarjan<'a, T> {
 }
 
 impl<T: Total> Tarjan<'_, T> {
-    fn visit(&mut self, root: u32) {
+    fn visit(&mut self, root: u32, watch: &mut Watch<'_, '_>) -> Result<(), Bound> {
         // States on the way, each with how many of its steps were followed.
         let mut way = vec![(root, 0)];
         self.enter(root);
         while let Some((state, followed)) = way.last_mut() {
+            watch.go_on()?;
             let (state, next) = (*state, self.graph.steps(*state).get(*followed));
             *followed += 1;
             match next.map(|step| step.to as usize) {
@@ -71,6 +77,7 @@ impl<T: Total> Tarjan<'_, T> {
                 }
             }
         }
+        Ok(())
     }
 
     fn enter(&mut self, state: u32) {

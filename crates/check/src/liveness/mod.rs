@@ -25,19 +25,23 @@
 //! ([`may_close_a_loop`](crate::dues::may_close_a_loop)). Where it never did, there is nothing to
 //! look for; where it did, all states are visited once more and the graph is kept.
 //!
-//! States that a bound kept from being explored are taken to settle everything.
+//! States that a bound kept from being explored are taken to settle everything. The second pass is
+//! within the same bounds on memory and time, and tells of its progress as the first does.
 
 mod fair;
 mod graph;
 mod loops;
 mod trap;
+mod watch;
 
 use vorrang_protocol::Violation;
 
-pub(crate) use graph::{Graph, Limits};
+pub(crate) use graph::Graph;
+pub(crate) use watch::Watch;
 
 use crate::dues::Due;
 use crate::machine::Machine;
+use crate::report::Bound;
 use crate::retrace::{Initial, Next, Way, retrace_round};
 use crate::step::Model;
 use crate::step::Stepper;
@@ -69,11 +73,13 @@ pub(crate) fn judge<T: Total>(
     initial: Vec<Initial<T>>,
     table: &Table<T>,
     graph: &Graph<T>,
-) -> Option<(Violation, Way)> {
-    let found = trap::find(graph).or_else(|| match model.liveness {
-        Liveness::Possible => None,
-        Liveness::Fair => fair::find(graph),
-    })?;
+    watch: &mut Watch<'_, '_>,
+) -> Result<Option<(Violation, Way)>, Bound> {
+    let found = match (trap::find(graph, watch)?, model.liveness) {
+        (None, Liveness::Fair) => fair::find(graph, watch)?,
+        (found, Liveness::Possible | Liveness::Fair) => found,
+    };
+    let Some(found) = found else { return Ok(None) };
     let path = |hops: &[Hop]| -> Vec<Next<T>> {
         hops.iter().map(|it| (graph.print(it.to), Some(graph.label(it.label)))).collect()
     };
@@ -84,7 +90,7 @@ pub(crate) fn judge<T: Total>(
     // What cannot be followed again is shown as far as it can be.
     let (Ok(way) | Err(way)) = retrace_round(model, &mut stepper, initial, &parent, from, rounds);
     let violation = found.violation(model.machine, graph, &way);
-    Some((violation, way))
+    Ok(Some((violation, way)))
 }
 
 impl Lasso {

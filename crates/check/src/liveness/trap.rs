@@ -1,14 +1,20 @@
 //! States from which something owed can never be settled.
 
 use super::loops::{components, way};
-use super::{Graph, Lasso};
+use super::{Graph, Lasso, Watch};
+use crate::dues::Due;
+use crate::report::Bound;
 use crate::total::Total;
 
 /// The trap nearest to the start, with a loop in it.
-pub(super) fn find<T: Total>(graph: &Graph<T>) -> Option<Lasso> {
+pub(super) fn find<T: Total>(
+    graph: &Graph<T>,
+    watch: &mut Watch<'_, '_>,
+) -> Result<Option<Lasso>, Bound> {
     let backwards = graph.backwards();
-    let mut nearest: Option<(u32, u32, Vec<bool>)> = None;
-    for (due, _) in graph.dues() {
+    let mut nearest: Option<(u32, Due, Vec<bool>)> = None;
+    for (due, what) in graph.dues() {
+        watch.go_on()?;
         let trapped = trapped(graph, &backwards, &graph.unsettled(due));
         let present = graph.present(due);
         let is_bad = |state: &usize| trapped[*state] && present[*state];
@@ -16,13 +22,12 @@ pub(super) fn find<T: Total>(graph: &Graph<T>) -> Option<Lasso> {
         if let Some(first) = first
             && nearest.as_ref().is_none_or(|it| first < it.0)
         {
-            nearest = Some((first, due, trapped));
+            nearest = Some((first, what, trapped));
         }
     }
-    let (from, due, trapped) = nearest?;
-    let (_, due) = graph.dues().nth(due as usize)?;
+    let Some((from, due, trapped)) = nearest else { return Ok(None) };
     let mut is_on_a_loop = vec![false; graph.len()];
-    for state in components(graph, &trapped).into_iter().flatten() {
+    for state in components(graph, &trapped, watch)?.into_iter().flatten() {
         is_on_a_loop[state as usize] = true;
     }
     let is_within = |state: u32| trapped[state as usize];
@@ -38,7 +43,7 @@ pub(super) fn find<T: Total>(graph: &Graph<T>) -> Option<Lasso> {
     let entry = stem.last().map_or(from, |hop| hop.to);
     let comes_back = |state: u32, place: usize| graph.steps(state)[place].to == entry;
     let around = way(graph, entry, is_within, comes_back).unwrap_or_default();
-    Some(Lasso { due, from, stem, around, is_trapped: true })
+    Ok(Some(Lasso { due, from, stem, around, is_trapped: true }))
 }
 
 /// The states from which no step that counts leads, at last, to one in which nothing is owed.

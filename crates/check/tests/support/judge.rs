@@ -3,7 +3,7 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use vorrang_protocol::{Monitor, NodeId, Violation};
+use vorrang_protocol::{Debt, Monitor, NodeId, Violation};
 
 use super::puppet::Dice;
 
@@ -28,6 +28,8 @@ pub(crate) struct Law {
     tags: Vec<bool>,
     /// Whether a system may be left like that.
     may_rest: Vec<bool>,
+    /// Whether something is owed.
+    owes: Vec<bool>,
 }
 
 impl Law {
@@ -54,6 +56,7 @@ impl Law {
             receipts,
             tags: (0..states).map(|_| dice.percent(50)).collect(),
             may_rest: (0..states).map(|_| !dice.percent(severity)).collect(),
+            owes: (0..states).map(|_| dice.percent(5 + severity)).collect(),
         })
     }
 }
@@ -99,6 +102,10 @@ impl Monitor for Judge {
     fn at_rest(&self) -> Result<(), Violation> {
         let violation = Violation { property: "rest", what: format!("in state {}", self.state) };
         if self.law.may_rest[self.place()] { Ok(()) } else { Err(violation) }
+    }
+    fn owed(&self) -> Vec<Debt> {
+        let debt = Debt { to: NodeId(0), property: "debt" };
+        if self.law.owes[self.place()] { vec![debt] } else { Vec::new() }
     }
     fn on_crash(&mut self, _: NodeId) {
         self.state = self.law.crashes[self.place()];

@@ -1,11 +1,13 @@
 //! Systems that more than one test explores.
 #![allow(dead_code, reason = "every test uses some of it")]
 
+pub(crate) mod endless;
 pub(crate) mod judge;
 pub(crate) mod naive;
 pub(crate) mod puppet;
 pub(crate) mod table;
 pub(crate) mod toy;
+pub(crate) mod world;
 
 use std::num::NonZeroUsize;
 

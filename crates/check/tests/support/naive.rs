@@ -8,48 +8,12 @@ use std::sync::Arc;
 use vorrang_check::{Ask, Bound, Bounds, Faults, Links, Order, Plan, System};
 use vorrang_protocol::{Delay, Effect, Event, Monitor as _, NodeId, Outbox, Protocol as _};
 
+use super::endless::Graph;
 use super::judge::Judge;
-use super::puppet::{Letter, Puppet};
+use super::puppet::Puppet;
+use super::world::{Armed, Before, Flying, Label, Step, Timer, World, rearmed};
 
 const WRITTEN_OUT: &str = "plans are written out here, command by command";
-
-/// A whole system at one instant.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct World {
-    nodes: Vec<Puppet>,
-    down: Vec<bool>,
-    judge: u8,
-    /// How many commands of each list were given, and whether the next need not wait.
-    places: Vec<(usize, bool)>,
-    flying: Vec<Flying>,
-    armed: BTreeMap<Timer, Armed>,
-    /// Crashes, restarts, losses, duplicates, severing.
-    faults: [u8; 5],
-}
-
-/// A node and its timer.
-type Timer = (usize, u8);
-
-/// The timers that something comes before, and by how much at least, in milliseconds.
-type Before = BTreeMap<Timer, i64>;
-
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Flying {
-    from: usize,
-    to: usize,
-    letter: Letter,
-    tag: u8,
-    before: Before,
-}
-
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Armed {
-    longest: i64,
-    before: Before,
-}
-
-/// What comes of a step: what it is called, and where it leads or what it violates.
-type Step = (String, Result<World, &'static str>);
 
 /// What the checker must say.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -66,6 +30,8 @@ pub(crate) enum Verdict {
     Bounded(Bound),
     /// After so many steps, by one of these properties.
     Violated(usize, BTreeSet<&'static str>),
+    /// For ever, by one of these.
+    Endless(BTreeSet<&'static str>),
 }
 
 /// The search.
@@ -78,21 +44,21 @@ impl Naive<'_> {
     pub(crate) fn explore(&self, bounds: &Bounds, most: usize) -> Option<Expected> {
         let mut level: BTreeSet<World> = BTreeSet::new();
         let starts = self.starts();
-        let failed: BTreeSet<_> = starts.iter().filter_map(|(_, it)| it.clone().err()).collect();
+        let failed: BTreeSet<_> = starts.iter().filter_map(|it| it.led.clone().err()).collect();
         if !failed.is_empty() {
             let verdict = Verdict::Violated(0, failed);
             return Some(Expected { verdict, states: 0, steps: 0, depth: 0 });
         }
-        level.extend(starts.into_iter().filter_map(|(_, it)| it.ok()));
+        level.extend(starts.into_iter().filter_map(|it| it.led.ok()));
         let mut known = level.clone();
-        let (mut steps, mut depth) = (0, 0);
+        let (mut steps, mut depth, mut graph) = (0, 0, Graph::new());
         loop {
             let mut next = BTreeSet::new();
             let (mut at_rest, mut on_the_way) = (BTreeSet::new(), BTreeSet::new());
             let mut is_cut = false;
             for world in &level {
                 if self.is_at_rest(world) {
-                    at_rest.extend(self.judge(world).at_rest().err().map(|it| it.property));
+                    at_rest.extend(self.objection(world));
                 }
                 let all = self.steps(world);
                 if bounds.depth == Some(depth) {
@@ -100,13 +66,15 @@ impl Naive<'_> {
                     continue;
                 }
                 steps += all.len() as u64;
-                for (_, led) in all {
-                    match led {
-                        Ok(world) if known.insert(world.clone()) => drop(next.insert(world)),
+                for step in &all {
+                    match &step.led {
+                        Ok(it) if known.insert(it.clone()) => drop(next.insert(it.clone())),
                         Ok(_) => {}
-                        Err(property) => drop(on_the_way.insert(property)),
+                        Err(property) => drop(on_the_way.insert(*property)),
                     }
                 }
+                let bound = all.into_iter().filter(|step| step.label.is_some());
+                graph.insert(world.clone(), bound.collect());
                 if known.len() > most {
                     return None;
                 }
@@ -124,6 +92,11 @@ impl Naive<'_> {
                     continue;
                 }
             };
+            let endless = match &verdict {
+                Verdict::Verified | Verdict::Bounded(_) => self.endless(&graph),
+                Verdict::Violated(..) | Verdict::Endless(_) => BTreeSet::new(),
+            };
+            let verdict = if endless.is_empty() { verdict } else { Verdict::Endless(endless) };
             let states = known.len() as u64;
             return Some(Expected { verdict, states, steps, depth: farthest });
         }
@@ -131,20 +104,31 @@ impl Naive<'_> {
 
     /// Whether a run can be taken, and ends in a violation of this property.
     pub(crate) fn replay(&self, starts: &[Vec<u32>], moves: &[String], property: &str) -> bool {
-        let label = starts.iter().map(|it| chosen(it)).collect::<String>();
-        let mut now: Vec<Result<World, &str>> = Vec::new();
-        now.extend(self.starts().into_iter().filter(|it| it.0 == label).map(|it| it.1));
-        for step in moves {
-            let steps = now.iter().filter_map(|it| it.as_ref().ok()).flat_map(|it| self.steps(it));
-            now = steps.filter(|it| it.0 == *step).map(|it| it.1).collect();
-        }
-        now.into_iter().any(|it| match it {
+        self.follow_moves(starts, moves).into_iter().any(|it| match it {
             Err(violated) => violated == property,
-            Ok(world) => {
-                let objects = self.judge(&world).at_rest().is_err();
-                self.is_at_rest(&world) && objects && property == "rest"
-            }
+            Ok(world) => self.is_at_rest(&world) && self.objection(&world) == Some(property),
         })
+    }
+
+    /// What a run comes to.
+    pub(super) fn follow_moves(
+        &self,
+        starts: &[Vec<u32>],
+        moves: &[String],
+    ) -> Vec<Result<World, &'static str>> {
+        let text = starts.iter().map(|it| chosen(it)).collect::<String>();
+        let starts = self.starts().into_iter().filter(|it| it.text == text);
+        moves.iter().fold(starts.map(|it| it.led).collect(), |now: Vec<_>, text| {
+            let steps = now.iter().filter_map(|it| it.as_ref().ok()).flat_map(|it| self.steps(it));
+            steps.filter(|it| it.text == *text).map(|it| it.led).collect()
+        })
+    }
+
+    /// What is wrong with a world in which nothing is bound to happen.
+    fn objection(&self, world: &World) -> Option<&'static str> {
+        let judge = self.judge(world);
+        let debt = judge.owed().first().map(|it| it.property);
+        judge.at_rest().err().map(|it| it.property).or(debt)
     }
 
     /// All ways to start all nodes.
@@ -166,14 +150,15 @@ impl Naive<'_> {
             faults: [crashes, restarts, losses, duplicates, u8::from(severing)],
         };
         self.tidy(&mut world);
-        let mut all = vec![(String::new(), Ok(world))];
+        let mut all =
+            vec![Step { text: String::new(), led: Ok(world), label: None, rearms: vec![] }];
         for at in 0..nodes.len() {
             let mut next = Vec::new();
-            for (label, world) in &all {
-                let Ok(world) = world else { continue };
-                self.told(world, world, at, &Event::Start, None, label, &mut next);
+            for Step { text, led, .. } in &all {
+                let Ok(world) = led else { continue };
+                self.told(world, world, at, &Event::Start, None, text, &mut next);
             }
-            if next.iter().any(|it| it.1.is_err()) {
+            if next.iter().any(|it| it.led.is_err()) {
                 return next;
             }
             all = next;
@@ -182,23 +167,35 @@ impl Naive<'_> {
     }
 
     /// All that can happen.
-    fn steps(&self, world: &World) -> Vec<Step> {
+    pub(super) fn steps(&self, world: &World) -> Vec<Step> {
         let mut all = Vec::new();
         for (list, at, command) in self.commands(world) {
             let mut next = world.clone();
             next.places[list] = (world.places[list].0 + 1, !self.ask(list, world).then_wait);
-            let label = format!("{command} {at}");
-            self.told(world, &next, at, &Event::Command(command), None, &label, &mut all);
+            let (text, first) = (format!("{command} {at}"), all.len());
+            self.told(world, &next, at, &Event::Command(command), None, &text, &mut all);
+            let is_bound = self.is_bound(world, list);
+            let bound = all[first..].iter_mut().filter(|_| is_bound);
+            bound.for_each(|step| step.label = Some(Label::Command(list)));
         }
         for place in self.arrivals(world) {
+            let (first, Flying { from, to, letter, tag, .. }) = (all.len(), &world.flying[place]);
             self.arrive(world, place, &mut all);
+            let label = match self.system.links.order {
+                Order::Any => Label::Letter(*from, *to, *letter, *tag),
+                Order::Fifo => Label::Link(*from, *to),
+            };
+            let bound = all[first..].iter_mut().filter(|step| step.text.starts_with("deliver"));
+            bound.for_each(|step| step.label = Some(label.clone()));
         }
         for &(at, timer) in world.armed.keys() {
             if world.befores().all(|it| !it.contains_key(&(at, timer))) {
                 let mut next = world.clone();
                 next.disarm((at, timer));
-                let label = format!("timer {at} {timer:?}");
-                self.told(world, &next, at, &Event::Timer(timer), None, &label, &mut all);
+                let (text, first) = (format!("timer {at} {timer:?}"), all.len());
+                self.told(world, &next, at, &Event::Timer(timer), None, &text, &mut all);
+                let label = Label::Timer((at, timer));
+                all[first..].iter_mut().for_each(|step| step.label = Some(label.clone()));
             }
         }
         for at in 0..world.nodes.len() {
@@ -234,16 +231,19 @@ impl Naive<'_> {
 
     /// Nothing is bound to happen: commands that begin something may just as well never be given.
     fn is_at_rest(&self, world: &World) -> bool {
-        let is_bound = |(list, _, _): (usize, usize, u8)| match &self.system.plan {
+        world.is_quiet() && !self.commands(world).iter().any(|it| self.is_bound(world, it.0))
+    }
+
+    /// Whether the next command of this list, which can be given, will be.
+    fn is_bound(&self, world: &World, list: usize) -> bool {
+        match &self.system.plan {
             Plan::PerNode(_) => world.places[list].0 > 0 && self.ask(list, world).goes_on,
             Plan::Script(_) => true,
             Plan::Turns { .. } => unreachable!("{WRITTEN_OUT}"),
-        };
-        let is_quiet = world.flying.is_empty() && world.armed.is_empty();
-        is_quiet && !self.commands(world).into_iter().any(is_bound)
+        }
     }
 
-    fn judge(&self, world: &World) -> Judge {
+    pub(super) fn judge(&self, world: &World) -> Judge {
         Judge { state: world.judge, law: Arc::clone(&self.system.monitor.law) }
     }
 
@@ -272,7 +272,7 @@ impl Naive<'_> {
             if world.down[to] {
                 let mut next = next.clone();
                 self.tidy(&mut next);
-                all.push((label, Ok(next)));
+                all.push(Step { text: label, led: Ok(next), label: None, rearms: vec![] });
             } else {
                 self.told(world, next, to, &event, Some(tag), &label, all);
             }
@@ -287,7 +287,8 @@ impl Naive<'_> {
         if is_cut_off || losses > 0 {
             without.faults[2] -= u8::from(!is_cut_off);
             self.tidy(&mut without);
-            all.push((format!("lose {link}"), Ok(without)));
+            let text = format!("lose {link}");
+            all.push(Step { text, led: Ok(without), label: None, rearms: vec![] });
         }
     }
 
@@ -309,7 +310,8 @@ impl Naive<'_> {
                 next.places[at] = (given + skipped, true);
             }
             self.tidy(&mut next);
-            all.push((format!("crash {at}"), Ok(next)));
+            let text = format!("crash {at}");
+            all.push(Step { text, led: Ok(next), label: None, rearms: vec![] });
         } else if world.down[at] && restarts > 0 {
             next.faults[1] -= 1;
             next.down[at] = false;
@@ -327,7 +329,7 @@ impl Naive<'_> {
         at: usize,
         event: &Event<Puppet>,
         tag: Option<u8>,
-        label: &str,
+        text: &str,
         all: &mut Vec<Step>,
     ) {
         let mut open = vec![Vec::new()];
@@ -346,13 +348,14 @@ impl Naive<'_> {
                 open.extend((1..asked[place].1).map(|it| [&so_far[..], &[it]].concat()));
             }
             let answers: Vec<u32> = asked.iter().map(|it| it.0).collect();
-            let label = label.to_owned() + &chosen(&answers);
+            let text = text.to_owned() + &chosen(&answers);
+            let rearms = rearmed(at, &effects);
             if outcome.is_err() {
-                all.push((label, Err("refused")));
+                all.push(Step { text, led: Err("refused"), label: None, rearms });
                 continue;
             }
             let led = self.follow(before, &mut next, at, event, tag, effects).map(|()| next);
-            all.push((label, led));
+            all.push(Step { text, led, label: None, rearms });
         }
     }
 
@@ -459,21 +462,6 @@ impl Naive<'_> {
             Order::Any => world.flying.sort(),
             Order::Fifo => world.flying.sort_by_key(|it| (it.from, it.to)),
         }
-    }
-}
-
-impl World {
-    /// What each pending thing comes before.
-    fn befores(&self) -> impl Iterator<Item = &Before> {
-        let armed = self.armed.values().map(|it| &it.before);
-        armed.chain(self.flying.iter().map(|it| &it.before))
-    }
-
-    fn disarm(&mut self, timer: Timer) {
-        self.armed.remove(&timer);
-        let armed = self.armed.values_mut().map(|it| &mut it.before);
-        let all = armed.chain(self.flying.iter_mut().map(|it| &mut it.before));
-        all.for_each(|it| it.retain(|&other, _| other != timer));
     }
 }
 
