@@ -3,7 +3,7 @@
 use std::hash::{Hash, Hasher};
 use std::time::Duration;
 
-use vorrang_protocol::{Invariant, NodeId, Order, Protocol};
+use vorrang_protocol::{Guard, NodeId, Order, Protocol};
 
 use crate::fingerprint::Print;
 
@@ -30,7 +30,7 @@ pub struct Demands<P: Protocol> {
     /// What it means that what is owed comes.
     pub liveness: Liveness,
     /// What holds of all nodes and messages in every state.
-    pub invariants: Vec<Invariant<P>>,
+    pub invariants: Vec<Guard<P>>,
 }
 
 impl<P: Protocol> Default for Demands<P> {
