@@ -7,7 +7,7 @@ use serde_json::json;
 use vorrang_algorithms::card::{About, Mistake};
 use vorrang_algorithms::setup::Setup;
 use vorrang_check::{Bounds, Demands, Faults, Liveness};
-use vorrang_protocol::{Invariant, Protocol};
+use vorrang_protocol::{Guard, Protocol};
 
 use crate::failure::Failure;
 use crate::lookup;
@@ -156,9 +156,9 @@ impl CheckArgs {
     }
 
     /// What must hold besides what the monitor says.
-    pub(crate) fn demands<P: Protocol>(&self, invariants: &[Invariant<P>]) -> Demands<P> {
+    pub(crate) fn demands<P: Protocol>(&self, guards: &[Guard<P>]) -> Demands<P> {
         let liveness = if self.fair { Liveness::Fair } else { Liveness::Possible };
-        Demands { liveness, invariants: invariants.to_vec() }
+        Demands { liveness, invariants: guards.to_vec() }
     }
 
     /// How a question begins that is to be asked again.
@@ -204,7 +204,7 @@ impl Check {
             return list_flaws(&about, args.json);
         }
         let query = match &args.flaw {
-            None => entry.algorithm.question(args)?,
+            None => entry.correct.question(args)?,
             Some(name) => lookup::flawed(entry, name)?.question(args)?,
         };
         if !args.json {

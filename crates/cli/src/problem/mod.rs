@@ -2,9 +2,10 @@
 //!
 //! A [`Driven`] problem says, in types, what the drivers must know to run any algorithm of it: what
 //! the applications do, what must hold, what is measured. An [`Algorithm`] is one algorithm of any
-//! problem with its types gone: each driver is compiled once for it, here, and every command calls
-//! that. So commands know neither problems nor algorithms, and a further command costs nothing to
-//! compile.
+//! problem with its types gone: simulator and network are compiled once for it, here, and every
+//! command calls that. What is checked and staged, mistakes among it, is a [`Subject`]: behind it
+//! are [nodes of any algorithm](AnyNode), and all of it is compiled once for every problem. So
+//! commands know neither problems nor algorithms, and a further command costs nothing to compile.
 
 pub(crate) mod election;
 pub(crate) mod mutex;
@@ -15,7 +16,7 @@ mod verify;
 
 use std::path::Path;
 use std::pin::Pin;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use indicatif::ProgressBar;
 use serde_json::Value;
@@ -24,9 +25,9 @@ use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::registry::{self, Node, Recipe, Register};
 use vorrang_algorithms::setup::Setup;
 use vorrang_check as check;
-use vorrang_protocol::{Monitor, NodeId, Protocol};
+use vorrang_protocol::{Guard, Monitor, NodeId, Protocol};
 use vorrang_sim::{Faults, Network, Workload};
-use vorrang_trace::Meter;
+use vorrang_trace::{AnyNode, Meter};
 
 use crate::commands::check::CheckArgs;
 use crate::failure::Failure;
@@ -37,6 +38,7 @@ use crate::network::worker::Work;
 use crate::options::{Given, RunArgs};
 
 pub(crate) use simulate::header;
+use simulate::{Simulated, ToFile, Until};
 pub(crate) use staged::{Ahead, Look, Staged};
 pub(crate) use verify::Query;
 
@@ -166,7 +168,7 @@ pub(crate) trait Subject: Send + Sync {
 }
 
 /// An algorithm, with its types gone.
-pub(crate) trait Algorithm: Subject {
+pub(crate) trait Algorithm: Send + Sync {
     fn about(&self) -> About;
     /// What the theory says, as a table.
     fn costs(&self, setup: &Setup) -> Vec<Vec<String>>;
@@ -192,29 +194,56 @@ pub(crate) trait Run: Send + Sync {
     fn over_tcp(&self, place: Place, trace: Option<&Path>) -> Result<Measured, Failure>;
 }
 
-/// An algorithm while its types are known.
-struct Of<Q: Problem, P: Protocol> {
+/// A node of any algorithm of a problem.
+type NodeOf<Q> = AnyNode<<Q as Problem>::Command, <Q as Problem>::Notice>;
+
+/// What is checked and staged: nothing in it knows which algorithm it is.
+struct SubjectOf<Q: Problem> {
     card: &'static Card<Q>,
     flaw: Option<&'static str>,
-    recipe: Recipe<P>,
+    recipe: Recipe<NodeOf<Q>>,
+    guards: Vec<Guard<NodeOf<Q>>>,
 }
 
-impl<Q, P> Subject for Of<Q, P>
-where
-    Q: Driven,
-    P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-{
+impl<Q: Problem> SubjectOf<Q> {
+    fn new<P>(card: &'static Card<Q>, flaw: Option<&'static str>, recipe: Arc<Recipe<P>>) -> Self
+    where
+        P: Protocol<Command = Q::Command, Notice = Q::Notice>,
+    {
+        let guards = recipe.invariants().iter().map(AnyNode::guard).collect();
+        let recipe = Recipe::new(move |setup| {
+            let node = recipe.nodes(setup)?;
+            Ok(move |id| AnyNode::new(node(id)))
+        });
+        Self { card, flaw, recipe, guards }
+    }
+}
+
+impl<Q: Driven> Subject for SubjectOf<Q> {
     fn question(&self, args: &CheckArgs) -> Result<Query, Failure> {
         let question = Q::question(self.card, self.flaw, args)?;
-        let node = make(&self.recipe, &question.setup)?;
-        Ok(verify::query::<Q, P>(question, &node, self.recipe.invariants(), args))
+        let nodes = self.nodes(&question.setup)?;
+        Ok(verify::query(question, nodes, &self.guards, args))
     }
     fn stage(&self, args: &CheckArgs) -> Result<Box<dyn Staged>, Failure> {
         let Question { setup, links, .. } = Q::question(self.card, self.flaw, args)?;
-        let node = make(&self.recipe, &setup)?;
-        let invariants = self.recipe.invariants();
-        Ok(staged::stage::<Q, P>((self.card, self.flaw), (setup, links.order), (&node, invariants)))
+        let nodes = self.nodes(&setup)?;
+        let (card, flaw, guards) = (self.card, self.flaw, self.guards.clone());
+        Ok(staged::stage::<Q>((card, flaw), (setup, links.order), (nodes, guards)))
     }
+}
+
+impl<Q: Driven> SubjectOf<Q> {
+    fn nodes(&self, setup: &Setup) -> Result<Vec<NodeOf<Q>>, Failure> {
+        let node = make(&self.recipe, setup)?;
+        Ok(setup.group.members().map(|id| node(id)).collect())
+    }
+}
+
+/// An algorithm while its types are known.
+struct Of<Q: Problem, P: Protocol> {
+    card: &'static Card<Q>,
+    recipe: Arc<Recipe<P>>,
 }
 
 impl<Q, P> Algorithm for Of<Q, P>
@@ -233,8 +262,8 @@ where
     }
     fn run(&self, args: &RunArgs) -> Result<Box<dyn Run>, Failure> {
         let scenario = Q::scenario(self.card, args)?;
-        let node = make(&self.recipe, scenario.setup())?;
-        Ok(Box::new(RunOf::<Q, P> { scenario, node }))
+        let nodes = Box::new(make(&self.recipe, scenario.setup())?);
+        Ok(Box::new(RunOf::<Q> { scenario, nodes }))
     }
     fn serve(&self, setup: &Setup, node: Served) -> Result<Future<'static>, Failure> {
         let make = make(&self.recipe, setup)?;
@@ -245,16 +274,52 @@ where
     }
 }
 
-struct RunOf<Q: Driven, P> {
+/// A run: only its nodes know which algorithm it is.
+struct RunOf<Q: Driven> {
     scenario: Q::Scenario,
-    node: Node<P>,
+    nodes: Box<dyn Nodes<Q>>,
 }
 
-impl<Q, P> Run for RunOf<Q, P>
+/// Nodes that can be simulated, and run over TCP.
+trait Nodes<Q: Driven>: Send + Sync {
+    fn simulate(
+        &self,
+        scenario: &Q::Scenario,
+        recorder: Option<ToFile>,
+        until: Until<'_>,
+    ) -> Result<Simulated<Q>, Failure>;
+    fn over_tcp(
+        &self,
+        scenario: &Q::Scenario,
+        place: Place,
+        trace: Option<&Path>,
+    ) -> Result<Measured, Failure>;
+}
+
+impl<Q, P> Nodes<Q> for Node<P>
 where
     Q: Driven,
     P: Protocol<Command = Q::Command, Notice = Q::Notice>,
 {
+    fn simulate(
+        &self,
+        scenario: &Q::Scenario,
+        recorder: Option<ToFile>,
+        until: Until<'_>,
+    ) -> Result<Simulated<Q>, Failure> {
+        simulate::simulate::<Q, P>(scenario, self, recorder, until)
+    }
+    fn over_tcp(
+        &self,
+        scenario: &Q::Scenario,
+        place: Place,
+        trace: Option<&Path>,
+    ) -> Result<Measured, Failure> {
+        Q::over_tcp(scenario, self.clone(), place, trace)
+    }
+}
+
+impl<Q: Driven> Run for RunOf<Q> {
     fn about(&self) -> About {
         self.scenario.about()
     }
@@ -268,17 +333,17 @@ where
         self.scenario.total()
     }
     fn blank(&self) -> Result<Measured, Failure> {
-        simulate::simulate::<Q, P>(&self.scenario, &self.node, None, None, true)
+        simulate::measure(&self.scenario, &*self.nodes, None, Until::Begun)
     }
     fn simulate(
         &self,
         trace: Option<&Path>,
         bar: Option<&ProgressBar>,
     ) -> Result<Measured, Failure> {
-        simulate::simulate::<Q, P>(&self.scenario, &self.node, trace, bar, false)
+        simulate::measure(&self.scenario, &*self.nodes, trace, Until::Over(bar))
     }
     fn over_tcp(&self, place: Place, trace: Option<&Path>) -> Result<Measured, Failure> {
-        Q::over_tcp(&self.scenario, self.node.clone(), place, trace)
+        self.nodes.over_tcp(&self.scenario, place, trace)
     }
 }
 
@@ -304,6 +369,8 @@ fn costs<Q: Driven>(card: &'static Card<Q>, setup: &Setup) -> Vec<Vec<String>> {
 /// An algorithm, and it with each of its known mistakes.
 pub(crate) struct Entry {
     pub(crate) algorithm: Box<dyn Algorithm>,
+    /// The algorithm as it should be, for the checker and for a stage.
+    pub(crate) correct: Box<dyn Subject>,
     pub(crate) flawed: Vec<(&'static str, Box<dyn Subject>)>,
 }
 
@@ -332,15 +399,18 @@ impl<Q: Driven> Register<Q> for Catalogue {
     where
         P: Protocol<Command = Q::Command, Notice = Q::Notice>,
     {
-        let algorithm = Box::new(Of::<Q, P> { card, flaw: None, recipe });
-        self.0.push(Entry { algorithm, flawed: Vec::new() });
+        let recipe = Arc::new(recipe);
+        let correct = Box::new(SubjectOf::new(card, None, Arc::clone(&recipe)));
+        let algorithm = Box::new(Of::<Q, P> { card, recipe });
+        self.0.push(Entry { algorithm, correct, flawed: Vec::new() });
     }
 
     fn flaw<P>(&mut self, card: &'static Card<Q>, flaw: &'static str, recipe: Recipe<P>)
     where
         P: Protocol<Command = Q::Command, Notice = Q::Notice>,
     {
-        self.file(card.name, flaw, Box::new(Of::<Q, P> { card, flaw: Some(flaw), recipe }));
+        let subject = SubjectOf::new(card, Some(flaw), Arc::new(recipe));
+        self.file(card.name, flaw, Box::new(subject));
     }
 }
 

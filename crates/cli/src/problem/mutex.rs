@@ -221,7 +221,7 @@ pub(crate) fn figures(
     summary: &Summary,
     unit: (&'static str, f64),
     per: (&'static str, f64),
-    theory: impl Fn(Quantity) -> Option<Span>,
+    theory: &dyn Fn(Quantity) -> Option<Span>,
 ) -> Vec<Figure> {
     let (unit, unit_ns) = unit;
     let time = |ns: Option<f64>| ns.filter(|_| unit_ns > 0.0).map(|ns| ns / unit_ns);
@@ -337,7 +337,7 @@ impl Driven for Mutex {
 
     fn figures(scenario: &Scenario, summary: &Summary) -> Vec<Figure> {
         let unit_ns = scenario.between.latency.mean_ns();
-        figures(summary, (" T", unit_ns), (" per T", unit_ns), |of| scenario.theory(of))
+        figures(summary, (" T", unit_ns), (" per T", unit_ns), &|of| scenario.theory(of))
     }
 
     fn complaint(scenario: &Scenario, summary: &Summary) -> Option<String> {

@@ -1,15 +1,14 @@
-//! An algorithm on a stage: compiled once for every algorithm, and little of it.
+//! An algorithm on a stage: compiled once for every problem.
 
 use std::time::Instant;
 
 use vorrang_algorithms::card::Card;
-use vorrang_algorithms::registry::Node;
 use vorrang_algorithms::setup::Setup;
 use vorrang_check::{Ask, Faults, Plan, System};
-use vorrang_protocol::{Invariant, NodeId, Protocol, Violation};
+use vorrang_protocol::{Guard, NodeId, Order, Violation};
 use vorrang_trace::Stage;
 
-use super::{Driven, verify};
+use super::{Driven, NodeOf, verify};
 use crate::commands::check::{Answer, CheckArgs};
 use crate::failure::Failure;
 
@@ -48,43 +47,35 @@ pub(crate) struct Ahead {
     pub(crate) early: Option<String>,
 }
 
-/// Nodes on a stage while their types are known.
-struct StagedOf<Q: Driven, P: Protocol> {
+/// Nodes of any algorithm of a problem on a stage.
+struct StagedOf<Q: Driven> {
     card: &'static Card<Q>,
     flaw: Option<&'static str>,
     setup: Setup,
     commands: Vec<Q::Command>,
-    nodes: Vec<P>,
-    invariants: &'static [Invariant<P>],
-    first: Stage<P, Q::Watch>,
-    now: Stage<P, Q::Watch>,
+    nodes: Vec<NodeOf<Q>>,
+    guards: Vec<Guard<NodeOf<Q>>>,
+    first: Stage<NodeOf<Q>, Q::Watch>,
+    now: Stage<NodeOf<Q>, Q::Watch>,
 }
 
-pub(super) fn stage<Q, P>(
+pub(super) fn stage<Q: Driven>(
     (card, flaw): (&'static Card<Q>, Option<&'static str>),
-    (setup, order): (Setup, vorrang_protocol::Order),
-    (node, invariants): (&Node<P>, &'static [Invariant<P>]),
-) -> Box<dyn Staged>
-where
-    Q: Driven,
-    P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-{
-    let nodes: Vec<P> = setup.group.members().map(|id| node(id)).collect();
+    (setup, order): (Setup, Order),
+    (nodes, guards): (Vec<NodeOf<Q>>, Vec<Guard<NodeOf<Q>>>),
+) -> Box<dyn Staged> {
     let monitor = Q::staged(card, &setup, flaw);
-    let first = Stage::new(nodes.iter().cloned(), monitor).with_order(order).guarded(invariants);
+    let first = Stage::new(nodes.iter().cloned(), monitor).with_order(order);
+    let first = first.guarded(guards.iter().cloned());
     let asks = setup.group.members().flat_map(|id| Q::turn(card, id));
     let mut commands: Vec<Q::Command> = asks.map(|ask| ask.command).collect();
     commands.sort();
     commands.dedup();
     let now = first.clone();
-    Box::new(StagedOf::<Q, P> { card, flaw, setup, commands, nodes, invariants, first, now })
+    Box::new(StagedOf::<Q> { card, flaw, setup, commands, nodes, guards, first, now })
 }
 
-impl<Q, P> Staged for StagedOf<Q, P>
-where
-    Q: Driven,
-    P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-{
+impl<Q: Driven> Staged for StagedOf<Q> {
     fn setup(&self) -> &Setup {
         &self.setup
     }
@@ -126,18 +117,18 @@ where
             monitor: question.monitor,
             links: question.links,
             faults: spent(&moves, question.faults),
-            demands: args.demands(self.invariants),
+            demands: args.demands(&self.guards),
         };
         let (bounds, threads) = (args.bounds(), args.threads());
         let start = Instant::now();
-        let looked = verify::look(&system, &moves, &bounds, threads, true);
+        let looked = verify::look::<Q>(&system, &moves, &bounds, threads, true);
         let (report, early) = looked.map_err(|stray| {
             let step = &moves[stray.place];
             Failure::usage(format!("the checker does not know how '{step}' can have happened"))
         })?;
         let seconds = start.elapsed().as_secs_f64();
         Ok(Ahead {
-            answer: verify::answer(report, question.properties, seconds),
+            answer: verify::answer::<Q>(report, question.properties, seconds),
             may: in_words(requests, question.faults),
             early: early.map(|place| moves[place].clone()),
         })

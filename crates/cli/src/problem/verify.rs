@@ -1,14 +1,13 @@
-//! A question to the checker: compiled once for every algorithm, and little of it.
+//! A question to the checker: compiled once for every problem.
 
 use std::num::NonZeroUsize;
 use std::time::Instant;
 
 use indicatif::ProgressBar;
-use vorrang_algorithms::registry::Node;
 use vorrang_check::{Bound, Bounds, Move, Outcome, Progress, Report, Stray, System, explore_after};
-use vorrang_protocol::{Effect, Invariant, Monitor, Protocol};
+use vorrang_protocol::{Effect, Guard};
 
-use super::{Driven, Question};
+use super::{Driven, NodeOf, Question};
 use crate::commands::check::{Answer, CheckArgs};
 use crate::output::{grouped, show_after_a_second, spinner};
 
@@ -21,50 +20,42 @@ pub(crate) struct Query {
     pub(crate) answer: Box<dyn FnOnce() -> Answer>,
 }
 
-pub(super) fn query<Q, P>(
+pub(super) fn query<Q: Driven>(
     question: Question<Q>,
-    node: &Node<P>,
-    invariants: &'static [Invariant<P>],
+    nodes: Vec<NodeOf<Q>>,
+    guards: &[Guard<NodeOf<Q>>],
     args: &CheckArgs,
-) -> Query
-where
-    Q: Driven,
-    P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-{
+) -> Query {
     let system = System {
-        nodes: question.setup.group.members().map(|id| node(id)).collect(),
+        nodes,
         plan: question.plan,
         monitor: question.monitor,
         links: question.links,
         faults: question.faults,
-        demands: args.demands(invariants),
+        demands: args.demands(guards),
     };
     let (bounds, threads) = (args.bounds(), args.threads());
     let mut properties = question.properties;
     properties.extend(args.fair.then(|| "no starvation in fair runs".to_owned()));
-    properties.extend(invariants.iter().map(|it| it.name.to_owned()));
+    properties.extend(guards.iter().map(|it| it.name().to_owned()));
     let shows_progress = !args.json;
     let answer = move || {
         let start = Instant::now();
-        let report = look(&system, &[], &bounds, threads, shows_progress);
+        let report = look::<Q>(&system, &[], &bounds, threads, shows_progress);
         let (report, _) = report.unwrap_or_else(|stray| unreachable!("{stray}"));
-        answer(report, properties, start.elapsed().as_secs_f64())
+        answer::<Q>(report, properties, start.elapsed().as_secs_f64())
     };
     Query { line: question.line, notes: question.notes, answer: Box::new(answer) }
 }
 
 /// Explores all that can follow these steps, and shows how far it has come.
-pub(super) fn look<P, M>(
-    system: &System<P, M>,
+pub(super) fn look<Q: Driven>(
+    system: &System<NodeOf<Q>, Q::Watch>,
     steps: &[String],
     bounds: &Bounds,
     threads: NonZeroUsize,
     shows_progress: bool,
-) -> Result<(Report<P>, Option<usize>), Stray>
-where
-    P: Protocol<Command: std::fmt::Display>,
-    M: Monitor<Command = P::Command, Notice = P::Notice>,
-{
+) -> Result<(Report<NodeOf<Q>>, Option<usize>), Stray> {
     let bar = if shows_progress { spinner() } else { ProgressBar::hidden() };
     let mut progress = |progress| tell(&bar, progress, shows_progress);
     let report = explore_after(system, steps, bounds, threads, &mut progress);
@@ -85,16 +76,17 @@ fn tell(bar: &ProgressBar, progress: Progress, shows: bool) {
     }
 }
 
-pub(super) fn answer<P>(report: Report<P>, properties: Vec<String>, seconds: f64) -> Answer
-where
-    P: Protocol<Command: std::fmt::Display, Notice: std::fmt::Display>,
-{
+pub(super) fn answer<Q: Driven>(
+    report: Report<NodeOf<Q>>,
+    properties: Vec<String>,
+    seconds: f64,
+) -> Answer {
     let mut repeats_from = None;
     let (outcome, violation, bound, run) = match report.outcome {
         Outcome::Verified => ("verified", None, None, Vec::new()),
         Outcome::Bounded { by } => ("bounded", None, Some(bound_name(by)), Vec::new()),
         Outcome::Violated { violation, run } => {
-            let moves = run.moves.iter().map(|it| (it.to_string(), effects(it))).collect();
+            let moves = run.moves.iter().map(|it| (it.to_string(), effects::<Q>(it))).collect();
             repeats_from = run.repeats_from;
             ("violated", Some((violation.property, violation.what)), None, moves)
         }
@@ -126,12 +118,9 @@ const fn bound_name(bound: Bound) -> &'static str {
 }
 
 /// What a move made its node do, as a stage would write it.
-fn effects<P>(step: &Move<P>) -> Vec<String>
-where
-    P: Protocol<Command: std::fmt::Display, Notice: std::fmt::Display>,
-{
+fn effects<Q: Driven>(step: &Move<NodeOf<Q>>) -> Vec<String> {
     let at = step.what.at();
-    let shown = |effect: &Effect<P>| match effect {
+    let shown = |effect: &Effect<NodeOf<Q>>| match effect {
         Effect::Send { to, message } => format!("{at} -> {to} {message}"),
         Effect::SetTimer { timer, .. } => format!("{at} sets {timer:?}"),
         Effect::CancelTimer(timer) => format!("{at} cancels {timer:?}"),
