@@ -5,8 +5,8 @@ use std::time::Instant;
 use vorrang_algorithms::card::Card;
 use vorrang_algorithms::setup::Setup;
 use vorrang_check::{Ask, Faults, Plan, System};
-use vorrang_protocol::{Guard, NodeId, Order, Violation};
-use vorrang_trace::Stage;
+use vorrang_protocol::{Guard, Order, Violation};
+use vorrang_trace::stage::{Line, Says, Stage};
 
 use super::{Driven, NodeOf, verify};
 use crate::commands::check::{Answer, CheckArgs};
@@ -109,14 +109,15 @@ impl<Q: Driven> Staged for StagedOf<Q> {
             again.step(step).expect("what could be done once can be done again");
         }
         let moves = again.into_moves();
+        let lines = read(&moves, self.nodes.len());
         let members = self.setup.group.members();
         let turns: Vec<_> = members.map(|id| Q::turn(self.card, id)).collect();
         let system = System {
             nodes: self.nodes.clone(),
-            plan: plan(&moves, &turns, requests),
+            plan: plan(&lines, &turns, requests),
             monitor: question.monitor,
             links: question.links,
-            faults: spent(&moves, question.faults),
+            faults: spent(&lines, question.faults),
             demands: args.demands(&self.guards),
         };
         let (bounds, threads) = (args.bounds(), args.threads());
@@ -135,19 +136,24 @@ impl<Q: Driven> Staged for StagedOf<Q> {
     }
 }
 
+fn read(moves: &[String], nodes: usize) -> Vec<Says<'_>> {
+    let read = |line| Line::read(line, nodes).expect("a stage reads what it writes").says;
+    moves.iter().map(|line| read(line)).collect()
+}
+
 /// What has happened in a run and what its applications may still do: whoever is in the middle of
 /// a turn ends it, all others take so many more.
-fn plan<C>(moves: &[String], turns: &[Vec<Ask<C>>], requests: u32) -> Plan<C>
+fn plan<C>(moves: &[Says<'_>], turns: &[Vec<Ask<C>>], requests: u32) -> Plan<C>
 where
     C: Clone + std::str::FromStr,
 {
     let mut lists: Vec<Vec<Ask<C>>> = vec![Vec::new(); turns.len()];
     // How many commands of its turn each node has been given.
     let mut begun = vec![0; turns.len()];
-    for line in moves {
-        match kind(line) {
-            Kind::Crash(at) => begun[at.index()] = 0,
-            Kind::Command(at, words) => {
+    for &says in moves {
+        match says {
+            Says::Crash(at) => begun[at.index()] = 0,
+            Says::Command(at, words) => {
                 let Ok(command) = words.parse() else { continue };
                 let (list, turn) = (&mut lists[at.index()], &turns[at.index()]);
                 let begun = &mut begun[at.index()];
@@ -160,7 +166,14 @@ where
                 list.push(Ask { command, then_wait: like.then_wait, goes_on: like.goes_on });
                 *begun = (*begun + 1) % turn.len();
             }
-            Kind::Restart | Kind::Loss | Kind::Duplicate | Kind::Other => {}
+            Says::Deliver(_)
+            | Says::Lose(_)
+            | Says::Duplicate(_)
+            | Says::Timer(..)
+            | Says::Restart(_)
+            | Says::Settle
+            | Says::Rest
+            | Says::Choose => {}
         }
     }
     for ((list, turn), begun) in lists.iter_mut().zip(turns).zip(begun) {
@@ -173,14 +186,19 @@ where
 }
 
 /// What may go wrong in all, if so much may still go wrong after a run.
-fn spent(moves: &[String], mut faults: Faults) -> Faults {
-    for line in moves {
-        let count = match kind(line) {
-            Kind::Crash(_) => &mut faults.crashes,
-            Kind::Restart => &mut faults.restarts,
-            Kind::Loss => &mut faults.losses,
-            Kind::Duplicate => &mut faults.duplicates,
-            Kind::Command(..) | Kind::Other => continue,
+fn spent(moves: &[Says<'_>], mut faults: Faults) -> Faults {
+    for says in moves {
+        let count = match says {
+            Says::Crash(_) => &mut faults.crashes,
+            Says::Restart(_) => &mut faults.restarts,
+            Says::Lose(_) => &mut faults.losses,
+            Says::Duplicate(_) => &mut faults.duplicates,
+            Says::Command(..)
+            | Says::Deliver(_)
+            | Says::Timer(..)
+            | Says::Settle
+            | Says::Rest
+            | Says::Choose => continue,
         };
         *count = count.saturating_add(1);
     }
@@ -212,33 +230,6 @@ fn in_words(requests: u32, faults: Faults) -> String {
     text
 }
 
-/// What a move is, as far as plans and faults go.
-enum Kind<'a> {
-    Command(NodeId, &'a str),
-    Crash(NodeId),
-    Restart,
-    Loss,
-    Duplicate,
-    Other,
-}
-
-fn kind(line: &str) -> Kind<'_> {
-    let (line, _) = line.split_once(" choose ").unwrap_or((line, ""));
-    let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
-    let node = |text: &str| text.parse().map(NodeId);
-    match word {
-        "deliver" | "timer" => Kind::Other,
-        "lose" => Kind::Loss,
-        "duplicate" => Kind::Duplicate,
-        "restart" => Kind::Restart,
-        "crash" => node(rest).map_or(Kind::Other, Kind::Crash),
-        _ => match line.rsplit_once(' ') {
-            Some((words, id)) => node(id).map_or(Kind::Other, |at| Kind::Command(at, words)),
-            None => Kind::Other,
-        },
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -246,6 +237,7 @@ mod tests {
     fn plan_of(moves: &[&str], requests: u32) -> Vec<String> {
         let moves: Vec<String> = moves.iter().map(|&it| it.to_owned()).collect();
         let turn = vec![Ask::then_wait("in".to_owned()), Ask::to_end("out".to_owned())];
+        let moves = read(&moves, 2);
         let Plan::PerNode(lists) = plan(&moves, &[turn.clone(), turn], requests) else { panic!() };
         let shown = |ask: &Ask<String>| {
             format!("{}{}", ask.command, [" ", "… "][usize::from(ask.then_wait)])
@@ -274,6 +266,6 @@ mod tests {
         let moves = moves.map(str::to_owned);
         let may = Faults { crashes: 1, ..Faults::NONE };
         let all = Faults { crashes: 2, restarts: 1, losses: 2, duplicates: 1, severing: false };
-        assert_eq!(spent(&moves, may), all);
+        assert_eq!(spent(&read(&moves, 2), may), all);
     }
 }

@@ -33,7 +33,7 @@ use std::fmt::{Display, Write as _};
 use std::num::NonZeroU32;
 use std::str::FromStr;
 
-use line::{Line, Says, Which};
+pub use line::{Line, Says, Which};
 use vorrang_protocol::{
     Effect, Event, Guard, Monitor, NodeId, NodeSet, Order, Outbox, Protocol, Situation, Violation,
 };
@@ -155,7 +155,7 @@ where
     ///
     /// If it cannot be taken; then nothing has changed.
     pub fn step(&mut self, step: &str) -> Result<(), String> {
-        let Line { says, choices } = line::read(step, self.nodes.len())?;
+        let Line { says, choices } = Line::read(step, self.nodes.len())?;
         let told = self.told.len();
         self.told.extend(choices);
         if says == Says::Settle && !self.told.is_empty() {
