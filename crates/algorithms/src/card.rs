@@ -43,6 +43,7 @@ impl<Q: Problem> Card<Q> {
             name: self.name,
             title: self.title,
             problem: Q::NAME,
+            problem_title: Q::TITLE,
             solves: self.solves,
             citation: self.citation,
             assumes: self.assumes,
@@ -76,6 +77,8 @@ pub struct About {
     pub title: &'static str,
     /// The problem, as the command line calls it.
     pub problem: &'static str,
+    /// The problem, as people call it.
+    pub problem_title: &'static str,
     pub solves: &'static str,
     pub citation: &'static str,
     pub assumes: Assumes,

@@ -16,7 +16,7 @@ use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::registry::{self, Node, Visit};
 use vorrang_algorithms::setup::{Setup, Unfit};
 use vorrang_protocol::{Monitor, Protocol};
-use vorrang_trace::Stage;
+use vorrang_trace::{AnyNode, Stage};
 
 struct Play<'a> {
     script: &'a str,
@@ -26,17 +26,24 @@ struct Play<'a> {
 }
 
 impl Play<'_> {
-    fn play<Q, P, M>(&self, node: &Node<P>, monitor: M) -> Result<String, String>
+    /// Compiled once for every problem.
+    fn play<Q, M>(
+        &self,
+        nodes: Vec<AnyNode<Q::Command, Q::Notice>>,
+        monitor: M,
+    ) -> Result<String, String>
     where
         Q: Problem,
-        P: Protocol<Command = Q::Command, Notice = Q::Notice>,
         M: Monitor<Command = Q::Command, Notice = Q::Notice>,
     {
-        let nodes = self.setup.group.members().map(|id| node(id));
         let mut stage = Stage::new(nodes, monitor).with_order(self.order);
         let played = stage.play(self.script)?;
         Ok(format!("{played}= {} messages\n", stage.messages()))
     }
+}
+
+fn nodes<P: Protocol>(setup: &Setup, node: &Node<P>) -> Vec<AnyNode<P::Command, P::Notice>> {
+    setup.group.members().map(|id| AnyNode::new(node(id))).collect()
 }
 
 impl Visit<Mutex> for Play<'_> {
@@ -46,7 +53,7 @@ impl Visit<Mutex> for Play<'_> {
     where
         P: Protocol<Command = <Mutex as Problem>::Command, Notice = <Mutex as Problem>::Notice>,
     {
-        self.play::<Mutex, P, _>(&node, card.staged(self.setup, self.flaw))
+        self.play::<Mutex, _>(nodes(self.setup, &node), card.staged(self.setup, self.flaw))
     }
 }
 
@@ -60,7 +67,7 @@ impl Visit<Election> for Play<'_> {
                 Notice = <Election as Problem>::Notice,
             >,
     {
-        self.play::<Election, P, _>(&node, Leadership::new(self.setup.group))
+        self.play::<Election, _>(nodes(self.setup, &node), Leadership::new(self.setup.group))
     }
 }
 

@@ -4,7 +4,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
-use vorrang_protocol::{Graph, Invariant, NodeId, Order, Protocol};
+use vorrang_protocol::{Graph, Guard, NodeId, Order, Protocol};
 
 use crate::fingerprint::Print;
 
@@ -31,7 +31,7 @@ pub struct Demands<P: Protocol> {
     /// What it means that what is owed comes.
     pub liveness: Liveness,
     /// What holds of all nodes and messages in every state.
-    pub invariants: Vec<Invariant<P>>,
+    pub invariants: Vec<Guard<P>>,
     /// Who can send to whom: a message between others is a mistake of the algorithm. Everyone to
     /// everyone if there is none.
     pub graph: Option<Arc<Graph>>,

@@ -5,7 +5,7 @@ mod support;
 use support::explore_all;
 use support::table::{Asks, Enter, Leave, Node, On, Poke, Rule, Say, Waits, orders, rule, turns};
 use vorrang_check::{Faults, Outcome, System};
-use vorrang_protocol::{Invariant, NodeId, Situation};
+use vorrang_protocol::{Guard, Invariant, NodeId, Situation};
 
 const ASK: On = On::Command(Asks);
 
@@ -34,7 +34,7 @@ fn tokens(at: &Situation<'_, Node>) -> Result<(), String> {
 const ONE_TOKEN: Invariant<Node> = Invariant { name: "one token", holds: tokens };
 
 fn guarded(mut system: System<Node, Waits>) -> System<Node, Waits> {
-    system.demands.invariants = vec![ONE_TOKEN];
+    system.demands.invariants = vec![(&ONE_TOKEN).into()];
     system
 }
 
@@ -81,7 +81,7 @@ fn what_is_down_is_known_to_be_down() {
         down.map_or(Ok(()), |it| Err(format!("node {it} is down, of {} up", at.up().count())))
     }
     let mut system = orders(&[&[], &[]], &ring());
-    system.demands.invariants = vec![ONE_TOKEN, Invariant { name: "up", holds: nobody_is_down }];
+    system.demands.invariants = vec![(&ONE_TOKEN).into(), Guard::new("up", nobody_is_down)];
     assert_eq!(found(&system), None);
     system.faults = Faults { crashes: 1, ..Faults::NONE };
     let (what, run) = found(&system).expect("a crash");

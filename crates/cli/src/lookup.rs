@@ -1,6 +1,5 @@
 //! Names that people type, and what they may have meant.
 
-use vorrang_algorithms::election::Election;
 use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::problem::Problem as _;
 
@@ -25,14 +24,14 @@ pub(crate) fn algorithms(
     let about = |entry: &&Entry| entry.algorithm.about();
     let is_of = |entry: &&Entry| about(entry).problem == wanted;
     let is_meant = |entry: &&Entry| slug(about(entry).solves) == slug(wanted);
-    let titled = |entry: &&Entry| about(entry).solves == title_of(wanted);
+    let is_plain = |entry: &&Entry| about(entry).solves == about(entry).problem_title;
     let solves: Vec<&Entry> = catalogue().iter().filter(|it| is_of(it) || is_meant(it)).collect();
     if solves.is_empty() {
         return Err(unknown("problem", wanted, problems().iter().map(String::as_str)));
     }
     match names {
         [] => {
-            let plain: Vec<&Entry> = solves.iter().copied().filter(titled).collect();
+            let plain: Vec<&Entry> = solves.iter().copied().filter(is_plain).collect();
             Ok(if plain.is_empty() { solves } else { plain })
         }
         names if names.iter().any(|name| name == "all") => Ok(solves),
@@ -72,14 +71,6 @@ pub(crate) fn problems() -> Vec<String> {
 /// A name as it is typed.
 fn slug(text: &str) -> String {
     text.replace(' ', "-")
-}
-
-/// What people call a problem of that name.
-fn title_of(name: &str) -> &'static str {
-    match name {
-        Election::NAME => Election::TITLE,
-        _ => Mutex::TITLE,
-    }
 }
 
 /// The algorithm with that mistake.

@@ -13,7 +13,7 @@ use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::registry::{self, Node, Visit, abouts, cards};
 use vorrang_algorithms::setup::Setup;
 use vorrang_protocol::{Monitor, Protocol};
-use vorrang_trace::Stage;
+use vorrang_trace::{AnyNode, Stage};
 
 fn trace(answer: &Value) -> Vec<&str> {
     let lines = answer["trace"].as_array().expect("a trace");
@@ -69,13 +69,17 @@ struct Replay<'a> {
 }
 
 impl Replay<'_> {
-    fn play<Q, P, M>(&self, node: &Node<P>, monitor: M) -> Option<&'static str>
+    /// Compiled once for every problem.
+    fn play<Q, M>(
+        &self,
+        nodes: Vec<AnyNode<Q::Command, Q::Notice>>,
+        monitor: M,
+    ) -> Option<&'static str>
     where
         Q: Problem,
-        P: Protocol<Command = Q::Command, Notice = Q::Notice>,
         M: Monitor<Command = Q::Command, Notice = Q::Notice>,
     {
-        let mut stage = Stage::new(self.setup.group.members().map(|id| node(id)), monitor);
+        let mut stage = Stage::new(nodes, monitor);
         for (place, line) in self.lines.iter().enumerate() {
             assert!(stage.violation().is_none(), "nothing is wrong before '{line}'");
             stage.step(line).unwrap_or_else(|why| panic!("step {place}, '{line}': {why}"));
@@ -87,6 +91,10 @@ impl Replay<'_> {
     }
 }
 
+fn nodes<P: Protocol>(setup: &Setup, node: &Node<P>) -> Vec<AnyNode<P::Command, P::Notice>> {
+    setup.group.members().map(|id| AnyNode::new(node(id))).collect()
+}
+
 impl Visit<Mutex> for Replay<'_> {
     type Output = Option<&'static str>;
 
@@ -96,7 +104,7 @@ impl Visit<Mutex> for Replay<'_> {
     {
         let flaw = card.flaw(self.flaw).expect("a flaw on the card");
         let besides = card.broken_by(flaw, self.setup);
-        self.play::<Mutex, P, _>(&node, card.watch(self.setup, besides))
+        self.play::<Mutex, _>(nodes(self.setup, &node), card.watch(self.setup, besides))
     }
 }
 
@@ -110,7 +118,7 @@ impl Visit<Election> for Replay<'_> {
                 Notice = <Election as Problem>::Notice,
             >,
     {
-        self.play::<Election, P, _>(&node, Leadership::new(self.setup.group))
+        self.play::<Election, _>(nodes(self.setup, &node), Leadership::new(self.setup.group))
     }
 }
 

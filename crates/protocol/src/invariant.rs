@@ -1,6 +1,7 @@
 //! What holds of all nodes and all messages at every moment.
 
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -28,6 +29,47 @@ impl<P: Protocol> Clone for Invariant<P> {
 impl<P: Protocol> fmt::Debug for Invariant<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Invariant").field(&self.name).finish()
+    }
+}
+
+/// An invariant as drivers take it: with whatever else it needs to judge.
+pub struct Guard<P: Protocol> {
+    name: &'static str,
+    holds: Arc<Holds<P>>,
+}
+
+type Holds<P> = dyn Fn(&Situation<'_, P>) -> Result<(), String> + Send + Sync;
+
+impl<P: Protocol> Guard<P> {
+    /// Objects, in the name of `name`, to whatever `holds` says is wrong.
+    pub fn new(
+        name: &'static str,
+        holds: impl Fn(&Situation<'_, P>) -> Result<(), String> + Send + Sync + 'static,
+    ) -> Self {
+        Self { name, holds: Arc::new(holds) }
+    }
+
+    /// What it is called.
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+}
+
+impl<P: Protocol> From<&Invariant<P>> for Guard<P> {
+    fn from(invariant: &Invariant<P>) -> Self {
+        Self::new(invariant.name, invariant.holds)
+    }
+}
+
+impl<P: Protocol> Clone for Guard<P> {
+    fn clone(&self) -> Self {
+        Self { name: self.name, holds: Arc::clone(&self.holds) }
+    }
+}
+
+impl<P: Protocol> fmt::Debug for Guard<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Guard").field(&self.name).finish()
     }
 }
 
@@ -70,13 +112,26 @@ impl<'a, P: Protocol> Situation<'a, P> {
         self.flight.iter().copied()
     }
 
+    /// The same situation of other nodes, each found within one of these, and of their messages.
+    pub fn within<Inner: Protocol>(
+        &self,
+        node: impl Fn(&'a P) -> &'a Inner,
+        message: impl Fn(&'a P::Message) -> &'a Inner::Message,
+    ) -> Situation<'a, Inner> {
+        Situation {
+            nodes: self.nodes.iter().map(|it| node(it)).collect(),
+            down: self.down.clone(),
+            flight: self.flight.iter().map(|&(from, to, it)| (from, to, message(it))).collect(),
+        }
+    }
+
     /// Objects by the first that does not hold.
     ///
     /// # Errors
     ///
     /// If one does not.
-    pub fn judge(&self, invariants: &[Invariant<P>]) -> Result<(), Violation> {
-        invariants.iter().try_for_each(|it| {
+    pub fn judge(&self, guards: &[Guard<P>]) -> Result<(), Violation> {
+        guards.iter().try_for_each(|it| {
             (it.holds)(self).map_err(|what| Violation { property: it.name, what })
         })
     }

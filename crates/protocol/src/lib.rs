@@ -75,7 +75,7 @@ mod turn;
 pub use duration::{parse_duration_ns, show_duration_ns};
 pub use effects::{Delay, Effect, Effects, Outbox};
 pub use graph::Graph;
-pub use invariant::{Invariant, Situation};
+pub use invariant::{Guard, Invariant, Situation};
 pub use layer::{Lift, Relay};
 pub use monitor::{Debt, Monitor, Violation};
 pub use node::{Group, NodeId, NodeSet, Order};

@@ -168,6 +168,7 @@ where
         act(workload, &mut Orders { nodes: *size, now_ns: *now_ns, random, due });
     }
 
+    #[inline]
     pub(crate) fn on_command(&mut self, at: NodeId, command: &P::Command) {
         self.record(at, || What::Command(command.clone()));
         let objection = self.monitor.on_command(at, command);
@@ -177,6 +178,7 @@ where
     }
 
     /// A message arrives, as event `number`; who sent it, and what it says.
+    #[inline]
     pub(crate) fn on_receive(
         &mut self,
         at: NodeId,

@@ -39,48 +39,86 @@ impl Verdict {
 ///
 /// The records must be in an order that respects cause. A receipt without its sending (a trace of
 /// one node only) carries no tag.
-pub fn judge<'a, P, M>(records: impl IntoIterator<Item = &'a Record<P>>, mut monitor: M) -> Verdict
+pub fn judge<'a, P, M>(records: impl IntoIterator<Item = &'a Record<P>>, monitor: M) -> Verdict
 where
     P: Protocol,
     M: Monitor<Command = P::Command, Notice = P::Notice>,
 {
-    let mut verdict = Verdict::default();
-    let mut tags: BTreeMap<(NodeId, NodeId, u64), M::Tag> = BTreeMap::new();
+    let mut judge = Judge { monitor, tags: BTreeMap::new(), verdict: Verdict::default() };
     for (place, Record { node, what, .. }) in records.into_iter().enumerate() {
-        let objection = match what {
-            What::Command(command) => monitor.on_command(*node, command),
-            What::Notice(notice) => monitor.on_notice(*node, notice),
-            What::Send { to, seq, .. } => {
-                tags.insert((*node, *to, *seq), monitor.on_send(*node));
+        let seen = match what {
+            What::Command(command) => Seen::Command(command),
+            What::Notice(notice) => Seen::Notice(notice),
+            What::Send { to, seq, .. } => Seen::Send { to: *to, seq: *seq },
+            What::Receive { from, seq, .. } => Seen::Receive { from: *from, seq: *seq },
+            What::Lost { to, seq } => Seen::Lost { to: *to, seq: *seq },
+            What::Crash => Seen::Crash,
+            What::Restart => Seen::Restart,
+            What::Timer(_) => continue,
+        };
+        judge.see(place, *node, &seen);
+    }
+    judge.end()
+}
+
+/// As much of a record as a monitor sees.
+enum Seen<'a, C, N> {
+    Command(&'a C),
+    Notice(&'a N),
+    Send { to: NodeId, seq: u64 },
+    Receive { from: NodeId, seq: u64 },
+    Lost { to: NodeId, seq: u64 },
+    Crash,
+    Restart,
+}
+
+/// A monitor at work. It knows no algorithm, so it is compiled once and not for each.
+struct Judge<M: Monitor> {
+    monitor: M,
+    tags: BTreeMap<(NodeId, NodeId, u64), M::Tag>,
+    verdict: Verdict,
+}
+
+impl<M: Monitor> Judge<M> {
+    fn see(&mut self, place: usize, node: NodeId, seen: &Seen<'_, M::Command, M::Notice>) {
+        let Self { monitor, tags, .. } = self;
+        let objection = match *seen {
+            Seen::Command(command) => monitor.on_command(node, command),
+            Seen::Notice(notice) => monitor.on_notice(node, notice),
+            Seen::Send { to, seq } => {
+                tags.insert((node, to, seq), monitor.on_send(node));
                 Ok(())
             }
-            What::Receive { from, seq, .. } => {
-                if let Some(tag) = tags.remove(&(*from, *node, *seq)) {
-                    monitor.on_receive(*node, &tag);
+            Seen::Receive { from, seq } => {
+                if let Some(tag) = tags.remove(&(from, node, seq)) {
+                    monitor.on_receive(node, &tag);
                 }
                 Ok(())
             }
-            What::Lost { to, seq } => {
-                tags.remove(&(*node, *to, *seq));
+            Seen::Lost { to, seq } => {
+                tags.remove(&(node, to, seq));
                 Ok(())
             }
-            What::Crash => {
-                monitor.on_crash(*node);
+            Seen::Crash => {
+                monitor.on_crash(node);
                 Ok(())
             }
-            What::Restart => {
-                monitor.on_restart(*node);
+            Seen::Restart => {
+                monitor.on_restart(node);
                 Ok(())
             }
-            What::Timer(_) => Ok(()),
         };
         if let Err(violation) = objection {
-            verdict.violations.push((place, violation));
+            self.verdict.violations.push((place, violation));
         }
     }
-    verdict.in_flight = tags.len();
-    verdict.at_rest = monitor.at_rest().err().filter(|_| verdict.in_flight == 0);
-    verdict
+
+    fn end(self) -> Verdict {
+        let mut verdict = self.verdict;
+        verdict.in_flight = self.tags.len();
+        verdict.at_rest = self.monitor.at_rest().err().filter(|_| verdict.in_flight == 0);
+        verdict
+    }
 }
 
 #[cfg(test)]

@@ -5,9 +5,11 @@
 //! - [`meter`]: what every run is measured by;
 //! - [`measure`]: what a run cost, in the terms of the literature on mutual exclusion;
 //! - [`batches`]: how far the mean of a run may be from the truth;
-//! - [`stage`]: nodes driven by hand from a script that reads as prose.
+//! - [`stage`]: nodes driven by hand from a script that reads as prose;
+//! - [`any`]: nodes of any algorithm as one type, for all that need not be compiled for each.
 #![forbid(unsafe_code)]
 
+pub mod any;
 pub mod batches;
 pub mod judge;
 pub mod measure;
@@ -16,6 +18,7 @@ pub mod record;
 mod samples;
 pub mod stage;
 
+pub use any::AnyNode;
 pub use batches::Batches;
 pub use judge::{Verdict, judge};
 pub use measure::{Measure, Summary};

@@ -9,7 +9,7 @@ use serde_json::json;
 use vorrang_algorithms::card::{About, Mistake};
 use vorrang_algorithms::setup::Setup;
 use vorrang_check::{Bounds, Demands, Faults, Links, Liveness};
-use vorrang_protocol::{Graph, Invariant, Protocol, parse_duration_ns, show_duration_ns};
+use vorrang_protocol::{Graph, Guard, Protocol, parse_duration_ns, show_duration_ns};
 
 use crate::extent::ExtentArgs;
 use crate::failure::Failure;
@@ -195,11 +195,11 @@ impl CheckArgs {
     /// What must hold besides what the monitor says.
     pub(crate) fn demands<P: Protocol>(
         &self,
-        invariants: &[Invariant<P>],
+        guards: &[Guard<P>],
         graph: Option<Graph>,
     ) -> Demands<P> {
         let liveness = if self.fair { Liveness::Fair } else { Liveness::Possible };
-        Demands { liveness, invariants: invariants.to_vec(), graph: graph.map(Arc::new) }
+        Demands { liveness, invariants: guards.to_vec(), graph: graph.map(Arc::new) }
     }
 
     /// How a question begins that is to be asked again.
@@ -248,7 +248,7 @@ impl Check {
             return list_flaws(&about, args.json);
         }
         let query = match &args.flaw {
-            None => entry.algorithm.question(args)?,
+            None => entry.correct.question(args)?,
             Some(name) => lookup::flawed(entry, name)?.question(args)?,
         };
         if !args.json {

@@ -26,7 +26,7 @@ use vorrang_algorithms::registry::Node;
 use vorrang_net::{Clock, Config, Handle, Log, Starting};
 use vorrang_protocol::{NodeId, Protocol};
 use vorrang_sim::{Random, share};
-use vorrang_trace::{Measure, Record, Summary, Trace, What, judge};
+use vorrang_trace::{Measure, Record, Summary, Verdict, What, Writer, judge};
 
 use self::turns::Turns;
 use crate::failure::Failure;
@@ -71,19 +71,16 @@ where
             log.take()
         }
         Place::Processes => {
-            let mut records = Vec::new();
-            for line in apart(scenario)? {
-                let wrong = |error| Failure::World(format!("a node says '{line}': {error}"));
-                records.push(serde_json::from_str::<Record<P>>(&line).map_err(wrong)?);
-            }
-            records.sort_by_key(|record| record.at_ns);
-            records
+            let lines = apart(scenario)?;
+            let read =
+                |line: &String| serde_json::from_str(line).map_err(|why| no_record(line, &why));
+            lines.iter().map(read).collect::<Result<_, _>>()?
         }
     };
     if let (Some(path), Some(file)) = (save, file) {
         self::save(scenario, &records, file).map_err(|error| Failure::at(path, error))?;
     }
-    Ok(measured(scenario, &records, start.elapsed()))
+    Ok(measured(scenario, Observed::of(scenario, &records), start.elapsed()))
 }
 
 /// Starts a node with its application.
@@ -98,13 +95,29 @@ fn here(scenario: &Scenario, launch: Launch<'_>) -> Result<(), Failure> {
     })
 }
 
-/// Runs a scenario with a process a node; the records, each as a line.
+/// Runs a scenario with a process a node; the records, each as a line, in the order of their times.
 fn apart(scenario: &Scenario) -> Result<Vec<String>, Failure> {
-    runtime()?.block_on(async {
+    /// As much of a record as can be read whatever the algorithm.
+    #[derive(serde::Deserialize)]
+    struct Stamp {
+        at_ns: u64,
+    }
+    let lines = runtime()?.block_on(async {
         let (mut group, news) = processes::start(scenario).await?;
         orchestrate(scenario, &mut group, news).await?;
         group.stop().await
-    })
+    })?;
+    let mut stamped = Vec::new();
+    for line in lines {
+        let Stamp { at_ns } = serde_json::from_str(&line).map_err(|why| no_record(&line, &why))?;
+        stamped.push((at_ns, line));
+    }
+    stamped.sort_by_key(|(at_ns, _)| *at_ns);
+    Ok(stamped.into_iter().map(|(_, line)| line).collect())
+}
+
+fn no_record(line: &str, why: &serde_json::Error) -> Failure {
+    Failure::World(format!("a node says '{line}': {why}"))
 }
 
 /// One thread for all nodes of a process: then a hand-over wakes no other thread.
@@ -221,22 +234,37 @@ async fn settle(nodes: &mut impl Nodes) -> Result<(), Failure> {
     }
 }
 
+/// What records tell: all that is compiled for every algorithm.
+struct Observed {
+    verdict: Verdict,
+    summary: Summary,
+    events: u64,
+}
+
+impl Observed {
+    fn of<P>(scenario: &Scenario, records: &[Record<P>]) -> Self
+    where
+        P: Protocol<Command = Command, Notice = Notice>,
+    {
+        let (card, setup) = (scenario.card, &scenario.setup);
+        let is_event = |record: &&Record<P>| {
+            matches!(record.what, What::Command(_) | What::Receive { .. } | What::Timer(_))
+        };
+        Self {
+            verdict: judge(records, card.watch(setup, card.promised(setup))),
+            summary: Summary {
+                overtakes: Some(judge(records, HappenedBefore::default()).count("ordering")),
+                ..Measure::of(scenario.nodes(), records).summary()
+            },
+            events: records.iter().filter(is_event).count() as u64,
+        }
+    }
+}
+
 /// Judges and measures a recorded run.
-fn measured<P>(scenario: &Scenario, records: &[Record<P>], wall: Duration) -> Measured
-where
-    P: Protocol<Command = Command, Notice = Notice>,
-{
-    let (card, setup) = (scenario.card, &scenario.setup);
-    let verdict = judge(records, card.watch(setup, card.promised(setup)));
-    let overtakings = judge(records, HappenedBefore::default());
-    let is_event = |record: &&Record<P>| {
-        matches!(record.what, What::Command(_) | What::Receive { .. } | What::Timer(_))
-    };
+fn measured(scenario: &Scenario, observed: Observed, wall: Duration) -> Measured {
+    let Observed { verdict, summary, events } = observed;
     let first = verdict.violations.first().map(|(_, violation)| violation);
-    let summary = Summary {
-        overtakes: Some(overtakings.count("ordering")),
-        ..Measure::of(scenario.nodes(), records).summary()
-    };
     let name = scenario.card.name;
     let mut head = vec![
         ("algorithm", serde_json::json!(name)),
@@ -257,14 +285,14 @@ where
         name,
         seed: scenario.seed(),
         head,
-        figures: figures(&summary, (" us", 1_000.0), (" per s", 1e9), |of| {
+        figures: figures(&summary, (" us", 1_000.0), (" per s", 1e9), &|of| {
             scenario.theory_over_tcp(of)
         }),
         faults: None,
         safe: verdict.is_safe(),
         quiescent: verdict.is_quiescent(),
         violation: first.or(verdict.at_rest.as_ref()).map(ToString::to_string),
-        events: records.iter().filter(is_event).count() as u64,
+        events,
         wall_seconds: wall.as_secs_f64(),
     }
 }
@@ -275,5 +303,7 @@ where
 {
     let header =
         header(&scenario.about(), &scenario.setup).with("options", &scenario.options(true));
-    Trace { header, records: records.to_vec() }.write(BufWriter::new(file))
+    let mut writer = Writer::new(BufWriter::new(file), &header)?;
+    records.iter().try_for_each(|record| writer.write(record))?;
+    writer.finish()
 }

@@ -10,7 +10,7 @@ use vorrang_algorithms::election::{Command, Election, Notice};
 use vorrang_algorithms::setup::Setup;
 use vorrang_check::{Ask, Plan};
 use vorrang_protocol::{Message, NodeId};
-use vorrang_sim::{Distribution, Fault, Faults, Network, Orders, Workload};
+use vorrang_sim::{Distribution, Fault, Faults, Orders, Workload};
 use vorrang_trace::{Meter, Traffic};
 
 use super::remarks::{nodes_in_words, surroundings};
@@ -90,37 +90,20 @@ impl Scene for Scenario {
     fn setup(&self) -> &Setup {
         &self.setup
     }
-    fn network(&self) -> Network {
-        self.between.network()
-    }
-    fn faults(&self) -> Option<Faults> {
-        self.between.faults.clone()
-    }
-    fn seed(&self) -> u64 {
-        self.between.seed
+    fn between(&self) -> &Between {
+        &self.between
     }
     fn total(&self) -> u64 {
         u64::from(self.setup.group.size())
     }
-    fn options(&self, _net: bool) -> String {
-        let (setup, initiators) = (self.setup.text(self.card.takes), list(&self.initiators));
-        format!("{setup} --initiators {initiators} {}", self.between.options())
+    fn title(&self) -> String {
+        "election".to_owned()
     }
-    fn page(&self) -> String {
-        let (nodes, initiators) = (self.setup.group.size(), list(&self.initiators));
-        let between = self.between.page();
-        format!("election: --nodes {nodes} --initiators {initiators} {between}")
+    fn own_options(&self, _net: bool) -> String {
+        format!("--initiators {}", list(&self.initiators))
     }
-    fn head(&self) -> Vec<(&'static str, Value)> {
-        let mut head = vec![
-            ("setup", json!(self.setup.text(self.card.takes))),
-            ("nodes", json!(self.setup.group.size())),
-            ("seed", json!(self.between.seed)),
-            ("initiators", json!(self.initiators)),
-        ];
-        head.extend(self.between.head());
-        head.push(("time_unit", json!("T")));
-        head
+    fn own_head(&self) -> Vec<(&'static str, Value)> {
+        vec![("initiators", json!(self.initiators))]
     }
 }
 

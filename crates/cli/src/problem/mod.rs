@@ -2,9 +2,10 @@
 //!
 //! A [`Driven`] problem says, in types, what the drivers must know to run any algorithm of it: what
 //! the applications do, what must hold, what is measured. An [`Algorithm`] is one algorithm of any
-//! problem with its types gone: each driver is compiled once for it, here, and every command calls
-//! that. So commands know neither problems nor algorithms, and a further command costs nothing to
-//! compile.
+//! problem with its types gone: simulator and network are compiled once for it, here, and every
+//! command calls that. What is checked and staged, mistakes among it, is a [`Subject`]: behind it
+//! are [nodes of any algorithm](AnyNode), and all of it is compiled once for every problem. So
+//! commands know neither problems nor algorithms, and a further command costs nothing to compile.
 
 pub(crate) mod election;
 pub(crate) mod mutex;
@@ -15,20 +16,21 @@ mod simulate;
 mod staged;
 mod verify;
 
+use std::any::TypeId;
 use std::path::Path;
 use std::pin::Pin;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use indicatif::ProgressBar;
-use serde_json::Value;
+use serde_json::{Value, json};
 use vorrang_algorithms::card::{About, Card};
 use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::registry::{self, Node, Recipe, Register};
 use vorrang_algorithms::setup::Setup;
 use vorrang_check as check;
-use vorrang_protocol::{Graph, Monitor, NodeId, Protocol};
+use vorrang_protocol::{Graph, Guard, Monitor, Never, NodeId, Protocol};
 use vorrang_sim::{Faults, Network, Workload};
-use vorrang_trace::Meter;
+use vorrang_trace::{AnyNode, Meter};
 
 use crate::commands::check::CheckArgs;
 use crate::failure::Failure;
@@ -36,10 +38,11 @@ use crate::figures::{Figure, Measured, span};
 use crate::network::Place;
 use crate::network::conversation::{Served, serve};
 use crate::network::worker::Work;
-use crate::options::{Given, RunArgs};
+use crate::options::{Between, Given, RunArgs};
 
 pub(crate) use remarks::Remarks;
 pub(crate) use simulate::header;
+use simulate::{Simulated, ToFile, Until};
 pub(crate) use staged::{Ahead, Look, Staged};
 pub(crate) use verify::Query;
 
@@ -128,21 +131,55 @@ pub(crate) type SummaryOf<Q> = <<<Q as Driven>::Workload as Workload<
     <Q as Problem>::Notice,
 >>::Meter as Meter<<Q as Problem>::Command, <Q as Problem>::Notice>>::Summary;
 
-/// What every run has, whatever the problem.
+/// What every run has, whatever the problem. A problem says what only it knows; how that is written
+/// down with all the rest is the same for all.
 pub(crate) trait Scene: Clone + Send + Sync + 'static {
     fn about(&self) -> About;
     fn setup(&self) -> &Setup;
-    fn network(&self) -> Network;
-    fn faults(&self) -> Option<Faults>;
-    fn seed(&self) -> u64;
+    fn between(&self) -> &Between;
     /// How far the run goes, as its meter counts it.
     fn total(&self) -> u64;
+    /// What it is called on a page of a comparison.
+    fn title(&self) -> String;
+    /// The problem's own options, as they would have to be typed, for the simulator or for a real
+    /// network.
+    fn own_options(&self, net: bool) -> String;
+    /// The problem's own parameters, as the run's figures begin with them.
+    fn own_head(&self) -> Vec<(&'static str, Value)>;
+
+    fn network(&self) -> Network {
+        self.between().network()
+    }
+    fn faults(&self) -> Option<Faults> {
+        self.between().faults.clone()
+    }
+    fn seed(&self) -> u64 {
+        self.between().seed
+    }
     /// What would have to be typed, in one line, for the simulator or for a real network.
-    fn options(&self, net: bool) -> String;
-    /// What it is called on a page of a comparison, without the seed.
-    fn page(&self) -> String;
+    fn options(&self, net: bool) -> String {
+        let (setup, own) = (self.setup().text(self.about().takes), self.own_options(net));
+        let seed = format!("--seed {}", self.seed());
+        let between = if net { seed } else { self.between().options() };
+        format!("{setup} {own} {between}")
+    }
+    /// The heading of a page of a comparison: everything but the seed.
+    fn page(&self) -> String {
+        let (nodes, own) = (self.setup().group.size(), self.own_options(false));
+        format!("{}: --nodes {nodes} {own} {}", self.title(), self.between().page())
+    }
     /// What the run's figures begin with: all its parameters.
-    fn head(&self) -> Vec<(&'static str, Value)>;
+    fn head(&self) -> Vec<(&'static str, Value)> {
+        let mut head = vec![
+            ("setup", json!(self.setup().text(self.about().takes))),
+            ("nodes", json!(self.setup().group.size())),
+            ("seed", json!(self.seed())),
+        ];
+        head.extend(self.own_head());
+        head.extend(self.between().head());
+        head.push(("time_unit", json!("T")));
+        head
+    }
 }
 
 /// What is to be explored.
@@ -171,7 +208,7 @@ pub(crate) trait Subject: Send + Sync {
 }
 
 /// An algorithm, with its types gone.
-pub(crate) trait Algorithm: Subject {
+pub(crate) trait Algorithm: Send + Sync {
     fn about(&self) -> About;
     /// What the theory says, as a table.
     fn costs(&self, setup: &Setup) -> Vec<Vec<String>>;
@@ -197,30 +234,65 @@ pub(crate) trait Run: Send + Sync {
     fn over_tcp(&self, place: Place, trace: Option<&Path>) -> Result<Measured, Failure>;
 }
 
-/// An algorithm while its types are known.
-struct Of<Q: Problem, P: Protocol> {
+/// A node of any algorithm of a problem.
+type NodeOf<Q> = AnyNode<<Q as Problem>::Command, <Q as Problem>::Notice>;
+
+/// What is checked and staged: nothing in it knows which algorithm it is.
+struct SubjectOf<Q: Problem> {
     card: &'static Card<Q>,
     flaw: Option<&'static str>,
-    recipe: Recipe<P>,
+    recipe: Recipe<NodeOf<Q>>,
+    guards: Vec<Guard<NodeOf<Q>>>,
+    sets_timers: bool,
 }
 
-impl<Q, P> Subject for Of<Q, P>
-where
-    Q: Driven,
-    P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-{
+impl<Q: Problem> SubjectOf<Q> {
+    fn new<P>(card: &'static Card<Q>, flaw: Option<&'static str>, recipe: Arc<Recipe<P>>) -> Self
+    where
+        P: Protocol<Command = Q::Command, Notice = Q::Notice>,
+    {
+        let guards = recipe.invariants().iter().map(AnyNode::guard).collect();
+        let recipe = Recipe::new(move |setup| {
+            let node = recipe.nodes(setup)?;
+            Ok(move |id| AnyNode::new(node(id)))
+        });
+        let sets_timers = TypeId::of::<P::Timer>() != TypeId::of::<Never>();
+        Self { card, flaw, recipe, guards, sets_timers }
+    }
+}
+
+impl<Q: Driven> Subject for SubjectOf<Q> {
     fn question(&self, args: &CheckArgs) -> Result<Query, Failure> {
         let question = Q::question(self.card, self.flaw, args)?;
-        let node = make(&self.recipe, &question.setup)?;
-        let (name, graph) = (self.card.name, graph(self.card, &question.setup)?);
-        Ok(verify::query::<Q, P>(name, question, (&node, graph), self.recipe.invariants(), args))
+        let nodes = self.nodes(&question.setup)?;
+        let graph = graph(self.card, &question.setup)?;
+        let mut query = verify::query(question, (nodes, graph), &self.guards, args);
+        if args.timely.is_some() && !self.sets_timers {
+            let name = self.card.name;
+            let note = format!("{name} sets no timers: time makes no difference to it");
+            query.remarks.notes.push(note);
+        }
+        Ok(query)
     }
     fn stage(&self, args: &CheckArgs) -> Result<Box<dyn Staged>, Failure> {
         let Question { setup, links, .. } = Q::question(self.card, self.flaw, args)?;
-        let node = make(&self.recipe, &setup)?;
-        let invariants = self.recipe.invariants();
-        Ok(staged::stage::<Q, P>((self.card, self.flaw), (setup, links.order), (&node, invariants)))
+        let nodes = self.nodes(&setup)?;
+        let (card, flaw, guards) = (self.card, self.flaw, self.guards.clone());
+        Ok(staged::stage::<Q>((card, flaw), (setup, links.order), (nodes, guards)))
     }
+}
+
+impl<Q: Driven> SubjectOf<Q> {
+    fn nodes(&self, setup: &Setup) -> Result<Vec<NodeOf<Q>>, Failure> {
+        let node = make(&self.recipe, setup)?;
+        Ok(setup.group.members().map(|id| node(id)).collect())
+    }
+}
+
+/// An algorithm while its types are known.
+struct Of<Q: Problem, P: Protocol> {
+    card: &'static Card<Q>,
+    recipe: Arc<Recipe<P>>,
 }
 
 impl<Q, P> Algorithm for Of<Q, P>
@@ -239,8 +311,8 @@ where
     }
     fn run(&self, args: &RunArgs) -> Result<Box<dyn Run>, Failure> {
         let scenario = Q::scenario(self.card, args)?;
-        let node = make(&self.recipe, scenario.setup())?;
-        Ok(Box::new(RunOf::<Q, P> { scenario, node }))
+        let nodes = Box::new(make(&self.recipe, scenario.setup())?);
+        Ok(Box::new(RunOf::<Q> { scenario, nodes }))
     }
     fn serve(&self, setup: &Setup, node: Served) -> Result<Future<'static>, Failure> {
         let make = make(&self.recipe, setup)?;
@@ -251,16 +323,52 @@ where
     }
 }
 
-struct RunOf<Q: Driven, P> {
+/// A run: only its nodes know which algorithm it is.
+struct RunOf<Q: Driven> {
     scenario: Q::Scenario,
-    node: Node<P>,
+    nodes: Box<dyn Nodes<Q>>,
 }
 
-impl<Q, P> Run for RunOf<Q, P>
+/// Nodes that can be simulated, and run over TCP.
+trait Nodes<Q: Driven>: Send + Sync {
+    fn simulate(
+        &self,
+        scenario: &Q::Scenario,
+        recorder: Option<ToFile>,
+        until: Until<'_>,
+    ) -> Result<Simulated<Q>, Failure>;
+    fn over_tcp(
+        &self,
+        scenario: &Q::Scenario,
+        place: Place,
+        trace: Option<&Path>,
+    ) -> Result<Measured, Failure>;
+}
+
+impl<Q, P> Nodes<Q> for Node<P>
 where
     Q: Driven,
     P: Protocol<Command = Q::Command, Notice = Q::Notice>,
 {
+    fn simulate(
+        &self,
+        scenario: &Q::Scenario,
+        recorder: Option<ToFile>,
+        until: Until<'_>,
+    ) -> Result<Simulated<Q>, Failure> {
+        simulate::simulate::<Q, P>(scenario, self, recorder, until)
+    }
+    fn over_tcp(
+        &self,
+        scenario: &Q::Scenario,
+        place: Place,
+        trace: Option<&Path>,
+    ) -> Result<Measured, Failure> {
+        Q::over_tcp(scenario, self.clone(), place, trace)
+    }
+}
+
+impl<Q: Driven> Run for RunOf<Q> {
     fn about(&self) -> About {
         self.scenario.about()
     }
@@ -274,17 +382,17 @@ where
         self.scenario.total()
     }
     fn blank(&self) -> Result<Measured, Failure> {
-        simulate::simulate::<Q, P>(&self.scenario, &self.node, None, None, true)
+        simulate::measure(&self.scenario, &*self.nodes, None, Until::Begun)
     }
     fn simulate(
         &self,
         trace: Option<&Path>,
         bar: Option<&ProgressBar>,
     ) -> Result<Measured, Failure> {
-        simulate::simulate::<Q, P>(&self.scenario, &self.node, trace, bar, false)
+        simulate::measure(&self.scenario, &*self.nodes, trace, Until::Over(bar))
     }
     fn over_tcp(&self, place: Place, trace: Option<&Path>) -> Result<Measured, Failure> {
-        Q::over_tcp(&self.scenario, self.node.clone(), place, trace)
+        self.nodes.over_tcp(&self.scenario, place, trace)
     }
 }
 
@@ -315,6 +423,8 @@ fn costs<Q: Driven>(card: &'static Card<Q>, setup: &Setup) -> Vec<Vec<String>> {
 /// An algorithm, and it with each of its known mistakes.
 pub(crate) struct Entry {
     pub(crate) algorithm: Box<dyn Algorithm>,
+    /// The algorithm as it should be, for the checker and for a stage.
+    pub(crate) correct: Box<dyn Subject>,
     pub(crate) flawed: Vec<(&'static str, Box<dyn Subject>)>,
 }
 
@@ -343,15 +453,18 @@ impl<Q: Driven> Register<Q> for Catalogue {
     where
         P: Protocol<Command = Q::Command, Notice = Q::Notice>,
     {
-        let algorithm = Box::new(Of::<Q, P> { card, flaw: None, recipe });
-        self.0.push(Entry { algorithm, flawed: Vec::new() });
+        let recipe = Arc::new(recipe);
+        let correct = Box::new(SubjectOf::new(card, None, Arc::clone(&recipe)));
+        let algorithm = Box::new(Of::<Q, P> { card, recipe });
+        self.0.push(Entry { algorithm, correct, flawed: Vec::new() });
     }
 
     fn flaw<P>(&mut self, card: &'static Card<Q>, flaw: &'static str, recipe: Recipe<P>)
     where
         P: Protocol<Command = Q::Command, Notice = Q::Notice>,
     {
-        self.file(card.name, flaw, Box::new(Of::<Q, P> { card, flaw: Some(flaw), recipe }));
+        let subject = SubjectOf::new(card, Some(flaw), Arc::new(recipe));
+        self.file(card.name, flaw, Box::new(subject));
     }
 }
 

@@ -15,7 +15,7 @@ use vorrang_algorithms::registry::{Node, Recipe};
 use vorrang_algorithms::setup::Setup;
 use vorrang_check::Ask;
 use vorrang_protocol::{NodeId, Protocol};
-use vorrang_sim::{Distribution, Faults, Load, Network, Turns};
+use vorrang_sim::{Distribution, Load, Turns};
 use vorrang_trace::Summary;
 
 use super::mutex_question::question;
@@ -160,59 +160,35 @@ impl Scene for Scenario {
     fn setup(&self) -> &Setup {
         &self.setup
     }
-    fn network(&self) -> Network {
-        self.between.network()
-    }
-    fn faults(&self) -> Option<Faults> {
-        self.between.faults.clone()
-    }
-    fn seed(&self) -> u64 {
-        self.between.seed
+    fn between(&self) -> &Between {
+        &self.between
     }
     fn total(&self) -> u64 {
         self.entries
     }
-    fn options(&self, net: bool) -> String {
+    fn title(&self) -> String {
+        format!("{} load", name(&self.load))
+    }
+    fn own_options(&self, net: bool) -> String {
         let (entries, load) = (self.entries, name(&self.load));
         let hold = if net { self.hold_over_tcp() } else { self.hold() };
-        let setup = self.setup.text(self.card.takes);
-        let mut text = format!("{setup} --entries {entries} --load {load} --hold {hold}");
+        let mut text = format!("--entries {entries} --load {load} --hold {hold}");
         if self.think != Distribution::Constant(0) {
             let _ = write!(text, " --think {}", self.think);
         }
         if let Some(hot) = self.hot {
             let _ = write!(text, " --hot {hot}");
         }
-        let seed = format!("--seed {}", self.between.seed);
-        let rest = if net { seed } else { self.between.options() };
-        format!("{text} {rest}")
+        text
     }
-    fn page(&self) -> String {
-        let (load, nodes, entries) = (name(&self.load), self.nodes(), self.entries);
-        let mut text = format!("{load} load: --nodes {nodes} --entries {entries} --load {load}");
-        let _ = write!(text, " --hold {}", self.hold());
-        if self.think != Distribution::Constant(0) {
-            let _ = write!(text, " --think {}", self.think);
-        }
-        if let Some(hot) = self.hot {
-            let _ = write!(text, " --hot {hot}");
-        }
-        format!("{text} {}", self.between.page())
-    }
-    fn head(&self) -> Vec<(&'static str, Value)> {
-        let mut head = vec![
-            ("setup", json!(self.setup.text(self.card.takes))),
-            ("nodes", json!(self.nodes())),
-            ("seed", json!(self.between.seed)),
+    fn own_head(&self) -> Vec<(&'static str, Value)> {
+        vec![
             ("entries_asked", json!(self.entries)),
             ("load", json!(name(&self.load))),
             ("think", json!(self.think.to_string())),
             ("hold", json!(self.hold().to_string())),
             ("contenders", json!(self.contenders())),
-        ];
-        head.extend(self.between.head());
-        head.push(("time_unit", json!("T")));
-        head
+        ]
     }
 }
 
@@ -221,7 +197,7 @@ pub(crate) fn figures(
     summary: &Summary,
     unit: (&'static str, f64),
     per: (&'static str, f64),
-    theory: impl Fn(Quantity) -> Option<Span>,
+    theory: &dyn Fn(Quantity) -> Option<Span>,
 ) -> Vec<Figure> {
     let (unit, unit_ns) = unit;
     let time = |ns: Option<f64>| ns.filter(|_| unit_ns > 0.0).map(|ns| ns / unit_ns);
@@ -337,7 +313,7 @@ impl Driven for Mutex {
 
     fn figures(scenario: &Scenario, summary: &Summary) -> Vec<Figure> {
         let unit_ns = scenario.between.latency.mean_ns();
-        figures(summary, (" T", unit_ns), (" per T", unit_ns), |of| scenario.theory(of))
+        figures(summary, (" T", unit_ns), (" per T", unit_ns), &|of| scenario.theory(of))
     }
 
     fn complaint(scenario: &Scenario, summary: &Summary) -> Option<String> {

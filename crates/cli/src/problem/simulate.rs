@@ -1,4 +1,4 @@
-//! A scenario in the simulator: compiled once for every algorithm, whoever asks.
+//! A scenario in the simulator.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -11,51 +11,38 @@ use vorrang_algorithms::card::About;
 use vorrang_algorithms::registry::Node;
 use vorrang_algorithms::setup::Setup;
 use vorrang_protocol::Protocol;
-use vorrang_sim::{FaultCounts, Recorder, SimError, Simulation};
+use vorrang_sim::{FaultCounts, Recorder, Report, SimError, Simulation};
 use vorrang_trace::{Header, Record, Writer};
 
-use super::{Driven, Scene};
+use super::{Driven, Nodes, Scene, SummaryOf};
 use crate::failure::Failure;
 use crate::figures::Measured;
 use crate::output::show_after_a_second;
 
-/// Runs a scenario to its end, or not at all if only the names of its figures are wanted.
-pub(super) fn simulate<Q, P>(
+/// How far a simulation goes.
+#[derive(Clone, Copy)]
+pub(super) enum Until<'a> {
+    /// Nowhere: only the names of its figures are wanted.
+    Begun,
+    /// To its end, told to a bar.
+    Over(Option<&'a ProgressBar>),
+}
+
+/// What a simulation came to, and who was told of it.
+pub(super) type Simulated<Q> = (Report<SummaryOf<Q>>, Option<ToFile>);
+
+/// Runs a scenario and says what came of it. What is in here is compiled once for every problem.
+pub(super) fn measure<Q: Driven>(
     scenario: &Q::Scenario,
-    node: &Node<P>,
+    nodes: &dyn Nodes<Q>,
     trace: Option<&Path>,
-    bar: Option<&ProgressBar>,
-    blank: bool,
-) -> Result<Measured, Failure>
-where
-    Q: Driven,
-    P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-{
+    until: Until<'_>,
+) -> Result<Measured, Failure> {
     let start = Instant::now();
     let about = scenario.about();
-    let group = scenario.setup().group;
-    let mut simulation = Simulation::recorded(
-        group.members().map(|id| node(id)),
-        Q::monitor(scenario),
-        scenario.network(),
-        Q::workload(scenario),
-        scenario.seed(),
-        trace
-            .map(|path| ToFile::new(path, &about, scenario.setup(), &scenario.options(false)))
-            .transpose()?,
-    );
-    let graph = about.assumes.layout.graph(scenario.setup());
-    if let Some(graph) = graph.map_err(|unfit| Failure::Usage(unfit.0))? {
-        simulation = simulation.on(graph);
-    }
-    if let Some(faults) = scenario.faults() {
-        let fresh = node.clone();
-        simulation = simulation.with_faults(faults, scenario.seed(), move |id| fresh(id));
-    }
-    if !blank {
-        to_the_end::<Q, P>(&mut simulation, bar)?;
-    }
-    let report = simulation.report();
+    let to_file = |path| ToFile::new(path, &about, scenario.setup(), &scenario.options(false));
+    let recorder = trace.map(to_file).transpose()?;
+    let (report, recorder) = nodes.simulate(scenario, recorder, until)?;
     let violation = report.first_violation.as_ref().map(|(at_ns, violation)| {
         format!("{violation} (at {})", vorrang_protocol::show_duration_ns(*at_ns))
     });
@@ -82,15 +69,51 @@ where
         events: report.events,
         wall_seconds: start.elapsed().as_secs_f64(),
     };
-    if let (Some(recorder), Some(path)) = (simulation.into_recorder(), trace) {
+    if let (Some(recorder), Some(path)) = (recorder, trace) {
         recorder.finish(path)?;
     }
     Ok(measured)
 }
 
+/// Runs a scenario. What is in here is compiled once for every algorithm: its inner loop is where a
+/// virtual call would be felt.
+pub(super) fn simulate<Q, P>(
+    scenario: &Q::Scenario,
+    node: &Node<P>,
+    recorder: Option<ToFile>,
+    until: Until<'_>,
+) -> Result<Simulated<Q>, Failure>
+where
+    Q: Driven,
+    P: Protocol<Command = Q::Command, Notice = Q::Notice>,
+{
+    let mut simulation = Simulation::recorded(
+        scenario.setup().group.members().map(|id| node(id)),
+        Q::monitor(scenario),
+        scenario.network(),
+        Q::workload(scenario),
+        scenario.seed(),
+        recorder,
+    );
+    let graph = scenario.about().assumes.layout.graph(scenario.setup());
+    if let Some(graph) = graph.map_err(|unfit| Failure::Usage(unfit.0))? {
+        simulation = simulation.on(graph);
+    }
+    if let Some(faults) = scenario.faults() {
+        let fresh = node.clone();
+        simulation = simulation.with_faults(faults, scenario.seed(), move |id| fresh(id));
+    }
+    if let Until::Over(bar) = until {
+        to_the_end::<Q, P>(&mut simulation, bar)?;
+    }
+    Ok((simulation.report(), simulation.into_recorder()))
+}
+
 type SimulationOf<Q, P> =
     Simulation<P, <Q as Driven>::Monitor, <Q as Driven>::Workload, Option<ToFile>>;
 
+/// Not inlined: alone, the loop is compiled the same whatever surrounds it.
+#[inline(never)]
 fn to_the_end<Q, P>(
     simulation: &mut SimulationOf<Q, P>,
     bar: Option<&ProgressBar>,
@@ -132,7 +155,7 @@ pub(crate) fn header(about: &About, setup: &Setup) -> Header {
 }
 
 /// Writes records as they come; a full disk is reported at the end.
-struct ToFile {
+pub(super) struct ToFile {
     writer: Writer<BufWriter<File>>,
     failed: Option<std::io::Error>,
 }

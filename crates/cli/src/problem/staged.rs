@@ -1,15 +1,14 @@
-//! An algorithm on a stage: compiled once for every algorithm, and little of it.
+//! An algorithm on a stage: compiled once for every problem.
 
 use std::time::Instant;
 
 use vorrang_algorithms::card::Card;
-use vorrang_algorithms::registry::Node;
 use vorrang_algorithms::setup::Setup;
 use vorrang_check::{Ask, Faults, Plan, System};
-use vorrang_protocol::{Invariant, NodeId, Protocol, Violation};
-use vorrang_trace::Stage;
+use vorrang_protocol::{Guard, Order, Violation};
+use vorrang_trace::stage::{Line, Says, Stage};
 
-use super::{Driven, graph, verify};
+use super::{Driven, NodeOf, graph, verify};
 use crate::commands::check::{Answer, CheckArgs};
 use crate::failure::Failure;
 
@@ -48,43 +47,35 @@ pub(crate) struct Ahead {
     pub(crate) early: Option<String>,
 }
 
-/// Nodes on a stage while their types are known.
-struct StagedOf<Q: Driven, P: Protocol> {
+/// Nodes of any algorithm of a problem on a stage.
+struct StagedOf<Q: Driven> {
     card: &'static Card<Q>,
     flaw: Option<&'static str>,
     setup: Setup,
     commands: Vec<Q::Command>,
-    nodes: Vec<P>,
-    invariants: &'static [Invariant<P>],
-    first: Stage<P, Q::Watch>,
-    now: Stage<P, Q::Watch>,
+    nodes: Vec<NodeOf<Q>>,
+    guards: Vec<Guard<NodeOf<Q>>>,
+    first: Stage<NodeOf<Q>, Q::Watch>,
+    now: Stage<NodeOf<Q>, Q::Watch>,
 }
 
-pub(super) fn stage<Q, P>(
+pub(super) fn stage<Q: Driven>(
     (card, flaw): (&'static Card<Q>, Option<&'static str>),
-    (setup, order): (Setup, vorrang_protocol::Order),
-    (node, invariants): (&Node<P>, &'static [Invariant<P>]),
-) -> Box<dyn Staged>
-where
-    Q: Driven,
-    P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-{
-    let nodes: Vec<P> = setup.group.members().map(|id| node(id)).collect();
+    (setup, order): (Setup, Order),
+    (nodes, guards): (Vec<NodeOf<Q>>, Vec<Guard<NodeOf<Q>>>),
+) -> Box<dyn Staged> {
     let monitor = Q::staged(card, &setup, flaw);
-    let first = Stage::new(nodes.iter().cloned(), monitor).with_order(order).guarded(invariants);
+    let first = Stage::new(nodes.iter().cloned(), monitor).with_order(order);
+    let first = first.guarded(guards.iter().cloned());
     let asks = setup.group.members().flat_map(|id| Q::turn(card, id));
     let mut commands: Vec<Q::Command> = asks.map(|ask| ask.command).collect();
     commands.sort();
     commands.dedup();
     let now = first.clone();
-    Box::new(StagedOf::<Q, P> { card, flaw, setup, commands, nodes, invariants, first, now })
+    Box::new(StagedOf::<Q> { card, flaw, setup, commands, nodes, guards, first, now })
 }
 
-impl<Q, P> Staged for StagedOf<Q, P>
-where
-    Q: Driven,
-    P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-{
+impl<Q: Driven> Staged for StagedOf<Q> {
     fn setup(&self) -> &Setup {
         &self.setup
     }
@@ -118,45 +109,51 @@ where
             again.step(step).expect("what could be done once can be done again");
         }
         let moves = again.into_moves();
+        let lines = read(&moves, self.nodes.len());
         let members = self.setup.group.members();
         let turns: Vec<_> = members.map(|id| Q::turn(self.card, id)).collect();
         let system = System {
             nodes: self.nodes.clone(),
-            plan: plan(&moves, &turns, requests),
+            plan: plan(&lines, &turns, requests),
             monitor: question.monitor,
             links: question.links,
-            faults: spent(&moves, question.faults),
-            demands: args.demands(self.invariants, graph(self.card, &question.setup)?),
+            faults: spent(&lines, question.faults),
+            demands: args.demands(&self.guards, graph(self.card, &question.setup)?),
         };
         let (bounds, threads) = (args.bounds(), args.threads());
         let start = Instant::now();
-        let looked = verify::look(&system, &moves, &bounds, threads, true);
+        let looked = verify::look::<Q>(&system, &moves, &bounds, threads, true);
         let (report, early) = looked.map_err(|stray| {
             let step = &moves[stray.place];
             Failure::usage(format!("the checker does not know how '{step}' can have happened"))
         })?;
         let seconds = start.elapsed().as_secs_f64();
         Ok(Ahead {
-            answer: verify::answer(report, question.properties, seconds),
+            answer: verify::answer::<Q>(report, question.properties, seconds),
             may: in_words(requests, question.faults),
             early: early.map(|place| moves[place].clone()),
         })
     }
 }
 
+fn read(moves: &[String], nodes: usize) -> Vec<Says<'_>> {
+    let read = |line| Line::read(line, nodes).expect("a stage reads what it writes").says;
+    moves.iter().map(|line| read(line)).collect()
+}
+
 /// What has happened in a run and what its applications may still do: whoever is in the middle of
 /// a turn ends it, all others take so many more.
-fn plan<C>(moves: &[String], turns: &[Vec<Ask<C>>], requests: u32) -> Plan<C>
+fn plan<C>(moves: &[Says<'_>], turns: &[Vec<Ask<C>>], requests: u32) -> Plan<C>
 where
     C: Clone + std::str::FromStr,
 {
     let mut lists: Vec<Vec<Ask<C>>> = vec![Vec::new(); turns.len()];
     // How many commands of its turn each node has been given.
     let mut begun = vec![0; turns.len()];
-    for line in moves {
-        match kind(line) {
-            Kind::Crash(at) => begun[at.index()] = 0,
-            Kind::Command(at, words) => {
+    for &says in moves {
+        match says {
+            Says::Crash(at) => begun[at.index()] = 0,
+            Says::Command(at, words) => {
                 let Ok(command) = words.parse() else { continue };
                 let (list, turn) = (&mut lists[at.index()], &turns[at.index()]);
                 let begun = &mut begun[at.index()];
@@ -169,7 +166,14 @@ where
                 list.push(Ask { command, then_wait: like.then_wait, goes_on: like.goes_on });
                 *begun = (*begun + 1) % turn.len();
             }
-            Kind::Restart | Kind::Loss | Kind::Duplicate | Kind::Other => {}
+            Says::Deliver(_)
+            | Says::Lose(_)
+            | Says::Duplicate(_)
+            | Says::Timer(..)
+            | Says::Restart(_)
+            | Says::Settle
+            | Says::Rest
+            | Says::Choose => {}
         }
     }
     for ((list, turn), begun) in lists.iter_mut().zip(turns).zip(begun) {
@@ -182,14 +186,19 @@ where
 }
 
 /// What may go wrong in all, if so much may still go wrong after a run.
-fn spent(moves: &[String], mut faults: Faults) -> Faults {
-    for line in moves {
-        let count = match kind(line) {
-            Kind::Crash(_) => &mut faults.crashes,
-            Kind::Restart => &mut faults.restarts,
-            Kind::Loss => &mut faults.losses,
-            Kind::Duplicate => &mut faults.duplicates,
-            Kind::Command(..) | Kind::Other => continue,
+fn spent(moves: &[Says<'_>], mut faults: Faults) -> Faults {
+    for says in moves {
+        let count = match says {
+            Says::Crash(_) => &mut faults.crashes,
+            Says::Restart(_) => &mut faults.restarts,
+            Says::Lose(_) => &mut faults.losses,
+            Says::Duplicate(_) => &mut faults.duplicates,
+            Says::Command(..)
+            | Says::Deliver(_)
+            | Says::Timer(..)
+            | Says::Settle
+            | Says::Rest
+            | Says::Choose => continue,
         };
         *count = count.saturating_add(1);
     }
@@ -221,33 +230,6 @@ fn in_words(requests: u32, faults: Faults) -> String {
     text
 }
 
-/// What a move is, as far as plans and faults go.
-enum Kind<'a> {
-    Command(NodeId, &'a str),
-    Crash(NodeId),
-    Restart,
-    Loss,
-    Duplicate,
-    Other,
-}
-
-fn kind(line: &str) -> Kind<'_> {
-    let (line, _) = line.split_once(" choose ").unwrap_or((line, ""));
-    let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
-    let node = |text: &str| text.parse().map(NodeId);
-    match word {
-        "deliver" | "timer" => Kind::Other,
-        "lose" => Kind::Loss,
-        "duplicate" => Kind::Duplicate,
-        "restart" => Kind::Restart,
-        "crash" => node(rest).map_or(Kind::Other, Kind::Crash),
-        _ => match line.rsplit_once(' ') {
-            Some((words, id)) => node(id).map_or(Kind::Other, |at| Kind::Command(at, words)),
-            None => Kind::Other,
-        },
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -255,6 +237,7 @@ mod tests {
     fn plan_of(moves: &[&str], requests: u32) -> Vec<String> {
         let moves: Vec<String> = moves.iter().map(|&it| it.to_owned()).collect();
         let turn = vec![Ask::then_wait("in".to_owned()), Ask::to_end("out".to_owned())];
+        let moves = read(&moves, 2);
         let Plan::PerNode(lists) = plan(&moves, &[turn.clone(), turn], requests) else { panic!() };
         let shown = |ask: &Ask<String>| {
             format!("{}{}", ask.command, [" ", "… "][usize::from(ask.then_wait)])
@@ -283,6 +266,6 @@ mod tests {
         let moves = moves.map(str::to_owned);
         let may = Faults { crashes: 1, ..Faults::NONE };
         let all = Faults { crashes: 2, restarts: 1, losses: 2, duplicates: 1, severing: false };
-        assert_eq!(spent(&moves, may), all);
+        assert_eq!(spent(&read(&moves, 2), may), all);
     }
 }

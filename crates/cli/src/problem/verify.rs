@@ -1,18 +1,16 @@
-//! A question to the checker: compiled once for every algorithm, and little of it.
+//! A question to the checker: compiled once for every problem.
 
-use std::any::TypeId;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
 use indicatif::ProgressBar;
-use vorrang_algorithms::registry::Node;
 use vorrang_check::{
     Bound, Bounds, Move, Outcome, Progress, Report, Stray, System, Walks, explore_after, walk,
 };
-use vorrang_protocol::{Effect, Graph, Invariant, Monitor, Never, Protocol};
+use vorrang_protocol::{Effect, Graph, Guard};
 
-use super::{Driven, Question, Remarks};
+use super::{Driven, NodeOf, Question, Remarks};
 use crate::commands::check::{Answer, CheckArgs};
 use crate::interrupt;
 use crate::output::{grouped, show_after_a_second, spinner};
@@ -26,44 +24,35 @@ pub(crate) struct Query {
     pub(crate) answer: Box<dyn FnOnce() -> Answer>,
 }
 
-pub(super) fn query<Q, P>(
-    name: &str,
+pub(super) fn query<Q: Driven>(
     question: Question<Q>,
-    (node, graph): (&Node<P>, Option<Graph>),
-    invariants: &'static [Invariant<P>],
+    (nodes, graph): (Vec<NodeOf<Q>>, Option<Graph>),
+    guards: &[Guard<NodeOf<Q>>],
     args: &CheckArgs,
-) -> Query
-where
-    Q: Driven,
-    P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-{
+) -> Query {
     let system = System {
-        nodes: question.setup.group.members().map(|id| node(id)).collect(),
+        nodes,
         plan: question.plan,
         monitor: question.monitor,
         links: question.links,
         faults: question.faults,
-        demands: args.demands(invariants, graph),
+        demands: args.demands(guards, graph),
     };
     let (bounds, threads, walks) = (args.bounds(), args.threads(), args.extent.walks());
     let mut properties = question.properties;
     properties.extend(args.fair.then(|| "no starvation in fair runs".to_owned()));
-    properties.extend(invariants.iter().map(|it| it.name.to_owned()));
+    properties.extend(guards.iter().map(|it| it.name().to_owned()));
     let (shows_progress, covers) = (!args.json, question.covers);
-    let mut remarks = question.remarks;
-    if args.timely.is_some() && TypeId::of::<P::Timer>() == TypeId::of::<Never>() {
-        remarks.notes.push(format!("{name} sets no timers: time makes no difference to it"));
-    }
     let answer = move || {
         let start = Instant::now();
         let (report, walked) = if let Some(walks) = walks {
-            let (report, left) = stroll(&system, &walks, &bounds, shows_progress);
+            let (report, left) = stroll::<Q>(&system, &walks, &bounds, shows_progress);
             (report, Some((walks, left)))
         } else {
-            let looked = look(&system, &[], &bounds, threads, shows_progress);
+            let looked = look::<Q>(&system, &[], &bounds, threads, shows_progress);
             (looked.unwrap_or_else(|stray| unreachable!("{stray}")).0, None)
         };
-        let mut answer = answer(report, properties, start.elapsed().as_secs_f64());
+        let mut answer = answer::<Q>(report, properties, start.elapsed().as_secs_f64());
         answer.covers = Some(covers);
         if let Some((walks, left)) = walked {
             answer.is_shortest = false;
@@ -71,21 +60,17 @@ where
         }
         answer
     };
-    Query { line: question.line, remarks, answer: Box::new(answer) }
+    Query { line: question.line, remarks: question.remarks, answer: Box::new(answer) }
 }
 
 /// Explores all that can follow these steps, and shows how far it has come.
-pub(super) fn look<P, M>(
-    system: &System<P, M>,
+pub(super) fn look<Q: Driven>(
+    system: &System<NodeOf<Q>, Q::Watch>,
     steps: &[String],
     bounds: &Bounds,
     threads: NonZeroUsize,
     shows_progress: bool,
-) -> Result<(Report<P>, Option<usize>), Stray>
-where
-    P: Protocol<Command: std::fmt::Display>,
-    M: Monitor<Command = P::Command, Notice = P::Notice>,
-{
+) -> Result<(Report<NodeOf<Q>>, Option<usize>), Stray> {
     let bar = if shows_progress { spinner() } else { ProgressBar::hidden() };
     let mut progress = |progress| tell(&bar, &progress, "", shows_progress);
     let report = explore_after(system, steps, bounds, threads, &mut progress);
@@ -94,16 +79,12 @@ where
 }
 
 /// Takes random walks, and shows how far it has come; also, how many walks were left when it ended.
-fn stroll<P, M>(
-    system: &System<P, M>,
+fn stroll<Q: Driven>(
+    system: &System<NodeOf<Q>, Q::Watch>,
     walks: &Walks,
     bounds: &Bounds,
     shows_progress: bool,
-) -> (Report<P>, u64)
-where
-    P: Protocol,
-    M: Monitor<Command = P::Command, Notice = P::Notice>,
-{
+) -> (Report<NodeOf<Q>>, u64) {
     let bar = if shows_progress { spinner() } else { ProgressBar::hidden() };
     let mut left = walks.count;
     let report = walk(system, walks, bounds, |progress| {
@@ -158,10 +139,11 @@ fn in_levels(bound: Bound, depth: u32) -> String {
     }
 }
 
-pub(super) fn answer<P>(report: Report<P>, properties: Vec<String>, seconds: f64) -> Answer
-where
-    P: Protocol<Command: std::fmt::Display, Notice: std::fmt::Display>,
-{
+pub(super) fn answer<Q: Driven>(
+    report: Report<NodeOf<Q>>,
+    properties: Vec<String>,
+    seconds: f64,
+) -> Answer {
     let (mut repeats_from, mut reached) = (None, None);
     let (odds, bytes_per_state) = (report.odds(), report.bytes_per_state());
     let (outcome, violation, bound, run) = match report.outcome {
@@ -171,7 +153,7 @@ where
             ("bounded", None, Some(bound_name(by)), Vec::new())
         }
         Outcome::Violated { violation, run } => {
-            let moves = run.moves.iter().map(|it| (it.to_string(), effects(it))).collect();
+            let moves = run.moves.iter().map(|it| (it.to_string(), effects::<Q>(it))).collect();
             repeats_from = run.repeats_from;
             ("violated", Some((violation.property, violation.what)), None, moves)
         }
@@ -210,12 +192,9 @@ const fn bound_name(bound: Bound) -> &'static str {
 }
 
 /// What a move made its node do, as a stage would write it.
-fn effects<P>(step: &Move<P>) -> Vec<String>
-where
-    P: Protocol<Command: std::fmt::Display, Notice: std::fmt::Display>,
-{
+fn effects<Q: Driven>(step: &Move<NodeOf<Q>>) -> Vec<String> {
     let at = step.what.at();
-    let shown = |effect: &Effect<P>| match effect {
+    let shown = |effect: &Effect<NodeOf<Q>>| match effect {
         Effect::Send { to, message } => format!("{at} -> {to} {message}"),
         Effect::SetTimer { timer, .. } => format!("{at} sets {timer:?}"),
         Effect::CancelTimer(timer) => format!("{at} cancels {timer:?}"),

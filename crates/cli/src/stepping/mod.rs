@@ -106,7 +106,7 @@ impl Session {
         let entry = lookup::algorithm(name)?;
         let about = entry.algorithm.about();
         let staged = match &args.flaw {
-            None => entry.algorithm.stage(&args)?,
+            None => entry.correct.stage(&args)?,
             Some(flaw) => lookup::flawed(entry, flaw)?.stage(&args)?,
         };
         let mut header = format!("{name} {}", staged.setup().text(about.takes));

@@ -1,17 +1,21 @@
-//! A line of a script, read without knowing any algorithm.
+//! A line of a script, read without knowing any algorithm: the one place that knows how a step is
+//! written.
 
 use vorrang_protocol::NodeId;
 
 /// What a line says, with the answers to the choices that the step may ask for.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Line<'a> {
-    pub(super) says: Says<'a>,
-    pub(super) choices: Vec<u32>,
+pub struct Line<'a> {
+    /// The step.
+    pub says: Says<'a>,
+    /// The answers.
+    pub choices: Vec<u32>,
 }
 
-/// What can be said.
+/// What can be said: see the [table](super) of lines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Says<'a> {
+#[expect(missing_docs, reason = "each variant is a line of a script")]
+pub enum Says<'a> {
     Settle,
     Rest,
     /// Answers to the choices of the step that follows, and nothing else.
@@ -22,19 +26,31 @@ pub(super) enum Says<'a> {
     Timer(NodeId, &'a str),
     Crash(NodeId),
     Restart(NodeId),
+    /// What is asked is for the algorithm's problem to read.
     Command(NodeId, &'a str),
 }
 
 /// A message: the link, and how its text begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Which<'a> {
-    pub(super) from: NodeId,
-    pub(super) to: NodeId,
-    pub(super) text: &'a str,
+#[expect(missing_docs, reason = "they say it all")]
+pub struct Which<'a> {
+    pub from: NodeId,
+    pub to: NodeId,
+    pub text: &'a str,
 }
 
-/// Reads a step of so many nodes.
-pub(super) fn read(step: &str, nodes: usize) -> Result<Line<'_>, String> {
+impl<'a> Line<'a> {
+    /// Reads a step of so many nodes.
+    ///
+    /// # Errors
+    ///
+    /// If it is not a step, or speaks of a node that is not there.
+    pub fn read(step: &'a str, nodes: usize) -> Result<Self, String> {
+        read(step, nodes)
+    }
+}
+
+fn read(step: &str, nodes: usize) -> Result<Line<'_>, String> {
     let (step, choices) = split_choices(step.trim());
     let node = |text: &str| node(text, nodes);
     let (word, rest) = step.split_once(' ').unwrap_or((step, ""));

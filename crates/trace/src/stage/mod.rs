@@ -33,10 +33,9 @@ use std::fmt::{Display, Write as _};
 use std::num::NonZeroU32;
 use std::str::FromStr;
 
-use line::{Line, Says, Which};
+pub use line::{Line, Says, Which};
 use vorrang_protocol::{
-    Effect, Event, Invariant, Monitor, NodeId, NodeSet, Order, Outbox, Protocol, Situation,
-    Violation,
+    Effect, Event, Guard, Monitor, NodeId, NodeSet, Order, Outbox, Protocol, Situation, Violation,
 };
 
 /// So many deliveries, and messages that only beget messages will never settle.
@@ -55,7 +54,7 @@ pub struct Stage<P: Protocol, M: Monitor> {
     /// What the next step is answered if it asks.
     told: Vec<u32>,
     monitor: M,
-    invariants: Vec<Invariant<P>>,
+    invariants: Vec<Guard<P>>,
     violation: Option<Violation>,
     messages: usize,
     said: String,
@@ -109,8 +108,8 @@ where
 
     /// Judges by these invariants now and after every step.
     #[must_use]
-    pub fn guarded(mut self, invariants: &[Invariant<P>]) -> Self {
-        self.invariants = invariants.to_vec();
+    pub fn guarded(mut self, invariants: impl IntoIterator<Item = impl Into<Guard<P>>>) -> Self {
+        self.invariants = invariants.into_iter().map(Into::into).collect();
         self.judge();
         self
     }
@@ -156,7 +155,7 @@ where
     ///
     /// If it cannot be taken; then nothing has changed.
     pub fn step(&mut self, step: &str) -> Result<(), String> {
-        let Line { says, choices } = line::read(step, self.nodes.len())?;
+        let Line { says, choices } = Line::read(step, self.nodes.len())?;
         let told = self.told.len();
         self.told.extend(choices);
         if says == Says::Settle && !self.told.is_empty() {
@@ -469,7 +468,7 @@ mod tests {
     use vorrang_algorithms::election::spec::Leadership;
     use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
     use vorrang_algorithms::mutex::spec::Exclusion;
-    use vorrang_protocol::{Effects, Group, Never, Refused};
+    use vorrang_protocol::{Effects, Group, Invariant, Never, Refused};
 
     use super::*;
 
