@@ -60,6 +60,9 @@ pub(crate) struct CommonArgs {
     /// Run even if the network is not what the algorithm assumes, to see it break
     #[arg(long)]
     pub(crate) break_assumptions: bool,
+    /// Look after every event whether what the algorithm's proof rests on holds (slow)
+    #[arg(long)]
+    pub(crate) invariants: bool,
 }
 
 /// What some algorithms must be told besides the group: an option for every [`Parameter`].
@@ -304,6 +307,8 @@ pub(crate) struct Between {
     pub(crate) order: OrderKind,
     asked_order: Option<OrderKind>,
     breaks: bool,
+    /// Whether invariants are looked at.
+    pub(crate) is_guarded: bool,
     pub(crate) seed: u64,
     pub(crate) faults: Option<Faults>,
 }
@@ -358,7 +363,9 @@ impl RunArgs {
         setup.topology = setup.topology.seeded(seed);
         about.assumes.layout.graph(&setup).map_err(|unfit| Failure::Usage(unfit.0))?;
         let asked_order = self.common.order;
-        Ok((setup, Between { latency, order, asked_order, breaks, seed, faults }))
+        let is_guarded = self.common.invariants;
+        let between = Between { latency, order, asked_order, breaks, is_guarded, seed, faults };
+        Ok((setup, between))
     }
 }
 
@@ -455,11 +462,14 @@ impl Between {
         format!("--latency {}{order}{}", self.latency, self.trouble())
     }
 
-    /// What goes wrong, as it would have to be typed.
+    /// What is looked at and what goes wrong, as it would have to be typed.
     fn trouble(&self) -> String {
         let mut text = String::new();
         if self.breaks {
             text.push_str(" --break-assumptions");
+        }
+        if self.is_guarded {
+            text.push_str(" --invariants");
         }
         let Some(faults) = &self.faults else { return text };
         for &(at_ns, fault) in &faults.script {

@@ -91,6 +91,12 @@ impl<E> Queue<E> {
         Some((key, event))
     }
 
+    /// All that is under way, in no order that means anything.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &E> {
+        let in_line = self.line.iter().map(|(_, event)| event);
+        in_line.chain(self.slots.iter().flatten())
+    }
+
     /// When the next event is.
     pub(crate) fn next_ns(&self) -> Option<u64> {
         let in_line = self.line.front().map(|(key, _)| key.at_ns);

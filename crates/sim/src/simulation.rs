@@ -1,6 +1,6 @@
 //! The event loop: takes what is under way in order of time, and lets it happen to its node.
 
-use vorrang_protocol::{Event, Graph, Monitor, NodeId, Protocol};
+use vorrang_protocol::{Event, Graph, Guard, Monitor, NodeId, Protocol, Situation};
 use vorrang_trace::{Meter, What};
 
 use crate::faults::{Fault, Faults};
@@ -20,6 +20,7 @@ where
     nodes: Vec<P>,
     world: World<P, M, W, R>,
     has_started: bool,
+    guards: Vec<Guard<P>>,
 }
 
 impl<P, M, W> Simulation<P, M, W>
@@ -68,7 +69,7 @@ where
     ) -> Self {
         let nodes: Vec<P> = nodes.into_iter().collect();
         let world = World::new(nodes.len() as u32, monitor, network, workload, seed, recorder);
-        Self { nodes, world, has_started: false }
+        Self { nodes, world, has_started: false, guards: Vec::new() }
     }
 
     /// Whoever does not go down before anything happens comes up, and the workload begins.
@@ -107,6 +108,14 @@ where
         self
     }
 
+    /// Looks at all nodes and all messages after every event, and objects like a monitor to
+    /// whatever does not hold. That takes as long as there are nodes and messages, for every event.
+    #[must_use]
+    pub fn guarded(mut self, invariants: impl IntoIterator<Item = impl Into<Guard<P>>>) -> Self {
+        self.guards.extend(invariants.into_iter().map(Into::into));
+        self
+    }
+
     /// Lets only those send to each other that are linked in the graph: anything else is a mistake
     /// of the algorithm, counted as a violation, and does not arrive.
     ///
@@ -129,21 +138,43 @@ where
     pub fn run_for(&mut self, events: u64) -> Result<bool, SimError> {
         if !self.has_started {
             self.start();
+            self.look();
         }
         for _ in 0..events {
             if let Some(error) = self.world.failed {
                 return Err(error);
             }
             if self.world.faults.is_some() && self.suffer() {
+                self.look();
                 continue;
             }
             if let Some((key, next)) = self.world.queue.pop() {
                 self.happen(key, next);
+                if !self.guards.is_empty() {
+                    self.look();
+                }
             } else if !self.rest() {
                 return Ok(false);
             }
         }
         self.world.failed.map_or(Ok(true), Err)
+    }
+
+    /// Judges how things stand by the invariants, if there are any.
+    #[cold]
+    fn look(&mut self) {
+        if self.guards.is_empty() {
+            return;
+        }
+        let Self { nodes, world, guards, .. } = self;
+        let flight = world.queue.iter().filter_map(|it| match &it.event {
+            Upcoming::Message(letter) => Some((letter.from, it.node, &letter.message)),
+            Upcoming::Command(_) | Upcoming::Timer(_) => None,
+        });
+        let is_down = |id: &NodeId| world.faults.as_ref().is_some_and(|it| it.weather.is_down(*id));
+        let down = (0..nodes.len() as u32).map(NodeId).filter(is_down).collect();
+        let judged = Situation::new(nodes.iter().collect(), down, flight.collect()).judge(guards);
+        world.judge(judged);
     }
 
     /// How many events have happened.

@@ -193,7 +193,7 @@ where
         (from, message)
     }
 
-    fn judge(&mut self, objection: Result<(), Violation>) {
+    pub(crate) fn judge(&mut self, objection: Result<(), Violation>) {
         if let Err(violation) = objection {
             self.violations += 1;
             self.first_violation.get_or_insert((self.now_ns, violation));

@@ -7,7 +7,7 @@ use vorrang_algorithms::setup::Setup;
 use vorrang_algorithms::topology::Topology;
 use vorrang_algorithms::topology::measure::shape_of;
 use vorrang_protocol::{Group, NodeId, Protocol};
-use vorrang_sim::{Distribution, Keep, Load, Network, Simulation, Turns};
+use vorrang_sim::{Distribution, Faults, Keep, Load, Network, Simulation, Turns};
 use vorrang_trace::What;
 
 const MS: u64 = 1_000_000;
@@ -82,4 +82,26 @@ fn large_trees_cost_what_small_ones_do() {
     let mean = shape_of(&tree.graph(Group::of(100_000)).unwrap()).mean_distance.unwrap();
     let light = per_entry(Load::OneAtATime, 100_000);
     assert!((light / (2.0 * mean) - 1.0).abs() < 0.01, "{light} messages, {mean} apart");
+}
+
+/// A run is guarded at every event, and a token that goes astray is seen when it does.
+#[test]
+fn what_the_proof_rests_on_is_looked_at_after_every_event() {
+    let guarded = |lost: Vec<u64>| {
+        let setup = on("tree:2", 7);
+        let node = raymond::recipe().nodes(&setup).unwrap();
+        let turns = Turns::new(Load::Burst, ACQUIRE, Command::Release).entries(70);
+        let network =
+            Network { latency: Distribution::Uniform(1, 9 * MS), ..Network::constant_ms(1) };
+        let members = setup.group.members().map(|id| node(id));
+        let mut run = Simulation::new(members, Exclusion::default(), network, turns, 1)
+            .guarded(raymond::INVARIANTS)
+            .with_faults(Faults { lost, ..Faults::default() }, 1, move |id| node(id));
+        while run.run_for(1000).unwrap() {}
+        run.report()
+    };
+    assert_eq!(guarded(Vec::new()).first_violation, None);
+    let lost = (0..100).find_map(|number| guarded(vec![number]).first_violation).unwrap().1;
+    assert_eq!(lost.property, "one token");
+    assert_eq!(lost.what, "0 nodes have a token, and 0 tokens are under way");
 }

@@ -70,7 +70,8 @@ impl Run {
 
     /// What the simulator can be told and a real network cannot.
     fn check_network(&self) -> Result<(), Failure> {
-        const SIMULATED: [&str; 8] = [
+        const SIMULATED: [&str; 9] = [
+            "invariants",
             "latency",
             "order",
             "break_assumptions",

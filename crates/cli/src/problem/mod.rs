@@ -28,7 +28,7 @@ use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::registry::{self, Node, Recipe, Register};
 use vorrang_algorithms::setup::Setup;
 use vorrang_check as check;
-use vorrang_protocol::{Graph, Guard, Monitor, Never, NodeId, Protocol};
+use vorrang_protocol::{Graph, Guard, Invariant, Monitor, Never, NodeId, Protocol};
 use vorrang_sim::{Faults, Network, Workload};
 use vorrang_trace::{AnyNode, Meter};
 
@@ -311,7 +311,13 @@ where
     }
     fn run(&self, args: &RunArgs) -> Result<Box<dyn Run>, Failure> {
         let scenario = Q::scenario(self.card, args)?;
-        let nodes = Box::new(make(&self.recipe, scenario.setup())?);
+        let node = make(&self.recipe, scenario.setup())?;
+        let invariants = self.recipe.invariants();
+        if scenario.between().is_guarded && invariants.is_empty() {
+            let name = self.card.name;
+            return Err(Failure::usage(format!("--invariants: none are declared for {name}")));
+        }
+        let nodes = Box::new(Made { node, invariants });
         Ok(Box::new(RunOf::<Q> { scenario, nodes }))
     }
     fn serve(&self, setup: &Setup, node: Served) -> Result<Future<'static>, Failure> {
@@ -345,7 +351,13 @@ trait Nodes<Q: Driven>: Send + Sync {
     ) -> Result<Measured, Failure>;
 }
 
-impl<Q, P> Nodes<Q> for Node<P>
+/// Nodes, and what holds of them.
+struct Made<P: Protocol> {
+    node: Node<P>,
+    invariants: &'static [Invariant<P>],
+}
+
+impl<Q, P> Nodes<Q> for Made<P>
 where
     Q: Driven,
     P: Protocol<Command = Q::Command, Notice = Q::Notice>,
@@ -356,7 +368,7 @@ where
         recorder: Option<ToFile>,
         until: Until<'_>,
     ) -> Result<Simulated<Q>, Failure> {
-        simulate::simulate::<Q, P>(scenario, self, recorder, until)
+        simulate::simulate::<Q, P>(scenario, (&self.node, self.invariants), recorder, until)
     }
     fn over_tcp(
         &self,
@@ -364,7 +376,7 @@ where
         place: Place,
         trace: Option<&Path>,
     ) -> Result<Measured, Failure> {
-        Q::over_tcp(scenario, self.clone(), place, trace)
+        Q::over_tcp(scenario, self.node.clone(), place, trace)
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::json;
 use vorrang_algorithms::card::About;
 use vorrang_algorithms::registry::Node;
 use vorrang_algorithms::setup::Setup;
-use vorrang_protocol::Protocol;
+use vorrang_protocol::{Invariant, Protocol};
 use vorrang_sim::{FaultCounts, Recorder, Report, SimError, Simulation};
 use vorrang_trace::{Header, Record, Writer};
 
@@ -79,7 +79,7 @@ pub(super) fn measure<Q: Driven>(
 /// virtual call would be felt.
 pub(super) fn simulate<Q, P>(
     scenario: &Q::Scenario,
-    node: &Node<P>,
+    (node, invariants): (&Node<P>, &'static [Invariant<P>]),
     recorder: Option<ToFile>,
     until: Until<'_>,
 ) -> Result<Simulated<Q>, Failure>
@@ -98,6 +98,9 @@ where
     let graph = scenario.about().assumes.layout.graph(scenario.setup());
     if let Some(graph) = graph.map_err(|unfit| Failure::Usage(unfit.0))? {
         simulation = simulation.on(graph);
+    }
+    if scenario.between().is_guarded {
+        simulation = simulation.guarded(invariants);
     }
     if let Some(faults) = scenario.faults() {
         let fresh = node.clone();
