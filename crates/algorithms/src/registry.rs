@@ -24,10 +24,12 @@ use crate::mutex::flaws::readers_writers::ReadersPassWaitingWriters;
 use crate::mutex::flaws::ricart_agrawala::{
     ClockNotAdvanced, DeferredNeverCleared, Majority, NoTieBreak, RepliesCarryNoClock,
 };
+use crate::mutex::flaws::suzuki_kasami::OutdatedRequestsServed;
 use crate::mutex::k_exclusion::{self, KExclusion};
 use crate::mutex::lamport::{self, Lamport};
 use crate::mutex::readers_writers::{self, ClaimedExclusion};
 use crate::mutex::ricart_agrawala::{self, RicartAgrawala};
+use crate::mutex::suzuki_kasami::{self, SuzukiKasami};
 use crate::mutex::{Mutex, group_exclusion};
 use crate::problem::Problem;
 use crate::setup::{Setup, Unfit};
@@ -64,6 +66,11 @@ impl Listed for Mutex {
         let card = &carvalho_roucairol::CARD;
         into.algorithm(card, of_group(CarvalhoRoucairol::new));
         into.flaw(card, "no-re-request", of_group(CarvalhoRoucairol::new).with(NoReRequest));
+
+        let card = &suzuki_kasami::CARD;
+        let correct = || of_setup(SuzukiKasami::of);
+        into.algorithm(card, correct());
+        into.flaw(card, "outdated-requests-served", correct().with(OutdatedRequestsServed));
 
         let card = &k_exclusion::CARD;
         into.algorithm(card, of_setup(KExclusion::of));

@@ -13,6 +13,7 @@ pub mod lamport;
 pub mod readers_writers;
 pub mod ricart_agrawala;
 pub mod spec;
+pub mod suzuki_kasami;
 mod theory;
 
 use alloc::format;

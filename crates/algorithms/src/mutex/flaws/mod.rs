@@ -6,3 +6,4 @@ pub mod k_exclusion;
 pub mod lamport;
 pub mod readers_writers;
 pub mod ricart_agrawala;
+pub mod suzuki_kasami;
