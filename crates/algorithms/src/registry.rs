@@ -24,7 +24,10 @@ use crate::mutex::flaws::readers_writers::ReadersPassWaitingWriters;
 use crate::mutex::flaws::ricart_agrawala::{
     ClockNotAdvanced, DeferredNeverCleared, Majority, NoTieBreak, RepliesCarryNoClock,
 };
-use crate::mutex::flaws::suzuki_kasami::OutdatedRequestsServed;
+use crate::mutex::flaws::suzuki_kasami::{
+    EveryoneIsQueued, OutdatedRequestsServed, QueueLeftBehind, RequestsMissedInside, TokenDoubled,
+    TokenLost,
+};
 use crate::mutex::k_exclusion::{self, KExclusion};
 use crate::mutex::lamport::{self, Lamport};
 use crate::mutex::readers_writers::{self, ClaimedExclusion};
@@ -69,8 +72,13 @@ impl Listed for Mutex {
 
         let card = &suzuki_kasami::CARD;
         let correct = || of_setup(SuzukiKasami::of);
-        into.algorithm(card, correct());
+        into.algorithm(card, correct().guarded(suzuki_kasami::INVARIANTS));
         into.flaw(card, "outdated-requests-served", correct().with(OutdatedRequestsServed));
+        into.flaw(card, "everyone-is-queued", correct().with(EveryoneIsQueued));
+        into.flaw(card, "requests-missed-inside", correct().with(RequestsMissedInside));
+        into.flaw(card, "queue-left-behind", correct().with(QueueLeftBehind));
+        into.flaw(card, "token-lost", correct().with(TokenLost));
+        into.flaw(card, "token-doubled", correct().with(TokenDoubled));
 
         let card = &k_exclusion::CARD;
         into.algorithm(card, of_setup(KExclusion::of));

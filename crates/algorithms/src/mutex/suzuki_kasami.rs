@@ -17,15 +17,20 @@
 //! | per entry | cost |
 //! | --- | --- |
 //! | messages | N: N−1 requests and the token; 0 for whoever has it |
+//! | the same, nobody else asking | N−1 on average, if all are as likely to ask |
 //! | synchronisation delay | T; none for whoever enters again, up to 2T for who has just asked |
 //! | response, nobody else asking | E with the token, 2T + E without |
 //! | response, everybody asking | up to N(T + E) + T |
+//!
+//! If one node at a time asks, each of the N as likely as the others and whoever asked before, the
+//! token is where it is wanted once in N times: N · (N−1)/N = N−1 messages on average.
 //!
 //! **Assumes** that messages are not lost or doubled and that no node fails; their order does not
 //! matter. A node may stop unnoticed as long as the token is elsewhere and not on its way to it; a
 //! token that is lost stops all, and a first holder that comes up anew brings a second one.
 //!
-//! **Why it is safe.** Whoever is inside has the token, and there is one.
+//! **Why it is safe.** Whoever is inside has the token, and there is one: whoever sends it has it no
+//! longer.
 //!
 //! **Why nobody waits for ever.** A request reaches every node, and so the one that has the token
 //! or gets it next. If that is idle, it sends the token; if it is inside, it puts the request into
@@ -36,15 +41,22 @@
 //!
 //! **Where we depart from the paper.** A node notes its own request as served when it enters and
 //! not when it leaves, and believes the token about requests that it has yet to hear of. Nobody can
-//! tell the difference, but fewer states are different.
+//! tell the difference, but fewer states are different. Whoever leaves looks for new requests from
+//! its right-hand neighbour on and not from node 0, so that low numbers have no advantage. A
+//! message that does not fit the group (a token with too few or too many numbers, or with a queue
+//! of strangers or of one node twice) is not from a node of this group, and is dropped.
 
 use alloc::collections::VecDeque;
+use alloc::format;
+use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::{fmt, mem};
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Effects, Group, Never, NodeId, Protocol, Refused};
+use vorrang_protocol::{
+    Effects, Group, Invariant, Never, NodeId, NodeSet, Protocol, Refused, Situation,
+};
 
 use super::card::{
     BUSIEST, Card, Demonstration, Flaw, Load, MESSAGES, Promises, RESPONSE, SYNC_DELAY, Setting,
@@ -76,6 +88,20 @@ pub struct Token {
     pub queue: VecDeque<NodeId>,
     /// The number of the last request of each node that was served: LN in the paper.
     pub served: Vec<u64>,
+}
+
+impl Token {
+    /// Whether it can be the token of this group.
+    fn fits(&self, group: Group) -> bool {
+        let mut seen = NodeSet::EMPTY;
+        self.served.len() == group.size() as usize
+            && self.queue.iter().all(|&node| group.contains(node) && seen.insert(node))
+    }
+
+    /// Whether this is the request of the node that is to be served next.
+    pub(super) fn is_next(&self, node: NodeId, number: u64) -> bool {
+        number.checked_sub(self.served[node.index()]) == Some(1)
+    }
 }
 
 impl vorrang_protocol::Message for Message {
@@ -112,10 +138,10 @@ impl fmt::Display for Token {
 /// One node.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct SuzukiKasami {
-    me: NodeId,
-    group: Group,
+    pub(super) me: NodeId,
+    pub(super) group: Group,
     /// The highest number of a request of each node that we know of: RN in the paper.
-    asked: Vec<u64>,
+    pub(super) asked: Vec<u64>,
     pub(super) phase: Phase,
 }
 
@@ -124,7 +150,7 @@ pub struct SuzukiKasami {
 pub(super) enum Phase {
     Outside,
     Waiting,
-    /// Outside, with a token that nobody wants as far as we know; its queue is empty.
+    /// Outside, with a token that nobody wants as far as we know.
     Holding(Token),
     Inside(Token),
 }
@@ -150,7 +176,7 @@ impl SuzukiKasami {
         let asked = &mut self.asked[from.index()];
         *asked = number.max(*asked);
         if let Phase::Holding(token) = &self.phase
-            && *asked == token.served[from.index()] + 1
+            && token.is_next(from, *asked)
         {
             self.give_away(from, fx);
         }
@@ -166,13 +192,15 @@ impl SuzukiKasami {
     }
 
     fn on_token(&mut self, mut token: Token, fx: &mut impl Effects<Self>) {
+        let ours = self.asked[self.me.index()];
         // What was served was asked, though its request may still be on its way to us.
         for (asked, served) in self.asked.iter_mut().zip(&token.served) {
             *asked = (*asked).max(*served);
         }
+        self.asked[self.me.index()] = ours; // nobody knows better
         match self.phase {
             Phase::Waiting => {
-                token.served[self.me.index()] = self.asked[self.me.index()];
+                token.served[self.me.index()] = ours;
                 self.phase = Phase::Inside(token);
                 fx.notify(Notice::Entered);
             }
@@ -184,9 +212,10 @@ impl SuzukiKasami {
     }
 
     fn leave(&mut self, mut token: Token, fx: &mut impl Effects<Self>) {
-        for other in self.group.others(self.me) {
-            let is_new = self.asked[other.index()] == token.served[other.index()] + 1;
-            if is_new && !token.queue.contains(&other) {
+        let queued: NodeSet = token.queue.iter().copied().collect();
+        for other in self.to_the_right() {
+            let is_new = token.is_next(other, self.asked[other.index()]);
+            if is_new && !queued.contains(other) {
                 token.queue.push_back(other);
             }
         }
@@ -195,6 +224,12 @@ impl SuzukiKasami {
         if let Some(next) = next {
             self.give_away(next, fx);
         }
+    }
+
+    /// All others, from the right-hand neighbour on.
+    pub(super) fn to_the_right(&self) -> impl Iterator<Item = NodeId> + use<> {
+        let (me, size) = (self.me.0, self.group.size());
+        (me + 1..size).chain(0..me).map(NodeId)
     }
 }
 
@@ -235,9 +270,32 @@ impl Protocol for SuzukiKasami {
 
     fn on_message(&mut self, from: NodeId, message: Message, fx: &mut impl Effects<Self>) {
         match message {
-            Message::Request { number } => self.on_request(from, number, fx),
-            Message::Privilege(token) => self.on_token(token, fx),
+            Message::Request { number } if self.group.contains(from) && from != self.me => {
+                self.on_request(from, number, fx);
+            }
+            Message::Privilege(token) if token.fits(self.group) => self.on_token(token, fx),
+            Message::Request { .. } | Message::Privilege(_) => {}
         }
+    }
+}
+
+/// What holds at every moment.
+pub const INVARIANTS: &[Invariant<SuzukiKasami>] =
+    &[Invariant { name: "one token", holds: one_token }];
+
+/// There is exactly one token, at a node or under way.
+fn one_token(at: &Situation<'_, SuzukiKasami>) -> Result<(), String> {
+    let here = at.up().filter(|(_, node)| match node.phase {
+        Phase::Holding(_) | Phase::Inside(_) => true,
+        Phase::Outside | Phase::Waiting => false,
+    });
+    let under_way = at.messages().filter(|(_, _, message)| match message {
+        Message::Privilege(_) => true,
+        Message::Request { .. } => false,
+    });
+    match here.count() + under_way.count() {
+        1 => Ok(()),
+        count => Err(format!("there are {count} tokens")),
     }
 }
 
@@ -305,12 +363,44 @@ fn response(at: &Setting) -> Span {
 }
 
 /// What is easily got wrong; built in [`super::flaws`].
-const FLAWS: &[Flaw] = &[Flaw {
-    name: "outdated-requests-served",
-    what: "a request that was served is served again (>= for =), and the token ends up unwanted",
-    breaks: "progress",
-    shown_by: Demonstration::of(&[1, 1, 1]),
-}];
+const FLAWS: &[Flaw] = &[
+    Flaw {
+        name: "outdated-requests-served",
+        what: "an idle token goes to whoever asks, so an outdated request takes it to no use",
+        breaks: "progress",
+        shown_by: Demonstration::of(&[1, 1, 1]),
+    },
+    Flaw {
+        name: "everyone-is-queued",
+        what: "RN >= LN instead of RN = LN + 1 at an exit: who never asked is queued and served",
+        breaks: "progress",
+        shown_by: Demonstration::of(&[1, 1, 1]),
+    },
+    Flaw {
+        name: "requests-missed-inside",
+        what: "a request that arrives at a node inside is not noted, and so never queued",
+        breaks: "progress",
+        shown_by: Demonstration::of(&[1, 1]),
+    },
+    Flaw {
+        name: "queue-left-behind",
+        what: "the token goes without its queue to the lowest number: two can keep a third out",
+        breaks: "no starvation",
+        shown_by: Demonstration::of(&[3, 3, 1]),
+    },
+    Flaw {
+        name: "token-lost",
+        what: "whoever leaves with nobody in the queue forgets that it has the token",
+        breaks: "progress",
+        shown_by: Demonstration::of(&[1, 1]),
+    },
+    Flaw {
+        name: "token-doubled",
+        what: "whoever sends the token that it has no use for forgets that it has it no longer",
+        breaks: "exclusion",
+        shown_by: Demonstration::of(&[1, 1]),
+    },
+];
 
 #[cfg(test)]
 mod tests {
@@ -410,6 +500,57 @@ mod tests {
             node
         };
         assert_eq!(run(true), run(false));
+    }
+
+    #[test]
+    fn whoever_leaves_begins_to_look_at_its_right() {
+        let (mut node, mut fx) = node(1);
+        node.on_command(ACQUIRE, &mut fx).unwrap();
+        node.on_message(NodeId(0), request(1), &mut fx);
+        node.on_message(NodeId(2), request(1), &mut fx);
+        node.on_message(NodeId(0), token([], [0, 0, 0]), &mut fx);
+        fx.take();
+        node.on_command(Command::Release, &mut fx).unwrap();
+        assert_eq!(fx.take(), [send(2, token([0], [0, 1, 0]))]);
+    }
+
+    #[test]
+    fn what_does_not_fit_the_group_is_dropped() {
+        let (mut node, mut fx) = node(1);
+        node.on_command(ACQUIRE, &mut fx).unwrap();
+        fx.take();
+        let waiting = node.clone();
+        let lists = |queue: &[u32], served: &[u64]| {
+            let queue = queue.iter().copied().map(NodeId).collect();
+            Message::Privilege(Token { queue, served: served.to_vec() })
+        };
+        for strange in [
+            lists(&[], &[]),
+            lists(&[], &[0, 0]),
+            lists(&[], &[0, 0, 0, 0]),
+            lists(&[3], &[0, 0, 0]),
+            lists(&[2, 2], &[0, 0, 0]),
+        ] {
+            node.on_message(NodeId(0), strange, &mut fx);
+            assert_eq!((&node, fx.take()), (&waiting, vec![]));
+        }
+        node.on_message(NodeId(7), request(1), &mut fx);
+        node.on_message(NodeId(1), request(9), &mut fx);
+        assert_eq!((&node, fx.take()), (&waiting, vec![]));
+    }
+
+    #[test]
+    fn the_largest_numbers_overflow_nothing() {
+        let (mut node, mut fx) = node(1);
+        node.on_command(ACQUIRE, &mut fx).unwrap();
+        node.on_message(NodeId(0), token([], [u64::MAX; 3]), &mut fx);
+        node.on_message(NodeId(2), request(u64::MAX), &mut fx);
+        node.on_command(Command::Release, &mut fx).unwrap();
+        node.on_message(NodeId(0), request(1), &mut fx);
+        fx.take();
+        node.give_away(NodeId(0), &mut fx);
+        node.on_command(ACQUIRE, &mut fx).unwrap();
+        assert_eq!(fx.take()[1], send(0, request(2)), "its own numbers are its own");
     }
 
     #[test]
