@@ -24,6 +24,7 @@ use crate::mutex::flaws::readers_writers::ReadersPassWaitingWriters;
 use crate::mutex::flaws::ricart_agrawala::{
     ClockNotAdvanced, DeferredNeverCleared, Majority, NoTieBreak, RepliesCarryNoClock,
 };
+use crate::mutex::flaws::singhal::{AsPublished, InsideAsIfIdle, NoReSend, StaircaseBelieved};
 use crate::mutex::flaws::suzuki_kasami::{
     EveryoneIsQueued, OutdatedRequestsServed, QueueLeftBehind, RequestsMissedInside, TokenDoubled,
     TokenLost,
@@ -32,6 +33,7 @@ use crate::mutex::k_exclusion::{self, KExclusion};
 use crate::mutex::lamport::{self, Lamport};
 use crate::mutex::readers_writers::{self, ClaimedExclusion};
 use crate::mutex::ricart_agrawala::{self, RicartAgrawala};
+use crate::mutex::singhal::{self, Singhal};
 use crate::mutex::suzuki_kasami::{self, SuzukiKasami};
 use crate::mutex::{Mutex, group_exclusion};
 use crate::problem::Problem;
@@ -79,6 +81,14 @@ impl Listed for Mutex {
         into.flaw(card, "queue-left-behind", correct().with(QueueLeftBehind));
         into.flaw(card, "token-lost", correct().with(TokenLost));
         into.flaw(card, "token-doubled", correct().with(TokenDoubled));
+
+        let card = &singhal::CARD;
+        let correct = || of_setup(Singhal::of);
+        into.algorithm(card, correct().guarded(singhal::INVARIANTS));
+        into.flaw(card, "as-published", correct().with(AsPublished));
+        into.flaw(card, "no-re-send", correct().with(NoReSend));
+        into.flaw(card, "inside-as-if-idle", correct().with(InsideAsIfIdle));
+        into.flaw(card, "staircase-believed", correct().with(StaircaseBelieved));
 
         let card = &k_exclusion::CARD;
         into.algorithm(card, of_setup(KExclusion::of));

@@ -22,6 +22,34 @@ pub struct Setup {
     pub within: Duration,
     /// Who has the token at first.
     pub holder: NodeId,
+    /// Who of several that wait gets the token.
+    pub arbitration: Arbitration,
+}
+
+/// Who of several that wait gets the token, where an algorithm leaves that open.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub enum Arbitration {
+    /// The first to the right of whoever gives it away.
+    #[default]
+    RoundRobin,
+    /// Whoever has asked least often; of several the first to the right.
+    LeastServed,
+    /// Whoever is nearest on the ring of all numbers; of two the one to the right.
+    Nearest,
+}
+
+impl Arbitration {
+    /// All that there are.
+    pub const ALL: [Self; 3] = [Self::RoundRobin, Self::LeastServed, Self::Nearest];
+
+    /// What it is called.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::RoundRobin => "round-robin",
+            Self::LeastServed => "least-served",
+            Self::Nearest => "nearest",
+        }
+    }
 }
 
 /// Something that an algorithm may have to be told besides the group.
@@ -33,11 +61,13 @@ pub enum Parameter {
     Within,
     /// Who has the token at first.
     Holder,
+    /// Who of several that wait gets the token.
+    Arbitration,
 }
 
 impl Parameter {
     /// All that there are.
-    pub const ALL: [Self; 3] = [Self::K, Self::Within, Self::Holder];
+    pub const ALL: [Self; 4] = [Self::K, Self::Within, Self::Holder, Self::Arbitration];
 
     /// What it is called, without the hyphens.
     pub const fn name(self) -> &'static str {
@@ -45,6 +75,7 @@ impl Parameter {
             Self::K => "k",
             Self::Within => "within",
             Self::Holder => "holder",
+            Self::Arbitration => "arbitration",
         }
     }
 
@@ -54,6 +85,7 @@ impl Parameter {
             Self::K => "NUMBER",
             Self::Within => "TIME",
             Self::Holder => "NODE",
+            Self::Arbitration => "RULE",
         }
     }
 
@@ -66,6 +98,10 @@ impl Parameter {
                  --latency allows in a simulation, 1s over a network, 1ms elsewhere]"
             }
             Self::Holder => "Who has the token at first [default: 0]",
+            Self::Arbitration => {
+                "Who of several that wait gets the token: round-robin, least-served or nearest \
+                 [default: round-robin]"
+            }
         }
     }
 
@@ -90,6 +126,15 @@ impl Parameter {
                     return Err(format!("'{text}' is not a node: the last node is {last}"));
                 }
             },
+            Self::Arbitration => {
+                match Arbitration::ALL.into_iter().find(|rule| rule.name() == text) {
+                    Some(rule) => setup.arbitration = rule,
+                    None => {
+                        let names = Arbitration::ALL.map(Arbitration::name).join(", ");
+                        return Err(format!("'{text}' is not one of: {names}"));
+                    }
+                }
+            }
         }
         Ok(())
     }
@@ -99,15 +144,22 @@ impl Parameter {
             Self::K => setup.k.to_string(),
             Self::Within => show_duration_ns(setup.within.as_nanos() as u64),
             Self::Holder => setup.holder.to_string(),
+            Self::Arbitration => setup.arbitration.name().to_string(),
         }
     }
 }
 
 impl Setup {
-    /// A group, and what is usual besides: two inside together, a millisecond for a message, and
-    /// the token at node 0.
+    /// A group, and what is usual besides: two inside together, a millisecond for a message, the
+    /// token at node 0, and from there round robin.
     pub const fn new(group: Group) -> Self {
-        Self { group, k: 2, within: Duration::from_millis(1), holder: NodeId(0) }
+        Self {
+            group,
+            k: 2,
+            within: Duration::from_millis(1),
+            holder: NodeId(0),
+            arbitration: Arbitration::RoundRobin,
+        }
     }
 
     /// Changes one thing, given as text.
@@ -174,20 +226,21 @@ mod tests {
     #[test]
     fn a_set_up_is_read_as_it_is_written() {
         let mut setup = Setup::new(Group::of(5));
-        for (parameter, text) in
-            [(Parameter::K, "3"), (Parameter::Within, "1500us"), (Parameter::Holder, "4")]
-        {
+        for (parameter, text) in [
+            (Parameter::K, "3"),
+            (Parameter::Within, "1500us"),
+            (Parameter::Holder, "4"),
+            (Parameter::Arbitration, "nearest"),
+        ] {
             setup.set(parameter, text).unwrap();
         }
         for takes in [&Parameter::ALL[..], &[Parameter::Holder, Parameter::K]] {
             let text = setup.text(takes);
             assert_eq!(Setup::read(&text, takes).unwrap().text(takes), text);
         }
-        assert_eq!(setup.text(&Parameter::ALL), "--nodes 5 --k 3 --within 1500us --holder 4");
-        assert_eq!(
-            Setup::read("--nodes 5 --k 3 --within 1500us --holder 4", &Parameter::ALL),
-            Ok(setup)
-        );
+        let text = "--nodes 5 --k 3 --within 1500us --holder 4 --arbitration nearest";
+        assert_eq!(setup.text(&Parameter::ALL), text);
+        assert_eq!(Setup::read(text, &Parameter::ALL), Ok(setup));
     }
 
     #[test]
@@ -198,6 +251,10 @@ mod tests {
         assert_eq!(
             wrong("--nodes 3 --holder 3"),
             "--holder: '3' is not a node: the last node is 2"
+        );
+        assert_eq!(
+            wrong("--nodes 3 --arbitration fair"),
+            "--arbitration: 'fair' is not one of: round-robin, least-served, nearest"
         );
         assert_eq!(wrong("--nodes 3 --quorum 3"), "--quorum is not taken here");
         assert_eq!(wrong("--nodes 3 --k"), "--k wants a value");

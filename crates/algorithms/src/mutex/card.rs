@@ -44,6 +44,9 @@ pub struct Promises {
     pub bypass: Option<fn(&Setup) -> u32>,
 }
 
+/// A bound on passing that is none, for set-ups of an algorithm that promise nothing.
+pub const UNBOUNDED: u32 = u32::MAX;
+
 /// What is to hold besides exclusion and progress.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Besides {
@@ -63,7 +66,8 @@ impl Card {
     /// All that it promises besides exclusion and progress.
     pub fn promised(&self, setup: &Setup) -> Besides {
         let Promises { ordering, bypass } = self.terms.promises;
-        Besides { ordering, bypass: bypass.map(|bound| bound(setup)) }
+        let bypass = bypass.map(|bound| bound(setup)).filter(|&bound| bound < UNBOUNDED);
+        Besides { ordering, bypass }
     }
 
     /// What a flaw takes away: that is what its demonstration must look for.

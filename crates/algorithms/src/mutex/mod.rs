@@ -12,6 +12,7 @@ pub mod k_exclusion;
 pub mod lamport;
 pub mod readers_writers;
 pub mod ricart_agrawala;
+pub mod singhal;
 pub mod spec;
 pub mod suzuki_kasami;
 mod theory;

@@ -6,4 +6,5 @@ pub mod k_exclusion;
 pub mod lamport;
 pub mod readers_writers;
 pub mod ricart_agrawala;
+pub mod singhal;
 pub mod suzuki_kasami;
