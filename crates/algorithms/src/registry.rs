@@ -29,12 +29,14 @@ use crate::mutex::flaws::suzuki_kasami::{
     EveryoneIsQueued, OutdatedRequestsServed, QueueLeftBehind, RequestsMissedInside, TokenDoubled,
     TokenLost,
 };
+use crate::mutex::flaws::token_ring::{KeptUntilWanted, NoCommonOrder, TimerNotCancelled};
 use crate::mutex::k_exclusion::{self, KExclusion};
 use crate::mutex::lamport::{self, Lamport};
 use crate::mutex::readers_writers::{self, ClaimedExclusion};
 use crate::mutex::ricart_agrawala::{self, RicartAgrawala};
 use crate::mutex::singhal::{self, Singhal};
 use crate::mutex::suzuki_kasami::{self, SuzukiKasami};
+use crate::mutex::token_ring::{self, TokenRing};
 use crate::mutex::{Mutex, group_exclusion};
 use crate::problem::Problem;
 use crate::setup::{Setup, Unfit};
@@ -71,6 +73,13 @@ impl Listed for Mutex {
         let card = &carvalho_roucairol::CARD;
         into.algorithm(card, of_group(CarvalhoRoucairol::new));
         into.flaw(card, "no-re-request", of_group(CarvalhoRoucairol::new).with(NoReRequest));
+
+        let card = &token_ring::CARD;
+        let correct = || of_setup(TokenRing::of);
+        into.algorithm(card, correct().guarded(token_ring::INVARIANTS));
+        into.flaw(card, "kept-until-wanted", correct().with(KeptUntilWanted));
+        into.flaw(card, "timer-not-cancelled", correct().with(TimerNotCancelled));
+        into.flaw(card, "no-common-order", of_setup(token_ring::with_two_resources).with(NoCommonOrder));
 
         let card = &suzuki_kasami::CARD;
         let correct = || of_setup(SuzukiKasami::of);

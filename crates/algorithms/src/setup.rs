@@ -24,6 +24,10 @@ pub struct Setup {
     pub holder: NodeId,
     /// Who of several that wait gets the token.
     pub arbitration: Arbitration,
+    /// How long a token that nobody wants stays at a node.
+    pub rest: Duration,
+    /// How many resources there are, all of which an entry needs.
+    pub resources: u32,
 }
 
 /// Who of several that wait gets the token, where an algorithm leaves that open.
@@ -52,6 +56,9 @@ impl Arbitration {
     }
 }
 
+/// Nobody needs more, and every token is a message under way.
+const MOST_RESOURCES: u32 = 64;
+
 /// Something that an algorithm may have to be told besides the group.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Parameter {
@@ -63,11 +70,16 @@ pub enum Parameter {
     Holder,
     /// Who of several that wait gets the token.
     Arbitration,
+    /// How long a token that nobody wants stays at a node.
+    Rest,
+    /// How many resources there are, all of which an entry needs.
+    Resources,
 }
 
 impl Parameter {
     /// All that there are.
-    pub const ALL: [Self; 4] = [Self::K, Self::Within, Self::Holder, Self::Arbitration];
+    pub const ALL: [Self; 6] =
+        [Self::K, Self::Within, Self::Holder, Self::Arbitration, Self::Rest, Self::Resources];
 
     /// What it is called, without the hyphens.
     pub const fn name(self) -> &'static str {
@@ -76,14 +88,16 @@ impl Parameter {
             Self::Within => "within",
             Self::Holder => "holder",
             Self::Arbitration => "arbitration",
+            Self::Rest => "rest",
+            Self::Resources => "resources",
         }
     }
 
     /// What stands for its value in a help text.
     pub const fn value(self) -> &'static str {
         match self {
-            Self::K => "NUMBER",
-            Self::Within => "TIME",
+            Self::K | Self::Resources => "NUMBER",
+            Self::Within | Self::Rest => "TIME",
             Self::Holder => "NODE",
             Self::Arbitration => "RULE",
         }
@@ -101,6 +115,14 @@ impl Parameter {
             Self::Arbitration => {
                 "Who of several that wait gets the token: round-robin, least-served or nearest \
                  [default: round-robin]"
+            }
+            Self::Rest => {
+                "How long a token that has come all the way round unused stays at every node \
+                 [default: 1ms]"
+            }
+            Self::Resources => {
+                "How many resources there are, each with its own token, all of which an entry \
+                 needs [default: 1]"
             }
         }
     }
@@ -135,6 +157,16 @@ impl Parameter {
                     }
                 }
             }
+            Self::Rest => {
+                let ns = parse_duration_ns(text).map_err(|why| format!("'{text}': {why}"))?;
+                setup.rest = Duration::from_nanos(ns);
+            }
+            Self::Resources => match number() {
+                Ok(resources @ 1..=MOST_RESOURCES) => setup.resources = resources,
+                Ok(_) | Err(_) => {
+                    return Err(format!("'{text}' is not a number from 1 to {MOST_RESOURCES}"));
+                }
+            },
         }
         Ok(())
     }
@@ -145,13 +177,15 @@ impl Parameter {
             Self::Within => show_duration_ns(setup.within.as_nanos() as u64),
             Self::Holder => setup.holder.to_string(),
             Self::Arbitration => setup.arbitration.name().to_string(),
+            Self::Rest => show_duration_ns(setup.rest.as_nanos() as u64),
+            Self::Resources => setup.resources.to_string(),
         }
     }
 }
 
 impl Setup {
     /// A group, and what is usual besides: two inside together, a millisecond for a message, the
-    /// token at node 0, and from there round robin.
+    /// token at node 0, and from there round robin; a millisecond's rest, and one resource.
     pub const fn new(group: Group) -> Self {
         Self {
             group,
@@ -159,6 +193,8 @@ impl Setup {
             within: Duration::from_millis(1),
             holder: NodeId(0),
             arbitration: Arbitration::RoundRobin,
+            rest: Duration::from_millis(1),
+            resources: 1,
         }
     }
 
@@ -231,6 +267,8 @@ mod tests {
             (Parameter::Within, "1500us"),
             (Parameter::Holder, "4"),
             (Parameter::Arbitration, "nearest"),
+            (Parameter::Rest, "20us"),
+            (Parameter::Resources, "2"),
         ] {
             setup.set(parameter, text).unwrap();
         }
@@ -238,7 +276,8 @@ mod tests {
             let text = setup.text(takes);
             assert_eq!(Setup::read(&text, takes).unwrap().text(takes), text);
         }
-        let text = "--nodes 5 --k 3 --within 1500us --holder 4 --arbitration nearest";
+        let text = "--nodes 5 --k 3 --within 1500us --holder 4 --arbitration nearest --rest 20us \
+                    --resources 2";
         assert_eq!(setup.text(&Parameter::ALL), text);
         assert_eq!(Setup::read(text, &Parameter::ALL), Ok(setup));
     }
@@ -255,6 +294,10 @@ mod tests {
         assert_eq!(
             wrong("--nodes 3 --arbitration fair"),
             "--arbitration: 'fair' is not one of: round-robin, least-served, nearest"
+        );
+        assert_eq!(
+            wrong("--nodes 3 --resources 65"),
+            "--resources: '65' is not a number from 1 to 64"
         );
         assert_eq!(wrong("--nodes 3 --quorum 3"), "--quorum is not taken here");
         assert_eq!(wrong("--nodes 3 --k"), "--k wants a value");

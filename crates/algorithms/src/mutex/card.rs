@@ -22,16 +22,20 @@ pub struct Terms {
     pub promises: Promises,
     /// How many nodes, the last ones, only serve the others unless told to compete.
     pub servers: u32,
+    /// Messages travel even if nobody wants in, so that nothing ever comes to rest: a run is over
+    /// when all that was wanted is done.
+    pub perpetual: bool,
 }
 
 impl Terms {
-    /// One at a time, exclusive claims, nothing promised beyond exclusion and progress, and all
-    /// nodes alike.
+    /// One at a time, exclusive claims, nothing promised beyond exclusion and progress, all nodes
+    /// alike, and at rest if nobody wants in.
     pub const PLAIN: Self = Self {
         claims: &[Claim::Exclusive],
         admission: |_| Admission::One,
         promises: Promises { ordering: false, bypass: None },
         servers: 0,
+        perpetual: false,
     };
 }
 

@@ -16,6 +16,7 @@ pub mod singhal;
 pub mod spec;
 pub mod suzuki_kasami;
 mod theory;
+pub mod token_ring;
 
 use alloc::format;
 use alloc::string::String;
