@@ -74,30 +74,7 @@ impl Listed for Mutex {
         into.algorithm(card, of_group(CarvalhoRoucairol::new));
         into.flaw(card, "no-re-request", of_group(CarvalhoRoucairol::new).with(NoReRequest));
 
-        let card = &token_ring::CARD;
-        let correct = || of_setup(TokenRing::of);
-        into.algorithm(card, correct().guarded(token_ring::INVARIANTS));
-        into.flaw(card, "kept-until-wanted", correct().with(KeptUntilWanted));
-        into.flaw(card, "timer-not-cancelled", correct().with(TimerNotCancelled));
-        into.flaw(card, "no-common-order", of_setup(token_ring::with_two_resources).with(NoCommonOrder));
-
-        let card = &suzuki_kasami::CARD;
-        let correct = || of_setup(SuzukiKasami::of);
-        into.algorithm(card, correct().guarded(suzuki_kasami::INVARIANTS));
-        into.flaw(card, "outdated-requests-served", correct().with(OutdatedRequestsServed));
-        into.flaw(card, "everyone-is-queued", correct().with(EveryoneIsQueued));
-        into.flaw(card, "requests-missed-inside", correct().with(RequestsMissedInside));
-        into.flaw(card, "queue-left-behind", correct().with(QueueLeftBehind));
-        into.flaw(card, "token-lost", correct().with(TokenLost));
-        into.flaw(card, "token-doubled", correct().with(TokenDoubled));
-
-        let card = &singhal::CARD;
-        let correct = || of_setup(Singhal::of);
-        into.algorithm(card, correct().guarded(singhal::INVARIANTS));
-        into.flaw(card, "as-published", correct().with(AsPublished));
-        into.flaw(card, "no-re-send", correct().with(NoReSend));
-        into.flaw(card, "inside-as-if-idle", correct().with(InsideAsIfIdle));
-        into.flaw(card, "staircase-believed", correct().with(StaircaseBelieved));
+        register_tokens(into);
 
         let card = &k_exclusion::CARD;
         into.algorithm(card, of_setup(KExclusion::of));
@@ -111,6 +88,36 @@ impl Listed for Mutex {
 
         into.algorithm(&group_exclusion::CARD, of_group(ClaimedExclusion::groups));
     }
+}
+
+/// Mutual exclusion by a token: whoever has it may enter.
+#[rustfmt::skip]
+fn register_tokens(into: &mut impl Register<Mutex>) {
+    let card = &token_ring::CARD;
+    let correct = || of_setup(TokenRing::of);
+    into.algorithm(card, correct().guarded(token_ring::INVARIANTS));
+    into.flaw(card, "kept-until-wanted", correct().with(KeptUntilWanted));
+    into.flaw(card, "timer-not-cancelled", correct().with(TimerNotCancelled));
+    let of_two = of_setup(token_ring::with_two_resources);
+    into.flaw(card, "no-common-order", of_two.with(NoCommonOrder));
+
+    let card = &suzuki_kasami::CARD;
+    let correct = || of_setup(SuzukiKasami::of);
+    into.algorithm(card, correct().guarded(suzuki_kasami::INVARIANTS));
+    into.flaw(card, "outdated-requests-served", correct().with(OutdatedRequestsServed));
+    into.flaw(card, "everyone-is-queued", correct().with(EveryoneIsQueued));
+    into.flaw(card, "requests-missed-inside", correct().with(RequestsMissedInside));
+    into.flaw(card, "queue-left-behind", correct().with(QueueLeftBehind));
+    into.flaw(card, "token-lost", correct().with(TokenLost));
+    into.flaw(card, "token-doubled", correct().with(TokenDoubled));
+
+    let card = &singhal::CARD;
+    let correct = || of_setup(Singhal::of);
+    into.algorithm(card, correct().guarded(singhal::INVARIANTS));
+    into.flaw(card, "as-published", correct().with(AsPublished));
+    into.flaw(card, "no-re-send", correct().with(NoReSend));
+    into.flaw(card, "inside-as-if-idle", correct().with(InsideAsIfIdle));
+    into.flaw(card, "staircase-believed", correct().with(StaircaseBelieved));
 }
 
 #[rustfmt::skip]

@@ -149,13 +149,11 @@ impl Parameter {
                 }
             },
             Self::Arbitration => {
-                match Arbitration::ALL.into_iter().find(|rule| rule.name() == text) {
-                    Some(rule) => setup.arbitration = rule,
-                    None => {
-                        let names = Arbitration::ALL.map(Arbitration::name).join(", ");
-                        return Err(format!("'{text}' is not one of: {names}"));
-                    }
-                }
+                let rule = Arbitration::ALL.into_iter().find(|rule| rule.name() == text);
+                setup.arbitration = rule.ok_or_else(|| {
+                    let names = Arbitration::ALL.map(Arbitration::name).join(", ");
+                    format!("'{text}' is not one of: {names}")
+                })?;
             }
             Self::Rest => {
                 let ns = parse_duration_ns(text).map_err(|why| format!("'{text}': {why}"))?;

@@ -14,7 +14,7 @@ use vorrang_algorithms::setup::Setup;
 use vorrang_protocol::{Group, Protocol};
 use vorrang_trace::{Trace, Verdict, judge};
 
-const FIGURES: [&str; 17] = [
+const FIGURES: [&str; 18] = [
     "algorithm",
     "nodes",
     "seed",

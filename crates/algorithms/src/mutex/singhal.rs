@@ -2,17 +2,19 @@
 //! IEEE Transactions on Computers 38(5), 1989.
 //!
 //! There is one token, and whoever has it may enter. A node without it asks only those who, by what
-//! it knows, may have the token or get it before it does: those marked R. Whoever hears of a request
-//! marks its sender R; the token carries the latest word of everyone, and whoever leaves compares
-//! notes with it. The marks begin as a staircase (every node marks those below it), and so of any
-//! two nodes one will always ask the other.
+//! it knows, may have the token or get it before it does: those marked R. Whoever hears of a
+//! request marks its sender R; the token carries the latest word of everyone, and whoever leaves
+//! compares notes with it. The marks begin as a staircase (every node marks those below it), and so
+//! of any two nodes one will always ask the other.
 //!
 //! ```text
-//!   0  ──[ inside ]──────────▲────▲──TOKEN──┬────────────────────────────────────────►
-//!                            │    │         │ R = [1, 2]
-//!   1  ──REQUEST(1)──────────┘ ▲──┼─REQUEST(1)─┬─▼──[ inside ]──TOKEN─┬──────────────►
-//!                              │  │            │                      │ R = [2]
-//!   2  ──REQUEST(1)────────────┴──┘            ▼ marks 1 R            ▼──[ inside ]──►
+//!   0  ──[ inside ]────▲──────▲──TOKEN─┬───────────────────────────────────────────►
+//!                      │      │        │ R = [1, 2]
+//!   1  ──REQUEST(1)────┘  ▲───┼────────▼──[ inside ]──TOKEN─┬──────────────────────►
+//!                         │   │                             │ R = [2]
+//!   2  ──REQUEST(1)───────┴───┘  (asks 0 and 1, not 3)      ▼──[ inside ]──────────►
+//!
+//!   3  (marks 0, 1 and 2, and nobody asks it) ─────────────────────────────────────►
 //! ```
 //!
 //! | per entry | cost |
@@ -31,28 +33,28 @@
 //! **Assumes** that messages are not lost or doubled and that no node fails; their order does not
 //! matter. A node that waits or has the token must not stop.
 //!
-//! **Why it is safe.** Whoever is inside has the token, and there is one: whoever sends it has it no
-//! longer.
+//! **Why it is safe.** Whoever is inside has the token, and there is one: whoever sends it has it
+//! no longer.
 //!
 //! **Why nobody waits for ever.** Of any two nodes one marks the other, or is about to: a REQUEST
 //! between them is under way. So whoever waits is known to the holder, or to one that is, and each
 //! exit takes what is known further, into the token. The token goes to one who waits as long as it
-//! knows of any, and round robin brings it to all of them: a node that has heard of a request enters
-//! at most once before it. The other two rules of the paper promise no such thing. With
+//! knows of any, and round robin brings it to all of them: a node that has heard of a request
+//! enters at most once before it. The other two rules of the paper promise no such thing. With
 //! `least-served` a node that has asked less often may enter again and again; with `nearest` two
 //! neighbours may keep a distant third out for as long as they like.
 //!
-//! **Where we depart from the paper.** As published the algorithm starves a node, even if links keep
-//! their order: a request may be overtaken by the token, which already knows that it was served; it
-//! is then dropped as outdated, and with it goes the mark that it should have left (the flaw
-//! `as-published` shows the run). So, first, whoever gets the token believes it at once where it
-//! knows no less, and not only at the exit. And second, an outdated request from one that is not
-//! marked still restores the rule that one of the two asks the other: an idle node marks the sender;
-//! one that waits marks it and asks it; one that has the token asks it, so as to be marked there.
-//! Such a mark is false. It costs a message, and it never gets into the token, since its number is
-//! not larger than the token's. But it may still be there at rest, so that two nodes mark each
-//! other: the paper's theorem that idle nodes are totally ordered then holds only as far as that one
-//! of any two asks the other. A message that does not fit the group is dropped.
+//! **Where we depart from the paper.** As published the algorithm starves a node, even if links
+//! keep their order: a request may be overtaken by the token, which already knows that it was
+//! served; it is then dropped as outdated, and with it goes the mark that it should have left (the
+//! flaw `as-published` shows the run). So, first, whoever gets the token believes it at once where
+//! it knows no less, and not only at the exit. And second, an outdated request from one that is not
+//! marked still restores the rule that one of the two asks the other: an idle node marks the
+//! sender; one that waits marks it and asks it; one that has the token asks it, so as to be marked
+//! there. Such a mark is false. It costs a message, and it never gets into the token, since its
+//! number is not larger than the token's. But it may still be there at rest, so that two nodes mark
+//! each other: the paper's theorem that idle nodes are totally ordered then holds only as far as
+//! that one of any two asks the other. A message that does not fit the group is dropped.
 
 use alloc::format;
 use alloc::string::String;

@@ -29,8 +29,8 @@
 //! matter. A node may stop unnoticed as long as the token is elsewhere and not on its way to it; a
 //! token that is lost stops all, and a first holder that comes up anew brings a second one.
 //!
-//! **Why it is safe.** Whoever is inside has the token, and there is one: whoever sends it has it no
-//! longer.
+//! **Why it is safe.** Whoever is inside has the token, and there is one: whoever sends it has it
+//! no longer.
 //!
 //! **Why nobody waits for ever.** A request reaches every node, and so the one that has the token
 //! or gets it next. If that is idle, it sends the token; if it is inside, it puts the request into

@@ -30,8 +30,8 @@
 //! way there is no order to keep. One node that stops, even an idle one, stops all: the token is
 //! lost with it, and nobody can tell a lost token from a long stay.
 //!
-//! **Why it is safe.** Whoever is inside has the token, and there is one: whoever sends it has it no
-//! longer.
+//! **Why it is safe.** Whoever is inside has the token, and there is one: whoever sends it has it
+//! no longer.
 //!
 //! **Why nobody waits for ever.** The token passes everyone in turn, and whoever has it leaves or
 //! passes it on. Between two entries of one node it has been everywhere, so nobody who waits is
@@ -39,8 +39,8 @@
 //!
 //! **Rest.** A token that goes round for nothing costs messages all the same. So it counts its hops
 //! since it was last used; if it has come all the way round it rests at every node for `--rest`,
-//! until somebody uses it. Whoever wants in while it rests there enters at once. Under load it never
-//! rests.
+//! until somebody uses it. Whoever wants in while it rests there enters at once. Under load it
+//! never rests.
 //!
 //! **Several resources.** Every resource has a token of its own. An entry that needs several takes
 //! them one after the other, all nodes in the same order: a node that holds some waits only for a

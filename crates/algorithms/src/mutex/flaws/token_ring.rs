@@ -26,7 +26,7 @@ impl Mistake<TokenRing> for KeptUntilWanted {
                 Effect::Send { .. } | Effect::SetTimer { .. } => {
                     node.resting.insert(resource);
                 }
-                effect @ (Effect::CancelTimer(_) | Effect::Notify(_)) => pass(effect, fx),
+                effect @ (Effect::CancelTimer(_) | Effect::Notify(_)) => pass(&effect, fx),
             }
         }
     }
@@ -50,7 +50,7 @@ impl Mistake<TokenRing> for TimerNotCancelled {
             match effect {
                 Effect::CancelTimer(_) => node.resting.clone_from(&resting),
                 effect @ (Effect::SetTimer { .. } | Effect::Send { .. } | Effect::Notify(_)) => {
-                    pass(effect, fx);
+                    pass(&effect, fx);
                 }
             }
         }
@@ -75,7 +75,7 @@ impl NoCommonOrder {
             match effect {
                 Effect::Send { to, message } => fx.send(to, Self::seen_by(node, message)),
                 effect @ (Effect::SetTimer { .. } | Effect::CancelTimer(_) | Effect::Notify(_)) => {
-                    pass(effect, fx);
+                    pass(&effect, fx);
                 }
             }
         }
@@ -114,8 +114,8 @@ impl Mistake<TokenRing> for NoCommonOrder {
     }
 }
 
-fn pass(effect: Effect<TokenRing>, fx: &mut impl Effects<TokenRing>) {
-    match effect {
+fn pass(effect: &Effect<TokenRing>, fx: &mut impl Effects<TokenRing>) {
+    match *effect {
         Effect::Send { to, message } => fx.send(to, message),
         Effect::SetTimer { timer, delay } => fx.set_timer(timer, delay),
         Effect::CancelTimer(timer) => fx.cancel_timer(timer),
