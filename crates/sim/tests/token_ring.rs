@@ -53,7 +53,7 @@ fn if_all_want_in_the_token_serves_them_round_the_ring_a_message_each() {
     let workload = turns(Load::Burst).entries(4).hold("3ms".parse().unwrap());
     let (entered, messages, idle) = entries(4, 1, workload);
     assert_eq!(entered, [(0, 0), (4, 1), (8, 2), (12, 3)]);
-    assert_eq!((messages, idle), (4, 1), "the last goes on when all have been served");
+    assert_eq!((messages, idle), (4, 0), "the last goes on when all have been served");
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn a_ring_that_rests_no_time_sends_a_message_every_t_for_nothing() {
     let script = vec![(10 * MS, NodeId(2), ACQUIRE), (15 * MS, NodeId(2), Command::Release)];
     let (entered, messages, idle) = entries(4, 0, turns(Load::Script(script)));
     assert_eq!(entered, [(10, 2)], "it was just passing by");
-    assert_eq!((messages, idle), (11, 11));
+    assert_eq!((messages, idle), (11, 10));
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn rest_spares_messages_and_costs_time() {
     let (entered, messages, idle) = entries(4, 9, turns(Load::Script(script)));
     // A hop takes ten: nine of rest and one under way. At 100 it comes to node 2.
     assert_eq!(entered, [(100, 2)]);
-    assert_eq!((messages, idle), (11, 11));
+    assert_eq!((messages, idle), (11, 10));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! | measure | is |
 //! | --- | --- |
 //! | messages | between different nodes; what a node tells itself is free |
-//! | idle messages | those of them that are sent while nobody waits or is inside |
+//! | idle messages | those of them that are sent while nobody waits, is inside or just leaves |
 //! | synchronisation delay | from one exit to the next entry, if somebody was waiting at the exit |
 //! | response time | from the request to the exit |
 //! | throughput | entries per time, from the first request to the last exit |
@@ -36,7 +36,9 @@ pub struct Measure {
     messages_before: u64,
     /// Nodes that have asked and not left.
     busy: u64,
-    /// Messages sent while nobody was.
+    /// Who has just left: what it sends now is part of its turn.
+    leaving: Option<NodeId>,
+    /// Messages sent while nobody was busy.
     idle_messages: u64,
     race: Option<Race>,
     entries: u64,
@@ -88,6 +90,7 @@ impl Measure {
             messages: Batches::default(),
             messages_before: 0,
             busy: 0,
+            leaving: None,
             idle_messages: 0,
             race: None,
             entries: 0,
@@ -144,6 +147,7 @@ impl Measure {
 
     /// A node asked, entered or left.
     pub fn on_step(&mut self, at_ns: u64, node: NodeId, step: Step) {
+        self.leaving = (step == Step::Leave).then_some(node);
         match step {
             Step::Ask => {
                 let per_node = &mut self.nodes[node.index()];
@@ -202,11 +206,13 @@ impl Measure {
     /// A node sent a message.
     pub fn on_send<M: Message>(&mut self, from: NodeId, to: NodeId, message: &M) {
         self.traffic.on_send(from, to, message);
-        self.idle_messages += u64::from(self.busy == 0 && from != to);
+        let is_idle = self.busy == 0 && self.leaving != Some(from);
+        self.idle_messages += u64::from(is_idle && from != to);
     }
 
     /// A message arrived.
     pub fn on_receive(&mut self, from: NodeId, at: NodeId) {
+        self.leaving = None;
         self.traffic.on_receive(from, at);
     }
 
@@ -296,7 +302,7 @@ pub struct Summary {
     pub entries: u64,
     /// Messages between different nodes.
     pub messages: u64,
-    /// Those of them that were sent while nobody waited or was inside.
+    /// Those of them that were sent while nobody waited, was inside or just left.
     pub idle_messages: u64,
     /// All messages, by kind.
     pub by_kind: Vec<(&'static str, u64)>,

@@ -248,7 +248,7 @@ pub(crate) fn figures(
             .unit(if quantity.is_time { unit } else { "" })
             .theory(theory(quantity), error)
     };
-    // Where all comes to rest, the last messages of an entry are not worth telling apart.
+    // Where all comes to rest there are hardly any.
     let idle = Figure::of("idle_messages", Reading::Count(summary.idle_messages));
     let idle = if card.terms.perpetual { idle.labelled("idle messages") } else { idle };
     vec![
