@@ -30,6 +30,11 @@ pub trait Mistake<P: Protocol>: Copy + Eq + Hash + Debug + Send + Sync + 'static
         node.on_message(from, message, fx);
     }
 
+    /// A timer runs out.
+    fn on_timer(self, node: &mut P, timer: P::Timer, fx: &mut impl Effects<P>) {
+        node.on_timer(timer, fx);
+    }
+
     /// A message goes out.
     fn edit(message: P::Message) -> P::Message {
         message
@@ -75,7 +80,8 @@ impl<P: Protocol, F: Mistake<P>> Protocol for Flawed<P, F> {
     }
 
     fn on_timer(&mut self, timer: P::Timer, fx: &mut impl Effects<Self>) {
-        self.node.on_timer(timer, &mut Relay::<Self, _, _>::editing(fx, F::edit));
+        let fx = &mut Relay::<Self, _, _>::editing(fx, F::edit);
+        self.mistake.on_timer(&mut self.node, timer, fx);
     }
 
     fn on_restart(&mut self, fx: &mut impl Effects<Self>) {

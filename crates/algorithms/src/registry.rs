@@ -22,18 +22,27 @@ use crate::mutex::flaws::k_exclusion::{DebtsForgotten, ReplyCountsOnce};
 use crate::mutex::flaws::lamport::{AnyWordWillDo, AsItIs, CopiesStampedApart};
 use crate::mutex::flaws::lift::lowest_first;
 use crate::mutex::flaws::raymond::{
-    EdgeNotTurned, GivenAwayInside, RequestForgotten, TokenDoubled, TokenLost,
+    self as raymond_flaws, EdgeNotTurned, GivenAwayInside, RequestForgotten,
 };
 use crate::mutex::flaws::readers_writers::ReadersPassWaitingWriters;
 use crate::mutex::flaws::ricart_agrawala::{
     ClockNotAdvanced, DeferredNeverCleared, Majority, NoTieBreak, RepliesCarryNoClock,
 };
+use crate::mutex::flaws::singhal::{AsPublished, InsideAsIfIdle, NoReSend, StaircaseBelieved};
+use crate::mutex::flaws::suzuki_kasami::{
+    EveryoneIsQueued, OutdatedRequestsServed, QueueLeftBehind, RequestsMissedInside, TokenDoubled,
+    TokenLost,
+};
+use crate::mutex::flaws::token_ring::{KeptUntilWanted, NoCommonOrder, TimerNotCancelled};
 use crate::mutex::k_exclusion::{self, KExclusion};
 use crate::mutex::lamport::{self, Lamport};
 use crate::mutex::lift;
 use crate::mutex::raymond;
 use crate::mutex::readers_writers::{self, ClaimedExclusion};
 use crate::mutex::ricart_agrawala::{self, RicartAgrawala};
+use crate::mutex::singhal::{self, Singhal};
+use crate::mutex::suzuki_kasami::{self, SuzukiKasami};
+use crate::mutex::token_ring::{self, TokenRing};
 use crate::mutex::{Mutex, group_exclusion};
 use crate::problem::Problem;
 use crate::setup::{Setup, Unfit};
@@ -71,17 +80,7 @@ impl Listed for Mutex {
         into.algorithm(card, of_group(CarvalhoRoucairol::new));
         into.flaw(card, "no-re-request", of_group(CarvalhoRoucairol::new).with(NoReRequest));
 
-        let card = &raymond::CARD;
-        into.algorithm(card, raymond::recipe().guarded(raymond::INVARIANTS));
-        into.flaw(card, "given-away-inside", raymond::recipe().with(GivenAwayInside));
-        into.flaw(card, "token-doubled", raymond::recipe().with(TokenDoubled));
-        into.flaw(card, "token-lost", raymond::recipe().with(TokenLost));
-        into.flaw(card, "request-forgotten", raymond::recipe().with(RequestForgotten));
-        into.flaw(card, "edge-not-turned", raymond::recipe().with(EdgeNotTurned));
-
-        let card = &lift::CARD;
-        into.algorithm(card, lift::recipe().guarded(lift::INVARIANTS));
-        into.flaw(card, "lowest-first", lowest_first());
+        register_tokens(into);
 
         let card = &k_exclusion::CARD;
         into.algorithm(card, of_setup(KExclusion::of));
@@ -95,6 +94,48 @@ impl Listed for Mutex {
 
         into.algorithm(&group_exclusion::CARD, of_group(ClaimedExclusion::groups));
     }
+}
+
+/// Mutual exclusion by a token: whoever has it may enter.
+#[rustfmt::skip]
+fn register_tokens(into: &mut impl Register<Mutex>) {
+    let card = &token_ring::CARD;
+    let correct = || of_setup(TokenRing::of);
+    into.algorithm(card, correct().guarded(token_ring::INVARIANTS));
+    into.flaw(card, "kept-until-wanted", correct().with(KeptUntilWanted));
+    into.flaw(card, "timer-not-cancelled", correct().with(TimerNotCancelled));
+    let of_two = of_setup(token_ring::with_two_resources);
+    into.flaw(card, "no-common-order", of_two.with(NoCommonOrder));
+
+    let card = &suzuki_kasami::CARD;
+    let correct = || of_setup(SuzukiKasami::of);
+    into.algorithm(card, correct().guarded(suzuki_kasami::INVARIANTS));
+    into.flaw(card, "outdated-requests-served", correct().with(OutdatedRequestsServed));
+    into.flaw(card, "everyone-is-queued", correct().with(EveryoneIsQueued));
+    into.flaw(card, "requests-missed-inside", correct().with(RequestsMissedInside));
+    into.flaw(card, "queue-left-behind", correct().with(QueueLeftBehind));
+    into.flaw(card, "token-lost", correct().with(TokenLost));
+    into.flaw(card, "token-doubled", correct().with(TokenDoubled));
+
+    let card = &singhal::CARD;
+    let correct = || of_setup(Singhal::of);
+    into.algorithm(card, correct().guarded(singhal::INVARIANTS));
+    into.flaw(card, "as-published", correct().with(AsPublished));
+    into.flaw(card, "no-re-send", correct().with(NoReSend));
+    into.flaw(card, "inside-as-if-idle", correct().with(InsideAsIfIdle));
+    into.flaw(card, "staircase-believed", correct().with(StaircaseBelieved));
+
+    let card = &raymond::CARD;
+    into.algorithm(card, raymond::recipe().guarded(raymond::INVARIANTS));
+    into.flaw(card, "given-away-inside", raymond::recipe().with(GivenAwayInside));
+    into.flaw(card, "token-doubled", raymond::recipe().with(raymond_flaws::TokenDoubled));
+    into.flaw(card, "token-lost", raymond::recipe().with(raymond_flaws::TokenLost));
+    into.flaw(card, "request-forgotten", raymond::recipe().with(RequestForgotten));
+    into.flaw(card, "edge-not-turned", raymond::recipe().with(EdgeNotTurned));
+
+    let card = &lift::CARD;
+    into.algorithm(card, lift::recipe().guarded(lift::INVARIANTS));
+    into.flaw(card, "lowest-first", lowest_first());
 }
 
 #[rustfmt::skip]

@@ -28,7 +28,42 @@ pub struct Setup {
     pub topology: Topology,
     /// How often in a row a node may put its own request first.
     pub greedy: u32,
+    /// Who of several that wait gets the token.
+    pub arbitration: Arbitration,
+    /// How long a token that nobody wants stays at a node.
+    pub rest: Duration,
+    /// How many resources there are, all of which an entry needs.
+    pub resources: u32,
 }
+
+/// Who of several that wait gets the token, where an algorithm leaves that open.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub enum Arbitration {
+    /// The first to the right of whoever gives it away.
+    #[default]
+    RoundRobin,
+    /// Whoever has asked least often; of several the first to the right.
+    LeastServed,
+    /// Whoever is nearest on the ring of all numbers; of two the one to the right.
+    Nearest,
+}
+
+impl Arbitration {
+    /// All that there are.
+    pub const ALL: [Self; 3] = [Self::RoundRobin, Self::LeastServed, Self::Nearest];
+
+    /// What it is called.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::RoundRobin => "round-robin",
+            Self::LeastServed => "least-served",
+            Self::Nearest => "nearest",
+        }
+    }
+}
+
+/// Nobody needs more, and every token is a message under way.
+const MOST_RESOURCES: u32 = 64;
 
 /// Something that an algorithm may have to be told besides the group.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -43,11 +78,26 @@ pub enum Parameter {
     Topology,
     /// How often in a row a node may put its own request first.
     Greedy,
+    /// Who of several that wait gets the token.
+    Arbitration,
+    /// How long a token that nobody wants stays at a node.
+    Rest,
+    /// How many resources there are, all of which an entry needs.
+    Resources,
 }
 
 impl Parameter {
     /// All that there are.
-    pub const ALL: [Self; 5] = [Self::K, Self::Within, Self::Holder, Self::Topology, Self::Greedy];
+    pub const ALL: [Self; 8] = [
+        Self::K,
+        Self::Within,
+        Self::Holder,
+        Self::Topology,
+        Self::Greedy,
+        Self::Arbitration,
+        Self::Rest,
+        Self::Resources,
+    ];
 
     /// What it is called, without the hyphens.
     pub const fn name(self) -> &'static str {
@@ -57,17 +107,21 @@ impl Parameter {
             Self::Holder => "holder",
             Self::Topology => "topology",
             Self::Greedy => "greedy",
+            Self::Arbitration => "arbitration",
+            Self::Rest => "rest",
+            Self::Resources => "resources",
         }
     }
 
     /// What stands for its value in a help text.
     pub const fn value(self) -> &'static str {
         match self {
-            Self::K => "NUMBER",
-            Self::Within => "TIME",
+            Self::K | Self::Resources => "NUMBER",
+            Self::Within | Self::Rest => "TIME",
             Self::Holder => "NODE",
             Self::Topology => "SHAPE",
             Self::Greedy => "TIMES",
+            Self::Arbitration => "RULE",
         }
     }
 
@@ -88,6 +142,18 @@ impl Parameter {
             Self::Greedy => {
                 "How often in a row a node with the token may put its own request before those of \
                  its neighbours [default: 0]"
+            }
+            Self::Arbitration => {
+                "Who of several that wait gets the token: round-robin, least-served or nearest \
+                 [default: round-robin]"
+            }
+            Self::Rest => {
+                "How long a token that has come all the way round unused stays at every node \
+                 [default: 1ms]"
+            }
+            Self::Resources => {
+                "How many resources there are, each with its own token, all of which an entry \
+                 needs [default: 1]"
             }
         }
     }
@@ -118,6 +184,23 @@ impl Parameter {
                 Ok(times) => setup.greedy = times,
                 Err(_) => return Err(format!("'{text}' is not a number of at least 0")),
             },
+            Self::Arbitration => {
+                let rule = Arbitration::ALL.into_iter().find(|rule| rule.name() == text);
+                setup.arbitration = rule.ok_or_else(|| {
+                    let names = Arbitration::ALL.map(Arbitration::name).join(", ");
+                    format!("'{text}' is not one of: {names}")
+                })?;
+            }
+            Self::Rest => {
+                let ns = parse_duration_ns(text).map_err(|why| format!("'{text}': {why}"))?;
+                setup.rest = Duration::from_nanos(ns);
+            }
+            Self::Resources => match number() {
+                Ok(resources @ 1..=MOST_RESOURCES) => setup.resources = resources,
+                Ok(_) | Err(_) => {
+                    return Err(format!("'{text}' is not a number from 1 to {MOST_RESOURCES}"));
+                }
+            },
         }
         Ok(())
     }
@@ -129,13 +212,17 @@ impl Parameter {
             Self::Holder => setup.holder.to_string(),
             Self::Topology => setup.topology.to_string(),
             Self::Greedy => setup.greedy.to_string(),
+            Self::Arbitration => setup.arbitration.name().to_string(),
+            Self::Rest => show_duration_ns(setup.rest.as_nanos() as u64),
+            Self::Resources => setup.resources.to_string(),
         }
     }
 }
 
 impl Setup {
     /// A group, and what is usual besides: two inside together, a millisecond for a message, the
-    /// token at node 0, everyone linked to everyone, and nobody greedy.
+    /// token at node 0, and from there round robin; everyone linked to everyone, nobody greedy, a
+    /// millisecond's rest, and one resource.
     pub const fn new(group: Group) -> Self {
         Self {
             group,
@@ -144,6 +231,9 @@ impl Setup {
             holder: NodeId(0),
             topology: Topology::Complete,
             greedy: 0,
+            arbitration: Arbitration::RoundRobin,
+            rest: Duration::from_millis(1),
+            resources: 1,
         }
     }
 
@@ -217,6 +307,9 @@ mod tests {
             (Parameter::Holder, "4"),
             (Parameter::Topology, "random:0.5:9"),
             (Parameter::Greedy, "1"),
+            (Parameter::Arbitration, "nearest"),
+            (Parameter::Rest, "20us"),
+            (Parameter::Resources, "2"),
         ] {
             setup.set(parameter, text).unwrap();
         }
@@ -224,7 +317,8 @@ mod tests {
             let text = setup.text(takes);
             assert_eq!(Setup::read(&text, takes).unwrap().text(takes), text);
         }
-        let text = "--nodes 5 --k 3 --within 1500us --holder 4 --topology random:0.5:9 --greedy 1";
+        let text = "--nodes 5 --k 3 --within 1500us --holder 4 --topology random:0.5:9 --greedy 1 \
+                    --arbitration nearest --rest 20us --resources 2";
         assert_eq!(setup.text(&Parameter::ALL), text);
         assert_eq!(Setup::read(text, &Parameter::ALL), Ok(setup));
     }
@@ -237,6 +331,14 @@ mod tests {
         assert_eq!(
             wrong("--nodes 3 --holder 3"),
             "--holder: '3' is not a node: the last node is 2"
+        );
+        assert_eq!(
+            wrong("--nodes 3 --arbitration fair"),
+            "--arbitration: 'fair' is not one of: round-robin, least-served, nearest"
+        );
+        assert_eq!(
+            wrong("--nodes 3 --resources 65"),
+            "--resources: '65' is not a number from 1 to 64"
         );
         assert_eq!(wrong("--nodes 3 --quorum 3"), "--quorum is not taken here");
         assert_eq!(wrong("--nodes 3 --k"), "--k wants a value");

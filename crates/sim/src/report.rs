@@ -17,9 +17,10 @@ pub struct Report<S> {
     pub violations: u64,
     /// What it objected to first, and when.
     pub first_violation: Option<(u64, Violation)>,
-    /// Whether nothing is under way any more, nor any fault to come.
+    /// Whether nothing is under way any more, nor any fault to come; or, where something always is,
+    /// all that was wanted is done.
     pub is_over: bool,
-    /// What is still owed, though nothing is under way any more.
+    /// What is still owed, though the run is over.
     pub at_rest: Option<Violation>,
     /// What went wrong.
     pub faults: FaultCounts,

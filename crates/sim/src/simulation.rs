@@ -144,6 +144,9 @@ where
             if let Some(error) = self.world.failed {
                 return Err(error);
             }
+            if self.world.workload.is_done() {
+                return Ok(false);
+            }
             if self.world.faults.is_some() && self.suffer() {
                 self.look();
                 continue;

@@ -1,6 +1,6 @@
 //! Turns: nodes that ask, enter and leave, when they ask, how long they stay, and what is measured.
 
-use vorrang_protocol::{Message, NodeId, Step, Turn};
+use vorrang_protocol::{Message, NodeId, NodeSet, Step, Turn};
 use vorrang_trace::{Measure, Meter, Summary};
 
 use crate::causality::{Causality, Past};
@@ -57,6 +57,10 @@ pub struct Turns<C> {
     busy: Vec<NodeId>,
     /// Nodes that have crashed and not come up again.
     down: Vec<NodeId>,
+    /// Whether messages travel even if nobody wants in.
+    perpetual: bool,
+    /// Nodes that are about to ask, or have asked and not left yet, where nothing ever rests.
+    active: NodeSet,
 }
 
 impl<C: Clone> Turns<C> {
@@ -72,6 +76,8 @@ impl<C: Clone> Turns<C> {
             left: Vec::new(),
             busy: Vec::new(),
             down: Vec::new(),
+            perpetual: false,
+            active: NodeSet::EMPTY,
         }
     }
 
@@ -97,6 +103,15 @@ impl<C: Clone> Turns<C> {
         self
     }
 
+    /// Messages travel even if nobody wants in, so that nothing ever comes to rest. The run is over
+    /// when all requests have been made and everyone has left; and what is to happen at rest
+    /// happens when nobody wants in or is inside.
+    #[must_use]
+    pub const fn perpetual(mut self, is_so: bool) -> Self {
+        self.perpetual = is_so;
+        self
+    }
+
     /// Every request is made with one of these commands, drawn at random, each as likely as it is
     /// often in the list.
     ///
@@ -112,6 +127,13 @@ impl<C: Clone> Turns<C> {
 
     /// A node asked, entered or left.
     fn on_step(&mut self, node: NodeId, step: Step, orders: &mut Orders<'_, C>) {
+        match step {
+            Step::Ask => self.activate(node),
+            Step::Enter => {}
+            Step::Leave => {
+                self.active.remove(node);
+            }
+        }
         match (&self.load, step) {
             (Load::Closed { .. } | Load::OneAtATime | Load::Burst, Step::Enter) => {
                 let in_ns = orders.draw(self.hold);
@@ -124,8 +146,56 @@ impl<C: Clone> Turns<C> {
                 *left = left.saturating_sub(1);
             }
             (Load::OneAtATime | Load::Burst, Step::Ask) => self.busy.push(node),
-            (Load::OneAtATime | Load::Burst, Step::Leave) => self.busy.retain(|&it| it != node),
+            (Load::OneAtATime | Load::Burst, Step::Leave) => {
+                self.busy.retain(|&it| it != node);
+                self.rest_if_nothing_else_does(orders);
+            }
             (Load::Script(_), Step::Ask | Step::Enter | Step::Leave) => {}
+        }
+    }
+
+    /// Notes that a node has a turn ahead of it, where that decides when the run is over.
+    fn activate(&mut self, node: NodeId) {
+        if self.perpetual {
+            self.active.insert(node);
+        }
+    }
+
+    /// What is to happen at rest happens when nobody is active, where nothing ever rests.
+    fn rest_if_nothing_else_does(&mut self, orders: &mut Orders<'_, C>) {
+        if self.perpetual && self.active.is_empty() {
+            self.ask_at_rest(orders);
+        }
+    }
+
+    fn ask_at_rest(&mut self, orders: &mut Orders<'_, C>) {
+        if !self.busy.is_empty() {
+            // Somebody waits in vain. That is the end, and no reason to ask again.
+            return;
+        }
+        match &self.load {
+            Load::OneAtATime => {
+                let contenders = self.contenders(orders.nodes);
+                let is_one = |node: &&NodeId| node.0 < contenders;
+                let ready = contenders - self.down.iter().filter(is_one).count() as u32;
+                let drawn = orders.random.below(ready.max(1).into()) as u32;
+                // Where nobody is down there is nobody to count past.
+                let node = match &self.down[..] {
+                    [] => Some(NodeId(drawn)),
+                    _ => self.ready(orders.nodes).nth(drawn as usize),
+                };
+                if let Some(node) = node {
+                    self.ask_now(node, orders);
+                }
+            }
+            Load::Burst => {
+                for node in (0..self.contenders(orders.nodes)).map(NodeId) {
+                    if !self.down.contains(&node) {
+                        self.ask_now(node, orders);
+                    }
+                }
+            }
+            Load::Closed { .. } | Load::Script(_) => {}
         }
     }
 
@@ -144,7 +214,7 @@ impl<C: Clone> Turns<C> {
     }
 
     /// In a closed loop: asks after some time, unless the node has made its share.
-    fn ask_again(&self, node: NodeId, think: Distribution, orders: &mut Orders<'_, C>) {
+    fn ask_again(&mut self, node: NodeId, think: Distribution, orders: &mut Orders<'_, C>) {
         if self.left[node.index()] > 0 {
             let in_ns = orders.draw(think);
             self.ask(node, in_ns, orders);
@@ -159,7 +229,8 @@ impl<C: Clone> Turns<C> {
         }
     }
 
-    fn ask(&self, node: NodeId, in_ns: u64, orders: &mut Orders<'_, C>) {
+    fn ask(&mut self, node: NodeId, in_ns: u64, orders: &mut Orders<'_, C>) {
+        self.activate(node);
         // Nothing is drawn where there is nothing to choose.
         let choice = match self.acquire.len() {
             1 => 0,
@@ -195,8 +266,12 @@ where
                     self.ask_again(NodeId(node), think, orders);
                 }
             }
-            Load::OneAtATime | Load::Burst => self.left = vec![self.entries],
+            Load::OneAtATime | Load::Burst => {
+                self.left = vec![self.entries];
+                self.rest_if_nothing_else_does(orders);
+            }
             Load::Script(script) => {
+                self.left = vec![script.len() as u64];
                 for (in_ns, node, command) in script.iter().cloned() {
                     orders.command_in(in_ns, node, command);
                 }
@@ -205,6 +280,9 @@ where
     }
 
     fn on_command(&mut self, at: NodeId, command: &C, orders: &mut Orders<'_, C>) {
+        if let (Load::Script(_), [left]) = (&self.load, &mut self.left[..]) {
+            *left = left.saturating_sub(1);
+        }
         if let Some(step) = command.step() {
             self.on_step(at, step, orders);
         }
@@ -217,38 +295,16 @@ where
     }
 
     fn on_rest(&mut self, orders: &mut Orders<'_, C>) {
-        if !self.busy.is_empty() {
-            // Somebody waits in vain. That is the end, and no reason to ask again.
-            return;
-        }
-        match &self.load {
-            Load::OneAtATime => {
-                let contenders = self.contenders(orders.nodes);
-                let is_one = |node: &&NodeId| node.0 < contenders;
-                let ready = contenders - self.down.iter().filter(is_one).count() as u32;
-                let drawn = orders.random.below(ready.max(1).into()) as u32;
-                // Where nobody is down there is nobody to count past.
-                let node = match &self.down[..] {
-                    [] => Some(NodeId(drawn)),
-                    _ => self.ready(orders.nodes).nth(drawn as usize),
-                };
-                if let Some(node) = node {
-                    self.ask_now(node, orders);
-                }
-            }
-            Load::Burst => {
-                for node in (0..self.contenders(orders.nodes)).map(NodeId) {
-                    if !self.down.contains(&node) {
-                        self.ask_now(node, orders);
-                    }
-                }
-            }
-            Load::Closed { .. } | Load::Script(_) => {}
-        }
+        self.ask_at_rest(orders);
+    }
+
+    fn is_done(&self) -> bool {
+        self.perpetual && self.active.is_empty() && self.left.iter().all(|&left| left == 0)
     }
 
     fn on_crash(&mut self, at: NodeId) {
         self.busy.retain(|&node| node != at);
+        self.active.remove(at);
         self.down.push(at);
     }
 
@@ -256,7 +312,7 @@ where
         self.down.retain(|&node| node != at);
         match &self.load {
             &Load::Closed { think } => self.ask_again(at, think, orders),
-            Load::OneAtATime | Load::Burst => {}
+            Load::OneAtATime | Load::Burst => self.rest_if_nothing_else_does(orders),
             // A script is no plan that its node had in mind: what is still to come, comes.
             Load::Script(script) => {
                 for (at_ns, node, command) in script {

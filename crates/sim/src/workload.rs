@@ -23,6 +23,11 @@ pub trait Workload<C, N>: Debug {
     fn on_notice(&mut self, _at: NodeId, _notice: &N, _orders: &mut Orders<'_, C>) {}
     /// Nothing is under way any more.
     fn on_rest(&mut self, _orders: &mut Orders<'_, C>) {}
+    /// Whether all is done that was to be done, where what is under way never ends: then a run ends
+    /// all the same.
+    fn is_done(&self) -> bool {
+        false
+    }
     /// A node crashed, and its application with it: what was ordered there will not be done.
     fn on_crash(&mut self, _at: NodeId) {}
     /// A node came up again. What its application had in mind before the crash is forgotten.

@@ -215,9 +215,8 @@ where
 
     pub(crate) fn report(&self) -> Report<SummaryOf<P, W>> {
         let weather = self.faults.as_ref().map(|trouble| &trouble.weather);
-        let is_over = self.queue.is_empty()
-            && !weather.is_some_and(Weather::has_faults_to_come)
-            && self.failed.is_none();
+        let is_silent = self.queue.is_empty() && !weather.is_some_and(Weather::has_faults_to_come);
+        let is_over = (is_silent || self.workload.is_done()) && self.failed.is_none();
         Report {
             summary: self.meter.summary(),
             violations: self.violations,

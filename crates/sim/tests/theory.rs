@@ -39,7 +39,8 @@ impl Visit<Mutex> for Run {
             .acquire_any_of(asks)
             .entries(self.entries)
             .hold(Distribution::Constant(self.hold_ns))
-            .hot(self.contenders);
+            .hot(self.contenders)
+            .perpetual(card.terms.perpetual);
         let monitor = card.exclusion(&self.setup);
         let nodes = self.setup.group.members().map(|id| node(id));
         Simulation::new(nodes, monitor, self.network, workload, self.seed).run().unwrap()
@@ -198,8 +199,10 @@ impl Visit<Mutex> for Sends {
     {
         let asks = card.terms.claims.iter().copied().map(Command::Acquire).collect();
         let load = Load::Closed { think: Distribution::Constant(0) };
-        let workload =
-            Turns::new(load, Command::Release, Command::Release).acquire_any_of(asks).entries(100);
+        let workload = Turns::new(load, Command::Release, Command::Release)
+            .acquire_any_of(asks)
+            .entries(100)
+            .perpetual(card.terms.perpetual);
         let nodes = self.0.group.members().map(|id| node(id));
         let (monitor, network) = (card.exclusion(&self.0), Network::constant_ms(1));
         let mut run = Simulation::recorded(nodes, monitor, network, workload, 1, Keep(Vec::new()));

@@ -13,7 +13,9 @@ pub struct Verdict {
     pub violations: Vec<(usize, Violation)>,
     /// Messages that were sent and never received: the run was cut off, or they were lost.
     pub in_flight: usize,
-    /// What was still owed at the end, if nothing was in flight any more.
+    /// What was still owed at the end, whatever was in flight.
+    pub owed: Option<Violation>,
+    /// The same, if nothing was in flight any more.
     pub at_rest: Option<Violation>,
 }
 
@@ -116,7 +118,8 @@ impl<M: Monitor> Judge<M> {
     fn end(self) -> Verdict {
         let mut verdict = self.verdict;
         verdict.in_flight = self.tags.len();
-        verdict.at_rest = self.monitor.at_rest().err().filter(|_| verdict.in_flight == 0);
+        verdict.owed = self.monitor.at_rest().err();
+        verdict.at_rest = verdict.owed.clone().filter(|_| verdict.in_flight == 0);
         verdict
     }
 }
@@ -165,6 +168,7 @@ mod tests {
         let cut = run(&[(0, ASK), (0, sent)]);
         let verdict = judge(&cut, Exclusion::default());
         assert_eq!((verdict.in_flight, &verdict.at_rest), (1, &None));
+        assert!(verdict.owed.is_some(), "but it is said");
         assert!(!verdict.is_quiescent());
 
         let starved = run(&[(0, ASK)]);

@@ -3,6 +3,7 @@
 //! | measure | is |
 //! | --- | --- |
 //! | messages | between different nodes; what a node tells itself is free |
+//! | idle messages | those of them that are sent while nobody waits, is inside or just leaves |
 //! | synchronisation delay | from one exit to the next entry, if somebody was waiting at the exit |
 //! | response time | from the request to the exit |
 //! | throughput | entries per time, from the first request to the last exit |
@@ -33,6 +34,12 @@ pub struct Measure {
     messages: Batches,
     /// How many messages there had been at the last entry.
     messages_before: u64,
+    /// Nodes that have asked and not left.
+    busy: u64,
+    /// Who has just left: what it sends now is part of its turn.
+    leaving: Option<NodeId>,
+    /// Messages sent while nobody was busy.
+    idle_messages: u64,
     race: Option<Race>,
     entries: u64,
     began_ns: Option<u64>,
@@ -82,6 +89,9 @@ impl Measure {
             response_ns: Samples::default(),
             messages: Batches::default(),
             messages_before: 0,
+            busy: 0,
+            leaving: None,
+            idle_messages: 0,
             race: None,
             entries: 0,
             began_ns: None,
@@ -137,10 +147,12 @@ impl Measure {
 
     /// A node asked, entered or left.
     pub fn on_step(&mut self, at_ns: u64, node: NodeId, step: Step) {
+        self.leaving = (step == Step::Leave).then_some(node);
         match step {
             Step::Ask => {
                 let per_node = &mut self.nodes[node.index()];
                 self.waiting += u64::from(!per_node.is_waiting);
+                self.busy += u64::from(per_node.asked_ns.is_none());
                 per_node.asked_ns = Some(at_ns);
                 per_node.is_waiting = true;
                 per_node.has_asked = true;
@@ -150,6 +162,7 @@ impl Measure {
             Step::Leave => {
                 // A record that begins in the middle of a turn does not say how long it took.
                 if let Some(asked_ns) = self.nodes[node.index()].asked_ns.take() {
+                    self.busy -= 1;
                     let response = at_ns.saturating_sub(asked_ns);
                     self.response.add(response);
                     self.response_ns.add(response);
@@ -183,7 +196,7 @@ impl Measure {
         let per_node = &mut self.nodes[node.index()];
         self.waiting -= u64::from(per_node.is_waiting);
         per_node.is_waiting = false;
-        per_node.asked_ns = None;
+        self.busy -= u64::from(per_node.asked_ns.take().is_some());
         if self.waiting == 0 {
             // Whoever enters next did not wait for the last exit.
             self.freed_ns = None;
@@ -193,10 +206,13 @@ impl Measure {
     /// A node sent a message.
     pub fn on_send<M: Message>(&mut self, from: NodeId, to: NodeId, message: &M) {
         self.traffic.on_send(from, to, message);
+        let is_idle = self.busy == 0 && self.leaving != Some(from);
+        self.idle_messages += u64::from(is_idle && from != to);
     }
 
     /// A message arrived.
     pub fn on_receive(&mut self, from: NodeId, at: NodeId) {
+        self.leaving = None;
         self.traffic.on_receive(from, at);
     }
 
@@ -213,6 +229,7 @@ impl Measure {
         Summary {
             entries: self.entries,
             messages: self.traffic.messages(),
+            idle_messages: self.idle_messages,
             by_kind: self.traffic.by_kind(),
             messages_per_entry_error: self.messages.error(),
             bytes: self.traffic.bytes(),
@@ -285,7 +302,9 @@ pub struct Summary {
     pub entries: u64,
     /// Messages between different nodes.
     pub messages: u64,
-    /// The same, by kind.
+    /// Those of them that were sent while nobody waited, was inside or just left.
+    pub idle_messages: u64,
+    /// All messages, by kind.
     pub by_kind: Vec<(&'static str, u64)>,
     /// The standard error of [`messages_per_entry`](Self::messages_per_entry); see [`Batches`].
     pub messages_per_entry_error: Option<f64>,

@@ -22,16 +22,20 @@ pub struct Terms {
     pub promises: Promises,
     /// How many nodes, the last ones, only serve the others unless told to compete.
     pub servers: u32,
+    /// Messages travel even if nobody wants in, so that nothing ever comes to rest: a run is over
+    /// when all that was wanted is done.
+    pub perpetual: bool,
 }
 
 impl Terms {
-    /// One at a time, exclusive claims, nothing promised beyond exclusion and progress, and all
-    /// nodes alike.
+    /// One at a time, exclusive claims, nothing promised beyond exclusion and progress, all nodes
+    /// alike, and at rest if nobody wants in.
     pub const PLAIN: Self = Self {
         claims: &[Claim::Exclusive],
         admission: |_| Admission::One,
         promises: Promises { ordering: false, bypass: None },
         servers: 0,
+        perpetual: false,
     };
 }
 
@@ -43,6 +47,9 @@ pub struct Promises {
     /// A node that was told of a waiting request enters at most so often before it.
     pub bypass: Option<fn(&Setup) -> u32>,
 }
+
+/// A bound on passing that is none, for set-ups of an algorithm that promise nothing.
+pub const UNBOUNDED: u32 = u32::MAX;
 
 /// What is to hold besides exclusion and progress.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -63,7 +70,8 @@ impl Card {
     /// All that it promises besides exclusion and progress.
     pub fn promised(&self, setup: &Setup) -> Besides {
         let Promises { ordering, bypass } = self.terms.promises;
-        Besides { ordering, bypass: bypass.map(|bound| bound(setup)) }
+        let bypass = bypass.map(|bound| bound(setup)).filter(|&bound| bound < UNBOUNDED);
+        Besides { ordering, bypass }
     }
 
     /// What a flaw takes away: that is what its demonstration must look for.

@@ -14,8 +14,11 @@ pub mod lift;
 pub mod raymond;
 pub mod readers_writers;
 pub mod ricart_agrawala;
+pub mod singhal;
 pub mod spec;
+pub mod suzuki_kasami;
 mod theory;
+pub mod token_ring;
 pub mod tree_token;
 
 use alloc::format;

@@ -172,7 +172,7 @@ async fn orchestrate(
                 let node = NodeId(random.below(contenders) as u32);
                 nodes.ask(node, acquire(scenario, &mut random)).await?;
                 wait(&mut news, &bar).await?;
-                settle(nodes).await?;
+                settle(scenario, nodes).await?;
                 bar.set_position(entry);
             }
         }
@@ -186,13 +186,13 @@ async fn orchestrate(
                 for _ in 0..asking {
                     wait(&mut news, &bar).await?;
                 }
-                settle(nodes).await?;
+                settle(scenario, nodes).await?;
                 left -= asking;
                 bar.set_position(scenario.entries - left);
             }
         }
     }
-    settle(nodes).await?;
+    settle(scenario, nodes).await?;
     bar.finish_and_clear();
     Ok(())
 }
@@ -219,8 +219,12 @@ async fn wait(news: &mut UnboundedReceiver<News>, bar: &ProgressBar) -> Result<(
 }
 
 /// Waits until every message that was sent has been handled. Handling one may send another, so the
-/// count must hold still once.
-async fn settle(nodes: &mut impl Nodes) -> Result<(), Failure> {
+/// count must hold still once. Where messages travel for ever, waits until every node has done what
+/// it was told: asked for its counts, it has.
+async fn settle(scenario: &Scenario, nodes: &mut impl Nodes) -> Result<(), Failure> {
+    if scenario.card.terms.perpetual {
+        return nodes.counts().await.map(drop);
+    }
     let mut last = None;
     loop {
         let counts = nodes.counts().await?;
@@ -265,6 +269,8 @@ impl Observed {
 fn measured(scenario: &Scenario, observed: Observed, wall: Duration) -> Measured {
     let Observed { verdict, summary, events } = observed;
     let first = verdict.violations.first().map(|(_, violation)| violation);
+    let is_perpetual = scenario.card.terms.perpetual;
+    let owed = if is_perpetual { &verdict.owed } else { &verdict.at_rest };
     let name = scenario.card.name;
     let mut head = vec![
         ("algorithm", serde_json::json!(name)),
@@ -285,13 +291,13 @@ fn measured(scenario: &Scenario, observed: Observed, wall: Duration) -> Measured
         name,
         seed: scenario.seed(),
         head,
-        figures: figures(&summary, (" us", 1_000.0), (" per s", 1e9), &|of| {
+        figures: figures(scenario.card, &summary, (" us", 1_000.0), (" per s", 1e9), &|of| {
             scenario.theory_over_tcp(of)
         }),
         faults: None,
         safe: verdict.is_safe(),
-        quiescent: verdict.is_quiescent(),
-        violation: first.or(verdict.at_rest.as_ref()).map(ToString::to_string),
+        quiescent: if is_perpetual { owed.is_none() } else { verdict.is_quiescent() },
+        violation: first.or(owed.as_ref()).map(ToString::to_string),
         events,
         wall_seconds: wall.as_secs_f64(),
     }

@@ -113,9 +113,16 @@ impl Scenario {
         self.theory_with(of, self.hold(), true)
     }
 
-    /// The same over a real network: nothing of times, since nobody knows how long a message takes.
+    /// The same over a real network: nothing of times, since nobody knows how long a message takes,
+    /// and nothing at all where messages travel before the first and after the last request.
     pub(crate) fn theory_over_tcp(&self, of: Quantity) -> Option<Span> {
-        self.theory_with(of, self.hold_over_tcp(), false).filter(|_| !of.is_time)
+        let says_nothing = of.is_time || self.card.terms.perpetual;
+        self.theory_with(of, self.hold_over_tcp(), false).filter(|_| !says_nothing)
+    }
+
+    /// Whether every node always wants in.
+    fn is_saturated(&self) -> bool {
+        self.load == LoadKind::Heavy && self.think == Distribution::Constant(0)
     }
 
     fn theory_with(&self, of: Quantity, stay: Distribution, is_known: bool) -> Option<Span> {
@@ -128,8 +135,14 @@ impl Scenario {
             self.card.cost(of, &setting)
         };
         let load = match self.load {
+            // Between the ends a token that goes round for ever may do so for nothing.
+            LoadKind::Heavy | LoadKind::Burst
+                if self.card.terms.perpetual && !self.is_saturated() =>
+            {
+                return None;
+            }
             LoadKind::Light => Some(card::Load::Light),
-            LoadKind::Heavy if self.think == Distribution::Constant(0) => Some(card::Load::Heavy),
+            LoadKind::Heavy if self.is_saturated() => Some(card::Load::Heavy),
             LoadKind::Heavy | LoadKind::Burst => None,
         };
         let is_plain =
@@ -194,6 +207,7 @@ impl Scene for Scenario {
 
 /// The figures of a run, with times in a unit of so many nanoseconds.
 pub(crate) fn figures(
+    card: &Card,
     summary: &Summary,
     unit: (&'static str, f64),
     per: (&'static str, f64),
@@ -210,9 +224,13 @@ pub(crate) fn figures(
             .unit(if quantity.is_time { unit } else { "" })
             .theory(theory(quantity), error)
     };
+    // Where all comes to rest there are hardly any.
+    let idle = Figure::of("idle_messages", Reading::Count(summary.idle_messages));
+    let idle = if card.terms.perpetual { idle.labelled("idle messages") } else { idle };
     vec![
         Figure::count("entries", "entries", summary.entries),
         Figure::count("messages", "messages", summary.messages),
+        idle,
         Figure::of("messages_by_kind", Reading::Counts(summary.by_kind.clone())),
         of(MESSAGES, summary.messages_per_entry(), summary.messages_per_entry_error)
             .column("MESSAGES"),
@@ -274,7 +292,7 @@ impl Driven for Mutex {
         let (setup, between) = args.placed(&card.about())?;
         let setting = Setting::new(card, &setup, card::Load::Heavy);
         let messages = card.cost(MESSAGES, &setting).map_or(0.0, |cost| cost.high);
-        if messages > MOST_MESSAGES {
+        if messages.is_finite() && messages > MOST_MESSAGES {
             return Err(Failure::usage(format!(
                 "--nodes {nodes} is too many for {}: an entry would take up to {messages} \
                  messages, and {MOST_MESSAGES} are as many as fit a simulation",
@@ -309,11 +327,13 @@ impl Driven for Mutex {
             .entries(scenario.entries)
             .hold(scenario.hold())
             .hot(scenario.contenders())
+            .perpetual(scenario.card.terms.perpetual)
     }
 
     fn figures(scenario: &Scenario, summary: &Summary) -> Vec<Figure> {
         let unit_ns = scenario.between.latency.mean_ns();
-        figures(summary, (" T", unit_ns), (" per T", unit_ns), &|of| scenario.theory(of))
+        let per = (" per T", unit_ns);
+        figures(scenario.card, summary, (" T", unit_ns), per, &|of| scenario.theory(of))
     }
 
     fn complaint(scenario: &Scenario, summary: &Summary) -> Option<String> {

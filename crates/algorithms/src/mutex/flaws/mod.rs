@@ -8,3 +8,6 @@ pub mod lift;
 pub mod raymond;
 pub mod readers_writers;
 pub mod ricart_agrawala;
+pub mod singhal;
+pub mod suzuki_kasami;
+pub mod token_ring;

@@ -1,0 +1,522 @@
+//! Gérard Le Lann, "Distributed systems: towards a formal approach", IFIP Congress, 1977: the
+//! perpetuum mobile.
+//!
+//! The nodes stand in a ring, and a token goes round to the right for ever. Whoever wants in waits
+//! for it, enters, and passes it on when it leaves: once for every time that the token comes, even
+//! if it wants in again at once. Nobody asks anybody for anything.
+//!
+//! ```text
+//!   0  ──[ inside ]──TOKEN─┬────────────────────────────────────────▲──TOKEN──►
+//!                          │                                        │
+//!   1  ────────────────────▼──TOKEN─┬─── (does not want in)         │
+//!                                   │                               │
+//!   2  ─────────────────────────────▼──[ inside ]──TOKEN────────────┘
+//! ```
+//!
+//! | per entry | cost |
+//! | --- | --- |
+//! | messages | N/k if k of N nodes always want in: 1 if all do; no bound if nobody does |
+//! | the same, nobody else asking | (N+1)/2 on average, for who asks when the last has left |
+//! | synchronisation delay | as many T as nodes to the next that wants in: T … N·T |
+//! | response, nobody else asking | (N+1)/2 · T + E on average, at most N·T + E |
+//! | response, everybody asking | N(T + E) |
+//! | busiest node | handles two messages for every round |
+//!
+//! If one node at a time asks as soon as the last has left, each of the N as likely, the token has
+//! 1, 2, … or N hops to go: (N+1)/2 on average. To whoever asks at any other time it is N/2 · T on
+//! average, since the token is anywhere on the ring.
+//!
+//! **Assumes** that messages are not lost or doubled and that no node fails; with one token under
+//! way there is no order to keep. One node that stops, even an idle one, stops all: the token is
+//! lost with it, and nobody can tell a lost token from a long stay.
+//!
+//! **Why it is safe.** Whoever is inside has the token, and there is one: whoever sends it has it
+//! no longer.
+//!
+//! **Why nobody waits for ever.** The token passes everyone in turn, and whoever has it leaves or
+//! passes it on. Between two entries of one node it has been everywhere, so nobody who waits is
+//! passed twice. Entries follow the ring and not happened-before.
+//!
+//! **Rest.** A token that goes round for nothing costs messages all the same. So it counts its hops
+//! since it was last used; if it has come all the way round it rests at every node for `--rest`,
+//! until somebody uses it. Whoever wants in while it rests there enters at once. Under load it
+//! never rests.
+//!
+//! **Several resources.** Every resource has a token of its own. An entry that needs several takes
+//! them one after the other, all nodes in the same order: a node that holds some waits only for a
+//! higher one, so waiting has no cycle. (The flaw `no-common-order` shows what happens otherwise.)
+//! With `--resources 2` an entry needs both of two.
+//!
+//! **Where we depart from the paper**, which goes on to detect and replace a lost token: here none
+//! is lost. Of priorities, which the token could carry, there are none: without ageing they starve.
+
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::String;
+use core::fmt;
+use core::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use vorrang_protocol::{Delay, Effects, Group, Invariant, NodeId, Protocol, Refused, Situation};
+
+use super::card::{
+    BUSIEST, Card, Demonstration, Flaw, Load, MESSAGES, Promises, RESPONSE, SYNC_DELAY, Setting,
+    Terms,
+};
+use super::{ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice};
+use crate::card::{Assumes, Layout, Span};
+use crate::setup::{Parameter, Setup};
+
+/// What nodes say to each other.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Message {
+    /// Use it or pass it on.
+    Token {
+        /// Whose token it is.
+        resource: u32,
+        /// How many hops it has made since it was used, this one included, up to a whole round.
+        hops: u32,
+    },
+}
+
+impl vorrang_protocol::Message for Message {
+    const KINDS: &'static [&'static str] = &["TOKEN"];
+
+    fn kind(&self) -> usize {
+        match self {
+            Self::Token { .. } => 0,
+        }
+    }
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self::Token { resource, hops } = self;
+        match resource {
+            0 => write!(f, "TOKEN(hops {hops})"),
+            _ => write!(f, "TOKEN(resource {resource}, hops {hops})"),
+        }
+    }
+}
+
+/// What a node may be woken for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub enum Timer {
+    /// The token of this resource has rested here.
+    Rest(u32),
+}
+
+/// One node.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct TokenRing {
+    pub(super) me: NodeId,
+    group: Group,
+    /// Who has all tokens when it comes up.
+    holder: NodeId,
+    resources: u32,
+    rest: Duration,
+    pub(super) phase: Phase,
+    /// Whose tokens are here without being used.
+    pub(super) resting: BTreeSet<u32>,
+}
+
+/// Where a node stands.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Phase {
+    Outside,
+    Waiting {
+        /// The resource whose token it waits for: it has those of all lower ones.
+        next: u32,
+    },
+    Inside,
+}
+
+impl TokenRing {
+    /// A node that is set up like this.
+    pub fn of(me: NodeId, setup: &Setup) -> Self {
+        Self {
+            me,
+            group: setup.group,
+            holder: setup.holder,
+            resources: setup.resources,
+            rest: setup.rest,
+            phase: Phase::Outside,
+            resting: BTreeSet::new(),
+        }
+    }
+
+    fn on_token(&mut self, resource: u32, hops: u32, fx: &mut impl Effects<Self>) {
+        if self.phase == (Phase::Waiting { next: resource }) {
+            self.phase = Phase::Waiting { next: resource + 1 };
+            self.take_what_is_here(fx);
+        } else if hops < self.group.size() {
+            self.pass_on(resource, hops + 1, fx);
+        } else {
+            self.let_rest(resource, fx);
+        }
+    }
+
+    /// Takes the tokens that rest here and are next, and enters with the last.
+    fn take_what_is_here(&mut self, fx: &mut impl Effects<Self>) {
+        while let Phase::Waiting { next } = self.phase {
+            if next == self.resources {
+                self.phase = Phase::Inside;
+                fx.notify(Notice::Entered);
+            } else if self.resting.remove(&next) {
+                fx.cancel_timer(Timer::Rest(next));
+                self.phase = Phase::Waiting { next: next + 1 };
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn pass_on(&mut self, resource: u32, hops: u32, fx: &mut impl Effects<Self>) {
+        if self.group.size() == 1 {
+            // There is nobody to pass it on to, and no reason to go round.
+            self.resting.insert(resource);
+        } else {
+            let next = NodeId((self.me.0 + 1) % self.group.size());
+            fx.send(next, Message::Token { resource, hops });
+        }
+    }
+
+    /// Keeps a token that nobody wants for a while.
+    fn let_rest(&mut self, resource: u32, fx: &mut impl Effects<Self>) {
+        if self.rest.is_zero() || self.group.size() == 1 {
+            self.pass_on(resource, self.group.size(), fx);
+        } else {
+            self.resting.insert(resource);
+            fx.set_timer(Timer::Rest(resource), Delay::exactly(self.rest));
+        }
+    }
+
+    /// Whether the token of that resource is here, used or not.
+    fn has(&self, resource: u32) -> bool {
+        let is_used = match self.phase {
+            Phase::Outside => false,
+            Phase::Waiting { next } => resource < next,
+            Phase::Inside => true,
+        };
+        is_used || self.resting.contains(&resource)
+    }
+}
+
+impl Protocol for TokenRing {
+    type Message = Message;
+    type Timer = Timer;
+    type Command = Command;
+    type Notice = Notice;
+
+    fn on_start(&mut self, fx: &mut impl Effects<Self>) {
+        if self.me == self.holder {
+            for resource in 0..self.resources {
+                self.let_rest(resource, fx);
+            }
+        }
+    }
+
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
+        match (command, self.phase) {
+            (Command::Acquire(Claim::Exclusive), Phase::Outside) => {
+                self.phase = Phase::Waiting { next: 0 };
+                self.take_what_is_here(fx);
+            }
+            (Command::Release, Phase::Inside) => {
+                self.phase = Phase::Outside;
+                for resource in 0..self.resources {
+                    self.pass_on(resource, 1, fx);
+                }
+            }
+            (Command::Acquire(Claim::Shared | Claim::Group(_)), Phase::Outside) => {
+                return Err(EXCLUSIVE_ONLY);
+            }
+            (Command::Acquire(_), Phase::Waiting { .. }) => return Err(ALREADY_WAITING),
+            (Command::Acquire(_), Phase::Inside) => return Err(ALREADY_INSIDE),
+            (Command::Release, Phase::Outside | Phase::Waiting { .. }) => return Err(NOT_INSIDE),
+        }
+        Ok(())
+    }
+
+    fn on_message(&mut self, _: NodeId, message: Message, fx: &mut impl Effects<Self>) {
+        let Message::Token { resource, hops } = message;
+        // A token of something else, or one more than there is, is not from a node of this group.
+        if resource < self.resources && !self.has(resource) {
+            self.on_token(resource, hops, fx);
+        }
+    }
+
+    fn on_timer(&mut self, Timer::Rest(resource): Timer, fx: &mut impl Effects<Self>) {
+        if self.resting.remove(&resource) {
+            self.pass_on(resource, self.group.size(), fx);
+        }
+    }
+}
+
+/// What holds at every moment.
+pub const INVARIANTS: &[Invariant<TokenRing>] =
+    &[Invariant { name: "one token a resource", holds: one_token_a_resource }];
+
+/// There is exactly one token of every resource, at a node or under way.
+fn one_token_a_resource(at: &Situation<'_, TokenRing>) -> Result<(), String> {
+    let resources = at.up().map(|(_, node)| node.resources).max().unwrap_or(0);
+    for wanted in 0..resources {
+        let here = at.up().filter(|(_, node)| node.has(wanted));
+        let under_way = at.messages().filter(|(_, _, message)| {
+            let Message::Token { resource, .. } = message;
+            *resource == wanted
+        });
+        let count = here.count() + under_way.count();
+        if count != 1 {
+            return Err(format!("there are {count} tokens of resource {wanted}"));
+        }
+    }
+    Ok(())
+}
+
+/// A node of a ring with two resources, however it is set up otherwise.
+pub(crate) fn with_two_resources(me: NodeId, setup: &Setup) -> TokenRing {
+    TokenRing::of(me, &Setup { resources: 2, ..setup.clone() })
+}
+
+/// What the algorithm says of itself.
+pub const CARD: Card = Card {
+    name: "token-ring",
+    title: "Le Lann's token ring",
+    solves: "mutual exclusion",
+    citation: "Le Lann, IFIP Congress, 1977",
+    assumes: Assumes::ANY_ORDER.on(Layout::Ring),
+    takes: &[Parameter::Holder, Parameter::Rest, Parameter::Resources],
+    terms: Terms {
+        promises: Promises { ordering: false, bypass: Some(|_| 1) },
+        perpetual: true,
+        ..Terms::PLAIN
+    },
+    theory: &[
+        MESSAGES.costs(messages),
+        SYNC_DELAY.costs(sync_delay),
+        RESPONSE.costs(response),
+        BUSIEST.costs(busiest),
+    ],
+    flaws: FLAWS,
+    source: include_str!("token_ring.rs"),
+};
+
+/// How many hops there are round the ring.
+fn round(at: &Setting) -> f64 {
+    if at.nodes() == 1 { 0.0 } else { f64::from(at.nodes()) }
+}
+
+/// How far the token has to go, for every entry. Under saturation every round serves every
+/// contender once. If requests come one at a time it is a round to whoever asks again, and else
+/// half a round on average.
+fn hops(at: &Setting) -> f64 {
+    let contenders = f64::from(at.contenders);
+    match at.load {
+        Load::Light => round(at) / 2.0 * (1.0 + 1.0 / contenders),
+        Load::Heavy => round(at) / contenders,
+    }
+}
+
+/// One resource's token goes just where it is wanted. With several, how far each goes in vain
+/// depends on where the others are.
+fn of_one(at: &Setting, span: Span) -> Span {
+    if at.setup.resources == 1 { span } else { Span::between(0.0, f64::INFINITY) }
+}
+
+fn messages(at: &Setting) -> Span {
+    of_one(at, Span::between(0.0, round(at)).typically(hops(at)))
+}
+
+fn sync_delay(at: &Setting) -> Span {
+    let range = Span::between(0.0, round(at));
+    of_one(
+        at,
+        match at.load {
+            Load::Light => range,
+            Load::Heavy => range.typically(hops(at)),
+        },
+    )
+}
+
+fn response(at: &Setting) -> Span {
+    let contenders = f64::from(at.contenders);
+    of_one(
+        at,
+        match at.load {
+            Load::Light => {
+                Span::between(at.hold, at.hold + round(at)).typically(at.hold + hops(at))
+            }
+            Load::Heavy => {
+                let turn = round(at) + contenders * at.hold;
+                Span::between(at.hold, turn).typically(turn)
+            }
+        },
+    )
+}
+
+/// Every node gets the token and passes it on once a round.
+fn busiest(at: &Setting) -> Span {
+    of_one(at, Span::between(0.0, 2.0))
+}
+
+/// What is easily got wrong; built in [`super::flaws`].
+const FLAWS: &[Flaw] = &[
+    Flaw {
+        name: "kept-until-wanted",
+        what: "whoever has no use for the token keeps it until it has, instead of passing it on",
+        breaks: "progress",
+        shown_by: Demonstration::of(&[1, 1]),
+    },
+    Flaw {
+        name: "timer-not-cancelled",
+        what: "whoever enters with a resting token still passes it on when the rest is over",
+        breaks: "exclusion",
+        shown_by: Demonstration::of(&[1, 1]),
+    },
+    Flaw {
+        name: "no-common-order",
+        what: "of two resources odd nodes take the second first, and each waits for the other's",
+        breaks: "progress",
+        shown_by: Demonstration::of(&[1, 1]),
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+    use alloc::vec;
+
+    use vorrang_protocol::{Effect, Outbox};
+
+    use super::*;
+
+    const ACQUIRE: Command = Command::Acquire(Claim::Exclusive);
+    const ENTERED: Effect<TokenRing> = Effect::Notify(Notice::Entered);
+
+    fn token(resource: u32, hops: u32) -> Message {
+        Message::Token { resource, hops }
+    }
+    fn send(to: u32, message: Message) -> Effect<TokenRing> {
+        Effect::Send { to: NodeId(to), message }
+    }
+    fn rests(resource: u32) -> Effect<TokenRing> {
+        let delay = Delay::exactly(Duration::from_millis(1));
+        Effect::SetTimer { timer: Timer::Rest(resource), delay }
+    }
+    fn setup(nodes: u32, resources: u32) -> Setup {
+        Setup { resources, ..Setup::new(Group::of(nodes)) }
+    }
+    /// Node `me` of four, just come up, with what it did then.
+    fn node(me: u32) -> (TokenRing, Outbox<TokenRing>) {
+        let mut node = TokenRing::of(NodeId(me), &setup(4, 1));
+        let mut fx = Outbox::default();
+        node.on_start(&mut fx);
+        (node, fx)
+    }
+
+    #[test]
+    fn who_does_not_want_in_passes_the_token_on() {
+        let (mut node, mut fx) = node(3);
+        node.on_message(NodeId(2), token(0, 2), &mut fx);
+        assert_eq!(fx.take(), [send(0, token(0, 3))]);
+    }
+
+    #[test]
+    fn who_wants_in_enters_with_it_once_and_passes_it_on_as_used() {
+        let (mut node, mut fx) = node(1);
+        node.on_command(ACQUIRE, &mut fx).unwrap();
+        assert_eq!(fx.take(), [], "nobody is asked");
+        node.on_message(NodeId(0), token(0, 3), &mut fx);
+        assert_eq!(fx.take(), [ENTERED]);
+        node.on_command(Command::Release, &mut fx).unwrap();
+        assert_eq!(fx.take(), [send(2, token(0, 1))]);
+        node.on_command(ACQUIRE, &mut fx).unwrap();
+        assert_eq!(fx.take(), [], "the token is gone, and comes again");
+    }
+
+    #[test]
+    fn a_token_that_has_come_all_the_way_round_rests_until_it_is_wanted() {
+        let (mut node, mut fx) = node(2);
+        node.on_message(NodeId(1), token(0, 4), &mut fx);
+        assert_eq!(fx.take(), [rests(0)]);
+        let mut patient = node.clone();
+        patient.on_timer(Timer::Rest(0), &mut fx);
+        assert_eq!(fx.take(), [send(3, token(0, 4))], "it rests at the next as well");
+        node.on_command(ACQUIRE, &mut fx).unwrap();
+        assert_eq!(fx.take(), [Effect::CancelTimer(Timer::Rest(0)), ENTERED]);
+        node.on_timer(Timer::Rest(0), &mut fx);
+        assert_eq!(fx.take(), [], "a timer that ran out all the same does not take it away");
+    }
+
+    #[test]
+    fn at_first_the_token_rests_at_its_holder() {
+        assert_eq!(node(0).1.take(), [rests(0)]);
+        assert_eq!(node(1).1.take(), []);
+    }
+
+    #[test]
+    fn alone_a_node_keeps_the_token_and_sends_nothing() {
+        let mut node = TokenRing::of(NodeId(0), &setup(1, 1));
+        let mut fx = Outbox::default();
+        node.on_start(&mut fx);
+        for _ in 0..2 {
+            node.on_command(ACQUIRE, &mut fx).unwrap();
+            assert_eq!(fx.take().last(), Some(&ENTERED));
+            node.on_command(Command::Release, &mut fx).unwrap();
+            assert_eq!(fx.take(), []);
+        }
+    }
+
+    #[test]
+    fn several_resources_are_taken_in_their_order() {
+        let mut node = TokenRing::of(NodeId(1), &setup(4, 2));
+        let mut fx = Outbox::default();
+        node.on_command(ACQUIRE, &mut fx).unwrap();
+        node.on_message(NodeId(0), token(1, 1), &mut fx);
+        assert_eq!(fx.take(), [send(2, token(1, 2))], "the first comes first");
+        node.on_message(NodeId(0), token(0, 1), &mut fx);
+        assert_eq!(fx.take(), []);
+        node.on_message(NodeId(0), token(1, 4), &mut fx);
+        assert_eq!(fx.take(), [ENTERED]);
+        node.on_command(Command::Release, &mut fx).unwrap();
+        assert_eq!(fx.take(), [send(2, token(0, 1)), send(2, token(1, 1))]);
+    }
+
+    #[test]
+    fn what_is_no_token_of_the_group_is_dropped() {
+        let (mut node, mut fx) = node(1);
+        node.on_message(NodeId(0), token(7, 1), &mut fx);
+        assert_eq!(fx.take(), []);
+        node.on_command(ACQUIRE, &mut fx).unwrap();
+        node.on_message(NodeId(0), token(0, u32::MAX), &mut fx);
+        assert_eq!(fx.take(), [ENTERED]);
+        let inside = node.clone();
+        node.on_message(NodeId(0), token(0, 1), &mut fx);
+        assert_eq!((&node, fx.take()), (&inside, vec![]), "there is no second");
+    }
+
+    #[test]
+    fn tokens_name_their_resources_where_there_are_several() {
+        assert_eq!(token(0, 2).to_string(), "TOKEN(hops 2)");
+        assert_eq!(token(1, 2).to_string(), "TOKEN(resource 1, hops 2)");
+    }
+
+    #[test]
+    fn commands_at_the_wrong_moment_are_refused_and_change_nothing() {
+        let (mut node, mut fx) = node(1);
+        let outside = node.clone();
+        assert_eq!(node.on_command(Command::Release, &mut fx), Err(NOT_INSIDE));
+        let shared = Command::Acquire(Claim::Shared);
+        assert_eq!(node.on_command(shared, &mut fx), Err(EXCLUSIVE_ONLY));
+        assert_eq!((&node, fx.take()), (&outside, vec![]));
+        node.on_command(ACQUIRE, &mut fx).unwrap();
+        assert_eq!(node.on_command(ACQUIRE, &mut fx), Err(ALREADY_WAITING));
+        assert_eq!(node.on_command(Command::Release, &mut fx), Err(NOT_INSIDE));
+        node.on_message(NodeId(0), token(0, 1), &mut fx);
+        fx.take();
+        assert_eq!(node.on_command(ACQUIRE, &mut fx), Err(ALREADY_INSIDE));
+        assert_eq!(fx.take(), []);
+    }
+}

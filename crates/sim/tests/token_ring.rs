@@ -1,0 +1,80 @@
+//! The token ring in time: when it serves whom, and what it costs while nobody wants in.
+
+use vorrang_algorithms::mutex::spec::Exclusion;
+use vorrang_algorithms::mutex::token_ring::TokenRing;
+use vorrang_algorithms::mutex::{Claim, Command};
+use vorrang_algorithms::setup::Setup;
+use vorrang_protocol::{Group, NodeId};
+use vorrang_sim::{Keep, Load, Network, Simulation, Turns};
+use vorrang_trace::{Record, What};
+
+const MS: u64 = 1_000_000;
+const ACQUIRE: Command = Command::Acquire(Claim::Exclusive);
+
+fn ring(nodes: u32, rest_ms: u64) -> impl Iterator<Item = TokenRing> {
+    let rest = core::time::Duration::from_millis(rest_ms);
+    let setup = Setup { rest, ..Setup::new(Group::of(nodes)) };
+    setup.group.members().map(move |id| TokenRing::of(id, &setup))
+}
+
+fn turns(load: Load<Command>) -> Turns<Command> {
+    Turns::new(load, ACQUIRE, Command::Release).perpetual(true)
+}
+
+/// Runs to the end, and says when who entered, in milliseconds.
+fn entries(nodes: u32, rest_ms: u64, workload: Turns<Command>) -> (Vec<(u64, u32)>, u64, u64) {
+    let mut run = Simulation::recorded(
+        ring(nodes, rest_ms),
+        Exclusion::default(),
+        Network::constant_ms(1),
+        workload,
+        1,
+        Keep(Vec::new()),
+    );
+    while run.run_for(u64::MAX).expect("no command is refused") {}
+    let report = run.report();
+    assert!(report.is_safe() && report.is_quiescent());
+    let (messages, idle) = (report.summary.messages, report.summary.idle_messages);
+    let entered = |Record { at_ns, node, what }: Record<TokenRing>| match what {
+        What::Notice(_) => Some((at_ns / MS, node.0)),
+        What::Command(_)
+        | What::Send { .. }
+        | What::Receive { .. }
+        | What::Timer(_)
+        | What::Lost { .. }
+        | What::Crash
+        | What::Restart => None,
+    };
+    (run.into_recorder().0.into_iter().filter_map(entered).collect(), messages, idle)
+}
+
+#[test]
+fn if_all_want_in_the_token_serves_them_round_the_ring_a_message_each() {
+    let workload = turns(Load::Burst).entries(4).hold("3ms".parse().unwrap());
+    let (entered, messages, idle) = entries(4, 1, workload);
+    assert_eq!(entered, [(0, 0), (4, 1), (8, 2), (12, 3)]);
+    assert_eq!((messages, idle), (4, 0), "the last goes on when all have been served");
+}
+
+#[test]
+fn a_ring_that_rests_no_time_sends_a_message_every_t_for_nothing() {
+    let script = vec![(10 * MS, NodeId(2), ACQUIRE), (15 * MS, NodeId(2), Command::Release)];
+    let (entered, messages, idle) = entries(4, 0, turns(Load::Script(script)));
+    assert_eq!(entered, [(10, 2)], "it was just passing by");
+    assert_eq!((messages, idle), (11, 10));
+}
+
+#[test]
+fn rest_spares_messages_and_costs_time() {
+    let script = vec![(100 * MS, NodeId(2), ACQUIRE), (150 * MS, NodeId(2), Command::Release)];
+    let (entered, messages, idle) = entries(4, 9, turns(Load::Script(script)));
+    // A hop takes ten: nine of rest and one under way. At 100 it comes to node 2.
+    assert_eq!(entered, [(100, 2)]);
+    assert_eq!((messages, idle), (11, 10));
+}
+
+#[test]
+fn whoever_is_alone_needs_no_messages_and_ends() {
+    let workload = turns(Load::OneAtATime).entries(5);
+    assert_eq!(entries(1, 1, workload).0.len(), 5);
+}
