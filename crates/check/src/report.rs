@@ -16,8 +16,8 @@ pub struct Bounds {
     /// crosses the bound is still finished, so that the report does not depend on the threads.
     pub states: Option<u64>,
     /// The search stops, even within a level, before it takes more than this. Counted are the table
-    /// of the states known (16 or 32 bytes a slot, free slots included, and old and new room at once
-    /// while it grows), the states waiting to be explored, the different nodes, messages and
+    /// of the states known (16 or 32 bytes a slot, free slots included, and old and new room at
+    /// once while it grows), the states waiting to be explored, the different nodes, messages and
     /// monitors that states are made of, and what each thread remembers of what handlers did. What
     /// nodes, messages and monitors keep on the heap cannot be counted. So on Linux the search also
     /// stops when the whole process has gained more than this since the search began, which is

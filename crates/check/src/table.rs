@@ -48,7 +48,10 @@ impl<T: Total> Table<T> {
     pub(crate) fn insert_all(&self, batch: &mut Batch<T>, room: u64) -> bool {
         let mut is_done = true;
         batch.sort_by_shard();
-        for (mutex, shard) in self.shards.iter().zip(0..) {
+        // Threads that begin at the same shard would go on to meet at every one.
+        let start = batch.reached.first().map_or(0, |it| it.0.first().0 as usize);
+        for shard in (0..self.shards.len()).map(|it| (start + it) % self.shards.len()) {
+            let mutex = &self.shards[shard];
             let range = batch.starts[shard]..batch.starts[shard + 1];
             if range.is_empty() {
                 continue;
@@ -198,7 +201,10 @@ fn lock<T>(shard: &Mutex<Shard<T>>) -> MutexGuard<'_, Shard<T>> {
     shard.lock().expect("no thread panics while it holds a shard")
 }
 
+/// Alone on its lines of the cache, and on those that are fetched along with them: threads that are
+/// at different shards do not take them from each other.
 #[derive(Debug)]
+#[repr(align(128))]
 struct Shard<T> {
     /// States of earlier levels.
     seen: Slots<T>,
