@@ -9,6 +9,7 @@ use crate::run::Run;
 
 /// How far to explore. Without bounds, to the end.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[non_exhaustive]
 pub struct Bounds {
     /// No run is followed further than this many steps.
     pub depth: Option<u32>,
@@ -65,26 +66,26 @@ impl Bounds {
 
     /// The same, with runs of at most so many steps.
     #[must_use]
-    pub const fn depth(self, steps: u32) -> Self {
-        Self { depth: Some(steps), ..self }
+    pub fn depth(self, steps: impl Into<Option<u32>>) -> Self {
+        Self { depth: steps.into(), ..self }
     }
 
     /// The same, with about so many states.
     #[must_use]
-    pub const fn states(self, states: u64) -> Self {
-        Self { states: Some(states), ..self }
+    pub fn states(self, states: impl Into<Option<u64>>) -> Self {
+        Self { states: states.into(), ..self }
     }
 
     /// The same, in so much memory.
     #[must_use]
-    pub const fn memory_bytes(self, bytes: u64) -> Self {
-        Self { memory_bytes: Some(bytes), ..self }
+    pub fn memory_bytes(self, bytes: impl Into<Option<u64>>) -> Self {
+        Self { memory_bytes: bytes.into(), ..self }
     }
 
     /// The same, in so much time.
     #[must_use]
-    pub const fn time(self, time: Duration) -> Self {
-        Self { time: Some(time), ..self }
+    pub fn time(self, time: impl Into<Option<Duration>>) -> Self {
+        Self { time: time.into(), ..self }
     }
 
     /// The same, with so many bits for a state.

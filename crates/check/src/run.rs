@@ -10,6 +10,7 @@ use vorrang_protocol::{Effect, NodeId, Protocol};
 /// `timer 2 Beat choose 1 0`. Before moves that repeat for ever stands a comment that
 /// says so.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Run<P: Protocol> {
     /// How each node came up, in the order of their numbers.
     pub starts: Vec<Start<P>>,
@@ -21,6 +22,7 @@ pub struct Run<P: Protocol> {
 
 /// How a node came up.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Start<P: Protocol> {
     /// The answers that it got to its choices.
     pub choices: Vec<u32>,
@@ -30,6 +32,7 @@ pub struct Start<P: Protocol> {
 
 /// One step of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Move<P: Protocol> {
     /// What happened.
     pub what: What<P>,

@@ -27,6 +27,7 @@ pub struct System<P: Protocol, M> {
 
 /// What must hold of a system besides what its monitor says.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Demands<P: Protocol> {
     /// What it means that what is owed comes.
     pub liveness: Liveness,
@@ -40,6 +41,27 @@ pub struct Demands<P: Protocol> {
 impl<P: Protocol> Default for Demands<P> {
     fn default() -> Self {
         Self { liveness: Liveness::default(), invariants: Vec::new(), graph: None }
+    }
+}
+
+impl<P: Protocol> Demands<P> {
+    /// The same, with this meaning of progress.
+    #[must_use]
+    pub fn liveness(self, liveness: Liveness) -> Self {
+        Self { liveness, ..self }
+    }
+
+    /// The same, and these hold in every state.
+    #[must_use]
+    pub fn invariants(mut self, more: impl IntoIterator<Item = impl Into<Guard<P>>>) -> Self {
+        self.invariants.extend(more.into_iter().map(Into::into));
+        self
+    }
+
+    /// The same, and only those send to each other that are linked, if not all are.
+    #[must_use]
+    pub fn graph(self, graph: impl Into<Option<Graph>>) -> Self {
+        Self { graph: graph.into().map(Arc::new), ..self }
     }
 }
 
@@ -80,6 +102,7 @@ impl<P: Protocol, M> System<P, M> {
 
 /// How messages travel.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub struct Links {
     /// In which order messages from one node to another arrive.
     pub order: Order,
@@ -102,8 +125,8 @@ pub struct Links {
 impl Links {
     /// The same links, on which a message takes at most so long.
     #[must_use]
-    pub const fn within(self, delay: Duration) -> Self {
-        Self { within: Some(delay), ..self }
+    pub fn within(self, delay: impl Into<Option<Duration>>) -> Self {
+        Self { within: delay.into(), ..self }
     }
 }
 
@@ -117,6 +140,7 @@ impl From<Order> for Links {
 /// How much may go wrong, in all: every run with at most so many faults is followed, each at every
 /// moment.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[non_exhaustive]
 pub struct Faults {
     /// Crashes, each between two steps.
     pub crashes: u8,
@@ -135,6 +159,36 @@ impl Faults {
     /// Nothing goes wrong.
     pub const NONE: Self =
         Self { crashes: 0, restarts: 0, losses: 0, duplicates: 0, severing: false };
+
+    /// The same, with at most so many crashes.
+    #[must_use]
+    pub const fn crashes(self, crashes: u8) -> Self {
+        Self { crashes, ..self }
+    }
+
+    /// The same, with at most so many nodes that come up again.
+    #[must_use]
+    pub const fn restarts(self, restarts: u8) -> Self {
+        Self { restarts, ..self }
+    }
+
+    /// The same, with at most so many messages lost.
+    #[must_use]
+    pub const fn losses(self, losses: u8) -> Self {
+        Self { losses, ..self }
+    }
+
+    /// The same, with at most so many messages that come twice.
+    #[must_use]
+    pub const fn duplicates(self, duplicates: u8) -> Self {
+        Self { duplicates, ..self }
+    }
+
+    /// The same, in which crashes may take along what is under way, or may not.
+    #[must_use]
+    pub const fn severing(self, severing: bool) -> Self {
+        Self { severing, ..self }
+    }
 
     /// The same, without what cannot happen if so many nodes are down: no more can come up again
     /// than are down or yet to crash, and what the dead have sent is lost only where some are. So

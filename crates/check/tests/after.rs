@@ -75,8 +75,8 @@ fn timers_keep_what_they_are_bound_by() {
         nodes: group.members().map(|id| Bully::new(id, group, within)).collect(),
         plan: Plan::PerNode(vec![vec![Ask::then_wait(election::Command::Elect)], vec![]]),
         monitor: Leadership::new(group),
-        links: Links { order: Order::Any, within: Some(within) },
-        faults: Faults { crashes: 1, ..Faults::NONE },
+        links: Links::from(Order::Any).within(within),
+        faults: Faults::NONE.crashes(1),
         demands: Demands::default(),
     };
     assert_eq!(after(&system, &["elect 0"]).unwrap().outcome, Outcome::Verified);
@@ -94,8 +94,8 @@ fn a_timer_that_runs_out_too_soon_is_told_and_time_goes_on_from_there() {
         nodes: group.members().map(|id| Bully::new(id, group, within)).collect(),
         plan: Plan::PerNode(vec![elect(), vec![], vec![]]),
         monitor: Leadership::new(group),
-        links: Links { order: Order::Any, within: Some(within) },
-        faults: Faults { crashes: 1, ..Faults::NONE },
+        links: Links::from(Order::Any).within(within),
+        faults: Faults::NONE.crashes(1),
         demands: Demands::default(),
     };
     let steps = ["elect 0", "deliver 0->1 ELECTION", "crash 2", "timer 1 Answer"];

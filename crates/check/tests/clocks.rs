@@ -339,18 +339,15 @@ fn draw(dice: &mut Dice) -> (Arc<Table>, System<Puppet, Scribe>, Lists) {
     let list = |_| if dice.percent(25) { vec![Ask::at_once(0)] } else { vec![] };
     let lists: Vec<_> = (0..nodes).map(list).collect();
     let crashes = u8::from(dice.percent(15));
-    let faults = Faults {
-        crashes,
-        restarts: crashes * dice.small(2),
-        losses: u8::from(dice.percent(10)),
-        duplicates: u8::from(dice.percent(10)),
-        severing: false,
-    };
+    let faults = Faults::NONE
+        .crashes(crashes)
+        .restarts(crashes * dice.small(2))
+        .losses(u8::from(dice.percent(10)))
+        .duplicates(u8::from(dice.percent(10)))
+        .severing(false);
     let within = dice.pick(&[0, 1, 1, 2]);
-    let links = Links {
-        order: dice.pick(&[Order::Any, Order::Fifo]),
-        within: Some(Duration::from_millis(within)),
-    };
+    let links =
+        Links::from(dice.pick(&[Order::Any, Order::Fifo])).within(Duration::from_millis(within));
     let plan = Plan::PerNode(lists.clone());
     let monitor = Scribe::default();
     let system = System::new(table.nodes(), plan, monitor).links(links).faults(faults);
@@ -361,7 +358,7 @@ fn draw(dice: &mut Dice) -> (Arc<Table>, System<Puppet, Scribe>, Lists) {
 fn checked(system: &System<Puppet, Scribe>) -> Option<BTreeSet<Seen>> {
     let mut system = system.clone();
     system.monitor = Scribe::default();
-    let bounds = Bounds { states: Some(MOST_STATES), ..Bounds::default() };
+    let bounds = Bounds::default().states(MOST_STATES);
     match explore(&system, &bounds, ONE, |_| {}).outcome {
         Outcome::Verified => {
             let book = system.monitor.book.lock().unwrap();

@@ -24,7 +24,7 @@ fn system(new: New, nodes: u32, initiators: &[u32], faults: Faults) -> System<Bu
         nodes: group.members().map(|id| new(id, &setup)).collect(),
         plan: Plan::PerNode(group.members().map(list).collect()),
         monitor: Leadership::new(group),
-        links: Links { order: Order::Any, within: Some(WITHIN) },
+        links: Links::from(Order::Any).within(WITHIN),
         faults,
         demands: Demands::default(),
     }
@@ -32,7 +32,7 @@ fn system(new: New, nodes: u32, initiators: &[u32], faults: Faults) -> System<Bu
 
 /// The states of a system that is verified, or the property broken and the run to it.
 fn explored(system: &System<Bully, Leadership>) -> Result<u64, (&'static str, Vec<String>)> {
-    let bounds = Bounds { memory_bytes: Some(4 << 30), ..Bounds::default() };
+    let bounds = Bounds::default().memory_bytes(4 << 30);
     let report = explore(system, &bounds, NonZeroUsize::MIN, |_| {});
     match report.outcome {
         Outcome::Verified => Ok(report.states),
@@ -44,7 +44,7 @@ fn explored(system: &System<Bully, Leadership>) -> Result<u64, (&'static str, Ve
 }
 
 fn crashes(crashes: u8, restarts: u8) -> Faults {
-    Faults { crashes, restarts, ..Faults::NONE }
+    Faults::NONE.crashes(crashes).restarts(restarts)
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn a_node_that_comes_up_again_can_divide_the_others() {
 /// arrives after that of its successor.
 #[test]
 fn a_crash_that_takes_along_what_was_sent_can_leave_a_dead_leader() {
-    let severing = Faults { severing: true, ..crashes(1, 0) };
+    let severing = crashes(1, 0).severing(true);
     let (property, run) = explored(&system(Bully::of, 3, &[0, 1], severing)).unwrap_err();
     assert_eq!((property, run.len()), ("agreement", 15), "{run:?}");
 }
@@ -104,7 +104,7 @@ fn on_links_that_are_late_two_may_lead() {
 
 #[test]
 fn a_message_lost_is_as_bad_as_one_that_is_late() {
-    let lossy = system(Bully::of, 2, &[0], Faults { losses: 1, ..Faults::NONE });
+    let lossy = system(Bully::of, 2, &[0], Faults::NONE.losses(1));
     let (property, run) = explored(&lossy).unwrap_err();
     assert_eq!((property, run.len()), ("legitimacy", 3), "{run:?}");
 }

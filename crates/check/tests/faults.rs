@@ -12,10 +12,10 @@ use vorrang_check::{Ask, Bounds, Faults, Order, Outcome, Plan, System, explore};
 use vorrang_protocol::NodeId;
 
 const NONE: Faults = Faults::NONE;
-const CRASH: Faults = Faults { crashes: 1, ..NONE };
-const CRASH_AND_RESTART: Faults = Faults { restarts: 1, ..CRASH };
-const LOSS: Faults = Faults { losses: 1, ..NONE };
-const DUPLICATE: Faults = Faults { duplicates: 1, ..NONE };
+const CRASH: Faults = NONE.crashes(1);
+const CRASH_AND_RESTART: Faults = CRASH.restarts(1);
+const LOSS: Faults = NONE.losses(1);
+const DUPLICATE: Faults = NONE.duplicates(1);
 
 /// The moves to where the monitor objects.
 fn objection(plan: &Plan<Do>, monitor: Hears, faults: Faults, order: Order) -> Option<Vec<String>> {
@@ -57,7 +57,7 @@ fn a_crash_comes_between_any_two_steps_and_ends_what_the_node_does() {
     }
     assert!(!can_hear("Aa!0Bb", &plan, CRASH), "the dead do nothing");
     assert!(way_to_rest("!0!1", &plan, CRASH).is_none(), "one crash");
-    assert!(way_to_rest("!0!1", &plan, Faults { crashes: 2, ..NONE }).is_some());
+    assert!(way_to_rest("!0!1", &plan, NONE.crashes(2)).is_some());
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn what_is_on_its_way_to_the_dead_may_wait_for_them_or_be_lost_if_they_can_come_
 #[test]
 fn with_the_last_restart_all_others_who_are_down_are_down_for_ever() {
     let plan = each(&[to_one(Say('a'))], &[]);
-    let faults = Faults { crashes: 2, restarts: 1, ..NONE };
+    let faults = NONE.crashes(2).restarts(1);
     let way = way_to_end("!1!0?0", &plan, faults).unwrap();
     assert_eq!(way.len(), 4, "the message to node 1 vanishes when node 0 comes up: {way:?}");
 }
@@ -139,7 +139,7 @@ fn so_many_messages_are_lost_and_no_more() {
     let twice = each(&[All(vec![to_one(Say('a')), to_one(Say('a'))])], &[]);
     assert_eq!(way_to_end("a", &twice, LOSS).unwrap().len(), 3);
     assert!(way_to_end("a", &twice, NONE).is_none());
-    let never = |losses| way_to_end("", &twice, Faults { losses, ..NONE });
+    let never = |losses| way_to_end("", &twice, NONE.losses(losses));
     assert!(never(1).is_none());
     assert_eq!(never(2).unwrap(), ["do 0", "lose 0->1 do", "lose 0->1 do"]);
 }
@@ -153,7 +153,7 @@ fn so_many_messages_arrive_again_and_no_more() {
         ["do 0", "duplicate 0->1 do", "deliver 0->1 do"]
     );
     assert!(!can_hear("aaa", &plan, DUPLICATE));
-    assert!(can_hear("aaa", &plan, Faults { duplicates: 2, ..NONE }));
+    assert!(can_hear("aaa", &plan, NONE.duplicates(2)));
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn on_a_fifo_link_loss_and_duplication_change_no_order() {
 #[test]
 fn a_crash_takes_along_what_was_sent_only_where_it_severs() {
     let plan = each(&[All(vec![Say('z'), to_one(Say('a')), to_one(Say('b'))])], &[]);
-    let severing = Faults { severing: true, ..CRASH };
+    let severing = CRASH.severing(true);
     assert!(way_to_rest("z!0", &plan, CRASH).is_none());
     assert_eq!(way_to_rest("z!0", &plan, severing).unwrap().len(), 4, "at no cost in losses");
     assert!(can_hear("z!0b", &plan, severing), "or some of it, or nothing");
@@ -202,9 +202,9 @@ fn restarts_without_crashes_are_nothing() {
     let plan = each(&[to_one(Say('a'))], &[Say('b')]);
     let explored = |faults, depth| {
         let system = System { faults, ..toys(plan.clone(), Hears::default(), Order::Any) };
-        explore(&system, &Bounds { depth, ..Bounds::default() }, NonZeroUsize::MIN, |_| {})
+        explore(&system, &Bounds::default().depth(depth), NonZeroUsize::MIN, |_| {})
     };
-    let idle = Faults { restarts: 255, severing: true, ..NONE };
+    let idle = NONE.restarts(255).severing(true);
     assert_eq!(explored(idle, None), explored(NONE, None));
     let all = explored(NONE, None).depth;
     assert_eq!(explored(idle, Some(all)).outcome, Outcome::Verified, "nothing lies beyond");
@@ -218,12 +218,12 @@ fn a_bound_on_the_depth_is_told_only_if_something_can_still_go_wrong() {
             faults,
             ..toys(Plan::PerNode(vec![vec![]]), Hears::default(), Order::Any)
         };
-        let bounds = Bounds { depth: Some(depth), ..Bounds::default() };
+        let bounds = Bounds::default().depth(depth);
         explore(&system, &bounds, NonZeroUsize::MIN, |_| {}).outcome == Outcome::Verified
     };
     assert!(!explored(CRASH, 0) && explored(CRASH, 1));
     assert!(!explored(CRASH_AND_RESTART, 1) && explored(CRASH_AND_RESTART, 2));
-    let many = Faults { crashes: 9, losses: 9, duplicates: 9, ..NONE };
+    let many = NONE.crashes(9).losses(9).duplicates(9);
     assert!(explored(many, 1), "whoever is down cannot crash, and there are no messages");
 }
 
@@ -234,10 +234,10 @@ fn the_largest_budgets_can_be_spent() {
         faults,
         ..toys(Plan::PerNode(vec![vec![]]), Hears::default(), Order::Any)
     };
-    let faults = Faults { crashes: 255, restarts: 255, ..NONE };
+    let faults = NONE.crashes(255).restarts(255);
     assert_eq!(verified(&system(faults)), (511, 510, 510), "down and up again, 255 times");
     let own = Send(NodeId(0), Box::new(Keep('x')));
-    let mut lossy = system(Faults { losses: 255, duplicates: 255, ..NONE });
+    let mut lossy = system(NONE.losses(255).duplicates(255));
     lossy.plan = Plan::PerNode(vec![vec![Ask::at_once(own)]]);
     // Before; sent and arrived 0 to 255 times; arrived for good 1 to 256 times, or lost after 0 to
     // 255 times.

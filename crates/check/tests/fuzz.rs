@@ -71,7 +71,12 @@ fn faults(dice: &mut Dice) -> Faults {
     }
     let mut budget = || dice.pick(&[0, 0, 1, 1, 2]);
     let [crashes, restarts, losses, duplicates] = [budget(), budget(), budget(), budget()];
-    Faults { crashes, restarts, losses, duplicates, severing: dice.percent(40) }
+    Faults::NONE
+        .crashes(crashes)
+        .restarts(restarts)
+        .losses(losses)
+        .duplicates(duplicates)
+        .severing(dice.percent(40))
 }
 
 fn draw(seed: u64) -> Case {
@@ -86,17 +91,15 @@ fn draw(seed: u64) -> Case {
         nodes: table.nodes(),
         plan: plan(&mut dice, &shape),
         monitor: Judge { state: 0, law },
-        links: Links {
-            order: dice.pick(&[Order::Any, Order::Fifo]),
-            within: within.map(Duration::from_millis),
-        },
+        links: Links::from(dice.pick(&[Order::Any, Order::Fifo]))
+            .within(within.map(Duration::from_millis)),
         faults: faults(&mut dice),
-        demands: Demands { liveness, ..Demands::default() },
+        demands: Demands::default().liveness(liveness),
     };
     let far = if shape.ends { None } else { Some(3 + dice.below(8) as u32) };
     let depth = if dice.percent(15) { Some(dice.below(6) as u32) } else { far };
     let states = dice.percent(10).then(|| dice.below(400));
-    Case { table, system, bounds: Bounds { depth, states, ..Bounds::default() } }
+    Case { table, system, bounds: Bounds::default().depth(depth).states(states) }
 }
 
 /// What the plain search and the checker disagree about; nothing if the system is too large.
@@ -183,10 +186,10 @@ fn simpler(faults: Faults) -> Vec<Faults> {
     let Faults { crashes, restarts, losses, duplicates, .. } = faults;
     vec![
         Faults::NONE,
-        Faults { crashes: crashes.min(1), ..Faults::NONE },
-        Faults { losses: losses.min(1), ..Faults::NONE },
-        Faults { duplicates: duplicates.min(1), ..Faults::NONE },
-        Faults { crashes: crashes.min(1), restarts: restarts.min(1), ..Faults::NONE },
+        Faults::NONE.crashes(crashes.min(1)),
+        Faults::NONE.losses(losses.min(1)),
+        Faults::NONE.duplicates(duplicates.min(1)),
+        Faults::NONE.crashes(crashes.min(1)).restarts(restarts.min(1)),
     ]
 }
 

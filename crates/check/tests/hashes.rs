@@ -120,7 +120,7 @@ fn explored<const FULL: bool>(never: u32, threads: usize, faults: Faults) -> Rep
 
 #[test]
 fn a_constant_hash_of_everything_changes_neither_verdict_nor_counts() {
-    let crash = Faults { crashes: 1, ..Faults::NONE };
+    let crash = Faults::NONE.crashes(1);
     for faults in [Faults::NONE, crash] {
         let full = explored::<true>(u32::MAX, 1, faults);
         assert_eq!(full.outcome, Outcome::Verified);

@@ -83,7 +83,7 @@ fn what_is_down_is_known_to_be_down() {
     let mut system = orders(&[&[], &[]], &ring());
     system.demands.invariants = vec![(&ONE_TOKEN).into(), Guard::new("up", nobody_is_down)];
     assert_eq!(found(&system), None);
-    system.faults = Faults { crashes: 1, ..Faults::NONE };
+    system.faults = Faults::NONE.crashes(1);
     let (what, run) = found(&system).expect("a crash");
     assert!(what.starts_with("up: node ") && what.ends_with(" is down, of 1 up"), "{what}");
     assert!(run.starts_with("crash "), "{run}");

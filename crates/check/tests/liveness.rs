@@ -130,7 +130,7 @@ fn a_heart_that_beats_beside_a_lock_does_no_harm() {
 fn after_a_crash_a_heart_that_beats_helps_nobody() {
     let rules = [desk(), heart(1).to_vec()].concat();
     let mut system = turns(&[0, 1], &rules);
-    system.faults = Faults { crashes: 1, ..Faults::NONE };
+    system.faults = Faults::NONE.crashes(1);
     let (property, run) = found(&system).expect("the desk is down");
     assert_eq!(property, "progress");
     assert!(run.contains("crash 0\n") && run.ends_with(&format!("{REPEATS}timer 1 'b'\n")));
@@ -304,18 +304,18 @@ fn what_lies_beyond_a_bound_may_settle_everything() {
     let system = turns(&[2, 1, 1], &ring(&[1, 2, 0]));
     let depth = explore_all(&system).depth;
     for depth in 0..depth {
-        let report = bounded(&system, Bounds { depth: Some(depth), ..Bounds::default() });
+        let report = bounded(&system, Bounds::default().depth(depth));
         assert_eq!(report.outcome, Outcome::Bounded { by: Bound::Depth }, "{depth}");
     }
     for states in [1, 5, 20] {
-        let report = bounded(&system, Bounds { states: Some(states), ..Bounds::default() });
+        let report = bounded(&system, Bounds::default().states(states));
         assert_eq!(report.outcome, Outcome::Bounded { by: Bound::States }, "{states}");
     }
     let unfair = turns(&[1, 1, 1], &ring(&[1, 0, 0]));
-    let report = bounded(&unfair, Bounds { depth: Some(1), ..Bounds::default() });
+    let report = bounded(&unfair, Bounds::default().depth(1));
     assert_eq!(report.outcome, Outcome::Bounded { by: Bound::Depth });
     let is_found = (1..20).any(|depth| {
-        let report = bounded(&unfair, Bounds { depth: Some(depth), ..Bounds::default() });
+        let report = bounded(&unfair, Bounds::default().depth(depth));
         matches!(report.outcome, Outcome::Violated { .. })
     });
     assert!(is_found);
@@ -325,7 +325,7 @@ fn what_lies_beyond_a_bound_may_settle_everything() {
 fn the_graph_counts_as_memory() {
     let system = turns(&[3, 3, 3], &ring(&[1, 2, 0]));
     let memory = |bytes| {
-        let bounds = Bounds { memory_bytes: Some(bytes), ..Bounds::default() };
+        let bounds = Bounds::default().memory_bytes(bytes);
         bounded(&system, bounds).outcome
     };
     let mut bytes = 10_000;

@@ -92,8 +92,7 @@ fn the_commands_of_a_script_are_bound_to_come() {
 
 #[test]
 fn a_crash_while_others_could_still_ask_is_judged_too() {
-    let system =
-        System { faults: Faults { crashes: 1, ..Faults::NONE }, ..turns(&[1, 1], &desk()) };
+    let system = System { faults: Faults::NONE.crashes(1), ..turns(&[1, 1], &desk()) };
     let (property, run) = violated(&system).expect("the desk is down");
     assert_eq!((property, run.as_str()), ("progress", "ask 1\ncrash 0\n"));
 }

@@ -221,7 +221,7 @@ fn bounded(bounds: Bounds) -> Report<impl Protocol> {
 #[test]
 fn a_bound_on_the_depth_is_told_unless_nothing_lies_beyond_it() {
     let depth = |depth| {
-        let report = bounded(Bounds { depth: Some(depth), ..Bounds::default() });
+        let report = bounded(Bounds::default().depth(depth));
         (matches!(report.outcome, Outcome::Bounded { by: Bound::Depth }), report.depth)
     };
     assert_eq!(depth(0), (true, 0));
@@ -232,7 +232,7 @@ fn a_bound_on_the_depth_is_told_unless_nothing_lies_beyond_it() {
 
 #[test]
 fn a_bound_on_the_states_ends_the_search_after_the_level_that_crosses_it() {
-    let states = |states| bounded(Bounds { states: Some(states), ..Bounds::default() });
+    let states = |states| bounded(Bounds::default().states(states));
     let report = states(1_000);
     assert!(matches!(report.outcome, Outcome::Bounded { by: Bound::States }));
     assert!((1_001..4_516).contains(&report.states), "{}", report.states);
@@ -243,7 +243,7 @@ fn a_bound_on_the_states_ends_the_search_after_the_level_that_crosses_it() {
 fn a_violation_within_the_bounds_is_found_and_one_beyond_is_not() {
     let plan = each(&[Keep('x'), Say('a')], &[]);
     let depth = |depth| {
-        let bounds = Bounds { depth: Some(depth), ..Bounds::default() };
+        let bounds = Bounds::default().depth(depth);
         let system = toys(plan.clone(), Hears::never("Aa"), Order::Any);
         explore(&system, &bounds, ONE, |_| {}).outcome
     };

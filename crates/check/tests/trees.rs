@@ -21,7 +21,7 @@ where
     setup.holder = NodeId(group.size() - 1);
     let node = recipe.nodes(&setup).unwrap();
     let mut system = mutex(entries, order, Exclusion::default(), |id| node(id));
-    system.demands.invariants = recipe.invariants().iter().map(Into::into).collect();
+    system.demands = system.demands.invariants(recipe.invariants());
     system.demands.liveness = Liveness::Fair;
     system.demands.graph = Some(setup.topology.tree(group).unwrap().into());
     explore_all(&system)

@@ -409,7 +409,11 @@ impl FaultArgs {
         }
         let (loss, duplication) =
             (self.loss.unwrap_or_default(), self.duplicate.unwrap_or_default());
-        let faults = Faults { script, loss, duplication, lost: self.lose.clone() };
+        let faults = Faults::default()
+            .script(script)
+            .loss(loss)
+            .duplication(duplication)
+            .lost(self.lose.clone());
         Ok((faults != Faults::default()).then_some(faults))
     }
 }

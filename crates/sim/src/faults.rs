@@ -12,6 +12,7 @@ use crate::Random;
 
 /// What goes wrong in a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct Faults {
     /// What happens at which time, in nanoseconds: before all else of that instant.
     pub script: Vec<(u64, Fault)>,
@@ -21,6 +22,32 @@ pub struct Faults {
     pub duplication: Share,
     /// Messages that are lost on order, by the numbers that a trace gives them.
     pub lost: Vec<u64>,
+}
+
+impl Faults {
+    /// The same, with this happening at these times.
+    #[must_use]
+    pub fn script(self, script: Vec<(u64, Fault)>) -> Self {
+        Self { script, ..self }
+    }
+
+    /// The same, with so many messages lost.
+    #[must_use]
+    pub fn loss(self, loss: Share) -> Self {
+        Self { loss, ..self }
+    }
+
+    /// The same, with so many messages arriving twice.
+    #[must_use]
+    pub fn duplication(self, duplication: Share) -> Self {
+        Self { duplication, ..self }
+    }
+
+    /// The same, with these messages lost.
+    #[must_use]
+    pub fn lost(self, lost: Vec<u64>) -> Self {
+        Self { lost, ..self }
+    }
 }
 
 /// What can happen to a node.

@@ -10,6 +10,7 @@ use crate::time::END_NS;
 
 /// What can be said of a run.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct Report<S> {
     /// What it cost.
     pub summary: S,

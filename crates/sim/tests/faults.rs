@@ -68,16 +68,16 @@ fn a_run_in_which_nothing_goes_wrong_is_as_if_nothing_could() {
 
 #[test]
 fn what_was_lost_by_chance_can_be_lost_on_order() {
-    let (drawn, count) = run(Some(Faults { loss: "1%".parse().unwrap(), ..Faults::default() }));
+    let (drawn, count) = run(Some(Faults::default().loss("1%".parse().unwrap())));
     assert!(count > 0, "a share of some hundred messages");
-    let (ordered, _) = run(Some(Faults { lost: lost(&drawn), ..Faults::default() }));
+    let (ordered, _) = run(Some(Faults::default().lost(lost(&drawn))));
     assert_eq!(drawn, ordered, "byte for byte");
 }
 
 #[test]
 fn a_node_that_is_down_does_nothing_and_begins_anew() {
     let script = vec![(20 * MS, Fault::Crash(NodeId(2))), (40 * MS, Fault::Restart(NodeId(2)))];
-    let (records, _) = run(Some(Faults { script, ..Faults::default() }));
+    let (records, _) = run(Some(Faults::default().script(script)));
     let at = |what: &What<RicartAgrawala>| {
         records.iter().position(|record| record.node == NodeId(2) && record.what == *what).unwrap()
     };
@@ -89,11 +89,11 @@ fn a_node_that_is_down_does_nothing_and_begins_anew() {
 #[test]
 fn losses_can_be_ordered_where_others_arrive_twice_by_chance() {
     let duplication = "5%".parse().unwrap();
-    let by_chance = Faults { loss: "1%".parse().unwrap(), duplication, ..Faults::default() };
+    let by_chance = Faults::default().loss("1%".parse().unwrap()).duplication(duplication);
     let (drawn, count) = run(Some(by_chance));
     let numbers = lost(&drawn);
     assert_eq!((numbers.len() as u64, numbers.is_empty()), (count, false));
-    let (ordered, _) = run(Some(Faults { lost: numbers, duplication, ..Faults::default() }));
+    let (ordered, _) = run(Some(Faults::default().lost(numbers).duplication(duplication)));
     assert_eq!(drawn, ordered, "byte for byte");
 }
 
@@ -103,7 +103,7 @@ fn one_message_lost_on_order_is_lost_and_no_other() {
     let script: Script = (0..10).map(tell).collect();
     let seqs: Vec<u64> =
         play(puppets(2, SLOW, script.clone(), 1)).1.iter().filter_map(sent).collect();
-    let faults = Faults { lost: vec![seqs[3]], ..Faults::default() };
+    let faults = Faults::default().lost(vec![seqs[3]]);
     let (report, records) = play(puppets(2, SLOW, script, 1).with_faults(faults, 1, fresh));
     assert_eq!((report.faults.lost, report.summary.messages), (1, 10));
     let heard: Vec<_> = told(&records).iter().map(|&(at_ns, _, notice)| (at_ns, notice)).collect();
@@ -118,7 +118,7 @@ fn a_message_that_arrives_twice_was_sent_once_and_disturbs_nobody() {
     let tell = |at: u32| (u64::from(at), NodeId(0), Do::Tell(NodeId(1), at));
     let script: Script = (0..100).map(tell).collect();
     let (plain, once) = play(puppets(2, network, script.clone(), 1));
-    let faults = Faults { duplication: "100%".parse().unwrap(), ..Faults::default() };
+    let faults = Faults::default().duplication("100%".parse().unwrap());
     let (report, twice) = play(puppets(2, network, script, 1).with_faults(faults, 1, fresh));
     assert_eq!(report.faults.duplicated, 100);
     assert_eq!((report.summary.messages, plain.summary.messages), (100, 100));
@@ -140,7 +140,7 @@ fn a_message_that_arrives_twice_was_sent_once_and_disturbs_nobody() {
 fn what_arrives_at_a_node_that_is_down_is_counted_and_recorded_as_lost() {
     let tell = |at: u32| (u64::from(at), NodeId(0), Do::Tell(NodeId(1), at));
     let script: Script = (0..30).map(tell).collect();
-    let faults = Faults { script: down(NodeId(1), 15, 25), ..Faults::default() };
+    let faults = Faults::default().script(down(NodeId(1), 15, 25));
     let (report, records) = play(puppets(2, SLOW, script, 1).with_faults(faults, 1, fresh));
     let expected =
         FaultCounts { crashes: 1, restarts: 1, to_the_dead: 10, ..FaultCounts::default() };
@@ -161,15 +161,12 @@ fn faults_happen_when_they_should_before_all_else_of_their_instant() {
     let at = |at_ns, node, command| (at_ns, NodeId(node), command);
     let script = vec![at(0, 0, Do::Set(1, 3)), at(5, 0, Do::Set(2, 9)), at(8, 0, Do::Set(3, 2))];
     // Down twice, and up twice: the second time changes nothing.
-    let faults = Faults {
-        script: vec![
-            (8, Fault::Restart(NodeId(0))),
-            (5, Fault::Crash(NodeId(0))),
-            (6, Fault::Crash(NodeId(0))),
-            (100, Fault::Restart(NodeId(0))),
-        ],
-        ..Faults::default()
-    };
+    let faults = Faults::default().script(vec![
+        (8, Fault::Restart(NodeId(0))),
+        (5, Fault::Crash(NodeId(0))),
+        (6, Fault::Crash(NodeId(0))),
+        (100, Fault::Restart(NodeId(0))),
+    ]);
     let (report, records) = play(puppets(2, SLOW, script, 1).with_faults(faults, 1, fresh));
     assert_eq!((report.faults.crashes, report.faults.restarts), (1, 1));
     let happened: Vec<_> = records[2..].iter().map(|it| (it.at_ns, it.what.clone())).collect();
@@ -199,7 +196,7 @@ fn a_timer_of_an_earlier_life_does_not_run_out_in_the_next() {
     for again in [None, Some(10), Some(50)] {
         let mut script = vec![(0, node, Do::Set(1, 40)), (0, NodeId(1), Do::Set(1, 40))];
         script.extend(again.map(|ns| (30, node, Do::Set(1, ns))));
-        let faults = Faults { script: down(node, 10, 20), ..Faults::default() };
+        let faults = Faults::default().script(down(node, 10, 20));
         let (_, records) = play(puppets(2, SLOW, script, 1).with_faults(faults, 1, fresh));
         let rang: Vec<u64> = told(&records)
             .iter()
@@ -217,7 +214,7 @@ fn a_command_of_an_earlier_life_does_not_reach_the_next() {
     let new = move |id| RicartAgrawala::new(id, group);
     let load = Load::Closed { think: Distribution::Constant(0) };
     let turns = Turns::new(load, Command::Acquire(Claim::Exclusive), Command::Release);
-    let faults = Faults { script: down(NodeId(0), 5, 7), ..Faults::default() };
+    let faults = Faults::default().script(down(NodeId(0), 5, 7));
     let mut simulation = Simulation::recorded(
         group.members().map(new),
         None::<Exclusion>,
@@ -256,7 +253,7 @@ fn a_crash_to_come_does_not_keep_a_light_load_waiting() {
             1,
             Keep(Vec::new()),
         )
-        .with_faults(Faults { script, ..Faults::default() }, 1, new);
+        .with_faults(Faults::default().script(script), 1, new);
         while simulation.run_for(u64::MAX).unwrap() {}
         let report = simulation.report();
         assert!(report.is_over && report.summary.entries > 5, "{report:?}");
@@ -272,6 +269,6 @@ fn a_crash_to_come_does_not_keep_a_light_load_waiting() {
 #[test]
 #[should_panic(expected = "there is no node 2 among 2 to go wrong")]
 fn a_node_that_does_not_exist_cannot_crash() {
-    let faults = Faults { script: down(NodeId(2), 1, 2), ..Faults::default() };
+    let faults = Faults::default().script(down(NodeId(2), 1, 2));
     let _ = puppets(2, SLOW, Vec::new(), 1).with_faults(faults, 1, fresh);
 }

@@ -96,7 +96,7 @@ fn what_the_proof_rests_on_is_looked_at_after_every_event() {
         let members = setup.group.members().map(|id| node(id));
         let mut run = Simulation::new(members, Exclusion::default(), network, turns, 1)
             .guarded(raymond::INVARIANTS)
-            .with_faults(Faults { lost, ..Faults::default() }, 1, move |id| node(id));
+            .with_faults(Faults::default().lost(lost), 1, move |id| node(id));
         while run.run_for(1000).unwrap() {}
         run.report()
     };

@@ -109,7 +109,7 @@ fn who_waits_in_vain_is_owed_an_entry_whatever_the_load() {
     let group = Group::of(2);
     for load in [closed(), Load::OneAtATime, Load::Burst] {
         // The first messages are lost, and nobody sends them again.
-        let faults = Faults { lost: (0..40).collect(), ..Faults::default() };
+        let faults = Faults::default().lost((0..40).collect());
         let mut run =
             lamport(Order::Fifo, load, 7).with_faults(faults, 7, move |id| Lamport::new(id, group));
         while run.run_for(u64::MAX).unwrap() {}

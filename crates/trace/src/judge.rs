@@ -8,6 +8,7 @@ use crate::record::{Record, What};
 
 /// What the monitors say of a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct Verdict {
     /// Every objection, with the place of the record that caused it.
     pub violations: Vec<(usize, Violation)>,

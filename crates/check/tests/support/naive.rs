@@ -134,7 +134,7 @@ impl Naive<'_> {
     /// All ways to start all nodes.
     fn starts(&self) -> Vec<Step> {
         let System { nodes, plan, monitor, faults, .. } = self.system;
-        let Faults { crashes, restarts, losses, duplicates, severing } = *faults;
+        let Faults { crashes, restarts, losses, duplicates, severing, .. } = *faults;
         let lists = match plan {
             Plan::PerNode(lists) => lists.len(),
             Plan::Script(_) => 1,

@@ -1,7 +1,6 @@
 //! `vorrang check`: every interleaving, and a shortest run to what is wrong.
 
 use std::num::NonZeroUsize;
-use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -136,7 +135,12 @@ impl CheckArgs {
     pub(crate) fn bounds(&self) -> Bounds {
         let memory_bytes = Some(self.max_memory.saturating_mul(1 << 20));
         let (depth, states, time) = (self.max_depth, self.max_states, self.extent.time());
-        Bounds { depth, states, memory_bytes, time, fingerprint: self.extent.fingerprint() }
+        Bounds::default()
+            .depth(depth)
+            .states(states)
+            .memory_bytes(memory_bytes)
+            .time(time)
+            .fingerprint(self.extent.fingerprint())
     }
 
     /// With how many threads: one a core, if nothing is said.
@@ -149,18 +153,17 @@ impl CheckArgs {
     pub(crate) fn links(&self, about: &About, setup: &Setup, order: OrderKind) -> Links {
         let assumed = about.assumes.timely.then_some(setup.within);
         let within = self.timely.or(assumed).filter(|_| !self.asynchronous);
-        Links { order: order.into(), within }
+        Links::from(vorrang_check::Order::from(order)).within(within)
     }
 
     /// What may go wrong; so many crashes, if nothing is said of them.
     pub(crate) fn faults(&self, crashes: u8) -> Faults {
-        Faults {
-            crashes: self.budget.crashes.unwrap_or(crashes),
-            restarts: self.budget.restarts,
-            losses: self.budget.losses,
-            duplicates: self.budget.duplicates,
-            severing: self.budget.severing,
-        }
+        Faults::NONE
+            .crashes(self.budget.crashes.unwrap_or(crashes))
+            .restarts(self.budget.restarts)
+            .losses(self.budget.losses)
+            .duplicates(self.budget.duplicates)
+            .severing(self.budget.severing)
     }
 
     /// Refuses options that would change nothing, as if they had been looked at.
@@ -199,7 +202,7 @@ impl CheckArgs {
         graph: Option<Graph>,
     ) -> Demands<P> {
         let liveness = if self.fair { Liveness::Fair } else { Liveness::Possible };
-        Demands { liveness, invariants: guards.to_vec(), graph: graph.map(Arc::new) }
+        Demands::default().liveness(liveness).invariants(guards.to_vec()).graph(graph)
     }
 
     /// How a question begins that is to be asked again.

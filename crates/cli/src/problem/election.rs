@@ -48,7 +48,7 @@ impl Scenario {
         let &[initiator] = &self.initiators[..] else { return None };
         let mut dead: Vec<u32> = Vec::new();
         if let Some(faults) = &self.between.faults {
-            if (Faults { script: Vec::new(), ..faults.clone() }) != Faults::default() {
+            if (faults.clone().script(Vec::new())) != Faults::default() {
                 return None;
             }
             for &(at_ns, fault) in &faults.script {

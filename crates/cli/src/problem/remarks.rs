@@ -98,9 +98,9 @@ mod tests {
     #[test]
     fn what_may_go_wrong_is_counted() {
         assert_eq!(faults_in_words(Faults::NONE), "no faults");
-        let some = Faults { crashes: 1, losses: 2, ..Faults::NONE };
+        let some = Faults::NONE.crashes(1).losses(2);
         assert_eq!(faults_in_words(some), "up to 1 crash and 2 lost messages");
-        let severing = Faults { crashes: 2, severing: true, ..Faults::NONE };
+        let severing = Faults::NONE.crashes(2).severing(true);
         assert_eq!(faults_in_words(severing), "up to 2 severing crashes");
     }
 }

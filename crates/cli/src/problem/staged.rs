@@ -207,7 +207,7 @@ fn spent(moves: &[Says<'_>], mut faults: Faults) -> Faults {
 
 /// What may happen, for people.
 fn in_words(requests: u32, faults: Faults) -> String {
-    let Faults { crashes, restarts, losses, duplicates, severing: _ } = faults;
+    let Faults { crashes, restarts, losses, duplicates, .. } = faults;
     let mut text = match requests {
         0 => "if no node asks for more".to_owned(),
         1 => "if each node makes one more request".to_owned(),
@@ -264,8 +264,8 @@ mod tests {
     fn what_went_wrong_by_hand_is_not_counted_against_what_may_go_wrong() {
         let moves = ["crash 0", "restart 0", "lose 0->1 X", "duplicate 0->1 X", "lose 0->1 Y"];
         let moves = moves.map(str::to_owned);
-        let may = Faults { crashes: 1, ..Faults::NONE };
-        let all = Faults { crashes: 2, restarts: 1, losses: 2, duplicates: 1, severing: false };
+        let may = Faults::NONE.crashes(1);
+        let all = Faults::NONE.crashes(2).restarts(1).losses(2).duplicates(1).severing(false);
         assert_eq!(spent(&read(&moves, 2), may), all);
     }
 }

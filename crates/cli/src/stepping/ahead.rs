@@ -60,12 +60,13 @@ pub(super) fn read_header(text: &str, about: &About) -> Result<CheckArgs, Failur
 
 /// What can be asked of the checker from the stage: what may still happen, what must hold, how far
 /// to look. All else was decided when the stage was set.
-const ASKED: [&str; 14] = [
+const ASKED: [&str; 17] = [
     "asynchronous",
     "bypass",
     "crashes",
     "duplicates",
     "fair",
+    "hash_bits",
     "losses",
     "max_depth",
     "max_memory",
@@ -75,6 +76,8 @@ const ASKED: [&str; 14] = [
     "restarts",
     "severing",
     "threads",
+    "time",
+    "timely",
 ];
 
 impl Session {
