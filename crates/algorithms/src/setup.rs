@@ -26,6 +26,8 @@ pub struct Setup {
     pub holder: NodeId,
     /// Who can send to whom.
     pub topology: Topology,
+    /// Who starts, where only one may.
+    pub initiator: NodeId,
 }
 
 /// Something that an algorithm may have to be told besides the group.
@@ -39,11 +41,14 @@ pub enum Parameter {
     Holder,
     /// Who can send to whom.
     Topology,
+    /// Who starts, where only one may.
+    Initiator,
 }
 
 impl Parameter {
     /// All that there are.
-    pub const ALL: [Self; 4] = [Self::K, Self::Within, Self::Holder, Self::Topology];
+    pub const ALL: [Self; 5] =
+        [Self::K, Self::Within, Self::Holder, Self::Topology, Self::Initiator];
 
     /// What it is called, without the hyphens.
     pub const fn name(self) -> &'static str {
@@ -52,6 +57,7 @@ impl Parameter {
             Self::Within => "within",
             Self::Holder => "holder",
             Self::Topology => "topology",
+            Self::Initiator => "initiator",
         }
     }
 
@@ -60,7 +66,7 @@ impl Parameter {
         match self {
             Self::K => "NUMBER",
             Self::Within => "TIME",
-            Self::Holder => "NODE",
+            Self::Holder | Self::Initiator => "NODE",
             Self::Topology => "SHAPE",
         }
     }
@@ -79,11 +85,19 @@ impl Parameter {
                  random-tree, random:0.1, or a file of links [default: what the algorithm is \
                  usually run on]"
             }
+            Self::Initiator => "Who starts the wave [default: 0]",
         }
     }
 
     fn set(self, setup: &mut Setup, text: &str) -> Result<(), String> {
         let number = || text.parse::<u32>();
+        let group = setup.group;
+        let node = || match number() {
+            Ok(id) if group.contains(NodeId(id)) => Ok(NodeId(id)),
+            Ok(_) | Err(_) => {
+                Err(format!("'{text}' is not a node: the last node is {}", group.size() - 1))
+            }
+        };
         match self {
             Self::K => match number() {
                 Ok(k) if k > 0 => setup.k = k,
@@ -96,14 +110,9 @@ impl Parameter {
                 }
                 setup.within = Duration::from_nanos(ns);
             }
-            Self::Holder => match number() {
-                Ok(id) if setup.group.contains(NodeId(id)) => setup.holder = NodeId(id),
-                Ok(_) | Err(_) => {
-                    let last = setup.group.size() - 1;
-                    return Err(format!("'{text}' is not a node: the last node is {last}"));
-                }
-            },
+            Self::Holder => setup.holder = node()?,
             Self::Topology => setup.topology = text.parse()?,
+            Self::Initiator => setup.initiator = node()?,
         }
         Ok(())
     }
@@ -114,13 +123,14 @@ impl Parameter {
             Self::Within => show_duration_ns(setup.within.as_nanos() as u64),
             Self::Holder => setup.holder.to_string(),
             Self::Topology => setup.topology.to_string(),
+            Self::Initiator => setup.initiator.to_string(),
         }
     }
 }
 
 impl Setup {
     /// A group, and what is usual besides: two inside together, a millisecond for a message, the
-    /// token at node 0, and everyone linked to everyone.
+    /// token at node 0, everyone linked to everyone, and node 0 to start.
     pub const fn new(group: Group) -> Self {
         Self {
             group,
@@ -128,6 +138,7 @@ impl Setup {
             within: Duration::from_millis(1),
             holder: NodeId(0),
             topology: Topology::Complete,
+            initiator: NodeId(0),
         }
     }
 
@@ -200,6 +211,7 @@ mod tests {
             (Parameter::Within, "1500us"),
             (Parameter::Holder, "4"),
             (Parameter::Topology, "random:0.5:9"),
+            (Parameter::Initiator, "2"),
         ] {
             setup.set(parameter, text).unwrap();
         }
@@ -207,7 +219,8 @@ mod tests {
             let text = setup.text(takes);
             assert_eq!(Setup::read(&text, takes).unwrap().text(takes), text);
         }
-        let text = "--nodes 5 --k 3 --within 1500us --holder 4 --topology random:0.5:9";
+        let text = "--nodes 5 --k 3 --within 1500us --holder 4 --topology random:0.5:9 \
+                    --initiator 2";
         assert_eq!(setup.text(&Parameter::ALL), text);
         assert_eq!(Setup::read(text, &Parameter::ALL), Ok(setup));
     }
@@ -220,6 +233,10 @@ mod tests {
         assert_eq!(
             wrong("--nodes 3 --holder 3"),
             "--holder: '3' is not a node: the last node is 2"
+        );
+        assert_eq!(
+            wrong("--nodes 3 --initiator x"),
+            "--initiator: 'x' is not a node: the last node is 2"
         );
         assert_eq!(wrong("--nodes 3 --quorum 3"), "--quorum is not taken here");
         assert_eq!(wrong("--nodes 3 --k"), "--k wants a value");
