@@ -3,6 +3,7 @@
 use vorrang_algorithms::election::Election;
 use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::problem::Problem as _;
+use vorrang_algorithms::wave::Wave;
 
 use crate::failure::Failure;
 use crate::problem::{Entry, Subject, catalogue};
@@ -78,6 +79,7 @@ fn slug(text: &str) -> String {
 fn title_of(name: &str) -> &'static str {
     match name {
         Election::NAME => Election::TITLE,
+        Wave::NAME => Wave::TITLE,
         _ => Mutex::TITLE,
     }
 }
@@ -145,6 +147,7 @@ mod tests {
         assert_eq!(names(Some("mutual-exclusion"), &[]), names(None, &[]));
         assert_eq!(names(Some("k-exclusion"), &[]).unwrap(), ["k-exclusion"]);
         assert_eq!(names(Some("election"), &[]).unwrap(), ["bully"]);
+        assert_eq!(names(Some("wave"), &[]).unwrap(), ["echo", "echo-taboo"]);
         assert!(names(Some("mutex"), &["all"]).unwrap().contains(&"k-exclusion"));
         assert_eq!(
             names(None, &["lamport", "central", "lamport"]).unwrap(),

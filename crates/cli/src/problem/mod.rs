@@ -12,6 +12,7 @@ pub(crate) mod mutex_question;
 mod simulate;
 mod staged;
 mod verify;
+pub(crate) mod wave;
 
 use std::path::Path;
 use std::pin::Pin;
@@ -22,7 +23,7 @@ use serde_json::Value;
 use vorrang_algorithms::card::{About, Card};
 use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::registry::{self, Node, Recipe, Register};
-use vorrang_algorithms::setup::Setup;
+use vorrang_algorithms::setup::{Setup, Unfit};
 use vorrang_check as check;
 use vorrang_protocol::{Graph, Monitor, NodeId, Protocol};
 use vorrang_sim::{Faults, Network, Workload};
@@ -34,7 +35,7 @@ use crate::figures::{Figure, Measured, span};
 use crate::network::Place;
 use crate::network::conversation::{Served, serve};
 use crate::network::worker::Work;
-use crate::options::{Given, RunArgs};
+use crate::options::{Between, Given, RunArgs};
 
 pub(crate) use simulate::header;
 pub(crate) use staged::{Ahead, Look, Staged};
@@ -44,7 +45,7 @@ pub(crate) use verify::Query;
 pub(crate) trait Driven: Problem {
     /// Two settings that show what costs depend on, with what they are called; and what both have
     /// in common.
-    fn extremes(card: &'static Card<Self>, setup: &Setup) -> Extremes<Self>;
+    fn extremes(card: &'static Card<Self>, setup: &Setup) -> Result<Extremes<Self>, Unfit>;
     /// The option of a run, and its values, that a comparison goes through if nothing is said.
     const CONTRAST: (&'static str, &'static [&'static str]);
 
@@ -74,8 +75,13 @@ pub(crate) trait Driven: Problem {
     // --- on a stage
     /// What must hold there: all that is promised, and what the flaw takes away.
     fn staged(card: &'static Card<Self>, setup: &Setup, flaw: Option<&str>) -> Self::Watch;
-    /// All that an application does for one request.
-    fn turn(card: &'static Card<Self>, at: NodeId) -> Vec<check::Ask<Self::Command>>;
+    /// All that an application does for one request; nothing if it never asks.
+    fn turn(card: &'static Card<Self>, setup: &Setup, at: NodeId)
+    -> Vec<check::Ask<Self::Command>>;
+    /// How many more requests a node can make after these moves, if so many are wanted.
+    fn turns_left(_moves: &[String], wanted: u32) -> u32 {
+        wanted
+    }
 
     // --- over the network
     /// What can be typed at a node, a line each, and what it means.
@@ -129,9 +135,17 @@ pub(crate) type SummaryOf<Q> = <<<Q as Driven>::Workload as Workload<
 pub(crate) trait Scene: Clone + Send + Sync + 'static {
     fn about(&self) -> About;
     fn setup(&self) -> &Setup;
-    fn network(&self) -> Network;
-    fn faults(&self) -> Option<Faults>;
-    fn seed(&self) -> u64;
+    /// What lies between the nodes.
+    fn between(&self) -> &Between;
+    fn network(&self) -> Network {
+        self.between().network()
+    }
+    fn faults(&self) -> Option<Faults> {
+        self.between().faults.clone()
+    }
+    fn seed(&self) -> u64 {
+        self.between().seed
+    }
     /// How far the run goes, as its meter counts it.
     fn total(&self) -> u64;
     /// What would have to be typed, in one line, for the simulator or for a real network.
@@ -169,7 +183,7 @@ pub(crate) trait Subject: Send + Sync {
 pub(crate) trait Algorithm: Subject {
     fn about(&self) -> About;
     /// What the theory says, as a table.
-    fn costs(&self, setup: &Setup) -> Vec<Vec<String>>;
+    fn costs(&self, setup: &Setup) -> Result<Vec<Vec<String>>, Failure>;
     fn contrast(&self) -> (&'static str, &'static [&'static str]);
     fn run(&self, args: &RunArgs) -> Result<Box<dyn Run>, Failure>;
     fn serve(&self, setup: &Setup, node: Served) -> Result<Future<'static>, Failure>;
@@ -226,8 +240,8 @@ where
     fn about(&self) -> About {
         self.card.about()
     }
-    fn costs(&self, setup: &Setup) -> Vec<Vec<String>> {
-        costs(self.card, setup)
+    fn costs(&self, setup: &Setup) -> Result<Vec<Vec<String>>, Failure> {
+        costs(self.card, setup).map_err(|unfit| Failure::Usage(unfit.0))
     }
     fn contrast(&self) -> (&'static str, &'static [&'static str]) {
         Q::CONTRAST
@@ -293,8 +307,8 @@ fn graph<Q: Problem>(card: &Card<Q>, setup: &Setup) -> Result<Option<Graph>, Fai
 }
 
 /// What the theory says of every quantity, at both extremes.
-fn costs<Q: Driven>(card: &'static Card<Q>, setup: &Setup) -> Vec<Vec<String>> {
-    let Extremes { common, settings } = Q::extremes(card, setup);
+fn costs<Q: Driven>(card: &'static Card<Q>, setup: &Setup) -> Result<Vec<Vec<String>>, Unfit> {
+    let Extremes { common, settings } = Q::extremes(card, setup)?;
     let mut header = vec![format!("COSTS WITH {common}")];
     header.extend(settings.iter().map(|(name, _)| (*name).to_owned()));
     let mut rows = vec![header];
@@ -304,7 +318,7 @@ fn costs<Q: Driven>(card: &'static Card<Q>, setup: &Setup) -> Vec<Vec<String>> {
         row.extend(settings.iter().map(|(_, at)| span((cost.span)(at)) + unit));
         rows.push(row);
     }
-    rows
+    Ok(rows)
 }
 
 /// An algorithm, and it with each of its known mistakes.

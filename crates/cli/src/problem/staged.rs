@@ -72,7 +72,7 @@ where
     let nodes: Vec<P> = setup.group.members().map(|id| node(id)).collect();
     let monitor = Q::staged(card, &setup, flaw);
     let first = Stage::new(nodes.iter().cloned(), monitor).with_order(order).guarded(invariants);
-    let asks = setup.group.members().flat_map(|id| Q::turn(card, id));
+    let asks = setup.group.members().flat_map(|id| Q::turn(card, &setup, id));
     let mut commands: Vec<Q::Command> = asks.map(|ask| ask.command).collect();
     commands.sort();
     commands.dedup();
@@ -118,8 +118,9 @@ where
             again.step(step).expect("what could be done once can be done again");
         }
         let moves = again.into_moves();
+        let requests = Q::turns_left(&moves, requests);
         let members = self.setup.group.members();
-        let turns: Vec<_> = members.map(|id| Q::turn(self.card, id)).collect();
+        let turns: Vec<_> = members.map(|id| Q::turn(self.card, &self.setup, id)).collect();
         let system = System {
             nodes: self.nodes.clone(),
             plan: plan(&moves, &turns, requests),
