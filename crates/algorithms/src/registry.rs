@@ -109,7 +109,7 @@ impl Listed for Wave {
 
         let card = &echo_taboo::CARD;
         let correct = || Recipe::new(echo_taboo::nodes);
-        into.algorithm(card, correct());
+        into.algorithm(card, correct().guarded(echo_taboo::INVARIANTS));
         into.flaw(card, "swallows-explorers", correct().with(SwallowsExplorers));
         into.flaw(card, "stranger-is-counted", correct().with(StrangerIsCounted));
     }

@@ -48,18 +48,15 @@
 //! doubled message does no harm. Only one node may start: two waves would have to carry the names
 //! of their initiators.
 
-use alloc::format;
-use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{
-    Effects, Graph, Invariant, Message as _, Never, NodeId, Protocol, Refused, Situation,
-};
+use vorrang_protocol::{Effects, Graph, Invariant, Message as _, Never, NodeId, Protocol, Refused};
 
 use super::card::{Card, DURATION, Demonstration, Flaw, MESSAGES, Setting, TREE_DEPTH, Terms};
+use super::invariants::{Echoing, Phase, Red, invariants};
 use super::{ALREADY_STARTED, Command, Gathered, NOT_THE_INITIATOR, Notice};
 use crate::card::{Assumes, Layout, Span};
 use crate::setup::Parameter;
@@ -113,23 +110,6 @@ pub(super) enum Colour {
     Red(Red),
     /// Back.
     Green,
-}
-
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Red {
-    /// The other end of the activation edge; the initiator has none.
-    pub(super) parent: Option<NodeId>,
-    /// Neighbours over whose links no answer has come, lowest first.
-    pub(super) pending: Vec<NodeId>,
-    pub(super) gathered: Gathered,
-}
-
-impl Red {
-    /// Whether an answer is awaited over the link to this node, and now no longer.
-    pub(super) fn takes_answer(&mut self, from: NodeId) -> bool {
-        let place = self.pending.binary_search(&from);
-        place.map(|place| self.pending.remove(place)).is_ok()
-    }
 }
 
 impl Echo {
@@ -209,59 +189,21 @@ impl Protocol for Echo {
 }
 
 /// What holds at every moment.
-pub const INVARIANTS: &[Invariant<Echo>] = &[
-    Invariant { name: "waited for", holds: waited_for },
-    Invariant { name: "in one place", holds: in_one_place },
-];
+pub const INVARIANTS: &[Invariant<Echo>] = &invariants();
 
-/// From everyone who has not echoed the activation edges lead to the initiator, and everyone on
-/// this way is waited for by the next.
-fn waited_for(at: &Situation<'_, Echo>) -> Result<(), String> {
-    for (first, _) in at.up() {
-        let mut id = first;
-        let mut hops = 0;
-        while let Colour::Red(Red { parent: Some(parent), .. }) = &at.node(id).colour {
-            match &at.node(*parent).colour {
-                Colour::Red(red) if red.pending.contains(&id) => {}
-                Colour::White | Colour::Red(_) | Colour::Green => {
-                    return Err(format!("node {parent} does not wait for node {id}"));
-                }
-            }
-            id = *parent;
-            hops += 1;
-            if hops > at.up().count() {
-                return Err(format!("activation edges lead from node {first} round in a circle"));
-            }
+impl Echoing for Echo {
+    fn phase(&self) -> Phase<'_> {
+        match &self.colour {
+            Colour::White => Phase::Before,
+            Colour::Red(red) => Phase::Waiting(red),
+            Colour::Green => Phase::After { is_initiator: self.is_initiator },
         }
     }
-    Ok(())
-}
-
-/// As long as the initiator waits: what everyone who takes part has given is at one who has not
-/// echoed, or in an echo that is awaited. (One that came twice is awaited once.)
-fn in_one_place(at: &Situation<'_, Echo>) -> Result<(), String> {
-    let is_over = |node: &Echo| node.is_initiator && node.colour == Colour::Green;
-    if at.up().any(|(_, node)| is_over(node)) {
-        return Ok(());
-    }
-    let under_way = |from, to| {
-        at.messages().find_map(|(sender, receiver, message)| match *message {
-            Message::Echo(gathered) if (sender, receiver) == (from, to) => Some(gathered),
-            Message::Explorer | Message::Echo(_) => None,
-        })
-    };
-    let mut found = Gathered::NOTHING;
-    for (id, node) in at.up() {
-        let Colour::Red(red) = &node.colour else { continue };
-        let awaited = red.pending.iter().filter_map(|&from| under_way(from, id));
-        found = awaited.fold(found.and(red.gathered), Gathered::and);
-    }
-    let taking_part = at.up().filter(|(_, node)| node.colour != Colour::White);
-    let given = Gathered::of_all(taking_part.map(|(id, _)| id));
-    if found == given {
-        Ok(())
-    } else {
-        Err(format!("the nodes that take part gave {given}, and of that {found} is there"))
+    fn echo(message: &Message) -> Option<Gathered> {
+        match message {
+            Message::Explorer => None,
+            Message::Echo(gathered) => Some(*gathered),
+        }
     }
 }
 
@@ -325,7 +267,7 @@ const FLAWS: &[Flaw] = &[
 
 #[cfg(test)]
 mod tests {
-    use vorrang_protocol::{Effect, Group, NodeSet, Outbox};
+    use vorrang_protocol::{Effect, Group, NodeSet, Outbox, Situation};
 
     use super::*;
 

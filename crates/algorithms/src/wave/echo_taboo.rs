@@ -57,10 +57,11 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Effects, Graph, Message as _, Never, NodeId, Protocol, Refused};
+use vorrang_protocol::{Effects, Graph, Invariant, Message as _, Never, NodeId, Protocol, Refused};
 
 use super::card::{Card, DURATION, Demonstration, Flaw, MESSAGES, Setting, TREE_DEPTH, Terms};
-use super::echo::{Red, tree_depth};
+use super::echo::tree_depth;
+use super::invariants::{Echoing, Phase, Red, invariants};
 use super::{ALREADY_STARTED, Command, Gathered, NOT_THE_INITIATOR, Notice};
 use crate::card::{Assumes, Layout, Span};
 use crate::setup::{Parameter, Setup, Unfit};
@@ -219,6 +220,25 @@ impl Protocol for EchoTaboo {
             (Colour::White, _) | (Colour::Green { .. }, Message::Echo(_)) => {}
         }
         self.echo_if_all_answered(fx);
+    }
+}
+
+/// What holds at every moment.
+pub const INVARIANTS: &[Invariant<EchoTaboo>] = &invariants();
+
+impl Echoing for EchoTaboo {
+    fn phase(&self) -> Phase<'_> {
+        match &self.colour {
+            Colour::White => Phase::Before,
+            Colour::Red(red) => Phase::Waiting(red),
+            Colour::Green { .. } => Phase::After { is_initiator: self.is_initiator },
+        }
+    }
+    fn echo(message: &Message) -> Option<Gathered> {
+        match message {
+            Message::Explorer(_) => None,
+            Message::Echo(gathered) => Some(*gathered),
+        }
     }
 }
 

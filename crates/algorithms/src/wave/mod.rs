@@ -10,6 +10,7 @@ pub mod card;
 pub mod echo;
 pub mod echo_taboo;
 pub mod flaws;
+mod invariants;
 pub mod spec;
 
 use alloc::format;
