@@ -33,6 +33,7 @@ pub(crate) use crate::answer::Answer;
     vorrang check ricart-agrawala --flaw deferred-never-cleared\n  \
     vorrang check lamport --order any\n  \
     vorrang check bully --crashes 1\n  \
+    vorrang check echo --nodes 4 --topology ring\n  \
     vorrang check ricart-agrawala --property ordering,no-starvation")]
 pub(crate) struct Check {
     /// Which algorithm, as `vorrang list` calls it

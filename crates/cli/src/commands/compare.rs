@@ -21,6 +21,7 @@ use crate::table::{markdown, screen, tables, wrapped};
     vorrang compare --nodes 13\n  \
     vorrang compare --nodes 31 --load heavy --seeds 10 --latency exp:2ms\n  \
     vorrang compare --hot 3 --algorithms ricart-agrawala,carvalho-roucairol\n  \
+    vorrang compare --problem wave --nodes 20\n  \
     vorrang compare --algorithms all --markdown")]
 pub(crate) struct Compare {
     #[command(flatten)]

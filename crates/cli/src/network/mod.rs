@@ -7,6 +7,7 @@
 
 pub(crate) mod conversation;
 mod local;
+pub(crate) mod once;
 mod processes;
 mod turns;
 pub(crate) mod worker;
@@ -17,11 +18,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
+use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::UnboundedReceiver;
 use vorrang_algorithms::mutex::spec::HappenedBefore;
-use vorrang_algorithms::mutex::{Command, Mutex, Notice};
-use vorrang_algorithms::problem::Problem as _;
+use vorrang_algorithms::mutex::{Command, Notice};
 use vorrang_algorithms::registry::Node;
 use vorrang_net::{Clock, Config, Handle, Log, Starting};
 use vorrang_protocol::{NodeId, Protocol};
@@ -33,7 +34,7 @@ use crate::failure::Failure;
 use crate::figures::Measured;
 use crate::output::{progress, show_after_a_second};
 use crate::problem::mutex::{LoadKind, Scenario, figures};
-use crate::problem::{Scene as _, header};
+use crate::problem::{Scene, header};
 
 /// Where the nodes run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -121,12 +122,16 @@ enum News {
     Failed(NodeId, String),
 }
 
-/// Nodes that can be told to ask, wherever they run.
-trait Nodes {
-    /// Tells a node's application to take a turn.
-    async fn ask(&mut self, node: NodeId, command: Command) -> Result<(), Failure>;
+/// Nodes whose messages can be counted, wherever they run.
+trait Counted {
     /// Messages sent and messages handled so far, over all nodes.
     async fn counts(&mut self) -> Result<(u64, u64), Failure>;
+}
+
+/// Nodes that can be told to ask, wherever they run.
+trait Nodes: Counted {
+    /// Tells a node's application to take a turn.
+    async fn ask(&mut self, node: NodeId, command: Command) -> Result<(), Failure>;
 }
 
 /// How many turns each node takes by itself: under heavy load its share, as in the simulator,
@@ -207,7 +212,7 @@ async fn wait(news: &mut UnboundedReceiver<News>, bar: &ProgressBar) -> Result<(
 
 /// Waits until every message that was sent has been handled. Handling one may send another, so the
 /// count must hold still once.
-async fn settle(nodes: &mut impl Nodes) -> Result<(), Failure> {
+async fn settle(nodes: &mut impl Counted) -> Result<(), Failure> {
     let mut last = None;
     loop {
         let counts = nodes.counts().await?;
@@ -229,32 +234,17 @@ where
     let (card, setup) = (scenario.card, &scenario.setup);
     let verdict = judge(records, card.watch(setup, card.promised(setup)));
     let overtakings = judge(records, HappenedBefore::default());
-    let is_event = |record: &&Record<P>| {
-        matches!(record.what, What::Command(_) | What::Receive { .. } | What::Timer(_))
-    };
     let first = verdict.violations.first().map(|(_, violation)| violation);
     let summary = Summary {
         overtakes: Some(overtakings.count("ordering")),
         ..Measure::of(scenario.nodes(), records).summary()
     };
-    let name = scenario.card.name;
-    let mut head = vec![
-        ("algorithm", serde_json::json!(name)),
-        ("problem", serde_json::json!(Mutex::NAME)),
-        ("driver", serde_json::json!("net")),
-    ];
-    head.extend(scenario.head());
-    for (key, value) in &mut head {
-        match *key {
-            "latency" => *value = serde_json::Value::Null,
-            "hold" => *value = serde_json::json!(scenario.hold_over_tcp().to_string()),
-            "order" => *value = serde_json::json!("fifo"),
-            "time_unit" => *value = serde_json::json!("us"),
-            _ => {}
-        }
+    let mut head = head(scenario);
+    if let Some((_, hold)) = head.iter_mut().find(|(key, _)| *key == "hold") {
+        *hold = json!(scenario.hold_over_tcp().to_string());
     }
     Measured {
-        name,
+        name: card.name,
         seed: scenario.seed(),
         head,
         figures: figures(&summary, (" us", 1_000.0), (" per s", 1e9), |of| {
@@ -264,16 +254,40 @@ where
         safe: verdict.is_safe(),
         quiescent: verdict.is_quiescent(),
         violation: first.or(verdict.at_rest.as_ref()).map(ToString::to_string),
-        events: records.iter().filter(is_event).count() as u64,
+        events: events(records),
         wall_seconds: wall.as_secs_f64(),
     }
 }
 
-fn save<P>(scenario: &Scenario, records: &[Record<P>], file: File) -> io::Result<()>
-where
-    P: Protocol<Command = Command, Notice = Notice>,
-{
-    let header =
-        header(&scenario.about(), &scenario.setup).with("options", &scenario.options(true));
+/// What the figures of a run begin with, where TCP decides how messages travel.
+fn head(scene: &impl Scene) -> Vec<(&'static str, Value)> {
+    let about = scene.about();
+    let mut head = vec![
+        ("algorithm", json!(about.name)),
+        ("problem", json!(about.problem)),
+        ("driver", json!("net")),
+    ];
+    head.extend(scene.head());
+    for (key, value) in &mut head {
+        match *key {
+            "latency" => *value = Value::Null,
+            "order" => *value = json!("fifo"),
+            "time_unit" => *value = json!("us"),
+            _ => {}
+        }
+    }
+    head
+}
+
+/// How many things happened to nodes.
+fn events<P: Protocol>(records: &[Record<P>]) -> u64 {
+    let is_event = |record: &&Record<P>| {
+        matches!(record.what, What::Command(_) | What::Receive { .. } | What::Timer(_))
+    };
+    records.iter().filter(is_event).count() as u64
+}
+
+fn save<P: Protocol>(scene: &impl Scene, records: &[Record<P>], file: File) -> io::Result<()> {
+    let header = header(&scene.about(), scene.setup()).with("options", &scene.options(true));
     Trace { header, records: records.to_vec() }.write(BufWriter::new(file))
 }

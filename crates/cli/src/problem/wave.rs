@@ -1,21 +1,25 @@
 //! Waves: what their runs are runs of, what is measured, and what is asked of the checker.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 use vorrang_algorithms::card::{About, Quantity, Span};
+use vorrang_algorithms::registry::Node;
 use vorrang_algorithms::setup::{Parameter, Setup, Unfit};
 use vorrang_algorithms::topology::Topology;
 use vorrang_algorithms::wave::card::{Card, DURATION, MESSAGES, Setting, TREE_DEPTH};
 use vorrang_algorithms::wave::spec::Spanning;
 use vorrang_algorithms::wave::{Command, Gathered, Notice, Wave};
 use vorrang_check::{Ask, Links, Plan};
-use vorrang_protocol::{Message, NodeId};
+use vorrang_protocol::{Message, NodeId, Protocol};
 use vorrang_sim::{Orders, Workload};
 use vorrang_trace::{Meter, Traffic};
 
 use super::{Driven, Extremes, Question, Scene};
 use crate::commands::check::CheckArgs;
 use crate::failure::Failure;
-use crate::figures::{Figure, Reading};
+use crate::figures::{Figure, Measured, Reading};
+use crate::network::{Place, once};
 use crate::options::{Between, OrderKind, RunArgs};
 
 /// Options that fit together and fit the algorithm.
@@ -39,6 +43,44 @@ impl Scenario {
         let speaks = self.between.faults.is_none() && (is_plain || !of.is_time);
         self.card.cost(of, &self.setting).filter(|_| speaks)
     }
+
+    /// The same over a real network: nothing of times, since nobody knows how long a message takes.
+    fn theory_over_tcp(&self, of: Quantity) -> Option<Span> {
+        self.theory(of).filter(|_| !of.is_time)
+    }
+
+    /// What a run came to, with times in a unit of so many nanoseconds.
+    fn figures(
+        &self,
+        tally: &Tally,
+        (unit, unit_ns): (&'static str, f64),
+        theory: impl Fn(Quantity) -> Option<Span>,
+    ) -> Vec<Figure> {
+        let span_ns =
+            tally.began_ns.zip(tally.ended).map(|(from, (to, _))| to.saturating_sub(from) as f64);
+        let gathered = |of: fn(Gathered) -> u64| {
+            tally.ended.map_or(Reading::Unknown, |(_, it)| Reading::Count(of(it)))
+        };
+        let depth = u64::from(tally.depth.iter().copied().max().unwrap_or(0));
+        vec![
+            Figure::of("count", gathered(|it| it.count)).labelled("nodes counted"),
+            Figure::of("sum", gathered(|it| it.sum)).labelled("sum of their numbers"),
+            Figure::count(MESSAGES.key, MESSAGES.name, tally.traffic.messages())
+                .column("MESSAGES")
+                .theory(theory(MESSAGES), None),
+            Figure::of("messages_by_kind", Reading::Counts(tally.traffic.by_kind())),
+            Figure::real(DURATION.key, span_ns.filter(|_| unit_ns > 0.0).map(|it| it / unit_ns))
+                .labelled(DURATION.name)
+                .unit(unit)
+                .column("DURATION/T")
+                .theory(theory(DURATION), None),
+            Figure::count(TREE_DEPTH.key, TREE_DEPTH.name, depth)
+                .column("DEPTH")
+                .theory(theory(TREE_DEPTH), None),
+            Figure::count("edges", "links", self.setting.edges).column("LINKS"),
+            Figure::count("bytes", "bytes", tally.traffic.bytes()).column("BYTES"),
+        ]
+    }
 }
 
 impl Scene for Scenario {
@@ -54,8 +96,10 @@ impl Scene for Scenario {
     fn total(&self) -> u64 {
         u64::from(self.setup.group.size())
     }
-    fn options(&self, _net: bool) -> String {
-        format!("{} {}", self.setup.text(self.card.takes), self.between.options())
+    fn options(&self, net: bool) -> String {
+        let seed = format!("--seed {}", self.between.seed);
+        let rest = if net { seed } else { self.between.options() };
+        format!("{} {rest}", self.setup.text(self.card.takes))
     }
     fn page(&self) -> String {
         let asked = Setup { topology: self.asked.clone(), ..self.setup.clone() };
@@ -142,9 +186,10 @@ impl Meter<Command, Notice> for Tally {
 impl Driven for Wave {
     fn extremes(_: &'static Card, setup: &Setup) -> Result<Extremes<Self>, Unfit> {
         let (nodes, from) = (setup.group.size(), setup.initiator);
+        let topology = setup.topology.in_short();
         let here = Setting::new(&setup.topology.graph(setup.group)?, from);
         Ok(Extremes {
-            common: format!("--nodes {nodes} --initiator {from}"),
+            common: format!("--nodes {nodes} --topology {topology} --initiator {from}"),
             settings: [("AS SET UP", here), ("IF COMPLETE", Setting::complete(nodes))],
         })
     }
@@ -169,30 +214,8 @@ impl Driven for Wave {
         Once(scenario.setup.initiator)
     }
     fn figures(scenario: &Scenario, tally: &Tally) -> Vec<Figure> {
-        let unit_ns = scenario.between.latency.mean_ns();
-        let span_ns = tally.began_ns.zip(tally.ended).map(|(from, (to, _))| (to - from) as f64);
-        let gathered = |of: fn(Gathered) -> u64| {
-            tally.ended.map_or(Reading::Unknown, |(_, it)| Reading::Count(of(it)))
-        };
-        let depth = u64::from(tally.depth.iter().copied().max().unwrap_or(0));
-        vec![
-            Figure::of("count", gathered(|it| it.count)).labelled("nodes counted"),
-            Figure::of("sum", gathered(|it| it.sum)).labelled("sum of their numbers"),
-            Figure::count(MESSAGES.key, MESSAGES.name, tally.traffic.messages())
-                .column("MESSAGES")
-                .theory(scenario.theory(MESSAGES), None),
-            Figure::of("messages_by_kind", Reading::Counts(tally.traffic.by_kind())),
-            Figure::real(DURATION.key, span_ns.filter(|_| unit_ns > 0.0).map(|it| it / unit_ns))
-                .labelled(DURATION.name)
-                .unit(" T")
-                .column("DURATION/T")
-                .theory(scenario.theory(DURATION), None),
-            Figure::count(TREE_DEPTH.key, TREE_DEPTH.name, depth)
-                .column("DEPTH")
-                .theory(scenario.theory(TREE_DEPTH), None),
-            Figure::count("edges", "links", scenario.setting.edges).column("LINKS"),
-            Figure::count("bytes", "bytes", tally.traffic.bytes()).column("BYTES"),
-        ]
+        let unit = (" T", scenario.between.latency.mean_ns());
+        scenario.figures(tally, unit, |of| scenario.theory(of))
     }
 
     type Watch = Spanning;
@@ -238,4 +261,23 @@ impl Driven for Wave {
 
     const COMMANDS: &'static [(&'static str, &'static str)] =
         &[("start", "send a wave through the graph; only at the initiator, and once")];
+
+    fn over_tcp<P>(
+        scenario: &Scenario,
+        node: Node<P>,
+        place: Place,
+        trace: Option<&Path>,
+    ) -> Result<Measured, Failure>
+    where
+        P: Protocol<Command = Command, Notice = Notice>,
+    {
+        let nodes = scenario.setup.group.size();
+        let meter = Self::workload(scenario).meter(nodes, P::Message::KINDS);
+        let figures = |tally: &Tally| {
+            scenario.figures(tally, (" us", 1_000.0), |of| scenario.theory_over_tcp(of))
+        };
+        let start = (scenario.setup.initiator, Command::Start);
+        let watched = (Self::monitor(scenario), meter);
+        once::run(scenario, &node, start, watched, figures, (place, trace))
+    }
 }
