@@ -363,6 +363,18 @@ impl Span {
         Self::between(self.low.min(other.low), self.high.max(other.high))
     }
 
+    /// What the mean of as many costs comes to: the mean of what each comes to.
+    pub fn mean(of: &[Self]) -> Option<Self> {
+        let (first, rest) = of.split_first()?;
+        if rest.iter().all(|other| other == first) {
+            return Some(*first);
+        }
+        let mean = |part: fn(&Self) -> f64| of.iter().map(part).sum::<f64>() / of.len() as f64;
+        let has_typical = of.iter().all(|it| it.typical.is_some());
+        let typical = has_typical.then(|| mean(|it| it.typical.unwrap_or_default()));
+        Some(Self { low: mean(|it| it.low), typical, high: mean(|it| it.high) })
+    }
+
     /// How a measured mean stands to this, given its standard error where that is known.
     ///
     /// A cost that is always the same must be met up to the rounding of sums. One that is typical
@@ -413,6 +425,16 @@ mod tests {
         assert_eq!(typical.compare(12.3, Some(0.1)), Agreement::Agrees);
         assert_eq!(typical.compare(13.0, Some(0.1)), Agreement::Disagrees);
         assert_eq!(typical.compare(12.0, None), Agreement::Within);
+    }
+
+    #[test]
+    fn a_mean_of_costs_is_predicted_where_each_is() {
+        let exact = |cost| Span::exactly(cost);
+        assert_eq!(Span::mean(&[]), None);
+        assert_eq!(Span::mean(&[exact(0.1), exact(0.1), exact(0.1)]), Some(exact(0.1)));
+        assert_eq!(Span::mean(&[exact(2.0), exact(4.0)]), Some(exact(3.0)));
+        let mixed = Span::mean(&[exact(2.0), Span::between(4.0, 6.0)]);
+        assert_eq!(mixed, Some(Span::between(3.0, 4.0)));
     }
 
     #[test]

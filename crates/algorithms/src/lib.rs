@@ -22,3 +22,4 @@ pub mod problem;
 pub mod registry;
 pub mod setup;
 pub mod topology;
+pub mod wave;

@@ -8,7 +8,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use vorrang_protocol::{Group, Invariant, NodeId, Protocol};
+use vorrang_protocol::{Graph, Group, Invariant, NodeId, Protocol};
 
 use crate::card::{About, Card};
 use crate::election::bully::{self, Bully};
@@ -46,11 +46,19 @@ use crate::mutex::token_ring::{self, TokenRing};
 use crate::mutex::{Mutex, group_exclusion};
 use crate::problem::Problem;
 use crate::setup::{Setup, Unfit};
+use crate::wave::Wave;
+use crate::wave::echo::{self, Echo};
+use crate::wave::echo_taboo;
+use crate::wave::flaws::{
+    CrossingIsEchoed, FirstAnswerSuffices, LeafNeverEchoes, SecondActivationEdge,
+    StrangerIsCounted, SwallowsExplorers,
+};
 
 /// Shows every algorithm and every mistake of every problem, in the order of the catalogue.
-pub fn register<R: Register<Mutex> + Register<Election>>(into: &mut R) {
+pub fn register<R: Register<Mutex> + Register<Election> + Register<Wave>>(into: &mut R) {
     Mutex::register(into);
     Election::register(into);
+    Wave::register(into);
 }
 
 #[rustfmt::skip]
@@ -148,6 +156,24 @@ impl Listed for Election {
     }
 }
 
+#[rustfmt::skip]
+impl Listed for Wave {
+    fn register(into: &mut impl Register<Self>) {
+        let card = &echo::CARD;
+        into.algorithm(card, of_graph(Echo::new).guarded(echo::INVARIANTS));
+        into.flaw(card, "leaf-never-echoes", of_graph(Echo::new).with(LeafNeverEchoes));
+        into.flaw(card, "first-answer-suffices", of_graph(Echo::new).with(FirstAnswerSuffices));
+        into.flaw(card, "crossing-is-echoed", of_graph(Echo::new).with(CrossingIsEchoed));
+        into.flaw(card, "second-activation-edge", of_graph(Echo::new).with(SecondActivationEdge));
+
+        let card = &echo_taboo::CARD;
+        let correct = || Recipe::new(echo_taboo::nodes);
+        into.algorithm(card, correct().guarded(echo_taboo::INVARIANTS));
+        into.flaw(card, "swallows-explorers", correct().with(SwallowsExplorers));
+        into.flaw(card, "stranger-is-counted", correct().with(StrangerIsCounted));
+    }
+}
+
 /// Takes in the algorithms of a problem.
 ///
 /// What is wrong on purpose comes by a method of its own, so that whoever only checks it compiles
@@ -242,6 +268,14 @@ pub fn of_setup<P: Protocol>(new: fn(NodeId, &Setup) -> P) -> Recipe<P> {
     Recipe::new(move |setup| {
         let setup = setup.clone();
         Ok(move |id| new(id, &setup))
+    })
+}
+
+/// Nodes that need to know who is linked to them, and who starts.
+pub fn of_graph<P: Protocol>(new: fn(NodeId, &Graph, NodeId) -> P) -> Recipe<P> {
+    Recipe::new(move |setup| {
+        let (graph, initiator) = (setup.topology.graph(setup.group)?, setup.initiator);
+        Ok(move |id| new(id, &graph, initiator))
     })
 }
 

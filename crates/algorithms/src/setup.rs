@@ -34,6 +34,8 @@ pub struct Setup {
     pub rest: Duration,
     /// How many resources there are, all of which an entry needs.
     pub resources: u32,
+    /// Who starts, where only one may.
+    pub initiator: NodeId,
 }
 
 /// Who of several that wait gets the token, where an algorithm leaves that open.
@@ -84,11 +86,13 @@ pub enum Parameter {
     Rest,
     /// How many resources there are, all of which an entry needs.
     Resources,
+    /// Who starts, where only one may.
+    Initiator,
 }
 
 impl Parameter {
     /// All that there are.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::K,
         Self::Within,
         Self::Holder,
@@ -97,6 +101,7 @@ impl Parameter {
         Self::Arbitration,
         Self::Rest,
         Self::Resources,
+        Self::Initiator,
     ];
 
     /// What it is called, without the hyphens.
@@ -110,6 +115,7 @@ impl Parameter {
             Self::Arbitration => "arbitration",
             Self::Rest => "rest",
             Self::Resources => "resources",
+            Self::Initiator => "initiator",
         }
     }
 
@@ -118,7 +124,7 @@ impl Parameter {
         match self {
             Self::K | Self::Resources => "NUMBER",
             Self::Within | Self::Rest => "TIME",
-            Self::Holder => "NODE",
+            Self::Holder | Self::Initiator => "NODE",
             Self::Topology => "SHAPE",
             Self::Greedy => "TIMES",
             Self::Arbitration => "RULE",
@@ -155,11 +161,19 @@ impl Parameter {
                 "How many resources there are, each with its own token, all of which an entry \
                  needs [default: 1]"
             }
+            Self::Initiator => "Who starts the wave [default: 0]",
         }
     }
 
     fn set(self, setup: &mut Setup, text: &str) -> Result<(), String> {
         let number = || text.parse::<u32>();
+        let group = setup.group;
+        let node = || match number() {
+            Ok(id) if group.contains(NodeId(id)) => Ok(NodeId(id)),
+            Ok(_) | Err(_) => {
+                Err(format!("'{text}' is not a node: the last node is {}", group.size() - 1))
+            }
+        };
         match self {
             Self::K => match number() {
                 Ok(k) if k > 0 => setup.k = k,
@@ -172,13 +186,7 @@ impl Parameter {
                 }
                 setup.within = Duration::from_nanos(ns);
             }
-            Self::Holder => match number() {
-                Ok(id) if setup.group.contains(NodeId(id)) => setup.holder = NodeId(id),
-                Ok(_) | Err(_) => {
-                    let last = setup.group.size() - 1;
-                    return Err(format!("'{text}' is not a node: the last node is {last}"));
-                }
-            },
+            Self::Holder => setup.holder = node()?,
             Self::Topology => setup.topology = text.parse()?,
             Self::Greedy => match number() {
                 Ok(times) => setup.greedy = times,
@@ -201,6 +209,7 @@ impl Parameter {
                     return Err(format!("'{text}' is not a number from 1 to {MOST_RESOURCES}"));
                 }
             },
+            Self::Initiator => setup.initiator = node()?,
         }
         Ok(())
     }
@@ -215,6 +224,7 @@ impl Parameter {
             Self::Arbitration => setup.arbitration.name().to_string(),
             Self::Rest => show_duration_ns(setup.rest.as_nanos() as u64),
             Self::Resources => setup.resources.to_string(),
+            Self::Initiator => setup.initiator.to_string(),
         }
     }
 }
@@ -222,7 +232,7 @@ impl Parameter {
 impl Setup {
     /// A group, and what is usual besides: two inside together, a millisecond for a message, the
     /// token at node 0, and from there round robin; everyone linked to everyone, nobody greedy, a
-    /// millisecond's rest, and one resource.
+    /// millisecond's rest, one resource, and node 0 to start.
     pub const fn new(group: Group) -> Self {
         Self {
             group,
@@ -234,6 +244,7 @@ impl Setup {
             arbitration: Arbitration::RoundRobin,
             rest: Duration::from_millis(1),
             resources: 1,
+            initiator: NodeId(0),
         }
     }
 
@@ -310,6 +321,7 @@ mod tests {
             (Parameter::Arbitration, "nearest"),
             (Parameter::Rest, "20us"),
             (Parameter::Resources, "2"),
+            (Parameter::Initiator, "2"),
         ] {
             setup.set(parameter, text).unwrap();
         }
@@ -318,7 +330,7 @@ mod tests {
             assert_eq!(Setup::read(&text, takes).unwrap().text(takes), text);
         }
         let text = "--nodes 5 --k 3 --within 1500us --holder 4 --topology random:0.5:9 --greedy 1 \
-                    --arbitration nearest --rest 20us --resources 2";
+                    --arbitration nearest --rest 20us --resources 2 --initiator 2";
         assert_eq!(setup.text(&Parameter::ALL), text);
         assert_eq!(Setup::read(text, &Parameter::ALL), Ok(setup));
     }
@@ -339,6 +351,10 @@ mod tests {
         assert_eq!(
             wrong("--nodes 3 --resources 65"),
             "--resources: '65' is not a number from 1 to 64"
+        );
+        assert_eq!(
+            wrong("--nodes 3 --initiator x"),
+            "--initiator: 'x' is not a node: the last node is 2"
         );
         assert_eq!(wrong("--nodes 3 --quorum 3"), "--quorum is not taken here");
         assert_eq!(wrong("--nodes 3 --k"), "--k wants a value");

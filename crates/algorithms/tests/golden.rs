@@ -15,6 +15,8 @@ use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::registry::{self, Node, Visit};
 use vorrang_algorithms::setup::{Setup, Unfit};
+use vorrang_algorithms::wave::Wave;
+use vorrang_algorithms::wave::spec::Spanning;
 use vorrang_protocol::{Monitor, Protocol};
 use vorrang_trace::{AnyNode, Stage};
 
@@ -71,6 +73,20 @@ impl Visit<Election> for Play<'_> {
     }
 }
 
+impl Visit<Wave> for Play<'_> {
+    type Output = Result<String, String>;
+
+    fn visit<P>(self, _: &'static Card<Wave>, node: Node<P>) -> Self::Output
+    where
+        P: Protocol<Command = <Wave as Problem>::Command, Notice = <Wave as Problem>::Notice>,
+    {
+        self.play::<Wave, _>(
+            nodes(self.setup, &node),
+            Spanning::of(self.setup).map_err(|unfit| unfit.0)?,
+        )
+    }
+}
+
 /// Plays a file: what is run, then the script.
 fn play(text: &str) -> Result<String, String> {
     let (header, script) = text.split_once('\n').ok_or("a run has a header and a script")?;
@@ -94,6 +110,7 @@ fn play(text: &str) -> Result<String, String> {
     let played = match about.problem {
         Mutex::NAME => registry::visit::<Mutex, _>(name, flaw, setup, play),
         Election::NAME => registry::visit::<Election, _>(name, flaw, setup, play),
+        Wave::NAME => registry::visit::<Wave, _>(name, flaw, setup, play),
         other => panic!("say here what the monitors of the problem '{other}' are"),
     };
     Ok(format!("{header}\n{}", played.map_err(wrong)??))

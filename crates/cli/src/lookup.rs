@@ -136,6 +136,7 @@ mod tests {
         assert_eq!(names(Some("mutual-exclusion"), &[]), names(None, &[]));
         assert_eq!(names(Some("k-exclusion"), &[]).unwrap(), ["k-exclusion"]);
         assert_eq!(names(Some("election"), &[]).unwrap(), ["bully"]);
+        assert_eq!(names(Some("wave"), &[]).unwrap(), ["echo", "echo-taboo"]);
         assert!(names(Some("mutex"), &["all"]).unwrap().contains(&"k-exclusion"));
         assert_eq!(
             names(None, &["lamport", "central", "lamport"]).unwrap(),

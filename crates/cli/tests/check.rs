@@ -12,6 +12,8 @@ use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::registry::{self, Node, Visit, abouts, cards};
 use vorrang_algorithms::setup::Setup;
+use vorrang_algorithms::wave::Wave;
+use vorrang_algorithms::wave::spec::Spanning;
 use vorrang_protocol::{Monitor, Protocol};
 use vorrang_trace::{AnyNode, Stage};
 
@@ -122,6 +124,17 @@ impl Visit<Election> for Replay<'_> {
     }
 }
 
+impl Visit<Wave> for Replay<'_> {
+    type Output = Option<&'static str>;
+
+    fn visit<P>(self, _: &'static Card<Wave>, node: Node<P>) -> Self::Output
+    where
+        P: Protocol<Command = <Wave as Problem>::Command, Notice = <Wave as Problem>::Notice>,
+    {
+        self.play::<Wave, _>(nodes(self.setup, &node), Spanning::of(self.setup).expect("a graph"))
+    }
+}
+
 /// How the program says that it set the algorithm up: the options up to the order of links.
 fn setup_of(about: &About, answer: &Value) -> Setup {
     let line = answer["command"].as_str().expect("a command");
@@ -150,6 +163,7 @@ fn every_flaw_of_every_algorithm_is_found_and_its_counterexample_can_be_played()
             Election::NAME => {
                 registry::visit::<Election, _>(card.name, Some(flaw.name), setup, replay)
             }
+            Wave::NAME => registry::visit::<Wave, _>(card.name, Some(flaw.name), setup, replay),
             other => panic!("say here how a run of '{other}' is judged"),
         };
         assert_eq!(seen, Ok(Some(flaw.breaks)), "{name}");

@@ -91,6 +91,24 @@ fn a_process_a_node_gives_the_same_counts() {
 }
 
 #[test]
+fn waves_run_over_tcp_and_cost_the_same() {
+    for shape in ["ring", "complete", "tree:2"] {
+        let args =
+            ["run", "echo", "--net", "--nodes", "7", "--topology", shape, "--initiator", "3"];
+        let run = json_of(&args);
+        assert_eq!((&run["safe"], &run["quiescent"]), (&true.into(), &true.into()), "{run:#}");
+        assert_eq!((&run["driver"], &run["latency"]), (&"net".into(), &Value::Null), "{run:#}");
+        assert_eq!((&run["count"], &run["sum"]), (&7.into(), &21.into()), "{run:#}");
+        assert_eq!(run["messages_agreement"], "agrees", "{run:#}");
+        assert_eq!(run["tree_depth_agreement"], "within", "{run:#}");
+        assert_eq!((&run["time_unit"], &run["duration_agreement"]), (&"us".into(), &Value::Null));
+    }
+    let args = ["run", "echo-taboo", "--net", "--nodes", "5", "--topology", "complete"];
+    assert_eq!(json_of(&args)["messages"], 8, "a star");
+    assert_eq!(json_of(&["run", "echo", "--net", "--nodes", "1"])["count"], 1);
+}
+
+#[test]
 fn one_node_alone_needs_no_network() {
     let run = json_of(&["run", "ricart-agrawala", "--net", "--nodes", "1", "--entries", "10"]);
     assert_eq!((&run["messages"], &run["entries"]), (&0.into(), &10.into()));

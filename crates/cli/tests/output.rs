@@ -108,6 +108,8 @@ fn nothing_in_a_table_is_wider_than_the_screen() {
         "compare --algorithms all --entries 50 --latency exp:1ms --seeds 3",
         "compare --algorithms all --entries 50",
         "compare --problem election",
+        "run echo",
+        "compare --problem wave",
         "check ricart-agrawala --flaw list",
         "explain terms",
         "explain",

@@ -5,7 +5,7 @@ mod support;
 use std::fs::File;
 use std::io::BufReader;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use support::{Folder, csv, json_of, run};
 use vorrang_algorithms::mutex::card::Card;
 use vorrang_algorithms::mutex::{Command, Mutex, Notice};
@@ -289,6 +289,54 @@ fn elections_cost_what_the_card_says_whoever_calls_and_however_many_are_down() {
             }
         }
     }
+}
+
+#[test]
+fn waves_cost_what_the_card_says_on_every_shape() {
+    let shapes = ["ring", "line", "star", "complete", "tree:2", "grid", "random:0.2"];
+    for shape in shapes {
+        for nodes in ["1", "2", "3", "4", "9", "16"] {
+            for latency in ["1ms", "uniform:1us..1ms"] {
+                let args = ["--nodes", nodes, "--topology", shape, "--latency", latency];
+                let plain = json_of(&[&["run", "echo"], &args[..]].concat());
+                let edges = plain["edges"].as_u64().expect("links");
+                assert_eq!(plain["messages"], 2 * edges, "{plain:#}");
+                assert_eq!(plain["messages_agreement"], "agrees", "{plain:#}");
+                let by_kind = plain["messages_by_kind"].as_object().expect("kinds");
+                assert_eq!(by_kind["ECHO"], nodes.parse::<u64>().expect("nodes") - 1);
+                assert_eq!(plain["count"].to_string(), nodes, "{plain:#}");
+                let duration = if latency == "1ms" { json!("agrees") } else { Value::Null };
+                assert_eq!(plain["duration_agreement"], duration, "{plain:#}");
+                let taboo = json_of(&[&["run", "echo-taboo"], &args[..]].concat());
+                assert!(taboo["messages"].as_u64() <= Some(2 * edges), "{taboo:#}");
+                for run in [&plain, &taboo] {
+                    assert_ne!(run["messages_agreement"], "disagrees", "{run:#}");
+                    assert_ne!(run["tree_depth_agreement"], "disagrees", "{run:#}");
+                    assert_eq!((&run["safe"], &run["quiescent"]), (&json!(true), &json!(true)));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_wave_that_loses_a_message_never_ends_and_says_so() {
+    let (code, run) = support::json(&["run", "echo", "--nodes", "4", "--lose", "1"]);
+    assert_eq!((code, &run["safe"], &run["quiescent"]), (1, &json!(true), &json!(false)));
+    assert!(run["violation"].as_str().expect("a violation").starts_with("termination"), "{run:#}");
+    let nothing = (&run["count"], &run["duration"], &run["messages_agreement"]);
+    assert_eq!(nothing, (&Value::Null, &Value::Null, &Value::Null));
+}
+
+#[test]
+fn a_drawn_graph_is_another_for_every_seed_and_the_theory_follows() {
+    let args = "compare --problem wave --nodes 20 --topology random:0.1 --seeds 10";
+    let (code, rows) = support::json(&args.split(' ').collect::<Vec<_>>());
+    assert_eq!(code, 0, "{rows:#}");
+    let row = &rows[0];
+    assert_eq!((&row["algorithm"], &row["duration_agreement"]), (&json!("echo"), &json!("agrees")));
+    assert!(row["duration_ci95"].as_f64() > Some(0.0), "graphs differ: {row:#}");
+    assert_eq!(row["duration"], row["duration_theory_low"]);
 }
 
 #[test]

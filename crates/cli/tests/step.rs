@@ -207,6 +207,23 @@ fn timers_are_as_late_as_a_clock_makes_them_unless_a_person_was_faster() {
 }
 
 #[test]
+fn a_wave_is_started_once_and_by_its_initiator() {
+    let args = ["step", "echo", "--nodes", "4", "--initiator", "2"];
+    let (code, out, _) = run_on("check --requests 3\nstart 2\ncheck\nsettle\nrest\n", &args);
+    assert_eq!(code, 0, "{out}");
+    assert!(out.starts_with("echo --nodes 4 --topology ring --initiator 2\n"), "{out}");
+    let verified = "# verified tree, decision, dependence, aggregate, termination\n";
+    assert_eq!(out.matches(verified).count(), 2, "{out}");
+    assert!(out.contains("# From here, if no node asks for more:\n"), "{out}");
+    assert!(out.ends_with("  2 done: 4 nodes, sum 6\nrest\n= 8 messages\n"), "{out}");
+    let (code, _, err) = run_on("start 0\n", &args);
+    assert_eq!(code, 2);
+    assert!(err.contains("another node is the initiator"), "{err}");
+    let (_, _, err) = run_on("start 2\nstart 2\n", &args);
+    assert!(err.contains("the wave is under way or over"), "{err}");
+}
+
+#[test]
 fn random_steps_are_those_of_their_seed() {
     let of = |seed: &str| run_on(&format!("random 20 {seed}\n"), LAMPORT).1;
     assert_eq!(of("3"), of("3"));

@@ -254,6 +254,18 @@ fn names_that_do_not_exist_are_answered_with_those_that_do() {
     refused("run nobody", &[&format!("there are {}", names.join(", "))]);
     refused("compare --problem lunch", &["unknown problem 'lunch'", "mutex, mutual-exclusion"]);
     refused("compare --problem elction", &["did you mean 'election'?"]);
+    refused("compare --problem waves", &["did you mean 'wave'?"]);
+    refused("run echo --nodes 4 --initiator 4", &["--initiator: '4' is not a node", "is 3"]);
+    refused("run lamport --initiator 1", &["lamport does not take --initiator", "echo-taboo"]);
+    refused("run echo --entries 5", &["--entries is an option of mutual exclusion"]);
+    refused("run echo-taboo --nodes 5000", &["--nodes 5000 is too many for echo-taboo", "4000"]);
+    refused("run echo --nodes 6 --topology hypercube", &["do not make a power of two"]);
+    refused("check echo --nodes 3 --topology torus", &["--topology torus"]);
+    refused("explain echo --topology hypercube", &["--topology hypercube"]);
+    refused(
+        "run echo --nodes 3 --net --processes --json",
+        &["--processes does not know yet", "echo"],
+    );
     refused("check central --flaw nonsense", &["unknown flaw of central 'nonsense'"]);
 }
 

@@ -48,7 +48,7 @@ pub(super) fn grid(group: Group) -> Graph {
 /// The sides of the most square rectangle of so many nodes.
 fn sides(nodes: u32) -> (u32, u32) {
     let mut short = nodes.isqrt();
-    while nodes % short != 0 {
+    while !nodes.is_multiple_of(short) {
         short -= 1;
     }
     (short, nodes / short)

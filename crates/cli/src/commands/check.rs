@@ -37,6 +37,7 @@ pub(crate) use crate::answer::Answer;
     vorrang check ricart-agrawala --flaw deferred-never-cleared\n  \
     vorrang check lamport --order any\n  \
     vorrang check bully --crashes 1\n  \
+    vorrang check echo --nodes 4 --topology ring\n  \
     vorrang check ricart-agrawala --property ordering,no-starvation\n  \
     vorrang check ricart-agrawala --nodes 6 --entries 3 --time 10m\n  \
     vorrang check ricart-agrawala --nodes 9 --entries 5 --walks 1000 --depth 500\n\n\

@@ -12,8 +12,8 @@ use crate::table::{markdown, screen, tables, wrapped};
 /// Compare algorithms on the same workloads and seeds, measured beside theory
 ///
 /// Without --algorithms: all that solve the problem as it stands, and no variant of it; without
-/// --load: heavy and light, without --initiators: highest and lowest. Every option takes several
-/// values, separated by commas. Times are in units of T, the mean latency. ✓ says that the
+/// --load: heavy and light, without --initiators: highest and lowest, for waves without --topology:
+/// several shapes. Every option takes several values, separated by commas. Times are in units of T, the mean latency. ✓ says that the
 /// measured mean is what the theory predicts (exactly, or within what chance allows), ○ that it
 /// lies in the range that the theory gives, ✗ that it does not.
 #[derive(Debug, clap::Args)]
@@ -21,6 +21,7 @@ use crate::table::{markdown, screen, tables, wrapped};
     vorrang compare --nodes 13\n  \
     vorrang compare --nodes 31 --load heavy --seeds 10 --latency exp:2ms\n  \
     vorrang compare --hot 3 --algorithms ricart-agrawala,carvalho-roucairol\n  \
+    vorrang compare --problem wave --nodes 20\n  \
     vorrang compare --algorithms all --markdown")]
 pub(crate) struct Compare {
     #[command(flatten)]

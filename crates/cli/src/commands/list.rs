@@ -62,7 +62,7 @@ fn row(entry: &Entry) -> Value {
 /// Messages at both ends of the contrast that its problem knows, in a group that quorums like too.
 fn messages(entry: &Entry) -> String {
     let costs = entry.algorithm.costs(&entry.algorithm.about().assumes.setup(Group::of(13)));
-    let [header, first, ..] = &costs[..] else { return String::new() };
+    let [header, first, ..] = &costs.unwrap_or_default()[..] else { return String::new() };
     match (&first[..], &header[..]) {
         ([_, one, other], _) if one == other => one.clone(),
         ([_, one, other], [_, at_one, at_other]) => {

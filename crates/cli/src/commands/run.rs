@@ -19,6 +19,7 @@ use crate::problem::run_of;
     vorrang run ricart-agrawala --nodes 5 --load light --hold 2ms\n  \
     vorrang run ricart-agrawala --nodes 3 --net --processes\n  \
     vorrang run bully --nodes 8 --crash 7@0\n  \
+    vorrang run echo --nodes 50 --topology random:0.1\n  \
     vorrang run ricart-agrawala --latency uniform:1ms..3ms --order any --seed 7 --json")]
 pub(crate) struct Run {
     /// Which algorithm, as `vorrang list` calls it

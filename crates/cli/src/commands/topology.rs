@@ -99,7 +99,7 @@ fn is_tree(graph: &Graph) -> bool {
 }
 
 fn in_json(shape: &Shape, graph: &Graph) -> serde_json::Value {
-    let measure::Shape { diameter, mean_distance, least_degree, most_degree, .. } = shape_of(graph);
+    let measure::Shape { diameter, mean_distance, least_degree, most_degree } = shape_of(graph);
     let nodes = graph.group().size();
     json!({
         "topology": shape.in_short(),

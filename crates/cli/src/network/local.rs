@@ -7,21 +7,21 @@ use vorrang_protocol::NodeId;
 use vorrang_sim::Random;
 
 use super::turns::Turns;
-use super::{Launch, News, Nodes, quota};
+use super::{Counted, Launch, News, Nodes, quota};
 use crate::failure::Failure;
 use crate::problem::Scene as _;
 use crate::problem::mutex::Scenario;
 
 /// The nodes of this process.
-pub(super) struct Local {
-    handles: Vec<Handle<Command>>,
+pub(super) struct Local<C> {
+    pub(super) handles: Vec<Handle<C>>,
 }
 
 /// Starts all nodes.
 pub(super) async fn start(
     scenario: &Scenario,
     launch: Launch<'_>,
-) -> Result<(Local, UnboundedReceiver<News>), Failure> {
+) -> Result<(Local<Command>, UnboundedReceiver<News>), Failure> {
     let (news, heard) = unbounded_channel();
     let (listeners, peers) = bind_loopback(scenario.nodes()).await?;
     let mut handles = Vec::new();
@@ -45,7 +45,13 @@ pub(super) async fn start(
     Ok((Local { handles }, heard))
 }
 
-impl Local {
+impl<C: Send + 'static> Local<C> {
+    /// Gives a node a command.
+    pub(super) async fn tell(&self, node: NodeId, command: C) -> Result<(), Failure> {
+        let told = self.handles[node.index()].command(command).await;
+        told.map_err(|error| Failure::Failed(format!("node {node}: {error}")))
+    }
+
     /// Stops all nodes.
     pub(super) async fn stop(self) -> Result<(), Failure> {
         for handle in self.handles {
@@ -55,12 +61,13 @@ impl Local {
     }
 }
 
-impl Nodes for Local {
+impl Nodes for Local<Command> {
     async fn ask(&mut self, node: NodeId, command: Command) -> Result<(), Failure> {
-        let asked = self.handles[node.index()].command(command).await;
-        asked.map_err(|error| Failure::World(format!("node {node}: {error}")))
+        self.tell(node, command).await
     }
+}
 
+impl<C: Send + 'static> Counted for Local<C> {
     async fn counts(&mut self) -> Result<(u64, u64), Failure> {
         let (mut sent, mut received) = (0, 0);
         for handle in &self.handles {

@@ -7,6 +7,7 @@
 
 pub(crate) mod conversation;
 mod local;
+pub(crate) mod once;
 mod processes;
 mod turns;
 pub(crate) mod worker;
@@ -17,11 +18,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
+use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::UnboundedReceiver;
 use vorrang_algorithms::mutex::spec::HappenedBefore;
-use vorrang_algorithms::mutex::{Command, Mutex, Notice};
-use vorrang_algorithms::problem::Problem as _;
+use vorrang_algorithms::mutex::{Command, Notice};
 use vorrang_algorithms::registry::Node;
 use vorrang_net::{Clock, Config, Handle, Log, Starting};
 use vorrang_protocol::{NodeId, Protocol};
@@ -33,7 +34,7 @@ use crate::failure::Failure;
 use crate::figures::Measured;
 use crate::output::{progress, show_after_a_second};
 use crate::problem::mutex::{LoadKind, Scenario, figures};
-use crate::problem::{Scene as _, header};
+use crate::problem::{Scene, header};
 
 /// Where the nodes run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -134,12 +135,16 @@ enum News {
     Failed(NodeId, String),
 }
 
-/// Nodes that can be told to ask, wherever they run.
-trait Nodes {
-    /// Tells a node's application to take a turn.
-    async fn ask(&mut self, node: NodeId, command: Command) -> Result<(), Failure>;
+/// Nodes whose messages can be counted, wherever they run.
+trait Counted {
     /// Messages sent and messages handled so far, over all nodes.
     async fn counts(&mut self) -> Result<(u64, u64), Failure>;
+}
+
+/// Nodes that can be told to ask, wherever they run.
+trait Nodes: Counted {
+    /// Tells a node's application to take a turn.
+    async fn ask(&mut self, node: NodeId, command: Command) -> Result<(), Failure>;
 }
 
 /// How many turns each node takes by itself: under heavy load its share, as in the simulator,
@@ -172,7 +177,7 @@ async fn orchestrate(
                 let node = NodeId(random.below(contenders) as u32);
                 nodes.ask(node, acquire(scenario, &mut random)).await?;
                 wait(&mut news, &bar).await?;
-                settle(scenario, nodes).await?;
+                rest(scenario, nodes).await?;
                 bar.set_position(entry);
             }
         }
@@ -186,13 +191,13 @@ async fn orchestrate(
                 for _ in 0..asking {
                     wait(&mut news, &bar).await?;
                 }
-                settle(scenario, nodes).await?;
+                rest(scenario, nodes).await?;
                 left -= asking;
                 bar.set_position(scenario.entries - left);
             }
         }
     }
-    settle(scenario, nodes).await?;
+    rest(scenario, nodes).await?;
     bar.finish_and_clear();
     Ok(())
 }
@@ -218,13 +223,18 @@ async fn wait(news: &mut UnboundedReceiver<News>, bar: &ProgressBar) -> Result<(
     }
 }
 
-/// Waits until every message that was sent has been handled. Handling one may send another, so the
-/// count must hold still once. Where messages travel for ever, waits until every node has done what
-/// it was told: asked for its counts, it has.
-async fn settle(scenario: &Scenario, nodes: &mut impl Nodes) -> Result<(), Failure> {
+/// Waits until all is done; where messages travel for ever, until every node has done what it was
+/// told: asked for its counts, it has.
+async fn rest(scenario: &Scenario, nodes: &mut impl Nodes) -> Result<(), Failure> {
     if scenario.card.terms.perpetual {
         return nodes.counts().await.map(drop);
     }
+    settle(nodes).await
+}
+
+/// Waits until every message that was sent has been handled. Handling one may send another, so the
+/// count must hold still once.
+async fn settle(nodes: &mut impl Counted) -> Result<(), Failure> {
     let mut last = None;
     loop {
         let counts = nodes.counts().await?;
@@ -251,16 +261,13 @@ impl Observed {
         P: Protocol<Command = Command, Notice = Notice>,
     {
         let (card, setup) = (scenario.card, &scenario.setup);
-        let is_event = |record: &&Record<P>| {
-            matches!(record.what, What::Command(_) | What::Receive { .. } | What::Timer(_))
-        };
         Self {
             verdict: judge(records, card.watch(setup, card.promised(setup))),
             summary: Summary {
                 overtakes: Some(judge(records, HappenedBefore::default()).count("ordering")),
                 ..Measure::of(scenario.nodes(), records).summary()
             },
-            events: records.iter().filter(is_event).count() as u64,
+            events: events(records),
         }
     }
 }
@@ -269,26 +276,15 @@ impl Observed {
 fn measured(scenario: &Scenario, observed: Observed, wall: Duration) -> Measured {
     let Observed { verdict, summary, events } = observed;
     let first = verdict.violations.first().map(|(_, violation)| violation);
-    let is_perpetual = scenario.card.terms.perpetual;
+    let card = scenario.card;
+    let is_perpetual = card.terms.perpetual;
     let owed = if is_perpetual { &verdict.owed } else { &verdict.at_rest };
-    let name = scenario.card.name;
-    let mut head = vec![
-        ("algorithm", serde_json::json!(name)),
-        ("problem", serde_json::json!(Mutex::NAME)),
-        ("driver", serde_json::json!("net")),
-    ];
-    head.extend(scenario.head());
-    for (key, value) in &mut head {
-        match *key {
-            "latency" => *value = serde_json::Value::Null,
-            "hold" => *value = serde_json::json!(scenario.hold_over_tcp().to_string()),
-            "order" => *value = serde_json::json!("fifo"),
-            "time_unit" => *value = serde_json::json!("us"),
-            _ => {}
-        }
+    let mut head = head(scenario);
+    if let Some((_, hold)) = head.iter_mut().find(|(key, _)| *key == "hold") {
+        *hold = json!(scenario.hold_over_tcp().to_string());
     }
     Measured {
-        name,
+        name: card.name,
         seed: scenario.seed(),
         head,
         figures: figures(scenario.card, &summary, (" us", 1_000.0), (" per s", 1e9), &|of| {
@@ -303,12 +299,36 @@ fn measured(scenario: &Scenario, observed: Observed, wall: Duration) -> Measured
     }
 }
 
-fn save<P>(scenario: &Scenario, records: &[Record<P>], file: File) -> io::Result<()>
-where
-    P: Protocol<Command = Command, Notice = Notice>,
-{
-    let header =
-        header(&scenario.about(), &scenario.setup).with("options", &scenario.options(true));
+/// What the figures of a run begin with, where TCP decides how messages travel.
+fn head(scene: &impl Scene) -> Vec<(&'static str, Value)> {
+    let about = scene.about();
+    let mut head = vec![
+        ("algorithm", json!(about.name)),
+        ("problem", json!(about.problem)),
+        ("driver", json!("net")),
+    ];
+    head.extend(scene.head());
+    for (key, value) in &mut head {
+        match *key {
+            "latency" => *value = Value::Null,
+            "order" => *value = json!("fifo"),
+            "time_unit" => *value = json!("us"),
+            _ => {}
+        }
+    }
+    head
+}
+
+/// How many things happened to nodes.
+fn events<P: Protocol>(records: &[Record<P>]) -> u64 {
+    let is_event = |record: &&Record<P>| {
+        matches!(record.what, What::Command(_) | What::Receive { .. } | What::Timer(_))
+    };
+    records.iter().filter(is_event).count() as u64
+}
+
+fn save<P: Protocol>(scene: &impl Scene, records: &[Record<P>], file: File) -> io::Result<()> {
+    let header = header(&scene.about(), scene.setup()).with("options", &scene.options(true));
     let mut writer = Writer::new(BufWriter::new(file), &header)?;
     records.iter().try_for_each(|record| writer.write(record))?;
     writer.finish()

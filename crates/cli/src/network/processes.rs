@@ -11,7 +11,7 @@ use vorrang_net::Clock;
 use vorrang_protocol::NodeId;
 
 use super::worker::Orders;
-use super::{News, Nodes, quota};
+use super::{Counted, News, Nodes, quota};
 use crate::failure::Failure;
 use crate::problem::Scene as _;
 use crate::problem::mutex::Scenario;
@@ -113,7 +113,9 @@ impl Nodes for Processes {
     async fn ask(&mut self, node: NodeId, command: Command) -> Result<(), Failure> {
         self.workers[node.index()].say(&command.to_string()).await
     }
+}
 
+impl Counted for Processes {
     async fn counts(&mut self) -> Result<(u64, u64), Failure> {
         let (mut sent, mut received) = (0, 0);
         for (id, worker) in (0..).map(NodeId).zip(&mut self.workers) {

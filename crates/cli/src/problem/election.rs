@@ -7,7 +7,7 @@ use vorrang_algorithms::card::{About, Quantity, Span};
 use vorrang_algorithms::election::card::{Card, DURATION, MESSAGES, Setting};
 use vorrang_algorithms::election::spec::Leadership;
 use vorrang_algorithms::election::{Command, Election, Notice};
-use vorrang_algorithms::setup::Setup;
+use vorrang_algorithms::setup::{Setup, Unfit};
 use vorrang_check::{Ask, Plan};
 use vorrang_protocol::{Message, NodeId};
 use vorrang_sim::{Distribution, Fault, Faults, Orders, Workload};
@@ -176,17 +176,17 @@ impl Meter<Command, Notice> for Tally {
 }
 
 impl Driven for Election {
-    fn extremes(_: &'static Card, setup: &Setup) -> Extremes<Self> {
+    fn extremes(_: &'static Card, setup: &Setup) -> Result<Extremes<Self>, Unfit> {
         let nodes = setup.group.size();
         let dead = u32::from(nodes > 1);
         let best = Setting { nodes, initiator: nodes - 1 - dead, dead };
-        Extremes {
+        Ok(Extremes {
             common: format!("--nodes {nodes}, THE HIGHEST DOWN"),
             settings: [
                 ("HIGHEST UP CALLS", best),
                 ("LOWEST CALLS", Setting { initiator: 0, ..best }),
             ],
-        }
+        })
     }
     const CONTRAST: (&'static str, &'static [&'static str]) =
         ("initiators", &["highest", "lowest"]);
@@ -327,7 +327,7 @@ impl Driven for Election {
     fn staged(_: &'static Card, setup: &Setup, _: Option<&str>) -> Leadership {
         Leadership::new(setup.group)
     }
-    fn turn(_: &'static Card, _: NodeId) -> Vec<Ask<Command>> {
+    fn turn(_: &'static Card, _: &Setup, _: NodeId) -> Vec<Ask<Command>> {
         vec![Ask::then_wait(Command::Elect)]
     }
 

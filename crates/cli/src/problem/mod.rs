@@ -15,6 +15,7 @@ mod remarks;
 mod simulate;
 mod staged;
 mod verify;
+pub(crate) mod wave;
 
 use std::any::TypeId;
 use std::path::Path;
@@ -26,7 +27,7 @@ use serde_json::{Value, json};
 use vorrang_algorithms::card::{About, Card};
 use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::registry::{self, Node, Recipe, Register};
-use vorrang_algorithms::setup::Setup;
+use vorrang_algorithms::setup::{Setup, Unfit};
 use vorrang_check as check;
 use vorrang_protocol::{Graph, Guard, Invariant, Monitor, Never, NodeId, Protocol};
 use vorrang_sim::{Faults, Network, Workload};
@@ -50,7 +51,7 @@ pub(crate) use verify::Query;
 pub(crate) trait Driven: Problem {
     /// Two settings that show what costs depend on, with what they are called; and what both have
     /// in common.
-    fn extremes(card: &'static Card<Self>, setup: &Setup) -> Extremes<Self>;
+    fn extremes(card: &'static Card<Self>, setup: &Setup) -> Result<Extremes<Self>, Unfit>;
     /// The option of a run, and its values, that a comparison goes through if nothing is said.
     const CONTRAST: (&'static str, &'static [&'static str]);
 
@@ -80,8 +81,13 @@ pub(crate) trait Driven: Problem {
     // --- on a stage
     /// What must hold there: all that is promised, and what the flaw takes away.
     fn staged(card: &'static Card<Self>, setup: &Setup, flaw: Option<&str>) -> Self::Watch;
-    /// All that an application does for one request.
-    fn turn(card: &'static Card<Self>, at: NodeId) -> Vec<check::Ask<Self::Command>>;
+    /// All that an application does for one request; nothing if it never asks.
+    fn turn(card: &'static Card<Self>, setup: &Setup, at: NodeId)
+    -> Vec<check::Ask<Self::Command>>;
+    /// How many more requests a node can make after these moves, if so many are wanted.
+    fn turns_left(_moves: &[String], wanted: u32) -> u32 {
+        wanted
+    }
 
     // --- over the network
     /// What can be typed at a node, a line each, and what it means.
@@ -136,6 +142,7 @@ pub(crate) type SummaryOf<Q> = <<<Q as Driven>::Workload as Workload<
 pub(crate) trait Scene: Clone + Send + Sync + 'static {
     fn about(&self) -> About;
     fn setup(&self) -> &Setup;
+    /// What lies between the nodes.
     fn between(&self) -> &Between;
     /// How far the run goes, as its meter counts it.
     fn total(&self) -> u64;
@@ -161,7 +168,8 @@ pub(crate) trait Scene: Clone + Send + Sync + 'static {
         let (setup, own) = (self.setup().text(self.about().takes), self.own_options(net));
         let seed = format!("--seed {}", self.seed());
         let between = if net { seed } else { self.between().options() };
-        format!("{setup} {own} {between}")
+        let gap = if own.is_empty() { "" } else { " " };
+        format!("{setup}{gap}{own} {between}")
     }
     /// The heading of a page of a comparison: everything but the seed.
     fn page(&self) -> String {
@@ -211,7 +219,7 @@ pub(crate) trait Subject: Send + Sync {
 pub(crate) trait Algorithm: Send + Sync {
     fn about(&self) -> About;
     /// What the theory says, as a table.
-    fn costs(&self, setup: &Setup) -> Vec<Vec<String>>;
+    fn costs(&self, setup: &Setup) -> Result<Vec<Vec<String>>, Failure>;
     fn contrast(&self) -> (&'static str, &'static [&'static str]);
     fn run(&self, args: &RunArgs) -> Result<Box<dyn Run>, Failure>;
     fn serve(&self, setup: &Setup, node: Served) -> Result<Future<'static>, Failure>;
@@ -303,8 +311,8 @@ where
     fn about(&self) -> About {
         self.card.about()
     }
-    fn costs(&self, setup: &Setup) -> Vec<Vec<String>> {
-        costs(self.card, setup)
+    fn costs(&self, setup: &Setup) -> Result<Vec<Vec<String>>, Failure> {
+        costs(self.card, setup).map_err(|unfit| Failure::Usage(unfit.0))
     }
     fn contrast(&self) -> (&'static str, &'static [&'static str]) {
         Q::CONTRAST
@@ -418,8 +426,8 @@ fn graph<Q: Problem>(card: &Card<Q>, setup: &Setup) -> Result<Option<Graph>, Fai
 }
 
 /// What the theory says of every quantity, at both extremes.
-fn costs<Q: Driven>(card: &'static Card<Q>, setup: &Setup) -> Vec<Vec<String>> {
-    let Extremes { common, settings } = Q::extremes(card, setup);
+fn costs<Q: Driven>(card: &'static Card<Q>, setup: &Setup) -> Result<Vec<Vec<String>>, Unfit> {
+    let Extremes { common, settings } = Q::extremes(card, setup)?;
     let mut header = vec![format!("COSTS WITH {common}")];
     header.extend(settings.iter().map(|(name, _)| (*name).to_owned()));
     let mut rows = vec![header];
@@ -429,7 +437,7 @@ fn costs<Q: Driven>(card: &'static Card<Q>, setup: &Setup) -> Vec<Vec<String>> {
         row.extend(settings.iter().map(|(_, at)| span((cost.span)(at)) + unit));
         rows.push(row);
     }
-    rows
+    Ok(rows)
 }
 
 /// An algorithm, and it with each of its known mistakes.

@@ -12,7 +12,7 @@ use vorrang_algorithms::mutex::card::{
 use vorrang_algorithms::mutex::spec::{Exclusion, Watch};
 use vorrang_algorithms::mutex::{Claim, Command, Mutex, Notice};
 use vorrang_algorithms::registry::{Node, Recipe};
-use vorrang_algorithms::setup::Setup;
+use vorrang_algorithms::setup::{Setup, Unfit};
 use vorrang_check::Ask;
 use vorrang_protocol::{NodeId, Protocol};
 use vorrang_sim::{Distribution, Load, Turns};
@@ -256,15 +256,15 @@ pub(crate) fn figures(
 }
 
 impl Driven for Mutex {
-    fn extremes(card: &'static Card, setup: &Setup) -> Extremes<Self> {
+    fn extremes(card: &'static Card, setup: &Setup) -> Result<Extremes<Self>, Unfit> {
         let at = |load| Setting::new(card, setup, load);
-        Extremes {
+        Ok(Extremes {
             common: format!("{}, E = T", setup.text(card.takes)),
             settings: [
                 ("ONE AT A TIME", at(card::Load::Light)),
                 ("SATURATION", at(card::Load::Heavy)),
             ],
-        }
+        })
     }
     const CONTRAST: (&'static str, &'static [&'static str]) = ("load", &["heavy", "light"]);
 
@@ -355,7 +355,7 @@ impl Driven for Mutex {
     fn staged(card: &'static Card, setup: &Setup, flaw: Option<&str>) -> Watch {
         card.staged(setup, flaw)
     }
-    fn turn(card: &'static Card, at: NodeId) -> Vec<Ask<Command>> {
+    fn turn(card: &'static Card, _: &Setup, at: NodeId) -> Vec<Ask<Command>> {
         let claims = card.terms.claims;
         let acquire = Command::Acquire(claims[at.index() % claims.len()]);
         vec![Ask::then_wait(acquire), Ask::to_end(Command::Release)]

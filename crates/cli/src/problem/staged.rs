@@ -67,7 +67,7 @@ pub(super) fn stage<Q: Driven>(
     let monitor = Q::staged(card, &setup, flaw);
     let first = Stage::new(nodes.iter().cloned(), monitor).with_order(order);
     let first = first.guarded(guards.iter().cloned());
-    let asks = setup.group.members().flat_map(|id| Q::turn(card, id));
+    let asks = setup.group.members().flat_map(|id| Q::turn(card, &setup, id));
     let mut commands: Vec<Q::Command> = asks.map(|ask| ask.command).collect();
     commands.sort();
     commands.dedup();
@@ -110,8 +110,9 @@ impl<Q: Driven> Staged for StagedOf<Q> {
         }
         let moves = again.into_moves();
         let lines = read(&moves, self.nodes.len());
+        let requests = Q::turns_left(&moves, requests);
         let members = self.setup.group.members();
-        let turns: Vec<_> = members.map(|id| Q::turn(self.card, id)).collect();
+        let turns: Vec<_> = members.map(|id| Q::turn(self.card, &self.setup, id)).collect();
         let system = System {
             nodes: self.nodes.clone(),
             plan: plan(&lines, &turns, requests),

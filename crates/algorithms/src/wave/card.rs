@@ -1,0 +1,127 @@
+//! What an algorithm says of itself in the terms of waves.
+
+use vorrang_protocol::{Graph, NodeId};
+
+use super::Wave;
+use crate::card::Quantity;
+use crate::topology::Topology;
+use crate::topology::measure::distances;
+
+/// An algorithm's card.
+pub type Card = crate::card::Card<Wave>;
+
+/// A mistake in an algorithm.
+pub type Flaw = crate::card::Flaw<Wave>;
+
+/// What an algorithm says of itself in the terms of waves: nothing so far.
+#[derive(Debug)]
+pub struct Terms;
+
+/// Messages.
+pub const MESSAGES: Quantity = Quantity::number("messages", "messages");
+/// How many links the longest way from a node to the initiator has, in the tree.
+pub const TREE_DEPTH: Quantity = Quantity::number("tree_depth", "depth of the tree");
+/// From the start until the initiator is told that all is over.
+pub const DURATION: Quantity = Quantity::time("duration", "duration");
+
+/// What the theory depends on: the graph, as it looks from the initiator.
+///
+/// A *level* is all nodes that are equally far from the initiator. A link joins two nodes of one
+/// level or of two neighbouring ones.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Setting {
+    /// n, the number of nodes.
+    pub nodes: u64,
+    /// e, the number of links.
+    pub edges: u64,
+    /// D, how far the farthest node is.
+    pub farthest: u64,
+    /// Whether two of the farthest nodes are linked.
+    pub farthest_linked: bool,
+    /// Links between two neighbours of the initiator.
+    pub among_neighbours: u64,
+    /// Links from the initiator to its neighbours, and from those to the next level.
+    pub first_two_levels: u64,
+    /// Nodes beyond these levels.
+    pub beyond: u64,
+}
+
+impl Setting {
+    /// How a connected graph looks from a node.
+    pub fn new(graph: &Graph, initiator: NodeId) -> Self {
+        let far = distances(graph, initiator);
+        let far = |id: NodeId| u64::from(far[id.index()].unwrap_or(0));
+        let farthest = graph.group().members().map(far).max().unwrap_or(0);
+        let links = || graph.links().map(|(one, other)| (far(one), far(other)));
+        let count = |is: fn(u64, u64) -> bool| links().filter(|&(a, b)| is(a, b)).count() as u64;
+        Self {
+            nodes: graph.group().size().into(),
+            edges: graph.edges() as u64,
+            farthest,
+            farthest_linked: links().any(|(a, b)| a == b && b == farthest),
+            among_neighbours: count(|a, b| (a, b) == (1, 1)),
+            first_two_levels: count(|a, b| a != b && a + b <= 3),
+            beyond: graph.group().members().filter(|&id| far(id) > 2).count() as u64,
+        }
+    }
+
+    /// How the graph looks in which everyone is linked to everyone.
+    pub fn complete(nodes: u32) -> Self {
+        let nodes = u64::from(nodes);
+        let pairs = |of: u64| of * of.saturating_sub(1) / 2;
+        Self {
+            nodes,
+            edges: pairs(nodes),
+            farthest: 1.min(nodes - 1),
+            farthest_linked: nodes > 2,
+            among_neighbours: pairs(nodes - 1),
+            first_two_levels: nodes - 1,
+            beyond: 0,
+        }
+    }
+}
+
+/// The smallest system that shows a mistake; node 0 starts.
+#[derive(Clone, Copy, Debug)]
+pub struct Demonstration {
+    /// How many nodes there are.
+    pub nodes: u32,
+    /// Who can send to whom.
+    pub topology: &'static Topology,
+}
+
+#[cfg(test)]
+mod tests {
+    use vorrang_protocol::Group;
+
+    use super::*;
+
+    fn seen(text: &str, nodes: u32, from: u32) -> Setting {
+        let topology: Topology = text.parse().unwrap();
+        Setting::new(&topology.graph(Group::of(nodes)).unwrap(), NodeId(from))
+    }
+
+    #[test]
+    fn a_graph_looks_different_from_different_nodes() {
+        let six_links = "links:0-1,0-2,1-3,2-3,2-4,3-4";
+        let at_0 = Setting {
+            nodes: 5,
+            edges: 6,
+            farthest: 2,
+            farthest_linked: true,
+            among_neighbours: 0,
+            first_two_levels: 5,
+            beyond: 0,
+        };
+        assert_eq!(seen(six_links, 5, 0), at_0);
+        let at_3 = Setting { farthest_linked: false, among_neighbours: 1, ..at_0 };
+        assert_eq!(seen(six_links, 5, 3), at_3);
+        let line = seen("line", 6, 0);
+        assert_eq!((line.farthest, line.first_two_levels, line.beyond), (5, 2, 3));
+        assert!(!line.farthest_linked && seen("complete", 3, 2).farthest_linked);
+        assert_eq!(seen("ring", 1, 0).farthest, 0);
+        for nodes in 1..6 {
+            assert_eq!(seen("complete", nodes, nodes - 1), Setting::complete(nodes));
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Waves: one node starts, every node takes part, and the one that started is told when all have.
+//!
+//! The application of the initiator says [`Command::Start`]. Every other one is told
+//! [`Notice::Joined`] when its node takes part, and through which neighbour; these links make a
+//! tree that spans the graph. At last the initiator's is told [`Notice::Done`], with what was
+//! gathered on the way back. (Gerard Tel, "Introduction to Distributed Algorithms", 2000, chapter
+//! 6, calls what such a thing must do termination, decision and dependence.)
+
+pub mod card;
+pub mod echo;
+pub mod echo_taboo;
+pub mod flaws;
+mod invariants;
+pub mod spec;
+
+use alloc::format;
+use alloc::string::String;
+use core::fmt;
+use core::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use vorrang_protocol::NodeId;
+
+pub use card::Card;
+
+use crate::problem::Problem;
+
+/// The problem.
+#[derive(Clone, Copy, Debug)]
+pub enum Wave {}
+
+impl Problem for Wave {
+    const NAME: &'static str = "wave";
+    const TITLE: &'static str = "wave";
+    type Command = Command;
+    type Notice = Notice;
+    type Terms = card::Terms;
+    type Setting = card::Setting;
+    type Demonstration = card::Demonstration;
+}
+
+/// What an application asks.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Command {
+    /// Sends a wave through the graph. Only the initiator may, and once.
+    Start,
+}
+
+impl fmt::Display for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Start => f.write_str("start"),
+        }
+    }
+}
+
+impl FromStr for Command {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.trim() {
+            "start" => Ok(Self::Start),
+            _ => Err(format!("unknown command '{text}': say start")),
+        }
+    }
+}
+
+/// Why a start is refused: waves of two initiators would run into each other.
+const NOT_THE_INITIATOR: &str = "another node is the initiator";
+/// Why a start is refused.
+const ALREADY_STARTED: &str = "the wave is under way or over";
+
+/// What an application is told.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Notice {
+    /// This node takes part from now on.
+    Joined {
+        /// The neighbour through which the wave came: the other end of the activation edge.
+        parent: NodeId,
+    },
+    /// Every node has taken part, and this is what they gave.
+    Done(Gathered),
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Joined { parent } => write!(f, "joined through node {parent}"),
+            Self::Done(Gathered { count, sum }) => write!(f, "done: {count} nodes, sum {sum}"),
+        }
+    }
+}
+
+/// What is gathered on the way back: how many nodes took part, and the sum of their numbers. Any
+/// sum in which order does not matter could stand for it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct Gathered {
+    /// How many nodes.
+    pub count: u64,
+    /// The sum of their numbers.
+    pub sum: u64,
+}
+
+impl Gathered {
+    /// Of no node.
+    pub const NOTHING: Self = Self { count: 0, sum: 0 };
+
+    /// Of one node.
+    pub fn of(node: NodeId) -> Self {
+        Self { count: 1, sum: node.0.into() }
+    }
+
+    /// Of all nodes of a list.
+    pub fn of_all(nodes: impl IntoIterator<Item = NodeId>) -> Self {
+        nodes.into_iter().fold(Self::NOTHING, |sum, node| sum.and(Self::of(node)))
+    }
+
+    /// Of these and of those. A message from outside may say anything, so nothing overflows.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        let count = self.count.saturating_add(other.count);
+        Self { count, sum: self.sum.saturating_add(other.sum) }
+    }
+}
+
+impl fmt::Display for Gathered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{},{}", self.count, self.sum)
+    }
+}

@@ -1,0 +1,129 @@
+//! A scenario in which one node is told something once, over real TCP on loopback: all nodes in this
+//! process, until all that comes of it has happened.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::Path;
+use std::time::Instant;
+
+use tokio::net::TcpListener;
+use vorrang_algorithms::registry::Node;
+use vorrang_net::{Clock, Config, Log, Started, Starting, bind_loopback};
+use vorrang_protocol::{Monitor, NodeId, Protocol};
+use vorrang_trace::{Meter, Record, What, judge};
+
+use super::local::Local;
+use super::{Place, events, head, runtime, save, settle};
+use crate::failure::Failure;
+use crate::figures::{Figure, Measured};
+use crate::problem::Scene;
+
+/// Gives one command, and hands back what came of it: judged, measured, and saved if that is wanted.
+pub(crate) fn run<P, M, T>(
+    scene: &impl Scene,
+    node: &Node<P>,
+    (at, command): (NodeId, P::Command),
+    (monitor, mut meter): (M, T),
+    figures: impl FnOnce(&T::Summary) -> Vec<Figure>,
+    (place, save_to): (Place, Option<&Path>),
+) -> Result<Measured, Failure>
+where
+    P: Protocol,
+    M: Monitor<Command = P::Command, Notice = P::Notice>,
+    T: Meter<P::Command, P::Notice>,
+{
+    let start = Instant::now();
+    let name = scene.about().name;
+    if place == Place::Processes {
+        return Err(Failure::usage(format!(
+            "--processes does not know yet how to run {name}: without it, all nodes are in this \
+             process"
+        )));
+    }
+    let create = |path: &Path| File::create(path).map_err(|error| Failure::at(path, error));
+    let file = save_to.map(create).transpose()?;
+    let (log, clock) = (Log::new(), Clock::start());
+    let launch = |config: Config, listener: TcpListener| {
+        let machine = node(config.id);
+        vorrang_net::Node::new(machine, config)
+            .listener(listener)
+            .record(log.clone(), clock)
+            .start()
+    };
+    runtime()?.block_on(tell_one(scene, at, command, &launch))?;
+    let records = log.take();
+    if let (Some(path), Some(file)) = (save_to, file) {
+        save(scene, &records, file).map_err(|error| Failure::at(path, error))?;
+    }
+    let verdict = judge(&records, monitor);
+    feed(&mut meter, &records);
+    let first = verdict.violations.first().map(|(_, violation)| violation);
+    Ok(Measured {
+        name,
+        seed: scene.seed(),
+        head: head(scene),
+        figures: figures(&meter.summary()),
+        faults: None,
+        safe: verdict.is_safe(),
+        quiescent: verdict.is_quiescent(),
+        violation: first.or(verdict.at_rest.as_ref()).map(ToString::to_string),
+        events: events(&records),
+        wall_seconds: start.elapsed().as_secs_f64(),
+    })
+}
+
+/// Starts a node.
+type Launch<'a, C, N> = &'a dyn Fn(Config, TcpListener) -> Starting<Started<C, N>>;
+
+/// Starts all nodes, tells one of them, and waits until no message is under way any more. It knows
+/// the problem and not the algorithm, so it is compiled once for each problem.
+async fn tell_one<C: Send + 'static, N>(
+    scene: &impl Scene,
+    at: NodeId,
+    command: C,
+    launch: Launch<'_, C, N>,
+) -> Result<(), Failure> {
+    let (about, setup) = (scene.about(), scene.setup());
+    let (listeners, peers) = bind_loopback(setup.group.size()).await?;
+    let (mut handles, mut notices) = (Vec::new(), Vec::new());
+    for (id, listener) in setup.group.members().zip(listeners) {
+        let config = Config {
+            seed: scene.seed(),
+            setup: setup.text(about.takes),
+            ..Config::new(id, peers.clone(), about.name)
+        };
+        let started = launch(config, listener).await;
+        let (handle, heard) = started.map_err(|error| Failure::Failed(error.to_string()))?;
+        handles.push(handle);
+        notices.push(heard);
+    }
+    // Else the time until the last of them has met all others would count.
+    for handle in &handles {
+        handle.started().await.map_err(|error| Failure::Failed(error.to_string()))?;
+    }
+    let mut nodes = Local { handles };
+    nodes.tell(at, command).await?;
+    settle(&mut nodes).await?;
+    nodes.stop().await
+}
+
+/// Tells a meter of all that was recorded.
+fn feed<P: Protocol, T: Meter<P::Command, P::Notice>>(meter: &mut T, records: &[Record<P>]) {
+    let mut under_way = BTreeMap::new();
+    for Record { at_ns, node, what } in records {
+        match what {
+            What::Command(command) => meter.on_command(*at_ns, *node, command),
+            What::Notice(notice) => meter.on_notice(*at_ns, *node, notice),
+            What::Send { to, seq, message } => {
+                under_way.insert((*node, *to, *seq), meter.on_send(*node, *to, message));
+            }
+            What::Receive { from, seq, .. } => {
+                if let Some(tag) = under_way.remove(&(*from, *node, *seq)) {
+                    meter.on_receive(*from, *node, tag);
+                }
+            }
+            What::Crash => meter.on_crash(*at_ns, *node),
+            What::Timer(_) | What::Lost { .. } | What::Restart => {}
+        }
+    }
+}
