@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
-use std::sync::Arc;
 
 use vorrang_algorithms::topology::Topology;
 use vorrang_algorithms::wave::echo::{self, Echo};
@@ -37,9 +36,9 @@ where
         nodes: members().map(|id| new(id, graph, NodeId(0))).collect(),
         plan: Plan::PerNode(members().map(|id| start(id).into_iter().collect()).collect()),
         monitor,
-        links: Links { order: Order::Any, within: None },
+        links: Links::from(Order::Any),
         faults,
-        demands: Demands { graph: Some(Arc::new(graph.clone())), ..demands },
+        demands: demands.graph(graph.clone()),
     };
     let report = explore(&system, &Bounds::default(), NonZeroUsize::MIN, |_| {});
     match report.outcome {
@@ -176,9 +175,9 @@ fn waves_take_the_messages_that_the_literature_counts() {
 
 #[test]
 fn doubled_messages_do_no_harm() {
-    let plainly = || Demands { invariants: echo::INVARIANTS.to_vec(), ..Demands::default() };
-    let taboo = || Demands { invariants: echo_taboo::INVARIANTS.to_vec(), ..Demands::default() };
-    let faults = Faults { duplicates: 2, ..Faults::NONE };
+    let plainly = || Demands::default().invariants(echo::INVARIANTS);
+    let taboo = || Demands::default().invariants(echo_taboo::INVARIANTS);
+    let faults = Faults::NONE.duplicates(2);
     for shape in [("ring", 4), ("line", 4), ("complete", 3), SIX_LINKS] {
         let graph = &graph(shape);
         let plain = explored(Echo::new, graph, Spanning::new(graph.clone()), faults, plainly());
@@ -192,8 +191,8 @@ fn doubled_messages_do_no_harm() {
 #[test]
 fn a_lost_message_or_a_crash_stops_a_wave() {
     let ring = &graph(("ring", 4));
-    let one_lost = Faults { losses: 1, ..Faults::NONE };
-    for faults in [one_lost, Faults { crashes: 1, ..Faults::NONE }] {
+    let one_lost = Faults::NONE.losses(1);
+    for faults in [one_lost, Faults::NONE.crashes(1)] {
         let monitor = || Spanning::new(ring.clone());
         let plain = explored(Echo::new, ring, monitor(), faults, Demands::default());
         assert_eq!(plain, Err("termination"));
