@@ -16,8 +16,10 @@ use crate::election::{Election, flaws as election_flaws};
 use crate::flaw::{Flawed, Mistake};
 use crate::mutex::carvalho_roucairol::{self, CarvalhoRoucairol};
 use crate::mutex::central::{self, Central};
+use crate::mutex::echo_lift;
 use crate::mutex::flaws::carvalho_roucairol::NoReRequest;
 use crate::mutex::flaws::central::{LastComeFirstServed, Talkative};
+use crate::mutex::flaws::echo_lift::{LatestEdge, WishForgotten};
 use crate::mutex::flaws::k_exclusion::{DebtsForgotten, ReplyCountsOnce};
 use crate::mutex::flaws::lamport::{AnyWordWillDo, AsItIs, CopiesStampedApart};
 use crate::mutex::flaws::lift::lowest_first;
@@ -144,6 +146,11 @@ fn register_tokens(into: &mut impl Register<Mutex>) {
     let card = &lift::CARD;
     into.algorithm(card, lift::recipe().guarded(lift::INVARIANTS));
     into.flaw(card, "lowest-first", lowest_first());
+
+    let card = &echo_lift::CARD;
+    into.algorithm(card, echo_lift::recipe().guarded(echo_lift::INVARIANTS));
+    into.flaw(card, "wish-forgotten", echo_lift::recipe().with(WishForgotten));
+    into.flaw(card, "latest-edge", echo_lift::recipe().with(LatestEdge));
 }
 
 #[rustfmt::skip]

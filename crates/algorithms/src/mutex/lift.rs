@@ -34,7 +34,7 @@
 //! as well: along the edges every node has called the next, so whoever has the token knows the
 //! direction of each that waits, and passes over it a bounded number of times.
 //!
-//! The tree is given here.
+//! The tree is given here; [`super::echo_lift`] builds it first, on any topology.
 
 use alloc::format;
 use alloc::string::String;

@@ -119,6 +119,11 @@ impl Echo {
         Self { me, neighbours, is_initiator: me == initiator, colour: Colour::White }
     }
 
+    /// Whether this node starts the wave.
+    pub const fn is_initiator(&self) -> bool {
+        self.is_initiator
+    }
+
     pub(super) const fn me(&self) -> NodeId {
         self.me
     }

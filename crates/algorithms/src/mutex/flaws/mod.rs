@@ -2,6 +2,7 @@
 
 pub mod carvalho_roucairol;
 pub mod central;
+pub mod echo_lift;
 pub mod k_exclusion;
 pub mod lamport;
 pub mod lift;
