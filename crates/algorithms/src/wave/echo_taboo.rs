@@ -151,8 +151,8 @@ impl EchoTaboo {
         self.colour = Colour::Red(Red { parent, pending, gathered: Gathered::of(self.me) });
     }
 
-    /// Tells the sender of an explorer that nobody joins through it. (What comes over the activation
-    /// edge once more is not answered: the ECHO will be the answer.)
+    /// Tells the sender of an explorer that nobody joins through it. (What comes over the
+    /// activation edge once more is not answered: the ECHO will be the answer.)
     fn decline(&self, parent: Option<NodeId>, from: NodeId, fx: &mut impl Effects<Self>) {
         if parent != Some(from) && self.neighbours.contains(&from) {
             fx.send(from, Message::Echo(Gathered::NOTHING));

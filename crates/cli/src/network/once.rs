@@ -1,5 +1,5 @@
-//! A scenario in which one node is told something once, over real TCP on loopback: all nodes in this
-//! process, until all that comes of it has happened.
+//! A scenario in which one node is told something once, over real TCP on loopback: all nodes in
+//! this process, until all that comes of it has happened.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -18,7 +18,8 @@ use crate::failure::Failure;
 use crate::figures::{Figure, Measured};
 use crate::problem::Scene;
 
-/// Gives one command, and hands back what came of it: judged, measured, and saved if that is wanted.
+/// Gives one command, and hands back what came of it: judged, measured, and saved if that is
+/// wanted.
 pub(crate) fn run<P, M, T>(
     scene: &impl Scene,
     node: &Node<P>,
