@@ -273,7 +273,7 @@ impl<Q: Driven> Subject for SubjectOf<Q> {
     fn question(&self, args: &CheckArgs) -> Result<Query, Failure> {
         let question = Q::question(self.card, self.flaw, args)?;
         let nodes = self.nodes(&question.setup)?;
-        let graph = graph(self.card, &question.setup)?;
+        let graph = graph((self.card, self.flaw), &question.setup)?;
         let mut query = verify::query(question, (nodes, graph), &self.guards, args);
         if args.timely.is_some() && !self.sets_timers {
             let name = self.card.name;
@@ -420,8 +420,15 @@ fn make<P: Protocol>(recipe: &Recipe<P>, setup: &Setup) -> Result<Node<P>, Failu
     recipe.nodes(setup).map_err(|unfit| Failure::Usage(unfit.0))
 }
 
-/// Who can send to whom; none if everyone can send to everyone.
-fn graph<Q: Problem>(card: &Card<Q>, setup: &Setup) -> Result<Option<Graph>, Failure> {
+/// Who can send to whom; none if everyone can send to everyone. Whoever makes a mistake on purpose
+/// is not held to the links as well: it may be that applications talk, by whatever way they have.
+fn graph<Q: Problem>(
+    (card, flaw): (&Card<Q>, Option<&str>),
+    setup: &Setup,
+) -> Result<Option<Graph>, Failure> {
+    if flaw.is_some() {
+        return Ok(None);
+    }
     card.assumes.layout.graph(setup).map_err(|unfit| Failure::Usage(unfit.0))
 }
 
