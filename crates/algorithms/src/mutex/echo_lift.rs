@@ -153,7 +153,9 @@ fn on_lift<E: Effects<EchoLift>, T>(
 ) -> T {
     let mut heard = Vec::new();
     let done = act(lift, &mut Up::new(fx, &mut heard));
-    heard.into_iter().for_each(|notice| fx.notify(notice));
+    for notice in heard {
+        fx.notify(notice);
+    }
     done
 }
 

@@ -193,7 +193,9 @@ mod tests {
 
     fn calls(ids: &[u32]) -> Calls {
         let mut calls = Calls::default();
-        ids.iter().for_each(|&id| calls.remember(NodeId(id)));
+        for &id in ids {
+            calls.remember(NodeId(id));
+        }
         calls
     }
 

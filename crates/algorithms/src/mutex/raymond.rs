@@ -86,15 +86,12 @@ impl Clients for Queue {
     }
     fn next(&mut self, me: NodeId, _: NodeId) -> Option<NodeId> {
         let own = self.waiting.iter().position(|&it| it == me);
-        match own.filter(|&place| place > 0 && self.ahead > 0) {
-            Some(place) => {
-                self.ahead -= 1;
-                self.waiting.remove(place)
-            }
-            None => {
-                self.ahead = self.greedy;
-                self.waiting.pop_front()
-            }
+        if let Some(place) = own.filter(|&place| place > 0 && self.ahead > 0) {
+            self.ahead -= 1;
+            self.waiting.remove(place)
+        } else {
+            self.ahead = self.greedy;
+            self.waiting.pop_front()
         }
     }
     fn is_empty(&self) -> bool {
@@ -248,7 +245,9 @@ mod tests {
 
     fn served(greedy: u32, asks: &[u32]) -> Vec<u32> {
         let mut queue = Queue::greedy(greedy);
-        asks.iter().for_each(|&id| queue.remember(NodeId(id)));
+        for &id in asks {
+            queue.remember(NodeId(id));
+        }
         core::iter::from_fn(|| queue.next(NodeId(0), NodeId(0))).map(|id| id.0).collect()
     }
 

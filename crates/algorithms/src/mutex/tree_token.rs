@@ -208,8 +208,9 @@ pub(super) fn one_request_an_edge<C: Clients>(
 
 #[cfg(test)]
 mod tests {
-    use vorrang_protocol::{Effect, Outbox};
+    use vorrang_protocol::{Effect, NodeSet, Outbox};
 
+    use super::Message::{Request, Token};
     use super::*;
     use crate::mutex::raymond::Queue;
 
@@ -307,11 +308,9 @@ mod tests {
             let node = |(id, holder)| TreeToken::new(NodeId(id), NodeId(holder), Queue::default());
             let nodes: alloc::vec::Vec<Node> = (0..).zip(holders).map(node).collect();
             let flight = flight.iter().map(|(a, b, it)| (NodeId(*a), NodeId(*b), it)).collect();
-            let none = vorrang_protocol::NodeSet::EMPTY;
-            let situation = Situation::new(nodes.iter().collect(), none, flight);
+            let situation = Situation::new(nodes.iter().collect(), NodeSet::EMPTY, flight);
             [one_token, edges_lead_to_it, one_request_an_edge].map(|it| it(&situation).is_ok())
         };
-        use Message::{Request, Token};
         assert_eq!(at([0, 0, 0], &[]), [true; 3]);
         assert_eq!(at([1, 0, 0], &[(0, 1, Token)]), [true; 3]);
         assert_eq!(at([1, 0, 0], &[]), [false, false, true]);
