@@ -3,17 +3,13 @@
 //! Past it, everything is generic. Whoever wants to do something with the algorithms of a problem
 //! is a [`Register`] and is shown them all.
 
-use alloc::boxed::Box;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::fmt;
 
-use vorrang_protocol::{Graph, Group, Invariant, NodeId, Protocol};
+use vorrang_protocol::Protocol;
 
 use crate::card::{About, Card};
 use crate::election::bully::{self, Bully};
 use crate::election::{Election, flaws as election_flaws};
-use crate::flaw::{Flawed, Mistake};
 use crate::mutex::carvalho_roucairol::{self, CarvalhoRoucairol};
 use crate::mutex::central::{self, Central};
 use crate::mutex::echo_lift;
@@ -47,6 +43,7 @@ use crate::mutex::suzuki_kasami::{self, SuzukiKasami};
 use crate::mutex::token_ring::{self, TokenRing};
 use crate::mutex::{Mutex, group_exclusion};
 use crate::problem::Problem;
+pub use crate::recipe::{Node, Recipe, of_graph, of_group, of_setup};
 use crate::setup::{Setup, Unfit};
 use crate::wave::Wave;
 use crate::wave::echo::{self, Echo};
@@ -203,89 +200,6 @@ pub trait Listed: Problem {
     fn register(into: &mut impl Register<Self>);
 }
 
-/// How the nodes of an algorithm are made for a set-up, if it fits.
-pub struct Recipe<P: Protocol> {
-    prepare: Prepare<P>,
-    invariants: &'static [Invariant<P>],
-}
-
-type Prepare<P> = Box<dyn Fn(&Setup) -> Result<Node<P>, Unfit> + Send + Sync>;
-
-/// Makes one node; a restart is one more call.
-pub type Node<P> = Arc<dyn Fn(NodeId) -> P + Send + Sync>;
-
-impl<P: Protocol> Recipe<P> {
-    /// Whatever `prepare` makes of a set-up.
-    pub fn new<F>(prepare: impl Fn(&Setup) -> Result<F, Unfit> + Send + Sync + 'static) -> Self
-    where
-        F: Fn(NodeId) -> P + Send + Sync + 'static,
-    {
-        let prepare: Prepare<P> =
-            Box::new(move |setup| prepare(setup).map(|node| Arc::new(node) as Node<P>));
-        Self { prepare, invariants: &[] }
-    }
-
-    /// The same, with what holds at every moment as long as nothing goes wrong that the algorithm
-    /// does not stand.
-    #[must_use]
-    pub fn guarded(self, invariants: &'static [Invariant<P>]) -> Self {
-        Self { invariants, ..self }
-    }
-
-    /// What holds at every moment.
-    pub const fn invariants(&self) -> &'static [Invariant<P>] {
-        self.invariants
-    }
-
-    /// A way to make the nodes of a set-up.
-    ///
-    /// # Errors
-    ///
-    /// If the algorithm cannot work with it, with a sentence that says why.
-    pub fn nodes(&self, setup: &Setup) -> Result<Node<P>, Unfit> {
-        (self.prepare)(setup)
-    }
-
-    /// The same with a mistake around every node, and without what it would break.
-    #[must_use]
-    pub fn with<F: Mistake<P>>(self, mistake: F) -> Recipe<Flawed<P, F>> {
-        Recipe::new(move |setup| {
-            let node = self.nodes(setup)?;
-            Ok(move |id| Flawed::new(node(id), mistake))
-        })
-    }
-}
-
-impl<P: Protocol> fmt::Debug for Recipe<P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Recipe")
-    }
-}
-
-/// Nodes that need to know their group and nothing else.
-pub fn of_group<P: Protocol>(new: fn(NodeId, Group) -> P) -> Recipe<P> {
-    Recipe::new(move |setup| {
-        let group = setup.group;
-        Ok(move |id| new(id, group))
-    })
-}
-
-/// Nodes that look up what they need in the set-up, and fit any.
-pub fn of_setup<P: Protocol>(new: fn(NodeId, &Setup) -> P) -> Recipe<P> {
-    Recipe::new(move |setup| {
-        let setup = setup.clone();
-        Ok(move |id| new(id, &setup))
-    })
-}
-
-/// Nodes that need to know who is linked to them, and who starts.
-pub fn of_graph<P: Protocol>(new: fn(NodeId, &Graph, NodeId) -> P) -> Recipe<P> {
-    Recipe::new(move |setup| {
-        let (graph, initiator) = (setup.topology.graph(setup.group)?, setup.initiator);
-        Ok(move |id| new(id, &graph, initiator))
-    })
-}
-
 /// What can be said of every algorithm of every problem, in the order of the catalogue.
 pub fn abouts() -> Vec<About> {
     struct Abouts(Vec<About>);
@@ -401,6 +315,8 @@ impl<Q: Problem, V: Visit<Q>> Register<Q> for Find<'_, V, V::Output> {
 
 #[cfg(test)]
 mod tests {
+    use vorrang_protocol::{Group, NodeId};
+
     use super::*;
 
     /// Makes a node of everything, and notes what it was.

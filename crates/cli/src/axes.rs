@@ -6,7 +6,8 @@ use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 
 use crate::failure::Failure;
-use crate::options::{Given, RunArgs};
+use crate::given::Given;
+use crate::options::RunArgs;
 use crate::values::Numbers;
 
 /// Options of a run with the values that each is to take, in the order of the help text.

@@ -9,6 +9,7 @@ mod commands;
 mod extent;
 mod failure;
 mod figures;
+mod given;
 mod interrupt;
 mod lookup;
 mod means;

@@ -21,10 +21,10 @@
 //! **Assumes** a connected topology, on which messages arrive, once, in any order.
 //!
 //! **Safe**: the initiator makes the one token, when it starts, and a node of the lift is made with
-//! its edge towards it. **Live**: the wave reaches everyone (see there), and then everyone has asked
-//! in the right direction. It need not be complete for that: a node that the wave has reached was
-//! reached from one that it had reached before, so everyone on its way to the token is a node of
-//! the lift already; and no message of the lift comes to a node before the wave does, since the
+//! its edge towards it. **Live**: the wave reaches everyone (see there), and then everyone has
+//! asked in the right direction. It need not be complete for that: a node that the wave has reached
+//! was reached from one that it had reached before, so everyone on its way to the token is a node
+//! of the lift already; and no message of the lift comes to a node before the wave does, since the
 //! lift only ever sends to a node's own activation edge, or back to one that has asked.
 //!
 //! **Layers**: the machines of the echo and of the lift are used as they are. This one owns both,
@@ -47,7 +47,7 @@ use super::lift::{Calls, Lift};
 use super::tree_token::{self, TreeToken};
 use super::{ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice};
 use crate::card::{Assumes, Layout, Span};
-use crate::registry::Recipe;
+use crate::recipe::Recipe;
 use crate::setup::Parameter;
 use crate::topology::Topology;
 use crate::wave::echo::{self, Echo};

@@ -1,10 +1,10 @@
 //! The lift: a token on a tree that stops where it passes.
 //!
-//! A token moves on a spanning tree like a lift in its shaft. Every edge points towards it and turns
-//! around as it passes; a call follows the edges, and a node that has called once does not call
-//! again, however many call through it: it only remembers from which directions. When the token
-//! comes, the node lets it stop or sends it on in one of these directions, and if others are left,
-//! calls it back right behind it.
+//! A token moves on a spanning tree like a lift in its shaft. Every edge points towards it and
+//! turns around as it passes; a call follows the edges, and a node that has called once does not
+//! call again, however many call through it: it only remembers from which directions. When the
+//! token comes, the node lets it stop or sends it on in one of these directions, and if others are
+//! left, calls it back right behind it.
 //!
 //! ```text
 //!     1 → 0 ← 2     the token is at 0; 1 and 2 have called
@@ -19,13 +19,13 @@
 //! | synchronisation delay | – | 2(N − 1)/N · T on average |
 //! | response | 2d · T + E | a tour of the tree |
 //!
-//! This is [Raymond's algorithm](super::raymond) with a set where that has a queue, and both are one
-//! machine, [`super::tree_token`]. A set does not know who came first; so somebody must see to it
-//! that no direction is passed over for ever. Here a node goes round: after one direction, or
+//! This is [Raymond's algorithm](super::raymond) with a set where that has a queue, and both are
+//! one machine, [`super::tree_token`]. A set does not know who came first; so somebody must see to
+//! it that no direction is passed over for ever. Here a node goes round: after one direction, or
 //! itself, comes the next higher number that has called, and after the highest the lowest again.
 //! Then whoever has called is passed over at most as often as there are others at the node, its
-//! degree. That takes no memory: a token comes back from where it was sent, so a node knows whom
-//! it served last. (To serve whoever has the lowest number is what must not be done: a call that
+//! degree. That takes no memory: a token comes back from where it was sent, so a node knows whom it
+//! served last. (To serve whoever has the lowest number is what must not be done: a call that
 //! overtakes the token on its edge would send it back before it was of any use.)
 //!
 //! **Assumes** that messages arrive, once, in any order, as in Raymond's algorithm.
@@ -46,7 +46,7 @@ use super::card::{BUSIEST, Card, Demonstration, Flaw, MESSAGES, RESPONSE, SYNC_D
 use super::raymond::{busiest, messages, response, sync_delay};
 use super::tree_token::{Clients, TreeToken, edges_lead_to_it, one_request_an_edge, one_token};
 use crate::card::{Assumes, Layout};
-use crate::registry::Recipe;
+use crate::recipe::Recipe;
 use crate::setup::Parameter;
 use crate::topology::Topology;
 use crate::topology::measure::towards;

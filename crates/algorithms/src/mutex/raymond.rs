@@ -53,7 +53,7 @@ use super::card::{
 };
 use super::tree_token::{Clients, TreeToken, edges_lead_to_it, one_request_an_edge, one_token};
 use crate::card::{Assumes, Layout, Span};
-use crate::registry::Recipe;
+use crate::recipe::Recipe;
 use crate::setup::{Parameter, Setup};
 use crate::topology::Topology;
 use crate::topology::measure::{Shape, shape_of, towards};

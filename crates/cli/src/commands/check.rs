@@ -12,9 +12,10 @@ use vorrang_protocol::{Graph, Guard, Protocol, parse_duration_ns, show_duration_
 
 use crate::extent::ExtentArgs;
 use crate::failure::Failure;
+use crate::given::Given;
 use crate::interrupt;
 use crate::lookup;
-use crate::options::{Given, OrderKind, SetupArgs, name};
+use crate::options::{OrderKind, SetupArgs, name};
 use crate::output::{BAD, DIM, RESET, print, print_json};
 use crate::problem::Query;
 use crate::problem::election::ElectionCheckArgs;

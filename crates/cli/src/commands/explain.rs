@@ -3,8 +3,9 @@
 use vorrang_algorithms::card::About;
 
 use crate::failure::Failure;
+use crate::given::Given;
 use crate::lookup;
-use crate::options::{Given, SetupArgs};
+use crate::options::SetupArgs;
 use crate::output::{BOLD, RESET, print};
 use crate::problem::catalogue;
 use crate::prose::readable;

@@ -7,9 +7,10 @@ use tracing_subscriber::EnvFilter;
 use vorrang_algorithms::setup::Parameter;
 
 use crate::failure::Failure;
+use crate::given::Given;
 use crate::lookup;
 use crate::network::conversation::Served;
-use crate::options::{Given, SetupArgs};
+use crate::options::SetupArgs;
 use crate::values::whole;
 
 /// How long a message takes at most, if nobody says: longer than a busy machine is.

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use crate::failure::Failure;
+use crate::given::Given;
 use crate::lookup;
 use crate::network::Place;
-use crate::options::{Given, RunArgs};
+use crate::options::RunArgs;
 use crate::output::{Format, print, print_csv, print_json, progress};
 use crate::problem::run_of;
 

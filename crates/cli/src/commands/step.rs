@@ -4,8 +4,9 @@ use std::io::{IsTerminal as _, stdin};
 use std::path::PathBuf;
 
 use crate::failure::Failure;
+use crate::given::Given;
 use crate::lookup;
-use crate::options::{Given, OrderKind, SetupArgs};
+use crate::options::{OrderKind, SetupArgs};
 use crate::stepping::{Session, Surface, blank_check, read_script};
 use crate::values::whole;
 

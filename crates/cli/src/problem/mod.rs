@@ -12,6 +12,7 @@ pub(crate) mod mutex;
 pub(crate) mod mutex_question;
 mod mutex_scope;
 mod remarks;
+mod scene;
 mod simulate;
 mod staged;
 mod verify;
@@ -23,25 +24,26 @@ use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
 
 use indicatif::ProgressBar;
-use serde_json::{Value, json};
 use vorrang_algorithms::card::{About, Card};
 use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::registry::{self, Node, Recipe, Register};
 use vorrang_algorithms::setup::{Setup, Unfit};
 use vorrang_check as check;
 use vorrang_protocol::{Graph, Guard, Invariant, Monitor, Never, NodeId, Protocol};
-use vorrang_sim::{Faults, Network, Workload};
+use vorrang_sim::Workload;
 use vorrang_trace::{AnyNode, Meter};
 
 use crate::commands::check::CheckArgs;
 use crate::failure::Failure;
 use crate::figures::{Figure, Measured, span};
+use crate::given::Given;
 use crate::network::Place;
 use crate::network::conversation::{Served, serve};
 use crate::network::worker::Work;
-use crate::options::{Between, Given, RunArgs};
+use crate::options::RunArgs;
 
 pub(crate) use remarks::Remarks;
+pub(crate) use scene::Scene;
 pub(crate) use simulate::header;
 use simulate::{Simulated, ToFile, Until};
 pub(crate) use staged::{Ahead, Look, Staged};
@@ -136,59 +138,6 @@ pub(crate) type SummaryOf<Q> = <<<Q as Driven>::Workload as Workload<
     <Q as Problem>::Command,
     <Q as Problem>::Notice,
 >>::Meter as Meter<<Q as Problem>::Command, <Q as Problem>::Notice>>::Summary;
-
-/// What every run has, whatever the problem. A problem says what only it knows; how that is written
-/// down with all the rest is the same for all.
-pub(crate) trait Scene: Clone + Send + Sync + 'static {
-    fn about(&self) -> About;
-    fn setup(&self) -> &Setup;
-    /// What lies between the nodes.
-    fn between(&self) -> &Between;
-    /// How far the run goes, as its meter counts it.
-    fn total(&self) -> u64;
-    /// What it is called on a page of a comparison.
-    fn title(&self) -> String;
-    /// The problem's own options, as they would have to be typed, for the simulator or for a real
-    /// network.
-    fn own_options(&self, net: bool) -> String;
-    /// The problem's own parameters, as the run's figures begin with them.
-    fn own_head(&self) -> Vec<(&'static str, Value)>;
-
-    fn network(&self) -> Network {
-        self.between().network()
-    }
-    fn faults(&self) -> Option<Faults> {
-        self.between().faults.clone()
-    }
-    fn seed(&self) -> u64 {
-        self.between().seed
-    }
-    /// What would have to be typed, in one line, for the simulator or for a real network.
-    fn options(&self, net: bool) -> String {
-        let (setup, own) = (self.setup().text(self.about().takes), self.own_options(net));
-        let seed = format!("--seed {}", self.seed());
-        let between = if net { seed } else { self.between().options() };
-        let gap = if own.is_empty() { "" } else { " " };
-        format!("{setup}{gap}{own} {between}")
-    }
-    /// The heading of a page of a comparison: everything but the seed.
-    fn page(&self) -> String {
-        let (nodes, own) = (self.setup().group.size(), self.own_options(false));
-        format!("{}: --nodes {nodes} {own} {}", self.title(), self.between().page())
-    }
-    /// What the run's figures begin with: all its parameters.
-    fn head(&self) -> Vec<(&'static str, Value)> {
-        let mut head = vec![
-            ("setup", json!(self.setup().text(self.about().takes))),
-            ("nodes", json!(self.setup().group.size())),
-            ("seed", json!(self.seed())),
-        ];
-        head.extend(self.own_head());
-        head.extend(self.between().head());
-        head.push(("time_unit", json!("T")));
-        head
-    }
-}
 
 /// What is to be explored.
 pub(crate) struct Question<Q: Driven> {

@@ -4,7 +4,7 @@ use vorrang_protocol::{Invariant, NodeId};
 
 use crate::mutex::lift::{Calls, Counted, PASSED_OVER, nobody_passed_over_too_often, with};
 use crate::mutex::tree_token::{Clients, TreeToken};
-use crate::registry::Recipe;
+use crate::recipe::Recipe;
 
 /// Calls of which the lowest number is always next.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]

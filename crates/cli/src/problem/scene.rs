@@ -1,0 +1,61 @@
+//! What every run has, whatever the problem.
+
+use serde_json::{Value, json};
+use vorrang_algorithms::card::About;
+use vorrang_algorithms::setup::Setup;
+use vorrang_sim::{Faults, Network};
+
+use crate::options::Between;
+
+/// What every run has, whatever the problem. A problem says what only it knows; how that is written
+/// down with all the rest is the same for all.
+pub(crate) trait Scene: Clone + Send + Sync + 'static {
+    fn about(&self) -> About;
+    fn setup(&self) -> &Setup;
+    /// What lies between the nodes.
+    fn between(&self) -> &Between;
+    /// How far the run goes, as its meter counts it.
+    fn total(&self) -> u64;
+    /// What it is called on a page of a comparison.
+    fn title(&self) -> String;
+    /// The problem's own options, as they would have to be typed, for the simulator or for a real
+    /// network.
+    fn own_options(&self, net: bool) -> String;
+    /// The problem's own parameters, as the run's figures begin with them.
+    fn own_head(&self) -> Vec<(&'static str, Value)>;
+
+    fn network(&self) -> Network {
+        self.between().network()
+    }
+    fn faults(&self) -> Option<Faults> {
+        self.between().faults.clone()
+    }
+    fn seed(&self) -> u64 {
+        self.between().seed
+    }
+    /// What would have to be typed, in one line, for the simulator or for a real network.
+    fn options(&self, net: bool) -> String {
+        let (setup, own) = (self.setup().text(self.about().takes), self.own_options(net));
+        let seed = format!("--seed {}", self.seed());
+        let between = if net { seed } else { self.between().options() };
+        let gap = if own.is_empty() { "" } else { " " };
+        format!("{setup}{gap}{own} {between}")
+    }
+    /// The heading of a page of a comparison: everything but the seed.
+    fn page(&self) -> String {
+        let (nodes, own) = (self.setup().group.size(), self.own_options(false));
+        format!("{}: --nodes {nodes} {own} {}", self.title(), self.between().page())
+    }
+    /// What the run's figures begin with: all its parameters.
+    fn head(&self) -> Vec<(&'static str, Value)> {
+        let mut head = vec![
+            ("setup", json!(self.setup().text(self.about().takes))),
+            ("nodes", json!(self.setup().group.size())),
+            ("seed", json!(self.seed())),
+        ];
+        head.extend(self.own_head());
+        head.extend(self.between().head());
+        head.push(("time_unit", json!("T")));
+        head
+    }
+}
