@@ -5,7 +5,7 @@
 
 use alloc::vec::Vec;
 
-use vorrang_protocol::Protocol;
+use vorrang_protocol::{Invariant, Protocol};
 
 use crate::card::{About, Card};
 use crate::election::bully::{self, Bully};
@@ -242,13 +242,16 @@ pub fn cards<Q: Listed>() -> Vec<&'static Card<Q>> {
     cards.0
 }
 
+/// What holds of the nodes of an algorithm and their messages at every moment.
+pub type Invariants<P> = &'static [Invariant<P>];
+
 /// Something to do with one algorithm of a problem once its type is known.
 pub trait Visit<Q: Problem> {
     /// What comes of it.
     type Output;
 
-    /// Does it, with a way to make the nodes.
-    fn visit<P>(self, card: &'static Card<Q>, node: Node<P>) -> Self::Output
+    /// Does it, with a way to make the nodes and what holds of them at every moment.
+    fn visit<P>(self, card: &'static Card<Q>, node: Node<P>, holds: Invariants<P>) -> Self::Output
     where
         P: Protocol<Command = Q::Command, Notice = Q::Notice>;
 }
@@ -293,7 +296,9 @@ impl<V, O> Find<'_, V, O> {
             && flaw == self.flaw
             && let Some(visitor) = self.visitor.take()
         {
-            self.output = Some(recipe.nodes(self.setup).map(|node| visitor.visit(card, node)));
+            let holds = recipe.invariants();
+            let output = recipe.nodes(self.setup).map(|node| visitor.visit(card, node, holds));
+            self.output = Some(output);
         }
     }
 }

@@ -13,11 +13,11 @@ use vorrang_algorithms::election::Election;
 use vorrang_algorithms::election::spec::Leadership;
 use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::problem::Problem;
-use vorrang_algorithms::registry::{self, Node, Visit};
+use vorrang_algorithms::registry::{self, Invariants, Node, Visit};
 use vorrang_algorithms::setup::{Setup, Unfit};
 use vorrang_algorithms::wave::Wave;
 use vorrang_algorithms::wave::spec::Spanning;
-use vorrang_protocol::{Monitor, Protocol};
+use vorrang_protocol::{Guard, Monitor, Protocol};
 use vorrang_trace::{AnyNode, Stage};
 
 struct Play<'a> {
@@ -32,16 +32,21 @@ impl Play<'_> {
     fn play<Q, M>(
         &self,
         nodes: Vec<AnyNode<Q::Command, Q::Notice>>,
+        guards: Vec<Guard<AnyNode<Q::Command, Q::Notice>>>,
         monitor: M,
     ) -> Result<String, String>
     where
         Q: Problem,
         M: Monitor<Command = Q::Command, Notice = Q::Notice>,
     {
-        let mut stage = Stage::new(nodes, monitor).with_order(self.order);
+        let mut stage = Stage::new(nodes, monitor).guarded(guards).with_order(self.order);
         let played = stage.play(self.script)?;
         Ok(format!("{played}= {} messages\n", stage.messages()))
     }
+}
+
+fn guards<P: Protocol>(holds: Invariants<P>) -> Vec<Guard<AnyNode<P::Command, P::Notice>>> {
+    holds.iter().map(AnyNode::guard).collect()
 }
 
 fn nodes<P: Protocol>(setup: &Setup, node: &Node<P>) -> Vec<AnyNode<P::Command, P::Notice>> {
@@ -51,37 +56,56 @@ fn nodes<P: Protocol>(setup: &Setup, node: &Node<P>) -> Vec<AnyNode<P::Command, 
 impl Visit<Mutex> for Play<'_> {
     type Output = Result<String, String>;
 
-    fn visit<P>(self, card: &'static Card<Mutex>, node: Node<P>) -> Self::Output
+    fn visit<P>(
+        self,
+        card: &'static Card<Mutex>,
+        node: Node<P>,
+        holds: Invariants<P>,
+    ) -> Self::Output
     where
         P: Protocol<Command = <Mutex as Problem>::Command, Notice = <Mutex as Problem>::Notice>,
     {
-        self.play::<Mutex, _>(nodes(self.setup, &node), card.staged(self.setup, self.flaw))
+        self.play::<Mutex, _>(
+            nodes(self.setup, &node),
+            guards(holds),
+            card.staged(self.setup, self.flaw),
+        )
     }
 }
 
 impl Visit<Election> for Play<'_> {
     type Output = Result<String, String>;
 
-    fn visit<P>(self, _: &'static Card<Election>, node: Node<P>) -> Self::Output
+    fn visit<P>(
+        self,
+        _: &'static Card<Election>,
+        node: Node<P>,
+        holds: Invariants<P>,
+    ) -> Self::Output
     where
         P: Protocol<
                 Command = <Election as Problem>::Command,
                 Notice = <Election as Problem>::Notice,
             >,
     {
-        self.play::<Election, _>(nodes(self.setup, &node), Leadership::new(self.setup.group))
+        self.play::<Election, _>(
+            nodes(self.setup, &node),
+            guards(holds),
+            Leadership::new(self.setup.group),
+        )
     }
 }
 
 impl Visit<Wave> for Play<'_> {
     type Output = Result<String, String>;
 
-    fn visit<P>(self, _: &'static Card<Wave>, node: Node<P>) -> Self::Output
+    fn visit<P>(self, _: &'static Card<Wave>, node: Node<P>, holds: Invariants<P>) -> Self::Output
     where
         P: Protocol<Command = <Wave as Problem>::Command, Notice = <Wave as Problem>::Notice>,
     {
         self.play::<Wave, _>(
             nodes(self.setup, &node),
+            guards(holds),
             Spanning::of(self.setup).map_err(|unfit| unfit.0)?,
         )
     }

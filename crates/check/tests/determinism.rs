@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use support::{explore_all, group, mutex};
 use vorrang_algorithms::mutex::card::Card;
 use vorrang_algorithms::mutex::{Command, Mutex, Notice};
-use vorrang_algorithms::registry::{self, Node, Visit};
+use vorrang_algorithms::registry::{self, Invariants, Node, Visit};
 use vorrang_check::{Order, Outcome, Plan};
 use vorrang_protocol::{Effect, Effects, Event, NodeId, Outbox, Protocol, Refused};
 
@@ -71,7 +71,7 @@ struct ExploreTwice;
 impl Visit<Mutex> for ExploreTwice {
     type Output = ();
 
-    fn visit<P>(self, card: &'static Card, node: Node<P>)
+    fn visit<P>(self, card: &'static Card, node: Node<P>, _: Invariants<P>)
     where
         P: Protocol<Command = Command, Notice = Notice>,
     {

@@ -10,11 +10,11 @@ use vorrang_algorithms::election::Election;
 use vorrang_algorithms::election::spec::Leadership;
 use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::problem::Problem;
-use vorrang_algorithms::registry::{self, Node, Visit, abouts, cards};
+use vorrang_algorithms::registry::{self, Invariants, Node, Visit, abouts, cards};
 use vorrang_algorithms::setup::Setup;
 use vorrang_algorithms::wave::Wave;
 use vorrang_algorithms::wave::spec::Spanning;
-use vorrang_protocol::{Monitor, Protocol};
+use vorrang_protocol::{Guard, Monitor, Protocol};
 use vorrang_trace::{AnyNode, Stage};
 
 fn trace(answer: &Value) -> Vec<&str> {
@@ -75,13 +75,14 @@ impl Replay<'_> {
     fn play<Q, M>(
         &self,
         nodes: Vec<AnyNode<Q::Command, Q::Notice>>,
+        guards: Vec<Guard<AnyNode<Q::Command, Q::Notice>>>,
         monitor: M,
     ) -> Option<&'static str>
     where
         Q: Problem,
         M: Monitor<Command = Q::Command, Notice = Q::Notice>,
     {
-        let mut stage = Stage::new(nodes, monitor);
+        let mut stage = Stage::new(nodes, monitor).guarded(guards);
         for (place, line) in self.lines.iter().enumerate() {
             assert!(stage.violation().is_none(), "nothing is wrong before '{line}'");
             stage.step(line).unwrap_or_else(|why| panic!("step {place}, '{line}': {why}"));
@@ -93,6 +94,10 @@ impl Replay<'_> {
     }
 }
 
+fn guards<P: Protocol>(holds: Invariants<P>) -> Vec<Guard<AnyNode<P::Command, P::Notice>>> {
+    holds.iter().map(AnyNode::guard).collect()
+}
+
 fn nodes<P: Protocol>(setup: &Setup, node: &Node<P>) -> Vec<AnyNode<P::Command, P::Notice>> {
     setup.group.members().map(|id| AnyNode::new(node(id))).collect()
 }
@@ -100,38 +105,60 @@ fn nodes<P: Protocol>(setup: &Setup, node: &Node<P>) -> Vec<AnyNode<P::Command, 
 impl Visit<Mutex> for Replay<'_> {
     type Output = Option<&'static str>;
 
-    fn visit<P>(self, card: &'static Card<Mutex>, node: Node<P>) -> Self::Output
+    fn visit<P>(
+        self,
+        card: &'static Card<Mutex>,
+        node: Node<P>,
+        holds: Invariants<P>,
+    ) -> Self::Output
     where
         P: Protocol<Command = <Mutex as Problem>::Command, Notice = <Mutex as Problem>::Notice>,
     {
         let flaw = card.flaw(self.flaw).expect("a flaw on the card");
         let besides = card.broken_by(flaw, self.setup);
-        self.play::<Mutex, _>(nodes(self.setup, &node), card.watch(self.setup, besides))
+        self.play::<Mutex, _>(
+            nodes(self.setup, &node),
+            guards(holds),
+            card.watch(self.setup, besides),
+        )
     }
 }
 
 impl Visit<Election> for Replay<'_> {
     type Output = Option<&'static str>;
 
-    fn visit<P>(self, _: &'static Card<Election>, node: Node<P>) -> Self::Output
+    fn visit<P>(
+        self,
+        _: &'static Card<Election>,
+        node: Node<P>,
+        holds: Invariants<P>,
+    ) -> Self::Output
     where
         P: Protocol<
                 Command = <Election as Problem>::Command,
                 Notice = <Election as Problem>::Notice,
             >,
     {
-        self.play::<Election, _>(nodes(self.setup, &node), Leadership::new(self.setup.group))
+        self.play::<Election, _>(
+            nodes(self.setup, &node),
+            guards(holds),
+            Leadership::new(self.setup.group),
+        )
     }
 }
 
 impl Visit<Wave> for Replay<'_> {
     type Output = Option<&'static str>;
 
-    fn visit<P>(self, _: &'static Card<Wave>, node: Node<P>) -> Self::Output
+    fn visit<P>(self, _: &'static Card<Wave>, node: Node<P>, holds: Invariants<P>) -> Self::Output
     where
         P: Protocol<Command = <Wave as Problem>::Command, Notice = <Wave as Problem>::Notice>,
     {
-        self.play::<Wave, _>(nodes(self.setup, &node), Spanning::of(self.setup).expect("a graph"))
+        self.play::<Wave, _>(
+            nodes(self.setup, &node),
+            guards(holds),
+            Spanning::of(self.setup).expect("a graph"),
+        )
     }
 }
 

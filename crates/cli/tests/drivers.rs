@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use vorrang_algorithms::mutex::card::Card;
 use vorrang_algorithms::mutex::{Command, Mutex, Notice};
-use vorrang_algorithms::registry::{self, Node, Visit};
+use vorrang_algorithms::registry::{self, Invariants, Node, Visit};
 use vorrang_check::{Bounds, Demands, Faults, Outcome, Plan, System, explore};
 use vorrang_net::{Clock, Config, Handle, Log, bind_loopback};
 use vorrang_protocol::{Group, Message, Monitor, NodeId, Protocol, Violation};
@@ -234,7 +234,7 @@ struct Thrice;
 impl Visit<Mutex> for Thrice {
     type Output = Answer;
 
-    fn visit<P>(self, card: &'static Card, node: Node<P>) -> Answer
+    fn visit<P>(self, card: &'static Card, node: Node<P>, _: Invariants<P>) -> Answer
     where
         P: Protocol<Command = Command, Notice = Notice>,
     {
@@ -288,7 +288,7 @@ fn the_checker_objects_to_an_answer_that_was_altered() {
     impl Visit<Mutex> for Altered {
         type Output = ();
 
-        fn visit<P>(self, card: &'static Card, node: Node<P>)
+        fn visit<P>(self, card: &'static Card, node: Node<P>, _: Invariants<P>)
         where
             P: Protocol<Command = Command, Notice = Notice>,
         {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use support::{Folder, csv, json_of, run};
 use vorrang_algorithms::mutex::card::Card;
 use vorrang_algorithms::mutex::{Command, Mutex, Notice};
-use vorrang_algorithms::registry::{self, Node, Visit, cards};
+use vorrang_algorithms::registry::{self, Invariants, Node, Visit, cards};
 use vorrang_algorithms::setup::Setup;
 use vorrang_protocol::{Group, Protocol};
 use vorrang_trace::{Trace, Verdict, judge};
@@ -148,7 +148,7 @@ struct Judge<'a> {
 impl Visit<Mutex> for Judge<'_> {
     type Output = (Verdict, usize);
 
-    fn visit<P>(self, card: &'static Card, _: Node<P>) -> Self::Output
+    fn visit<P>(self, card: &'static Card, _: Node<P>, _: Invariants<P>) -> Self::Output
     where
         P: Protocol<Command = Command, Notice = Notice>,
     {

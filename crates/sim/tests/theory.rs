@@ -6,7 +6,7 @@ use vorrang_algorithms::mutex::card::{
     self, BUSIEST, Card, MESSAGES, RESPONSE, SYNC_DELAY, Setting,
 };
 use vorrang_algorithms::mutex::{Command, Mutex, Notice};
-use vorrang_algorithms::registry::{self, Node, Visit};
+use vorrang_algorithms::registry::{self, Invariants, Node, Visit};
 use vorrang_algorithms::setup::Setup;
 use vorrang_algorithms::topology::Topology;
 use vorrang_protocol::{Group, NodeId, Protocol};
@@ -30,7 +30,7 @@ struct Run {
 impl Visit<Mutex> for Run {
     type Output = Report<Summary>;
 
-    fn visit<P>(self, card: &'static Card, node: Node<P>) -> Report<Summary>
+    fn visit<P>(self, card: &'static Card, node: Node<P>, _: Invariants<P>) -> Report<Summary>
     where
         P: Protocol<Command = Command, Notice = Notice>,
     {
@@ -193,7 +193,7 @@ struct Sends(Setup);
 impl Visit<Mutex> for Sends {
     type Output = Vec<(NodeId, NodeId)>;
 
-    fn visit<P>(self, card: &'static Card, node: Node<P>) -> Self::Output
+    fn visit<P>(self, card: &'static Card, node: Node<P>, _: Invariants<P>) -> Self::Output
     where
         P: Protocol<Command = Command, Notice = Notice>,
     {

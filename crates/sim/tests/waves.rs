@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use vorrang_algorithms::card::{Agreement, Card, Quantity};
-use vorrang_algorithms::registry::{self, Node, Visit};
+use vorrang_algorithms::registry::{self, Invariants, Node, Visit};
 use vorrang_algorithms::setup::Setup;
 use vorrang_algorithms::topology::{Density, Topology};
 use vorrang_algorithms::wave::card::{DURATION, MESSAGES, Setting, TREE_DEPTH};
@@ -76,7 +76,7 @@ struct Run {
 impl Visit<Wave> for Run {
     type Output = (u64, u32, f64);
 
-    fn visit<P>(self, card: &'static Card<Wave>, node: Node<P>) -> Self::Output
+    fn visit<P>(self, card: &'static Card<Wave>, node: Node<P>, _: Invariants<P>) -> Self::Output
     where
         P: Protocol<Command = Command, Notice = Notice>,
     {

@@ -148,6 +148,12 @@ fn shape(setup: &Setup) -> Shape {
     shape_of(&setup.topology.tree(setup.group).expect("a tree"))
 }
 
+/// Whether all ask, and stay long enough that the request which follows a token has come before the
+/// node leaves: else it would enter again and again before it has heard of anyone.
+fn is_saturated(at: &Setting) -> bool {
+    at.contenders == at.nodes() && at.hold > 0.0
+}
+
 /// Two messages for every edge that the token crosses. Alone, it comes from wherever the last node
 /// was that asked, which may be the same one; under saturation, where all ask and none is greedy,
 /// it tours the tree.
@@ -157,7 +163,7 @@ pub(super) fn messages(at: &Setting, tours: bool) -> Span {
     let share = at.others() / f64::from(at.nodes());
     match at.load {
         Load::Light if at.contenders == at.nodes() => range.typically(2.0 * mean * share),
-        Load::Heavy if at.contenders == at.nodes() && tours => range.typically(4.0 * share),
+        Load::Heavy if tours && is_saturated(at) => range.typically(4.0 * share),
         Load::Light | Load::Heavy => range,
     }
 }
@@ -168,7 +174,7 @@ pub(super) fn sync_delay(at: &Setting, tours: bool) -> Span {
     let range = Span::between(0.0, diameter);
     let share = at.others() / f64::from(at.nodes());
     match at.load {
-        Load::Heavy if at.contenders == at.nodes() && tours => range.typically(2.0 * share),
+        Load::Heavy if tours && is_saturated(at) => range.typically(2.0 * share),
         Load::Light | Load::Heavy => range,
     }
 }
@@ -195,7 +201,7 @@ pub(super) fn response(at: &Setting, greedy: u32) -> Span {
 pub(super) fn busiest(at: &Setting, tours: bool) -> Span {
     let range = Span::between(0.0, 4.0);
     match at.load {
-        Load::Heavy if at.contenders == at.nodes() && tours => {
+        Load::Heavy if tours && is_saturated(at) => {
             let degree = shape(&at.setup).most_degree as f64;
             range.typically(4.0 * degree / f64::from(at.nodes()))
         }
