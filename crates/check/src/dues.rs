@@ -8,7 +8,7 @@ use vorrang_protocol::{Debt, NodeId, Order, Violation};
 
 use crate::fingerprint::Print;
 use crate::state::State;
-use crate::step::{Action, Model, is_bound, is_quiet, letter};
+use crate::step::{Action, Model, holds_back, is_bound, letter};
 use crate::timers::TimerChange;
 use crate::total::Total;
 use crate::trial::Trial;
@@ -66,11 +66,10 @@ pub(crate) fn may_close_a_loop<T: Total>(
         && (waits_for_rest(model, state) || dues(state.monitor).share(&dues(trial.handled.monitor)))
 }
 
-/// Whether a script waits for the system to come to rest.
+/// Whether a script waits for the system to come to rest, or for a lull.
 pub(crate) fn waits_for_rest<T: Total>(model: Model<'_>, state: &State<'_, T>) -> bool {
     let agenda = model.agenda;
-    agenda.is_script
-        && !is_quiet(state)
+    holds_back(agenda, state)
         && agenda.next(0, state.places[0]).is_some_and(|it| !state.is_down(it.at))
 }
 

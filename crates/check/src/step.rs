@@ -6,7 +6,7 @@ use crate::fingerprint::{Part, Print, Three};
 use crate::handler::{Asked, Handlers, Shared};
 use crate::machine::{Handled, Happening, Machine, Occasion};
 use crate::state::{Down, Extra, State};
-use crate::system::{Agenda, Faults, Item, Liveness};
+use crate::system::{Agenda, Faults, Item, Liveness, Pause};
 use crate::timers::Pace;
 use crate::total::Total;
 use crate::trial::{Parked, Trial};
@@ -179,12 +179,20 @@ pub(crate) fn is_quiet<T: Total>(state: &State<'_, T>) -> bool {
 /// applications may do, and only a command that goes on with something begun is one that they
 /// must. Of a script, all are: it is one story, told to its end.
 pub(crate) fn is_bound<T: Total>(agenda: &Agenda, state: &State<'_, T>, list: usize) -> bool {
-    agenda.is_script || agenda.goes_on(list, state.places[list])
+    agenda.is_script() || agenda.goes_on(list, state.places[list])
+}
+
+/// Whether a script waits for the pause in which it gives its next command.
+pub(crate) fn holds_back<T: Total>(agenda: &Agenda, state: &State<'_, T>) -> bool {
+    agenda.waits_for.is_some_and(|pause| match pause {
+        Pause::Rest => !is_quiet(state),
+        Pause::Lull => !state.flight.is_empty(),
+    })
 }
 
 /// The lists of which the plan allows a command now.
 fn commands<T: Total>(agenda: &Agenda, state: &State<'_, T>) -> impl Iterator<Item = usize> {
-    let is_allowed = !agenda.is_script || is_quiet(state);
+    let is_allowed = !holds_back(agenda, state);
     let places = if is_allowed { state.places } else { &[] };
     let is_next =
         move |list, place| agenda.next(list, place).is_some_and(|it| !state.is_down(it.at));

@@ -217,6 +217,9 @@ pub enum Plan<C> {
     /// if it never comes up again, for ever. The commands of a script are bound to be given, so
     /// the rest between two of them is not judged.
     Script(Vec<(NodeId, C)>),
+    /// The same for systems that never rest, because something is always to be waited for: each
+    /// command when no message is in flight, or later, whether timers are armed or not.
+    InLulls(Vec<(NodeId, C)>),
     /// Every node takes turns: it asks, waits to be told that it may, and leaves. As
     /// [`PerNode`](Self::PerNode), but kept as numbers, since turns may be many.
     Turns {
@@ -319,7 +322,7 @@ impl<C> Plan<C> {
                  node",
                 turns.len()
             ),
-            Self::Script(commands) => {
+            Self::Script(commands) | Self::InLulls(commands) => {
                 for (at, _) in commands {
                     assert!(
                         at.index() < nodes,
@@ -334,7 +337,7 @@ impl<C> Plan<C> {
     pub(crate) fn command(&self, list: usize, given: u32) -> &C {
         match self {
             Self::PerNode(lists) => &lists[list][given as usize].command,
-            Self::Script(commands) => &commands[given as usize].1,
+            Self::Script(commands) | Self::InLulls(commands) => &commands[given as usize].1,
             Self::Turns { turns, .. } if given.is_multiple_of(2) => &turns[list].1,
             Self::Turns { leave, .. } => leave,
         }
@@ -355,9 +358,9 @@ impl<C> Plan<C> {
                 let list = |(at, list): (u32, &Vec<Ask<C>>)| {
                     List::of(list.iter().map(|ask| item(at, ask)).collect())
                 };
-                Agenda { lists: (0..).zip(lists).map(list).collect(), is_script: false }
+                Agenda { lists: (0..).zip(lists).map(list).collect(), waits_for: None }
             }
-            Self::Script(commands) => {
+            Self::Script(commands) | Self::InLulls(commands) => {
                 let item = |(at, command): &(NodeId, C)| Item {
                     at: *at,
                     print: print(command),
@@ -365,7 +368,9 @@ impl<C> Plan<C> {
                     goes_on: false,
                 };
                 let list = List::of(commands.iter().map(item).collect());
-                Agenda { lists: vec![list], is_script: true }
+                let lull = matches!(self, Self::InLulls(_));
+                let waits_for = Some(if lull { Pause::Lull } else { Pause::Rest });
+                Agenda { lists: vec![list], waits_for }
             }
             Self::Turns { turns, leave, stay } => {
                 let list = |(at, (count, ask)): (u32, &(u32, C))| {
@@ -374,7 +379,7 @@ impl<C> Plan<C> {
                     let stays = *count > 0 && stay.contains(&NodeId(at));
                     List::turns([ask, leave], 2 * u64::from(*count) - u64::from(stays))
                 };
-                Agenda { lists: (0..).zip(turns).map(list).collect(), is_script: false }
+                Agenda { lists: (0..).zip(turns).map(list).collect(), waits_for: None }
             }
         }
     }
@@ -387,8 +392,17 @@ const LEAVE: Item = Item { then_wait: false, goes_on: true, ..ASK };
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Agenda {
     lists: Vec<List>,
-    /// One list for all nodes, that waits for rest.
-    pub(crate) is_script: bool,
+    /// What a script, the one list for all nodes, waits for before every command.
+    pub(crate) waits_for: Option<Pause>,
+}
+
+/// When a script goes on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Pause {
+    /// No message is in flight, and no timer armed.
+    Rest,
+    /// No message is in flight.
+    Lull,
 }
 
 /// What an application is asked for, one after the other.
@@ -435,6 +449,12 @@ pub(crate) struct Item {
 }
 
 impl Agenda {
+    /// Whether one list tells all nodes what to do.
+    #[inline]
+    pub(crate) const fn is_script(&self) -> bool {
+        self.waits_for.is_some()
+    }
+
     /// One place for every list.
     pub(crate) fn first_places(&self) -> Vec<Place> {
         vec![Place { given: 0, ready: true }; self.lists.len()]
@@ -443,7 +463,7 @@ impl Agenda {
     /// The command that the list is at, if it has one left and need not wait for a notice.
     pub(crate) fn next(&self, list: usize, place: Place) -> Option<Item> {
         let item = self.lists[list].get(place.given)?;
-        (place.ready || self.is_script).then_some(*item)
+        (place.ready || self.is_script()).then_some(*item)
     }
 
     /// Whether the command that the list is at goes on with one that was given.
@@ -460,7 +480,7 @@ impl Agenda {
         commanded: bool,
         heard: bool,
     ) -> (usize, Place) {
-        let list = if self.is_script { 0 } else { at.index() };
+        let list = if self.is_script() { 0 } else { at.index() };
         let mut place = places[list];
         if commanded {
             let waits = self.lists[list].get(place.given).is_some_and(|item| item.then_wait);
@@ -468,13 +488,13 @@ impl Agenda {
             place.given += 1;
         }
         // A notice moves no script on.
-        place.ready |= heard || self.is_script;
+        place.ready |= heard || self.is_script();
         (list, place)
     }
 
     /// Where the list of a node that crashes goes on, should the node come up again.
     pub(crate) fn skip(&self, at: NodeId, places: &[Place]) -> (usize, Place) {
-        if self.is_script {
+        if self.is_script() {
             return (0, places[0]);
         }
         let list = at.index();

@@ -295,6 +295,17 @@ fn a_script_that_waits_for_rest_in_vain_is_told() {
     assert_eq!(found(&with_plan(2, script, &desk())), None);
 }
 
+#[test]
+fn a_script_in_lulls_goes_on_where_a_timer_is_always_armed() {
+    let steps = vec![(NodeId(0), Asks), (NodeId(0), Leave)];
+    let rules = [desk(), heart(1).to_vec()].concat();
+    assert_eq!(found(&with_plan(2, Plan::InLulls(steps.clone()), &rules)), None);
+    let stays = vec![(NodeId(0), Asks), (NodeId(1), Asks)];
+    let (property, run) = found(&with_plan(2, Plan::InLulls(stays), &rules)).expect("0 stays");
+    assert_eq!(property, "progress");
+    assert!(run.ends_with(&format!("{REPEATS}timer 1 'b'\n")), "{run}");
+}
+
 fn bounded(system: &Lock, bounds: Bounds) -> Report<Node> {
     explore(system, &bounds, ONE, |_| {})
 }

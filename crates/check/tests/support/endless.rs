@@ -73,9 +73,11 @@ impl Naive<'_> {
             Due::Rest => judge.at_rest().is_err(),
             Due::Debt => !judge.owed().is_empty(),
             Due::Script => match &self.system.plan {
-                Plan::Script(all) => {
+                Plan::Script(all) | Plan::InLulls(all) => {
                     let next = all.get(world.places[0].0);
-                    !world.is_quiet() && next.is_some_and(|it| !world.down[it.0.index()])
+                    let in_lulls = matches!(self.system.plan, Plan::InLulls(_));
+                    let waits = !world.flying.is_empty() || !in_lulls && !world.armed.is_empty();
+                    waits && next.is_some_and(|it| !world.down[it.0.index()])
                 }
                 Plan::PerNode(_) | Plan::Turns { .. } => false,
             },

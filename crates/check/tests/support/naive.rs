@@ -137,7 +137,7 @@ impl Naive<'_> {
         let Faults { crashes, restarts, losses, duplicates, severing, .. } = *faults;
         let lists = match plan {
             Plan::PerNode(lists) => lists.len(),
-            Plan::Script(_) => 1,
+            Plan::Script(_) | Plan::InLulls(_) => 1,
             Plan::Turns { .. } => unreachable!("{WRITTEN_OUT}"),
         };
         let mut world = World {
@@ -207,7 +207,7 @@ impl Naive<'_> {
     fn ask(&self, list: usize, world: &World) -> Ask<u8> {
         match &self.system.plan {
             Plan::PerNode(lists) => lists[list][world.places[list].0].clone(),
-            Plan::Script(all) => Ask::at_once(all[world.places[0].0].1),
+            Plan::Script(all) | Plan::InLulls(all) => Ask::at_once(all[world.places[0].0].1),
             Plan::Turns { .. } => unreachable!("{WRITTEN_OUT}"),
         }
     }
@@ -219,9 +219,10 @@ impl Naive<'_> {
                 .filter(|&at| world.places[at].1)
                 .filter_map(|at| Some((at, at, lists[at].get(world.places[at].0)?.command)))
                 .collect(),
-            Plan::Script(_) if !world.flying.is_empty() || !world.armed.is_empty() => Vec::new(),
+            Plan::Script(_) if !world.armed.is_empty() => Vec::new(),
+            Plan::Script(_) | Plan::InLulls(_) if !world.flying.is_empty() => Vec::new(),
             Plan::Turns { .. } => unreachable!("{WRITTEN_OUT}"),
-            Plan::Script(all) => {
+            Plan::Script(all) | Plan::InLulls(all) => {
                 let next = all.get(world.places[0].0).into_iter();
                 next.map(|&(at, command)| (0, at.index(), command)).collect()
             }
@@ -238,7 +239,7 @@ impl Naive<'_> {
     fn is_bound(&self, world: &World, list: usize) -> bool {
         match &self.system.plan {
             Plan::PerNode(_) => world.places[list].0 > 0 && self.ask(list, world).goes_on,
-            Plan::Script(_) => true,
+            Plan::Script(_) | Plan::InLulls(_) => true,
             Plan::Turns { .. } => unreachable!("{WRITTEN_OUT}"),
         }
     }
