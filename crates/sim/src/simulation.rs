@@ -140,21 +140,27 @@ where
             self.start();
             self.look();
         }
+        if self.world.workload.is_done() {
+            return Ok(false);
+        }
+        let is_guarded = !self.guards.is_empty();
         for _ in 0..events {
             if let Some(error) = self.world.failed {
                 return Err(error);
-            }
-            if self.world.workload.is_done() {
-                return Ok(false);
             }
             if self.world.faults.is_some() && self.suffer() {
                 self.look();
                 continue;
             }
             if let Some((key, next)) = self.world.queue.pop() {
+                // Only a command can be the last thing to do.
+                let may_end = matches!(next.event, Upcoming::Command(_));
                 self.happen(key, next);
-                if !self.guards.is_empty() {
+                if is_guarded {
                     self.look();
+                }
+                if may_end && self.world.workload.is_done() {
+                    return self.world.failed.map_or(Ok(false), Err);
                 }
             } else if !self.rest() {
                 return Ok(false);

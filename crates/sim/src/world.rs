@@ -168,7 +168,6 @@ where
         act(workload, &mut Orders { nodes: *size, now_ns: *now_ns, random, due });
     }
 
-    #[inline]
     pub(crate) fn on_command(&mut self, at: NodeId, command: &P::Command) {
         self.record(at, || What::Command(command.clone()));
         let objection = self.monitor.on_command(at, command);
