@@ -107,7 +107,8 @@ impl Construction for Grid {
             // One node of each row; or of each row but the last, and so of all columns that the
             // last row has.
             resilience: Some(height - 1 - u32::from(last < height)),
-            load: None,
+            // All nodes being alike, no way to choose is better than any other that treats them so.
+            load: is_full.then(|| f64::from(self.width + height - 1) / f64::from(self.nodes)),
         }
     }
 }

@@ -99,8 +99,7 @@ fn least_load(nodes: u32, smallest: usize, assigned: f64) -> Option<f64> {
 /// How often the busiest node is asked if every node asks once a turn.
 fn assigned_load(system: &QuorumSystem) -> Option<f64> {
     let (nodes, turns) = (u64::from(system.group.size()), system.turns());
-    let usual = system.of(NodeId(0)).len() as u64;
-    if nodes * turns * usual > 10 * MOST_MEMBERS as u64 {
+    if nodes * turns * system.by.cost() > 10 * MOST_MEMBERS as u64 {
         return None;
     }
     let mut asked = vec![0_u64; nodes as usize];

@@ -185,6 +185,11 @@ trait Construction: fmt::Debug + Send + Sync {
     /// A quorum without any of the dead.
     fn live(&self, dead: &NodeSet) -> Option<Vec<NodeId>>;
 
+    /// How much work it is to find the quorum of one node.
+    fn cost(&self) -> u64 {
+        self.quorum(NodeId(0), 0).len() as u64
+    }
+
     /// How much work a node makes in the search for a live quorum, compared with drawing its lot.
     fn effort(&self) -> u64 {
         1

@@ -307,7 +307,8 @@ fn ten_thousand_nodes_in_a_grid_are_no_trouble() {
     // A million are not measured, and their quorums are made one by one.
     let grid = system("grid", 1_000_000);
     assert_eq!(grid.of(NodeId(999_999)).len(), 1999);
-    assert_eq!(properties(&grid).quorums, None);
+    let found = properties(&grid);
+    assert_eq!((found.quorums, found.least_load), (None, Some(0.001_999)));
 }
 
 #[test]
@@ -366,6 +367,10 @@ fn what_is_too_large_is_unknown_and_not_waited_for() {
     let weighted = properties(&own(&alloc::format!("weighted:{}", weights.join(","))));
     assert_eq!((weighted.largest, weighted.symmetric), (None, None));
     assert!(weighted.smallest.is_some());
+    let equal = alloc::format!("weighted:2{}", ",1".repeat(9_999));
+    let equal = properties(&own(&equal));
+    assert_eq!((equal.smallest, equal.nondominated), (Some(5_000), Some(true)));
+    assert_eq!((equal.resilience, equal.assigned_load), (Some(4_999), None));
     assert_eq!(properties(&system("tree", 1023)).quorums, None);
     // A triangle that is not full, of which theory says nothing.
     let triangle = properties(&system("triangle", 5_000));

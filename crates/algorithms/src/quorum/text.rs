@@ -45,10 +45,16 @@ impl Quorums {
         Ok(Self::Sets(all.into()))
     }
 
-    /// As it is written, but for a list of sets, of which only the number is told.
+    /// As it is written, but for a list of sets or a long list of numbers, of which only the number
+    /// is told.
     pub fn in_short(&self) -> String {
+        const LONG: usize = 16;
         match self {
             Self::Sets(sets) => format!("of {} sets", sets.len()),
+            Self::Weighted(weights) if weights.len() > LONG => {
+                format!("of {} weights", weights.len())
+            }
+            Self::Wall(Some(widths)) if widths.len() > LONG => format!("of {} rows", widths.len()),
             written => written.to_string(),
         }
     }
@@ -209,6 +215,11 @@ mod tests {
         assert!(wrong("plane", 99_999).ends_with("the nearest is 98283"));
         assert!(wrong("plane", 100_001).ends_with("more than 100000"));
         assert!(wrong("wall:1,2", 4).ends_with("it is for 3 nodes, not 4: say --nodes 3"));
+        let many = "weighted:1".to_owned() + &",1".repeat(20_000);
+        assert_eq!(
+            wrong(&many, 20_001),
+            "--quorum of 20001 weights: 20001 weights are more than 20000"
+        );
         assert!(wrong("weighted:0,0", 2).ends_with("a weight of more than 0"));
         assert_eq!(
             wrong("sets:0-1,1,2", 3),

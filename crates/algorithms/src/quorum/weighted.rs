@@ -5,6 +5,7 @@
 //! Weights are compared in whole numbers: 2 Σg > G.
 
 use alloc::borrow::ToOwned as _;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -19,13 +20,21 @@ pub(super) struct Weighted {
     total: u64,
     /// Heaviest first; those without weight are left out.
     order: Vec<NodeId>,
+    /// What those from a place of the order on weigh together.
+    rest: Vec<u64>,
 }
+
+/// As many weights as can be worked with in some seconds.
+const MOST_WEIGHTS: usize = 20_000;
 
 /// As many steps as take a second.
 const MOST_STEPS: u64 = 100_000_000;
 
 impl Weighted {
     pub(super) fn new(weights: &[u32]) -> Result<Self, String> {
+        if weights.len() > MOST_WEIGHTS {
+            return Err(format!("{} weights are more than {MOST_WEIGHTS}", weights.len()));
+        }
         let total: u64 = weights.iter().map(|&weight| u64::from(weight)).sum();
         if total == 0 {
             return Err("somebody must have a weight of more than 0".to_owned());
@@ -33,7 +42,12 @@ impl Weighted {
         let ids = (0..weights.len() as u32).map(NodeId);
         let mut order: Vec<NodeId> = ids.filter(|id| weights[id.index()] > 0).collect();
         order.sort_by_key(|id| core::cmp::Reverse(weights[id.index()]));
-        Ok(Self { weights: weights.to_vec(), total, order })
+        let mut rest = vec![0];
+        for id in order.iter().rev() {
+            rest.push(rest[rest.len() - 1] + u64::from(weights[id.index()]));
+        }
+        rest.reverse();
+        Ok(Self { weights: weights.to_vec(), total, order, rest })
     }
 
     fn weight(&self, id: NodeId) -> u64 {
@@ -85,13 +99,11 @@ impl Weighted {
     }
 
     fn collect(&self, from: usize, weight: u64, chosen: &mut Vec<NodeId>, into: &mut Collected) {
-        let mut rest: u64 = self.order[from..].iter().map(|&id| self.weight(id)).sum();
         for at in from..self.order.len() {
-            if into.left == 0 || !self.is_enough(weight + rest) {
+            if into.left == 0 || !self.is_enough(weight + self.rest[at]) {
                 return;
             }
             let id = self.order[at];
-            rest -= self.weight(id);
             chosen.push(id);
             if self.is_enough(weight + self.weight(id)) {
                 into.left = into.left.saturating_sub(chosen.len());
@@ -146,6 +158,11 @@ impl Construction for Weighted {
     }
 
     fn family(&self, most: usize) -> Option<Vec<Vec<NodeId>>> {
+        // Deeper than this nobody goes: so many nodes have more quorums, or some that count little.
+        const MOST_DEPTH: usize = 2_000;
+        if self.order.len() > MOST_DEPTH {
+            return None;
+        }
         let mut into = Collected { quorums: Vec::new(), left: most };
         self.collect(0, 0, &mut Vec::new(), &mut into);
         into.quorums.sort_unstable();
@@ -154,6 +171,10 @@ impl Construction for Weighted {
 
     fn live(&self, dead: &NodeSet) -> Option<Vec<NodeId>> {
         self.first_of(self.order.iter().copied().filter(|&id| !dead.contains(id)))
+    }
+
+    fn cost(&self) -> u64 {
+        16 * self.weights.len() as u64
     }
 
     fn known(&self) -> Known {
