@@ -37,6 +37,11 @@ pub enum Fault {
 pub struct Share(u64);
 
 impl Share {
+    /// As a number from 0 to 1.
+    pub fn value(self) -> f64 {
+        self.0 as f64 / u64::MAX as f64
+    }
+
     /// Whether a draw falls into it. Nothing is drawn for a share of nothing.
     pub(crate) fn draw(self, random: &mut Random) -> bool {
         self.0 > 0 && random.below(u64::MAX) < self.0

@@ -1,5 +1,6 @@
 //! Finite fields, one of every prime power: GF(p^m) as the polynomials over the numbers modulo p,
-//! modulo one that has no factors. An element is a number whose digits to the base p are its coefficients.
+//! modulo one that has no factors. An element is a number whose digits to the base p are its
+//! coefficients.
 
 use alloc::vec;
 use alloc::vec::Vec;

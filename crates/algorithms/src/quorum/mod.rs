@@ -158,8 +158,8 @@ impl QuorumSystem {
         self.by.family(most)
     }
 
-    /// How many nodes there are in each of the rows, or on each level, in which people draw it; none
-    /// if it is not drawn in rows.
+    /// How many nodes there are in each of the rows, or on each level, in which people draw it;
+    /// none if it is not drawn in rows.
     pub fn rows(&self) -> Option<Vec<u32>> {
         self.by.rows()
     }

@@ -5,8 +5,8 @@
 //!
 //! Points and lines are triples over GF(q) up to a factor: (1, a, b), (0, 1, c) and (0, 0, 1), in
 //! this order. A point is on a line if their product, P·L, is zero. The graph of points and lines
-//! has the same degree everywhere, so every point can have a line of its own that it is on (P. Hall,
-//! "On representatives of subsets", 1935), and that is its quorum.
+//! has the same degree everywhere, so every point can have a line of its own that it is on
+//! (P. Hall, "On representatives of subsets", 1935), and that is its quorum.
 
 use alloc::collections::VecDeque;
 use alloc::format;

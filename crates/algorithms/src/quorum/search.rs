@@ -29,8 +29,8 @@ pub(super) fn smallest_transversal(nodes: u32, family: &[Vec<NodeId>], steps: u6
 }
 
 /// A set that meets every quorum and contains none: with it, a better system could be made. If
-/// there is none, the system is non-dominated (H. Garcia-Molina and D. Barbara, "How to assign votes
-/// in a distributed system", 1985).
+/// there is none, the system is non-dominated (H. Garcia-Molina and D. Barbara, "How to assign
+/// votes in a distributed system", 1985).
 pub(super) fn dominating(nodes: u32, family: &[Vec<NodeId>], steps: u64) -> Outcome {
     Search::new(nodes, family, steps).extend(Wanted::ContainingNone)
 }

@@ -15,8 +15,8 @@ use super::{Quorums, Scheme, sets};
 impl Quorums {
     /// All ways to write one.
     pub const FORMS: &'static str = "plane, grid, majority, weighted:2,1,1 (a weight a node), \
-        triangle, triangle:columns, triangle:rows, wall, wall:1,2,3 (the widths of its rows), tree, \
-        all, singleton, sets:0-1,1-2,0-2 (a set a node) or a file of sets";
+        triangle, triangle:columns, triangle:rows, wall, wall:1,2,3 (the widths of its rows), \
+        tree, all, singleton, sets:0-1,1-2,0-2 (a set a node) or a file of sets";
 
     /// Reads a set a line, that of node 0 first: nodes with spaces between them. What follows a `#`
     /// is not read, and lines with nothing else do not count.

@@ -2,16 +2,18 @@
 //! algorithms for distributed mutual exclusion", 1997).
 //!
 //! ```text
-//!     0                    node 7 by columns: column 2 and row 1: 0 2 4 7 11
-//!    [1]  2                node 7 by rows: row 4 and column 5: 6 7 8 9 14
-//!     3 [ 4]  5
+//!   [ 0]                       node 7 by columns: column 2 and row 1, 0 2 4 7 11
+//!     1  [ 2]                  node 7 by rows: row 4 and column 5, 6 7 8 9 14
+//!     3  [ 4]   5
+//!     6  [ 7]   8    9
+//!    10  [11]  12   13   14
 //! ```
 //!
-//! Let S(q) be row q and column q + 1, rows and columns counted from 1. The node in row r and column
-//! c is in just S(r) and S(c − 1): the nodes are the edges of a complete graph, the sets its stars,
-//! and two stars share one edge. By *columns* (S1 in the paper) a node takes S(c − 1), by *rows*
-//! (S2) it takes S(r). Either alone leaves some nodes with more to do than others; taken in turn,
-//! every node has the same to do.
+//! Let S(q) be row q and column q + 1, rows and columns counted from 1. The node in row r and
+//! column c is in just S(r) and S(c − 1): the nodes are the edges of a complete graph, the sets its
+//! stars, and two stars share one edge. By *columns* (S1 in the paper) a node takes S(c − 1), by
+//! *rows* (S2) it takes S(r). Either alone leaves some nodes with more to do than others; taken in
+//! turn, every node has the same to do.
 //!
 //! For a number of nodes that makes no triangle, the next larger one is taken, and those of its
 //! last row that do not exist are played by the nodes above them. What meets still meets.
