@@ -99,6 +99,7 @@ mod tests {
             assert_eq!(text.parse::<Share>().unwrap().to_string(), text);
         }
         assert_eq!("0.01".parse::<Share>(), "1%".parse());
+        assert!(("10%".parse::<Share>().unwrap().value() - 0.1).abs() < 1e-15);
         for text in ["-1%", "101%", "1.5", "NaN", "half", "%"] {
             let error = text.parse::<Share>().unwrap_err();
             assert_eq!(error, format!("'{text}' is not a share: write 1%, 0.1% or 0.01"));
