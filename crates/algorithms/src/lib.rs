@@ -19,6 +19,7 @@ pub mod election;
 pub mod flaw;
 pub mod mutex;
 pub mod problem;
+pub mod quorum;
 pub mod recipe;
 pub mod registry;
 pub mod setup;

@@ -18,6 +18,7 @@ mod options;
 mod output;
 mod problem;
 mod prose;
+mod quorum;
 mod selection;
 mod sheet;
 mod statistics;
@@ -62,6 +63,7 @@ enum Command {
     Sweep(sweep::Sweep),
     Merge(merge::Merge),
     Topology(topology::Topology),
+    Quorum(commands::quorum::Quorum),
     Completions(completions::Completions),
 }
 
@@ -99,6 +101,7 @@ fn main() -> ExitCode {
         Command::Sweep(sweep) => sweep.execute(),
         Command::Merge(merge) => merge.execute(),
         Command::Topology(topology) => topology.execute(),
+        Command::Quorum(quorum) => quorum.execute(),
         Command::Completions(completions) => completions.execute(),
     };
     match outcome {

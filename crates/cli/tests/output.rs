@@ -112,6 +112,8 @@ fn nothing_in_a_table_is_wider_than_the_screen() {
         "compare --problem wave",
         "check ricart-agrawala --flaw list",
         "explain terms",
+        "quorum compare --nodes 12",
+        "quorum grid --analyse --show",
         "explain",
     ];
     for table in tables {

@@ -64,6 +64,11 @@ pub enum Fault {
 pub struct Share(u64);
 
 impl Share {
+    /// As a number from 0 to 1.
+    pub fn value(self) -> f64 {
+        self.0 as f64 / u64::MAX as f64
+    }
+
     /// Whether a draw falls into it. Nothing is drawn for a share of nothing.
     pub(crate) fn draw(self, random: &mut Random) -> bool {
         self.0 > 0 && random.below(u64::MAX) < self.0
@@ -121,6 +126,7 @@ mod tests {
             assert_eq!(text.parse::<Share>().unwrap().to_string(), text);
         }
         assert_eq!("0.01".parse::<Share>(), "1%".parse());
+        assert!(("10%".parse::<Share>().unwrap().value() - 0.1).abs() < 1e-15);
         for text in ["-1%", "101%", "1.5", "NaN", "half", "%"] {
             let error = text.parse::<Share>().unwrap_err();
             assert_eq!(error, format!("'{text}' is not a share: write 1%, 0.1% or 0.01"));

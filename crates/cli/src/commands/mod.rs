@@ -7,6 +7,7 @@ pub(crate) mod explain;
 pub(crate) mod list;
 pub(crate) mod merge;
 pub(crate) mod node;
+pub(crate) mod quorum;
 pub(crate) mod run;
 pub(crate) mod step;
 pub(crate) mod sweep;

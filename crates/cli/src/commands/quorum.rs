@@ -1,0 +1,274 @@
+//! `vorrang quorum`: a quorum system, shown, analysed, and beside others.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use vorrang_algorithms::quorum::{QuorumSystem, Quorums};
+use vorrang_algorithms::setup::Unfit;
+use vorrang_protocol::{Group, NodeId, NodeSet};
+use vorrang_sim::Share;
+
+use crate::failure::Failure;
+use crate::options::MOST_NODES;
+use crate::output::{grouped, print, print_json};
+use crate::quorum::{Asked, MOST_DRAWN, Report, assignment, drawing};
+use crate::table::{screen, table, tables, wrapped};
+use crate::values::whole;
+
+/// Build a quorum system: whom each node must ask so that any two who ask meet in somebody
+///
+/// Nodes are counted from 0. A file has a line a node, with the members of its quorum. `compare`
+/// in the place of a system sets all that there are of so many nodes side by side.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Systems:\n  \
+    plane              the lines of a projective plane: N = 7, 13, 21, 31, 57, 73, 91, 133, …\n  \
+    grid               a row and a column\n  \
+    majority           more than half of the nodes\n  \
+    weighted:2,1,1     more than half of all weight, a weight a node\n  \
+    triangle           a row and a column of a triangle, two quorums in turn\n  \
+    triangle:columns   only the first of the two; triangle:rows only the second\n  \
+    wall               a full row, and one of each row below: rows as wide as a logarithm\n  \
+    wall:1,2,3         the same with rows of these widths\n  \
+    tree               a way from the root of a binary tree to a leaf\n  \
+    all, singleton     everybody; node 0 alone\n  \
+    sets:0-1,1-2,0-2   these, one a node\n  \
+    FILE               these, a line a node\n\n\
+    Examples:\n  \
+    vorrang quorum plane --nodes 13 --show\n  \
+    vorrang quorum wall:1,2,3 --analyse --fail 10%\n  \
+    vorrang quorum tree --nodes 15 --dead 0,1 --show\n  \
+    vorrang quorum compare --nodes 49\n  \
+    vorrang quorum grid --nodes 10000 --json")]
+pub(crate) struct Quorum {
+    /// plane, grid, majority, triangle, wall, tree, all, singleton, weighted:2,1,1, wall:1,2,3,
+    /// sets:0-1,1-2,0-2, a file of sets; or compare
+    system: String,
+    /// How many nodes, N [default: as many as the system says, or 13]
+    #[arg(long, short, value_parser = whole(1..=MOST_NODES))]
+    nodes: Option<u32>,
+    /// Draw it, with one quorum in brackets
+    #[arg(long)]
+    show: bool,
+    /// Say what can be said of it: coterie, symmetric, non-dominated, ideal, load, resilience
+    #[arg(long)]
+    analyse: bool,
+    /// How likely each node is dead, for the probability that no quorum is alive
+    #[arg(long, value_name = "SHARE", default_value = "5%")]
+    fail: Share,
+    /// Whose quorum is drawn
+    #[arg(long, value_name = "NODE", default_value_t = 0, value_parser = whole(0..=MOST_NODES - 1))]
+    of: u32,
+    /// Look for a quorum without these nodes, as in 0,1
+    #[arg(long, value_name = "NODES", value_delimiter = ',')]
+    #[arg(value_parser = whole(0..=MOST_NODES - 1))]
+    dead: Vec<u32>,
+    /// Decides what is drawn by lot where a probability cannot be computed
+    #[arg(long, default_value_t = 1, value_parser = whole(0..=u64::MAX))]
+    seed: u64,
+    /// Print JSON instead of text, for programs
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+/// How many nodes there are if nothing says so.
+const USUAL_NODES: u32 = 13;
+
+impl Quorum {
+    pub(crate) fn execute(self) -> Result<(), Failure> {
+        if self.system == "compare" {
+            return self.compare();
+        }
+        let quorums = read(&self.system)?;
+        let nodes = self.nodes.or(quorums.nodes()).unwrap_or(USUAL_NODES);
+        if nodes > MOST_NODES {
+            return Err(Failure::usage(format!("{nodes} nodes are more than {MOST_NODES}")));
+        }
+        let system = quorums.system(Group::of(nodes)).map_err(|Unfit(why)| {
+            // There is no such option here.
+            Failure::usage(why.trim_start_matches("--quorum "))
+        })?;
+        for &id in self.dead.iter().chain([&self.of]) {
+            if id >= nodes {
+                let last = nodes - 1;
+                return Err(Failure::usage(format!("there is no node {id}: the last is {last}")));
+            }
+        }
+        if self.json { self.print_json(&quorums, &system) } else { self.print(&quorums, &system) }
+    }
+
+    fn asked(&self) -> Asked {
+        Asked { dead: self.fail, seed: self.seed }
+    }
+
+    fn dead(&self) -> NodeSet {
+        self.dead.iter().copied().map(NodeId).collect()
+    }
+
+    /// The quorum that is asked for: without the dead, if some are. If that of the node is alive,
+    /// there is no need for another.
+    fn quorum(&self, system: &QuorumSystem) -> Option<Vec<NodeId>> {
+        let (own, dead) = (system.of(NodeId(self.of)), self.dead());
+        if own.iter().any(|&id| dead.contains(id)) { system.live(&dead) } else { Some(own) }
+    }
+
+    fn print_json(&self, quorums: &Quorums, system: &QuorumSystem) -> Result<(), Failure> {
+        let mut value = Report::new(quorums, system, self.asked()).json();
+        value["assignment"] = assignment(system, 0)?;
+        if system.turns() > 1 {
+            let others = (1..system.turns()).map(|turn| assignment(system, turn));
+            value["other_turns"] = others.collect::<Result<_, _>>()?;
+        }
+        if !self.dead.is_empty() {
+            let live = self.quorum(system);
+            value["live"] = live.map_or(Value::Null, |it| it.iter().map(|id| id.0).collect());
+        }
+        print_json(&value)
+    }
+
+    fn print(&self, quorums: &Quorums, system: &QuorumSystem) -> Result<(), Failure> {
+        let nodes = system.group().size();
+        let mut text = format!("vorrang quorum {} --nodes {nodes}\n", quorums.in_short());
+        let quorum = self.quorum(system);
+        if !self.dead.is_empty() {
+            text += &match &quorum {
+                Some(quorum) => {
+                    wrapped(&format!("\nA quorum without the dead: {}\n", listed(quorum)))
+                }
+                None => "\nEvery quorum has a dead node.\n".to_owned(),
+            };
+        }
+        if self.show {
+            text += &self.picture(quorums, system, &quorum.unwrap_or_default());
+        }
+        if self.analyse {
+            let report = Report::new(quorums, system, self.asked());
+            text += "\n";
+            for (name, value) in report.rows() {
+                text += &wrapped(&format!("  {name:18} {value}\n"));
+            }
+            if let Some(remark) = report.remark() {
+                text += &wrapped(&format!("\n{remark}\n"));
+            }
+        }
+        if !self.show && !self.analyse && self.dead.is_empty() {
+            text += &assigned(system);
+        }
+        print(&text)
+    }
+
+    fn picture(&self, quorums: &Quorums, system: &QuorumSystem, quorum: &[NodeId]) -> String {
+        let nodes = system.group().size();
+        if nodes > MOST_DRAWN {
+            return wrapped(&format!(
+                "\nMore than {MOST_DRAWN} nodes are not drawn. The quorum of node {}: {}\n",
+                self.of,
+                listed(quorum)
+            ));
+        }
+        let mut text = format!("\n{}", drawing(quorums, system, quorum, &self.dead()));
+        if self.dead.is_empty() {
+            let it = format!("  [ ] the quorum of node {}: {}\n", self.of, listed(quorum));
+            let _ = write!(text, "\n{}", wrapped(&it));
+        }
+        if system.turns() > 1 {
+            let next = system.of_turn(NodeId(self.of), 1);
+            text += &wrapped(&format!("      and, in turn with it: {}\n", listed(&next)));
+        }
+        text
+    }
+
+    fn compare(&self) -> Result<(), Failure> {
+        let nodes = self.nodes.unwrap_or(USUAL_NODES);
+        let mut reports = Vec::new();
+        let mut unfit = Vec::new();
+        for quorums in side_by_side(nodes) {
+            match quorums.system(Group::of(nodes)) {
+                Ok(system) => reports.push(Report::new(&quorums, &system, self.asked())),
+                Err(why) => unfit.push((quorums, why.0)),
+            }
+        }
+        if self.json {
+            let none =
+                unfit.iter().map(|(it, why)| json!({ "construction": it.to_string(), "why": why }));
+            return print_json(&json!({
+                "nodes": nodes,
+                "fail": self.fail.value(),
+                "systems": reports.iter().map(Report::json).collect::<Vec<_>>(),
+                "unfit": none.collect::<Vec<_>>(),
+            }));
+        }
+        let mut rows = vec![Report::header()];
+        rows.extend(reports.iter().map(Report::cells));
+        let (count, fail) = (grouped(nodes.into()), self.fail);
+        let title = format!("Quorum systems of {count} nodes, each dead with {fail}:\n\n");
+        let mut text = wrapped(&title);
+        text += &match screen() {
+            // As many tables as it takes, with the names of the systems in each.
+            Some(screen) => tables(&rows, &vec![1; rows[0].len() - 1], screen),
+            None => table(&rows),
+        };
+        if let Some(remark) = reports.iter().find_map(Report::remark) {
+            text += &wrapped(&format!("\n{remark}\n"));
+        }
+        for (_, why) in unfit {
+            text += &wrapped(&format!("\n{}\n", why.trim_start_matches("--quorum ")));
+        }
+        print(&text)
+    }
+}
+
+/// A quorum system as it is typed: its name, or a file of sets.
+fn read(text: &str) -> Result<Quorums, Failure> {
+    let path = Path::new(text);
+    match text.parse() {
+        Ok(quorums) => Ok(quorums),
+        Err(_) if path.is_file() => {
+            let lines = fs::read_to_string(path).map_err(|error| Failure::at(path, error))?;
+            Quorums::of_lines(&lines).map_err(|why| Failure::usage(format!("{text}: {why}")))
+        }
+        Err(why) if text.contains(':') => Err(Failure::Usage(why)),
+        Err(why) => Err(Failure::usage(format!("{why}, or compare; there is no such file"))),
+    }
+}
+
+/// More weights than this are not worth a line.
+const MOST_WEIGHTED: u32 = 1_000;
+
+/// All systems that there may be of so many nodes.
+fn side_by_side(nodes: u32) -> Vec<Quorums> {
+    const ALL: [&str; 8] =
+        ["singleton", "all", "majority", "grid", "triangle", "wall", "tree", "plane"];
+    let mut systems: Vec<Quorums> =
+        ALL.map(|text| text.parse().expect("it is one of ours")).to_vec();
+    // What repairs a majority of an even number: there is no tie any more.
+    if nodes.is_multiple_of(2) && nodes <= MOST_WEIGHTED {
+        let mut weights = vec![1; nodes as usize];
+        weights[0] = 2;
+        systems.insert(3, Quorums::Weighted(weights.into()));
+    }
+    systems
+}
+
+fn listed(quorum: &[NodeId]) -> String {
+    quorum.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+}
+
+/// Every node and its quorum.
+fn assigned(system: &QuorumSystem) -> String {
+    let nodes = system.group().size();
+    if nodes > MOST_DRAWN {
+        return wrapped(&format!(
+            "\nOf more than {MOST_DRAWN} nodes the quorums are not listed here: see --json, or \
+             --analyse for what can be said of them.\n"
+        ));
+    }
+    let mut text = "\n".to_owned();
+    for id in system.group().members() {
+        let turns = (0..system.turns()).map(|turn| listed(&system.of_turn(id, turn)));
+        let all = turns.collect::<Vec<_>>().join("  or  ");
+        text += &wrapped(&format!("  {id:>3}: {all}\n"));
+    }
+    text
+}
