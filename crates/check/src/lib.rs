@@ -96,6 +96,7 @@ mod liveness;
 mod machine;
 mod memory;
 mod parts;
+mod plan;
 mod report;
 mod retrace;
 mod run;
@@ -110,8 +111,9 @@ mod walk;
 
 pub use explore::{explore, explore_after, walk};
 pub use follow::Stray;
+pub use plan::{Ask, Plan};
 pub use report::{Answer, Bound, Bounds, Fingerprint, Outcome, Progress, Report};
 pub use run::{Move, Run, Start, What};
-pub use system::{Ask, Demands, Faults, Links, Liveness, Plan, System};
+pub use system::{Demands, Faults, Links, Liveness, System};
 pub use vorrang_protocol::Order;
 pub use walk::Walks;

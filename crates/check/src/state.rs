@@ -4,7 +4,8 @@ use vorrang_protocol::{NodeId, Order};
 
 use crate::channels::{Flight, Flying};
 use crate::fingerprint::{Part, Print};
-use crate::system::{Agenda, Faults, Place};
+use crate::plan::{Agenda, Place};
+use crate::system::Faults;
 use crate::timers::Timers;
 use crate::total::Total;
 

@@ -134,10 +134,11 @@ mod tests {
     use crate::follow::Steps;
     use crate::machine::Typed;
     use crate::parts::Shelf;
+    use crate::plan::Plan;
     use crate::report::{Answer, Bounds};
     use crate::state::First;
     use crate::step::Model;
-    use crate::system::{Faults, Liveness, Plan, System};
+    use crate::system::{Faults, Liveness, System};
     use crate::timers::Pace;
 
     /// A fingerprint with so few bits that different states share one, time and again.

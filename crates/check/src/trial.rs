@@ -8,9 +8,10 @@ use vorrang_protocol::{NodeId, Order};
 use crate::channels::{Flight, Flying, sum_again};
 use crate::fingerprint::Print;
 use crate::machine::Handled;
+use crate::plan::{Agenda, Place};
 use crate::state::{Down, Extra, Fresh, State, States, boxed, print_of_faults, print_of_place};
 use crate::step::{Action, Model};
-use crate::system::{Agenda, Faults, Place};
+use crate::system::Faults;
 use crate::timers::{Change, Timers};
 use crate::total::Total;
 
