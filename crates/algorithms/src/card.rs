@@ -101,21 +101,33 @@ impl About {
     }
 }
 
-/// `[what](where)` becomes `what`, and so does ``[`what`]``.
+/// `[what](where)` becomes `what`, and so does ``[`what`]``. Other brackets are left as they are.
 fn without_links(text: &str) -> String {
     let mut plain = String::new();
     let mut rest = text;
-    while let Some(open) = rest.find("[`") {
+    while let Some(open) = rest.find('[') {
         let (before, link) = rest.split_at(open);
         plain.push_str(before);
-        rest = link;
-        let Some(close) = link.find("`]") else { break };
-        plain.push_str(&link[1..=close]);
-        rest = &link[close + 2..];
-        if let Some(target) = rest.strip_prefix('(')
-            && let Some(end) = target.find(')')
-        {
-            rest = &target[end + 1..];
+        let Some(close) = link.find(']') else {
+            rest = link;
+            break;
+        };
+        let (what, after) = (&link[1..close], &link[close + 1..]);
+        let target = after.strip_prefix('(').and_then(|it| it.split_once(')'));
+        let is_code = what.starts_with('`') && what.ends_with('`');
+        match target {
+            Some((_, after)) => {
+                plain.push_str(what);
+                rest = after;
+            }
+            None if is_code => {
+                plain.push_str(what);
+                rest = after;
+            }
+            None => {
+                plain.push('[');
+                rest = &link[1..];
+            }
         }
     }
     plain.push_str(rest);
@@ -385,7 +397,8 @@ impl Span {
         const ROUNDING: f64 = 1e-9;
         const ERRORS: f64 = 4.0;
         const START_AND_END: f64 = 0.01;
-        let slack = ROUNDING * self.high.max(1.0);
+        let scale = if self.high.is_finite() { self.high.max(1.0) } else { 1.0 };
+        let slack = ROUNDING * scale;
         if measured < self.low - slack || self.high + slack < measured {
             return Agreement::Disagrees;
         }
@@ -410,6 +423,7 @@ mod tests {
     fn links_of_the_documentation_are_left_out_of_the_explanation() {
         assert_eq!(without_links("of [`a`](super::a), [`b`] and [c]"), "of `a`, `b` and [c]");
         assert_eq!(without_links("an open [`link"), "an open [`link");
+        assert_eq!(without_links("[The lift](super::lift) ([1, 2])"), "The lift ([1, 2])");
     }
 
     #[test]
@@ -421,6 +435,9 @@ mod tests {
         let range = Span::between(2.0, 14.0);
         assert_eq!(range.compare(13.0, Some(0.0)), Agreement::Within);
         assert_eq!(range.compare(14.1, Some(5.0)), Agreement::Disagrees);
+        let endless = Span::between(2.0, f64::INFINITY);
+        assert_eq!(endless.compare(9.0, Some(0.0)), Agreement::Within);
+        assert_eq!(endless.compare(1.0, Some(0.0)), Agreement::Disagrees);
         let typical = Span::between(0.0, 24.0).typically(12.0);
         assert_eq!(typical.compare(12.3, Some(0.1)), Agreement::Agrees);
         assert_eq!(typical.compare(13.0, Some(0.1)), Agreement::Disagrees);

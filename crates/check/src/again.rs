@@ -8,6 +8,7 @@
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use vorrang_protocol::{NodeId, Violation};
 
@@ -37,7 +38,11 @@ pub(crate) fn ask_again<T: Total>(
     let is_over = AtomicBool::new(false);
     let (own, others) = steppers.split_first()?;
     thread::scope(|scope| {
-        let ask = |stepper| changed(model, stepper, |_| !is_over.load(Ordering::Relaxed));
+        let ask = |stepper| {
+            let found = changed(model, stepper, |_| !is_over.load(Ordering::Relaxed));
+            is_over.fetch_or(found.is_some(), Ordering::Relaxed);
+            found
+        };
         let others: Vec<_> =
             others.iter().map(|stepper| scope.spawn(move || ask(stepper))).collect();
         let mut bound = None;
@@ -45,21 +50,24 @@ pub(crate) fn ask_again<T: Total>(
             if count.is_multiple_of(BETWEEN_TICKS) {
                 bound = bound.or_else(|| clock.tick(&progress));
             }
-            bound.is_none()
+            bound.is_none() && !is_over.load(Ordering::Relaxed)
         });
-        if bound.is_some() {
-            is_over.store(true, Ordering::Relaxed);
+        is_over.fetch_or(bound.is_some() || own.is_some(), Ordering::Relaxed);
+        // Others may have more to ask about, and time goes on.
+        while bound.is_none() && others.iter().any(|it| !it.is_finished()) {
+            thread::sleep(Duration::from_millis(1));
+            bound = clock.tick(&progress);
+            is_over.fetch_or(bound.is_some(), Ordering::Relaxed);
         }
         let others =
             others.into_iter().map(|it| it.join().unwrap_or_else(|panic| resume_unwind(panic)));
         let mut found = [own].into_iter().chain(others).zip(0..);
         let first = found.find_map(|(it, thread)| it.map(|(asked, it)| (thread, asked, it)));
-        if let Some(by) = model.machine.cut() {
-            return Some(Doubt::Bounded(by));
-        }
-        first
-            .map(|(thread, asked, violation)| Doubt::Changed(thread, asked, violation))
-            .or(bound.map(Doubt::Bounded))
+        first.map(|(thread, asked, violation)| Doubt::Changed(thread, asked, violation)).or(model
+            .machine
+            .cut()
+            .or(bound)
+            .map(Doubt::Bounded))
     })
 }
 

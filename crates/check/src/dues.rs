@@ -2,7 +2,7 @@
 //!
 //! Three things can be owed. A *debt* that the monitor names, to a node. What the monitor would
 //! object to at rest besides: a system that goes on for ever in such states is left like that as
-//! surely as one that stops. And of a script the next command, which is given only at rest.
+//! surely as one that stops. And of a script the next command, which waits for rest or for a lull.
 
 use vorrang_protocol::{Debt, NodeId, Order, Violation};
 

@@ -10,12 +10,11 @@ use std::time::{Duration, Instant};
 use vorrang_protocol::Violation;
 
 use crate::dues::may_close_a_loop;
-use crate::fingerprint::Print;
 use crate::handler::Shared;
 use crate::report::{Bound, Bounds, Progress};
 use crate::retrace::{Ending, Leg};
 use crate::state::{State, States};
-use crate::step::{Model, Stepper, letter};
+use crate::step::{Model, Stepper, judge};
 use crate::table::{Batch, News, Table};
 use crate::total::Total;
 use crate::trial::{Parked, Trial};
@@ -266,11 +265,7 @@ impl<'a, T: Total> Level<'a, T> {
 
     /// Asks whether the invariants hold.
     fn judge(&self, state: &State<'_, T>, findings: &mut Findings<T>) {
-        let model = self.context.model;
-        let letters: Vec<Print> =
-            state.flight.iter().map(|it| letter(model, state, it.print)).collect();
-        let down = state.extra().down;
-        if let Err(violation) = model.machine.judge(state.nodes, down, &letters) {
+        if let Err(violation) = judge(self.context.model, state) {
             let (state, ending) = (state.print, Ending::Here);
             findings.report(Found { violation, state, ending, last: None });
         }

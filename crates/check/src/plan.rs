@@ -21,7 +21,7 @@ pub enum Plan<C> {
     /// the rest between two of them is not judged.
     Script(Vec<(NodeId, C)>),
     /// The same for systems that never rest, because something is always to be waited for: each
-    /// command when no message is in flight, or later, whether timers are armed or not.
+    /// command in some moment in which no message is in flight, whether timers are armed or not.
     InLulls(Vec<(NodeId, C)>),
     /// Every node takes turns: it asks, waits to be told that it may, and leaves. As
     /// [`PerNode`](Self::PerNode), but kept as numbers, since turns may be many.

@@ -157,7 +157,8 @@ pub struct Report<P: Protocol> {
 
 impl<P: Protocol> Report<P> {
     /// The odds that, among so many states, any two were taken for one because their fingerprints
-    /// are the same by chance. Only then could a verdict of verified be wrong.
+    /// are the same by chance. If handlers are deterministic, only then could a verdict of verified
+    /// be wrong: of what was forgotten on the way only a sample is asked again.
     pub fn odds(&self) -> f64 {
         let states = self.states as f64;
         let pairs = states * (states - 1.0).max(0.0) / 2.0;

@@ -1,6 +1,6 @@
 //! The steps of a system: which can be taken in a state. Where each leads, its [`Trial`] knows.
 
-use vorrang_protocol::NodeId;
+use vorrang_protocol::{NodeId, Violation};
 
 use crate::fingerprint::{Part, Print, Three};
 use crate::handler::{Asked, Handlers, Shared};
@@ -167,6 +167,16 @@ impl<'a, T: Total> Stepper<'a, T> {
         let handled = self.handlers.outcome(parked.index);
         Trial::take_up(self.model, state, handled, parked)
     }
+}
+
+/// Whether the invariants hold, if there are any.
+pub(crate) fn judge<T: Total>(model: Model<'_>, state: &State<'_, T>) -> Result<(), Violation> {
+    if !model.machine.is_guarded() {
+        return Ok(());
+    }
+    let letters: Vec<Print> =
+        state.flight.iter().map(|it| letter(model, state, it.print)).collect();
+    model.machine.judge(state.nodes, state.extra().down, &letters)
 }
 
 /// Whether no message is in flight and no timer armed.

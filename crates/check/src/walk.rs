@@ -13,7 +13,7 @@ use crate::level::Clock;
 use crate::report::{Bound, Bounds, Progress};
 use crate::retrace::{Initial, Leg, Way, retrace};
 use crate::state::{State, States};
-use crate::step::{Model, Stepper};
+use crate::step::{Model, Stepper, judge};
 use crate::total::Total;
 
 /// How many random runs are taken, and which.
@@ -119,6 +119,7 @@ impl<T: Total> Walker<'_, T> {
         self.seen.insert(print, (print, 0));
         for taken in 0..=depth {
             let now = state.at(0);
+            judge(self.model, &now).map_err(|violation| found(violation, &now, None))?;
             if self.stepper.is_at_rest(&now) {
                 self.judge_rest(&now)?;
                 if !self.stepper.can_go_on(&now) && !Stepper::can_go_wrong(&now) {

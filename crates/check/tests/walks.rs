@@ -11,6 +11,7 @@ use vorrang_algorithms::mutex::flaws::ricart_agrawala::RepliesCarryNoClock;
 use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
 use vorrang_algorithms::mutex::spec::{Exclusion, HappenedBefore};
 use vorrang_check::{Bound, Bounds, Order, Outcome, Walks, walk};
+use vorrang_protocol::{Guard, Situation};
 
 const NONE: Bounds = Bounds::NONE;
 
@@ -59,4 +60,19 @@ fn other_bounds_end_walks_too() {
     assert_eq!(by(NONE.states(1000)), Bound::States);
     assert_eq!(by(NONE.memory_bytes(100_000)), Bound::Memory);
     assert_eq!(by(NONE.time(Duration::from_millis(20))), Bound::Time);
+}
+
+#[test]
+fn what_must_hold_at_every_moment_is_looked_at_on_the_way() {
+    let mut system = ricart_agrawala(&[2, 2], Order::Any, Exclusion::default());
+    let walks = Walks::new(100, 100, 1);
+    let quiet = Guard::new("quiet", |at: &Situation<'_, RicartAgrawala>| {
+        let count = at.messages().count();
+        if count > 1 { Err(format!("{count} messages are under way")) } else { Ok(()) }
+    });
+    system.demands = system.demands.invariants([quiet]);
+    let Outcome::Violated { violation, .. } = walk(&system, &walks, &NONE, |_| {}).outcome else {
+        panic!("two may ask at once");
+    };
+    assert_eq!(violation.property, "quiet");
 }

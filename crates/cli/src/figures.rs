@@ -257,6 +257,8 @@ pub(crate) fn coloured(text: &str) -> String {
 pub(crate) fn span(span: Span) -> String {
     let (low, high) = (figure(span.low), figure(span.high));
     match span.typical.map(figure) {
+        Some(typical) if span.high.is_infinite() => format!("≈{typical}, {low} at least"),
+        None if span.high.is_infinite() => format!("{low} at least"),
         _ if low == high => low,
         Some(typical) => format!("≈{typical} in {low}…{high}"),
         None => format!("{low}…{high}"),

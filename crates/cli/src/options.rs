@@ -57,7 +57,8 @@ pub(crate) struct CommonArgs {
     /// Run even if the network is not what the algorithm assumes, to see it break
     #[arg(long)]
     pub(crate) break_assumptions: bool,
-    /// Look after every event whether what the algorithm's proof rests on holds (slow)
+    /// Look after every event whether what the algorithm's proof rests on holds (slow); with --net,
+    /// when the recorded run is done once more by the machines
     #[arg(long)]
     pub(crate) invariants: bool,
 }
@@ -82,6 +83,16 @@ impl SetupArgs {
         Ok(setup)
     }
 
+    /// Refuses what no algorithm could take.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        for (parameter, text) in &self.0 {
+            if *parameter == Parameter::Topology {
+                topology(text)?;
+            }
+        }
+        Ok(())
+    }
+
     pub(crate) fn says(&self, parameter: Parameter) -> bool {
         self.0.iter().any(|(said, _)| *said == parameter)
     }
@@ -103,7 +114,7 @@ pub(crate) fn topology(text: &str) -> Result<Topology, Failure> {
     let path = Path::new(text);
     match read {
         Ok(topology) => Ok(topology),
-        Err(_) if path.is_file() => {
+        Err(_) if path.exists() => {
             let lines = fs::read_to_string(path).map_err(|error| Failure::at(path, error))?;
             Topology::of_lines(&lines)
                 .map_err(|why| Failure::usage(format!("--topology {text}: {why}")))

@@ -62,6 +62,7 @@ impl Selection {
             }
             let mut known = HashSet::new();
             for point in &points {
+                point.args.setup.check()?;
                 let of_seed = |seed| {
                     let mut args = point.args.clone();
                     args.common.seed = seed;

@@ -130,3 +130,18 @@ fn the_text_says_that_it_was_a_real_network() {
     assert!(out.starts_with("vorrang run lamport --net --nodes 3 "), "{out}");
     assert!(out.contains(" us") && out.contains(" per s"), "{out}");
 }
+
+#[test]
+fn what_the_proof_rests_on_is_looked_at_in_the_recorded_run() {
+    for (name, place) in [("raymond", "--net"), ("suzuki-kasami", "--processes"), ("echo", "--net")]
+    {
+        let mut args = vec!["run", name, "--net", "--nodes", "4", "--invariants"];
+        args.extend((place != "--net").then_some(place));
+        args.extend((name != "echo").then_some("--entries=40"));
+        let run = json_of(&args);
+        assert_eq!((&run["safe"], &run["quiescent"]), (&true.into(), &true.into()), "{run:#}");
+    }
+    let (code, _, err) = crate::support::run(&["run", "lamport", "--net", "--invariants"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("--invariants: none are declared for lamport"), "{err}");
+}

@@ -51,6 +51,20 @@ fn a_file_of_links_is_a_topology_and_a_wrong_line_is_named() {
 }
 
 #[test]
+fn a_comparison_is_refused_where_nothing_could_take_the_topology() {
+    let compare = |topology| {
+        let args = ["compare", "--nodes", "4", "--entries", "20", "--load", "light"];
+        run(&[&args[..], &["--topology", topology]].concat())
+    };
+    let (code, out, err) = compare("rnig");
+    assert_eq!((code, out.as_str()), (2, ""), "{err}");
+    assert!(err.contains("'rnig' is not a topology"), "{err}");
+    let (code, out, _) = compare("ring");
+    assert_eq!(code, 0, "some of them do not care, and some take it");
+    assert!(out.contains("echo-lift") && out.contains("Left out: --topology ring"), "{out}");
+}
+
+#[test]
 fn what_is_no_topology_is_answered_with_those_there_are() {
     for (shape, nodes, why) in [
         ("rign", "5", "'rign' is not a topology: say ring, line"),

@@ -150,10 +150,13 @@ where
             }
             if self.world.faults.is_some() && self.suffer() {
                 self.look();
+                if self.world.workload.is_done() {
+                    return self.world.failed.map_or(Ok(false), Err);
+                }
                 continue;
             }
             if let Some((key, next)) = self.world.queue.pop() {
-                // Only a command can be the last thing to do.
+                // But for a fault, only a command can be the last thing to do.
                 let may_end = matches!(next.event, Upcoming::Command(_));
                 self.happen(key, next);
                 if is_guarded {
@@ -162,7 +165,9 @@ where
                 if may_end && self.world.workload.is_done() {
                     return self.world.failed.map_or(Ok(false), Err);
                 }
-            } else if !self.rest() {
+            } else if self.rest() {
+                self.look();
+            } else {
                 return Ok(false);
             }
         }

@@ -2,6 +2,7 @@
 //!
 //! - [`record`]: the records themselves, and how a run is written to a file and read back;
 //! - [`mod@judge`]: the monitors of a problem, over a recorded run;
+//! - [`mod@replay`]: a recorded run, done once more by the machines;
 //! - [`meter`]: what every run is measured by;
 //! - [`measure`]: what a run cost, in the terms of the literature on mutual exclusion;
 //! - [`batches`]: how far the mean of a run may be from the truth;
@@ -15,6 +16,7 @@ pub mod judge;
 pub mod measure;
 pub mod meter;
 pub mod record;
+pub mod replay;
 mod samples;
 pub mod stage;
 
@@ -24,4 +26,5 @@ pub use judge::{Verdict, judge};
 pub use measure::{Measure, Summary};
 pub use meter::{Meter, Traffic};
 pub use record::{Digest, Header, ReadError, Record, Trace, What, Writer};
+pub use replay::{Objection, replay};
 pub use stage::Stage;

@@ -15,7 +15,7 @@
 //! | n nodes, e links | cost |
 //! | --- | --- |
 //! | messages | once 2e for the tree; then as the lift on it |
-//! | synchronisation delay | as the lift on a tree that latencies decide: up to n − 1 |
+//! | synchronisation delay | up to (n − 1)T, three times that while the wave is under way |
 //! | response | as the lift; at first, until the wave is there |
 //!
 //! **Assumes** a connected topology, on which messages arrive, once, in any order.
@@ -44,7 +44,7 @@ use super::card::{
     BUSIEST, Card, Demonstration, Flaw, Load, MESSAGES, RESPONSE, SYNC_DELAY, Setting, Terms,
 };
 use super::lift::{Calls, Lift};
-use super::tree_token::{self, TreeToken};
+use super::tree_token::{self, TreeToken, all_lead_to_it};
 use super::{ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice};
 use crate::card::{Assumes, Layout, Span};
 use crate::recipe::Recipe;
@@ -247,23 +247,9 @@ fn one_token(at: &Situation<'_, EchoLift>) -> Result<(), String> {
 /// From every node that rides the edges lead to the token, or to the edge that it is on.
 fn edges_lead_to_it(at: &Situation<'_, EchoLift>) -> Result<(), String> {
     let token = at.messages().find(|(.., message)| **message == TOKEN);
-    let is_on = |one, other| {
-        token.is_some_and(|(from, to, _)| (from, to) == (one, other) || (from, to) == (other, one))
-    };
-    let riding = || at.up().filter(|(_, node)| node.lift().is_some());
-    for (start, _) in riding() {
-        let mut here = start;
-        let arrives = (0..=riding().count()).any(|_| {
-            let Some(lift) = at.node(here).lift() else { return false };
-            let found = lift.holder == here || is_on(here, lift.holder);
-            here = lift.holder;
-            found
-        });
-        if !arrives {
-            return Err(format!("from node {start} the edges do not lead to the token"));
-        }
-    }
-    Ok(())
+    let token = token.map(|(from, to, _)| (from, to));
+    let riding = at.up().filter(|(_, node)| node.lift().is_some()).map(|(id, _)| id);
+    all_lead_to_it(riding, token, |id| at.node(id).lift().map(|lift| lift.holder))
 }
 
 /// No message of the lift is under way to a node that the wave has not reached.
@@ -290,7 +276,7 @@ pub const CARD: Card = Card {
     terms: Terms::PLAIN,
     theory: &[
         MESSAGES.costs(messages),
-        SYNC_DELAY.costs(|at| Span::between(0.0, at.others())),
+        SYNC_DELAY.costs(|at| Span::between(0.0, 3.0 * at.others())),
         RESPONSE.costs(response),
         BUSIEST.costs(messages),
     ],

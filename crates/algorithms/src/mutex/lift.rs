@@ -13,14 +13,14 @@
 //!     1 → 0 → 2     0 sends it on to 2: nobody else has called
 //! ```
 //!
-//! | | alone | under saturation |
+//! | for an entry | alone | under saturation |
 //! | --- | --- | --- |
 //! | messages | 2d, twice the distance to the token | 4(N − 1)/N |
 //! | synchronisation delay | – | 2(N − 1)/N · T on average |
 //! | response | 2d · T + E | a tour of the tree |
 //!
 //! This is [Raymond's algorithm](super::raymond) with a set where that has a queue, and both are
-//! one machine, [`super::tree_token`]. A set does not know who came first; so somebody must see to
+//! one machine, [`TreeToken`]. A set does not know who came first; so somebody must see to
 //! it that no direction is passed over for ever. Here a node goes round: after one direction, or
 //! itself, comes the next higher number that has called, and after the highest the lowest again.
 //! Then whoever has called is passed over at most as often as there are others at the node, its
@@ -34,7 +34,7 @@
 //! as well: along the edges every node has called the next, so whoever has the token knows the
 //! direction of each that waits, and passes over it a bounded number of times.
 //!
-//! The tree is given here; [`super::echo_lift`] builds it first, on any topology.
+//! The tree is given here; [echo-lift](super::echo_lift) builds it first, on any topology.
 
 use alloc::format;
 use alloc::string::String;

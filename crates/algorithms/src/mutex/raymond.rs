@@ -17,7 +17,7 @@
 //!      3   4                 from 0 to 1, from 1 to 4 4   3
 //! ```
 //!
-//! | | alone | under saturation |
+//! | for an entry | alone | under saturation |
 //! | --- | --- | --- |
 //! | messages | 2d, twice the distance to the token | 4(N − 1)/N |
 //! | synchronisation delay | – | 2(N − 1)/N · T on average |
@@ -151,7 +151,7 @@ fn shape(setup: &Setup) -> Shape {
 /// Whether all ask, and stay long enough that the request which follows a token has come before the
 /// node leaves: else it would enter again and again before it has heard of anyone.
 fn is_saturated(at: &Setting) -> bool {
-    at.contenders == at.nodes() && at.hold > 0.0
+    at.contenders == at.nodes() && at.hold >= 1.0
 }
 
 /// Two messages for every edge that the token crosses. Alone, it comes from wherever the last node

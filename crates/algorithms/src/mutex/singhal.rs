@@ -216,6 +216,10 @@ impl Singhal {
     }
 
     fn on_token(&mut self, token: Token, fx: &mut impl Effects<Self>) {
+        // There is no other, so what it says is not so.
+        if let Phase::Holding(_) | Phase::Inside(_) = self.phase {
+            return;
+        }
         let ours = self.known[self.me.index()];
         for (ours, theirs) in self.known.iter_mut().zip(&token.0) {
             if theirs.number >= ours.number {
@@ -230,7 +234,6 @@ impl Singhal {
             }
             // Nobody correct sends it to one that does not wait for it.
             Phase::Outside => self.phase = Phase::Holding(token),
-            // Nor is there another.
             Phase::Holding(_) | Phase::Inside(_) => {}
         }
     }
@@ -309,12 +312,13 @@ impl Protocol for Singhal {
     }
 
     fn on_message(&mut self, from: NodeId, message: Message, fx: &mut impl Effects<Self>) {
+        if !self.group.contains(from) || from == self.me {
+            return;
+        }
         match message {
-            Message::Request { number } if self.group.contains(from) && from != self.me => {
-                self.on_request(from, number, fx);
-            }
+            Message::Request { number } => self.on_request(from, number, fx),
             Message::Token(token) if token.0.len() == self.known.len() => self.on_token(token, fx),
-            Message::Request { .. } | Message::Token(_) => {}
+            Message::Token(_) => {}
         }
     }
 }
@@ -414,6 +418,12 @@ fn most(at: &Setting) -> f64 {
     if at.nodes() == 1 { 0.0 } else { 2.0 * at.others() + 1.0 }
 }
 
+/// Whether everyone who asks is served in turn. Those nearest each other keep the token to
+/// themselves if some never ask.
+fn is_even(at: &Setting) -> bool {
+    at.contenders == at.nodes() || at.setup.arbitration != Arbitration::Nearest
+}
+
 /// Under saturation the token is handed on at every exit once all requests are known; see
 /// [`suzuki_kasami`](super::suzuki_kasami).
 fn is_handed_on(at: &Setting) -> bool {
@@ -425,7 +435,7 @@ fn messages(at: &Setting) -> Span {
     let (range, rivals) = (Span::between(0.0, most(at)), f64::from(at.contenders));
     match at.load {
         Load::Light => range.typically((rivals - 1.0) * (rivals + 2.0) / (2.0 * rivals)),
-        Load::Heavy if is_handed_on(at) => range.typically(rivals),
+        Load::Heavy if is_handed_on(at) && is_even(at) => range.typically(rivals),
         Load::Heavy => range,
     }
 }

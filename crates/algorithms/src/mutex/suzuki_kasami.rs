@@ -26,7 +26,7 @@
 //! token is where it is wanted once in N times: N · (N−1)/N = N−1 messages on average.
 //!
 //! **Assumes** that messages are not lost or doubled and that no node fails; their order does not
-//! matter. A node may stop unnoticed as long as the token is elsewhere and not on its way to it; a
+//! matter. A node may stop unnoticed as long as it has not asked and the token is elsewhere; a
 //! token that is lost stops all, and a first holder that comes up anew brings a second one.
 //!
 //! **Why it is safe.** Whoever is inside has the token, and there is one: whoever sends it has it
@@ -262,12 +262,13 @@ impl Protocol for SuzukiKasami {
     }
 
     fn on_message(&mut self, from: NodeId, message: Message, fx: &mut impl Effects<Self>) {
+        if !self.group.contains(from) || from == self.me {
+            return;
+        }
         match message {
-            Message::Request { number } if self.group.contains(from) && from != self.me => {
-                self.on_request(from, number, fx);
-            }
+            Message::Request { number } => self.on_request(from, number, fx),
             Message::Privilege(token) if token.fits(self.group) => self.on_token(token, fx),
-            Message::Request { .. } | Message::Privilege(_) => {}
+            Message::Privilege(_) => {}
         }
     }
 }

@@ -239,10 +239,12 @@ impl Protocol for TokenRing {
         Ok(())
     }
 
-    fn on_message(&mut self, _: NodeId, message: Message, fx: &mut impl Effects<Self>) {
+    fn on_message(&mut self, from: NodeId, message: Message, fx: &mut impl Effects<Self>) {
         let Message::Token { resource, hops } = message;
-        // A token of something else, or one more than there is, is not from a node of this group.
-        if resource < self.resources && !self.has(resource) {
+        let size = self.group.size();
+        let left = NodeId((self.me.0 + size - 1) % size);
+        // A token from elsewhere, of something else, or one more than there is, is not one of ours.
+        if from == left && resource < self.resources && !self.has(resource) {
             self.on_token(resource, hops, fx);
         }
     }
@@ -322,15 +324,19 @@ fn hops(at: &Setting) -> f64 {
 /// One resource's token goes just where it is wanted. With several, how far each goes in vain
 /// depends on where the others are.
 fn of_one(at: &Setting, span: Span) -> Span {
-    if at.setup.resources == 1 { span } else { Span::between(0.0, f64::INFINITY) }
+    if at.setup.resources == 1 { span } else { UNBOUNDED }
 }
 
+/// What a token does that nobody wants, before the first request or between two, knows no bound;
+/// nor do times, since it may rest on its way.
+const UNBOUNDED: Span = Span::between(0.0, f64::INFINITY);
+
 fn messages(at: &Setting) -> Span {
-    of_one(at, Span::between(0.0, round(at)).typically(hops(at)))
+    of_one(at, UNBOUNDED.typically(hops(at)))
 }
 
 fn sync_delay(at: &Setting) -> Span {
-    let range = Span::between(0.0, round(at));
+    let range = UNBOUNDED;
     of_one(
         at,
         match at.load {
@@ -345,20 +351,18 @@ fn response(at: &Setting) -> Span {
     of_one(
         at,
         match at.load {
-            Load::Light => {
-                Span::between(at.hold, at.hold + round(at)).typically(at.hold + hops(at))
-            }
+            Load::Light => Span::between(at.hold, f64::INFINITY).typically(at.hold + hops(at)),
             Load::Heavy => {
                 let turn = round(at) + contenders * at.hold;
-                Span::between(at.hold, turn).typically(turn)
+                Span::between(at.hold, f64::INFINITY).typically(turn)
             }
         },
     )
 }
 
-/// Every node gets the token and passes it on once a round.
-fn busiest(at: &Setting) -> Span {
-    of_one(at, Span::between(0.0, 2.0))
+/// Every node gets the token and passes it on once a round, and nobody knows how many rounds.
+fn busiest(_: &Setting) -> Span {
+    UNBOUNDED
 }
 
 /// What is easily got wrong; built in [`super::flaws`].

@@ -6,15 +6,20 @@
 //! passed over most often. The files of these two say how it works; here it is done.
 //!
 //! **Departs from the paper**: a token that does not come from where the edge points is not taken.
-//! Between correct nodes there is none; over a network, a stranger cannot bring a second one.
+//! Between correct nodes there is none; over a network, a second one cannot be brought from
+//! anywhere else. Who is a neighbour is not looked up: a node of the group that asks is believed to
+//! be one.
 
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt::{self, Debug};
 use core::hash::Hash;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Effects, Message as _, Never, NodeId, Protocol, Refused, Situation};
+use vorrang_protocol::{
+    Effects, Message as _, Never, NodeId, NodeSet, Protocol, Refused, Situation,
+};
 
 use super::{ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice};
 
@@ -143,9 +148,9 @@ impl<C: Clients> Protocol for TreeToken<C> {
 
     fn on_message(&mut self, from: NodeId, message: Message, fx: &mut impl Effects<Self>) {
         match message {
-            Message::Request => self.clients.remember(from),
+            Message::Request if from != self.me => self.clients.remember(from),
             Message::Token if from == self.holder => self.take(),
-            Message::Token => return,
+            Message::Request | Message::Token => return,
         }
         // The token comes back from where it was sent, so that is who was served last. One that
         // lies here idle has served this node, or nobody yet.
@@ -168,20 +173,34 @@ pub(super) fn one_token<C: Clients>(at: &Situation<'_, TreeToken<C>>) -> Result<
 /// From every node the edges lead to the token, or to the edge that it is on.
 pub(super) fn edges_lead_to_it<C: Clients>(at: &Situation<'_, TreeToken<C>>) -> Result<(), String> {
     let token = at.messages().find(|(.., message)| **message == Message::Token);
-    let is_on = |one: NodeId, other: NodeId| {
-        token.is_some_and(|(from, to, _)| (from, to) == (one, other) || (from, to) == (other, one))
-    };
-    let nodes = at.up().count();
-    for (start, _) in at.up() {
+    let token = token.map(|(from, to, _)| (from, to));
+    all_lead_to_it(at.up().map(|(id, _)| id), token, |id| Some(at.node(id).holder))
+}
+
+/// Whether from each of these the edges lead to the token, which may be on its way from one node to
+/// another; `holder` is where a node's edge points, if it has one.
+pub(super) fn all_lead_to_it(
+    starts: impl Iterator<Item = NodeId>,
+    token: Option<(NodeId, NodeId)>,
+    holder: impl Fn(NodeId) -> Option<NodeId>,
+) -> Result<(), String> {
+    let is_on = |edge: (NodeId, NodeId)| token == Some(edge) || token == Some((edge.1, edge.0));
+    let (mut arrive, mut way) = (NodeSet::EMPTY, Vec::new());
+    for start in starts {
         let mut here = start;
-        let arrives = (0..=nodes).any(|_| {
-            let next = at.node(here).holder;
-            let found = next == here || is_on(here, next);
-            here = next;
-            found
-        });
-        if !arrives {
-            return Err(format!("from node {start} the edges do not lead to the token"));
+        loop {
+            let next = holder(here).filter(|_| !way.contains(&here));
+            way.push(here);
+            match next {
+                Some(next) if next == here || is_on((here, next)) || arrive.contains(next) => break,
+                Some(next) => here = next,
+                None => {
+                    return Err(format!("from node {start} the edges do not lead to the token"));
+                }
+            }
+        }
+        for id in way.drain(..) {
+            arrive.insert(id);
         }
     }
     Ok(())
@@ -191,7 +210,7 @@ pub(super) fn edges_lead_to_it<C: Clients>(at: &Situation<'_, TreeToken<C>>) -> 
 pub(super) fn one_request_an_edge<C: Clients>(
     at: &Situation<'_, TreeToken<C>>,
 ) -> Result<(), String> {
-    let mut edges: alloc::vec::Vec<(NodeId, NodeId)> = at
+    let mut edges: Vec<(NodeId, NodeId)> = at
         .messages()
         .filter(|(.., message)| **message == Message::Request)
         .map(|(from, to, _)| (from, to))
@@ -208,7 +227,7 @@ pub(super) fn one_request_an_edge<C: Clients>(
 
 #[cfg(test)]
 mod tests {
-    use vorrang_protocol::{Effect, NodeSet, Outbox};
+    use vorrang_protocol::{Effect, Outbox};
 
     use super::Message::{Request, Token};
     use super::*;

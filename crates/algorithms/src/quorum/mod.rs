@@ -31,6 +31,7 @@ mod triangle;
 mod wall;
 mod weighted;
 
+use alloc::borrow::ToOwned as _;
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -106,6 +107,11 @@ impl Quorums {
             && own != nodes
         {
             return Err(format!("it is for {own} nodes, not {nodes}: say --nodes {own}"));
+        }
+        if let Self::Wall(Some(widths)) = self
+            && (widths.contains(&0) || self.nodes().is_none())
+        {
+            return Err("the rows of a wall have at least 1 node, and so many as fit".to_owned());
         }
         Ok(match self {
             Self::Singleton => Arc::new(singleton::Singleton),

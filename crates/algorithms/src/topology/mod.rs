@@ -15,6 +15,7 @@ pub mod measure;
 mod shapes;
 mod text;
 
+use alloc::borrow::ToOwned as _;
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -139,6 +140,7 @@ impl Topology {
             Self::Ring => Ok(shapes::ring(group)),
             Self::Line => Ok(shapes::line(group)),
             Self::Star => Ok(shapes::star(group)),
+            Self::Tree(0) => Err("a tree has at least 1 child a node".to_owned()),
             Self::Tree(children) => Ok(shapes::tree(group, *children)),
             Self::Grid => Ok(shapes::grid(group)),
             Self::Torus => shapes::torus(group),

@@ -135,7 +135,7 @@ impl Lasso {
                 property: "script",
                 what: format!(
                     "after {since} the next command of the script can never be given, for the \
-                     system never comes to rest{repeats}"
+                     pause that it waits for never comes{repeats}"
                 ),
             },
         }

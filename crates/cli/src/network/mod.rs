@@ -23,7 +23,6 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc::UnboundedReceiver;
 use vorrang_algorithms::mutex::spec::HappenedBefore;
 use vorrang_algorithms::mutex::{Command, Notice};
-use vorrang_algorithms::registry::Node;
 use vorrang_net::{Clock, Config, Handle, Log, Starting};
 use vorrang_protocol::{NodeId, Protocol};
 use vorrang_sim::{Random, share};
@@ -34,7 +33,7 @@ use crate::failure::Failure;
 use crate::figures::Measured;
 use crate::output::{progress, show_after_a_second};
 use crate::problem::mutex::{LoadKind, Scenario, figures};
-use crate::problem::{Scene, header};
+use crate::problem::{Made, Scene, header};
 
 /// Where the nodes run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,7 +47,7 @@ pub(crate) enum Place {
 /// Runs a scenario over TCP and hands back what came of it, with its trace if `save` wants it.
 pub(crate) fn run<P>(
     scenario: &Scenario,
-    node: &Node<P>,
+    made: &Made<P>,
     place: Place,
     save: Option<&Path>,
 ) -> Result<Measured, Failure>
@@ -64,7 +63,7 @@ where
             let log = Log::new();
             let clock = Clock::start();
             let launch = |config: Config, listener, turns| {
-                let machine = node(config.id);
+                let machine = (made.node)(config.id);
                 let node = vorrang_net::Node::new(machine, config).listener(listener);
                 node.record(log.clone(), clock).start_with(turns)
             };
@@ -81,7 +80,9 @@ where
     if let (Some(path), Some(file)) = (save, file) {
         self::save(scenario, &records, file).map_err(|error| Failure::at(path, error))?;
     }
-    Ok(measured(scenario, Observed::of(scenario, &records), start.elapsed()))
+    let mut observed = Observed::of(scenario, &records);
+    observed.objection = made.objection(scenario, &records).map(|it| it.to_string());
+    Ok(measured(scenario, observed, start.elapsed()))
 }
 
 /// Starts a node with its application.
@@ -253,6 +254,8 @@ struct Observed {
     verdict: Verdict,
     summary: Summary,
     events: u64,
+    /// What those who did it once more object to.
+    objection: Option<String>,
 }
 
 impl Observed {
@@ -268,17 +271,19 @@ impl Observed {
                 ..Measure::of(scenario.nodes(), records).summary()
             },
             events: events(records),
+            objection: None,
         }
     }
 }
 
 /// Judges and measures a recorded run.
 fn measured(scenario: &Scenario, observed: Observed, wall: Duration) -> Measured {
-    let Observed { verdict, summary, events } = observed;
+    let Observed { verdict, summary, events, objection } = observed;
     let first = verdict.violations.first().map(|(_, violation)| violation);
     let card = scenario.card;
     let is_perpetual = card.terms.perpetual;
     let owed = if is_perpetual { &verdict.owed } else { &verdict.at_rest };
+    let owed = owed.as_ref().map(ToString::to_string);
     let mut head = head(scenario);
     if let Some((_, hold)) = head.iter_mut().find(|(key, _)| *key == "hold") {
         *hold = json!(scenario.hold_over_tcp().to_string());
@@ -291,9 +296,9 @@ fn measured(scenario: &Scenario, observed: Observed, wall: Duration) -> Measured
             scenario.theory_over_tcp(of)
         }),
         faults: None,
-        safe: verdict.is_safe(),
+        safe: verdict.is_safe() && objection.is_none(),
         quiescent: if is_perpetual { owed.is_none() } else { verdict.is_quiescent() },
-        violation: first.or(owed.as_ref()).map(ToString::to_string),
+        violation: first.map(ToString::to_string).or(objection).or(owed),
         events,
         wall_seconds: wall.as_secs_f64(),
     }

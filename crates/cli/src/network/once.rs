@@ -7,7 +7,6 @@ use std::path::Path;
 use std::time::Instant;
 
 use tokio::net::TcpListener;
-use vorrang_algorithms::registry::Node;
 use vorrang_net::{Clock, Config, Log, Started, Starting, bind_loopback};
 use vorrang_protocol::{Monitor, NodeId, Protocol};
 use vorrang_trace::{Meter, Record, What, judge};
@@ -16,13 +15,13 @@ use super::local::Local;
 use super::{Place, events, head, runtime, save, settle};
 use crate::failure::Failure;
 use crate::figures::{Figure, Measured};
-use crate::problem::Scene;
+use crate::problem::{Made, Scene};
 
 /// Gives one command, and hands back what came of it: judged, measured, and saved if that is
 /// wanted.
 pub(crate) fn run<P, M, T>(
     scene: &impl Scene,
-    node: &Node<P>,
+    made: &Made<P>,
     (at, command): (NodeId, P::Command),
     (monitor, mut meter): (M, T),
     figures: impl FnOnce(&T::Summary) -> Vec<Figure>,
@@ -45,7 +44,7 @@ where
     let file = save_to.map(create).transpose()?;
     let (log, clock) = (Log::new(), Clock::start());
     let launch = |config: Config, listener: TcpListener| {
-        let machine = node(config.id);
+        let machine = (made.node)(config.id);
         vorrang_net::Node::new(machine, config)
             .listener(listener)
             .record(log.clone(), clock)
@@ -59,15 +58,17 @@ where
     let verdict = judge(&records, monitor);
     feed(&mut meter, &records);
     let first = verdict.violations.first().map(|(_, violation)| violation);
+    let objection = made.objection(scene, &records).map(|it| it.to_string());
+    let at_rest = verdict.at_rest.as_ref().map(ToString::to_string);
     Ok(Measured {
         name,
         seed: scene.seed(),
         head: head(scene),
         figures: figures(&meter.summary()),
         faults: None,
-        safe: verdict.is_safe(),
+        safe: verdict.is_safe() && objection.is_none(),
         quiescent: verdict.is_quiescent(),
-        violation: first.or(verdict.at_rest.as_ref()).map(ToString::to_string),
+        violation: first.map(ToString::to_string).or(objection).or(at_rest),
         events: events(&records),
         wall_seconds: start.elapsed().as_secs_f64(),
     })

@@ -31,7 +31,7 @@ use vorrang_algorithms::setup::{Setup, Unfit};
 use vorrang_check as check;
 use vorrang_protocol::{Graph, Guard, Invariant, Monitor, Never, NodeId, Protocol};
 use vorrang_sim::Workload;
-use vorrang_trace::{AnyNode, Meter};
+use vorrang_trace::{AnyNode, Meter, Objection, Record, replay};
 
 use crate::commands::check::CheckArgs;
 use crate::failure::Failure;
@@ -104,7 +104,7 @@ pub(crate) trait Driven: Problem {
     }
     fn over_tcp<P>(
         scenario: &Self::Scenario,
-        _node: Node<P>,
+        _made: &Made<P>,
         _place: Place,
         _trace: Option<&Path>,
     ) -> Result<Measured, Failure>
@@ -309,9 +309,21 @@ trait Nodes<Q: Driven>: Send + Sync {
 }
 
 /// Nodes, and what holds of them.
-struct Made<P: Protocol> {
-    node: Node<P>,
-    invariants: &'static [Invariant<P>],
+pub(crate) struct Made<P: Protocol> {
+    pub(crate) node: Node<P>,
+    pub(crate) invariants: &'static [Invariant<P>],
+}
+
+impl<P: Protocol> Made<P> {
+    /// What is wrong with a recorded run of these nodes, if the scene wants it done once more.
+    pub(crate) fn objection(&self, scene: &impl Scene, records: &[Record<P>]) -> Option<Objection> {
+        if !scene.between().is_guarded {
+            return None;
+        }
+        let nodes = scene.setup().group.members().map(|id| (self.node)(id)).collect();
+        let guards: Vec<Guard<P>> = self.invariants.iter().map(Into::into).collect();
+        replay(nodes, records, &guards).err()
+    }
 }
 
 impl<Q, P> Nodes<Q> for Made<P>
@@ -333,7 +345,7 @@ where
         place: Place,
         trace: Option<&Path>,
     ) -> Result<Measured, Failure> {
-        Q::over_tcp(scenario, self.node.clone(), place, trace)
+        Q::over_tcp(scenario, self, place, trace)
     }
 }
 

@@ -36,7 +36,8 @@ pub(crate) trait Scene: Clone + Send + Sync + 'static {
     /// What would have to be typed, in one line, for the simulator or for a real network.
     fn options(&self, net: bool) -> String {
         let (setup, own) = (self.setup().text(self.about().takes), self.own_options(net));
-        let seed = format!("--seed {}", self.seed());
+        let guarded = if self.between().is_guarded { " --invariants" } else { "" };
+        let seed = format!("--seed {}{guarded}", self.seed());
         let between = if net { seed } else { self.between().options() };
         let gap = if own.is_empty() { "" } else { " " };
         format!("{setup}{gap}{own} {between}")

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use vorrang_algorithms::card::{About, Quantity, Span};
-use vorrang_algorithms::registry::Node;
 use vorrang_algorithms::setup::{Parameter, Setup, Unfit};
 use vorrang_algorithms::topology::Topology;
 use vorrang_algorithms::wave::card::{Card, DURATION, MESSAGES, Setting, TREE_DEPTH};
@@ -16,7 +15,7 @@ use vorrang_sim::{Orders, Workload};
 use vorrang_trace::{Meter, Traffic};
 
 use super::remarks::{nodes_in_words, surroundings};
-use super::{Driven, Extremes, Question, Remarks, Scene};
+use super::{Driven, Extremes, Made, Question, Remarks, Scene};
 use crate::commands::check::CheckArgs;
 use crate::failure::Failure;
 use crate::figures::{Figure, Measured, Reading};
@@ -274,7 +273,7 @@ impl Driven for Wave {
 
     fn over_tcp<P>(
         scenario: &Scenario,
-        node: Node<P>,
+        made: &Made<P>,
         place: Place,
         trace: Option<&Path>,
     ) -> Result<Measured, Failure>
@@ -288,6 +287,6 @@ impl Driven for Wave {
         };
         let start = (scenario.setup.initiator, Command::Start);
         let watched = (Self::monitor(scenario), meter);
-        once::run(scenario, &node, start, watched, figures, (place, trace))
+        once::run(scenario, made, start, watched, figures, (place, trace))
     }
 }
