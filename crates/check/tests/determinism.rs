@@ -10,6 +10,7 @@ use vorrang_algorithms::mutex::{Command, Mutex, Notice};
 use vorrang_algorithms::registry::{self, Invariants, Node, Visit};
 use vorrang_check::{Order, Outcome, Plan};
 use vorrang_protocol::{Effect, Effects, Event, NodeId, Outbox, Protocol, Refused};
+use vorrang_trace::AnyNode;
 
 /// A node that does everything twice.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -77,8 +78,10 @@ impl Visit<Mutex> for ExploreTwice {
     {
         let entries = &[1, 1, 1];
         let monitor = card.exclusion(&card.setup(group(entries)));
-        let mut plain = mutex(entries, Order::Fifo, monitor.clone(), |id| node(id));
-        let mut twice = mutex(entries, Order::Fifo, monitor, |id| Twice(node(id)));
+        // As one type, so that the checker is compiled for all of them together.
+        let any = |id| AnyNode::new(node(id));
+        let mut plain = mutex(entries, Order::Fifo, monitor.clone(), any);
+        let mut twice = mutex(entries, Order::Fifo, monitor, |id| Twice(any(id)));
         let asks = Command::Acquire(card.terms.claims[0]);
         plain.plan = Plan::turns(entries, &asks, &Command::Release);
         twice.plan = plain.plan.clone();
