@@ -9,7 +9,7 @@ use vorrang_algorithms::mutex::{Command, Mutex, Notice};
 use vorrang_algorithms::registry::{self, Invariants, Node, Visit};
 use vorrang_algorithms::setup::Setup;
 use vorrang_algorithms::topology::Topology;
-use vorrang_protocol::{Group, NodeId, Protocol};
+use vorrang_protocol::{Group, Message as _, NodeId, Protocol};
 use vorrang_sim::{Distribution, Keep, Load, Network, Order, Report, Simulation, Turns};
 use vorrang_trace::{Record, Summary, What};
 
@@ -208,7 +208,12 @@ impl Visit<Mutex> for Sends {
         let mut run = Simulation::recorded(nodes, monitor, network, workload, 1, Keep(Vec::new()));
         while run.run_for(u64::MAX).unwrap() {}
         let sent = |record: Record<P>| match record.what {
-            What::Send { to, .. } => Some((record.node, to)),
+            What::Send { to, message, .. } => {
+                // The kind that is counted is the one that people read.
+                let shown = message.to_string();
+                assert!(shown.starts_with(message.kind_name()), "{}: {shown}", card.name);
+                Some((record.node, to))
+            }
             What::Command(_)
             | What::Notice(_)
             | What::Receive { .. }

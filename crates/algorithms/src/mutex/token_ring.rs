@@ -18,7 +18,7 @@
 //! | messages | N/k if k of N nodes always want in: 1 if all do; no bound if nobody does |
 //! | the same, nobody else asking | (N+1)/2 on average, for who asks when the last has left |
 //! | synchronisation delay | as many T as nodes to the next that wants in: T … N·T |
-//! | response, nobody else asking | (N+1)/2 · T + E on average, at most N·T + E |
+//! | response, nobody else asking | (N+1)/2 · T + E on average; more if the token rests |
 //! | response, everybody asking | N(T + E) |
 //! | busiest node | handles two messages for every round |
 //!
