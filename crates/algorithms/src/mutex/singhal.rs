@@ -703,8 +703,15 @@ mod tests {
         }
         node.on_message(NodeId(4), request(1), &mut fx);
         node.on_message(NodeId(1), request(9), &mut fx);
+        for stranger in [4, 1] {
+            node.on_message(NodeId(stranger), token([], [0; 4]), &mut fx);
+        }
         assert_eq!((&node, fx.take()), (&waiting, vec![]));
         node.on_message(NodeId(0), token([], [u64::MAX; 4]), &mut fx);
+        fx.take();
+        let inside = node.clone();
+        node.on_message(NodeId(0), token([3], [9; 4]), &mut fx);
+        assert_eq!((&node, fx.take()), (&inside, vec![]), "a second token is not believed");
         node.on_command(Command::Release, &mut fx).unwrap();
         assert_eq!(node.known[1].number, 1, "its own number is its own");
     }

@@ -516,6 +516,9 @@ mod tests {
         }
         node.on_message(NodeId(7), request(1), &mut fx);
         node.on_message(NodeId(1), request(9), &mut fx);
+        for stranger in [7, 1] {
+            node.on_message(NodeId(stranger), lists(&[], &[0, 0, 0]), &mut fx);
+        }
         assert_eq!((&node, fx.take()), (&waiting, vec![]));
     }
 

@@ -474,6 +474,20 @@ mod tests {
     }
 
     #[test]
+    fn a_token_that_does_not_come_from_the_left_is_not_taken() {
+        let (mut node, mut fx) = node(2);
+        node.on_command(ACQUIRE, &mut fx).unwrap();
+        fx.take();
+        let waiting = node.clone();
+        for stranger in [0, 2, 3, 9] {
+            node.on_message(NodeId(stranger), token(0, 1), &mut fx);
+            assert_eq!((&node, fx.take()), (&waiting, vec![]));
+        }
+        node.on_message(NodeId(1), token(0, 1), &mut fx);
+        assert_eq!(fx.take(), [ENTERED]);
+    }
+
+    #[test]
     fn several_resources_are_taken_in_their_order() {
         let mut node = TokenRing::of(NodeId(1), &setup(4, 2));
         let mut fx = Outbox::default();
