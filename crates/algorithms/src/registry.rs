@@ -31,7 +31,9 @@ use crate::mutex::flaws::suzuki_kasami::{
     EveryoneIsQueued, OutdatedRequestsServed, QueueLeftBehind, RequestsMissedInside, TokenDoubled,
     TokenLost,
 };
-use crate::mutex::flaws::token_ring::{KeptUntilWanted, NoCommonOrder, TimerNotCancelled};
+use crate::mutex::flaws::token_ring::{
+    KeptUntilWanted, NoAgeing, NoCommonOrder, TimerNotCancelled,
+};
 use crate::mutex::k_exclusion::{self, KExclusion};
 use crate::mutex::lamport::{self, Lamport};
 use crate::mutex::lift;
@@ -111,8 +113,8 @@ fn register_tokens(into: &mut impl Register<Mutex>) {
     into.algorithm(card, correct().guarded(token_ring::INVARIANTS));
     into.flaw(card, "kept-until-wanted", correct().with(KeptUntilWanted));
     into.flaw(card, "timer-not-cancelled", correct().with(TimerNotCancelled));
-    let of_two = of_setup(token_ring::with_two_resources);
-    into.flaw(card, "no-common-order", of_two.with(NoCommonOrder));
+    into.flaw(card, "no-common-order", correct().with(NoCommonOrder));
+    into.flaw(card, "no-ageing", correct().with(NoAgeing));
 
     let card = &suzuki_kasami::CARD;
     let correct = || of_setup(SuzukiKasami::of);

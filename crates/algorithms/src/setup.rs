@@ -5,6 +5,8 @@
 
 use alloc::format;
 use alloc::string::{String, ToString as _};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::fmt;
 use core::time::Duration;
 
@@ -36,6 +38,62 @@ pub struct Setup {
     pub resources: u32,
     /// Who starts, where only one may.
     pub initiator: NodeId,
+    /// How urgent the requests of the nodes are.
+    pub priorities: Priorities,
+}
+
+/// How urgent the requests of the nodes are: a number a node, the higher the more urgent. None at
+/// all if they are all the same.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Priorities(Option<Arc<[u32]>>);
+
+impl Priorities {
+    /// All alike.
+    pub const NONE: Self = Self(None);
+
+    /// The priority of a node, if there are any.
+    pub fn of(&self, node: NodeId) -> Option<u32> {
+        self.0.as_ref().and_then(|all| all.get(node.index())).copied()
+    }
+
+    /// How far the highest is above the lowest.
+    pub fn spread(&self) -> u32 {
+        let all = self.0.iter().flat_map(|all| all.iter().copied());
+        all.clone().max().unwrap_or(0) - all.min().unwrap_or(0)
+    }
+
+    fn read(text: &str, group: Group) -> Result<Self, String> {
+        if text == "none" {
+            return Ok(Self::NONE);
+        }
+        let priority = |word: &str| match word.parse() {
+            Ok(it @ 0..=HIGHEST_PRIORITY) => Ok(it),
+            Ok(_) | Err(_) => {
+                Err(format!("'{word}' is not a priority from 0 to {HIGHEST_PRIORITY}"))
+            }
+        };
+        let all = text.split(',').map(priority).collect::<Result<Vec<u32>, String>>()?;
+        if all.len() != group.size() as usize {
+            return Err(format!(
+                "'{text}' has {} priorities, and there are {} nodes",
+                all.len(),
+                group.size()
+            ));
+        }
+        let are_alike = all.windows(2).all(|two| two[0] == two[1]);
+        Ok(if are_alike { Self::NONE } else { Self(Some(all.into())) })
+    }
+}
+
+impl fmt::Display for Priorities {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(all) = &self.0 else { return f.write_str("none") };
+        for (place, priority) in all.iter().enumerate() {
+            let comma = if place == 0 { "" } else { "," };
+            write!(f, "{comma}{priority}")?;
+        }
+        Ok(())
+    }
 }
 
 /// Who of several that wait gets the token, where an algorithm leaves that open.
@@ -67,6 +125,9 @@ impl Arbitration {
 /// Nobody needs more, and every token is a message under way.
 const MOST_RESOURCES: u32 = 64;
 
+/// A priority rises by one a turn that is missed: with more, nobody would live to see it.
+const HIGHEST_PRIORITY: u32 = 1000;
+
 /// Something that an algorithm may have to be told besides the group.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Parameter {
@@ -88,11 +149,13 @@ pub enum Parameter {
     Resources,
     /// Who starts, where only one may.
     Initiator,
+    /// How urgent the requests of the nodes are.
+    Priorities,
 }
 
 impl Parameter {
     /// All that there are.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::K,
         Self::Within,
         Self::Holder,
@@ -102,6 +165,7 @@ impl Parameter {
         Self::Rest,
         Self::Resources,
         Self::Initiator,
+        Self::Priorities,
     ];
 
     /// What it is called, without the hyphens.
@@ -116,6 +180,7 @@ impl Parameter {
             Self::Rest => "rest",
             Self::Resources => "resources",
             Self::Initiator => "initiator",
+            Self::Priorities => "priorities",
         }
     }
 
@@ -128,6 +193,7 @@ impl Parameter {
             Self::Topology => "SHAPE",
             Self::Greedy => "TIMES",
             Self::Arbitration => "RULE",
+            Self::Priorities => "NUMBERS",
         }
     }
 
@@ -162,6 +228,10 @@ impl Parameter {
                  needs [default: 1]"
             }
             Self::Initiator => "Who starts the wave [default: 0]",
+            Self::Priorities => {
+                "How urgent the requests of the nodes are, a number a node, such as 0,0,5: the \
+                 highest goes first, and whoever waits ages [default: none]"
+            }
         }
     }
 
@@ -210,11 +280,13 @@ impl Parameter {
                 }
             },
             Self::Initiator => setup.initiator = node()?,
+            Self::Priorities => setup.priorities = Priorities::read(text, group)?,
         }
         Ok(())
     }
 
-    fn show(self, setup: &Setup) -> String {
+    /// Its value in a set-up, as it is written.
+    pub fn show(self, setup: &Setup) -> String {
         match self {
             Self::K => setup.k.to_string(),
             Self::Within => show_duration_ns(setup.within.as_nanos() as u64),
@@ -225,6 +297,7 @@ impl Parameter {
             Self::Rest => show_duration_ns(setup.rest.as_nanos() as u64),
             Self::Resources => setup.resources.to_string(),
             Self::Initiator => setup.initiator.to_string(),
+            Self::Priorities => setup.priorities.to_string(),
         }
     }
 }
@@ -232,7 +305,7 @@ impl Parameter {
 impl Setup {
     /// A group, and what is usual besides: two inside together, a millisecond for a message, the
     /// token at node 0, and from there round robin; everyone linked to everyone, nobody greedy, a
-    /// millisecond's rest, one resource, and node 0 to start.
+    /// millisecond's rest, one resource, node 0 to start, and all requests alike.
     pub const fn new(group: Group) -> Self {
         Self {
             group,
@@ -245,6 +318,7 @@ impl Setup {
             rest: Duration::from_millis(1),
             resources: 1,
             initiator: NodeId(0),
+            priorities: Priorities::NONE,
         }
     }
 
@@ -322,6 +396,7 @@ mod tests {
             (Parameter::Rest, "20us"),
             (Parameter::Resources, "2"),
             (Parameter::Initiator, "2"),
+            (Parameter::Priorities, "0,3,1,0,0"),
         ] {
             setup.set(parameter, text).unwrap();
         }
@@ -330,7 +405,8 @@ mod tests {
             assert_eq!(Setup::read(&text, takes).unwrap().text(takes), text);
         }
         let text = "--nodes 5 --k 3 --within 1500us --holder 4 --topology random:0.5:9 --greedy 1 \
-                    --arbitration nearest --rest 20us --resources 2 --initiator 2";
+                    --arbitration nearest --rest 20us --resources 2 --initiator 2 --priorities \
+                    0,3,1,0,0";
         assert_eq!(setup.text(&Parameter::ALL), text);
         assert_eq!(Setup::read(text, &Parameter::ALL), Ok(setup));
     }
@@ -355,6 +431,14 @@ mod tests {
         assert_eq!(
             wrong("--nodes 3 --initiator x"),
             "--initiator: 'x' is not a node: the last node is 2"
+        );
+        assert_eq!(
+            wrong("--nodes 3 --priorities 1,2"),
+            "--priorities: '1,2' has 2 priorities, and there are 3 nodes"
+        );
+        assert_eq!(
+            wrong("--nodes 3 --priorities 1,x,1001"),
+            "--priorities: 'x' is not a priority from 0 to 1000"
         );
         assert_eq!(wrong("--nodes 3 --quorum 3"), "--quorum is not taken here");
         assert_eq!(wrong("--nodes 3 --k"), "--k wants a value");

@@ -47,10 +47,21 @@
 //! higher one, so waiting has no cycle. (The flaw `no-common-order` shows what happens otherwise.)
 //! With `--resources 2` an entry needs both of two.
 //!
+//! **Priorities.** With `--priorities 0,0,5` a request of node 2 goes before those of the others.
+//! The token carries a reservation: somebody's priority and number. Whoever waits for the token and
+//! has a higher priority than is reserved reserves it and passes it on; if the reservation is still
+//! its own when the token comes back, nobody along the ring has a higher one: it enters. Whoever
+//! has just the reserved priority need not go round once more and enters at once. Whoever has a
+//! lower one passes the token on and has its priority raised by one for as long as it waits. So an
+//! entry costs up to two rounds, and nobody starves: no priority grows beyond the highest that was
+//! given, since whoever has that misses no turn; after as many misses as its own is lower, a node
+//! has it too, and the next reservation of its own stays. (Without this ageing it need never get
+//! in: the flaw `no-ageing`.) Several resources have a reservation each.
+//!
 //! **Where we depart from the paper**, which goes on to detect and replace a lost token: here none
-//! is lost. Of priorities, which the token could carry, there are none: without ageing they starve.
+//! is lost. Priorities are not in it.
 
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use core::fmt;
@@ -75,9 +86,21 @@ pub enum Message {
     Token {
         /// Whose token it is.
         resource: u32,
-        /// How many hops it has made since it was used, this one included, up to a whole round.
+        /// How many hops it has made since it was used or reserved, this one included, up to a
+        /// whole round.
         hops: u32,
+        /// For whom it is kept, if anyone.
+        reserved: Option<Reservation>,
     },
+}
+
+/// Who is to have the token unless somebody has a higher priority.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct Reservation {
+    /// Its priority when it reserved the token.
+    pub priority: u32,
+    /// Who it is.
+    pub node: NodeId,
 }
 
 impl vorrang_protocol::Message for Message {
@@ -92,11 +115,16 @@ impl vorrang_protocol::Message for Message {
 
 impl fmt::Display for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self::Token { resource, hops } = self;
-        match resource {
-            0 => write!(f, "TOKEN(hops {hops})"),
-            _ => write!(f, "TOKEN(resource {resource}, hops {hops})"),
+        let Self::Token { resource, hops, reserved } = self;
+        f.write_str("TOKEN(")?;
+        if *resource > 0 {
+            write!(f, "resource {resource}, ")?;
         }
+        write!(f, "hops {hops}")?;
+        if let Some(Reservation { priority, node }) = reserved {
+            write!(f, ", reserved for {node} with {priority}")?;
+        }
+        f.write_str(")")
     }
 }
 
@@ -114,11 +142,15 @@ pub struct TokenRing {
     group: Group,
     /// Who has all tokens when it comes up.
     holder: NodeId,
-    resources: u32,
+    pub(super) resources: u32,
     rest: Duration,
+    /// How urgent its requests are, where some nodes' are more urgent than others'.
+    priority: Option<u32>,
     pub(super) phase: Phase,
     /// Whose tokens are here without being used.
     pub(super) resting: BTreeSet<u32>,
+    /// For whom the tokens are kept that are used here, by resource.
+    kept_for: BTreeMap<u32, Reservation>,
 }
 
 /// Where a node stands.
@@ -128,8 +160,20 @@ pub(super) enum Phase {
     Waiting {
         /// The resource whose token it waits for: it has those of all lower ones.
         next: u32,
+        /// How often it had to pass on a token because somebody was more urgent.
+        missed: u32,
     },
     Inside,
+}
+
+/// What a node that waits for a token does with it.
+enum Use {
+    /// It takes it, and remembers for whom else it is kept.
+    Take(Option<Reservation>),
+    /// It passes it on, kept for itself.
+    Reserve(Reservation),
+    /// It passes it on as it came.
+    Miss(Reservation),
 }
 
 impl TokenRing {
@@ -141,51 +185,94 @@ impl TokenRing {
             holder: setup.holder,
             resources: setup.resources,
             rest: setup.rest,
+            priority: setup.priorities.of(me),
             phase: Phase::Outside,
             resting: BTreeSet::new(),
+            kept_for: BTreeMap::new(),
         }
     }
 
-    fn on_token(&mut self, resource: u32, hops: u32, fx: &mut impl Effects<Self>) {
-        if self.phase == (Phase::Waiting { next: resource }) {
-            self.phase = Phase::Waiting { next: resource + 1 };
-            self.take_what_is_here(fx);
-        } else if hops < self.group.size() {
-            self.pass_on(resource, hops + 1, fx);
-        } else {
-            self.let_rest(resource, fx);
+    fn on_token(
+        &mut self,
+        resource: u32,
+        hops: u32,
+        reserved: Option<Reservation>,
+        fx: &mut impl Effects<Self>,
+    ) {
+        match self.phase {
+            Phase::Waiting { next, missed } if next == resource => {
+                match self.use_of_token(missed, reserved) {
+                    Use::Take(kept_for) => {
+                        self.kept_for.extend(kept_for.map(|it| (resource, it)));
+                        self.phase = Phase::Waiting { next: next + 1, missed };
+                        self.take_what_is_here(fx);
+                    }
+                    Use::Reserve(mine) => self.pass_on(resource, 1, Some(mine), fx),
+                    Use::Miss(theirs) => {
+                        self.phase = Phase::Waiting { next, missed: missed.saturating_add(1) };
+                        self.pass_on(resource, hops + 1, Some(theirs), fx);
+                    }
+                }
+            }
+            Phase::Outside | Phase::Waiting { .. } | Phase::Inside => {
+                // Who reserved a token uses it before it has gone round: it does not rest.
+                if hops < self.group.size() || reserved.is_some() {
+                    self.pass_on(resource, hops + 1, reserved, fx);
+                } else {
+                    self.let_rest(resource, fx);
+                }
+            }
+        }
+    }
+
+    /// What to do with a token that this node waits for and has missed so often.
+    fn use_of_token(&self, missed: u32, reserved: Option<Reservation>) -> Use {
+        let Some(priority) = self.priority else { return Use::Take(None) };
+        let mine = Reservation { priority: priority.saturating_add(missed), node: self.me };
+        match reserved {
+            Some(it) if it.node == self.me => Use::Take(None),
+            Some(it) if it.priority == mine.priority => Use::Take(Some(it)),
+            Some(it) if it.priority > mine.priority => Use::Miss(it),
+            Some(_) | None => Use::Reserve(mine),
         }
     }
 
     /// Takes the tokens that rest here and are next, and enters with the last.
     fn take_what_is_here(&mut self, fx: &mut impl Effects<Self>) {
-        while let Phase::Waiting { next } = self.phase {
+        while let Phase::Waiting { next, missed } = self.phase {
             if next == self.resources {
                 self.phase = Phase::Inside;
                 fx.notify(Notice::Entered);
             } else if self.resting.remove(&next) {
                 fx.cancel_timer(Timer::Rest(next));
-                self.phase = Phase::Waiting { next: next + 1 };
+                self.phase = Phase::Waiting { next: next + 1, missed };
             } else {
                 return;
             }
         }
     }
 
-    fn pass_on(&mut self, resource: u32, hops: u32, fx: &mut impl Effects<Self>) {
+    fn pass_on(
+        &mut self,
+        resource: u32,
+        hops: u32,
+        reserved: Option<Reservation>,
+        fx: &mut impl Effects<Self>,
+    ) {
         if self.group.size() == 1 {
             // There is nobody to pass it on to, and no reason to go round.
             self.resting.insert(resource);
         } else {
             let next = NodeId((self.me.0 + 1) % self.group.size());
-            fx.send(next, Message::Token { resource, hops });
+            let hops = hops.min(self.group.size());
+            fx.send(next, Message::Token { resource, hops, reserved });
         }
     }
 
     /// Keeps a token that nobody wants for a while.
     fn let_rest(&mut self, resource: u32, fx: &mut impl Effects<Self>) {
         if self.rest.is_zero() || self.group.size() == 1 {
-            self.pass_on(resource, self.group.size(), fx);
+            self.pass_on(resource, self.group.size(), None, fx);
         } else {
             self.resting.insert(resource);
             fx.set_timer(Timer::Rest(resource), Delay::exactly(self.rest));
@@ -196,7 +283,7 @@ impl TokenRing {
     fn has(&self, resource: u32) -> bool {
         let is_used = match self.phase {
             Phase::Outside => false,
-            Phase::Waiting { next } => resource < next,
+            Phase::Waiting { next, .. } => resource < next,
             Phase::Inside => true,
         };
         is_used || self.resting.contains(&resource)
@@ -220,13 +307,14 @@ impl Protocol for TokenRing {
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
         match (command, self.phase) {
             (Command::Acquire(Claim::Exclusive), Phase::Outside) => {
-                self.phase = Phase::Waiting { next: 0 };
+                self.phase = Phase::Waiting { next: 0, missed: 0 };
                 self.take_what_is_here(fx);
             }
             (Command::Release, Phase::Inside) => {
                 self.phase = Phase::Outside;
                 for resource in 0..self.resources {
-                    self.pass_on(resource, 1, fx);
+                    let kept_for = self.kept_for.remove(&resource);
+                    self.pass_on(resource, 1, kept_for, fx);
                 }
             }
             (Command::Acquire(Claim::Shared | Claim::Group(_)), Phase::Outside) => {
@@ -240,18 +328,18 @@ impl Protocol for TokenRing {
     }
 
     fn on_message(&mut self, from: NodeId, message: Message, fx: &mut impl Effects<Self>) {
-        let Message::Token { resource, hops } = message;
+        let Message::Token { resource, hops, reserved } = message;
         let size = self.group.size();
         let left = NodeId((self.me.0 + size - 1) % size);
         // A token from elsewhere, of something else, or one more than there is, is not one of ours.
         if from == left && resource < self.resources && !self.has(resource) {
-            self.on_token(resource, hops, fx);
+            self.on_token(resource, hops.min(size), reserved, fx);
         }
     }
 
     fn on_timer(&mut self, Timer::Rest(resource): Timer, fx: &mut impl Effects<Self>) {
         if self.resting.remove(&resource) {
-            self.pass_on(resource, self.group.size(), fx);
+            self.pass_on(resource, self.group.size(), None, fx);
         }
     }
 }
@@ -277,11 +365,6 @@ fn one_token_a_resource(at: &Situation<'_, TokenRing>) -> Result<(), String> {
     Ok(())
 }
 
-/// A node of a ring with two resources, however it is set up otherwise.
-pub(crate) fn with_two_resources(me: NodeId, setup: &Setup) -> TokenRing {
-    TokenRing::of(me, &Setup { resources: 2, ..setup.clone() })
-}
-
 /// What the algorithm says of itself.
 pub const CARD: Card = Card {
     name: "token-ring",
@@ -289,9 +372,9 @@ pub const CARD: Card = Card {
     solves: "mutual exclusion",
     citation: "Le Lann, IFIP Congress, 1977",
     assumes: Assumes::ANY_ORDER.on(Layout::Ring),
-    takes: &[Parameter::Holder, Parameter::Rest, Parameter::Resources],
+    takes: &[Parameter::Holder, Parameter::Rest, Parameter::Resources, Parameter::Priorities],
     terms: Terms {
-        promises: Promises { ordering: false, bypass: Some(|_| 1) },
+        promises: Promises { ordering: false, bypass: Some(bypass) },
         perpetual: true,
         ..Terms::PLAIN
     },
@@ -304,6 +387,16 @@ pub const CARD: Card = Card {
     flaws: FLAWS,
     source: include_str!("token_ring.rs"),
 };
+
+/// Whoever waits enters the next time that it gets the token, unless others are more urgent; then
+/// it misses at most as many turns as its priority is lower. In every round its neighbour may enter
+/// once. In the one after a miss it may well; in the one after a reservation only if it is just as
+/// urgent as whoever reserved. If it has entered after the miss as well, that is its priority when
+/// it has not waited at all, and the other's is such only once. So it enters once for every miss,
+/// and once more.
+fn bypass(setup: &Setup) -> u32 {
+    setup.priorities.spread() + 1
+}
 
 /// How many hops there are round the ring.
 fn round(at: &Setting) -> f64 {
@@ -322,9 +415,10 @@ fn hops(at: &Setting) -> f64 {
 }
 
 /// One resource's token goes just where it is wanted. With several, how far each goes in vain
-/// depends on where the others are.
+/// depends on where the others are; with priorities it depends on who else waits.
 fn of_one(at: &Setting, span: Span) -> Span {
-    if at.setup.resources == 1 { span } else { UNBOUNDED }
+    let is_plain = at.setup.resources == 1 && at.setup.priorities.spread() == 0;
+    if is_plain { span } else { UNBOUNDED }
 }
 
 /// What a token does that nobody wants, before the first request or between two, knows no bound;
@@ -383,7 +477,13 @@ const FLAWS: &[Flaw] = &[
         name: "no-common-order",
         what: "of two resources odd nodes take the second first, and each waits for the other's",
         breaks: "progress",
-        shown_by: Demonstration::of(&[1, 1]),
+        shown_by: Demonstration::of(&[1, 1]).given(&[(Parameter::Resources, "2")]),
+    },
+    Flaw {
+        name: "no-ageing",
+        what: "whoever is less urgent than others stays so, however long it waits",
+        breaks: "no starvation",
+        shown_by: Demonstration::of(&[1, 3]).given(&[(Parameter::Priorities, "0,1")]),
     },
 ];
 
@@ -400,7 +500,11 @@ mod tests {
     const ENTERED: Effect<TokenRing> = Effect::Notify(Notice::Entered);
 
     fn token(resource: u32, hops: u32) -> Message {
-        Message::Token { resource, hops }
+        Message::Token { resource, hops, reserved: None }
+    }
+    fn kept_for(node: u32, priority: u32, hops: u32) -> Message {
+        let reserved = Some(Reservation { priority, node: NodeId(node) });
+        Message::Token { resource: 0, hops, reserved }
     }
     fn send(to: u32, message: Message) -> Effect<TokenRing> {
         Effect::Send { to: NodeId(to), message }
@@ -502,6 +606,75 @@ mod tests {
         assert_eq!(fx.take(), [send(2, token(0, 1)), send(2, token(1, 1))]);
     }
 
+    /// Node `me` of four that waits, with these priorities.
+    fn waiting(me: u32, priorities: &str) -> TokenRing {
+        let mut setup = setup(4, 1);
+        setup.set(Parameter::Priorities, priorities).unwrap();
+        let mut node = TokenRing::of(NodeId(me), &setup);
+        node.on_command(ACQUIRE, &mut Outbox::default()).unwrap();
+        node
+    }
+
+    #[test]
+    fn who_is_more_urgent_than_is_reserved_reserves_the_token_and_enters_a_round_later() {
+        let mut node = waiting(1, "0,5,5,9");
+        let mut fx = Outbox::default();
+        node.on_message(NodeId(0), token(0, 3), &mut fx);
+        assert_eq!(fx.take(), [send(2, kept_for(1, 5, 1))]);
+        let mut also = node.clone();
+        also.on_message(NodeId(0), kept_for(0, 4, 2), &mut fx);
+        assert_eq!(fx.take(), [send(2, kept_for(1, 5, 1))], "a lower reservation is nothing");
+        node.on_message(NodeId(0), kept_for(1, 5, 4), &mut fx);
+        assert_eq!(fx.take(), [ENTERED]);
+        node.on_command(Command::Release, &mut fx).unwrap();
+        assert_eq!(fx.take(), [send(2, token(0, 1))], "its own reservation is used up");
+    }
+
+    #[test]
+    fn who_is_as_urgent_as_is_reserved_enters_at_once_and_the_reservation_stays() {
+        let mut node = waiting(2, "0,5,5,9");
+        let mut fx = Outbox::default();
+        node.on_message(NodeId(1), kept_for(1, 5, 1), &mut fx);
+        assert_eq!(fx.take(), [ENTERED]);
+        node.on_command(Command::Release, &mut fx).unwrap();
+        assert_eq!(fx.take(), [send(3, kept_for(1, 5, 1))]);
+    }
+
+    #[test]
+    fn who_is_less_urgent_passes_the_token_on_and_ages_until_it_enters() {
+        let mut node = waiting(0, "7,5,5,9");
+        let mut fx = Outbox::default();
+        for _ in 0..2 {
+            node.on_message(NodeId(3), kept_for(3, 9, 1), &mut fx);
+            assert_eq!(fx.take(), [send(1, kept_for(3, 9, 2))]);
+        }
+        node.on_message(NodeId(3), kept_for(3, 9, 1), &mut fx);
+        assert_eq!(fx.take(), [ENTERED], "by now it is as urgent");
+        node.on_command(Command::Release, &mut fx).unwrap();
+        node.on_command(ACQUIRE, &mut fx).unwrap();
+        fx.take();
+        node.on_message(NodeId(3), token(0, 1), &mut fx);
+        assert_eq!(fx.take(), [send(1, kept_for(0, 7, 1))], "and young again");
+    }
+
+    #[test]
+    fn a_reserved_token_goes_by_whoever_does_not_want_in_and_does_not_rest() {
+        let mut setup = setup(4, 1);
+        setup.set(Parameter::Priorities, "0,0,0,1").unwrap();
+        let mut node = TokenRing::of(NodeId(1), &setup);
+        let mut fx = Outbox::default();
+        node.on_message(NodeId(0), kept_for(3, 1, 4), &mut fx);
+        assert_eq!(fx.take(), [send(2, kept_for(3, 1, 4))]);
+    }
+
+    #[test]
+    fn equal_priorities_are_none() {
+        let mut node = waiting(1, "3,3,3,3");
+        let mut fx = Outbox::default();
+        node.on_message(NodeId(0), token(0, 3), &mut fx);
+        assert_eq!(fx.take(), [ENTERED]);
+    }
+
     #[test]
     fn what_is_no_token_of_the_group_is_dropped() {
         let (mut node, mut fx) = node(1);
@@ -519,6 +692,8 @@ mod tests {
     fn tokens_name_their_resources_where_there_are_several() {
         assert_eq!(token(0, 2).to_string(), "TOKEN(hops 2)");
         assert_eq!(token(1, 2).to_string(), "TOKEN(resource 1, hops 2)");
+        let text = "TOKEN(hops 2, reserved for 3 with 5)";
+        assert_eq!(kept_for(3, 5, 2).to_string(), text);
     }
 
     #[test]

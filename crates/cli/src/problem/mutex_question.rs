@@ -61,13 +61,13 @@ pub(super) fn question(
     let turns = Turns::of(card, flaw, args)?;
     let assumed = flaw.map_or(card.assumes.order, |flaw| flaw.shown_by.order);
     let order = args.order.unwrap_or(OrderKind::from(assumed));
-    let setup = args.setup.setup(&card.about(), turns.entries.len() as u32)?;
+    let setup = set_up(card, flaw, args, turns.entries.len())?;
     let (about, faults) = (card.about(), args.faults(0));
     let links = args.links(&about, &setup, order);
     let (besides, mut remarks) = besides(card, flaw, &setup, &args.mutex)?;
     mutex_scope::warn_of_vacuity(card, &setup, &turns, &besides, &mut remarks);
     if let Some(flaw) = flaw {
-        mutex_scope::remark_flaw(flaw, &turns, links.order, &besides, &mut remarks);
+        mutex_scope::remark_flaw(flaw, &turns, (&setup, links.order), &besides, &mut remarks);
     }
     remarks.of_time(&about, &setup, &links);
     let around = surroundings(&about, &setup, &links, faults);
@@ -98,6 +98,24 @@ pub(super) fn question(
         remarks,
         line,
     })
+}
+
+/// What is said, and for as many nodes as show the flaw, what it takes besides.
+fn set_up(
+    card: &Card,
+    flaw: Option<&Flaw>,
+    args: &CheckArgs,
+    nodes: usize,
+) -> Result<Setup, Failure> {
+    let mut setup = args.setup.setup(&card.about(), nodes as u32)?;
+    if let Some(flaw) = flaw.filter(|flaw| flaw.shown_by.entries.len() == nodes) {
+        for (parameter, text) in flaw.shown_by.given {
+            if !args.setup.says(*parameter) {
+                setup.set(*parameter, text).map_err(|unfit| Failure::Usage(unfit.0))?;
+            }
+        }
+    }
+    Ok(setup)
 }
 
 /// What the applications do.

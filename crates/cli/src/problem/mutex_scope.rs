@@ -93,7 +93,7 @@ fn all_fit_inside(card: &Card, setup: &Setup, turns: &Turns, asking: &[usize]) -
 pub(super) fn remark_flaw(
     flaw: &Flaw,
     turns: &Turns,
-    order: Order,
+    (setup, order): (&Setup, Order),
     besides: &Besides,
     remarks: &mut Remarks,
 ) {
@@ -108,6 +108,11 @@ pub(super) fn remark_flaw(
     }
     if !shown.stay.is_empty() {
         let _ = write!(takes, " --stay {}", list(shown.stay));
+    }
+    let mut is_set_up_otherwise = false;
+    for (parameter, text) in shown.given {
+        let _ = write!(takes, " --{} {text}", parameter.name());
+        is_set_up_otherwise |= parameter.show(setup) != *text;
     }
     let is_asked = match flaw.breaks {
         "ordering" => besides.ordering,
@@ -127,6 +132,7 @@ pub(super) fn remark_flaw(
     let is_stricter = shown.order == Order::Any && order == Order::Fifo;
     let claims_other = !shown.claims.is_empty() && turns.claims != shown.claims;
     let nobody_stays = !shown.stay.is_empty() && turns.stay.is_empty();
-    let falls_short = !is_asked || is_fewer || is_stricter || claims_other || nobody_stays;
+    let falls_short =
+        !is_asked || is_fewer || is_stricter || claims_other || nobody_stays || is_set_up_otherwise;
     remarks.of_flaw(flaw.name, &takes, falls_short);
 }

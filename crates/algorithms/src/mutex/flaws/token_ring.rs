@@ -4,7 +4,7 @@ use vorrang_protocol::{Effect, Effects, NodeId, Outbox, Protocol, Refused};
 
 use crate::flaw::Mistake;
 use crate::mutex::Command;
-use crate::mutex::token_ring::{Message, Timer, TokenRing};
+use crate::mutex::token_ring::{Message, Phase, Timer, TokenRing};
 
 /// A token that is not wanted stays where it is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -65,9 +65,10 @@ pub struct NoCommonOrder;
 impl NoCommonOrder {
     /// As the node sees the message, and as the others do.
     const fn seen_by(node: &TokenRing, message: Message) -> Message {
-        let Message::Token { resource, hops } = message;
-        let is_odd = !node.me.0.is_multiple_of(2);
-        Message::Token { resource: if is_odd { 1 - resource } else { resource }, hops }
+        let Message::Token { resource, hops, reserved } = message;
+        let is_turned = !node.me.0.is_multiple_of(2) && node.resources == 2 && resource < 2;
+        let resource = if is_turned { 1 - resource } else { resource };
+        Message::Token { resource, hops, reserved }
     }
 
     fn pass_on(node: &TokenRing, mut done: Outbox<TokenRing>, fx: &mut impl Effects<TokenRing>) {
@@ -111,6 +112,25 @@ impl Mistake<TokenRing> for NoCommonOrder {
         let mut done = Outbox::default();
         node.on_timer(timer, &mut done);
         Self::pass_on(node, done, fx);
+    }
+}
+
+/// Whoever had to pass on a token stays as urgent as it was.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct NoAgeing;
+
+impl Mistake<TokenRing> for NoAgeing {
+    fn on_message(
+        self,
+        node: &mut TokenRing,
+        from: NodeId,
+        message: Message,
+        fx: &mut impl Effects<TokenRing>,
+    ) {
+        node.on_message(from, message, fx);
+        if let Phase::Waiting { missed, .. } = &mut node.phase {
+            *missed = 0;
+        }
     }
 }
 
