@@ -10,6 +10,7 @@ use core::time::Duration;
 
 use vorrang_protocol::{Group, NodeId, parse_duration_ns, show_duration_ns};
 
+use crate::quorum::Quorums;
 use crate::topology::Topology;
 
 /// What an algorithm must be told. Every algorithm needs the group; which of the rest it
@@ -36,6 +37,8 @@ pub struct Setup {
     pub resources: u32,
     /// Who starts, where only one may.
     pub initiator: NodeId,
+    /// Whom each node must ask.
+    pub quorum: Quorums,
 }
 
 /// Who of several that wait gets the token, where an algorithm leaves that open.
@@ -88,11 +91,13 @@ pub enum Parameter {
     Resources,
     /// Who starts, where only one may.
     Initiator,
+    /// Whom each node must ask.
+    Quorum,
 }
 
 impl Parameter {
     /// All that there are.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::K,
         Self::Within,
         Self::Holder,
@@ -102,6 +107,7 @@ impl Parameter {
         Self::Rest,
         Self::Resources,
         Self::Initiator,
+        Self::Quorum,
     ];
 
     /// What it is called, without the hyphens.
@@ -116,6 +122,7 @@ impl Parameter {
             Self::Rest => "rest",
             Self::Resources => "resources",
             Self::Initiator => "initiator",
+            Self::Quorum => "quorum",
         }
     }
 
@@ -128,6 +135,7 @@ impl Parameter {
             Self::Topology => "SHAPE",
             Self::Greedy => "TIMES",
             Self::Arbitration => "RULE",
+            Self::Quorum => "SYSTEM",
         }
     }
 
@@ -162,6 +170,11 @@ impl Parameter {
                  needs [default: 1]"
             }
             Self::Initiator => "Who starts the wave [default: 0]",
+            Self::Quorum => {
+                "Whom each node must ask: plane, grid, majority, weighted:2,1,1, triangle, \
+                 wall:1,2,3, tree, all, singleton, sets:0-1,1-2,0-2, or a file of sets [default: \
+                 the plane if there is one of so many nodes, else the grid]"
+            }
         }
     }
 
@@ -210,6 +223,7 @@ impl Parameter {
                 }
             },
             Self::Initiator => setup.initiator = node()?,
+            Self::Quorum => setup.quorum = text.parse()?,
         }
         Ok(())
     }
@@ -225,6 +239,7 @@ impl Parameter {
             Self::Rest => show_duration_ns(setup.rest.as_nanos() as u64),
             Self::Resources => setup.resources.to_string(),
             Self::Initiator => setup.initiator.to_string(),
+            Self::Quorum => setup.quorum.to_string(),
         }
     }
 }
@@ -232,8 +247,8 @@ impl Parameter {
 impl Setup {
     /// A group, and what is usual besides: two inside together, a millisecond for a message, the
     /// token at node 0, and from there round robin; everyone linked to everyone, nobody greedy, a
-    /// millisecond's rest, one resource, and node 0 to start.
-    pub const fn new(group: Group) -> Self {
+    /// millisecond's rest, one resource, node 0 to start, and the [usual quorums](Quorums::usual).
+    pub fn new(group: Group) -> Self {
         Self {
             group,
             k: 2,
@@ -245,6 +260,7 @@ impl Setup {
             rest: Duration::from_millis(1),
             resources: 1,
             initiator: NodeId(0),
+            quorum: Quorums::usual(group),
         }
     }
 
@@ -322,6 +338,7 @@ mod tests {
             (Parameter::Rest, "20us"),
             (Parameter::Resources, "2"),
             (Parameter::Initiator, "2"),
+            (Parameter::Quorum, "wall:2,3"),
         ] {
             setup.set(parameter, text).unwrap();
         }
@@ -330,9 +347,18 @@ mod tests {
             assert_eq!(Setup::read(&text, takes).unwrap().text(takes), text);
         }
         let text = "--nodes 5 --k 3 --within 1500us --holder 4 --topology random:0.5:9 --greedy 1 \
-                    --arbitration nearest --rest 20us --resources 2 --initiator 2";
+                    --arbitration nearest --rest 20us --resources 2 --initiator 2 --quorum wall:2,3";
         assert_eq!(setup.text(&Parameter::ALL), text);
         assert_eq!(Setup::read(text, &Parameter::ALL), Ok(setup));
+    }
+
+    #[test]
+    fn quorums_are_those_that_are_said_or_those_that_are_usual_for_so_many() {
+        let read = |text| Setup::read(text, &[Parameter::Quorum]).unwrap();
+        assert_eq!(read("--nodes 13").text(&[Parameter::Quorum]), "--nodes 13 --quorum plane");
+        assert_eq!(read("--nodes 14").text(&[Parameter::Quorum]), "--nodes 14 --quorum grid");
+        let said = "--nodes 13 --quorum grid";
+        assert_eq!(read(said).text(&[Parameter::Quorum]), said);
     }
 
     #[test]
@@ -356,7 +382,8 @@ mod tests {
             wrong("--nodes 3 --initiator x"),
             "--initiator: 'x' is not a node: the last node is 2"
         );
-        assert_eq!(wrong("--nodes 3 --quorum 3"), "--quorum is not taken here");
+        assert!(wrong("--nodes 3 --quorum x").starts_with("--quorum: 'x' is not a quorum system"));
+        assert_eq!(wrong("--nodes 3 --quota 3"), "--quota is not taken here");
         assert_eq!(wrong("--nodes 3 --k"), "--k wants a value");
         assert_eq!(wrong("--k 3"), "'--k 3' must begin with --nodes");
         assert_eq!(wrong("--nodes 3 --within 0"), "--within: '0': a message takes some time");
