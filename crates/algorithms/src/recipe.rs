@@ -7,6 +7,7 @@ use core::fmt;
 use vorrang_protocol::{Graph, Group, Invariant, NodeId, Protocol};
 
 use crate::flaw::{Flawed, Mistake};
+use crate::quorum::Rota;
 use crate::setup::{Setup, Unfit};
 
 /// How the nodes of an algorithm are made for a set-up, if it fits.
@@ -89,5 +90,13 @@ pub fn of_graph<P: Protocol>(new: fn(NodeId, &Graph, NodeId) -> P) -> Recipe<P> 
     Recipe::new(move |setup| {
         let (graph, initiator) = (setup.topology.graph(setup.group)?, setup.initiator);
         Ok(move |id| new(id, &graph, initiator))
+    })
+}
+
+/// Nodes that need to know whom they must ask.
+pub fn of_quorums<P: Protocol>(new: fn(NodeId, Rota) -> P) -> Recipe<P> {
+    Recipe::new(move |setup| {
+        let system = setup.quorum.system(setup.group)?;
+        Ok(move |id| new(id, system.rota(id)))
     })
 }

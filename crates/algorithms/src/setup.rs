@@ -12,6 +12,7 @@ use core::time::Duration;
 
 use vorrang_protocol::{Group, NodeId, parse_duration_ns, show_duration_ns};
 
+use crate::quorum::Quorums;
 use crate::topology::Topology;
 
 /// What an algorithm must be told. Every algorithm needs the group; which of the rest it
@@ -40,6 +41,8 @@ pub struct Setup {
     pub initiator: NodeId,
     /// How urgent the requests of the nodes are.
     pub priorities: Priorities,
+    /// Whom each node must ask.
+    pub quorum: Quorums,
 }
 
 /// How urgent the requests of the nodes are: a number a node, the higher the more urgent. None at
@@ -151,11 +154,13 @@ pub enum Parameter {
     Initiator,
     /// How urgent the requests of the nodes are.
     Priorities,
+    /// Whom each node must ask.
+    Quorum,
 }
 
 impl Parameter {
     /// All that there are.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::K,
         Self::Within,
         Self::Holder,
@@ -166,6 +171,7 @@ impl Parameter {
         Self::Resources,
         Self::Initiator,
         Self::Priorities,
+        Self::Quorum,
     ];
 
     /// What it is called, without the hyphens.
@@ -181,6 +187,7 @@ impl Parameter {
             Self::Resources => "resources",
             Self::Initiator => "initiator",
             Self::Priorities => "priorities",
+            Self::Quorum => "quorum",
         }
     }
 
@@ -194,6 +201,7 @@ impl Parameter {
             Self::Greedy => "TIMES",
             Self::Arbitration => "RULE",
             Self::Priorities => "NUMBERS",
+            Self::Quorum => "SYSTEM",
         }
     }
 
@@ -231,6 +239,11 @@ impl Parameter {
             Self::Priorities => {
                 "How urgent the requests of the nodes are, a number a node, such as 0,0,5: the \
                  highest goes first, and whoever waits ages [default: none]"
+            }
+            Self::Quorum => {
+                "Whom each node must ask: plane, grid, majority, weighted:2,1,1, triangle, \
+                 wall:1,2,3, tree, all, singleton, sets:0-1,1-2,0-2, or a file of sets [default: \
+                 the plane if there is one of so many nodes, else the grid]"
             }
         }
     }
@@ -281,6 +294,7 @@ impl Parameter {
             },
             Self::Initiator => setup.initiator = node()?,
             Self::Priorities => setup.priorities = Priorities::read(text, group)?,
+            Self::Quorum => setup.quorum = text.parse()?,
         }
         Ok(())
     }
@@ -298,6 +312,7 @@ impl Parameter {
             Self::Resources => setup.resources.to_string(),
             Self::Initiator => setup.initiator.to_string(),
             Self::Priorities => setup.priorities.to_string(),
+            Self::Quorum => setup.quorum.to_string(),
         }
     }
 }
@@ -305,8 +320,9 @@ impl Parameter {
 impl Setup {
     /// A group, and what is usual besides: two inside together, a millisecond for a message, the
     /// token at node 0, and from there round robin; everyone linked to everyone, nobody greedy, a
-    /// millisecond's rest, one resource, node 0 to start, and all requests alike.
-    pub const fn new(group: Group) -> Self {
+    /// millisecond's rest, one resource, node 0 to start, all requests alike, and the [usual
+    /// quorums](Quorums::usual).
+    pub fn new(group: Group) -> Self {
         Self {
             group,
             k: 2,
@@ -319,6 +335,7 @@ impl Setup {
             resources: 1,
             initiator: NodeId(0),
             priorities: Priorities::NONE,
+            quorum: Quorums::usual(group),
         }
     }
 
@@ -397,6 +414,7 @@ mod tests {
             (Parameter::Resources, "2"),
             (Parameter::Initiator, "2"),
             (Parameter::Priorities, "0,3,1,0,0"),
+            (Parameter::Quorum, "wall:2,3"),
         ] {
             setup.set(parameter, text).unwrap();
         }
@@ -406,9 +424,18 @@ mod tests {
         }
         let text = "--nodes 5 --k 3 --within 1500us --holder 4 --topology random:0.5:9 --greedy 1 \
                     --arbitration nearest --rest 20us --resources 2 --initiator 2 --priorities \
-                    0,3,1,0,0";
+                    0,3,1,0,0 --quorum wall:2,3";
         assert_eq!(setup.text(&Parameter::ALL), text);
         assert_eq!(Setup::read(text, &Parameter::ALL), Ok(setup));
+    }
+
+    #[test]
+    fn quorums_are_those_that_are_said_or_those_that_are_usual_for_so_many() {
+        let read = |text| Setup::read(text, &[Parameter::Quorum]).unwrap();
+        assert_eq!(read("--nodes 13").text(&[Parameter::Quorum]), "--nodes 13 --quorum plane");
+        assert_eq!(read("--nodes 14").text(&[Parameter::Quorum]), "--nodes 14 --quorum grid");
+        let said = "--nodes 13 --quorum grid";
+        assert_eq!(read(said).text(&[Parameter::Quorum]), said);
     }
 
     #[test]
@@ -440,7 +467,8 @@ mod tests {
             wrong("--nodes 3 --priorities 1,x,1001"),
             "--priorities: 'x' is not a priority from 0 to 1000"
         );
-        assert_eq!(wrong("--nodes 3 --quorum 3"), "--quorum is not taken here");
+        assert!(wrong("--nodes 3 --quorum x").starts_with("--quorum: 'x' is not a quorum system"));
+        assert_eq!(wrong("--nodes 3 --quota 3"), "--quota is not taken here");
         assert_eq!(wrong("--nodes 3 --k"), "--k wants a value");
         assert_eq!(wrong("--k 3"), "'--k 3' must begin with --nodes");
         assert_eq!(wrong("--nodes 3 --within 0"), "--within: '0': a message takes some time");

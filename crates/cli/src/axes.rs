@@ -140,7 +140,8 @@ impl FromArgMatches for Axes {
 /// twice.
 fn values(text: &str) -> Result<Vec<String>, String> {
     let (mut all, mut seen) = (Vec::new(), HashSet::new());
-    for part in text.split(',').map(str::trim) {
+    for part in parts(text) {
+        let part = part.as_str();
         let is_range = part.contains("..") && part.starts_with(|c: char| c.is_ascii_digit());
         let spelled = match part.parse::<Numbers>() {
             Ok(Numbers(numbers)) => numbers.iter().map(ToString::to_string).collect(),
@@ -152,6 +153,25 @@ fn values(text: &str) -> Result<Vec<String>, String> {
     Ok(all)
 }
 
+/// Values that are lists themselves: whatever begins with a digit belongs to them.
+const LISTS: [&str; 4] = ["links:", "sets:", "wall:", "weighted:"];
+
+/// What stands between commas, but for those of a value that is a list itself.
+fn parts(text: &str) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for part in text.split(',').map(str::trim) {
+        let list = all.last_mut().filter(|last| LISTS.iter().any(|it| last.starts_with(it)));
+        match list {
+            Some(list) if part.starts_with(|c: char| c.is_ascii_digit()) => {
+                list.push(',');
+                list.push_str(part);
+            }
+            Some(_) | None => all.push(part.to_owned()),
+        }
+    }
+    all
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,6 +181,8 @@ mod tests {
         assert_eq!(values("2..=8*2,4,5"), Ok(["2", "4", "8", "5"].map(str::to_owned).to_vec()));
         let latencies = ["uniform:1ms..3ms", "exp:2ms"];
         assert_eq!(values(&latencies.join(",")), Ok(latencies.map(str::to_owned).to_vec()));
+        let systems = ["plane", "wall:1,2,3", "sets:0-1,1-2,0-2", "grid"];
+        assert_eq!(values(&systems.join(",")), Ok(systems.map(str::to_owned).to_vec()));
         assert!(values("5..=2").unwrap_err().contains("the range '5..=2' is empty"));
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use serde_json::{Value, json};
 use vorrang_algorithms::card::{About, Order};
+use vorrang_algorithms::quorum::Quorums;
 use vorrang_algorithms::setup::{Parameter, Setup};
 use vorrang_algorithms::topology::Topology;
 use vorrang_protocol::{Group, NodeId, show_duration_ns};
@@ -76,6 +77,7 @@ impl SetupArgs {
             match parameter {
                 _ if !about.takes.contains(parameter) => {}
                 Parameter::Topology => setup.topology = topology(text)?,
+                Parameter::Quorum => setup.quorum = asked_quorums(text)?,
                 _ => setup.set(*parameter, text).map_err(|unfit| Failure::Usage(unfit.0))?,
             }
         }
@@ -88,6 +90,9 @@ impl SetupArgs {
         for (parameter, text) in &self.0 {
             if *parameter == Parameter::Topology {
                 topology(text)?;
+            }
+            if *parameter == Parameter::Quorum {
+                asked_quorums(text)?;
             }
         }
         Ok(())
@@ -121,6 +126,28 @@ pub(crate) fn topology(text: &str) -> Result<Topology, Failure> {
         }
         Err(why) if text.contains(':') => Err(Failure::usage(format!("--topology: {why}"))),
         Err(why) => Err(Failure::usage(format!("--topology: {why}; there is no such file"))),
+    }
+}
+
+fn asked_quorums(text: &str) -> Result<Quorums, Failure> {
+    match quorums(text, "") {
+        Err(Failure::Usage(why)) => Err(Failure::usage(format!("--quorum: {why}"))),
+        read => read,
+    }
+}
+
+/// A quorum system as it is typed: its name, or a file of sets. What else could have been typed is
+/// named if it is neither.
+pub(crate) fn quorums(text: &str, or: &str) -> Result<Quorums, Failure> {
+    let path = Path::new(text);
+    match text.parse() {
+        Ok(quorums) => Ok(quorums),
+        Err(_) if path.is_file() => {
+            let lines = fs::read_to_string(path).map_err(|error| Failure::at(path, error))?;
+            Quorums::of_lines(&lines).map_err(|why| Failure::usage(format!("{text}: {why}")))
+        }
+        Err(why) if text.contains(':') => Err(Failure::Usage(why)),
+        Err(why) => Err(Failure::usage(format!("{why}{or}; there is no such file"))),
     }
 }
 

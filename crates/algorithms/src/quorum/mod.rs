@@ -70,6 +70,12 @@ pub enum Quorums {
 }
 
 impl Quorums {
+    /// What a group takes if nothing is said: the plane if there is one of so many nodes, and else
+    /// the grid, which there is for any number.
+    pub fn usual(group: Group) -> Self {
+        if plane::order(group.size()).is_some() { Self::Plane } else { Self::Grid }
+    }
+
     /// How many nodes it is for, if it says so itself.
     pub fn nodes(&self) -> Option<u32> {
         match self {
@@ -159,6 +165,12 @@ impl QuorumSystem {
         self.by.turns()
     }
 
+    /// All quorums of a node, for it to take in turn.
+    pub fn rota(&self, node: NodeId) -> Rota {
+        let quorums = (0..self.turns()).map(|turn| self.by.quorum(node, turn)).collect();
+        Rota { quorums, turn: 0 }
+    }
+
     /// All quorums, each once, lowest first; none if they have more than so many members in all.
     pub fn family(&self, most: usize) -> Option<Vec<Vec<NodeId>>> {
         self.by.family(most)
@@ -173,6 +185,26 @@ impl QuorumSystem {
     /// A quorum without any of the dead; none if every quorum has one.
     pub fn live(&self, dead: &NodeSet) -> Option<Vec<NodeId>> {
         self.by.live(dead)
+    }
+}
+
+/// The quorums of one node: one, or several that it takes in turn so that all nodes have the same to
+/// do. Copies share them.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Rota {
+    quorums: Arc<[Vec<NodeId>]>,
+    turn: usize,
+}
+
+impl Rota {
+    /// Whose turn it is, lowest node first.
+    pub fn quorum(&self) -> &[NodeId] {
+        &self.quorums[self.turn]
+    }
+
+    /// Goes on to the next.
+    pub fn turn(&mut self) {
+        self.turn = (self.turn + 1) % self.quorums.len();
     }
 }
 

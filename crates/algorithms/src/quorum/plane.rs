@@ -35,16 +35,11 @@ impl Plane {
         if nodes > MOST_NODES {
             return Err(format!("{nodes} nodes are more than {MOST_NODES}"));
         }
-        // (4n − 3) is the square of 2q + 1.
-        let order = ((4 * nodes).saturating_sub(3).isqrt().max(1) - 1) / 2;
-        match Field::of(order) {
-            Some(field) if size(order) == nodes => {
-                let mut plane = Self { order, field, lines: Vec::new() };
-                plane.lines = plane.matched();
-                Ok(plane)
-            }
-            Some(_) | None => Err(nearest(nodes)),
-        }
+        let order = order(nodes).ok_or_else(|| nearest(nodes))?;
+        let field = Field::of(order).expect("there is a field of every prime power");
+        let mut plane = Self { order, field, lines: Vec::new() };
+        plane.lines = plane.matched();
+        Ok(plane)
     }
 
     /// The points on a line, or the lines through a point, lowest first.
@@ -112,6 +107,16 @@ impl Plane {
         }
         line_of.into_iter().map(|line| line.expect("every point has a line, says Hall")).collect()
     }
+}
+
+/// The order of the plane of so many nodes, if there is one.
+pub(super) fn order(nodes: u32) -> Option<u32> {
+    if nodes > MOST_NODES {
+        return None;
+    }
+    // (4n − 3) is the square of 2q + 1.
+    let order = ((4 * nodes).saturating_sub(3).isqrt().max(1) - 1) / 2;
+    (size(order) == nodes && prime_power(order).is_some()).then_some(order)
 }
 
 /// How many nodes a plane of that order has.

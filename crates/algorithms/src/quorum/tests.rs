@@ -400,3 +400,40 @@ fn a_drawn_chance_is_near_the_true_one_and_the_same_for_the_same_seed() {
     // Five standard errors.
     assert!((found - (1.0 - alive)).abs() < 0.006, "{found} for {}", 1.0 - alive);
 }
+
+#[test]
+fn what_is_usual_is_the_plane_if_there_is_one() {
+    let usual = |nodes| Quorums::usual(Group::of(nodes));
+    for nodes in [7, 13, 21, 31, 57, 73, 91, 133, 98_283] {
+        assert_eq!(usual(nodes), Quorums::Plane, "{nodes}");
+    }
+    // 43 would be of order 6; 102 061 is a plane that would take too long to build.
+    for nodes in [1, 2, 3, 4, 6, 8, 12, 14, 43, 10_000, 102_061, 1_000_000, u32::MAX] {
+        assert_eq!(usual(nodes), Quorums::Grid, "{nodes}");
+    }
+    for nodes in 1..200 {
+        usual(nodes).system(Group::of(nodes)).unwrap();
+    }
+}
+
+#[test]
+fn a_node_takes_its_quorums_in_turn() {
+    let group = Group::of(15);
+    let system = |text: &str| text.parse::<Quorums>().unwrap().system(group).unwrap();
+    let mut rota = system("triangle").rota(NodeId(7));
+    for text in ["triangle:columns", "triangle:rows", "triangle:columns"] {
+        assert_eq!(rota.quorum(), system(text).of(NodeId(7)), "{text}");
+        rota.turn();
+    }
+    let mut rota = system("grid").rota(NodeId(7));
+    let before = rota.clone();
+    rota.turn();
+    assert_eq!(rota, before, "there is one only");
+}
+
+#[test]
+fn those_who_ask_may_be_others_than_those_who_are_asked() {
+    let quorums: Quorums = "sets:3-4,3-4,3-4,3-4,3-4".parse().unwrap();
+    let system = quorums.system(Group::of(5)).unwrap();
+    assert_eq!(system.of(NodeId(0)), [NodeId(3), NodeId(4)]);
+}

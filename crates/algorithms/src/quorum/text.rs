@@ -111,13 +111,14 @@ impl FromStr for Quorums {
                 }
             }
             ("sets", Some(rest)) => {
-                let one = |it: &str| {
+                let one = |(at, it): (usize, &str)| {
                     if it.is_empty() {
-                        return Err(format!("'{text}' has an empty set"));
+                        return Err(format!("the set of node {at} is empty"));
                     }
                     set(&it.split('-').collect::<Vec<_>>())
                 };
-                let sets = rest.split(',').map(one).collect::<Result<Vec<_>, String>>()?;
+                let sets = rest.split(',').enumerate().map(one);
+                let sets = sets.collect::<Result<Vec<_>, String>>()?;
                 Ok(Self::Sets(sets.into()))
             }
             _ => Err(format!("'{text}' is not a quorum system: say {}", Self::FORMS)),
@@ -196,7 +197,7 @@ mod tests {
         assert!(wrong("wall:1,0").starts_with("'0' is not a width"));
         assert!(wrong("wall:4294967295,1").contains("more nodes than can be counted"));
         assert!(wrong("sets:0-y").starts_with("'y' is not a node's number"));
-        assert!(wrong("sets:0,,1").contains("an empty set"));
+        assert_eq!(wrong("sets:0,,1"), "the set of node 1 is empty");
     }
 
     #[test]

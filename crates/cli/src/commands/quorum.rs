@@ -1,8 +1,6 @@
 //! `vorrang quorum`: a quorum system, shown, analysed, and beside others.
 
 use std::fmt::Write as _;
-use std::fs;
-use std::path::Path;
 
 use serde_json::{Value, json};
 use vorrang_algorithms::quorum::{QuorumSystem, Quorums};
@@ -11,7 +9,7 @@ use vorrang_protocol::{Group, NodeId, NodeSet};
 use vorrang_sim::Share;
 
 use crate::failure::Failure;
-use crate::options::MOST_NODES;
+use crate::options::{MOST_NODES, quorums};
 use crate::output::{grouped, print, print_json};
 use crate::quorum::{Asked, MOST_DRAWN, Report, assignment, drawing};
 use crate::table::{screen, table, tables, wrapped};
@@ -80,7 +78,7 @@ impl Quorum {
         if self.system == "compare" {
             return self.compare();
         }
-        let quorums = read(&self.system)?;
+        let quorums = quorums(&self.system, ", or compare")?;
         let nodes = self.nodes.or(quorums.nodes()).unwrap_or(USUAL_NODES);
         if nodes > MOST_NODES {
             return Err(Failure::usage(format!("{nodes} nodes are more than {MOST_NODES}")));
@@ -216,20 +214,6 @@ impl Quorum {
             text += &wrapped(&format!("\n{}\n", why.trim_start_matches("--quorum ")));
         }
         print(&text)
-    }
-}
-
-/// A quorum system as it is typed: its name, or a file of sets.
-fn read(text: &str) -> Result<Quorums, Failure> {
-    let path = Path::new(text);
-    match text.parse() {
-        Ok(quorums) => Ok(quorums),
-        Err(_) if path.is_file() => {
-            let lines = fs::read_to_string(path).map_err(|error| Failure::at(path, error))?;
-            Quorums::of_lines(&lines).map_err(|why| Failure::usage(format!("{text}: {why}")))
-        }
-        Err(why) if text.contains(':') => Err(Failure::Usage(why)),
-        Err(why) => Err(Failure::usage(format!("{why}, or compare; there is no such file"))),
     }
 }
 
