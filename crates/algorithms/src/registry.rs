@@ -23,6 +23,7 @@ use crate::mutex::flaws::raymond::{
     self as raymond_flaws, EdgeNotTurned, GivenAwayInside, RequestForgotten,
 };
 use crate::mutex::flaws::readers_writers::ReadersPassWaitingWriters;
+use crate::mutex::flaws::regenerating::NoGeneration;
 use crate::mutex::flaws::ricart_agrawala::{
     ClockNotAdvanced, DeferredNeverCleared, Majority, NoTieBreak, RepliesCarryNoClock,
 };
@@ -37,8 +38,9 @@ use crate::mutex::flaws::token_ring::{
 use crate::mutex::k_exclusion::{self, KExclusion};
 use crate::mutex::lamport::{self, Lamport};
 use crate::mutex::lift;
-use crate::mutex::raymond;
+use crate::mutex::raymond::{self, Raymond};
 use crate::mutex::readers_writers::{self, ClaimedExclusion};
+use crate::mutex::regenerating::{Regenerating, algorithms as regenerating};
 use crate::mutex::ricart_agrawala::{self, RicartAgrawala};
 use crate::mutex::singhal::{self, Singhal};
 use crate::mutex::suzuki_kasami::{self, SuzukiKasami};
@@ -116,6 +118,11 @@ fn register_tokens(into: &mut impl Register<Mutex>) {
     into.flaw(card, "no-common-order", correct().with(NoCommonOrder));
     into.flaw(card, "no-ageing", correct().with(NoAgeing));
 
+    let card = &regenerating::RING;
+    let correct = || of_setup(Regenerating::<TokenRing>::of);
+    into.algorithm(card, correct().guarded(Regenerating::INVARIANTS));
+    into.flaw(card, "no-generation", correct().with(NoGeneration));
+
     let card = &suzuki_kasami::CARD;
     let correct = || of_setup(SuzukiKasami::of);
     into.algorithm(card, correct().guarded(suzuki_kasami::INVARIANTS));
@@ -150,6 +157,11 @@ fn register_tokens(into: &mut impl Register<Mutex>) {
     into.algorithm(card, echo_lift::recipe().guarded(echo_lift::INVARIANTS));
     into.flaw(card, "wish-forgotten", echo_lift::recipe().with(WishForgotten));
     into.flaw(card, "latest-edge", echo_lift::recipe().with(LatestEdge));
+
+    let correct = of_setup(Regenerating::<SuzukiKasami>::of);
+    into.algorithm(&regenerating::SUZUKI_KASAMI, correct.guarded(Regenerating::INVARIANTS));
+    let correct = of_setup(Regenerating::<Raymond>::of);
+    into.algorithm(&regenerating::RAYMOND, correct.guarded(Regenerating::INVARIANTS));
 }
 
 #[rustfmt::skip]

@@ -14,6 +14,7 @@ pub mod lamport;
 pub mod lift;
 pub mod raymond;
 pub mod readers_writers;
+pub mod regenerating;
 pub mod ricart_agrawala;
 pub mod singhal;
 pub mod spec;
