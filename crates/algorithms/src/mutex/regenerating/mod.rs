@@ -88,9 +88,7 @@ pub trait Renewable: Protocol<Command = Command, Notice = Notice, Message: Inner
 }
 
 /// Which token is meant: every leader makes other ones than every other.
-#[derive(
-    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Generation {
     /// The higher the newer. None has the number 0: that is for who has forgotten everything.
     pub number: u64,
@@ -106,6 +104,13 @@ impl Generation {
 impl fmt::Display for Generation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.number, self.by)
+    }
+}
+
+/// As in the name of a timer.
+impl fmt::Debug for Generation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 
@@ -665,5 +670,148 @@ fn one_token_a_generation<P: Renewable>(at: &Situation<'_, Regenerating<P>>) -> 
         Some((generation, count)) => {
             Err(format!("there are {count} tokens of generation {generation}"))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use vorrang_protocol::{Effect, Message as _, Outbox};
+
+    use super::*;
+    use crate::mutex::suzuki_kasami::{self, SuzukiKasami, Token};
+    use crate::mutex::{token_ring, tree_token};
+
+    type Node = Regenerating<SuzukiKasami>;
+    type Said = Message<suzuki_kasami::Message>;
+
+    const ACQUIRE: Command = Command::Acquire(Claim::Exclusive);
+    const ENTERED: Effect<Node> = Effect::Notify(Notice::Entered);
+    const SECOND: Generation = Generation { number: 2, by: NodeId(2) };
+
+    /// A node of three, of which 0 has the token.
+    fn node(me: u32) -> Node {
+        Node::of(NodeId(me), &Setup::new(Group::of(3)))
+    }
+    fn send(to: u32, message: Said) -> Effect<Node> {
+        Effect::Send { to: NodeId(to), message }
+    }
+    fn install(holder: u32, members: &[u32]) -> Said {
+        let members = members.iter().copied().map(NodeId).collect();
+        Message::Install { generation: SECOND, members, holder: NodeId(holder) }
+    }
+    fn token(generation: Generation, nodes: usize) -> Said {
+        let token = Token { served: vec![0; nodes], ..Token::default() };
+        Message::Token { generation, message: suzuki_kasami::Message::Privilege(token) }
+    }
+    fn tell(node: &mut Node, from: u32, message: Said) -> Vec<Effect<Node>> {
+        let mut fx = Outbox::default();
+        node.on_message(NodeId(from), message, &mut fx);
+        fx.take()
+    }
+    fn sends(effects: &[Effect<Node>]) -> Vec<Effect<Node>> {
+        let is_send = |effect: &&Effect<Node>| matches!(effect, Effect::Send { .. });
+        effects.iter().filter(is_send).cloned().collect()
+    }
+
+    #[test]
+    fn the_kinds_are_those_of_the_layer_of_elections_and_of_the_algorithm() {
+        fn all<M: Inner>() {
+            let (own, rest) = M::ALL_KINDS.split_at(OWN_KINDS);
+            assert_eq!(own, ["ASK", "HAVE", "QUERY", "STATUS", "OUTDATED", "INSTALL"]);
+            let (election, algorithm) = rest.split_at(bully::Message::KINDS.len());
+            assert_eq!((election, algorithm), (bully::Message::KINDS, M::KINDS));
+        }
+        all::<token_ring::Message>();
+        all::<suzuki_kasami::Message>();
+        all::<tree_token::Message>();
+    }
+
+    #[test]
+    fn whoever_has_the_token_says_so_and_nobody_else() {
+        assert_eq!(tell(&mut node(0), 1, Message::Ask), [send(1, Message::Have)]);
+        assert_eq!(tell(&mut node(2), 1, Message::Ask), []);
+    }
+
+    #[test]
+    fn whoever_is_told_that_there_is_a_token_calls_no_election() {
+        let mut node = node(1);
+        let mut fx = Outbox::default();
+        node.on_command(ACQUIRE, &mut fx).unwrap();
+        fx.take();
+        node.on_timer(Timer::Suspect, &mut fx);
+        assert_eq!(sends(&fx.take()), [send(0, Message::Ask), send(2, Message::Ask)]);
+        let mut without = node.clone();
+        let told = tell(&mut node, 0, Message::Have);
+        assert!(told.contains(&Effect::CancelTimer(Timer::Have)), "{told:?}");
+        without.on_timer(Timer::Have, &mut fx);
+        let election = Message::Election(bully::Message::Election);
+        assert_eq!(sends(&fx.take())[..1], [send(2, election)]);
+    }
+
+    #[test]
+    fn whoever_has_stopped_takes_no_token_of_an_older_generation() {
+        let mut node = node(1);
+        node.on_command(ACQUIRE, &mut Outbox::default()).unwrap();
+        let told = tell(&mut node, 2, Message::Query(SECOND));
+        let no = Message::Status { generation: SECOND, has: false };
+        assert_eq!(told[..1], [send(2, no)]);
+        let stopped = node.clone();
+        assert_eq!(tell(&mut node, 0, token(Generation::FIRST, 3)), []);
+        assert_eq!(node, stopped);
+        let again = tell(&mut node, 0, Message::Query(Generation { number: 2, by: NodeId(1) }));
+        assert_eq!(again, [send(0, Message::Outdated(SECOND))], "nor does it go back");
+        assert_eq!(node, stopped);
+    }
+
+    #[test]
+    fn what_comes_before_the_new_generation_is_not_lost() {
+        let mut node = node(1);
+        node.on_command(ACQUIRE, &mut Outbox::default()).unwrap();
+        tell(&mut node, 2, Message::Query(SECOND));
+        assert_eq!(tell(&mut node, 2, token(SECOND, 2)), []);
+        let told = tell(&mut node, 2, install(2, &[1, 2]));
+        assert!(told.contains(&ENTERED), "{told:?}");
+    }
+
+    #[test]
+    fn whoever_is_inside_keeps_the_token_and_enters_only_once() {
+        let mut node = node(0);
+        let mut fx = Outbox::default();
+        node.on_command(ACQUIRE, &mut fx).unwrap();
+        assert!(fx.take().contains(&ENTERED));
+        let told = tell(&mut node, 2, Message::Query(SECOND));
+        assert_eq!(told[..1], [send(2, Message::Status { generation: SECOND, has: true })]);
+        assert_eq!(tell(&mut node, 1, Message::Ask), [send(1, Message::Have)]);
+        let told = tell(&mut node, 2, install(0, &[0, 1, 2]));
+        assert!(!told.contains(&ENTERED), "{told:?}");
+        assert!(node.has_token());
+        node.on_command(Command::Release, &mut fx).unwrap();
+        assert!(node.has_token(), "nobody has asked");
+    }
+
+    #[test]
+    fn a_leader_that_knows_too_little_asks_again() {
+        let mut node = node(2);
+        let mut fx = Outbox::default();
+        node.on_restart(&mut fx);
+        let first = Generation { number: 1, by: NodeId(2) };
+        assert!(fx.take().contains(&send(0, Message::Query(first))));
+        let known = Generation { number: 7, by: NodeId(1) };
+        let told = tell(&mut node, 0, Message::Outdated(known));
+        let next = Generation { number: 8, by: NodeId(2) };
+        assert!(told.contains(&send(0, Message::Query(next))), "{told:?}");
+    }
+
+    #[test]
+    fn a_generation_is_installed_by_whoever_asked_for_it_and_among_known_nodes() {
+        let mut node = node(1);
+        tell(&mut node, 2, Message::Query(SECOND));
+        let stopped = node.clone();
+        assert_eq!(tell(&mut node, 0, install(0, &[0, 1])), [], "it was 2 who asked");
+        assert_eq!(node, stopped);
+        tell(&mut node, 2, install(2, &[0, 2]));
+        assert!(matches!(node.work, Work::Stopped { .. }), "it is not among them");
     }
 }
