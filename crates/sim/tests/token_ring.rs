@@ -43,7 +43,9 @@ fn entries(nodes: u32, rest_ms: u64, workload: Turns<Command>) -> (Vec<(u64, u32
         | What::Timer(_)
         | What::Lost { .. }
         | What::Crash
-        | What::Restart => None,
+        | What::Restart
+        | What::Doubled { .. }
+        | What::Fault(_) => None,
     };
     (run.into_recorder().0.into_iter().filter_map(entered).collect(), messages, idle)
 }
