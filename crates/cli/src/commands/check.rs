@@ -85,6 +85,10 @@ pub(crate) struct CheckArgs {
     /// runs out; without this, only that whoever waits can still get in
     #[arg(long, help_heading = "What must hold")]
     pub(crate) fair: bool,
+    /// Leave out what the algorithm's proof rests on: if more goes wrong than it is made for, that
+    /// breaks first, and says nothing yet of what is promised
+    #[arg(long, help_heading = "What must hold")]
+    pub(crate) no_invariants: bool,
     /// How many threads search [default: one a core]
     #[arg(long, help_heading = "Bounds", value_parser = whole(NonZeroUsize::MIN..=MOST_THREADS))]
     pub(crate) threads: Option<NonZeroUsize>,
@@ -197,6 +201,11 @@ impl CheckArgs {
         Err(Failure::Usage(why))
     }
 
+    /// Of what the proof of an algorithm rests on, what must hold.
+    pub(crate) fn guards<P: Protocol>(&self, guards: &[Guard<P>]) -> Vec<Guard<P>> {
+        if self.no_invariants { Vec::new() } else { guards.to_vec() }
+    }
+
     /// What must hold besides what the monitor says.
     pub(crate) fn demands<P: Protocol>(
         &self,
@@ -204,7 +213,7 @@ impl CheckArgs {
         graph: Option<Graph>,
     ) -> Demands<P> {
         let liveness = if self.fair { Liveness::Fair } else { Liveness::Possible };
-        Demands::default().liveness(liveness).invariants(guards.to_vec()).graph(graph)
+        Demands::default().liveness(liveness).invariants(self.guards(guards)).graph(graph)
     }
 
     /// How a question begins that is to be asked again.
@@ -222,6 +231,7 @@ impl CheckArgs {
             (self.asynchronous, "asynchronous"),
             (budget.severing, "severing"),
             (self.fair, "fair"),
+            (self.no_invariants, "no-invariants"),
         ];
         for (set, flag) in flags {
             text += &if set { format!(" --{flag}") } else { String::new() };
