@@ -73,8 +73,10 @@ impl Answer {
                 | What::Receive { .. }
                 | What::Timer(_)
                 | What::Lost { .. }
+                | What::Doubled { .. }
                 | What::Crash
-                | What::Restart => {}
+                | What::Restart
+                | What::Fault(_) => {}
             }
         }
         Self { said, messages }

@@ -220,7 +220,9 @@ impl Visit<Mutex> for Sends {
             | What::Timer(_)
             | What::Lost { .. }
             | What::Crash
-            | What::Restart => None,
+            | What::Restart
+            | What::Doubled { .. }
+            | What::Fault(_) => None,
         };
         run.into_recorder().0.into_iter().filter_map(sent).collect()
     }

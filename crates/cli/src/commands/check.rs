@@ -81,10 +81,8 @@ pub(crate) struct CheckArgs {
     pub(crate) mutex: MutexCheckArgs,
     #[command(flatten, next_help_heading = "Election")]
     pub(crate) election: ElectionCheckArgs,
-    /// Nobody may wait for ever in any fair run, in which every message arrives and every timer
-    /// runs out; without this, only that whoever waits can still get in
-    #[arg(long, help_heading = "What must hold")]
-    pub(crate) fair: bool,
+    #[command(flatten, next_help_heading = "What must hold")]
+    pub(crate) demand: DemandArgs,
     /// How many threads search [default: one a core]
     #[arg(long, help_heading = "Bounds", value_parser = whole(NonZeroUsize::MIN..=MOST_THREADS))]
     pub(crate) threads: Option<NonZeroUsize>,
@@ -125,6 +123,19 @@ pub(crate) struct BudgetArgs {
     /// Crashes may take along what the node has sent and has not arrived
     #[arg(long)]
     severing: bool,
+}
+
+/// What must hold, whatever the problem.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct DemandArgs {
+    /// Nobody may wait for ever in any fair run, in which every message arrives and every timer
+    /// runs out; without this, only that whoever waits can still get in
+    #[arg(long)]
+    pub(crate) fair: bool,
+    /// Leave out what the algorithm's proof rests on: if more goes wrong than it is made for, that
+    /// breaks first, and says nothing yet of what is promised
+    #[arg(long)]
+    pub(crate) no_invariants: bool,
 }
 
 impl CheckArgs {
@@ -174,7 +185,7 @@ impl CheckArgs {
             (self.max_depth.is_some(), "--max-depth bounds a search: of walks, say --depth"),
             (self.threads.is_some(), "--threads: walks are taken one after the other"),
             (
-                self.fair,
+                self.demand.fair,
                 "--fair asks about every run that goes on for ever, and --walks follows none: \
                  leave out one of them",
             ),
@@ -197,14 +208,19 @@ impl CheckArgs {
         Err(Failure::Usage(why))
     }
 
+    /// Of what the proof of an algorithm rests on, what must hold.
+    pub(crate) fn guards<P: Protocol>(&self, guards: &[Guard<P>]) -> Vec<Guard<P>> {
+        if self.demand.no_invariants { Vec::new() } else { guards.to_vec() }
+    }
+
     /// What must hold besides what the monitor says.
     pub(crate) fn demands<P: Protocol>(
         &self,
         guards: &[Guard<P>],
         graph: Option<Graph>,
     ) -> Demands<P> {
-        let liveness = if self.fair { Liveness::Fair } else { Liveness::Possible };
-        Demands::default().liveness(liveness).invariants(guards.to_vec()).graph(graph)
+        let liveness = if self.demand.fair { Liveness::Fair } else { Liveness::Possible };
+        Demands::default().liveness(liveness).invariants(self.guards(guards)).graph(graph)
     }
 
     /// How a question begins that is to be asked again.
@@ -221,7 +237,8 @@ impl CheckArgs {
         let flags = [
             (self.asynchronous, "asynchronous"),
             (budget.severing, "severing"),
-            (self.fair, "fair"),
+            (self.demand.fair, "fair"),
+            (self.demand.no_invariants, "no-invariants"),
         ];
         for (set, flag) in flags {
             text += &if set { format!(" --{flag}") } else { String::new() };

@@ -48,14 +48,13 @@ impl Scenario {
         let &[initiator] = &self.initiators[..] else { return None };
         let mut dead: Vec<u32> = Vec::new();
         if let Some(faults) = &self.between.faults {
-            if (faults.clone().script(Vec::new())) != Faults::default() {
+            let only_script = Faults::default().late_ns(faults.late_ns);
+            if (faults.clone().script(Vec::new())) != only_script {
                 return None;
             }
-            for &(at_ns, fault) in &faults.script {
-                match fault {
-                    Fault::Crash(node) if at_ns == 0 => dead.push(node.0),
-                    Fault::Crash(_) | Fault::Restart(_) => return None,
-                }
+            for fault in &faults.script {
+                let (0, Fault::Crash(node)) = fault else { return None };
+                dead.push(node.0);
             }
         }
         dead.sort_unstable();

@@ -223,7 +223,15 @@ impl<Q: Driven> Subject for SubjectOf<Q> {
         let question = Q::question(self.card, self.flaw, args)?;
         let nodes = self.nodes(&question.setup)?;
         let graph = graph((self.card, self.flaw), &question.setup)?;
+        let goes_wrong = question.faults != check::Faults::NONE;
         let mut query = verify::query(question, (nodes, graph), &self.guards, args);
+        if goes_wrong && !args.guards(&self.guards).is_empty() {
+            query.remarks.notes.push(format!(
+                "faults may break what the proof of {} rests on before anything that it promises: \
+                 --no-invariants leaves that out",
+                self.card.name
+            ));
+        }
         if args.timely.is_some() && !self.sets_timers {
             let name = self.card.name;
             let note = format!("{name} sets no timers: time makes no difference to it");
@@ -234,7 +242,7 @@ impl<Q: Driven> Subject for SubjectOf<Q> {
     fn stage(&self, args: &CheckArgs) -> Result<Box<dyn Staged>, Failure> {
         let Question { setup, links, .. } = Q::question(self.card, self.flaw, args)?;
         let nodes = self.nodes(&setup)?;
-        let (card, flaw, guards) = (self.card, self.flaw, self.guards.clone());
+        let (card, flaw, guards) = (self.card, self.flaw, args.guards(&self.guards));
         Ok(staged::stage::<Q>((card, flaw), (setup, links.order), (nodes, guards)))
     }
 }

@@ -40,8 +40,8 @@ pub(super) fn query<Q: Driven>(
     };
     let (bounds, threads, walks) = (args.bounds(), args.threads(), args.extent.walks());
     let mut properties = question.properties;
-    properties.extend(args.fair.then(|| "no starvation in fair runs".to_owned()));
-    properties.extend(guards.iter().map(|it| it.name().to_owned()));
+    properties.extend(args.demand.fair.then(|| "no starvation in fair runs".to_owned()));
+    properties.extend(args.guards(guards).iter().map(|it| it.name().to_owned()));
     let (shows_progress, covers) = (!args.json, question.covers);
     let answer = move || {
         let start = Instant::now();
