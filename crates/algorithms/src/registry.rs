@@ -27,6 +27,9 @@ use crate::mutex::flaws::regenerating::NoGeneration;
 use crate::mutex::flaws::ricart_agrawala::{
     ClockNotAdvanced, DeferredNeverCleared, Majority, NoTieBreak, RepliesCarryNoClock,
 };
+use crate::mutex::flaws::ricart_agrawala_probing::{
+    ClockForgotten, NeverHeardOfAgain, PutOffForEver,
+};
 use crate::mutex::flaws::singhal::{AsPublished, InsideAsIfIdle, NoReSend, StaircaseBelieved};
 use crate::mutex::flaws::suzuki_kasami::{
     EveryoneIsQueued, OutdatedRequestsServed, QueueLeftBehind, RequestsMissedInside, TokenDoubled,
@@ -42,6 +45,7 @@ use crate::mutex::raymond::{self, Raymond};
 use crate::mutex::readers_writers::{self, ClaimedExclusion};
 use crate::mutex::regenerating::{Regenerating, algorithms as regenerating};
 use crate::mutex::ricart_agrawala::{self, RicartAgrawala};
+use crate::mutex::ricart_agrawala_probing::{self, RicartAgrawalaProbing};
 use crate::mutex::singhal::{self, Singhal};
 use crate::mutex::suzuki_kasami::{self, SuzukiKasami};
 use crate::mutex::token_ring::{self, TokenRing};
@@ -90,6 +94,14 @@ impl Listed for Mutex {
         let card = &carvalho_roucairol::CARD;
         into.algorithm(card, of_group(CarvalhoRoucairol::new));
         into.flaw(card, "no-re-request", of_group(CarvalhoRoucairol::new).with(NoReRequest));
+
+        let card = &ricart_agrawala_probing::CARD;
+        let correct = || of_setup(RicartAgrawalaProbing::of);
+        into.algorithm(card, correct());
+        into.flaw(card, "never-heard-of-again", correct().with(NeverHeardOfAgain));
+        let forgotten = of_setup(|me, setup| ClockForgotten(RicartAgrawalaProbing::of(me, setup)));
+        into.flaw(card, "clock-forgotten", forgotten);
+        into.flaw(card, "put-off-for-ever", correct().with(PutOffForEver));
 
         register_tokens(into);
 

@@ -8,9 +8,9 @@
 //! answer, though asked twice, is down: its permission is not needed until it is heard of again.
 //!
 //! ```text
-//!   0  ──REQUEST(1)─┬────▲────── … ──PROBE(1)─┬────▲──── … ───PROBE(1)─┬──(no answer, twice)──[ inside ]─►
-//!                   │    │                    │    │                   │
-//!   1  ──[ inside ]─▼─DEFERRED(1)─────────────▼─PROBE OK(1)──✗         ▼   (down)
+//!   0  ──REQUEST(1)─┬────▲──── … ──PROBE(1)─┬────▲──── … ──PROBE(1)─┬─(silence, twice)─[ inside ]─►
+//!                   │    │                  │    │                  │
+//!   1  ──[ inside ]─▼─DEFERRED(1)───────────▼─PROBE OK(1)──✗        ▼   (down)
 //! ```
 //!
 //! | per entry | cost |
@@ -26,9 +26,10 @@
 //! **Why it is safe.** As there, of two requests the older is not put off by the younger one's
 //! node, and whoever is inside puts off everybody. A node is passed over only if it is down, since
 //! an answer takes 2T; so whoever is up and inside has the permission of everyone who is up. A
-//! node that comes up again asks everyone, and whoever had passed it over, and still waits, asks
-//! it now. It keeps its clock: with an empty one it would ask with an older time than those it
-//! has given permission to, and two would enter.
+//! node that comes up again asks everyone, and whoever had passed it over, or has no answer of it
+//! yet, asks it afresh: it may never have heard of the first request. It keeps its clock: with an
+//! empty one it would ask with an older time than those it has given permission to, and two would
+//! enter.
 //!
 //! It is safe only because time-outs are never early. If a message is late, a node that is inside
 //! is passed over (`vorrang check ricart-agrawala-probing --asynchronous` shows it in a few steps),
@@ -180,10 +181,21 @@ impl RicartAgrawalaProbing {
         }
     }
 
-    /// It has sent something. Whoever was passed over as down is asked after all.
-    fn is_up(&mut self, node: NodeId, fx: &mut impl Effects<Self>) {
+    /// It has sent something. Whoever was passed over as down is asked after all. Whoever asks
+    /// something itself, and has yet to answer, may have come up after it was asked: it will be
+    /// asked once more.
+    fn is_up(&mut self, node: NodeId, message: Message, fx: &mut impl Effects<Self>) {
         if self.down.remove(node) {
-            self.ask(node, fx);
+            return self.ask(node, fx);
+        }
+        let asks = matches!(message, Message::Request(_) | Message::Probe(_));
+        let within = self.messages(2);
+        if let Phase::Waiting { missing, .. } = &mut self.phase
+            && let Some(missing @ (Missing::Asked(_) | Missing::Probed(_))) = missing.get_mut(&node)
+            && asks
+        {
+            *missing = Missing::Asked(Patience::Once);
+            fx.set_timer(Timer::Answer(node), within);
         }
     }
 
@@ -301,7 +313,7 @@ impl Protocol for RicartAgrawalaProbing {
     }
 
     fn on_message(&mut self, from: NodeId, message: Message, fx: &mut impl Effects<Self>) {
-        self.is_up(from, fx);
+        self.is_up(from, message, fx);
         match message {
             Message::Request(time) => self.on_request(Stamp::new(time, from), false, fx),
             Message::Probe(time) => self.on_request(Stamp::new(time, from), true, fx),
@@ -374,6 +386,18 @@ const FLAWS: &[Flaw] = &[
         name: "never-heard-of-again",
         what: "whoever was passed over as down is not asked again, though it has come up",
         breaks: "exclusion",
-        shown_by: Demonstration::of(&[1, 1]),
+        shown_by: Demonstration::of(&[1, 1]).crashing(1, 1),
+    },
+    Flaw {
+        name: "clock-forgotten",
+        what: "whoever comes up again counts from 0, and asks with a time before those it let in",
+        breaks: "exclusion",
+        shown_by: Demonstration::of(&[1, 1, 1]).crashing(1, 1),
+    },
+    Flaw {
+        name: "put-off-for-ever",
+        what: "whoever was put off waits, and does not look whether the other is still there",
+        breaks: "progress",
+        shown_by: Demonstration::of(&[1, 1]).crashing(1, 0),
     },
 ];

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use serde_json::json;
 use vorrang_algorithms::card::{About, Mistake};
+use vorrang_algorithms::election::Election;
+use vorrang_algorithms::problem::Problem as _;
 use vorrang_algorithms::setup::Setup;
 use vorrang_check::{Bounds, Demands, Faults, Links, Liveness};
 use vorrang_protocol::{Graph, Guard, Protocol, parse_duration_ns, show_duration_ns};
@@ -111,9 +113,9 @@ pub(crate) struct BudgetArgs {
     /// How many nodes may crash, at any moment [default: as many as the algorithm or flaw is about]
     #[arg(long, value_name = "NODES", value_parser = whole(0..=u8::MAX))]
     crashes: Option<u8>,
-    /// How many crashed nodes may come up again
-    #[arg(long, value_name = "NODES", default_value_t = 0, value_parser = whole(0..=u8::MAX))]
-    restarts: u8,
+    /// How many crashed nodes may come up again [default: as many as the flaw is about]
+    #[arg(long, value_name = "NODES", value_parser = whole(0..=u8::MAX))]
+    restarts: Option<u8>,
     /// How many messages may be lost
     #[arg(long, value_name = "MESSAGES", default_value_t = 0, value_parser = whole(0..=u8::MAX))]
     losses: u8,
@@ -169,11 +171,11 @@ impl CheckArgs {
         Links::from(vorrang_check::Order::from(order)).within(within)
     }
 
-    /// What may go wrong; so many crashes, if nothing is said of them.
-    pub(crate) fn faults(&self, crashes: u8) -> Faults {
+    /// What may go wrong; so many crashes and restarts, if nothing is said of them.
+    pub(crate) fn faults(&self, (crashes, restarts): (u8, u8)) -> Faults {
         Faults::NONE
             .crashes(self.budget.crashes.unwrap_or(crashes))
-            .restarts(self.budget.restarts)
+            .restarts(self.budget.restarts.unwrap_or(restarts))
             .losses(self.budget.losses)
             .duplicates(self.budget.duplicates)
             .severing(self.budget.severing)
@@ -191,10 +193,12 @@ impl CheckArgs {
             ),
         ])?;
         let budget = &self.budget;
-        // An algorithm that is timely is about crashes, and so are the questions about it.
-        let crashes = budget.crashes.unwrap_or(u8::from(about.assumes.timely));
+        // Elections are about crashes, and so are the questions about them; so may a flaw be.
+        let are_usual = about.problem == Election::NAME || self.flaw.is_some();
+        let crashes = budget.crashes.unwrap_or(u8::from(are_usual));
+        let restarts = budget.restarts.unwrap_or(0);
         let why = match crashes {
-            0 if budget.restarts > 0 => format!("--restarts {}: say --crashes", budget.restarts),
+            0 if restarts > 0 => format!("--restarts {restarts}: say --crashes"),
             0 if budget.severing => "--severing: say --crashes".to_owned(),
             _ if self.asynchronous && self.timely.is_some() => {
                 "--timely and --asynchronous: either no message takes longer, or some take for ever"
@@ -246,7 +250,7 @@ impl CheckArgs {
         let count = |count: u8| (count > 0).then_some(u64::from(count));
         let counts = [
             ("crashes", budget.crashes.map(u64::from)),
-            ("restarts", count(budget.restarts)),
+            ("restarts", budget.restarts.map(u64::from)),
             ("losses", count(budget.losses)),
             ("duplicates", count(budget.duplicates)),
             ("max-depth", self.max_depth.map(u64::from)),

@@ -277,7 +277,7 @@ impl Driven for Election {
             }
         };
         let crashes = shown.map_or(1, |shown| shown.crashes);
-        let faults = args.faults(crashes);
+        let faults = args.faults((crashes, 0));
         let order = args.order.unwrap_or(OrderKind::from(card.assumes.order));
         let setup = args.setup.setup(&card.about(), nodes)?;
         let about = card.about();

@@ -62,12 +62,19 @@ pub(super) fn question(
     let assumed = flaw.map_or(card.assumes.order, |flaw| flaw.shown_by.order);
     let order = args.order.unwrap_or(OrderKind::from(assumed));
     let setup = set_up(card, flaw, args, turns.entries.len())?;
-    let (about, faults) = (card.about(), args.faults(0));
+    let budget = flaw.map_or((0, 0), |it| (it.shown_by.crashes, it.shown_by.restarts));
+    let (about, faults) = (card.about(), args.faults(budget));
     let links = args.links(&about, &setup, order);
     let (besides, mut remarks) = besides(card, flaw, &setup, &args.mutex)?;
     mutex_scope::warn_of_vacuity(card, &setup, &turns, &besides, &mut remarks);
     if let Some(flaw) = flaw {
-        mutex_scope::remark_flaw(flaw, &turns, (&setup, links.order), &besides, &mut remarks);
+        mutex_scope::remark_flaw(
+            flaw,
+            &turns,
+            (&setup, links.order, faults),
+            &besides,
+            &mut remarks,
+        );
     }
     remarks.of_time(&about, &setup, &links);
     let around = surroundings(&about, &setup, &links, faults);

@@ -229,7 +229,7 @@ impl Driven for Wave {
         }
         let order = args.order.unwrap_or(OrderKind::from(card.assumes.order));
         let turns = setup.group.members().map(|id| Self::turn(card, &setup, id));
-        let (about, faults) = (card.about(), args.faults(0));
+        let (about, faults) = (card.about(), args.faults((0, 0)));
         let links = args.links(&about, &setup, order);
         let mut remarks = Remarks::default();
         if nodes == 1 {
