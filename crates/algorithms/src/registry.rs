@@ -19,6 +19,10 @@ use crate::mutex::flaws::echo_lift::{LatestEdge, WishForgotten};
 use crate::mutex::flaws::k_exclusion::{DebtsForgotten, ReplyCountsOnce};
 use crate::mutex::flaws::lamport::{AnyWordWillDo, AsItIs, CopiesStampedApart};
 use crate::mutex::flaws::lift::lowest_first;
+use crate::mutex::flaws::maekawa::{
+    self as maekawa_flaws, AnsweredBeforeLocked, GivenBackForgotten, InquiryOutlivesRequest,
+    OneFlagForAll, OneInquiryAnswered, OvertakenNotTold,
+};
 use crate::mutex::flaws::raymond::{
     self as raymond_flaws, EdgeNotTurned, GivenAwayInside, RequestForgotten,
 };
@@ -37,6 +41,8 @@ use crate::mutex::flaws::token_ring::{
 use crate::mutex::k_exclusion::{self, KExclusion};
 use crate::mutex::lamport::{self, Lamport};
 use crate::mutex::lift;
+use crate::mutex::maekawa::{self, Maekawa};
+use crate::mutex::maekawa_basic::{self, MaekawaBasic};
 use crate::mutex::raymond;
 use crate::mutex::readers_writers::{self, ClaimedExclusion};
 use crate::mutex::ricart_agrawala::{self, RicartAgrawala};
@@ -45,7 +51,7 @@ use crate::mutex::suzuki_kasami::{self, SuzukiKasami};
 use crate::mutex::token_ring::{self, TokenRing};
 use crate::mutex::{Mutex, group_exclusion};
 use crate::problem::Problem;
-pub use crate::recipe::{Node, Recipe, of_graph, of_group, of_setup};
+pub use crate::recipe::{Node, Recipe, of_graph, of_group, of_quorums, of_setup};
 use crate::setup::{Setup, Unfit};
 use crate::wave::Wave;
 use crate::wave::echo::{self, Echo};
@@ -89,6 +95,7 @@ impl Listed for Mutex {
         into.algorithm(card, of_group(CarvalhoRoucairol::new));
         into.flaw(card, "no-re-request", of_group(CarvalhoRoucairol::new).with(NoReRequest));
 
+        register_quorums(into);
         register_tokens(into);
 
         let card = &k_exclusion::CARD;
@@ -103,6 +110,24 @@ impl Listed for Mutex {
 
         into.algorithm(&group_exclusion::CARD, of_group(ClaimedExclusion::groups));
     }
+}
+
+/// Mutual exclusion by quorums: whoever has the permission of all of one may enter.
+#[rustfmt::skip]
+fn register_quorums(into: &mut impl Register<Mutex>) {
+    let card = &maekawa_basic::CARD;
+    into.algorithm(card, of_quorums(MaekawaBasic::new).guarded(maekawa_basic::INVARIANTS));
+    into.flaw(card, "circle", of_quorums(MaekawaBasic::new).with(maekawa_flaws::AsItIs));
+
+    let card = &maekawa::CARD;
+    let correct = || of_quorums(Maekawa::new);
+    into.algorithm(card, correct().guarded(maekawa::INVARIANTS));
+    into.flaw(card, "overtaken-not-told", correct().with(OvertakenNotTold));
+    into.flaw(card, "given-back-forgotten", correct().with(GivenBackForgotten));
+    into.flaw(card, "one-inquiry-answered", correct().with(OneInquiryAnswered));
+    into.flaw(card, "one-flag-for-all", correct().with(OneFlagForAll));
+    into.flaw(card, "inquiry-outlives-request", correct().with(InquiryOutlivesRequest));
+    into.flaw(card, "answered-before-locked", correct().with(AnsweredBeforeLocked));
 }
 
 /// Mutual exclusion by a token: whoever has it may enter.
