@@ -19,6 +19,10 @@ use crate::mutex::flaws::echo_lift::{LatestEdge, WishForgotten};
 use crate::mutex::flaws::k_exclusion::{DebtsForgotten, ReplyCountsOnce};
 use crate::mutex::flaws::lamport::{AnyWordWillDo, AsItIs, CopiesStampedApart};
 use crate::mutex::flaws::lift::lowest_first;
+use crate::mutex::flaws::maekawa::{
+    self as maekawa_flaws, AnsweredBeforeLocked, GivenBackForgotten, InquiryOutlivesRequest,
+    OneFlagForAll, OneInquiryAnswered, OvertakenNotTold,
+};
 use crate::mutex::flaws::raymond::{
     self as raymond_flaws, EdgeNotTurned, GivenAwayInside, RequestForgotten,
 };
@@ -41,6 +45,8 @@ use crate::mutex::flaws::token_ring::{
 use crate::mutex::k_exclusion::{self, KExclusion};
 use crate::mutex::lamport::{self, Lamport};
 use crate::mutex::lift;
+use crate::mutex::maekawa::{self, Maekawa};
+use crate::mutex::maekawa_basic::{self, MaekawaBasic};
 use crate::mutex::raymond::{self, Raymond};
 use crate::mutex::readers_writers::{self, ClaimedExclusion};
 use crate::mutex::regenerating::{Regenerating, algorithms as regenerating};
@@ -51,7 +57,7 @@ use crate::mutex::suzuki_kasami::{self, SuzukiKasami};
 use crate::mutex::token_ring::{self, TokenRing};
 use crate::mutex::{Mutex, group_exclusion};
 use crate::problem::Problem;
-pub use crate::recipe::{Node, Recipe, of_graph, of_group, of_setup};
+pub use crate::recipe::{Node, Recipe, of_graph, of_group, of_quorums, of_setup};
 use crate::setup::{Setup, Unfit};
 use crate::wave::Wave;
 use crate::wave::echo::{self, Echo};
@@ -95,14 +101,8 @@ impl Listed for Mutex {
         into.algorithm(card, of_group(CarvalhoRoucairol::new));
         into.flaw(card, "no-re-request", of_group(CarvalhoRoucairol::new).with(NoReRequest));
 
-        let card = &ricart_agrawala_probing::CARD;
-        let correct = || of_setup(RicartAgrawalaProbing::of);
-        into.algorithm(card, correct());
-        into.flaw(card, "never-heard-of-again", correct().with(NeverHeardOfAgain));
-        let forgotten = of_setup(|me, setup| ClockForgotten(RicartAgrawalaProbing::of(me, setup)));
-        into.flaw(card, "clock-forgotten", forgotten);
-        into.flaw(card, "put-off-for-ever", correct().with(PutOffForEver));
-
+        register_survivors(into);
+        register_quorums(into);
         register_tokens(into);
 
         let card = &k_exclusion::CARD;
@@ -119,6 +119,44 @@ impl Listed for Mutex {
     }
 }
 
+/// Mutual exclusion by quorums: whoever has the permission of all of one may enter.
+#[rustfmt::skip]
+fn register_quorums(into: &mut impl Register<Mutex>) {
+    let card = &maekawa_basic::CARD;
+    into.algorithm(card, of_quorums(MaekawaBasic::new).guarded(maekawa_basic::INVARIANTS));
+    into.flaw(card, "circle", of_quorums(MaekawaBasic::new).with(maekawa_flaws::AsItIs));
+
+    let card = &maekawa::CARD;
+    let correct = || of_quorums(Maekawa::new);
+    into.algorithm(card, correct().guarded(maekawa::INVARIANTS));
+    into.flaw(card, "overtaken-not-told", correct().with(OvertakenNotTold));
+    into.flaw(card, "given-back-forgotten", correct().with(GivenBackForgotten));
+    into.flaw(card, "one-inquiry-answered", correct().with(OneInquiryAnswered));
+    into.flaw(card, "one-flag-for-all", correct().with(OneFlagForAll));
+    into.flaw(card, "inquiry-outlives-request", correct().with(InquiryOutlivesRequest));
+    into.flaw(card, "answered-before-locked", correct().with(AnsweredBeforeLocked));
+}
+
+/// Mutual exclusion among nodes of which some may crash.
+fn register_survivors(into: &mut impl Register<Mutex>) {
+    let card = &ricart_agrawala_probing::CARD;
+    let correct = || of_setup(RicartAgrawalaProbing::of);
+    into.algorithm(card, correct());
+    into.flaw(card, "never-heard-of-again", correct().with(NeverHeardOfAgain));
+    let forgotten = of_setup(|me, setup| ClockForgotten(RicartAgrawalaProbing::of(me, setup)));
+    into.flaw(card, "clock-forgotten", forgotten);
+    into.flaw(card, "put-off-for-ever", correct().with(PutOffForEver));
+
+    let card = &regenerating::RING;
+    let correct = || of_setup(Regenerating::<TokenRing>::of);
+    into.algorithm(card, correct().guarded(Regenerating::INVARIANTS));
+    into.flaw(card, "no-generation", correct().with(NoGeneration));
+    let correct = of_setup(Regenerating::<SuzukiKasami>::of);
+    into.algorithm(&regenerating::SUZUKI_KASAMI, correct.guarded(Regenerating::INVARIANTS));
+    let correct = of_setup(Regenerating::<Raymond>::of);
+    into.algorithm(&regenerating::RAYMOND, correct.guarded(Regenerating::INVARIANTS));
+}
+
 /// Mutual exclusion by a token: whoever has it may enter.
 #[rustfmt::skip]
 fn register_tokens(into: &mut impl Register<Mutex>) {
@@ -129,11 +167,6 @@ fn register_tokens(into: &mut impl Register<Mutex>) {
     into.flaw(card, "timer-not-cancelled", correct().with(TimerNotCancelled));
     into.flaw(card, "no-common-order", correct().with(NoCommonOrder));
     into.flaw(card, "no-ageing", correct().with(NoAgeing));
-
-    let card = &regenerating::RING;
-    let correct = || of_setup(Regenerating::<TokenRing>::of);
-    into.algorithm(card, correct().guarded(Regenerating::INVARIANTS));
-    into.flaw(card, "no-generation", correct().with(NoGeneration));
 
     let card = &suzuki_kasami::CARD;
     let correct = || of_setup(SuzukiKasami::of);
@@ -169,11 +202,6 @@ fn register_tokens(into: &mut impl Register<Mutex>) {
     into.algorithm(card, echo_lift::recipe().guarded(echo_lift::INVARIANTS));
     into.flaw(card, "wish-forgotten", echo_lift::recipe().with(WishForgotten));
     into.flaw(card, "latest-edge", echo_lift::recipe().with(LatestEdge));
-
-    let correct = of_setup(Regenerating::<SuzukiKasami>::of);
-    into.algorithm(&regenerating::SUZUKI_KASAMI, correct.guarded(Regenerating::INVARIANTS));
-    let correct = of_setup(Regenerating::<Raymond>::of);
-    into.algorithm(&regenerating::RAYMOND, correct.guarded(Regenerating::INVARIANTS));
 }
 
 #[rustfmt::skip]

@@ -392,7 +392,7 @@ const FLAWS: &[Flaw] = &[
         name: "clock-forgotten",
         what: "whoever comes up again counts from 0, and asks with a time before those it let in",
         breaks: "exclusion",
-        shown_by: Demonstration::of(&[1, 1, 1]).crashing(1, 1),
+        shown_by: Demonstration::of(&[1, 1, 0]).crashing(1, 1),
     },
     Flaw {
         name: "put-off-for-ever",
@@ -401,3 +401,105 @@ const FLAWS: &[Flaw] = &[
         shown_by: Demonstration::of(&[1, 1]).crashing(1, 0),
     },
 ];
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use vorrang_protocol::{Effect, Outbox};
+
+    use super::*;
+
+    type Node = RicartAgrawalaProbing;
+
+    const ACQUIRE: Command = Command::Acquire(Claim::Exclusive);
+    const ENTERED: Effect<Node> = Effect::Notify(Notice::Entered);
+
+    fn node(me: u32, nodes: u32) -> Node {
+        Node::of(NodeId(me), &Setup::new(Group::of(nodes)))
+    }
+    fn send(to: u32, message: Message) -> Effect<Node> {
+        Effect::Send { to: NodeId(to), message }
+    }
+    fn sends(fx: &mut Outbox<Node>) -> Vec<Effect<Node>> {
+        let is_said = |effect: &Effect<Node>| match effect {
+            Effect::Send { .. } | Effect::Notify(_) => true,
+            Effect::SetTimer { .. } | Effect::CancelTimer(_) => false,
+        };
+        fx.take().into_iter().filter(is_said).collect()
+    }
+
+    #[test]
+    fn every_request_is_answered_at_once() {
+        let (mut node, mut fx) = (node(0, 2), Outbox::default());
+        node.on_message(NodeId(1), Message::Request(1), &mut fx);
+        assert_eq!(sends(&mut fx), [send(1, Message::Reply(1))]);
+        node.on_command(ACQUIRE, &mut fx).unwrap();
+        node.on_message(NodeId(1), Message::Reply(2), &mut fx);
+        assert_eq!(sends(&mut fx), [send(1, Message::Request(2)), ENTERED]);
+        node.on_message(NodeId(1), Message::Request(3), &mut fx);
+        assert_eq!(sends(&mut fx), [send(1, Message::Deferred(3))]);
+        node.on_message(NodeId(1), Message::Probe(3), &mut fx);
+        assert_eq!(sends(&mut fx), [send(1, Message::ProbeOk(3))]);
+        node.on_command(Command::Release, &mut fx).unwrap();
+        assert_eq!(sends(&mut fx), [send(1, Message::Reply(3))]);
+        node.on_message(NodeId(1), Message::Probe(3), &mut fx);
+        assert_eq!(sends(&mut fx), [send(1, Message::Reply(3))], "the first may have been lost");
+    }
+
+    #[test]
+    fn whoever_does_not_answer_twice_is_down_until_it_is_heard_of() {
+        let (mut node, mut fx) = (node(0, 3), Outbox::default());
+        node.on_command(ACQUIRE, &mut fx).unwrap();
+        node.on_message(NodeId(1), Message::Reply(1), &mut fx);
+        sends(&mut fx);
+        node.on_timer(Timer::Answer(NodeId(2)), &mut fx);
+        assert_eq!(sends(&mut fx), [send(2, Message::Request(1))]);
+        node.on_timer(Timer::Answer(NodeId(2)), &mut fx);
+        assert_eq!(sends(&mut fx), [ENTERED]);
+        node.on_command(Command::Release, &mut fx).unwrap();
+        node.on_command(ACQUIRE, &mut fx).unwrap();
+        assert_eq!(sends(&mut fx), [send(1, Message::Request(2))], "2 is not asked");
+        node.on_message(NodeId(2), Message::Request(1), &mut fx);
+        let both = [send(2, Message::Request(2)), send(2, Message::Reply(1))];
+        assert_eq!(sends(&mut fx), both, "it is up, and older");
+        node.on_message(NodeId(1), Message::Reply(2), &mut fx);
+        assert_eq!(sends(&mut fx), [], "2 has to reply as well");
+    }
+
+    #[test]
+    fn whoever_asks_while_its_answer_is_missing_is_given_time_to_answer() {
+        let (mut node, mut fx) = (node(1, 2), Outbox::default());
+        node.on_command(ACQUIRE, &mut fx).unwrap();
+        node.on_timer(Timer::Answer(NodeId(0)), &mut fx);
+        sends(&mut fx);
+        // It has come up again, and knows nothing of the request.
+        node.on_message(NodeId(0), Message::Request(1), &mut fx);
+        assert_eq!(sends(&mut fx), [send(0, Message::Reply(1))]);
+        node.on_timer(Timer::Answer(NodeId(0)), &mut fx);
+        assert_eq!(sends(&mut fx), [send(0, Message::Request(1))], "and not: it is down");
+    }
+
+    #[test]
+    fn the_clock_survives_a_crash_and_nothing_else_does() {
+        let (mut old, mut fx) = (node(0, 2), Outbox::default());
+        old.on_message(NodeId(1), Message::Request(9), &mut fx);
+        old.on_command(ACQUIRE, &mut fx).unwrap();
+        let mut new = old.kept(node(0, 2));
+        fx.take();
+        new.on_command(ACQUIRE, &mut fx).unwrap();
+        assert_eq!(sends(&mut fx), [send(1, Message::Request(11))]);
+    }
+
+    #[test]
+    fn answers_to_other_requests_are_nothing() {
+        let (mut node, mut fx) = (node(0, 2), Outbox::default());
+        node.on_command(ACQUIRE, &mut fx).unwrap();
+        let waiting = node.clone();
+        fx.take();
+        for stale in [Message::Reply(7), Message::Deferred(0), Message::ProbeOk(2)] {
+            node.on_message(NodeId(1), stale, &mut fx);
+            assert_eq!((&node, fx.take()), (&waiting, alloc::vec![]));
+        }
+    }
+}
