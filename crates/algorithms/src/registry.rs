@@ -10,9 +10,13 @@ use vorrang_protocol::{Invariant, Protocol};
 use crate::card::{About, Card};
 use crate::election::bully::{self, Bully};
 use crate::election::{Election, flaws as election_flaws};
+use crate::mutex::cao_singhal;
 use crate::mutex::carvalho_roucairol::{self, CarvalhoRoucairol};
 use crate::mutex::central::{self, Central};
 use crate::mutex::echo_lift;
+use crate::mutex::flaws::cao_singhal::{
+    EarlyInquireDropped, EarlyReleaseDropped, NoEpochs, OvertakenNotTold,
+};
 use crate::mutex::flaws::carvalho_roucairol::NoReRequest;
 use crate::mutex::flaws::central::{LastComeFirstServed, Talkative};
 use crate::mutex::flaws::echo_lift::{LatestEdge, WishForgotten};
@@ -87,6 +91,7 @@ impl Listed for Mutex {
         into.algorithm(card, of_group(CarvalhoRoucairol::new));
         into.flaw(card, "no-re-request", of_group(CarvalhoRoucairol::new).with(NoReRequest));
 
+        register_quorums(into);
         register_tokens(into);
 
         let card = &k_exclusion::CARD;
@@ -101,6 +106,17 @@ impl Listed for Mutex {
 
         into.algorithm(&group_exclusion::CARD, of_group(ClaimedExclusion::groups));
     }
+}
+
+/// Mutual exclusion by quorums: whoever has the permission of all of one may enter.
+#[rustfmt::skip]
+fn register_quorums(into: &mut impl Register<Mutex>) {
+    let card = &cao_singhal::CARD;
+    into.algorithm(card, cao_singhal::recipe().guarded(cao_singhal::INVARIANTS));
+    into.flaw(card, "early-release-dropped", cao_singhal::recipe().with(EarlyReleaseDropped));
+    into.flaw(card, "early-inquire-dropped", cao_singhal::recipe().with(EarlyInquireDropped));
+    into.flaw(card, "no-epochs", cao_singhal::recipe().with(NoEpochs));
+    into.flaw(card, "overtaken-not-told", cao_singhal::recipe().with(OvertakenNotTold));
 }
 
 /// Mutual exclusion by a token: whoever has it may enter.

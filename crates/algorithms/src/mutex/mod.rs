@@ -4,6 +4,7 @@
 //! one may do, and says [`Command::Release`]. A node makes one request at a time.
 
 pub mod card;
+pub mod cao_singhal;
 pub mod carvalho_roucairol;
 pub mod central;
 pub mod echo_lift;

@@ -1,0 +1,425 @@
+//! Guohong Cao and Mukesh Singhal, "A delay-optimal quorum-based mutual exclusion algorithm for
+//! distributed systems", IEEE Transactions on Parallel and Distributed Systems 12(12), 2001.
+//!
+//! Every node has a quorum of arbiters, and any two quorums meet. A node that wants in asks its
+//! quorum and enters with the permission of every arbiter in it, of which each has one. As in
+//! Maekawa's algorithm an arbiter prefers older requests, and asks for its permission back if an
+//! older one comes; who must wait somewhere gives back what it is asked for. But the permission
+//! does not go home between two entries: the arbiter tells whoever has it who is next, and whoever
+//! leaves hands it on directly.
+//!
+//! ```text
+//!   0  ───▲──[ inside ]───────▲─────────────REPLY(of 1)──┬──RELEASE──┬─────────────────────►
+//!         │                   │                          │           │
+//!   1   ──┴─REPLY      ▲──TRANSFER(to 2)──FAIL──┬────────│───────────▼   the arbiter
+//!                      │                        │        │
+//!   2      ──REQUEST───┴────────────────────────▼────────▼──[ inside ]──►  T after 0 has left
+//! ```
+//!
+//! | per entry | cost |
+//! | --- | --- |
+//! | messages, nobody else asking | 3(K−1): REQUEST, REPLY and RELEASE |
+//! | messages, everybody asking | 5(K−1) to 6(K−1) in the paper: FAIL and TRANSFER, some YIELD |
+//! | synchronisation delay | T; 2T where the word of who is next came too late |
+//! | response, nobody else asking | 2T + E |
+//!
+//! K is the size of a quorum that the node itself is in. What a node tells its own arbiter costs
+//! nothing, but its arbiter may have to tell others for its sake.
+//!
+//! **Assumes** that messages are not lost or doubled and that no node fails; their order does not
+//! matter, because a permission is numbered: its *epoch* is how often the arbiter's permission has
+//! been given to somebody. A REPLY may come by way of a third node, so that no order on links would
+//! protect it against the arbiter's own words anyway.
+//!
+//! **Why it is safe.** Of every arbiter there is one permission, on the way to a node, with it, or
+//! on the way back. Whoever hands it on no longer has it, and the arbiter gives it out only when it
+//! has got it back: from the one that it believes to have it, in the same epoch. A release of a
+//! later epoch comes from somebody to whom it was handed on; the arbiter keeps it until it hears of
+//! that. So two who are inside have different arbiters, and their quorums do not meet.
+//!
+//! **Why nobody waits for ever.** Whoever waits at an arbiter behind another knows it (FAIL), or has
+//! yielded there, but for the oldest that waits, if it is older than the one that has the
+//! permission; and that one was asked to give it back (INQUIRE, which rides on TRANSFER). Take the
+//! oldest request of all: where it has no permission, somebody younger has, and was asked. That one
+//! enters, and leaves, or waits elsewhere behind another: then it knows and gives it back. Requests
+//! that come later are younger, since an arbiter's clock has seen all that wait there.
+//!
+//! A request that was handed a permission may turn out to be younger than one that came too late to
+//! be named in time. That does no harm: the arbiter asks it to yield as soon as it hears of it. For
+//! the same reason entries need not be in the order of the requests' times.
+//!
+//! **Where we depart from the paper.** As printed in textbooks the rules are incomplete. An INQUIRE
+//! that comes before the permission it is about must be kept until that comes; a RELEASE that comes
+//! before the news of the hand-over, too; a TRANSFER without an epoch may be taken for one about the
+//! next request; and whoever waits as the oldest must be told if an older one comes. Each of these
+//! can be left out on purpose (see the flaws). INQUIRE is no message of its own: whenever there is
+//! reason for one there is a TRANSFER to send. Of two TRANSFERs of one epoch the older request
+//! counts, which is the one that was named last. What no correct node would send is dropped.
+
+mod arbiter;
+mod lemmas;
+mod message;
+
+use alloc::vec;
+use alloc::vec::Vec;
+use core::mem;
+
+use vorrang_protocol::{Effects, Group, Never, NodeId, Protocol, Refused};
+
+use super::card::{
+    BUSIEST, Card, Demonstration, Flaw, Load, MESSAGES, RESPONSE, SYNC_DELAY, Setting, Terms,
+};
+use super::{ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice};
+use crate::card::{Assumes, Span};
+use crate::clock::{Clock, Stamp};
+use crate::quorum::Rota;
+use crate::recipe::Recipe;
+use crate::setup::Parameter;
+pub(super) use arbiter::{Arbiter, Words};
+pub use lemmas::INVARIANTS;
+pub use message::Message;
+
+/// One node: one that asks, and an arbiter that others ask.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct CaoSinghal {
+    pub(super) me: NodeId,
+    group: Group,
+    /// Whom it asks.
+    pub(super) rota: Rota,
+    /// The highest time counted or seen.
+    clock: Clock,
+    pub(super) phase: Phase,
+    pub(super) arbiter: Arbiter,
+}
+
+/// Where a node stands.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Phase {
+    Outside,
+    Waiting {
+        /// The time of its request.
+        time: u64,
+        /// What it has from each arbiter of its quorum, in their order.
+        seats: Vec<Seat>,
+    },
+    /// With the permissions of all arbiters of its quorum, in their order.
+    Inside(Vec<Permission>),
+}
+
+/// What a node that waits has from an arbiter.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Seat {
+    /// Nothing but words.
+    Asked {
+        /// Somebody else goes first there: so said FAIL, or the node has yielded.
+        failed: bool,
+        /// What the arbiter has said of a permission that another node is still to bring.
+        ahead: Option<Ahead>,
+    },
+    Granted {
+        permission: Permission,
+        /// The arbiter wants it back unless the node can enter.
+        inquired: bool,
+    },
+}
+
+/// An arbiter's permission.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Permission {
+    pub(super) epoch: u64,
+    /// To whom to hand it on.
+    pub(super) next: Option<Stamp>,
+}
+
+/// A TRANSFER that has come before the permission that it is about.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Ahead {
+    pub(super) epoch: u64,
+    pub(super) next: Stamp,
+    pub(super) inquired: bool,
+}
+
+impl Seat {
+    const EMPTY: Self = Self::Asked { failed: false, ahead: None };
+
+    /// The epoch of the permission, if it is there.
+    pub(super) const fn epoch(&self) -> Option<u64> {
+        match self {
+            Self::Granted { permission, .. } => Some(permission.epoch),
+            Self::Asked { .. } => None,
+        }
+    }
+
+    const fn has_failed(&self) -> bool {
+        matches!(self, Self::Asked { failed: true, .. })
+    }
+}
+
+impl Ahead {
+    /// Keeps the news of the latest epoch.
+    fn update(known: &mut Option<Self>, mut news: Self) {
+        match known {
+            Some(known) if news.epoch < known.epoch => return,
+            Some(known) if news.epoch == known.epoch => {
+                news.next = news.next.min(known.next);
+                news.inquired |= known.inquired;
+            }
+            Some(_) | None => {}
+        }
+        *known = Some(news);
+    }
+}
+
+/// To whom a permission is to go: to the older of two that its arbiter has named in one epoch. That
+/// is the one that it named last, whichever of its words came first.
+fn oldest(one: Option<Stamp>, other: Option<Stamp>) -> Option<Stamp> {
+    one.into_iter().chain(other).min()
+}
+
+impl CaoSinghal {
+    /// A node of `group` that has neither asked nor been asked.
+    pub fn new(me: NodeId, group: Group, rota: Rota) -> Self {
+        let (clock, arbiter) = (Clock::default(), Arbiter::new(me));
+        Self { me, group, rota, clock, phase: Phase::Outside, arbiter }
+    }
+
+    fn send(&mut self, to: NodeId, message: Message, fx: &mut impl Effects<Self>) {
+        if to == self.me {
+            self.on_message(to, message, fx);
+        } else {
+            fx.send(to, message);
+        }
+    }
+
+    pub(super) fn say(&mut self, words: Words, fx: &mut impl Effects<Self>) {
+        for (to, message) in words.into_iter().flatten() {
+            self.send(to, message, fx);
+        }
+    }
+
+    /// What the arbiter says to a request.
+    pub(super) fn weigh(&mut self, request: Stamp) -> Words {
+        self.clock.witness(request.time);
+        self.arbiter.on_request(request)
+    }
+
+    fn ask(&mut self, fx: &mut impl Effects<Self>) {
+        let (time, rota) = (self.clock.tick(), self.rota.clone());
+        self.phase = Phase::Waiting { time, seats: vec![Seat::EMPTY; rota.quorum().len()] };
+        for &arbiter in rota.quorum() {
+            self.send(arbiter, Message::Request { time }, fx);
+        }
+    }
+
+    fn on_reply(
+        &mut self,
+        time: u64,
+        arbiter: NodeId,
+        mut permission: Permission,
+        fx: &mut impl Effects<Self>,
+    ) {
+        let Some(place) = self.place(arbiter) else { return };
+        let Phase::Waiting { time: ours, seats } = &mut self.phase else { return };
+        let Seat::Asked { ahead, .. } = seats[place] else { return };
+        if time != *ours {
+            return;
+        }
+        let ahead = ahead.filter(|ahead| ahead.epoch == permission.epoch);
+        permission.next = oldest(ahead.map(|ahead| ahead.next), permission.next);
+        let inquired = ahead.is_some_and(|ahead| ahead.inquired);
+        seats[place] = Seat::Granted { permission, inquired };
+        self.enter_if_all_granted(fx);
+        self.yield_if_hopeless(fx);
+    }
+
+    fn on_fail(&mut self, from: NodeId, time: u64, fx: &mut impl Effects<Self>) {
+        let Some(place) = self.place(from) else { return };
+        match &mut self.phase {
+            Phase::Waiting { time: ours, seats } if time == *ours => {
+                // Where it is granted, somebody has brought the permission in the meantime.
+                if let Seat::Asked { failed, .. } = &mut seats[place] {
+                    *failed = true;
+                    self.yield_if_hopeless(fx);
+                }
+            }
+            Phase::Outside | Phase::Waiting { .. } | Phase::Inside(_) => {}
+        }
+    }
+
+    fn on_transfer(&mut self, from: NodeId, news: Ahead, fx: &mut impl Effects<Self>) {
+        let Some(place) = self.place(from) else { return };
+        let update = |permission: &mut Permission| {
+            let is_it = permission.epoch == news.epoch;
+            if is_it {
+                permission.next = oldest(permission.next, Some(news.next));
+            }
+            is_it
+        };
+        match &mut self.phase {
+            Phase::Outside => {}
+            Phase::Inside(permissions) => {
+                update(&mut permissions[place]);
+            }
+            Phase::Waiting { seats, .. } => match &mut seats[place] {
+                Seat::Granted { permission, inquired } => {
+                    *inquired |= update(permission) && news.inquired;
+                    self.yield_if_hopeless(fx);
+                }
+                Seat::Asked { ahead, .. } => Ahead::update(ahead, news),
+            },
+        }
+    }
+
+    /// The place of an arbiter in the quorum.
+    pub(super) fn place(&self, arbiter: NodeId) -> Option<usize> {
+        self.rota.quorum().binary_search(&arbiter).ok()
+    }
+
+    fn enter_if_all_granted(&mut self, fx: &mut impl Effects<Self>) {
+        let Phase::Waiting { seats, .. } = &self.phase else { return };
+        let permission = |seat: &Seat| match *seat {
+            Seat::Granted { permission, .. } => Some(permission),
+            Seat::Asked { .. } => None,
+        };
+        if seats.iter().all(|seat| permission(seat).is_some()) {
+            self.phase = Phase::Inside(seats.iter().filter_map(permission).collect());
+            fx.notify(Notice::Entered);
+        }
+    }
+
+    /// Whoever must wait somewhere gives back what others want back.
+    fn yield_if_hopeless(&mut self, fx: &mut impl Effects<Self>) {
+        let Phase::Waiting { seats, .. } = &self.phase else { return };
+        if !seats.iter().any(Seat::has_failed) {
+            return;
+        }
+        for place in 0..seats.len() {
+            if let Phase::Waiting { seats, .. } = &mut self.phase
+                && let Seat::Granted { permission, inquired: true } = seats[place]
+            {
+                seats[place] = Seat::Asked { failed: true, ahead: None };
+                let arbiter = self.rota.quorum()[place];
+                self.send(arbiter, Message::Yield { epoch: permission.epoch }, fx);
+            }
+        }
+    }
+
+    fn leave(&mut self, permissions: &[Permission], fx: &mut impl Effects<Self>) {
+        self.phase = Phase::Outside;
+        let rota = self.rota.clone();
+        self.rota.turn();
+        for (&arbiter, &Permission { epoch, next }) in rota.quorum().iter().zip(permissions) {
+            if let Some(Stamp { time, node }) = next {
+                let epoch = epoch.saturating_add(1);
+                self.send(node, Message::Reply { time, arbiter, epoch, next: None }, fx);
+            }
+            self.send(arbiter, Message::Release { epoch, next }, fx);
+        }
+    }
+}
+
+impl Protocol for CaoSinghal {
+    type Message = Message;
+    type Timer = Never;
+    type Command = Command;
+    type Notice = Notice;
+
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
+        match (command, &mut self.phase) {
+            (Command::Acquire(Claim::Exclusive), Phase::Outside) => self.ask(fx),
+            (Command::Release, Phase::Inside(permissions)) => {
+                let permissions = mem::take(permissions);
+                self.leave(&permissions, fx);
+            }
+            (Command::Acquire(Claim::Shared | Claim::Group(_)), Phase::Outside) => {
+                return Err(EXCLUSIVE_ONLY);
+            }
+            (Command::Acquire(_), Phase::Waiting { .. }) => return Err(ALREADY_WAITING),
+            (Command::Acquire(_), Phase::Inside(_)) => return Err(ALREADY_INSIDE),
+            (Command::Release, Phase::Outside | Phase::Waiting { .. }) => return Err(NOT_INSIDE),
+        }
+        Ok(())
+    }
+
+    fn on_message(&mut self, from: NodeId, message: Message, fx: &mut impl Effects<Self>) {
+        let group = self.group;
+        let is_member = |next: Option<Stamp>| next.is_none_or(|it| group.contains(it.node));
+        match message {
+            Message::Request { time } => {
+                let words = self.weigh(Stamp::new(time, from));
+                self.say(words, fx);
+            }
+            Message::Reply { time, arbiter, epoch, next } if is_member(next) => {
+                self.on_reply(time, arbiter, Permission { epoch, next }, fx);
+            }
+            Message::Fail { time } => self.on_fail(from, time, fx),
+            Message::Transfer { epoch, next, inquire } if is_member(Some(next)) => {
+                self.on_transfer(from, Ahead { epoch, next, inquired: inquire }, fx);
+            }
+            Message::Yield { epoch } => {
+                let words = self.arbiter.on_yield(from, epoch);
+                self.say(words, fx);
+            }
+            Message::Release { epoch, next } => {
+                let words = self.arbiter.on_release(from, epoch, next);
+                self.say(words, fx);
+            }
+            // Nobody in this group could be handed the permission.
+            Message::Reply { .. } | Message::Transfer { .. } => {}
+        }
+    }
+}
+
+/// The nodes of a set-up.
+pub fn recipe() -> Recipe<CaoSinghal> {
+    Recipe::new(|setup| {
+        let (group, system) = (setup.group, setup.quorum.system(setup.group)?);
+        Ok(move |id| CaoSinghal::new(id, group, system.rota(id)))
+    })
+}
+
+/// What the algorithm says of itself.
+pub const CARD: Card = Card {
+    name: "cao-singhal",
+    title: "Cao–Singhal",
+    solves: "mutual exclusion",
+    citation: "Cao and Singhal, IEEE TPDS 12(12), 2001",
+    assumes: Assumes::ANY_ORDER,
+    takes: &[Parameter::Quorum],
+    terms: Terms::PLAIN,
+    theory: &[
+        MESSAGES.costs(|_| Span::between(0.0, 9999.0)),
+        SYNC_DELAY.costs(|_| Span::between(0.0, 9999.0)),
+        RESPONSE.costs(|_| Span::between(0.0, 9999.0)),
+        BUSIEST.costs(|_| Span::between(0.0, 9999.0)),
+    ],
+    flaws: FLAWS,
+    source: include_str!("cao_singhal.rs"),
+};
+
+const FLAWS: &[Flaw] = &[
+    Flaw {
+        name: "early-release-dropped",
+        what: "a RELEASE that comes before the news of the hand-over to its sender is not kept",
+        breaks: "progress",
+        shown_by: Demonstration::of(&[2, 2, 1]),
+    },
+    Flaw {
+        name: "early-inquire-dropped",
+        what: "an INQUIRE that comes before the permission it is about is not kept",
+        breaks: "progress",
+        shown_by: Demonstration::of(&[1, 1, 1, 0, 0]).fifo(),
+    },
+    Flaw {
+        name: "no-epochs",
+        what: "a TRANSFER has no epoch: one about the last request is taken to be about the next",
+        breaks: "progress",
+        shown_by: Demonstration::of(&[2, 1, 1, 0, 0]).fifo(),
+    },
+    Flaw {
+        name: "overtaken-not-told",
+        what: "whoever waits as the oldest is not told FAIL when an older request comes",
+        breaks: "progress",
+        shown_by: Demonstration::of(&[1, 1, 1, 1]).fifo(),
+    },
+];

@@ -1,0 +1,153 @@
+//! What the proofs rest on, for every arbiter at every moment.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use vorrang_protocol::{Invariant, NodeId, Situation};
+
+use super::arbiter::{Arbiter, Lock};
+use super::message::Message;
+use super::{CaoSinghal, Phase, Seat};
+use crate::clock::Stamp;
+
+/// What holds at every moment.
+pub const INVARIANTS: &[Invariant<CaoSinghal>] = &[
+    Invariant { name: "one permission", holds: one_permission },
+    Invariant { name: "nobody hopes in vain", holds: nobody_hopes_in_vain },
+];
+
+/// A permission, wherever it is: of which arbiter, of which epoch, whose.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Held {
+    arbiter: NodeId,
+    epoch: u64,
+    by: NodeId,
+}
+
+/// Permissions at those who have them, on their way there and on their way back.
+fn permissions(at: &Situation<'_, CaoSinghal>) -> Vec<Held> {
+    let mut all = Vec::new();
+    for (by, node) in at.up() {
+        let epochs: Vec<Option<u64>> = match &node.phase {
+            Phase::Outside => Vec::new(),
+            Phase::Waiting { seats, .. } => seats.iter().map(Seat::epoch).collect(),
+            Phase::Inside(permissions) => permissions.iter().map(|it| Some(it.epoch)).collect(),
+        };
+        for (&arbiter, epoch) in node.rota.quorum().iter().zip(epochs) {
+            all.extend(epoch.map(|epoch| Held { arbiter, epoch, by }));
+        }
+        let epoch = node.arbiter.epoch + 1;
+        all.extend(node.arbiter.early.map(|early| Held { arbiter: by, epoch, by: early }));
+    }
+    all.extend(at.messages().filter_map(|(from, to, message)| match *message {
+        Message::Reply { arbiter, epoch, .. } => Some(Held { arbiter, epoch, by: to }),
+        Message::Yield { epoch } | Message::Release { epoch, next: None } => {
+            Some(Held { arbiter: to, epoch, by: from })
+        }
+        Message::Request { .. }
+        | Message::Fail { .. }
+        | Message::Transfer { .. }
+        | Message::Release { next: Some(_), .. } => None,
+    }));
+    all
+}
+
+/// The news that permissions were handed on, still under way to an arbiter: in which epoch, by whom
+/// and to whom.
+fn news(at: &Situation<'_, CaoSinghal>, of: NodeId) -> Vec<(u64, NodeId, Stamp)> {
+    let handed_on = at.messages().filter_map(|(from, to, message)| match *message {
+        Message::Release { epoch, next: Some(next) } if to == of => Some((epoch, from, next)),
+        Message::Release { .. }
+        | Message::Request { .. }
+        | Message::Reply { .. }
+        | Message::Fail { .. }
+        | Message::Transfer { .. }
+        | Message::Yield { .. } => None,
+    });
+    handed_on.collect()
+}
+
+/// Of every arbiter that is taken there is one permission, and of one that is free none. It is with
+/// the request that the arbiter has down, or, while the news is under way to it, with the one that
+/// it was handed to, an epoch later.
+fn one_permission(at: &Situation<'_, CaoSinghal>) -> Result<(), String> {
+    let all = permissions(at);
+    for (id, node) in at.up() {
+        let Arbiter { lock, epoch, waiting, .. } = &node.arbiter;
+        let held: Vec<Held> = all.iter().copied().filter(|it| it.arbiter == id).collect();
+        let wanted = match (lock, &news(at, id)[..]) {
+            (None, []) => None,
+            (Some(lock), []) => Some((*epoch, lock.request.node)),
+            (Some(lock), [(old, from, next)])
+                if (*old, *from) == (*epoch, lock.request.node) && waiting.contains(next) =>
+            {
+                Some((*epoch + 1, next.node))
+            }
+            (_, [(old, from, _), ..]) => {
+                return Err(format!(
+                    "node {from} has handed on the permission of arbiter {id} in epoch {old}, \
+                     which it did not have"
+                ));
+            }
+        };
+        let wanted = wanted.map(|(epoch, by)| Held { arbiter: id, epoch, by });
+        if held.iter().copied().ne(wanted) {
+            let whose: Vec<String> =
+                held.iter().map(|it| format!("node {} in epoch {}", it.by, it.epoch)).collect();
+            let wanted = wanted.map_or("nobody".into(), |it| {
+                format!("node {} in epoch {}", it.by, it.epoch)
+            });
+            return Err(format!(
+                "the permission of arbiter {id} should be with {wanted}, and is with [{}]",
+                whose.join(", ")
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Whoever waits at an arbiter knows that somebody else goes first there, or is being told; but for
+/// the oldest that waits, if it is older than the one that has the permission, and that one has been
+/// asked to give it back.
+fn nobody_hopes_in_vain(at: &Situation<'_, CaoSinghal>) -> Result<(), String> {
+    for (id, node) in at.up() {
+        let Arbiter { lock: Some(Lock { request, inquired }), waiting, .. } = &node.arbiter else {
+            continue;
+        };
+        let handed_to: Vec<Stamp> = news(at, id).iter().map(|it| it.2).collect();
+        for (place, waiter) in waiting.iter().enumerate() {
+            let may_hope = place == 0 && waiter < request;
+            if may_hope && !inquired {
+                return Err(format!(
+                    "node {} waits at arbiter {id}, older than the request of node {}, which is \
+                     not asked to yield",
+                    waiter.node, request.node
+                ));
+            }
+            if !may_hope && !handed_to.contains(waiter) && !knows(at, id, *waiter) {
+                return Err(format!(
+                    "node {} waits at arbiter {id} behind others and does not know it",
+                    waiter.node
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether the node of a request knows, or is being told, that it must wait at an arbiter.
+fn knows(at: &Situation<'_, CaoSinghal>, arbiter: NodeId, request: Stamp) -> bool {
+    let fail = Message::Fail { time: request.time };
+    let node = at.node(request.node);
+    let has_failed = match (&node.phase, node.place(arbiter)) {
+        (Phase::Waiting { time, seats }, Some(place)) => {
+            *time == request.time && seats[place].has_failed()
+        }
+        (Phase::Outside | Phase::Waiting { .. } | Phase::Inside(_), _) => false,
+    };
+    has_failed
+        || at.is_down(request.node)
+        || at.messages().any(|it| it == (arbiter, request.node, &fail))
+}
+
