@@ -15,7 +15,7 @@ use crate::mutex::carvalho_roucairol::{self, CarvalhoRoucairol};
 use crate::mutex::central::{self, Central};
 use crate::mutex::echo_lift;
 use crate::mutex::flaws::cao_singhal::{
-    EarlyInquireDropped, EarlyReleaseDropped, NoEpochs, OvertakenNotTold,
+    self as cao_singhal_flaws, EarlyInquireDropped, EarlyReleaseDropped, NoEpochs,
 };
 use crate::mutex::flaws::carvalho_roucairol::NoReRequest;
 use crate::mutex::flaws::central::{LastComeFirstServed, Talkative};
@@ -23,6 +23,10 @@ use crate::mutex::flaws::echo_lift::{LatestEdge, WishForgotten};
 use crate::mutex::flaws::k_exclusion::{DebtsForgotten, ReplyCountsOnce};
 use crate::mutex::flaws::lamport::{AnyWordWillDo, AsItIs, CopiesStampedApart};
 use crate::mutex::flaws::lift::lowest_first;
+use crate::mutex::flaws::maekawa::{
+    self as maekawa_flaws, AnsweredBeforeLocked, GivenBackForgotten, InquiryOutlivesRequest,
+    OneFlagForAll, OneInquiryAnswered, OvertakenNotTold,
+};
 use crate::mutex::flaws::raymond::{
     self as raymond_flaws, EdgeNotTurned, GivenAwayInside, RequestForgotten,
 };
@@ -39,6 +43,8 @@ use crate::mutex::flaws::token_ring::{KeptUntilWanted, NoCommonOrder, TimerNotCa
 use crate::mutex::k_exclusion::{self, KExclusion};
 use crate::mutex::lamport::{self, Lamport};
 use crate::mutex::lift;
+use crate::mutex::maekawa::{self, Maekawa};
+use crate::mutex::maekawa_basic::{self, MaekawaBasic};
 use crate::mutex::raymond;
 use crate::mutex::readers_writers::{self, ClaimedExclusion};
 use crate::mutex::ricart_agrawala::{self, RicartAgrawala};
@@ -47,7 +53,7 @@ use crate::mutex::suzuki_kasami::{self, SuzukiKasami};
 use crate::mutex::token_ring::{self, TokenRing};
 use crate::mutex::{Mutex, group_exclusion};
 use crate::problem::Problem;
-pub use crate::recipe::{Node, Recipe, of_graph, of_group, of_setup};
+pub use crate::recipe::{Node, Recipe, of_graph, of_group, of_quorums, of_setup};
 use crate::setup::{Setup, Unfit};
 use crate::wave::Wave;
 use crate::wave::echo::{self, Echo};
@@ -111,12 +117,27 @@ impl Listed for Mutex {
 /// Mutual exclusion by quorums: whoever has the permission of all of one may enter.
 #[rustfmt::skip]
 fn register_quorums(into: &mut impl Register<Mutex>) {
+    let card = &maekawa_basic::CARD;
+    into.algorithm(card, of_quorums(MaekawaBasic::new).guarded(maekawa_basic::INVARIANTS));
+    into.flaw(card, "circle", of_quorums(MaekawaBasic::new).with(maekawa_flaws::AsItIs));
+
+    let card = &maekawa::CARD;
+    let correct = || of_quorums(Maekawa::new);
+    into.algorithm(card, correct().guarded(maekawa::INVARIANTS));
+    into.flaw(card, "overtaken-not-told", correct().with(OvertakenNotTold));
+    into.flaw(card, "given-back-forgotten", correct().with(GivenBackForgotten));
+    into.flaw(card, "one-inquiry-answered", correct().with(OneInquiryAnswered));
+    into.flaw(card, "one-flag-for-all", correct().with(OneFlagForAll));
+    into.flaw(card, "inquiry-outlives-request", correct().with(InquiryOutlivesRequest));
+    into.flaw(card, "answered-before-locked", correct().with(AnsweredBeforeLocked));
+
     let card = &cao_singhal::CARD;
-    into.algorithm(card, cao_singhal::recipe().guarded(cao_singhal::INVARIANTS));
-    into.flaw(card, "early-release-dropped", cao_singhal::recipe().with(EarlyReleaseDropped));
-    into.flaw(card, "early-inquire-dropped", cao_singhal::recipe().with(EarlyInquireDropped));
-    into.flaw(card, "no-epochs", cao_singhal::recipe().with(NoEpochs));
-    into.flaw(card, "overtaken-not-told", cao_singhal::recipe().with(OvertakenNotTold));
+    let correct = cao_singhal::recipe;
+    into.algorithm(card, correct().guarded(cao_singhal::INVARIANTS));
+    into.flaw(card, "early-release-dropped", correct().with(EarlyReleaseDropped));
+    into.flaw(card, "early-inquire-dropped", correct().with(EarlyInquireDropped));
+    into.flaw(card, "no-epochs", correct().with(NoEpochs));
+    into.flaw(card, "overtaken-not-told", correct().with(cao_singhal_flaws::OvertakenNotTold));
 }
 
 /// Mutual exclusion by a token: whoever has it may enter.

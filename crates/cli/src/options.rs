@@ -82,6 +82,10 @@ impl SetupArgs {
             }
         }
         check_within(&setup)?;
+        if about.takes.contains(&Parameter::Quorum) {
+            // Costs are asked before nodes are made, and only of a system that there is.
+            setup.quorum.system(setup.group).map_err(|unfit| Failure::Usage(unfit.0))?;
+        }
         Ok(setup)
     }
 

@@ -3,7 +3,7 @@
 use super::spec::{Admission, BoundedBypass, Exclusion, HappenedBefore, Watch};
 use super::{Claim, Mutex};
 use crate::card::{Order, Quantity};
-use crate::setup::Setup;
+use crate::setup::{Parameter, Setup};
 
 /// An algorithm's card.
 pub type Card = crate::card::Card<Mutex>;
@@ -167,12 +167,14 @@ pub struct Demonstration {
     pub stay: &'static [u32],
     /// The order of messages.
     pub order: Order,
+    /// What the algorithm is told that is not usual.
+    pub setup: &'static [(Parameter, &'static str)],
 }
 
 impl Demonstration {
     /// Nodes that make so many requests each, on links that keep no order.
     pub const fn of(entries: &'static [u32]) -> Self {
-        Self { entries, claims: &[], stay: &[], order: Order::Any }
+        Self { entries, claims: &[], stay: &[], order: Order::Any, setup: &[] }
     }
 
     /// The same on links that keep their order.
@@ -185,6 +187,12 @@ impl Demonstration {
     #[must_use]
     pub const fn claiming(self, claims: &'static [Claim]) -> Self {
         Self { claims, ..self }
+    }
+
+    /// The same for an algorithm that is told this.
+    #[must_use]
+    pub const fn told(self, setup: &'static [(Parameter, &'static str)]) -> Self {
+        Self { setup, ..self }
     }
 
     /// The same, and these nodes never leave after their last entry.

@@ -3,6 +3,7 @@
 //! The application says [`Command::Acquire`], waits to be told [`Notice::Entered`], does what only
 //! one may do, and says [`Command::Release`]. A node makes one request at a time.
 
+pub mod at_home;
 pub mod card;
 pub mod cao_singhal;
 pub mod carvalho_roucairol;
@@ -13,6 +14,9 @@ pub mod group_exclusion;
 pub mod k_exclusion;
 pub mod lamport;
 pub mod lift;
+pub mod locking;
+pub mod maekawa;
+pub mod maekawa_basic;
 pub mod raymond;
 pub mod readers_writers;
 pub mod ricart_agrawala;

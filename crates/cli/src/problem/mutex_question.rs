@@ -61,7 +61,13 @@ pub(super) fn question(
     let turns = Turns::of(card, flaw, args)?;
     let assumed = flaw.map_or(card.assumes.order, |flaw| flaw.shown_by.order);
     let order = args.order.unwrap_or(OrderKind::from(assumed));
-    let setup = args.setup.setup(&card.about(), turns.entries.len() as u32)?;
+    let mut setup = args.setup.setup(&card.about(), turns.entries.len() as u32)?;
+    for (parameter, text) in flaw.map_or(&[][..], |flaw| flaw.shown_by.setup) {
+        let fits = flaw.is_some_and(|it| it.shown_by.entries.len() == turns.entries.len());
+        if fits && !args.setup.says(*parameter) {
+            setup.set(*parameter, text).map_err(|unfit| Failure::Usage(unfit.0))?;
+        }
+    }
     let (about, faults) = (card.about(), args.faults(0));
     let links = args.links(&about, &setup, order);
     let (besides, mut remarks) = besides(card, flaw, &setup, &args.mutex)?;

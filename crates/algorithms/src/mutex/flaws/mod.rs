@@ -7,6 +7,7 @@ pub mod echo_lift;
 pub mod k_exclusion;
 pub mod lamport;
 pub mod lift;
+pub mod maekawa;
 pub mod raymond;
 pub mod readers_writers;
 pub mod ricart_agrawala;

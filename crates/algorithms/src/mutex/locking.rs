@@ -1,0 +1,488 @@
+//! Locks that arbiters give, and take back for an older request: what Maekawa's algorithm and
+//! Sanders' have in common.
+//!
+//! Every node is two things. As an *arbiter* it has one lock, which it gives to one request at a
+//! time. As a *requester* it needs the locks of some arbiters, itself among them or not. Whom it
+//! asks, and whom it tells when it leaves, is a [`Structure`]: in Maekawa's algorithm both are the
+//! node's quorum, and every arbiter keeps its lock until it is told. In Sanders' they may be
+//! different sets, and whoever will not be told of an exit gives a permission without being locked.
+//! The files of the two say how it works; here it is done.
+//!
+//! Every message names the request that it is about, by its time: the node that goes with it is the
+//! one that sends the message or the one that gets it. What is about another request than the one
+//! that its receiver has in mind is dropped. So no order of messages is needed, and nobody can
+//! speak for a request that is not its own.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt::{self, Debug};
+use core::hash::Hash;
+
+use serde::{Deserialize, Serialize};
+use vorrang_protocol::{Effects, Never, NodeId, NodeSet, Protocol, Refused, Situation};
+
+use super::at_home::AtHome;
+use super::{ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice};
+use crate::clock::{Clock, Stamp};
+use crate::quorum::Rota;
+
+/// What nodes say to each other, each about the request of this time.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the time of the request, in all of them")]
+pub enum Message {
+    /// A requester: may I have your lock?
+    Request { time: u64 },
+    /// An arbiter: it is yours.
+    Locked { time: u64 },
+    /// An arbiter: not now, somebody else is before you.
+    Failed { time: u64 },
+    /// An arbiter: would you give it back, if you cannot have all?
+    Inquire { time: u64 },
+    /// A requester: have it back, I wait for it again.
+    Relinquish { time: u64 },
+    /// A requester: I have left.
+    Release { time: u64 },
+}
+
+impl vorrang_protocol::Message for Message {
+    const KINDS: &'static [&'static str] =
+        &["REQUEST", "LOCKED", "FAILED", "INQUIRE", "RELINQUISH", "RELEASE"];
+
+    fn kind(&self) -> usize {
+        match self {
+            Self::Request { .. } => 0,
+            Self::Locked { .. } => 1,
+            Self::Failed { .. } => 2,
+            Self::Inquire { .. } => 3,
+            Self::Relinquish { .. } => 4,
+            Self::Release { .. } => 5,
+        }
+    }
+}
+
+impl Message {
+    const fn time(self) -> u64 {
+        match self {
+            Self::Request { time }
+            | Self::Locked { time }
+            | Self::Failed { time }
+            | Self::Inquire { time }
+            | Self::Relinquish { time }
+            | Self::Release { time } => time,
+        }
+    }
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}({})", vorrang_protocol::Message::kind_name(self), self.time())
+    }
+}
+
+/// Whom a node asks, whom it tells, and who tells it.
+pub trait Structure: Clone + Eq + Hash + Debug + Send + Sync + 'static {
+    /// Those whose permission a request needs, lowest first.
+    fn asks(&self) -> &[NodeId];
+    /// Those among them who are told of the exit, lowest first.
+    fn informs(&self) -> &[NodeId];
+    /// Whether `asker` will tell this node of its exit, so that it must be waited for.
+    fn is_told_by(&self, asker: NodeId) -> bool;
+    /// A request is over.
+    fn turn(&mut self);
+}
+
+/// Maekawa's: all whom a node asks are told, and everyone who asks tells.
+impl Structure for Rota {
+    fn asks(&self) -> &[NodeId] {
+        self.quorum()
+    }
+    fn informs(&self) -> &[NodeId] {
+        self.quorum()
+    }
+    fn is_told_by(&self, _: NodeId) -> bool {
+        true
+    }
+    fn turn(&mut self) {
+        Rota::turn(self);
+    }
+}
+
+/// One lock, and those who want it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Arbiter {
+    /// The request that has it.
+    pub(super) lock: Option<Stamp>,
+    /// The requests that wait for it, oldest last.
+    pub(super) waiting: Vec<Stamp>,
+}
+
+/// The oldest request that an arbiter knows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Oldest {
+    /// It has the lock.
+    Holds(Stamp),
+    /// It waits, and whoever has the lock has been asked whether it would give it back.
+    Waits(Stamp),
+}
+
+impl Arbiter {
+    /// The oldest request, if any has the lock; if none has, none waits.
+    pub(super) fn oldest(&self) -> Option<Oldest> {
+        let lock = self.lock?;
+        Some(match self.waiting.last() {
+            Some(&first) if first < lock => Oldest::Waits(first),
+            Some(_) | None => Oldest::Holds(lock),
+        })
+    }
+
+    /// Lets a request wait; false if it is known.
+    pub(super) fn enqueue(&mut self, request: Stamp) -> bool {
+        let place = self.waiting.partition_point(|it| *it > request);
+        let is_new = self.lock != Some(request) && self.waiting.get(place) != Some(&request);
+        if is_new {
+            self.waiting.insert(place, request);
+        }
+        is_new
+    }
+
+    /// Takes the lock from a request; false if it does not have it.
+    pub(super) fn unlock(&mut self, request: Stamp) -> bool {
+        let has_it = self.lock == Some(request);
+        if has_it {
+            self.lock = None;
+        }
+        has_it
+    }
+
+    /// Takes out the oldest of those who wait, if nobody has the lock.
+    pub(super) fn next(&mut self) -> Option<Stamp> {
+        if self.lock.is_none() { self.waiting.pop() } else { None }
+    }
+}
+
+/// What a node's own request has come to.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Request {
+    pub(super) phase: Phase,
+    /// The arbiters whose lock it has.
+    pub(super) locked: NodeSet,
+    /// Those who said that somebody is before it and have not given their lock since, and those to
+    /// whom it has given it back.
+    pub(super) failed: NodeSet,
+    /// Those who asked for their lock back and have no answer yet.
+    pub(super) inquired: NodeSet,
+}
+
+impl Request {
+    /// An arbiter that has asked for its lock, which is of no use as long as others are missing.
+    pub(super) fn owed(&self) -> Option<NodeId> {
+        if self.failed.is_empty() {
+            return None;
+        }
+        self.inquired.iter().find(|&arbiter| self.locked.contains(arbiter))
+    }
+}
+
+/// Where a node stands.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub(super) enum Phase {
+    #[default]
+    Outside,
+    /// With a request of this time.
+    Waiting(u64),
+    /// The same.
+    Inside(u64),
+}
+
+/// One node.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Locking<S> {
+    pub(super) me: NodeId,
+    pub(super) structure: S,
+    /// The highest time counted or seen in a request.
+    pub(super) clock: Clock,
+    pub(super) arbiter: Arbiter,
+    pub(super) request: Request,
+}
+
+impl<S: Structure> Locking<S> {
+    /// A node that has neither asked nor been asked.
+    pub fn new(me: NodeId, structure: S) -> Self {
+        let (clock, arbiter, request) = (Clock::default(), Arbiter::default(), Request::default());
+        Self { me, structure, clock, arbiter, request }
+    }
+
+    /// One message, from another node or from this one.
+    pub(super) fn hear(&mut self, from: NodeId, message: Message, fx: &mut impl Effects<Self>) {
+        let theirs = Stamp::new(message.time(), from);
+        match message {
+            Message::Request { .. } => self.on_request(theirs, fx),
+            Message::Relinquish { .. } => self.on_relinquish(theirs, fx),
+            Message::Release { .. } => self.on_release(theirs, fx),
+            Message::Locked { time } if self.waits_for(from, time) => self.on_locked(from, fx),
+            Message::Failed { time } if self.waits_for(from, time) => self.on_failed(from, fx),
+            Message::Inquire { time } if self.waits_for(from, time) => self.on_inquire(from, fx),
+            // To somebody inside: it will leave. Else it is about a request that is over.
+            Message::Locked { .. } | Message::Failed { .. } | Message::Inquire { .. } => {}
+        }
+    }
+
+    // --- the arbiter
+
+    /// Somebody wants the lock. Of all that want it or have it, everyone but the oldest knows that
+    /// it is not the oldest, or is asked to give the lock back if it cannot have all.
+    fn on_request(&mut self, new: Stamp, fx: &mut impl Effects<Self>) {
+        self.clock.witness(new.time);
+        let oldest = self.arbiter.oldest();
+        if !self.arbiter.enqueue(new) {
+            return;
+        }
+        match oldest {
+            None => self.give(fx),
+            Some(Oldest::Holds(holder)) if new < holder => {
+                fx.send(holder.node, Message::Inquire { time: holder.time });
+            }
+            Some(Oldest::Waits(first)) if new < first => {
+                fx.send(first.node, Message::Failed { time: first.time });
+            }
+            Some(Oldest::Holds(_) | Oldest::Waits(_)) => {
+                fx.send(new.node, Message::Failed { time: new.time });
+            }
+        }
+    }
+
+    fn on_relinquish(&mut self, request: Stamp, fx: &mut impl Effects<Self>) {
+        if self.arbiter.unlock(request) {
+            self.arbiter.enqueue(request);
+            self.give(fx);
+        }
+    }
+
+    fn on_release(&mut self, request: Stamp, fx: &mut impl Effects<Self>) {
+        if self.arbiter.unlock(request) {
+            self.give(fx);
+        }
+    }
+
+    /// Gives the lock to the oldest of those who wait; whoever will not tell when it has left has a
+    /// permission and no lock.
+    fn give(&mut self, fx: &mut impl Effects<Self>) {
+        while let Some(next) = self.arbiter.next() {
+            if self.structure.is_told_by(next.node) {
+                self.arbiter.lock = Some(next);
+            }
+            fx.send(next.node, Message::Locked { time: next.time });
+        }
+    }
+
+    // --- the requester
+
+    fn waits_for(&self, arbiter: NodeId, time: u64) -> bool {
+        self.request.phase == Phase::Waiting(time)
+            && self.structure.asks().binary_search(&arbiter).is_ok()
+    }
+
+    fn on_locked(&mut self, arbiter: NodeId, fx: &mut impl Effects<Self>) {
+        let Request { phase, locked, failed, inquired } = &mut self.request;
+        failed.remove(arbiter);
+        locked.insert(arbiter);
+        if let Phase::Waiting(time) = *phase
+            && locked.len() == self.structure.asks().len()
+        {
+            *phase = Phase::Inside(time);
+            failed.clear();
+            inquired.clear();
+            fx.notify(Notice::Entered);
+        } else {
+            self.give_back(fx);
+        }
+    }
+
+    /// An arbiter that has given its lock since does not mean it any more.
+    fn on_failed(&mut self, arbiter: NodeId, fx: &mut impl Effects<Self>) {
+        if !self.request.locked.contains(arbiter) {
+            self.request.failed.insert(arbiter);
+            self.give_back(fx);
+        }
+    }
+
+    fn on_inquire(&mut self, arbiter: NodeId, fx: &mut impl Effects<Self>) {
+        self.request.inquired.insert(arbiter);
+        self.give_back(fx);
+    }
+
+    /// Whoever cannot have all locks now gives back those that it has and was asked for. That it
+    /// has given one back is itself a reason to give back others.
+    fn give_back(&mut self, fx: &mut impl Effects<Self>) {
+        let Phase::Waiting(time) = self.request.phase else { return };
+        while let Some(arbiter) = self.request.owed() {
+            let Request { locked, failed, inquired, .. } = &mut self.request;
+            locked.remove(arbiter);
+            inquired.remove(arbiter);
+            failed.insert(arbiter);
+            fx.send(arbiter, Message::Relinquish { time });
+        }
+    }
+
+    fn ask(&mut self, fx: &mut impl Effects<Self>) {
+        let time = self.clock.tick();
+        self.request.phase = Phase::Waiting(time);
+        fx.broadcast(self.structure.asks().iter().copied(), Message::Request { time });
+    }
+
+    fn leave(&mut self, time: u64, fx: &mut impl Effects<Self>) {
+        self.request.phase = Phase::Outside;
+        self.request.locked.clear();
+        fx.broadcast(self.structure.informs().iter().copied(), Message::Release { time });
+        self.structure.turn();
+    }
+
+    /// A command, and all that comes of it at home, where `hear` is done with every message.
+    pub(super) fn obey<E: Effects<Self>>(
+        &mut self,
+        command: Command,
+        fx: &mut E,
+        hear: impl Fn(&mut Self, NodeId, Message, &mut AtHome<'_, Self, E>),
+    ) -> Result<(), Refused> {
+        let mut home = AtHome::new(self.me, fx);
+        match (command, self.request.phase) {
+            (Command::Acquire(Claim::Exclusive), Phase::Outside) => self.ask(&mut home),
+            (Command::Release, Phase::Inside(time)) => self.leave(time, &mut home),
+            (Command::Acquire(Claim::Shared | Claim::Group(_)), Phase::Outside) => {
+                return Err(EXCLUSIVE_ONLY);
+            }
+            (Command::Acquire(_), Phase::Waiting(_)) => return Err(ALREADY_WAITING),
+            (Command::Acquire(_), Phase::Inside(_)) => return Err(ALREADY_INSIDE),
+            (Command::Release, Phase::Outside | Phase::Waiting(_)) => return Err(NOT_INSIDE),
+        }
+        while let Some(message) = home.take() {
+            hear(self, self.me, message, &mut home);
+        }
+        Ok(())
+    }
+
+    /// A message, and all that comes of it at home.
+    pub(super) fn receive<E: Effects<Self>>(
+        &mut self,
+        (from, message): (NodeId, Message),
+        fx: &mut E,
+        hear: impl Fn(&mut Self, NodeId, Message, &mut AtHome<'_, Self, E>),
+    ) {
+        let mut home = AtHome::new(self.me, fx);
+        hear(self, from, message, &mut home);
+        while let Some(message) = home.take() {
+            hear(self, self.me, message, &mut home);
+        }
+    }
+}
+
+impl<S: Structure> Protocol for Locking<S> {
+    type Message = Message;
+    type Timer = Never;
+    type Command = Command;
+    type Notice = Notice;
+
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
+        self.obey(command, fx, |node, from, message, fx| node.hear(from, message, fx))
+    }
+
+    fn on_message(&mut self, from: NodeId, message: Message, fx: &mut impl Effects<Self>) {
+        self.receive((from, message), fx, |node, from, message, fx| node.hear(from, message, fx));
+    }
+}
+
+/// Whoever has an arbiter's lock, or is sent it, is the one that the arbiter has given it to.
+pub(super) fn one_lock_an_arbiter<S: Structure>(
+    at: &Situation<'_, Locking<S>>,
+) -> Result<(), String> {
+    let had = at.up().flat_map(|(id, node)| {
+        let Request { phase, locked, .. } = &node.request;
+        let time = match *phase {
+            Phase::Waiting(time) | Phase::Inside(time) => Some(time),
+            Phase::Outside => None,
+        };
+        let stamp = time.map(|time| Stamp::new(time, id));
+        locked.iter().filter_map(move |arbiter| Some((arbiter, stamp?, "has")))
+    });
+    let sent = at.messages().filter_map(|(arbiter, to, message)| match *message {
+        Message::Locked { time } if at.node(to).waits_for(arbiter, time) => {
+            Some((arbiter, Stamp::new(time, to), "is sent"))
+        }
+        Message::Locked { .. }
+        | Message::Request { .. }
+        | Message::Failed { .. }
+        | Message::Inquire { .. }
+        | Message::Relinquish { .. }
+        | Message::Release { .. } => None,
+    });
+    let is_wrong = |(arbiter, stamp): (NodeId, Stamp)| {
+        let arbiter = at.node(arbiter);
+        arbiter.structure.is_told_by(stamp.node) && arbiter.arbiter.lock != Some(stamp)
+    };
+    match had.chain(sent).find(|&(arbiter, stamp, _)| is_wrong((arbiter, stamp))) {
+        None => Ok(()),
+        Some((arbiter, stamp, what)) => Err(format!(
+            "node {} {what} the lock of arbiter {arbiter}, which has not given it to that node",
+            stamp.node
+        )),
+    }
+}
+
+/// Everyone who waits for an arbiter's lock and is not the oldest there knows, or is about to learn
+/// it. If the oldest waits, whoever has the lock is inside, knows, or is about to learn it, or has
+/// given it back already.
+pub(super) fn those_in_the_way_are_told<S: Structure>(
+    at: &Situation<'_, Locking<S>>,
+) -> Result<(), String> {
+    let is_under_way = |from: NodeId, to: NodeId, message: Message| {
+        at.messages().any(|it| it == (from, to, &message))
+    };
+    for (id, node) in at.up() {
+        let Some(oldest) = node.arbiter.oldest() else { continue };
+        for &Stamp { time, node: waiter } in &node.arbiter.waiting {
+            let Request { phase, failed, .. } = &at.node(waiter).request;
+            let knows = *phase == Phase::Waiting(time) && failed.contains(id);
+            let is_oldest = oldest == Oldest::Waits(Stamp::new(time, waiter));
+            if !(knows || is_oldest || is_under_way(id, waiter, Message::Failed { time })) {
+                return Err(format!(
+                    "node {waiter} waits for arbiter {id} and has not been told that it is not \
+                     the oldest"
+                ));
+            }
+        }
+        if let (Oldest::Waits(_), Some(Stamp { time, node: holder })) = (oldest, node.arbiter.lock)
+        {
+            let Request { phase, inquired, .. } = &at.node(holder).request;
+            let knows = match *phase {
+                Phase::Waiting(of) => of == time && inquired.contains(id),
+                Phase::Inside(of) => of == time,
+                Phase::Outside => false,
+            };
+            let is_about_to = is_under_way(id, holder, Message::Inquire { time })
+                || is_under_way(holder, id, Message::Relinquish { time })
+                || is_under_way(holder, id, Message::Release { time });
+            if !(knows || is_about_to) {
+                return Err(format!(
+                    "node {holder} has the lock of arbiter {id} and has not been asked for it, \
+                     though an older request waits"
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Nobody who was refused somewhere keeps a lock that it was asked for.
+pub(super) fn nothing_is_kept_in_vain<S: Structure>(
+    at: &Situation<'_, Locking<S>>,
+) -> Result<(), String> {
+    match at.up().find_map(|(id, node)| Some((id, node.request.owed()?))) {
+        None => Ok(()),
+        Some((id, arbiter)) => Err(format!(
+            "node {id} cannot have all locks and keeps that of arbiter {arbiter}, which asked for \
+             it"
+        )),
+    }
+}

@@ -1,0 +1,233 @@
+//! The locks of M. Maekawa, "A √N algorithm for mutual exclusion in decentralized systems", ACM
+//! Transactions on Computer Systems 3(2), 1985, without what the paper does against deadlock: to
+//! see why the rest of it is needed.
+//!
+//! Every node has a quorum, and any two quorums meet. A node that wants in asks its quorum, and
+//! enters when all of it have given it their lock. Each of them gives its lock to one request at a
+//! time, and lets the others wait, the oldest first; whoever leaves gives all locks back.
+//!
+//! ```text
+//!   quorums {0, 1}, {1, 2}, {2, 0}: each has its own lock and waits for that of the next
+//!
+//!   0  ──REQUEST(1)─┬──────────────────────────▲─────────── has 0, waits for 1 ──►
+//!                   │                          │
+//!   1  ──REQUEST(1)─▼─┬────────────────────────│─────────── has 1, waits for 2 ──►
+//!                     │                        │
+//!   2  ──REQUEST(1)───▼────────────REQUEST(1)──┘            has 2, waits for 0 ──►
+//! ```
+//!
+//! | per entry, K in a quorum | cost |
+//! | --- | --- |
+//! | messages | 3(K−1), if the node is in its own quorum; else 3K |
+//! | synchronisation delay | 2T, or T if the one lock that both need is with one of the two |
+//! | response, nobody else asking | 2T + E |
+//! | response, everybody asking | for ever, sooner or later |
+//!
+//! **Assumes** that messages are not lost or doubled and that no node fails; their order does not
+//! matter. And that never so many ask at once that they wait for each other in a circle, which
+//! nothing prevents: **it does not keep what a lock promises**, and is left out where algorithms are
+//! compared, unless it is named.
+//!
+//! **Why it is safe.** Two inside have each the locks of a whole quorum. The quorums meet in an
+//! arbiter, and that one has a single lock.
+//!
+//! **Why some wait for ever.** A lock that was given comes back only from inside. Three that have
+//! each a lock which the next needs will never be inside. The checker finds it in six steps; in the
+//! plane of 13 nodes that Maekawa draws, three requests and fifteen messages do
+//! ([`maekawa`](super::maekawa) untangles the same run). One request at a time is always served.
+
+use alloc::format;
+use alloc::string::String;
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+use vorrang_protocol::{Effects, Invariant, Never, NodeId, NodeSet, Protocol, Refused, Situation};
+
+use super::at_home::AtHome;
+use super::card::{BUSIEST, Card, Demonstration, Flaw, MESSAGES, RESPONSE, SYNC_DELAY, Terms};
+use super::locking::{Arbiter, Phase};
+use super::{ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice};
+use crate::card::{Assumes, Span};
+use crate::clock::{Clock, Stamp};
+use crate::quorum::Rota;
+use crate::setup::Parameter;
+
+/// What nodes say to each other, each about the request of this time.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the time of the request, in all of them")]
+pub enum Message {
+    /// May I have your lock?
+    Request { time: u64 },
+    /// It is yours.
+    Locked { time: u64 },
+    /// I have left.
+    Release { time: u64 },
+}
+
+impl vorrang_protocol::Message for Message {
+    const KINDS: &'static [&'static str] = &["REQUEST", "LOCKED", "RELEASE"];
+
+    fn kind(&self) -> usize {
+        match self {
+            Self::Request { .. } => 0,
+            Self::Locked { .. } => 1,
+            Self::Release { .. } => 2,
+        }
+    }
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Request { time } => write!(f, "REQUEST({time})"),
+            Self::Locked { time } => write!(f, "LOCKED({time})"),
+            Self::Release { time } => write!(f, "RELEASE({time})"),
+        }
+    }
+}
+
+/// One node.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct MaekawaBasic {
+    me: NodeId,
+    rota: Rota,
+    /// The highest time counted or seen in a request.
+    clock: Clock,
+    arbiter: Arbiter,
+    phase: Phase,
+    /// The arbiters whose lock our request has.
+    locked: NodeSet,
+}
+
+impl MaekawaBasic {
+    /// A node that has neither asked nor been asked.
+    pub fn new(me: NodeId, rota: Rota) -> Self {
+        let (clock, arbiter) = (Clock::default(), Arbiter::default());
+        Self { me, rota, clock, arbiter, phase: Phase::Outside, locked: NodeSet::EMPTY }
+    }
+
+    fn hear(&mut self, from: NodeId, message: Message, fx: &mut impl Effects<Self>) {
+        match message {
+            Message::Request { time } => {
+                self.clock.witness(time);
+                self.arbiter.enqueue(Stamp::new(time, from));
+                self.give(fx);
+            }
+            Message::Release { time } => {
+                self.arbiter.unlock(Stamp::new(time, from));
+                self.give(fx);
+            }
+            Message::Locked { time } if self.phase == Phase::Waiting(time) => {
+                let quorum = self.rota.quorum();
+                if quorum.binary_search(&from).is_ok() {
+                    self.locked.insert(from);
+                }
+                if self.locked.len() == quorum.len() {
+                    self.phase = Phase::Inside(time);
+                    fx.notify(Notice::Entered);
+                }
+            }
+            Message::Locked { .. } => {}
+        }
+    }
+
+    /// Gives the lock to the oldest of those who wait, if it is here.
+    fn give(&mut self, fx: &mut impl Effects<Self>) {
+        if let Some(next) = self.arbiter.next() {
+            self.arbiter.lock = Some(next);
+            fx.send(next.node, Message::Locked { time: next.time });
+        }
+    }
+
+    fn everyone(&self, message: Message, fx: &mut impl Effects<Self>) {
+        fx.broadcast(self.rota.quorum().iter().copied(), message);
+    }
+}
+
+impl Protocol for MaekawaBasic {
+    type Message = Message;
+    type Timer = Never;
+    type Command = Command;
+    type Notice = Notice;
+
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
+        let mut home = AtHome::new(self.me, fx);
+        match (command, self.phase) {
+            (Command::Acquire(Claim::Exclusive), Phase::Outside) => {
+                let time = self.clock.tick();
+                self.phase = Phase::Waiting(time);
+                self.everyone(Message::Request { time }, &mut home);
+            }
+            (Command::Release, Phase::Inside(time)) => {
+                self.phase = Phase::Outside;
+                self.locked.clear();
+                self.everyone(Message::Release { time }, &mut home);
+                self.rota.turn();
+            }
+            (Command::Acquire(Claim::Shared | Claim::Group(_)), Phase::Outside) => {
+                return Err(EXCLUSIVE_ONLY);
+            }
+            (Command::Acquire(_), Phase::Waiting(_)) => return Err(ALREADY_WAITING),
+            (Command::Acquire(_), Phase::Inside(_)) => return Err(ALREADY_INSIDE),
+            (Command::Release, Phase::Outside | Phase::Waiting(_)) => return Err(NOT_INSIDE),
+        }
+        while let Some(message) = home.take() {
+            self.hear(self.me, message, &mut home);
+        }
+        Ok(())
+    }
+
+    fn on_message(&mut self, from: NodeId, message: Message, fx: &mut impl Effects<Self>) {
+        let mut home = AtHome::new(self.me, fx);
+        self.hear(from, message, &mut home);
+        while let Some(message) = home.take() {
+            self.hear(self.me, message, &mut home);
+        }
+    }
+}
+
+/// What its proof rests on.
+pub const INVARIANTS: &[Invariant<MaekawaBasic>] =
+    &[Invariant { name: "one lock an arbiter", holds: one_lock_an_arbiter }];
+
+/// Whoever has an arbiter's lock is the one that the arbiter has given it to.
+fn one_lock_an_arbiter(at: &Situation<'_, MaekawaBasic>) -> Result<(), String> {
+    for (id, node) in at.up() {
+        let (Phase::Waiting(time) | Phase::Inside(time)) = node.phase else { continue };
+        let given = Some(Stamp::new(time, id));
+        if let Some(arbiter) = node.locked.iter().find(|&it| at.node(it).arbiter.lock != given) {
+            return Err(format!(
+                "node {id} has the lock of arbiter {arbiter}, which has not given it to that node"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// What the algorithm says of itself.
+pub const CARD: Card = Card {
+    name: "maekawa-basic",
+    title: "Maekawa without rules against deadlock",
+    solves: "mutual exclusion",
+    citation: "Maekawa, 1985, in part",
+    assumes: Assumes::ANY_ORDER,
+    takes: &[Parameter::Quorum],
+    terms: Terms::PLAIN,
+    theory: &[
+        MESSAGES.costs(|_| Span::between(0.0, 1e3)),
+        SYNC_DELAY.costs(|_| Span::between(0.0, 1e3)),
+        RESPONSE.costs(|_| Span::between(0.0, 1e3)),
+        BUSIEST.costs(|_| Span::between(0.0, 1e3)),
+    ],
+    flaws: FLAWS,
+    source: include_str!("maekawa_basic.rs"),
+};
+
+/// What it does not promise, shown; built in [`super::flaws`].
+const FLAWS: &[Flaw] = &[Flaw {
+    name: "circle",
+    what: "no mistake, but its limit: nodes that ask at the same time wait for each other",
+    breaks: "progress",
+    shown_by: Demonstration::of(&[1, 1, 1]).told(&[(Parameter::Quorum, "sets:0-1,1-2,0-2")]),
+}];
