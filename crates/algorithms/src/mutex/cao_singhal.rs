@@ -66,6 +66,7 @@ use core::mem;
 
 use vorrang_protocol::{Effects, Group, Never, NodeId, Protocol, Refused};
 
+use super::at_home::HearsItself;
 use super::card::{
     BUSIEST, Card, Demonstration, Flaw, Load, MESSAGES, RESPONSE, SYNC_DELAY, Setting, Terms,
 };
@@ -87,7 +88,7 @@ pub struct CaoSinghal {
     /// Whom it asks.
     pub(super) rota: Rota,
     /// The highest time counted or seen.
-    clock: Clock,
+    pub(super) clock: Clock,
     pub(super) phase: Phase,
     pub(super) arbiter: Arbiter,
 }
@@ -183,32 +184,10 @@ impl CaoSinghal {
         Self { me, group, rota, clock, phase: Phase::Outside, arbiter }
     }
 
-    fn send(&mut self, to: NodeId, message: Message, fx: &mut impl Effects<Self>) {
-        if to == self.me {
-            self.on_message(to, message, fx);
-        } else {
-            fx.send(to, message);
-        }
-    }
-
-    pub(super) fn say(&mut self, words: Words, fx: &mut impl Effects<Self>) {
-        for (to, message) in words.into_iter().flatten() {
-            self.send(to, message, fx);
-        }
-    }
-
-    /// What the arbiter says to a request.
-    pub(super) fn weigh(&mut self, request: Stamp) -> Words {
-        self.clock.witness(request.time);
-        self.arbiter.on_request(request)
-    }
-
     fn ask(&mut self, fx: &mut impl Effects<Self>) {
-        let (time, rota) = (self.clock.tick(), self.rota.clone());
-        self.phase = Phase::Waiting { time, seats: vec![Seat::EMPTY; rota.quorum().len()] };
-        for &arbiter in rota.quorum() {
-            self.send(arbiter, Message::Request { time }, fx);
-        }
+        let (time, quorum) = (self.clock.tick(), self.rota.quorum());
+        self.phase = Phase::Waiting { time, seats: vec![Seat::EMPTY; quorum.len()] };
+        fx.broadcast(quorum.iter().copied(), Message::Request { time });
     }
 
     fn on_reply(
@@ -289,42 +268,37 @@ impl CaoSinghal {
 
     /// Whoever must wait somewhere gives back what others want back.
     fn yield_if_hopeless(&mut self, fx: &mut impl Effects<Self>) {
-        let Phase::Waiting { seats, .. } = &self.phase else { return };
+        let Phase::Waiting { seats, .. } = &mut self.phase else { return };
         if !seats.iter().any(Seat::has_failed) {
             return;
         }
-        for place in 0..seats.len() {
-            if let Phase::Waiting { seats, .. } = &mut self.phase
-                && let Seat::Granted { permission, inquired: true } = seats[place]
-            {
-                seats[place] = Seat::Asked { failed: true, ahead: None };
-                let arbiter = self.rota.quorum()[place];
-                self.send(arbiter, Message::Yield { epoch: permission.epoch }, fx);
+        for (seat, &arbiter) in seats.iter_mut().zip(self.rota.quorum()) {
+            if let Seat::Granted { permission, inquired: true } = *seat {
+                *seat = Seat::Asked { failed: true, ahead: None };
+                fx.send(arbiter, Message::Yield { epoch: permission.epoch });
             }
         }
     }
 
     fn leave(&mut self, permissions: &[Permission], fx: &mut impl Effects<Self>) {
         self.phase = Phase::Outside;
-        let rota = self.rota.clone();
-        self.rota.turn();
-        for (&arbiter, &Permission { epoch, next }) in rota.quorum().iter().zip(permissions) {
+        for (&arbiter, &Permission { epoch, next }) in self.rota.quorum().iter().zip(permissions) {
             if let Some(Stamp { time, node }) = next {
                 let epoch = epoch.saturating_add(1);
-                self.send(node, Message::Reply { time, arbiter, epoch, next: None }, fx);
+                fx.send(node, Message::Reply { time, arbiter, epoch, next: None });
             }
-            self.send(arbiter, Message::Release { epoch, next }, fx);
+            fx.send(arbiter, Message::Release { epoch, next });
         }
+        self.rota.turn();
     }
 }
 
-impl Protocol for CaoSinghal {
-    type Message = Message;
-    type Timer = Never;
-    type Command = Command;
-    type Notice = Notice;
+impl HearsItself for CaoSinghal {
+    fn me(&self) -> NodeId {
+        self.me
+    }
 
-    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
+    fn obey(&mut self, command: Command, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
         match (command, &mut self.phase) {
             (Command::Acquire(Claim::Exclusive), Phase::Outside) => self.ask(fx),
             (Command::Release, Phase::Inside(permissions)) => {
@@ -341,13 +315,13 @@ impl Protocol for CaoSinghal {
         Ok(())
     }
 
-    fn on_message(&mut self, from: NodeId, message: Message, fx: &mut impl Effects<Self>) {
+    fn hear(&mut self, from: NodeId, message: Message, fx: &mut impl Effects<Self>) {
         let group = self.group;
         let is_member = |next: Option<Stamp>| next.is_none_or(|it| group.contains(it.node));
         match message {
             Message::Request { time } => {
-                let words = self.weigh(Stamp::new(time, from));
-                self.say(words, fx);
+                self.clock.witness(time);
+                say(self.arbiter.on_request(Stamp::new(time, from)), fx);
             }
             Message::Reply { time, arbiter, epoch, next } if is_member(next) => {
                 self.on_reply(time, arbiter, Permission { epoch, next }, fx);
@@ -356,17 +330,35 @@ impl Protocol for CaoSinghal {
             Message::Transfer { epoch, next, inquire } if is_member(Some(next)) => {
                 self.on_transfer(from, Ahead { epoch, next, inquired: inquire }, fx);
             }
-            Message::Yield { epoch } => {
-                let words = self.arbiter.on_yield(from, epoch);
-                self.say(words, fx);
-            }
+            Message::Yield { epoch } => say(self.arbiter.on_yield(from, epoch), fx),
             Message::Release { epoch, next } => {
-                let words = self.arbiter.on_release(from, epoch, next);
-                self.say(words, fx);
+                say(self.arbiter.on_release(from, epoch, next), fx);
             }
             // Nobody in this group could be handed the permission.
             Message::Reply { .. } | Message::Transfer { .. } => {}
         }
+    }
+}
+
+/// What the arbiter has to say.
+pub(super) fn say(words: Words, fx: &mut impl Effects<CaoSinghal>) {
+    for (to, message) in words.into_iter().flatten() {
+        fx.send(to, message);
+    }
+}
+
+impl Protocol for CaoSinghal {
+    type Message = Message;
+    type Timer = Never;
+    type Command = Command;
+    type Notice = Notice;
+
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
+        self.obey_at_home(command, fx)
+    }
+
+    fn on_message(&mut self, from: NodeId, message: Message, fx: &mut impl Effects<Self>) {
+        self.hear_at_home(from, message, fx);
     }
 }
 

@@ -11,22 +11,15 @@ use crate::clock::Stamp;
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::mutex) struct Arbiter {
     me: NodeId,
-    /// Who has the permission, as far as the arbiter knows.
-    pub(in crate::mutex) lock: Option<Lock>,
+    /// Who has the permission, as far as the arbiter knows. If one that waits is older, then who
+    /// has it was asked to give it back should it not get in.
+    pub(in crate::mutex) lock: Option<Stamp>,
     /// How often the permission was given to somebody, by whomever.
     pub(in crate::mutex) epoch: u64,
     /// Requests that wait for it.
     pub(in crate::mutex) waiting: BTreeSet<Stamp>,
     /// Who has already given it back, having got it from the one that `lock` still names.
     pub(in crate::mutex) early: Option<NodeId>,
-}
-
-/// Who has a permission.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(in crate::mutex) struct Lock {
-    pub(in crate::mutex) request: Stamp,
-    /// Whether it was asked to give it back if it cannot enter.
-    pub(in crate::mutex) inquired: bool,
 }
 
 /// What an arbiter says, and to whom.
@@ -47,27 +40,26 @@ impl Arbiter {
     }
 
     pub(in crate::mutex) fn on_request(&mut self, request: Stamp) -> Words {
-        let Some(lock) = &mut self.lock else { return [Some(self.grant(request)), None] };
+        let Some(lock) = self.lock else { return [Some(self.grant(request)), None] };
         let oldest = self.waiting.first().copied();
-        if lock.request == request || !self.waiting.insert(request) {
+        if lock == request || !self.waiting.insert(request) {
             return NOTHING; // a doubled message
         }
         if oldest.is_some_and(|oldest| oldest < request) {
             return [Some(fail(request)), None];
         }
-        let is_older = request < lock.request;
-        // The one that has waited as the oldest so far may have been led to hope.
-        let hopeless = if is_older { oldest.filter(|it| *it < lock.request) } else { Some(request) };
-        let inquire = is_older && !lock.inquired;
-        lock.inquired |= inquire;
+        // Whoever is older than the one that has it was not told to give up hope.
+        let hopeful = oldest.filter(|oldest| *oldest < lock);
+        let (told, inquire) =
+            if request < lock { (hopeful, hopeful.is_none()) } else { (Some(request), false) };
         let transfer = Message::Transfer { epoch: self.epoch, next: request, inquire };
-        [hopeless.map(fail), Some((lock.request.node, transfer))]
+        [told.map(fail), Some((lock.node, transfer))]
     }
 
     pub(in crate::mutex) fn on_yield(&mut self, from: NodeId, epoch: u64) -> Words {
         match self.lock {
-            Some(lock) if lock.request.node == from && epoch == self.epoch => {
-                self.waiting.insert(lock.request);
+            Some(lock) if lock.node == from && epoch == self.epoch => {
+                self.waiting.insert(lock);
                 self.pass_on()
             }
             Some(_) | None => NOTHING,
@@ -88,7 +80,7 @@ impl Arbiter {
                 self.early = Some(from);
                 NOTHING
             }
-            _ if epoch != self.epoch || lock.request.node != from => NOTHING,
+            _ if epoch != self.epoch || lock.node != from => NOTHING,
             None => self.pass_on(),
             Some(next) if self.waiting.remove(&next) => self.was_handed_to(next),
             Some(_) => NOTHING,
@@ -101,12 +93,13 @@ impl Arbiter {
         if self.early.take() == Some(request.node) {
             return self.pass_on();
         }
-        let oldest = self.waiting.first().copied();
-        // It may have been sent off before an older request came.
-        let inquire = oldest.is_some_and(|oldest| oldest < request);
-        self.lock = Some(Lock { request, inquired: inquire });
-        let transfer = |next| Message::Transfer { epoch: self.epoch, next, inquire };
-        [oldest.map(|next| (request.node, transfer(next))), None]
+        self.lock = Some(request);
+        let transfer = |&next: &Stamp| {
+            // It may have been sent off before an older request came.
+            let inquire = next < request;
+            (request.node, Message::Transfer { epoch: self.epoch, next, inquire })
+        };
+        [self.waiting.first().map(transfer), None]
     }
 
     /// The permission is back: on to the oldest that waits, if any.
@@ -118,7 +111,7 @@ impl Arbiter {
 
     fn grant(&mut self, request: Stamp) -> Word {
         self.epoch += 1;
-        self.lock = Some(Lock { request, inquired: false });
+        self.lock = Some(request);
         let (arbiter, epoch, next) = (self.me, self.epoch, self.waiting.first().copied());
         (request.node, Message::Reply { time: request.time, arbiter, epoch, next })
     }

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use vorrang_protocol::{Invariant, NodeId, Situation};
 
-use super::arbiter::{Arbiter, Lock};
+use super::arbiter::Arbiter;
 use super::message::Message;
 use super::{CaoSinghal, Phase, Seat};
 use crate::clock::Stamp;
@@ -78,9 +78,9 @@ fn one_permission(at: &Situation<'_, CaoSinghal>) -> Result<(), String> {
         let held: Vec<Held> = all.iter().copied().filter(|it| it.arbiter == id).collect();
         let wanted = match (lock, &news(at, id)[..]) {
             (None, []) => None,
-            (Some(lock), []) => Some((*epoch, lock.request.node)),
+            (Some(lock), []) => Some((*epoch, lock.node)),
             (Some(lock), [(old, from, next)])
-                if (*old, *from) == (*epoch, lock.request.node) && waiting.contains(next) =>
+                if (*old, *from) == (*epoch, lock.node) && waiting.contains(next) =>
             {
                 Some((*epoch + 1, next.node))
             }
@@ -108,21 +108,19 @@ fn one_permission(at: &Situation<'_, CaoSinghal>) -> Result<(), String> {
 }
 
 /// Whoever waits at an arbiter knows that somebody else goes first there, or is being told; but for
-/// the oldest that waits, if it is older than the one that has the permission, and that one has been
-/// asked to give it back.
+/// the oldest that waits, if it is older than the one that has the permission. Then that one knows
+/// that it is to give it back if it does not get in, or is being told, or gives it back or on.
 fn nobody_hopes_in_vain(at: &Situation<'_, CaoSinghal>) -> Result<(), String> {
     for (id, node) in at.up() {
-        let Arbiter { lock: Some(Lock { request, inquired }), waiting, .. } = &node.arbiter else {
-            continue;
-        };
+        let Arbiter { lock: Some(lock), epoch, waiting, .. } = &node.arbiter else { continue };
         let handed_to: Vec<Stamp> = news(at, id).iter().map(|it| it.2).collect();
         for (place, waiter) in waiting.iter().enumerate() {
-            let may_hope = place == 0 && waiter < request;
-            if may_hope && !inquired {
+            let may_hope = place == 0 && waiter < lock;
+            if may_hope && !is_asked(at, (id, *epoch), lock.node) {
                 return Err(format!(
-                    "node {} waits at arbiter {id}, older than the request of node {}, which is \
-                     not asked to yield",
-                    waiter.node, request.node
+                    "node {} waits at arbiter {id} and is older than the request of node {}, \
+                     which was not asked to yield",
+                    waiter.node, lock.node
                 ));
             }
             if !may_hope && !handed_to.contains(waiter) && !knows(at, id, *waiter) {
@@ -134,6 +132,35 @@ fn nobody_hopes_in_vain(at: &Situation<'_, CaoSinghal>) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Whether a node with, or about to have, an arbiter's permission of this epoch knows that it is
+/// wanted back, or is being told, or need not know because it will give it away.
+fn is_asked(
+    at: &Situation<'_, CaoSinghal>,
+    (arbiter, epoch): (NodeId, u64),
+    by: NodeId,
+) -> bool {
+    let node = at.node(by);
+    let remembers = match (&node.phase, node.place(arbiter)) {
+        (Phase::Inside(permissions), Some(place)) => permissions[place].epoch == epoch,
+        (Phase::Waiting { seats, .. }, Some(place)) => match seats[place] {
+            Seat::Granted { permission, inquired } => inquired && permission.epoch == epoch,
+            Seat::Asked { ahead: Some(ahead), .. } => ahead.inquired && ahead.epoch == epoch,
+            Seat::Asked { ahead: None, .. } => false,
+        },
+        (Phase::Outside | Phase::Waiting { .. } | Phase::Inside(_), _) => false,
+    };
+    let is_under_way = |(from, to, message): (NodeId, NodeId, &Message)| match *message {
+        Message::Transfer { epoch: of, inquire, .. } => {
+            (from, to, of, inquire) == (arbiter, by, epoch, true)
+        }
+        Message::Yield { epoch: of } | Message::Release { epoch: of, .. } => {
+            (from, to, of) == (by, arbiter, epoch)
+        }
+        Message::Request { .. } | Message::Reply { .. } | Message::Fail { .. } => false,
+    };
+    remembers || at.is_down(by) || at.messages().any(is_under_way)
 }
 
 /// Whether the node of a request knows, or is being told, that it must wait at an arbiter.

@@ -1,38 +1,24 @@
-//! Cao–Singhal as it is commonly printed: without what a permission that travels by itself needs.
+//! Cao–Singhal as it is commonly printed: without what a permission needs that travels by itself.
 
-use vorrang_protocol::{Effect, Effects, NodeId, Outbox, Protocol, Refused};
+use vorrang_protocol::{Effects, NodeId};
 
 use crate::clock::Stamp;
-use crate::flaw::Mistake;
-use crate::mutex::Command;
-use crate::mutex::cao_singhal::{CaoSinghal, Message, Phase, Seat};
+use crate::mutex::at_home::{HearsItself as _, Mishears};
+use crate::mutex::cao_singhal::{CaoSinghal, Message, Phase, Seat, say};
 
 /// A RELEASE of a later epoch is taken for a stale one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct EarlyReleaseDropped;
 
-impl Mistake<CaoSinghal> for EarlyReleaseDropped {
-    fn on_message(
-        self,
+impl Mishears<CaoSinghal> for EarlyReleaseDropped {
+    fn hear(
         node: &mut CaoSinghal,
         from: NodeId,
         message: Message,
         fx: &mut impl Effects<CaoSinghal>,
     ) {
-        node.on_message(from, message, fx);
+        node.hear(from, message, fx);
         node.arbiter.early = None;
-    }
-
-    fn on_command(
-        self,
-        node: &mut CaoSinghal,
-        command: Command,
-        fx: &mut impl Effects<CaoSinghal>,
-    ) -> Result<(), Refused> {
-        node.on_command(command, fx)?;
-        // A node that leaves may be its own arbiter.
-        node.arbiter.early = None;
-        Ok(())
     }
 }
 
@@ -40,15 +26,14 @@ impl Mistake<CaoSinghal> for EarlyReleaseDropped {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct EarlyInquireDropped;
 
-impl Mistake<CaoSinghal> for EarlyInquireDropped {
-    fn on_message(
-        self,
+impl Mishears<CaoSinghal> for EarlyInquireDropped {
+    fn hear(
         node: &mut CaoSinghal,
         from: NodeId,
         message: Message,
         fx: &mut impl Effects<CaoSinghal>,
     ) {
-        node.on_message(from, message, fx);
+        node.hear(from, message, fx);
         for seat in seats(node) {
             if let Seat::Asked { ahead: Some(ahead), .. } = seat {
                 ahead.inquired = false;
@@ -61,9 +46,8 @@ impl Mistake<CaoSinghal> for EarlyInquireDropped {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct NoEpochs;
 
-impl Mistake<CaoSinghal> for NoEpochs {
-    fn on_message(
-        self,
+impl Mishears<CaoSinghal> for NoEpochs {
+    fn hear(
         node: &mut CaoSinghal,
         from: NodeId,
         message: Message,
@@ -75,8 +59,7 @@ impl Mistake<CaoSinghal> for NoEpochs {
                 Message::Transfer { next, inquire, epoch: there.unwrap_or(epoch) }
             }
             Message::Reply { arbiter, epoch, .. } => {
-                let place = node.place(arbiter);
-                if let Some(place) = place
+                if let Some(place) = node.place(arbiter)
                     && let Some(Seat::Asked { ahead: Some(ahead), .. }) = seats(node).get_mut(place)
                 {
                     ahead.epoch = epoch;
@@ -88,49 +71,28 @@ impl Mistake<CaoSinghal> for NoEpochs {
             | Message::Yield { .. }
             | Message::Release { .. } => message,
         };
-        node.on_message(from, message, fx);
+        node.hear(from, message, fx);
     }
 }
 
-/// Only a request that comes is ever told FAIL.
+/// Nobody but the sender of a request is told FAIL when it comes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct OvertakenNotTold;
 
-impl Mistake<CaoSinghal> for OvertakenNotTold {
-    fn on_message(
-        self,
+impl Mishears<CaoSinghal> for OvertakenNotTold {
+    fn hear(
         node: &mut CaoSinghal,
         from: NodeId,
         message: Message,
         fx: &mut impl Effects<CaoSinghal>,
     ) {
         if let Message::Request { time } = message {
-            let [told, transfer] = node.weigh(Stamp::new(time, from));
-            let told = told.filter(|(to, word)| *to == from || !is_fail(word));
-            node.say([told, transfer], fx);
+            node.clock.witness(time);
+            let [first, second] = node.arbiter.on_request(Stamp::new(time, from));
+            say([first.filter(|(to, word)| *to == from || !is_fail(word)), second], fx);
         } else {
-            node.on_message(from, message, fx);
+            node.hear(from, message, fx);
         }
-    }
-
-    fn on_command(
-        self,
-        node: &mut CaoSinghal,
-        command: Command,
-        fx: &mut impl Effects<CaoSinghal>,
-    ) -> Result<(), Refused> {
-        let mut done = Outbox::default();
-        node.on_command(command, &mut done)?;
-        for effect in done.take() {
-            match effect {
-                // Its own request has overtaken one that waits at its own arbiter.
-                Effect::Send { message: Message::Fail { .. }, .. } => {}
-                Effect::Send { to, message } => fx.send(to, message),
-                Effect::Notify(notice) => fx.notify(notice),
-                Effect::SetTimer { timer, .. } | Effect::CancelTimer(timer) => match timer {},
-            }
-        }
-        Ok(())
     }
 }
 
