@@ -415,3 +415,6 @@ const FLAWS: &[Flaw] = &[
         shown_by: Demonstration::of(&[1, 1, 1, 1]).fifo(),
     },
 ];
+
+#[cfg(test)]
+mod tests;
