@@ -486,3 +486,333 @@ pub(super) fn nothing_is_kept_in_vain<S: Structure>(
         )),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use vorrang_protocol::{Effect, Group, Outbox};
+
+    use super::Message::{Failed, Inquire, Locked, Release, Relinquish, Request};
+    use super::*;
+    use crate::quorum::Quorums;
+
+    type Node = Locking<Rota>;
+
+    const ACQUIRE: Command = Command::Acquire(Claim::Exclusive);
+    const ENTERED: Effect<Node> = Effect::Notify(Notice::Entered);
+
+    fn send(to: u32, message: Message) -> Effect<Node> {
+        Effect::Send { to: NodeId(to), message }
+    }
+
+    /// A node of so many.
+    fn of(quorums: &str, nodes: u32, me: u32) -> (Node, Outbox<Node>) {
+        let system = quorums.parse::<Quorums>().unwrap().system(Group::of(nodes)).unwrap();
+        (Locking::new(NodeId(me), system.rota(NodeId(me))), Outbox::default())
+    }
+
+    /// A node that asks 3, 4 and 5, and has asked at time 1.
+    fn waiting(me: u32) -> (Node, Outbox<Node>) {
+        let (mut node, mut fx) = of("sets:3-4-5,3-4-5,3-4-5,3-4-5,3-4-5,3-4-5", 6, me);
+        node.on_command(ACQUIRE, &mut fx).unwrap();
+        fx.take();
+        (node, fx)
+    }
+
+    fn tell(node: &mut Node, fx: &mut Outbox<Node>, from: u32, message: Message) {
+        node.on_message(NodeId(from), message, fx);
+    }
+
+    /// What a node does when it is told this.
+    fn told(
+        node: &mut Node,
+        fx: &mut Outbox<Node>,
+        from: u32,
+        message: Message,
+    ) -> Vec<Effect<Node>> {
+        tell(node, fx, from, message);
+        fx.take()
+    }
+
+    #[test]
+    fn a_node_locks_itself_without_a_message_and_enters_when_all_have() {
+        let (mut node, mut fx) = of("sets:0-1-2,0-1-2,0-1-2", 3, 1);
+        node.on_command(ACQUIRE, &mut fx).unwrap();
+        assert_eq!(fx.take(), [send(0, Request { time: 1 }), send(2, Request { time: 1 })]);
+        assert_eq!(node.arbiter.lock, Some(Stamp::new(1, NodeId(1))));
+        assert_eq!(told(&mut node, &mut fx, 2, Locked { time: 1 }), []);
+        assert_eq!(told(&mut node, &mut fx, 0, Locked { time: 1 }), [ENTERED]);
+        node.on_command(Command::Release, &mut fx).unwrap();
+        assert_eq!(fx.take(), [send(0, Release { time: 1 }), send(2, Release { time: 1 })]);
+        assert_eq!((node.arbiter, node.request), (Arbiter::default(), super::Request::default()));
+    }
+
+    #[test]
+    fn who_asks_only_itself_enters_at_once() {
+        let (mut node, mut fx) = of("singleton", 4, 0);
+        node.on_command(ACQUIRE, &mut fx).unwrap();
+        assert_eq!(fx.take(), [ENTERED]);
+        tell(&mut node, &mut fx, 3, Request { time: 1 });
+        assert_eq!(fx.take(), [send(3, Failed { time: 1 })], "of equal times the lower is older");
+        node.on_command(Command::Release, &mut fx).unwrap();
+        assert_eq!(fx.take(), [send(3, Locked { time: 1 })]);
+    }
+
+    #[test]
+    fn whoever_is_not_the_oldest_is_told_so() {
+        let (mut node, mut fx) = of("singleton", 9, 0);
+        let mut ask = |from, time| told(&mut node, &mut fx, from, Request { time });
+        assert_eq!(ask(4, 5), [send(4, Locked { time: 5 })]);
+        assert_eq!(ask(5, 5), [send(5, Failed { time: 5 })], "younger than the holder");
+        assert_eq!(ask(3, 5), [send(4, Inquire { time: 5 })], "older: the holder is asked, once");
+        assert_eq!(ask(6, 4), [send(3, Failed { time: 5 })], "older still: 3 is overtaken");
+        assert_eq!(ask(7, 4), [send(7, Failed { time: 4 })], "younger than who waits first");
+        assert_eq!(
+            told(&mut node, &mut fx, 4, Relinquish { time: 5 }),
+            [send(6, Locked { time: 4 })]
+        );
+        // Now 6 has it and nobody is older; the next that is, asks for it again.
+        assert_eq!(
+            told(&mut node, &mut fx, 8, Request { time: 1 }),
+            [send(6, Inquire { time: 4 })]
+        );
+        let order: Vec<u32> = core::iter::from_fn(|| {
+            let Stamp { time, node: holder } = node.arbiter.lock?;
+            tell(&mut node, &mut fx, holder.0, Release { time });
+            Some(holder.0)
+        })
+        .collect();
+        assert_eq!(order, [6, 8, 7, 3, 4, 5]);
+    }
+
+    #[test]
+    fn who_was_refused_gives_back_all_that_it_is_asked_for() {
+        let (mut node, mut fx) = waiting(0);
+        for arbiter in [3, 4] {
+            assert_eq!(told(&mut node, &mut fx, arbiter, Locked { time: 1 }), []);
+            assert_eq!(told(&mut node, &mut fx, arbiter, Inquire { time: 1 }), [], "not yet");
+        }
+        assert_eq!(
+            told(&mut node, &mut fx, 5, Failed { time: 1 }),
+            [send(3, Relinquish { time: 1 }), send(4, Relinquish { time: 1 })]
+        );
+        assert_eq!(told(&mut node, &mut fx, 3, Locked { time: 1 }), []);
+        assert_eq!(
+            told(&mut node, &mut fx, 3, Inquire { time: 1 }),
+            [send(3, Relinquish { time: 1 })]
+        );
+    }
+
+    #[test]
+    fn what_was_given_back_counts_as_refused_until_it_comes_again() {
+        let (mut node, mut fx) = waiting(0);
+        tell(&mut node, &mut fx, 3, Locked { time: 1 });
+        tell(&mut node, &mut fx, 3, Inquire { time: 1 });
+        tell(&mut node, &mut fx, 5, Failed { time: 1 });
+        fx.take();
+        tell(&mut node, &mut fx, 5, Locked { time: 1 });
+        tell(&mut node, &mut fx, 4, Locked { time: 1 });
+        assert_eq!(
+            told(&mut node, &mut fx, 4, Inquire { time: 1 }),
+            [send(4, Relinquish { time: 1 })],
+            "3 has its lock back"
+        );
+        tell(&mut node, &mut fx, 3, Locked { time: 1 });
+        assert_eq!(told(&mut node, &mut fx, 4, Locked { time: 1 }), [ENTERED]);
+    }
+
+    #[test]
+    fn a_lock_makes_good_only_what_its_own_arbiter_refused() {
+        let (mut node, mut fx) = waiting(0);
+        tell(&mut node, &mut fx, 3, Failed { time: 1 });
+        tell(&mut node, &mut fx, 4, Locked { time: 1 });
+        assert_eq!(
+            told(&mut node, &mut fx, 4, Inquire { time: 1 }),
+            [send(4, Relinquish { time: 1 })]
+        );
+        let (mut node, mut fx) = waiting(0);
+        tell(&mut node, &mut fx, 4, Failed { time: 1 });
+        tell(&mut node, &mut fx, 4, Locked { time: 1 });
+        assert_eq!(told(&mut node, &mut fx, 4, Inquire { time: 1 }), []);
+    }
+
+    #[test]
+    fn an_inquiry_that_overtakes_its_lock_waits_for_it() {
+        let (mut node, mut fx) = waiting(0);
+        tell(&mut node, &mut fx, 3, Failed { time: 1 });
+        assert_eq!(told(&mut node, &mut fx, 4, Inquire { time: 1 }), []);
+        assert_eq!(
+            told(&mut node, &mut fx, 4, Locked { time: 1 }),
+            [send(4, Relinquish { time: 1 })]
+        );
+    }
+
+    #[test]
+    fn a_refusal_that_its_lock_overtakes_is_over() {
+        let (mut node, mut fx) = waiting(0);
+        tell(&mut node, &mut fx, 3, Locked { time: 1 });
+        let before = node.clone();
+        assert_eq!(told(&mut node, &mut fx, 3, Failed { time: 1 }), []);
+        assert_eq!(node, before);
+    }
+
+    #[test]
+    fn who_is_inside_gives_nothing_back() {
+        let (mut node, mut fx) = waiting(0);
+        tell(&mut node, &mut fx, 3, Inquire { time: 1 });
+        for arbiter in 3..6 {
+            tell(&mut node, &mut fx, arbiter, Locked { time: 1 });
+        }
+        assert_eq!(fx.take(), [ENTERED]);
+        let before = node.clone();
+        assert_eq!(told(&mut node, &mut fx, 4, Inquire { time: 1 }), []);
+        assert_eq!(node, before);
+    }
+
+    #[test]
+    fn its_own_arbiter_asks_for_the_lock_like_any_other() {
+        let (mut node, mut fx) = of("sets:0-1-2,0-1-2,0-1-2", 3, 2);
+        node.on_command(ACQUIRE, &mut fx).unwrap();
+        tell(&mut node, &mut fx, 1, Failed { time: 1 });
+        fx.take();
+        // At home all happens at once: inquired, given back, given on.
+        assert_eq!(told(&mut node, &mut fx, 0, Request { time: 1 }), [send(0, Locked { time: 1 })]);
+        assert_eq!(told(&mut node, &mut fx, 0, Release { time: 1 }), []);
+        assert_eq!(node.arbiter.lock, Some(Stamp::new(1, NodeId(2))));
+        assert!(node.request.locked.contains(NodeId(2)));
+    }
+
+    #[test]
+    fn strangers_and_other_requests_change_nothing() {
+        let (mut node, mut fx) = waiting(4);
+        tell(&mut node, &mut fx, 3, Locked { time: 1 });
+        tell(&mut node, &mut fx, 0, Request { time: 7 });
+        fx.take();
+        let before = node.clone();
+        for message in [Locked { time: 1 }, Failed { time: 1 }, Inquire { time: 1 }] {
+            assert_eq!(told(&mut node, &mut fx, 1, message), [], "1 was not asked: {message}");
+        }
+        for time in [0, 2] {
+            for message in [Locked { time }, Failed { time }, Inquire { time }] {
+                assert_eq!(told(&mut node, &mut fx, 3, message), [], "not ours: {message}");
+            }
+        }
+        // The lock is our own, and 0 waits for it.
+        for (from, time) in [(0, 7), (0, 1), (1, 1), (2, 2)] {
+            for message in [Relinquish { time }, Release { time }] {
+                assert_eq!(told(&mut node, &mut fx, from, message), [], "not its own: {message}");
+            }
+        }
+        assert_eq!(told(&mut node, &mut fx, 0, Request { time: 7 }), [], "known");
+        assert_eq!(node, before);
+    }
+
+    #[test]
+    fn requests_that_it_sees_make_its_own_later() {
+        let (mut node, mut fx) = of("singleton", 4, 0);
+        tell(&mut node, &mut fx, 3, Request { time: 6 });
+        tell(&mut node, &mut fx, 3, Release { time: 6 });
+        node.on_command(ACQUIRE, &mut fx).unwrap();
+        assert_eq!(node.request.phase, Phase::Inside(7));
+    }
+
+    #[test]
+    fn quorums_are_taken_in_turn_and_those_who_were_asked_are_told() {
+        let (mut node, mut fx) = of("triangle", 6, 3);
+        let mut asked = Vec::new();
+        for time in 1..4 {
+            node.on_command(ACQUIRE, &mut fx).unwrap();
+            let of = |effects: Vec<Effect<Node>>| -> Vec<u32> {
+                effects
+                    .into_iter()
+                    .filter_map(
+                        |it| if let Effect::Send { to, .. } = it { Some(to.0) } else { None },
+                    )
+                    .collect()
+            };
+            let requests = of(fx.take());
+            for &arbiter in &requests {
+                tell(&mut node, &mut fx, arbiter, Locked { time });
+            }
+            assert_eq!(fx.take(), [ENTERED]);
+            node.on_command(Command::Release, &mut fx).unwrap();
+            assert_eq!(of(fx.take()), requests);
+            asked.push(requests);
+        }
+        assert_ne!(asked[0], asked[1]);
+        assert_eq!(asked[0], asked[2]);
+    }
+
+    #[test]
+    fn commands_at_the_wrong_moment_are_refused() {
+        let (mut node, mut fx) = of("majority", 3, 0);
+        assert_eq!(node.on_command(Command::Release, &mut fx), Err(NOT_INSIDE));
+        let shared = Command::Acquire(Claim::Shared);
+        assert_eq!(node.on_command(shared, &mut fx), Err(EXCLUSIVE_ONLY));
+        node.on_command(ACQUIRE, &mut fx).unwrap();
+        assert_eq!(node.on_command(ACQUIRE, &mut fx), Err(ALREADY_WAITING));
+        assert_eq!(node.on_command(Command::Release, &mut fx), Err(NOT_INSIDE));
+        tell(&mut node, &mut fx, 1, Locked { time: 1 });
+        assert_eq!(node.on_command(ACQUIRE, &mut fx), Err(ALREADY_INSIDE));
+    }
+
+    /// Nodes 0 and 1 ask arbiter 2; node 1 has its lock.
+    fn three() -> [Node; 3] {
+        let mut nodes = [0, 1, 2].map(|me| of("sets:2,2,2", 3, me).0);
+        for id in [0, 1] {
+            nodes[id].request.phase = Phase::Waiting(1);
+        }
+        nodes[1].request.locked.insert(NodeId(2));
+        nodes[2].arbiter.lock = Some(Stamp::new(1, NodeId(1)));
+        nodes
+    }
+
+    fn holds(nodes: &[Node; 3], flight: &[(u32, u32, Message)]) -> [bool; 3] {
+        let flight = flight.iter().map(|(a, b, it)| (NodeId(*a), NodeId(*b), it)).collect();
+        let at = Situation::new(nodes.iter().collect(), NodeSet::EMPTY, flight);
+        [one_lock_an_arbiter, those_in_the_way_are_told, nothing_is_kept_in_vain]
+            .map(|it| it(&at).is_ok())
+    }
+
+    #[test]
+    fn a_lock_that_two_have_is_seen() {
+        let mut nodes = three();
+        assert_eq!(holds(&nodes, &[]), [true; 3]);
+        assert_eq!(holds(&nodes, &[(2, 0, Locked { time: 1 })]), [false, true, true]);
+        assert_eq!(holds(&nodes, &[(2, 0, Locked { time: 9 })]), [true; 3], "of no request");
+        nodes[0].request.locked.insert(NodeId(2));
+        assert_eq!(holds(&nodes, &[]), [false, true, true]);
+    }
+
+    #[test]
+    fn whoever_does_not_know_that_it_is_in_the_way_is_seen() {
+        let mut nodes = three();
+        nodes[2].arbiter.waiting = vec![Stamp::new(1, NodeId(0))];
+        assert_eq!(holds(&nodes, &[]), [true, false, true], "the holder was not asked");
+        assert_eq!(holds(&nodes, &[(2, 1, Inquire { time: 1 })]), [true; 3]);
+        assert_eq!(holds(&nodes, &[(1, 2, Release { time: 1 })]), [true; 3]);
+        assert_eq!(holds(&nodes, &[(1, 2, Relinquish { time: 2 })]), [true, false, true]);
+        nodes[1].request.inquired.insert(NodeId(2));
+        assert_eq!(holds(&nodes, &[]), [true; 3]);
+        nodes[1].request.phase = Phase::Inside(1);
+        assert_eq!(holds(&nodes, &[]), [true; 3]);
+
+        let mut nodes = three();
+        nodes[0].request.phase = Phase::Waiting(2);
+        nodes[2].arbiter.waiting = vec![Stamp::new(2, NodeId(0))];
+        assert_eq!(holds(&nodes, &[]), [true, false, true], "the younger was not told");
+        assert_eq!(holds(&nodes, &[(2, 0, Failed { time: 2 })]), [true; 3]);
+        nodes[0].request.failed.insert(NodeId(2));
+        assert_eq!(holds(&nodes, &[]), [true; 3]);
+    }
+
+    #[test]
+    fn a_lock_that_is_kept_in_vain_is_seen() {
+        let mut nodes = three();
+        nodes[1].request.inquired.insert(NodeId(2));
+        assert_eq!(holds(&nodes, &[]), [true; 3]);
+        nodes[1].request.failed.insert(NodeId(0));
+        assert_eq!(holds(&nodes, &[]), [true, true, false]);
+    }
+}

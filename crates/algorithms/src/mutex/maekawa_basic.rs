@@ -44,9 +44,13 @@ use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Effects, Invariant, Never, NodeId, NodeSet, Protocol, Refused, Situation};
 
 use super::at_home::AtHome;
-use super::card::{BUSIEST, Card, Demonstration, Flaw, MESSAGES, RESPONSE, SYNC_DELAY, Terms};
+use super::card::{
+    BUSIEST, Card, Demonstration, Flaw, Load, MESSAGES, RESPONSE, SYNC_DELAY, Setting, Terms,
+};
 use super::locking::{Arbiter, Phase};
-use super::{ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice};
+use super::{
+    ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice, theory,
+};
 use crate::card::{Assumes, Span};
 use crate::clock::{Clock, Stamp};
 use crate::quorum::Rota;
@@ -211,18 +215,32 @@ pub const CARD: Card = Card {
     title: "Maekawa without rules against deadlock",
     solves: "mutual exclusion",
     citation: "Maekawa, 1985, in part",
-    assumes: Assumes::ANY_ORDER,
+    assumes: Assumes::ANY_ORDER.one_at_a_time(),
     takes: &[Parameter::Quorum],
     terms: Terms::PLAIN,
     theory: &[
-        MESSAGES.costs(|_| Span::between(0.0, 1e3)),
-        SYNC_DELAY.costs(|_| Span::between(0.0, 1e3)),
-        RESPONSE.costs(|_| Span::between(0.0, 1e3)),
-        BUSIEST.costs(|_| Span::between(0.0, 1e3)),
+        MESSAGES.costs(messages),
+        SYNC_DELAY.costs(|at| Span::between(theory::least_hand_over(at), f64::INFINITY)),
+        RESPONSE.costs(response),
+        BUSIEST.costs(|at| theory::handled_by_some(messages(at), at)),
     ],
     flaws: FLAWS,
     source: include_str!("maekawa_basic.rs"),
 };
+
+fn messages(at: &Setting) -> Span {
+    theory::of_quorums(at, |me, quorum| 3.0 * theory::others(me, quorum))
+}
+
+/// There and back; or never, where several ask.
+fn response(at: &Setting) -> Span {
+    let alone = theory::round_trip(at);
+    match at.load {
+        Load::Light | Load::Heavy if at.contenders == 1 => alone,
+        Load::Light => alone,
+        Load::Heavy => Span::between(alone.low, f64::INFINITY),
+    }
+}
 
 /// What it does not promise, shown; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[Flaw {
@@ -231,3 +249,85 @@ const FLAWS: &[Flaw] = &[Flaw {
     breaks: "progress",
     shown_by: Demonstration::of(&[1, 1, 1]).told(&[(Parameter::Quorum, "sets:0-1,1-2,0-2")]),
 }];
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use vorrang_protocol::{Effect, Group, Outbox};
+
+    use super::*;
+    use crate::quorum::Quorums;
+
+    const ACQUIRE: Command = Command::Acquire(Claim::Exclusive);
+
+    /// Node `me` of three that ask themselves and the next.
+    fn node(me: u32) -> (MaekawaBasic, Outbox<MaekawaBasic>) {
+        let quorums: Quorums = "sets:0-1,1-2,0-2".parse().unwrap();
+        let system = quorums.system(Group::of(3)).unwrap();
+        (MaekawaBasic::new(NodeId(me), system.rota(NodeId(me))), Outbox::default())
+    }
+    fn send(to: u32, message: Message) -> Effect<MaekawaBasic> {
+        Effect::Send { to: NodeId(to), message }
+    }
+
+    #[test]
+    fn a_lock_is_given_to_the_oldest_that_waits_when_it_comes_back() {
+        let (mut node, mut fx) = node(1);
+        node.on_command(ACQUIRE, &mut fx).unwrap();
+        assert_eq!(fx.take(), [send(2, Message::Request { time: 1 })]);
+        node.on_message(NodeId(0), Message::Request { time: 3 }, &mut fx);
+        node.on_message(NodeId(2), Message::Request { time: 2 }, &mut fx);
+        node.on_message(NodeId(2), Message::Request { time: 2 }, &mut fx);
+        assert_eq!(fx.take(), []);
+        node.on_message(NodeId(2), Message::Locked { time: 1 }, &mut fx);
+        assert_eq!(fx.take(), [Effect::Notify(Notice::Entered)]);
+        node.on_command(Command::Release, &mut fx).unwrap();
+        let released =
+            [send(2, Message::Release { time: 1 }), send(2, Message::Locked { time: 2 })];
+        assert_eq!(fx.take(), released);
+        node.on_message(NodeId(2), Message::Release { time: 2 }, &mut fx);
+        assert_eq!(fx.take(), [send(0, Message::Locked { time: 3 })]);
+        node.on_command(ACQUIRE, &mut fx).unwrap();
+        assert_eq!(fx.take(), [send(2, Message::Request { time: 4 })]);
+    }
+
+    #[test]
+    fn strangers_and_other_requests_change_nothing() {
+        let (mut node, mut fx) = node(1);
+        node.on_command(ACQUIRE, &mut fx).unwrap();
+        fx.take();
+        let before = node.clone();
+        node.on_message(NodeId(0), Message::Locked { time: 1 }, &mut fx);
+        node.on_message(NodeId(2), Message::Locked { time: 2 }, &mut fx);
+        node.on_message(NodeId(0), Message::Release { time: 1 }, &mut fx);
+        assert_eq!((node, fx.take()), (before, Vec::new()));
+    }
+
+    #[test]
+    fn commands_at_the_wrong_moment_are_refused() {
+        let (mut node, mut fx) = node(0);
+        assert_eq!(node.on_command(Command::Release, &mut fx), Err(NOT_INSIDE));
+        let shared = Command::Acquire(Claim::Shared);
+        assert_eq!(node.on_command(shared, &mut fx), Err(EXCLUSIVE_ONLY));
+        node.on_command(ACQUIRE, &mut fx).unwrap();
+        assert_eq!(node.on_command(ACQUIRE, &mut fx), Err(ALREADY_WAITING));
+        node.on_message(NodeId(1), Message::Locked { time: 1 }, &mut fx);
+        assert_eq!(node.on_command(ACQUIRE, &mut fx), Err(ALREADY_INSIDE));
+    }
+
+    #[test]
+    fn a_lock_that_two_have_is_seen() {
+        let mut nodes = [0, 1, 2].map(|me| node(me).0);
+        nodes[0].phase = Phase::Waiting(1);
+        nodes[0].locked.insert(NodeId(1));
+        nodes[1].arbiter.lock = Some(Stamp::new(1, NodeId(0)));
+        let holds = |nodes: &[MaekawaBasic; 3]| {
+            let at = Situation::new(nodes.iter().collect(), NodeSet::EMPTY, Vec::new());
+            one_lock_an_arbiter(&at).is_ok()
+        };
+        assert!(holds(&nodes));
+        nodes[1].arbiter.lock = Some(Stamp::new(2, NodeId(0)));
+        assert!(!holds(&nodes));
+    }
+}

@@ -304,6 +304,16 @@ impl Driven for Mutex {
             )));
         }
         let (setup, between) = args.placed(&card.about())?;
+        let contenders = own.hot.unwrap_or_else(|| card.contenders(nodes));
+        let is_alone = load == LoadKind::Light || contenders == 1;
+        if card.assumes.one_at_a_time && !is_alone && !args.common.break_assumptions {
+            return Err(Failure::usage(format!(
+                "{} assumes that nobody asks while another does, and may get stuck under {} load: \
+                 use --load light, or --break-assumptions to see it break",
+                card.name,
+                name(&load),
+            )));
+        }
         let setting = Setting::new(card, &setup, card::Load::Heavy);
         let messages = card.cost(MESSAGES, &setting).map_or(0.0, |cost| cost.high);
         if messages.is_finite() && messages > MOST_MESSAGES {
