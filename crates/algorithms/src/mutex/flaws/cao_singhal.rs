@@ -4,7 +4,7 @@ use vorrang_protocol::{Effects, NodeId};
 
 use crate::clock::Stamp;
 use crate::mutex::at_home::{HearsItself as _, Mishears};
-use crate::mutex::cao_singhal::{CaoSinghal, Message, Phase, Seat, say};
+use crate::mutex::handing_on::{CaoSinghal, Message, Phase, Seat, say};
 
 /// A RELEASE of a later epoch is taken for a stale one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

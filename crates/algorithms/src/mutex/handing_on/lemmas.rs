@@ -4,18 +4,12 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use vorrang_protocol::{Invariant, NodeId, Situation};
+use vorrang_protocol::{NodeId, Situation};
 
 use super::arbiter::Arbiter;
 use super::message::Message;
 use super::{CaoSinghal, Phase, Seat};
 use crate::clock::Stamp;
-
-/// What holds at every moment.
-pub const INVARIANTS: &[Invariant<CaoSinghal>] = &[
-    Invariant { name: "one permission", holds: one_permission },
-    Invariant { name: "nobody hopes in vain", holds: nobody_hopes_in_vain },
-];
 
 /// A permission, wherever it is: of which arbiter, of which epoch, whose.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,7 +65,7 @@ fn news(at: &Situation<'_, CaoSinghal>, of: NodeId) -> Vec<(u64, NodeId, Stamp)>
 /// Of every arbiter that is taken there is one permission, and of one that is free none. It is with
 /// the request that the arbiter has down, or, while the news is under way to it, with the one that
 /// it was handed to, an epoch later.
-fn one_permission(at: &Situation<'_, CaoSinghal>) -> Result<(), String> {
+pub(in crate::mutex) fn one_permission(at: &Situation<'_, CaoSinghal>) -> Result<(), String> {
     let all = permissions(at);
     for (id, node) in at.up() {
         let Arbiter { lock, epoch, waiting, .. } = &node.arbiter;
@@ -95,9 +89,8 @@ fn one_permission(at: &Situation<'_, CaoSinghal>) -> Result<(), String> {
         if held.iter().copied().ne(wanted) {
             let whose: Vec<String> =
                 held.iter().map(|it| format!("node {} in epoch {}", it.by, it.epoch)).collect();
-            let wanted = wanted.map_or("nobody".into(), |it| {
-                format!("node {} in epoch {}", it.by, it.epoch)
-            });
+            let wanted = wanted
+                .map_or("nobody".into(), |it| format!("node {} in epoch {}", it.by, it.epoch));
             return Err(format!(
                 "the permission of arbiter {id} should be with {wanted}, and is with [{}]",
                 whose.join(", ")
@@ -110,7 +103,7 @@ fn one_permission(at: &Situation<'_, CaoSinghal>) -> Result<(), String> {
 /// Whoever waits at an arbiter knows that somebody else goes first there, or is being told; but for
 /// the oldest that waits, if it is older than the one that has the permission. Then that one knows
 /// that it is to give it back if it does not get in, or is being told, or gives it back or on.
-fn nobody_hopes_in_vain(at: &Situation<'_, CaoSinghal>) -> Result<(), String> {
+pub(in crate::mutex) fn nobody_hopes_in_vain(at: &Situation<'_, CaoSinghal>) -> Result<(), String> {
     for (id, node) in at.up() {
         let Arbiter { lock: Some(lock), epoch, waiting, .. } = &node.arbiter else { continue };
         let handed_to: Vec<Stamp> = news(at, id).iter().map(|it| it.2).collect();
@@ -136,11 +129,7 @@ fn nobody_hopes_in_vain(at: &Situation<'_, CaoSinghal>) -> Result<(), String> {
 
 /// Whether a node with, or about to have, an arbiter's permission of this epoch knows that it is
 /// wanted back, or is being told, or need not know because it will give it away.
-fn is_asked(
-    at: &Situation<'_, CaoSinghal>,
-    (arbiter, epoch): (NodeId, u64),
-    by: NodeId,
-) -> bool {
+fn is_asked(at: &Situation<'_, CaoSinghal>, (arbiter, epoch): (NodeId, u64), by: NodeId) -> bool {
     let node = at.node(by);
     let remembers = match (&node.phase, node.place(arbiter)) {
         (Phase::Inside(permissions), Some(place)) => permissions[place].epoch == epoch,
@@ -177,4 +166,3 @@ fn knows(at: &Situation<'_, CaoSinghal>, arbiter: NodeId, request: Stamp) -> boo
         || at.is_down(request.node)
         || at.messages().any(|it| it == (arbiter, request.node, &fail))
 }
-

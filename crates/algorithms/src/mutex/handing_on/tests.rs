@@ -357,8 +357,7 @@ impl World {
     fn judge(&self) -> [bool; 2] {
         let flight = self.flight.iter().map(|(from, to, it)| (*from, *to, it)).collect();
         let situation = Situation::new(self.nodes.iter().collect(), NodeSet::EMPTY, flight);
-        let [one, other] = INVARIANTS else { panic!("there are two") };
-        [one, other].map(|it| (it.holds)(&situation).is_ok())
+        [lemmas::one_permission, lemmas::nobody_hopes_in_vain].map(|it| it(&situation).is_ok())
     }
 }
 
