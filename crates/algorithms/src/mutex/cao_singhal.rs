@@ -18,9 +18,10 @@
 //!
 //! | per entry, K in a quorum | cost |
 //! | --- | --- |
-//! | messages, nobody else asking | 3(K−1): REQUEST, REPLY and RELEASE |
-//! | messages, everybody asking | about 5(K−1): FAIL and TRANSFER besides; 8(K−1) + 6 at most, on average over a run |
-//! | synchronisation delay | T; 2T where the word of who is next came too late; up to 4T where a permission must be given back first |
+//! | messages | 3(K−1) if nobody else asks, about 5(K−1) if everybody does |
+//! | the same at most, on average over a run | 8(K−1) + 6 |
+//! | synchronisation delay | T; 2T where the word of who is next came too late |
+//! | the same at most, where permissions must be given back first | 4T |
 //! | response, nobody else asking | 2T + E |
 //! | response, everybody asking | about N(T + E) |
 //!

@@ -87,13 +87,12 @@ pub(in crate::mutex) fn one_permission(at: &Situation<'_, CaoSinghal>) -> Result
         };
         let wanted = wanted.map(|(epoch, by)| Held { arbiter: id, epoch, by });
         if held.iter().copied().ne(wanted) {
-            let whose: Vec<String> =
-                held.iter().map(|it| format!("node {} in epoch {}", it.by, it.epoch)).collect();
-            let wanted = wanted
-                .map_or("nobody".into(), |it| format!("node {} in epoch {}", it.by, it.epoch));
+            let shown = |it: &Held| format!("node {} in epoch {}", it.by, it.epoch);
+            let held: Vec<String> = held.iter().map(shown).collect();
             return Err(format!(
-                "the permission of arbiter {id} should be with {wanted}, and is with [{}]",
-                whose.join(", ")
+                "the permission of arbiter {id} should be with {}, and is with [{}]",
+                wanted.as_ref().map_or("nobody".into(), shown),
+                held.join(", ")
             ));
         }
     }
