@@ -347,7 +347,8 @@ mod tests {
             assert_eq!(Setup::read(&text, takes).unwrap().text(takes), text);
         }
         let text = "--nodes 5 --k 3 --within 1500us --holder 4 --topology random:0.5:9 --greedy 1 \
-                    --arbitration nearest --rest 20us --resources 2 --initiator 2 --quorum wall:2,3";
+                    --arbitration nearest --rest 20us --resources 2 --initiator 2 --quorum \
+                    wall:2,3";
         assert_eq!(setup.text(&Parameter::ALL), text);
         assert_eq!(Setup::read(text, &Parameter::ALL), Ok(setup));
     }

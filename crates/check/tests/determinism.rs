@@ -86,7 +86,9 @@ impl Visit<Mutex> for ExploreTwice {
         plain.plan = Plan::turns(entries, &asks, &Command::Release);
         twice.plan = plain.plan.clone();
         let (plain, twice) = (explore_all(&plain), explore_all(&twice));
-        assert_eq!(twice.outcome, Outcome::Verified, "{}", card.name);
+        // What stands one request at a time gets stuck here, in the same way both times.
+        let is_fine = matches!(twice.outcome, Outcome::Verified);
+        assert_eq!(is_fine, !card.assumes.one_at_a_time, "{}: {:?}", card.name, twice.outcome);
         assert_eq!((twice.states, twice.steps), (plain.states, plain.steps), "{}", card.name);
     }
 }

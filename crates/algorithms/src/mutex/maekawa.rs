@@ -9,22 +9,23 @@
 //! all: so whoever was told that it FAILED somewhere stands in nobody's way.
 //!
 //! ```text
-//!   0  ──REQUEST(1)──────────┬────────────────────────▲──[ inside ]──RELEASE(1)──►
-//!                            │                        │
-//!   2  ──LOCKED(1)─┐ locked  ▼──INQUIRE(1)─┐     ▲──LOCKED(1)   locked for 0
-//!                  │ for 1                 │     │
-//!   1  ────────────▼── refused elsewhere ──▼──RELINQUISH(1)  waits for 2 again ──►
+//!   0  ──REQUEST(1)─────┬───────────────────────────────────────────▲─[ inside ]──►
+//!                       │                                           │
+//!   2  ──LOCKED(1)──┐   ▼─INQUIRE(1)──┐                ▲─LOCKED(1)──┘
+//!                   │                 │                │
+//!   1  ─────────────▼── refused ──────▼─RELINQUISH(1)──┘  waits for 2 again  ──►
 //! ```
 //!
 //! | per entry, K in a quorum | cost |
 //! | --- | --- |
-//! | messages | 3(K−1) if nobody else asks; about 4(K−1) if everybody does; 6(K−1) + 3 at most, on average over a run |
-//! | synchronisation delay | 2T; T if leaver or entrant is the only arbiter that both need; up to 4T where a lock must be given back first |
+//! | messages | 3(K−1) alone; about 4(K−1) under saturation; on average 6(K−1) + 3 at most |
+//! | synchronisation delay | 2T; T where leaver or entrant is the only arbiter of both |
 //! | response, nobody else asking | 2T + E |
 //! | response, everybody asking | about N(2T + E) |
 //!
-//! A node that is not in its own quorum has K others to ask where others have K−1. Any quorum
-//! system will do (`--quorum`), and those who ask may be others than those who are asked.
+//! A node that is not in its own quorum has K others to ask where others have K−1. Where a lock
+//! must be given back first, a hand-over takes up to 4T. Any quorum system will do (`--quorum`),
+//! and those who ask may be others than those who are asked.
 //!
 //! **Assumes** that messages are not lost or doubled and that no node fails; their order does not
 //! matter. A node that stops, stops all in whose quorum it is.
@@ -34,12 +35,13 @@
 //! has relinquished or left, and who has relinquished must wait to be locked again.
 //!
 //! **Why nobody waits for ever.** At every arbiter all requests but the oldest know that they are
-//! not the oldest there, or hold the lock and have been asked for it; that is an invariant. Take the
-//! oldest request of all. Where it has no lock, a younger one has it and was asked for it. That one
-//! enters and leaves, or lacks a lock that somebody else has. Of several such, the youngest that was
-//! refused nowhere lacks only locks of requests that were, and these relinquish. So somebody always
-//! gets in, and who leaves asks again with a later time: clocks advance with every request that a
-//! node sees, and with each of its own. Entries do not follow the requests' stamps. A younger
+//! not the oldest there, or have the lock and were asked for it: that is an invariant. Look at
+//! those who wait and were refused nowhere; the oldest request of all is one of them. Whatever lock
+//! such a one lacks, a younger request has it and was asked for it. So the youngest of them lacks
+//! only locks of requests that were refused somewhere, and these give back what they are asked for:
+//! somebody gets in. Who has left asks again with a later time, since clocks advance with every
+//! request that a node makes or sees; so every request is the oldest of all at some time, and from
+//! then on no arbiter that has it prefers another. Entries do not follow the stamps: a younger
 //! request that has all its locks goes first.
 //!
 //! **Why 6(K−1) + 3.** Besides REQUEST, LOCKED and RELEASE, a request causes at each arbiter one
@@ -92,7 +94,7 @@ pub const CARD: Card = Card {
     name: "maekawa",
     title: "Maekawa",
     solves: "mutual exclusion",
-    citation: "Maekawa, 1985; Sanders, 1987",
+    citation: "Maekawa, ACM TOCS 3(2), 1985; Sanders, ACM TOCS 5(3), 1987",
     assumes: Assumes::ANY_ORDER,
     takes: &[Parameter::Quorum],
     terms: Terms::PLAIN,

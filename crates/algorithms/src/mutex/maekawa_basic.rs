@@ -9,11 +9,11 @@
 //! ```text
 //!   quorums {0, 1}, {1, 2}, {2, 0}: each has its own lock and waits for that of the next
 //!
-//!   0  ──REQUEST(1)─┬──────────────────────────▲─────────── has 0, waits for 1 ──►
-//!                   │                          │
-//!   1  ──REQUEST(1)─▼─┬────────────────────────│─────────── has 1, waits for 2 ──►
-//!                     │                        │
-//!   2  ──REQUEST(1)───▼────────────REQUEST(1)──┘            has 2, waits for 0 ──►
+//!   0  ──REQUEST(1)─┬─────────────────▲──  has 0, waits for 1 ──►
+//!                   │                 │
+//!   1  ─────────────▼─REQUEST(1)─┬────│──  has 1, waits for 2 ──►
+//!                                │    │
+//!   2  ──REQUEST(1)──────────────▼────┘    has 2, waits for 0 ──►
 //! ```
 //!
 //! | per entry, K in a quorum | cost |
@@ -23,10 +23,10 @@
 //! | response, nobody else asking | 2T + E |
 //! | response, everybody asking | for ever, sooner or later |
 //!
-//! **Assumes** that messages are not lost or doubled and that no node fails; their order does not
-//! matter. And that never so many ask at once that they wait for each other in a circle, which
-//! nothing prevents: **it does not keep what a lock promises**, and is left out where algorithms are
-//! compared, unless it is named.
+//! **Assumes** that nobody asks while another does, that messages are not lost or doubled and that
+//! no node fails; their order does not matter. Where several ask at once nothing keeps them from
+//! waiting for each other in a circle. So it is **not fit for use**: under heavy load it is run
+//! only by whoever says `--break-assumptions`.
 //!
 //! **Why it is safe.** Two inside have each the locks of a whole quorum. The quorums meet in an
 //! arbiter, and that one has a single lock.
@@ -214,7 +214,7 @@ pub const CARD: Card = Card {
     name: "maekawa-basic",
     title: "Maekawa without rules against deadlock",
     solves: "mutual exclusion",
-    citation: "Maekawa, 1985, in part",
+    citation: "Maekawa, ACM TOCS 3(2), 1985, in part",
     assumes: Assumes::ANY_ORDER.one_at_a_time(),
     takes: &[Parameter::Quorum],
     terms: Terms::PLAIN,

@@ -199,8 +199,8 @@ impl QuorumSystem {
     }
 }
 
-/// The quorums of one node: one, or several that it takes in turn so that all nodes have the same to
-/// do. Copies share them.
+/// The quorums of one node: one, or several that it takes in turn so that all nodes have the same
+/// to do. Copies share them.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Rota {
     quorums: Arc<[Vec<NodeId>]>,

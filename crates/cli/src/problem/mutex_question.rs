@@ -72,6 +72,11 @@ pub(super) fn question(
     let links = args.links(&about, &setup, order);
     let (besides, mut remarks) = besides(card, flaw, &setup, &args.mutex)?;
     mutex_scope::warn_of_vacuity(card, &setup, &turns, &besides, &mut remarks);
+    let asking = turns.entries.iter().filter(|entries| **entries > 0).count();
+    if flaw.is_none() && card.assumes.one_at_a_time && asking > 1 {
+        let name = card.name;
+        remarks.warnings.push(format!("{name} assumes that nobody asks while another does"));
+    }
     if let Some(flaw) = flaw {
         mutex_scope::remark_flaw(flaw, &turns, links.order, &besides, &mut remarks);
     }

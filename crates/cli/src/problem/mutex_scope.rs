@@ -103,6 +103,9 @@ pub(super) fn remark_flaw(
         Order::Any => write!(takes, " --order any"),
         Order::Fifo => Ok(()),
     };
+    for (parameter, text) in shown.setup {
+        let _ = write!(takes, " --{} {text}", parameter.name());
+    }
     if !shown.claims.is_empty() {
         let _ = write!(takes, " --claims {}", claims(shown.claims));
     }
