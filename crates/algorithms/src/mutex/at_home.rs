@@ -1,8 +1,8 @@
 //! What a node sends to itself.
 //!
 //! A node that must also ask itself does so without a message: it is told at once, in the same
-//! step, and nothing is counted. So handlers send to everybody alike, and whoever calls them lets
-//! the node [hear itself out](AtHome::take) before the step is over.
+//! step, and nothing is counted. So the handlers of a node that [`HearsItself`] send to everybody
+//! alike, and what is for the node itself is heard when they are done, before the step is over.
 //!
 //! A mistake in what a node does with messages is made with those from itself as well; that is what
 //! [`Mishears`] is for.
@@ -18,7 +18,7 @@ use crate::flaw::Mistake;
 
 /// The effects of a node, but for what it sends to itself, which stays here.
 #[derive(Debug)]
-pub struct AtHome<'a, P: Protocol, E> {
+struct AtHome<'a, P: Protocol, E> {
     me: NodeId,
     mail: VecDeque<P::Message>,
     fx: &'a mut E,
@@ -26,12 +26,12 @@ pub struct AtHome<'a, P: Protocol, E> {
 
 impl<'a, P: Protocol, E: Effects<P>> AtHome<'a, P, E> {
     /// Passes on to `fx` what is not for the node itself.
-    pub const fn new(me: NodeId, fx: &'a mut E) -> Self {
+    const fn new(me: NodeId, fx: &'a mut E) -> Self {
         Self { me, mail: VecDeque::new(), fx }
     }
 
     /// What the node is to be told next by itself.
-    pub fn take(&mut self) -> Option<P::Message> {
+    fn take(&mut self) -> Option<P::Message> {
         self.mail.pop_front()
     }
 }
