@@ -10,9 +10,13 @@ use vorrang_protocol::{Invariant, Protocol};
 use crate::card::{About, Card};
 use crate::election::bully::{self, Bully};
 use crate::election::{Election, flaws as election_flaws};
+use crate::mutex::cao_singhal;
 use crate::mutex::carvalho_roucairol::{self, CarvalhoRoucairol};
 use crate::mutex::central::{self, Central};
 use crate::mutex::echo_lift;
+use crate::mutex::flaws::cao_singhal::{
+    self as cao_singhal_flaws, EarlyInquireDropped, EarlyReleaseDropped, NoEpochs,
+};
 use crate::mutex::flaws::carvalho_roucairol::NoReRequest;
 use crate::mutex::flaws::central::{LastComeFirstServed, Talkative};
 use crate::mutex::flaws::echo_lift::{LatestEdge, WishForgotten};
@@ -135,6 +139,14 @@ fn register_quorums(into: &mut impl Register<Mutex>) {
     into.flaw(card, "one-flag-for-all", correct().with(OneFlagForAll));
     into.flaw(card, "inquiry-outlives-request", correct().with(InquiryOutlivesRequest));
     into.flaw(card, "answered-before-locked", correct().with(AnsweredBeforeLocked));
+
+    let card = &cao_singhal::CARD;
+    let correct = cao_singhal::recipe;
+    into.algorithm(card, correct().guarded(cao_singhal::INVARIANTS));
+    into.flaw(card, "early-release-dropped", correct().with(EarlyReleaseDropped));
+    into.flaw(card, "early-inquire-dropped", correct().with(EarlyInquireDropped));
+    into.flaw(card, "no-epochs", correct().with(NoEpochs));
+    into.flaw(card, "overtaken-not-told", correct().with(cao_singhal_flaws::OvertakenNotTold));
 }
 
 /// Mutual exclusion among nodes of which some may crash.

@@ -22,7 +22,7 @@ use core::hash::Hash;
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Effects, Never, NodeId, NodeSet, Protocol, Refused, Situation};
 
-use super::at_home::AtHome;
+use super::at_home::HearsItself;
 use super::{ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice};
 use crate::clock::{Clock, Stamp};
 use crate::quorum::Rota;
@@ -214,21 +214,6 @@ impl<S: Structure> Locking<S> {
         Self { me, structure, clock, arbiter, request }
     }
 
-    /// One message, from another node or from this one.
-    pub(super) fn hear(&mut self, from: NodeId, message: Message, fx: &mut impl Effects<Self>) {
-        let theirs = Stamp::new(message.time(), from);
-        match message {
-            Message::Request { .. } => self.on_request(theirs, fx),
-            Message::Relinquish { .. } => self.on_relinquish(theirs, fx),
-            Message::Release { .. } => self.on_release(theirs, fx),
-            Message::Locked { time } if self.waits_for(from, time) => self.on_locked(from, fx),
-            Message::Failed { time } if self.waits_for(from, time) => self.on_failed(from, fx),
-            Message::Inquire { time } if self.waits_for(from, time) => self.on_inquire(from, fx),
-            // To somebody inside: it will leave. Else it is about a request that is over.
-            Message::Locked { .. } | Message::Failed { .. } | Message::Inquire { .. } => {}
-        }
-    }
-
     // --- the arbiter
 
     /// Somebody wants the lock. Of all that want it or have it, everyone but the oldest knows that
@@ -338,18 +323,17 @@ impl<S: Structure> Locking<S> {
         fx.broadcast(self.structure.informs().iter().copied(), Message::Release { time });
         self.structure.turn();
     }
+}
 
-    /// A command, and all that comes of it at home, where `hear` is done with every message.
-    pub(super) fn obey<E: Effects<Self>>(
-        &mut self,
-        command: Command,
-        fx: &mut E,
-        hear: impl Fn(&mut Self, NodeId, Message, &mut AtHome<'_, Self, E>),
-    ) -> Result<(), Refused> {
-        let mut home = AtHome::new(self.me, fx);
+impl<S: Structure> HearsItself for Locking<S> {
+    fn me(&self) -> NodeId {
+        self.me
+    }
+
+    fn obey(&mut self, command: Command, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
         match (command, self.request.phase) {
-            (Command::Acquire(Claim::Exclusive), Phase::Outside) => self.ask(&mut home),
-            (Command::Release, Phase::Inside(time)) => self.leave(time, &mut home),
+            (Command::Acquire(Claim::Exclusive), Phase::Outside) => self.ask(fx),
+            (Command::Release, Phase::Inside(time)) => self.leave(time, fx),
             (Command::Acquire(Claim::Shared | Claim::Group(_)), Phase::Outside) => {
                 return Err(EXCLUSIVE_ONLY);
             }
@@ -357,23 +341,20 @@ impl<S: Structure> Locking<S> {
             (Command::Acquire(_), Phase::Inside(_)) => return Err(ALREADY_INSIDE),
             (Command::Release, Phase::Outside | Phase::Waiting(_)) => return Err(NOT_INSIDE),
         }
-        while let Some(message) = home.take() {
-            hear(self, self.me, message, &mut home);
-        }
         Ok(())
     }
 
-    /// A message, and all that comes of it at home.
-    pub(super) fn receive<E: Effects<Self>>(
-        &mut self,
-        (from, message): (NodeId, Message),
-        fx: &mut E,
-        hear: impl Fn(&mut Self, NodeId, Message, &mut AtHome<'_, Self, E>),
-    ) {
-        let mut home = AtHome::new(self.me, fx);
-        hear(self, from, message, &mut home);
-        while let Some(message) = home.take() {
-            hear(self, self.me, message, &mut home);
+    fn hear(&mut self, from: NodeId, message: Message, fx: &mut impl Effects<Self>) {
+        let theirs = Stamp::new(message.time(), from);
+        match message {
+            Message::Request { .. } => self.on_request(theirs, fx),
+            Message::Relinquish { .. } => self.on_relinquish(theirs, fx),
+            Message::Release { .. } => self.on_release(theirs, fx),
+            Message::Locked { time } if self.waits_for(from, time) => self.on_locked(from, fx),
+            Message::Failed { time } if self.waits_for(from, time) => self.on_failed(from, fx),
+            Message::Inquire { time } if self.waits_for(from, time) => self.on_inquire(from, fx),
+            // To somebody inside: it will leave. Else it is about a request that is over.
+            Message::Locked { .. } | Message::Failed { .. } | Message::Inquire { .. } => {}
         }
     }
 }
@@ -385,11 +366,11 @@ impl<S: Structure> Protocol for Locking<S> {
     type Notice = Notice;
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
-        self.obey(command, fx, |node, from, message, fx| node.hear(from, message, fx))
+        self.obey_at_home(command, fx)
     }
 
     fn on_message(&mut self, from: NodeId, message: Message, fx: &mut impl Effects<Self>) {
-        self.receive((from, message), fx, |node, from, message, fx| node.hear(from, message, fx));
+        self.hear_at_home(from, message, fx);
     }
 }
 

@@ -43,7 +43,7 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Effects, Invariant, Never, NodeId, NodeSet, Protocol, Refused, Situation};
 
-use super::at_home::AtHome;
+use super::at_home::HearsItself;
 use super::card::{
     BUSIEST, Card, Demonstration, Flaw, Load, MESSAGES, RESPONSE, SYNC_DELAY, Setting, Terms,
 };
@@ -111,6 +111,47 @@ impl MaekawaBasic {
         Self { me, rota, clock, arbiter, phase: Phase::Outside, locked: NodeSet::EMPTY }
     }
 
+    /// Gives the lock to the oldest of those who wait, if it is here.
+    fn give(&mut self, fx: &mut impl Effects<Self>) {
+        if let Some(next) = self.arbiter.next() {
+            self.arbiter.lock = Some(next);
+            fx.send(next.node, Message::Locked { time: next.time });
+        }
+    }
+
+    fn everyone(&self, message: Message, fx: &mut impl Effects<Self>) {
+        fx.broadcast(self.rota.quorum().iter().copied(), message);
+    }
+}
+
+impl HearsItself for MaekawaBasic {
+    fn me(&self) -> NodeId {
+        self.me
+    }
+
+    fn obey(&mut self, command: Command, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
+        match (command, self.phase) {
+            (Command::Acquire(Claim::Exclusive), Phase::Outside) => {
+                let time = self.clock.tick();
+                self.phase = Phase::Waiting(time);
+                self.everyone(Message::Request { time }, fx);
+            }
+            (Command::Release, Phase::Inside(time)) => {
+                self.phase = Phase::Outside;
+                self.locked.clear();
+                self.everyone(Message::Release { time }, fx);
+                self.rota.turn();
+            }
+            (Command::Acquire(Claim::Shared | Claim::Group(_)), Phase::Outside) => {
+                return Err(EXCLUSIVE_ONLY);
+            }
+            (Command::Acquire(_), Phase::Waiting(_)) => return Err(ALREADY_WAITING),
+            (Command::Acquire(_), Phase::Inside(_)) => return Err(ALREADY_INSIDE),
+            (Command::Release, Phase::Outside | Phase::Waiting(_)) => return Err(NOT_INSIDE),
+        }
+        Ok(())
+    }
+
     fn hear(&mut self, from: NodeId, message: Message, fx: &mut impl Effects<Self>) {
         match message {
             Message::Request { time } => {
@@ -135,18 +176,6 @@ impl MaekawaBasic {
             Message::Locked { .. } => {}
         }
     }
-
-    /// Gives the lock to the oldest of those who wait, if it is here.
-    fn give(&mut self, fx: &mut impl Effects<Self>) {
-        if let Some(next) = self.arbiter.next() {
-            self.arbiter.lock = Some(next);
-            fx.send(next.node, Message::Locked { time: next.time });
-        }
-    }
-
-    fn everyone(&self, message: Message, fx: &mut impl Effects<Self>) {
-        fx.broadcast(self.rota.quorum().iter().copied(), message);
-    }
 }
 
 impl Protocol for MaekawaBasic {
@@ -156,38 +185,11 @@ impl Protocol for MaekawaBasic {
     type Notice = Notice;
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
-        let mut home = AtHome::new(self.me, fx);
-        match (command, self.phase) {
-            (Command::Acquire(Claim::Exclusive), Phase::Outside) => {
-                let time = self.clock.tick();
-                self.phase = Phase::Waiting(time);
-                self.everyone(Message::Request { time }, &mut home);
-            }
-            (Command::Release, Phase::Inside(time)) => {
-                self.phase = Phase::Outside;
-                self.locked.clear();
-                self.everyone(Message::Release { time }, &mut home);
-                self.rota.turn();
-            }
-            (Command::Acquire(Claim::Shared | Claim::Group(_)), Phase::Outside) => {
-                return Err(EXCLUSIVE_ONLY);
-            }
-            (Command::Acquire(_), Phase::Waiting(_)) => return Err(ALREADY_WAITING),
-            (Command::Acquire(_), Phase::Inside(_)) => return Err(ALREADY_INSIDE),
-            (Command::Release, Phase::Outside | Phase::Waiting(_)) => return Err(NOT_INSIDE),
-        }
-        while let Some(message) = home.take() {
-            self.hear(self.me, message, &mut home);
-        }
-        Ok(())
+        self.obey_at_home(command, fx)
     }
 
     fn on_message(&mut self, from: NodeId, message: Message, fx: &mut impl Effects<Self>) {
-        let mut home = AtHome::new(self.me, fx);
-        self.hear(from, message, &mut home);
-        while let Some(message) = home.take() {
-            self.hear(self.me, message, &mut home);
-        }
+        self.hear_at_home(from, message, fx);
     }
 }
 

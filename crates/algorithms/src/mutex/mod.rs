@@ -4,12 +4,14 @@
 //! one may do, and says [`Command::Release`]. A node makes one request at a time.
 
 pub mod at_home;
+pub mod cao_singhal;
 pub mod card;
 pub mod carvalho_roucairol;
 pub mod central;
 pub mod echo_lift;
 pub mod flaws;
 pub mod group_exclusion;
+pub mod handing_on;
 pub mod k_exclusion;
 pub mod lamport;
 pub mod lift;

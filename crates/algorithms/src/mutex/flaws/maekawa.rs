@@ -1,11 +1,11 @@
 //! Maekawa's algorithm with the rules against deadlock as they are commonly printed, each with one
 //! of the corrections missing.
 
-use vorrang_protocol::{Effects, NodeId, Refused};
+use vorrang_protocol::{Effects, NodeId};
 
 use crate::clock::Stamp;
 use crate::flaw::Mistake;
-use crate::mutex::Command;
+use crate::mutex::at_home::{HearsItself as _, Mishears};
 use crate::mutex::locking::{Message, Oldest, Phase, Request};
 use crate::mutex::maekawa::Maekawa;
 use crate::mutex::maekawa_basic::MaekawaBasic;
@@ -16,43 +16,12 @@ pub struct AsItIs;
 
 impl Mistake<MaekawaBasic> for AsItIs {}
 
-/// A mistake in what a node does with a message, be it from another node or from itself.
-pub trait Mishears:
-    Copy + Eq + core::hash::Hash + core::fmt::Debug + Send + Sync + 'static
-{
-    /// What it does.
-    fn hear(node: &mut Maekawa, from: NodeId, message: Message, fx: &mut impl Effects<Maekawa>);
-}
-
-impl<T: Mishears> Mistake<Maekawa> for T {
-    fn on_command(
-        self,
-        node: &mut Maekawa,
-        command: Command,
-        fx: &mut impl Effects<Maekawa>,
-    ) -> Result<(), Refused> {
-        node.obey(command, fx, |node, from, message, fx| T::hear(node, from, message, fx))
-    }
-
-    fn on_message(
-        self,
-        node: &mut Maekawa,
-        from: NodeId,
-        message: Message,
-        fx: &mut impl Effects<Maekawa>,
-    ) {
-        node.receive((from, message), fx, |node, from, message, fx| {
-            T::hear(node, from, message, fx);
-        });
-    }
-}
-
 /// A waiting request that an older one overtakes is not told: whoever is asked for its lock, and
 /// hears of no refusal anywhere, keeps it in the belief that it may get all.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct OvertakenNotTold;
 
-impl Mishears for OvertakenNotTold {
+impl Mishears<Maekawa> for OvertakenNotTold {
     fn hear(node: &mut Maekawa, from: NodeId, message: Message, fx: &mut impl Effects<Maekawa>) {
         if let (Message::Request { time }, Some(Oldest::Waits(first))) =
             (message, node.arbiter.oldest())
@@ -70,7 +39,7 @@ impl Mishears for OvertakenNotTold {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct GivenBackForgotten;
 
-impl Mishears for GivenBackForgotten {
+impl Mishears<Maekawa> for GivenBackForgotten {
     fn hear(node: &mut Maekawa, from: NodeId, message: Message, fx: &mut impl Effects<Maekawa>) {
         let locked = node.request.locked.clone();
         node.hear(from, message, fx);
@@ -84,7 +53,7 @@ impl Mishears for GivenBackForgotten {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct OneInquiryAnswered;
 
-impl Mishears for OneInquiryAnswered {
+impl Mishears<Maekawa> for OneInquiryAnswered {
     fn hear(node: &mut Maekawa, from: NodeId, message: Message, fx: &mut impl Effects<Maekawa>) {
         let mut others = node.request.inquired.clone();
         let first = others.iter().next();
@@ -104,7 +73,7 @@ impl Mishears for OneInquiryAnswered {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct OneFlagForAll;
 
-impl Mishears for OneFlagForAll {
+impl Mishears<Maekawa> for OneFlagForAll {
     fn hear(node: &mut Maekawa, from: NodeId, message: Message, fx: &mut impl Effects<Maekawa>) {
         if let Message::Locked { .. } = message {
             node.request.failed.clear();
@@ -118,7 +87,7 @@ impl Mishears for OneFlagForAll {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct InquiryOutlivesRequest;
 
-impl Mishears for InquiryOutlivesRequest {
+impl Mishears<Maekawa> for InquiryOutlivesRequest {
     fn hear(node: &mut Maekawa, from: NodeId, message: Message, fx: &mut impl Effects<Maekawa>) {
         let remembered = node.request.inquired.clone();
         match (message, node.request.phase, node.arbiter.lock) {
@@ -159,7 +128,7 @@ fn answer_all(node: &mut Maekawa, fx: &mut impl Effects<Maekawa>) {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct AnsweredBeforeLocked;
 
-impl Mishears for AnsweredBeforeLocked {
+impl Mishears<Maekawa> for AnsweredBeforeLocked {
     fn hear(node: &mut Maekawa, from: NodeId, message: Message, fx: &mut impl Effects<Maekawa>) {
         if let (Message::Inquire { time }, Phase::Waiting(own)) = (message, node.request.phase)
             && time == own

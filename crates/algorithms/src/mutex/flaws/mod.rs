@@ -1,5 +1,6 @@
 //! The mistakes that people make with these algorithms.
 
+pub mod cao_singhal;
 pub mod carvalho_roucairol;
 pub mod central;
 pub mod echo_lift;
