@@ -23,5 +23,6 @@ pub mod quorum;
 pub mod recipe;
 pub mod registry;
 pub mod setup;
+pub mod structure;
 pub mod topology;
 pub mod wave;

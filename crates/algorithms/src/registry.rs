@@ -38,6 +38,7 @@ use crate::mutex::flaws::ricart_agrawala::{
 use crate::mutex::flaws::ricart_agrawala_probing::{
     ClockForgotten, NeverHeardOfAgain, PutOffForEver,
 };
+use crate::mutex::flaws::sanders::NoWayBack;
 use crate::mutex::flaws::singhal::{AsPublished, InsideAsIfIdle, NoReSend, StaircaseBelieved};
 use crate::mutex::flaws::suzuki_kasami::{
     EveryoneIsQueued, OutdatedRequestsServed, QueueLeftBehind, RequestsMissedInside, TokenDoubled,
@@ -56,6 +57,7 @@ use crate::mutex::readers_writers::{self, ClaimedExclusion};
 use crate::mutex::regenerating::{Regenerating, algorithms as regenerating};
 use crate::mutex::ricart_agrawala::{self, RicartAgrawala};
 use crate::mutex::ricart_agrawala_probing::{self, RicartAgrawalaProbing};
+use crate::mutex::sanders;
 use crate::mutex::singhal::{self, Singhal};
 use crate::mutex::suzuki_kasami::{self, SuzukiKasami};
 use crate::mutex::token_ring::{self, TokenRing};
@@ -139,6 +141,12 @@ fn register_quorums(into: &mut impl Register<Mutex>) {
     into.flaw(card, "one-flag-for-all", correct().with(OneFlagForAll));
     into.flaw(card, "inquiry-outlives-request", correct().with(InquiryOutlivesRequest));
     into.flaw(card, "answered-before-locked", correct().with(AnsweredBeforeLocked));
+
+    let card = &sanders::CARD;
+    into.algorithm(card, sanders::recipe().guarded(sanders::INVARIANTS));
+    into.flaw(card, "no-way-back", sanders::recipe().with(NoWayBack));
+    into.flaw(card, "nobody-in-common", sanders::unchecked());
+    into.flaw(card, "informs-not-itself", sanders::unchecked());
 
     let card = &cao_singhal::CARD;
     let correct = cao_singhal::recipe;

@@ -13,6 +13,7 @@ use core::time::Duration;
 use vorrang_protocol::{Group, NodeId, parse_duration_ns, show_duration_ns};
 
 use crate::quorum::Quorums;
+use crate::structure::Structures;
 use crate::topology::Topology;
 
 /// What an algorithm must be told. Every algorithm needs the group; which of the rest it
@@ -43,6 +44,8 @@ pub struct Setup {
     pub priorities: Priorities,
     /// Whom each node must ask.
     pub quorum: Quorums,
+    /// Whom each node asks and informs.
+    pub structure: Structures,
 }
 
 /// How urgent the requests of the nodes are: a number a node, the higher the more urgent. None at
@@ -156,11 +159,13 @@ pub enum Parameter {
     Priorities,
     /// Whom each node must ask.
     Quorum,
+    /// Whom each node asks and informs.
+    Structure,
 }
 
 impl Parameter {
     /// All that there are.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::K,
         Self::Within,
         Self::Holder,
@@ -172,6 +177,7 @@ impl Parameter {
         Self::Initiator,
         Self::Priorities,
         Self::Quorum,
+        Self::Structure,
     ];
 
     /// What it is called, without the hyphens.
@@ -188,6 +194,7 @@ impl Parameter {
             Self::Initiator => "initiator",
             Self::Priorities => "priorities",
             Self::Quorum => "quorum",
+            Self::Structure => "structure",
         }
     }
 
@@ -202,6 +209,7 @@ impl Parameter {
             Self::Arbitration => "RULE",
             Self::Priorities => "NUMBERS",
             Self::Quorum => "SYSTEM",
+            Self::Structure => "SETS",
         }
     }
 
@@ -244,6 +252,11 @@ impl Parameter {
                 "Whom each node must ask: plane, grid, majority, weighted:2,1,1, triangle, \
                  wall:1,2,3, tree, all, singleton, sets:0-1,1-2,0-2, or a file of sets [default: \
                  the plane if there is one of so many nodes, else the grid]"
+            }
+            Self::Structure => {
+                "Whom each node asks and whom it informs: central, lamport, ricart-agrawala, \
+                 maekawa, or sets:0-1/0,0-1/1,0-1-2 with a pair of sets a node [default: maekawa, \
+                 over --quorum]"
             }
         }
     }
@@ -295,6 +308,7 @@ impl Parameter {
             Self::Initiator => setup.initiator = node()?,
             Self::Priorities => setup.priorities = Priorities::read(text, group)?,
             Self::Quorum => setup.quorum = text.parse()?,
+            Self::Structure => setup.structure = text.parse()?,
         }
         Ok(())
     }
@@ -313,6 +327,7 @@ impl Parameter {
             Self::Initiator => setup.initiator.to_string(),
             Self::Priorities => setup.priorities.to_string(),
             Self::Quorum => setup.quorum.to_string(),
+            Self::Structure => setup.structure.to_string(),
         }
     }
 }
@@ -321,7 +336,7 @@ impl Setup {
     /// A group, and what is usual besides: two inside together, a millisecond for a message, the
     /// token at node 0, and from there round robin; everyone linked to everyone, nobody greedy, a
     /// millisecond's rest, one resource, node 0 to start, all requests alike, and the [usual
-    /// quorums](Quorums::usual).
+    /// quorums](Quorums::usual), which are asked and informed.
     pub fn new(group: Group) -> Self {
         Self {
             group,
@@ -336,6 +351,7 @@ impl Setup {
             initiator: NodeId(0),
             priorities: Priorities::NONE,
             quorum: Quorums::usual(group),
+            structure: Structures::Maekawa,
         }
     }
 
@@ -415,6 +431,7 @@ mod tests {
             (Parameter::Initiator, "2"),
             (Parameter::Priorities, "0,3,1,0,0"),
             (Parameter::Quorum, "wall:2,3"),
+            (Parameter::Structure, "lamport"),
         ] {
             setup.set(parameter, text).unwrap();
         }
@@ -424,7 +441,7 @@ mod tests {
         }
         let text = "--nodes 5 --k 3 --within 1500us --holder 4 --topology random:0.5:9 --greedy 1 \
                     --arbitration nearest --rest 20us --resources 2 --initiator 2 --priorities \
-                    0,3,1,0,0 --quorum wall:2,3";
+                    0,3,1,0,0 --quorum wall:2,3 --structure lamport";
         assert_eq!(setup.text(&Parameter::ALL), text);
         assert_eq!(Setup::read(text, &Parameter::ALL), Ok(setup));
     }

@@ -151,19 +151,19 @@ const FLAWS: &[Flaw] = &[
         name: "early-release-dropped",
         what: "a RELEASE that comes before the news of the hand-over to its sender is not kept",
         breaks: "progress",
-        shown_by: Demonstration::of(&[2, 2, 1]).told(&[RING]),
+        shown_by: Demonstration::of(&[2, 2, 1]).given(&[RING]),
     },
     Flaw {
         name: "early-inquire-dropped",
         what: "an INQUIRE that comes before the permission it is about is not kept",
         breaks: "progress",
-        shown_by: Demonstration::of(&[1, 1, 1, 0, 0]).fifo().told(&[TWO_DESKS]),
+        shown_by: Demonstration::of(&[1, 1, 1, 0, 0]).fifo().given(&[TWO_DESKS]),
     },
     Flaw {
         name: "no-epochs",
         what: "a TRANSFER has no epoch: one about the last request is taken to be about the next",
         breaks: "progress",
-        shown_by: Demonstration::of(&[2, 1, 1, 0, 0]).fifo().told(&[ONE_OR_TWO_DESKS]),
+        shown_by: Demonstration::of(&[2, 1, 1, 0, 0]).fifo().given(&[ONE_OR_TWO_DESKS]),
     },
     Flaw {
         name: "overtaken-not-told",

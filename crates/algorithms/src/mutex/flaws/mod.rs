@@ -13,6 +13,7 @@ pub mod readers_writers;
 pub mod regenerating;
 pub mod ricart_agrawala;
 pub mod ricart_agrawala_probing;
+pub mod sanders;
 pub mod singhal;
 pub mod suzuki_kasami;
 pub mod token_ring;
