@@ -140,7 +140,7 @@ where
 {
     let lists = words.map(|words| words.chars().map(|word| Ask::at_once(Say(word))).collect());
     let plan = Plan::PerNode(lists.to_vec());
-    System::new(nodes.to_vec(), plan, Heard::default()).links(links).faults(faults)
+    System::new(nodes.into(), plan, Heard::default()).links(links).faults(faults)
 }
 
 fn outcome<P>(system: &System<P, Heard>) -> (String, Vec<String>, u64)
@@ -206,7 +206,8 @@ fn in_time_nothing_is_sent_again_for_nothing() {
         states
     };
     // Of a message and a time-out at the same instant the message comes first.
-    let (patient, impatient) = (talks(2 * MS, Faults::NONE), talks(2 * MS - NS, Faults::NONE));
+    let (patient, impatient) =
+        (talks(2 * MS, Faults::NONE), talks(2 * MS.saturating_sub(NS), Faults::NONE));
     assert!(impatient > 2 * patient, "{impatient} states with needless copies, {patient} without");
     assert_eq!(talks(3 * MS, Faults::NONE), patient, "longer is no better");
     talks(3 * MS, BAD);

@@ -107,7 +107,8 @@ fn without_a_duplicate_filter_a_token_that_is_sent_again_is_doubled() {
     let again: Vec<&str> = line.split(' ').skip(1).collect();
     assert_eq!(json(&again).1["trace"], answer["trace"]);
     // Nothing is sent again where messages are in time and none is lost.
-    let fine = json_of(&words("check raymond --nodes 2 --entries 2 --reliable=no-duplicate-filter"));
+    let fine =
+        json_of(&words("check raymond --nodes 2 --entries 2 --reliable=no-duplicate-filter"));
     assert_eq!(fine["outcome"], "verified");
     let (code, _) = json(&words(
         "check raymond --nodes 2 --entries 2 --reliable=no-duplicate-filter --asynchronous \
@@ -129,7 +130,10 @@ fn it_can_be_stepped_through() {
 #[test]
 fn where_it_makes_no_sense_it_is_refused() {
     for (command, sentence) in [
-        ("run lamport --net --reliable", "--reliable is for the simulator: with --net, TCP decides"),
+        (
+            "run lamport --net --reliable",
+            "--reliable is for the simulator: with --net, TCP decides",
+        ),
         ("check lamport --reliable --property ordering", "acknowledgements do, of which"),
         ("check lamport --reliable --bypass 3", "acknowledgements do, of which"),
         ("check lamport --reliable=badly", "[possible values: correct, no-duplicate-filter]"),

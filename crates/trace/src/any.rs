@@ -454,7 +454,9 @@ mod tests {
     fn messages_keep_their_kinds_and_their_size() {
         let request = ricart_agrawala::Message::Request { time: 300 };
         let any = AnyMessage(Box::new(request));
-        assert_eq!((any.kind(), any.kind_name()), (request.kind(), request.kind_name()));
+        let of = |message: &dyn Letter| (message.kind(), message.kind_name());
+        assert_eq!((Message::kind(&any), Message::kind_name(&any)), of(&request));
+        assert_eq!(of(&request), (0, "REQUEST"));
         assert_eq!(encoded_len(&any), encoded_len(&request));
         assert_eq!(serde_json::to_string(&any).unwrap(), r#""REQUEST(300)""#);
     }
