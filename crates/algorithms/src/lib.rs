@@ -17,6 +17,7 @@ pub mod card;
 pub mod clock;
 pub mod election;
 pub mod flaw;
+pub mod layer;
 pub mod mutex;
 pub mod problem;
 pub mod quorum;

@@ -55,6 +55,10 @@ pub(crate) struct CommonArgs {
     /// Decides everything that is drawn; the same seed gives the same run
     #[arg(long, default_value_t = 1, value_parser = whole(0..=u64::MAX))]
     pub(crate) seed: u64,
+    /// Put a layer of reliable channels under the algorithm (numbers, acknowledgements, time-outs),
+    /// so that it runs where messages are lost, doubled or overtaken
+    #[arg(long)]
+    pub(crate) reliable: bool,
     /// Run even if the network is not what the algorithm assumes, to see it break
     #[arg(long)]
     pub(crate) break_assumptions: bool,
@@ -215,6 +219,8 @@ pub(crate) struct Between {
     breaks: bool,
     /// Whether invariants are looked at.
     pub(crate) is_guarded: bool,
+    /// Whether the nodes have reliable channels.
+    pub(crate) is_reliable: bool,
     pub(crate) seed: u64,
     /// What goes wrong, as it was typed.
     trouble: FaultArgs,
@@ -253,7 +259,10 @@ impl RunArgs {
             }
         }
         check_within(&setup)?;
-        let assumed = OrderKind::from(about.assumes.order);
+        let is_reliable = self.common.reliable;
+        // Reliable channels assume nothing of the order.
+        let assumed =
+            if is_reliable { OrderKind::Any } else { OrderKind::from(about.assumes.order) };
         let order = self.common.order.unwrap_or(assumed);
         if (assumed, order) == (OrderKind::Fifo, OrderKind::Any) && !breaks {
             let varied = if latency.is_constant() {
@@ -273,8 +282,17 @@ impl RunArgs {
         about.assumes.layout.graph(&setup).map_err(|unfit| Failure::Usage(unfit.0))?;
         let asked_order = self.common.order;
         let is_guarded = self.common.invariants;
-        let between =
-            Between { latency, order, asked_order, breaks, is_guarded, seed, trouble, faults };
+        let between = Between {
+            latency,
+            order,
+            asked_order,
+            breaks,
+            is_guarded,
+            is_reliable,
+            seed,
+            trouble,
+            faults,
+        };
         Ok((setup, between))
     }
 }
@@ -298,9 +316,22 @@ impl Between {
             ("latency", json!(self.latency.to_string())),
             ("order", json!(name(&self.order))),
             ("break_assumptions", json!(self.breaks)),
+            ("reliable", json!(self.is_reliable)),
         ];
         head.extend(self.trouble.head(self.faults.as_ref()));
         head
+    }
+
+    /// Whether anything happens between the nodes that theories of algorithms do not speak of.
+    pub(crate) const fn is_altered(&self) -> bool {
+        self.faults.is_some() || self.is_reliable
+    }
+
+    /// How long nearly every message takes at most.
+    pub(crate) fn nearly_longest_ns(&self) -> u64 {
+        // Of the exponential distribution, 2 in a hundred take more than four times the mean.
+        let mean_ns = self.latency.mean_ns() as u64;
+        longest_ns(self.latency).unwrap_or(mean_ns.saturating_mul(4)).max(1)
     }
 
     /// Whether no message takes longer than a set-up says.
@@ -330,6 +361,9 @@ impl Between {
         }
         if self.is_guarded {
             text.push_str(" --invariants");
+        }
+        if self.is_reliable {
+            text.push_str(" --reliable");
         }
         text + &self.trouble.options()
     }

@@ -112,6 +112,14 @@ where
         self
     }
 
+    /// Counts messages by these kinds, before anything has happened: where the type of a message
+    /// does not know their names.
+    #[must_use]
+    pub fn counting(mut self, kinds: &'static [&'static str]) -> Self {
+        self.world.count_by(kinds);
+        self
+    }
+
     /// Looks at all nodes and all messages after every event, and objects like a monitor to
     /// whatever does not hold. That takes as long as there are nodes and messages, for every event.
     #[must_use]

@@ -119,6 +119,10 @@ where
         }
     }
 
+    pub(crate) fn count_by(&mut self, kinds: &'static [&'static str]) {
+        self.meter = self.workload.meter(self.size, kinds);
+    }
+
     pub(crate) const fn sink(&mut self, at: NodeId) -> Sink<'_, P, M, W, R> {
         Sink { at, world: self }
     }

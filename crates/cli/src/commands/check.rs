@@ -20,6 +20,7 @@ use crate::lookup;
 use crate::options::{OrderKind, SetupArgs, name};
 use crate::output::{BAD, DIM, RESET, print, print_json};
 use crate::problem::Query;
+use crate::problem::channels::Channels;
 use crate::problem::election::ElectionCheckArgs;
 use crate::problem::mutex_question::MutexCheckArgs;
 use crate::table::{table, wrapped};
@@ -75,6 +76,11 @@ pub(crate) struct CheckArgs {
     /// Build in a known mistake; `list` lists them
     #[arg(long, value_name = "NAME")]
     pub(crate) flaw: Option<String>,
+    /// Put a layer of reliable channels under the algorithm: numbers, acknowledgements, time-outs.
+    /// Messages take no longer than the layer believes, unless --asynchronous
+    #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "correct")]
+    pub(crate) reliable: Option<Channels>,
     #[command(flatten, next_help_heading = "Set-up")]
     pub(crate) setup: SetupArgs,
     #[command(flatten, next_help_heading = "What may go wrong")]
@@ -166,9 +172,25 @@ impl CheckArgs {
 
     /// What lies between the nodes: as timely as was said, or else as the algorithm assumes.
     pub(crate) fn links(&self, about: &About, setup: &Setup, order: OrderKind) -> Links {
-        let assumed = about.assumes.timely.then_some(setup.within);
+        let assumed = self.is_timely(about).then_some(setup.within);
         let within = self.timely.or(assumed).filter(|_| !self.asynchronous);
         Links::from(vorrang_check::Order::from(order)).within(within)
+    }
+
+    /// Whether anything here believes that messages take no longer than some time.
+    const fn is_timely(&self, about: &About) -> bool {
+        about.assumes.timely || self.reliable.is_some()
+    }
+
+    /// The order of messages: as was said, or else as is assumed; reliable channels assume nothing.
+    pub(crate) fn order(&self, assumed: impl Into<OrderKind>) -> OrderKind {
+        let assumed = if self.reliable.is_some() { OrderKind::Any } else { assumed.into() };
+        self.order.unwrap_or(assumed)
+    }
+
+    /// How often reliable channels try again: as often as it takes if so many messages are lost.
+    pub(crate) fn tries(&self) -> u8 {
+        self.budget.losses.max(1)
     }
 
     /// What may go wrong; so many crashes and restarts, if nothing is said of them.
@@ -204,8 +226,13 @@ impl CheckArgs {
                 "--timely and --asynchronous: either no message takes longer, or some take for ever"
                     .to_owned()
             }
-            _ if self.asynchronous && !about.assumes.timely => {
+            _ if self.asynchronous && !self.is_timely(about) => {
                 format!("--asynchronous: {} does not assume anything of time", about.name)
+            }
+            _ if self.reliable.is_some() && self.mutex.asks_of_causes() => {
+                "--property and --bypass are about which messages have arrived, and with \
+                 --reliable acknowledgements do, of which the algorithm knows nothing"
+                    .to_owned()
             }
             _ => return Ok(()),
         };
@@ -234,6 +261,11 @@ impl CheckArgs {
             text += &format!(" --flaw {flaw}");
         }
         text += &format!(" {} --order {}", setup.text(about.takes), name(&order));
+        text += match self.reliable {
+            None => "",
+            Some(Channels::Correct) => " --reliable",
+            Some(Channels::NoDuplicateFilter) => " --reliable=no-duplicate-filter",
+        };
         if let Some(time) = self.timely {
             text += &format!(" --timely {}", show_duration_ns(time.as_nanos() as u64));
         }

@@ -75,7 +75,7 @@ impl Run {
 
     /// What the simulator can be told and a real network cannot.
     fn check_network(&self) -> Result<(), Failure> {
-        const SIMULATED: [&str; 3] = ["latency", "order", "break_assumptions"];
+        const SIMULATED: [&str; 4] = ["latency", "order", "break_assumptions", "reliable"];
         const MOST_NODES: u32 = 128;
         let faults = FaultArgs::augment_args(clap::Command::new(""));
         let faults = faults.get_arguments().map(|arg| arg.get_id().as_str());

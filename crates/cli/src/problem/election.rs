@@ -18,7 +18,7 @@ use super::{Driven, Extremes, Question, Remarks, Scene};
 use crate::commands::check::CheckArgs;
 use crate::failure::Failure;
 use crate::figures::{Figure, Reading};
-use crate::options::{Between, OrderKind, RunArgs, list, nodes_of};
+use crate::options::{Between, RunArgs, list, nodes_of};
 
 /// The messages of an election between that many are as many as anybody waits for.
 const MOST_NODES: u32 = 2_000;
@@ -63,7 +63,11 @@ impl Scenario {
         let dead = dead.len() as u32;
         let is_timely = self.between.is_within(&self.setup);
         let is_up = initiator < nodes - dead;
-        (is_top && is_up && is_timely).then_some(Setting { nodes, initiator, dead })
+        (is_top && is_up && is_timely && !self.between.is_reliable).then_some(Setting {
+            nodes,
+            initiator,
+            dead,
+        })
     }
 
     /// What the theory says of a quantity, where it says anything: of times, if every message takes
@@ -278,7 +282,7 @@ impl Driven for Election {
         };
         let crashes = shown.map_or(1, |shown| shown.crashes);
         let faults = args.faults((crashes, 0));
-        let order = args.order.unwrap_or(OrderKind::from(card.assumes.order));
+        let order = args.order(card.assumes.order);
         let setup = args.setup.setup(&card.about(), nodes)?;
         let about = card.about();
         let links = args.links(&about, &setup, order);

@@ -151,7 +151,7 @@ impl Scenario {
         let is_plain =
             is_known && latency.is_constant() && stay.is_constant() && latency.mean_ns() > 0.0;
         match load {
-            _ if self.between.faults.is_some() || of.is_time && !is_plain => None,
+            _ if self.between.is_altered() || of.is_time && !is_plain => None,
             // What a saturated run comes to depends on which requests overtake which: it is known
             // only if all messages take the same time.
             Some(card::Load::Heavy) if !is_plain => {
@@ -357,11 +357,14 @@ impl Driven for Mutex {
     fn figures(scenario: &Scenario, summary: &Summary) -> Vec<Figure> {
         let unit_ns = scenario.between.latency.mean_ns();
         let per = (" per T", unit_ns);
+        // By acknowledgements nodes hear of each other, and the algorithm does not know.
+        let overtakes = summary.overtakes.filter(|_| !scenario.between.is_reliable);
+        let summary = &Summary { overtakes, ..summary.clone() };
         figures(scenario.card, summary, (" T", unit_ns), per, &|of| scenario.theory(of))
     }
 
     fn complaint(scenario: &Scenario, summary: &Summary) -> Option<String> {
-        let promised = scenario.card.terms.promises.ordering;
+        let promised = scenario.card.terms.promises.ordering && !scenario.between.is_reliable;
         let overtaken = promised && summary.overtakes.is_some_and(|count| count > 0);
         overtaken.then(|| "ordering: a request was overtaken by a later one".to_owned())
     }

@@ -61,10 +61,9 @@ struct StagedOf<Q: Driven> {
 
 pub(super) fn stage<Q: Driven>(
     (card, flaw): (&'static Card<Q>, Option<&'static str>),
-    (setup, order): (Setup, Order),
+    (setup, order, monitor): (Setup, Order, Q::Watch),
     (nodes, guards): (Vec<NodeOf<Q>>, Vec<Guard<NodeOf<Q>>>),
 ) -> Box<dyn Staged> {
-    let monitor = Q::staged(card, &setup, flaw);
     let first = Stage::new(nodes.iter().cloned(), monitor).with_order(order);
     let first = first.guarded(guards.iter().cloned());
     let asks = setup.group.members().flat_map(|id| Q::turn(card, &setup, id));

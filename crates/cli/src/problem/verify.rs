@@ -42,7 +42,11 @@ pub(super) fn query<Q: Driven>(
     let mut properties = question.properties;
     properties.extend(args.demand.fair.then(|| "no starvation in fair runs".to_owned()));
     properties.extend(args.guards(guards).iter().map(|it| it.name().to_owned()));
-    let (shows_progress, covers) = (!args.json, question.covers);
+    let shows_progress = !args.json;
+    let covers = match args.reliable {
+        None => question.covers,
+        Some(_) => format!("{}, {}", question.covers, in_tries(args.tries())),
+    };
     let answer = move || {
         let start = Instant::now();
         let (report, walked) = if let Some(walks) = walks {
@@ -61,6 +65,13 @@ pub(super) fn query<Q: Driven>(
         answer
     };
     Query { line: question.line, remarks: question.remarks, answer: Box::new(answer) }
+}
+
+fn in_tries(tries: u8) -> String {
+    match tries {
+        1 => "over reliable channels that try again once".to_owned(),
+        _ => format!("over reliable channels that try again up to {tries} times"),
+    }
 }
 
 /// Explores all that can follow these steps, and shows how far it has come.
