@@ -41,6 +41,7 @@ pub(crate) use crate::answer::Answer;
     vorrang check ricart-agrawala --flaw deferred-never-cleared\n  \
     vorrang check lamport --order any\n  \
     vorrang check bully --crashes 1\n  \
+    vorrang check central --nodes 2 --losses 1 --reliable\n  \
     vorrang check echo --nodes 4 --topology ring\n  \
     vorrang check ricart-agrawala --property ordering,no-starvation\n  \
     vorrang check ricart-agrawala --nodes 6 --entries 3 --time 10m\n  \

@@ -23,6 +23,8 @@ use crate::trouble::FaultArgs;
     vorrang run ricart-agrawala --nodes 5 --load light --hold 2ms\n  \
     vorrang run ricart-agrawala --nodes 3 --net --processes\n  \
     vorrang run bully --nodes 8 --crash 7@0\n  \
+    vorrang run raymond --nodes 7 --pause 3@10ms..40ms --slow 0-1:x10@10ms..20ms\n  \
+    vorrang run suzuki-kasami --nodes 5 --random-faults mild --reliable --seed 7\n  \
     vorrang run echo --nodes 50 --topology random:0.1\n  \
     vorrang run ricart-agrawala --latency uniform:1ms..3ms --order any --seed 7 --json")]
 pub(crate) struct Run {
