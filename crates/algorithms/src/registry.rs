@@ -54,7 +54,7 @@ use crate::mutex::maekawa::{self, Maekawa};
 use crate::mutex::maekawa_basic::{self, MaekawaBasic};
 use crate::mutex::raymond::{self, Raymond};
 use crate::mutex::readers_writers::{self, ClaimedExclusion};
-use crate::mutex::regenerating::{Regenerating, algorithms as regenerating};
+use crate::mutex::regenerating::Regenerating;
 use crate::mutex::ricart_agrawala::{self, RicartAgrawala};
 use crate::mutex::ricart_agrawala_probing::{self, RicartAgrawalaProbing};
 use crate::mutex::sanders;
@@ -62,6 +62,7 @@ use crate::mutex::singhal::{self, Singhal};
 use crate::mutex::suzuki_kasami::{self, SuzukiKasami};
 use crate::mutex::token_ring::{self, TokenRing};
 use crate::mutex::{Mutex, group_exclusion};
+use crate::mutex::{regenerating_raymond, regenerating_ring, regenerating_suzuki_kasami};
 use crate::problem::Problem;
 pub use crate::recipe::{Node, Recipe, of_graph, of_group, of_quorums, of_setup};
 use crate::setup::{Setup, Unfit};
@@ -167,14 +168,14 @@ fn register_survivors(into: &mut impl Register<Mutex>) {
     into.flaw(card, "clock-forgotten", forgotten);
     into.flaw(card, "put-off-for-ever", correct().with(PutOffForEver));
 
-    let card = &regenerating::RING;
+    let card = &regenerating_ring::CARD;
     let correct = || of_setup(Regenerating::<TokenRing>::of);
     into.algorithm(card, correct().guarded(Regenerating::INVARIANTS));
     into.flaw(card, "no-generation", correct().with(NoGeneration));
     let correct = of_setup(Regenerating::<SuzukiKasami>::of);
-    into.algorithm(&regenerating::SUZUKI_KASAMI, correct.guarded(Regenerating::INVARIANTS));
+    into.algorithm(&regenerating_suzuki_kasami::CARD, correct.guarded(Regenerating::INVARIANTS));
     let correct = of_setup(Regenerating::<Raymond>::of);
-    into.algorithm(&regenerating::RAYMOND, correct.guarded(Regenerating::INVARIANTS));
+    into.algorithm(&regenerating_raymond::CARD, correct.guarded(Regenerating::INVARIANTS));
 }
 
 /// Mutual exclusion by a token: whoever has it may enter.

@@ -1,9 +1,10 @@
 //! Golden runs: small runs of every algorithm that read as prose.
 //!
 //! The first line of a file in `golden` says what is run and how it is set up, as on the command
-//! line: `k-exclusion --nodes 3 --k 2 --flaw debts-forgotten`, or `central --nodes 2 --reliable`. What stands at the margin is done,
-//! what is indented is the answer. `VORRANG_REWRITE=1 cargo test -p vorrang-algorithms --test
-//! golden` writes the answers anew: look at every difference as if it were code.
+//! line: `k-exclusion --nodes 3 --k 2 --flaw debts-forgotten`, or `central --nodes 2 --reliable`.
+//! What stands at the margin is done, what is indented is the answer. `VORRANG_REWRITE=1 cargo test
+//! -p vorrang-algorithms --test golden` writes the answers anew: look at every difference as if it
+//! were code.
 
 use std::fs;
 use std::path::Path;

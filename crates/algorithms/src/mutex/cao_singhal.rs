@@ -39,8 +39,8 @@
 //! later epoch comes from somebody to whom it was handed on; the arbiter keeps it until it hears of
 //! that. So two who are inside have different arbiters, and their quorums do not meet.
 //!
-//! **Why nobody waits for ever.** Whoever waits at an arbiter behind another knows it (FAIL), or has
-//! yielded there, but for the oldest that waits, if it is older than the one that has the
+//! **Why nobody waits for ever.** Whoever waits at an arbiter behind another knows it (FAIL), or
+//! has yielded there, but for the oldest that waits, if it is older than the one that has the
 //! permission; and that one was asked to give it back (INQUIRE, which rides on TRANSFER). Take the
 //! oldest request of all: where it has no permission, somebody younger has, and was asked. That one
 //! enters, and leaves, or waits elsewhere behind another: then it knows and gives it back. Requests
@@ -51,11 +51,12 @@
 //! the same reason entries need not be in the order of the requests' times.
 //!
 //! **Why 8(K−1) + 6.** Besides REQUEST, REPLY and RELEASE, a request causes at an arbiter, when it
-//! comes, a TRANSFER, and then a FAIL, or a YIELD and a second REPLY of the one that it displaces. If
-//! the TRANSFER comes too late, the permission goes to one that waits behind it, and comes back by
-//! a YIELD and has to go there again: that makes four. When it leaves, it causes another TRANSFER,
-//! to the one that it hands over to. Of what a node tells its own arbiter REQUEST and RELEASE cost
-//! nothing. The paper gives 6(K−1) at most; a test has a run of ten nodes that takes more.
+//! comes, a TRANSFER, and then a FAIL, or a YIELD and a second REPLY of the one that it displaces.
+//! If the TRANSFER comes too late, the permission goes to one that waits behind it, and comes back
+//! by a YIELD and has to go there again: that makes four. When it leaves, it causes another
+//! TRANSFER, to the one that it hands over to. Of what a node tells its own arbiter REQUEST and
+//! RELEASE cost nothing. The paper gives 6(K−1) at most; a test has a run of ten nodes that takes
+//! more.
 //!
 //! **Where we depart from the paper**, and from what lectures make of it:
 //! - An INQUIRE that comes before the permission that it is about is kept until that comes.
@@ -63,7 +64,7 @@
 //! - A TRANSFER names an epoch. Else one about a request that is over would be taken for one about
 //!   the next, and the permission would go to somebody who has left long ago.
 //! - Whoever waits as the oldest is told FAIL if an older request comes, as in Maekawa's algorithm.
-//! - INQUIRE is no message of its own: whenever there is reason for one there is a TRANSFER to send.
+//! - INQUIRE is no message of its own: whenever there is reason for one a TRANSFER is sent.
 //! - Of two TRANSFERs of one epoch the older request counts, which is the one that was named last.
 //!
 //! The flaws show what happens without the first four. What no correct node would send is dropped.

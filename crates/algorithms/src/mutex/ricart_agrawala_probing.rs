@@ -8,7 +8,7 @@
 //! answer, though asked twice, is down: its permission is not needed until it is heard of again.
 //!
 //! ```text
-//!   0  ──REQUEST(1)─┬────▲──── … ──PROBE(1)─┬────▲──── … ──PROBE(1)─┬─(silence, twice)─[ inside ]─►
+//!   0  ──REQUEST(1)─┬────▲──── … ──PROBE(1)─┬────▲──── … ──PROBE(1)─┬─(silence)─[ inside ]─►
 //!                   │    │                  │    │                  │
 //!   1  ──[ inside ]─▼─DEFERRED(1)───────────▼─PROBE OK(1)──✗        ▼   (down)
 //! ```

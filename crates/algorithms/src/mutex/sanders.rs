@@ -21,7 +21,7 @@
 //! | per entry of node i | cost |
 //! | --- | --- |
 //! | messages | \|I − i\| + 2\|R − i\| if nobody is in the way; at most 4 more for each of R |
-//! | synchronisation delay from i to j | 2T if both inform the same node, else T; less if that is one of them |
+//! | synchronisation delay, i to j | 2T if both inform the same node, else T; less if it is i, j |
 //! | response, nobody else asking | 2T + E |
 //!
 //! **Assumes** that messages are not lost or doubled and that no node fails; their order does not

@@ -1,3 +1,5 @@
+//! Handing on permissions, a handler at a time.
+
 use alloc::string::ToString;
 use alloc::vec;
 use alloc::vec::Vec;

@@ -49,28 +49,28 @@
 //! again, and their order may be lost. A node asks who has the token before it calls for an
 //! election, so that a long stay inside costs some messages and no new generation.
 
-pub mod algorithms;
+mod lemmas;
+mod message;
 
 use alloc::collections::BTreeMap;
-use alloc::format;
-use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::fmt::{self, Debug};
+use core::fmt::Debug;
 use core::hash::Hash;
 use core::mem;
 use core::num::NonZeroU32;
 use core::time::Duration;
 
-use serde::{Deserialize, Serialize};
-use vorrang_protocol::{
-    Delay, Effects, Group, Invariant, Lift, NodeId, Protocol, Refused, Situation,
-};
+use vorrang_protocol::{Delay, Effects, Group, Lift, NodeId, Protocol, Refused};
 
 use super::{ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice};
-use crate::election::bully::{self, Bully};
+use crate::card::{Quantity, Span};
+use crate::election::bully::Bully;
 use crate::election::{Command as ElectionCommand, Notice as ElectionNotice};
+use crate::mutex::card::{Card, Setting};
 use crate::setup::Setup;
+pub(super) use message::kinds;
+pub use message::{Generation, Inner, Message, Timer};
 
 /// A token algorithm that can be started anew among any nodes.
 pub trait Renewable: Protocol<Command = Command, Notice = Notice, Message: Inner> {
@@ -85,160 +85,6 @@ pub trait Renewable: Protocol<Command = Command, Notice = Notice, Message: Inner
     fn has_token(&self) -> bool;
     /// Whether the message is the token.
     fn is_token(message: &Self::Message) -> bool;
-}
-
-/// Which token is meant: every leader makes other ones than every other.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
-pub struct Generation {
-    /// The higher the newer. None has the number 0: that is for who has forgotten everything.
-    pub number: u64,
-    /// Who made it.
-    pub by: NodeId,
-}
-
-impl Generation {
-    /// The one that all begin with.
-    const FIRST: Self = Self { number: 1, by: NodeId(0) };
-}
-
-impl fmt::Display for Generation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.number, self.by)
-    }
-}
-
-/// As in the name of a timer.
-impl fmt::Debug for Generation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-/// What nodes say to each other.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Message<M> {
-    /// Who has the token?
-    Ask,
-    /// I have.
-    Have,
-    /// Stop, and say whether you have the token.
-    Query(Generation),
-    /// I have stopped.
-    Status {
-        /// What was asked.
-        generation: Generation,
-        /// Whether the token is here.
-        has: bool,
-    },
-    /// I know a newer generation than that.
-    Outdated(Generation),
-    /// Go on, in a new generation.
-    Install {
-        /// Which one.
-        generation: Generation,
-        /// Who is up, lowest first.
-        members: Vec<NodeId>,
-        /// Who has the token.
-        holder: NodeId,
-    },
-    /// Of an election.
-    Election(bully::Message),
-    /// Of the algorithm.
-    Token {
-        /// In this generation.
-        generation: Generation,
-        /// What it says.
-        message: M,
-    },
-}
-
-impl<M> From<bully::Message> for Message<M> {
-    fn from(message: bully::Message) -> Self {
-        Self::Election(message)
-    }
-}
-
-/// A message of an algorithm that can be started anew.
-pub trait Inner: vorrang_protocol::Message {
-    /// The kinds of this layer's messages, then those of an election, then its own.
-    const ALL_KINDS: &'static [&'static str];
-}
-
-/// The kinds of this layer and of an election, then these.
-macro_rules! kinds {
-    ($($own:literal),*) => {
-        &[
-            "ASK", "HAVE", "QUERY", "STATUS", "OUTDATED", "INSTALL", "ELECTION", "ANSWER",
-            "COORDINATOR", $($own),*
-        ]
-    };
-}
-use kinds;
-
-/// How many kinds of messages this layer has.
-const OWN_KINDS: usize = 6;
-
-impl<M: Inner> vorrang_protocol::Message for Message<M> {
-    const KINDS: &'static [&'static str] = M::ALL_KINDS;
-
-    fn kind(&self) -> usize {
-        match self {
-            Self::Ask => 0,
-            Self::Have => 1,
-            Self::Query(_) => 2,
-            Self::Status { .. } => 3,
-            Self::Outdated(_) => 4,
-            Self::Install { .. } => 5,
-            Self::Election(message) => OWN_KINDS + message.kind(),
-            Self::Token { message, .. } => OWN_KINDS + bully::Message::KINDS.len() + message.kind(),
-        }
-    }
-}
-
-impl<M: fmt::Display> fmt::Display for Message<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Ask => f.write_str("ASK"),
-            Self::Have => f.write_str("HAVE"),
-            Self::Query(generation) => write!(f, "QUERY({generation})"),
-            Self::Status { generation, has } => {
-                let has = if *has { "has" } else { "has not" };
-                write!(f, "STATUS({generation}, {has})")
-            }
-            Self::Outdated(known) => write!(f, "OUTDATED({known})"),
-            Self::Install { generation, members, holder } => {
-                write!(f, "INSTALL({generation}, token at {holder}, up")?;
-                members.iter().try_for_each(|id| write!(f, " {id}"))?;
-                f.write_str(")")
-            }
-            Self::Election(message) => write!(f, "{message}"),
-            Self::Token { generation, message } => write!(f, "{message} of {generation}"),
-        }
-    }
-}
-
-/// What a node may be woken for.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-pub enum Timer<T> {
-    /// It has waited for long.
-    Suspect,
-    /// Whoever has the token would have said so.
-    Have,
-    /// Whoever is up has answered.
-    Census,
-    /// Whoever asked would have gone on.
-    Install,
-    /// Of an election.
-    Election(bully::Timer),
-    /// Of the algorithm, in a generation.
-    Token(Generation, T),
-}
-
-impl<T> From<bully::Timer> for Timer<T> {
-    fn from(timer: bully::Timer) -> Self {
-        Self::Election(timer)
-    }
 }
 
 /// One node.
@@ -627,50 +473,11 @@ impl<P: Renewable> Protocol for Regenerating<P> {
     }
 }
 
-impl<P: Renewable> Regenerating<P> {
-    /// What holds at every moment.
-    pub const INVARIANTS: &'static [Invariant<Self>] = &[
-        Invariant { name: "one token", holds: one_token },
-        Invariant { name: "one token a generation", holds: one_token_a_generation },
-    ];
-}
-
-/// No two nodes have a token, of whatever generation.
-fn one_token<P: Renewable>(at: &Situation<'_, Regenerating<P>>) -> Result<(), String> {
-    let mut having = at.up().filter(|(_, node)| node.has_token()).map(|(id, _)| id);
-    match (having.next(), having.next()) {
-        (Some(one), Some(other)) => Err(format!("nodes {one} and {other} have a token")),
-        (_, None) | (None, _) => Ok(()),
-    }
-}
-
-/// In no generation there are two, at a node or on the way to one.
-fn one_token_a_generation<P: Renewable>(at: &Situation<'_, Regenerating<P>>) -> Result<(), String> {
-    let mut tokens = BTreeMap::<Generation, u32>::new();
-    let mut count = |generation| *tokens.entry(generation).or_default() += 1;
-    for (_, node) in at.up() {
-        match &node.work {
-            Work::Goes { node: work, .. } if work.has_token() => count(node.generation),
-            Work::Goes { .. } => {}
-            Work::Stopped { early, .. } => {
-                let early = early.iter().filter(|(_, message)| P::is_token(message));
-                early.for_each(|_| count(node.generation));
-            }
-        }
-    }
-    for (.., message) in at.messages() {
-        if let Message::Token { generation, message } = message
-            && P::is_token(message)
-        {
-            count(*generation);
-        }
-    }
-    match tokens.into_iter().find(|(_, count)| *count > 1) {
-        None => Ok(()),
-        Some((generation, count)) => {
-            Err(format!("there are {count} tokens of generation {generation}"))
-        }
-    }
+/// As long as nobody is impatient, all costs are those of the algorithm within, on this set-up.
+pub(super) fn like(card: &Card, of: Quantity, at: &Setting, setup: Setup) -> Span {
+    let span = card.cost(of, &Setting { setup, ..at.clone() });
+    let span = span.expect("these cards know what they cost");
+    if at.hold <= 1.0 { span } else { Span::between(span.low, f64::INFINITY) }
 }
 
 #[cfg(test)]
@@ -679,7 +486,9 @@ mod tests {
 
     use vorrang_protocol::{Effect, Message as _, Outbox};
 
+    use super::message::OWN_KINDS;
     use super::*;
+    use crate::election::bully;
     use crate::mutex::suzuki_kasami::{self, SuzukiKasami, Token};
     use crate::mutex::{token_ring, tree_token};
 
