@@ -277,7 +277,6 @@ impl<S: Structure> Locking<S> {
             && locked.len() == self.structure.asks().len()
         {
             *phase = Phase::Inside(time);
-            failed.clear();
             inquired.clear();
             fx.notify(Notice::Entered);
         } else {
@@ -646,9 +645,12 @@ mod tests {
             tell(&mut node, &mut fx, arbiter, Locked { time: 1 });
         }
         assert_eq!(fx.take(), [ENTERED]);
-        let before = node.clone();
+        let asked = node.structure.asks().iter().copied().collect();
+        let inside =
+            super::Request { phase: Phase::Inside(1), locked: asked, ..Default::default() };
+        assert_eq!(node.request, inside, "nothing is remembered");
         assert_eq!(told(&mut node, &mut fx, 4, Inquire { time: 1 }), []);
-        assert_eq!(node, before);
+        assert_eq!(node.request, inside);
     }
 
     #[test]

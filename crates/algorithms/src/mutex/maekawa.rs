@@ -62,7 +62,8 @@
 //!   and answered for the next request with a lock that belongs to somebody else by then.
 //!
 //! [`maekawa-basic`](super::maekawa_basic) has none of the rules against deadlock. The machine is
-//! shared with the generalised algorithm of Sanders (see [`locking`](super::locking)).
+//! more general than this algorithm (see [`locking`](super::locking)): with other sets than quorums
+//! it is that of Sanders.
 
 use alloc::vec;
 
