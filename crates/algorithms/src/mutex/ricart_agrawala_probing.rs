@@ -386,7 +386,7 @@ const FLAWS: &[Flaw] = &[
         name: "never-heard-of-again",
         what: "whoever was passed over as down is not asked again, though it has come up",
         breaks: "exclusion",
-        shown_by: Demonstration::of(&[1, 1]).crashing(1, 1),
+        shown_by: Demonstration::of(&[2, 1]).crashing(1, 1),
     },
     Flaw {
         name: "clock-forgotten",
