@@ -1,10 +1,10 @@
 //! Raymond's tree, where a lost token is made anew.
 //!
 //! The token moves on [Raymond's tree](super::raymond), a balanced one of those who are up.
-//! Around it is [a layer](super::regenerating) that notices when the token is gone, with a node that
-//! has crashed or on a link that has lost it: whoever has waited for long asks who has the token, and
-//! if nobody does, an elected leader finds out who is up, and all start anew, in a new generation,
-//! with one token. How that is safe and live stands there.
+//! Around it is [a layer](super::regenerating) that notices when the token is gone, with a node
+//! that has crashed or on a link that has lost it: whoever has waited for long asks who has the
+//! token, and if nobody does, an elected leader finds out who is up, and all start anew, in a new
+//! generation, with one token. How that is safe and live stands there.
 //!
 //! ```text
 //!   0  ──[ waits ]──ASK─┬────────(no HAVE)──ELECTION─┬───────▲─QUERY▼──▲───INSTALL─▼──[ inside ]─►
@@ -17,13 +17,13 @@
 //! | --- | --- |
 //! | messages | as Raymond's on a balanced tree; N whenever a node has waited for 4N T |
 //! | a lost token besides | an election, then up to 3(N−1) |
-//! | synchronisation delay | as Raymond's on a balanced tree; after a crash 4N T, 2T, the election and 3T |
+//! | synchronisation delay | as Raymond's; after a crash 4N T, 2T, the election and 3T |
 //!
-//! **Assumes** that a message takes no longer than a known time T, and that those which are lost are
-//! the algorithm's own. Nodes may crash and come up again, having forgotten everything.
+//! **Assumes** that a message takes no longer than a known time T, and that those which are lost
+//! are the algorithm's own. Nodes may crash and come up again, having forgotten everything.
 //!
-//! **Safe**: at most one node has the token, and in every generation there is one. **Live**: whoever
-//! waits asks again and again, until there is a token.
+//! **Safe**: at most one node has the token, and in every generation there is one. **Live**:
+//! whoever waits asks again and again, until there is a token.
 
 use vorrang_protocol::{Group, NodeId};
 

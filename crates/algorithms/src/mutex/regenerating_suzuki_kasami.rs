@@ -1,11 +1,11 @@
 //! Suzuki–Kasami, where a lost token is made anew.
 //!
-//! A node without the token asks everyone who is up, as in [Suzuki and Kasami's](super::suzuki_kasami)
-//! algorithm.
-//! Around it is [a layer](super::regenerating) that notices when the token is gone, with a node that
-//! has crashed or on a link that has lost it: whoever has waited for long asks who has the token, and
-//! if nobody does, an elected leader finds out who is up, and all start anew, in a new generation,
-//! with one token. How that is safe and live stands there.
+//! A node without the token asks everyone who is up, as in [Suzuki and
+//! Kasami's](super::suzuki_kasami) algorithm. Around it is [a layer](super::regenerating) that
+//! notices when the token is gone, with a node that has crashed or on a link that has lost it:
+//! whoever has waited for long asks who has the token, and if nobody does, an elected leader
+//! finds out who is up, and all start anew, in a new generation, with one token. How that is safe
+//! and live stands there.
 //!
 //! ```text
 //!   0  ──[ waits ]──ASK─┬────────(no HAVE)──ELECTION─┬───────▲─QUERY▼──▲───INSTALL─▼──[ inside ]─►
@@ -20,11 +20,11 @@
 //! | a lost token besides | an election, then up to 3(N−1) |
 //! | synchronisation delay | as Suzuki–Kasami; after a crash 4N T, 2T, the election and 3T |
 //!
-//! **Assumes** that a message takes no longer than a known time T, and that those which are lost are
-//! the algorithm's own. Nodes may crash and come up again, having forgotten everything.
+//! **Assumes** that a message takes no longer than a known time T, and that those which are lost
+//! are the algorithm's own. Nodes may crash and come up again, having forgotten everything.
 //!
-//! **Safe**: at most one node has the token, and in every generation there is one. **Live**: whoever
-//! waits asks again and again, until there is a token.
+//! **Safe**: at most one node has the token, and in every generation there is one. **Live**:
+//! whoever waits asks again and again, until there is a token.
 
 use vorrang_protocol::{Group, NodeId};
 
