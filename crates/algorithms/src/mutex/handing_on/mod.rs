@@ -1,7 +1,7 @@
 //! Permissions that are handed on from one node to the next: what [Cao–Singhal](super::cao_singhal)
 //! does. That file says how it works; here it is done.
 //!
-//! Every node is two things. As an [`Arbiter`] it has one permission, which one request has at a
+//! Every node is two things. As an arbiter it has one permission, which one request has at a
 //! time. As one that asks it needs the permissions of all arbiters of its quorum, itself among them
 //! or not, and hands them on when it leaves.
 
