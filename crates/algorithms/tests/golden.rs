@@ -20,15 +20,15 @@ use vorrang_algorithms::registry::{self, Invariants, Node, Visit};
 use vorrang_algorithms::setup::{Setup, Unfit};
 use vorrang_algorithms::wave::Wave;
 use vorrang_algorithms::wave::spec::Spanning;
-use vorrang_protocol::{Group, Guard, Monitor, NodeId, Protocol};
+use vorrang_protocol::{Graph, Group, Guard, Monitor, NodeId, Protocol};
 use vorrang_trace::{AnyNode, Stage};
 
 struct Play<'a> {
     script: &'a str,
     setup: &'a Setup,
     flaw: Option<&'a str>,
-    /// Over reliable channels.
-    reliable: bool,
+    /// Over reliable channels, with who can talk to whom if not all can.
+    reliable: Option<Option<Graph>>,
     order: Order,
 }
 
@@ -44,8 +44,10 @@ impl Play<'_> {
         Q: Problem,
         M: Monitor<Command = Q::Command, Notice = Q::Notice>,
     {
-        let (nodes, guards) =
-            if self.reliable { over_channels::<Q>(nodes, guards) } else { (nodes, guards) };
+        let (nodes, guards) = match &self.reliable {
+            None => (nodes, guards),
+            Some(graph) => over_channels::<Q>(nodes, guards, graph.as_ref()),
+        };
         let mut stage = Stage::new(nodes, monitor).guarded(guards).with_order(self.order);
         let played = stage.play(self.script)?;
         Ok(format!("{played}= {} messages\n", stage.messages()))
@@ -58,10 +60,11 @@ type NodeOf<Q> = AnyNode<<Q as Problem>::Command, <Q as Problem>::Notice>;
 fn over_channels<Q: Problem>(
     nodes: Vec<NodeOf<Q>>,
     guards: Vec<Guard<NodeOf<Q>>>,
+    graph: Option<&Graph>,
 ) -> (Vec<NodeOf<Q>>, Vec<Guard<NodeOf<Q>>>) {
-    let peers = Peers::All(Group::of(nodes.len() as u32));
+    let group = Group::of(nodes.len() as u32);
     let patience = Patience::within(Duration::from_millis(1), 1);
-    let channels = |(id, node)| Reliable::new(id, node, peers.clone(), patience);
+    let channels = |(id, node)| Reliable::new(id, node, Peers::of(id, group, graph), patience);
     let nodes = (0..).map(NodeId).zip(nodes).map(channels).map(AnyNode::new).collect();
     (nodes, guards.into_iter().map(Reliable::guard).map(AnyNode::guard_of).collect())
 }
@@ -155,6 +158,8 @@ fn play(text: &str) -> Result<String, String> {
     let about = about.ok_or_else(|| format!("there is no algorithm '{name}'"))?;
     let wrong = |unfit: Unfit| unfit.0;
     let setup = &Setup::read(setup, about.takes).map_err(wrong)?;
+    let graph = || about.assumes.layout.graph(setup).map_err(wrong);
+    let reliable = reliable.then(graph).transpose()?;
     let play = Play { script, setup, flaw, reliable, order };
     let played = match about.problem {
         Mutex::NAME => registry::visit::<Mutex, _>(name, flaw, setup, play),

@@ -45,10 +45,13 @@ fn every_algorithm_takes_every_budget_and_what_breaks_it_can_be_played() {
     let mut broken = 0;
     for about in abouts() {
         for budget in ["--losses 1", "--duplicates 1", "--crashes 1", "--crashes 1 --restarts 1"] {
-            let question = format!("check {} --nodes 2 --no-invariants {budget}", about.name);
+            // What is made to survive has many states: not all of them are seen here.
+            let name = about.name;
+            let question =
+                format!("check {name} --nodes 2 --no-invariants --max-states 20000 {budget}");
             let (code, answer) = json(&words(&question));
-            assert!(code < 2, "{question}: {answer:#}");
-            if code == 0 {
+            assert!(matches!(code, 0 | 1 | 3), "{question}: {answer:#}");
+            if code != 1 {
                 continue;
             }
             broken += 1;
