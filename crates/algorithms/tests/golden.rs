@@ -27,8 +27,10 @@ struct Play<'a> {
     script: &'a str,
     setup: &'a Setup,
     flaw: Option<&'a str>,
-    /// Over reliable channels, with who can talk to whom if not all can.
-    reliable: Option<Option<Graph>>,
+    /// Over reliable channels.
+    reliable: bool,
+    /// Who can talk to whom, if not all can.
+    graph: Option<Graph>,
     order: Order,
 }
 
@@ -44,9 +46,10 @@ impl Play<'_> {
         Q: Problem,
         M: Monitor<Command = Q::Command, Notice = Q::Notice>,
     {
-        let (nodes, guards) = match &self.reliable {
-            None => (nodes, guards),
-            Some(graph) => over_channels::<Q>(nodes, guards, graph.as_ref()),
+        let (nodes, guards) = if self.reliable {
+            over_channels::<Q>(nodes, guards, self.graph.as_ref())
+        } else {
+            (nodes, guards)
         };
         let mut stage = Stage::new(nodes, monitor).guarded(guards).with_order(self.order);
         let played = stage.play(self.script)?;
@@ -158,9 +161,8 @@ fn play(text: &str) -> Result<String, String> {
     let about = about.ok_or_else(|| format!("there is no algorithm '{name}'"))?;
     let wrong = |unfit: Unfit| unfit.0;
     let setup = &Setup::read(setup, about.takes).map_err(wrong)?;
-    let graph = || about.assumes.layout.graph(setup).map_err(wrong);
-    let reliable = reliable.then(graph).transpose()?;
-    let play = Play { script, setup, flaw, reliable, order };
+    let graph = about.assumes.layout.graph(setup).map_err(wrong)?;
+    let play = Play { script, setup, flaw, reliable, graph, order };
     let played = match about.problem {
         Mutex::NAME => registry::visit::<Mutex, _>(name, flaw, setup, play),
         Election::NAME => registry::visit::<Election, _>(name, flaw, setup, play),
