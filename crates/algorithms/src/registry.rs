@@ -316,11 +316,15 @@ pub fn visit<Q: Listed, V: Visit<Q>>(
 ) -> Result<V::Output, Unfit> {
     let mut find = Find { name, flaw, setup, visitor: Some(visitor), output: None };
     Q::register(&mut find);
-    let missing = || match flaw {
+    find.output.unwrap_or_else(|| Err(unknown(name, flaw)))
+}
+
+/// What is said of a name that is not in the catalogue.
+pub fn unknown(name: &str, flaw: Option<&str>) -> Unfit {
+    match flaw {
         None => Unfit(alloc::format!("there is no algorithm '{name}'")),
         Some(flaw) => Unfit(alloc::format!("there is no '{name}' with a flaw '{flaw}'")),
-    };
-    find.output.unwrap_or_else(|| Err(missing()))
+    }
 }
 
 /// Looks for one algorithm, and does with it what is to be done.

@@ -10,23 +10,23 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use vorrang_algorithms::card::{Card, Order};
+use vorrang_algorithms::card::Order;
 use vorrang_algorithms::election::Election;
 use vorrang_algorithms::election::spec::Leadership;
 use vorrang_algorithms::layer::reliable::{Patience, Peers, Reliable};
 use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::problem::Problem;
-use vorrang_algorithms::registry::{self, Invariants, Node, Visit};
+use vorrang_algorithms::registry;
 use vorrang_algorithms::setup::{Setup, Unfit};
 use vorrang_algorithms::wave::Wave;
 use vorrang_algorithms::wave::spec::Spanning;
-use vorrang_protocol::{Graph, Group, Guard, Monitor, NodeId, Protocol};
+use vorrang_catalogue::{Entry, NodeOf, find};
+use vorrang_protocol::{Graph, Group, Guard, Monitor, NodeId};
 use vorrang_trace::{AnyNode, Stage};
 
 struct Play<'a> {
     script: &'a str,
     setup: &'a Setup,
-    flaw: Option<&'a str>,
     /// Over reliable channels.
     reliable: bool,
     /// Who can talk to whom, if not all can.
@@ -35,29 +35,23 @@ struct Play<'a> {
 }
 
 impl Play<'_> {
-    /// Compiled once for every problem.
-    fn play<Q, M>(
-        &self,
-        nodes: Vec<AnyNode<Q::Command, Q::Notice>>,
-        guards: Vec<Guard<AnyNode<Q::Command, Q::Notice>>>,
-        monitor: M,
-    ) -> Result<String, String>
+    /// Plays it, once it is known what must hold.
+    fn play<Q, M>(&self, entry: &Entry<Q>, monitor: M) -> Result<String, Unfit>
     where
         Q: Problem,
         M: Monitor<Command = Q::Command, Notice = Q::Notice>,
     {
+        let (nodes, guards) = (entry.nodes(self.setup)?, entry.guards.clone());
         let (nodes, guards) = if self.reliable {
             over_channels::<Q>(nodes, guards, self.graph.as_ref())
         } else {
             (nodes, guards)
         };
         let mut stage = Stage::new(nodes, monitor).guarded(guards).with_order(self.order);
-        let played = stage.play(self.script)?;
+        let played = stage.play(self.script).map_err(Unfit)?;
         Ok(format!("{played}= {} messages\n", stage.messages()))
     }
 }
-
-type NodeOf<Q> = AnyNode<<Q as Problem>::Command, <Q as Problem>::Notice>;
 
 /// The same nodes with reliable channels under them.
 fn over_channels<Q: Problem>(
@@ -70,72 +64,6 @@ fn over_channels<Q: Problem>(
     let channels = |(id, node)| Reliable::new(id, node, Peers::of(id, group, graph), patience);
     let nodes = (0..).map(NodeId).zip(nodes).map(channels).map(AnyNode::new).collect();
     (nodes, guards.into_iter().map(Reliable::guard).map(AnyNode::guard_of).collect())
-}
-
-fn guards<P: Protocol>(holds: Invariants<P>) -> Vec<Guard<AnyNode<P::Command, P::Notice>>> {
-    holds.iter().map(AnyNode::guard).collect()
-}
-
-fn nodes<P: Protocol>(setup: &Setup, node: &Node<P>) -> Vec<AnyNode<P::Command, P::Notice>> {
-    setup.group.members().map(|id| AnyNode::new(node(id))).collect()
-}
-
-impl Visit<Mutex> for Play<'_> {
-    type Output = Result<String, String>;
-
-    fn visit<P>(
-        self,
-        card: &'static Card<Mutex>,
-        node: Node<P>,
-        holds: Invariants<P>,
-    ) -> Self::Output
-    where
-        P: Protocol<Command = <Mutex as Problem>::Command, Notice = <Mutex as Problem>::Notice>,
-    {
-        self.play::<Mutex, _>(
-            nodes(self.setup, &node),
-            guards(holds),
-            card.staged(self.setup, self.flaw),
-        )
-    }
-}
-
-impl Visit<Election> for Play<'_> {
-    type Output = Result<String, String>;
-
-    fn visit<P>(
-        self,
-        _: &'static Card<Election>,
-        node: Node<P>,
-        holds: Invariants<P>,
-    ) -> Self::Output
-    where
-        P: Protocol<
-                Command = <Election as Problem>::Command,
-                Notice = <Election as Problem>::Notice,
-            >,
-    {
-        self.play::<Election, _>(
-            nodes(self.setup, &node),
-            guards(holds),
-            Leadership::new(self.setup.group),
-        )
-    }
-}
-
-impl Visit<Wave> for Play<'_> {
-    type Output = Result<String, String>;
-
-    fn visit<P>(self, _: &'static Card<Wave>, node: Node<P>, holds: Invariants<P>) -> Self::Output
-    where
-        P: Protocol<Command = <Wave as Problem>::Command, Notice = <Wave as Problem>::Notice>,
-    {
-        self.play::<Wave, _>(
-            nodes(self.setup, &node),
-            guards(holds),
-            Spanning::of(self.setup).map_err(|unfit| unfit.0)?,
-        )
-    }
 }
 
 /// Plays a file: what is run, then the script.
@@ -162,14 +90,18 @@ fn play(text: &str) -> Result<String, String> {
     let wrong = |unfit: Unfit| unfit.0;
     let setup = &Setup::read(setup, about.takes).map_err(wrong)?;
     let graph = about.assumes.layout.graph(setup).map_err(wrong)?;
-    let play = Play { script, setup, flaw, reliable, graph, order };
+    let play = Play { script, setup, reliable, graph, order };
     let played = match about.problem {
-        Mutex::NAME => registry::visit::<Mutex, _>(name, flaw, setup, play),
-        Election::NAME => registry::visit::<Election, _>(name, flaw, setup, play),
-        Wave::NAME => registry::visit::<Wave, _>(name, flaw, setup, play),
+        Mutex::NAME => find::<Mutex>(name, flaw)
+            .and_then(|entry| play.play(entry, entry.card.staged(setup, flaw))),
+        Election::NAME => find::<Election>(name, flaw)
+            .and_then(|entry| play.play(entry, Leadership::new(setup.group))),
+        Wave::NAME => {
+            find::<Wave>(name, flaw).and_then(|entry| play.play(entry, Spanning::of(setup)?))
+        }
         other => panic!("say here what the monitors of the problem '{other}' are"),
     };
-    Ok(format!("{header}\n{}", played.map_err(wrong)??))
+    Ok(format!("{header}\n{}", played.map_err(wrong)?))
 }
 
 #[test]

@@ -3,13 +3,14 @@
 mod support;
 
 use support::{explore_all, group, mutex};
-use vorrang_algorithms::mutex::maekawa::{self, Maekawa};
+use vorrang_algorithms::mutex::cao_singhal;
+use vorrang_algorithms::mutex::maekawa::Maekawa;
 use vorrang_algorithms::mutex::spec::Exclusion;
 use vorrang_algorithms::mutex::{Command, Notice};
-use vorrang_algorithms::registry::of_quorums;
+use vorrang_algorithms::registry::{Recipe, of_quorums};
 use vorrang_algorithms::setup::Setup;
-use vorrang_check::{Order, Outcome, Report};
-use vorrang_protocol::{Monitor, NodeId, Violation};
+use vorrang_check::{Order, Outcome};
+use vorrang_protocol::{Monitor, NodeId, Protocol, Violation};
 
 /// Counts the messages of a run, and objects at its end unless there were so many.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -48,15 +49,25 @@ impl Monitor for Cost {
     }
 }
 
-/// Explores all runs in which nodes make so many requests each.
-fn explored(quorum: &str, entries: &[u32], low: u32, high: u32) -> Report<Maekawa> {
-    let group = group(entries);
-    let setup = Setup { quorum: quorum.parse().unwrap(), ..Setup::new(group) };
-    let recipe = of_quorums(Maekawa::new).guarded(maekawa::INVARIANTS);
+/// All runs in which nodes make so many requests each cost between `low` and `high`, and some cost
+/// just that.
+fn cost<P>(recipe: &Recipe<P>, quorum: &str, entries: &[u32], low: u32, high: u32)
+where
+    P: Protocol<Command = Command, Notice = Notice>,
+{
+    let setup = Setup { quorum: quorum.parse().unwrap(), ..Setup::new(group(entries)) };
     let node = recipe.nodes(&setup).unwrap();
-    let cost = Cost { low, high, to_enter: entries.iter().sum(), messages: 0 };
-    let system = mutex(entries, Order::Fifo, (Exclusion::default(), cost), |id| node(id));
-    explore_all(&system)
+    let outcome = |low, high| {
+        let cost = Cost { low, high, to_enter: entries.iter().sum(), messages: 0 };
+        let system = mutex(entries, Order::Fifo, (Exclusion::default(), cost), |id| node(id));
+        explore_all(&system).outcome
+    };
+    assert_eq!(outcome(low, high), Outcome::Verified, "{quorum} {entries:?}");
+    for (low, high) in [(low + 1, high), (low, high - 1)] {
+        let narrower = outcome(low, high);
+        let Outcome::Violated { violation, .. } = narrower else { panic!("{narrower:?}") };
+        assert_eq!(violation.property, "cost", "{quorum} {entries:?}");
+    }
 }
 
 const RING: &str = "sets:0-1,1-2,0-2";
@@ -76,12 +87,16 @@ fn every_run_costs_as_much_as_was_found_elsewhere_and_some_cost_just_that() {
         (PLANE, &[0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 1, 0, 0], 27, 32),
         ("grid", &[1, 1, 1, 1], 24, 36),
     ] {
-        let outcome = |low, high| explored(quorum, entries, low, high).outcome;
-        assert_eq!(outcome(low, high), Outcome::Verified, "{quorum} {entries:?}");
-        for (low, high) in [(low + 1, high), (low, high - 1)] {
-            let narrower = outcome(low, high);
-            let Outcome::Violated { violation, .. } = narrower else { panic!("{narrower:?}") };
-            assert_eq!(violation.property, "cost", "{quorum} {entries:?}");
-        }
+        cost(&of_quorums(Maekawa::new), quorum, entries, low, high);
+    }
+}
+
+/// Permissions that are handed on: TRANSFER besides, and no way home between two entries.
+#[test]
+fn what_permissions_cost_that_are_handed_on_was_found_elsewhere_as_well() {
+    for (entries, low, high) in
+        [(&[1, 0, 0, 0, 0][..], 6, 6), (&[1, 1, 0, 0, 0], 12, 17), (&[1, 1, 1, 0, 0], 18, 33)]
+    {
+        cost(&cao_singhal::recipe(), TWO_DESKS, entries, low, high);
     }
 }

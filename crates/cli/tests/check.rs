@@ -5,17 +5,18 @@ mod support;
 
 use serde_json::Value;
 use support::{json, json_of, run};
-use vorrang_algorithms::card::{About, Card, Mistake};
+use vorrang_algorithms::card::{About, Mistake};
 use vorrang_algorithms::election::Election;
 use vorrang_algorithms::election::spec::Leadership;
 use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::problem::Problem;
-use vorrang_algorithms::registry::{self, Invariants, Node, Visit, abouts, cards};
+use vorrang_algorithms::registry::{abouts, cards};
 use vorrang_algorithms::setup::Setup;
 use vorrang_algorithms::wave::Wave;
 use vorrang_algorithms::wave::spec::Spanning;
-use vorrang_protocol::{Guard, Monitor, Protocol};
-use vorrang_trace::{AnyNode, Stage};
+use vorrang_catalogue::{Entry, find};
+use vorrang_protocol::Monitor;
+use vorrang_trace::Stage;
 
 fn trace(answer: &Value) -> Vec<&str> {
     let lines = answer["trace"].as_array().expect("a trace");
@@ -73,24 +74,19 @@ fn the_number_of_threads_changes_nothing() {
 
 /// Plays a counterexample on a stage with the monitors of the demonstration.
 struct Replay<'a> {
-    flaw: &'a str,
     setup: &'a Setup,
     lines: &'a [&'a str],
 }
 
 impl Replay<'_> {
-    /// Compiled once for every problem.
-    fn play<Q, M>(
-        &self,
-        nodes: Vec<AnyNode<Q::Command, Q::Notice>>,
-        guards: Vec<Guard<AnyNode<Q::Command, Q::Notice>>>,
-        monitor: M,
-    ) -> Option<&'static str>
+    /// The property that is violated in the end, once it is known what must hold.
+    fn play<Q, M>(&self, entry: &Entry<Q>, monitor: M) -> Option<&'static str>
     where
         Q: Problem,
         M: Monitor<Command = Q::Command, Notice = Q::Notice>,
     {
-        let mut stage = Stage::new(nodes, monitor).guarded(guards);
+        let nodes = entry.nodes(self.setup).expect("the set-up fits");
+        let mut stage = Stage::new(nodes, monitor).guarded(entry.guards.clone());
         for (place, line) in self.lines.iter().enumerate() {
             assert!(stage.violation().is_none(), "nothing is wrong before '{line}'");
             stage.step(line).unwrap_or_else(|why| panic!("step {place}, '{line}': {why}"));
@@ -99,74 +95,6 @@ impl Replay<'_> {
             stage.step("rest").expect("nothing is under way at the end");
         }
         stage.violation().map(|violation| violation.property)
-    }
-}
-
-fn guards<P: Protocol>(holds: Invariants<P>) -> Vec<Guard<AnyNode<P::Command, P::Notice>>> {
-    holds.iter().map(AnyNode::guard).collect()
-}
-
-fn nodes<P: Protocol>(setup: &Setup, node: &Node<P>) -> Vec<AnyNode<P::Command, P::Notice>> {
-    setup.group.members().map(|id| AnyNode::new(node(id))).collect()
-}
-
-impl Visit<Mutex> for Replay<'_> {
-    type Output = Option<&'static str>;
-
-    fn visit<P>(
-        self,
-        card: &'static Card<Mutex>,
-        node: Node<P>,
-        holds: Invariants<P>,
-    ) -> Self::Output
-    where
-        P: Protocol<Command = <Mutex as Problem>::Command, Notice = <Mutex as Problem>::Notice>,
-    {
-        let flaw = card.flaw(self.flaw).expect("a flaw on the card");
-        let besides = card.broken_by(flaw, self.setup);
-        self.play::<Mutex, _>(
-            nodes(self.setup, &node),
-            guards(holds),
-            card.watch(self.setup, besides),
-        )
-    }
-}
-
-impl Visit<Election> for Replay<'_> {
-    type Output = Option<&'static str>;
-
-    fn visit<P>(
-        self,
-        _: &'static Card<Election>,
-        node: Node<P>,
-        holds: Invariants<P>,
-    ) -> Self::Output
-    where
-        P: Protocol<
-                Command = <Election as Problem>::Command,
-                Notice = <Election as Problem>::Notice,
-            >,
-    {
-        self.play::<Election, _>(
-            nodes(self.setup, &node),
-            guards(holds),
-            Leadership::new(self.setup.group),
-        )
-    }
-}
-
-impl Visit<Wave> for Replay<'_> {
-    type Output = Option<&'static str>;
-
-    fn visit<P>(self, _: &'static Card<Wave>, node: Node<P>, holds: Invariants<P>) -> Self::Output
-    where
-        P: Protocol<Command = <Wave as Problem>::Command, Notice = <Wave as Problem>::Notice>,
-    {
-        self.play::<Wave, _>(
-            nodes(self.setup, &node),
-            guards(holds),
-            Spanning::of(self.setup).expect("a graph"),
-        )
     }
 }
 
@@ -192,13 +120,18 @@ fn every_flaw_of_every_algorithm_is_found_and_its_counterexample_can_be_played()
         assert!(answer["violation"].is_string(), "{name}");
         let lines = trace(&answer);
         let setup = &setup_of(&card, &answer);
-        let replay = Replay { flaw: flaw.name, setup, lines: &lines };
+        let replay = Replay { setup, lines: &lines };
+        let mistake = Some(flaw.name);
         let seen = match card.problem {
-            Mutex::NAME => registry::visit::<Mutex, _>(card.name, Some(flaw.name), setup, replay),
-            Election::NAME => {
-                registry::visit::<Election, _>(card.name, Some(flaw.name), setup, replay)
-            }
-            Wave::NAME => registry::visit::<Wave, _>(card.name, Some(flaw.name), setup, replay),
+            Mutex::NAME => find::<Mutex>(card.name, mistake).map(|entry| {
+                let flaw = entry.card.flaw(flaw.name).expect("a flaw on the card");
+                let besides = entry.card.broken_by(flaw, setup);
+                replay.play(entry, entry.card.watch(setup, besides))
+            }),
+            Election::NAME => find::<Election>(card.name, mistake)
+                .map(|entry| replay.play(entry, Leadership::new(setup.group))),
+            Wave::NAME => find::<Wave>(card.name, mistake)
+                .map(|entry| replay.play(entry, Spanning::of(setup).expect("a graph"))),
             other => panic!("say here how a run of '{other}' is judged"),
         };
         assert_eq!(seen, Ok(Some(flaw.breaks)), "{name}");

@@ -10,12 +10,14 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::net::TcpListener;
 use vorrang_algorithms::mutex::card::Card;
 use vorrang_algorithms::mutex::{Command, Mutex, Notice};
 use vorrang_algorithms::registry::{self, Invariants, Node, Visit};
 use vorrang_algorithms::setup::Setup;
+use vorrang_catalogue::{Catalogued as _, Entry, NodeOf, find};
 use vorrang_check::{Bounds, Demands, Faults, Outcome, Plan, System, explore};
-use vorrang_net::{Clock, Config, Handle, Log, bind_loopback};
+use vorrang_net::{Clock, Config, Handle, Log, Started, Starting, bind_loopback};
 use vorrang_protocol::{Group, Message, Monitor, NodeId, Protocol, Violation};
 use vorrang_sim::{Keep, Load, Network, Simulation, Turns};
 use vorrang_trace::{Record, What};
@@ -61,14 +63,17 @@ struct Answer {
 }
 
 impl Answer {
-    fn of<P: Protocol<Command = Command, Notice = Notice>>(records: &[Record<P>]) -> Self {
+    fn of<P>(records: &[Record<P>], kinds: &[&'static str]) -> Self
+    where
+        P: Protocol<Command = Command, Notice = Notice>,
+    {
         let (mut said, mut messages) = (Vec::new(), BTreeMap::new());
         for Record { node, what, .. } in records {
             match what {
                 What::Command(command) => said.push((*node, command.to_string())),
                 What::Notice(notice) => said.push((*node, notice.to_string())),
                 What::Send { to, message, .. } if to != node => {
-                    *messages.entry(P::Message::KINDS[message.kind()]).or_default() += 1;
+                    *messages.entry(kinds[message.kind()]).or_default() += 1;
                 }
                 What::Send { .. }
                 | What::Receive { .. }
@@ -85,17 +90,14 @@ impl Answer {
 }
 
 /// A hundred latencies lie between two commands of the script.
-fn in_the_simulator<P>(card: &Card, node: &Node<P>) -> Answer
-where
-    P: Protocol<Command = Command, Notice = Notice>,
-{
+fn in_the_simulator(entry: &Entry<Mutex>) -> Answer {
     const BETWEEN_NS: u64 = 100_000_000;
-    let setup = card.setup(Group::of(NODES));
+    let (card, setup) = (entry.card, setup(entry.card));
     let timed =
         (1..).zip(script(card)).map(|(at, (node, command))| (at * BETWEEN_NS, node, command));
     let load = Load::Script(timed.collect());
     let mut simulation = Simulation::recorded(
-        setup.group.members().map(|id| node(id)),
+        entry.nodes(&setup).expect("a card's algorithm can be made"),
         card.exclusion(&setup),
         Network::constant_ms(1),
         Turns::new(load, Command::Release, Command::Release).perpetual(card.terms.perpetual),
@@ -105,22 +107,19 @@ where
     while simulation.run_for(u64::MAX).expect("no command is refused") {}
     let report = simulation.report();
     assert!(report.is_safe() && report.is_quiescent(), "{}", card.name);
-    Answer::of(&simulation.into_recorder().0)
+    Answer::of(&simulation.into_recorder().0, entry.kinds)
 }
 
+/// Starts a node of an algorithm: all that is compiled for each.
+type Launch<'a> = &'a dyn Fn(Config, TcpListener) -> Starting<Started<Command, Notice>>;
+
 /// Each command waits until every message has been handled.
-async fn on_the_network<P>(card: &Card, node: &Node<P>) -> Answer
-where
-    P: Protocol<Command = Command, Notice = Notice>,
-{
+async fn on_the_network(card: &Card, launch: Launch<'_>) {
     let (listeners, peers) = bind_loopback(NODES).await.expect("free ports");
-    let (log, clock) = (Log::new(), Clock::start());
     let (mut handles, mut notices) = (Vec::new(), Vec::new());
     for (id, listener) in (0..).map(NodeId).zip(listeners) {
         let config = Config::new(id, peers.clone(), card.name);
-        let starting =
-            vorrang_net::Node::new(node(id), config).listener(listener).record(log.clone(), clock);
-        let (handle, heard) = starting.start().await.expect("it starts");
+        let (handle, heard) = launch(config, listener).await.expect("it starts");
         handles.push(handle);
         notices.push(heard);
     }
@@ -144,7 +143,6 @@ where
     for handle in handles {
         handle.shutdown().await.expect("it runs");
     }
-    Answer::of(&log.take())
 }
 
 /// Waits until as much has been handled as was sent, twice in a row.
@@ -209,11 +207,8 @@ impl Monitor for AsBefore {
 }
 
 /// Explores every order of deliveries between the commands.
-fn in_the_checker<P>(card: &Card, node: &Node<P>, answer: &Answer) -> Outcome<P>
-where
-    P: Protocol<Command = Command, Notice = Notice>,
-{
-    let setup = card.setup(Group::of(NODES));
+fn in_the_checker(entry: &Entry<Mutex>, answer: &Answer) -> Outcome<NodeOf<Mutex>> {
+    let (card, setup) = (entry.card, setup(entry.card));
     let as_before = AsBefore {
         expected: answer.said.clone().into(),
         messages: answer.messages.values().sum(),
@@ -221,7 +216,7 @@ where
         received: 0,
     };
     let system = System {
-        nodes: setup.group.members().map(|id| node(id)).collect(),
+        nodes: entry.nodes(&setup).expect("a card's algorithm can be made"),
         plan: Plan::Script(script(card)),
         monitor: (card.exclusion(&setup), as_before),
         links: card.assumes.order.into(),
@@ -231,41 +226,53 @@ where
     explore(&system, &Bounds::default(), NonZeroUsize::MIN, |_| {}).outcome
 }
 
-/// Runs the script in all three drivers.
-struct Thrice;
+/// Three nodes, where on a real network a message may well take longer than a millisecond.
+fn setup(card: &Card) -> Setup {
+    Setup { within: Duration::from_secs(1), ..card.setup(Group::of(NODES)) }
+}
 
-impl Visit<Mutex> for Thrice {
+/// Runs the script over the network, for which types must be known.
+struct Networked;
+
+impl Visit<Mutex> for Networked {
     type Output = Answer;
 
     fn visit<P>(self, card: &'static Card, node: Node<P>, _: Invariants<P>) -> Answer
     where
         P: Protocol<Command = Command, Notice = Notice>,
     {
-        let mut simulated = in_the_simulator(card, &node);
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let networked = runtime
-            .expect("a runtime")
-            .block_on(async { tokio::time::timeout(PATIENCE, on_the_network(card, &node)).await });
-        let mut networked = networked.expect("an end in time");
-        if card.terms.perpetual {
-            simulated.messages.clear();
-            networked.messages.clear();
-        } else if !card.assumes.timely {
-            // Where time matters the system is not at rest between two commands of the script.
-            let checked = in_the_checker(card, &node, &simulated);
-            assert_eq!(checked, Outcome::Verified, "{}", card.name);
-        }
-        assert_eq!(networked, simulated, "{}", card.name);
-        simulated
+        let (log, clock) = (Log::new(), Clock::start());
+        let launch = |config: Config, listener| {
+            let starting = vorrang_net::Node::new(node(config.id), config).listener(listener);
+            starting.record(log.clone(), clock).start()
+        };
+        in_time(on_the_network(card, &launch));
+        Answer::of(&log.take(), P::Message::KINDS)
     }
 }
 
+fn in_time(networked: impl Future<Output = ()>) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let networked = async { tokio::time::timeout(PATIENCE, networked).await };
+    runtime.expect("a runtime").block_on(networked).expect("an end in time");
+}
+
+/// Runs the script in all three drivers.
 fn thrice(name: &str) -> Answer {
-    let card = registry::cards::<Mutex>().into_iter().find(|card| card.name == name);
-    // On a real network a message may well take longer than a millisecond.
-    let within = Duration::from_secs(1);
-    let setup = Setup { within, ..card.expect("a card's name").setup(Group::of(NODES)) };
-    registry::visit(name, None, &setup, Thrice).expect("a card's algorithm can be made")
+    let entry = find::<Mutex>(name, None).expect("a card's name");
+    let (card, mut simulated) = (entry.card, in_the_simulator(entry));
+    let networked = registry::visit(name, None, &setup(card), Networked);
+    let mut networked = networked.expect("a card's algorithm can be made");
+    if card.terms.perpetual {
+        simulated.messages.clear();
+        networked.messages.clear();
+    } else if !card.assumes.timely {
+        // Where time matters the system is not at rest between two commands of the script.
+        let checked = in_the_checker(entry, &simulated);
+        assert_eq!(checked, Outcome::Verified, "{name}");
+    }
+    assert_eq!(networked, simulated, "{name}");
+    simulated
 }
 
 #[test]
@@ -289,31 +296,18 @@ fn every_algorithm_gives_the_same_answer_in_all_three_drivers() {
 /// A test that cannot fail tests nothing.
 #[test]
 fn the_checker_objects_to_an_answer_that_was_altered() {
-    struct Altered;
-
-    impl Visit<Mutex> for Altered {
-        type Output = ();
-
-        fn visit<P>(self, card: &'static Card, node: Node<P>, _: Invariants<P>)
-        where
-            P: Protocol<Command = Command, Notice = Notice>,
-        {
-            let right = in_the_simulator(card, &node);
-            let mut swapped = right.clone();
-            swapped.said.swap(1, 2);
-            let mut dearer = right;
-            *dearer.messages.entry("REPLY").or_default() += 1;
-            for wrong in [swapped, dearer] {
-                let outcome = in_the_checker(card, &node, &wrong);
-                let Outcome::Violated { violation, .. } = outcome else { panic!("{outcome:?}") };
-                assert_eq!(violation.property, "sameness");
-            }
+    let rests = |card: &Card| !card.terms.perpetual && !card.assumes.timely;
+    let correct = Mutex::entries().iter().filter(|entry| entry.flaw.is_none());
+    for entry in correct.filter(|entry| rests(entry.card)) {
+        let right = in_the_simulator(entry);
+        let mut swapped = right.clone();
+        swapped.said.swap(1, 2);
+        let mut dearer = right;
+        *dearer.messages.entry("REPLY").or_default() += 1;
+        for wrong in [swapped, dearer] {
+            let outcome = in_the_checker(entry, &wrong);
+            let Outcome::Violated { violation, .. } = outcome else { panic!("{outcome:?}") };
+            assert_eq!(violation.property, "sameness");
         }
-    }
-
-    let rests = |card: &&'static Card| !card.terms.perpetual && !card.assumes.timely;
-    for card in registry::cards::<Mutex>().into_iter().filter(rests) {
-        let setup = card.setup(Group::of(NODES));
-        registry::visit(card.name, None, &setup, Altered).expect("a card's algorithm can be made");
     }
 }

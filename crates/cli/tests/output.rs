@@ -251,3 +251,28 @@ fn runs_too_short_for_what_is_typical_are_not_held_to_it() {
     let rows = json_of(&[&args[..], &["--seeds", "20"]].concat());
     assert_eq!(rows[0]["messages_per_entry_agreement"], "within", "{rows:#}");
 }
+
+#[test]
+fn a_problem_means_its_algorithms_and_not_their_variants() {
+    let compared = |options: &str| -> Vec<String> {
+        let args = format!("compare --nodes 3 --entries 5 {options}");
+        let rows = json_of(&words(&args));
+        let mut names: Vec<String> = Vec::new();
+        for row in rows.as_array().expect("rows") {
+            let name = row["algorithm"].as_str().expect("a name").to_owned();
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    };
+    let plain = ["central", "lamport", "ricart-agrawala", "carvalho-roucairol"];
+    assert_eq!(compared("")[..4], plain);
+    assert_eq!(compared("--problem mutex"), compared(""));
+    assert_eq!(compared("--problem mutual-exclusion"), compared(""));
+    assert_eq!(compared("--problem k-exclusion"), ["k-exclusion"]);
+    assert!(compared("--problem mutex --algorithms all").contains(&"k-exclusion".to_owned()));
+    assert_eq!(compared("--algorithms lamport,central,lamport"), ["lamport", "central"]);
+    let (code, _, err) = run(&words("compare --problem election --algorithms lamport"));
+    assert!(code == 2 && err.contains("lamport solves"), "{err}");
+}

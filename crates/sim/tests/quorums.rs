@@ -1,17 +1,18 @@
-//! Maekawa's algorithm on many quorum systems and many schedules: nobody is left waiting, messages
-//! stay within the bound, and a lock is handed over in two message delays.
+//! Algorithms that ask quorums, on many quorum systems and many schedules: nobody is left waiting,
+//! and messages stay within the bound. Maekawa's hands a lock over in two message delays, Cao and
+//! Singhal's in one.
 //!
 //! `VORRANG_SCHEDULES=10000 cargo test -p vorrang-sim --test quorums random -- --nocapture` tries
 //! so many schedules of each instead of some.
 
 use std::time::Instant;
 
-use vorrang_algorithms::mutex::card::{Card, Load, MESSAGES, Setting};
-use vorrang_algorithms::mutex::{Command, Mutex, Notice};
+use vorrang_algorithms::mutex::card::{Load, MESSAGES, Setting};
+use vorrang_algorithms::mutex::{Command, Mutex};
 use vorrang_algorithms::quorum::Quorums;
-use vorrang_algorithms::registry::{self, Invariants, Node, Visit};
 use vorrang_algorithms::setup::Setup;
-use vorrang_protocol::{Group, Protocol};
+use vorrang_catalogue::find;
+use vorrang_protocol::Group;
 use vorrang_sim::{self as sim, Distribution, Network, Order, Report, Simulation, Turns};
 use vorrang_trace::Summary;
 
@@ -29,32 +30,19 @@ struct Busy {
     guarded: bool,
 }
 
-impl Visit<Mutex> for Busy {
-    type Output = Report<Summary>;
-
-    fn visit<P>(self, card: &'static Card, node: Node<P>, holds: Invariants<P>) -> Report<Summary>
-    where
-        P: Protocol<Command = Command, Notice = Notice>,
-    {
-        let asks = card.terms.claims.iter().copied().map(Command::Acquire).collect();
-        let workload = Turns::new(self.load, Command::Release, Command::Release)
-            .acquire_any_of(asks)
-            .entries(self.entries)
-            .hold(Distribution::Constant(MS));
-        let nodes = self.setup.group.members().map(|id| node(id));
-        let monitor = card.exclusion(&self.setup);
-        let simulation = Simulation::new(nodes, monitor, self.network, workload, self.seed);
-        let holds = if self.guarded { holds } else { &[] };
-        simulation.guarded(holds).run().expect("no command is refused")
-    }
-}
-
 fn run(name: &str, run: &Busy) -> Report<Summary> {
-    registry::visit(name, None, &run.setup, run.clone()).expect("the quorums fit")
-}
-
-fn count(summary: &Summary, kind: &str) -> u64 {
-    summary.by_kind.iter().filter(|(name, _)| *name == kind).map(|(_, count)| *count).sum()
+    let entry = find::<Mutex>(name, None).expect("it is in the catalogue");
+    let asks = entry.card.terms.claims.iter().copied().map(Command::Acquire).collect();
+    let workload = Turns::new(run.load.clone(), Command::Release, Command::Release)
+        .acquire_any_of(asks)
+        .entries(run.entries)
+        .hold(Distribution::Constant(MS));
+    let nodes = entry.nodes(&run.setup).expect("the quorums fit");
+    let monitor = entry.card.exclusion(&run.setup);
+    let simulation = Simulation::new(nodes, monitor, run.network, workload, run.seed);
+    let holds = if run.guarded { &entry.guards[..] } else { &[] };
+    let simulation = simulation.counting(entry.kinds).guarded(holds.iter().cloned());
+    simulation.run().expect("no command is refused")
 }
 
 /// So many schedules of each.
@@ -70,12 +58,14 @@ fn setup(nodes: u32, quorum: &str) -> Setup {
     Setup { quorum: quorum.parse().expect("a system"), ..Setup::new(Group::of(nodes)) }
 }
 
+/// What is asked for in an algorithm when a permission is wanted back, and how it is given back.
+const GIVEN_BACK: [(&str, &str, &str); 2] =
+    [("maekawa", "INQUIRE", "RELINQUISH"), ("cao-singhal", "TRANSFER", "YIELD")];
+
 /// Messages take a time drawn anew for each, and most of them come in any order. Most runs are
 /// saturated; in bursts, and where nodes pause, locks have to be given back more often.
 #[test]
 fn random_schedules_leave_nobody_waiting_and_cost_no_more_than_the_bound() {
-    let card = registry::cards::<Mutex>().into_iter().find(|card| card.name == "maekawa");
-    let card = card.expect("it is in the catalogue");
     for (nodes, quorum, usually) in [
         (13, "plane", 200),
         (21, "plane", 100),
@@ -87,68 +77,95 @@ fn random_schedules_leave_nobody_waiting_and_cost_no_more_than_the_bound() {
         (12, "wall", 100),
         (7, "tree", 100),
     ] {
-        let setup = setup(nodes, quorum);
-        let start = Instant::now();
-        let (mut delays, mut messages, mut total) = (0.0_f64, 0.0_f64, 0);
-        let (mut inquiries, mut relinquished) = (0, 0);
-        for seed in 0..schedules(usually) {
-            let latencies = ["exp:1ms", "uniform:0..2ms", "uniform:1us..9ms"];
-            let latency = latencies[seed as usize % 3].parse().expect("a latency");
-            let order = if seed % 4 == 0 { Order::Fifo } else { Order::Any };
-            let entries = u64::from(5 * nodes);
-            let network = Network { latency, order };
-            let guarded = nodes < 32 && seed % 10 == 0;
-            let load = match seed % 5 {
-                0..3 => SATURATION,
-                3 => sim::Load::Burst,
-                _ => sim::Load::Closed { think: Distribution::Exponential(30 * MS) },
-            };
-            let one = Busy { setup: setup.clone(), network, load, entries, seed, guarded };
-            let report = run(card.name, &one);
-            let what = format!("{nodes} {quorum} seed {seed}");
-            assert!(report.is_safe(), "{what}: {:?}", report.first_violation);
-            assert!(report.is_quiescent(), "{what}: {:?}", report.at_rest);
-            assert_eq!(report.summary.entries, entries, "{what}");
-            let span = card.cost(MESSAGES, &Setting::new(card, &setup, Load::Heavy));
-            let span = span.expect("the card speaks of messages");
-            let cost = report.summary.messages_per_entry().expect("there were entries");
-            assert!(span.low <= cost && cost <= span.high, "{what}: {cost} not in {span:?}");
-            messages = messages.max(cost);
-            let mean = one.network.latency.mean_ns();
-            delays += report.summary.sync_delay_mean_ns.expect("somebody waited") / mean;
-            inquiries += count(&report.summary, "INQUIRE");
-            relinquished += count(&report.summary, "RELINQUISH");
-            total += 1;
+        for (name, asked, given_back) in GIVEN_BACK {
+            let start = Instant::now();
+            let Tried { total, delay, messages, by_kind } =
+                try_many(name, &setup(nodes, quorum), schedules(usually));
+            let count = |kind| by_kind.iter().filter(|it| it.0 == kind).map(|it| it.1).sum::<u64>();
+            let (asked, given_back) = (count(asked), count(given_back));
+            assert!(given_back > 0 && given_back <= asked, "{name} {nodes} {quorum}");
+            let seconds = start.elapsed().as_secs_f64();
+            println!(
+                "{name} {nodes} {quorum}: {total} schedules in {seconds:.1} s, at most \
+                 {messages:.2} messages an entry, hand-over after {delay:.2} T on average, \
+                 {given_back} given back"
+            );
         }
-        let (delay, seconds) = (delays / f64::from(total), start.elapsed().as_secs_f64());
-        assert!(relinquished > 0 && relinquished <= inquiries, "{nodes} {quorum}");
-        println!(
-            "{nodes} {quorum}: {total} schedules in {seconds:.1} s, at most {messages:.2} messages \
-             an entry, hand-over after {delay:.2} T on average, {inquiries} inquiries, \
-             {relinquished} locks given back"
-        );
     }
+}
+
+/// What many schedules came to.
+struct Tried {
+    total: u32,
+    /// From an exit to the next entry, in T, on average.
+    delay: f64,
+    /// The most messages that an entry took, on average over a run.
+    messages: f64,
+    by_kind: Vec<(&'static str, u64)>,
+}
+
+/// Runs so many schedules, none of which may leave anybody waiting or take more than the card says.
+fn try_many(name: &str, setup: &Setup, many: u64) -> Tried {
+    let card = find::<Mutex>(name, None).expect("it is in the catalogue").card;
+    let nodes = setup.group.size();
+    let mut tried = Tried { total: 0, delay: 0.0, messages: 0.0, by_kind: Vec::new() };
+    let span = card.cost(MESSAGES, &Setting::new(card, setup, Load::Heavy));
+    let span = span.expect("the card speaks of messages");
+    for seed in 0..many {
+        let latencies = ["exp:1ms", "uniform:0..2ms", "uniform:1us..9ms"];
+        let latency = latencies[seed as usize % 3].parse().expect("a latency");
+        let order = if seed % 4 == 0 { Order::Fifo } else { Order::Any };
+        let entries = u64::from(5 * nodes);
+        let network = Network { latency, order };
+        let guarded = nodes < 32 && seed % 10 == 0;
+        let load = match seed % 5 {
+            0..3 => SATURATION,
+            3 => sim::Load::Burst,
+            _ => sim::Load::Closed { think: Distribution::Exponential(30 * MS) },
+        };
+        let one = Busy { setup: setup.clone(), network, load, entries, seed, guarded };
+        let report = run(name, &one);
+        let what = format!("{name} {} seed {seed}", setup.text(card.takes));
+        assert!(report.is_safe(), "{what}: {:?}", report.first_violation);
+        assert!(report.is_quiescent(), "{what}: {:?}", report.at_rest);
+        assert_eq!(report.summary.entries, entries, "{what}");
+        let cost = report.summary.messages_per_entry().expect("there were entries");
+        assert!(span.low <= cost && cost <= span.high, "{what}: {cost} not in {span:?}");
+        tried.messages = tried.messages.max(cost);
+        let mean = one.network.latency.mean_ns();
+        tried.delay += report.summary.sync_delay_mean_ns.expect("somebody waited") / mean;
+        tried.by_kind.extend(report.summary.by_kind.iter().copied());
+        tried.total += 1;
+    }
+    tried.delay /= f64::from(tried.total);
+    tried
 }
 
 /// Where every message takes T, a lock that a third node has to give is handed over in 2 T; in a
 /// plane, the one arbiter that both need may be the leaver or the entrant, which saves a message.
+/// If whoever leaves hands it on itself, it takes T, but where it learns too late to whom.
 #[test]
-fn a_lock_is_handed_over_in_two_message_delays() {
-    for (nodes, quorum, low, high) in [
-        (16, "grid", 2.0, 2.0),
-        (100, "grid", 2.0, 2.0),
-        (13, "plane", 1.4, 2.0),
-        (21, "plane", 1.4, 2.0),
-        (31, "plane", 1.4, 2.0),
-        (9, "majority", 2.0, 2.0),
-        (2, "all", 1.0, 1.0),
+fn a_lock_is_handed_over_in_two_message_delays_and_a_permission_in_one() {
+    for (nodes, quorum, (low, high), (low_direct, high_direct)) in [
+        (16, "grid", (2.0, 2.0), (1.0, 1.0)),
+        (100, "grid", (2.0, 2.0), (1.0, 1.01)),
+        (13, "plane", (1.4, 2.0), (1.0, 1.1)),
+        (21, "plane", (1.4, 2.0), (1.0, 1.3)),
+        (31, "plane", (1.4, 2.0), (1.0, 1.3)),
+        (9, "majority", (2.0, 2.0), (1.0, 1.0)),
+        (2, "all", (1.0, 1.0), (1.0, 1.0)),
     ] {
-        let (setup, network) = (setup(nodes, quorum), Network::constant_ms(1));
-        let one = Busy { setup, network, load: SATURATION, entries: 1000, seed: 1, guarded: false };
-        let delay = run("maekawa", &one).summary.sync_delay_mean_ns.expect("somebody waited");
-        let delay = delay / MS as f64;
-        // The first entries, when all have just asked, are not like the others.
-        assert!(low - 0.01 <= delay && delay <= high + 0.01, "{nodes} {quorum}: {delay} T");
+        for (name, low, high) in [("maekawa", low, high), ("cao-singhal", low_direct, high_direct)]
+        {
+            let (setup, network) = (setup(nodes, quorum), Network::constant_ms(1));
+            let load = SATURATION;
+            let one = Busy { setup, network, load, entries: 1000, seed: 1, guarded: false };
+            let delay = run(name, &one).summary.sync_delay_mean_ns.expect("somebody waited");
+            let delay = delay / MS as f64;
+            // The first entries, when all have just asked, are not like the others.
+            let is_so = low - 0.01 <= delay && delay <= high + 0.03;
+            assert!(is_so, "{name} {nodes} {quorum}: {delay} T");
+        }
     }
 }
 
@@ -169,19 +186,19 @@ fn without_rules_against_deadlock_a_saturated_run_gets_stuck_and_is_safe() {
 /// A grid of ten thousand nodes, with quorums of 199.
 #[test]
 fn ten_thousand_nodes_are_no_trouble() {
-    let setup = setup(10_000, "grid");
-    let network = Network::constant_ms(1);
-    let one = Busy { setup, network, load: SATURATION, entries: 10_000, seed: 1, guarded: false };
-    let report = run("maekawa", &one);
-    assert!(report.is_safe() && report.is_quiescent());
-    assert_eq!(report.summary.entries, 10_000);
+    for name in ["maekawa", "cao-singhal"] {
+        let (setup, network) = (setup(10_000, "grid"), Network::constant_ms(1));
+        let load = SATURATION;
+        let one = Busy { setup, network, load, entries: 10_000, seed: 1, guarded: false };
+        let report = run(name, &one);
+        assert!(report.is_safe() && report.is_quiescent(), "{name}");
+        assert_eq!(report.summary.entries, 10_000, "{name}");
+    }
 }
 
 #[test]
 fn quorums_that_do_not_fit_are_refused_before_anything_is_made() {
     let setup = Setup { quorum: Quorums::Plane, ..Setup::new(Group::of(14)) };
-    let network = Network::constant_ms(1);
-    let one = Busy { setup, network, load: SATURATION, entries: 1, seed: 1, guarded: false };
-    let refused = registry::visit("maekawa", None, &one.setup, one.clone()).unwrap_err();
+    let refused = find::<Mutex>("maekawa", None).unwrap().nodes(&setup).unwrap_err();
     assert!(refused.0.starts_with("--quorum plane: 14 nodes do not make"), "{refused}");
 }

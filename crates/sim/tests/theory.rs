@@ -5,12 +5,13 @@ use vorrang_algorithms::card::{Agreement, Layout};
 use vorrang_algorithms::mutex::card::{
     self, BUSIEST, Card, MESSAGES, RESPONSE, SYNC_DELAY, Setting,
 };
-use vorrang_algorithms::mutex::{Command, Mutex, Notice};
+use vorrang_algorithms::mutex::{Command, Mutex};
 use vorrang_algorithms::quorum::Quorums;
-use vorrang_algorithms::registry::{self, Invariants, Node, Visit};
+use vorrang_algorithms::registry;
 use vorrang_algorithms::setup::{Parameter, Setup};
 use vorrang_algorithms::topology::Topology;
-use vorrang_protocol::{Group, Message as _, NodeId, Protocol};
+use vorrang_catalogue::{NodeOf, find};
+use vorrang_protocol::{Group, Message as _, NodeId};
 use vorrang_sim::{Distribution, Keep, Load, Network, Order, Report, Simulation, Turns};
 use vorrang_trace::{Record, Summary, What};
 
@@ -28,28 +29,23 @@ struct Run {
     seed: u64,
 }
 
-impl Visit<Mutex> for Run {
-    type Output = Report<Summary>;
-
-    fn visit<P>(self, card: &'static Card, node: Node<P>, _: Invariants<P>) -> Report<Summary>
-    where
-        P: Protocol<Command = Command, Notice = Notice>,
-    {
+impl Run {
+    fn report(&self, card: &Card) -> Report<Summary> {
         let asks = card.terms.claims.iter().copied().map(Command::Acquire).collect();
-        let workload = Turns::new(self.load, Command::Release, Command::Release)
+        let workload = Turns::new(self.load.clone(), Command::Release, Command::Release)
             .acquire_any_of(asks)
             .entries(self.entries)
             .hold(Distribution::Constant(self.hold_ns))
             .hot(self.contenders)
             .perpetual(card.terms.perpetual);
+        let nodes = find::<Mutex>(card.name, None).unwrap().nodes(&self.setup).unwrap();
         let monitor = card.exclusion(&self.setup);
-        let nodes = self.setup.group.members().map(|id| node(id));
         Simulation::new(nodes, monitor, self.network, workload, self.seed).run().unwrap()
     }
 }
 
 fn run(card: &Card, run: &Run) -> Report<Summary> {
-    let report = registry::visit(card.name, None, &run.setup, run.clone()).unwrap();
+    let report = run.report(card);
     let what = || format!("{} {run:?}", card.name);
     assert!(report.is_safe(), "{}: {:?}", what(), report.first_violation);
     assert!(report.is_quiescent(), "{}: {:?}", what(), report.at_rest);
@@ -214,56 +210,48 @@ fn a_swarm_of_networks_and_loads_finds_nothing_wrong_with_any_algorithm() {
     }
 }
 
-/// Whom each algorithm sends to, in a run in which everybody asks.
-struct Sends(Setup);
-
-impl Visit<Mutex> for Sends {
-    type Output = Vec<(NodeId, NodeId)>;
-
-    fn visit<P>(self, card: &'static Card, node: Node<P>, _: Invariants<P>) -> Self::Output
-    where
-        P: Protocol<Command = Command, Notice = Notice>,
-    {
-        let asks = card.terms.claims.iter().copied().map(Command::Acquire).collect();
-        let load = if card.assumes.one_at_a_time {
-            Load::OneAtATime
-        } else {
-            Load::Closed { think: Distribution::Constant(0) }
-        };
-        let workload = Turns::new(load, Command::Release, Command::Release)
-            .acquire_any_of(asks)
-            .entries(100)
-            .perpetual(card.terms.perpetual);
-        let nodes = self.0.group.members().map(|id| node(id));
-        let (monitor, network) = (card.exclusion(&self.0), Network::constant_ms(1));
-        let mut run = Simulation::recorded(nodes, monitor, network, workload, 1, Keep(Vec::new()));
-        while run.run_for(u64::MAX).unwrap() {}
-        let sent = |record: Record<P>| match record.what {
-            What::Send { to, message, .. } => {
-                // The kind that is counted is the one that people read.
-                let shown = message.to_string();
-                assert!(shown.starts_with(message.kind_name()), "{}: {shown}", card.name);
-                Some((record.node, to))
-            }
-            What::Command(_)
-            | What::Notice(_)
-            | What::Receive { .. }
-            | What::Timer(_)
-            | What::Lost { .. }
-            | What::Crash
-            | What::Restart
-            | What::Doubled { .. }
-            | What::Fault(_) => None,
-        };
-        run.into_recorder().0.into_iter().filter_map(sent).collect()
-    }
+/// Whom an algorithm sends to, in a run in which everybody asks.
+fn sends(card: &Card, setup: &Setup) -> Vec<(NodeId, NodeId)> {
+    let asks = card.terms.claims.iter().copied().map(Command::Acquire).collect();
+    let load = if card.assumes.one_at_a_time {
+        Load::OneAtATime
+    } else {
+        Load::Closed { think: Distribution::Constant(0) }
+    };
+    let workload = Turns::new(load, Command::Release, Command::Release)
+        .acquire_any_of(asks)
+        .entries(100)
+        .perpetual(card.terms.perpetual);
+    let entry = find::<Mutex>(card.name, None).unwrap();
+    let (monitor, network) = (card.exclusion(setup), Network::constant_ms(1));
+    let (nodes, keep) = (entry.nodes(setup).unwrap(), Keep(Vec::new()));
+    let mut run = Simulation::recorded(nodes, monitor, network, workload, 1, keep);
+    while run.run_for(u64::MAX).unwrap() {}
+    let sent = |record: Record<NodeOf<Mutex>>| match record.what {
+        What::Send { to, message, .. } => {
+            // The kind that is counted is the one that people read.
+            let shown = message.to_string();
+            assert!(shown.starts_with(entry.kinds[message.kind()]), "{}: {shown}", card.name);
+            Some((record.node, to))
+        }
+        What::Command(_)
+        | What::Notice(_)
+        | What::Receive { .. }
+        | What::Timer(_)
+        | What::Lost { .. }
+        | What::Crash
+        | What::Restart
+        | What::Doubled { .. }
+        | What::Fault(_) => None,
+    };
+    run.into_recorder().0.into_iter().filter_map(sent).collect()
 }
 
 #[test]
 fn messages_go_only_where_the_card_says_that_there_are_links() {
     for card in registry::cards::<Mutex>() {
         let setup = card.setup(Group::of(5));
-        let sent = registry::visit(card.name, None, &setup, Sends(setup.clone())).unwrap();
+        let sent = sends(card, &setup);
         let graph = card.assumes.layout.graph(&setup).unwrap();
         let is_link = |&(from, to)| graph.as_ref().is_none_or(|graph| graph.has(from, to));
         assert!(sent.iter().all(is_link), "{}", card.name);

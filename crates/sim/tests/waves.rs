@@ -2,14 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use vorrang_algorithms::card::{Agreement, Card, Quantity};
-use vorrang_algorithms::registry::{self, Invariants, Node, Visit};
+use vorrang_algorithms::card::{Agreement, Quantity};
+use vorrang_algorithms::registry;
 use vorrang_algorithms::setup::Setup;
 use vorrang_algorithms::topology::{Density, Topology};
 use vorrang_algorithms::wave::card::{DURATION, MESSAGES, Setting, TREE_DEPTH};
 use vorrang_algorithms::wave::spec::Spanning;
 use vorrang_algorithms::wave::{Command, Notice, Wave};
-use vorrang_protocol::{Group, Message, NodeId, Protocol};
+use vorrang_catalogue::find;
+use vorrang_protocol::{Group, Message, NodeId};
 use vorrang_sim::{Distribution, Network, Order, Orders, Simulation, Workload};
 use vorrang_trace::{Meter, Traffic};
 
@@ -73,19 +74,14 @@ struct Run {
     seed: u64,
 }
 
-impl Visit<Wave> for Run {
-    type Output = (u64, u32, f64);
-
-    fn visit<P>(self, card: &'static Card<Wave>, node: Node<P>, _: Invariants<P>) -> Self::Output
-    where
-        P: Protocol<Command = Command, Notice = Notice>,
-    {
+impl Run {
+    fn outcome(&self, name: &str) -> (u64, u32, f64) {
         let graph = self.setup.topology.graph(self.setup.group).unwrap();
-        let nodes = self.setup.group.members().map(|id| node(id));
+        let nodes = find::<Wave>(name, None).unwrap().nodes(&self.setup).unwrap();
         let (monitor, once) = (Spanning::new(graph.clone()), Once(self.setup.initiator));
         let simulation = Simulation::new(nodes, monitor, self.network, once, self.seed);
         let report = simulation.on(graph).run().unwrap();
-        let what = || format!("{} {self:?}", card.name);
+        let what = || format!("{name} {self:?}");
         assert!(report.is_safe(), "{}: {:?}", what(), report.first_violation);
         assert!(report.is_quiescent(), "{}: {:?}", what(), report.at_rest);
         let tally = report.summary;
@@ -95,8 +91,7 @@ impl Visit<Wave> for Run {
 }
 
 fn wave(name: &str, setup: &Setup, network: Network, seed: u64) -> (u64, u32, f64) {
-    let run = Run { setup: setup.clone(), network, seed };
-    registry::visit(name, None, setup, run).unwrap()
+    Run { setup: setup.clone(), network, seed }.outcome(name)
 }
 
 /// How a figure stands to what the card says.

@@ -10,11 +10,12 @@ use vorrang_algorithms::layer::flaws::NoDuplicateFilter;
 use vorrang_algorithms::layer::reliable::{self, Patience, Peers, Reliable};
 use vorrang_algorithms::recipe::Node;
 use vorrang_algorithms::setup::Setup;
+use vorrang_catalogue::{Entry, NodeOf};
 use vorrang_protocol::{Graph, Guard, NodeId};
 use vorrang_trace::AnyNode;
 
 use super::simulate::{self, Kinds, Simulated, ToFile, Until};
-use super::{Driven, NodeOf, Nodes, Scene};
+use super::{Driven, Nodes, Scene};
 use crate::failure::Failure;
 use crate::figures::Measured;
 use crate::network::Place;
@@ -77,20 +78,17 @@ pub(super) struct Simulable<Q: Driven> {
 }
 
 impl<Q: Driven> Simulable<Q> {
-    pub(super) fn new(
-        (node, guards): (Node<NodeOf<Q>>, &[Guard<NodeOf<Q>>]),
-        kinds: Kinds,
-        scenario: &Q::Scenario,
-    ) -> Result<Self, Failure> {
+    pub(super) fn new(of: &Entry<Q>, scenario: &Q::Scenario) -> Result<Self, Failure> {
         let (setup, between) = (scenario.setup(), scenario.between());
+        let node = super::make(&of.recipe, setup)?;
         let graph = scenario.about().assumes.layout.graph(setup);
         let graph = graph.map_err(|unfit| Failure::Usage(unfit.0))?;
         let longest = Duration::from_nanos(between.nearly_longest_ns());
         let node = over::<Q>(node, setup, graph, Patience::within(longest, TRIES));
         Ok(Self {
             node: Arc::new(node),
-            guards: guards.iter().cloned().map(Reliable::guard).collect(),
-            kinds: reliable::kinds(kinds).leak(),
+            guards: of.guards.iter().cloned().map(Reliable::guard).collect(),
+            kinds: reliable::kinds(of.kinds).leak(),
         })
     }
 }

@@ -4,7 +4,7 @@
 //! the applications do, what must hold, what is measured. An [`Algorithm`] is one algorithm of any
 //! problem with its types gone: simulator and network are compiled once for it, here, and every
 //! command calls that. What is checked and staged, mistakes among it, is a [`Subject`]: behind it
-//! are [nodes of any algorithm](AnyNode), and all of it is compiled once for every problem. So
+//! are [nodes of any algorithm](NodeOf), and all of it is compiled once for every problem. So
 //! commands know neither problems nor algorithms, and a further command costs nothing to compile.
 
 pub(crate) mod channels;
@@ -19,20 +19,21 @@ mod staged;
 mod verify;
 pub(crate) mod wave;
 
-use std::any::TypeId;
+use std::fmt;
 use std::path::Path;
 use std::pin::Pin;
-use std::sync::{Arc, LazyLock};
+use std::sync::OnceLock;
 
 use indicatif::ProgressBar;
 use vorrang_algorithms::card::{About, Card};
 use vorrang_algorithms::problem::Problem;
-use vorrang_algorithms::registry::{self, Node, Recipe, Register};
+use vorrang_algorithms::registry::{Node, Recipe, Register};
 use vorrang_algorithms::setup::{Setup, Unfit};
+use vorrang_catalogue::{self as catalogue, Catalogued, NodeOf};
 use vorrang_check as check;
-use vorrang_protocol::{Graph, Guard, Invariant, Message as _, Monitor, Never, NodeId, Protocol};
+use vorrang_protocol::{Graph, Guard, Invariant, Message as _, Monitor, NodeId, Protocol};
 use vorrang_sim::Workload;
-use vorrang_trace::{AnyNode, Meter, Objection, Record, replay};
+use vorrang_trace::{Meter, Objection, Record, replay};
 
 use crate::commands::check::CheckArgs;
 use crate::failure::Failure;
@@ -52,7 +53,7 @@ pub(crate) use staged::{Ahead, Look, Staged};
 pub(crate) use verify::Query;
 
 /// A problem, and what the drivers must know to run any algorithm of it.
-pub(crate) trait Driven: Problem {
+pub(crate) trait Driven: Catalogued {
     /// Two settings that show what costs depend on, with what they are called; and what both have
     /// in common.
     fn extremes(card: &'static Card<Self>, setup: &Setup) -> Result<Extremes<Self>, Unfit>;
@@ -193,58 +194,35 @@ pub(crate) trait Run: Send + Sync {
     fn over_tcp(&self, place: Place, trace: Option<&Path>) -> Result<Measured, Failure>;
 }
 
-/// A node of any algorithm of a problem.
-type NodeOf<Q> = AnyNode<<Q as Problem>::Command, <Q as Problem>::Notice>;
-
 /// What is checked and staged: nothing in it knows which algorithm it is.
-struct SubjectOf<Q: Problem> {
-    card: &'static Card<Q>,
-    flaw: Option<&'static str>,
-    recipe: Recipe<NodeOf<Q>>,
-    guards: Vec<Guard<NodeOf<Q>>>,
-    sets_timers: bool,
-}
-
-impl<Q: Problem> SubjectOf<Q> {
-    fn new<P>(card: &'static Card<Q>, flaw: Option<&'static str>, recipe: Arc<Recipe<P>>) -> Self
-    where
-        P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-    {
-        let guards = recipe.invariants().iter().map(AnyNode::guard).collect();
-        let recipe = Recipe::new(move |setup| {
-            let node = recipe.nodes(setup)?;
-            Ok(move |id| AnyNode::new(node(id)))
-        });
-        let sets_timers = TypeId::of::<P::Timer>() != TypeId::of::<Never>();
-        Self { card, flaw, recipe, guards, sets_timers }
-    }
-}
+struct SubjectOf<Q: Problem>(&'static catalogue::Entry<Q>);
 
 impl<Q: Driven> Subject for SubjectOf<Q> {
     fn question(&self, args: &CheckArgs) -> Result<Query, Failure> {
-        let question = Q::question(self.card, self.flaw, args)?;
+        let &catalogue::Entry { card, flaw, .. } = self.0;
+        let question = Q::question(card, flaw, args)?;
         let (nodes, guards) = self.nodes(&question.setup, args)?;
-        let graph = graph((self.card, self.flaw), &question.setup)?;
+        let graph = graph((card, flaw), &question.setup)?;
         let goes_wrong = question.faults != check::Faults::NONE && args.reliable.is_none();
         let mut query = verify::query(question, (nodes, graph), &guards, args);
         if goes_wrong && !args.guards(&guards).is_empty() {
             query.remarks.notes.push(format!(
                 "faults may break what the proof of {} rests on before anything that it promises: \
                  --no-invariants leaves that out",
-                self.card.name
+                card.name
             ));
         }
-        if args.timely.is_some() && !self.sets_timers {
-            let name = self.card.name;
+        if args.timely.is_some() && !self.0.sets_timers {
+            let name = card.name;
             let note = format!("{name} sets no timers: time makes no difference to it");
             query.remarks.notes.push(note);
         }
         Ok(query)
     }
     fn stage(&self, args: &CheckArgs) -> Result<Box<dyn Staged>, Failure> {
-        let Question { setup, links, monitor, .. } = Q::question(self.card, self.flaw, args)?;
+        let &catalogue::Entry { card, flaw, .. } = self.0;
+        let Question { setup, links, monitor, .. } = Q::question(card, flaw, args)?;
         let (nodes, guards) = self.nodes(&setup, args)?;
-        let (card, flaw) = (self.card, self.flaw);
         // Promises about causes are none about the layer's messages.
         let monitor = if args.reliable.is_some() { monitor } else { Q::staged(card, &setup, flaw) };
         Ok(staged::stage::<Q>((card, flaw), (setup, links.order, monitor), (nodes, guards)))
@@ -254,12 +232,12 @@ impl<Q: Driven> Subject for SubjectOf<Q> {
 impl<Q: Driven> SubjectOf<Q> {
     /// The nodes, over reliable channels if they are wanted, and what holds of them.
     fn nodes(&self, setup: &Setup, args: &CheckArgs) -> Result<Guarded<Q>, Failure> {
-        let node = make(&self.recipe, setup)?;
-        let guards = args.guards(&self.guards);
+        let node = make(&self.0.recipe, setup)?;
+        let guards = args.guards(&self.0.guards);
         let Some(how) = args.reliable else {
             return Ok((setup.group.members().map(|id| node(id)).collect(), guards));
         };
-        let graph = graph((self.card, self.flaw), setup)?;
+        let graph = graph((self.0.card, self.0.flaw), setup)?;
         Ok(channels::any::<Q>(how, (node, &guards), (setup, graph), args.tries()))
     }
 }
@@ -270,7 +248,9 @@ type Guarded<Q> = (Vec<NodeOf<Q>>, Vec<Guard<NodeOf<Q>>>);
 /// An algorithm while its types are known.
 struct Of<Q: Problem, P: Protocol> {
     card: &'static Card<Q>,
-    recipe: Arc<Recipe<P>>,
+    recipe: Recipe<P>,
+    /// The same without its types.
+    any: &'static catalogue::Entry<Q>,
 }
 
 impl<Q, P> Algorithm for Of<Q, P>
@@ -296,9 +276,7 @@ where
             return Err(Failure::usage(format!("--invariants: none are declared for {name}")));
         }
         let nodes: Box<dyn Nodes<Q>> = if scenario.between().is_reliable {
-            let guards: Vec<_> = invariants.iter().map(AnyNode::guard).collect();
-            let any: Node<NodeOf<Q>> = Arc::new(move |id| AnyNode::new(node(id)));
-            Box::new(Simulable::new((any, &guards), P::Message::KINDS, &scenario)?)
+            Box::new(Simulable::new(self.any, &scenario)?)
         } else {
             Box::new(Made { node, invariants })
         };
@@ -447,15 +425,28 @@ pub(crate) struct Entry {
 
 /// All algorithms, in the order of the catalogue.
 pub(crate) fn catalogue() -> &'static [Entry] {
-    static CATALOGUE: LazyLock<Vec<Entry>> = LazyLock::new(|| {
-        let mut catalogue = Catalogue(Vec::new());
-        registry::register(&mut catalogue);
-        catalogue.0
-    });
-    &CATALOGUE
+    &CATALOGUE.get().expect("the program says first what it knows").0
 }
 
-struct Catalogue(Vec<Entry>);
+/// Takes in the algorithms that there are.
+pub(crate) fn know(register: fn(&mut Catalogue)) {
+    CATALOGUE.get_or_init(|| {
+        let mut catalogue = Catalogue(Vec::new());
+        register(&mut catalogue);
+        catalogue
+    });
+}
+
+static CATALOGUE: OnceLock<Catalogue> = OnceLock::new();
+
+/// The algorithms that the program knows.
+pub struct Catalogue(Vec<Entry>);
+
+impl fmt::Debug for Catalogue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|entry| entry.algorithm.about().name)).finish()
+    }
+}
 
 impl Catalogue {
     fn file(&mut self, name: &str, flaw: &'static str, subject: Box<dyn Subject>) {
@@ -470,18 +461,18 @@ impl<Q: Driven> Register<Q> for Catalogue {
     where
         P: Protocol<Command = Q::Command, Notice = Q::Notice>,
     {
-        let recipe = Arc::new(recipe);
-        let correct = Box::new(SubjectOf::new(card, None, Arc::clone(&recipe)));
-        let algorithm = Box::new(Of::<Q, P> { card, recipe });
+        let any = catalogue::find(card.name, None).expect("both are of one registry");
+        let correct = Box::new(SubjectOf(any));
+        let algorithm = Box::new(Of::<Q, P> { card, recipe, any });
         self.0.push(Entry { algorithm, correct, flawed: Vec::new() });
     }
 
-    fn flaw<P>(&mut self, card: &'static Card<Q>, flaw: &'static str, recipe: Recipe<P>)
+    fn flaw<P>(&mut self, card: &'static Card<Q>, flaw: &'static str, _: Recipe<P>)
     where
         P: Protocol<Command = Q::Command, Notice = Q::Notice>,
     {
-        let subject = SubjectOf::new(card, Some(flaw), Arc::new(recipe));
-        self.file(card.name, flaw, Box::new(subject));
+        let any = catalogue::find::<Q>(card.name, Some(flaw)).expect("both are of one registry");
+        self.file(card.name, flaw, Box::new(SubjectOf(any)));
     }
 }
 
