@@ -103,7 +103,8 @@ fn in_the_simulator(entry: &Entry<Mutex>) -> Answer {
         Turns::new(load, Command::Release, Command::Release).perpetual(card.terms.perpetual),
         1,
         Keep(Vec::new()),
-    );
+    )
+    .counting(entry.kinds);
     while simulation.run_for(u64::MAX).expect("no command is refused") {}
     let report = simulation.report();
     assert!(report.is_safe() && report.is_quiescent(), "{}", card.name);

@@ -38,9 +38,11 @@ impl Run {
             .hold(Distribution::Constant(self.hold_ns))
             .hot(self.contenders)
             .perpetual(card.terms.perpetual);
-        let nodes = find::<Mutex>(card.name, None).unwrap().nodes(&self.setup).unwrap();
+        let entry = find::<Mutex>(card.name, None).unwrap();
+        let nodes = entry.nodes(&self.setup).unwrap();
         let monitor = card.exclusion(&self.setup);
-        Simulation::new(nodes, monitor, self.network, workload, self.seed).run().unwrap()
+        let simulation = Simulation::new(nodes, monitor, self.network, workload, self.seed);
+        simulation.counting(entry.kinds).run().unwrap()
     }
 }
 
@@ -225,7 +227,8 @@ fn sends(card: &Card, setup: &Setup) -> Vec<(NodeId, NodeId)> {
     let entry = find::<Mutex>(card.name, None).unwrap();
     let (monitor, network) = (card.exclusion(setup), Network::constant_ms(1));
     let (nodes, keep) = (entry.nodes(setup).unwrap(), Keep(Vec::new()));
-    let mut run = Simulation::recorded(nodes, monitor, network, workload, 1, keep);
+    let run = Simulation::recorded(nodes, monitor, network, workload, 1, keep);
+    let mut run = run.counting(entry.kinds);
     while run.run_for(u64::MAX).unwrap() {}
     let sent = |record: Record<NodeOf<Mutex>>| match record.what {
         What::Send { to, message, .. } => {

@@ -77,10 +77,11 @@ struct Run {
 impl Run {
     fn outcome(&self, name: &str) -> (u64, u32, f64) {
         let graph = self.setup.topology.graph(self.setup.group).unwrap();
-        let nodes = find::<Wave>(name, None).unwrap().nodes(&self.setup).unwrap();
+        let entry = find::<Wave>(name, None).unwrap();
+        let nodes = entry.nodes(&self.setup).unwrap();
         let (monitor, once) = (Spanning::new(graph.clone()), Once(self.setup.initiator));
         let simulation = Simulation::new(nodes, monitor, self.network, once, self.seed);
-        let report = simulation.on(graph).run().unwrap();
+        let report = simulation.counting(entry.kinds).on(graph).run().unwrap();
         let what = || format!("{name} {self:?}");
         assert!(report.is_safe(), "{}: {:?}", what(), report.first_violation);
         assert!(report.is_quiescent(), "{}: {:?}", what(), report.at_rest);

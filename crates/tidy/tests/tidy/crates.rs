@@ -9,6 +9,9 @@ fn below(name: &str) -> Option<Allowed> {
         "algorithms" | "trace" => Allowed::Only(&["vorrang-protocol"]),
         // The drivers: they see neither an algorithm nor each other.
         "sim" | "check" | "net" => Allowed::Only(&["vorrang-protocol", "vorrang-trace"]),
+        "catalogue" => {
+            Allowed::Only(&["vorrang-algorithms", "vorrang-protocol", "vorrang-trace"])
+        }
         "cli" | "bench" | "tidy" | "vorrang" => Allowed::All,
         _ => return None,
     })
@@ -23,7 +26,7 @@ enum Allowed {
 const MAY_WAIT: [&str; 4] = ["net", "cli", "bench", "tidy"];
 
 /// Crates that may turn names into types.
-const MAY_NAME: [&str; 3] = ["cli", "bench", "tidy"];
+const MAY_NAME: [&str; 4] = ["catalogue", "cli", "bench", "tidy"];
 
 /// Crates in which the compiler is to forbid clocks, sockets, threads and printing.
 const WITHOUT_STD: [&str; 2] = ["protocol", "algorithms"];
