@@ -33,6 +33,27 @@ fn a_search_ends_when_its_time_is_over_and_says_how_far_it_came() {
     assert_eq!(answer["parameters"]["time"], "1h");
 }
 
+/// Too many runs to follow them all, by far.
+#[test]
+fn walks_in_projective_planes_find_nothing_but_mistakes() {
+    for (name, flaws) in [
+        ("maekawa", ["overtaken-not-told", "given-back-forgotten"]),
+        ("cao-singhal", ["overtaken-not-told", "no-epochs"]),
+    ] {
+        for nodes in [7, 13] {
+            let line = format!("--nodes {nodes} --quorum plane --entries 2 --order any --walks");
+            let (code, answer) = json(&words(&format!("check {name} {line} 100")));
+            assert_eq!((code, &answer["outcome"]), (3, &"bounded".into()), "{answer:#}");
+            assert_eq!(answer["bound"], "walks", "{answer:#}");
+            for flaw in flaws {
+                let line = format!("check {name} --flaw {flaw} {line} 300");
+                let (code, answer) = json(&words(&line));
+                assert_eq!((code, &answer["property"]), (1, &"progress".into()), "{line}");
+            }
+        }
+    }
+}
+
 #[test]
 fn walks_find_what_is_wrong_and_prove_nothing_if_they_do_not() {
     let walks = "--nodes 9 --walks 20 --depth 500 --seed 3";

@@ -9,9 +9,7 @@ fn below(name: &str) -> Option<Allowed> {
         "algorithms" | "trace" => Allowed::Only(&["vorrang-protocol"]),
         // The drivers: they see neither an algorithm nor each other.
         "sim" | "check" | "net" => Allowed::Only(&["vorrang-protocol", "vorrang-trace"]),
-        "catalogue" => {
-            Allowed::Only(&["vorrang-algorithms", "vorrang-protocol", "vorrang-trace"])
-        }
+        "catalogue" => Allowed::Only(&["vorrang-algorithms", "vorrang-protocol", "vorrang-trace"]),
         "cli" | "bench" | "tidy" | "vorrang" => Allowed::All,
         _ => return None,
     })
