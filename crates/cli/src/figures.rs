@@ -131,6 +131,12 @@ impl Measured {
         self.safe && self.quiescent
     }
 
+    /// How the algorithm was set up, as it would have to be typed.
+    pub(crate) fn setup(&self) -> &str {
+        let setup = self.head.iter().find(|(key, _)| *key == "setup");
+        setup.and_then(|(_, text)| text.as_str()).unwrap_or_default()
+    }
+
     pub(crate) fn figure(&self, key: &str) -> Option<&Figure> {
         self.figures.iter().find(|figure| figure.key == key)
     }

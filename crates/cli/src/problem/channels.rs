@@ -13,7 +13,8 @@ use vorrang_algorithms::setup::Setup;
 use vorrang_protocol::{Graph, Guard, NodeId};
 use vorrang_trace::AnyNode;
 
-use super::simulate::{self, Kinds, Simulated, ToFile, Until};
+use super::seen::Told;
+use super::simulate::{self, Kinds, Simulated, Until};
 use super::{Driven, NodeOf, Nodes, Scene};
 use crate::failure::Failure;
 use crate::figures::Measured;
@@ -96,10 +97,13 @@ impl<Q: Driven> Simulable<Q> {
 }
 
 impl<Q: Driven> Nodes<Q> for Simulable<Q> {
+    fn kinds(&self) -> Kinds {
+        self.kinds
+    }
     fn simulate(
         &self,
         scenario: &Q::Scenario,
-        recorder: Option<ToFile>,
+        recorder: Option<Told<Q>>,
         until: Until<'_>,
     ) -> Result<Simulated<Q>, Failure> {
         let nodes = (&self.node, &self.guards[..], self.kinds);

@@ -14,6 +14,7 @@ pub(crate) mod mutex_question;
 mod mutex_scope;
 mod remarks;
 mod scene;
+mod seen;
 mod simulate;
 mod staged;
 mod verify;
@@ -46,8 +47,10 @@ use crate::options::RunArgs;
 use channels::Simulable;
 pub(crate) use remarks::Remarks;
 pub(crate) use scene::Scene;
-pub(crate) use simulate::header;
-use simulate::{Simulated, ToFile, Until};
+use seen::Told;
+pub(crate) use seen::{Doing, Posts, Role, Said, Seen, Sight};
+pub(crate) use simulate::{Kinds, header};
+use simulate::{Simulated, Until};
 pub(crate) use staged::{Ahead, Look, Staged};
 pub(crate) use verify::Query;
 
@@ -71,6 +74,17 @@ pub(crate) trait Driven: Problem {
     /// What is wrong with a run besides what the monitor says.
     fn complaint(_scenario: &Self::Scenario, _summary: &SummaryOf<Self>) -> Option<String> {
         None
+    }
+
+    // --- where things go wrong
+    /// What a node may be to the others when it crashes; first, if nothing else is known of it.
+    const ROLES: &'static [Role];
+    /// The options of some short runs of so many nodes that show all that an algorithm does.
+    fn trials(card: &'static Card<Self>, nodes: u32) -> Vec<String>;
+    /// What a node does from now on, if this changes it.
+    fn doing(said: Said<'_, Self::Command, Self::Notice>) -> Option<Doing>;
+    fn posts(_scenario: &Self::Scenario) -> Posts {
+        Posts::default()
     }
 
     // --- in the checker
@@ -173,6 +187,10 @@ pub(crate) trait Algorithm: Send + Sync {
     fn costs(&self, setup: &Setup) -> Result<Vec<Vec<String>>, Failure>;
     fn contrast(&self) -> (&'static str, &'static [&'static str]);
     fn run(&self, args: &RunArgs) -> Result<Box<dyn Run>, Failure>;
+    /// What a node may be to the others when it crashes.
+    fn roles(&self) -> &'static [Role];
+    /// The options of some short runs of so many nodes that show all that it does.
+    fn trials(&self, nodes: u32) -> Vec<String>;
     fn serve(&self, setup: &Setup, node: Served) -> Result<Future<'static>, Failure>;
     fn work(&self, work: Work) -> Future<'static>;
 }
@@ -191,6 +209,10 @@ pub(crate) trait Run: Send + Sync {
         bar: Option<&ProgressBar>,
     ) -> Result<Measured, Failure>;
     fn over_tcp(&self, place: Place, trace: Option<&Path>) -> Result<Measured, Failure>;
+    /// As [`simulate`](Self::simulate), with all that happened.
+    fn observe(&self) -> Result<(Measured, Vec<Seen>), Failure>;
+    fn kinds(&self) -> Kinds;
+    fn posts(&self) -> Posts;
 }
 
 /// A node of any algorithm of a problem.
@@ -304,6 +326,12 @@ where
         };
         Ok(Box::new(RunOf::<Q> { scenario, nodes }))
     }
+    fn roles(&self) -> &'static [Role] {
+        Q::ROLES
+    }
+    fn trials(&self, nodes: u32) -> Vec<String> {
+        Q::trials(self.card, nodes)
+    }
     fn serve(&self, setup: &Setup, node: Served) -> Result<Future<'static>, Failure> {
         let make = make(&self.recipe, setup)?;
         Ok(serve::<Q, P>(node, &make))
@@ -321,10 +349,11 @@ struct RunOf<Q: Driven> {
 
 /// Nodes that can be simulated, and run over TCP.
 trait Nodes<Q: Driven>: Send + Sync {
+    fn kinds(&self) -> Kinds;
     fn simulate(
         &self,
         scenario: &Q::Scenario,
-        recorder: Option<ToFile>,
+        recorder: Option<Told<Q>>,
         until: Until<'_>,
     ) -> Result<Simulated<Q>, Failure>;
     fn over_tcp(
@@ -358,10 +387,13 @@ where
     Q: Driven,
     P: Protocol<Command = Q::Command, Notice = Q::Notice>,
 {
+    fn kinds(&self) -> Kinds {
+        P::Message::KINDS
+    }
     fn simulate(
         &self,
         scenario: &Q::Scenario,
-        recorder: Option<ToFile>,
+        recorder: Option<Told<Q>>,
         until: Until<'_>,
     ) -> Result<Simulated<Q>, Failure> {
         let guards: Vec<Guard<P>> = self.invariants.iter().map(Into::into).collect();
@@ -403,6 +435,15 @@ impl<Q: Driven> Run for RunOf<Q> {
     }
     fn over_tcp(&self, place: Place, trace: Option<&Path>) -> Result<Measured, Failure> {
         self.nodes.over_tcp(&self.scenario, place, trace)
+    }
+    fn observe(&self) -> Result<(Measured, Vec<Seen>), Failure> {
+        simulate::observe(&self.scenario, &*self.nodes)
+    }
+    fn kinds(&self) -> Kinds {
+        self.nodes.kinds()
+    }
+    fn posts(&self) -> Posts {
+        Q::posts(&self.scenario)
     }
 }
 
