@@ -121,6 +121,8 @@ pub(crate) struct Measured {
     pub(crate) safe: bool,
     pub(crate) quiescent: bool,
     pub(crate) violation: Option<String>,
+    /// When it was that something happened which never should.
+    pub(crate) violated_ns: Option<u64>,
     pub(crate) events: u64,
     pub(crate) wall_seconds: f64,
 }

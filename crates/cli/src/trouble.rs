@@ -76,8 +76,8 @@ pub(crate) struct FaultArgs {
 pub(crate) enum Mishap {
     /// The message of this number is lost.
     Lose(u64),
-    /// It arrives twice.
-    Double(u64),
+    /// It arrives twice: the copy at some time as others do, or as late as if it were overtaken.
+    Double { number: u64, late: bool },
     /// It is overtaken.
     Delay(u64),
     /// The node crashes at this time, in nanoseconds.
@@ -89,7 +89,10 @@ impl From<Mishap> for FaultArgs {
         let mut args = Self::default();
         match mishap {
             Mishap::Lose(number) => args.lose.push(number),
-            Mishap::Double(number) => args.double.push(number),
+            Mishap::Double { number, late } => {
+                args.double.push(number);
+                args.delay.extend(late.then_some(number));
+            }
             Mishap::Delay(number) => args.delay.push(number),
             Mishap::Crash(node, at_ns) => args.crash.push((node, at_ns)),
         }

@@ -10,7 +10,7 @@ use crate::options::SetupArgs;
 use crate::output::{BAD, Format, GOOD, RESET, print, print_csv, print_json, say_aside};
 use crate::problem::{Entry, catalogue};
 use crate::survive::{
-    Conditions, LEGEND, Row, Trials, Verdict, json, page, strike, summary, table, testimony,
+    Cell, Conditions, LEGEND, Row, Trials, Verdict, json, page, strike, summary, table, testimony,
 };
 use crate::table::wrapped;
 use crate::values::whole;
@@ -176,45 +176,53 @@ impl Survive {
     ) -> Result<(), Failure> {
         let about = entry.algorithm.about();
         self.setup.check_fit(&[&about])?;
-        let rows = strike(vec![Trials::new(entry, under)?])?;
-        let [row] = &rows[..] else { return Ok(()) };
-        let names: Vec<String> = row.cells.iter().map(|cell| cell.fault.to_string()).collect();
-        let place = names.iter().position(|name| name.eq_ignore_ascii_case(fault));
-        let Some(cell) = place.map(|place| &row.cells[place]) else {
+        let trials = Trials::new(entry, under)?;
+        let faults = trials.faults();
+        let names: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        let Some(place) = names.iter().position(|name| name.eq_ignore_ascii_case(fault)) else {
             let what = format!("fault for {}", about.name);
             return Err(lookup::unknown(&what, fault, names.iter().map(String::as_str)));
         };
+        let rows = strike(vec![trials.only(faults[place])])?;
+        let [row] = &rows[..] else { return Ok(()) };
+        let cell = &row.cells[place];
         let seen = cell.witness.as_ref().map(|it| row.observe(it)).transpose()?;
-        let lines = testimony(seen.as_deref().unwrap_or_default());
+        let until_ns = cell.witness.as_ref().and_then(|it| it.violated_ns);
+        let lines = testimony(seen.as_deref().unwrap_or_default(), until_ns);
         if self.format.json {
             let mut values = json(row, under);
-            let mut value = values.swap_remove(place.unwrap_or_default());
+            let mut value = values.swap_remove(place);
             let plain = lines.iter().map(|it| anstream::adapter::strip_str(it).to_string());
             value["trace"] = object!(plain.collect::<Vec<_>>());
             return print_json(&value);
         }
-        let tried = cell.tries();
-        let (name, fault) = (about.name, cell.fault);
-        let Some(witness) = &cell.witness else {
-            let tried = if tried == 0 { "there was nothing to try" } else { "none of them is bad" };
-            return print(&wrapped(&format!(
-                "{GOOD}no witness{RESET}: {name}, {fault}, {} tries: {tried}\n",
-                cell.tries()
-            )));
-        };
-        print(&format!("{}\n\n", witness.line))?;
-        print(&(lines.join("\n") + "\n\n"))?;
-        let verdict = match cell.verdict() {
-            Some(Verdict::Unsafe) => "unsafe",
-            Some(Verdict::Stuck | Verdict::Fine) | None => "safe but stuck",
-        };
-        print(&wrapped(&format!("{BAD}{verdict}: {}{RESET}\n", witness.what)))?;
-        print(&wrapped(&format!(
-            "The shortest of those that end worst, {} events; {tried} were tried. The first line \
-             repeats it, with --trace FILE in full.\n",
-            witness.events
-        )))
+        print(&shown(about.name, cell, &lines))
     }
+}
+
+/// A run that ends badly, for people.
+fn shown(name: &str, cell: &Cell, lines: &[String]) -> String {
+    let (fault, tried) = (cell.fault, cell.tries());
+    let Some(witness) = &cell.witness else {
+        let text = match tried {
+            0 => format!("there is nothing to try {fault} on"),
+            1 => format!("{fault} was tried once and ended well"),
+            _ => format!("{fault} was tried {tried} times, and all ended well"),
+        };
+        return wrapped(&format!("{GOOD}no witness{RESET}: for {name}, {text}\n"));
+    };
+    let verdict = match cell.verdict() {
+        Some(Verdict::Unsafe) => "unsafe",
+        Some(Verdict::Stuck | Verdict::Fine) | None => "safe but stuck",
+    };
+    // The first line is to be copied: it is not broken.
+    format!("{}\n\n{}\n\n", witness.line, lines.join("\n"))
+        + &wrapped(&format!("{BAD}{verdict}: {}{RESET}\n", witness.what))
+        + &wrapped(&format!(
+            "Of {tried} that were tried, none is worse and none as bad is shorter: {} events. The \
+             first line repeats it, with --trace FILE in full.\n",
+            witness.events
+        ))
 }
 
 fn capital(text: &str) -> String {

@@ -264,15 +264,19 @@ impl Driven for Election {
 
     const ROLES: &'static [Role] = &[Role::Other, Role::Initiator, Role::Leader];
 
-    /// The lowest calls, two call, all call.
+    /// One calls, low or high, who must ask many or none; two call; all call.
     fn trials(_: &'static Card, nodes: u32) -> Vec<String> {
-        let mut calls = vec![vec![0], vec![0, nodes / 2], (0..nodes).collect()];
-        for nodes in &mut calls {
-            nodes.dedup();
+        let high = |by: u32| vec![nodes.saturating_sub(by)];
+        let mut calls: Vec<Vec<u32>> = Vec::new();
+        for mut some in [vec![0], vec![0, nodes / 2], high(2), high(1), (0..nodes).collect()] {
+            some.dedup();
+            if !calls.contains(&some) {
+                calls.push(some);
+            }
         }
-        calls.dedup();
-        let line = |it| format!("--latency uniform:500us..1500us --initiators {}", list(it));
-        calls.iter().map(|it: &Vec<u32>| line(it)).collect()
+        let line =
+            |it: &Vec<u32>| format!("--latency uniform:500us..1500us --initiators {}", list(it));
+        calls.iter().map(line).collect()
     }
 
     fn doing(said: Said<'_, Command, Notice>) -> Option<Doing> {

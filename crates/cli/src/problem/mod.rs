@@ -7,6 +7,7 @@
 //! are [nodes of any algorithm](AnyNode), and all of it is compiled once for every problem. So
 //! commands know neither problems nor algorithms, and a further command costs nothing to compile.
 
+mod catalogue;
 pub(crate) mod channels;
 pub(crate) mod election;
 pub(crate) mod mutex;
@@ -23,12 +24,12 @@ pub(crate) mod wave;
 use std::any::TypeId;
 use std::path::Path;
 use std::pin::Pin;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use indicatif::ProgressBar;
 use vorrang_algorithms::card::{About, Card};
 use vorrang_algorithms::problem::Problem;
-use vorrang_algorithms::registry::{self, Node, Recipe, Register};
+use vorrang_algorithms::registry::{Node, Recipe};
 use vorrang_algorithms::setup::{Setup, Unfit};
 use vorrang_check as check;
 use vorrang_protocol::{Graph, Guard, Invariant, Message as _, Monitor, Never, NodeId, Protocol};
@@ -44,6 +45,7 @@ use crate::network::conversation::{Served, serve};
 use crate::network::worker::Work;
 use crate::options::RunArgs;
 
+pub(crate) use catalogue::{Entry, catalogue};
 use channels::Simulable;
 pub(crate) use remarks::Remarks;
 pub(crate) use scene::Scene;
@@ -476,54 +478,6 @@ fn costs<Q: Driven>(card: &'static Card<Q>, setup: &Setup) -> Result<Vec<Vec<Str
         rows.push(row);
     }
     Ok(rows)
-}
-
-/// An algorithm, and it with each of its known mistakes.
-pub(crate) struct Entry {
-    pub(crate) algorithm: Box<dyn Algorithm>,
-    /// The algorithm as it should be, for the checker and for a stage.
-    pub(crate) correct: Box<dyn Subject>,
-    pub(crate) flawed: Vec<(&'static str, Box<dyn Subject>)>,
-}
-
-/// All algorithms, in the order of the catalogue.
-pub(crate) fn catalogue() -> &'static [Entry] {
-    static CATALOGUE: LazyLock<Vec<Entry>> = LazyLock::new(|| {
-        let mut catalogue = Catalogue(Vec::new());
-        registry::register(&mut catalogue);
-        catalogue.0
-    });
-    &CATALOGUE
-}
-
-struct Catalogue(Vec<Entry>);
-
-impl Catalogue {
-    fn file(&mut self, name: &str, flaw: &'static str, subject: Box<dyn Subject>) {
-        let entry = self.0.iter_mut().find(|it| it.algorithm.about().name == name);
-        let entry = entry.expect("an algorithm comes before its mistakes");
-        entry.flawed.push((flaw, subject));
-    }
-}
-
-impl<Q: Driven> Register<Q> for Catalogue {
-    fn algorithm<P>(&mut self, card: &'static Card<Q>, recipe: Recipe<P>)
-    where
-        P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-    {
-        let recipe = Arc::new(recipe);
-        let correct = Box::new(SubjectOf::new(card, None, Arc::clone(&recipe)));
-        let algorithm = Box::new(Of::<Q, P> { card, recipe });
-        self.0.push(Entry { algorithm, correct, flawed: Vec::new() });
-    }
-
-    fn flaw<P>(&mut self, card: &'static Card<Q>, flaw: &'static str, recipe: Recipe<P>)
-    where
-        P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-    {
-        let subject = SubjectOf::new(card, Some(flaw), Arc::new(recipe));
-        self.file(card.name, flaw, Box::new(subject));
-    }
 }
 
 /// Whether options that were typed fit an algorithm, and then what it makes of them.

@@ -97,6 +97,7 @@ fn told<Q: Driven>(
             faults if faults == FaultCounts::default() => what,
             _ => format!("{what}; {} assumes that {}", about.name, about.assumes.sentence()),
         }),
+        violated_ns: report.first_violation.as_ref().map(|(at_ns, _)| *at_ns),
         events: report.events,
         wall_seconds: start.elapsed().as_secs_f64(),
     };

@@ -8,9 +8,11 @@
 mod points;
 mod report;
 
+use std::cmp::Ordering;
 use std::fmt;
 
 use rayon::prelude::*;
+use vorrang_algorithms::card::Order;
 
 use crate::axes::options;
 use crate::failure::Failure;
@@ -124,17 +126,6 @@ pub(crate) enum Verdict {
 }
 
 impl Verdict {
-    fn of(run: &Result<Measured, Failure>) -> Option<Self> {
-        match run {
-            Ok(measured) if !measured.safe => Some(Self::Unsafe),
-            Ok(measured) if !measured.quiescent => Some(Self::Stuck),
-            Ok(_) => Some(Self::Fine),
-            // A node refused what it should have been ready for.
-            Err(Failure::Failed(_)) => Some(Self::Unsafe),
-            Err(_) => None,
-        }
-    }
-
     const fn word(self) -> &'static str {
         match self {
             Self::Fine => "fine",
@@ -150,8 +141,8 @@ pub(crate) struct Cell {
     pub(crate) fault: Fault,
     /// How many ended how, from best to worst.
     counts: [u64; 3],
-    /// The worst; of those the one with the fewest events.
-    worst: Option<Outcome>,
+    /// The worst, and which try it was.
+    worst: Option<(Outcome, usize)>,
     /// The run that shows it, if it is not fine.
     pub(crate) witness: Option<Witness>,
 }
@@ -161,8 +152,39 @@ pub(crate) struct Cell {
 struct Outcome {
     verdict: Verdict,
     events: u64,
-    /// Which try it was.
-    number: usize,
+    /// When it was that something happened which never should.
+    violated_ns: Option<u64>,
+}
+
+impl Outcome {
+    fn of(run: Result<Measured, Failure>) -> Result<Self, Failure> {
+        match run {
+            Ok(measured) => {
+                let verdict = match (measured.safe, measured.quiescent) {
+                    (false, _) => Verdict::Unsafe,
+                    (true, false) => Verdict::Stuck,
+                    (true, true) => Verdict::Fine,
+                };
+                let Measured { events, violated_ns, .. } = measured;
+                Ok(Self { verdict, events, violated_ns })
+            }
+            // A node refused what it should have been ready for.
+            Err(Failure::Failed(_)) => {
+                Ok(Self { verdict: Verdict::Unsafe, events: 0, violated_ns: None })
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// Whether it is worse, or as bad and shows it sooner.
+    fn is_worse_than(&self, other: &Self) -> bool {
+        let sooner = |it: &Self| (it.violated_ns.unwrap_or(u64::MAX), it.events);
+        match self.verdict.cmp(&other.verdict) {
+            Ordering::Greater => true,
+            Ordering::Equal => sooner(self) < sooner(other),
+            Ordering::Less => false,
+        }
+    }
 }
 
 /// A run that ended badly.
@@ -174,12 +196,14 @@ pub(crate) struct Witness {
     /// What went wrong.
     pub(crate) what: String,
     pub(crate) events: u64,
+    /// When it was that something happened which never should.
+    pub(crate) violated_ns: Option<u64>,
 }
 
 impl Cell {
     /// None if there was nothing to try.
     pub(crate) fn verdict(&self) -> Option<Verdict> {
-        self.worst.map(|it| it.verdict)
+        self.worst.map(|(worst, _)| worst.verdict)
     }
 
     pub(crate) fn tries(&self) -> u64 {
@@ -255,12 +279,31 @@ impl Trials {
                 }
                 (this.kinds, this.posts) = (run.kinds(), run.posts());
                 this.setup = measured.setup().to_owned();
-                let all = points::all(&seen, &this.posts, roles, under.nodes);
-                let points = sampled(&all);
-                this.trials.push(Trial { args, points });
+                let all = points::all(&points::Struck {
+                    seen: &seen,
+                    posts: &this.posts,
+                    roles,
+                    nodes: under.nodes,
+                    any_order: under.reliable || run.about().assumes.order == Order::Any,
+                });
+                this.trials.push(Trial { args, points: sampled(&all) });
             }
         }
         Ok(this)
+    }
+
+    /// All faults that there are for it.
+    pub(crate) fn faults(&self) -> Vec<Fault> {
+        Fault::all(self.kinds, self.entry.algorithm.roles())
+    }
+
+    /// The same, to be struck by this one only.
+    #[must_use]
+    pub(crate) fn only(mut self, fault: Fault) -> Self {
+        for trial in &mut self.trials {
+            trial.points.retain(|&(of, _)| fault.covers(of));
+        }
+        self
     }
 
     fn tries(&self) -> impl Iterator<Item = (&Trial, Fault, Mishap)> {
@@ -270,37 +313,33 @@ impl Trials {
     }
 
     /// What so many outcomes, one of each try, come to.
-    fn row(self, outcomes: &[(Verdict, u64)]) -> Result<Row, Failure> {
-        let faults = Fault::all(self.kinds, self.entry.algorithm.roles());
+    fn row(self, outcomes: &[Outcome]) -> Result<Row, Failure> {
         let tries: Vec<(&Trial, Fault, Mishap)> = self.tries().collect();
-        let mut cells = Vec::new();
-        for fault in faults {
+        let cell = |fault: Fault| {
             let mut cell = Cell { fault, counts: [0; 3], worst: None, witness: None };
-            for (number, (&(_, of, _), &(verdict, events))) in
-                tries.iter().zip(outcomes).enumerate()
-            {
+            for (number, (&(_, of, _), &outcome)) in tries.iter().zip(outcomes).enumerate() {
                 if !fault.covers(of) {
                     continue;
                 }
-                cell.counts[verdict as usize] += 1;
-                let is_worse = cell.worst.is_none_or(|worst| {
-                    verdict > worst.verdict || verdict == worst.verdict && events < worst.events
-                });
-                if is_worse {
-                    cell.worst = Some(Outcome { verdict, events, number });
+                cell.counts[outcome.verdict as usize] += 1;
+                if cell.worst.is_none_or(|(worst, _)| outcome.is_worse_than(&worst)) {
+                    cell.worst = Some((outcome, number));
                 }
             }
-            if let Some(worst) = cell.worst.filter(|it| it.verdict > Verdict::Fine) {
-                let (trial, _, mishap) = tries[worst.number];
-                cell.witness = Some(self.witness(trial, mishap, worst.events)?);
+            if let Some((worst, number)) = cell.worst
+                && worst.verdict > Verdict::Fine
+            {
+                let (trial, _, mishap) = tries[number];
+                cell.witness = Some(self.witness(trial, mishap, worst)?);
             }
-            cells.push(cell);
-        }
+            Ok(cell)
+        };
+        let cells = self.faults().into_iter().map(cell).collect::<Result<_, Failure>>()?;
         let runs = self.trials.len();
         Ok(Row { entry: self.entry, cells, setup: self.setup, runs, posts: self.posts })
     }
 
-    fn witness(&self, trial: &Trial, mishap: Mishap, events: u64) -> Result<Witness, Failure> {
+    fn witness(&self, trial: &Trial, mishap: Mishap, outcome: Outcome) -> Result<Witness, Failure> {
         let args = struck(&trial.args, mishap);
         let run = self.entry.algorithm.run(&args)?;
         let name = run.about().name;
@@ -314,7 +353,8 @@ impl Trials {
             None => what,
         };
         let line = format!("vorrang run {name} {}", run.options(false));
-        Ok(Witness { args, line, what, events })
+        let Outcome { events, violated_ns, .. } = outcome;
+        Ok(Witness { args, line, what, events, violated_ns })
     }
 }
 
@@ -350,12 +390,7 @@ pub(crate) fn strike(all: Vec<Trials>) -> Result<Vec<Row>, Failure> {
         let ended = run.simulate(None, None);
         bar.inc(1);
         show_after_a_second(&bar);
-        let events = ended.as_ref().map_or(0, |measured| measured.events);
-        match (Verdict::of(&ended), ended) {
-            (Some(verdict), _) => Ok((verdict, events)),
-            (None, Err(failure)) => Err(failure),
-            (None, Ok(_)) => Ok((Verdict::Fine, events)),
-        }
+        Outcome::of(ended)
     };
     let outcomes = tries.par_iter().map(one).collect::<Result<Vec<_>, Failure>>()?;
     bar.finish_and_clear();
@@ -367,4 +402,76 @@ pub(crate) fn strike(all: Vec<Trials>) -> Result<Vec<Row>, Failure> {
         rows.push(of.row(mine)?);
     }
     Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::{Doing, Sight, catalogue};
+
+    /// Whether everyone who enters has a token, if these messages carry it.
+    fn has_token_inside(seen: &[Seen], tokens: &'static [&'static str]) -> bool {
+        let posts = Posts { coordinators: Vec::new(), tokens };
+        let (roles, nodes) = (&[Role::Idle][..], 5);
+        let run = points::Struck { seen, posts: &posts, roles, nodes, any_order: true };
+        let mut group = points::Group::new(&run);
+        seen.iter().all(|it| {
+            group.see(it);
+            let enters = matches!(it.what, Sight::Said { doing: Some(Doing::IsInside), .. });
+            !enters || group.has_token(it.node)
+        })
+    }
+
+    #[test]
+    fn whoever_is_inside_has_the_token_that_the_card_tells_of() {
+        let mut found = Vec::new();
+        for entry in catalogue() {
+            for line in entry.algorithm.trials(5) {
+                let mut args = options(&line).unwrap();
+                args.common.nodes = 5;
+                let run = entry.algorithm.run(&args).unwrap();
+                let tokens = run.posts().tokens;
+                let name = run.about().name;
+                assert!(tokens.iter().all(|it| run.kinds().contains(it)), "{name}: {tokens:?}");
+                let (_, seen) = run.observe().unwrap();
+                if tokens.is_empty() {
+                    continue;
+                }
+                assert!(has_token_inside(&seen, tokens), "{name} {line}");
+                found.push(name);
+                if run.kinds().contains(&"REQUEST") {
+                    assert!(!has_token_inside(&seen, &["REQUEST"]), "{name}: requests are none");
+                }
+            }
+        }
+        found.dedup();
+        let known = ["token-ring", "suzuki-kasami", "singhal", "raymond", "lift", "echo-lift"];
+        assert!(known.iter().all(|name| found.contains(name)), "{found:?}");
+    }
+
+    #[test]
+    fn of_bad_outcomes_the_one_that_shows_it_sooner_is_kept() {
+        let of = |verdict, events, violated_ns| Outcome { verdict, events, violated_ns };
+        let fine = of(Verdict::Fine, 1, None);
+        let (short, long) = (of(Verdict::Stuck, 5, None), of(Verdict::Stuck, 6, None));
+        let (soon, late) = (of(Verdict::Unsafe, 9, Some(1)), of(Verdict::Unsafe, 2, Some(3)));
+        let order = [fine, long, short, late, soon];
+        for (index, worse) in order.iter().enumerate() {
+            for other in &order[..index] {
+                assert!(worse.is_worse_than(other) && !other.is_worse_than(worse), "{worse:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_fault_of_any_message_covers_those_of_a_kind() {
+        let lose = |kind| Fault::Lose(kind);
+        assert!(lose(None).covers(lose(Some("A"))) && !lose(Some("A")).covers(lose(Some("B"))));
+        assert!(!lose(None).covers(Fault::Reorder(Some("A"))));
+        let names: Vec<String> =
+            Fault::all(&["A"], &[Role::Idle]).iter().map(ToString::to_string).collect();
+        let known = ["lose", "lose:A", "duplicate", "duplicate:A", "reorder", "reorder:A"];
+        assert_eq!(names[..6], known);
+        assert_eq!(names[6..], ["crash-idle"]);
+    }
 }

@@ -7,23 +7,36 @@ use super::Fault;
 use crate::problem::{Doing, Posts, Role, Seen, Sight};
 use crate::trouble::Mishap;
 
-/// Every fault that can strike a run, each with what it is called.
-pub(super) fn all(
-    seen: &[Seen],
-    posts: &Posts,
-    roles: &[Role],
-    nodes: u32,
-) -> Vec<(Fault, Mishap)> {
+/// A run in which all went well.
+pub(super) struct Struck<'a> {
+    pub(super) seen: &'a [Seen],
+    pub(super) posts: &'a Posts,
+    pub(super) roles: &'a [Role],
+    pub(super) nodes: u32,
+    /// Whether messages may overtake each other, so that a copy may be late.
+    pub(super) any_order: bool,
+}
+
+/// Every fault that can strike a run, each with what it is called. Those of one kind are next to
+/// each other by what makes the difference, so that an even sample has some of everything.
+pub(super) fn all(run: &Struck<'_>) -> Vec<(Fault, Mishap)> {
     let mut points = Vec::new();
-    for it in seen {
-        if let Sight::Sent { letter, .. } = &it.what {
-            let (kind, number) = (Some(letter.kind), letter.number);
-            points.push((Fault::Lose(kind), Mishap::Lose(number)));
-            points.push((Fault::Duplicate(kind), Mishap::Double(number)));
-            points.push((Fault::Reorder(kind), Mishap::Delay(number)));
+    let mut of_all = |point: fn(&'static str, u64) -> (Fault, Mishap)| {
+        for it in run.seen {
+            if let Sight::Sent { letter, .. } = &it.what {
+                points.push(point(letter.kind, letter.number));
+            }
         }
+    };
+    of_all(|kind, number| (Fault::Lose(Some(kind)), Mishap::Lose(number)));
+    of_all(|kind, number| (Fault::Duplicate(Some(kind)), Mishap::Double { number, late: false }));
+    if run.any_order {
+        of_all(|kind, number| {
+            (Fault::Duplicate(Some(kind)), Mishap::Double { number, late: true })
+        });
     }
-    let crashes = crashes(seen, posts, roles, nodes);
+    of_all(|kind, number| (Fault::Reorder(Some(kind)), Mishap::Delay(number)));
+    let crashes = crashes(run);
     points.extend(crashes.into_iter().map(|(role, mishap)| (Fault::Crash(role), mishap)));
     points
 }
@@ -31,8 +44,9 @@ pub(super) fn all(
 /// A crash of every node between any two instants at which something happens. It makes no
 /// difference when between them: a crash changes nothing but what happens later. A node's crashes
 /// come one after the other, so that a sample has some of every node.
-fn crashes(seen: &[Seen], posts: &Posts, roles: &[Role], nodes: u32) -> Vec<(Role, Mishap)> {
-    let mut group = Group::new(seen, posts, roles, nodes);
+fn crashes(run: &Struck<'_>) -> Vec<(Role, Mishap)> {
+    let &Struck { seen, nodes, .. } = run;
+    let mut group = Group::new(run);
     let mut of_nodes: Vec<Vec<(Role, Mishap)>> = vec![Vec::new(); nodes as usize];
     let mut rest = seen;
     while let Some(first) = rest.first() {
@@ -61,7 +75,7 @@ fn roundest(low: u64, high: u64) -> u64 {
 }
 
 /// Who is what to the others.
-struct Group<'a> {
+pub(super) struct Group<'a> {
     posts: &'a Posts,
     usual: Role,
     leader: Option<NodeId>,
@@ -70,7 +84,8 @@ struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    fn new(seen: &[Seen], posts: &'a Posts, roles: &[Role], nodes: u32) -> Self {
+    pub(super) fn new(run: &Struck<'a>) -> Self {
+        let &Struck { seen, posts, roles, nodes, .. } = run;
         let follows = |it: &Seen| match it.what {
             Sight::Said { doing: Some(Doing::Follows(leader)), .. } => Some(leader),
             Sight::Said { .. }
@@ -98,7 +113,7 @@ impl<'a> Group<'a> {
         group
     }
 
-    fn see(&mut self, it: &Seen) {
+    pub(super) fn see(&mut self, it: &Seen) {
         let at = it.node.index();
         match &it.what {
             Sight::Said { doing: Some(doing), .. } => self.doing[at] = Some(*doing),
@@ -116,11 +131,16 @@ impl<'a> Group<'a> {
         }
     }
 
+    pub(super) fn has_token(&self, node: NodeId) -> bool {
+        self.tokens[node.index()] > 0
+    }
+
     fn role(&self, node: NodeId) -> Role {
-        let has_token = self.tokens[node.index()] > 0;
         match self.doing[node.index()] {
             Some(Doing::IsInside) => Role::Holder,
-            _ if self.posts.coordinators.contains(&node) || has_token => Role::Coordinator,
+            _ if self.posts.coordinators.contains(&node) || self.has_token(node) => {
+                Role::Coordinator
+            }
             _ if self.leader == Some(node) => Role::Leader,
             Some(Doing::Waits) => Role::Waiting,
             Some(Doing::Began) => Role::Initiator,
@@ -152,6 +172,6 @@ mod tests {
     fn a_sample_has_both_the_early_and_the_late() {
         assert_eq!(spread(&[1, 2, 3], 5), [1, 2, 3]);
         assert_eq!(spread(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], 4), [0, 2, 5, 7]);
-        assert_eq!(spread::<u8>(&[], 4), []);
+        assert!(spread::<u8>(&[], 4).is_empty());
     }
 }

@@ -168,8 +168,12 @@ pub(crate) fn json(row: &Row, under: &Conditions) -> Vec<Value> {
     row.cells.iter().map(one).collect()
 }
 
-/// What is worth reading of a run: from shortly before its fault to its end.
-pub(crate) fn testimony(seen: &[Seen]) -> Vec<String> {
+/// What is worth reading of a run: from shortly before its fault to its end, or to where something
+/// happened that never should.
+pub(crate) fn testimony(seen: &[Seen], until_ns: Option<u64>) -> Vec<String> {
+    let whole = seen.len();
+    let end = |until_ns| seen.partition_point(|it| it.at_ns <= until_ns);
+    let seen = &seen[..until_ns.map_or(whole, end)];
     let is_fault = |it: &Seen| matches!(it.what, Sight::Wrong(_));
     let fault = seen.iter().position(is_fault).unwrap_or(0);
     let from = fault.saturating_sub(BEFORE);
@@ -195,5 +199,9 @@ pub(crate) fn testimony(seen: &[Seen]) -> Vec<String> {
         lines.push(format!("{DIM}… {} lines between{RESET}", grouped(left as u64)));
     }
     lines.extend(tail.iter().map(line));
+    if seen.len() < whole {
+        let after = grouped((whole - seen.len()) as u64);
+        lines.push(format!("{DIM}… {after} lines after{RESET}"));
+    }
     lines
 }
