@@ -10,7 +10,7 @@ use crate::options::SetupArgs;
 use crate::output::{BAD, Format, GOOD, RESET, print, print_csv, print_json, say_aside};
 use crate::problem::{Entry, catalogue};
 use crate::survive::{
-    Cell, Conditions, LEGEND, Row, Trials, Verdict, json, page, strike, summary, table, testimony,
+    Cell, Conditions, Row, Trials, Verdict, json, legend, page, strike, summary, table, testimony,
 };
 use crate::table::wrapped;
 use crate::values::whole;
@@ -56,7 +56,7 @@ pub(crate) struct Survive {
     #[arg(long, default_value_t = 1, value_parser = whole(0..=u64::MAX))]
     seed: u64,
     /// How many seeds, counted from --seed
-    #[arg(long, default_value_t = 2, value_parser = whole(1..=1000_u64))]
+    #[arg(long, default_value_t = 3, value_parser = whole(1..=1000_u64))]
     seeds: u64,
     /// Put a layer of reliable channels under every algorithm
     #[arg(long)]
@@ -157,7 +157,7 @@ impl Survive {
                 let its: Vec<&Row> = rows.iter().filter(is_its).collect();
                 print(&format!("{}:\n\n{}\n", capital(title), table(&its, self.markdown)))?;
             }
-            print(&if self.markdown { String::new() } else { wrapped(LEGEND) })?;
+            print(&if self.markdown { String::new() } else { wrapped(&legend(rows)) })?;
         }
         for note in left_out {
             print(&text(&format!("{note}\n")))?;

@@ -22,10 +22,10 @@ use crate::output::{progress, show_after_a_second};
 use crate::problem::{Entry, Kinds, Posts, Role, Seen};
 use crate::trouble::Mishap;
 
-pub(crate) use report::{LEGEND, json, page, summary, table, testimony};
+pub(crate) use report::{json, legend, page, summary, table, testimony};
 
 /// In one run, a fault strikes at most so many places of a kind.
-pub(crate) const MOST: usize = 300;
+pub(crate) const MOST: usize = 1000;
 
 /// Under which circumstances.
 #[derive(Clone, Debug)]

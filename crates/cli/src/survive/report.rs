@@ -13,13 +13,26 @@ const WIDTH: usize = 100;
 const BEFORE: usize = 6;
 const AFTER: usize = 120;
 
-/// What the words mean.
-pub(crate) const LEGEND: &str = "\
-    fine    safe, and everyone alive who asked was served, wherever the fault struck\n\
-    stuck   safe, but in some run somebody alive waits for ever\n\
-    unsafe  in some run something happened that never should\n\
-    –       there is no such thing to go wrong\n\
-    COORD.  the coordinator; or whoever has the token, and is not inside\n";
+/// What the words mean, in tables with these rows.
+pub(crate) fn legend(rows: &[Row]) -> String {
+    let has = |role| rows.iter().any(|row| row.entry.algorithm.roles().contains(&role));
+    let mut text = "\
+        fine    safe, and everyone alive who asked was served, wherever the fault struck\n\
+        stuck   safe, but in some run somebody alive waits for ever\n\
+        unsafe  in some run something happened that never should\n\
+        –       there is no such thing to go wrong\n\n\
+        LOSE, DUPLICATE and REORDER befall one message. Under the other headings one node crashes"
+        .to_owned();
+    if has(Role::Coordinator) {
+        text += ", which is idle, waits, is inside, or (COORD.) is the coordinator or has the \
+                 token and is not inside";
+    }
+    if has(Role::Initiator) {
+        text += "; of an election or a wave, one that began it, would have come to lead, or \
+                 neither";
+    }
+    text + ".\n"
+}
 
 /// The column of a fault.
 const fn heading(fault: Fault) -> &'static str {
