@@ -242,7 +242,7 @@ struct Trial {
 /// All runs of an algorithm, before anything has gone wrong.
 pub(crate) struct Trials {
     entry: &'static Entry,
-    trials: Vec<Trial>,
+    runs: Vec<Trial>,
     kinds: Kinds,
     setup: String,
     posts: Posts,
@@ -255,7 +255,7 @@ impl Trials {
     pub(crate) fn new(entry: &'static Entry, under: &Conditions) -> Result<Self, Failure> {
         let mut this = Self {
             entry,
-            trials: Vec::new(),
+            runs: Vec::new(),
             kinds: &[],
             setup: String::new(),
             posts: Posts::default(),
@@ -278,7 +278,7 @@ impl Trials {
                     )));
                 }
                 (this.kinds, this.posts) = (run.kinds(), run.posts());
-                this.setup = measured.setup().to_owned();
+                measured.setup().clone_into(&mut this.setup);
                 let all = points::all(&points::Struck {
                     seen: &seen,
                     posts: &this.posts,
@@ -286,7 +286,7 @@ impl Trials {
                     nodes: under.nodes,
                     any_order: under.reliable || run.about().assumes.order == Order::Any,
                 });
-                this.trials.push(Trial { args, points: sampled(&all) });
+                this.runs.push(Trial { args, points: sampled(&all) });
             }
         }
         Ok(this)
@@ -300,14 +300,14 @@ impl Trials {
     /// The same, to be struck by this one only.
     #[must_use]
     pub(crate) fn only(mut self, fault: Fault) -> Self {
-        for trial in &mut self.trials {
+        for trial in &mut self.runs {
             trial.points.retain(|&(of, _)| fault.covers(of));
         }
         self
     }
 
     fn tries(&self) -> impl Iterator<Item = (&Trial, Fault, Mishap)> {
-        self.trials.iter().flat_map(|trial| {
+        self.runs.iter().flat_map(|trial| {
             trial.points.iter().map(move |&(fault, mishap)| (trial, fault, mishap))
         })
     }
@@ -335,7 +335,7 @@ impl Trials {
             Ok(cell)
         };
         let cells = self.faults().into_iter().map(cell).collect::<Result<_, Failure>>()?;
-        let runs = self.trials.len();
+        let runs = self.runs.len();
         Ok(Row { entry: self.entry, cells, setup: self.setup, runs, posts: self.posts })
     }
 
