@@ -65,6 +65,13 @@ impl Axes {
     }
 }
 
+/// The options of one run, as they would be typed.
+pub(crate) fn options(line: &str) -> Result<RunArgs, Failure> {
+    let mut command = RunArgs::augment_args(Command::new("run").no_binary_name(true));
+    let words = line.split_whitespace().map(str::to_owned).collect();
+    parse(&mut command, words).map(|given| given.args)
+}
+
 /// Reads the options of one run.
 fn parse(command: &mut Command, point: Vec<String>) -> Result<Given<RunArgs>, Failure> {
     let wrong = |error: clap::Error| {

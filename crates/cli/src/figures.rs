@@ -121,6 +121,8 @@ pub(crate) struct Measured {
     pub(crate) safe: bool,
     pub(crate) quiescent: bool,
     pub(crate) violation: Option<String>,
+    /// When it was that something happened which never should.
+    pub(crate) violated_ns: Option<u64>,
     pub(crate) events: u64,
     pub(crate) wall_seconds: f64,
 }
@@ -129,6 +131,12 @@ impl Measured {
     /// Nothing was wrong, and nothing was left undone.
     pub(crate) const fn is_fine(&self) -> bool {
         self.safe && self.quiescent
+    }
+
+    /// How the algorithm was set up, as it would have to be typed.
+    pub(crate) fn setup(&self) -> &str {
+        let setup = self.head.iter().find(|(key, _)| *key == "setup");
+        setup.and_then(|(_, text)| text.as_str()).unwrap_or_default()
     }
 
     pub(crate) fn figure(&self, key: &str) -> Option<&Figure> {

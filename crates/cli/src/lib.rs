@@ -24,6 +24,7 @@ mod selection;
 mod sheet;
 mod statistics;
 mod stepping;
+mod survive;
 mod table;
 mod trouble;
 mod values;
@@ -63,6 +64,7 @@ enum Command {
     #[command(hide = true)]
     Worker,
     Compare(compare::Compare),
+    Survive(commands::survive::Survive),
     Sweep(sweep::Sweep),
     Merge(merge::Merge),
     Topology(topology::Topology),
@@ -103,6 +105,7 @@ pub fn main(register: fn(&mut Catalogue)) -> ExitCode {
         Command::Node(node) => node.execute(),
         Command::Worker => network::worker::execute(),
         Command::Compare(compare) => compare.execute(),
+        Command::Survive(survive) => survive.execute(),
         Command::Sweep(sweep) => sweep.execute(),
         Command::Merge(merge) => merge.execute(),
         Command::Topology(topology) => topology.execute(),

@@ -82,7 +82,12 @@ pub(crate) fn flawed(entry: &'static Entry, name: &str) -> Result<&'static dyn S
     })
 }
 
-fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str> + Clone) -> Failure {
+/// What is said of a name that there is not.
+pub(crate) fn unknown<'a>(
+    what: &str,
+    name: &str,
+    known: impl Iterator<Item = &'a str> + Clone,
+) -> Failure {
     let all: Vec<&str> = known.clone().collect();
     let hint = match nearest(name, known) {
         Some(nearest) => format!("; did you mean '{nearest}'?"),

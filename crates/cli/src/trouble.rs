@@ -71,6 +71,35 @@ pub(crate) struct FaultArgs {
     faults_until: Option<u64>,
 }
 
+/// One thing that goes wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Mishap {
+    /// The message of this number is lost.
+    Lose(u64),
+    /// It arrives twice: the copy at some time as others do, or as late as if it were overtaken.
+    Double { number: u64, late: bool },
+    /// It is overtaken.
+    Delay(u64),
+    /// The node crashes at this time, in nanoseconds.
+    Crash(NodeId, u64),
+}
+
+impl From<Mishap> for FaultArgs {
+    fn from(mishap: Mishap) -> Self {
+        let mut args = Self::default();
+        match mishap {
+            Mishap::Lose(number) => args.lose.push(number),
+            Mishap::Double { number, late } => {
+                args.double.push(number);
+                args.delay.extend(late.then_some(number));
+            }
+            Mishap::Delay(number) => args.delay.push(number),
+            Mishap::Crash(node, at_ns) => args.crash.push((node, at_ns)),
+        }
+        args
+    }
+}
+
 /// How much goes wrong at random.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Random {

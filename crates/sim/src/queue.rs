@@ -97,6 +97,16 @@ impl<E> Queue<E> {
         in_line.chain(self.slots.iter().flatten())
     }
 
+    /// What [`pop`](Self::pop) would give out.
+    pub(crate) fn first(&self) -> Option<(Key, &E)> {
+        let in_line = self.line.front().map(|(key, event)| (*key, event));
+        let Some(Reverse((earliest, slot))) = self.heap.peek() else { return in_line };
+        match in_line {
+            Some((first, event)) if first < *earliest => Some((first, event)),
+            Some(_) | None => Some((*earliest, self.slots[*slot as usize].as_ref()?)),
+        }
+    }
+
     /// When the next event is.
     pub(crate) fn next_ns(&self) -> Option<u64> {
         let in_line = self.line.front().map(|(key, _)| key.at_ns);
@@ -113,6 +123,18 @@ impl<E> Queue<E> {
 mod tests {
     use super::*;
     use crate::Random;
+
+    #[test]
+    fn what_is_first_is_what_comes_out() {
+        let mut queue = Queue::new();
+        for (index, at_ns) in [5, 3, 9, 3, 7, 5, 1].into_iter().enumerate() {
+            queue.push(at_ns, index);
+        }
+        while let Some((key, &event)) = queue.first() {
+            assert_eq!(queue.pop(), Some((key, event)));
+        }
+        assert!(queue.is_empty());
+    }
 
     #[test]
     fn gives_out_by_time_and_then_by_number() {

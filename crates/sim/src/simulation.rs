@@ -300,8 +300,19 @@ where
     /// Lets a fault happen if one comes before all that is under way.
     #[cold]
     fn suffer(&mut self) -> bool {
-        let World { queue, faults, .. } = &mut self.world;
-        let (Some(trouble), Some(next_ns)) = (faults, queue.next_ns()) else { return false };
+        let World { queue, faults, timers, .. } = &mut self.world;
+        let Some(trouble) = faults else { return false };
+        if !trouble.weather.has_faults_to_come() {
+            return false;
+        }
+        // A timer that was replaced or cancelled is no event at all: if nothing else is under way
+        // all is at rest, and what comes of that comes before the fault.
+        while let Some((key, Scheduled { node, event: Upcoming::Timer(timer) })) = queue.first()
+            && timers.get(&(*node, *timer)) != Some(&key.number)
+        {
+            queue.pop();
+        }
+        let Some(next_ns) = queue.next_ns() else { return false };
         let next = trouble.weather.next_fault(Some(next_ns));
         next.map(|(at_ns, fault)| self.go_wrong(at_ns, fault)).is_some()
     }

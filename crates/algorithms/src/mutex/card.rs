@@ -25,6 +25,9 @@ pub struct Terms {
     /// Messages travel even if nobody wants in, so that nothing ever comes to rest: a run is over
     /// when all that was wanted is done.
     pub perpetual: bool,
+    /// The kinds of messages that carry a token: whoever got one has it until it sends one. None if
+    /// there is no token.
+    pub tokens: &'static [&'static str],
 }
 
 impl Terms {
@@ -36,6 +39,7 @@ impl Terms {
         promises: Promises { ordering: false, bypass: None },
         servers: 0,
         perpetual: false,
+        tokens: &[],
     };
 }
 

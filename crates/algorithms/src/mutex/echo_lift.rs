@@ -273,7 +273,7 @@ pub const CARD: Card = Card {
     citation: "lecture notes; Chang, 1982; after Raymond, 1989",
     assumes: Assumes::ANY_ORDER.on(Layout::Connected(&Topology::Grid)),
     takes: &[Parameter::Topology, Parameter::Holder],
-    terms: Terms::PLAIN,
+    terms: Terms { tokens: &["TOKEN"], ..Terms::PLAIN },
     theory: &[
         MESSAGES.costs(messages),
         SYNC_DELAY.costs(|at| Span::between(0.0, 3.0 * at.others())),

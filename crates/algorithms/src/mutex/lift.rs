@@ -167,7 +167,7 @@ pub const CARD: Card = Card {
     citation: "lecture notes; after Raymond, 1989",
     assumes: Assumes::ANY_ORDER.on(Layout::Tree(&Topology::Tree(2))),
     takes: &[Parameter::Topology, Parameter::Holder],
-    terms: Terms::PLAIN,
+    terms: Terms { tokens: &["TOKEN"], ..Terms::PLAIN },
     theory: &[
         MESSAGES.costs(|at| messages(at, true)),
         SYNC_DELAY.costs(|at| sync_delay(at, true)),

@@ -125,7 +125,7 @@ pub const CARD: Card = Card {
     citation: "Raymond, 1989",
     assumes: Assumes::ANY_ORDER.on(Layout::Tree(&Topology::Tree(2))),
     takes: &[Parameter::Topology, Parameter::Holder, Parameter::Greedy],
-    terms: Terms::PLAIN,
+    terms: Terms { tokens: &["TOKEN"], ..Terms::PLAIN },
     theory: &[
         MESSAGES.costs(|at| messages(at, at.setup.greedy == 0)),
         SYNC_DELAY.costs(|at| sync_delay(at, at.setup.greedy == 0)),

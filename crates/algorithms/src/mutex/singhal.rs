@@ -394,7 +394,11 @@ pub const CARD: Card = Card {
     citation: "Singhal, IEEE Trans. Computers 38(5), 1989",
     assumes: Assumes::ANY_ORDER,
     takes: &[Parameter::Holder, Parameter::Arbitration],
-    terms: Terms { promises: Promises { ordering: false, bypass: Some(bypass) }, ..Terms::PLAIN },
+    terms: Terms {
+        promises: Promises { ordering: false, bypass: Some(bypass) },
+        tokens: &["TOKEN"],
+        ..Terms::PLAIN
+    },
     theory: &[
         MESSAGES.costs(messages),
         SYNC_DELAY.costs(sync_delay),

@@ -301,7 +301,11 @@ pub const CARD: Card = Card {
     citation: "Suzuki and Kasami, ACM TOCS 3(4), 1985",
     assumes: Assumes::ANY_ORDER,
     takes: &[Parameter::Holder],
-    terms: Terms { promises: Promises { ordering: false, bypass: Some(|_| 1) }, ..Terms::PLAIN },
+    terms: Terms {
+        promises: Promises { ordering: false, bypass: Some(|_| 1) },
+        tokens: &["PRIVILEGE"],
+        ..Terms::PLAIN
+    },
     theory: &[
         MESSAGES.costs(messages),
         SYNC_DELAY.costs(sync_delay),

@@ -376,6 +376,7 @@ pub const CARD: Card = Card {
     terms: Terms {
         promises: Promises { ordering: false, bypass: Some(bypass) },
         perpetual: true,
+        tokens: &["TOKEN"],
         ..Terms::PLAIN
     },
     theory: &[

@@ -10,5 +10,6 @@ pub(crate) mod node;
 pub(crate) mod quorum;
 pub(crate) mod run;
 pub(crate) mod step;
+pub(crate) mod survive;
 pub(crate) mod sweep;
 pub(crate) mod topology;

@@ -299,6 +299,7 @@ fn measured(scenario: &Scenario, observed: Observed, wall: Duration) -> Measured
         safe: verdict.is_safe() && objection.is_none(),
         quiescent: if is_perpetual { owed.is_none() } else { verdict.is_quiescent() },
         violation: first.map(ToString::to_string).or(objection).or(owed),
+        violated_ns: None,
         events,
         wall_seconds: wall.as_secs_f64(),
     }

@@ -69,6 +69,7 @@ where
         safe: verdict.is_safe() && objection.is_none(),
         quiescent: verdict.is_quiescent(),
         violation: first.map(ToString::to_string).or(objection).or(at_rest),
+        violated_ns: None,
         events: events(&records),
         wall_seconds: start.elapsed().as_secs_f64(),
     })

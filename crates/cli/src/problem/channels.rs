@@ -14,7 +14,8 @@ use vorrang_catalogue::{Entry, NodeOf};
 use vorrang_protocol::{Graph, Guard, NodeId};
 use vorrang_trace::AnyNode;
 
-use super::simulate::{self, Kinds, Simulated, ToFile, Until};
+use super::seen::Told;
+use super::simulate::{self, Kinds, Simulated, Until};
 use super::{Driven, Nodes, Scene};
 use crate::failure::Failure;
 use crate::figures::Measured;
@@ -94,10 +95,13 @@ impl<Q: Driven> Simulable<Q> {
 }
 
 impl<Q: Driven> Nodes<Q> for Simulable<Q> {
+    fn kinds(&self) -> Kinds {
+        self.kinds
+    }
     fn simulate(
         &self,
         scenario: &Q::Scenario,
-        recorder: Option<ToFile>,
+        recorder: Option<Told<Q>>,
         until: Until<'_>,
     ) -> Result<Simulated<Q>, Failure> {
         let nodes = (&self.node, &self.guards[..], self.kinds);

@@ -14,7 +14,7 @@ use vorrang_sim::{Distribution, Fault, Faults, Orders, Workload};
 use vorrang_trace::{Meter, Traffic};
 
 use super::remarks::{nodes_in_words, surroundings};
-use super::{Driven, Extremes, Question, Remarks, Scene};
+use super::{Doing, Driven, Extremes, Question, Remarks, Role, Said, Scene};
 use crate::commands::check::CheckArgs;
 use crate::failure::Failure;
 use crate::figures::{Figure, Reading};
@@ -260,6 +260,30 @@ impl Driven for Election {
             Figure::count("rounds", "messages in a row", tally.rounds.into()).column("ROUNDS"),
             Figure::count("bytes", "bytes", tally.traffic.bytes()).column("BYTES"),
         ]
+    }
+
+    const ROLES: &'static [Role] = &[Role::Other, Role::Initiator, Role::Leader];
+
+    /// One calls, low or high, who must ask many or none; two call; all call.
+    fn trials(_: &'static Card, nodes: u32) -> Vec<String> {
+        let high = |by: u32| vec![nodes.saturating_sub(by)];
+        let mut calls: Vec<Vec<u32>> = Vec::new();
+        for mut some in [vec![0], vec![0, nodes / 2], high(2), high(1), (0..nodes).collect()] {
+            some.dedup();
+            if !calls.contains(&some) {
+                calls.push(some);
+            }
+        }
+        let line =
+            |it: &Vec<u32>| format!("--latency uniform:500us..1500us --initiators {}", list(it));
+        calls.iter().map(line).collect()
+    }
+
+    fn doing(said: Said<'_, Command, Notice>) -> Option<Doing> {
+        Some(match said {
+            Said::Command(Command::Elect) => Doing::Began,
+            Said::Notice(&Notice::Leader(leader)) => Doing::Follows(leader),
+        })
     }
 
     type Watch = Leadership;

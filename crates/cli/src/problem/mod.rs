@@ -7,6 +7,7 @@
 //! are [nodes of any algorithm](NodeOf), and all of it is compiled once for every problem. So
 //! commands know neither problems nor algorithms, and a further command costs nothing to compile.
 
+mod catalogue;
 pub(crate) mod channels;
 pub(crate) mod election;
 pub(crate) mod mutex;
@@ -14,22 +15,21 @@ pub(crate) mod mutex_question;
 mod mutex_scope;
 mod remarks;
 mod scene;
+mod seen;
 mod simulate;
 mod staged;
 mod verify;
 pub(crate) mod wave;
 
-use std::fmt;
 use std::path::Path;
 use std::pin::Pin;
-use std::sync::OnceLock;
 
 use indicatif::ProgressBar;
 use vorrang_algorithms::card::{About, Card};
 use vorrang_algorithms::problem::Problem;
-use vorrang_algorithms::registry::{Node, Recipe, Register};
+use vorrang_algorithms::registry::{Node, Recipe};
 use vorrang_algorithms::setup::{Setup, Unfit};
-use vorrang_catalogue::{self as catalogue, Catalogued, NodeOf};
+use vorrang_catalogue::{self as any, Catalogued, NodeOf};
 use vorrang_check as check;
 use vorrang_protocol::{Graph, Guard, Invariant, Message as _, Monitor, NodeId, Protocol};
 use vorrang_sim::Workload;
@@ -44,11 +44,15 @@ use crate::network::conversation::{Served, serve};
 use crate::network::worker::Work;
 use crate::options::RunArgs;
 
+pub use catalogue::Catalogue;
+pub(crate) use catalogue::{Entry, catalogue, know};
 use channels::Simulable;
 pub(crate) use remarks::Remarks;
 pub(crate) use scene::Scene;
-pub(crate) use simulate::header;
-use simulate::{Simulated, ToFile, Until};
+use seen::Told;
+pub(crate) use seen::{Doing, Posts, Role, Said, Seen, Sight};
+pub(crate) use simulate::{Kinds, header};
+use simulate::{Simulated, Until};
 pub(crate) use staged::{Ahead, Look, Staged};
 pub(crate) use verify::Query;
 
@@ -72,6 +76,17 @@ pub(crate) trait Driven: Catalogued {
     /// What is wrong with a run besides what the monitor says.
     fn complaint(_scenario: &Self::Scenario, _summary: &SummaryOf<Self>) -> Option<String> {
         None
+    }
+
+    // --- where things go wrong
+    /// What a node may be to the others when it crashes; first, if nothing else is known of it.
+    const ROLES: &'static [Role];
+    /// The options of some short runs of so many nodes that show all that an algorithm does.
+    fn trials(card: &'static Card<Self>, nodes: u32) -> Vec<String>;
+    /// What a node does from now on, if this changes it.
+    fn doing(said: Said<'_, Self::Command, Self::Notice>) -> Option<Doing>;
+    fn posts(_scenario: &Self::Scenario) -> Posts {
+        Posts::default()
     }
 
     // --- in the checker
@@ -174,6 +189,10 @@ pub(crate) trait Algorithm: Send + Sync {
     fn costs(&self, setup: &Setup) -> Result<Vec<Vec<String>>, Failure>;
     fn contrast(&self) -> (&'static str, &'static [&'static str]);
     fn run(&self, args: &RunArgs) -> Result<Box<dyn Run>, Failure>;
+    /// What a node may be to the others when it crashes.
+    fn roles(&self) -> &'static [Role];
+    /// The options of some short runs of so many nodes that show all that it does.
+    fn trials(&self, nodes: u32) -> Vec<String>;
     fn serve(&self, setup: &Setup, node: Served) -> Result<Future<'static>, Failure>;
     fn work(&self, work: Work) -> Future<'static>;
 }
@@ -192,14 +211,18 @@ pub(crate) trait Run: Send + Sync {
         bar: Option<&ProgressBar>,
     ) -> Result<Measured, Failure>;
     fn over_tcp(&self, place: Place, trace: Option<&Path>) -> Result<Measured, Failure>;
+    /// As [`simulate`](Self::simulate), with all that happened.
+    fn observe(&self) -> Result<(Measured, Vec<Seen>), Failure>;
+    fn kinds(&self) -> Kinds;
+    fn posts(&self) -> Posts;
 }
 
 /// What is checked and staged: nothing in it knows which algorithm it is.
-struct SubjectOf<Q: Problem>(&'static catalogue::Entry<Q>);
+struct SubjectOf<Q: Problem>(&'static any::Entry<Q>);
 
 impl<Q: Driven> Subject for SubjectOf<Q> {
     fn question(&self, args: &CheckArgs) -> Result<Query, Failure> {
-        let &catalogue::Entry { card, flaw, .. } = self.0;
+        let &any::Entry { card, flaw, .. } = self.0;
         let question = Q::question(card, flaw, args)?;
         let (nodes, guards) = self.nodes(&question.setup, args)?;
         let graph = graph((card, flaw), &question.setup)?;
@@ -220,7 +243,7 @@ impl<Q: Driven> Subject for SubjectOf<Q> {
         Ok(query)
     }
     fn stage(&self, args: &CheckArgs) -> Result<Box<dyn Staged>, Failure> {
-        let &catalogue::Entry { card, flaw, .. } = self.0;
+        let &any::Entry { card, flaw, .. } = self.0;
         let Question { setup, links, monitor, .. } = Q::question(card, flaw, args)?;
         let (nodes, guards) = self.nodes(&setup, args)?;
         // Promises about causes are none about the layer's messages.
@@ -250,7 +273,7 @@ struct Of<Q: Problem, P: Protocol> {
     card: &'static Card<Q>,
     recipe: Recipe<P>,
     /// The same without its types.
-    any: &'static catalogue::Entry<Q>,
+    any: &'static any::Entry<Q>,
 }
 
 impl<Q, P> Algorithm for Of<Q, P>
@@ -282,6 +305,12 @@ where
         };
         Ok(Box::new(RunOf::<Q> { scenario, nodes }))
     }
+    fn roles(&self) -> &'static [Role] {
+        Q::ROLES
+    }
+    fn trials(&self, nodes: u32) -> Vec<String> {
+        Q::trials(self.card, nodes)
+    }
     fn serve(&self, setup: &Setup, node: Served) -> Result<Future<'static>, Failure> {
         let make = make(&self.recipe, setup)?;
         Ok(serve::<Q, P>(node, &make))
@@ -299,10 +328,11 @@ struct RunOf<Q: Driven> {
 
 /// Nodes that can be simulated, and run over TCP.
 trait Nodes<Q: Driven>: Send + Sync {
+    fn kinds(&self) -> Kinds;
     fn simulate(
         &self,
         scenario: &Q::Scenario,
-        recorder: Option<ToFile>,
+        recorder: Option<Told<Q>>,
         until: Until<'_>,
     ) -> Result<Simulated<Q>, Failure>;
     fn over_tcp(
@@ -336,10 +366,13 @@ where
     Q: Driven,
     P: Protocol<Command = Q::Command, Notice = Q::Notice>,
 {
+    fn kinds(&self) -> Kinds {
+        P::Message::KINDS
+    }
     fn simulate(
         &self,
         scenario: &Q::Scenario,
-        recorder: Option<ToFile>,
+        recorder: Option<Told<Q>>,
         until: Until<'_>,
     ) -> Result<Simulated<Q>, Failure> {
         let guards: Vec<Guard<P>> = self.invariants.iter().map(Into::into).collect();
@@ -382,6 +415,15 @@ impl<Q: Driven> Run for RunOf<Q> {
     fn over_tcp(&self, place: Place, trace: Option<&Path>) -> Result<Measured, Failure> {
         self.nodes.over_tcp(&self.scenario, place, trace)
     }
+    fn observe(&self) -> Result<(Measured, Vec<Seen>), Failure> {
+        simulate::observe(&self.scenario, &*self.nodes)
+    }
+    fn kinds(&self) -> Kinds {
+        self.nodes.kinds()
+    }
+    fn posts(&self) -> Posts {
+        Q::posts(&self.scenario)
+    }
 }
 
 fn make<P: Protocol>(recipe: &Recipe<P>, setup: &Setup) -> Result<Node<P>, Failure> {
@@ -413,67 +455,6 @@ fn costs<Q: Driven>(card: &'static Card<Q>, setup: &Setup) -> Result<Vec<Vec<Str
         rows.push(row);
     }
     Ok(rows)
-}
-
-/// An algorithm, and it with each of its known mistakes.
-pub(crate) struct Entry {
-    pub(crate) algorithm: Box<dyn Algorithm>,
-    /// The algorithm as it should be, for the checker and for a stage.
-    pub(crate) correct: Box<dyn Subject>,
-    pub(crate) flawed: Vec<(&'static str, Box<dyn Subject>)>,
-}
-
-/// All algorithms, in the order of the catalogue.
-pub(crate) fn catalogue() -> &'static [Entry] {
-    &CATALOGUE.get().expect("the program says first what it knows").0
-}
-
-/// Takes in the algorithms that there are.
-pub(crate) fn know(register: fn(&mut Catalogue)) {
-    CATALOGUE.get_or_init(|| {
-        let mut catalogue = Catalogue(Vec::new());
-        register(&mut catalogue);
-        catalogue
-    });
-}
-
-static CATALOGUE: OnceLock<Catalogue> = OnceLock::new();
-
-/// The algorithms that the program knows.
-pub struct Catalogue(Vec<Entry>);
-
-impl fmt::Debug for Catalogue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.0.iter().map(|entry| entry.algorithm.about().name)).finish()
-    }
-}
-
-impl Catalogue {
-    fn file(&mut self, name: &str, flaw: &'static str, subject: Box<dyn Subject>) {
-        let entry = self.0.iter_mut().find(|it| it.algorithm.about().name == name);
-        let entry = entry.expect("an algorithm comes before its mistakes");
-        entry.flawed.push((flaw, subject));
-    }
-}
-
-impl<Q: Driven> Register<Q> for Catalogue {
-    fn algorithm<P>(&mut self, card: &'static Card<Q>, recipe: Recipe<P>)
-    where
-        P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-    {
-        let any = catalogue::find(card.name, None).expect("both are of one registry");
-        let correct = Box::new(SubjectOf(any));
-        let algorithm = Box::new(Of::<Q, P> { card, recipe, any });
-        self.0.push(Entry { algorithm, correct, flawed: Vec::new() });
-    }
-
-    fn flaw<P>(&mut self, card: &'static Card<Q>, flaw: &'static str, _: Recipe<P>)
-    where
-        P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-    {
-        let any = catalogue::find::<Q>(card.name, Some(flaw)).expect("both are of one registry");
-        self.file(card.name, flaw, Box::new(SubjectOf(any)));
-    }
 }
 
 /// Whether options that were typed fit an algorithm, and then what it makes of them.

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use serde_json::{Value, json};
 use vorrang_algorithms::card::{About, Quantity, Span};
 use vorrang_algorithms::mutex::card::{
-    self, BUSIEST, Card, MESSAGES, RESPONSE, SYNC_DELAY, Setting,
+    self, BUSIEST, Card, MESSAGES, RESPONSE, SYNC_DELAY, Setting, Terms,
 };
 use vorrang_algorithms::mutex::spec::{Exclusion, Watch};
 use vorrang_algorithms::mutex::{Claim, Command, Mutex, Notice};
@@ -19,7 +19,7 @@ use vorrang_sim::{Distribution, Load, Turns};
 use vorrang_trace::Summary;
 
 use super::mutex_question::question;
-use super::{Driven, Extremes, Future, Made, Question, Scene};
+use super::{Doing, Driven, Extremes, Future, Made, Posts, Question, Role, Said, Scene};
 use crate::commands::check::CheckArgs;
 use crate::failure::Failure;
 use crate::figures::{Figure, Measured, Reading};
@@ -34,6 +34,9 @@ const MOST_MESSAGES: f64 = 20_000.0;
 
 /// How many entries a run may have: a day's work.
 const MOST_ENTRIES: u64 = 1_000_000_000_000;
+
+/// Latencies under which hardly any two things happen at once.
+const CALM: &str = "uniform:500us..1500us";
 
 /// What the applications of a lock do.
 #[derive(Clone, Debug, clap::Args)]
@@ -367,6 +370,39 @@ impl Driven for Mutex {
         let promised = scenario.card.terms.promises.ordering && !scenario.between.is_reliable;
         let overtaken = promised && summary.overtakes.is_some_and(|count| count > 0);
         overtaken.then(|| "ordering: a request was overtaken by a later one".to_owned())
+    }
+
+    const ROLES: &'static [Role] = &[Role::Idle, Role::Waiting, Role::Holder, Role::Coordinator];
+
+    /// Nodes that think between requests, so that some are idle; all at once; one after the other.
+    fn trials(card: &'static Card, nodes: u32) -> Vec<String> {
+        let (twice, thrice) = (2 * nodes, 3 * nodes);
+        // Time-outs are made for a bound; without one, messages overtake each other far more often.
+        let wild = if card.assumes.timely { CALM } else { "exp:1ms" };
+        let one_by_one = format!("--load light --entries {twice} --latency {CALM}");
+        if card.assumes.one_at_a_time {
+            return vec![one_by_one];
+        }
+        let think = format!("--think uniform:0ms..{twice}ms");
+        vec![
+            format!("--load heavy --entries {thrice} {think} --latency {CALM}"),
+            format!("--load burst --entries {twice} --latency {wild}"),
+            one_by_one,
+        ]
+    }
+
+    fn doing(said: Said<'_, Command, Notice>) -> Option<Doing> {
+        Some(match said {
+            Said::Command(Command::Acquire(_)) => Doing::Waits,
+            Said::Command(Command::Release) => Doing::Rests,
+            Said::Notice(Notice::Entered) => Doing::IsInside,
+        })
+    }
+
+    fn posts(scenario: &Scenario) -> Posts {
+        let Terms { servers, tokens, .. } = scenario.card.terms;
+        let members = scenario.setup.group.members();
+        Posts { coordinators: members.rev().take(servers as usize).collect(), tokens }
     }
 
     type Watch = Watch;

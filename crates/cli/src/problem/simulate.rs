@@ -11,9 +11,10 @@ use vorrang_algorithms::card::About;
 use vorrang_algorithms::registry::Node;
 use vorrang_algorithms::setup::Setup;
 use vorrang_protocol::{Guard, Protocol};
-use vorrang_sim::{FaultCounts, Recorder, Report, SimError, Simulation};
+use vorrang_sim::{FaultCounts, Report, SimError, Simulation};
 use vorrang_trace::{Header, Record, Writer};
 
+use super::seen::{Seen, Told, Witness};
 use super::{Driven, Nodes, Scene, SummaryOf};
 use crate::failure::Failure;
 use crate::figures::Measured;
@@ -29,10 +30,10 @@ pub(super) enum Until<'a> {
 }
 
 /// The names of the kinds of messages.
-pub(super) type Kinds = &'static [&'static str];
+pub(crate) type Kinds = &'static [&'static str];
 
 /// What a simulation came to, and who was told of it.
-pub(super) type Simulated<Q> = (Report<SummaryOf<Q>>, Option<ToFile>);
+pub(super) type Simulated<Q> = (Report<SummaryOf<Q>>, Option<Told<Q>>);
 
 /// Runs a scenario and says what came of it. What is in here is compiled once for every problem.
 pub(super) fn measure<Q: Driven>(
@@ -41,11 +42,38 @@ pub(super) fn measure<Q: Driven>(
     trace: Option<&Path>,
     until: Until<'_>,
 ) -> Result<Measured, Failure> {
+    let (about, options) = (scenario.about(), scenario.options(false));
+    let to_file = |path| ToFile::new(path, &about, scenario.setup(), &options);
+    let file = trace.map(to_file).transpose()?;
+    let (measured, witness) = told(scenario, nodes, file.map(Witness::File), until)?;
+    if let (Some(Witness::File(file)), Some(path)) = (witness, trace) {
+        file.finish(path)?;
+    }
+    Ok(measured)
+}
+
+/// The same, with all that happened.
+pub(super) fn observe<Q: Driven>(
+    scenario: &Q::Scenario,
+    nodes: &dyn Nodes<Q>,
+) -> Result<(Measured, Vec<Seen>), Failure> {
+    let memory = Some(Witness::Memory(Vec::new()));
+    match told(scenario, nodes, memory, Until::Over(None))? {
+        (measured, Some(Witness::Memory(seen))) => Ok((measured, seen)),
+        (measured, Some(Witness::File(_)) | None) => Ok((measured, Vec::new())),
+    }
+}
+
+/// Runs a scenario before a witness, and says what came of it.
+fn told<Q: Driven>(
+    scenario: &Q::Scenario,
+    nodes: &dyn Nodes<Q>,
+    witness: Option<Witness>,
+    until: Until<'_>,
+) -> Result<(Measured, Option<Witness>), Failure> {
     let start = Instant::now();
     let about = scenario.about();
-    let to_file = |path| ToFile::new(path, &about, scenario.setup(), &scenario.options(false));
-    let recorder = trace.map(to_file).transpose()?;
-    let (report, recorder) = nodes.simulate(scenario, recorder, until)?;
+    let (report, told) = nodes.simulate(scenario, witness.map(Told::of), until)?;
     let violation = report.first_violation.as_ref().map(|(at_ns, violation)| {
         format!("{violation} (at {})", vorrang_protocol::show_duration_ns(*at_ns))
     });
@@ -69,13 +97,11 @@ pub(super) fn measure<Q: Driven>(
             faults if faults == FaultCounts::default() => what,
             _ => format!("{what}; {} assumes that {}", about.name, about.assumes.sentence()),
         }),
+        violated_ns: report.first_violation.as_ref().map(|(at_ns, _)| *at_ns),
         events: report.events,
         wall_seconds: start.elapsed().as_secs_f64(),
     };
-    if let (Some(recorder), Some(path)) = (recorder, trace) {
-        recorder.finish(path)?;
-    }
-    Ok(measured)
+    Ok((measured, told.map(|told| told.witness)))
 }
 
 /// Runs a scenario. What is in here is compiled once for every algorithm: its inner loop is where a
@@ -83,7 +109,7 @@ pub(super) fn measure<Q: Driven>(
 pub(super) fn simulate<Q, P>(
     scenario: &Q::Scenario,
     (node, guards, kinds): (&Node<P>, &[Guard<P>], Kinds),
-    recorder: Option<ToFile>,
+    recorder: Option<Told<Q>>,
     until: Until<'_>,
 ) -> Result<Simulated<Q>, Failure>
 where
@@ -117,7 +143,7 @@ where
 }
 
 type SimulationOf<Q, P> =
-    Simulation<P, <Q as Driven>::Monitor, <Q as Driven>::Workload, Option<ToFile>>;
+    Simulation<P, <Q as Driven>::Monitor, <Q as Driven>::Workload, Option<Told<Q>>>;
 
 /// Not inlined: alone, the loop is compiled the same whatever surrounds it.
 #[inline(never)]
@@ -175,20 +201,14 @@ impl ToFile {
         Ok(Self { writer: writer.map_err(|error| Failure::at(path, error))?, failed: None })
     }
 
+    pub(super) fn write<P: Protocol>(&mut self, record: &Record<P>) {
+        if self.failed.is_none() {
+            self.failed = self.writer.write(record).err();
+        }
+    }
+
     fn finish(self, path: &Path) -> Result<(), Failure> {
         let written = self.failed.map_or(Ok(()), Err).and_then(|()| self.writer.finish());
         written.map_err(|error| Failure::at(path, error))
-    }
-}
-
-impl<P: Protocol> Recorder<P> for ToFile {
-    fn listens(&self) -> bool {
-        true
-    }
-
-    fn record(&mut self, record: Record<P>) {
-        if self.failed.is_none() {
-            self.failed = self.writer.write(&record).err();
-        }
     }
 }

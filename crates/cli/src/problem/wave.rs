@@ -15,7 +15,7 @@ use vorrang_sim::{Orders, Workload};
 use vorrang_trace::{Meter, Traffic};
 
 use super::remarks::{nodes_in_words, surroundings};
-use super::{Driven, Extremes, Made, Question, Remarks, Scene};
+use super::{Doing, Driven, Extremes, Made, Question, Remarks, Role, Said, Scene};
 use crate::commands::check::CheckArgs;
 use crate::failure::Failure;
 use crate::figures::{Figure, Measured, Reading};
@@ -212,6 +212,19 @@ impl Driven for Wave {
     fn figures(scenario: &Scenario, tally: &Tally) -> Vec<Figure> {
         let unit = (" T", scenario.between.latency.mean_ns());
         scenario.figures(tally, unit, |of| scenario.theory(of))
+    }
+
+    const ROLES: &'static [Role] = &[Role::Other, Role::Initiator];
+
+    fn trials(_: &'static Card, _: u32) -> Vec<String> {
+        ["uniform:500us..1500us", "exp:1ms"].map(|it| format!("--latency {it}")).to_vec()
+    }
+
+    fn doing(said: Said<'_, Command, Notice>) -> Option<Doing> {
+        match said {
+            Said::Command(Command::Start) => Some(Doing::Began),
+            Said::Notice(Notice::Joined { .. } | Notice::Done(_)) => None,
+        }
     }
 
     type Watch = Spanning;

@@ -1,0 +1,231 @@
+//! `vorrang survive`: what a single fault does to every algorithm.
+
+use rayon::prelude::*;
+use serde_json::{Value, json as object};
+
+use crate::failure::Failure;
+use crate::given::Given;
+use crate::lookup;
+use crate::options::SetupArgs;
+use crate::output::{BAD, Format, GOOD, RESET, print, print_csv, print_json, say_aside};
+use crate::problem::{Entry, catalogue};
+use crate::survive::{
+    Cell, Conditions, Row, Trials, Verdict, json, legend, page, strike, summary, table, testimony,
+};
+use crate::table::wrapped;
+use crate::values::whole;
+
+/// Beyond this a table takes longer than anybody waits for it.
+const MOST_NODES: u32 = 100;
+
+/// What a single fault does to every algorithm: a message lost, doubled or overtaken, a node that
+/// crashes
+///
+/// Some short runs in which all goes well show where faults can strike: at every message, and at
+/// every node between any two events. Each of these places is tried in a run of its own, the same
+/// up to there, and judged: fine (safe, and everyone alive who asked was served), stuck (safe, but
+/// somebody alive waits for ever) or unsafe. The worst counts. Algorithms are not made for faults
+/// that break what they assume (`vorrang explain`); this says how they take them. What is fine here
+/// was not exhausted: `vorrang check` does that, for fewer nodes (--losses 1, --crashes 1).
+///
+/// Nodes crash in every role. In a lock: idle, waiting, holder (inside), coordinator (or whoever
+/// has the token and is not inside). In elections and waves: initiator, leader (who would have
+/// won), other. A crash is between two events and for good; who is dead is owed nothing.
+///
+/// One algorithm alone is shown with a line for every kind of message. --witness shows the shortest
+/// run to the worst that a fault did, and the line that repeats it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    vorrang survive --nodes 5\n  \
+    vorrang survive --algorithms token-ring,suzuki-kasami,raymond --nodes 7\n  \
+    vorrang survive --algorithm maekawa\n  \
+    vorrang survive --witness ricart-agrawala crash-idle\n  \
+    vorrang survive --witness central lose:RELEASE\n  \
+    vorrang survive --reliable --markdown")]
+pub(crate) struct Survive {
+    /// Which algorithms, separated by commas, or `all` of the problem [default: all]
+    #[arg(long, short, alias = "algorithm", value_delimiter = ',', value_name = "NAMES")]
+    algorithms: Vec<String>,
+    /// Which problem: mutex, election, wave, or a variant such as k-exclusion [default: all]
+    #[arg(long, value_name = "PROBLEM")]
+    problem: Option<String>,
+    /// How many nodes, N
+    #[arg(long, short, default_value_t = 5, value_parser = whole(1..=MOST_NODES))]
+    nodes: u32,
+    /// Decides what is drawn in the runs without a fault; the same seed gives the same table
+    #[arg(long, default_value_t = 1, value_parser = whole(0..=u64::MAX))]
+    seed: u64,
+    /// How many seeds, counted from --seed
+    #[arg(long, default_value_t = 3, value_parser = whole(1..=1000_u64))]
+    seeds: u64,
+    /// Put a layer of reliable channels under every algorithm
+    #[arg(long)]
+    reliable: bool,
+    /// Show the shortest run to the worst that a fault did, with the line that repeats it. Faults
+    /// of messages may name a kind: lose, lose:REQUEST, duplicate, reorder, crash-idle, …
+    #[arg(long, num_args = 2, value_names = ["ALGORITHM", "FAULT"])]
+    #[arg(conflicts_with_all = ["algorithms", "problem", "csv", "markdown"])]
+    witness: Option<Vec<String>>,
+    #[command(flatten, next_help_heading = "Set-up")]
+    setup: Given<SetupArgs>,
+    #[command(flatten)]
+    format: Format,
+    /// Print a table in Markdown
+    #[arg(long, help_heading = "Output", conflicts_with_all = ["json", "csv"])]
+    markdown: bool,
+}
+
+impl Survive {
+    pub(crate) fn execute(self) -> Result<(), Failure> {
+        let under = Conditions {
+            nodes: self.nodes,
+            setup: self.setup.args.clone(),
+            seed: self.seed,
+            seeds: self.seeds,
+            reliable: self.reliable,
+        };
+        if self.seed.checked_add(self.seeds - 1).is_none() {
+            return Err(Failure::usage(format!(
+                "--seed {} --seeds {} goes beyond the last seed, {}",
+                self.seed,
+                self.seeds,
+                u64::MAX
+            )));
+        }
+        self.setup.args.check()?;
+        if let Some([algorithm, fault]) = self.witness.as_deref() {
+            return self.testify(lookup::algorithm(algorithm)?, fault, &under);
+        }
+        let (trials, left_out) = self.trials(&under)?;
+        if !self.format.is_text() {
+            for sentence in &left_out {
+                say_aside(wrapped(sentence).trim_end());
+            }
+        }
+        let rows = strike(trials)?;
+        if self.format.is_text() {
+            return self.print(&rows, &under, &left_out);
+        }
+        let values: Vec<Value> = rows.iter().flat_map(|row| json(row, &under)).collect();
+        if self.format.json { print_json(&Value::Array(values)) } else { print_csv(&values) }
+    }
+
+    /// The runs without faults, and why some algorithms are not among them.
+    fn trials(&self, under: &Conditions) -> Result<(Vec<Trials>, Vec<String>), Failure> {
+        let entries: Vec<&'static Entry> = match (&self.algorithms[..], &self.problem) {
+            ([], None) => catalogue().iter().collect(),
+            ([], Some(_)) => lookup::algorithms(&["all".to_owned()], self.problem.as_deref())?,
+            (names, problem) => lookup::algorithms(names, problem.as_deref())?,
+        };
+        let abouts: Vec<_> = entries.iter().map(|entry| entry.algorithm.about()).collect();
+        self.setup.check_fit(&abouts.iter().collect::<Vec<_>>())?;
+        let names_some = self.algorithms.iter().any(|name| name != "all");
+        let may_leave_out = !names_some && entries.len() > 1;
+        let all: Vec<_> = entries.par_iter().map(|entry| Trials::new(entry, under)).collect();
+        let (mut trials, mut left_out) = (Vec::new(), Vec::new());
+        for one in all {
+            match one {
+                Ok(one) => trials.push(one),
+                Err(Failure::Usage(why)) if may_leave_out => {
+                    let sentence = format!("Left out: {why}.");
+                    if !left_out.contains(&sentence) {
+                        left_out.push(sentence);
+                    }
+                }
+                Err(failure) => return Err(failure),
+            }
+        }
+        Ok((trials, left_out))
+    }
+
+    fn print(&self, rows: &[Row], under: &Conditions, left_out: &[String]) -> Result<(), Failure> {
+        let text = |text: &str| {
+            if self.markdown { text.to_owned() } else { wrapped(text) }
+        };
+        print(&format!("{}\n", text(&summary(rows, under))))?;
+        if let [row] = rows {
+            print(&format!("{}\n", page(row, self.markdown)))?;
+        } else {
+            let mut problems: Vec<(&str, &str)> = Vec::new();
+            for about in rows.iter().map(|row| row.entry.algorithm.about()) {
+                if !problems.contains(&(about.problem, about.problem_title)) {
+                    problems.push((about.problem, about.problem_title));
+                }
+            }
+            for (problem, title) in problems {
+                let is_its = |row: &&Row| row.entry.algorithm.about().problem == problem;
+                let its: Vec<&Row> = rows.iter().filter(is_its).collect();
+                print(&format!("{}:\n\n{}\n", capital(title), table(&its, self.markdown)))?;
+            }
+            print(&if self.markdown { String::new() } else { wrapped(&legend(rows)) })?;
+        }
+        for note in left_out {
+            print(&text(&format!("{note}\n")))?;
+        }
+        print(&text(
+            "`vorrang survive --witness ALGORITHM FAULT` shows the shortest run to what is bad.\n",
+        ))
+    }
+
+    /// Shows a run that ends badly, and how to repeat it.
+    fn testify(
+        &self,
+        entry: &'static Entry,
+        fault: &str,
+        under: &Conditions,
+    ) -> Result<(), Failure> {
+        let about = entry.algorithm.about();
+        self.setup.check_fit(&[&about])?;
+        let trials = Trials::new(entry, under)?;
+        let faults = trials.faults();
+        let names: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        let Some(place) = names.iter().position(|name| name.eq_ignore_ascii_case(fault)) else {
+            let what = format!("fault for {}", about.name);
+            return Err(lookup::unknown(&what, fault, names.iter().map(String::as_str)));
+        };
+        let rows = strike(vec![trials.only(faults[place])])?;
+        let [row] = &rows[..] else { return Ok(()) };
+        let cell = &row.cells[place];
+        let seen = cell.witness.as_ref().map(|it| row.observe(it)).transpose()?;
+        let until_ns = cell.witness.as_ref().and_then(|it| it.violated_ns);
+        let lines = testimony(seen.as_deref().unwrap_or_default(), until_ns);
+        if self.format.json {
+            let mut values = json(row, under);
+            let mut value = values.swap_remove(place);
+            let plain = lines.iter().map(|it| anstream::adapter::strip_str(it).to_string());
+            value["trace"] = object!(plain.collect::<Vec<_>>());
+            return print_json(&value);
+        }
+        print(&shown(about.name, cell, &lines))
+    }
+}
+
+/// A run that ends badly, for people.
+fn shown(name: &str, cell: &Cell, lines: &[String]) -> String {
+    let (fault, tried) = (cell.fault, cell.tries());
+    let Some(witness) = &cell.witness else {
+        let text = match tried {
+            0 => format!("there is nothing to try {fault} on"),
+            1 => format!("{fault} was tried once and ended well"),
+            _ => format!("{fault} was tried {tried} times, and all ended well"),
+        };
+        return wrapped(&format!("{GOOD}no witness{RESET}: for {name}, {text}\n"));
+    };
+    let verdict = match cell.verdict() {
+        Some(Verdict::Unsafe) => "unsafe",
+        Some(Verdict::Stuck | Verdict::Fine) | None => "safe but stuck",
+    };
+    // The first line is to be copied: it is not broken.
+    format!("{}\n\n{}\n\n", witness.line, lines.join("\n"))
+        + &wrapped(&format!("{BAD}{verdict}: {}{RESET}\n", witness.what))
+        + &wrapped(&format!(
+            "Of {tried} that were tried, none is worse and none as bad is shorter: {} events. The \
+             first line repeats it, with --trace FILE in full.\n",
+            witness.events
+        ))
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}

@@ -1,0 +1,183 @@
+//! A run as it looks from outside, with all types gone: who was doing what when something went
+//! wrong, and what came of it.
+
+use std::fmt;
+
+use vorrang_protocol::{Message as _, NodeId, Protocol, show_duration_ns};
+use vorrang_sim::Recorder;
+use vorrang_trace::{Fault, Loss, Record, What};
+
+use super::Driven;
+use super::simulate::ToFile;
+
+/// Something that happened at a node.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    pub(crate) at_ns: u64,
+    pub(crate) node: NodeId,
+    pub(crate) what: Sight,
+}
+
+/// What can be seen at a node.
+#[derive(Clone, Debug)]
+pub(crate) enum Sight {
+    /// The application asked, or was told.
+    Said { text: String, doing: Option<Doing> },
+    /// It sent a message.
+    Sent { to: NodeId, letter: Letter },
+    /// A message arrived.
+    Got { from: NodeId, letter: Letter },
+    /// A timer ran out.
+    Timer(String),
+    /// Something went wrong.
+    Wrong(String),
+}
+
+/// A message.
+#[derive(Clone, Debug)]
+pub(crate) struct Letter {
+    /// The number by which a fault can name it.
+    pub(crate) number: u64,
+    pub(crate) kind: &'static str,
+    text: String,
+}
+
+/// What an application asks, or is told.
+pub(crate) enum Said<'a, C, N> {
+    Command(&'a C),
+    Notice(&'a N),
+}
+
+/// What a node does from now on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Doing {
+    Waits,
+    IsInside,
+    /// It wants nothing.
+    Rests,
+    /// It is one of those who began.
+    Began,
+    /// It follows this one.
+    Follows(NodeId),
+}
+
+/// What a node is to the others when it crashes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Role {
+    /// It wants nothing, and nobody depends on it more than on another.
+    Idle,
+    /// It has asked, and is not inside.
+    Waiting,
+    /// It is inside.
+    Holder,
+    /// It serves the others; or it has the token and is not inside.
+    Coordinator,
+    /// It did not begin, and does not come to lead.
+    Other,
+    /// It began, and does not come to lead.
+    Initiator,
+    /// It comes to lead, if nothing happens to it.
+    Leader,
+}
+
+/// Who is more than another from the start.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Posts {
+    pub(crate) coordinators: Vec<NodeId>,
+    /// The kinds of messages that carry a token.
+    pub(crate) tokens: &'static [&'static str],
+}
+
+/// Whoever is told of a run: a file, or somebody who remembers it.
+pub(super) enum Witness {
+    File(ToFile),
+    Memory(Vec<Seen>),
+}
+
+/// A witness of a run of any algorithm of a problem.
+pub(super) struct Told<Q> {
+    pub(super) witness: Witness,
+    problem: std::marker::PhantomData<Q>,
+}
+
+impl<Q> Told<Q> {
+    pub(super) const fn of(witness: Witness) -> Self {
+        Self { witness, problem: std::marker::PhantomData }
+    }
+}
+
+impl<Q, P> Recorder<P> for Told<Q>
+where
+    Q: Driven,
+    P: Protocol<Command = Q::Command, Notice = Q::Notice>,
+{
+    fn listens(&self) -> bool {
+        true
+    }
+
+    fn record(&mut self, record: Record<P>) {
+        match &mut self.witness {
+            Witness::File(file) => file.write(&record),
+            Witness::Memory(seen) => seen.push(sight::<Q, P>(record)),
+        }
+    }
+}
+
+fn sight<Q, P>(record: Record<P>) -> Seen
+where
+    Q: Driven,
+    P: Protocol<Command = Q::Command, Notice = Q::Notice>,
+{
+    let letter = |number: u64, message: &P::Message| Letter {
+        number,
+        kind: message.kind_name(),
+        text: message.to_string(),
+    };
+    let what = match record.what {
+        What::Command(command) => {
+            let doing = Q::doing(Said::Command(&command));
+            Sight::Said { text: command.to_string(), doing }
+        }
+        What::Notice(notice) => {
+            Sight::Said { text: notice.to_string(), doing: Q::doing(Said::Notice(&notice)) }
+        }
+        What::Send { to, seq, message } => Sight::Sent { to, letter: letter(seq, &message) },
+        What::Receive { from, seq, message } => Sight::Got { from, letter: letter(seq, &message) },
+        What::Timer(timer) => Sight::Timer(format!("{timer:?}")),
+        What::Lost { to, seq, why } => {
+            let why = match why {
+                Loss::Network => "",
+                Loss::Partition => ": the network has fallen apart",
+                Loss::Down => ": that is down",
+            };
+            Sight::Wrong(format!("message {seq} to {to} is lost{why}"))
+        }
+        What::Doubled { to, seq } => Sight::Wrong(format!("message {seq} to {to} comes twice")),
+        What::Crash => Sight::Wrong("crashes".to_owned()),
+        What::Restart => Sight::Wrong("comes up again".to_owned()),
+        What::Fault(Fault::Delayed { to, seq, by_ns }) => {
+            Sight::Wrong(format!("message {seq} to {to} takes {} longer", show_duration_ns(by_ns)))
+        }
+        What::Fault(fault) => Sight::Wrong(format!("{fault:?}")),
+    };
+    Seen { at_ns: record.at_ns, node: record.node, what }
+}
+
+/// A line of a run.
+impl fmt::Display for Seen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let node = self.node;
+        write!(f, "{:>10.3} ms  ", self.at_ns as f64 / 1e6)?;
+        match &self.what {
+            Sight::Said { text, .. } => write!(f, "{node} {text}"),
+            Sight::Sent { to, letter } => {
+                write!(f, "{node} -> {to} {} #{}", letter.text, letter.number)
+            }
+            Sight::Got { from, letter } => {
+                write!(f, "{node} <- {from} {} #{}", letter.text, letter.number)
+            }
+            Sight::Timer(timer) => write!(f, "{node} timer {timer}"),
+            Sight::Wrong(text) => write!(f, "{node} ! {text}"),
+        }
+    }
+}
