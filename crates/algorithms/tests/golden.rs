@@ -10,7 +10,6 @@ use std::path::Path;
 
 use vorrang_algorithms::card::{Card, Order};
 use vorrang_algorithms::election::Election;
-use vorrang_algorithms::election::spec::Leadership;
 use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::registry::{self, Invariants, Node, Visit};
@@ -78,7 +77,7 @@ impl Visit<Election> for Play<'_> {
 
     fn visit<P>(
         self,
-        _: &'static Card<Election>,
+        card: &'static Card<Election>,
         node: Node<P>,
         holds: Invariants<P>,
     ) -> Self::Output
@@ -91,7 +90,7 @@ impl Visit<Election> for Play<'_> {
         self.play::<Election, _>(
             nodes(self.setup, &node),
             guards(holds),
-            Leadership::new(self.setup.group),
+            card.watch(self.setup, true),
         )
     }
 }

@@ -135,7 +135,8 @@ mod tests {
         assert_eq!(names(Some("mutex"), &[]), names(None, &[]));
         assert_eq!(names(Some("mutual-exclusion"), &[]), names(None, &[]));
         assert_eq!(names(Some("k-exclusion"), &[]).unwrap(), ["k-exclusion"]);
-        assert_eq!(names(Some("election"), &[]).unwrap(), ["bully"]);
+        let elections = ["bully", "ring-election", "chang-roberts", "tree-election"];
+        assert_eq!(names(Some("election"), &[]).unwrap(), elections);
         assert_eq!(names(Some("wave"), &[]).unwrap(), ["echo", "echo-taboo"]);
         assert!(names(Some("mutex"), &["all"]).unwrap().contains(&"k-exclusion"));
         assert_eq!(

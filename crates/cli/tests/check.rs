@@ -7,7 +7,6 @@ use serde_json::Value;
 use support::{json, json_of, run};
 use vorrang_algorithms::card::{About, Card, Mistake};
 use vorrang_algorithms::election::Election;
-use vorrang_algorithms::election::spec::Leadership;
 use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::registry::{self, Invariants, Node, Visit, abouts, cards};
@@ -68,6 +67,8 @@ struct Replay<'a> {
     flaw: &'a str,
     setup: &'a Setup,
     lines: &'a [&'a str],
+    /// How many of them there are before those that repeat for ever, if any do.
+    repeats_from: Option<usize>,
 }
 
 impl Replay<'_> {
@@ -83,9 +84,23 @@ impl Replay<'_> {
         M: Monitor<Command = Q::Command, Notice = Q::Notice>,
     {
         let mut stage = Stage::new(nodes, monitor).guarded(guards);
+        let look = |stage: &Stage<AnyNode<Q::Command, Q::Notice>, M>| {
+            let nodes: Vec<String> = stage.nodes().map(|(.., it)| format!("{it:?}")).collect();
+            let mut flight = stage.flight();
+            flight.sort();
+            (nodes, flight, stage.timers())
+        };
+        let mut before = None;
         for (place, line) in self.lines.iter().enumerate() {
+            if self.repeats_from == Some(place) {
+                before = Some(look(&stage));
+            }
             assert!(stage.violation().is_none(), "nothing is wrong before '{line}'");
             stage.step(line).unwrap_or_else(|why| panic!("step {place}, '{line}': {why}"));
+        }
+        if let Some(before) = before {
+            assert_eq!(look(&stage), before, "what can repeat leads back to where it began");
+            return Some("no starvation");
         }
         if stage.violation().is_none() {
             stage.step("rest").expect("nothing is under way at the end");
@@ -129,7 +144,7 @@ impl Visit<Election> for Replay<'_> {
 
     fn visit<P>(
         self,
-        _: &'static Card<Election>,
+        card: &'static Card<Election>,
         node: Node<P>,
         holds: Invariants<P>,
     ) -> Self::Output
@@ -142,7 +157,7 @@ impl Visit<Election> for Replay<'_> {
         self.play::<Election, _>(
             nodes(self.setup, &node),
             guards(holds),
-            Leadership::new(self.setup.group),
+            card.watch(self.setup, true),
         )
     }
 }
@@ -184,7 +199,8 @@ fn every_flaw_of_every_algorithm_is_found_and_its_counterexample_can_be_played()
         assert!(answer["violation"].is_string(), "{name}");
         let lines = trace(&answer);
         let setup = &setup_of(&card, &answer);
-        let replay = Replay { flaw: flaw.name, setup, lines: &lines };
+        let repeats_from = answer["repeats_from"].as_u64().map(|it| it as usize);
+        let replay = Replay { flaw: flaw.name, setup, lines: &lines, repeats_from };
         let seen = match card.problem {
             Mutex::NAME => registry::visit::<Mutex, _>(card.name, Some(flaw.name), setup, replay),
             Election::NAME => {

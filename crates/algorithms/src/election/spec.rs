@@ -2,11 +2,20 @@
 //!
 //! | property | says |
 //! | --- | --- |
+//! | `one leader` | nobody takes the lead beside one that leads and has been up all along |
 //! | `legitimacy` | nobody takes the lead while a higher node has been up all along |
 //! | `termination` | when nothing more is bound to happen, everyone up who asked has been told |
-//! | `agreement` | then, if anyone follows a node that is up, all follow the highest that is up |
+//! | `agreement` | then all follow one leader, and that is the highest that is up |
+//!
+//! A [`Promise`] says which of these an algorithm keeps: where the highest is to lead, it may take
+//! the lead from a lower one; where just one is to lead, nothing is said of the highest.
+//!
+//! Whoever follows a node that has gone down has not noticed it yet: that is for its application to
+//! find out, and then to ask. A node that has come up again may already lead while one below it,
+//! which nobody could tell of it, still takes the lead; who of the two it is, `agreement` decides.
 
 use alloc::format;
+use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -14,9 +23,22 @@ use vorrang_protocol::{Debt, Group, Monitor, NodeId, NodeSet, Violation};
 
 use super::{Command, Notice};
 
-/// All properties of an election in which the highest node wins.
+/// Who is to lead.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Promise {
+    /// The highest node that is up, and nobody else.
+    Highest,
+    /// The same in the end. Where messages may be late nobody can know who is up, so a lower one
+    /// may lead until the highest is heard of.
+    HighestAtLast,
+    /// Anybody, but only one.
+    One,
+}
+
+/// All properties of an election.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Leadership {
+    promise: Promise,
     up: NodeSet,
     /// Up since the beginning.
     steady: NodeSet,
@@ -24,14 +46,63 @@ pub struct Leadership {
     owed: NodeSet,
     /// Whom each follows.
     follows: Vec<Option<NodeId>>,
+    /// How often each has called, where an election is none before all have.
+    calls: Option<Vec<u32>>,
 }
 
 impl Leadership {
     /// All nodes are up and nobody leads.
-    pub fn new(group: Group) -> Self {
+    pub fn new(group: Group, promise: Promise) -> Self {
         let up: NodeSet = group.members().collect();
         let follows = vec![None; group.size() as usize];
-        Self { steady: up.clone(), up, owed: NodeSet::EMPTY, follows }
+        Self { promise, steady: up.clone(), up, owed: NodeSet::EMPTY, follows, calls: None }
+    }
+
+    /// The same, for an election that begins with something that all nodes notice: nobody is owed
+    /// anything before the last has called as well.
+    #[must_use]
+    pub fn once_all_call(self) -> Self {
+        Self { calls: Some(vec![0; self.follows.len()]), ..self }
+    }
+
+    fn has_begun(&self) -> bool {
+        self.calls.as_ref().is_none_or(|calls| calls.windows(2).all(|two| two[0] == two[1]))
+    }
+
+    fn leads(&self, id: NodeId) -> bool {
+        self.follows[id.index()] == Some(id)
+    }
+
+    /// A node takes the lead: who says that it must not?
+    fn on_lead(&self, at: NodeId) -> Result<(), Violation> {
+        let is_beaten = |other: NodeId| other > at || self.promise == Promise::One;
+        let beside = |other: NodeId| other != at && is_beaten(other) && self.leads(other);
+        if let Some(other) = self.steady.iter().find(|&other| beside(other)) {
+            let what = format!("node {at} took the lead, and so has node {other}");
+            return Err(Violation { property: "one leader", what });
+        }
+        match self.steady.iter().find(|&other| other > at) {
+            Some(higher) if self.promise == Promise::Highest => {
+                let what = format!("node {at} took the lead, but node {higher} was up all along");
+                Err(Violation { property: "legitimacy", what })
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// What is wrong with whom a node follows when all is over, if this one leads.
+    fn objection(&self, node: NodeId, leader: NodeId) -> Option<String> {
+        match self.follows[node.index()] {
+            None => Some(format!("node {node} was not told that node {leader} leads")),
+            Some(other) if !self.up.contains(other) => None,
+            Some(other) if other != leader => {
+                Some(format!("node {node} follows node {other}, others follow node {leader}"))
+            }
+            Some(_) if node > leader && self.promise != Promise::One => {
+                Some(format!("node {node} is up and higher than its leader {leader}"))
+            }
+            Some(_) => None,
+        }
     }
 }
 
@@ -40,24 +111,26 @@ impl Monitor for Leadership {
     type Notice = Notice;
     type Tag = ();
 
+    /// Whoever calls believes that nobody leads, itself included.
     fn on_command(&mut self, at: NodeId, Command::Elect: &Command) -> Result<(), Violation> {
         self.owed.insert(at);
+        self.follows[at.index()] = None;
+        if let Some(calls) = &mut self.calls {
+            calls[at.index()] += 1;
+        }
         Ok(())
     }
 
     fn on_notice(&mut self, at: NodeId, Notice::Leader(leader): &Notice) -> Result<(), Violation> {
         self.owed.remove(at);
         self.follows[at.index()] = Some(*leader);
-        match self.steady.iter().find(|&higher| higher > at && *leader == at) {
-            None => Ok(()),
-            Some(higher) => {
-                let what = format!("node {at} took the lead, but node {higher} was up all along");
-                Err(Violation { property: "legitimacy", what })
-            }
-        }
+        if *leader == at { self.on_lead(at) } else { Ok(()) }
     }
 
     fn at_rest(&self) -> Result<(), Violation> {
+        if !self.has_begun() {
+            return Ok(());
+        }
         if let Some(node) = self.owed.iter().next() {
             let what = format!("node {node} was never told who leads");
             return Err(Violation { property: "termination", what });
@@ -65,23 +138,15 @@ impl Monitor for Leadership {
         let follows = |node: NodeId| self.follows[node.index()];
         let leads = self.up.iter().filter_map(follows).find(|&leader| self.up.contains(leader));
         let Some(leader) = leads else { return Ok(()) };
-        match self.up.iter().find(|&node| follows(node) != Some(leader) || node > leader) {
+        match self.up.iter().find_map(|node| self.objection(node, leader)) {
             None => Ok(()),
-            Some(node) => {
-                let what = match follows(node) {
-                    Some(other) if other != leader => {
-                        format!("node {node} follows node {other}, others follow node {leader}")
-                    }
-                    Some(_) => format!("node {node} is up and higher than its leader {leader}"),
-                    None => format!("node {node} was not told that node {leader} leads"),
-                };
-                Err(Violation { property: "agreement", what })
-            }
+            Some(what) => Err(Violation { property: "agreement", what }),
         }
     }
 
     fn owed(&self) -> Vec<Debt> {
-        self.owed.iter().map(|to| Debt { to, property: "termination" }).collect()
+        let owed = self.owed.iter().filter(|_| self.has_begun());
+        owed.map(|to| Debt { to, property: "termination" }).collect()
     }
 
     fn on_crash(&mut self, at: NodeId) {
@@ -106,7 +171,7 @@ mod tests {
     }
 
     fn three() -> Leadership {
-        Leadership::new(Group::of(3))
+        Leadership::new(Group::of(3), Promise::Highest)
     }
 
     #[test]
@@ -128,6 +193,41 @@ mod tests {
         monitor.on_crash(NodeId(2));
         monitor.on_restart(NodeId(2));
         told(&mut monitor, 1, 1).expect("node 2 was down for a while");
+        let mut late = Leadership::new(Group::of(3), Promise::HighestAtLast);
+        told(&mut late, 1, 1).expect("nobody can know that node 2 is up");
+    }
+
+    #[test]
+    fn two_do_not_lead_at_a_time() {
+        for promise in [Promise::Highest, Promise::HighestAtLast, Promise::One] {
+            let mut monitor = Leadership::new(Group::of(3), promise);
+            told(&mut monitor, 2, 2).unwrap();
+            told(&mut monitor, 2, 2).expect("it is told again");
+            let mut apart = monitor.clone();
+            let violation = told(&mut monitor, 1, 1).unwrap_err();
+            assert_eq!(violation.property, "one leader");
+            assert_eq!(violation.what, "node 1 took the lead, and so has node 2");
+            apart.on_crash(NodeId(2));
+            told(&mut apart, 1, 1).expect("the other is down");
+        }
+    }
+
+    #[test]
+    fn a_higher_one_takes_the_lead_only_where_the_highest_is_to_lead() {
+        let mut late = Leadership::new(Group::of(3), Promise::HighestAtLast);
+        told(&mut late, 0, 0).unwrap();
+        told(&mut late, 1, 1).expect("that is what the highest does");
+        let mut once = Leadership::new(Group::of(3), Promise::One);
+        told(&mut once, 0, 0).expect("it need not be the highest");
+        assert_eq!(told(&mut once, 1, 1).unwrap_err().property, "one leader");
+    }
+
+    #[test]
+    fn whoever_calls_gives_up_the_lead() {
+        let mut monitor = Leadership::new(Group::of(3), Promise::One);
+        told(&mut monitor, 0, 0).unwrap();
+        monitor.on_command(NodeId(0), &Command::Elect).unwrap();
+        told(&mut monitor, 1, 1).expect("nobody leads");
     }
 
     #[test]
@@ -142,6 +242,27 @@ mod tests {
     }
 
     #[test]
+    fn nobody_is_owed_anything_before_all_have_called_where_all_must() {
+        let mut monitor = Leadership::new(Group::of(2), Promise::One).once_all_call();
+        let call = |monitor: &mut Leadership, node| {
+            monitor.on_command(NodeId(node), &Command::Elect).unwrap();
+        };
+        call(&mut monitor, 0);
+        monitor.at_rest().expect("node 1 has not noticed yet");
+        assert!(monitor.owed().is_empty());
+        call(&mut monitor, 1);
+        assert_eq!(monitor.at_rest().unwrap_err().property, "termination");
+        assert_eq!(monitor.owed().len(), 2);
+        told(&mut monitor, 0, 0).unwrap();
+        told(&mut monitor, 1, 0).unwrap();
+        call(&mut monitor, 1);
+        monitor.at_rest().expect("node 0 has not noticed yet");
+        call(&mut monitor, 0);
+        told(&mut monitor, 1, 1).unwrap();
+        assert_eq!(monitor.owed(), [Debt { to: NodeId(0), property: "termination" }]);
+    }
+
+    #[test]
     fn all_follow_the_same_and_that_is_the_highest() {
         let mut divided = three();
         told(&mut divided, 2, 2).unwrap();
@@ -153,6 +274,15 @@ mod tests {
         assert!(divided.at_rest().unwrap_err().what.contains("follow"), "one follows another");
         told(&mut divided, 0, 2).unwrap();
         divided.at_rest().unwrap();
+        let mut lower = Leadership::new(Group::of(3), Promise::HighestAtLast);
+        let mut anybody = Leadership::new(Group::of(3), Promise::One);
+        for node in 0..3 {
+            told(&mut lower, node, 1).unwrap();
+            told(&mut anybody, node, 1).unwrap();
+        }
+        let violation = lower.at_rest().unwrap_err();
+        assert_eq!(violation.what, "node 2 is up and higher than its leader 1");
+        anybody.at_rest().expect("one is as good as another");
     }
 
     #[test]
@@ -166,5 +296,8 @@ mod tests {
         monitor.on_restart(NodeId(2));
         told(&mut monitor, 2, 2).unwrap();
         monitor.at_rest().expect("the others follow it still");
+        monitor.on_crash(NodeId(2));
+        told(&mut monitor, 1, 1).unwrap();
+        monitor.at_rest().expect("node 0 has yet to notice that node 2 is down");
     }
 }

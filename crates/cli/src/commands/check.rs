@@ -18,7 +18,7 @@ use crate::lookup;
 use crate::options::{OrderKind, SetupArgs, name};
 use crate::output::{BAD, DIM, RESET, print, print_json};
 use crate::problem::Query;
-use crate::problem::election::ElectionCheckArgs;
+use crate::problem::election_question::ElectionCheckArgs;
 use crate::problem::mutex_question::MutexCheckArgs;
 use crate::table::{table, wrapped};
 use crate::values::whole;
@@ -133,6 +133,11 @@ impl CheckArgs {
         self.budget.crashes
     }
 
+    /// How many nodes may come up again.
+    pub(crate) const fn restarts(&self) -> u8 {
+        self.budget.restarts
+    }
+
     /// How far to look.
     pub(crate) fn bounds(&self) -> Bounds {
         let memory_bytes = Some(self.max_memory.saturating_mul(1 << 20));
@@ -195,16 +200,6 @@ impl CheckArgs {
             _ => return Ok(()),
         };
         Err(Failure::Usage(why))
-    }
-
-    /// What must hold besides what the monitor says.
-    pub(crate) fn demands<P: Protocol>(
-        &self,
-        guards: &[Guard<P>],
-        graph: Option<Graph>,
-    ) -> Demands<P> {
-        let liveness = if self.fair { Liveness::Fair } else { Liveness::Possible };
-        Demands::default().liveness(liveness).invariants(guards.to_vec()).graph(graph)
     }
 
     /// How a question begins that is to be asked again.
@@ -280,6 +275,16 @@ impl Check {
             (None, None) => Ok(()),
         }
     }
+}
+
+/// What must hold besides what the monitor says.
+pub(crate) fn demands<P: Protocol>(
+    guards: &[Guard<P>],
+    graph: Option<Graph>,
+    fair: bool,
+) -> Demands<P> {
+    let liveness = if fair { Liveness::Fair } else { Liveness::Possible };
+    Demands::default().liveness(liveness).invariants(guards.to_vec()).graph(graph)
 }
 
 fn print_warnings(warnings: &[String]) -> Result<(), Failure> {

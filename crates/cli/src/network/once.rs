@@ -1,12 +1,13 @@
-//! A scenario in which one node is told something once, over real TCP on loopback: all nodes in
+//! A scenario in which some nodes are told something once, over real TCP on loopback: all nodes in
 //! this process, until all that comes of it has happened.
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::net::TcpListener;
+use tokio::time::timeout;
 use vorrang_net::{Clock, Config, Log, Started, Starting, bind_loopback};
 use vorrang_protocol::{Monitor, NodeId, Protocol};
 use vorrang_trace::{Meter, Record, What, judge};
@@ -17,12 +18,21 @@ use crate::failure::Failure;
 use crate::figures::{Figure, Measured};
 use crate::problem::{Made, Scene};
 
-/// Gives one command, and hands back what came of it: judged, measured, and saved if that is
-/// wanted.
+/// When all that comes of the commands has happened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Until {
+    /// When no message is under way.
+    Quiet,
+    /// Then, and not before every node has told its application something: timers may still run.
+    Told,
+}
+
+/// Gives some nodes a command each, and hands back what came of it: judged, measured, and saved if
+/// that is wanted.
 pub(crate) fn run<P, M, T>(
     scene: &impl Scene,
     made: &Made<P>,
-    (at, command): (NodeId, P::Command),
+    commands: (&[(NodeId, P::Command)], Until),
     (monitor, mut meter): (M, T),
     figures: impl FnOnce(&T::Summary) -> Vec<Figure>,
     (place, save_to): (Place, Option<&Path>),
@@ -50,7 +60,7 @@ where
             .record(log.clone(), clock)
             .start()
     };
-    runtime()?.block_on(tell_one(scene, at, command, &launch))?;
+    runtime()?.block_on(tell_all(scene, commands, &launch))?;
     let records = log.take();
     if let (Some(path), Some(file)) = (save_to, file) {
         save(scene, &records, file).map_err(|error| Failure::at(path, error))?;
@@ -74,15 +84,17 @@ where
     })
 }
 
+/// Nobody waits longer for a node to say something.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 /// Starts a node.
 type Launch<'a, C, N> = &'a dyn Fn(Config, TcpListener) -> Starting<Started<C, N>>;
 
-/// Starts all nodes, tells one of them, and waits until no message is under way any more. It knows
-/// the problem and not the algorithm, so it is compiled once for each problem.
-async fn tell_one<C: Send + 'static, N>(
+/// Starts all nodes, tells those that are to be told, and waits until no message is under way any
+/// more. It knows the problem and not the algorithm, so it is compiled once for each problem.
+async fn tell_all<C: Clone + Send + 'static, N>(
     scene: &impl Scene,
-    at: NodeId,
-    command: C,
+    (commands, until): (&[(NodeId, C)], Until),
     launch: Launch<'_, C, N>,
 ) -> Result<(), Failure> {
     let (about, setup) = (scene.about(), scene.setup());
@@ -104,7 +116,15 @@ async fn tell_one<C: Send + 'static, N>(
         handle.started().await.map_err(|error| Failure::Failed(error.to_string()))?;
     }
     let mut nodes = Local { handles };
-    nodes.tell(at, command).await?;
+    for (at, command) in commands {
+        nodes.tell(*at, command.clone()).await?;
+    }
+    if until == Until::Told {
+        for (id, heard) in setup.group.members().zip(&mut notices) {
+            let told = timeout(PATIENCE, heard.recv()).await;
+            told.map_err(|_| Failure::World(format!("node {id} was not told in {PATIENCE:?}")))?;
+        }
+    }
     settle(&mut nodes).await?;
     nodes.stop().await
 }

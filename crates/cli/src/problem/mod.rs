@@ -8,6 +8,7 @@
 //! commands know neither problems nor algorithms, and a further command costs nothing to compile.
 
 pub(crate) mod election;
+pub(crate) mod election_question;
 pub(crate) mod mutex;
 pub(crate) mod mutex_question;
 mod mutex_scope;
@@ -41,6 +42,7 @@ use crate::network::Place;
 use crate::network::conversation::{Served, serve};
 use crate::network::worker::Work;
 use crate::options::RunArgs;
+use crate::selection::Axis;
 
 pub(crate) use remarks::Remarks;
 pub(crate) use scene::Scene;
@@ -55,7 +57,7 @@ pub(crate) trait Driven: Problem {
     /// in common.
     fn extremes(card: &'static Card<Self>, setup: &Setup) -> Result<Extremes<Self>, Unfit>;
     /// The option of a run, and its values, that a comparison goes through if nothing is said.
-    const CONTRAST: (&'static str, &'static [&'static str]);
+    fn contrast(card: &'static Card<Self>) -> Axis;
 
     // --- in the simulator
     /// What a run is a run of.
@@ -146,6 +148,8 @@ pub(crate) struct Question<Q: Driven> {
     pub(crate) monitor: Q::Watch,
     pub(crate) links: check::Links,
     pub(crate) faults: check::Faults,
+    /// Whether nobody may wait for ever in any fair run.
+    pub(crate) fair: bool,
     /// The names of what must hold.
     pub(crate) properties: Vec<String>,
     /// Which nodes and which surroundings the answer is about, in words.
@@ -169,7 +173,7 @@ pub(crate) trait Algorithm: Send + Sync {
     fn about(&self) -> About;
     /// What the theory says, as a table.
     fn costs(&self, setup: &Setup) -> Result<Vec<Vec<String>>, Failure>;
-    fn contrast(&self) -> (&'static str, &'static [&'static str]);
+    fn contrast(&self) -> Axis;
     fn run(&self, args: &RunArgs) -> Result<Box<dyn Run>, Failure>;
     fn serve(&self, setup: &Setup, node: Served) -> Result<Future<'static>, Failure>;
     fn work(&self, work: Work) -> Future<'static>;
@@ -263,8 +267,8 @@ where
     fn costs(&self, setup: &Setup) -> Result<Vec<Vec<String>>, Failure> {
         costs(self.card, setup).map_err(|unfit| Failure::Usage(unfit.0))
     }
-    fn contrast(&self) -> (&'static str, &'static [&'static str]) {
-        Q::CONTRAST
+    fn contrast(&self) -> Axis {
+        Q::contrast(self.card)
     }
     fn run(&self, args: &RunArgs) -> Result<Box<dyn Run>, Failure> {
         let scenario = Q::scenario(self.card, args)?;

@@ -93,6 +93,7 @@ pub(super) fn question(
         monitor,
         links,
         faults,
+        fair: args.fair,
         properties: names,
         covers,
         remarks,

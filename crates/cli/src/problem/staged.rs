@@ -9,7 +9,7 @@ use vorrang_protocol::{Guard, Order, Violation};
 use vorrang_trace::stage::{Line, Says, Stage};
 
 use super::{Driven, NodeOf, graph, verify};
-use crate::commands::check::{Answer, CheckArgs};
+use crate::commands::check::{Answer, CheckArgs, demands};
 use crate::failure::Failure;
 
 /// Nodes driven by hand, with their types gone.
@@ -119,7 +119,11 @@ impl<Q: Driven> Staged for StagedOf<Q> {
             monitor: question.monitor,
             links: question.links,
             faults: spent(&lines, question.faults),
-            demands: args.demands(&self.guards, graph((self.card, self.flaw), &question.setup)?),
+            demands: demands(
+                &self.guards,
+                graph((self.card, self.flaw), &question.setup)?,
+                question.fair,
+            ),
         };
         let (bounds, threads) = (args.bounds(), args.threads());
         let start = Instant::now();

@@ -11,7 +11,7 @@ use vorrang_check::{
 use vorrang_protocol::{Effect, Graph, Guard};
 
 use super::{Driven, NodeOf, Question, Remarks};
-use crate::commands::check::{Answer, CheckArgs};
+use crate::commands::check::{Answer, CheckArgs, demands};
 use crate::interrupt;
 use crate::output::{grouped, show_after_a_second, spinner};
 
@@ -36,11 +36,11 @@ pub(super) fn query<Q: Driven>(
         monitor: question.monitor,
         links: question.links,
         faults: question.faults,
-        demands: args.demands(guards, graph),
+        demands: demands(guards, graph, question.fair),
     };
     let (bounds, threads, walks) = (args.bounds(), args.threads(), args.extent.walks());
     let mut properties = question.properties;
-    properties.extend(args.fair.then(|| "no starvation in fair runs".to_owned()));
+    properties.extend(question.fair.then(|| "no starvation in fair runs".to_owned()));
     properties.extend(guards.iter().map(|it| it.name().to_owned()));
     let (shows_progress, covers) = (!args.json, question.covers);
     let answer = move || {
