@@ -134,7 +134,7 @@ fn without_links(text: &str) -> String {
     plain
 }
 
-/// What an algorithm assumes of the links between its nodes.
+/// What an algorithm assumes of the links between its nodes, and of who uses it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Assumes {
     /// The order in which messages from one node to another arrive.
@@ -145,12 +145,19 @@ pub struct Assumes {
     pub timely: bool,
     /// Who must be able to send to whom.
     pub layout: Layout,
+    /// Nobody asks before all that was asked is over: else it may get stuck.
+    pub one_at_a_time: bool,
 }
 
 impl Assumes {
     /// Between any two nodes messages arrive, once, at some time, in any order.
-    pub const ANY_ORDER: Self =
-        Self { order: Order::Any, reliable: true, timely: false, layout: Layout::Complete };
+    pub const ANY_ORDER: Self = Self {
+        order: Order::Any,
+        reliable: true,
+        timely: false,
+        layout: Layout::Complete,
+        one_at_a_time: false,
+    };
 
     /// As [`ANY_ORDER`](Self::ANY_ORDER), and those from one node to another keep their order.
     pub const FIFO: Self = Self { order: Order::Fifo, ..Self::ANY_ORDER };
@@ -164,6 +171,12 @@ impl Assumes {
         Self { layout, ..self }
     }
 
+    /// The same, for those who never ask at the same time.
+    #[must_use]
+    pub const fn one_at_a_time(self) -> Self {
+        Self { one_at_a_time: true, ..self }
+    }
+
     /// The set-up of a group that is usual where this is assumed.
     pub fn setup(self, group: Group) -> Setup {
         Setup { topology: self.layout.usual(), ..Setup::new(group) }
@@ -172,6 +185,8 @@ impl Assumes {
     /// In a few words, as for a table.
     pub const fn in_short(self) -> &'static str {
         match (self.order, self.timely, self.reliable) {
+            (Order::Any, _, _) if self.one_at_a_time => "any order, one at a time",
+            (Order::Fifo, _, _) if self.one_at_a_time => "FIFO, one at a time",
             (Order::Any, false, true) => "any order",
             (Order::Fifo, false, true) => "FIFO",
             (Order::Any, true, true) => "any order, timely",
@@ -189,7 +204,8 @@ impl Assumes {
         };
         let loss = if self.reliable { "none is lost or doubled" } else { "some may be lost" };
         let time = if self.timely { ", none takes longer than --within" } else { "" };
-        alloc::format!("{order}, {loss}{time}; {}", self.layout.sentence())
+        let alone = if self.one_at_a_time { "; nobody asks while another does" } else { "" };
+        alloc::format!("{order}, {loss}{time}; {}{alone}", self.layout.sentence())
     }
 }
 

@@ -16,15 +16,23 @@ use crate::election::flaws::ring_election::{DeadNotSkipped, ResultNotSpread};
 use crate::election::flaws::tree_election::{EqualWaits, NoLeafIsRoot, StaleBeMyParent};
 use crate::election::ring_election::{self, RingElection};
 use crate::election::{Election, tree_election};
+use crate::mutex::cao_singhal;
 use crate::mutex::carvalho_roucairol::{self, CarvalhoRoucairol};
 use crate::mutex::central::{self, Central};
 use crate::mutex::echo_lift;
+use crate::mutex::flaws::cao_singhal::{
+    self as cao_singhal_flaws, EarlyInquireDropped, EarlyReleaseDropped, NoEpochs,
+};
 use crate::mutex::flaws::carvalho_roucairol::NoReRequest;
 use crate::mutex::flaws::central::{LastComeFirstServed, Talkative};
 use crate::mutex::flaws::echo_lift::{LatestEdge, WishForgotten};
 use crate::mutex::flaws::k_exclusion::{DebtsForgotten, ReplyCountsOnce};
 use crate::mutex::flaws::lamport::{AnyWordWillDo, AsItIs, CopiesStampedApart};
 use crate::mutex::flaws::lift::lowest_first;
+use crate::mutex::flaws::maekawa::{
+    self as maekawa_flaws, AnsweredBeforeLocked, GivenBackForgotten, InquiryOutlivesRequest,
+    OneFlagForAll, OneInquiryAnswered, OvertakenNotTold,
+};
 use crate::mutex::flaws::raymond::{
     self as raymond_flaws, EdgeNotTurned, GivenAwayInside, RequestForgotten,
 };
@@ -32,6 +40,7 @@ use crate::mutex::flaws::readers_writers::ReadersPassWaitingWriters;
 use crate::mutex::flaws::ricart_agrawala::{
     ClockNotAdvanced, DeferredNeverCleared, Majority, NoTieBreak, RepliesCarryNoClock,
 };
+use crate::mutex::flaws::sanders::NoWayBack;
 use crate::mutex::flaws::singhal::{AsPublished, InsideAsIfIdle, NoReSend, StaircaseBelieved};
 use crate::mutex::flaws::suzuki_kasami::{
     EveryoneIsQueued, OutdatedRequestsServed, QueueLeftBehind, RequestsMissedInside, TokenDoubled,
@@ -43,15 +52,18 @@ use crate::mutex::flaws::token_ring::{
 use crate::mutex::k_exclusion::{self, KExclusion};
 use crate::mutex::lamport::{self, Lamport};
 use crate::mutex::lift;
+use crate::mutex::maekawa::{self, Maekawa};
+use crate::mutex::maekawa_basic::{self, MaekawaBasic};
 use crate::mutex::raymond;
 use crate::mutex::readers_writers::{self, ClaimedExclusion};
 use crate::mutex::ricart_agrawala::{self, RicartAgrawala};
+use crate::mutex::sanders;
 use crate::mutex::singhal::{self, Singhal};
 use crate::mutex::suzuki_kasami::{self, SuzukiKasami};
 use crate::mutex::token_ring::{self, TokenRing};
 use crate::mutex::{Mutex, group_exclusion};
 use crate::problem::Problem;
-pub use crate::recipe::{Node, Recipe, of_graph, of_group, of_setup};
+pub use crate::recipe::{Node, Recipe, of_graph, of_group, of_quorums, of_setup};
 use crate::setup::{Setup, Unfit};
 use crate::wave::Wave;
 use crate::wave::echo::{self, Echo};
@@ -95,6 +107,7 @@ impl Listed for Mutex {
         into.algorithm(card, of_group(CarvalhoRoucairol::new));
         into.flaw(card, "no-re-request", of_group(CarvalhoRoucairol::new).with(NoReRequest));
 
+        register_quorums(into);
         register_tokens(into);
 
         let card = &k_exclusion::CARD;
@@ -109,6 +122,38 @@ impl Listed for Mutex {
 
         into.algorithm(&group_exclusion::CARD, of_group(ClaimedExclusion::groups));
     }
+}
+
+/// Mutual exclusion by quorums: whoever has the permission of all of one may enter.
+#[rustfmt::skip]
+fn register_quorums(into: &mut impl Register<Mutex>) {
+    let card = &maekawa_basic::CARD;
+    into.algorithm(card, of_quorums(MaekawaBasic::new).guarded(maekawa_basic::INVARIANTS));
+    into.flaw(card, "circle", of_quorums(MaekawaBasic::new).with(maekawa_flaws::AsItIs));
+
+    let card = &maekawa::CARD;
+    let correct = || of_quorums(Maekawa::new);
+    into.algorithm(card, correct().guarded(maekawa::INVARIANTS));
+    into.flaw(card, "overtaken-not-told", correct().with(OvertakenNotTold));
+    into.flaw(card, "given-back-forgotten", correct().with(GivenBackForgotten));
+    into.flaw(card, "one-inquiry-answered", correct().with(OneInquiryAnswered));
+    into.flaw(card, "one-flag-for-all", correct().with(OneFlagForAll));
+    into.flaw(card, "inquiry-outlives-request", correct().with(InquiryOutlivesRequest));
+    into.flaw(card, "answered-before-locked", correct().with(AnsweredBeforeLocked));
+
+    let card = &sanders::CARD;
+    into.algorithm(card, sanders::recipe().guarded(sanders::INVARIANTS));
+    into.flaw(card, "no-way-back", sanders::recipe().with(NoWayBack));
+    into.flaw(card, "nobody-in-common", sanders::unchecked());
+    into.flaw(card, "informs-not-itself", sanders::unchecked());
+
+    let card = &cao_singhal::CARD;
+    let correct = cao_singhal::recipe;
+    into.algorithm(card, correct().guarded(cao_singhal::INVARIANTS));
+    into.flaw(card, "early-release-dropped", correct().with(EarlyReleaseDropped));
+    into.flaw(card, "early-inquire-dropped", correct().with(EarlyInquireDropped));
+    into.flaw(card, "no-epochs", correct().with(NoEpochs));
+    into.flaw(card, "overtaken-not-told", correct().with(cao_singhal_flaws::OvertakenNotTold));
 }
 
 /// Mutual exclusion by a token: whoever has it may enter.

@@ -14,6 +14,7 @@ use vorrang_protocol::{Group, NodeId, parse_duration_ns, show_duration_ns};
 
 use crate::election::tree_election::Contention;
 use crate::quorum::Quorums;
+use crate::structure::Structures;
 use crate::topology::Topology;
 use crate::topology::ring::Ring;
 
@@ -45,6 +46,8 @@ pub struct Setup {
     pub priorities: Priorities,
     /// Whom each node must ask.
     pub quorum: Quorums,
+    /// Whom each node asks and informs.
+    pub structure: Structures,
     /// Who comes after whom on a ring.
     pub ring: Ring,
     /// How late a timer may run out.
@@ -166,6 +169,8 @@ pub enum Parameter {
     Priorities,
     /// Whom each node must ask.
     Quorum,
+    /// Whom each node asks and informs.
+    Structure,
     /// Who comes after whom on a ring.
     Ring,
     /// How late a timer may run out.
@@ -178,7 +183,7 @@ pub enum Parameter {
 
 impl Parameter {
     /// All that there are.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::K,
         Self::Within,
         Self::Holder,
@@ -190,6 +195,7 @@ impl Parameter {
         Self::Initiator,
         Self::Priorities,
         Self::Quorum,
+        Self::Structure,
         Self::Ring,
         Self::Late,
         Self::Contention,
@@ -210,6 +216,7 @@ impl Parameter {
             Self::Initiator => "initiator",
             Self::Priorities => "priorities",
             Self::Quorum => "quorum",
+            Self::Structure => "structure",
             Self::Ring => "ring",
             Self::Late => "late",
             Self::Contention => "contention",
@@ -229,6 +236,7 @@ impl Parameter {
             Self::Ring => "ORDER",
             Self::Priorities => "NUMBERS",
             Self::Quorum => "SYSTEM",
+            Self::Structure => "SETS",
         }
     }
 
@@ -271,6 +279,11 @@ impl Parameter {
                 "Whom each node must ask: plane, grid, majority, weighted:2,1,1, triangle, \
                  wall:1,2,3, tree, all, singleton, sets:0-1,1-2,0-2, or a file of sets [default: \
                  the plane if there is one of so many nodes, else the grid]"
+            }
+            Self::Structure => {
+                "Whom each node asks and whom it informs: central, lamport, ricart-agrawala, \
+                 maekawa, or sets:0-1/0,0-1/1,0-1-2 with a pair of sets a node [default: maekawa, \
+                 over --quorum]"
             }
             Self::Ring => {
                 "Who comes after whom on the ring: ascending, descending, random, or all nodes, as \
@@ -327,6 +340,7 @@ impl Parameter {
             Self::Initiator => setup.initiator = node()?,
             Self::Priorities => setup.priorities = Priorities::read(text, group)?,
             Self::Quorum => setup.quorum = text.parse()?,
+            Self::Structure => setup.structure = text.parse()?,
             Self::Ring => setup.ring = Ring::read(text, group)?,
             Self::Late => setup.late = time(text)?,
             Self::Contention => {
@@ -351,6 +365,7 @@ impl Parameter {
             Self::Initiator => setup.initiator.to_string(),
             Self::Priorities => setup.priorities.to_string(),
             Self::Quorum => setup.quorum.to_string(),
+            Self::Structure => setup.structure.to_string(),
             Self::Ring => setup.ring.to_string(),
             Self::Late => show_duration_ns(setup.late.as_nanos() as u64),
             Self::Contention => setup.contention.name().to_string(),
@@ -375,8 +390,9 @@ impl Setup {
     /// A group, and what is usual besides: two inside together, a millisecond for a message, the
     /// token at node 0, and from there round robin; everyone linked to everyone, nobody greedy, a
     /// millisecond's rest, one resource, node 0 to start, all requests alike, the [usual
-    /// quorums](Quorums::usual), a ring in the order of numbers, timers that are never late, coins
-    /// where two want each other for a parent, and nobody waiting to be asked.
+    /// quorums](Quorums::usual), which are asked and informed, a ring in the order of numbers,
+    /// timers that are never late, coins where two want each other for a parent, and nobody
+    /// waiting to be asked.
     pub fn new(group: Group) -> Self {
         Self {
             group,
@@ -391,6 +407,7 @@ impl Setup {
             initiator: NodeId(0),
             priorities: Priorities::NONE,
             quorum: Quorums::usual(group),
+            structure: Structures::Maekawa,
             ring: Ring::Ascending,
             late: Duration::ZERO,
             contention: Contention::Wait,
@@ -474,6 +491,7 @@ mod tests {
             (Parameter::Initiator, "2"),
             (Parameter::Priorities, "0,3,1,0,0"),
             (Parameter::Quorum, "wall:2,3"),
+            (Parameter::Structure, "lamport"),
             (Parameter::Ring, "4-0-2-1-3"),
             (Parameter::Late, "100us"),
             (Parameter::Contention, "id"),
@@ -487,8 +505,8 @@ mod tests {
         }
         let text = "--nodes 5 --k 3 --within 1500us --holder 4 --topology random:0.5:9 --greedy 1 \
                     --arbitration nearest --rest 20us --resources 2 --initiator 2 --priorities \
-                    0,3,1,0,0 --quorum wall:2,3 --ring 4-0-2-1-3 --late 100us --contention id \
-                    --gather 2ms";
+                    0,3,1,0,0 --quorum wall:2,3 --structure lamport --ring 4-0-2-1-3 --late 100us \
+                    --contention id --gather 2ms";
         assert_eq!(setup.text(&Parameter::ALL), text);
         assert_eq!(Setup::read(text, &Parameter::ALL), Ok(setup));
     }

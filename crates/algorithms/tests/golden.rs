@@ -1,28 +1,35 @@
 //! Golden runs: small runs of every algorithm that read as prose.
 //!
 //! The first line of a file in `golden` says what is run and how it is set up, as on the command
-//! line: `k-exclusion --nodes 3 --k 2 --flaw debts-forgotten`. What stands at the margin is done,
-//! what is indented is the answer. `VORRANG_REWRITE=1 cargo test -p vorrang-algorithms --test
-//! golden` writes the answers anew: look at every difference as if it were code.
+//! line: `k-exclusion --nodes 3 --k 2 --flaw debts-forgotten`, or `central --nodes 2 --reliable`.
+//! What stands at the margin is done, what is indented is the answer. `VORRANG_REWRITE=1 cargo test
+//! -p vorrang-algorithms --test golden` writes the answers anew: look at every difference as if it
+//! were code.
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use vorrang_algorithms::card::{Card, Order};
 use vorrang_algorithms::election::Election;
+use vorrang_algorithms::layer::reliable::{Patience, Peers, Reliable};
 use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::registry::{self, Invariants, Node, Visit};
 use vorrang_algorithms::setup::{Setup, Unfit};
 use vorrang_algorithms::wave::Wave;
 use vorrang_algorithms::wave::spec::Spanning;
-use vorrang_protocol::{Guard, Monitor, Protocol};
+use vorrang_protocol::{Graph, Group, Guard, Monitor, NodeId, Protocol};
 use vorrang_trace::{AnyNode, Stage};
 
 struct Play<'a> {
     script: &'a str,
     setup: &'a Setup,
     flaw: Option<&'a str>,
+    /// Over reliable channels.
+    reliable: bool,
+    /// Who can talk to whom, if not all can.
+    graph: Option<Graph>,
     order: Order,
 }
 
@@ -38,10 +45,30 @@ impl Play<'_> {
         Q: Problem,
         M: Monitor<Command = Q::Command, Notice = Q::Notice>,
     {
+        let (nodes, guards) = if self.reliable {
+            over_channels::<Q>(nodes, guards, self.graph.as_ref())
+        } else {
+            (nodes, guards)
+        };
         let mut stage = Stage::new(nodes, monitor).guarded(guards).with_order(self.order);
         let played = stage.play(self.script)?;
         Ok(format!("{played}= {} messages\n", stage.messages()))
     }
+}
+
+type NodeOf<Q> = AnyNode<<Q as Problem>::Command, <Q as Problem>::Notice>;
+
+/// The same nodes with reliable channels under them.
+fn over_channels<Q: Problem>(
+    nodes: Vec<NodeOf<Q>>,
+    guards: Vec<Guard<NodeOf<Q>>>,
+    graph: Option<&Graph>,
+) -> (Vec<NodeOf<Q>>, Vec<Guard<NodeOf<Q>>>) {
+    let group = Group::of(nodes.len() as u32);
+    let patience = Patience::within(Duration::from_millis(1), 1);
+    let channels = |(id, node)| Reliable::new(id, node, Peers::of(id, group, graph), patience);
+    let nodes = (0..).map(NodeId).zip(nodes).map(channels).map(AnyNode::new).collect();
+    (nodes, guards.into_iter().map(Reliable::guard).map(AnyNode::guard_of).collect())
 }
 
 fn guards<P: Protocol>(holds: Invariants<P>) -> Vec<Guard<AnyNode<P::Command, P::Notice>>> {
@@ -121,6 +148,10 @@ fn play(text: &str) -> Result<String, String> {
         Some((rest, "fifo")) => (rest, Order::Fifo),
         Some((_, other)) => return Err(format!("--order is any or fifo, not '{other}'")),
     };
+    let (rest, reliable) = match rest.strip_suffix(" --reliable") {
+        None => (rest, false),
+        Some(rest) => (rest, true),
+    };
     let (setup, flaw) = match rest.split_once(" --flaw ") {
         None => (rest, None),
         Some((setup, flaw)) => (setup, Some(flaw)),
@@ -129,7 +160,8 @@ fn play(text: &str) -> Result<String, String> {
     let about = about.ok_or_else(|| format!("there is no algorithm '{name}'"))?;
     let wrong = |unfit: Unfit| unfit.0;
     let setup = &Setup::read(setup, about.takes).map_err(wrong)?;
-    let play = Play { script, setup, flaw, order };
+    let graph = about.assumes.layout.graph(setup).map_err(wrong)?;
+    let play = Play { script, setup, flaw, reliable, graph, order };
     let played = match about.problem {
         Mutex::NAME => registry::visit::<Mutex, _>(name, flaw, setup, play),
         Election::NAME => registry::visit::<Election, _>(name, flaw, setup, play),

@@ -86,7 +86,11 @@ impl Visit<Mutex> for ExploreTwice {
         plain.plan = Plan::turns(entries, &asks, &Command::Release);
         twice.plan = plain.plan.clone();
         let (plain, twice) = (explore_all(&plain), explore_all(&twice));
-        assert_eq!(twice.outcome, Outcome::Verified, "{}", card.name);
+        // What stands one request at a time gets stuck here, and what needs messages to be in time
+        // goes wrong, in the same way both times.
+        let is_fine = matches!(twice.outcome, Outcome::Verified);
+        let assumes_more = card.assumes.one_at_a_time || card.assumes.timely;
+        assert_eq!(is_fine, !assumes_more, "{}: {:?}", card.name, twice.outcome);
         assert_eq!((twice.states, twice.steps), (plain.states, plain.steps), "{}", card.name);
     }
 }

@@ -12,12 +12,14 @@ use crate::values::Numbers;
 
 /// Options of a run with the values that each is to take, in the order of the help text.
 ///
-/// An option that takes no value has a single one, none.
+/// A value is a list of words, since some options may be given several times in one run; that of an
+/// option that takes no value is empty.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Axes(Vec<(String, Vec<Option<String>>)>);
+pub(crate) struct Axes(Vec<(String, Vec<Vec<String>>)>);
 
-/// Options whose commas are part of one value.
-const NO_AXIS: [&str; 4] = ["crash", "restart", "lose", "initiators"];
+/// Options whose commas are part of one value, and that may be given several times.
+const NO_AXIS: [&str; 9] =
+    ["crash", "restart", "pause", "partition", "slow", "lose", "double", "delay", "initiators"];
 
 /// Runs of an algorithm beyond this are a slip of the finger.
 const MOST: u64 = 10_000_000;
@@ -35,10 +37,14 @@ impl Axes {
         let mut points: Vec<Vec<String>> = vec![Vec::new()];
         for (option, values) in &self.0 {
             let flag = format!("--{}", option.replace('_', "-"));
-            let with = |point: &Vec<String>, value: &Option<String>| {
+            let with = |point: &Vec<String>, value: &Vec<String>| {
+                let mut point = point.clone();
                 // As one word, so that a value may begin with a hyphen.
-                let word = value.as_ref().map_or(flag.clone(), |value| format!("{flag}={value}"));
-                [&point[..], &[word]].concat()
+                point.extend(value.iter().map(|value| format!("{flag}={value}")));
+                if value.is_empty() {
+                    point.push(flag.clone());
+                }
+                point
             };
             points = points
                 .iter()
@@ -52,7 +58,7 @@ impl Axes {
     /// Adds an axis, unless it is there.
     pub(crate) fn or(mut self, option: &str, values: &[&str]) -> Self {
         if !self.0.iter().any(|(known, _)| known == option) {
-            let values = values.iter().map(|&value| Some(value.to_owned())).collect();
+            let values = values.iter().map(|&value| vec![value.to_owned()]).collect();
             self.0.push((option.to_owned(), values));
         }
         self
@@ -78,7 +84,9 @@ impl Args for Axes {
             let mut axis = with_values_in_help(arg).default_value(None).required(false);
             if arg.get_action().takes_values() {
                 axis = axis.value_parser(clap::builder::StringValueParser::new());
-                axis = axis.value_delimiter(None).action(ArgAction::Set);
+                let is_axis = !NO_AXIS.contains(&arg.get_id().as_str());
+                let action = if is_axis { ArgAction::Set } else { ArgAction::Append };
+                axis = axis.value_delimiter(None).action(action);
             }
             command = command.arg(axis);
         }
@@ -116,15 +124,19 @@ impl FromArgMatches for Axes {
                 continue;
             }
             let values = if arg.get_action().takes_values() {
-                let text = matches.get_one::<String>(id).cloned().unwrap_or_default();
-                let all = if NO_AXIS.contains(&id) { Ok(vec![text]) } else { values(&text) };
-                let all = all.map_err(|why| {
-                    let flag = id.replace('_', "-");
-                    clap::Error::raw(ErrorKind::ValueValidation, format!("--{flag}: {why}\n"))
-                })?;
-                all.into_iter().map(Some).collect()
+                let texts: Vec<String> =
+                    matches.get_many(id).map_or_else(Vec::new, |it| it.cloned().collect());
+                if NO_AXIS.contains(&id) {
+                    vec![texts]
+                } else {
+                    let all = values(&texts.concat()).map_err(|why| {
+                        let flag = id.replace('_', "-");
+                        clap::Error::raw(ErrorKind::ValueValidation, format!("--{flag}: {why}\n"))
+                    })?;
+                    all.into_iter().map(|value| vec![value]).collect()
+                }
             } else {
-                vec![None]
+                vec![Vec::new()]
             };
             axes.0.push((id.to_owned(), values));
         }

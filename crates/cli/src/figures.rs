@@ -148,7 +148,7 @@ impl Measured {
                 insert_theory(&mut object, figure.key, figure.theory, figure.agreement());
             }
         }
-        for (key, count) in counts(self.faults.unwrap_or_default()) {
+        for (key, count) in counts(&self.faults.unwrap_or_default()) {
             object.insert(key.to_owned(), json!(count));
         }
         object.insert("safe".to_owned(), json!(self.safe));
@@ -180,8 +180,13 @@ impl Measured {
             };
             add(label, figure.text(), theory);
         }
-        for (what, count) in self.faults.into_iter().flat_map(counts) {
-            add(&what.replace('_', " "), grouped(count), String::new());
+        if let Some(faults) = &self.faults {
+            for (what, count) in counts(faults).into_iter().filter(|(_, count)| *count > 0) {
+                add(&what.replace('_', " "), grouped(count), String::new());
+            }
+            if *faults == FaultCounts::default() {
+                add("faults", "none".to_owned(), String::new());
+            }
         }
         for (what, holds) in [("safe", self.safe), ("quiescent", self.quiescent)] {
             let (style, word) = if holds { (GOOD, "yes") } else { (BAD, "NO") };
@@ -189,7 +194,11 @@ impl Measured {
         }
         let mut text = table_right(&rows, &[1]);
         if let Some(violation) = &self.violation {
-            text.push_str(&wrapped(&format!("{BAD}violation: {violation}{RESET}\n")));
+            let what = if self.safe { "safe but stuck" } else { "violation" };
+            text.push_str(&wrapped(&format!("{BAD}{what}: {violation}{RESET}\n")));
+        }
+        if self.faults.is_some_and(|faults| faults.crashes > 0) {
+            text.push_str(&wrapped(&format!("{DIM}{NOTE_ON_CRASHES}{RESET}\n")));
         }
         let rate = self.events as f64 / self.wall_seconds.max(1e-9) / 1e6;
         text + &wrapped(&format!(
@@ -201,14 +210,19 @@ impl Measured {
     }
 }
 
-const fn counts(faults: FaultCounts) -> [(&'static str, u64); 5] {
-    let FaultCounts { crashes, restarts, lost, duplicated, to_the_dead } = faults;
+/// How often which fault really happened, with names that are a promise.
+const fn counts(faults: &FaultCounts) -> [(&'static str, u64); 10] {
     [
-        ("crashes", crashes),
-        ("restarts", restarts),
-        ("lost", lost),
-        ("duplicated", duplicated),
-        ("messages_to_dead", to_the_dead),
+        ("crashes", faults.crashes),
+        ("restarts", faults.restarts),
+        ("pauses", faults.pauses),
+        ("partitions", faults.partitions),
+        ("lost", faults.lost),
+        ("cut_off", faults.cut_off),
+        ("duplicated", faults.duplicated),
+        ("reordered", faults.reordered),
+        ("slowed", faults.slowed),
+        ("messages_to_dead", faults.to_the_dead),
     ]
 }
 
@@ -241,6 +255,10 @@ pub(crate) const fn mark(agreement: Agreement) -> &'static str {
         Agreement::Disagrees => "✗",
     }
 }
+
+/// How those are judged who are down.
+const NOTE_ON_CRASHES: &str =
+    "Whoever is down does not count: it is not inside, does not wait and is owed nothing.";
 
 /// What the marks mean.
 pub(crate) const LEGEND: &str =

@@ -24,6 +24,7 @@ mod sheet;
 mod statistics;
 mod stepping;
 mod table;
+mod trouble;
 mod values;
 
 use std::process::ExitCode;

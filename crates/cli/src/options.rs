@@ -1,6 +1,5 @@
 //! The options of runs and checks: what all have, and what only those of one problem have.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -11,12 +10,13 @@ use vorrang_algorithms::card::{About, Order};
 use vorrang_algorithms::quorum::Quorums;
 use vorrang_algorithms::setup::{Parameter, Setup};
 use vorrang_algorithms::topology::Topology;
-use vorrang_protocol::{Group, NodeId, show_duration_ns};
-use vorrang_sim::{Distribution, Fault, Faults, Network, Share, parse_duration_ns};
+use vorrang_protocol::{Group, show_duration_ns};
+use vorrang_sim::{Distribution, Faults, Network};
 
 use crate::failure::Failure;
 use crate::problem::election::ElectionArgs;
 use crate::problem::mutex::MutexArgs;
+use crate::trouble::FaultArgs;
 use crate::values::whole;
 
 /// As many nodes as a simulation holds.
@@ -59,6 +59,10 @@ pub(crate) struct CommonArgs {
     /// Decides everything that is drawn; the same seed gives the same run
     #[arg(long, default_value_t = 1, value_parser = whole(0..=u64::MAX))]
     pub(crate) seed: u64,
+    /// Put a layer of reliable channels under the algorithm (numbers, acknowledgements, time-outs),
+    /// so that it runs where messages are lost, doubled or overtaken
+    #[arg(long)]
+    pub(crate) reliable: bool,
     /// Run even if the network is not what the algorithm assumes, to see it break
     #[arg(long)]
     pub(crate) break_assumptions: bool,
@@ -89,6 +93,10 @@ impl SetupArgs {
             }
         }
         check_within(&setup)?;
+        if about.takes.contains(&Parameter::Quorum) {
+            // Costs are asked before nodes are made, and only of a system that there is.
+            setup.quorum.system(setup.group).map_err(|unfit| Failure::Usage(unfit.0))?;
+        }
         Ok(setup)
     }
 
@@ -182,34 +190,6 @@ impl FromArgMatches for SetupArgs {
     }
 }
 
-/// What goes wrong.
-#[derive(Clone, Debug, clap::Args)]
-pub(crate) struct FaultArgs {
-    /// How many messages are lost, such as 1%
-    #[arg(long, value_name = "SHARE")]
-    pub(crate) loss: Option<Share>,
-    /// How many messages arrive twice, such as 0.1%
-    #[arg(long, value_name = "SHARE")]
-    pub(crate) duplicate: Option<Share>,
-    /// Nodes that crash, and when: 2@50ms; a time of 0 is before anything happens
-    #[arg(long, value_name = "NODE@TIME", value_delimiter = ',', value_parser = parse_moment)]
-    pub(crate) crash: Vec<(NodeId, u64)>,
-    /// Nodes that come up again, and when: 2@80ms
-    #[arg(long, value_name = "NODE@TIME", value_delimiter = ',', value_parser = parse_moment)]
-    pub(crate) restart: Vec<(NodeId, u64)>,
-    /// Messages that are lost, by the numbers that a trace gives them
-    #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
-    #[arg(value_parser = whole(0..=u64::MAX))]
-    pub(crate) lose: Vec<u64>,
-}
-
-fn parse_moment(text: &str) -> Result<(NodeId, u64), String> {
-    let wrong = || format!("'{text}' is not a node and a time: write 2@50ms");
-    let (node, time) = text.split_once('@').ok_or_else(wrong)?;
-    let at_ns = parse_duration_ns(time).map_err(|error| error.to_string())?;
-    Ok((NodeId(node.parse().map_err(|_| wrong())?), at_ns))
-}
-
 /// Whether messages from one node to another keep their order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum OrderKind {
@@ -246,7 +226,12 @@ pub(crate) struct Between {
     breaks: bool,
     /// Whether invariants are looked at.
     pub(crate) is_guarded: bool,
+    /// Whether the nodes have reliable channels.
+    pub(crate) is_reliable: bool,
     pub(crate) seed: u64,
+    /// What goes wrong, as it was typed.
+    trouble: FaultArgs,
+    /// The same as a plan, if anything does.
     pub(crate) faults: Option<Faults>,
 }
 
@@ -283,7 +268,10 @@ impl RunArgs {
             }
         }
         check_within(&setup)?;
-        let assumed = OrderKind::from(about.assumes.order);
+        let is_reliable = self.common.reliable;
+        // Reliable channels assume nothing of the order.
+        let assumed =
+            if is_reliable { OrderKind::Any } else { OrderKind::from(about.assumes.order) };
         let order = self.common.order.unwrap_or(assumed);
         if (assumed, order) == (OrderKind::Fifo, OrderKind::Any) && !breaks {
             let varied = if latency.is_constant() {
@@ -297,14 +285,24 @@ impl RunArgs {
                 about.name
             )));
         }
-        let faults = self.faults.faults(nodes)?;
-        let seed = self.common.seed;
+        let (seed, trouble) = (self.common.seed, self.faults.clone());
+        let faults = trouble.faults(nodes, latency.mean_ns() as u64, seed)?;
         setup.topology = setup.topology.seeded(seed);
         setup.ring = setup.ring.seeded(seed);
         about.assumes.layout.graph(&setup).map_err(|unfit| Failure::Usage(unfit.0))?;
         let asked_order = self.common.order;
         let is_guarded = self.common.invariants;
-        let between = Between { latency, order, asked_order, breaks, is_guarded, seed, faults };
+        let between = Between {
+            latency,
+            order,
+            asked_order,
+            breaks,
+            is_guarded,
+            is_reliable,
+            seed,
+            trouble,
+            faults,
+        };
         Ok((setup, between))
     }
 }
@@ -317,47 +315,6 @@ fn longest_ns(latency: Distribution) -> Option<u64> {
     }
 }
 
-impl FaultArgs {
-    fn faults(&self, nodes: u32) -> Result<Option<Faults>, Failure> {
-        let mut script: Vec<(u64, Fault)> = Vec::new();
-        script.extend(self.crash.iter().map(|&(node, at_ns)| (at_ns, Fault::Crash(node))));
-        script.extend(self.restart.iter().map(|&(node, at_ns)| (at_ns, Fault::Restart(node))));
-        script.sort_by_key(|&(at_ns, _)| at_ns);
-        let mut down: Vec<NodeId> = Vec::new();
-        for &(at_ns, fault) in &script {
-            let (option, node, is_wanted) = match fault {
-                Fault::Crash(node) => ("--crash", node, false),
-                Fault::Restart(node) => ("--restart", node, true),
-            };
-            let (last, at) = (nodes - 1, show_duration_ns(at_ns));
-            let why = match (node.0 > last, down.contains(&node)) {
-                (true, _) => format!("there is no node {node}: the last node is {last}"),
-                (false, is_down) if is_down != is_wanted => {
-                    let how = if is_down { "is down already" } else { "is not down" };
-                    format!("node {node} {how} at {at}")
-                }
-                (false, true) => {
-                    down.retain(|it| *it != node);
-                    continue;
-                }
-                (false, false) => {
-                    down.push(node);
-                    continue;
-                }
-            };
-            return Err(Failure::usage(format!("{option} {node}@{at}: {why}")));
-        }
-        let (loss, duplication) =
-            (self.loss.unwrap_or_default(), self.duplicate.unwrap_or_default());
-        let faults = Faults::default()
-            .script(script)
-            .loss(loss)
-            .duplication(duplication)
-            .lost(self.lose.clone());
-        Ok((faults != Faults::default()).then_some(faults))
-    }
-}
-
 impl Between {
     pub(crate) fn network(&self) -> Network {
         Network { latency: self.latency, order: self.order.into() }
@@ -365,26 +322,26 @@ impl Between {
 
     /// The same, and what goes wrong, as figures begin with it.
     pub(crate) fn head(&self) -> Vec<(&'static str, Value)> {
-        let faults = self.faults.clone().unwrap_or_default();
-        let moments = |crashes: bool| {
-            let at = |(at_ns, fault): &(u64, Fault)| match fault {
-                Fault::Crash(node) if crashes => Some((*node, *at_ns)),
-                Fault::Restart(node) if !crashes => Some((*node, *at_ns)),
-                Fault::Crash(_) | Fault::Restart(_) => None,
-            };
-            let moments = faults.script.iter().filter_map(at);
-            moments.map(|(id, ns)| json!(format!("{id}@{}", show_duration_ns(ns)))).collect()
-        };
-        vec![
+        let mut head = vec![
             ("latency", json!(self.latency.to_string())),
             ("order", json!(name(&self.order))),
             ("break_assumptions", json!(self.breaks)),
-            ("loss", json!(faults.loss.to_string())),
-            ("duplicate", json!(faults.duplication.to_string())),
-            ("crash", Value::Array(moments(true))),
-            ("restart", Value::Array(moments(false))),
-            ("lose", json!(faults.lost)),
-        ]
+            ("reliable", json!(self.is_reliable)),
+        ];
+        head.extend(self.trouble.head(self.faults.as_ref()));
+        head
+    }
+
+    /// Whether anything happens between the nodes that theories of algorithms do not speak of.
+    pub(crate) const fn is_altered(&self) -> bool {
+        self.faults.is_some() || self.is_reliable
+    }
+
+    /// How long nearly every message takes at most.
+    pub(crate) fn nearly_longest_ns(&self) -> u64 {
+        // Of the exponential distribution, 2 in a hundred take more than four times the mean.
+        let mean_ns = self.latency.mean_ns() as u64;
+        longest_ns(self.latency).unwrap_or(mean_ns.saturating_mul(4)).max(1)
     }
 
     /// Whether no message takes longer than a set-up says.
@@ -396,18 +353,18 @@ impl Between {
     pub(crate) fn options(&self) -> String {
         let order = name(&self.order);
         let text = format!("--seed {} --latency {} --order {order}", self.seed, self.latency);
-        text + &self.trouble()
+        text + &self.besides()
     }
 
     /// The same for all algorithms on a page of a comparison: without the seed, and without an
     /// order that nobody asked for.
     pub(crate) fn page(&self) -> String {
         let order = self.asked_order.map_or(String::new(), |it| format!(" --order {}", name(&it)));
-        format!("--latency {}{order}{}", self.latency, self.trouble())
+        format!("--latency {}{order}{}", self.latency, self.besides())
     }
 
     /// What is looked at and what goes wrong, as it would have to be typed.
-    fn trouble(&self) -> String {
+    fn besides(&self) -> String {
         let mut text = String::new();
         if self.breaks {
             text.push_str(" --break-assumptions");
@@ -415,24 +372,10 @@ impl Between {
         if self.is_guarded {
             text.push_str(" --invariants");
         }
-        let Some(faults) = &self.faults else { return text };
-        for &(at_ns, fault) in &faults.script {
-            let at = show_duration_ns(at_ns);
-            let _ = match fault {
-                Fault::Crash(node) => write!(text, " --crash {node}@{at}"),
-                Fault::Restart(node) => write!(text, " --restart {node}@{at}"),
-            };
+        if self.is_reliable {
+            text.push_str(" --reliable");
         }
-        if faults.loss != Share::default() {
-            let _ = write!(text, " --loss {}", faults.loss);
-        }
-        if faults.duplication != Share::default() {
-            let _ = write!(text, " --duplicate {}", faults.duplication);
-        }
-        for number in &faults.lost {
-            let _ = write!(text, " --lose {number}");
-        }
-        text
+        text + &self.trouble.options()
     }
 }
 

@@ -51,7 +51,8 @@ impl Selection {
     pub(crate) fn runs(&self, default: fn(&dyn Algorithm) -> Axis) -> Result<Selected, Failure> {
         let entries = lookup::algorithms(&self.algorithms, self.problem.as_deref())?;
         let abouts: Vec<About> = entries.iter().map(|entry| entry.algorithm.about()).collect();
-        let may_leave_out = self.algorithms.is_empty() && entries.len() > 1;
+        let names_some = self.algorithms.iter().any(|name| name != "all");
+        let may_leave_out = !names_some && entries.len() > 1;
         let mut selected = Selected { runs: Vec::new(), left_out: Vec::new() };
         let (mut last, mut said) = (String::new(), HashSet::new());
         for entry in &entries {

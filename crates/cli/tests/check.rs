@@ -30,7 +30,15 @@ fn flaws() -> Vec<(About, Mistake)> {
 #[test]
 fn every_algorithm_keeps_its_promises_on_a_small_group() {
     for card in cards::<Mutex>() {
-        let answer = json_of(&["check", card.name, "--entries", "2,1", "--property", "promised"]);
+        let args = ["check", card.name, "--entries", "2,1", "--property", "promised"];
+        if card.assumes.one_at_a_time {
+            let (code, answer) = json(&args);
+            assert_eq!((code, &answer["property"]), (1, &"progress".into()), "{}", card.name);
+            let warnings = answer["warnings"].to_string();
+            assert!(warnings.contains("nobody asks while another does"), "{answer:#}");
+            continue;
+        }
+        let answer = json_of(&args);
         assert_eq!(answer["outcome"], "verified", "{}", card.name);
         for nothing in ["property", "violation", "bound"] {
             assert_eq!(answer[nothing], Value::Null, "{}: {nothing}", card.name);

@@ -47,9 +47,21 @@ fn is_as_it_should_be(card: &Card, load: &str, run: &Value) {
     }
 }
 
+/// The algorithms that stand more than one request at a time.
+fn those_who_may_ask_together() -> Vec<&'static Card> {
+    cards::<Mutex>().into_iter().filter(|card| !card.assumes.one_at_a_time).collect()
+}
+
+#[test]
+fn what_may_get_stuck_is_not_run_over_tcp_under_heavy_load() {
+    let (code, _, err) = run(&["run", "maekawa-basic", "--net", "--nodes", "3"]);
+    assert_eq!(code, 2, "{err}");
+    assert!(err.contains("maekawa-basic assumes that nobody asks while another does"), "{err}");
+}
+
 #[test]
 fn every_algorithm_runs_over_tcp_under_heavy_load() {
-    for card in cards::<Mutex>() {
+    for card in those_who_may_ask_together() {
         is_as_it_should_be(card, "heavy", &over_tcp(card, "heavy", &[]));
     }
 }
@@ -65,14 +77,14 @@ fn every_algorithm_runs_over_tcp_under_light_load() {
 
 #[test]
 fn every_algorithm_runs_over_tcp_in_bursts() {
-    for card in cards::<Mutex>() {
+    for card in those_who_may_ask_together() {
         is_as_it_should_be(card, "burst", &over_tcp(card, "burst", &[]));
     }
 }
 
 #[test]
 fn stays_and_pauses_are_taken_over_tcp_too() {
-    for card in cards::<Mutex>() {
+    for card in those_who_may_ask_together() {
         let run = over_tcp(card, "heavy", &["--hold", "1ms", "--think", "uniform:0..1ms"]);
         is_as_it_should_be(card, "heavy", &run);
         let response = run["response_mean"].as_f64().expect("a mean");

@@ -169,7 +169,8 @@ fn what_a_run_was_a_run_of_is_all_there() {
 fn the_names_of_figures_do_not_depend_on_the_run() {
     for about in abouts() {
         let keys = |more: &[&str]| {
-            let args = [&["run", about.name, "--nodes", "4"], more].concat();
+            let light: &[&str] = if about.assumes.one_at_a_time { &["--load=light"] } else { &[] };
+            let args = [&["run", about.name, "--nodes", "4"], light, more].concat();
             let (_, run) = json(&args);
             run.as_object().expect("an object").keys().cloned().collect::<Vec<_>>()
         };

@@ -5,7 +5,7 @@ mod support;
 use std::fs;
 
 use serde_json::{Value, json};
-use support::{Folder, json_of, run};
+use support::{Folder, json as asked, json_of, run};
 
 fn quorum(system: &str, nodes: u32, more: &[&str]) -> Value {
     json_of(&[&["quorum", system, "--nodes", &nodes.to_string()], more].concat())
@@ -167,5 +167,118 @@ fn what_is_no_system_is_answered_with_those_there_are() {
         let (code, _, err) = run(&[&["quorum"], args].concat());
         assert_eq!(code, 2, "{args:?}: {err}");
         assert!(err.contains(why), "{args:?}: {err}");
+    }
+}
+
+/// The lines of the plane with 7 nodes, one after the other.
+const FANO: &str = "sets:0-1-3,1-2-4,2-3-5,3-4-6,0-4-5,1-5-6,0-2-6";
+
+fn words(command: &str) -> Vec<&str> {
+    command.split(' ').collect()
+}
+
+#[test]
+fn an_algorithm_takes_the_plane_if_there_is_one_and_else_the_grid() {
+    let setups = |options: &str| -> Vec<String> {
+        let compare = "compare --algorithms maekawa --load light --entries 50 --seeds 2";
+        let rows = json_of(&words(&format!("{compare} {options}")));
+        let setup = |row: &Value| row["setup"].as_str().map(str::to_owned);
+        rows.as_array().unwrap().iter().filter_map(setup).collect()
+    };
+    let usual = ["--nodes 12 --quorum grid", "--nodes 13 --quorum plane"];
+    assert_eq!(setups("--nodes 12,13"), usual);
+    let asked = ["grid", "wall:1,2,3", "all", "majority"];
+    let expected = asked.map(|it| format!("--nodes 6 --quorum {it}"));
+    assert_eq!(setups(&format!("--nodes 6 --quorum {}", asked.join(","))), expected);
+}
+
+#[test]
+fn an_algorithm_takes_a_file_of_sets_and_says_what_is_in_it() {
+    let folder = Folder::new("quorum-of-a-file");
+    let path = folder.path("apart.txt");
+    fs::write(&path, "3 4\n".repeat(5)).unwrap();
+    let sets = "--nodes 5 --quorum sets:3-4,3-4,3-4,3-4,3-4";
+    let args = words("run maekawa --nodes 5 --hot 3 --entries 60 --quorum");
+    let found = json_of(&[&args[..], &[&path]].concat());
+    assert_eq!(found["setup"], json!(sets));
+    assert_eq!(found["messages_per_entry_agreement"], json!("within"), "{found:#}");
+    let args = words("check maekawa --entries 1,1,1,0,0 --quorum");
+    let found = json_of(&[&args[..], &[&path]].concat());
+    assert_eq!(found["outcome"], json!("verified"));
+    assert!(found["command"].as_str().unwrap().contains(sets), "{found:#}");
+    let trace = folder.path("trace.jsonl");
+    let args = words("run maekawa --nodes 5 --entries 9 --trace");
+    json_of(&[&args[..], &[&trace, "--quorum", &path]].concat());
+    let header = fs::read_to_string(&trace).unwrap();
+    assert!(header.lines().next().is_some_and(|it| it.contains(sets)), "{header}");
+    fs::write(&path, "0 1\n1 x\n").unwrap();
+    let (code, _, err) = run(&["run", "maekawa", "--nodes", "2", "--quorum", &path]);
+    assert_eq!(code, 2);
+    assert!(err.contains("--quorum: ") && err.contains("line 2: 'x' is not"), "{err}");
+}
+
+#[test]
+fn an_algorithm_refuses_quorums_that_do_not_fit() {
+    for (args, why) in [
+        ("run maekawa --nodes 14 --quorum plane", "the nearest are 13 and 21"),
+        ("check maekawa --quorum sets:0-1,1", "it is for 2 nodes, not 3: say --nodes 2"),
+        ("check maekawa --nodes 2 --quorum sets:0,1", "node 0 and node 1 do not meet: 0 and 1"),
+        ("explain maekawa --nodes 4 --quorum wall:1,2", "it is for 3 nodes, not 4"),
+        ("run maekawa --quorum sets:0,,1", "--quorum: the set of node 1 is empty"),
+        ("run maekawa --quorum plain", "--quorum: 'plain' is not a quorum system: say plane"),
+        ("run maekawa --quorum plain", "there is no such file"),
+        ("run lamport --quorum grid", "lamport does not take --quorum; maekawa-basic, maekawa"),
+        ("run maekawa-basic --nodes 13", "use --load light, or --break-assumptions"),
+    ] {
+        let (code, _, err) = run(&words(args));
+        assert_eq!(code, 2, "{args}: {err}");
+        assert!(err.contains(why), "{args}: {err}");
+    }
+    // However many sets there are, the sentence stays short.
+    let many = format!("sets:{}", vec!["0-1-2-3-4-5-6-7-8-9"; 2000].join(","));
+    let (code, _, err) = run(&["run", "maekawa", "--quorum", &many]);
+    assert_eq!(code, 2);
+    assert!(err.contains("--quorum of 2000 sets") && err.len() < 200, "{err}");
+}
+
+#[test]
+fn what_gets_stuck_is_reported_as_such() {
+    let (code, found) = asked(&words("run maekawa-basic --nodes 13 --break-assumptions"));
+    assert_eq!((code, &found["safe"], &found["quiescent"]), (1, &json!(true), &json!(false)));
+    assert!(found["violation"].as_str().is_some_and(|it| it.starts_with("progress: ")));
+    let (code, out, _) = run(&words("compare --nodes 5 --entries 100"));
+    assert_eq!(code, 0, "{out}");
+    assert!(out.contains("Left out: maekawa-basic assumes that nobody asks"), "{out}");
+}
+
+/// As long as those that an independent model of the algorithm has found.
+#[test]
+fn the_shortest_runs_to_mistakes_are_as_long_as_elsewhere() {
+    let grid = "--nodes 4 --quorum grid";
+    for (args, steps) in [
+        (format!("overtaken-not-told --quorum {FANO} --entries 1,1,1,1,0,0,0 --order fifo"), 17),
+        (format!("overtaken-not-told {grid} --entries 0,1,1,1 --order fifo"), 14),
+        (format!("given-back-forgotten {grid} --entries 0,1,1,1 --order fifo"), 20),
+        (format!("one-flag-for-all --quorum {FANO} --entries 1,1,1,0,0,0,0 --order any"), 13),
+    ] {
+        let (code, found) = asked(&words(&format!("check maekawa --flaw {args}")));
+        assert_eq!((code, found["trace"].as_array().map(Vec::len)), (1, Some(steps)), "{args}");
+    }
+    // Links that keep their order hide this one.
+    let hidden = "check maekawa --flaw answered-before-locked --order fifo";
+    assert_eq!(json_of(&words(hidden))["outcome"], json!("verified"));
+}
+
+#[test]
+fn deep_walks_in_planes_find_nothing_but_mistakes() {
+    for nodes in [7, 13] {
+        for order in ["any", "fifo"] {
+            let walks = format!("--nodes {nodes} --entries 2 --order {order} --walks 60");
+            let (code, found) = asked(&words(&format!("check maekawa {walks}")));
+            assert_eq!((code, &found["bound"]), (3, &json!("walks")), "{found:#}");
+            let flaw = format!("check maekawa --flaw one-flag-for-all --quorum plane {walks}");
+            let (code, found) = asked(&words(&flaw));
+            assert_eq!((code, &found["property"]), (1, &json!("progress")), "{found:#}");
+        }
     }
 }

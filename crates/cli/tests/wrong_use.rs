@@ -61,7 +61,17 @@ fn a_group_without_nodes_is_refused() {
 
 #[test]
 fn options_that_contradict_each_other_are_refused() {
-    let faults = ["--loss 1%", "--duplicate 1%", "--crash 0@0", "--lose 1"];
+    let faults = [
+        "--loss 1%",
+        "--duplicate 1%",
+        "--reorder 1%",
+        "--crash 0@0",
+        "--pause 0@1ms..2ms",
+        "--partition 0@1ms..2ms",
+        "--slow 0-1:x2",
+        "--lose 1",
+        "--random-faults mild",
+    ];
     for option in ["--latency 1ms", "--order fifo", "--break-assumptions"].iter().chain(&faults) {
         let name = option.split(' ').next().expect("a name");
         let sentence = format!("{name} is for the simulator: with --net, TCP decides");
@@ -295,6 +305,35 @@ fn faults_that_cannot_happen_are_refused() {
     refused("run bully --nodes 4 --restart 2@1ms", &["--restart 2@1ms", "node 2 is not down"]);
     refused("run bully --nodes 4 --crash 3@0,3@1ms", &["--crash 3@1ms", "is down already"]);
     refused("run bully --nodes 4 --crash 4@0", &["there is no node 4"]);
+    let early = ["--restart 2@1ms", "node 2 is not down at 1ms"];
+    refused("run bully --nodes 4 --crash 2@5ms --restart 2@1ms", &early);
+    for (faults, words) in [
+        ("--pause 4@1ms..2ms", &["--pause 4@1ms..2ms", "there is no node 4: the last node is 3"]),
+        ("--pause 3@2ms..1ms", &["'3@2ms..1ms'", "the range '2ms..1ms' is empty"]),
+        ("--pause 3@1ms..1ms", &["'3@1ms..1ms'", "is empty"]),
+        ("--pause 3@1ms", &["'1ms' is not a range of time", "10ms..40ms"]),
+        ("--pause 3@1ms..", &["has no end", "crashes"]),
+        ("--pause 3@1..2ms", &["'3@1..2ms'", "a number with a unit"]),
+        ("--pause 3@1ms..5ms,3@4ms..9ms", &["--pause 3@4ms..9ms", "stands still already at 4ms"]),
+        ("--crash 3@1ms --pause 3@2ms..3ms", &["--pause 3@2ms..3ms", "node 3 is down at 2ms"]),
+        ("--partition 0,1|4@1ms..2ms", &["--partition 0,1|4@1ms..2ms", "there is no node 4"]),
+        ("--partition 0,1|1@1ms..2ms", &["'0,1|1'", "node 1 is named twice"]),
+        ("--partition 0,1|@1ms..2ms", &["'0,1|' is not a partition", "0,1|2,3,4"]),
+        ("--partition 0,1,2,3@1ms..2ms", &["all nodes are on one side", "0,1,2,3@1ms..2ms"]),
+        ("--slow 0-4:x2", &["--slow 0-4:x2@0..", "there is no node 4"]),
+        ("--slow 0-0:x2", &["'0-0:x2'", "a link is between two nodes"]),
+        ("--slow 0-1:2@1ms..2ms", &["'0-1:2' is not a slow link", "0-1:x10"]),
+        ("--slow 0-1:x1", &["'0-1:x1'", "at least 2"]),
+        ("--random-faults wild", &["'wild'", "mild, harsh"]),
+        ("--faults-until 5ms", &["--faults-until 5ms", "nothing is left to chance"]),
+        ("--reorder 101%", &["'101%'", "--reorder"]),
+        ("--double x", &["'x'", "--double"]),
+    ] {
+        refused(&format!("run bully --nodes 4 {faults}"), words);
+    }
+    // What touches does not overlap.
+    let (code, _, err) = run(&["run", "bully", "--nodes", "4", "--pause", "3@1ms..2ms,3@2ms..3ms"]);
+    assert!(code < 2, "{err}");
     refused("run bully --nodes 4 --crash 3@0 --initiators 3", &["node 3 cannot call"]);
     refused("run bully --nodes 1 --crash 0@0", &["all nodes down"]);
     let must = ["tree-election begins with something that all nodes notice", "--initiators all"];

@@ -91,6 +91,11 @@ impl<'a, P: Protocol> Situation<'a, P> {
         Self { nodes, down, flight }
     }
 
+    /// How many nodes there are, up or down.
+    pub const fn size(&self) -> usize {
+        self.nodes.len()
+    }
+
     /// A node, up or down.
     pub fn node(&self, id: NodeId) -> &'a P {
         self.nodes[id.index()]

@@ -1,27 +1,42 @@
-//! What goes wrong: messages that are lost or come twice, nodes that crash and come up again.
+//! What goes wrong, as a plan: nodes that crash, come up again or stand still; messages that are
+//! lost, come twice or are overtaken; networks that fall apart, and links that are slow.
 //!
-//! Faults are drawn from generators of their own, so that they leave all other draws as they are:
-//! a run in which message 17 was lost by chance is the run in which message 17 is lost on order.
+//! What befalls messages by chance is drawn from generators of its own, so that it leaves all other
+//! draws as they are: a run in which message 17 was lost by chance is the run in which message 17
+//! is lost on order. What befalls nodes and links is a script; one that is drawn is
+//! [a script](Faults::drawn) as well.
 
 use std::fmt;
 use std::str::FromStr;
 
-use vorrang_protocol::NodeId;
+use vorrang_protocol::{NodeId, show_duration_ns};
 
-use crate::Random;
+use crate::{Random, parse_duration_ns};
 
 /// What goes wrong in a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Faults {
-    /// What happens at which time, in nanoseconds: before all else of that instant.
+    /// What happens at which time, in nanoseconds: before all else of that instant, and of one
+    /// instant in this order.
     pub script: Vec<(u64, Fault)>,
     /// How many messages are lost.
     pub loss: Share,
     /// How many messages arrive twice.
     pub duplication: Share,
+    /// How many messages are overtaken by those behind them, also on links that keep their order:
+    /// they take [so much longer](Self::late_ns).
+    pub reordering: Share,
+    /// How much longer a message takes that is to be overtaken.
+    pub late_ns: u64,
+    /// From when on nothing befalls messages by chance any more.
+    pub until_ns: Option<u64>,
     /// Messages that are lost on order, by the numbers that a trace gives them.
     pub lost: Vec<u64>,
+    /// Messages that arrive twice on order.
+    pub doubled: Vec<u64>,
+    /// Messages that are overtaken on order.
+    pub delayed: Vec<u64>,
 }
 
 impl Faults {
@@ -43,20 +58,270 @@ impl Faults {
         Self { duplication, ..self }
     }
 
+    /// The same, with so many messages overtaken.
+    #[must_use]
+    pub fn reordering(self, reordering: Share) -> Self {
+        Self { reordering, ..self }
+    }
+
+    /// The same, with so much time for others to overtake.
+    #[must_use]
+    pub fn late_ns(self, late_ns: u64) -> Self {
+        Self { late_ns, ..self }
+    }
+
+    /// The same, with nothing befalling messages by chance from then on.
+    #[must_use]
+    pub fn until_ns(self, until_ns: impl Into<Option<u64>>) -> Self {
+        Self { until_ns: until_ns.into(), ..self }
+    }
+
     /// The same, with these messages lost.
     #[must_use]
     pub fn lost(self, lost: Vec<u64>) -> Self {
         Self { lost, ..self }
     }
+
+    /// The same, with these messages arriving twice.
+    #[must_use]
+    pub fn doubled(self, doubled: Vec<u64>) -> Self {
+        Self { doubled, ..self }
+    }
+
+    /// The same, with these messages overtaken.
+    #[must_use]
+    pub fn delayed(self, delayed: Vec<u64>) -> Self {
+        Self { delayed, ..self }
+    }
 }
 
-/// What can happen to a node.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+/// What can happen to a node or to the network.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Fault {
-    /// It forgets all that it does not keep, and hears nothing.
+    /// The node forgets all that it does not keep, and hears nothing.
     Crash(NodeId),
     /// It comes up again.
     Restart(NodeId),
+    /// The node stands still: what arrives, runs out or is asked of it waits.
+    Pause(NodeId),
+    /// It goes on, with what has waited, in the order in which it came.
+    Resume(NodeId),
+    /// The network falls apart. What is sent from one side to another is lost, and so is what is
+    /// under way between them. Several partitions may be there at a time.
+    Partition(Partition),
+    /// It is whole again, as far as this partition goes.
+    Heal(Partition),
+    /// These links become slow, for what is sent from now on. What makes a link slow adds up.
+    Slow(Slow),
+    /// They are no longer.
+    Recover(Slow),
+}
+
+impl Fault {
+    /// The largest node that it names, if it names any.
+    pub(crate) fn largest(&self) -> Option<NodeId> {
+        match self {
+            Self::Crash(node) | Self::Restart(node) | Self::Pause(node) | Self::Resume(node) => {
+                Some(*node)
+            }
+            Self::Partition(partition) | Self::Heal(partition) => partition.named().max(),
+            Self::Slow(slow) | Self::Recover(slow) => slow.from.max(slow.to),
+        }
+    }
+}
+
+/// A network that has fallen apart: `0,1|2,3,4`. Nodes that are not named are one more side.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Partition {
+    /// Each node that is named, with the number of its side, by node.
+    sides: Vec<(NodeId, u32)>,
+}
+
+impl Partition {
+    /// These are the sides, besides one of all others.
+    ///
+    /// # Errors
+    ///
+    /// If a side is empty, or a node is on two of them: in a sentence.
+    pub fn new(sides: &[Vec<NodeId>]) -> Result<Self, String> {
+        let mut all: Vec<(NodeId, u32)> = Vec::new();
+        for (side, nodes) in (0..).zip(sides) {
+            if nodes.is_empty() {
+                return Err("a side has at least one node".to_owned());
+            }
+            all.extend(nodes.iter().map(|&node| (node, side)));
+        }
+        all.sort_unstable();
+        match all.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            Some(pair) => Err(format!("node {} is named twice", pair[0].0)),
+            None => Ok(Self { sides: all }),
+        }
+    }
+
+    /// Whether the two cannot hear each other.
+    pub fn separates(&self, one: NodeId, other: NodeId) -> bool {
+        self.side(one) != self.side(other)
+    }
+
+    /// Whether any two of so many nodes cannot hear each other.
+    pub fn is_real(&self, nodes: u32) -> bool {
+        let first = self.side(NodeId(0));
+        (self.sides.len() as u64) < u64::from(nodes) && first.is_some()
+            || self.named().any(|node| self.side(node) != first)
+    }
+
+    /// The nodes that are named, lowest first.
+    pub fn named(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.sides.iter().map(|&(node, _)| node)
+    }
+
+    /// The sides that are named.
+    pub fn sides(&self) -> Vec<Vec<NodeId>> {
+        let count = self.sides.iter().map(|&(_, side)| side as usize + 1).max().unwrap_or(0);
+        let mut sides = vec![Vec::new(); count];
+        for &(node, side) in &self.sides {
+            sides[side as usize].push(node);
+        }
+        sides
+    }
+
+    /// The number of a node's side; none for those that are not named.
+    fn side(&self, node: NodeId) -> Option<u32> {
+        let place = self.sides.binary_search_by_key(&node, |&(named, _)| named).ok()?;
+        Some(self.sides[place].1)
+    }
+}
+
+/// Reads `0,1|2,3,4`.
+impl FromStr for Partition {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("'{text}' is not a partition: write 0,1|2,3,4");
+        let node = |text: &str| text.trim().parse().map(NodeId).map_err(|_| wrong());
+        let side = |text: &str| text.split(',').map(node).collect();
+        let sides = text.split('|').map(side).collect::<Result<Vec<_>, _>>()?;
+        Self::new(&sides).map_err(|why| format!("'{text}': {why}"))
+    }
+}
+
+impl fmt::Display for Partition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, side) in self.sides().iter().enumerate() {
+            f.write_str(if index > 0 { "|" } else { "" })?;
+            let nodes: Vec<String> = side.iter().map(ToString::to_string).collect();
+            f.write_str(&nodes.join(","))?;
+        }
+        Ok(())
+    }
+}
+
+/// Links that are slow: `0-1:x10` in both directions, `0->1:+5ms` in one; `*` is every node.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Slow {
+    /// Who sends; none for everybody.
+    pub from: Option<NodeId>,
+    /// Who receives; none for everybody.
+    pub to: Option<NodeId>,
+    /// Whether it goes for the other direction as well.
+    pub both_ways: bool,
+    /// How slow.
+    pub by: Slowness,
+}
+
+/// How slow.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Slowness {
+    /// A message takes so many times as long.
+    Times(u32),
+    /// A message takes so many nanoseconds longer.
+    Plus(u64),
+}
+
+impl Slow {
+    /// A node that it names, if it names any: where a trace notes it.
+    pub(crate) fn noted_at(&self) -> NodeId {
+        self.from.or(self.to).unwrap_or_default()
+    }
+
+    /// Whether it is about messages from one to the other.
+    pub fn concerns(&self, from: NodeId, to: NodeId) -> bool {
+        let fits = |side: Option<NodeId>, node| side.is_none_or(|it| it == node);
+        let is_this_way = fits(self.from, from) && fits(self.to, to);
+        is_this_way || self.both_ways && fits(self.from, to) && fits(self.to, from)
+    }
+}
+
+impl Slowness {
+    /// How long a message takes that would take so long. What no number holds is cut to the
+    /// largest, which lies beyond the end of time.
+    pub(crate) const fn after(self, in_ns: u64) -> u64 {
+        match self {
+            Self::Times(times) => in_ns.saturating_mul(times as u64),
+            Self::Plus(ns) => in_ns.saturating_add(ns),
+        }
+    }
+}
+
+/// Reads `0-1:x10`, `0->1:+5ms` or `*-3:x2`.
+impl FromStr for Slow {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || {
+            format!(
+                "'{text}' is not a slow link: write 0-1:x10, or 0->1:+5ms for one direction, or \
+                 *-3:x2 for all links of a node"
+            )
+        };
+        let (link, by) = text.split_once(':').ok_or_else(wrong)?;
+        let (from, to, both_ways) = match (link.split_once("->"), link.split_once('-')) {
+            (Some((from, to)), _) => (from, to, false),
+            (None, Some((from, to))) => (from, to, true),
+            (None, None) => return Err(wrong()),
+        };
+        let end = |text: &str| match text.trim() {
+            "*" => Ok(None),
+            node => node.parse().map(|id| Some(NodeId(id))).map_err(|_| wrong()),
+        };
+        let (from, to) = (end(from)?, end(to)?);
+        let by = if let Some(times) = by.strip_prefix('x') {
+            match times.parse() {
+                Ok(times @ 2..) => Slowness::Times(times),
+                Ok(0 | 1) | Err(_) => {
+                    return Err(format!("'{text}': x is a whole number of at least 2, as in x10"));
+                }
+            }
+        } else if let Some(time) = by.strip_prefix('+') {
+            match parse_duration_ns(time).map_err(|why| format!("'{text}': {why}"))? {
+                0 => return Err(format!("'{text}': that is not slower")),
+                ns => Slowness::Plus(ns),
+            }
+        } else {
+            return Err(wrong());
+        };
+        if from.is_some() && from == to {
+            return Err(format!("'{text}': a link is between two nodes"));
+        }
+        Ok(Self { from, to, both_ways, by })
+    }
+}
+
+impl fmt::Display for Slow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let end = |end: Option<NodeId>| end.map_or_else(|| "*".to_owned(), |id| id.to_string());
+        let arrow = if self.both_ways { "-" } else { "->" };
+        write!(f, "{}{arrow}{}:{}", end(self.from), end(self.to), self.by)
+    }
+}
+
+impl fmt::Display for Slowness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Times(times) => write!(f, "x{times}"),
+            Self::Plus(ns) => write!(f, "+{}", show_duration_ns(ns)),
+        }
+    }
 }
 
 /// A probability, in parts of 2⁶⁴.
@@ -64,6 +329,11 @@ pub enum Fault {
 pub struct Share(u64);
 
 impl Share {
+    /// So many in a hundred.
+    pub(crate) const fn percent(percent: u64) -> Self {
+        Self(u64::MAX / 100 * percent)
+    }
+
     /// As a number from 0 to 1.
     pub fn value(self) -> f64 {
         self.0 as f64 / u64::MAX as f64
@@ -108,10 +378,20 @@ pub struct FaultCounts {
     pub crashes: u64,
     /// Nodes that were down and came up again.
     pub restarts: u64,
+    /// Nodes that were up and stood still for a while.
+    pub pauses: u64,
+    /// How often the network fell apart.
+    pub partitions: u64,
     /// Messages that were lost, by chance or on order.
     pub lost: u64,
+    /// Messages that a partition kept from arriving.
+    pub cut_off: u64,
     /// Messages that were sent once and arrive twice.
     pub duplicated: u64,
+    /// Messages that were held back for others to overtake them.
+    pub reordered: u64,
+    /// Messages that were sent on a link while it was slow.
+    pub slowed: u64,
     /// Messages that arrived at a node that was down.
     pub to_the_dead: u64,
 }
@@ -125,6 +405,7 @@ mod tests {
         for text in ["0%", "1%", "0.1%", "33%", "12.5%", "0.001%", "99.9%", "100%"] {
             assert_eq!(text.parse::<Share>().unwrap().to_string(), text);
         }
+        assert_eq!(Share::percent(5).to_string(), "5%");
         assert_eq!("0.01".parse::<Share>(), "1%".parse());
         assert!(("10%".parse::<Share>().unwrap().value() - 0.1).abs() < 1e-15);
         for text in ["-1%", "101%", "1.5", "NaN", "half", "%"] {
@@ -141,5 +422,57 @@ mod tests {
         };
         assert_eq!((drawn("0%"), drawn("100%")), (0, 100_000));
         assert!((9_700..10_300).contains(&drawn("10%")), "{}", drawn("10%"));
+    }
+
+    #[test]
+    fn partitions_are_read_as_they_are_written() {
+        for text in ["0,1|2,3,4", "7", "3|1|2"] {
+            assert_eq!(text.parse::<Partition>().unwrap().to_string(), text);
+        }
+        let wrong = |text: &str| text.parse::<Partition>().unwrap_err();
+        assert_eq!(wrong("0,1|1"), "'0,1|1': node 1 is named twice");
+        for text in ["", "0,1|", "0;1", "a|b", "|"] {
+            assert_eq!(wrong(text), format!("'{text}' is not a partition: write 0,1|2,3,4"));
+        }
+    }
+
+    #[test]
+    fn a_partition_separates_its_sides_and_those_that_are_not_named_are_one_more() {
+        let partition: Partition = "0,1|4".parse().unwrap();
+        let separates = |one, other| partition.separates(NodeId(one), NodeId(other));
+        assert!(separates(0, 4) && separates(1, 2) && separates(3, 4));
+        assert!(!separates(0, 1) && !separates(2, 3) && !separates(4, 4));
+        let is_real = |text: &str, nodes| text.parse::<Partition>().unwrap().is_real(nodes);
+        assert!(is_real("0,1|2", 3) && is_real("0,1", 3) && is_real("1", 2));
+        assert!(!is_real("0,1,2", 3) && !is_real("0", 1));
+    }
+
+    #[test]
+    fn slow_links_are_read_as_they_are_written() {
+        for text in ["0-1:x10", "0->1:+5ms", "*-3:x2", "*-*:x7", "2->*:+1us"] {
+            assert_eq!(text.parse::<Slow>().unwrap().to_string(), text);
+        }
+        let wrong = |text: &str| text.parse::<Slow>().unwrap_err();
+        for text in ["", "0-1", "0:x2", "0-1:10", "a-b:x2", "0-1:"] {
+            assert!(wrong(text).contains("is not a slow link: write 0-1:x10"), "{text}");
+        }
+        assert_eq!(wrong("1-1:x2"), "'1-1:x2': a link is between two nodes");
+        assert!(wrong("0-1:x1").contains("at least 2"), "{}", wrong("0-1:x1"));
+        assert_eq!(wrong("0-1:+0"), "'0-1:+0': that is not slower");
+        assert!(wrong("0-1:+5").contains("a number with a unit"), "{}", wrong("0-1:+5"));
+    }
+
+    #[test]
+    fn a_slow_link_is_slow_in_the_directions_that_it_says() {
+        let concerns =
+            |text: &str, from, to| text.parse::<Slow>().unwrap().concerns(NodeId(from), NodeId(to));
+        assert!(concerns("0-1:x2", 0, 1) && concerns("0-1:x2", 1, 0));
+        assert!(!concerns("0-1:x2", 0, 2));
+        assert!(concerns("0->1:x2", 0, 1) && !concerns("0->1:x2", 1, 0));
+        assert!(concerns("*-3:x2", 3, 5) && concerns("*-3:x2", 5, 3));
+        assert!(concerns("*->3:x2", 5, 3) && !concerns("*->3:x2", 3, 5));
+        assert_eq!(Slowness::Times(3).after(7), 21);
+        assert_eq!(Slowness::Plus(3).after(7), 10);
+        assert_eq!(Slowness::Times(9).after(u64::MAX), u64::MAX);
     }
 }

@@ -38,6 +38,7 @@
 
 mod causality;
 mod distribution;
+mod drawn;
 mod faults;
 mod links;
 mod queue;
@@ -52,7 +53,8 @@ mod workload;
 mod world;
 
 pub use distribution::{Distribution, ParseError, parse_duration_ns, show_duration_ns};
-pub use faults::{Fault, FaultCounts, Faults, Share};
+pub use drawn::Severity;
+pub use faults::{Fault, FaultCounts, Faults, Partition, Share, Slow, Slowness};
 pub use links::Network;
 pub use random::Random;
 pub use recorder::{Keep, Recorder};

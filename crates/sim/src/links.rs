@@ -28,6 +28,7 @@ impl Network {
 /// When the last message on each link arrives: what keeps a FIFO link in order.
 #[derive(Clone, Debug)]
 pub(crate) struct Links {
+    nodes: usize,
     network: Network,
     arrivals: Arrivals,
 }
@@ -36,10 +37,7 @@ pub(crate) struct Links {
 enum Arrivals {
     /// Nothing can overtake, so nothing needs to be remembered.
     InOrderAnyway,
-    Dense {
-        nodes: usize,
-        last_ns: Vec<u64>,
-    },
+    Dense(Vec<u64>),
     Sparse(HashMap<(NodeId, NodeId), u64>),
 }
 
@@ -48,15 +46,28 @@ const DENSE_NODES: usize = 1024;
 
 impl Links {
     pub(crate) fn new(nodes: usize, network: Network) -> Self {
-        let arrivals = match network.order {
+        let mut links = Self { nodes, network, arrivals: Arrivals::InOrderAnyway };
+        if !network.latency.is_constant() {
+            links.expect_overtaking();
+        }
+        links
+    }
+
+    /// Messages do not take equally long: where they keep their order, that must be seen to.
+    pub(crate) fn expect_overtaking(&mut self) {
+        self.arrivals = match self.network.order {
             Order::Any => Arrivals::InOrderAnyway,
-            Order::Fifo if network.latency.is_constant() => Arrivals::InOrderAnyway,
-            Order::Fifo if nodes <= DENSE_NODES => {
-                Arrivals::Dense { nodes, last_ns: vec![0; nodes * nodes] }
+            Order::Fifo if self.nodes <= DENSE_NODES => {
+                Arrivals::Dense(vec![0; self.nodes * self.nodes])
             }
             Order::Fifo => Arrivals::Sparse(HashMap::new()),
         };
-        Self { network, arrivals }
+    }
+
+    /// How long a message takes.
+    #[inline]
+    pub(crate) fn draw(&self, random: &mut Random) -> u64 {
+        self.network.latency.draw(random)
     }
 
     /// When a message sent now arrives, unless time has ended by then.
@@ -68,10 +79,23 @@ impl Links {
         to: NodeId,
         random: &mut Random,
     ) -> Result<u64, Beyond> {
-        let arrival_ns = later_ns(now_ns, self.network.latency.draw(random))?;
+        let in_ns = self.draw(random);
+        self.arrival_after_ns(now_ns, in_ns, from, to)
+    }
+
+    /// The same, if it takes so long.
+    #[inline]
+    pub(crate) fn arrival_after_ns(
+        &mut self,
+        now_ns: u64,
+        in_ns: u64,
+        from: NodeId,
+        to: NodeId,
+    ) -> Result<u64, Beyond> {
+        let arrival_ns = later_ns(now_ns, in_ns)?;
         let last_ns = match &mut self.arrivals {
             Arrivals::InOrderAnyway => return Ok(arrival_ns),
-            Arrivals::Dense { nodes, last_ns } => &mut last_ns[from.index() * *nodes + to.index()],
+            Arrivals::Dense(last_ns) => &mut last_ns[from.index() * self.nodes + to.index()],
             Arrivals::Sparse(last_ns) => last_ns.entry((from, to)).or_default(),
         };
         *last_ns = arrival_ns.max(*last_ns);
@@ -100,6 +124,17 @@ mod tests {
     #[test]
     fn large_groups_keep_order_as_well() {
         assert_eq!(arrivals(Order::Fifo, 2), arrivals(Order::Fifo, DENSE_NODES + 1));
+    }
+
+    #[test]
+    fn a_fifo_link_that_is_slow_for_a_while_keeps_its_order() {
+        let network = Network { latency: Distribution::Constant(5), order: Order::Fifo };
+        let (from, to, mut random) = (NodeId(0), NodeId(1), Random::new(1));
+        let mut links = Links::new(2, network);
+        links.expect_overtaking();
+        assert_eq!(links.arrival_after_ns(0, 50, from, to), Ok(50));
+        assert_eq!(links.arrival_ns(10, from, to, &mut random), Ok(50));
+        assert_eq!(links.arrival_ns(60, from, to, &mut random), Ok(65));
     }
 
     #[test]

@@ -21,7 +21,8 @@ pub struct Report<S> {
     /// Whether nothing is under way any more, nor any fault to come; or, where something always is,
     /// all that was wanted is done.
     pub is_over: bool,
-    /// What is still owed, though the run is over.
+    /// What is still owed, though the run is over; or goes on for ever and gets nowhere, and was
+    /// ended.
     pub at_rest: Option<Violation>,
     /// What went wrong.
     pub faults: FaultCounts,

@@ -1,7 +1,7 @@
 //! The event loop: takes what is under way in order of time, and lets it happen to its node.
 
 use vorrang_protocol::{Event, Graph, Guard, Monitor, NodeId, Protocol, Situation};
-use vorrang_trace::{Meter, What};
+use vorrang_trace::{Fault as Noted, Loss, Meter, What};
 
 use crate::faults::{Fault, Faults};
 use crate::queue::Key;
@@ -72,7 +72,8 @@ where
         Self { nodes, world, has_started: false, guards: Vec::new() }
     }
 
-    /// Whoever does not go down before anything happens comes up, and the workload begins.
+    /// Whoever does not go down before anything happens comes up, and the workload begins. A node
+    /// that stands still from the beginning has come up before.
     fn start(&mut self) {
         self.has_started = true;
         while let Some(trouble) = &mut self.world.faults
@@ -104,7 +105,18 @@ where
         fresh: impl Fn(NodeId) -> P + Send + 'static,
     ) -> Self {
         let weather = Weather::new(faults, self.nodes.len(), seed);
+        if weather.has_slow_links() {
+            self.world.links.expect_overtaking();
+        }
         self.world.faults = Some(Box::new(Trouble { weather, fresh: Box::new(fresh) }));
+        self
+    }
+
+    /// Counts messages by these kinds, before anything has happened: where the type of a message
+    /// does not know their names.
+    #[must_use]
+    pub fn counting(mut self, kinds: &'static [&'static str]) -> Self {
+        self.world.count_by(kinds);
         self
     }
 
@@ -148,12 +160,17 @@ where
             if let Some(error) = self.world.failed {
                 return Err(error);
             }
-            if self.world.faults.is_some() && self.suffer() {
-                self.look();
-                if self.world.workload.is_done() {
-                    return self.world.failed.map_or(Ok(false), Err);
+            if self.world.faults.is_some() {
+                if self.world.is_stuck() {
+                    return Ok(false);
                 }
-                continue;
+                if self.suffer() {
+                    self.look();
+                    if self.world.workload.is_done() {
+                        return self.world.failed.map_or(Ok(false), Err);
+                    }
+                    continue;
+                }
             }
             if let Some((key, next)) = self.world.queue.pop() {
                 // But for a fault, only a command can be the last thing to do.
@@ -217,11 +234,24 @@ where
     }
 
     fn happen(&mut self, key: Key, next: Scheduled<P, M::Tag, TagOf<P, W>>) {
-        let (Key { at_ns, number }, Scheduled { node: at, event }) = (key, next);
-        let world = &mut self.world;
-        if world.faults.is_some() && world.is_swallowed(number, at, &event) {
-            return world.swallow(key, at, event);
+        let Scheduled { node: at, mut event } = next;
+        if self.world.faults.is_some() {
+            match self.world.let_through(key, at, event) {
+                Some(through) => event = through,
+                None => return,
+            }
         }
+        self.happen_now(key, at, event);
+    }
+
+    #[inline]
+    fn happen_now(
+        &mut self,
+        Key { at_ns, number }: Key,
+        at: NodeId,
+        event: Upcoming<P, M::Tag, TagOf<P, W>>,
+    ) {
+        let world = &mut self.world;
         let event = match event {
             Upcoming::Command(command) => {
                 world.now_ns = at_ns;
@@ -255,7 +285,10 @@ where
     /// Nothing is under way: whether the workload, or else a fault, brings about something new.
     fn rest(&mut self) -> bool {
         let world = &mut self.world;
-        world.order(Workload::on_rest);
+        // What waits for a node that stands still is not at rest.
+        if world.waiting.is_empty() {
+            world.order(Workload::on_rest);
+        }
         if !world.due.is_empty() {
             world.schedule_due();
             return true;
@@ -275,31 +308,87 @@ where
 
     #[cold]
     fn go_wrong(&mut self, at_ns: u64, fault: Fault) {
-        let Self { nodes, world, .. } = self;
+        let world = &mut self.world;
         let next_number = world.queue.next_number();
         let Some(trouble) = &mut world.faults else { return };
+        let weather = &mut trouble.weather;
         world.now_ns = at_ns;
         match fault {
             Fault::Crash(at) => {
-                if trouble.weather.crash(at, next_number) {
-                    let node = &mut nodes[at.index()];
-                    *node = node.kept((trouble.fresh)(at));
-                    world.timers.retain(|&(node, _), _| node != at);
-                    world.monitor.on_crash(at);
-                    world.meter.on_crash(at_ns, at);
-                    world.workload.on_crash(at);
-                    world.record(at, || What::Crash);
+                if weather.crash(at, next_number) {
+                    self.crash(at);
                 }
             }
             Fault::Restart(at) => {
-                if trouble.weather.restart(at) {
+                if weather.restart(at) {
                     world.monitor.on_restart(at);
                     world.record(at, || What::Restart);
-                    nodes[at.index()].on_restart(&mut world.sink(at));
+                    self.nodes[at.index()].on_restart(&mut world.sink(at));
                     world.order(|workload, orders| workload.on_restart(at, orders));
                     world.schedule_due();
                 }
             }
+            Fault::Pause(at) => {
+                if weather.pause(at) {
+                    world.record(at, || What::Fault(Noted::Pause));
+                }
+            }
+            Fault::Resume(at) => {
+                if weather.resume(at) {
+                    world.record(at, || What::Fault(Noted::Resume));
+                    self.catch_up(at);
+                }
+            }
+            Fault::Partition(partition) => {
+                let sides = partition.sides();
+                weather.cut(partition, next_number);
+                world.record(sides[0][0], || What::Fault(Noted::Partition { sides }));
+            }
+            Fault::Heal(partition) => {
+                if weather.heal(&partition) {
+                    let sides = partition.sides();
+                    world.record(sides[0][0], || What::Fault(Noted::Heal { sides }));
+                }
+            }
+            Fault::Slow(slow) => {
+                let links = slow.to_string();
+                weather.slow(slow);
+                world.record(slow.noted_at(), || What::Fault(Noted::Slow { links }));
+            }
+            Fault::Recover(slow) => {
+                if weather.recover(slow) {
+                    let links = slow.to_string();
+                    world.record(slow.noted_at(), || What::Fault(Noted::Recover { links }));
+                }
+            }
+        }
+    }
+
+    /// A node that was up goes down.
+    fn crash(&mut self, at: NodeId) {
+        let Self { nodes, world, .. } = self;
+        let Some(trouble) = &world.faults else { return };
+        let node = &mut nodes[at.index()];
+        *node = node.kept((trouble.fresh)(at));
+        world.timers.retain(|&(node, _), _| node != at);
+        world.monitor.on_crash(at);
+        world.meter.on_crash(world.now_ns, at);
+        world.workload.on_crash(at);
+        world.record(at, || What::Crash);
+        for (Key { number, .. }, it) in world.take_waiting(at) {
+            world.lose(number, at, it.event, Loss::Down);
+        }
+    }
+
+    /// A node goes on: what has waited for it happens now, before all else of this instant.
+    fn catch_up(&mut self, at: NodeId) {
+        let at_ns = self.world.now_ns;
+        for (Key { number, .. }, it) in self.world.take_waiting(at) {
+            if self.world.failed.is_some() {
+                return;
+            }
+            self.happen_now(Key { at_ns, number }, at, it.event);
+            self.look();
         }
     }
 }

@@ -9,7 +9,7 @@ use vorrang_protocol::{Delay, Effects, Graph, Message, Monitor, NodeId, Protocol
 use vorrang_trace::{Meter, Record, What};
 
 use crate::links::Links;
-use crate::queue::Queue;
+use crate::queue::{Key, Queue};
 use crate::time::{Beyond, END_NS, later_ns};
 use crate::weather::{Trouble, Weather};
 use crate::workload::{Due, Orders};
@@ -47,10 +47,15 @@ where
     pub(crate) events: u64,
     /// Nothing goes wrong where there is none, and nothing is asked.
     pub(crate) faults: Option<Box<Trouble<P>>>,
+    /// What has come to nodes that stand still, in the order in which it came.
+    pub(crate) waiting: Waiting<P, M::Tag, TagOf<P, W>>,
     /// Why the run cannot go on.
     pub(crate) failed: Option<SimError>,
     pub(crate) recorder: R,
 }
+
+/// What has come to nodes and has not happened yet.
+pub(crate) type Waiting<P, T, G> = Vec<(Key, Scheduled<P, T, G>)>;
 
 /// What is under way to a node.
 #[derive(Debug)]
@@ -108,9 +113,14 @@ where
             due: Vec::new(),
             events: 0,
             faults: None,
+            waiting: Vec::new(),
             failed: None,
             recorder,
         }
+    }
+
+    pub(crate) fn count_by(&mut self, kinds: &'static [&'static str]) {
+        self.meter = self.workload.meter(self.size, kinds);
     }
 
     pub(crate) const fn sink(&mut self, at: NodeId) -> Sink<'_, P, M, W, R> {
@@ -124,6 +134,11 @@ where
         event: Upcoming<P, M::Tag, TagOf<P, W>>,
     ) {
         self.queue.push(at_ns, Scheduled { node, event });
+    }
+
+    /// How long a message takes, unless something goes wrong.
+    pub(crate) fn draw_latency(&mut self) -> u64 {
+        self.links.draw(&mut self.random)
     }
 
     pub(crate) fn schedule_due(&mut self) {
@@ -216,16 +231,33 @@ where
         let weather = self.faults.as_ref().map(|trouble| &trouble.weather);
         let is_silent = self.queue.is_empty() && !weather.is_some_and(Weather::has_faults_to_come);
         let is_over = (is_silent || self.workload.is_done()) && self.failed.is_none();
+        let is_stuck = !is_over && weather.is_some_and(|weather| weather.patience.is_over);
+        let at_rest = if is_stuck {
+            Some(self.stuck())
+        } else {
+            self.monitor.at_rest().err().filter(|_| is_over)
+        };
         Report {
             summary: self.meter.summary(),
             violations: self.violations,
             first_violation: self.first_violation.clone(),
             is_over,
-            at_rest: self.monitor.at_rest().err().filter(|_| is_over),
+            at_rest,
             faults: weather.map(|weather| weather.counts).unwrap_or_default(),
             events: self.events,
             now_ns: self.now_ns,
         }
+    }
+
+    /// What there is to say of a run that goes on for ever and gets nowhere.
+    fn stuck(&self) -> Violation {
+        let owed = self.monitor.owed();
+        let (property, who) = match owed.first() {
+            Some(debt) => (debt.property, format!("node {} still waits", debt.to)),
+            None => ("progress", "there is more to do".to_owned()),
+        };
+        let what = format!("messages go on for ever, nobody gets any further, and {who}");
+        Violation { property, what }
     }
 }
 
@@ -259,12 +291,12 @@ where
         let tag = world.monitor.on_send(from);
         let seq = world.queue.next_number();
         world.record(from, || What::Send { to, seq, message: message.clone() });
-        let at_ns = world.links.arrival_ns(world.now_ns, from, to, &mut world.random);
-        let Some(at_ns) = world.in_time(to, Pending::Message { from }, at_ns) else { return };
         let letter = Letter { from, message, past, tag };
         if world.faults.is_some() {
-            return world.send_badly(at_ns, to, letter);
+            return world.send_badly(to, letter);
         }
+        let at_ns = world.links.arrival_ns(world.now_ns, from, to, &mut world.random);
+        let Some(at_ns) = world.in_time(to, Pending::Message { from }, at_ns) else { return };
         world.schedule(at_ns, to, Upcoming::Message(letter));
     }
 

@@ -6,8 +6,9 @@ use vorrang_algorithms::mutex::card::{
     self, BUSIEST, Card, MESSAGES, RESPONSE, SYNC_DELAY, Setting,
 };
 use vorrang_algorithms::mutex::{Command, Mutex, Notice};
+use vorrang_algorithms::quorum::Quorums;
 use vorrang_algorithms::registry::{self, Invariants, Node, Visit};
-use vorrang_algorithms::setup::Setup;
+use vorrang_algorithms::setup::{Parameter, Setup};
 use vorrang_algorithms::topology::Topology;
 use vorrang_protocol::{Group, Message as _, NodeId, Protocol};
 use vorrang_sim::{Distribution, Keep, Load, Network, Order, Report, Simulation, Turns};
@@ -103,20 +104,40 @@ fn topologies(card: &Card) -> Vec<Topology> {
     some
 }
 
+/// Some quorums that the algorithm runs on, of so many nodes.
+fn quorums(card: &Card, nodes: u32) -> Vec<Quorums> {
+    let mut some = vec![Quorums::usual(Group::of(nodes))];
+    if card.takes.contains(&Parameter::Quorum) && nodes < 10 {
+        let texts = ["majority", "all", "singleton", "triangle", "tree", "wall"];
+        some.extend(texts.map(|text| text.parse::<Quorums>().unwrap()));
+    }
+    some
+}
+
+/// One at a time and saturation, each as the theory and as the simulator has it; what assumes that
+/// nobody asks while another does is not held to anything else.
+fn loads(card: &Card, contenders: u32) -> Vec<(card::Load, Load<Command>)> {
+    let mut loads = vec![(card::Load::Light, Load::OneAtATime)];
+    if !card.assumes.one_at_a_time || contenders == 1 {
+        let saturation = Load::Closed { think: Distribution::Constant(0) };
+        loads.push((card::Load::Heavy, saturation));
+    }
+    loads
+}
+
 #[test]
 fn every_algorithm_costs_what_its_card_says() {
-    let saturation = Load::Closed { think: Distribution::Constant(0) };
     for card in registry::cards::<Mutex>() {
         for nodes in [1, 2, 3, 5, 31] {
             for contenders in [card.contenders(nodes), nodes, 2.min(nodes)] {
                 for (hold, k) in [(0.0, 1), (0.5, 2), (7.0, 3)] {
-                    for (load, simulated) in [
-                        (card::Load::Light, Load::OneAtATime),
-                        (card::Load::Heavy, saturation.clone()),
-                    ] {
-                        for topology in topologies(card) {
-                            let usual = card.setup(Group::of(nodes));
-                            let setup = Setup { k, topology, ..usual };
+                    for (load, simulated) in loads(card, contenders) {
+                        let usual = card.setup(Group::of(nodes));
+                        let on = topologies(card).into_iter();
+                        let on = on.map(|topology| Setup { k, topology, ..usual.clone() });
+                        let with = quorums(card, nodes).into_iter();
+                        let with = with.map(|quorum| Setup { k, quorum, ..usual.clone() });
+                        for setup in on.chain(with.skip(1)) {
                             let setting = Setting { setup, contenders, load, hold };
                             compare(card, &setting, simulated.clone());
                         }
@@ -131,17 +152,18 @@ fn every_algorithm_costs_what_its_card_says() {
 #[test]
 fn long_runs_come_to_what_is_typical() {
     for card in registry::cards::<Mutex>() {
-        for (load, simulated) in [
-            (card::Load::Light, Load::OneAtATime),
-            (card::Load::Heavy, Load::Closed { think: Distribution::Constant(0) }),
-        ] {
-            let setup = card.setup(Group::of(9));
-            let setting = Setting::new(card, &setup, load);
+        let usual = card.setup(Group::of(9));
+        let with = quorums(card, 9).into_iter();
+        let setups: Vec<Setup> = with.map(|quorum| Setup { quorum, ..usual.clone() }).collect();
+        let loads = loads(card, 9).into_iter();
+        let every = loads.flat_map(|load| setups.iter().map(move |setup| (load.clone(), setup)));
+        for ((load, simulated), setup) in every {
+            let setting = Setting::new(card, setup, load);
             let Some(typical) = card.cost(MESSAGES, &setting).and_then(|it| it.typical) else {
                 continue;
             };
             let run_of = Run {
-                setup,
+                setup: setup.clone(),
                 contenders: setting.contenders,
                 network: Network::constant_ms(1),
                 load: simulated,
@@ -151,7 +173,11 @@ fn long_runs_come_to_what_is_typical() {
             };
             let messages = run(card, &run_of).summary.messages_per_entry().unwrap();
             let error = (messages / typical - 1.0).abs();
-            assert!(error < 0.03, "{}: {messages} messages, typically {typical}", card.name);
+            assert!(
+                error < 0.03,
+                "{}: {messages} messages, typically {typical} at {setting:?}",
+                card.name
+            );
         }
     }
 }
@@ -168,6 +194,7 @@ fn a_swarm_of_networks_and_loads_finds_nothing_wrong_with_any_algorithm() {
                 Order::Any | Order::Fifo => Order::Fifo,
             };
             let load = match seed % 3 {
+                _ if card.assumes.one_at_a_time => Load::OneAtATime,
                 0 => Load::Closed { think: Distribution::Exponential(MS * (seed % 7)) },
                 1 => Load::Burst,
                 _ => Load::OneAtATime,
@@ -198,7 +225,11 @@ impl Visit<Mutex> for Sends {
         P: Protocol<Command = Command, Notice = Notice>,
     {
         let asks = card.terms.claims.iter().copied().map(Command::Acquire).collect();
-        let load = Load::Closed { think: Distribution::Constant(0) };
+        let load = if card.assumes.one_at_a_time {
+            Load::OneAtATime
+        } else {
+            Load::Closed { think: Distribution::Constant(0) }
+        };
         let workload = Turns::new(load, Command::Release, Command::Release)
             .acquire_any_of(asks)
             .entries(100)
@@ -220,7 +251,9 @@ impl Visit<Mutex> for Sends {
             | What::Timer(_)
             | What::Lost { .. }
             | What::Crash
-            | What::Restart => None,
+            | What::Restart
+            | What::Doubled { .. }
+            | What::Fault(_) => None,
         };
         run.into_recorder().0.into_iter().filter_map(sent).collect()
     }

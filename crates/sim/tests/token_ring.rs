@@ -51,7 +51,9 @@ fn entries(setup: Setup, workload: Turns<Command>) -> (Vec<(u64, u32)>, u64, u64
         | What::Timer(_)
         | What::Lost { .. }
         | What::Crash
-        | What::Restart => None,
+        | What::Restart
+        | What::Doubled { .. }
+        | What::Fault(_) => None,
     };
     (run.into_recorder().0.into_iter().filter_map(entered).collect(), messages, idle)
 }

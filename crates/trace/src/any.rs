@@ -9,7 +9,7 @@
 //!
 //! All of that is passed on to the types themselves, so that a node behaves, hashes and shows
 //! itself as it would without. Only what needs a type by its name cannot be had any more: messages
-//! have no kinds to be counted by, and cannot be read back.
+//! know their kinds but not the list of all, and cannot be read back.
 
 use std::any::{Any, TypeId};
 use std::cmp::Ordering;
@@ -17,12 +17,16 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Debug, Display};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::NonZeroU32;
+use std::slice;
 use std::sync::{PoisonError, RwLock};
 
+use serde::ser::SerializeTuple as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use vorrang_protocol::{
     Data, Delay, Effects, Event, Guard, Invariant, Message, NodeId, Protocol, Refused,
 };
+
+use crate::measure::encoded_len;
 
 /// A node of any algorithm that takes commands `C` and tells notices `N`.
 pub struct AnyNode<C, N>(Box<dyn Object<C, N>>);
@@ -42,9 +46,21 @@ impl<C: Data, N: Data> AnyNode<C, N> {
     where
         P: Protocol<Command = C, Notice = N>,
     {
-        let holds = invariant.holds;
-        Guard::new(invariant.name, move |at| {
-            holds(&at.within(|node: &Self| typed(&*node.0), |message| typed(&*message.0)))
+        Self::guard_of(Guard::from(invariant))
+    }
+
+    /// The same of whatever guards such nodes.
+    ///
+    /// # Panics
+    ///
+    /// As [`guard`](Self::guard).
+    pub fn guard_of<P>(guard: Guard<P>) -> Guard<Self>
+    where
+        P: Protocol<Command = C, Notice = N>,
+    {
+        Guard::new(guard.name(), move |at| {
+            let typed = at.within(|node: &Self| typed(&*node.0), |message| typed(&*message.0));
+            typed.judge(slice::from_ref(&guard)).map_err(|violation| violation.what)
         })
     }
 }
@@ -110,11 +126,16 @@ impl<C: Data, N: Data> Debug for AnyNode<C, N> {
 /// A message of any algorithm.
 pub struct AnyMessage(Box<dyn Letter>);
 
+/// A message's kind is the one that it has with its type: whoever counts by kinds must be told
+/// their names.
 impl Message for AnyMessage {
     const KINDS: &'static [&'static str] = &["message"];
 
     fn kind(&self) -> usize {
-        0
+        self.0.kind()
+    }
+    fn kind_name(&self) -> &'static str {
+        self.0.kind_name()
     }
 }
 
@@ -203,12 +224,6 @@ macro_rules! passed_on {
             }
         }
 
-        impl Serialize for $type {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(&format_args!("{self:?}"))
-            }
-        }
-
         impl<'de> Deserialize<'de> for $type {
             fn deserialize<D: Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
                 Err(de::Error::custom("what has lost its type cannot be read back"))
@@ -219,6 +234,26 @@ macro_rules! passed_on {
 
 passed_on!(AnyMessage);
 passed_on!(AnyTimer);
+
+/// For people as text; for machines, which could not read it back, as many bytes as it would take.
+impl Serialize for AnyMessage {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            return serializer.collect_str(self);
+        }
+        let mut bytes = serializer.serialize_tuple(self.0.encoded_len())?;
+        for _ in 0..self.0.encoded_len() {
+            bytes.serialize_element(&0_u8)?;
+        }
+        bytes.end()
+    }
+}
+
+impl Serialize for AnyTimer {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{self:?}"))
+    }
+}
 
 /// A value as seen from where its type is gone.
 trait Value: Any + Debug + Send + Sync {
@@ -252,11 +287,23 @@ impl<T: Data> Key for T {
 /// A message as seen from there.
 trait Letter: Key + Display {
     fn copy(&self) -> Box<dyn Letter>;
+    fn kind(&self) -> usize;
+    fn kind_name(&self) -> &'static str;
+    fn encoded_len(&self) -> usize;
 }
 
 impl<T: Message> Letter for T {
     fn copy(&self) -> Box<dyn Letter> {
         Box::new(self.clone())
+    }
+    fn kind(&self) -> usize {
+        Message::kind(self)
+    }
+    fn kind_name(&self) -> &'static str {
+        Message::kind_name(self)
+    }
+    fn encoded_len(&self) -> usize {
+        encoded_len(self)
     }
 }
 
@@ -338,7 +385,7 @@ mod tests {
     use vorrang_algorithms::election::bully::{self, Bully};
     use vorrang_algorithms::election::spec::{Leadership, Promise};
     use vorrang_algorithms::mutex::central::{self, Central};
-    use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
+    use vorrang_algorithms::mutex::ricart_agrawala::{self, RicartAgrawala};
     use vorrang_algorithms::mutex::spec::Exclusion;
     use vorrang_protocol::{Group, Monitor, Outbox};
 
@@ -401,6 +448,17 @@ mod tests {
         assert!(AnyTimer::new(1_u8) == AnyTimer::new(1_u8));
         assert!(AnyTimer::new(1_u8) < AnyTimer::new(2_u8));
         assert!(AnyTimer::new(1_u8) != AnyTimer::new(1_u16));
+    }
+
+    #[test]
+    fn messages_keep_their_kinds_and_their_size() {
+        let request = ricart_agrawala::Message::Request { time: 300 };
+        let any = AnyMessage(Box::new(request));
+        let of = |message: &dyn Letter| (message.kind(), message.kind_name());
+        assert_eq!((Message::kind(&any), Message::kind_name(&any)), of(&request));
+        assert_eq!(of(&request), (0, "REQUEST"));
+        assert_eq!(encoded_len(&any), encoded_len(&request));
+        assert_eq!(serde_json::to_string(&any).unwrap(), r#""REQUEST(300)""#);
     }
 
     #[test]

@@ -47,17 +47,18 @@ where
     P: Protocol,
     M: Monitor<Command = P::Command, Notice = P::Notice>,
 {
-    let mut judge = Judge { monitor, tags: BTreeMap::new(), verdict: Verdict::default() };
+    let mut judge = Judge { monitor, flight: BTreeMap::new(), verdict: Verdict::default() };
     for (place, Record { node, what, .. }) in records.into_iter().enumerate() {
         let seen = match what {
             What::Command(command) => Seen::Command(command),
             What::Notice(notice) => Seen::Notice(notice),
             What::Send { to, seq, .. } => Seen::Send { to: *to, seq: *seq },
             What::Receive { from, seq, .. } => Seen::Receive { from: *from, seq: *seq },
-            What::Lost { to, seq } => Seen::Lost { to: *to, seq: *seq },
+            What::Lost { to, seq, .. } => Seen::Lost { to: *to, seq: *seq },
+            What::Doubled { to, seq } => Seen::Doubled { to: *to, seq: *seq },
             What::Crash => Seen::Crash,
             What::Restart => Seen::Restart,
-            What::Timer(_) => continue,
+            What::Timer(_) | What::Fault(_) => continue,
         };
         judge.see(place, *node, &seen);
     }
@@ -71,6 +72,7 @@ enum Seen<'a, C, N> {
     Send { to: NodeId, seq: u64 },
     Receive { from: NodeId, seq: u64 },
     Lost { to: NodeId, seq: u64 },
+    Doubled { to: NodeId, seq: u64 },
     Crash,
     Restart,
 }
@@ -78,28 +80,35 @@ enum Seen<'a, C, N> {
 /// A monitor at work. It knows no algorithm, so it is compiled once and not for each.
 struct Judge<M: Monitor> {
     monitor: M,
-    tags: BTreeMap<(NodeId, NodeId, u64), M::Tag>,
+    /// What is under way, with what rides on it and how often it will still arrive.
+    flight: BTreeMap<(NodeId, NodeId, u64), (M::Tag, u32)>,
     verdict: Verdict,
 }
 
 impl<M: Monitor> Judge<M> {
     fn see(&mut self, place: usize, node: NodeId, seen: &Seen<'_, M::Command, M::Notice>) {
-        let Self { monitor, tags, .. } = self;
+        let Self { monitor, flight, .. } = self;
         let objection = match *seen {
             Seen::Command(command) => monitor.on_command(node, command),
             Seen::Notice(notice) => monitor.on_notice(node, notice),
             Seen::Send { to, seq } => {
-                tags.insert((node, to, seq), monitor.on_send(node));
+                flight.insert((node, to, seq), (monitor.on_send(node), 1));
                 Ok(())
             }
             Seen::Receive { from, seq } => {
-                if let Some(tag) = tags.remove(&(from, node, seq)) {
+                if let Some(tag) = take_one(flight, &(from, node, seq)) {
                     monitor.on_receive(node, &tag);
                 }
                 Ok(())
             }
             Seen::Lost { to, seq } => {
-                tags.remove(&(node, to, seq));
+                take_one(flight, &(node, to, seq));
+                Ok(())
+            }
+            Seen::Doubled { to, seq } => {
+                if let Some((_, times)) = flight.get_mut(&(node, to, seq)) {
+                    *times += 1;
+                }
                 Ok(())
             }
             Seen::Crash => {
@@ -118,10 +127,21 @@ impl<M: Monitor> Judge<M> {
 
     fn end(self) -> Verdict {
         let mut verdict = self.verdict;
-        verdict.in_flight = self.tags.len();
+        verdict.in_flight = self.flight.len();
         verdict.owed = self.monitor.at_rest().err();
         verdict.at_rest = verdict.owed.clone().filter(|_| verdict.in_flight == 0);
         verdict
+    }
+}
+
+/// Takes out of what is under way a message that arrives or never will; what rode on it.
+fn take_one<K: Ord, T: Clone>(flight: &mut BTreeMap<K, (T, u32)>, key: &K) -> Option<T> {
+    match flight.get_mut(key)? {
+        (tag, times) if *times > 1 => {
+            *times -= 1;
+            Some(tag.clone())
+        }
+        _ => flight.remove(key).map(|(tag, _)| tag),
     }
 }
 

@@ -25,6 +25,6 @@ pub use batches::Batches;
 pub use judge::{Verdict, judge};
 pub use measure::{Measure, Summary};
 pub use meter::{Meter, Traffic};
-pub use record::{Digest, Header, ReadError, Record, Trace, What, Writer};
+pub use record::{Digest, Fault, Header, Loss, ReadError, Record, Trace, What, Writer};
 pub use replay::{Objection, replay};
 pub use stage::Stage;

@@ -139,7 +139,11 @@ impl Measure {
                 What::Send { to, message, .. } => measure.on_send(record.node, *to, message),
                 What::Receive { from, .. } => measure.on_receive(*from, record.node),
                 What::Crash => measure.on_crash(record.node),
-                What::Timer(_) | What::Lost { .. } | What::Restart => {}
+                What::Timer(_)
+                | What::Lost { .. }
+                | What::Doubled { .. }
+                | What::Restart
+                | What::Fault(_) => {}
             }
         }
         measure
@@ -270,8 +274,10 @@ fn step<P: Protocol<Command: Turn, Notice: Turn>>(record: &Record<P>) -> Option<
         | What::Receive { .. }
         | What::Timer(_)
         | What::Lost { .. }
+        | What::Doubled { .. }
         | What::Crash
-        | What::Restart => None,
+        | What::Restart
+        | What::Fault(_) => None,
     }
 }
 
@@ -382,6 +388,7 @@ mod tests {
     use vorrang_algorithms::mutex::{Claim, Command, Notice};
 
     use super::*;
+    use crate::Loss;
 
     fn measure() -> Measure {
         Measure::new(3, Ra::KINDS)
@@ -527,7 +534,7 @@ mod tests {
             run.insert(1, record(101, 0, What::Send { to: NodeId(to), seq, message }));
         }
         run.insert(4, record(102, 1, What::Receive { from: NodeId(0), seq: 0, message }));
-        run.insert(5, record(102, 2, What::Lost { to: NodeId(2), seq: 0 }));
+        run.insert(5, record(102, 2, What::Lost { to: NodeId(2), seq: 0, why: Loss::Down }));
         let summary = Measure::of(3, &run).summary();
         assert_eq!((summary.entries, summary.messages), (2, 2), "what is told to oneself is free");
         assert_eq!((summary.bytes, summary.bytes_per_entry()), (6, Some(3.0)));

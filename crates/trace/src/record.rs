@@ -78,9 +78,18 @@ pub enum What<P: Protocol> {
     },
     /// A timer ran out.
     Timer(P::Timer),
-    /// A message that the node sent will not arrive.
+    /// A message that the node sent will not arrive; if it is doubled, one of the two.
     Lost {
         /// Who will not get it.
+        to: NodeId,
+        /// Its number.
+        seq: u64,
+        /// Why.
+        why: Loss,
+    },
+    /// A message that the node sent will arrive twice.
+    Doubled {
+        /// Who will get it.
         to: NodeId,
         /// Its number.
         seq: u64,
@@ -89,6 +98,60 @@ pub enum What<P: Protocol> {
     Crash,
     /// The node came up again.
     Restart,
+    /// Something else went wrong, or no longer does.
+    Fault(Fault),
+}
+
+/// What goes wrong besides crashes and losses: nobody but a reader needs to know.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fault {
+    /// The node stands still from now on.
+    Pause,
+    /// It goes on.
+    Resume,
+    /// A message that the node sent takes longer than others.
+    Delayed {
+        /// Who will get it.
+        to: NodeId,
+        /// Its number.
+        seq: u64,
+        /// By how much.
+        by_ns: u64,
+    },
+    /// The network fell apart. Noted at the first node that is named, like all that befalls the
+    /// whole network.
+    Partition {
+        /// Those who hear each other; whoever is not named is on one more side.
+        sides: Vec<Vec<NodeId>>,
+    },
+    /// It is whole again, as far as this partition goes.
+    Heal {
+        /// As it was.
+        sides: Vec<Vec<NodeId>>,
+    },
+    /// Links are slow from now on.
+    Slow {
+        /// Which, and how slow, as on the command line: `0-1:x10`.
+        links: String,
+    },
+    /// They no longer are.
+    Recover {
+        /// As it was.
+        links: String,
+    },
+}
+
+/// Why a message did not arrive.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Loss {
+    /// The network lost it, by chance or on order.
+    Network,
+    /// A partition was in its way.
+    Partition,
+    /// The node to which it went was down.
+    Down,
 }
 
 /// A whole run.

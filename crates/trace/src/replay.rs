@@ -140,7 +140,11 @@ impl<'a, P: Protocol> Replay<'a, P> {
                 self.expect(place, at, &Effect::Notify(notice.clone()))?;
                 return Ok(false);
             }
-            What::Lost { .. } | What::Crash | What::Restart => {
+            What::Lost { .. }
+            | What::Crash
+            | What::Doubled { .. }
+            | What::Restart
+            | What::Fault(_) => {
                 return Err(Objection::Unknown("something went wrong in it"));
             }
         }

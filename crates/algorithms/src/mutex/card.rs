@@ -169,12 +169,24 @@ pub struct Demonstration {
     pub order: Order,
     /// What the algorithm is told, if it matters.
     pub given: &'static [(Parameter, &'static str)],
+    /// How many nodes may crash.
+    pub crashes: u8,
+    /// How many may come up again.
+    pub restarts: u8,
 }
 
 impl Demonstration {
     /// Nodes that make so many requests each, on links that keep no order.
     pub const fn of(entries: &'static [u32]) -> Self {
-        Self { entries, claims: &[], stay: &[], order: Order::Any, given: &[] }
+        Self {
+            entries,
+            claims: &[],
+            stay: &[],
+            order: Order::Any,
+            given: &[],
+            crashes: 0,
+            restarts: 0,
+        }
     }
 
     /// The same on links that keep their order.
@@ -187,6 +199,12 @@ impl Demonstration {
     #[must_use]
     pub const fn claiming(self, claims: &'static [Claim]) -> Self {
         Self { claims, ..self }
+    }
+
+    /// The same, where so many nodes may crash, and so many come up again.
+    #[must_use]
+    pub const fn crashing(self, crashes: u8, restarts: u8) -> Self {
+        Self { crashes, restarts, ..self }
     }
 
     /// The same, set up like this.

@@ -3,18 +3,25 @@
 //! The application says [`Command::Acquire`], waits to be told [`Notice::Entered`], does what only
 //! one may do, and says [`Command::Release`]. A node makes one request at a time.
 
+pub mod at_home;
+pub mod cao_singhal;
 pub mod card;
 pub mod carvalho_roucairol;
 pub mod central;
 pub mod echo_lift;
 pub mod flaws;
 pub mod group_exclusion;
+pub mod handing_on;
 pub mod k_exclusion;
 pub mod lamport;
 pub mod lift;
+pub mod locking;
+pub mod maekawa;
+pub mod maekawa_basic;
 pub mod raymond;
 pub mod readers_writers;
 pub mod ricart_agrawala;
+pub mod sanders;
 pub mod singhal;
 pub mod spec;
 pub mod suzuki_kasami;

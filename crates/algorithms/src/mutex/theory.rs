@@ -1,7 +1,10 @@
 //! Costs that several algorithms share, in units of the one-way delay T.
 
+use vorrang_protocol::NodeId;
+
 use super::card::{Load, Setting};
 use crate::card::Span;
+use crate::quorum::QuorumSystem;
 
 /// The response of an algorithm that asks everyone and hands over in one message delay.
 ///
@@ -24,4 +27,50 @@ pub(super) fn queue_of(ahead: u32, delay: f64, at: &Setting) -> Span {
 /// everything that one node sends and receives if only one ever asks.
 pub(super) fn handled_by_all(messages: f64, at: &Setting) -> Span {
     Span::between(2.0 * messages / f64::from(at.nodes()), messages)
+}
+
+/// The quorums of a set-up.
+pub(super) fn system(at: &Setting) -> QuorumSystem {
+    // Costs are asked for set-ups that nodes can be made for.
+    at.setup.quorum.system(at.setup.group).expect("a quorum system")
+}
+
+/// What an entry costs by what it costs each of those who ask, with each of its quorums: from the
+/// least to the most, and the mean of all where they ask equally often.
+pub(super) fn of_quorums(at: &Setting, cost: impl Fn(NodeId, &[NodeId]) -> f64) -> Span {
+    let system = system(at);
+    let (mut low, mut high, mut sum) = (f64::INFINITY, 0.0_f64, 0.0);
+    for id in (0..at.contenders).map(NodeId) {
+        for turn in 0..system.turns() {
+            let cost = cost(id, &system.of_turn(id, turn));
+            (low, high, sum) = (low.min(cost), high.max(cost), sum + cost);
+        }
+    }
+    if low >= high {
+        return Span::exactly(low);
+    }
+    let many = f64::from(at.contenders) * system.turns() as f64;
+    Span::between(low, high).typically(sum / many)
+}
+
+/// How many of a quorum are other nodes.
+pub(super) fn others(me: NodeId, quorum: &[NodeId]) -> f64 {
+    quorum.iter().filter(|&&id| id != me).count() as f64
+}
+
+/// The response of whoever asks a quorum and finds nobody in the way: there and back, unless it
+/// asks only itself.
+pub(super) fn round_trip(at: &Setting) -> Span {
+    of_quorums(at, |me, quorum| at.hold + if others(me, quorum) > 0.0 { 2.0 } else { 0.0 })
+}
+
+/// The least time from an exit to the next entry where quorums meet: one message, unless whoever
+/// asks only itself enters again.
+pub(super) fn least_hand_over(at: &Setting) -> f64 {
+    of_quorums(at, |me, quorum| if others(me, quorum) > 0.0 { 1.0 } else { 0.0 }).low
+}
+
+/// The busiest node's share of so many messages: an even one at least, and all at most.
+pub(super) fn handled_by_some(messages: Span, at: &Setting) -> Span {
+    Span::between(2.0 * messages.low / f64::from(at.nodes()), messages.high)
 }

@@ -165,6 +165,17 @@ impl QuorumSystem {
         self.by.turns()
     }
 
+    /// Everyone who is in a quorum of a node, lowest first.
+    pub fn all_of(&self, node: NodeId) -> Vec<NodeId> {
+        let mut all = self.of(node);
+        for turn in 1..self.turns() {
+            all.extend(self.by.quorum(node, turn));
+        }
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
     /// All quorums of a node, for it to take in turn.
     pub fn rota(&self, node: NodeId) -> Rota {
         let quorums = (0..self.turns()).map(|turn| self.by.quorum(node, turn)).collect();
@@ -188,8 +199,8 @@ impl QuorumSystem {
     }
 }
 
-/// The quorums of one node: one, or several that it takes in turn so that all nodes have the same to
-/// do. Copies share them.
+/// The quorums of one node: one, or several that it takes in turn so that all nodes have the same
+/// to do. Copies share them.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Rota {
     quorums: Arc<[Vec<NodeId>]>,

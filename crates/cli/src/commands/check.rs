@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use serde_json::json;
 use vorrang_algorithms::card::{About, Mistake};
+use vorrang_algorithms::election::Election;
+use vorrang_algorithms::problem::Problem as _;
 use vorrang_algorithms::setup::Setup;
 use vorrang_check::{Bounds, Demands, Faults, Links, Liveness};
 use vorrang_protocol::{Graph, Guard, Protocol, parse_duration_ns, show_duration_ns};
@@ -18,6 +20,7 @@ use crate::lookup;
 use crate::options::{OrderKind, SetupArgs, name};
 use crate::output::{BAD, DIM, RESET, print, print_json};
 use crate::problem::Query;
+use crate::problem::channels::Channels;
 use crate::problem::election_question::ElectionCheckArgs;
 use crate::problem::mutex_question::MutexCheckArgs;
 use crate::table::{table, wrapped};
@@ -38,6 +41,7 @@ pub(crate) use crate::answer::Answer;
     vorrang check ricart-agrawala --flaw deferred-never-cleared\n  \
     vorrang check lamport --order any\n  \
     vorrang check bully --crashes 1\n  \
+    vorrang check central --nodes 2 --losses 1 --reliable\n  \
     vorrang check echo --nodes 4 --topology ring\n  \
     vorrang check ricart-agrawala --property ordering,no-starvation\n  \
     vorrang check ricart-agrawala --nodes 6 --entries 3 --time 10m\n  \
@@ -73,6 +77,11 @@ pub(crate) struct CheckArgs {
     /// Build in a known mistake; `list` lists them
     #[arg(long, value_name = "NAME")]
     pub(crate) flaw: Option<String>,
+    /// Put a layer of reliable channels under the algorithm: numbers, acknowledgements, time-outs.
+    /// Messages take no longer than the layer believes, unless --asynchronous
+    #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "correct")]
+    pub(crate) reliable: Option<Channels>,
     #[command(flatten, next_help_heading = "Set-up")]
     pub(crate) setup: SetupArgs,
     #[command(flatten, next_help_heading = "What may go wrong")]
@@ -81,10 +90,8 @@ pub(crate) struct CheckArgs {
     pub(crate) mutex: MutexCheckArgs,
     #[command(flatten, next_help_heading = "Election")]
     pub(crate) election: ElectionCheckArgs,
-    /// Nobody may wait for ever in any fair run, in which every message arrives and every timer
-    /// runs out; without this, only that whoever waits can still get in
-    #[arg(long, help_heading = "What must hold")]
-    pub(crate) fair: bool,
+    #[command(flatten, next_help_heading = "What must hold")]
+    pub(crate) demand: DemandArgs,
     /// How many threads search [default: one a core]
     #[arg(long, help_heading = "Bounds", value_parser = whole(NonZeroUsize::MIN..=MOST_THREADS))]
     pub(crate) threads: Option<NonZeroUsize>,
@@ -113,9 +120,9 @@ pub(crate) struct BudgetArgs {
     /// How many nodes may crash, at any moment [default: as many as the algorithm or flaw is about]
     #[arg(long, value_name = "NODES", value_parser = whole(0..=u8::MAX))]
     crashes: Option<u8>,
-    /// How many crashed nodes may come up again
-    #[arg(long, value_name = "NODES", default_value_t = 0, value_parser = whole(0..=u8::MAX))]
-    restarts: u8,
+    /// How many crashed nodes may come up again [default: as many as the flaw is about]
+    #[arg(long, value_name = "NODES", value_parser = whole(0..=u8::MAX))]
+    restarts: Option<u8>,
     /// How many messages may be lost
     #[arg(long, value_name = "MESSAGES", default_value_t = 0, value_parser = whole(0..=u8::MAX))]
     losses: u8,
@@ -127,14 +134,27 @@ pub(crate) struct BudgetArgs {
     severing: bool,
 }
 
+/// What must hold, whatever the problem.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct DemandArgs {
+    /// Nobody may wait for ever in any fair run, in which every message arrives and every timer
+    /// runs out; without this, only that whoever waits can still get in
+    #[arg(long)]
+    pub(crate) fair: bool,
+    /// Leave out what the algorithm's proof rests on: if more goes wrong than it is made for, that
+    /// breaks first, and says nothing yet of what is promised
+    #[arg(long)]
+    pub(crate) no_invariants: bool,
+}
+
 impl CheckArgs {
     /// How many nodes may crash, if that was said.
     pub(crate) const fn crashes(&self) -> Option<u8> {
         self.budget.crashes
     }
 
-    /// How many nodes may come up again.
-    pub(crate) const fn restarts(&self) -> u8 {
+    /// How many nodes may come up again, if that was said.
+    pub(crate) const fn restarts(&self) -> Option<u8> {
         self.budget.restarts
     }
 
@@ -158,16 +178,32 @@ impl CheckArgs {
 
     /// What lies between the nodes: as timely as was said, or else as the algorithm assumes.
     pub(crate) fn links(&self, about: &About, setup: &Setup, order: OrderKind) -> Links {
-        let assumed = about.assumes.timely.then_some(setup.within);
+        let assumed = self.is_timely(about).then_some(setup.within);
         let within = self.timely.or(assumed).filter(|_| !self.asynchronous);
         Links::from(vorrang_check::Order::from(order)).within(within)
     }
 
-    /// What may go wrong; so many crashes, if nothing is said of them.
-    pub(crate) fn faults(&self, crashes: u8) -> Faults {
+    /// Whether anything here believes that messages take no longer than some time.
+    const fn is_timely(&self, about: &About) -> bool {
+        about.assumes.timely || self.reliable.is_some()
+    }
+
+    /// The order of messages: as was said, or else as is assumed; reliable channels assume nothing.
+    pub(crate) fn order(&self, assumed: impl Into<OrderKind>) -> OrderKind {
+        let assumed = if self.reliable.is_some() { OrderKind::Any } else { assumed.into() };
+        self.order.unwrap_or(assumed)
+    }
+
+    /// How often reliable channels try again: as often as it takes if so many messages are lost.
+    pub(crate) fn tries(&self) -> u8 {
+        self.budget.losses.max(1)
+    }
+
+    /// What may go wrong; so many crashes and restarts, if nothing is said of them.
+    pub(crate) fn faults(&self, (crashes, restarts): (u8, u8)) -> Faults {
         Faults::NONE
             .crashes(self.budget.crashes.unwrap_or(crashes))
-            .restarts(self.budget.restarts)
+            .restarts(self.budget.restarts.unwrap_or(restarts))
             .losses(self.budget.losses)
             .duplicates(self.budget.duplicates)
             .severing(self.budget.severing)
@@ -179,27 +215,50 @@ impl CheckArgs {
             (self.max_depth.is_some(), "--max-depth bounds a search: of walks, say --depth"),
             (self.threads.is_some(), "--threads: walks are taken one after the other"),
             (
-                self.fair,
+                self.demand.fair,
                 "--fair asks about every run that goes on for ever, and --walks follows none: \
                  leave out one of them",
             ),
         ])?;
         let budget = &self.budget;
-        // An algorithm that is timely is about crashes, and so are the questions about it.
-        let crashes = budget.crashes.unwrap_or(u8::from(about.assumes.timely));
+        // Elections are about crashes, and so are the questions about them; so may a flaw be.
+        let are_usual = about.problem == Election::NAME || self.flaw.is_some();
+        let crashes = budget.crashes.unwrap_or(u8::from(are_usual));
+        let restarts = budget.restarts.unwrap_or(0);
         let why = match crashes {
-            0 if budget.restarts > 0 => format!("--restarts {}: say --crashes", budget.restarts),
+            0 if restarts > 0 => format!("--restarts {restarts}: say --crashes"),
             0 if budget.severing => "--severing: say --crashes".to_owned(),
             _ if self.asynchronous && self.timely.is_some() => {
                 "--timely and --asynchronous: either no message takes longer, or some take for ever"
                     .to_owned()
             }
-            _ if self.asynchronous && !about.assumes.timely => {
+            _ if self.asynchronous && !self.is_timely(about) => {
                 format!("--asynchronous: {} does not assume anything of time", about.name)
+            }
+            _ if self.reliable.is_some() && self.mutex.asks_of_causes() => {
+                "--property and --bypass are about which messages have arrived, and with \
+                 --reliable acknowledgements do, of which the algorithm knows nothing"
+                    .to_owned()
             }
             _ => return Ok(()),
         };
         Err(Failure::Usage(why))
+    }
+
+    /// Of what the proof of an algorithm rests on, what must hold.
+    pub(crate) fn guards<P: Protocol>(&self, guards: &[Guard<P>]) -> Vec<Guard<P>> {
+        if self.demand.no_invariants { Vec::new() } else { guards.to_vec() }
+    }
+
+    /// What must hold besides what the monitor says, for fair runs too if that is wanted.
+    pub(crate) fn demands<P: Protocol>(
+        &self,
+        guards: &[Guard<P>],
+        graph: Option<Graph>,
+        fair: bool,
+    ) -> Demands<P> {
+        let liveness = if fair { Liveness::Fair } else { Liveness::Possible };
+        Demands::default().liveness(liveness).invariants(self.guards(guards)).graph(graph)
     }
 
     /// How a question begins that is to be asked again.
@@ -209,6 +268,11 @@ impl CheckArgs {
             text += &format!(" --flaw {flaw}");
         }
         text += &format!(" {} --order {}", setup.text(about.takes), name(&order));
+        text += match self.reliable {
+            None => "",
+            Some(Channels::Correct) => " --reliable",
+            Some(Channels::NoDuplicateFilter) => " --reliable=no-duplicate-filter",
+        };
         if let Some(time) = self.timely {
             text += &format!(" --timely {}", show_duration_ns(time.as_nanos() as u64));
         }
@@ -216,7 +280,8 @@ impl CheckArgs {
         let flags = [
             (self.asynchronous, "asynchronous"),
             (budget.severing, "severing"),
-            (self.fair, "fair"),
+            (self.demand.fair, "fair"),
+            (self.demand.no_invariants, "no-invariants"),
         ];
         for (set, flag) in flags {
             text += &if set { format!(" --{flag}") } else { String::new() };
@@ -224,7 +289,7 @@ impl CheckArgs {
         let count = |count: u8| (count > 0).then_some(u64::from(count));
         let counts = [
             ("crashes", budget.crashes.map(u64::from)),
-            ("restarts", count(budget.restarts)),
+            ("restarts", budget.restarts.map(u64::from)),
             ("losses", count(budget.losses)),
             ("duplicates", count(budget.duplicates)),
             ("max-depth", self.max_depth.map(u64::from)),
@@ -275,16 +340,6 @@ impl Check {
             (None, None) => Ok(()),
         }
     }
-}
-
-/// What must hold besides what the monitor says.
-pub(crate) fn demands<P: Protocol>(
-    guards: &[Guard<P>],
-    graph: Option<Graph>,
-    fair: bool,
-) -> Demands<P> {
-    let liveness = if fair { Liveness::Fair } else { Liveness::Possible };
-    Demands::default().liveness(liveness).invariants(guards.to_vec()).graph(graph)
 }
 
 fn print_warnings(warnings: &[String]) -> Result<(), Failure> {

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use clap::Args as _;
+
 use crate::failure::Failure;
 use crate::given::Given;
 use crate::lookup;
@@ -9,6 +11,7 @@ use crate::network::Place;
 use crate::options::RunArgs;
 use crate::output::{Format, print, print_csv, print_json, progress};
 use crate::problem::run_of;
+use crate::trouble::FaultArgs;
 
 /// Run one algorithm under one workload and measure it, beside what the theory says
 ///
@@ -20,6 +23,8 @@ use crate::problem::run_of;
     vorrang run ricart-agrawala --nodes 5 --load light --hold 2ms\n  \
     vorrang run ricart-agrawala --nodes 3 --net --processes\n  \
     vorrang run bully --nodes 8 --crash 7@0\n  \
+    vorrang run raymond --nodes 7 --pause 3@10ms..40ms --slow 0-1:x10@10ms..20ms\n  \
+    vorrang run suzuki-kasami --nodes 5 --random-faults mild --reliable --seed 7\n  \
     vorrang run echo --nodes 50 --topology random:0.1\n  \
     vorrang run ricart-agrawala --latency uniform:1ms..3ms --order any --seed 7 --json")]
 pub(crate) struct Run {
@@ -73,18 +78,12 @@ impl Run {
 
     /// What the simulator can be told and a real network cannot.
     fn check_network(&self) -> Result<(), Failure> {
-        const SIMULATED: [&str; 8] = [
-            "latency",
-            "order",
-            "break_assumptions",
-            "loss",
-            "duplicate",
-            "crash",
-            "restart",
-            "lose",
-        ];
+        const SIMULATED: [&str; 4] = ["latency", "order", "break_assumptions", "reliable"];
         const MOST_NODES: u32 = 128;
-        if let Some(option) = SIMULATED.into_iter().find(|&option| self.options.has(option)) {
+        let faults = FaultArgs::augment_args(clap::Command::new(""));
+        let faults = faults.get_arguments().map(|arg| arg.get_id().as_str());
+        let mut simulated = SIMULATED.into_iter().chain(faults);
+        if let Some(option) = simulated.find(|&option| self.options.has(option)) {
             return Err(Failure::usage(format!(
                 "--{} is for the simulator: with --net, TCP decides how messages travel, and all \
                  of them arrive",

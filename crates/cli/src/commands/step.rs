@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::given::Given;
 use crate::lookup;
 use crate::options::{OrderKind, SetupArgs};
+use crate::problem::channels::Channels;
 use crate::stepping::{Session, Surface, blank_check, read_script};
 use crate::values::whole;
 
@@ -49,7 +50,7 @@ pub(crate) struct Step {
 }
 
 /// What the first line of a script says.
-const SET: [&str; 6] = ["algorithm", "nodes", "flaw", "k", "within", "holder"];
+const SET: [&str; 7] = ["algorithm", "nodes", "flaw", "reliable", "k", "within", "holder"];
 
 /// What is put on the stage.
 #[derive(Clone, Debug, clap::Args)]
@@ -63,6 +64,9 @@ pub(crate) struct StepArgs {
     /// Build in a known mistake; `vorrang check ALGORITHM --flaw list` lists them
     #[arg(long, value_name = "NAME")]
     flaw: Option<String>,
+    /// Put a layer of reliable channels under the algorithm
+    #[arg(long)]
+    reliable: bool,
     #[command(flatten, next_help_heading = "Set-up")]
     setup: SetupArgs,
 }
@@ -80,9 +84,10 @@ impl Step {
             (Some(name), None) => {
                 let about = lookup::algorithm(name)?.algorithm.about();
                 self.args.check_fit(&[&about])?;
-                let StepArgs { nodes, order, flaw, setup } = given;
+                let StepArgs { nodes, order, flaw, reliable, setup } = given;
                 let mut args = blank_check();
                 (args.nodes, args.order, args.flaw, args.setup) = (nodes, order, flaw, setup);
+                args.reliable = reliable.then_some(Channels::Correct);
                 Session::new(name, args, surface)?
             }
             (None, None) => return Err(Failure::usage("which algorithm? see 'vorrang list'")),

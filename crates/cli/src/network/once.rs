@@ -145,7 +145,11 @@ fn feed<P: Protocol, T: Meter<P::Command, P::Notice>>(meter: &mut T, records: &[
                 }
             }
             What::Crash => meter.on_crash(*at_ns, *node),
-            What::Timer(_) | What::Lost { .. } | What::Restart => {}
+            What::Timer(_)
+            | What::Lost { .. }
+            | What::Doubled { .. }
+            | What::Restart
+            | What::Fault(_) => {}
         }
     }
 }

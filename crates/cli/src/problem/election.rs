@@ -57,7 +57,7 @@ impl Scenario {
         let dead = self.dead()?;
         let is_timely = !assumes.timely || self.is_real || between.is_within(&self.setup);
         let keeps_order = assumes.order == Order::Any || between.order == OrderKind::Fifo;
-        let stands = dead.is_empty() || self.card.terms.crashes;
+        let stands = (dead.is_empty() || self.card.terms.crashes) && !between.is_reliable;
         // Over a real network, whoever calls second may have heard of the first.
         let at_once = !self.is_real || self.initiators.len() == 1 || self.card.terms.everyone_calls;
         let believes = self.setup.within.as_nanos();
@@ -82,14 +82,13 @@ impl Scenario {
     fn dead(&self) -> Option<NodeSet> {
         let mut dead = NodeSet::EMPTY;
         let Some(faults) = &self.between.faults else { return Some(dead) };
-        if (faults.clone().script(Vec::new())) != Faults::default() {
+        let only_script = Faults::default().late_ns(faults.late_ns);
+        if (faults.clone().script(Vec::new())) != only_script {
             return None;
         }
-        for &(at_ns, fault) in &faults.script {
-            match fault {
-                Fault::Crash(node) if at_ns == 0 => dead.insert(node),
-                Fault::Crash(_) | Fault::Restart(_) => return None,
-            };
+        for fault in &faults.script {
+            let (0, Fault::Crash(node)) = fault else { return None };
+            dead.insert(*node);
         }
         Some(dead)
     }

@@ -11,7 +11,7 @@ use super::remarks::{nodes_in_words, surroundings};
 use super::{Question, Remarks};
 use crate::commands::check::CheckArgs;
 use crate::failure::Failure;
-use crate::options::{OrderKind, list, nodes_of};
+use crate::options::{list, nodes_of};
 use crate::values::whole;
 
 /// Who calls for an election in the checker.
@@ -54,10 +54,10 @@ pub(super) fn question(
     let initiators = initiators(card, shown, args, nodes)?;
     let calls = args.election.calls.unwrap_or_else(|| shown.map_or(1, |shown| shown.calls));
     let usual = shown.map_or(u8::from(card.terms.crashes), |shown| shown.crashes);
-    let restarts = args.restarts().max(shown.map_or(0, |shown| shown.restarts));
-    let faults = args.faults(usual).restarts(restarts);
-    let fair = args.fair || shown.is_some_and(|shown| shown.fair);
-    let order = args.order.unwrap_or(OrderKind::from(card.assumes.order));
+    let restarts = shown.map_or(0, |shown| shown.restarts);
+    let faults = args.faults((usual, restarts));
+    let fair = args.demand.fair || shown.is_some_and(|shown| shown.fair);
+    let order = args.order(card.assumes.order);
     let links = args.links(&about, &setup, order);
 
     let mut line = args.line(&about, &setup, order);
@@ -65,8 +65,8 @@ pub(super) fn question(
     let more = [
         (calls > 1, format!(" --calls {calls}")),
         (args.crashes().is_none(), format!(" --crashes {usual}")),
-        (args.restarts() < restarts, format!(" --restarts {restarts}")),
-        (fair && !args.fair, " --fair".to_owned()),
+        (args.restarts().is_none() && restarts > 0, format!(" --restarts {restarts}")),
+        (fair && !args.demand.fair, " --fair".to_owned()),
     ];
     line.extend(more.into_iter().filter(|(is_new, _)| *is_new).map(|(_, text)| text));
 

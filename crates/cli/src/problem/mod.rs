@@ -7,6 +7,7 @@
 //! are [nodes of any algorithm](AnyNode), and all of it is compiled once for every problem. So
 //! commands know neither problems nor algorithms, and a further command costs nothing to compile.
 
+pub(crate) mod channels;
 pub(crate) mod election;
 pub(crate) mod election_question;
 pub(crate) mod mutex;
@@ -30,7 +31,7 @@ use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::registry::{self, Node, Recipe, Register};
 use vorrang_algorithms::setup::{Setup, Unfit};
 use vorrang_check as check;
-use vorrang_protocol::{Graph, Guard, Invariant, Monitor, Never, NodeId, Protocol};
+use vorrang_protocol::{Graph, Guard, Invariant, Message as _, Monitor, Never, NodeId, Protocol};
 use vorrang_sim::Workload;
 use vorrang_trace::{AnyNode, Meter, Objection, Record, replay};
 
@@ -44,6 +45,7 @@ use crate::network::worker::Work;
 use crate::options::RunArgs;
 use crate::selection::Axis;
 
+use channels::Simulable;
 pub(crate) use remarks::Remarks;
 pub(crate) use scene::Scene;
 pub(crate) use simulate::header;
@@ -225,9 +227,17 @@ impl<Q: Problem> SubjectOf<Q> {
 impl<Q: Driven> Subject for SubjectOf<Q> {
     fn question(&self, args: &CheckArgs) -> Result<Query, Failure> {
         let question = Q::question(self.card, self.flaw, args)?;
-        let nodes = self.nodes(&question.setup)?;
+        let (nodes, guards) = self.nodes(&question.setup, args)?;
         let graph = graph((self.card, self.flaw), &question.setup)?;
-        let mut query = verify::query(question, (nodes, graph), &self.guards, args);
+        let goes_wrong = question.faults != check::Faults::NONE && args.reliable.is_none();
+        let mut query = verify::query(question, (nodes, graph), &guards, args);
+        if goes_wrong && !args.guards(&guards).is_empty() {
+            query.remarks.notes.push(format!(
+                "faults may break what the proof of {} rests on before anything that it promises: \
+                 --no-invariants leaves that out",
+                self.card.name
+            ));
+        }
         if args.timely.is_some() && !self.sets_timers {
             let name = self.card.name;
             let note = format!("{name} sets no timers: time makes no difference to it");
@@ -236,19 +246,30 @@ impl<Q: Driven> Subject for SubjectOf<Q> {
         Ok(query)
     }
     fn stage(&self, args: &CheckArgs) -> Result<Box<dyn Staged>, Failure> {
-        let Question { setup, links, .. } = Q::question(self.card, self.flaw, args)?;
-        let nodes = self.nodes(&setup)?;
-        let (card, flaw, guards) = (self.card, self.flaw, self.guards.clone());
-        Ok(staged::stage::<Q>((card, flaw), (setup, links.order), (nodes, guards)))
+        let Question { setup, links, monitor, .. } = Q::question(self.card, self.flaw, args)?;
+        let (nodes, guards) = self.nodes(&setup, args)?;
+        let (card, flaw) = (self.card, self.flaw);
+        // Promises about causes are none about the layer's messages.
+        let monitor = if args.reliable.is_some() { monitor } else { Q::staged(card, &setup, flaw) };
+        Ok(staged::stage::<Q>((card, flaw), (setup, links.order, monitor), (nodes, guards)))
     }
 }
 
 impl<Q: Driven> SubjectOf<Q> {
-    fn nodes(&self, setup: &Setup) -> Result<Vec<NodeOf<Q>>, Failure> {
+    /// The nodes, over reliable channels if they are wanted, and what holds of them.
+    fn nodes(&self, setup: &Setup, args: &CheckArgs) -> Result<Guarded<Q>, Failure> {
         let node = make(&self.recipe, setup)?;
-        Ok(setup.group.members().map(|id| node(id)).collect())
+        let guards = args.guards(&self.guards);
+        let Some(how) = args.reliable else {
+            return Ok((setup.group.members().map(|id| node(id)).collect(), guards));
+        };
+        let graph = graph((self.card, self.flaw), setup)?;
+        Ok(channels::any::<Q>(how, (node, &guards), (setup, graph), args.tries()))
     }
 }
+
+/// Nodes, and what holds of them.
+type Guarded<Q> = (Vec<NodeOf<Q>>, Vec<Guard<NodeOf<Q>>>);
 
 /// An algorithm while its types are known.
 struct Of<Q: Problem, P: Protocol> {
@@ -278,7 +299,13 @@ where
             let name = self.card.name;
             return Err(Failure::usage(format!("--invariants: none are declared for {name}")));
         }
-        let nodes = Box::new(Made { node, invariants });
+        let nodes: Box<dyn Nodes<Q>> = if scenario.between().is_reliable {
+            let guards: Vec<_> = invariants.iter().map(AnyNode::guard).collect();
+            let any: Node<NodeOf<Q>> = Arc::new(move |id| AnyNode::new(node(id)));
+            Box::new(Simulable::new((any, &guards), P::Message::KINDS, &scenario)?)
+        } else {
+            Box::new(Made { node, invariants })
+        };
         Ok(Box::new(RunOf::<Q> { scenario, nodes }))
     }
     fn serve(&self, setup: &Setup, node: Served) -> Result<Future<'static>, Failure> {
@@ -341,7 +368,9 @@ where
         recorder: Option<ToFile>,
         until: Until<'_>,
     ) -> Result<Simulated<Q>, Failure> {
-        simulate::simulate::<Q, P>(scenario, (&self.node, self.invariants), recorder, until)
+        let guards: Vec<Guard<P>> = self.invariants.iter().map(Into::into).collect();
+        let nodes = (&self.node, &guards[..], P::Message::KINDS);
+        simulate::simulate::<Q, P>(scenario, nodes, recorder, until)
     }
     fn over_tcp(
         &self,

@@ -152,7 +152,7 @@ impl Scenario {
         let is_plain =
             is_known && latency.is_constant() && stay.is_constant() && latency.mean_ns() > 0.0;
         match load {
-            _ if self.between.faults.is_some() || of.is_time && !is_plain => None,
+            _ if self.between.is_altered() || of.is_time && !is_plain => None,
             // What a saturated run comes to depends on which requests overtake which: it is known
             // only if all messages take the same time.
             Some(card::Load::Heavy) if !is_plain => {
@@ -307,6 +307,16 @@ impl Driven for Mutex {
             )));
         }
         let (setup, between) = args.placed(&card.about())?;
+        let contenders = own.hot.unwrap_or_else(|| card.contenders(nodes));
+        let is_alone = load == LoadKind::Light || contenders == 1;
+        if card.assumes.one_at_a_time && !is_alone && !args.common.break_assumptions {
+            return Err(Failure::usage(format!(
+                "{} assumes that nobody asks while another does, and may get stuck under {} load: \
+                 use --load light, or --break-assumptions to see it break",
+                card.name,
+                name(&load),
+            )));
+        }
         let setting = Setting::new(card, &setup, card::Load::Heavy);
         let messages = card.cost(MESSAGES, &setting).map_or(0.0, |cost| cost.high);
         if messages.is_finite() && messages > MOST_MESSAGES {
@@ -350,11 +360,14 @@ impl Driven for Mutex {
     fn figures(scenario: &Scenario, summary: &Summary) -> Vec<Figure> {
         let unit_ns = scenario.between.latency.mean_ns();
         let per = (" per T", unit_ns);
+        // By acknowledgements nodes hear of each other, and the algorithm does not know.
+        let overtakes = summary.overtakes.filter(|_| !scenario.between.is_reliable);
+        let summary = &Summary { overtakes, ..summary.clone() };
         figures(scenario.card, summary, (" T", unit_ns), per, &|of| scenario.theory(of))
     }
 
     fn complaint(scenario: &Scenario, summary: &Summary) -> Option<String> {
-        let promised = scenario.card.terms.promises.ordering;
+        let promised = scenario.card.terms.promises.ordering && !scenario.between.is_reliable;
         let overtaken = promised && summary.overtakes.is_some_and(|count| count > 0);
         overtaken.then(|| "ordering: a request was overtaken by a later one".to_owned())
     }

@@ -13,7 +13,7 @@ use super::remarks::surroundings;
 use super::{Question, Remarks, mutex_scope};
 use crate::commands::check::{CheckArgs, one_a_node};
 use crate::failure::Failure;
-use crate::options::{OrderKind, list};
+use crate::options::list;
 use crate::values::whole;
 
 /// How many entries of a node the checker plans: no group with more was ever explored to its end.
@@ -52,6 +52,13 @@ pub(crate) struct MutexCheckArgs {
     bypass: Option<u32>,
 }
 
+impl MutexCheckArgs {
+    /// Whether something is asked that depends on which messages have arrived.
+    pub(crate) const fn asks_of_causes(&self) -> bool {
+        !self.property.is_empty() || self.bypass.is_some()
+    }
+}
+
 /// Fills in what was not said, from the flaw or from the algorithm.
 pub(super) fn question(
     card: &'static Card,
@@ -60,14 +67,26 @@ pub(super) fn question(
 ) -> Result<Question<Mutex>, Failure> {
     let turns = Turns::of(card, flaw, args)?;
     let assumed = flaw.map_or(card.assumes.order, |flaw| flaw.shown_by.order);
-    let order = args.order.unwrap_or(OrderKind::from(assumed));
+    let order = args.order(assumed);
     let setup = set_up(card, flaw, args, turns.entries.len())?;
-    let (about, faults) = (card.about(), args.faults(0));
+    let budget = flaw.map_or((0, 0), |it| (it.shown_by.crashes, it.shown_by.restarts));
+    let (about, faults) = (card.about(), args.faults(budget));
     let links = args.links(&about, &setup, order);
     let (besides, mut remarks) = besides(card, flaw, &setup, &args.mutex)?;
     mutex_scope::warn_of_vacuity(card, &setup, &turns, &besides, &mut remarks);
+    let asking = turns.entries.iter().filter(|entries| **entries > 0).count();
+    if flaw.is_none() && card.assumes.one_at_a_time && asking > 1 {
+        let name = card.name;
+        remarks.warnings.push(format!("{name} assumes that nobody asks while another does"));
+    }
     if let Some(flaw) = flaw {
-        mutex_scope::remark_flaw(flaw, &turns, (&setup, links.order), &besides, &mut remarks);
+        mutex_scope::remark_flaw(
+            flaw,
+            &turns,
+            (&setup, links.order, faults),
+            &besides,
+            &mut remarks,
+        );
     }
     remarks.of_time(&about, &setup, &links);
     let around = surroundings(&about, &setup, &links, faults);
@@ -93,7 +112,7 @@ pub(super) fn question(
         monitor,
         links,
         faults,
-        fair: args.fair,
+        fair: args.demand.fair,
         properties: names,
         covers,
         remarks,

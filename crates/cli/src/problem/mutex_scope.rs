@@ -8,6 +8,8 @@ use vorrang_algorithms::mutex::card::{Besides, Card, Flaw};
 use vorrang_algorithms::mutex::spec::Admission;
 use vorrang_algorithms::setup::Setup;
 
+use vorrang_check::Faults;
+
 use super::mutex_question::Turns;
 use super::remarks::{Remarks, nodes_in_words};
 use crate::options::list;
@@ -93,7 +95,7 @@ fn all_fit_inside(card: &Card, setup: &Setup, turns: &Turns, asking: &[usize]) -
 pub(super) fn remark_flaw(
     flaw: &Flaw,
     turns: &Turns,
-    (setup, order): (&Setup, Order),
+    (setup, order, faults): (&Setup, Order, Faults),
     besides: &Besides,
     remarks: &mut Remarks,
 ) {
@@ -109,6 +111,12 @@ pub(super) fn remark_flaw(
     if !shown.stay.is_empty() {
         let _ = write!(takes, " --stay {}", list(shown.stay));
     }
+    for (count, name) in [(shown.crashes, "crashes"), (shown.restarts, "restarts")] {
+        if count > 0 {
+            let _ = write!(takes, " --{name} {count}");
+        }
+    }
+    let goes_too_well = faults.crashes < shown.crashes || faults.restarts < shown.restarts;
     let mut is_set_up_otherwise = false;
     for (parameter, text) in shown.given {
         let _ = write!(takes, " --{} {text}", parameter.name());
@@ -132,7 +140,12 @@ pub(super) fn remark_flaw(
     let is_stricter = shown.order == Order::Any && order == Order::Fifo;
     let claims_other = !shown.claims.is_empty() && turns.claims != shown.claims;
     let nobody_stays = !shown.stay.is_empty() && turns.stay.is_empty();
-    let falls_short =
-        !is_asked || is_fewer || is_stricter || claims_other || nobody_stays || is_set_up_otherwise;
+    let falls_short = !is_asked
+        || is_fewer
+        || is_stricter
+        || claims_other
+        || nobody_stays
+        || is_set_up_otherwise
+        || goes_too_well;
     remarks.of_flaw(flaw.name, &takes, falls_short);
 }

@@ -62,6 +62,7 @@ pub(crate) fn surroundings(about: &About, setup: &Setup, links: &Links, faults: 
         | Parameter::Initiator
         | Parameter::Priorities
         | Parameter::Quorum
+        | Parameter::Structure
         | Parameter::Ring
         | Parameter::Contention => true,
     };

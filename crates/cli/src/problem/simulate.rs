@@ -10,7 +10,7 @@ use serde_json::json;
 use vorrang_algorithms::card::About;
 use vorrang_algorithms::registry::Node;
 use vorrang_algorithms::setup::Setup;
-use vorrang_protocol::{Invariant, Protocol};
+use vorrang_protocol::{Guard, Protocol};
 use vorrang_sim::{FaultCounts, Recorder, Report, SimError, Simulation};
 use vorrang_trace::{Header, Record, Writer};
 
@@ -27,6 +27,9 @@ pub(super) enum Until<'a> {
     /// To its end, told to a bar.
     Over(Option<&'a ProgressBar>),
 }
+
+/// The names of the kinds of messages.
+pub(super) type Kinds = &'static [&'static str];
 
 /// What a simulation came to, and who was told of it.
 pub(super) type Simulated<Q> = (Report<SummaryOf<Q>>, Option<ToFile>);
@@ -79,7 +82,7 @@ pub(super) fn measure<Q: Driven>(
 /// virtual call would be felt.
 pub(super) fn simulate<Q, P>(
     scenario: &Q::Scenario,
-    (node, invariants): (&Node<P>, &'static [Invariant<P>]),
+    (node, guards, kinds): (&Node<P>, &[Guard<P>], Kinds),
     recorder: Option<ToFile>,
     until: Until<'_>,
 ) -> Result<Simulated<Q>, Failure>
@@ -94,13 +97,14 @@ where
         Q::workload(scenario),
         scenario.seed(),
         recorder,
-    );
+    )
+    .counting(kinds);
     let graph = scenario.about().assumes.layout.graph(scenario.setup());
     if let Some(graph) = graph.map_err(|unfit| Failure::Usage(unfit.0))? {
         simulation = simulation.on(graph);
     }
     if scenario.between().is_guarded {
-        simulation = simulation.guarded(invariants);
+        simulation = simulation.guarded(guards.iter().cloned());
     }
     if let Some(faults) = scenario.faults() {
         let fresh = node.clone();

@@ -9,7 +9,7 @@ use vorrang_protocol::{Guard, Order, Violation};
 use vorrang_trace::stage::{Line, Says, Stage};
 
 use super::{Driven, NodeOf, graph, verify};
-use crate::commands::check::{Answer, CheckArgs, demands};
+use crate::commands::check::{Answer, CheckArgs};
 use crate::failure::Failure;
 
 /// Nodes driven by hand, with their types gone.
@@ -61,10 +61,9 @@ struct StagedOf<Q: Driven> {
 
 pub(super) fn stage<Q: Driven>(
     (card, flaw): (&'static Card<Q>, Option<&'static str>),
-    (setup, order): (Setup, Order),
+    (setup, order, monitor): (Setup, Order, Q::Watch),
     (nodes, guards): (Vec<NodeOf<Q>>, Vec<Guard<NodeOf<Q>>>),
 ) -> Box<dyn Staged> {
-    let monitor = Q::staged(card, &setup, flaw);
     let first = Stage::new(nodes.iter().cloned(), monitor).with_order(order);
     let first = first.guarded(guards.iter().cloned());
     let asks = setup.group.members().flat_map(|id| Q::turn(card, &setup, id));
@@ -119,7 +118,7 @@ impl<Q: Driven> Staged for StagedOf<Q> {
             monitor: question.monitor,
             links: question.links,
             faults: spent(&lines, question.faults),
-            demands: demands(
+            demands: args.demands(
                 &self.guards,
                 graph((self.card, self.flaw), &question.setup)?,
                 question.fair,

@@ -11,7 +11,7 @@ use vorrang_check::{
 use vorrang_protocol::{Effect, Graph, Guard};
 
 use super::{Driven, NodeOf, Question, Remarks};
-use crate::commands::check::{Answer, CheckArgs, demands};
+use crate::commands::check::{Answer, CheckArgs};
 use crate::interrupt;
 use crate::output::{grouped, show_after_a_second, spinner};
 
@@ -36,13 +36,17 @@ pub(super) fn query<Q: Driven>(
         monitor: question.monitor,
         links: question.links,
         faults: question.faults,
-        demands: demands(guards, graph, question.fair),
+        demands: args.demands(guards, graph, question.fair),
     };
     let (bounds, threads, walks) = (args.bounds(), args.threads(), args.extent.walks());
     let mut properties = question.properties;
     properties.extend(question.fair.then(|| "no starvation in fair runs".to_owned()));
-    properties.extend(guards.iter().map(|it| it.name().to_owned()));
-    let (shows_progress, covers) = (!args.json, question.covers);
+    properties.extend(args.guards(guards).iter().map(|it| it.name().to_owned()));
+    let shows_progress = !args.json;
+    let covers = match args.reliable {
+        None => question.covers,
+        Some(_) => format!("{}, {}", question.covers, in_tries(args.tries())),
+    };
     let answer = move || {
         let start = Instant::now();
         let (report, walked) = if let Some(walks) = walks {
@@ -61,6 +65,13 @@ pub(super) fn query<Q: Driven>(
         answer
     };
     Query { line: question.line, remarks: question.remarks, answer: Box::new(answer) }
+}
+
+fn in_tries(tries: u8) -> String {
+    match tries {
+        1 => "over reliable channels that try again once".to_owned(),
+        _ => format!("over reliable channels that try again up to {tries} times"),
+    }
 }
 
 /// Explores all that can follow these steps, and shows how far it has come.

@@ -21,7 +21,7 @@ use crate::failure::Failure;
 use crate::figures::{Figure, Measured, Reading};
 use crate::network::Place;
 use crate::network::once::{self, Until};
-use crate::options::{Between, OrderKind, RunArgs};
+use crate::options::{Between, RunArgs};
 use crate::selection::Axis;
 
 /// Options that fit together and fit the algorithm.
@@ -42,7 +42,7 @@ impl Scenario {
     fn theory(&self, of: Quantity) -> Option<Span> {
         let latency = self.between.latency;
         let is_plain = latency.is_constant() && latency.mean_ns() > 0.0;
-        let speaks = self.between.faults.is_none() && (is_plain || !of.is_time);
+        let speaks = !self.between.is_altered() && (is_plain || !of.is_time);
         self.card.cost(of, &self.setting).filter(|_| speaks)
     }
 
@@ -230,9 +230,9 @@ impl Driven for Wave {
         if let Some(shown) = shown.filter(|_| !args.setup.says(Parameter::Topology)) {
             setup.topology = shown.topology.clone();
         }
-        let order = args.order.unwrap_or(OrderKind::from(card.assumes.order));
+        let order = args.order(card.assumes.order);
         let turns = setup.group.members().map(|id| Self::turn(card, &setup, id));
-        let (about, faults) = (card.about(), args.faults(0));
+        let (about, faults) = (card.about(), args.faults((0, 0)));
         let links = args.links(&about, &setup, order);
         let mut remarks = Remarks::default();
         if nodes == 1 {
@@ -249,7 +249,7 @@ impl Driven for Wave {
             monitor: Spanning::of(&setup).map_err(|unfit| Failure::Usage(unfit.0))?,
             links,
             faults,
-            fair: args.fair,
+            fair: args.demand.fair,
             properties: ["tree", "decision", "dependence", "aggregate", "termination"]
                 .map(str::to_owned)
                 .to_vec(),

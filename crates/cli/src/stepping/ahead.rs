@@ -49,7 +49,8 @@ pub(super) fn read_header(text: &str, about: &About) -> Result<CheckArgs, Failur
     let wrong = |why: String| Failure::usage(format!("the first line of the script: {why}"));
     let given = read(text).map_err(wrong)?.args;
     let set_up = Parameter::ALL.map(Parameter::name);
-    let known = |it: &str| set_up.contains(&it) || ["nodes", "order", "flaw"].contains(&it);
+    let known =
+        |it: &str| set_up.contains(&it) || ["nodes", "order", "flaw", "reliable"].contains(&it);
     if let Some(other) = given.typed().iter().find(|it| !known(it)) {
         let other = other.replace('_', "-");
         return Err(wrong(format!("--{other} says nothing about what is on the stage")));
@@ -60,7 +61,7 @@ pub(super) fn read_header(text: &str, about: &About) -> Result<CheckArgs, Failur
 
 /// What can be asked of the checker from the stage: what may still happen, what must hold, how far
 /// to look. All else was decided when the stage was set.
-const ASKED: [&str; 17] = [
+const ASKED: [&str; 18] = [
     "asynchronous",
     "bypass",
     "crashes",
@@ -71,6 +72,7 @@ const ASKED: [&str; 17] = [
     "max_depth",
     "max_memory",
     "max_states",
+    "no_invariants",
     "property",
     "requests",
     "restarts",
@@ -96,13 +98,15 @@ impl Session {
         // The stage watches all that is promised, and so does whoever looks ahead from it.
         let promised = read(&format!("{rest} --property promised")).ok().map(|line| line.args);
         let promised = promised.filter(|it| it.check_fit(&[&about]).is_ok());
-        let is_plain = self.args.flaw.is_none() && !given.typed().iter().any(|it| it == "property");
+        let is_as_it_should_be = self.args.flaw.is_none() && self.args.reliable.is_none();
+        let is_plain = is_as_it_should_be && !given.typed().iter().any(|it| it == "property");
         let typed = promised.filter(|_| is_plain).unwrap_or(given).args;
         let session = &self.args;
         let args = CheckArgs {
             nodes: session.nodes,
             order: session.order,
             flaw: session.flaw.clone(),
+            reliable: session.reliable,
             setup: session.setup.clone(),
             max_states: typed.max_states.or(Some(MOST_STATES)),
             ..typed

@@ -113,6 +113,9 @@ impl Session {
         if let Some(flaw) = &args.flaw {
             header.push_str(&format!(" --flaw {flaw}"));
         }
+        if args.reliable.is_some() {
+            header.push_str(" --reliable");
+        }
         if let Some(order) = args.order.filter(|it| Order::from(*it) != about.assumes.order) {
             header.push_str(&format!(" --order {}", crate::options::name(&order)));
         }

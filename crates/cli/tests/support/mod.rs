@@ -10,6 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
+use vorrang_algorithms::card::Assumes;
 
 /// Bounds hanging, nothing else.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
@@ -73,6 +74,11 @@ pub(crate) fn json_of(args: &[&str]) -> Value {
     let (code, value) = json(args);
     assert_eq!(code, 0, "vorrang {}: {value:#}", args.join(" "));
     value
+}
+
+/// The busiest load that an algorithm is made for.
+pub(crate) fn busiest(assumes: Assumes) -> &'static str {
+    if assumes.one_at_a_time { "light" } else { "heavy" }
 }
 
 /// A folder that is gone when the test is over.

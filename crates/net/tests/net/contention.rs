@@ -63,7 +63,9 @@ fn assert_cause_before_effect(records: &[Record<RicartAgrawala>]) {
             | What::Timer(_)
             | What::Lost { .. }
             | What::Crash
-            | What::Restart => {}
+            | What::Doubled { .. }
+            | What::Restart
+            | What::Fault(_) => {}
         }
     }
 }

@@ -1,14 +1,17 @@
 //! The mistakes that people make with these algorithms.
 
+pub mod cao_singhal;
 pub mod carvalho_roucairol;
 pub mod central;
 pub mod echo_lift;
 pub mod k_exclusion;
 pub mod lamport;
 pub mod lift;
+pub mod maekawa;
 pub mod raymond;
 pub mod readers_writers;
 pub mod ricart_agrawala;
+pub mod sanders;
 pub mod singhal;
 pub mod suzuki_kasami;
 pub mod token_ring;

@@ -1,0 +1,151 @@
+//! What reliable channels send and set, and in which lives.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+use vorrang_protocol::NodeId;
+
+/// What the layers of two nodes tell each other.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Message<M> {
+    /// I am here in this life: in which are you?
+    Greeting {
+        /// The sender's.
+        life: u32,
+    },
+    /// I have all of yours below this number.
+    Receipt {
+        /// From which life to which.
+        lives: Lives,
+        /// The number.
+        upto: u64,
+    },
+    /// What the node above sends.
+    Data {
+        /// From which life to which.
+        lives: Lives,
+        /// Its number, from 0.
+        number: u64,
+        /// What it says.
+        message: M,
+    },
+}
+
+/// From which life of the sender to which of the receiver.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct Lives {
+    /// The sender's.
+    pub from: u32,
+    /// The receiver's, as far as the sender knows.
+    pub to: u32,
+}
+
+/// Kinds of its own that a layer has.
+const OWN: [&str; 2] = ["GREETING", "RECEIPT"];
+/// Kinds of messages that there may be in all.
+const MOST_KINDS: usize = 64;
+
+impl<M: vorrang_protocol::Message> Message<M> {
+    const ALL_KINDS: [&'static str; MOST_KINDS] = {
+        let mut all = [""; MOST_KINDS];
+        (all[0], all[1]) = (OWN[0], OWN[1]);
+        let mut kind = 0;
+        while kind < M::KINDS.len() {
+            all[OWN.len() + kind] = M::KINDS[kind];
+            kind += 1;
+        }
+        all
+    };
+    const KINDS_AND_MORE: &'static [&'static str; MOST_KINDS] = &Self::ALL_KINDS;
+}
+
+/// The kinds of the layer's messages over messages of these kinds.
+pub fn kinds(above: &[&'static str]) -> Vec<&'static str> {
+    OWN.iter().chain(above).copied().collect()
+}
+
+impl<M: vorrang_protocol::Message> vorrang_protocol::Message for Message<M> {
+    const KINDS: &'static [&'static str] =
+        Self::KINDS_AND_MORE.split_at(OWN.len() + M::KINDS.len()).0;
+
+    fn kind(&self) -> usize {
+        match self {
+            Self::Greeting { .. } => 0,
+            Self::Receipt { .. } => 1,
+            Self::Data { message, .. } => OWN.len() + message.kind(),
+        }
+    }
+    fn kind_name(&self) -> &'static str {
+        match self {
+            Self::Greeting { .. } => OWN[0],
+            Self::Receipt { .. } => OWN[1],
+            Self::Data { message, .. } => message.kind_name(),
+        }
+    }
+}
+
+impl<M: fmt::Display> fmt::Display for Message<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Greeting { life } => write!(f, "GREETING [life {life}]"),
+            Self::Receipt { lives, upto } => write!(f, "RECEIPT [{upto}{lives}]"),
+            Self::Data { lives, number, message } => write!(f, "{message} [{number}{lives}]"),
+        }
+    }
+}
+
+/// Nothing, as long as both are in their first life.
+impl fmt::Display for Lives {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self { from: 0, to: 0 } => Ok(()),
+            Self { from, to } => write!(f, ", lives {from} to {to}"),
+        }
+    }
+}
+
+/// What a node may be woken for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Timer<T> {
+    /// This peer has not acknowledged something in time.
+    Resend(NodeId),
+    /// Whatever the node above has set.
+    Above(T),
+}
+
+/// As it is called on a stage; those of the node above as without the layer.
+impl<T: fmt::Debug> fmt::Debug for Timer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Resend(to) => write!(f, "Resend({to})"),
+            Self::Above(timer) => timer.fmt(f),
+        }
+    }
+}
+
+/// What is known of another's life.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Life {
+    /// It was this one when it was last heard.
+    Known(u32),
+    /// It is this one or a later one. (It may have said so long ago.)
+    AtLeast(u32),
+}
+
+impl Life {
+    pub(super) const fn known(self) -> Option<u32> {
+        match self {
+            Self::Known(life) => Some(life),
+            Self::AtLeast(_) => None,
+        }
+    }
+
+    /// Whether one that is called so has ended since.
+    pub(super) const fn is_over(self, life: u32) -> bool {
+        let (Self::Known(at_least) | Self::AtLeast(at_least)) = self;
+        life < at_least
+    }
+}

@@ -1,0 +1,10 @@
+//! Layers: protocols around other protocols, for algorithms that need more than their links give.
+//!
+//! A layer owns the node that it serves, takes what that sends and sets, and hands up what arrives.
+//! The algorithm above knows nothing of it, and its application neither.
+
+mod envelope;
+pub mod flaws;
+pub mod reliable;
+
+pub use reliable::Reliable;

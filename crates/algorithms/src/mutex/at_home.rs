@@ -1,0 +1,159 @@
+//! What a node sends to itself.
+//!
+//! A node that must also ask itself does so without a message: it is told at once, in the same
+//! step, and nothing is counted. So the handlers of a node that [`HearsItself`] send to everybody
+//! alike, and what is for the node itself is heard when they are done, before the step is over.
+//!
+//! A mistake in what a node does with messages is made with those from itself as well; that is what
+//! [`Mishears`] is for.
+
+use alloc::collections::VecDeque;
+use core::fmt::Debug;
+use core::hash::Hash;
+use core::num::NonZeroU32;
+
+use vorrang_protocol::{Delay, Effects, NodeId, Protocol, Refused};
+
+use crate::flaw::Mistake;
+
+/// The effects of a node, but for what it sends to itself, which stays here.
+#[derive(Debug)]
+struct AtHome<'a, P: Protocol, E> {
+    me: NodeId,
+    mail: VecDeque<P::Message>,
+    fx: &'a mut E,
+}
+
+impl<'a, P: Protocol, E: Effects<P>> AtHome<'a, P, E> {
+    /// Passes on to `fx` what is not for the node itself.
+    const fn new(me: NodeId, fx: &'a mut E) -> Self {
+        Self { me, mail: VecDeque::new(), fx }
+    }
+
+    /// What the node is to be told next by itself.
+    fn take(&mut self) -> Option<P::Message> {
+        self.mail.pop_front()
+    }
+}
+
+impl<P: Protocol, E: Effects<P>> Effects<P> for AtHome<'_, P, E> {
+    fn send(&mut self, to: NodeId, message: P::Message) {
+        if to == self.me {
+            self.mail.push_back(message);
+        } else {
+            self.fx.send(to, message);
+        }
+    }
+    fn set_timer(&mut self, timer: P::Timer, delay: Delay) {
+        self.fx.set_timer(timer, delay);
+    }
+    fn cancel_timer(&mut self, timer: P::Timer) {
+        self.fx.cancel_timer(timer);
+    }
+    fn notify(&mut self, notice: P::Notice) {
+        self.fx.notify(notice);
+    }
+    fn choose(&mut self, bound: NonZeroU32) -> u32 {
+        self.fx.choose(bound)
+    }
+}
+
+/// A node that sends to itself, by the two things that it does: to do as it is told, and to hear,
+/// each without what comes of it at home.
+pub trait HearsItself: Protocol {
+    /// The node itself.
+    fn me(&self) -> NodeId;
+
+    /// The application asks for something.
+    ///
+    /// # Errors
+    ///
+    /// As [`Protocol::on_command`].
+    fn obey(&mut self, command: Self::Command, fx: &mut impl Effects<Self>) -> Result<(), Refused>;
+
+    /// A message comes, from another node or from this one.
+    fn hear(&mut self, from: NodeId, message: Self::Message, fx: &mut impl Effects<Self>);
+
+    /// A command, and all that comes of it at home.
+    ///
+    /// # Errors
+    ///
+    /// As [`obey`](Self::obey).
+    fn obey_at_home(
+        &mut self,
+        command: Self::Command,
+        fx: &mut impl Effects<Self>,
+    ) -> Result<(), Refused> {
+        obey_with::<Self, Correctly>(self, command, fx)
+    }
+
+    /// A message, and all that comes of it at home.
+    fn hear_at_home(&mut self, from: NodeId, message: Self::Message, fx: &mut impl Effects<Self>) {
+        hear_with::<Self, Correctly>(self, from, message, fx);
+    }
+}
+
+/// A mistake in what a node does with a message, be it from another node or from itself.
+pub trait Mishears<P: HearsItself> {
+    /// What it does.
+    fn hear(node: &mut P, from: NodeId, message: P::Message, fx: &mut impl Effects<P>);
+}
+
+/// No mistake.
+enum Correctly {}
+
+impl<P: HearsItself> Mishears<P> for Correctly {
+    fn hear(node: &mut P, from: NodeId, message: P::Message, fx: &mut impl Effects<P>) {
+        node.hear(from, message, fx);
+    }
+}
+
+fn obey_with<P: HearsItself, H: Mishears<P>>(
+    node: &mut P,
+    command: P::Command,
+    fx: &mut impl Effects<P>,
+) -> Result<(), Refused> {
+    let mut home = AtHome::new(node.me(), fx);
+    node.obey(command, &mut home)?;
+    hear_out::<P, H>(node, &mut home);
+    Ok(())
+}
+
+fn hear_with<P: HearsItself, H: Mishears<P>>(
+    node: &mut P,
+    from: NodeId,
+    message: P::Message,
+    fx: &mut impl Effects<P>,
+) {
+    let mut home = AtHome::new(node.me(), fx);
+    H::hear(node, from, message, &mut home);
+    hear_out::<P, H>(node, &mut home);
+}
+
+fn hear_out<P: HearsItself, H: Mishears<P>>(
+    node: &mut P,
+    home: &mut AtHome<'_, P, impl Effects<P>>,
+) {
+    while let Some(message) = home.take() {
+        H::hear(node, node.me(), message, home);
+    }
+}
+
+impl<P, T> Mistake<P> for T
+where
+    P: HearsItself,
+    T: Mishears<P> + Copy + Eq + Hash + Debug + Send + Sync + 'static,
+{
+    fn on_command(
+        self,
+        node: &mut P,
+        command: P::Command,
+        fx: &mut impl Effects<P>,
+    ) -> Result<(), Refused> {
+        obey_with::<P, Self>(node, command, fx)
+    }
+
+    fn on_message(self, node: &mut P, from: NodeId, message: P::Message, fx: &mut impl Effects<P>) {
+        hear_with::<P, Self>(node, from, message, fx);
+    }
+}

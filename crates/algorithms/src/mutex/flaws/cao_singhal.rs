@@ -1,0 +1,124 @@
+//! Cao–Singhal as it is commonly printed: without what a permission needs that travels by itself.
+
+use vorrang_protocol::{Effects, NodeId};
+
+use crate::clock::Stamp;
+use crate::mutex::at_home::{HearsItself as _, Mishears};
+use crate::mutex::handing_on::{CaoSinghal, Message, Phase, Seat, say};
+
+/// A RELEASE of a later epoch is taken for a stale one.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct EarlyReleaseDropped;
+
+impl Mishears<CaoSinghal> for EarlyReleaseDropped {
+    fn hear(
+        node: &mut CaoSinghal,
+        from: NodeId,
+        message: Message,
+        fx: &mut impl Effects<CaoSinghal>,
+    ) {
+        node.hear(from, message, fx);
+        node.arbiter.early = None;
+    }
+}
+
+/// An INQUIRE without the permission that it is about is taken for a stale one.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct EarlyInquireDropped;
+
+impl Mishears<CaoSinghal> for EarlyInquireDropped {
+    fn hear(
+        node: &mut CaoSinghal,
+        from: NodeId,
+        message: Message,
+        fx: &mut impl Effects<CaoSinghal>,
+    ) {
+        node.hear(from, message, fx);
+        for seat in seats(node) {
+            if let Seat::Asked { ahead: Some(ahead), .. } = seat {
+                ahead.inquired = false;
+            }
+        }
+    }
+}
+
+/// Whatever permission a TRANSFER was about, it is applied to the one that is there or comes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct NoEpochs;
+
+impl Mishears<CaoSinghal> for NoEpochs {
+    fn hear(
+        node: &mut CaoSinghal,
+        from: NodeId,
+        message: Message,
+        fx: &mut impl Effects<CaoSinghal>,
+    ) {
+        let message = match message {
+            Message::Transfer { next, inquire, epoch } => {
+                let there = node.place(from).and_then(|place| epoch_of(node, place));
+                Message::Transfer { next, inquire, epoch: there.unwrap_or(epoch) }
+            }
+            Message::Reply { arbiter, epoch, .. } => {
+                if let Some(place) = node.place(arbiter)
+                    && let Some(Seat::Asked { ahead: Some(ahead), .. }) = seats(node).get_mut(place)
+                {
+                    ahead.epoch = epoch;
+                }
+                message
+            }
+            Message::Request { .. }
+            | Message::Fail { .. }
+            | Message::Yield { .. }
+            | Message::Release { .. } => message,
+        };
+        node.hear(from, message, fx);
+    }
+}
+
+/// Nobody but the sender of a request is told FAIL when it comes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct OvertakenNotTold;
+
+impl Mishears<CaoSinghal> for OvertakenNotTold {
+    fn hear(
+        node: &mut CaoSinghal,
+        from: NodeId,
+        message: Message,
+        fx: &mut impl Effects<CaoSinghal>,
+    ) {
+        if let Message::Request { time } = message {
+            node.clock.witness(time);
+            let [first, second] = node.arbiter.on_request(Stamp::new(time, from));
+            say([first.filter(|(to, word)| *to == from || !is_fail(word)), second], fx);
+        } else {
+            node.hear(from, message, fx);
+        }
+    }
+}
+
+const fn is_fail(message: &Message) -> bool {
+    match message {
+        Message::Fail { .. } => true,
+        Message::Request { .. }
+        | Message::Reply { .. }
+        | Message::Transfer { .. }
+        | Message::Yield { .. }
+        | Message::Release { .. } => false,
+    }
+}
+
+fn seats(node: &mut CaoSinghal) -> &mut [Seat] {
+    match &mut node.phase {
+        Phase::Waiting { seats, .. } => seats,
+        Phase::Outside | Phase::Inside(_) => &mut [],
+    }
+}
+
+/// The epoch of the permission that a node has from the arbiter at this place in its quorum.
+fn epoch_of(node: &CaoSinghal, place: usize) -> Option<u64> {
+    match &node.phase {
+        Phase::Outside => None,
+        Phase::Waiting { seats, .. } => seats[place].epoch(),
+        Phase::Inside(permissions) => Some(permissions[place].epoch),
+    }
+}

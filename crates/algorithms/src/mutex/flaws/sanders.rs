@@ -1,0 +1,23 @@
+//! Sanders' algorithm without a way to take permissions back.
+
+use vorrang_protocol::{Effects, NodeId};
+
+use crate::mutex::at_home::{HearsItself as _, Mishears};
+use crate::mutex::locking::Message;
+use crate::mutex::sanders::Sanders;
+
+/// Nobody gives back a permission that was asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct NoWayBack;
+
+impl Mishears<Sanders> for NoWayBack {
+    fn hear(node: &mut Sanders, from: NodeId, message: Message, fx: &mut impl Effects<Sanders>) {
+        match message {
+            Message::Inquire { .. } | Message::Failed { .. } => {}
+            Message::Request { .. }
+            | Message::Locked { .. }
+            | Message::Relinquish { .. }
+            | Message::Release { .. } => node.hear(from, message, fx),
+        }
+    }
+}
