@@ -298,7 +298,7 @@ impl Parameter {
                  [default: wait]"
             }
             Self::Gather => {
-                "How long a node whose last neighbour has not asked waits for it to ask [default: 0]"
+                "How long a node whose last neighbour has not asked waits for that [default: 0]"
             }
         }
     }

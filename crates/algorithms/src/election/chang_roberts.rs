@@ -1,10 +1,10 @@
 //! Chang and Roberts: Ernest Chang and Rosemary Roberts, "An improved algorithm for decentralized
 //! extrema-finding in circular configurations of processes", CACM 22(5), 1979.
 //!
-//! The nodes stand on a ring, and each knows only the next. Whoever believes that nobody leads sends
-//! its number round. A node passes a higher number on and swallows a lower one; if it had not taken
-//! part before, it sends its own number instead. Only the highest comes back to where it came from:
-//! that node leads, and tells all others once round.
+//! The nodes stand on a ring, and each knows only the next. Whoever believes that nobody leads
+//! sends its number round. A node passes a higher number on and swallows a lower one; if it had not
+//! taken part before, it sends its own number instead. Only the highest comes back to where it came
+//! from: that node leads, and tells all others once round.
 //!
 //! ```text
 //!   0  ──ELECTION(0)──┐                  ┌─►ELECTION(2)─┐                ┌─►ELECTED(2)─┐
@@ -27,9 +27,9 @@
 //! **Assumes** that messages from one node to the next arrive, once, as they were sent, and that
 //! nobody crashes: a ring that is broken elects nobody.
 //!
-//! **Why there is one leader.** A number that comes back has passed all others, and none of them was
-//! higher. **Why everyone is told.** The highest number is swallowed by nobody, and it is sent: if
-//! not before, when the first lower one comes by.
+//! **Why there is one leader.** A number that comes back has passed all others, and none of them
+//! was higher. **Why everyone is told.** The highest number is swallowed by nobody, and it is sent:
+//! if not before, when the first lower one comes by.
 //!
 //! **Where we depart from the paper.** There, nodes that have not called pass on what they get, so
 //! that the highest caller wins; and who wins is not told to the others. That a node sends its own

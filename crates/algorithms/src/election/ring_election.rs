@@ -2,10 +2,10 @@
 //! Systems", 1995, §3.3.2) of Ernest Chang and Rosemary Roberts, "An improved algorithm for
 //! decentralized extrema-finding in circular configurations of processes", CACM 22(5), 1979.
 //!
-//! The nodes stand on a ring, and everyone knows the order. Whoever believes that nobody leads sends
-//! a list with itself in it to the next; everyone adds itself and passes the list on, beyond those
-//! that are down. Who finds itself in the list knows that it has come round: the highest in it
-//! leads, and the list goes round once more to tell all.
+//! The nodes stand on a ring, and everyone knows the order. Whoever believes that nobody leads
+//! sends a list with itself in it to the next; everyone adds itself and passes the list on, beyond
+//! those that are down. Who finds itself in the list knows that it has come round: the highest in
+//! it leads, and the list goes round once more to tell all.
 //!
 //! ```text
 //!   0  ──ELECTION[0]──┐                ┌─►COORDINATOR[2,1,0]─┐                  ┌─►(stop)
@@ -20,7 +20,7 @@
 //! | M of N nodes are up, one node asks | cost |
 //! | --- | --- |
 //! | messages | M ELECTION and M COORDINATOR, as many ACK, and 2(N − M) to the dead |
-//! | duration | 2M − 1 messages in a row, and a time-out of 2T whenever one that is down is passed |
+//! | duration | (2M − 1)T, and a time-out of 2T whenever one that is down is passed |
 //!
 //! Each of several that ask costs the same. The textbooks count 2M: they let a node see whether the
 //! next one is up. Here it sees that by the acknowledgement, and waits for as long as one takes.

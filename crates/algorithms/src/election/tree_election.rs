@@ -1,12 +1,12 @@
 //! Tree election: how a FireWire bus finds its root. IEEE Standard 1394-1995, "tree identify"; as a
 //! protocol to be verified, Marco Devillers, David Griffioen, Judi Romijn and Frits Vaandrager,
-//! "Verification of a leader election protocol: formal methods applied to IEEE 1394", Formal Methods
-//! in System Design 16(3), 2000.
+//! "Verification of a leader election protocol: formal methods applied to IEEE 1394", Formal
+//! Methods in System Design 16(3), 2000.
 //!
-//! The nodes form a tree, and each knows only its links. A node that has been asked on all links but
-//! one to be the parent asks on that one, so leaves begin. Who is asked on all links is the root. Two
-//! nodes may ask each other: both take it back, toss a coin, wait for a short or a long time, and ask
-//! again, unless they have been asked by then.
+//! The nodes form a tree, and each knows only its links. A node that has been asked on all links
+//! but one to be the parent asks on that one, so leaves begin. Who is asked on all links is the
+//! root. Two nodes may ask each other: both take it back, toss a coin, wait for a short or a long
+//! time, and ask again, unless they have been asked by then.
 //!
 //! ```text
 //!   0  ──BE_MY_PARENT─┐                                                 ┌─► [ 2 leads ]
@@ -30,23 +30,23 @@
 //! begins (a reset of the bus), and that nobody crashes. That none takes longer than a known time
 //! is only needed for coins that differ to decide.
 //!
-//! **Why there is one leader.** The root has been asked on all its links. Whoever asks has been asked
-//! on all its other links; so on every way that ends at the root everyone asks towards it, and
-//! nobody else on it can have been asked on all links.
+//! **Why there is one leader.** The root has been asked on all its links. Whoever asks has been
+//! asked on all its other links; so on every way that ends at the root everyone asks towards it,
+//! and nobody else on it can have been asked on all links.
 //!
-//! **Why it ends.** It need not: coins may fall alike for ever (`vorrang check tree-election --fair`
-//! shows a run). But whatever has happened, they fall apart the next time with a chance of one half,
-//! so that it ends with probability one. What the checker verifies is that there is no state from
-//! which it cannot end any more. With `--contention id` the higher of the two is the root, and no
-//! coin is tossed.
+//! **Why it ends.** It need not: coins may fall alike for ever (`vorrang check tree-election
+//! --fair` shows a run). But whatever has happened, they fall apart the next time with a chance of
+//! one half, so that it ends with probability one. What the checker verifies is that there is no
+//! state from which it cannot end any more. With `--contention id` the higher of the two is the
+//! root, and no coin is tossed.
 //!
 //! **Where we depart from the standard.** Signals are messages here, and one that is taken back has
 //! been sent. A child is acknowledged at once there; here when the root is known, so that
 //! YOU_ARE_MY_CHILD can tell everyone who it is: as many messages, in another order. A node that
 //! waits and is asked answers at once, and not when its time is over. All times are in units of the
 //! longest message delay: short is 1 to 1¼, long 3¼ to 3½, so that a short wait and two messages
-//! are over before a long one. Resets are numbered, so that what was asked before one is not taken for
-//! an answer to it (`--flaw stale-be-my-parent`).
+//! are over before a long one. Resets are numbered, so that what was asked before one is not taken
+//! for an answer to it (`--flaw stale-be-my-parent`).
 
 use alloc::format;
 use alloc::string::String;
@@ -252,7 +252,7 @@ impl TreeElection {
             Contention::Id if self.me > other => self.be_root(fx),
             Contention::Id => {}
             Contention::Wait => {
-                const SIDES: NonZeroU32 = NonZeroU32::new(2).unwrap();
+                const SIDES: NonZeroU32 = NonZeroU32::new(2).expect("two is not zero");
                 self.asked[place] = 0;
                 self.phase = Phase::Contends(other);
                 let side = fx.choose(SIDES) as usize;
@@ -350,9 +350,9 @@ pub const CARD: Card = Card {
     source: include_str!("tree_election.rs"),
 };
 
-/// Whether two contend, where that is certain. If all messages take the same time, they come in from
-/// the leaves: where one node is in the middle those from both sides come together, and it need
-/// only wait; where two are, they ask each other.
+/// Whether two contend, where that is certain. If all messages take the same time, they come in
+/// from the leaves: where one node is in the middle those from both sides come together, and it
+/// need only wait; where two are, they ask each other.
 fn contend(at: &Setting, diameter: u32) -> Option<bool> {
     match (diameter, at.setup.gather > Duration::ZERO) {
         (0, _) => Some(false),
