@@ -223,7 +223,7 @@ impl Listed for Election {
         into.flaw(card, "lower-ones-pass", of_setup(ChangRoberts::of).with(LowerOnesPass));
 
         let card = &tree_election::CARD;
-        let correct = || tree_election::recipe();
+        let correct = tree_election::recipe;
         into.algorithm(card, correct().guarded(tree_election::INVARIANTS));
         into.flaw(card, "equal-waits", correct().with(EqualWaits));
         into.flaw(card, "no-leaf-is-root", correct().with(NoLeafIsRoot));

@@ -17,6 +17,7 @@ pub type Flaw = crate::card::Flaw<Election>;
 
 /// What an algorithm says of itself in the terms of elections.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each can be said of an algorithm by itself")]
 pub struct Terms {
     /// The highest node that is up wins. Without this, just one does.
     pub highest: bool,

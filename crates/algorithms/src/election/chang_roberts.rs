@@ -40,6 +40,7 @@
 //! any`).
 
 use alloc::collections::BTreeSet;
+use core::cmp::Ordering;
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -107,15 +108,17 @@ impl ChangRoberts {
     }
 
     fn on_election(&mut self, id: NodeId, fx: &mut impl Effects<Self>) {
-        if id < self.me {
-            self.call(fx);
-        } else if id > self.me {
-            self.takes_part = true;
-            fx.send(self.next, Message::Election(id));
-        } else {
-            self.takes_part = false;
-            fx.send(self.next, Message::Elected(id));
-            fx.notify(Notice::Leader(id));
+        match id.cmp(&self.me) {
+            Ordering::Less => self.call(fx),
+            Ordering::Greater => {
+                self.takes_part = true;
+                fx.send(self.next, Message::Election(id));
+            }
+            Ordering::Equal => {
+                self.takes_part = false;
+                fx.send(self.next, Message::Elected(id));
+                fx.notify(Notice::Leader(id));
+            }
         }
     }
 }

@@ -348,14 +348,12 @@ fn duration(at: &Setting) -> Span {
     };
     let time = |(hops, passed): (f64, f64), time_out: f64| hops + passed * time_out;
     let (least, most) = (2.0, 2.0 + at.in_units(at.setup.late));
-    match at.initiators[..] {
-        [caller] => Span::between(time(alone(caller), least), time(alone(caller), most)),
-        _ => {
-            let Patience { result, .. } = Patience::new(at.nodes(), at.setup.within, at.setup.late);
-            let each = at.initiators.iter().map(|&caller| time(alone(caller), least));
-            Span::between(each.fold(0.0, f64::max), at.in_units(result.min))
-        }
+    if let [caller] = at.initiators[..] {
+        return Span::between(time(alone(caller), least), time(alone(caller), most));
     }
+    let Patience { result, .. } = Patience::new(at.nodes(), at.setup.within, at.setup.late);
+    let each = at.initiators.iter().map(|&caller| time(alone(caller), least));
+    Span::between(each.fold(0.0, f64::max), at.in_units(result.min))
 }
 
 /// What the literature got wrong; built in [`super::flaws`].

@@ -1,4 +1,4 @@
-//! Tree election: how a FireWire bus finds its root. IEEE Standard 1394-1995, "tree identify"; as a
+//! Tree election: how a `FireWire` bus finds its root. IEEE Standard 1394-1995, "tree identify"; as a
 //! protocol to be verified, Marco Devillers, David Griffioen, Judi Romijn and Frits Vaandrager,
 //! "Verification of a leader election protocol: formal methods applied to IEEE 1394", Formal
 //! Methods in System Design 16(3), 2000.
@@ -42,7 +42,7 @@
 //!
 //! **Where we depart from the standard.** Signals are messages here, and one that is taken back has
 //! been sent. A child is acknowledged at once there; here when the root is known, so that
-//! YOU_ARE_MY_CHILD can tell everyone who it is: as many messages, in another order. A node that
+//! `YOU_ARE_MY_CHILD` can tell everyone who it is: as many messages, in another order. A node that
 //! waits and is asked answers at once, and not when its time is over. All times are in units of the
 //! longest message delay: short is 1 to 1¼, long 3¼ to 3½, so that a short wait and two messages
 //! are over before a long one. Resets are numbered, so that what was asked before one is not taken
@@ -208,7 +208,7 @@ impl TreeElection {
         match self.asked.iter().filter(|it| silent(it)).count() {
             0 => self.be_root(fx),
             1 => {
-                let place = self.asked.iter().position(|it| silent(it)).unwrap_or_default();
+                let place = self.asked.iter().position(silent).unwrap_or_default();
                 match self.manners.gather.filter(|_| self.links.len() > 1) {
                     Some(delay) if self.phase == Phase::Listens => {
                         self.phase = Phase::Gathers;
@@ -564,9 +564,10 @@ mod tests {
 
     fn at(topology: &str, nodes: u32, gather_ms: u64, contention: Contention) -> Setting {
         let gather = Duration::from_millis(gather_ms);
-        let setup = Setup { gather, contention, ..setup(topology, nodes) };
+        let setup = Setup { contention, gather, ..setup(topology, nodes) };
         let initiators = setup.group.members().collect();
-        Setting { setup, initiators, dead: [].into_iter().collect(), lockstep: true }
+        let dead = [].into_iter().collect();
+        Setting { setup, initiators, dead, lockstep: true }
     }
 
     #[test]

@@ -82,7 +82,9 @@ impl Unguarded {
             return self.lead(fx);
         }
         fx.broadcast(higher, Message::Election);
-        let number = (0..).find(|number| !self.held.contains(number)).unwrap_or_default();
+        let number = (0..=self.held.len() as u32)
+            .find(|number| !self.held.contains(number))
+            .unwrap_or_default();
         self.held.push(number);
         fx.set_timer(number, Delay::exactly(self.within.saturating_mul(2)));
     }
