@@ -46,6 +46,7 @@ pub(crate) struct RunArgs {
 
 /// The nodes and the network between them.
 #[derive(Clone, Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "an option is given or not")]
 pub(crate) struct CommonArgs {
     /// How many nodes, N
     #[arg(long, short, default_value_t = 13, value_parser = whole(1..=MOST_NODES))]

@@ -146,9 +146,22 @@ fn elections_run_over_tcp() {
         assert_ne!(run["messages_agreement"], "disagrees", "{args}: {run:#}");
         assert_eq!(run["duration_agreement"], Value::Null, "{run:#}");
     }
-    let (code, _, err) = run(&["run", "bully", "--net", "--processes"]);
-    assert_eq!(code, 2);
-    assert!(err.contains("--processes does not know yet how to run bully"), "{err}");
+}
+
+#[test]
+fn elections_and_waves_are_run_by_a_process_a_node() {
+    for (args, key, value) in [
+        ("bully --initiators 2", "leader", 3),
+        ("ring-election --initiators 0,1", "leader", 3),
+        ("chang-roberts", "messages", 11),
+        ("echo --topology ring", "messages", 8),
+    ] {
+        let args = format!("run {args} --net --processes --nodes 4");
+        let run = json_of(&args.split(' ').collect::<Vec<_>>());
+        assert_eq!((&run["safe"], &run["quiescent"]), (&true.into(), &true.into()), "{run:#}");
+        assert_eq!(run[key], value, "{args}: {run:#}");
+        assert_ne!(run["messages_agreement"], "disagrees", "{args}: {run:#}");
+    }
 }
 
 #[test]

@@ -272,10 +272,6 @@ fn names_that_do_not_exist_are_answered_with_those_that_do() {
     refused("run echo --nodes 6 --topology hypercube", &["do not make a power of two"]);
     refused("check echo --nodes 3 --topology torus", &["--topology torus"]);
     refused("explain echo --topology hypercube", &["--topology hypercube"]);
-    refused(
-        "run echo --nodes 3 --net --processes --json",
-        &["--processes does not know yet", "echo"],
-    );
     refused("check central --flaw nonsense", &["unknown flaw of central 'nonsense'"]);
 }
 

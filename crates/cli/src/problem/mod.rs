@@ -41,7 +41,7 @@ use crate::figures::{Figure, Measured, span};
 use crate::given::Given;
 use crate::network::Place;
 use crate::network::conversation::{Served, serve};
-use crate::network::worker::Work;
+use crate::network::worker::{Work, be_told};
 use crate::options::RunArgs;
 use crate::selection::Axis;
 
@@ -123,12 +123,12 @@ pub(crate) trait Driven: Problem {
             scenario.about().name
         )))
     }
-    fn work<P>(card: &'static Card<Self>, _recipe: &Recipe<P>, _work: Work) -> Future<'static>
+    /// What a process does that is one node of many.
+    fn work<P>(card: &'static Card<Self>, recipe: &Recipe<P>, work: Work) -> Future<'static>
     where
         P: Protocol<Command = Self::Command, Notice = Self::Notice>,
     {
-        let name = card.name;
-        Box::pin(async move { Err(Failure::usage(format!("there is no work for {name} yet"))) })
+        be_told(work, card, recipe)
     }
 }
 

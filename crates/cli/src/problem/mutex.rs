@@ -420,6 +420,6 @@ impl Driven for Mutex {
     where
         P: Protocol<Command = Command, Notice = Notice>,
     {
-        network::worker::work(work, card, recipe)
+        network::worker::take_turns(work, card, recipe)
     }
 }
