@@ -12,7 +12,9 @@ use vorrang_algorithms::setup::Setup;
 use vorrang_algorithms::topology::Topology;
 use vorrang_algorithms::topology::ring::Ring;
 use vorrang_protocol::{Group, Guard, Message, NodeId, Protocol};
-use vorrang_sim::{Distribution, Fault, Faults, Network, Orders, Random, Simulation, Workload};
+use vorrang_sim::{
+    Distribution, Fault, Faults, Network, Orders, Partition, Random, Simulation, Workload,
+};
 use vorrang_trace::{AnyNode, Meter};
 
 const MS: u64 = 1_000_000;
@@ -328,6 +330,26 @@ fn whatever_crashes_and_comes_up_again_one_is_followed_in_the_end() {
             let run = Run { script, latency, seed, ..Run::of(setup.clone(), &calls, &[]) };
             let ended = run.done(name, None);
             assert!(ended.is_over && ended.wrong.is_none(), "{name}: {ended:?} in {run:?}");
+        }
+    }
+}
+
+/// A network that is cut and stays so: each side does as if the others were down.
+#[test]
+fn each_side_of_a_network_that_is_cut_elects_its_own() {
+    for seed in 0..300 {
+        let mut random = Random::new(seed);
+        let group = Group::of(2 + (seed % 6) as u32);
+        let side: Vec<NodeId> = group.members().filter(|_| random.below(2) == 0).collect();
+        let Ok(cut) = Partition::new(&[side]) else { continue };
+        let calls: Vec<NodeId> = group.members().collect();
+        for name in ["bully", "ring-election"] {
+            for (at_ns, latency) in [(0, LOCKSTEP), (random.below(12 * MS), FASTER)] {
+                let script = vec![(at_ns, Fault::Partition(cut.clone()))];
+                let run = Run { script, latency, seed, ..Run::of(Setup::new(group), &calls, &[]) };
+                let ended = run.done(name, None);
+                assert!(ended.is_over && ended.wrong.is_none(), "{name}: {ended:?} in {run:?}");
+            }
         }
     }
 }

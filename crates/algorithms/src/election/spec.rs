@@ -13,6 +13,10 @@
 //! Whoever follows a node that has gone down has not noticed it yet: that is for its application to
 //! find out, and then to ask. A node that has come up again may already lead while one below it,
 //! which nobody could tell of it, still takes the lead; who of the two it is, `agreement` decides.
+//!
+//! The same goes for nodes between which the network was cut: each side may have its leader, and
+//! when it has healed, one of them may still find out that it leads. As long as it is cut, each side
+//! must agree by itself, and who follows a node of another side has not noticed yet.
 
 use alloc::format;
 use alloc::string::String;
@@ -48,6 +52,26 @@ pub struct Leadership {
     follows: Vec<Option<NodeId>>,
     /// How often each has called, where an election is none before all have.
     calls: Option<Vec<u32>>,
+    /// Where the network was ever cut.
+    cuts: Vec<Cut>,
+}
+
+/// A network that fell apart.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Cut {
+    /// Besides one of all other nodes.
+    sides: Vec<NodeSet>,
+    is_healed: bool,
+}
+
+impl Cut {
+    fn side(&self, id: NodeId) -> Option<usize> {
+        self.sides.iter().position(|side| side.contains(id))
+    }
+
+    fn separates(&self, one: NodeId, other: NodeId) -> bool {
+        self.side(one) != self.side(other)
+    }
 }
 
 impl Leadership {
@@ -55,7 +79,15 @@ impl Leadership {
     pub fn new(group: Group, promise: Promise) -> Self {
         let up: NodeSet = group.members().collect();
         let follows = vec![None; group.size() as usize];
-        Self { promise, steady: up.clone(), up, owed: NodeSet::EMPTY, follows, calls: None }
+        Self {
+            promise,
+            steady: up.clone(),
+            up,
+            owed: NodeSet::EMPTY,
+            follows,
+            calls: None,
+            cuts: Vec::new(),
+        }
     }
 
     /// The same, for an election that begins with something that all nodes notice: nobody is owed
@@ -73,15 +105,26 @@ impl Leadership {
         self.follows[id.index()] == Some(id)
     }
 
+    /// Whether the two could hear each other all along.
+    fn could_hear(&self, one: NodeId, other: NodeId) -> bool {
+        !self.cuts.iter().any(|cut| cut.separates(one, other))
+    }
+
+    /// Whether the two can hear each other now.
+    fn can_hear(&self, one: NodeId, other: NodeId) -> bool {
+        !self.cuts.iter().any(|cut| !cut.is_healed && cut.separates(one, other))
+    }
+
     /// A node takes the lead: who says that it must not?
     fn on_lead(&self, at: NodeId) -> Result<(), Violation> {
+        let steady = || self.steady.iter().filter(|&other| self.could_hear(at, other));
         let is_beaten = |other: NodeId| other > at || self.promise == Promise::One;
         let beside = |other: NodeId| other != at && is_beaten(other) && self.leads(other);
-        if let Some(other) = self.steady.iter().find(|&other| beside(other)) {
+        if let Some(other) = steady().find(|&other| beside(other)) {
             let what = format!("node {at} took the lead, and so has node {other}");
             return Err(Violation { property: "one leader", what });
         }
-        match self.steady.iter().find(|&other| other > at) {
+        match steady().find(|&other| other > at) {
             Some(higher) if self.promise == Promise::Highest => {
                 let what = format!("node {at} took the lead, but node {higher} was up all along");
                 Err(Violation { property: "legitimacy", what })
@@ -90,11 +133,18 @@ impl Leadership {
         }
     }
 
+    /// What is wrong with whom these follow when all is over, who are up and can hear each other.
+    fn division(&self, side: &[NodeId]) -> Option<String> {
+        let follows = |node: &NodeId| self.follows[node.index()];
+        let leader = side.iter().filter_map(follows).find(|leader| side.contains(leader))?;
+        side.iter().find_map(|&node| self.objection(node, leader))
+    }
+
     /// What is wrong with whom a node follows when all is over, if this one leads.
     fn objection(&self, node: NodeId, leader: NodeId) -> Option<String> {
         match self.follows[node.index()] {
             None => Some(format!("node {node} was not told that node {leader} leads")),
-            Some(other) if !self.up.contains(other) => None,
+            Some(other) if !self.up.contains(other) || !self.can_hear(node, other) => None,
             Some(other) if other != leader => {
                 Some(format!("node {node} follows node {other}, others follow node {leader}"))
             }
@@ -135,13 +185,15 @@ impl Monitor for Leadership {
             let what = format!("node {node} was never told who leads");
             return Err(Violation { property: "termination", what });
         }
-        let follows = |node: NodeId| self.follows[node.index()];
-        let leads = self.up.iter().filter_map(follows).find(|&leader| self.up.contains(leader));
-        let Some(leader) = leads else { return Ok(()) };
-        match self.up.iter().find_map(|node| self.objection(node, leader)) {
-            None => Ok(()),
-            Some(what) => Err(Violation { property: "agreement", what }),
+        let mut rest: Vec<NodeId> = self.up.iter().collect();
+        while let Some(&first) = rest.first() {
+            let (side, others) = rest.into_iter().partition(|&node| self.can_hear(first, node));
+            rest = others;
+            if let Some(what) = self.division(&side) {
+                return Err(Violation { property: "agreement", what });
+            }
         }
+        Ok(())
     }
 
     fn owed(&self) -> Vec<Debt> {
@@ -159,6 +211,18 @@ impl Monitor for Leadership {
     fn on_restart(&mut self, at: NodeId) {
         self.up.insert(at);
         self.owed.insert(at);
+    }
+
+    fn on_cut(&mut self, sides: &[Vec<NodeId>]) {
+        let sides = sides.iter().map(|side| side.iter().copied().collect()).collect();
+        self.cuts.push(Cut { sides, is_healed: false });
+    }
+
+    fn on_heal(&mut self, sides: &[Vec<NodeId>]) {
+        let sides: Vec<NodeSet> = sides.iter().map(|side| side.iter().copied().collect()).collect();
+        if let Some(cut) = self.cuts.iter_mut().find(|cut| !cut.is_healed && cut.sides == sides) {
+            cut.is_healed = true;
+        }
     }
 }
 
@@ -283,6 +347,35 @@ mod tests {
         let violation = lower.at_rest().unwrap_err();
         assert_eq!(violation.what, "node 2 is up and higher than its leader 1");
         anybody.at_rest().expect("one is as good as another");
+    }
+
+    #[test]
+    fn each_side_of_a_network_that_is_cut_has_its_leader_and_in_the_end_there_is_one() {
+        let ids = |nodes: &[u32]| nodes.iter().copied().map(NodeId).collect::<Vec<_>>();
+        let mut monitor = Leadership::new(Group::of(5), Promise::Highest);
+        let sides = [ids(&[0, 1])];
+        monitor.on_cut(&sides);
+        told(&mut monitor.clone(), 0, 0).expect_err("node 1 is on the same side");
+        told(&mut monitor.clone(), 3, 3).expect_err("node 4 is, too: they are named on none");
+        for node in 0..5 {
+            told(&mut monitor, node, if node < 2 { 1 } else { 4 }).unwrap();
+        }
+        monitor.at_rest().expect("each side agrees");
+        let mut divided = monitor.clone();
+        told(&mut divided, 3, 2).unwrap();
+        assert_eq!(divided.at_rest().unwrap_err().property, "agreement", "within a side");
+        let mut unaware = monitor.clone();
+        told(&mut unaware, 0, 4).unwrap();
+        unaware.at_rest().expect("node 0 has yet to notice that node 4 is cut off");
+        monitor.on_heal(&[ids(&[0])]);
+        monitor.at_rest().expect("that was another cut");
+        monitor.on_heal(&sides);
+        assert_eq!(monitor.at_rest().unwrap_err().property, "agreement", "they hear each other");
+        told(&mut monitor, 1, 1).expect("its time-out may have begun before");
+        for node in 0..2 {
+            told(&mut monitor, node, 4).unwrap();
+        }
+        monitor.at_rest().unwrap();
     }
 
     #[test]
