@@ -15,8 +15,8 @@
 //! which nobody could tell of it, still takes the lead; who of the two it is, `agreement` decides.
 //!
 //! The same goes for nodes between which the network was cut: each side may have its leader, and
-//! when it has healed, one of them may still find out that it leads. As long as it is cut, each side
-//! must agree by itself, and who follows a node of another side has not noticed yet.
+//! when it has healed, one of them may still find out that it leads. As long as it is cut, each
+//! side must agree by itself, and who follows a node of another side has not noticed yet.
 
 use alloc::format;
 use alloc::string::String;

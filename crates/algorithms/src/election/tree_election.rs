@@ -1,5 +1,5 @@
-//! Tree election: how a `FireWire` bus finds its root. IEEE Standard 1394-1995, "tree identify"; as a
-//! protocol to be verified, Marco Devillers, David Griffioen, Judi Romijn and Frits Vaandrager,
+//! Tree election: how a `FireWire` bus finds its root. IEEE Standard 1394-1995, "tree identify"; as
+//! a protocol to be verified, Marco Devillers, David Griffioen, Judi Romijn and Frits Vaandrager,
 //! "Verification of a leader election protocol: formal methods applied to IEEE 1394", Formal
 //! Methods in System Design 16(3), 2000.
 //!
