@@ -1,5 +1,5 @@
-//! A scenario in which some nodes are told something once, over real TCP on loopback, until all that
-//! comes of it has happened: all nodes in this process, or a process a node.
+//! A scenario in which some nodes are told something once, over real TCP on loopback, until all
+//! that comes of it has happened: all nodes in this process, or a process a node.
 
 use std::collections::BTreeMap;
 use std::fs::File;
