@@ -216,7 +216,7 @@ pub enum Layout {
     Complete,
     /// The last node to everyone, and everyone to it.
     ThroughTheLast,
-    /// Each node to the next, and the last to the first.
+    /// Each node to the next, and the last to the first, in the order of [`Setup::ring`].
     Ring,
     /// Whoever is linked in [`Setup::topology`], which holds together; if nothing is said, this.
     Connected(&'static Topology),
@@ -246,7 +246,7 @@ impl Layout {
                 let last = NodeId(group.size() - 1);
                 Ok(Some(Graph::new(group, group.others(last).map(|id| (id, last)))))
             }
-            Self::Ring => Topology::Ring.graph(group).map(Some),
+            Self::Ring => Ok(Some(setup.ring.graph(group))),
             Self::Connected(_) => setup.topology.graph(group).map(Some),
             Self::Tree(_) => setup.topology.tree(group).map(Some),
         }

@@ -9,7 +9,13 @@ use vorrang_protocol::{Invariant, Protocol};
 
 use crate::card::{About, Card};
 use crate::election::bully::{self, Bully};
-use crate::election::{Election, flaws as election_flaws};
+use crate::election::chang_roberts::{self, ChangRoberts};
+use crate::election::flaws::bully::{self as bully_flaws, Unguarded, Unnumbered};
+use crate::election::flaws::chang_roberts::LowerOnesPass;
+use crate::election::flaws::ring_election::{DeadNotSkipped, ResultNotSpread};
+use crate::election::flaws::tree_election::{EqualWaits, NoLeafIsRoot, StaleBeMyParent};
+use crate::election::ring_election::{self, RingElection};
+use crate::election::{Election, tree_election};
 use crate::mutex::cao_singhal;
 use crate::mutex::carvalho_roucairol::{self, CarvalhoRoucairol};
 use crate::mutex::central::{self, Central};
@@ -202,8 +208,26 @@ impl Listed for Election {
     fn register(into: &mut impl Register<Self>) {
         let card = &bully::CARD;
         into.algorithm(card, of_setup(Bully::of));
-        into.flaw(card, "no-second-time-out", of_setup(election_flaws::no_second_time_out));
-        into.flaw(card, "short-time-out", of_setup(election_flaws::short_time_out));
+        into.flaw(card, "no-guard", of_setup(Unguarded::of).guarded(bully_flaws::INVARIANTS));
+        into.flaw(card, "no-second-time-out", of_setup(bully_flaws::no_second_time_out));
+        into.flaw(card, "short-time-out", of_setup(bully_flaws::short_time_out));
+        into.flaw(card, "unnumbered", of_setup(Bully::of).with(Unnumbered));
+
+        let card = &ring_election::CARD;
+        into.algorithm(card, of_setup(RingElection::of));
+        into.flaw(card, "result-not-spread", of_setup(RingElection::of).with(ResultNotSpread));
+        into.flaw(card, "dead-not-skipped", of_setup(RingElection::of).with(DeadNotSkipped));
+
+        let card = &chang_roberts::CARD;
+        into.algorithm(card, of_setup(ChangRoberts::of));
+        into.flaw(card, "lower-ones-pass", of_setup(ChangRoberts::of).with(LowerOnesPass));
+
+        let card = &tree_election::CARD;
+        let correct = tree_election::recipe;
+        into.algorithm(card, correct().guarded(tree_election::INVARIANTS));
+        into.flaw(card, "equal-waits", correct().with(EqualWaits));
+        into.flaw(card, "no-leaf-is-root", correct().with(NoLeafIsRoot));
+        into.flaw(card, "stale-be-my-parent", correct().with(StaleBeMyParent));
     }
 }
 

@@ -12,9 +12,11 @@ use core::time::Duration;
 
 use vorrang_protocol::{Group, NodeId, parse_duration_ns, show_duration_ns};
 
+use crate::election::tree_election::Contention;
 use crate::quorum::Quorums;
 use crate::structure::Structures;
 use crate::topology::Topology;
+use crate::topology::ring::Ring;
 
 /// What an algorithm must be told. Every algorithm needs the group; which of the rest it
 /// [takes](crate::card::Card::takes) stands on its card.
@@ -46,6 +48,14 @@ pub struct Setup {
     pub quorum: Quorums,
     /// Whom each node asks and informs.
     pub structure: Structures,
+    /// Who comes after whom on a ring.
+    pub ring: Ring,
+    /// How late a timer may run out.
+    pub late: Duration,
+    /// How two nodes that want each other for a parent are told apart.
+    pub contention: Contention,
+    /// How long a node waits for a neighbour to ask it before it asks that neighbour.
+    pub gather: Duration,
 }
 
 /// How urgent the requests of the nodes are: a number a node, the higher the more urgent. None at
@@ -161,11 +171,19 @@ pub enum Parameter {
     Quorum,
     /// Whom each node asks and informs.
     Structure,
+    /// Who comes after whom on a ring.
+    Ring,
+    /// How late a timer may run out.
+    Late,
+    /// How two nodes that want each other for a parent are told apart.
+    Contention,
+    /// How long a node waits for its last neighbour to ask.
+    Gather,
 }
 
 impl Parameter {
     /// All that there are.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 16] = [
         Self::K,
         Self::Within,
         Self::Holder,
@@ -178,6 +196,10 @@ impl Parameter {
         Self::Priorities,
         Self::Quorum,
         Self::Structure,
+        Self::Ring,
+        Self::Late,
+        Self::Contention,
+        Self::Gather,
     ];
 
     /// What it is called, without the hyphens.
@@ -195,6 +217,10 @@ impl Parameter {
             Self::Priorities => "priorities",
             Self::Quorum => "quorum",
             Self::Structure => "structure",
+            Self::Ring => "ring",
+            Self::Late => "late",
+            Self::Contention => "contention",
+            Self::Gather => "gather",
         }
     }
 
@@ -202,11 +228,12 @@ impl Parameter {
     pub const fn value(self) -> &'static str {
         match self {
             Self::K | Self::Resources => "NUMBER",
-            Self::Within | Self::Rest => "TIME",
+            Self::Within | Self::Rest | Self::Late | Self::Gather => "TIME",
             Self::Holder | Self::Initiator => "NODE",
             Self::Topology => "SHAPE",
             Self::Greedy => "TIMES",
-            Self::Arbitration => "RULE",
+            Self::Arbitration | Self::Contention => "RULE",
+            Self::Ring => "ORDER",
             Self::Priorities => "NUMBERS",
             Self::Quorum => "SYSTEM",
             Self::Structure => "SETS",
@@ -258,6 +285,21 @@ impl Parameter {
                  maekawa, or sets:0-1/0,0-1/1,0-1-2 with a pair of sets a node [default: maekawa, \
                  over --quorum]"
             }
+            Self::Ring => {
+                "Who comes after whom on the ring: ascending, descending, random, or all nodes, as \
+                 in 0-2-1 [default: ascending]"
+            }
+            Self::Late => {
+                "How late a timer may run out, for algorithms with time-outs [default: 0]"
+            }
+            Self::Contention => {
+                "How two nodes that want each other for a parent are told apart: wait (by waiting \
+                 for a short or a long time, as a coin falls) or id (the higher is the parent) \
+                 [default: wait]"
+            }
+            Self::Gather => {
+                "How long a node whose last neighbour has not asked waits for that [default: 0]"
+            }
         }
     }
 
@@ -275,13 +317,10 @@ impl Parameter {
                 Ok(k) if k > 0 => setup.k = k,
                 Ok(_) | Err(_) => return Err(format!("'{text}' is not a number of at least 1")),
             },
-            Self::Within => {
-                let ns = parse_duration_ns(text).map_err(|why| format!("'{text}': {why}"))?;
-                if ns == 0 {
-                    return Err(format!("'{text}': a message takes some time"));
-                }
-                setup.within = Duration::from_nanos(ns);
-            }
+            Self::Within => match time(text)? {
+                Duration::ZERO => return Err(format!("'{text}': a message takes some time")),
+                within => setup.within = within,
+            },
             Self::Holder => setup.holder = node()?,
             Self::Topology => setup.topology = text.parse()?,
             Self::Greedy => match number() {
@@ -289,16 +328,9 @@ impl Parameter {
                 Err(_) => return Err(format!("'{text}' is not a number of at least 0")),
             },
             Self::Arbitration => {
-                let rule = Arbitration::ALL.into_iter().find(|rule| rule.name() == text);
-                setup.arbitration = rule.ok_or_else(|| {
-                    let names = Arbitration::ALL.map(Arbitration::name).join(", ");
-                    format!("'{text}' is not one of: {names}")
-                })?;
+                setup.arbitration = one_of(&Arbitration::ALL, Arbitration::name, text)?;
             }
-            Self::Rest => {
-                let ns = parse_duration_ns(text).map_err(|why| format!("'{text}': {why}"))?;
-                setup.rest = Duration::from_nanos(ns);
-            }
+            Self::Rest => setup.rest = time(text)?,
             Self::Resources => match number() {
                 Ok(resources @ 1..=MOST_RESOURCES) => setup.resources = resources,
                 Ok(_) | Err(_) => {
@@ -309,6 +341,12 @@ impl Parameter {
             Self::Priorities => setup.priorities = Priorities::read(text, group)?,
             Self::Quorum => setup.quorum = text.parse()?,
             Self::Structure => setup.structure = text.parse()?,
+            Self::Ring => setup.ring = Ring::read(text, group)?,
+            Self::Late => setup.late = time(text)?,
+            Self::Contention => {
+                setup.contention = one_of(&Contention::ALL, Contention::name, text)?;
+            }
+            Self::Gather => setup.gather = time(text)?,
         }
         Ok(())
     }
@@ -328,15 +366,33 @@ impl Parameter {
             Self::Priorities => setup.priorities.to_string(),
             Self::Quorum => setup.quorum.to_string(),
             Self::Structure => setup.structure.to_string(),
+            Self::Ring => setup.ring.to_string(),
+            Self::Late => show_duration_ns(setup.late.as_nanos() as u64),
+            Self::Contention => setup.contention.name().to_string(),
+            Self::Gather => show_duration_ns(setup.gather.as_nanos() as u64),
         }
     }
+}
+
+fn time(text: &str) -> Result<Duration, String> {
+    let ns = parse_duration_ns(text).map_err(|why| format!("'{text}': {why}"))?;
+    Ok(Duration::from_nanos(ns))
+}
+
+fn one_of<T: Copy>(all: &[T], name: fn(T) -> &'static str, text: &str) -> Result<T, String> {
+    all.iter().copied().find(|&it| name(it) == text).ok_or_else(|| {
+        let names: Vec<&str> = all.iter().map(|&it| name(it)).collect();
+        format!("'{text}' is not one of: {}", names.join(", "))
+    })
 }
 
 impl Setup {
     /// A group, and what is usual besides: two inside together, a millisecond for a message, the
     /// token at node 0, and from there round robin; everyone linked to everyone, nobody greedy, a
-    /// millisecond's rest, one resource, node 0 to start, all requests alike, and the [usual
-    /// quorums](Quorums::usual), which are asked and informed.
+    /// millisecond's rest, one resource, node 0 to start, all requests alike, the [usual
+    /// quorums](Quorums::usual), which are asked and informed, a ring in the order of numbers,
+    /// timers that are never late, coins where two want each other for a parent, and nobody
+    /// waiting to be asked.
     pub fn new(group: Group) -> Self {
         Self {
             group,
@@ -352,6 +408,10 @@ impl Setup {
             priorities: Priorities::NONE,
             quorum: Quorums::usual(group),
             structure: Structures::Maekawa,
+            ring: Ring::Ascending,
+            late: Duration::ZERO,
+            contention: Contention::Wait,
+            gather: Duration::ZERO,
         }
     }
 
@@ -432,6 +492,10 @@ mod tests {
             (Parameter::Priorities, "0,3,1,0,0"),
             (Parameter::Quorum, "wall:2,3"),
             (Parameter::Structure, "lamport"),
+            (Parameter::Ring, "4-0-2-1-3"),
+            (Parameter::Late, "100us"),
+            (Parameter::Contention, "id"),
+            (Parameter::Gather, "2ms"),
         ] {
             setup.set(parameter, text).unwrap();
         }
@@ -441,7 +505,8 @@ mod tests {
         }
         let text = "--nodes 5 --k 3 --within 1500us --holder 4 --topology random:0.5:9 --greedy 1 \
                     --arbitration nearest --rest 20us --resources 2 --initiator 2 --priorities \
-                    0,3,1,0,0 --quorum wall:2,3 --structure lamport";
+                    0,3,1,0,0 --quorum wall:2,3 --structure lamport --ring 4-0-2-1-3 --late 100us \
+                    --contention id --gather 2ms";
         assert_eq!(setup.text(&Parameter::ALL), text);
         assert_eq!(Setup::read(text, &Parameter::ALL), Ok(setup));
     }
@@ -485,6 +550,14 @@ mod tests {
             "--priorities: 'x' is not a priority from 0 to 1000"
         );
         assert!(wrong("--nodes 3 --quorum x").starts_with("--quorum: 'x' is not a quorum system"));
+        assert_eq!(
+            wrong("--nodes 3 --ring 0-2"),
+            "--ring: node 1 is missing: a ring has all of them"
+        );
+        assert_eq!(
+            wrong("--nodes 3 --contention coin"),
+            "--contention: 'coin' is not one of: wait, id"
+        );
         assert_eq!(wrong("--nodes 3 --quota 3"), "--quota is not taken here");
         assert_eq!(wrong("--nodes 3 --k"), "--k wants a value");
         assert_eq!(wrong("--k 3"), "'--k 3' must begin with --nodes");

@@ -12,7 +12,6 @@ use std::time::Duration;
 
 use vorrang_algorithms::card::Order;
 use vorrang_algorithms::election::Election;
-use vorrang_algorithms::election::spec::Leadership;
 use vorrang_algorithms::layer::reliable::{Patience, Peers, Reliable};
 use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::problem::Problem;
@@ -95,7 +94,7 @@ fn play(text: &str) -> Result<String, String> {
         Mutex::NAME => find::<Mutex>(name, flaw)
             .and_then(|entry| play.play(entry, entry.card.staged(setup, flaw))),
         Election::NAME => find::<Election>(name, flaw)
-            .and_then(|entry| play.play(entry, Leadership::new(setup.group))),
+            .and_then(|entry| play.play(entry, entry.card.watch(setup, true))),
         Wave::NAME => {
             find::<Wave>(name, flaw).and_then(|entry| play.play(entry, Spanning::of(setup)?))
         }

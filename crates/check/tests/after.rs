@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use vorrang_algorithms::election;
 use vorrang_algorithms::election::bully::Bully;
-use vorrang_algorithms::election::spec::Leadership;
+use vorrang_algorithms::election::spec::{Leadership, Promise};
 use vorrang_algorithms::mutex::lamport::Lamport;
 use vorrang_algorithms::mutex::spec::Exclusion;
 use vorrang_algorithms::mutex::{Claim, Command};
@@ -74,7 +74,7 @@ fn timers_keep_what_they_are_bound_by() {
     let system = System {
         nodes: group.members().map(|id| Bully::new(id, group, within)).collect(),
         plan: Plan::PerNode(vec![vec![Ask::then_wait(election::Command::Elect)], vec![]]),
-        monitor: Leadership::new(group),
+        monitor: Leadership::new(group, Promise::Highest),
         links: Links::from(Order::Any).within(within),
         faults: Faults::NONE.crashes(1),
         demands: Demands::default(),
@@ -93,7 +93,7 @@ fn a_timer_that_runs_out_too_soon_is_told_and_time_goes_on_from_there() {
     let system = System {
         nodes: group.members().map(|id| Bully::new(id, group, within)).collect(),
         plan: Plan::PerNode(vec![elect(), vec![], vec![]]),
-        monitor: Leadership::new(group),
+        monitor: Leadership::new(group, Promise::Highest),
         links: Links::from(Order::Any).within(within),
         faults: Faults::NONE.crashes(1),
         demands: Demands::default(),

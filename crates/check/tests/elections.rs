@@ -2,36 +2,86 @@
 //! not.
 
 use std::num::NonZeroUsize;
-use std::time::Duration;
 
-use vorrang_algorithms::election::bully::Bully;
+use vorrang_algorithms::card::Card;
 use vorrang_algorithms::election::spec::Leadership;
-use vorrang_algorithms::election::{Command, flaws};
+use vorrang_algorithms::election::{Command, Election, Notice};
+use vorrang_algorithms::registry::{Invariants, Node, Visit, abouts, visit};
 use vorrang_algorithms::setup::Setup;
-use vorrang_check::{Ask, Bounds, Demands, Faults, Links, Order, Outcome, Plan, System, explore};
-use vorrang_protocol::{Group, NodeId};
+use vorrang_check::{
+    Ask, Bounds, Demands, Faults, Links, Liveness, Order, Outcome, Plan, System, explore,
+};
+use vorrang_protocol::{NodeId, Protocol};
+use vorrang_trace::AnyNode;
 
-const WITHIN: Duration = Duration::from_millis(1);
+/// An algorithm, set up as on the command line, and who calls.
+#[derive(Clone, Copy)]
+struct Case {
+    of: &'static str,
+    flaw: Option<&'static str>,
+    initiators: &'static [u32],
+    calls: usize,
+    faults: Faults,
+    timely: bool,
+    liveness: Liveness,
+}
 
-type New = fn(NodeId, &Setup) -> Bully;
+/// Links are timely and nothing goes wrong.
+fn case(of: &'static str, initiators: &'static [u32]) -> Case {
+    let (faults, timely, liveness) = (Faults::NONE, true, Liveness::Possible);
+    Case { of, flaw: None, initiators, calls: 1, faults, timely, liveness }
+}
 
-fn system(new: New, nodes: u32, initiators: &[u32], faults: Faults) -> System<Bully, Leadership> {
-    let group = Group::of(nodes);
-    let setup = Setup { within: WITHIN, ..Setup::new(group) };
-    let asks = |id: NodeId| if initiators.contains(&id.0) { vec![Command::Elect] } else { vec![] };
-    let list = |id| asks(id).into_iter().map(Ask::then_wait).collect();
-    System {
-        nodes: group.members().map(|id| new(id, &setup)).collect(),
-        plan: Plan::PerNode(group.members().map(list).collect()),
-        monitor: Leadership::new(group),
-        links: Links::from(Order::Any).within(WITHIN),
-        faults,
-        demands: Demands::default(),
+fn crashes(crashes: u8, restarts: u8) -> Faults {
+    Faults::NONE.crashes(crashes).restarts(restarts)
+}
+
+type Any = AnyNode<Command, Notice>;
+
+struct Make<'a>(&'a Case, &'a Setup);
+
+impl Visit<Election> for Make<'_> {
+    type Output = System<Any, Leadership>;
+
+    fn visit<P>(
+        self,
+        card: &'static Card<Election>,
+        node: Node<P>,
+        holds: Invariants<P>,
+    ) -> Self::Output
+    where
+        P: Protocol<Command = Command, Notice = Notice>,
+    {
+        let Self(case, setup) = self;
+        let must = card.terms.everyone_calls;
+        let ask =
+            || if must { Ask::at_once(Command::Elect) } else { Ask::then_wait(Command::Elect) };
+        let calls =
+            |id: NodeId| if must || case.initiators.contains(&id.0) { case.calls } else { 0 };
+        let members = || setup.group.members();
+        let guards = holds.iter().map(AnyNode::guard);
+        System {
+            nodes: members().map(|id| AnyNode::new(node(id))).collect(),
+            plan: Plan::PerNode(
+                members().map(|id| (0..calls(id)).map(|_| ask()).collect()).collect(),
+            ),
+            monitor: card.watch(setup, case.timely),
+            links: Links::from(card.assumes.order).within(case.timely.then_some(setup.within)),
+            faults: case.faults,
+            demands: Demands::default().liveness(case.liveness).invariants(guards),
+        }
     }
 }
 
+fn system(case: &Case) -> System<Any, Leadership> {
+    let (name, rest) = case.of.split_once(' ').expect("a name and a set-up");
+    let about = abouts().into_iter().find(|about| about.name == name).expect(name);
+    let setup = Setup::read(rest, about.takes).expect(rest);
+    visit::<Election, _>(name, case.flaw, &setup, Make(case, &setup)).expect("it fits")
+}
+
 /// The states of a system that is verified, or the property broken and the run to it.
-fn explored(system: &System<Bully, Leadership>) -> Result<u64, (&'static str, Vec<String>)> {
+fn explored(system: &System<Any, Leadership>) -> Result<u64, (&'static str, Vec<String>)> {
     let bounds = Bounds::default().memory_bytes(4 << 30);
     let report = explore(system, &bounds, NonZeroUsize::MIN, |_| {});
     match report.outcome {
@@ -43,83 +93,171 @@ fn explored(system: &System<Bully, Leadership>) -> Result<u64, (&'static str, Ve
     }
 }
 
-fn crashes(crashes: u8, restarts: u8) -> Faults {
-    Faults::NONE.crashes(crashes).restarts(restarts)
+#[track_caller]
+fn breaks(case: &Case, property: &str, steps: usize) -> Vec<String> {
+    let (broken, run) = explored(&system(case)).expect_err("it is wrong");
+    assert_eq!((broken, run.len()), (property, steps), "{run:#?}");
+    run
+}
+
+#[track_caller]
+fn is_right(case: &Case) {
+    let found = explored(&system(case));
+    assert!(found.is_ok(), "{}, {:?}, {:?}: {found:#?}", case.of, case.initiators, case.faults);
 }
 
 #[test]
-fn bully_elects_the_highest_that_is_up_on_timely_links() {
-    for (nodes, initiators, faults, states) in [
-        (2, &[0][..], crashes(0, 0), 6),
-        (2, &[0, 1], crashes(1, 0), 53),
-        (2, &[0, 1], crashes(1, 1), 298),
-        (3, &[0], crashes(0, 0), 287),
-        (3, &[0], crashes(1, 0), 632),
-        (3, &[0, 1], crashes(1, 0), 7_429),
-        (3, &[0, 1], crashes(2, 0), 7_726),
-        (3, &[0, 1, 2], crashes(1, 0), 40_705),
-        (4, &[2], crashes(1, 0), 66),
-        (4, &[1], crashes(1, 0), 2_246),
-        (4, &[1], crashes(2, 0), 2_758),
+fn the_highest_that_is_up_is_elected_on_timely_links() {
+    for (of, initiators, faults) in [
+        ("bully --nodes 2", &[0][..], crashes(0, 0)),
+        ("bully --nodes 2", &[0, 1], crashes(1, 1)),
+        ("bully --nodes 3", &[0, 1], crashes(2, 0)),
+        ("bully --nodes 3 --late 1ms", &[0, 1], crashes(1, 0)),
+        ("bully --nodes 4", &[1], crashes(2, 0)),
+        ("ring-election --nodes 1", &[0], crashes(0, 0)),
+        ("ring-election --nodes 2", &[0, 1], crashes(1, 1)),
+        ("ring-election --nodes 3", &[0, 1], crashes(2, 0)),
+        ("ring-election --nodes 3 --late 1ms", &[0, 1], crashes(1, 0)),
+        ("ring-election --nodes 4 --ring 2-0-3-1", &[1], crashes(2, 0)),
     ] {
-        let found = explored(&system(Bully::of, nodes, initiators, faults));
-        assert_eq!(found, Ok(states), "{nodes} nodes, {initiators:?} ask, {faults:?}");
+        is_right(&Case { faults, ..case(of, initiators) });
     }
 }
 
-/// Node 1 takes the lead in the moment in which node 2 comes up again, and both say so: who of them
-/// node 0 hears last, it follows. The literature's cure is a number on every election.
+/// Node 1 takes the lead in the moment in which node 2 comes up again, and both say so. Without a
+/// number on every election, whom of them node 0 hears last it follows.
 #[test]
-fn a_node_that_comes_up_again_can_divide_the_others() {
-    let (property, run) = explored(&system(Bully::of, 3, &[0], crashes(1, 1))).unwrap_err();
-    assert_eq!((property, run.len()), ("agreement", 11), "{run:?}");
+fn a_node_that_comes_up_again_divides_the_others_unless_elections_are_numbered() {
+    let once = Case { faults: crashes(1, 1), ..case("bully --nodes 3", &[0]) };
+    is_right(&once);
+    let run = breaks(&Case { flaw: Some("unnumbered"), ..once }, "agreement", 11);
+    assert!(run.contains(&"restart 2".to_owned()), "{run:#?}");
+    is_right(&Case { of: "ring-election --nodes 3", ..once });
 }
 
-/// The dead node's last word overrules the living: its COORDINATOR, under way when it crashed,
-/// arrives after that of its successor.
+/// What the dead have said may be lost on the way to some: then those follow the living, and others
+/// a leader that is down, which they have yet to notice.
 #[test]
-fn a_crash_that_takes_along_what_was_sent_can_leave_a_dead_leader() {
+fn a_crash_that_takes_along_what_was_sent_divides_nobody_who_is_up() {
     let severing = crashes(1, 0).severing(true);
-    let (property, run) = explored(&system(Bully::of, 3, &[0, 1], severing)).unwrap_err();
-    assert_eq!((property, run.len()), ("agreement", 15), "{run:?}");
+    is_right(&Case { faults: severing, ..case("bully --nodes 3", &[0, 1]) });
+    is_right(&Case { faults: severing, ..case("ring-election --nodes 3", &[0]) });
 }
 
 #[test]
 fn the_report_is_the_same_on_one_thread_and_on_two() {
     let threads = |count| NonZeroUsize::new(count).unwrap();
-    for (initiators, faults) in [(&[0, 1][..], crashes(2, 0)), (&[0], crashes(1, 1))] {
-        let system = system(Bully::of, 3, initiators, faults);
+    let bully = Case { faults: crashes(2, 0), ..case("bully --nodes 3", &[0, 1]) };
+    let flawed = Case { flaw: Some("unnumbered"), faults: crashes(1, 1), ..bully };
+    for case in [bully, flawed, case("tree-election --nodes 3 --topology line", &[])] {
+        let system = system(&case);
         let report = |count| explore(&system, &Bounds::default(), threads(count), |_| {});
-        assert_eq!(report(1), report(2), "{faults:?}");
+        assert_eq!(report(1), report(2), "{}", case.of);
     }
 }
 
 #[test]
 fn on_links_that_are_late_two_may_lead() {
-    let mut late = system(Bully::of, 2, &[0], Faults::NONE);
-    late.links.within = None;
-    let (property, run) = explored(&late).unwrap_err();
-    assert_eq!((property, run.len()), ("legitimacy", 2), "{run:?}");
+    let late = Case { timely: false, ..case("bully --nodes 2", &[0]) };
+    let run = breaks(&late, "one leader", 3);
+    assert_eq!(run, ["elect 0", "deliver 0->1 ELECTION", "timer 0 Answer"]);
+    let ring = Case { of: "ring-election --nodes 2", ..late };
+    let run = breaks(&ring, "one leader", 4);
+    assert_eq!(run, ["elect 0", "deliver 0->1 ELECTION[0]", "timer 1 Ack", "timer 0 Ack"]);
 }
 
 #[test]
 fn a_message_lost_is_as_bad_as_one_that_is_late() {
-    let lossy = system(Bully::of, 2, &[0], Faults::NONE.losses(1));
-    let (property, run) = explored(&lossy).unwrap_err();
-    assert_eq!((property, run.len()), ("legitimacy", 3), "{run:?}");
+    let lossy = Case { faults: Faults::NONE.losses(1), ..case("bully --nodes 2", &[0]) };
+    breaks(&lossy, "legitimacy", 3);
 }
 
 /// Node 0 waits for ever for one that answered and then crashed.
 #[test]
 fn without_a_second_time_out_crashes_leave_somebody_waiting() {
-    let flawed = system(flaws::no_second_time_out, 3, &[0], crashes(2, 0));
-    let (property, run) = explored(&flawed).unwrap_err();
-    assert_eq!((property, run.len()), ("termination", 5), "{run:#?}");
+    let twice = Case { faults: crashes(2, 0), ..case("bully --nodes 3", &[0]) };
+    breaks(&Case { flaw: Some("no-second-time-out"), ..twice }, "termination", 5);
 }
 
 #[test]
 fn a_time_out_shorter_than_a_round_trip_makes_two_lead() {
-    let flawed = system(flaws::short_time_out, 2, &[0], crashes(0, 0));
-    let (property, run) = explored(&flawed).unwrap_err();
-    assert_eq!((property, run.len()), ("legitimacy", 3), "{run:#?}");
+    let short = Case { flaw: Some("short-time-out"), ..case("bully --nodes 2", &[0]) };
+    breaks(&short, "one leader", 3);
+}
+
+#[test]
+fn without_a_guard_a_node_holds_two_elections_at_a_time() {
+    let two = case("bully --nodes 3", &[0, 1]);
+    breaks(&Case { flaw: Some("no-guard"), ..two }, "one election at a time", 3);
+}
+
+#[test]
+fn chang_and_roberts_elect_the_highest_whoever_calls_and_however_often() {
+    for of in ["chang-roberts --nodes 4", "chang-roberts --nodes 4 --ring 1-3-0-2"] {
+        is_right(&Case { calls: 2, ..case(of, &[0, 1, 2, 3]) });
+    }
+}
+
+/// Node 1's number overtakes the result, and node 2 swallows it as if that were still to come.
+#[test]
+fn on_links_that_keep_no_order_a_caller_of_chang_and_roberts_may_wait_for_ever() {
+    let mut overtaking = system(&case("chang-roberts --nodes 3", &[0, 2]));
+    overtaking.links = Links::from(Order::Any);
+    let (property, run) = explored(&overtaking).unwrap_err();
+    assert_eq!((property, run.len()), ("termination", 9), "{run:#?}");
+}
+
+#[test]
+fn a_ring_that_is_broken_elects_nobody() {
+    let broken = Case { faults: crashes(1, 0), ..case("chang-roberts --nodes 3", &[0]) };
+    breaks(&broken, "termination", 2);
+}
+
+/// From every state it can still end, coins falling as they need to: so it ends with probability
+/// one. That it ends however they fall is more than it promises.
+#[test]
+fn trees_elect_one_with_probability_one() {
+    for of in [
+        "tree-election --nodes 1 --topology line",
+        "tree-election --nodes 2 --topology line",
+        "tree-election --nodes 3 --topology line",
+        "tree-election --nodes 3 --topology line --gather 1ms",
+        "tree-election --nodes 4 --topology star",
+        "tree-election --nodes 7 --topology tree:2",
+        "tree-election --nodes 4 --topology line --contention id",
+    ] {
+        for timely in [true, false] {
+            is_right(&Case { timely, ..case(of, &[]) });
+        }
+        let fair = Case { liveness: Liveness::Fair, ..case(of, &[]) };
+        if of.contains("--contention id") || of.contains("--nodes 1 ") {
+            is_right(&fair);
+        } else {
+            let (property, _) = explored(&system(&fair)).expect_err("coins may fall alike");
+            assert_eq!(property, "no starvation", "{of}");
+        }
+    }
+}
+
+#[test]
+fn a_second_reset_finds_one_root_as_the_first_did() {
+    for of in ["tree-election --nodes 2 --topology line", "tree-election --nodes 3 --topology line"]
+    {
+        for timely in [true, false] {
+            is_right(&Case { calls: 2, timely, ..case(of, &[]) });
+        }
+    }
+    let stale = Case { calls: 2, ..case("tree-election --nodes 2 --topology line", &[]) };
+    breaks(&Case { flaw: Some("stale-be-my-parent"), ..stale }, "one leader", 8);
+}
+
+/// Two that wait for as long may ask each other for ever, though no coin falls badly.
+#[test]
+fn equal_waits_never_end_in_a_fair_run() {
+    let of = "tree-election --nodes 2 --topology line";
+    let equal = Case { flaw: Some("equal-waits"), ..case(of, &[]) };
+    is_right(&equal);
+    let run = explored(&system(&Case { liveness: Liveness::Fair, ..equal })).unwrap_err();
+    assert_eq!(run.0, "no starvation");
+    assert!(run.1.iter().all(|step| !step.contains("choose")), "{run:#?}");
 }

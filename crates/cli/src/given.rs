@@ -7,7 +7,8 @@ use vorrang_algorithms::setup::Parameter;
 use vorrang_algorithms::{election::Election, mutex::Mutex};
 
 use crate::failure::Failure;
-use crate::problem::election::{ElectionArgs, ElectionCheckArgs};
+use crate::problem::election::ElectionArgs;
+use crate::problem::election_question::ElectionCheckArgs;
 use crate::problem::mutex::MutexArgs;
 use crate::problem::mutex_question::MutexCheckArgs;
 

@@ -22,6 +22,10 @@ use crate::values::whole;
 /// As many nodes as a simulation holds.
 pub(crate) const MOST_NODES: u32 = 1_000_000;
 
+/// How long a message takes at most over a real network, if nobody says: longer than a busy machine
+/// is.
+pub(crate) const TIMELY_ENOUGH: Duration = Duration::from_secs(1);
+
 /// One millisecond.
 const DEFAULT_LATENCY: Distribution = Distribution::Constant(1_000_000);
 
@@ -42,6 +46,7 @@ pub(crate) struct RunArgs {
 
 /// The nodes and the network between them.
 #[derive(Clone, Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "an option is given or not")]
 pub(crate) struct CommonArgs {
     /// How many nodes, N
     #[arg(long, short, default_value_t = 13, value_parser = whole(1..=MOST_NODES))]
@@ -66,6 +71,9 @@ pub(crate) struct CommonArgs {
     /// when the recorded run is done once more by the machines
     #[arg(long)]
     pub(crate) invariants: bool,
+    /// Whether the run is over a real network, where nobody decides how long a message takes.
+    #[arg(skip)]
+    pub(crate) is_real: bool,
 }
 
 /// What some algorithms must be told besides the group: an option for every [`Parameter`].
@@ -239,6 +247,8 @@ impl RunArgs {
         let bound_ns = longest_ns(latency);
         if about.assumes.timely {
             match (self.setup.says(Parameter::Within), bound_ns) {
+                (true, _) if self.common.is_real => {}
+                (false, _) if self.common.is_real => setup.within = TIMELY_ENOUGH,
                 (false, Some(bound_ns)) => setup.within = Duration::from_nanos(bound_ns),
                 (true, Some(bound_ns)) if setup.within.as_nanos() >= u128::from(bound_ns) => {}
                 (true, _) if breaks => {}
@@ -279,6 +289,7 @@ impl RunArgs {
         let (seed, trouble) = (self.common.seed, self.faults.clone());
         let faults = trouble.faults(nodes, latency.mean_ns() as u64, seed)?;
         setup.topology = setup.topology.seeded(seed);
+        setup.ring = setup.ring.seeded(seed);
         about.assumes.layout.graph(&setup).map_err(|unfit| Failure::Usage(unfit.0))?;
         let asked_order = self.common.order;
         let is_guarded = self.common.invariants;

@@ -7,14 +7,13 @@ use serde_json::Value;
 use support::{json, json_of, run};
 use vorrang_algorithms::card::{About, Mistake};
 use vorrang_algorithms::election::Election;
-use vorrang_algorithms::election::spec::Leadership;
 use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::registry::{abouts, cards};
 use vorrang_algorithms::setup::Setup;
 use vorrang_algorithms::wave::Wave;
 use vorrang_algorithms::wave::spec::Spanning;
-use vorrang_catalogue::{Entry, find};
+use vorrang_catalogue::{Entry, NodeOf, find};
 use vorrang_protocol::Monitor;
 use vorrang_trace::Stage;
 
@@ -76,6 +75,8 @@ fn the_number_of_threads_changes_nothing() {
 struct Replay<'a> {
     setup: &'a Setup,
     lines: &'a [&'a str],
+    /// How many of them there are before those that repeat for ever, if any do.
+    repeats_from: Option<usize>,
 }
 
 impl Replay<'_> {
@@ -87,9 +88,23 @@ impl Replay<'_> {
     {
         let nodes = entry.nodes(self.setup).expect("the set-up fits");
         let mut stage = Stage::new(nodes, monitor).guarded(entry.guards.clone());
+        let look = |stage: &Stage<NodeOf<Q>, M>| {
+            let nodes: Vec<String> = stage.nodes().map(|(.., it)| format!("{it:?}")).collect();
+            let mut flight = stage.flight();
+            flight.sort();
+            (nodes, flight, stage.timers())
+        };
+        let mut before = None;
         for (place, line) in self.lines.iter().enumerate() {
+            if self.repeats_from == Some(place) {
+                before = Some(look(&stage));
+            }
             assert!(stage.violation().is_none(), "nothing is wrong before '{line}'");
             stage.step(line).unwrap_or_else(|why| panic!("step {place}, '{line}': {why}"));
+        }
+        if let Some(before) = before {
+            assert_eq!(look(&stage), before, "what can repeat leads back to where it began");
+            return Some("no starvation");
         }
         if stage.violation().is_none() {
             stage.step("rest").expect("nothing is under way at the end");
@@ -120,7 +135,8 @@ fn every_flaw_of_every_algorithm_is_found_and_its_counterexample_can_be_played()
         assert!(answer["violation"].is_string(), "{name}");
         let lines = trace(&answer);
         let setup = &setup_of(&card, &answer);
-        let replay = Replay { setup, lines: &lines };
+        let repeats_from = answer["repeats_from"].as_u64().map(|it| it as usize);
+        let replay = Replay { setup, lines: &lines, repeats_from };
         let mistake = Some(flaw.name);
         let seen = match card.problem {
             Mutex::NAME => find::<Mutex>(card.name, mistake).map(|entry| {
@@ -129,7 +145,7 @@ fn every_flaw_of_every_algorithm_is_found_and_its_counterexample_can_be_played()
                 replay.play(entry, entry.card.watch(setup, besides))
             }),
             Election::NAME => find::<Election>(card.name, mistake)
-                .map(|entry| replay.play(entry, Leadership::new(setup.group))),
+                .map(|entry| replay.play(entry, entry.card.watch(setup, true))),
             Wave::NAME => find::<Wave>(card.name, mistake)
                 .map(|entry| replay.play(entry, Spanning::of(setup).expect("a graph"))),
             other => panic!("say here how a run of '{other}' is judged"),

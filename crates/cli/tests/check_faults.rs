@@ -69,7 +69,7 @@ fn faults_are_steps_of_the_shortest_runs() {
         ("central --nodes 2 --losses 1", "progress", 2, "acquire 0, lose 0->1 REQUEST(1)"),
         ("raymond --entries 2,2 --duplicates 1 --no-invariants", "exclusion", 9, "duplicate 0->1"),
         ("echo --nodes 2 --crashes 1", "termination", 2, "crash 1"),
-        ("bully --nodes 3 --restarts 1", "agreement", 11, "restart 2"),
+        ("bully --flaw unnumbered --restarts 1", "agreement", 11, "restart 2"),
     ] {
         let (code, answer) = json(&words(&format!("check {question}")));
         let all = steps(&answer).join(", ");

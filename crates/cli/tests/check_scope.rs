@@ -38,6 +38,16 @@ fn a_verdict_says_what_it_covers() {
             "3 nodes, nodes 0,2 call, any order, messages that may take for ever, no faults",
         ),
         (
+            "check ring-election --nodes 2 --initiators all --late 1ms --crashes 0",
+            "2 nodes, nodes 0,1 call, late 1ms, ring ascending, any order, messages within 1ms, \
+             no faults",
+        ),
+        (
+            "check tree-election --nodes 2 --calls 2",
+            "2 nodes, nodes 0,1 call twice, topology tree:2, contention wait, any order, messages \
+             within 1ms, no faults",
+        ),
+        (
             "check lamport --nodes 2 --timely 2ms",
             "2 nodes, 1 entry each, FIFO order, messages within 2ms, no faults",
         ),
@@ -50,7 +60,7 @@ fn a_verdict_says_what_it_covers() {
     assert!(out.lines().any(|line| line == verdict), "{out}");
     let (_, out, _) = run(&words("check bully --crashes 0"));
     let verdict = "verified for 3 nodes, node 0 calls, any order, messages within 1ms, no faults: \
-                   legitimacy, termination, agreement";
+                   one leader, legitimacy, termination, agreement";
     assert!(out.lines().any(|line| line == verdict), "{out}");
     let (_, out, _) = run(&words("check ricart-agrawala --entries 2 --max-depth 3"));
     let verdict = "bounded by depth for 3 nodes, 2 entries each, any order, no faults; nothing \
@@ -157,6 +167,11 @@ fn a_flaw_that_was_not_met_is_not_taken_for_a_proof() {
              --initiators 0 --crashes 2",
         ),
         ("bully --flaw short-time-out --nodes 1", "nothing is shown of the flaw short-time-out"),
+        (
+            "tree-election --flaw stale-be-my-parent --calls 1",
+            "nothing is shown of the flaw stale-be-my-parent: this is less than --nodes 2 \
+             --initiators all --calls 2",
+        ),
     ] {
         let command = format!("check {smaller}");
         let (code, answer) = json(&words(&command));

@@ -121,6 +121,50 @@ fn waves_run_over_tcp_and_cost_the_same() {
 }
 
 #[test]
+fn elections_run_over_tcp() {
+    for (args, leader, messages) in [
+        ("bully --initiators highest", 4, Some(4)),
+        ("bully --initiators lowest", 4, None),
+        ("ring-election --initiators 2", 4, Some(20)),
+        ("ring-election --initiators all --ring random", 4, None),
+        ("chang-roberts --initiators lowest", 4, Some(14)),
+        ("chang-roberts --initiators all --ring descending", 4, None),
+        ("tree-election --contention id --topology line", 5, Some(9)),
+        ("tree-election --contention wait --topology tree:2 --within 10ms", 5, None),
+        ("tree-election --topology star --gather 500ms", 0, Some(8)),
+    ] {
+        let args = format!("run {args} --net --nodes 5");
+        let run = json_of(&args.split(' ').collect::<Vec<_>>());
+        assert_eq!((&run["safe"], &run["quiescent"]), (&true.into(), &true.into()), "{run:#}");
+        assert_eq!((&run["driver"], &run["time_unit"]), (&"net".into(), &"us".into()), "{run:#}");
+        // In a tree any node may be the root.
+        let elected = run["leader"].as_u64().expect("a leader");
+        assert!(elected == leader || leader == 5 && elected < 5, "{args}: {run:#}");
+        if let Some(messages) = messages {
+            assert_eq!(run["messages"], messages, "{args}: {run:#}");
+        }
+        assert_ne!(run["messages_agreement"], "disagrees", "{args}: {run:#}");
+        assert_eq!(run["duration_agreement"], Value::Null, "{run:#}");
+    }
+}
+
+#[test]
+fn elections_and_waves_are_run_by_a_process_a_node() {
+    for (args, key, value) in [
+        ("bully --initiators 2", "leader", 3),
+        ("ring-election --initiators 0,1", "leader", 3),
+        ("chang-roberts", "messages", 11),
+        ("echo --topology ring", "messages", 8),
+    ] {
+        let args = format!("run {args} --net --processes --nodes 4");
+        let run = json_of(&args.split(' ').collect::<Vec<_>>());
+        assert_eq!((&run["safe"], &run["quiescent"]), (&true.into(), &true.into()), "{run:#}");
+        assert_eq!(run[key], value, "{args}: {run:#}");
+        assert_ne!(run["messages_agreement"], "disagrees", "{args}: {run:#}");
+    }
+}
+
+#[test]
 fn one_node_alone_needs_no_network() {
     let run = json_of(&["run", "ricart-agrawala", "--net", "--nodes", "1", "--entries", "10"]);
     assert_eq!((&run["messages"], &run["entries"]), (&0.into(), &10.into()));

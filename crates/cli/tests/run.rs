@@ -307,6 +307,75 @@ fn elections_cost_what_the_card_says_whoever_calls_and_however_many_are_down() {
 }
 
 #[test]
+fn an_election_is_reported_in_full() {
+    let args = "run bully --nodes 8 --initiators 0 --crash 7@0";
+    let run = json_of(&args.split(' ').collect::<Vec<_>>());
+    assert_eq!((&run["messages"], &run["messages_to_dead"]), (&55.into(), &7.into()), "{run:#}");
+    let kinds = json!({ "ELECTION": 28, "ANSWER": 21, "COORDINATOR": 6, "OUTDATED": 0 });
+    assert_eq!(run["messages_by_kind"], kinds);
+    assert_eq!(
+        (&run["leader"], &run["rounds"], &run["duration"]),
+        (&6.into(), &3.into(), &4.0.into())
+    );
+    assert_eq!((&run["safe"], &run["quiescent"]), (&json!(true), &json!(true)));
+}
+
+#[test]
+fn all_elections_stand_side_by_side_with_their_theory() {
+    let (code, rows) = support::json(&["compare", "--problem", "election", "--nodes", "9"]);
+    assert_eq!(code, 0, "{rows:#}");
+    let rows = rows.as_array().expect("rows");
+    let together: Vec<&Value> = rows
+        .iter()
+        .filter(|row| row["initiators"].as_array().is_some_and(|it| it.len() == 9))
+        .collect();
+    let names = ["bully", "ring-election", "chang-roberts", "tree-election"];
+    assert_eq!(together.iter().map(|row| &row["algorithm"]).collect::<Vec<_>>(), names);
+    for row in rows {
+        for figure in ["messages", "duration"] {
+            let agreement = &row[format!("{figure}_agreement")];
+            let is_ranged = row["algorithm"] == "tree-election"
+                || row["algorithm"] == "ring-election" && figure == "duration";
+            let is_fine = agreement == "agrees" || is_ranged && agreement == "within";
+            assert!(is_fine, "{figure} {agreement}: {row:#}");
+        }
+    }
+}
+
+#[test]
+fn a_node_that_comes_up_again_costs_what_the_literature_says() {
+    // Eleven for the election, and the highest tells three when it comes up again.
+    let args = "run bully --nodes 4 --initiators 0 --crash 3@0 --restart 3@20ms";
+    let run = json_of(&args.split(' ').collect::<Vec<_>>());
+    assert_eq!((&run["messages"], &run["leader"]), (&14.into(), &3.into()), "{run:#}");
+    assert_eq!(run["messages_agreement"], Value::Null, "the card speaks of one election");
+}
+
+#[test]
+fn late_timers_make_elections_take_longer() {
+    let of = |late: &str| {
+        let args = ["run", "bully", "--nodes", "5", "--crash", "4@0", "--late", late];
+        json_of(&args)["duration"].as_f64().expect("a time")
+    };
+    assert!((of("0") - 4.0).abs() < 1e-9);
+    let late = of("1ms");
+    assert!(late > 4.0 && late <= 5.0, "{late}");
+}
+
+#[test]
+fn on_a_drawn_ring_numbers_meet_a_higher_one_soon() {
+    let args =
+        "compare --algorithms chang-roberts --ring random --initiators all --nodes 32 --seeds 200";
+    let (code, rows) = support::json(&args.split(' ').collect::<Vec<_>>());
+    assert_eq!(code, 0, "{rows:#}");
+    let harmonic: f64 = (1..=32).map(|it| 1.0 / f64::from(it)).sum();
+    let (mean, error) = (&rows[0]["messages"], &rows[0]["messages_ci95"]);
+    let distance = mean.as_f64().expect("a mean") - 32.0 * (harmonic + 1.0);
+    assert!(distance.abs() < 2.0 * error.as_f64().expect("an error"), "{mean} ± {error}");
+    assert_eq!(rows[0]["messages_agreement"], "agrees", "each is as its ring makes it: {rows:#}");
+}
+
+#[test]
 fn waves_cost_what_the_card_says_on_every_shape() {
     let shapes = ["ring", "line", "star", "complete", "tree:2", "grid", "random:0.2"];
     for shape in shapes {

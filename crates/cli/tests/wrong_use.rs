@@ -272,10 +272,6 @@ fn names_that_do_not_exist_are_answered_with_those_that_do() {
     refused("run echo --nodes 6 --topology hypercube", &["do not make a power of two"]);
     refused("check echo --nodes 3 --topology torus", &["--topology torus"]);
     refused("explain echo --topology hypercube", &["--topology hypercube"]);
-    refused(
-        "run echo --nodes 3 --net --processes --json",
-        &["--processes does not know yet", "echo"],
-    );
     refused("check central --flaw nonsense", &["unknown flaw of central 'nonsense'"]);
 }
 
@@ -336,6 +332,14 @@ fn faults_that_cannot_happen_are_refused() {
     assert!(code < 2, "{err}");
     refused("run bully --nodes 4 --crash 3@0 --initiators 3", &["node 3 cannot call"]);
     refused("run bully --nodes 1 --crash 0@0", &["all nodes down"]);
+    let must = ["tree-election begins with something that all nodes notice", "--initiators all"];
+    refused("run tree-election --nodes 4 --initiators 0,1,3", &[must[0], must[1], "node 2"]);
+    refused("check tree-election --nodes 3 --initiators 0", &[must[0], must[1], "node 1"]);
+    refused("run tree-election --topology ring", &["a tree is needed", "13 links are none"]);
+    refused("run tree-election --contention coin", &["'coin' is not one of: wait, id"]);
+    refused("run ring-election --nodes 3 --ring 0-1", &["--ring: node 2 is missing"]);
+    refused("run bully --ring random", &["bully does not take --ring", "ring-election"]);
+    refused("check bully --calls 0", &["--calls"]);
     refused("check lamport --restarts 1", &["--restarts 1", "say --crashes"]);
     refused("check lamport --severing", &["--severing", "say --crashes"]);
     refused("check lamport --asynchronous", &["lamport does not assume anything of time"]);

@@ -39,6 +39,11 @@ pub trait Monitor: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     fn on_crash(&mut self, _at: NodeId) {}
     /// `at` comes up again, just before it does anything.
     fn on_restart(&mut self, _at: NodeId) {}
+    /// The network falls apart into these sides, and one more of the nodes that are on none: nobody
+    /// hears anything from another side.
+    fn on_cut(&mut self, _sides: &[Vec<NodeId>]) {}
+    /// What [`on_cut`](Self::on_cut) told of with the same sides is over.
+    fn on_heal(&mut self, _sides: &[Vec<NodeId>]) {}
 
     /// The tag of a message that `at` sends now.
     fn on_send(&self, _at: NodeId) -> Self::Tag {
@@ -110,6 +115,14 @@ where
         self.0.on_restart(at);
         self.1.on_restart(at);
     }
+    fn on_cut(&mut self, sides: &[Vec<NodeId>]) {
+        self.0.on_cut(sides);
+        self.1.on_cut(sides);
+    }
+    fn on_heal(&mut self, sides: &[Vec<NodeId>]) {
+        self.0.on_heal(sides);
+        self.1.on_heal(sides);
+    }
     fn on_send(&self, at: NodeId) -> Self::Tag {
         (self.0.on_send(at), self.1.on_send(at))
     }
@@ -145,6 +158,16 @@ impl<M: Monitor> Monitor for Option<M> {
     fn on_restart(&mut self, at: NodeId) {
         if let Some(monitor) = self {
             monitor.on_restart(at);
+        }
+    }
+    fn on_cut(&mut self, sides: &[Vec<NodeId>]) {
+        if let Some(monitor) = self {
+            monitor.on_cut(sides);
+        }
+    }
+    fn on_heal(&mut self, sides: &[Vec<NodeId>]) {
+        if let Some(monitor) = self {
+            monitor.on_heal(sides);
         }
     }
     fn on_send(&self, at: NodeId) -> Self::Tag {

@@ -353,11 +353,13 @@ where
             Fault::Partition(partition) => {
                 let sides = partition.sides();
                 weather.cut(partition, next_number);
+                world.monitor.on_cut(&sides);
                 world.record(sides[0][0], || What::Fault(Noted::Partition { sides }));
             }
             Fault::Heal(partition) => {
                 if weather.heal(&partition) {
                     let sides = partition.sides();
+                    world.monitor.on_heal(&sides);
                     world.record(sides[0][0], || What::Fault(Noted::Heal { sides }));
                 }
             }

@@ -383,7 +383,7 @@ mod tests {
     use std::time::Duration;
 
     use vorrang_algorithms::election::bully::{self, Bully};
-    use vorrang_algorithms::election::spec::Leadership;
+    use vorrang_algorithms::election::spec::{Leadership, Promise};
     use vorrang_algorithms::mutex::central::{self, Central};
     use vorrang_algorithms::mutex::ricart_agrawala::{self, RicartAgrawala};
     use vorrang_algorithms::mutex::spec::Exclusion;
@@ -430,7 +430,7 @@ mod tests {
         let within = Duration::from_millis(1);
         let nodes: Vec<_> = group.members().map(|id| Bully::new(id, group, within)).collect();
         let script = "elect 0\ncrash 2\ndeliver 0->1\nsettle\ntimer 1 Answer\nrestart 2\n";
-        let played = play(&nodes, &Leadership::new(group), script);
+        let played = play(&nodes, &Leadership::new(group, Promise::Highest), script);
         assert!(played.contains("restart 2\n  2 -> 0 COORDINATOR"), "{played}");
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use vorrang_protocol::{Monitor, NodeId, Protocol, Violation};
 
-use crate::record::{Record, What};
+use crate::record::{Fault, Record, What};
 
 /// What the monitors say of a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -58,7 +58,16 @@ where
             What::Doubled { to, seq } => Seen::Doubled { to: *to, seq: *seq },
             What::Crash => Seen::Crash,
             What::Restart => Seen::Restart,
-            What::Timer(_) | What::Fault(_) => continue,
+            What::Fault(Fault::Partition { sides }) => Seen::Cut(sides),
+            What::Fault(Fault::Heal { sides }) => Seen::Heal(sides),
+            What::Timer(_)
+            | What::Fault(
+                Fault::Pause
+                | Fault::Resume
+                | Fault::Delayed { .. }
+                | Fault::Slow { .. }
+                | Fault::Recover { .. },
+            ) => continue,
         };
         judge.see(place, *node, &seen);
     }
@@ -75,6 +84,8 @@ enum Seen<'a, C, N> {
     Doubled { to: NodeId, seq: u64 },
     Crash,
     Restart,
+    Cut(&'a [Vec<NodeId>]),
+    Heal(&'a [Vec<NodeId>]),
 }
 
 /// A monitor at work. It knows no algorithm, so it is compiled once and not for each.
@@ -117,6 +128,14 @@ impl<M: Monitor> Judge<M> {
             }
             Seen::Restart => {
                 monitor.on_restart(node);
+                Ok(())
+            }
+            Seen::Cut(sides) => {
+                monitor.on_cut(sides);
+                Ok(())
+            }
+            Seen::Heal(sides) => {
+                monitor.on_heal(sides);
                 Ok(())
             }
         };

@@ -102,7 +102,7 @@ pub enum What<P: Protocol> {
     Fault(Fault),
 }
 
-/// What goes wrong besides crashes and losses: nobody but a reader needs to know.
+/// What goes wrong besides crashes and losses: of all this, a monitor is told of partitions only.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fault {

@@ -20,11 +20,13 @@
 //! | messages | N − 1 if the second highest asks, N² − N − 1 if the lowest does |
 //! | duration | 2T and the time-out of the new leader; one T less if it asks itself |
 //!
-//! If the highest is up after all, it tells everyone below anew whenever it is asked, and an
-//! election that the lowest calls takes (N − 1)(2N − 1) messages.
+//! Of these, as many go to the dead as nodes ask. Several that ask at once cost no more than the
+//! lowest of them alone. If the highest is up after all, it tells everyone below anew whenever it
+//! is asked, and an election that the lowest calls takes (N − 1)(2N − 1) messages. If it comes up
+//! again, it says so at once, and that takes N − 1.
 //!
 //! **Assumes** that a message takes no longer than a known time, and that none is lost or doubled.
-//! Nodes may crash and come up again.
+//! Nodes may crash and come up again; a number survives that.
 //!
 //! **Why there is one leader.** A time-out of two messages is never early, so a node that leads has
 //! no higher one that was up to answer. Links that are late, or that lose a message, break it: two
@@ -34,12 +36,21 @@
 //! was answered is told by the highest node up within four messages, or asks again: whoever
 //! answered may have crashed.
 //!
-//! **Where we depart from the paper.** Elections are not numbered here. So a node that comes up
-//! again in the very moment in which another takes the lead can divide the others: each follows
-//! whom it hears last (`vorrang check bully --crashes 1 --restarts 1`). The same happens if a crash
-//! takes along what the node had sent (`--severing --initiators 0,1`). A node holds one election
-//! at a time; without that guard elections would multiply at every node.
+//! **Why all follow the same.** A node may come up again in the very moment in which a lower one
+//! takes the lead; both say so, and without more each of the others follows whom it hears last
+//! (`vorrang check bully --flaw unnumbered`). So every election has a number: a leader's is higher
+//! than all that it has seen, and of two leaders the others follow the one with the higher number,
+//! of equal numbers the higher node. A node that comes up again may have missed some numbers. Then
+//! whoever follows another tells it so, and it holds another election. At least the other one does:
+//! its number lies on stable storage, so that it stands by what it said before a crash (without,
+//! two crashes and two restarts suffice to divide three nodes again).
+//!
+//! **Where we depart from the paper.** There, a leader first halts the others and then tells them
+//! what to do, and elections are numbered in the paper's second algorithm only. A node holds one
+//! election at a time; without that guard elections multiply at every node (`--flaw no-guard`: 382
+//! messages between eight nodes, and not 55).
 
+use alloc::vec::Vec;
 use core::fmt;
 use core::time::Duration;
 
@@ -59,25 +70,32 @@ pub enum Message {
     Election,
     /// To a lower one: I do.
     Answer,
-    /// To all lower ones: I lead.
-    Coordinator,
+    /// To all lower ones: I lead, by the election of this number.
+    Coordinator(u32),
+    /// To one that says that it leads: I know of an election of this number.
+    Outdated(u32),
 }
 
 impl vorrang_protocol::Message for Message {
-    const KINDS: &'static [&'static str] = &["ELECTION", "ANSWER", "COORDINATOR"];
+    const KINDS: &'static [&'static str] = &["ELECTION", "ANSWER", "COORDINATOR", "OUTDATED"];
 
     fn kind(&self) -> usize {
         match self {
             Self::Election => 0,
             Self::Answer => 1,
-            Self::Coordinator => 2,
+            Self::Coordinator(_) => 2,
+            Self::Outdated(_) => 3,
         }
     }
 }
 
 impl fmt::Display for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.kind_name())
+        f.write_str(self.kind_name())?;
+        match self {
+            Self::Election | Self::Answer => Ok(()),
+            Self::Coordinator(number) | Self::Outdated(number) => write!(f, "({number})"),
+        }
     }
 }
 
@@ -100,21 +118,23 @@ pub(super) struct Patience {
 
 impl Patience {
     /// An answer takes two messages. The result takes the message that the highest node may still
-    /// have to get, its own wait for an answer, and its message.
-    pub(super) const fn new(within: Duration) -> Self {
-        Self {
-            answer: Delay::exactly(within.saturating_mul(2)),
-            result: Some(Delay::exactly(within.saturating_mul(4))),
-        }
+    /// have to get, its own wait for an answer, and its message. Both timers may be late.
+    pub(super) const fn new(within: Duration, late: Duration) -> Self {
+        let round_trip = within.saturating_mul(2);
+        let answer = Delay::between(round_trip, round_trip.saturating_add(late));
+        let result = answer.max.saturating_add(round_trip);
+        Self { answer, result: Some(Delay::between(result, result.saturating_add(late))) }
     }
 }
 
 /// One node.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Bully {
-    me: NodeId,
+    pub(super) me: NodeId,
     group: Group,
     patience: Patience,
+    /// Of the election in which it found whom it follows; else the highest that it has seen.
+    number: u32,
     leader: Option<NodeId>,
     phase: Phase,
 }
@@ -129,16 +149,16 @@ enum Phase {
 impl Bully {
     /// A node of `group`, between whose nodes a message takes no longer than `within`.
     pub fn new(me: NodeId, group: Group, within: Duration) -> Self {
-        Self::with(me, group, Patience::new(within))
+        Self::with(me, group, Patience::new(within, Duration::ZERO))
     }
 
     /// A node that is set up like this.
     pub fn of(me: NodeId, setup: &Setup) -> Self {
-        Self::new(me, setup.group, setup.within)
+        Self::with(me, setup.group, Patience::new(setup.within, setup.late))
     }
 
     pub(super) const fn with(me: NodeId, group: Group, patience: Patience) -> Self {
-        Self { me, group, patience, leader: None, phase: Phase::Normal }
+        Self { me, group, patience, number: 0, leader: None, phase: Phase::Normal }
     }
 
     /// Asks all higher nodes, unless it has and waits.
@@ -158,11 +178,15 @@ impl Bully {
 
     fn lead(&mut self, fx: &mut impl Effects<Self>) {
         let me = self.me;
-        fx.broadcast(self.group.members().filter(move |&id| id < me), Message::Coordinator);
+        if self.leader != Some(me) {
+            self.number = self.number.saturating_add(1);
+        }
+        let lower = self.group.members().filter(move |&id| id < me);
+        fx.broadcast(lower, Message::Coordinator(self.number));
         self.follow(me, fx);
     }
 
-    fn follow(&mut self, leader: NodeId, fx: &mut impl Effects<Self>) {
+    pub(super) fn follow(&mut self, leader: NodeId, fx: &mut impl Effects<Self>) {
         match self.phase {
             Phase::Normal => {}
             Phase::AwaitsAnswer => fx.cancel_timer(Timer::Answer),
@@ -171,6 +195,28 @@ impl Bully {
         self.phase = Phase::Normal;
         self.leader = Some(leader);
         fx.notify(Notice::Leader(leader));
+    }
+
+    fn on_coordinator(&mut self, from: NodeId, number: u32, fx: &mut impl Effects<Self>) {
+        if from < self.me {
+            self.number = self.number.max(number);
+            self.hold_election(fx);
+        } else if (number, Some(from)) >= (self.number, self.leader) {
+            self.number = number;
+            self.follow(from, fx);
+        } else if self.leader != Some(from) {
+            // Else it has been overtaken by what the same leader said later.
+            fx.send(from, Message::Outdated(self.number));
+        }
+    }
+
+    /// A leader that is told of an election as late as its own believes no more that it leads.
+    fn on_outdated(&mut self, number: u32, fx: &mut impl Effects<Self>) {
+        if self.leader == Some(self.me) && number >= self.number {
+            self.number = number;
+            self.leader = None;
+            self.hold_election(fx);
+        }
     }
 }
 
@@ -203,8 +249,8 @@ impl Protocol for Bully {
                 }
             }
             Message::Answer => {}
-            Message::Coordinator if from < self.me => self.hold_election(fx),
-            Message::Coordinator => self.follow(from, fx),
+            Message::Coordinator(number) => self.on_coordinator(from, number, fx),
+            Message::Outdated(number) => self.on_outdated(number, fx),
         }
     }
 
@@ -221,6 +267,11 @@ impl Protocol for Bully {
     fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
         self.hold_election(fx);
     }
+
+    /// The number lies on stable storage.
+    fn kept(&self, fresh: Self) -> Self {
+        Self { number: self.number, ..fresh }
+    }
 }
 
 /// What the algorithm says of itself.
@@ -230,54 +281,126 @@ pub const CARD: Card = Card {
     solves: "election",
     citation: "Garcia-Molina, IEEE ToC C-31(1), 1982",
     assumes: Assumes::TIMELY,
-    takes: &[Parameter::Within],
-    terms: Terms,
+    takes: &[Parameter::Within, Parameter::Late],
+    terms: Terms::PLAIN,
     theory: &[MESSAGES.costs(messages), DURATION.costs(duration)],
     flaws: FLAWS,
     source: include_str!("bully.rs"),
 };
 
-/// Everyone up from the initiator on asks everyone above and answers everyone below who asks; the
-/// highest that is up tells everyone below. If it is the highest of all it need not wait for
-/// anybody, so it does that anew for everyone who asks.
+/// Who takes part in an election: all that are up, from the lowest on that calls.
+struct Parties {
+    all: Vec<NodeId>,
+    /// The highest of all nodes is up, so that nobody has to wait.
+    has_highest: bool,
+    highest_calls: bool,
+    /// Some of them, the highest of all nodes aside, are asked before they call.
+    some_are_asked: bool,
+}
+
+impl Parties {
+    fn of(at: &Setting) -> Self {
+        let highest = NodeId(at.nodes() - 1);
+        let calls = |id: NodeId| at.initiators.contains(&id);
+        let lowest = at.initiators.first().copied().unwrap_or(highest);
+        let all: Vec<NodeId> = at.up().filter(|&id| id >= lowest).collect();
+        Self {
+            has_highest: at.is_up(highest),
+            highest_calls: calls(highest),
+            some_are_asked: all.iter().any(|&id| id != highest && !calls(id)),
+            all,
+        }
+    }
+
+    /// Whether everyone holds one election if all messages take the same time. Else a node that
+    /// was told by the highest may be asked once more by one that was not.
+    const fn hold_one_each(&self) -> bool {
+        !(self.highest_calls && self.some_are_asked)
+    }
+}
+
+/// Everyone who takes part asks all above and answers all below who ask; the highest that is up
+/// tells everyone below. If it is the highest of all it need not wait for anybody, so it does that
+/// anew for everyone who asks. Then, if messages do not all take the same time, a node may be told
+/// and asked again, at worst by everyone below as often as that one is.
 fn messages(at: &Setting) -> Span {
-    let Setting { nodes, initiator, dead } = *at;
-    let leader = nodes - 1 - dead;
-    let elections: u32 = (initiator..=leader).map(|id| nodes - 1 - id).sum();
-    let answers: u32 = (initiator..=leader).map(|id| id - initiator).sum();
-    let announcements = if dead == 0 { (leader - initiator).max(1) } else { 1 };
-    Span::exactly(f64::from(elections + answers) + f64::from(announcements) * f64::from(leader))
+    let parties = Parties::of(at);
+    let highest = at.nodes() - 1;
+    let cost = |held: &[f64]| {
+        let (mut sum, mut asked) = (0.0, 0.0);
+        for (place, (id, held)) in parties.all.iter().zip(held).enumerate() {
+            let answers = (parties.all.len() - 1 - place) as f64;
+            if id.0 < highest {
+                sum += held * (f64::from(highest - id.0) + answers);
+                asked += held;
+            }
+        }
+        let leader = parties.all.last().map_or(0, |id| id.0);
+        let own = f64::from(u8::from(parties.highest_calls));
+        sum + f64::from(leader) * if parties.has_highest { asked + own } else { 1.0 }
+    };
+    let least = cost(&alloc::vec![1.0; parties.all.len()]);
+    if !parties.has_highest || at.lockstep && parties.hold_one_each() {
+        return Span::exactly(least);
+    }
+    let (mut held, mut below) = (Vec::new(), 0.0);
+    for id in &parties.all {
+        let own = f64::from(u8::from(at.initiators.contains(id)));
+        let all = own + below;
+        held.push(all);
+        below += all;
+    }
+    Span::between(least, cost(&held))
 }
 
 /// The leader must hear of the election, wait for its time-out unless nobody is above it, and tell
-/// the others. The highest of all tells them once more when those have asked it whom the initiator
-/// has asked.
+/// the others. The highest of all tells them once more when those have asked it whom the callers
+/// have asked.
 fn duration(at: &Setting) -> Span {
-    let Setting { nodes, initiator, dead } = *at;
-    let leader = nodes - 1 - dead;
-    let asked = match (leader - initiator, dead) {
-        (0, _) => 0.0,
-        (2.., 0) => 2.0,
-        (_, _) => 1.0,
+    let parties = Parties::of(at);
+    let Some(&leader) = parties.all.last() else { return Span::exactly(0.0) };
+    let told = if at.up().any(|id| id < leader) { 1.0 } else { 0.0 };
+    if !parties.has_highest {
+        let asked = if at.initiators.contains(&leader) { 0.0 } else { 1.0 };
+        let least = asked + 2.0 + told;
+        return Span::between(least, least + at.in_units(at.setup.late));
+    }
+    let asked = match (parties.all.len(), parties.some_are_asked) {
+        (..=1, _) => 0.0,
+        (_, false) => 1.0,
+        (_, true) => 2.0,
     };
-    let waited = if dead == 0 { 0.0 } else { 2.0 };
-    let told = if leader == 0 { 0.0 } else { 1.0 };
-    Span::exactly(asked + waited + told)
+    if parties.hold_one_each() {
+        return Span::exactly(asked + told);
+    }
+    Span::between(asked + told, parties.all.len() as f64 + told)
 }
 
 /// What the literature got wrong; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[
     Flaw {
+        name: "no-guard",
+        what: "whoever is asked holds an election, though it holds one already: they multiply",
+        breaks: "one election at a time",
+        shown_by: Demonstration::of(3, &[0, 1]),
+    },
+    Flaw {
         name: "no-second-time-out",
         what: "whoever was answered waits for ever: if all that answered crash, nobody leads",
         breaks: "termination",
-        shown_by: Demonstration { nodes: 3, initiators: &[0], crashes: 2 },
+        shown_by: Demonstration::of(3, &[0]).crashing(2, 0),
     },
     Flaw {
         name: "short-time-out",
         what: "the time-out is one message long: an answer that is in time comes too late",
-        breaks: "legitimacy",
-        shown_by: Demonstration { nodes: 2, initiators: &[0], crashes: 0 },
+        breaks: "one leader",
+        shown_by: Demonstration::of(2, &[0]),
+    },
+    Flaw {
+        name: "unnumbered",
+        what: "elections have no number: of two leaders a node follows whom it hears last",
+        breaks: "agreement",
+        shown_by: Demonstration::of(3, &[0]).crashing(1, 1),
     },
 ];
 
@@ -285,7 +408,6 @@ const FLAWS: &[Flaw] = &[
 mod tests {
     use alloc::format;
     use alloc::string::String;
-    use alloc::vec::Vec;
 
     use vorrang_protocol::{Effect, Outbox};
 
@@ -298,7 +420,7 @@ mod tests {
         let mut node = Bully::new(NodeId(2), Group::of(3), WITHIN);
         let mut fx = Outbox::default();
         node.on_command(Command::Elect, &mut fx).unwrap();
-        let told = |to| Effect::Send { to: NodeId(to), message: Message::Coordinator };
+        let told = |to| Effect::Send { to: NodeId(to), message: Message::Coordinator(1) };
         assert_eq!(fx.take(), [told(0), told(1), Effect::Notify(Notice::Leader(NodeId(2)))]);
     }
 
@@ -331,7 +453,7 @@ mod tests {
         let asked = effects(&mut node, |node, fx| node.on_command(Command::Elect, fx).unwrap());
         assert_eq!(asked, ["2 ELECTION", "set Answer 2ms"]);
         let led = effects(&mut node, |node, fx| node.on_timer(Timer::Answer, fx));
-        assert_eq!(led, ["0 COORDINATOR", "cancel Answer", "node 1 leads"]);
+        assert_eq!(led, ["0 COORDINATOR(1)", "cancel Answer", "node 1 leads"]);
     }
 
     #[test]
@@ -348,7 +470,7 @@ mod tests {
         assert_eq!(effects(&mut node, from_2(Message::Answer)), [""; 0], "once is enough");
         let again = effects(&mut node.clone(), |node, fx| node.on_timer(Timer::Result, fx));
         assert_eq!(again, ["2 ELECTION", "set Answer 2ms"]);
-        let told = effects(&mut node, from_2(Message::Coordinator));
+        let told = effects(&mut node, from_2(Message::Coordinator(1)));
         assert_eq!(told, ["cancel Result", "node 2 leads"]);
     }
 
@@ -356,9 +478,9 @@ mod tests {
     fn a_lower_one_that_claims_the_lead_is_challenged() {
         let mut node = Bully::new(NodeId(2), Group::of(3), WITHIN);
         let claim = |node: &mut Bully, fx: &mut Outbox<Bully>| {
-            node.on_message(NodeId(1), Message::Coordinator, fx);
+            node.on_message(NodeId(1), Message::Coordinator(1), fx);
         };
-        let challenge = ["0 COORDINATOR", "1 COORDINATOR", "node 2 leads"];
+        let challenge = ["0 COORDINATOR(2)", "1 COORDINATOR(2)", "node 2 leads"];
         assert_eq!(effects(&mut node, claim), challenge);
     }
 
@@ -369,15 +491,116 @@ mod tests {
         assert_eq!(asked, ["2 ELECTION", "set Answer 2ms"]);
     }
 
+    fn claims(node: &mut Bully, from: u32, number: u32) -> Vec<String> {
+        effects(node, |node, fx| node.on_message(NodeId(from), Message::Coordinator(number), fx))
+    }
+
+    #[test]
+    fn of_two_leaders_the_one_with_the_higher_number_is_followed_then_the_higher_one() {
+        let mut node = Bully::new(NodeId(0), Group::of(3), WITHIN);
+        assert_eq!(claims(&mut node, 1, 1), ["node 1 leads"]);
+        assert_eq!(claims(&mut node, 2, 1), ["node 2 leads"], "it is higher");
+        assert_eq!(claims(&mut node, 1, 1), ["1 OUTDATED(1)"], "this one spoke before");
+        assert_eq!(claims(&mut node, 1, 2), ["node 1 leads"], "the other must have crashed");
+        assert_eq!(claims(&mut node, 2, 1), ["2 OUTDATED(2)"], "it came up again");
+        assert_eq!(claims(&mut node, 2, 3), ["node 2 leads"]);
+        assert_eq!(claims(&mut node, 2, 3), ["node 2 leads"], "it says so again");
+        assert_eq!(claims(&mut node, 2, 1), [""; 0], "it has said more since");
+    }
+
+    #[test]
+    fn a_leader_that_is_outdated_holds_another_election_once() {
+        let outdated = |number| {
+            move |node: &mut Bully, fx: &mut Outbox<Bully>| {
+                node.on_message(NodeId(0), Message::Outdated(number), fx);
+            }
+        };
+        let mut highest = Bully::new(NodeId(2), Group::of(3), WITHIN);
+        effects(&mut highest, |node, fx| node.on_command(Command::Elect, fx).unwrap());
+        let again = ["0 COORDINATOR(6)", "1 COORDINATOR(6)", "node 2 leads"];
+        assert_eq!(effects(&mut highest, outdated(5)), again);
+        assert_eq!(effects(&mut highest, outdated(5)), [""; 0], "node 1 says the same");
+        let mut middle = Bully::new(NodeId(1), Group::of(3), WITHIN);
+        effects(&mut middle, |node, fx| node.on_timer(Timer::Answer, fx));
+        assert_eq!(effects(&mut middle, outdated(1)), ["2 ELECTION", "set Answer 2ms"]);
+        effects(&mut middle, |node, fx| node.on_message(NodeId(2), Message::Coordinator(1), fx));
+        assert_eq!(effects(&mut middle, outdated(9)), [""; 0], "it does not lead");
+    }
+
+    #[test]
+    fn a_number_survives_a_crash_and_a_claim_makes_it_higher() {
+        let mut node = Bully::new(NodeId(2), Group::of(3), WITHIN);
+        effects(&mut node, |node, fx| node.on_command(Command::Elect, fx).unwrap());
+        let mut again = node.kept(Bully::new(NodeId(2), Group::of(3), WITHIN));
+        let led = effects(&mut again, Protocol::on_restart);
+        assert_eq!(led, ["0 COORDINATOR(2)", "1 COORDINATOR(2)", "node 2 leads"]);
+        let same = effects(&mut again, |node, fx| node.on_command(Command::Elect, fx).unwrap());
+        assert_eq!(same, led, "it leads already");
+    }
+
+    #[test]
+    fn a_late_timer_makes_the_others_wait_longer() {
+        let ms = Duration::from_millis;
+        let Patience { answer, result } = Patience::new(ms(1), ms(3));
+        assert_eq!(answer, Delay::between(ms(2), ms(5)));
+        assert_eq!(result, Some(Delay::between(ms(7), ms(10))));
+        assert_eq!(Patience::new(ms(1), ms(0)).result, Some(Delay::exactly(ms(4))));
+    }
+
+    fn at(nodes: u32, initiators: &[u32], dead: &[u32]) -> Setting {
+        let ids = |list: &[u32]| list.iter().copied().map(NodeId).collect::<Vec<_>>();
+        Setting {
+            setup: Setup::new(Group::of(nodes)),
+            initiators: ids(initiators),
+            dead: ids(dead).into_iter().collect(),
+            lockstep: true,
+        }
+    }
+
+    fn exactly(setting: &Setting) -> u32 {
+        let span = messages(setting);
+        assert_eq!(span, Span::exactly(span.low), "{setting:?}");
+        span.low as u32
+    }
+
     #[test]
     fn counts_are_those_of_the_literature() {
-        let of = |nodes, initiator| messages(&Setting { nodes, initiator, dead: 1 }).low as u32;
+        let of = |nodes, initiator| exactly(&at(nodes, &[initiator], &[nodes - 1]));
         assert_eq!((of(5, 0), of(8, 0)), (19, 55));
         assert_eq!((of(5, 3), of(8, 6)), (4, 7));
         assert_eq!(of(4, 0), 11);
-        let all_up = |nodes, initiator| messages(&Setting { nodes, initiator, dead: 0 }).low as u32;
+        let all_up = |nodes, initiator| exactly(&at(nodes, &[initiator], &[]));
         assert_eq!(all_up(4, 3), 3, "the highest tells the others");
         assert_eq!(all_up(2, 0), 3, "it is asked, answers, and tells");
         assert_eq!((all_up(4, 0), all_up(13, 0)), (3 * 7, 12 * 25), "(N − 1)(2N − 1)");
+        assert_eq!(exactly(&at(1, &[0], &[])), 0);
+    }
+
+    #[test]
+    fn several_callers_cost_what_the_lowest_does_if_the_highest_is_down() {
+        assert_eq!(exactly(&at(8, &[0, 3, 6], &[7])), 55);
+        assert_eq!(exactly(&at(8, &[0, 1, 2, 3, 4, 5, 6], &[7])), 55);
+        // 0, 2 and 4 are up: 5 + 3 + 1 questions, 2 + 1 answers, and 4 are told.
+        assert_eq!(exactly(&at(6, &[0], &[1, 3, 5])), 9 + 3 + 4);
+    }
+
+    #[test]
+    fn without_a_common_pace_only_a_range_is_known_if_the_highest_is_up() {
+        let slow = Setting { lockstep: false, ..at(4, &[0], &[]) };
+        assert_eq!(messages(&slow), Span::between(21.0, 26.0));
+        let down = Setting { lockstep: false, ..at(4, &[0], &[3]) };
+        assert_eq!(messages(&down), Span::exactly(11.0));
+        let crossing = messages(&at(4, &[0, 3], &[]));
+        assert!(crossing.low < crossing.high, "{crossing:?}");
+    }
+
+    #[test]
+    fn a_late_timer_is_part_of_the_duration() {
+        assert_eq!(duration(&at(5, &[0], &[4])), Span::between(4.0, 4.0));
+        let mut late = at(5, &[3], &[4]);
+        late.setup.late = Duration::from_millis(2);
+        assert_eq!(duration(&late), Span::between(3.0, 5.0));
+        let alone = duration(&at(5, &[4], &[0, 1, 2, 3]));
+        assert_eq!(alone, Span::exactly(0.0), "nobody is to be told");
     }
 }

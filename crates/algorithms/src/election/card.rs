@@ -1,7 +1,13 @@
 //! What an algorithm says of itself in the terms of elections.
 
+use alloc::vec::Vec;
+
+use vorrang_protocol::{NodeId, NodeSet};
+
 use super::Election;
+use super::spec::{Leadership, Promise};
 use crate::card::Quantity;
+use crate::setup::{Parameter, Setup};
 
 /// An algorithm's card.
 pub type Card = crate::card::Card<Election>;
@@ -9,25 +15,84 @@ pub type Card = crate::card::Card<Election>;
 /// A mistake in an algorithm.
 pub type Flaw = crate::card::Flaw<Election>;
 
-/// What an algorithm says of itself in the terms of elections: nothing so far. All that there are
-/// elect the highest node that is up.
-#[derive(Debug)]
-pub struct Terms;
+/// What an algorithm says of itself in the terms of elections.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each can be said of an algorithm by itself")]
+pub struct Terms {
+    /// The highest node that is up wins. Without this, just one does.
+    pub highest: bool,
+    /// Nodes may crash and come up again.
+    pub crashes: bool,
+    /// It begins with something that all nodes notice, so that all of them call.
+    pub everyone_calls: bool,
+    /// It may take as many messages as the square of the number of nodes.
+    pub quadratic: bool,
+}
+
+impl Terms {
+    /// The highest node that is up wins, nodes may crash, anybody may call, and if all do it costs
+    /// the square.
+    pub const PLAIN: Self =
+        Self { highest: true, crashes: true, everyone_calls: false, quadratic: true };
+}
+
+impl Card {
+    /// What must hold of it: where messages are late that it assumes to be timely, less.
+    pub fn watch(&self, setup: &Setup, is_timely: bool) -> Leadership {
+        let promise = match (self.terms.highest, is_timely || !self.assumes.timely) {
+            (true, true) => Promise::Highest,
+            (true, false) => Promise::HighestAtLast,
+            (false, _) => Promise::One,
+        };
+        let watch = Leadership::new(setup.group, promise);
+        if self.terms.everyone_calls { watch.once_all_call() } else { watch }
+    }
+}
 
 /// Messages, those to the dead included.
 pub const MESSAGES: Quantity = Quantity::number("messages", "messages");
 /// From the first that asks to the last that is told.
 pub const DURATION: Quantity = Quantity::time("duration", "duration");
 
-/// What the theory depends on: one node asks, and the nodes above the highest that is up are down.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// What the theory depends on: nodes that are down from the beginning, and others that all call
+/// when the run begins.
+#[derive(Clone, PartialEq, Debug)]
 pub struct Setting {
+    /// How the algorithm is set up.
+    pub setup: Setup,
+    /// Who calls, lowest first; at least one.
+    pub initiators: Vec<NodeId>,
+    /// Who is down.
+    pub dead: NodeSet,
+    /// Whether every message takes as long as the algorithm believes that messages take at most.
+    pub lockstep: bool,
+}
+
+impl Setting {
     /// N, the number of nodes.
-    pub nodes: u32,
-    /// Who asks.
-    pub initiator: u32,
-    /// How many of the highest are down.
-    pub dead: u32,
+    pub const fn nodes(&self) -> u32 {
+        self.setup.group.size()
+    }
+
+    /// Whether a node is up.
+    pub fn is_up(&self, id: NodeId) -> bool {
+        !self.dead.contains(id)
+    }
+
+    /// The nodes that are up, lowest first.
+    pub fn up(&self) -> impl DoubleEndedIterator<Item = NodeId> {
+        self.setup.group.members().filter(|&id| self.is_up(id))
+    }
+
+    /// How many nodes are up.
+    pub fn alive(&self) -> u32 {
+        self.nodes() - self.dead.len() as u32
+    }
+
+    /// A time of the set-up, in units of T.
+    pub fn in_units(&self, time: core::time::Duration) -> f64 {
+        time.as_nanos() as f64 / self.setup.within.as_nanos() as f64
+    }
 }
 
 /// The smallest system that shows a mistake.
@@ -35,8 +100,48 @@ pub struct Setting {
 pub struct Demonstration {
     /// How many nodes there are.
     pub nodes: u32,
-    /// Who asks.
+    /// Who calls; all if there is none.
     pub initiators: &'static [u32],
+    /// How often each of them calls.
+    pub calls: u32,
     /// How many nodes may crash.
     pub crashes: u8,
+    /// How many of them may come up again.
+    pub restarts: u8,
+    /// Whether it takes a run that goes on for ever although all that is bound to happen does.
+    pub fair: bool,
+    /// What the algorithm is told, if it matters.
+    pub given: &'static [(Parameter, &'static str)],
+}
+
+impl Demonstration {
+    /// So many nodes, of which these call once, and nobody crashes.
+    pub const fn of(nodes: u32, initiators: &'static [u32]) -> Self {
+        let (calls, crashes, restarts, fair) = (1, 0, 0, false);
+        Self { nodes, initiators, calls, crashes, restarts, fair, given: &[] }
+    }
+
+    /// The same, with so many calls of each.
+    #[must_use]
+    pub const fn calling(self, calls: u32) -> Self {
+        Self { calls, ..self }
+    }
+
+    /// The same, with so many crashes, and so many nodes that come up again.
+    #[must_use]
+    pub const fn crashing(self, crashes: u8, restarts: u8) -> Self {
+        Self { crashes, restarts, ..self }
+    }
+
+    /// The same, by a run that goes on for ever although all that is bound to happen does.
+    #[must_use]
+    pub const fn for_ever(self) -> Self {
+        Self { fair: true, ..self }
+    }
+
+    /// The same, set up like this.
+    #[must_use]
+    pub const fn given(self, given: &'static [(Parameter, &'static str)]) -> Self {
+        Self { given, ..self }
+    }
 }

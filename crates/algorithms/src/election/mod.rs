@@ -5,8 +5,11 @@
 
 pub mod bully;
 pub mod card;
+pub mod chang_roberts;
 pub mod flaws;
+pub mod ring_election;
 pub mod spec;
+pub mod tree_election;
 
 use alloc::format;
 use alloc::string::String;

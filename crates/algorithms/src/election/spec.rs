@@ -2,11 +2,24 @@
 //!
 //! | property | says |
 //! | --- | --- |
+//! | `one leader` | nobody takes the lead beside one that leads and has been up all along |
 //! | `legitimacy` | nobody takes the lead while a higher node has been up all along |
 //! | `termination` | when nothing more is bound to happen, everyone up who asked has been told |
-//! | `agreement` | then, if anyone follows a node that is up, all follow the highest that is up |
+//! | `agreement` | then all follow one leader, and that is the highest that is up |
+//!
+//! A [`Promise`] says which of these an algorithm keeps: where the highest is to lead, it may take
+//! the lead from a lower one; where just one is to lead, nothing is said of the highest.
+//!
+//! Whoever follows a node that has gone down has not noticed it yet: that is for its application to
+//! find out, and then to ask. A node that has come up again may already lead while one below it,
+//! which nobody could tell of it, still takes the lead; who of the two it is, `agreement` decides.
+//!
+//! The same goes for nodes between which the network was cut: each side may have its leader, and
+//! when it has healed, one of them may still find out that it leads. As long as it is cut, each
+//! side must agree by itself, and who follows a node of another side has not noticed yet.
 
 use alloc::format;
+use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -14,9 +27,22 @@ use vorrang_protocol::{Debt, Group, Monitor, NodeId, NodeSet, Violation};
 
 use super::{Command, Notice};
 
-/// All properties of an election in which the highest node wins.
+/// Who is to lead.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Promise {
+    /// The highest node that is up, and nobody else.
+    Highest,
+    /// The same in the end. Where messages may be late nobody can know who is up, so a lower one
+    /// may lead until the highest is heard of.
+    HighestAtLast,
+    /// Anybody, but only one.
+    One,
+}
+
+/// All properties of an election.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Leadership {
+    promise: Promise,
     up: NodeSet,
     /// Up since the beginning.
     steady: NodeSet,
@@ -24,14 +50,109 @@ pub struct Leadership {
     owed: NodeSet,
     /// Whom each follows.
     follows: Vec<Option<NodeId>>,
+    /// How often each has called, where an election is none before all have.
+    calls: Option<Vec<u32>>,
+    /// Where the network was ever cut.
+    cuts: Vec<Cut>,
+}
+
+/// A network that fell apart.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Cut {
+    /// Besides one of all other nodes.
+    sides: Vec<NodeSet>,
+    is_healed: bool,
+}
+
+impl Cut {
+    fn side(&self, id: NodeId) -> Option<usize> {
+        self.sides.iter().position(|side| side.contains(id))
+    }
+
+    fn separates(&self, one: NodeId, other: NodeId) -> bool {
+        self.side(one) != self.side(other)
+    }
 }
 
 impl Leadership {
     /// All nodes are up and nobody leads.
-    pub fn new(group: Group) -> Self {
+    pub fn new(group: Group, promise: Promise) -> Self {
         let up: NodeSet = group.members().collect();
         let follows = vec![None; group.size() as usize];
-        Self { steady: up.clone(), up, owed: NodeSet::EMPTY, follows }
+        Self {
+            promise,
+            steady: up.clone(),
+            up,
+            owed: NodeSet::EMPTY,
+            follows,
+            calls: None,
+            cuts: Vec::new(),
+        }
+    }
+
+    /// The same, for an election that begins with something that all nodes notice: nobody is owed
+    /// anything before the last has called as well.
+    #[must_use]
+    pub fn once_all_call(self) -> Self {
+        Self { calls: Some(vec![0; self.follows.len()]), ..self }
+    }
+
+    fn has_begun(&self) -> bool {
+        self.calls.as_ref().is_none_or(|calls| calls.windows(2).all(|two| two[0] == two[1]))
+    }
+
+    fn leads(&self, id: NodeId) -> bool {
+        self.follows[id.index()] == Some(id)
+    }
+
+    /// Whether the two could hear each other all along.
+    fn could_hear(&self, one: NodeId, other: NodeId) -> bool {
+        !self.cuts.iter().any(|cut| cut.separates(one, other))
+    }
+
+    /// Whether the two can hear each other now.
+    fn can_hear(&self, one: NodeId, other: NodeId) -> bool {
+        !self.cuts.iter().any(|cut| !cut.is_healed && cut.separates(one, other))
+    }
+
+    /// A node takes the lead: who says that it must not?
+    fn on_lead(&self, at: NodeId) -> Result<(), Violation> {
+        let steady = || self.steady.iter().filter(|&other| self.could_hear(at, other));
+        let is_beaten = |other: NodeId| other > at || self.promise == Promise::One;
+        let beside = |other: NodeId| other != at && is_beaten(other) && self.leads(other);
+        if let Some(other) = steady().find(|&other| beside(other)) {
+            let what = format!("node {at} took the lead, and so has node {other}");
+            return Err(Violation { property: "one leader", what });
+        }
+        match steady().find(|&other| other > at) {
+            Some(higher) if self.promise == Promise::Highest => {
+                let what = format!("node {at} took the lead, but node {higher} was up all along");
+                Err(Violation { property: "legitimacy", what })
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// What is wrong with whom these follow when all is over, who are up and can hear each other.
+    fn division(&self, side: &[NodeId]) -> Option<String> {
+        let follows = |node: &NodeId| self.follows[node.index()];
+        let leader = side.iter().filter_map(follows).find(|leader| side.contains(leader))?;
+        side.iter().find_map(|&node| self.objection(node, leader))
+    }
+
+    /// What is wrong with whom a node follows when all is over, if this one leads.
+    fn objection(&self, node: NodeId, leader: NodeId) -> Option<String> {
+        match self.follows[node.index()] {
+            None => Some(format!("node {node} was not told that node {leader} leads")),
+            Some(other) if !self.up.contains(other) || !self.can_hear(node, other) => None,
+            Some(other) if other != leader => {
+                Some(format!("node {node} follows node {other}, others follow node {leader}"))
+            }
+            Some(_) if node > leader && self.promise != Promise::One => {
+                Some(format!("node {node} is up and higher than its leader {leader}"))
+            }
+            Some(_) => None,
+        }
     }
 }
 
@@ -40,48 +161,44 @@ impl Monitor for Leadership {
     type Notice = Notice;
     type Tag = ();
 
+    /// Whoever calls believes that nobody leads, itself included.
     fn on_command(&mut self, at: NodeId, Command::Elect: &Command) -> Result<(), Violation> {
         self.owed.insert(at);
+        self.follows[at.index()] = None;
+        if let Some(calls) = &mut self.calls {
+            calls[at.index()] += 1;
+        }
         Ok(())
     }
 
     fn on_notice(&mut self, at: NodeId, Notice::Leader(leader): &Notice) -> Result<(), Violation> {
         self.owed.remove(at);
         self.follows[at.index()] = Some(*leader);
-        match self.steady.iter().find(|&higher| higher > at && *leader == at) {
-            None => Ok(()),
-            Some(higher) => {
-                let what = format!("node {at} took the lead, but node {higher} was up all along");
-                Err(Violation { property: "legitimacy", what })
-            }
-        }
+        if *leader == at { self.on_lead(at) } else { Ok(()) }
     }
 
     fn at_rest(&self) -> Result<(), Violation> {
+        if !self.has_begun() {
+            return Ok(());
+        }
         if let Some(node) = self.owed.iter().next() {
             let what = format!("node {node} was never told who leads");
             return Err(Violation { property: "termination", what });
         }
-        let follows = |node: NodeId| self.follows[node.index()];
-        let leads = self.up.iter().filter_map(follows).find(|&leader| self.up.contains(leader));
-        let Some(leader) = leads else { return Ok(()) };
-        match self.up.iter().find(|&node| follows(node) != Some(leader) || node > leader) {
-            None => Ok(()),
-            Some(node) => {
-                let what = match follows(node) {
-                    Some(other) if other != leader => {
-                        format!("node {node} follows node {other}, others follow node {leader}")
-                    }
-                    Some(_) => format!("node {node} is up and higher than its leader {leader}"),
-                    None => format!("node {node} was not told that node {leader} leads"),
-                };
-                Err(Violation { property: "agreement", what })
+        let mut rest: Vec<NodeId> = self.up.iter().collect();
+        while let Some(&first) = rest.first() {
+            let (side, others) = rest.into_iter().partition(|&node| self.can_hear(first, node));
+            rest = others;
+            if let Some(what) = self.division(&side) {
+                return Err(Violation { property: "agreement", what });
             }
         }
+        Ok(())
     }
 
     fn owed(&self) -> Vec<Debt> {
-        self.owed.iter().map(|to| Debt { to, property: "termination" }).collect()
+        let owed = self.owed.iter().filter(|_| self.has_begun());
+        owed.map(|to| Debt { to, property: "termination" }).collect()
     }
 
     fn on_crash(&mut self, at: NodeId) {
@@ -95,6 +212,18 @@ impl Monitor for Leadership {
         self.up.insert(at);
         self.owed.insert(at);
     }
+
+    fn on_cut(&mut self, sides: &[Vec<NodeId>]) {
+        let sides = sides.iter().map(|side| side.iter().copied().collect()).collect();
+        self.cuts.push(Cut { sides, is_healed: false });
+    }
+
+    fn on_heal(&mut self, sides: &[Vec<NodeId>]) {
+        let sides: Vec<NodeSet> = sides.iter().map(|side| side.iter().copied().collect()).collect();
+        if let Some(cut) = self.cuts.iter_mut().find(|cut| !cut.is_healed && cut.sides == sides) {
+            cut.is_healed = true;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -106,7 +235,7 @@ mod tests {
     }
 
     fn three() -> Leadership {
-        Leadership::new(Group::of(3))
+        Leadership::new(Group::of(3), Promise::Highest)
     }
 
     #[test]
@@ -128,6 +257,41 @@ mod tests {
         monitor.on_crash(NodeId(2));
         monitor.on_restart(NodeId(2));
         told(&mut monitor, 1, 1).expect("node 2 was down for a while");
+        let mut late = Leadership::new(Group::of(3), Promise::HighestAtLast);
+        told(&mut late, 1, 1).expect("nobody can know that node 2 is up");
+    }
+
+    #[test]
+    fn two_do_not_lead_at_a_time() {
+        for promise in [Promise::Highest, Promise::HighestAtLast, Promise::One] {
+            let mut monitor = Leadership::new(Group::of(3), promise);
+            told(&mut monitor, 2, 2).unwrap();
+            told(&mut monitor, 2, 2).expect("it is told again");
+            let mut apart = monitor.clone();
+            let violation = told(&mut monitor, 1, 1).unwrap_err();
+            assert_eq!(violation.property, "one leader");
+            assert_eq!(violation.what, "node 1 took the lead, and so has node 2");
+            apart.on_crash(NodeId(2));
+            told(&mut apart, 1, 1).expect("the other is down");
+        }
+    }
+
+    #[test]
+    fn a_higher_one_takes_the_lead_only_where_the_highest_is_to_lead() {
+        let mut late = Leadership::new(Group::of(3), Promise::HighestAtLast);
+        told(&mut late, 0, 0).unwrap();
+        told(&mut late, 1, 1).expect("that is what the highest does");
+        let mut once = Leadership::new(Group::of(3), Promise::One);
+        told(&mut once, 0, 0).expect("it need not be the highest");
+        assert_eq!(told(&mut once, 1, 1).unwrap_err().property, "one leader");
+    }
+
+    #[test]
+    fn whoever_calls_gives_up_the_lead() {
+        let mut monitor = Leadership::new(Group::of(3), Promise::One);
+        told(&mut monitor, 0, 0).unwrap();
+        monitor.on_command(NodeId(0), &Command::Elect).unwrap();
+        told(&mut monitor, 1, 1).expect("nobody leads");
     }
 
     #[test]
@@ -142,6 +306,27 @@ mod tests {
     }
 
     #[test]
+    fn nobody_is_owed_anything_before_all_have_called_where_all_must() {
+        let mut monitor = Leadership::new(Group::of(2), Promise::One).once_all_call();
+        let call = |monitor: &mut Leadership, node| {
+            monitor.on_command(NodeId(node), &Command::Elect).unwrap();
+        };
+        call(&mut monitor, 0);
+        monitor.at_rest().expect("node 1 has not noticed yet");
+        assert!(monitor.owed().is_empty());
+        call(&mut monitor, 1);
+        assert_eq!(monitor.at_rest().unwrap_err().property, "termination");
+        assert_eq!(monitor.owed().len(), 2);
+        told(&mut monitor, 0, 0).unwrap();
+        told(&mut monitor, 1, 0).unwrap();
+        call(&mut monitor, 1);
+        monitor.at_rest().expect("node 0 has not noticed yet");
+        call(&mut monitor, 0);
+        told(&mut monitor, 1, 1).unwrap();
+        assert_eq!(monitor.owed(), [Debt { to: NodeId(0), property: "termination" }]);
+    }
+
+    #[test]
     fn all_follow_the_same_and_that_is_the_highest() {
         let mut divided = three();
         told(&mut divided, 2, 2).unwrap();
@@ -153,6 +338,44 @@ mod tests {
         assert!(divided.at_rest().unwrap_err().what.contains("follow"), "one follows another");
         told(&mut divided, 0, 2).unwrap();
         divided.at_rest().unwrap();
+        let mut lower = Leadership::new(Group::of(3), Promise::HighestAtLast);
+        let mut anybody = Leadership::new(Group::of(3), Promise::One);
+        for node in 0..3 {
+            told(&mut lower, node, 1).unwrap();
+            told(&mut anybody, node, 1).unwrap();
+        }
+        let violation = lower.at_rest().unwrap_err();
+        assert_eq!(violation.what, "node 2 is up and higher than its leader 1");
+        anybody.at_rest().expect("one is as good as another");
+    }
+
+    #[test]
+    fn each_side_of_a_network_that_is_cut_has_its_leader_and_in_the_end_there_is_one() {
+        let ids = |nodes: &[u32]| nodes.iter().copied().map(NodeId).collect::<Vec<_>>();
+        let mut monitor = Leadership::new(Group::of(5), Promise::Highest);
+        let sides = [ids(&[0, 1])];
+        monitor.on_cut(&sides);
+        told(&mut monitor.clone(), 0, 0).expect_err("node 1 is on the same side");
+        told(&mut monitor.clone(), 3, 3).expect_err("node 4 is, too: they are named on none");
+        for node in 0..5 {
+            told(&mut monitor, node, if node < 2 { 1 } else { 4 }).unwrap();
+        }
+        monitor.at_rest().expect("each side agrees");
+        let mut divided = monitor.clone();
+        told(&mut divided, 3, 2).unwrap();
+        assert_eq!(divided.at_rest().unwrap_err().property, "agreement", "within a side");
+        let mut unaware = monitor.clone();
+        told(&mut unaware, 0, 4).unwrap();
+        unaware.at_rest().expect("node 0 has yet to notice that node 4 is cut off");
+        monitor.on_heal(&[ids(&[0])]);
+        monitor.at_rest().expect("that was another cut");
+        monitor.on_heal(&sides);
+        assert_eq!(monitor.at_rest().unwrap_err().property, "agreement", "they hear each other");
+        told(&mut monitor, 1, 1).expect("its time-out may have begun before");
+        for node in 0..2 {
+            told(&mut monitor, node, 4).unwrap();
+        }
+        monitor.at_rest().unwrap();
     }
 
     #[test]
@@ -166,5 +389,8 @@ mod tests {
         monitor.on_restart(NodeId(2));
         told(&mut monitor, 2, 2).unwrap();
         monitor.at_rest().expect("the others follow it still");
+        monitor.on_crash(NodeId(2));
+        told(&mut monitor, 1, 1).unwrap();
+        monitor.at_rest().expect("node 0 has yet to notice that node 2 is down");
     }
 }

@@ -30,6 +30,16 @@ impl Draw {
     }
 }
 
+/// Every order of the nodes is as likely as every other (Fisher and Yates).
+pub(super) fn order(group: Group, seed: u64) -> Vec<NodeId> {
+    let mut draw = Draw::new(seed);
+    let mut order: Vec<NodeId> = group.members().collect();
+    for last in (1..order.len()).rev() {
+        order.swap(last, draw.below(last as u64 + 1) as usize);
+    }
+    order
+}
+
 /// Every tree over the nodes is as likely as every other: Prüfer's sequences, of which there is one
 /// for each, are drawn (H. Prüfer, "Neuer Beweis eines Satzes über Permutationen", 1918).
 pub(super) fn tree(group: Group, seed: u64) -> Graph {

@@ -12,6 +12,7 @@
 
 mod drawn;
 pub mod measure;
+pub mod ring;
 mod shapes;
 mod text;
 

@@ -21,7 +21,7 @@ use crate::options::{OrderKind, SetupArgs, name};
 use crate::output::{BAD, DIM, RESET, print, print_json};
 use crate::problem::Query;
 use crate::problem::channels::Channels;
-use crate::problem::election::ElectionCheckArgs;
+use crate::problem::election_question::ElectionCheckArgs;
 use crate::problem::mutex_question::MutexCheckArgs;
 use crate::table::{table, wrapped};
 use crate::values::whole;
@@ -153,6 +153,11 @@ impl CheckArgs {
         self.budget.crashes
     }
 
+    /// How many nodes may come up again, if that was said.
+    pub(crate) const fn restarts(&self) -> Option<u8> {
+        self.budget.restarts
+    }
+
     /// How far to look.
     pub(crate) fn bounds(&self) -> Bounds {
         let memory_bytes = Some(self.max_memory.saturating_mul(1 << 20));
@@ -245,13 +250,14 @@ impl CheckArgs {
         if self.demand.no_invariants { Vec::new() } else { guards.to_vec() }
     }
 
-    /// What must hold besides what the monitor says.
+    /// What must hold besides what the monitor says, for fair runs too if that is wanted.
     pub(crate) fn demands<P: Protocol>(
         &self,
         guards: &[Guard<P>],
         graph: Option<Graph>,
+        fair: bool,
     ) -> Demands<P> {
-        let liveness = if self.demand.fair { Liveness::Fair } else { Liveness::Possible };
+        let liveness = if fair { Liveness::Fair } else { Liveness::Possible };
         Demands::default().liveness(liveness).invariants(self.guards(guards)).graph(graph)
     }
 

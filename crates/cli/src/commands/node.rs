@@ -1,7 +1,6 @@
 //! `vorrang node`: one real node over TCP, driven by hand.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use tracing_subscriber::EnvFilter;
 use vorrang_algorithms::setup::Parameter;
@@ -10,11 +9,8 @@ use crate::failure::Failure;
 use crate::given::Given;
 use crate::lookup;
 use crate::network::conversation::Served;
-use crate::options::SetupArgs;
+use crate::options::{SetupArgs, TIMELY_ENOUGH};
 use crate::values::whole;
-
-/// How long a message takes at most, if nobody says: longer than a busy machine is.
-const TIMELY_ENOUGH: Duration = Duration::from_secs(1);
 
 /// Run one real node over TCP; lines on standard input drive it
 ///

@@ -46,8 +46,9 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    pub(crate) fn execute(self) -> Result<(), Failure> {
+    pub(crate) fn execute(mut self) -> Result<(), Failure> {
         let entry = lookup::algorithm(&self.algorithm)?;
+        self.options.args.common.is_real = self.net;
         let run = run_of(entry, &self.options)?;
         if self.net {
             self.check_network()?;

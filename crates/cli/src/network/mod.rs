@@ -29,6 +29,7 @@ use vorrang_sim::{Random, share};
 use vorrang_trace::{Measure, Record, Summary, Verdict, What, Writer, judge};
 
 use self::turns::Turns;
+use self::worker::{Orders, Shift};
 use crate::failure::Failure;
 use crate::figures::Measured;
 use crate::output::{progress, show_after_a_second};
@@ -71,10 +72,14 @@ where
             log.take()
         }
         Place::Processes => {
-            let lines = apart(scenario)?;
-            let read =
-                |line: &String| serde_json::from_str(line).map_err(|why| no_record(line, &why));
-            lines.iter().map(read).collect::<Result<_, _>>()?
+            let lines = runtime()?.block_on(async {
+                let orders =
+                    |id| Orders { shift: Some(shift(scenario, id)), ..orders(scenario, id) };
+                let (mut group, news) = processes::start(scenario.nodes(), orders).await?;
+                orchestrate(scenario, &mut group, news).await?;
+                group.stop().await
+            })?;
+            in_order(lines)?
         }
     };
     if let (Some(path), Some(file)) = (save, file) {
@@ -97,29 +102,37 @@ fn here(scenario: &Scenario, launch: Launch<'_>) -> Result<(), Failure> {
     })
 }
 
-/// Runs a scenario with a process a node; the records, each as a line, in the order of their times.
-fn apart(scenario: &Scenario) -> Result<Vec<String>, Failure> {
-    /// As much of a record as can be read whatever the algorithm.
-    #[derive(serde::Deserialize)]
-    struct Stamp {
-        at_ns: u64,
+/// What a process must know to be a node of a scenario, but for when its clock began.
+fn orders(scene: &impl Scene, id: NodeId) -> Orders {
+    let about = scene.about();
+    Orders {
+        algorithm: about.name.to_owned(),
+        setup: scene.setup().text(about.takes),
+        id: id.0,
+        shift: None,
+        seed: scene.seed(),
+        epoch_ns: 0,
     }
-    let lines = runtime()?.block_on(async {
-        let (mut group, news) = processes::start(scenario).await?;
-        orchestrate(scenario, &mut group, news).await?;
-        group.stop().await
-    })?;
-    let mut stamped = Vec::new();
-    for line in lines {
-        let Stamp { at_ns } = serde_json::from_str(&line).map_err(|why| no_record(&line, &why))?;
-        stamped.push((at_ns, line));
-    }
-    stamped.sort_by_key(|(at_ns, _)| *at_ns);
-    Ok(stamped.into_iter().map(|(_, line)| line).collect())
 }
 
-fn no_record(line: &str, why: &serde_json::Error) -> Failure {
-    Failure::World(format!("a node says '{line}': {why}"))
+/// The turns that a process takes.
+fn shift(scenario: &Scenario, id: NodeId) -> Shift {
+    Shift {
+        turns: quota(scenario, id),
+        think: scenario.think.to_string(),
+        hold: scenario.hold_over_tcp().to_string(),
+    }
+}
+
+/// The records of all nodes, in the order of their times.
+fn in_order<P: Protocol>(lines: Vec<String>) -> Result<Vec<Record<P>>, Failure> {
+    let read = |line: String| {
+        serde_json::from_str(&line)
+            .map_err(|why| Failure::World(format!("a node says '{line}': {why}")))
+    };
+    let mut records: Vec<Record<P>> = lines.into_iter().map(read).collect::<Result<_, _>>()?;
+    records.sort_by_key(|record| record.at_ns);
+    Ok(records)
 }
 
 /// One thread for all nodes of a process: then a hand-over wakes no other thread.
@@ -130,8 +143,8 @@ fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 /// What a node's application reports.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum News {
-    /// It has left, and will not ask again by itself.
-    Left(NodeId),
+    /// It has done what it was to do, and will not ask again by itself.
+    Done(NodeId),
     /// It cannot go on.
     Failed(NodeId, String),
 }
@@ -215,7 +228,7 @@ async fn wait(news: &mut UnboundedReceiver<News>, bar: &ProgressBar) -> Result<(
         let heard = tokio::time::timeout(Duration::from_secs(1), news.recv()).await;
         match heard {
             Err(_elapsed) => show_after_a_second(bar),
-            Ok(Some(News::Left(_))) => return Ok(()),
+            Ok(Some(News::Done(_))) => return Ok(()),
             Ok(Some(News::Failed(node, why))) => {
                 return Err(Failure::World(format!("node {node}: {why}")));
             }

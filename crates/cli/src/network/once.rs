@@ -1,57 +1,65 @@
-//! A scenario in which one node is told something once, over real TCP on loopback: all nodes in
-//! this process, until all that comes of it has happened.
+//! A scenario in which some nodes are told something once, over real TCP on loopback, until all
+//! that comes of it has happened: all nodes in this process, or a process a node.
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::net::TcpListener;
+use tokio::time::timeout;
 use vorrang_net::{Clock, Config, Log, Started, Starting, bind_loopback};
 use vorrang_protocol::{Monitor, NodeId, Protocol};
 use vorrang_trace::{Meter, Record, What, judge};
 
 use super::local::Local;
-use super::{Place, events, head, runtime, save, settle};
+use super::{News, Place, events, head, in_order, orders, processes, runtime, save, settle};
 use crate::failure::Failure;
 use crate::figures::{Figure, Measured};
 use crate::problem::{Made, Scene};
 
-/// Gives one command, and hands back what came of it: judged, measured, and saved if that is
-/// wanted.
+/// When all that comes of the commands has happened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Until {
+    /// When no message is under way.
+    Quiet,
+    /// Then, and not before every node has told its application something: timers may still run.
+    Told,
+}
+
+/// Gives some nodes a command each, and hands back what came of it: judged, measured, and saved if
+/// that is wanted.
 pub(crate) fn run<P, M, T>(
     scene: &impl Scene,
     made: &Made<P>,
-    (at, command): (NodeId, P::Command),
+    commands: (&[(NodeId, P::Command)], Until),
     (monitor, mut meter): (M, T),
     figures: impl FnOnce(&T::Summary) -> Vec<Figure>,
     (place, save_to): (Place, Option<&Path>),
 ) -> Result<Measured, Failure>
 where
-    P: Protocol,
+    P: Protocol<Command: ToString>,
     M: Monitor<Command = P::Command, Notice = P::Notice>,
     T: Meter<P::Command, P::Notice>,
 {
     let start = Instant::now();
-    let name = scene.about().name;
-    if place == Place::Processes {
-        return Err(Failure::usage(format!(
-            "--processes does not know yet how to run {name}: without it, all nodes are in this \
-             process"
-        )));
-    }
     let create = |path: &Path| File::create(path).map_err(|error| Failure::at(path, error));
     let file = save_to.map(create).transpose()?;
-    let (log, clock) = (Log::new(), Clock::start());
-    let launch = |config: Config, listener: TcpListener| {
-        let machine = (made.node)(config.id);
-        vorrang_net::Node::new(machine, config)
-            .listener(listener)
-            .record(log.clone(), clock)
-            .start()
+    let records = match place {
+        Place::Here => {
+            let (log, clock) = (Log::new(), Clock::start());
+            let launch = |config: Config, listener: TcpListener| {
+                let machine = (made.node)(config.id);
+                vorrang_net::Node::new(machine, config)
+                    .listener(listener)
+                    .record(log.clone(), clock)
+                    .start()
+            };
+            runtime()?.block_on(tell_all(scene, commands, &launch))?;
+            log.take()
+        }
+        Place::Processes => in_order(runtime()?.block_on(tell_processes(scene, commands))?)?,
     };
-    runtime()?.block_on(tell_one(scene, at, command, &launch))?;
-    let records = log.take();
     if let (Some(path), Some(file)) = (save_to, file) {
         save(scene, &records, file).map_err(|error| Failure::at(path, error))?;
     }
@@ -61,7 +69,7 @@ where
     let objection = made.objection(scene, &records).map(|it| it.to_string());
     let at_rest = verdict.at_rest.as_ref().map(ToString::to_string);
     Ok(Measured {
-        name,
+        name: scene.about().name,
         seed: scene.seed(),
         head: head(scene),
         figures: figures(&meter.summary()),
@@ -75,15 +83,17 @@ where
     })
 }
 
+/// Nobody waits longer for a node to say something.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 /// Starts a node.
 type Launch<'a, C, N> = &'a dyn Fn(Config, TcpListener) -> Starting<Started<C, N>>;
 
-/// Starts all nodes, tells one of them, and waits until no message is under way any more. It knows
-/// the problem and not the algorithm, so it is compiled once for each problem.
-async fn tell_one<C: Send + 'static, N>(
+/// Starts all nodes, tells those that are to be told, and waits until no message is under way any
+/// more. It knows the problem and not the algorithm, so it is compiled once for each problem.
+async fn tell_all<C: Clone + Send + 'static, N>(
     scene: &impl Scene,
-    at: NodeId,
-    command: C,
+    (commands, until): (&[(NodeId, C)], Until),
     launch: Launch<'_, C, N>,
 ) -> Result<(), Failure> {
     let (about, setup) = (scene.about(), scene.setup());
@@ -105,9 +115,48 @@ async fn tell_one<C: Send + 'static, N>(
         handle.started().await.map_err(|error| Failure::Failed(error.to_string()))?;
     }
     let mut nodes = Local { handles };
-    nodes.tell(at, command).await?;
+    for (at, command) in commands {
+        nodes.tell(*at, command.clone()).await?;
+    }
+    if until == Until::Told {
+        for (id, heard) in setup.group.members().zip(&mut notices) {
+            let told = timeout(PATIENCE, heard.recv()).await;
+            told.map_err(|_| Failure::World(format!("node {id} was not told in {PATIENCE:?}")))?;
+        }
+    }
     settle(&mut nodes).await?;
     nodes.stop().await
+}
+
+/// Starts a process for every node, and else does the same; the records, each as a line.
+async fn tell_processes(
+    scene: &impl Scene,
+    (commands, until): (&[(NodeId, impl ToString)], Until),
+) -> Result<Vec<String>, Failure> {
+    let nodes = scene.setup().group.size();
+    let (mut group, mut news) = processes::start(nodes, |id| orders(scene, id)).await?;
+    group.started().await?;
+    for (at, command) in commands {
+        group.tell(*at, command).await?;
+    }
+    let mut untold = if until == Until::Told { nodes } else { 0 };
+    while untold > 0 {
+        let late = |_| Failure::World(format!("{untold} nodes were not told in {PATIENCE:?}"));
+        match timeout(PATIENCE, news.recv()).await.map_err(late)? {
+            Some(News::Done(_)) => untold -= 1,
+            Some(News::Failed(node, why)) => {
+                return Err(Failure::World(format!("node {node}: {why}")));
+            }
+            None => return Err(Failure::World("all nodes have gone".to_owned())),
+        }
+    }
+    settle(&mut group).await?;
+    while let Ok(news) = news.try_recv() {
+        if let News::Failed(node, why) = news {
+            return Err(Failure::Failed(format!("node {node}: {why}")));
+        }
+    }
+    group.stop().await
 }
 
 /// Tells a meter of all that was recorded.

@@ -11,10 +11,8 @@ use vorrang_net::Clock;
 use vorrang_protocol::NodeId;
 
 use super::worker::Orders;
-use super::{Counted, News, Nodes, quota};
+use super::{Counted, News, Nodes};
 use crate::failure::Failure;
-use crate::problem::Scene as _;
-use crate::problem::mutex::Scenario;
 
 /// The processes, and what they answer.
 pub(super) struct Processes {
@@ -28,26 +26,18 @@ struct Worker {
     answers: UnboundedReceiver<String>,
 }
 
-/// Starts a process for every node.
+/// Starts a process for every node, with orders that lack only when its clock began.
 pub(super) async fn start(
-    scenario: &Scenario,
+    nodes: u32,
+    orders: impl Fn(NodeId) -> Orders,
 ) -> Result<(Processes, UnboundedReceiver<News>), Failure> {
     let (news, heard) = unbounded_channel();
     let epoch_ns = Clock::start().epoch_ns();
     let mut workers = Vec::new();
     let mut addresses = Vec::new();
-    for id in scenario.setup.group.members() {
+    for id in (0..nodes).map(NodeId) {
         let mut worker = Worker::start(id, news.clone())?;
-        let orders = Orders {
-            algorithm: scenario.card.name.to_owned(),
-            setup: scenario.setup.text(scenario.card.takes),
-            id: id.0,
-            turns: quota(scenario, id),
-            think: scenario.think.to_string(),
-            hold: scenario.hold_over_tcp().to_string(),
-            seed: scenario.seed(),
-            epoch_ns,
-        };
+        let orders = Orders { epoch_ns, ..orders(id) };
         let orders = serde_json::to_string(&orders).expect("orders can be written");
         worker.say(&orders).await?;
         addresses.push(worker.answer(id).await?);
@@ -101,7 +91,7 @@ async fn listen(
     while let Ok(Some(line)) = said.next_line().await {
         // Whoever no longer listens has given up on the run.
         let _ = match line.split_once(' ').unwrap_or((&line, "")) {
-            ("left", "") => news.send(News::Left(id)).is_ok(),
+            ("done", "") => news.send(News::Done(id)).is_ok(),
             ("failed", why) => news.send(News::Failed(id, why.to_owned())).is_ok(),
             _ => answers.send(line).is_ok(),
         };
@@ -111,7 +101,7 @@ async fn listen(
 
 impl Nodes for Processes {
     async fn ask(&mut self, node: NodeId, command: Command) -> Result<(), Failure> {
-        self.workers[node.index()].say(&command.to_string()).await
+        self.tell(node, &command).await
     }
 }
 
@@ -134,6 +124,26 @@ impl Counted for Processes {
 }
 
 impl Processes {
+    /// Waits until every node has met all others.
+    pub(super) async fn started(&mut self) -> Result<(), Failure> {
+        for worker in &mut self.workers {
+            worker.say("started").await?;
+        }
+        for (id, worker) in (0..).map(NodeId).zip(&mut self.workers) {
+            worker.answer(id).await?;
+        }
+        Ok(())
+    }
+
+    /// Gives a node a command.
+    pub(super) async fn tell(
+        &mut self,
+        node: NodeId,
+        command: &impl ToString,
+    ) -> Result<(), Failure> {
+        self.workers[node.index()].say(&command.to_string()).await
+    }
+
     /// Stops all nodes and collects their records, each as a line.
     pub(super) async fn stop(self) -> Result<Vec<String>, Failure> {
         let mut workers = self.workers;

@@ -36,7 +36,7 @@ impl Turns {
         if self.left > 0 {
             self.ask(fx);
         } else {
-            self.tell(News::Left(self.node));
+            self.tell(News::Done(self.node));
         }
     }
 

@@ -7,8 +7,10 @@
 //! the orders, as JSON         →
 //!                             ←   the address that it listens on
 //! all addresses, with commas  →
-//! acquire …                   →   takes a turn
-//!                             ←   left           it has left
+//! started                     →
+//!                             ←   started        it has met all others
+//! acquire …, elect, start     →   does it, or takes a turn
+//!                             ←   done           it has left, or is told for the first time
 //!                             ←   failed WHY     it cannot go on
 //! counts                      →
 //!                             ←   counts SENT RECEIVED
@@ -16,14 +18,21 @@
 //!                             ←   its records, as JSON, one a line, and then: end
 //! ```
 
+use std::marker::PhantomData;
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines, Stdin};
 use tokio::net::TcpListener;
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
-use vorrang_algorithms::mutex::{Card, Command, Notice};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use vorrang_algorithms::card::Card;
+use vorrang_algorithms::mutex;
+use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::registry::Recipe;
 use vorrang_algorithms::setup::Setup;
-use vorrang_net::{Clock, Config, Handle, Log, Node, Starting, bind_loopback};
+use vorrang_net::{
+    Application, ApplicationEffects, Clock, Config, Handle, Log, Node, Starting, bind_loopback,
+};
 use vorrang_protocol::{NodeId, Protocol};
 use vorrang_sim::Random;
 use vorrang_trace::Record;
@@ -41,11 +50,18 @@ pub(super) struct Orders {
     pub(super) algorithm: String,
     pub(super) setup: String,
     pub(super) id: u32,
+    /// For an application that takes turns.
+    pub(super) shift: Option<Shift>,
+    pub(super) seed: u64,
+    pub(super) epoch_ns: u64,
+}
+
+/// The turns that an application takes by itself.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Shift {
     pub(super) turns: u64,
     pub(super) think: String,
     pub(super) hold: String,
-    pub(super) seed: u64,
-    pub(super) epoch_ns: u64,
 }
 
 /// Does what the parent says.
@@ -67,10 +83,87 @@ pub(crate) struct Work {
     lines: Lines<BufReader<Stdin>>,
 }
 
-/// Does the work with nodes of this kind.
-pub(crate) fn work<P>(work: Work, card: &'static Card, recipe: &Recipe<P>) -> Future<'static>
+/// Does the work with nodes whose applications take turns.
+pub(crate) fn take_turns<P>(
+    work: Work,
+    card: &'static mutex::Card,
+    recipe: &Recipe<P>,
+) -> Future<'static>
 where
-    P: Protocol<Command = Command, Notice = Notice>,
+    P: Protocol<Command = mutex::Command, Notice = mutex::Notice>,
+{
+    let (news, heard) = unbounded_channel();
+    match turns(&work.orders, card, news) {
+        Ok(turns) => with(work, card, recipe, (turns, heard)),
+        Err(failure) => Box::pin(async { Err(failure) }),
+    }
+}
+
+fn turns(
+    orders: &Orders,
+    card: &'static mutex::Card,
+    news: UnboundedSender<News>,
+) -> Result<Turns, Failure> {
+    let Some(shift) = &orders.shift else {
+        return Err(Failure::usage(format!("{} is to take turns, and not told which", card.name)));
+    };
+    let read = |text: &str| text.parse().map_err(|error| Failure::usage(format!("{error}")));
+    Ok(Turns {
+        node: NodeId(orders.id),
+        left: shift.turns,
+        claims: card.terms.claims,
+        think: read(&shift.think)?,
+        hold: read(&shift.hold)?,
+        random: Random::new(orders.seed.wrapping_add(u64::from(orders.id))),
+        news,
+    })
+}
+
+/// Does the work with nodes whose applications wait to be told something.
+pub(crate) fn be_told<Q, P>(
+    work: Work,
+    card: &'static Card<Q>,
+    recipe: &Recipe<P>,
+) -> Future<'static>
+where
+    Q: Problem,
+    P: Protocol<Command = Q::Command, Notice = Q::Notice>,
+{
+    let (news, heard) = unbounded_channel();
+    let told = Told::<Q> { node: NodeId(work.orders.id), news: Some(news), problem: PhantomData };
+    with(work, card, recipe, (told, heard))
+}
+
+/// Reports when it is told something for the first time.
+struct Told<Q> {
+    node: NodeId,
+    news: Option<UnboundedSender<News>>,
+    problem: PhantomData<fn(Q)>,
+}
+
+impl<Q: Problem> Application for Told<Q> {
+    type Command = Q::Command;
+    type Notice = Q::Notice;
+
+    fn on_notice(&mut self, _: Q::Notice, _: &mut ApplicationEffects<Q::Command>) {
+        if let Some(news) = self.news.take() {
+            // Nobody listens any more: then the run is over.
+            let _ = news.send(News::Done(self.node));
+        }
+    }
+}
+
+/// Does the work with nodes of this kind and an application that tells its news.
+fn with<Q, P, A>(
+    work: Work,
+    card: &'static Card<Q>,
+    recipe: &Recipe<P>,
+    (application, heard): (A, UnboundedReceiver<News>),
+) -> Future<'static>
+where
+    Q: Problem,
+    P: Protocol<Command = Q::Command, Notice = Q::Notice>,
+    A: Application<Command = Q::Command, Notice = Q::Notice>,
 {
     let setup = Setup::read(&work.orders.setup, card.takes);
     let node = match setup.and_then(|setup| recipe.nodes(&setup)) {
@@ -79,48 +172,41 @@ where
     };
     let log = Log::new();
     let (clock, records) = (Clock::since(work.orders.epoch_ns), log.clone());
-    let launch = move |config: Config, listener, turns| {
+    let launch = move |config: Config, listener| {
         let node = Node::new(node(config.id), config).listener(listener);
-        node.record(records, clock).start_with(turns)
+        node.record(records, clock).start_with(application)
     };
     let lines = move || {
         let line =
             |record: &Record<P>| serde_json::to_string(record).expect("a record can be written");
         log.take().iter().map(line).collect()
     };
-    Box::pin(obey_to_the_end(work, card, Box::new(launch), Box::new(lines)))
+    Box::pin(obey_to_the_end(work, card.name, Box::new(launch), heard, Box::new(lines)))
 }
 
 /// Starts the node with its application.
-type Launch = Box<dyn FnOnce(Config, TcpListener, Turns) -> Starting<Handle<Command>>>;
+type Launch<C> = Box<dyn FnOnce(Config, TcpListener) -> Starting<Handle<C>>>;
 
-async fn obey_to_the_end(
+async fn obey_to_the_end<C>(
     work: Work,
-    card: &'static Card,
-    launch: Launch,
+    name: &'static str,
+    launch: Launch<C>,
+    heard: UnboundedReceiver<News>,
     records: Box<dyn FnOnce() -> Vec<String>>,
-) -> Result<(), Failure> {
+) -> Result<(), Failure>
+where
+    C: FromStr<Err = String> + Send + 'static,
+{
     let Work { orders, mut lines } = work;
     let (mut listeners, addresses) = bind_loopback(1).await?;
     say(&addresses[0])?;
     let peers = next(&mut lines).await?.split(',').map(str::to_owned).collect();
     let id = NodeId(orders.id);
-    let (news, heard) = unbounded_channel();
-    let read = |text: &str| text.parse().map_err(|error| Failure::usage(format!("{error}")));
-    let turns = Turns {
-        node: id,
-        left: orders.turns,
-        claims: card.terms.claims,
-        think: read(&orders.think)?,
-        hold: read(&orders.hold)?,
-        random: Random::new(orders.seed.wrapping_add(u64::from(orders.id))),
-        news,
-    };
     let listener = listeners.pop().ok_or_else(|| Failure::World("no listener".to_owned()))?;
     let (seed, setup) = (orders.seed, orders.setup);
-    let config = Config { seed, setup, ..Config::new(id, peers, card.name) };
+    let config = Config { seed, setup, ..Config::new(id, peers, name) };
     let handle =
-        launch(config, listener, turns).await.map_err(|error| Failure::World(error.to_string()))?;
+        launch(config, listener).await.map_err(|error| Failure::World(error.to_string()))?;
     obey(&handle, &mut lines, heard).await?;
     handle.shutdown().await.map_err(|error| Failure::World(error.to_string()))?;
     for record in records() {
@@ -130,20 +216,27 @@ async fn obey_to_the_end(
 }
 
 /// Does what the parent says, and tells it what happens, until it says to quit or goes away.
-async fn obey(
-    handle: &Handle<Command>,
+async fn obey<C>(
+    handle: &Handle<C>,
     lines: &mut Lines<BufReader<Stdin>>,
     mut heard: UnboundedReceiver<News>,
-) -> Result<(), Failure> {
+) -> Result<(), Failure>
+where
+    C: FromStr<Err = String> + Send + 'static,
+{
     let stopped = |error: vorrang_net::Stopped| Failure::World(error.to_string());
     loop {
         tokio::select! {
             Some(news) = heard.recv() => match news {
-                News::Left(_) => say("left")?,
+                News::Done(_) => say("done")?,
                 News::Failed(_, why) => say(&format!("failed {why}"))?,
             },
             line = lines.next_line() => match line?.as_deref() {
                 None | Some("quit") => return Ok(()),
+                Some("started") => {
+                    handle.started().await.map_err(stopped)?;
+                    say("started")?;
+                }
                 Some("counts") => {
                     let status = handle.status().await.map_err(stopped)?;
                     let sent: u64 = status.links.iter().map(|link| link.sent).sum();

@@ -1,34 +1,39 @@
-//! Elections: what their runs are runs of, what is measured, and what is asked of the checker.
+//! Elections: what their runs are runs of, and what is measured.
 
-use std::fmt::Write as _;
+use std::path::Path;
 
 use serde_json::{Value, json};
-use vorrang_algorithms::card::{About, Quantity, Span};
+use vorrang_algorithms::card::{About, Order, Quantity, Span};
 use vorrang_algorithms::election::card::{Card, DURATION, MESSAGES, Setting};
 use vorrang_algorithms::election::spec::Leadership;
 use vorrang_algorithms::election::{Command, Election, Notice};
 use vorrang_algorithms::setup::{Setup, Unfit};
-use vorrang_check::{Ask, Plan};
-use vorrang_protocol::{Message, NodeId};
+use vorrang_check::Ask;
+use vorrang_protocol::{Message, NodeId, NodeSet, Protocol};
 use vorrang_sim::{Distribution, Fault, Faults, Orders, Workload};
 use vorrang_trace::{Meter, Traffic};
 
-use super::remarks::{nodes_in_words, surroundings};
-use super::{Doing, Driven, Extremes, Question, Remarks, Role, Said, Scene};
+use super::election_question;
+use super::{Doing, Driven, Extremes, Made, Question, Role, Said, Scene};
 use crate::commands::check::CheckArgs;
 use crate::failure::Failure;
-use crate::figures::{Figure, Reading};
-use crate::options::{Between, RunArgs, list, nodes_of};
+use crate::figures::{Figure, Measured, Reading};
+use crate::network::Place;
+use crate::network::once::{self, Until};
+use crate::options::{Between, OrderKind, RunArgs, list, nodes_of};
+use crate::selection::Axis;
 
-/// The messages of an election between that many are as many as anybody waits for.
+/// Where elections may take as many messages as the square of the nodes, that many are as many as
+/// anybody waits for.
 const MOST_NODES: u32 = 2_000;
 
 /// Who calls for an election.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ElectionArgs {
-    /// Nodes that call for an election, as in 0,2; also: lowest, highest (of those up)
-    #[arg(long, value_name = "NODES", default_value = "lowest")]
-    pub(crate) initiators: String,
+    /// Nodes that call for an election, as in 0,2; also: lowest, highest (of those up), all
+    /// [default: lowest; all, where all must]
+    #[arg(long, value_name = "NODES")]
+    pub(crate) initiators: Option<String>,
 }
 
 /// Options that fit together and fit the algorithm.
@@ -36,53 +41,89 @@ pub(crate) struct ElectionArgs {
 pub(crate) struct Scenario {
     card: &'static Card,
     setup: Setup,
+    /// Who calls, as it was asked for.
+    asked: String,
     initiators: Vec<u32>,
     between: Between,
+    /// Whether it is over a real network.
+    is_real: bool,
 }
 
 impl Scenario {
-    /// What the theory needs to know: one initiator, and none but the highest dead, from the start,
-    /// on links that are as the algorithm assumes.
+    /// What the theory needs to know: who calls and who is down, both from the start, on links that
+    /// are as the algorithm assumes. None if more goes wrong, or what the algorithm cannot stand.
     fn setting(&self) -> Option<Setting> {
-        let nodes = self.setup.group.size();
-        let &[initiator] = &self.initiators[..] else { return None };
-        let mut dead: Vec<u32> = Vec::new();
-        if let Some(faults) = &self.between.faults {
-            let only_script = Faults::default().late_ns(faults.late_ns);
-            if (faults.clone().script(Vec::new())) != only_script {
-                return None;
+        let (assumes, between) = (self.card.assumes, &self.between);
+        let dead = self.dead()?;
+        let is_timely = !assumes.timely || self.is_real || between.is_within(&self.setup);
+        let keeps_order = assumes.order == Order::Any || between.order == OrderKind::Fifo;
+        let stands = (dead.is_empty() || self.card.terms.crashes) && !between.is_reliable;
+        // Over a real network, whoever calls second may have heard of the first.
+        let at_once = !self.is_real || self.initiators.len() == 1 || self.card.terms.everyone_calls;
+        let believes = self.setup.within.as_nanos();
+        let lockstep = match between.latency {
+            Distribution::Constant(ns) => {
+                ns > 0 && (!assumes.timely || u128::from(ns) == believes) && !self.is_real
             }
-            for fault in &faults.script {
-                let (0, Fault::Crash(node)) = fault else { return None };
-                dead.push(node.0);
-            }
-        }
-        dead.sort_unstable();
-        dead.dedup();
-        let is_top = dead.iter().rev().zip((0..nodes).rev()).all(|(&dead, top)| dead == top);
-        let dead = dead.len() as u32;
-        let is_timely = self.between.is_within(&self.setup);
-        let is_up = initiator < nodes - dead;
-        (is_top && is_up && is_timely && !self.between.is_reliable).then_some(Setting {
-            nodes,
-            initiator,
+            Distribution::Uniform(..) | Distribution::Exponential(_) => false,
+        };
+        let mut initiators: Vec<NodeId> = self.initiators.iter().copied().map(NodeId).collect();
+        initiators.sort_unstable();
+        let setup = self.setup.clone();
+        (is_timely && keeps_order && stands && at_once).then_some(Setting {
+            setup,
+            initiators,
             dead,
+            lockstep,
         })
+    }
+
+    /// Who is down from the start, if nothing else goes wrong.
+    fn dead(&self) -> Option<NodeSet> {
+        let mut dead = NodeSet::EMPTY;
+        let Some(faults) = &self.between.faults else { return Some(dead) };
+        let only_script = Faults::default().late_ns(faults.late_ns);
+        if (faults.clone().script(Vec::new())) != only_script {
+            return None;
+        }
+        for fault in &faults.script {
+            let (0, Fault::Crash(node)) = fault else { return None };
+            dead.insert(*node);
+        }
+        Some(dead)
     }
 
     /// What the theory says of a quantity, where it says anything: of times, if every message takes
     /// T, and as the algorithm believes.
     fn theory(&self, of: Quantity) -> Option<Span> {
-        let latency = self.between.latency;
-        let believes = self.setup.within.as_nanos();
-        let is_plain = match latency {
-            Distribution::Constant(ns) => u128::from(ns) == believes,
-            Distribution::Uniform(..) | Distribution::Exponential(_) => false,
-        };
-        // If the highest is up, who asks it before it is heard depends on latencies.
-        let counts = |at: &Setting| !of.is_time && at.dead > 0;
-        let setting = self.setting().filter(|at| is_plain || counts(at))?;
+        let setting = self.setting().filter(|at| at.lockstep || !of.is_time)?;
         self.card.cost(of, &setting)
+    }
+
+    /// Who calls, as it would have to be typed. A million numbers are no line to read.
+    fn who(&self) -> String {
+        let is_all = self.initiators.len() == self.setup.group.size() as usize;
+        if is_all { "all".to_owned() } else { list(&self.initiators) }
+    }
+
+    /// What a run came to, with times in a unit of so many nanoseconds.
+    fn figures(&self, tally: &Tally, (unit, unit_ns): (&'static str, f64)) -> Vec<Figure> {
+        let span_ns = tally.ended_ns.saturating_sub(tally.began_ns.unwrap_or(0));
+        let messages = tally.traffic.messages();
+        vec![
+            Figure::of("leader", tally.leader()).labelled("leader"),
+            Figure::count(MESSAGES.key, MESSAGES.name, messages)
+                .column("MESSAGES")
+                .theory(self.theory(MESSAGES), None),
+            Figure::of("messages_by_kind", Reading::Counts(tally.traffic.by_kind())),
+            Figure::real(DURATION.key, (unit_ns > 0.0).then(|| span_ns as f64 / unit_ns))
+                .labelled(DURATION.name)
+                .unit(unit)
+                .column("DURATION/T")
+                .theory(self.theory(DURATION), None),
+            Figure::count("rounds", "messages in a row", tally.rounds.into()).column("ROUNDS"),
+            Figure::count("bytes", "bytes", tally.traffic.bytes()).column("BYTES"),
+        ]
     }
 }
 
@@ -103,10 +144,15 @@ impl Scene for Scenario {
         "election".to_owned()
     }
     fn own_options(&self, _net: bool) -> String {
-        format!("--initiators {}", list(&self.initiators))
+        format!("--initiators {}", self.who())
+    }
+    fn page(&self) -> String {
+        let (nodes, asked, between) = (self.setup.group.size(), &self.asked, self.between.page());
+        format!("{}: --nodes {nodes} --initiators {asked} {between}", self.title())
     }
     fn own_head(&self) -> Vec<(&'static str, Value)> {
-        vec![("initiators", json!(self.initiators))]
+        let is_long = self.initiators.len() > MOST_NODES as usize;
+        vec![("initiators", if is_long { json!(self.who()) } else { json!(self.initiators) })]
     }
 }
 
@@ -120,7 +166,7 @@ impl Workload<Command, Notice> for Calls {
     fn meter(&self, nodes: u32, kinds: &'static [&'static str]) -> Tally {
         Tally {
             traffic: Traffic::new(nodes, kinds),
-            leader: vec![None; nodes as usize],
+            follows: vec![None; nodes as usize],
             began_ns: None,
             ended_ns: 0,
             depth: vec![0; nodes as usize],
@@ -138,12 +184,31 @@ impl Workload<Command, Notice> for Calls {
 #[derive(Clone, Debug)]
 pub(crate) struct Tally {
     traffic: Traffic,
-    leader: Vec<Option<NodeId>>,
+    /// Whom each follows; those that are down nobody.
+    follows: Vec<Option<NodeId>>,
     began_ns: Option<u64>,
     ended_ns: u64,
     /// For each node, how many messages in a row led to what it knows.
     depth: Vec<u32>,
     rounds: u32,
+}
+
+impl Tally {
+    /// Whom all follow: who of them is up if somebody is, and else one that has gone down.
+    fn leader(&self) -> Reading {
+        let mut leaders: Vec<NodeId> = self.follows.iter().copied().flatten().collect();
+        let is_up = |leader: &NodeId| self.follows[leader.index()].is_some();
+        if leaders.iter().any(is_up) {
+            leaders.retain(is_up);
+        }
+        match leaders.first() {
+            Some(&leader) if leaders.iter().all(|&other| other == leader) => {
+                Reading::Count(leader.0.into())
+            }
+            Some(_) => Reading::Text("divided".to_owned()),
+            None => Reading::Unknown,
+        }
+    }
 }
 
 impl Meter<Command, Notice> for Tally {
@@ -155,7 +220,7 @@ impl Meter<Command, Notice> for Tally {
         self.began_ns.get_or_insert(at_ns);
     }
     fn on_notice(&mut self, at_ns: u64, at: NodeId, Notice::Leader(leader): &Notice) {
-        self.leader[at.index()] = Some(*leader);
+        self.follows[at.index()] = Some(*leader);
         self.ended_ns = at_ns;
     }
     fn on_send<M: Message>(&mut self, from: NodeId, to: NodeId, message: &M) -> u32 {
@@ -168,10 +233,10 @@ impl Meter<Command, Notice> for Tally {
         self.rounds = self.rounds.max(depth);
     }
     fn on_crash(&mut self, _: u64, at: NodeId) {
-        self.leader[at.index()] = None;
+        self.follows[at.index()] = None;
     }
     fn progress(&self) -> u64 {
-        self.leader.iter().filter(|leader| leader.is_some()).count() as u64
+        self.follows.iter().filter(|leader| leader.is_some()).count() as u64
     }
     fn summary(&self) -> Self {
         self.clone()
@@ -179,20 +244,41 @@ impl Meter<Command, Notice> for Tally {
 }
 
 impl Driven for Election {
-    fn extremes(_: &'static Card, setup: &Setup) -> Result<Extremes<Self>, Unfit> {
-        let nodes = setup.group.size();
-        let dead = u32::from(nodes > 1);
-        let best = Setting { nodes, initiator: nodes - 1 - dead, dead };
+    fn extremes(card: &'static Card, setup: &Setup) -> Result<Extremes<Self>, Unfit> {
+        let (nodes, group) = (setup.group.size(), setup.group);
+        let (setup, lockstep) = (setup.clone(), true);
+        if card.terms.everyone_calls {
+            let (initiators, dead) = (group.members().collect(), NodeSet::EMPTY);
+            let shape = setup.topology.in_short();
+            let here = Setting { setup, initiators, dead, lockstep };
+            let mut gathers = here.clone();
+            gathers.setup.gather = gathers.setup.within;
+            return Ok(Extremes {
+                common: format!("--nodes {nodes} --topology {shape}, ALL CALL"),
+                settings: [("AS SET UP", here), ("IF NODES GATHER", gathers)],
+            });
+        }
+        let dead: NodeSet =
+            group.members().rev().take(usize::from(card.terms.crashes && nodes > 1)).collect();
+        let (down, highest) = match dead.len() as u32 {
+            0 => ("", nodes - 1),
+            _ => (", THE HIGHEST DOWN", nodes - 2),
+        };
+        let calls = |id: u32| Setting {
+            setup: setup.clone(),
+            initiators: vec![NodeId(id)],
+            dead: dead.clone(),
+            lockstep,
+        };
         Ok(Extremes {
-            common: format!("--nodes {nodes}, THE HIGHEST DOWN"),
-            settings: [
-                ("HIGHEST UP CALLS", best),
-                ("LOWEST CALLS", Setting { initiator: 0, ..best }),
-            ],
+            common: format!("--nodes {nodes}{down}"),
+            settings: [("HIGHEST UP CALLS", calls(highest)), ("LOWEST CALLS", calls(0))],
         })
     }
-    const CONTRAST: (&'static str, &'static [&'static str]) =
-        ("initiators", &["highest", "lowest"]);
+    fn contrast(card: &'static Card) -> Axis {
+        let all: &[&str] = &["highest", "lowest", "all"];
+        ("initiators", if card.terms.everyone_calls { &["all"] } else { all })
+    }
 
     type Scenario = Scenario;
     type Monitor = Leadership;
@@ -200,7 +286,7 @@ impl Driven for Election {
 
     fn scenario(card: &'static Card, args: &RunArgs) -> Result<Scenario, Failure> {
         let nodes = args.common.nodes;
-        if nodes > MOST_NODES {
+        if nodes > MOST_NODES && card.terms.quadratic {
             return Err(Failure::usage(format!(
                 "--nodes {nodes} is too many for {}: an election may take as many messages as the \
                  square of that, so at most {MOST_NODES}",
@@ -213,11 +299,15 @@ impl Driven for Election {
             script.contains(&(0, Fault::Crash(NodeId(node))))
         };
         let mut up = (0..nodes).filter(|&node| !crashed(node));
-        let initiators = match args.election.initiators.as_str() {
+        let usual = if card.terms.everyone_calls { "all" } else { "lowest" };
+        let asked = args.election.initiators.as_deref().unwrap_or(usual);
+        let mut initiators: Vec<u32> = match asked {
             "lowest" => up.next().into_iter().collect(),
             "highest" => up.next_back().into_iter().collect(),
+            "all" => up.collect(),
             text => nodes_of("--initiators", text, nodes)?,
         };
+        initiators.sort_unstable();
         if initiators.is_empty() {
             return Err(Failure::usage("--crash: with all nodes down nobody can call an election"));
         }
@@ -226,40 +316,24 @@ impl Driven for Election {
                 "--initiators: node {node} cannot call, it is down from the start"
             )));
         }
-        Ok(Scenario { card, setup, initiators, between })
+        if card.terms.everyone_calls {
+            election_question::check_all_call(
+                card,
+                &initiators,
+                (0..nodes).filter(|&it| !crashed(it)),
+            )?;
+        }
+        let asked = asked.to_owned();
+        Ok(Scenario { card, setup, asked, initiators, between, is_real: args.common.is_real })
     }
     fn monitor(scenario: &Scenario) -> Leadership {
-        Leadership::new(scenario.setup.group)
+        scenario.card.watch(&scenario.setup, true)
     }
     fn workload(scenario: &Scenario) -> Calls {
         Calls(scenario.initiators.iter().copied().map(NodeId).collect())
     }
     fn figures(scenario: &Scenario, tally: &Tally) -> Vec<Figure> {
-        let leaders: Vec<NodeId> = tally.leader.iter().copied().flatten().collect();
-        let leader = match leaders.first() {
-            Some(&leader) if leaders.iter().all(|&other| other == leader) => {
-                Reading::Count(leader.0.into())
-            }
-            Some(_) => Reading::Text("divided".to_owned()),
-            None => Reading::Unknown,
-        };
-        let unit_ns = scenario.between.latency.mean_ns();
-        let span_ns = tally.ended_ns.saturating_sub(tally.began_ns.unwrap_or(0));
-        let messages = tally.traffic.messages();
-        vec![
-            Figure::of("leader", leader).labelled("leader"),
-            Figure::count("messages", "messages", messages)
-                .column("MESSAGES")
-                .theory(scenario.theory(MESSAGES), None),
-            Figure::of("messages_by_kind", Reading::Counts(tally.traffic.by_kind())),
-            Figure::real("duration", (unit_ns > 0.0).then(|| span_ns as f64 / unit_ns))
-                .labelled("duration")
-                .unit(" T")
-                .column("DURATION/T")
-                .theory(scenario.theory(DURATION), None),
-            Figure::count("rounds", "messages in a row", tally.rounds.into()).column("ROUNDS"),
-            Figure::count("bytes", "bytes", tally.traffic.bytes()).column("BYTES"),
-        ]
+        scenario.figures(tally, (" T", scenario.between.latency.mean_ns()))
     }
 
     const ROLES: &'static [Role] = &[Role::Other, Role::Initiator, Role::Leader];
@@ -293,66 +367,11 @@ impl Driven for Election {
         flaw: Option<&str>,
         args: &CheckArgs,
     ) -> Result<Question<Self>, Failure> {
-        let shown = flaw.and_then(|name| card.flaw(name)).map(|flaw| flaw.shown_by);
-        let nodes = args.nodes.unwrap_or_else(|| shown.map_or(3, |shown| shown.nodes));
-        let initiators = match (args.election.initiators.as_deref(), shown) {
-            (Some(text), _) => nodes_of("--initiators", text, nodes)?,
-            (None, shown) => {
-                // In a smaller group than the one that shows the flaw, some may not be there.
-                let calls = shown.map_or(&[0][..], |shown| shown.initiators);
-                let there: Vec<u32> = calls.iter().copied().filter(|&it| it < nodes).collect();
-                if there.is_empty() { vec![0] } else { there }
-            }
-        };
-        let crashes = shown.map_or(1, |shown| shown.crashes);
-        let faults = args.faults((crashes, 0));
-        let order = args.order(card.assumes.order);
-        let setup = args.setup.setup(&card.about(), nodes)?;
-        let about = card.about();
-        let links = args.links(&about, &setup, order);
-        let mut line = args.line(&about, &setup, order);
-        let _ = write!(line, " --initiators {}", list(&initiators));
-        if args.crashes().is_none() {
-            let _ = write!(line, " --crashes {crashes}");
-        }
-        let asks = |id: NodeId| initiators.contains(&id.0).then(|| Ask::then_wait(Command::Elect));
-        let lists = setup.group.members().map(|id| asks(id).into_iter().collect());
-        let (plan, monitor) = (Plan::PerNode(lists.collect()), Leadership::new(setup.group));
-        let mut remarks = Remarks::default();
-        remarks.of_time(&about, &setup, &links);
-        if nodes == 1 {
-            remarks.warnings.push("a single node has nobody to agree with".to_owned());
-        }
-        if let (Some(flaw), Some(shown)) = (flaw, shown) {
-            let is_missing = |id: &u32| !initiators.contains(id);
-            let falls_short = nodes < shown.nodes
-                || faults.crashes < shown.crashes
-                || shown.initiators.iter().any(is_missing);
-            let takes = format!(
-                "--nodes {} --initiators {} --crashes {}",
-                shown.nodes,
-                list(shown.initiators),
-                shown.crashes
-            );
-            remarks.of_flaw(flaw, &takes, falls_short);
-        }
-        let covers = covers(nodes, &initiators)
-            + &format!(", {}", surroundings(&about, &setup, &links, faults));
-        Ok(Question {
-            setup,
-            plan,
-            monitor,
-            links,
-            faults,
-            properties: ["legitimacy", "termination", "agreement"].map(str::to_owned).to_vec(),
-            covers,
-            remarks,
-            line,
-        })
+        election_question::question(card, flaw.and_then(|name| card.flaw(name)), args)
     }
 
-    fn staged(_: &'static Card, setup: &Setup, _: Option<&str>) -> Leadership {
-        Leadership::new(setup.group)
+    fn staged(card: &'static Card, setup: &Setup, _: Option<&str>) -> Leadership {
+        card.watch(setup, true)
     }
     fn turn(_: &'static Card, _: &Setup, _: NodeId) -> Vec<Ask<Command>> {
         vec![Ask::then_wait(Command::Elect)]
@@ -360,21 +379,22 @@ impl Driven for Election {
 
     const COMMANDS: &'static [(&'static str, &'static str)] =
         &[("elect", "call for an election, believing that nobody leads")];
-}
 
-/// The nodes and who calls, as in `3 nodes, node 0 calls`.
-fn covers(nodes: u32, initiators: &[u32]) -> String {
-    let who = match initiators {
-        [one] => format!("node {one} calls"),
-        many => format!("nodes {} call", list(many)),
-    };
-    format!("{}, {who}", nodes_in_words(nodes as usize))
-}
-
-/// Who calls for an election in the checker.
-#[derive(Clone, Debug, clap::Args)]
-pub(crate) struct ElectionCheckArgs {
-    /// Nodes that call for an election, as in 0,2 [default: 0]
-    #[arg(long, value_name = "NODES")]
-    initiators: Option<String>,
+    fn over_tcp<P>(
+        scenario: &Scenario,
+        made: &Made<P>,
+        place: Place,
+        trace: Option<&Path>,
+    ) -> Result<Measured, Failure>
+    where
+        P: Protocol<Command = Command, Notice = Notice>,
+    {
+        let nodes = scenario.setup.group.size();
+        let meter = Self::workload(scenario).meter(nodes, P::Message::KINDS);
+        let figures = |tally: &Tally| scenario.figures(tally, (" us", 1_000.0));
+        let calls: Vec<(NodeId, Command)> =
+            scenario.initiators.iter().map(|&id| (NodeId(id), Command::Elect)).collect();
+        let watched = (Self::monitor(scenario), meter);
+        once::run(scenario, made, (&calls, Until::Told), watched, figures, (place, trace))
+    }
 }

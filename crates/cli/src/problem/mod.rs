@@ -10,6 +10,7 @@
 mod catalogue;
 pub(crate) mod channels;
 pub(crate) mod election;
+pub(crate) mod election_question;
 pub(crate) mod mutex;
 pub(crate) mod mutex_question;
 mod mutex_scope;
@@ -41,8 +42,9 @@ use crate::figures::{Figure, Measured, span};
 use crate::given::Given;
 use crate::network::Place;
 use crate::network::conversation::{Served, serve};
-use crate::network::worker::Work;
+use crate::network::worker::{Work, be_told};
 use crate::options::RunArgs;
+use crate::selection::Axis;
 
 pub use catalogue::Catalogue;
 pub(crate) use catalogue::{Entry, catalogue, know};
@@ -62,7 +64,7 @@ pub(crate) trait Driven: Catalogued {
     /// in common.
     fn extremes(card: &'static Card<Self>, setup: &Setup) -> Result<Extremes<Self>, Unfit>;
     /// The option of a run, and its values, that a comparison goes through if nothing is said.
-    const CONTRAST: (&'static str, &'static [&'static str]);
+    fn contrast(card: &'static Card<Self>) -> Axis;
 
     // --- in the simulator
     /// What a run is a run of.
@@ -137,12 +139,12 @@ pub(crate) trait Driven: Catalogued {
             scenario.about().name
         )))
     }
-    fn work<P>(card: &'static Card<Self>, _recipe: &Recipe<P>, _work: Work) -> Future<'static>
+    /// What a process does that is one node of many.
+    fn work<P>(card: &'static Card<Self>, recipe: &Recipe<P>, work: Work) -> Future<'static>
     where
         P: Protocol<Command = Self::Command, Notice = Self::Notice>,
     {
-        let name = card.name;
-        Box::pin(async move { Err(Failure::usage(format!("there is no work for {name} yet"))) })
+        be_told(work, card, recipe)
     }
 }
 
@@ -164,6 +166,8 @@ pub(crate) struct Question<Q: Driven> {
     pub(crate) monitor: Q::Watch,
     pub(crate) links: check::Links,
     pub(crate) faults: check::Faults,
+    /// Whether nobody may wait for ever in any fair run.
+    pub(crate) fair: bool,
     /// The names of what must hold.
     pub(crate) properties: Vec<String>,
     /// Which nodes and which surroundings the answer is about, in words.
@@ -187,7 +191,7 @@ pub(crate) trait Algorithm: Send + Sync {
     fn about(&self) -> About;
     /// What the theory says, as a table.
     fn costs(&self, setup: &Setup) -> Result<Vec<Vec<String>>, Failure>;
-    fn contrast(&self) -> (&'static str, &'static [&'static str]);
+    fn contrast(&self) -> Axis;
     fn run(&self, args: &RunArgs) -> Result<Box<dyn Run>, Failure>;
     /// What a node may be to the others when it crashes.
     fn roles(&self) -> &'static [Role];
@@ -287,8 +291,8 @@ where
     fn costs(&self, setup: &Setup) -> Result<Vec<Vec<String>>, Failure> {
         costs(self.card, setup).map_err(|unfit| Failure::Usage(unfit.0))
     }
-    fn contrast(&self) -> (&'static str, &'static [&'static str]) {
-        Q::CONTRAST
+    fn contrast(&self) -> Axis {
+        Q::contrast(self.card)
     }
     fn run(&self, args: &RunArgs) -> Result<Box<dyn Run>, Failure> {
         let scenario = Q::scenario(self.card, args)?;

@@ -26,6 +26,7 @@ use crate::figures::{Figure, Measured, Reading};
 use crate::network::worker::Work;
 use crate::network::{self, Place};
 use crate::options::{Between, MOST_NODES, RunArgs, name};
+use crate::selection::Axis;
 use crate::values::whole;
 
 /// How many messages an entry may take. Nodes that talk to all others also remember something of
@@ -283,7 +284,9 @@ impl Driven for Mutex {
             ],
         })
     }
-    const CONTRAST: (&'static str, &'static [&'static str]) = ("load", &["heavy", "light"]);
+    fn contrast(_: &'static Card) -> Axis {
+        ("load", &["heavy", "light"])
+    }
 
     type Scenario = Scenario;
     type Monitor = Exclusion;
@@ -453,6 +456,6 @@ impl Driven for Mutex {
     where
         P: Protocol<Command = Command, Notice = Notice>,
     {
-        network::worker::work(work, card, recipe)
+        network::worker::take_turns(work, card, recipe)
     }
 }

@@ -112,6 +112,7 @@ pub(super) fn question(
         monitor,
         links,
         faults,
+        fair: args.demand.fair,
         properties: names,
         covers,
         remarks,

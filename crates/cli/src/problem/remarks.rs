@@ -48,7 +48,25 @@ impl Remarks {
 /// What lies between the nodes and what may go wrong, as in `any order, no faults`.
 pub(crate) fn surroundings(about: &About, setup: &Setup, links: &Links, faults: Faults) -> String {
     let mut parts = Vec::new();
-    for parameter in about.takes.iter().filter(|it| **it != Parameter::Within) {
+    let is_news = |it: &&Parameter| match it {
+        Parameter::Within => false,
+        Parameter::Late => !setup.late.is_zero(),
+        Parameter::Gather => !setup.gather.is_zero(),
+        Parameter::K
+        | Parameter::Holder
+        | Parameter::Topology
+        | Parameter::Greedy
+        | Parameter::Arbitration
+        | Parameter::Rest
+        | Parameter::Resources
+        | Parameter::Initiator
+        | Parameter::Priorities
+        | Parameter::Quorum
+        | Parameter::Structure
+        | Parameter::Ring
+        | Parameter::Contention => true,
+    };
+    for parameter in about.takes.iter().filter(is_news) {
         let text = setup.text(&[*parameter]);
         parts.extend(text.split_once(" --").map(|(_, it)| it.to_owned()));
     }

@@ -118,7 +118,11 @@ impl<Q: Driven> Staged for StagedOf<Q> {
             monitor: question.monitor,
             links: question.links,
             faults: spent(&lines, question.faults),
-            demands: args.demands(&self.guards, graph((self.card, self.flaw), &question.setup)?),
+            demands: args.demands(
+                &self.guards,
+                graph((self.card, self.flaw), &question.setup)?,
+                question.fair,
+            ),
         };
         let (bounds, threads) = (args.bounds(), args.threads());
         let start = Instant::now();

@@ -36,11 +36,11 @@ pub(super) fn query<Q: Driven>(
         monitor: question.monitor,
         links: question.links,
         faults: question.faults,
-        demands: args.demands(guards, graph),
+        demands: args.demands(guards, graph, question.fair),
     };
     let (bounds, threads, walks) = (args.bounds(), args.threads(), args.extent.walks());
     let mut properties = question.properties;
-    properties.extend(args.demand.fair.then(|| "no starvation in fair runs".to_owned()));
+    properties.extend(question.fair.then(|| "no starvation in fair runs".to_owned()));
     properties.extend(args.guards(guards).iter().map(|it| it.name().to_owned()));
     let shows_progress = !args.json;
     let covers = match args.reliable {

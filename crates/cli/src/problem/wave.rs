@@ -19,8 +19,10 @@ use super::{Doing, Driven, Extremes, Made, Question, Remarks, Role, Said, Scene}
 use crate::commands::check::CheckArgs;
 use crate::failure::Failure;
 use crate::figures::{Figure, Measured, Reading};
-use crate::network::{Place, once};
+use crate::network::Place;
+use crate::network::once::{self, Until};
 use crate::options::{Between, RunArgs};
+use crate::selection::Axis;
 
 /// Options that fit together and fit the algorithm.
 #[derive(Clone, Debug)]
@@ -189,8 +191,9 @@ impl Driven for Wave {
             settings: [("AS SET UP", here), ("IF COMPLETE", Setting::complete(nodes))],
         })
     }
-    const CONTRAST: (&'static str, &'static [&'static str]) =
-        ("topology", &["ring", "tree:2", "grid", "random:0.2", "complete"]);
+    fn contrast(_: &'static Card) -> Axis {
+        ("topology", &["ring", "tree:2", "grid", "random:0.2", "complete"])
+    }
 
     type Scenario = Scenario;
     type Monitor = Spanning;
@@ -259,6 +262,7 @@ impl Driven for Wave {
             monitor: Spanning::of(&setup).map_err(|unfit| Failure::Usage(unfit.0))?,
             links,
             faults,
+            fair: args.demand.fair,
             properties: ["tree", "decision", "dependence", "aggregate", "termination"]
                 .map(str::to_owned)
                 .to_vec(),
@@ -298,8 +302,8 @@ impl Driven for Wave {
         let figures = |tally: &Tally| {
             scenario.figures(tally, (" us", 1_000.0), |of| scenario.theory_over_tcp(of))
         };
-        let start = (scenario.setup.initiator, Command::Start);
+        let start = [(scenario.setup.initiator, Command::Start)];
         let watched = (Self::monitor(scenario), meter);
-        once::run(scenario, made, start, watched, figures, (place, trace))
+        once::run(scenario, made, (&start, Until::Quiet), watched, figures, (place, trace))
     }
 }

@@ -465,7 +465,7 @@ mod tests {
 
     use vorrang_algorithms::election;
     use vorrang_algorithms::election::bully::{self, Bully};
-    use vorrang_algorithms::election::spec::Leadership;
+    use vorrang_algorithms::election::spec::{Leadership, Promise};
     use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
     use vorrang_algorithms::mutex::spec::Exclusion;
     use vorrang_protocol::{Effects, Group, Invariant, Never, Refused};
@@ -588,7 +588,7 @@ mod tests {
     fn bullies() -> Stage<Bully, Leadership> {
         let group = Group::of(3);
         let nodes = group.members().map(|id| Bully::new(id, group, Duration::from_millis(1)));
-        Stage::new(nodes, Leadership::new(group))
+        Stage::new(nodes, Leadership::new(group, Promise::Highest))
     }
 
     #[test]

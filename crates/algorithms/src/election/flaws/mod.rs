@@ -1,0 +1,6 @@
+//! The mistakes that people make with these algorithms, a file an algorithm.
+
+pub mod bully;
+pub mod chang_roberts;
+pub mod ring_election;
+pub mod tree_election;

@@ -1,0 +1,595 @@
+//! Tree election: how a `FireWire` bus finds its root. IEEE Standard 1394-1995, "tree identify"; as
+//! a protocol to be verified, Marco Devillers, David Griffioen, Judi Romijn and Frits Vaandrager,
+//! "Verification of a leader election protocol: formal methods applied to IEEE 1394", Formal
+//! Methods in System Design 16(3), 2000.
+//!
+//! The nodes form a tree, and each knows only its links. A node that has been asked on all links
+//! but one to be the parent asks on that one, so leaves begin. Who is asked on all links is the
+//! root. Two nodes may ask each other: both take it back, toss a coin, wait for a short or a long
+//! time, and ask again, unless they have been asked by then.
+//!
+//! ```text
+//!   0  ──BE_MY_PARENT─┐                                                 ┌─► [ 2 leads ]
+//!                     ▼                                                 │
+//!   1                [ asks 2 ]─BE_MY_PARENT─┬─(short)─BE_MY_PARENT─┐   └── [ 2 leads ]
+//!                                            X contention           ▼          ▲
+//!   2  ────────────────────────BE_MY_PARENT──┴─(long)──────────[ 2 leads ]─────┘
+//!                                                                 YOU_ARE_MY_CHILD
+//! ```
+//!
+//! | N nodes, D links from end to end | nobody contends | two contend |
+//! | --- | --- | --- |
+//! | messages | 2(N − 1) | 2 more a toss, two tosses on average; by number 1 more |
+//! | duration | D·T, and D/2 − 1 times to gather | T more by number, else 3T more at least |
+//!
+//! A node that asks at once always meets one that does so, too: N nodes ask on N − 1 links. With a
+//! time to gather (`--gather`) an inner node whose last link is silent waits to be asked. If all
+//! messages take the same time, nobody contends where D is even, and two do where it is odd.
+//!
+//! **Assumes** that messages arrive, once, in any order, that all nodes notice when an election
+//! begins (a reset of the bus), and that nobody crashes. That none takes longer than a known time
+//! is only needed for coins that differ to decide.
+//!
+//! **Why there is one leader.** The root has been asked on all its links. Whoever asks has been
+//! asked on all its other links; so on every way that ends at the root everyone asks towards it,
+//! and nobody else on it can have been asked on all links.
+//!
+//! **Why it ends.** It need not: coins may fall alike for ever (`vorrang check tree-election
+//! --fair` shows a run). But whatever has happened, they fall apart the next time with a chance of
+//! one half, so that it ends with probability one. What the checker verifies is that there is no
+//! state from which it cannot end any more. With `--contention id` the higher of the two is the
+//! root, and no coin is tossed.
+//!
+//! **Where we depart from the standard.** Signals are messages here, and one that is taken back has
+//! been sent. A child is acknowledged at once there; here when the root is known, so that
+//! `YOU_ARE_MY_CHILD` can tell everyone who it is: as many messages, in another order. A node that
+//! waits and is asked answers at once, and not when its time is over. All times are in units of the
+//! longest message delay: short is 1 to 1¼, long 3¼ to 3½, so that a short wait and two messages
+//! are over before a long one. Resets are numbered, so that what was asked before one is not taken
+//! for an answer to it (`--flaw stale-be-my-parent`).
+
+use alloc::format;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+use core::num::NonZeroU32;
+use core::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use vorrang_protocol::{
+    Delay, Effects, Graph, Invariant, Message as _, NodeId, Protocol, Refused, Situation,
+};
+
+use super::card::{Card, DURATION, Demonstration, Flaw, MESSAGES, Setting, Terms};
+use super::{Command, Notice};
+use crate::card::{Assumes, Layout, Span};
+use crate::recipe::Recipe;
+use crate::setup::{Parameter, Setup};
+use crate::topology::Topology;
+use crate::topology::measure::shape_of;
+
+/// How two nodes that want each other for a parent are told apart.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub enum Contention {
+    /// Each waits for a short or a long time, as a coin falls, and asks again.
+    #[default]
+    Wait,
+    /// The higher one is the parent.
+    Id,
+}
+
+impl Contention {
+    /// All that there are.
+    pub const ALL: [Self; 2] = [Self::Wait, Self::Id];
+
+    /// What it is called.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Wait => "wait",
+            Self::Id => "id",
+        }
+    }
+}
+
+/// What the ends of a link say to each other, each with the number of the reset that it is about.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Message {
+    /// I have no other that could be.
+    BeMyParent(u32),
+    /// To one that has asked: I am, and this is the root.
+    YouAreMyChild(u32, NodeId),
+}
+
+impl vorrang_protocol::Message for Message {
+    const KINDS: &'static [&'static str] = &["BE_MY_PARENT", "YOU_ARE_MY_CHILD"];
+
+    fn kind(&self) -> usize {
+        match self {
+            Self::BeMyParent(_) => 0,
+            Self::YouAreMyChild(..) => 1,
+        }
+    }
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.kind_name())?;
+        match self {
+            Self::BeMyParent(reset) => write!(f, "({reset})"),
+            Self::YouAreMyChild(reset, root) => write!(f, "({reset}, root {root})"),
+        }
+    }
+}
+
+/// What a node waits for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub enum Timer {
+    /// That its last neighbour asks it.
+    Gather,
+    /// That one which it has asked, and which has asked it, asks again.
+    Contention,
+}
+
+/// How long a node waits, and for what.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Manners {
+    contention: Contention,
+    /// As the coin falls.
+    waits: [Delay; 2],
+    gather: Option<Delay>,
+}
+
+impl Manners {
+    fn of(setup: &Setup) -> Self {
+        let quarters = |count| setup.within.saturating_mul(count) / 4;
+        let wait = |from| Delay::between(quarters(from), quarters(from + 1));
+        Self {
+            contention: setup.contention,
+            waits: [wait(4), wait(13)],
+            gather: (setup.gather > Duration::ZERO).then_some(Delay::exactly(setup.gather)),
+        }
+    }
+}
+
+/// One node.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct TreeElection {
+    me: NodeId,
+    links: Arc<[NodeId]>,
+    manners: Manners,
+    /// How many resets it has noticed.
+    pub(super) reset: u32,
+    /// For every link the reset in which it was last asked to be the parent there; 0 if that was
+    /// never, or both have taken it back.
+    asked: Vec<u32>,
+    phase: Phase,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Phase {
+    /// Not enough have asked it.
+    Listens,
+    /// All but one have asked it.
+    Gathers,
+    /// It has asked this one.
+    Asks(NodeId),
+    /// It and this one have asked each other.
+    Contends(NodeId),
+    /// The root is known.
+    Done,
+}
+
+/// The nodes of a set-up, if its topology is a tree.
+pub fn recipe() -> Recipe<TreeElection> {
+    Recipe::new(|setup| {
+        let (tree, manners) = (setup.topology.tree(setup.group)?, Manners::of(setup));
+        Ok(move |id: NodeId| TreeElection::new(id, &tree, manners))
+    })
+}
+
+impl TreeElection {
+    fn new(me: NodeId, tree: &Graph, manners: Manners) -> Self {
+        let links: Arc<[NodeId]> = tree.neighbours(me).into();
+        let asked = vec![0; links.len()];
+        Self { me, links, manners, reset: 0, asked, phase: Phase::Listens }
+    }
+
+    pub(super) fn is_leaf(&self) -> bool {
+        self.links.len() == 1
+    }
+
+    /// All but one have asked: then there is only one who could be the parent. If all have, there
+    /// is none.
+    fn look_around(&mut self, fx: &mut impl Effects<Self>) {
+        let silent = |asked: &u32| *asked != self.reset;
+        match self.asked.iter().filter(|it| silent(it)).count() {
+            0 => self.be_root(fx),
+            1 => {
+                let place = self.asked.iter().position(silent).unwrap_or_default();
+                match self.manners.gather.filter(|_| self.links.len() > 1) {
+                    Some(delay) if self.phase == Phase::Listens => {
+                        self.phase = Phase::Gathers;
+                        fx.set_timer(Timer::Gather, delay);
+                    }
+                    Some(_) | None => self.ask(self.links[place], fx),
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn ask(&mut self, parent: NodeId, fx: &mut impl Effects<Self>) {
+        self.phase = Phase::Asks(parent);
+        fx.send(parent, Message::BeMyParent(self.reset));
+    }
+
+    fn be_root(&mut self, fx: &mut impl Effects<Self>) {
+        self.wait_no_more(fx);
+        self.tell_children(None, self.me, fx);
+    }
+
+    fn wait_no_more(&self, fx: &mut impl Effects<Self>) {
+        match self.phase {
+            Phase::Gathers => fx.cancel_timer(Timer::Gather),
+            Phase::Contends(_) => fx.cancel_timer(Timer::Contention),
+            Phase::Listens | Phase::Asks(_) | Phase::Done => {}
+        }
+    }
+
+    fn tell_children(&mut self, parent: Option<NodeId>, root: NodeId, fx: &mut impl Effects<Self>) {
+        self.phase = Phase::Done;
+        let children = self.links.iter().copied().filter(|&id| Some(id) != parent);
+        fx.broadcast(children, Message::YouAreMyChild(self.reset, root));
+        fx.notify(Notice::Leader(root));
+    }
+
+    /// Both take it back: the other will find out as well.
+    fn contend(&mut self, other: NodeId, place: usize, fx: &mut impl Effects<Self>) {
+        match self.manners.contention {
+            Contention::Id if self.me > other => self.be_root(fx),
+            Contention::Id => {}
+            Contention::Wait => {
+                const SIDES: NonZeroU32 = NonZeroU32::new(2).expect("two is not zero");
+                self.asked[place] = 0;
+                self.phase = Phase::Contends(other);
+                let side = fx.choose(SIDES) as usize;
+                fx.set_timer(Timer::Contention, self.manners.waits[side]);
+            }
+        }
+    }
+
+    fn on_be_my_parent(&mut self, from: NodeId, reset: u32, fx: &mut impl Effects<Self>) {
+        let Some(place) = self.links.iter().position(|&id| id == from) else { return };
+        self.asked[place] = self.asked[place].max(reset);
+        // What is older means nothing any more, and of what is newer it will hear by itself.
+        if (reset, self.asked[place]) != (self.reset, self.reset) {
+            return;
+        }
+        match self.phase {
+            Phase::Listens | Phase::Gathers => self.look_around(fx),
+            Phase::Asks(parent) if parent == from => self.contend(from, place, fx),
+            Phase::Contends(other) if other == from => self.be_root(fx),
+            Phase::Asks(_) | Phase::Contends(_) | Phase::Done => {}
+        }
+    }
+}
+
+impl Protocol for TreeElection {
+    type Message = Message;
+    type Timer = Timer;
+    type Command = Command;
+    type Notice = Notice;
+
+    fn on_command(
+        &mut self,
+        Command::Elect: Command,
+        fx: &mut impl Effects<Self>,
+    ) -> Result<(), Refused> {
+        self.wait_no_more(fx);
+        self.phase = Phase::Listens;
+        self.reset = self.reset.saturating_add(1);
+        self.look_around(fx);
+        Ok(())
+    }
+
+    fn on_message(&mut self, from: NodeId, message: Message, fx: &mut impl Effects<Self>) {
+        match message {
+            Message::BeMyParent(reset) => self.on_be_my_parent(from, reset, fx),
+            Message::YouAreMyChild(reset, root) => {
+                if (reset, Phase::Asks(from)) == (self.reset, self.phase) {
+                    self.tell_children(Some(from), root, fx);
+                }
+            }
+        }
+    }
+
+    fn on_timer(&mut self, timer: Timer, fx: &mut impl Effects<Self>) {
+        match (timer, self.phase) {
+            (Timer::Gather, Phase::Gathers) => self.look_around(fx),
+            (Timer::Contention, Phase::Contends(other)) => self.ask(other, fx),
+            (Timer::Gather | Timer::Contention, _) => {}
+        }
+    }
+}
+
+/// What its proof rests on.
+pub const INVARIANTS: &[Invariant<TreeElection>] =
+    &[Invariant { name: "one contention", holds: one_contention }];
+
+/// Of the nodes that have noticed the last reset, two contend at most, and with each other.
+fn one_contention(now: &Situation<'_, TreeElection>) -> Result<(), String> {
+    let last = now.up().map(|(_, node)| node.reset).max().unwrap_or(0);
+    let mut links = now.up().filter_map(|(id, node)| match node.phase {
+        Phase::Contends(other) if node.reset == last => Some((id.min(other), id.max(other))),
+        Phase::Contends(_) | Phase::Listens | Phase::Gathers | Phase::Asks(_) | Phase::Done => None,
+    });
+    let Some(first) = links.next() else { return Ok(()) };
+    match links.find(|&link| link != first) {
+        None => Ok(()),
+        Some(link) => Err(format!(
+            "nodes {} and {} contend while nodes {} and {} do",
+            link.0, link.1, first.0, first.1
+        )),
+    }
+}
+
+/// What the algorithm says of itself.
+pub const CARD: Card = Card {
+    name: "tree-election",
+    title: "Tree election (FireWire)",
+    solves: "election",
+    citation: "IEEE 1394-1995, tree identify",
+    assumes: Assumes::TIMELY.on(Layout::Tree(&Topology::Tree(2))),
+    takes: &[Parameter::Within, Parameter::Topology, Parameter::Contention, Parameter::Gather],
+    terms: Terms { highest: false, crashes: false, everyone_calls: true, quadratic: false },
+    theory: &[MESSAGES.costs(messages), DURATION.costs(duration)],
+    flaws: FLAWS,
+    source: include_str!("tree_election.rs"),
+};
+
+/// Whether two contend, where that is certain. If all messages take the same time, they come in
+/// from the leaves: where one node is in the middle those from both sides come together, and it
+/// need only wait; where two are, they ask each other.
+fn contend(at: &Setting, diameter: u32) -> Option<bool> {
+    match (diameter, at.setup.gather > Duration::ZERO) {
+        (0, _) => Some(false),
+        (_, false) => Some(true),
+        (_, true) => at.lockstep.then_some(diameter % 2 == 1),
+    }
+}
+
+/// How many links there are from end to end.
+fn diameter(at: &Setting) -> Option<u32> {
+    shape_of(&at.setup.topology.tree(at.setup.group).ok()?).diameter
+}
+
+/// Every node but the root asks and is acknowledged. Every toss costs two that are taken back; by
+/// their numbers, the lower one's need not be taken back.
+fn messages(at: &Setting) -> Span {
+    let plain = 2.0 * f64::from(at.nodes() - 1);
+    let contend = diameter(at).and_then(|diameter| contend(at, diameter));
+    match (contend, at.setup.contention) {
+        (Some(false), _) => Span::exactly(plain),
+        (Some(true), Contention::Id) => Span::exactly(plain + 1.0),
+        (None, Contention::Id) => Span::between(plain, plain + 1.0),
+        (None, Contention::Wait) => Span::between(plain, f64::INFINITY),
+        (Some(true), Contention::Wait) => {
+            let tosses = Span::between(plain + 2.0, f64::INFINITY);
+            // Coins that fall alike decide nothing only where nobody is quicker than the other.
+            if at.lockstep { tosses.typically(plain + 4.0) } else { tosses }
+        }
+    }
+}
+
+/// From the leaves to the middle every node but the leaves gathers; then the root is known, and all
+/// are told from there. Two in the middle have to hear each other first, and the root is as far
+/// from one end as the other is. One in the middle that does not gather contends with a neighbour,
+/// which finds out later.
+fn duration(at: &Setting) -> Span {
+    let Some(diameter) = diameter(at) else { return Span::between(0.0, f64::INFINITY) };
+    let (ends, radius) = (f64::from(diameter), f64::from(diameter / 2));
+    let gather = at.in_units(at.setup.gather);
+    match (contend(at, diameter), at.setup.contention, diameter % 2) {
+        (Some(false), ..) if diameter == 0 => Span::exactly(0.0),
+        (Some(false), ..) => Span::exactly(ends + (radius - 1.0) * gather),
+        (Some(true), Contention::Id, 1) => Span::exactly(ends + 1.0 + radius * gather),
+        (Some(true), Contention::Id, _) => Span::between(ends, ends + 2.0),
+        (Some(true), Contention::Wait, _) => {
+            Span::between(ends + 3.0 + radius * gather, f64::INFINITY)
+        }
+        (None, ..) => Span::between(0.0, f64::INFINITY),
+    }
+}
+
+/// What people make of it; built in [`super::flaws`].
+const FLAWS: &[Flaw] = &[
+    Flaw {
+        name: "equal-waits",
+        what: "no coin is tossed: two that contend wait for as long, and ask each other for ever",
+        breaks: "no starvation",
+        shown_by: Demonstration::of(2, &[]).for_ever(),
+    },
+    Flaw {
+        name: "no-leaf-is-root",
+        what: "only an inner node may be the root, as it is printed: two leaves never agree",
+        breaks: "termination",
+        shown_by: Demonstration::of(2, &[]),
+    },
+    Flaw {
+        name: "stale-be-my-parent",
+        what: "what was asked before a reset is taken for an answer to it",
+        breaks: "one leader",
+        shown_by: Demonstration::of(2, &[]).calling(2),
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString as _;
+
+    use vorrang_protocol::{Effect, Group, Outbox};
+
+    use super::*;
+
+    fn setup(topology: &str, nodes: u32) -> Setup {
+        Setup { topology: topology.parse().unwrap(), ..Setup::new(Group::of(nodes)) }
+    }
+
+    fn node(me: u32, setup: &Setup) -> TreeElection {
+        recipe().nodes(setup).unwrap()(NodeId(me))
+    }
+
+    /// What a node does, if coins fall on this side.
+    fn effects(
+        node: &mut TreeElection,
+        side: u32,
+        step: impl FnOnce(&mut TreeElection, &mut Outbox<TreeElection, &dyn Fn(NonZeroU32) -> u32>),
+    ) -> Vec<String> {
+        let coin = |_: NonZeroU32| side;
+        let mut fx = Outbox::new(&coin as &dyn Fn(NonZeroU32) -> u32);
+        step(node, &mut fx);
+        let shown = |effect: &Effect<TreeElection>| match effect {
+            Effect::Send { to, message } => format!("{to} {message}"),
+            Effect::SetTimer { timer, delay } => format!("set {timer:?} {:?}", delay.min),
+            Effect::CancelTimer(timer) => format!("cancel {timer:?}"),
+            Effect::Notify(notice) => notice.to_string(),
+        };
+        fx.take().iter().map(shown).collect()
+    }
+
+    fn resets(node: &mut TreeElection) -> Vec<String> {
+        effects(node, 0, |node, fx| node.on_command(Command::Elect, fx).unwrap())
+    }
+
+    fn is_asked(node: &mut TreeElection, from: u32, reset: u32, side: u32) -> Vec<String> {
+        effects(node, side, |node, fx| {
+            node.on_message(NodeId(from), Message::BeMyParent(reset), fx);
+        })
+    }
+
+    fn is_told(node: &mut TreeElection, from: u32, reset: u32, root: u32) -> Vec<String> {
+        effects(node, 0, |node, fx| {
+            let told = Message::YouAreMyChild(reset, NodeId(root));
+            node.on_message(NodeId(from), told, fx);
+        })
+    }
+
+    #[test]
+    fn leaves_begin_and_inner_nodes_ask_on_the_last_link_that_is_silent() {
+        let star = setup("star", 4);
+        assert_eq!(resets(&mut node(1, &star)), ["0 BE_MY_PARENT(1)"]);
+        let mut centre = node(0, &star);
+        assert_eq!(resets(&mut centre), [""; 0]);
+        assert_eq!(is_asked(&mut centre, 3, 1, 0), [""; 0]);
+        assert_eq!(is_asked(&mut centre, 1, 1, 0), ["2 BE_MY_PARENT(1)"]);
+        let told =
+            ["1 YOU_ARE_MY_CHILD(1, root 2)", "3 YOU_ARE_MY_CHILD(1, root 2)", "node 2 leads"];
+        assert_eq!(is_told(&mut centre, 2, 1, 2), told);
+    }
+
+    #[test]
+    fn whoever_is_asked_on_all_links_in_time_is_the_root() {
+        let star = Setup { gather: Duration::from_millis(2), ..setup("star", 3) };
+        let mut centre = node(0, &star);
+        resets(&mut centre);
+        assert_eq!(is_asked(&mut centre, 1, 1, 0), ["set Gather 2ms"]);
+        let mut late = centre.clone();
+        let root = [
+            "cancel Gather",
+            "1 YOU_ARE_MY_CHILD(1, root 0)",
+            "2 YOU_ARE_MY_CHILD(1, root 0)",
+            "node 0 leads",
+        ];
+        assert_eq!(is_asked(&mut centre, 2, 1, 0), root);
+        let asks = effects(&mut late, 0, |node, fx| node.on_timer(Timer::Gather, fx));
+        assert_eq!(asks, ["2 BE_MY_PARENT(1)"]);
+        assert_eq!(
+            resets(&mut node(1, &star)),
+            ["0 BE_MY_PARENT(1)"],
+            "a leaf has nobody to wait for"
+        );
+    }
+
+    #[test]
+    fn two_that_ask_each_other_wait_as_the_coin_falls_and_ask_again() {
+        let two = setup("line", 2);
+        let mut leaf = node(0, &two);
+        resets(&mut leaf);
+        assert_eq!(is_asked(&mut leaf.clone(), 1, 1, 0), ["set Contention 1ms"]);
+        assert_eq!(is_asked(&mut leaf, 1, 1, 1), ["set Contention 3.25ms"]);
+        let mut again = leaf.clone();
+        let root = ["cancel Contention", "1 YOU_ARE_MY_CHILD(1, root 0)", "node 0 leads"];
+        assert_eq!(is_asked(&mut leaf, 1, 1, 0), root, "a leaf may be the root");
+        let asks = effects(&mut again, 0, |node, fx| node.on_timer(Timer::Contention, fx));
+        assert_eq!(asks, ["1 BE_MY_PARENT(1)"]);
+        assert_eq!(is_asked(&mut again, 1, 1, 0), ["set Contention 1ms"], "alike once more");
+    }
+
+    #[test]
+    fn by_their_numbers_the_higher_of_two_is_the_root() {
+        let two = Setup { contention: Contention::Id, ..setup("line", 2) };
+        let (mut lower, mut higher) = (node(0, &two), node(1, &two));
+        resets(&mut lower);
+        resets(&mut higher);
+        assert_eq!(is_asked(&mut lower, 1, 1, 0), [""; 0]);
+        let root = ["0 YOU_ARE_MY_CHILD(1, root 1)", "node 1 leads"];
+        assert_eq!(is_asked(&mut higher, 0, 1, 0), root);
+        assert_eq!(is_told(&mut lower, 1, 1, 1), ["node 1 leads"]);
+        assert_eq!(is_asked(&mut lower, 1, 1, 0), [""; 0], "this one came late");
+    }
+
+    #[test]
+    fn what_was_asked_before_a_reset_is_no_answer_to_it_and_what_comes_early_is_kept() {
+        let two = setup("line", 2);
+        let mut leaf = node(0, &two);
+        resets(&mut leaf);
+        assert_eq!(resets(&mut leaf), ["1 BE_MY_PARENT(2)"]);
+        assert_eq!(is_asked(&mut leaf, 1, 1, 0), [""; 0], "before");
+        assert_eq!(is_told(&mut leaf, 1, 1, 1), [""; 0], "before");
+        assert_eq!(is_asked(&mut leaf, 1, 3, 0), [""; 0], "it has not noticed that reset");
+        assert_eq!(is_asked(&mut leaf, 1, 2, 0), [""; 0], "the other is further already");
+        let root = ["1 YOU_ARE_MY_CHILD(3, root 0)", "node 0 leads"];
+        assert_eq!(resets(&mut leaf), root);
+        assert_eq!(resets(&mut node(0, &setup("line", 1))), ["node 0 leads"]);
+    }
+
+    #[test]
+    fn a_topology_with_a_cycle_is_refused() {
+        let ring = recipe().nodes(&setup("ring", 3)).err().unwrap();
+        assert!(ring.0.contains("a tree is needed"), "{ring}");
+    }
+
+    fn at(topology: &str, nodes: u32, gather_ms: u64, contention: Contention) -> Setting {
+        let gather = Duration::from_millis(gather_ms);
+        let setup = Setup { contention, gather, ..setup(topology, nodes) };
+        let initiators = setup.group.members().collect();
+        let dead = [].into_iter().collect();
+        Setting { setup, initiators, dead, lockstep: true }
+    }
+
+    #[test]
+    fn counts_are_those_of_the_literature() {
+        let star = messages(&at("star", 9, 1, Contention::Wait));
+        assert_eq!(star, Span::exactly(16.0), "2(N − 1)");
+        assert_eq!(messages(&at("line", 3, 1, Contention::Wait)), Span::exactly(4.0));
+        assert_eq!(messages(&at("line", 3, 0, Contention::Id)), Span::exactly(5.0));
+        let two = messages(&at("line", 4, 1, Contention::Wait));
+        assert_eq!((two.low, two.typical), (8.0, Some(10.0)), "two are in the middle");
+        assert_eq!(messages(&at("line", 1, 0, Contention::Wait)), Span::exactly(0.0));
+        let slow = Setting { lockstep: false, ..at("star", 9, 1, Contention::Id) };
+        assert_eq!(messages(&slow), Span::between(16.0, 17.0));
+    }
+
+    #[test]
+    fn it_takes_as_long_as_the_tree_is_wide() {
+        let of = |topology, nodes, gather| {
+            duration(&at(topology, nodes, gather, Contention::Id)).low as u32
+        };
+        assert_eq!((of("star", 9, 1), of("line", 5, 1), of("line", 5, 3)), (2, 5, 7));
+        assert_eq!((of("line", 4, 0), of("line", 4, 2), of("line", 2, 2)), (4, 6, 2));
+        assert_eq!(of("line", 1, 0), 0);
+    }
+}
