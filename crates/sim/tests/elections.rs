@@ -55,8 +55,8 @@ impl Meter<Command, Notice> for Tally {
     fn on_notice(&mut self, at_ns: u64, _: NodeId, _: &Notice) {
         self.ended_ns = at_ns;
     }
-    fn on_send<M: Message>(&mut self, _: NodeId, _: NodeId, _: &M) {
-        self.messages += 1;
+    fn on_send<M: Message>(&mut self, _: NodeId, _: NodeId, message: &M) {
+        self.messages += u64::from(message.kind_name() != "ACK");
     }
     fn on_receive(&mut self, _: NodeId, _: NodeId, (): ()) {}
     fn progress(&self) -> u64 {

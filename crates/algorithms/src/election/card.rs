@@ -27,13 +27,21 @@ pub struct Terms {
     pub everyone_calls: bool,
     /// It may take as many messages as the square of the number of nodes.
     pub quadratic: bool,
+    /// Kinds of messages that only say that another has come. The literature does not count them:
+    /// they are counted apart.
+    pub receipts: &'static [&'static str],
 }
 
 impl Terms {
     /// The highest node that is up wins, nodes may crash, anybody may call, and if all do it costs
     /// the square.
-    pub const PLAIN: Self =
-        Self { highest: true, crashes: true, everyone_calls: false, quadratic: true };
+    pub const PLAIN: Self = Self {
+        highest: true,
+        crashes: true,
+        everyone_calls: false,
+        quadratic: true,
+        receipts: &[],
+    };
 }
 
 impl Card {
@@ -49,7 +57,7 @@ impl Card {
     }
 }
 
-/// Messages, those to the dead included.
+/// Messages, those to the dead included, receipts not.
 pub const MESSAGES: Quantity = Quantity::number("messages", "messages");
 /// From the first that asks to the last that is told.
 pub const DURATION: Quantity = Quantity::time("duration", "duration");

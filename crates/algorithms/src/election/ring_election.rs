@@ -19,7 +19,8 @@
 //!
 //! | M of N nodes are up, one node asks | cost |
 //! | --- | --- |
-//! | messages | M ELECTION and M COORDINATOR, as many ACK, and 2(N − M) to the dead |
+//! | messages | M ELECTION and M COORDINATOR, and 2(N − M) to the dead |
+//! | receipts | 2M ACK |
 //! | duration | (2M − 1)T, and a time-out of 2T whenever one that is down is passed |
 //!
 //! Each of several that ask costs the same. The textbooks count 2M: they let a node see whether the
@@ -318,17 +319,17 @@ pub const CARD: Card = Card {
     citation: "Tanenbaum, 1995, §3.3.2; after Chang and Roberts, CACM 22(5), 1979",
     assumes: Assumes::TIMELY,
     takes: &[Parameter::Within, Parameter::Late, Parameter::Ring],
-    terms: Terms::PLAIN,
+    terms: Terms { receipts: &["ACK"], ..Terms::PLAIN },
     theory: &[MESSAGES.costs(messages), DURATION.costs(duration)],
     flaws: FLAWS,
     source: include_str!("ring_election.rs"),
 };
 
 /// In each of two rounds, all nodes but the one that begins it are sent to, those that are down in
-/// vain, and the round ends where it began. Those that are up acknowledge it.
+/// vain, and the round ends where it began.
 fn messages(at: &Setting) -> Span {
-    let (nodes, alive) = (f64::from(at.nodes()), f64::from(at.alive()));
-    let round = if at.alive() > 1 { nodes + alive } else { nodes - 1.0 };
+    let nodes = f64::from(at.nodes());
+    let round = if at.alive() > 1 { nodes } else { nodes - 1.0 };
     Span::exactly(at.initiators.len() as f64 * 2.0 * round)
 }
 

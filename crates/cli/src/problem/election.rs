@@ -109,13 +109,17 @@ impl Scenario {
     /// What a run came to, with times in a unit of so many nanoseconds.
     fn figures(&self, tally: &Tally, (unit, unit_ns): (&'static str, f64)) -> Vec<Figure> {
         let span_ns = tally.ended_ns.saturating_sub(tally.began_ns.unwrap_or(0));
-        let messages = tally.traffic.messages();
+        let by_kind = tally.traffic.by_kind();
+        let is_receipt = |kind: &str| self.card.terms.receipts.contains(&kind);
+        let receipts = by_kind.iter().filter(|it| is_receipt(it.0)).map(|it| it.1).sum();
+        let messages = tally.traffic.messages() - receipts;
         vec![
             Figure::of("leader", tally.leader()).labelled("leader"),
             Figure::count(MESSAGES.key, MESSAGES.name, messages)
                 .column("MESSAGES")
                 .theory(self.theory(MESSAGES), None),
-            Figure::of("messages_by_kind", Reading::Counts(tally.traffic.by_kind())),
+            Figure::of("messages_by_kind", Reading::Counts(by_kind)),
+            Figure::of("receipts", Reading::Count(receipts)),
             Figure::real(DURATION.key, (unit_ns > 0.0).then(|| span_ns as f64 / unit_ns))
                 .labelled(DURATION.name)
                 .unit(unit)
@@ -339,7 +343,10 @@ impl Driven for Election {
     const ROLES: &'static [Role] = &[Role::Other, Role::Initiator, Role::Leader];
 
     /// One calls, low or high, who must ask many or none; two call; all call.
-    fn trials(_: &'static Card, nodes: u32) -> Vec<String> {
+    fn trials(card: &'static Card, nodes: u32) -> Vec<String> {
+        if card.terms.everyone_calls {
+            return vec!["--latency uniform:500us..1500us --initiators all".to_owned()];
+        }
         let high = |by: u32| vec![nodes.saturating_sub(by)];
         let mut calls: Vec<Vec<u32>> = Vec::new();
         for mut some in [vec![0], vec![0, nodes / 2], high(2), high(1), (0..nodes).collect()] {
