@@ -527,11 +527,11 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_those_of_the_literature_and_acknowledgements() {
+    fn counts_are_those_of_the_literature_and_those_to_the_dead() {
         let of = |setting: &Setting| messages(setting).low as u32;
-        assert_eq!(of(&at(7, &[3], &[6])), 2 * (7 - 1) + 2 * (7 - 1) + 2);
-        assert_eq!(of(&at(7, &[3, 0], &[6])), 2 * 26);
-        assert_eq!(of(&at(5, &[0], &[])), 20);
+        assert_eq!(of(&at(7, &[3], &[6])), 2 * (7 - 1) + 2);
+        assert_eq!(of(&at(7, &[3, 0], &[6])), 2 * 14);
+        assert_eq!(of(&at(5, &[0], &[])), 10);
         assert_eq!((of(&at(1, &[0], &[])), of(&at(3, &[1], &[0, 2]))), (0, 4));
     }
 
