@@ -11,13 +11,13 @@
 //! tells all, those too whose votes it did not need.
 //!
 //! ```text
-//!   0  ──REQUEST(1)─┬────────────────────────────────────▲─[ inside ]──RELEASE(1)─┬──►
-//!                   │                                    │                        │
-//!   2  ──LOCKED(1)──┼─▼─INQUIRE(1)──┐         ▲─LOCKED(1)┘                        ▼─LOCKED(1)─┐
-//!                 ┌─┼───────────────┘         │                                               │
-//!   1  ───────────▼─┼─RELINQUISH(1)───────────┘ waits for 2 again ───────────[ inside ]───────▼──►
+//!   0  ──REQUEST(1)─┬───────────────────────────────────▲─[ inside ]─RELEASE(1)─┬──►
+//!                   │                                   │                       │
+//!   2  ──LOCKED(1)┬─┼▼─INQUIRE(1)─┐         ▲─LOCKED(1)─┘                       ▼─LOCKED(1)─┐
+//!                 │ │             │         │                                               │
+//!   1  ───────────▼─┼─────────────▼─RELINQUISH(1)  waits for 2 again ───────────────────────▼──►
 //!                   │
-//!   3, 4  dead      x
+//!   3, 4            x  dead, and not missed
 //! ```
 //!
 //! | per entry | cost |
@@ -32,13 +32,16 @@
 //! first, a hand-over takes up to 4T.
 //!
 //! **Assumes** that messages are not lost or doubled; their order does not matter. Up to ⌊(N−1)/2⌋
-//! nodes may crash that neither wait nor are inside, and nobody needs to notice: there are no
-//! time-outs, and nobody is suspected. If a node crashes that waits or is inside, the votes that it
-//! has are gone, and others may wait for ever; still no two are inside. If it comes up again, it
-//! tells all that its requests are over, and the votes are back: that a majority has lost nothing
-//! is enough. For this a node must keep its clock and what became of its vote on stable storage,
-//! and write it before a vote goes out: who forgets that it has voted votes twice (the flaw
-//! `amnesia`).
+//! nodes may crash that neither wait nor are inside, if what they have sent arrives, and nobody
+//! needs to notice: there are no time-outs, and nobody is suspected. If a node crashes that waits
+//! or is inside, the votes that it has are gone, and others may wait for ever; still no two are
+//! inside. If it comes up again, it tells all that its requests are over, and the votes are back.
+//! For this a node must keep its clock and what became of its vote on stable storage, and write it
+//! before a vote goes out: who forgets that it has voted votes twice (the flaw `amnesia`).
+//!
+//! A single message that is lost makes one arbiter useless at most, so that with three nodes or
+//! more all are served; two may leave somebody waiting. A LOCKED that comes once more when the vote
+//! has been given back is a vote that two have: copies must be kept off (`--reliable`).
 //!
 //! **Why it is safe.** Two inside have each the votes of a majority, and two majorities share an
 //! arbiter. Its vote is with one request at a time: it gives it to another when the first has given
@@ -58,8 +61,8 @@
 //! INQUIRE at most, one RELINQUISH for it, and a second LOCKED for whoever gave its vote back; at
 //! the node's own arbiter, which takes no message itself, these three as well.
 //!
-//! **Where we depart from** Maekawa's rules (see [`maekawa`](super::maekawa)), apart from majorities
-//! instead of fixed quorums:
+//! **Where we depart from** Maekawa's rules (see [`maekawa`](super::maekawa)), apart from any
+//! majority instead of a fixed quorum:
 //! - There is no FAILED. It tells who may as well give back what it has; but here that does not
 //!   depend on refusals. A node that kept its votes as long as enough answers might still come
 //!   would wait for those of the dead, and others for its votes. So whoever waits gives back what
@@ -461,12 +464,8 @@ fn messages(at: &Setting) -> Span {
 }
 
 fn response(at: &Setting) -> Span {
-    match at.load {
-        Load::Heavy if at.contenders > 1 => theory::queue_of(at.contenders, MOST_DELAY, at),
-        Load::Heavy | Load::Light => {
-            theory::queue_of(1, 1.0, &Setting { load: Load::Light, ..at.clone() })
-        }
-    }
+    let queue = theory::queue_of(at.contenders, MOST_DELAY, at);
+    if at.contenders == 1 { Span::exactly(queue.low) } else { queue }
 }
 
 /// What goes wrong without its rules; built in [`super::flaws`].
