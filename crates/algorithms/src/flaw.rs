@@ -35,6 +35,12 @@ pub trait Mistake<P: Protocol>: Copy + Eq + Hash + Debug + Send + Sync + 'static
         node.on_timer(timer, fx);
     }
 
+    /// The node crashes, and this is left of it.
+    #[must_use]
+    fn kept(self, node: &P, fresh: P) -> P {
+        node.kept(fresh)
+    }
+
     /// A message goes out.
     fn edit(message: P::Message) -> P::Message {
         message
@@ -89,6 +95,6 @@ impl<P: Protocol, F: Mistake<P>> Protocol for Flawed<P, F> {
     }
 
     fn kept(&self, fresh: Self) -> Self {
-        Self { node: self.node.kept(fresh.node), mistake: self.mistake }
+        Self { node: self.mistake.kept(&self.node, fresh.node), mistake: self.mistake }
     }
 }

@@ -33,6 +33,7 @@ use crate::mutex::flaws::maekawa::{
     self as maekawa_flaws, AnsweredBeforeLocked, GivenBackForgotten, InquiryOutlivesRequest,
     OneFlagForAll, OneInquiryAnswered, OvertakenNotTold,
 };
+use crate::mutex::flaws::majority_votes::{Amnesia, AnsweredBeforeVoted, VotesForAll, VotesKept};
 use crate::mutex::flaws::raymond::{
     self as raymond_flaws, EdgeNotTurned, GivenAwayInside, RequestForgotten,
 };
@@ -54,6 +55,7 @@ use crate::mutex::lamport::{self, Lamport};
 use crate::mutex::lift;
 use crate::mutex::maekawa::{self, Maekawa};
 use crate::mutex::maekawa_basic::{self, MaekawaBasic};
+use crate::mutex::majority_votes::{self, MajorityVotes};
 use crate::mutex::raymond;
 use crate::mutex::readers_writers::{self, ClaimedExclusion};
 use crate::mutex::ricart_agrawala::{self, RicartAgrawala};
@@ -154,6 +156,14 @@ fn register_quorums(into: &mut impl Register<Mutex>) {
     into.flaw(card, "early-inquire-dropped", correct().with(EarlyInquireDropped));
     into.flaw(card, "no-epochs", correct().with(NoEpochs));
     into.flaw(card, "overtaken-not-told", correct().with(cao_singhal_flaws::OvertakenNotTold));
+
+    let card = &majority_votes::CARD;
+    let correct = || of_group(MajorityVotes::new);
+    into.algorithm(card, correct().guarded(majority_votes::INVARIANTS));
+    into.flaw(card, "votes-for-all", correct().with(VotesForAll));
+    into.flaw(card, "amnesia", correct().with(Amnesia));
+    into.flaw(card, "answered-before-voted", correct().with(AnsweredBeforeVoted));
+    into.flaw(card, "votes-kept", correct().with(VotesKept));
 }
 
 /// Mutual exclusion by a token: whoever has it may enter.

@@ -5,9 +5,10 @@ mod support;
 use support::{explore_all, group, mutex};
 use vorrang_algorithms::mutex::cao_singhal;
 use vorrang_algorithms::mutex::maekawa::Maekawa;
+use vorrang_algorithms::mutex::majority_votes::MajorityVotes;
 use vorrang_algorithms::mutex::spec::Exclusion;
 use vorrang_algorithms::mutex::{Command, Notice};
-use vorrang_algorithms::registry::{Recipe, of_quorums};
+use vorrang_algorithms::registry::{Recipe, of_group, of_quorums};
 use vorrang_algorithms::setup::Setup;
 use vorrang_check::{Order, Outcome};
 use vorrang_protocol::{Monitor, NodeId, Protocol, Violation};
@@ -98,5 +99,19 @@ fn what_permissions_cost_that_are_handed_on_was_found_elsewhere_as_well() {
         [(&[1, 0, 0, 0, 0][..], 6, 6), (&[1, 1, 0, 0, 0], 12, 17), (&[1, 1, 1, 0, 0], 18, 33)]
     {
         cost(&cao_singhal::recipe(), TWO_DESKS, entries, low, high);
+    }
+}
+
+/// Votes that are given back, and requests that are over before they are answered.
+#[test]
+fn a_majority_of_votes_costs_between_what_is_asked_and_twice_as_much() {
+    for (entries, low, high) in [
+        (&[1, 0, 0][..], 6, 6),
+        (&[2, 2], 12, 12),
+        (&[1, 1, 0], 11, 15),
+        (&[1, 1, 1], 16, 24),
+        (&[1, 1, 0, 0], 17, 24),
+    ] {
+        cost(&of_group(MajorityVotes::new), "all", entries, low, high);
     }
 }

@@ -60,6 +60,18 @@ fn the_table_says_what_the_literature_says() {
     every_witness_replays(&rows);
 }
 
+/// A majority of votes does without idle nodes, and without what one message says.
+#[test]
+fn a_majority_outlives_idle_nodes_and_not_those_that_have_votes() {
+    let rows = rows(&["survive", "--nodes", "5", "--seeds", "1", "--algorithms", "majority-votes"]);
+    for fault in ["lose", "reorder", "crash-idle"] {
+        assert_eq!(verdict(&rows, "majority-votes", fault), "fine", "{fault}");
+    }
+    for fault in ["crash-waiting", "crash-holder"] {
+        assert_eq!(verdict(&rows, "majority-votes", fault), "stuck", "{fault}");
+    }
+}
+
 /// The line of every bad cell, typed, ends as the table says.
 fn every_witness_replays(rows: &[Value]) {
     let mut replayed = 0;

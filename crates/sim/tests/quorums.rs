@@ -141,6 +141,43 @@ fn try_many(name: &str, setup: &Setup, many: u64) -> Tried {
     tried
 }
 
+/// The same of any majority of exclusive votes.
+#[test]
+fn random_schedules_of_majorities_leave_nobody_waiting_either() {
+    for (nodes, usually) in [(5, 200), (9, 100), (21, 50)] {
+        let Tried { total, delay, messages, by_kind } =
+            try_many("majority-votes", &Setup::new(Group::of(nodes)), schedules(usually));
+        let count = |kind| by_kind.iter().filter(|it| it.0 == kind).map(|it| it.1).sum::<u64>();
+        let (asked, given_back) = (count("INQUIRE"), count("RELINQUISH"));
+        assert!(given_back > 0 && given_back <= asked, "{nodes}");
+        // Some were over before they were answered.
+        assert!(count("LOCKED") < count("REQUEST") + given_back, "{nodes}");
+        println!(
+            "majority-votes {nodes}: {total} schedules, at most {messages:.2} messages an entry, \
+             hand-over after {delay:.2} T on average, {given_back} of {asked} given back"
+        );
+    }
+}
+
+/// Where every message takes T, all vote alike, and others than the leaver and the entrant are
+/// needed if there are more than three.
+#[test]
+fn a_majority_takes_three_messages_for_every_other_node_and_two_message_delays() {
+    for (nodes, delay) in [(2, 1.0), (3, 1.0), (4, 2.0), (5, 2.0), (9, 2.0), (31, 2.0)] {
+        let (setup, network) = (Setup::new(Group::of(nodes)), Network::constant_ms(1));
+        let light = sim::Load::OneAtATime;
+        let one = Busy { setup, network, load: light, entries: 1000, seed: 1, guarded: false };
+        let expected = f64::from(3 * (nodes - 1));
+        let alone = run("majority-votes", &one).summary.messages_per_entry().expect("entries");
+        assert!((alone - expected).abs() < 1e-9, "{nodes}: {alone}");
+        let summary = run("majority-votes", &Busy { load: SATURATION, ..one }).summary;
+        let busy = summary.messages_per_entry().expect("entries");
+        assert!((busy / expected - 1.0).abs() < 0.03, "{nodes}: {busy}");
+        let measured = summary.sync_delay_mean_ns.expect("somebody waited") / MS as f64;
+        assert!((measured - delay).abs() < 0.03, "{nodes}: {measured} T");
+    }
+}
+
 /// Where every message takes T, a lock that a third node has to give is handed over in 2 T; in a
 /// plane, the one arbiter that both need may be the leaver or the entrant, which saves a message.
 /// If whoever leaves hands it on itself, it takes T, but where it learns too late to whom.

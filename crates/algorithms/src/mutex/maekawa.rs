@@ -146,7 +146,7 @@ fn messages(at: &Setting) -> Span {
 /// stamp asks meanwhile: after one the locks of the leaver are back, and all who wait have asked;
 /// after two all who are in the way know it, after three their locks are back as well, and after
 /// four the youngest of those who were refused nowhere has all that it lacked.
-const MOST_DELAY: f64 = 4.0;
+pub(super) const MOST_DELAY: f64 = 4.0;
 
 /// There and back, unless a node asks only itself. Under saturation all contenders take turns, so
 /// that a request takes as long as all stays and hand-overs of a round.

@@ -18,6 +18,7 @@ pub mod lift;
 pub mod locking;
 pub mod maekawa;
 pub mod maekawa_basic;
+pub mod majority_votes;
 pub mod raymond;
 pub mod readers_writers;
 pub mod ricart_agrawala;

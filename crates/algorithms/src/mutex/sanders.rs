@@ -55,6 +55,7 @@ use super::card::{
 use super::locking::{
     Locking, Structure, nothing_is_kept_in_vain, one_lock_an_arbiter, those_in_the_way_are_told,
 };
+use super::maekawa::MOST_DELAY;
 use super::theory;
 use crate::card::{Assumes, Span};
 use crate::recipe::Recipe;
@@ -145,9 +146,6 @@ pub const CARD: Card = Card {
     flaws: FLAWS,
     source: include_str!("sanders.rs"),
 };
-
-/// As in Maekawa's algorithm, where permissions may have to be given back first.
-const MOST_DELAY: f64 = 4.0;
 
 fn sets(at: &Setting) -> Vec<Sets> {
     // Costs are asked for set-ups that nodes can be made for.

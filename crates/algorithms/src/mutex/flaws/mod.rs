@@ -8,6 +8,7 @@ pub mod k_exclusion;
 pub mod lamport;
 pub mod lift;
 pub mod maekawa;
+pub mod majority_votes;
 pub mod raymond;
 pub mod readers_writers;
 pub mod ricart_agrawala;

@@ -1,0 +1,79 @@
+//! Majorities of votes that are not exclusive, or that do not come back.
+
+use vorrang_protocol::{Effects, NodeId};
+
+use crate::flaw::Mistake;
+use crate::mutex::at_home::{HearsItself as _, Mishears};
+use crate::mutex::locking::Phase;
+use crate::mutex::majority_votes::{MajorityVotes, Message};
+
+/// An arbiter answers everyone, whoever has its vote.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct VotesForAll;
+
+impl Mishears<MajorityVotes> for VotesForAll {
+    fn hear(
+        node: &mut MajorityVotes,
+        from: NodeId,
+        message: Message,
+        fx: &mut impl Effects<MajorityVotes>,
+    ) {
+        if let Message::Request { time } = message {
+            node.clock.witness(time);
+            fx.send(from, Message::Locked { time });
+        } else {
+            node.hear(from, message, fx);
+        }
+    }
+}
+
+/// Nothing survives a crash, not even to whom the vote was given.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Amnesia;
+
+impl Mistake<MajorityVotes> for Amnesia {
+    fn kept(self, _: &MajorityVotes, fresh: MajorityVotes) -> MajorityVotes {
+        fresh
+    }
+}
+
+/// An inquiry that overtakes the vote that it is about is answered at once; then the vote comes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct AnsweredBeforeVoted;
+
+impl Mishears<MajorityVotes> for AnsweredBeforeVoted {
+    fn hear(
+        node: &mut MajorityVotes,
+        from: NodeId,
+        message: Message,
+        fx: &mut impl Effects<MajorityVotes>,
+    ) {
+        if let Message::Inquire { time } = message
+            && node.phase == Phase::Waiting(time)
+        {
+            node.votes.insert(from);
+        }
+        node.hear(from, message, fx);
+    }
+}
+
+/// Whoever has a vote keeps it until it has left.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct VotesKept;
+
+impl Mishears<MajorityVotes> for VotesKept {
+    fn hear(
+        node: &mut MajorityVotes,
+        from: NodeId,
+        message: Message,
+        fx: &mut impl Effects<MajorityVotes>,
+    ) {
+        match message {
+            Message::Inquire { .. } => {}
+            Message::Request { .. }
+            | Message::Locked { .. }
+            | Message::Relinquish { .. }
+            | Message::Release { .. } => node.hear(from, message, fx),
+        }
+    }
+}
