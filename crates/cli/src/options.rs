@@ -109,6 +109,15 @@ impl SetupArgs {
     pub(crate) fn says(&self, parameter: Parameter) -> bool {
         self.0.iter().any(|(said, _)| *said == parameter)
     }
+
+    /// On a real network a message takes as long as a busy machine needs, unless somebody knows
+    /// better: whoever was believed to be down a moment too early would not be alone inside.
+    pub(crate) fn allow_for_busy_machines(&mut self, about: &About) {
+        const LONG_ENOUGH: &str = "1s";
+        if about.assumes.timely && !self.says(Parameter::Within) {
+            self.0.push((Parameter::Within, LONG_ENOUGH.to_owned()));
+        }
+    }
 }
 
 /// Time-outs are a few times as long as a message may take, and time is not endless.

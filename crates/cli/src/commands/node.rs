@@ -1,10 +1,8 @@
 //! `vorrang node`: one real node over TCP, driven by hand.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use tracing_subscriber::EnvFilter;
-use vorrang_algorithms::setup::Parameter;
 
 use crate::failure::Failure;
 use crate::given::Given;
@@ -12,9 +10,6 @@ use crate::lookup;
 use crate::network::conversation::Served;
 use crate::options::SetupArgs;
 use crate::values::whole;
-
-/// How long a message takes at most, if nobody says: longer than a busy machine is.
-const TIMELY_ENOUGH: Duration = Duration::from_secs(1);
 
 /// Run one real node over TCP; lines on standard input drive it
 ///
@@ -59,7 +54,7 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    pub(crate) fn execute(self) -> Result<(), Failure> {
+    pub(crate) fn execute(mut self) -> Result<(), Failure> {
         let entry = lookup::algorithm(&self.algorithm)?;
         let nodes = self.peers.len() as u32;
         if self.id >= nodes {
@@ -88,10 +83,8 @@ impl Node {
         tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
         let about = entry.algorithm.about();
         self.setup.check_fit(&[&about])?;
-        let mut setup = self.setup.args.setup(&about, nodes)?;
-        if about.assumes.timely && !self.setup.args.says(Parameter::Within) {
-            setup.within = TIMELY_ENOUGH;
-        }
+        self.setup.args.allow_for_busy_machines(&about);
+        let setup = self.setup.args.setup(&about, nodes)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let served = Served { about, setup: setup.clone(), node: self };
         let ended = runtime.block_on(async { entry.algorithm.serve(&setup, served)?.await });

@@ -46,8 +46,11 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    pub(crate) fn execute(self) -> Result<(), Failure> {
+    pub(crate) fn execute(mut self) -> Result<(), Failure> {
         let entry = lookup::algorithm(&self.algorithm)?;
+        if self.net {
+            self.options.args.setup.allow_for_busy_machines(&entry.algorithm.about());
+        }
         let run = run_of(entry, &self.options)?;
         if self.net {
             self.check_network()?;
