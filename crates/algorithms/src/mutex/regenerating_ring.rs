@@ -2,7 +2,7 @@
 //!
 //! The token goes round [the ring](super::token_ring), among those who are up. Around it is [a
 //! layer](super::regenerating) that notices when the token is gone, with a node that has crashed
-//! or on a link that has lost it: whoever has waited for long asks who has the token, and if
+//! or on a link that has lost it: whoever has waited for long asks who uses the token, and if
 //! nobody does, an elected leader finds out who is up, and all start anew, in a new generation,
 //! with one token. How that is safe and live stands there.
 //!
@@ -20,7 +20,8 @@
 //! | synchronisation delay | as the ring; after a crash 4N T, 2T, the election and 3T |
 //!
 //! **Assumes** that a message takes no longer than a known time T, and that those which are lost
-//! are the algorithm's own. Nodes may crash and come up again, having forgotten everything.
+//! are the algorithm's own. Nodes may crash and come up again, having forgotten everything
+//! but the generation.
 //!
 //! **Safe**: at most one node has the token, and in every generation there is one. **Live**:
 //! whoever waits asks again and again, until there is a token.
@@ -40,6 +41,8 @@ impl Inner for token_ring::Message {
 }
 
 impl Renewable for TokenRing {
+    const GOES_ROUND: bool = true;
+
     /// How long a token that nobody wants stays at a node.
     type Settings = Duration;
 

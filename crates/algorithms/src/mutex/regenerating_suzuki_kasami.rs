@@ -3,7 +3,7 @@
 //! A node without the token asks everyone who is up, as in [Suzuki and
 //! Kasami's](super::suzuki_kasami) algorithm. Around it is [a layer](super::regenerating) that
 //! notices when the token is gone, with a node that has crashed or on a link that has lost it:
-//! whoever has waited for long asks who has the token, and if nobody does, an elected leader
+//! whoever has waited for long asks who uses the token, and if nobody does, an elected leader
 //! finds out who is up, and all start anew, in a new generation, with one token. How that is safe
 //! and live stands there.
 //!
@@ -21,7 +21,8 @@
 //! | synchronisation delay | as Suzuki–Kasami; after a crash 4N T, 2T, the election and 3T |
 //!
 //! **Assumes** that a message takes no longer than a known time T, and that those which are lost
-//! are the algorithm's own. Nodes may crash and come up again, having forgotten everything.
+//! are the algorithm's own. Nodes may crash and come up again, having forgotten everything
+//! but the generation.
 //!
 //! **Safe**: at most one node has the token, and in every generation there is one. **Live**:
 //! whoever waits asks again and again, until there is a token.
@@ -39,6 +40,7 @@ impl Inner for suzuki_kasami::Message {
 }
 
 impl Renewable for SuzukiKasami {
+    const GOES_ROUND: bool = false;
     type Settings = ();
 
     fn settings(_: &Setup) {}

@@ -9,9 +9,9 @@ use vorrang_protocol::NodeId;
 use crate::election::bully;
 
 /// Which token is meant: every leader makes other ones than every other.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Generation {
-    /// The higher the newer. None has the number 0: that is for who has forgotten everything.
+    /// The higher the newer.
     pub number: u64,
     /// Who made it.
     pub by: NodeId,
@@ -39,9 +39,9 @@ impl fmt::Debug for Generation {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message<M> {
-    /// Who has the token?
+    /// Who uses the token?
     Ask,
-    /// I have.
+    /// I have it, and am inside, or it goes round.
     Have,
     /// Stop, and say whether you have the token.
     Query(Generation),

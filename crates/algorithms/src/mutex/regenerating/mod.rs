@@ -4,11 +4,11 @@
 //! A token dies with the node that has it, or on a link that loses it, and an algorithm that lives
 //! by one token stops. This layer around the [ring](super::token_ring),
 //! [Suzuki–Kasami](super::suzuki_kasami) or [Raymond's tree](super::raymond) notices and repairs
-//! it. Whoever has waited for long asks who has the token. If nobody answers that it does, a
-//! [leader is elected](crate::election::bully); the leader asks everyone, and everyone who is up
-//! stops and says whether it has the token. Whoever did not answer is down. Then all start the
-//! algorithm anew among those who are up, in a new generation, where the node that had the token
-//! has it again; if none had it, the leader does.
+//! it. Whoever has waited for long asks who uses the token. If nobody answers that it does, the
+//! token is lost, or the request for it is; a [leader is elected](crate::election::bully); the
+//! leader asks everyone, and everyone who is up stops and says whether it has the token. Whoever
+//! did not answer is down. Then all start the algorithm anew among those who are up, in a new
+//! generation, where the node that had the token has it again; if none had it, the leader does.
 //!
 //! ```text
 //!   0  ──[ waits ]──ASK─┬─┬────────(no HAVE)──ELECTION… ▲─QUERY─▼─▲────▲─INSTALL─▼──REQUEST─►
@@ -26,7 +26,7 @@
 //!
 //! **Assumes** that a message takes no longer than a known time T, that none is doubled, and that
 //! those that are lost are the algorithm's own. Nodes may crash and come up again, having
-//! forgotten everything. A node that is slow and not down has its place taken, and two may be
+//! forgotten everything but the generation. A node that is slow and not down has its place taken, and two may be
 //! inside (`vorrang check regenerating-ring --asynchronous` shows it): only a resource that checks
 //! numbers could refuse the older one.
 //!
@@ -36,18 +36,20 @@
 //! an answer is given after the node has stopped; of those that do not, none is up. The leader
 //! waits for answers for 2T, so it knows them all. In the new generation there is one token, where
 //! the answers say. Generations are ordered, by a number and then by who made them, and nobody goes
-//! back to an older one.
+//! back to an older one, not even whoever comes up again: it would ask with a number that it has
+//! asked with before, and pass over those who have answered then.
 //!
-//! **Why nobody waits for ever.** Whoever waits asks again and again; if the token is nowhere, an
-//! election follows, and a leader that does not crash installs a generation in which everybody who
-//! is up starts anew, with what its application wants. A leader that crashes before that is missed
-//! by those that have answered it, and they elect another. Whoever comes up again calls an election
-//! (see there), and is asked with the others.
+//! **Why nobody waits for ever.** Whoever waits asks again and again. If the token is nowhere, or
+//! lies idle since what asks for it went to a node that is down, an election follows, and a leader
+//! that does not crash installs a generation in which everybody who is up starts anew, with what
+//! its application wants. A leader that crashes before that is missed by those that have answered
+//! it, and they elect another. Whoever comes up again calls an election (see there), and is asked
+//! with the others.
 //!
 //! **Where we depart.** In the literature the token is repaired in place and keeps what it knows.
 //! Here the algorithm starts anew, which is the same for all of them; requests made before are made
-//! again, and their order may be lost. A node asks who has the token before it calls for an
-//! election, so that a long stay inside costs some messages and no new generation.
+//! again, and their order may be lost. A node asks who uses the token before it calls for
+//! an election, so that a long stay inside costs some messages and no new generation.
 
 mod lemmas;
 mod message;
@@ -74,6 +76,8 @@ pub use message::{Generation, Inner, Message, Timer};
 
 /// A token algorithm that can be started anew among any nodes.
 pub trait Renewable: Protocol<Command = Command, Notice = Notice, Message: Inner> {
+    /// Whether the token goes to everyone by itself, wanted or not.
+    const GOES_ROUND: bool;
     /// What it is told besides who takes part and who has the token.
     type Settings: Copy + Eq + Hash + Debug + Send + Sync + 'static;
 
@@ -99,7 +103,7 @@ pub struct Regenerating<P: Renewable> {
     /// The newest generation that it knows. It takes no message of any other.
     pub(super) generation: Generation,
     work: Work<P>,
-    /// Whether it has asked who has the token, and nobody has said so yet.
+    /// Whether it has asked who uses the token, and nobody has said so yet.
     asks: bool,
     election: Bully,
     /// Who is up, if this node leads and finds out.
@@ -171,6 +175,12 @@ impl<P: Renewable> Regenerating<P> {
             Work::Goes { node, .. } => node.has_token(),
             Work::Stopped { has, .. } => *has,
         }
+    }
+
+    /// Whether the token is here, and whoever waits may well wait on. A token that waits to be asked
+    /// for has waited long enough: what would have asked for it was lost.
+    fn keeps_others_waiting(&self) -> bool {
+        self.application == Application::Inside || P::GOES_ROUND && self.has_token()
     }
 
     /// Lets the algorithm act, if it goes on, and tells the application what it tells.
@@ -390,7 +400,7 @@ impl<P: Renewable> Protocol for Regenerating<P> {
 
     fn on_message(&mut self, from: NodeId, message: Self::Message, fx: &mut impl Effects<Self>) {
         match message {
-            Message::Ask if self.has_token() => fx.send(from, Message::Have),
+            Message::Ask if self.keeps_others_waiting() => fx.send(from, Message::Have),
             Message::Have if self.asks => {
                 self.stop_asking(fx);
                 fx.set_timer(Timer::Suspect, self.patience());
@@ -459,17 +469,18 @@ impl<P: Renewable> Protocol for Regenerating<P> {
         }
     }
 
-    /// It knows of no generation, has no token, and asks to be asked.
+    /// It has no token, and asks to be asked.
     fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
-        self.generation = Generation::default();
         self.work = Work::Stopped { has: false, early: Vec::new() };
         fx.set_timer(Timer::Install, self.patience());
         self.on_election(fx, |election, up| election.on_restart(up));
     }
 
+    /// The generation lies on stable storage: a leader that gave the same number twice would take
+    /// whoever has answered the first time for dead.
     fn kept(&self, fresh: Self) -> Self {
         let election = self.election.kept(fresh.election.clone());
-        Self { election, ..fresh }
+        Self { election, generation: self.generation, ..fresh }
     }
 }
 
@@ -538,9 +549,20 @@ mod tests {
     }
 
     #[test]
-    fn whoever_has_the_token_says_so_and_nobody_else() {
-        assert_eq!(tell(&mut node(0), 1, Message::Ask), [send(1, Message::Have)]);
+    fn whoever_uses_the_token_says_so_and_nobody_else() {
+        let mut holder = node(0);
+        assert_eq!(tell(&mut holder, 1, Message::Ask), [], "the request for it was lost");
+        holder.on_command(ACQUIRE, &mut Outbox::default()).unwrap();
+        assert_eq!(tell(&mut holder, 1, Message::Ask), [send(1, Message::Have)]);
         assert_eq!(tell(&mut node(2), 1, Message::Ask), []);
+        let mut ring =
+            Regenerating::<token_ring::TokenRing>::of(NodeId(0), &Setup::new(Group::of(3)));
+        let mut fx = Outbox::default();
+        ring.on_start(&mut fx);
+        fx.take();
+        ring.on_message(NodeId(1), Message::Ask, &mut fx);
+        let have = Effect::Send { to: NodeId(1), message: Message::Have };
+        assert_eq!(fx.take(), [have], "it comes by itself");
     }
 
     #[test]
@@ -605,12 +627,27 @@ mod tests {
         let mut node = node(2);
         let mut fx = Outbox::default();
         node.on_restart(&mut fx);
-        let first = Generation { number: 1, by: NodeId(2) };
+        let first = Generation { number: 2, by: NodeId(2) };
         assert!(fx.take().contains(&send(0, Message::Query(first))));
         let known = Generation { number: 7, by: NodeId(1) };
         let told = tell(&mut node, 0, Message::Outdated(known));
         let next = Generation { number: 8, by: NodeId(2) };
         assert!(told.contains(&send(0, Message::Query(next))), "{told:?}");
+    }
+
+    #[test]
+    fn the_generation_survives_a_crash_and_is_not_given_twice() {
+        let (mut old, mut fx) = (node(2), Outbox::default());
+        old.elect(&mut fx);
+        assert!(fx.take().contains(&send(0, Message::Query(SECOND))));
+        let mut new = old.kept(node(2));
+        new.on_restart(&mut fx);
+        let third = Generation { number: 3, by: NodeId(2) };
+        assert!(fx.take().contains(&send(0, Message::Query(third))));
+        // What was said to the one that crashed is no answer.
+        let stale = Message::Status { generation: SECOND, has: false };
+        let asking = new.clone();
+        assert_eq!((tell(&mut new, 0, stale), new), (vec![], asking));
     }
 
     #[test]
