@@ -26,9 +26,9 @@
 //!
 //! **Assumes** that a message takes no longer than a known time T, that none is doubled, and that
 //! those that are lost are the algorithm's own. Nodes may crash and come up again, having
-//! forgotten everything but the generation. A node that is slow and not down has its place taken, and two may be
-//! inside (`vorrang check regenerating-ring --asynchronous` shows it): only a resource that checks
-//! numbers could refuse the older one.
+//! forgotten everything but the generation. A node that is slow and not down has its place taken,
+//! and two may be inside (`vorrang check regenerating-ring --asynchronous` shows it): only a
+//! resource that checks numbers could refuse the older one.
 //!
 //! **Why it is safe.** Every message of the algorithm carries its generation, and whoever has
 //! answered a QUERY takes no message of an older one. So a token that was under way then is dead:
@@ -177,8 +177,8 @@ impl<P: Renewable> Regenerating<P> {
         }
     }
 
-    /// Whether the token is here, and whoever waits may well wait on. A token that waits to be asked
-    /// for has waited long enough: what would have asked for it was lost.
+    /// Whether the token is here, and whoever waits may well wait on. If it lies idle, what would
+    /// have asked for it was lost.
     fn keeps_others_waiting(&self) -> bool {
         self.application == Application::Inside || P::GOES_ROUND && self.has_token()
     }
