@@ -57,10 +57,10 @@ fn crashes(nodes: u32, seed: u64) -> Vec<(u64, Fault)> {
     let mut random = Random::new(seed);
     let mut script = Vec::new();
     let first = random.below(nodes.into()) as u32;
-    for place in 0..1 + random.below(u64::from(nodes) - 1) as u32 {
+    for place in 0..=random.below(u64::from(nodes) - 1) as u32 {
         let node = NodeId((first + place) % nodes);
         let mut at_ns = random.below(60 * MS);
-        for _ in 0..1 + random.below(2) {
+        for _ in 0..=random.below(2) {
             script.push((at_ns, Fault::Crash(node)));
             if random.below(4) == 0 {
                 break;
