@@ -38,8 +38,12 @@ use crate::mutex::flaws::raymond::{
     self as raymond_flaws, EdgeNotTurned, GivenAwayInside, RequestForgotten,
 };
 use crate::mutex::flaws::readers_writers::ReadersPassWaitingWriters;
+use crate::mutex::flaws::regenerating::NoGeneration;
 use crate::mutex::flaws::ricart_agrawala::{
     ClockNotAdvanced, DeferredNeverCleared, Majority, NoTieBreak, RepliesCarryNoClock,
+};
+use crate::mutex::flaws::ricart_agrawala_probing::{
+    ClockForgotten, NeverHeardOfAgain, PutOffForEver,
 };
 use crate::mutex::flaws::sanders::NoWayBack;
 use crate::mutex::flaws::singhal::{AsPublished, InsideAsIfIdle, NoReSend, StaircaseBelieved};
@@ -56,14 +60,17 @@ use crate::mutex::lift;
 use crate::mutex::maekawa::{self, Maekawa};
 use crate::mutex::maekawa_basic::{self, MaekawaBasic};
 use crate::mutex::majority_votes::{self, MajorityVotes};
-use crate::mutex::raymond;
+use crate::mutex::raymond::{self, Raymond};
 use crate::mutex::readers_writers::{self, ClaimedExclusion};
+use crate::mutex::regenerating::Regenerating;
 use crate::mutex::ricart_agrawala::{self, RicartAgrawala};
+use crate::mutex::ricart_agrawala_probing::{self, RicartAgrawalaProbing};
 use crate::mutex::sanders;
 use crate::mutex::singhal::{self, Singhal};
 use crate::mutex::suzuki_kasami::{self, SuzukiKasami};
 use crate::mutex::token_ring::{self, TokenRing};
 use crate::mutex::{Mutex, group_exclusion};
+use crate::mutex::{regenerating_raymond, regenerating_ring, regenerating_suzuki_kasami};
 use crate::problem::Problem;
 pub use crate::recipe::{Node, Recipe, of_graph, of_group, of_quorums, of_setup};
 use crate::setup::{Setup, Unfit};
@@ -109,6 +116,7 @@ impl Listed for Mutex {
         into.algorithm(card, of_group(CarvalhoRoucairol::new));
         into.flaw(card, "no-re-request", of_group(CarvalhoRoucairol::new).with(NoReRequest));
 
+        register_survivors(into);
         register_quorums(into);
         register_tokens(into);
 
@@ -164,6 +172,26 @@ fn register_quorums(into: &mut impl Register<Mutex>) {
     into.flaw(card, "amnesia", correct().with(Amnesia));
     into.flaw(card, "answered-before-voted", correct().with(AnsweredBeforeVoted));
     into.flaw(card, "votes-kept", correct().with(VotesKept));
+}
+
+/// Mutual exclusion among nodes of which some may crash.
+fn register_survivors(into: &mut impl Register<Mutex>) {
+    let card = &ricart_agrawala_probing::CARD;
+    let correct = || of_setup(RicartAgrawalaProbing::of);
+    into.algorithm(card, correct());
+    into.flaw(card, "never-heard-of-again", correct().with(NeverHeardOfAgain));
+    let forgotten = of_setup(|me, setup| ClockForgotten(RicartAgrawalaProbing::of(me, setup)));
+    into.flaw(card, "clock-forgotten", forgotten);
+    into.flaw(card, "put-off-for-ever", correct().with(PutOffForEver));
+
+    let card = &regenerating_ring::CARD;
+    let correct = || of_setup(Regenerating::<TokenRing>::of);
+    into.algorithm(card, correct().guarded(Regenerating::INVARIANTS));
+    into.flaw(card, "no-generation", correct().with(NoGeneration));
+    let correct = of_setup(Regenerating::<SuzukiKasami>::of);
+    into.algorithm(&regenerating_suzuki_kasami::CARD, correct.guarded(Regenerating::INVARIANTS));
+    let correct = of_setup(Regenerating::<Raymond>::of);
+    into.algorithm(&regenerating_raymond::CARD, correct.guarded(Regenerating::INVARIANTS));
 }
 
 /// Mutual exclusion by a token: whoever has it may enter.

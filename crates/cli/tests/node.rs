@@ -241,6 +241,53 @@ fn a_node_that_dies_leaves_the_others_alive_and_waiting() {
     assert_eq!(nodes.remove(0).quit(), (Some(0), "left".to_owned()));
 }
 
+/// One is killed inside, and one that waits; the others go on, one at a time.
+fn survives(algorithm: &str) {
+    // Longer than a busy machine keeps a process waiting.
+    let mut nodes = group(3, &["--algorithm", algorithm, "--within", "250ms"]);
+    let [zero, one, two] = &mut nodes[..] else { panic!("three") };
+    let enters = |node: &mut Node| {
+        node.say("acquire");
+        assert_eq!(node.hear(), "entered", "{algorithm}");
+    };
+    let leaves = |node: &mut Node| {
+        node.say("release");
+        assert_eq!(node.hear(), "released", "{algorithm}");
+    };
+    enters(two);
+    one.say("acquire");
+    one.status(2);
+    two.child.kill().expect("it can be killed");
+    assert_eq!(one.hear(), "entered", "{algorithm}: whoever was inside is dead");
+
+    zero.say("acquire");
+    zero.status(2);
+    leaves(one);
+    assert_eq!(zero.hear(), "entered", "{algorithm}: two are left");
+    one.say("acquire");
+    one.status(2);
+    one.child.kill().expect("it can be killed");
+    leaves(zero);
+    enters(zero);
+    leaves(zero);
+    nodes.truncate(1);
+    assert_eq!(nodes.remove(0).quit().0, Some(0), "{algorithm}");
+}
+
+#[test]
+fn probes_survive_the_death_of_a_process() {
+    survives("ricart-agrawala-probing");
+}
+
+#[test]
+fn the_token_of_a_process_that_dies_is_made_anew() {
+    thread::scope(|scope| {
+        for algorithm in ["regenerating-ring", "regenerating-suzuki-kasami"] {
+            scope.spawn(move || survives(algorithm));
+        }
+    });
+}
+
 #[test]
 fn a_node_of_another_algorithm_or_group_is_refused_with_a_sentence() {
     let nodes = start(&[&[], &["--algorithm", "lamport"]]);

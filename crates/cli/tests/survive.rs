@@ -120,6 +120,28 @@ fn every_algorithm_has_a_row_and_every_fault_a_cell() {
     assert_eq!(verdict(&rows, "echo", "lose"), "stuck");
 }
 
+/// Whoever crashes, whatever it was doing, the others go on; and a lost message is made up for.
+#[test]
+fn what_is_made_to_survive_survives() {
+    let survivors = [
+        "ricart-agrawala-probing",
+        "regenerating-ring",
+        "regenerating-suzuki-kasami",
+        "regenerating-raymond",
+    ];
+    let rows = rows(&[&SMALL[..], &["--algorithms", &survivors.join(",")]].concat());
+    for algorithm in survivors {
+        let has_token = algorithm != "ricart-agrawala-probing";
+        for fault in ["lose", "crash-idle", "crash-waiting", "crash-holder"] {
+            assert_eq!(verdict(&rows, algorithm, fault), "fine", "{algorithm} {fault}");
+        }
+        let (coordinator, duplicate) = if has_token { ("fine", "unsafe") } else { ("–", "fine") };
+        assert_eq!(verdict(&rows, algorithm, "crash-coordinator"), coordinator, "{algorithm}");
+        // A token that is doubled is two tokens of one generation.
+        assert_eq!(verdict(&rows, algorithm, "duplicate"), duplicate, "{algorithm}");
+    }
+}
+
 #[test]
 fn over_reliable_channels_nothing_befalls_messages_and_crashes_do_as_before() {
     let algorithms = "central,lamport,suzuki-kasami,raymond";

@@ -152,7 +152,7 @@ where
             self.start();
             self.look();
         }
-        if self.world.workload.is_done() {
+        if self.world.is_done() {
             return Ok(false);
         }
         let is_guarded = !self.guards.is_empty();
@@ -166,7 +166,7 @@ where
                 }
                 if self.suffer() {
                     self.look();
-                    if self.world.workload.is_done() {
+                    if self.world.is_done() {
                         return self.world.failed.map_or(Ok(false), Err);
                     }
                     continue;
@@ -179,7 +179,7 @@ where
                 if is_guarded {
                     self.look();
                 }
-                if may_end && self.world.workload.is_done() {
+                if may_end && self.world.is_done() {
                     return self.world.failed.map_or(Ok(false), Err);
                 }
             } else if self.rest() {
@@ -386,11 +386,12 @@ where
         world.timers.retain(|&(node, _), _| node != at);
         world.monitor.on_crash(at);
         world.meter.on_crash(world.now_ns, at);
-        world.workload.on_crash(at);
         world.record(at, || What::Crash);
         for (Key { number, .. }, it) in world.take_waiting(at) {
             world.lose(number, at, it.event, Loss::Down);
         }
+        world.order(|workload, orders| workload.on_crash(at, orders));
+        world.schedule_due();
     }
 
     /// A node goes on: what has waited for it happens now, before all else of this instant.

@@ -298,14 +298,27 @@ where
         self.ask_at_rest(orders);
     }
 
-    fn is_done(&self) -> bool {
-        self.perpetual && self.active.is_empty() && self.left.iter().all(|&left| left == 0)
+    fn is_done(&self, faults_to_come: bool) -> bool {
+        if !self.perpetual || !self.active.is_empty() {
+            return false;
+        }
+        let is_up = |node| faults_to_come || !self.down.contains(&node);
+        match &self.load {
+            Load::Closed { .. } => {
+                let mut left = (0..).map(NodeId).zip(&self.left);
+                left.all(|(node, &left)| left == 0 || !is_up(node))
+            }
+            // If there is more to do and nobody is about to, then all who would are down.
+            Load::OneAtATime | Load::Burst => !faults_to_come || self.left == [0],
+            Load::Script(_) => self.left == [0],
+        }
     }
 
-    fn on_crash(&mut self, at: NodeId) {
+    fn on_crash(&mut self, at: NodeId, orders: &mut Orders<'_, C>) {
         self.busy.retain(|&node| node != at);
         self.active.remove(at);
         self.down.push(at);
+        self.rest_if_nothing_else_does(orders);
     }
 
     fn on_restart(&mut self, at: NodeId, orders: &mut Orders<'_, C>) {

@@ -24,12 +24,12 @@ pub trait Workload<C, N>: Debug {
     /// Nothing is under way any more.
     fn on_rest(&mut self, _orders: &mut Orders<'_, C>) {}
     /// Whether all is done that was to be done, where what is under way never ends: then a run ends
-    /// all the same.
-    fn is_done(&self) -> bool {
+    /// all the same. If nothing goes wrong any more, nobody who is down will do anything.
+    fn is_done(&self, _faults_to_come: bool) -> bool {
         false
     }
     /// A node crashed, and its application with it: what was ordered there will not be done.
-    fn on_crash(&mut self, _at: NodeId) {}
+    fn on_crash(&mut self, _at: NodeId, _orders: &mut Orders<'_, C>) {}
     /// A node came up again. What its application had in mind before the crash is forgotten.
     fn on_restart(&mut self, _at: NodeId, _orders: &mut Orders<'_, C>) {}
 }

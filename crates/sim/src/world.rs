@@ -183,6 +183,12 @@ where
         act(workload, &mut Orders { nodes: *size, now_ns: *now_ns, random, due });
     }
 
+    /// Whether the run is over though messages travel.
+    pub(crate) fn is_done(&self) -> bool {
+        let weather = self.faults.as_ref().map(|trouble| &trouble.weather);
+        self.workload.is_done(weather.is_some_and(Weather::has_faults_to_come))
+    }
+
     pub(crate) fn on_command(&mut self, at: NodeId, command: &P::Command) {
         self.record(at, || What::Command(command.clone()));
         let objection = self.monitor.on_command(at, command);
@@ -230,7 +236,7 @@ where
     pub(crate) fn report(&self) -> Report<SummaryOf<P, W>> {
         let weather = self.faults.as_ref().map(|trouble| &trouble.weather);
         let is_silent = self.queue.is_empty() && !weather.is_some_and(Weather::has_faults_to_come);
-        let is_over = (is_silent || self.workload.is_done()) && self.failed.is_none();
+        let is_over = (is_silent || self.is_done()) && self.failed.is_none();
         let is_stuck = !is_over && weather.is_some_and(|weather| weather.patience.is_over);
         let at_rest = if is_stuck {
             Some(self.stuck())

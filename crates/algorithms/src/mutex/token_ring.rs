@@ -280,7 +280,7 @@ impl TokenRing {
     }
 
     /// Whether the token of that resource is here, used or not.
-    fn has(&self, resource: u32) -> bool {
+    pub(super) fn has(&self, resource: u32) -> bool {
         let is_used = match self.phase {
             Phase::Outside => false,
             Phase::Waiting { next, .. } => resource < next,

@@ -1,0 +1,88 @@
+//! The token ring, where a lost token is made anew.
+//!
+//! The token goes round [the ring](super::token_ring), among those who are up. Around it is [a
+//! layer](super::regenerating) that notices when the token is gone, with a node that has crashed
+//! or on a link that has lost it: whoever has waited for long asks who uses the token, and if
+//! nobody does, an elected leader finds out who is up, and all start anew, in a new generation,
+//! with one token. How that is safe and live stands there.
+//!
+//! ```text
+//!   0  ──[ waits ]──ASK─┬────────(no HAVE)──ELECTION─┬───────▲─QUERY▼──▲───INSTALL─▼──[ inside ]─►
+//!                       │                            │       │      │  │           │
+//!   1  ─────────────────▼────────────────────────────▼──COORDINATOR─┴STATUS────────┴────────────►
+//!   2  ──[ token ]──✗  (down)
+//! ```
+//!
+//! | per entry | cost |
+//! | --- | --- |
+//! | messages | as the ring; N whenever a node has waited for 4N T |
+//! | a lost token besides | an election, then up to 3(N−1) |
+//! | synchronisation delay | as the ring; after a crash 4N T, 2T, the election and 3T |
+//!
+//! **Assumes** that a message takes no longer than a known time T, and that those which are lost
+//! are the algorithm's own. Nodes may crash and come up again, having forgotten everything
+//! but the generation.
+//!
+//! **Safe**: at most one node has the token, and in every generation there is one. **Live**:
+//! whoever waits asks again and again, until there is a token.
+
+use core::time::Duration;
+
+use vorrang_protocol::{Group, NodeId};
+
+use super::card::{BUSIEST, Card, Demonstration, Flaw, MESSAGES, RESPONSE, SYNC_DELAY, Terms};
+use super::regenerating::{Inner, Renewable, kinds, like};
+use super::token_ring::{self, TokenRing};
+use crate::card::Assumes;
+use crate::setup::{Parameter, Setup};
+
+impl Inner for token_ring::Message {
+    const ALL_KINDS: &'static [&'static str] = kinds!("TOKEN");
+}
+
+impl Renewable for TokenRing {
+    const GOES_ROUND: bool = true;
+
+    /// How long a token that nobody wants stays at a node.
+    type Settings = Duration;
+
+    fn settings(setup: &Setup) -> Duration {
+        setup.rest
+    }
+    fn anew(me: NodeId, group: Group, holder: NodeId, rest: Duration) -> Self {
+        Self::of(me, &Setup { holder, rest, ..Setup::new(group) })
+    }
+    fn has_token(&self) -> bool {
+        self.has(0)
+    }
+    fn is_token(_: &token_ring::Message) -> bool {
+        true
+    }
+}
+
+/// What the algorithm says of itself.
+pub const CARD: Card = Card {
+    name: "regenerating-ring",
+    title: "Token ring, lost tokens made anew",
+    solves: "mutual exclusion",
+    citation: "after Le Lann, 1977, and Garcia-Molina, 1982",
+    assumes: Assumes::TIMELY,
+    takes: &[Parameter::Within, Parameter::Holder, Parameter::Rest],
+    terms: Terms { perpetual: true, tokens: &["TOKEN"], ..Terms::PLAIN },
+    theory: &[
+        MESSAGES.costs(|at| like(&token_ring::CARD, MESSAGES, at, at.setup.clone())),
+        SYNC_DELAY.costs(|at| like(&token_ring::CARD, SYNC_DELAY, at, at.setup.clone())),
+        RESPONSE.costs(|at| like(&token_ring::CARD, RESPONSE, at, at.setup.clone())),
+        BUSIEST.costs(|at| like(&token_ring::CARD, BUSIEST, at, at.setup.clone())),
+    ],
+    flaws: FLAWS,
+    source: include_str!("regenerating_ring.rs"),
+};
+
+/// What people get wrong; built in [`super::flaws`].
+const FLAWS: &[Flaw] = &[Flaw {
+    name: "no-generation",
+    what: "tokens carry no generation: an old one that was only late counts beside the new one",
+    breaks: "exclusion",
+    shown_by: Demonstration::of(&[1, 1, 1]),
+}];

@@ -1,0 +1,75 @@
+//! Suzuki–Kasami, where a lost token is made anew.
+//!
+//! A node without the token asks everyone who is up, as in [Suzuki and
+//! Kasami's](super::suzuki_kasami) algorithm. Around it is [a layer](super::regenerating) that
+//! notices when the token is gone, with a node that has crashed or on a link that has lost it:
+//! whoever has waited for long asks who uses the token, and if nobody does, an elected leader
+//! finds out who is up, and all start anew, in a new generation, with one token. How that is safe
+//! and live stands there.
+//!
+//! ```text
+//!   0  ──[ waits ]──ASK─┬────────(no HAVE)──ELECTION─┬───────▲─QUERY▼──▲───INSTALL─▼──[ inside ]─►
+//!                       │                            │       │      │  │           │
+//!   1  ─────────────────▼────────────────────────────▼──COORDINATOR─┴STATUS────────┴────────────►
+//!   2  ──[ token ]──✗  (down)
+//! ```
+//!
+//! | per entry | cost |
+//! | --- | --- |
+//! | messages | as Suzuki–Kasami; N whenever a node has waited for 4N T |
+//! | a lost token besides | an election, then up to 3(N−1) |
+//! | synchronisation delay | as Suzuki–Kasami; after a crash 4N T, 2T, the election and 3T |
+//!
+//! **Assumes** that a message takes no longer than a known time T, and that those which are lost
+//! are the algorithm's own. Nodes may crash and come up again, having forgotten everything
+//! but the generation.
+//!
+//! **Safe**: at most one node has the token, and in every generation there is one. **Live**:
+//! whoever waits asks again and again, until there is a token.
+
+use vorrang_protocol::{Group, NodeId};
+
+use super::card::{BUSIEST, Card, MESSAGES, RESPONSE, SYNC_DELAY, Terms};
+use super::regenerating::{Inner, Renewable, kinds, like};
+use super::suzuki_kasami::{self, Phase, SuzukiKasami};
+use crate::card::Assumes;
+use crate::setup::{Parameter, Setup};
+
+impl Inner for suzuki_kasami::Message {
+    const ALL_KINDS: &'static [&'static str] = kinds!("REQUEST", "PRIVILEGE");
+}
+
+impl Renewable for SuzukiKasami {
+    const GOES_ROUND: bool = false;
+    type Settings = ();
+
+    fn settings(_: &Setup) {}
+    fn anew(me: NodeId, group: Group, holder: NodeId, (): ()) -> Self {
+        Self::new(me, group, holder)
+    }
+    fn has_token(&self) -> bool {
+        matches!(self.phase, Phase::Holding(_) | Phase::Inside(_))
+    }
+    fn is_token(message: &suzuki_kasami::Message) -> bool {
+        matches!(message, suzuki_kasami::Message::Privilege(_))
+    }
+}
+
+/// What the algorithm says of itself.
+pub const CARD: Card = Card {
+    name: "regenerating-suzuki-kasami",
+    title: "Suzuki–Kasami, lost tokens made anew",
+    solves: "mutual exclusion",
+    citation: "after Le Lann, 1977, and Garcia-Molina, 1982",
+    assumes: Assumes::TIMELY,
+    takes: &[Parameter::Within, Parameter::Holder],
+    terms: Terms { tokens: &["PRIVILEGE"], ..Terms::PLAIN },
+    theory: &[
+        MESSAGES.costs(|at| like(&suzuki_kasami::CARD, MESSAGES, at, at.setup.clone())),
+        SYNC_DELAY.costs(|at| like(&suzuki_kasami::CARD, SYNC_DELAY, at, at.setup.clone())),
+        RESPONSE.costs(|at| like(&suzuki_kasami::CARD, RESPONSE, at, at.setup.clone())),
+        BUSIEST.costs(|at| like(&suzuki_kasami::CARD, BUSIEST, at, at.setup.clone())),
+    ],
+    flaws: &[],
+    source: include_str!("regenerating_suzuki_kasami.rs"),
+};
