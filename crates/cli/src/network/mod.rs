@@ -183,14 +183,14 @@ async fn orchestrate(
         LoadKind::Heavy => {
             // A node with nothing to do is done without saying so.
             for _ in 0..contenders.min(scenario.entries) {
-                wait(&mut news, &bar).await?;
+                wait(nodes, &mut news, &bar).await?;
             }
         }
         LoadKind::Light => {
             for entry in 0..scenario.entries {
                 let node = NodeId(random.below(contenders) as u32);
                 nodes.ask(node, acquire(scenario, &mut random)).await?;
-                wait(&mut news, &bar).await?;
+                wait(nodes, &mut news, &bar).await?;
                 rest(scenario, nodes).await?;
                 bar.set_position(entry);
             }
@@ -203,7 +203,7 @@ async fn orchestrate(
                     nodes.ask(node, acquire(scenario, &mut random)).await?;
                 }
                 for _ in 0..asking {
-                    wait(&mut news, &bar).await?;
+                    wait(nodes, &mut news, &bar).await?;
                 }
                 rest(scenario, nodes).await?;
                 left -= asking;
@@ -223,11 +223,19 @@ fn acquire(scenario: &Scenario, random: &mut Random) -> Command {
 }
 
 /// Waits until a node has left and will not ask again by itself.
-async fn wait(news: &mut UnboundedReceiver<News>, bar: &ProgressBar) -> Result<(), Failure> {
+async fn wait(
+    nodes: &mut impl Counted,
+    news: &mut UnboundedReceiver<News>,
+    bar: &ProgressBar,
+) -> Result<(), Failure> {
     loop {
         let heard = tokio::time::timeout(Duration::from_secs(1), news.recv()).await;
         match heard {
-            Err(_elapsed) => show_after_a_second(bar),
+            Err(_elapsed) => {
+                show_after_a_second(bar);
+                // A node that has failed says nothing any more; asked, it says why.
+                nodes.counts().await?;
+            }
             Ok(Some(News::Done(_))) => return Ok(()),
             Ok(Some(News::Failed(node, why))) => {
                 return Err(Failure::World(format!("node {node}: {why}")));

@@ -53,7 +53,7 @@ pub enum Message<M> {
         has: bool,
     },
     /// I know a newer generation than that.
-    Outdated(Generation),
+    Superseded(Generation),
     /// Go on, in a new generation.
     Install {
         /// Which one.
@@ -90,8 +90,8 @@ pub trait Inner: vorrang_protocol::Message {
 macro_rules! kinds {
     ($($own:literal),*) => {
         &[
-            "ASK", "HAVE", "QUERY", "STATUS", "OUTDATED", "INSTALL", "ELECTION", "ANSWER",
-            "COORDINATOR", $($own),*
+            "ASK", "HAVE", "QUERY", "STATUS", "SUPERSEDED", "INSTALL", "ELECTION", "ANSWER",
+            "COORDINATOR", "OUTDATED", $($own),*
         ]
     };
 }
@@ -109,7 +109,7 @@ impl<M: Inner> vorrang_protocol::Message for Message<M> {
             Self::Have => 1,
             Self::Query(_) => 2,
             Self::Status { .. } => 3,
-            Self::Outdated(_) => 4,
+            Self::Superseded(_) => 4,
             Self::Install { .. } => 5,
             Self::Election(message) => OWN_KINDS + message.kind(),
             Self::Token { message, .. } => OWN_KINDS + bully::Message::KINDS.len() + message.kind(),
@@ -127,7 +127,7 @@ impl<M: fmt::Display> fmt::Display for Message<M> {
                 let has = if *has { "has" } else { "has not" };
                 write!(f, "STATUS({generation}, {has})")
             }
-            Self::Outdated(known) => write!(f, "OUTDATED({known})"),
+            Self::Superseded(known) => write!(f, "SUPERSEDED({known})"),
             Self::Install { generation, members, holder } => {
                 write!(f, "INSTALL({generation}, token at {holder}, up")?;
                 members.iter().try_for_each(|id| write!(f, " {id}"))?;

@@ -255,7 +255,7 @@ impl<P: Renewable> Regenerating<P> {
 
     fn on_query(&mut self, from: NodeId, generation: Generation, fx: &mut impl Effects<Self>) {
         if generation <= self.generation {
-            return fx.send(from, Message::Outdated(self.generation));
+            return fx.send(from, Message::Superseded(self.generation));
         }
         self.stop_for(generation, fx);
         fx.send(from, Message::Status { generation, has: self.has_token() });
@@ -412,7 +412,7 @@ impl<P: Renewable> Protocol for Regenerating<P> {
                     self.finish_if_all_have_answered(fx);
                 }
             }
-            Message::Outdated(known) if self.census.is_some() && known > self.generation => {
+            Message::Superseded(known) if self.census.is_some() && known > self.generation => {
                 self.take_census(known.number, fx);
             }
             Message::Install { generation, members, holder } => {
@@ -433,7 +433,7 @@ impl<P: Renewable> Protocol for Regenerating<P> {
             Message::Ask
             | Message::Have
             | Message::Status { .. }
-            | Message::Outdated(_)
+            | Message::Superseded(_)
             | Message::Token { .. } => {}
         }
     }
@@ -539,7 +539,7 @@ mod tests {
     fn the_kinds_are_those_of_the_layer_of_elections_and_of_the_algorithm() {
         fn all<M: Inner>() {
             let (own, rest) = M::ALL_KINDS.split_at(OWN_KINDS);
-            assert_eq!(own, ["ASK", "HAVE", "QUERY", "STATUS", "OUTDATED", "INSTALL"]);
+            assert_eq!(own, ["ASK", "HAVE", "QUERY", "STATUS", "SUPERSEDED", "INSTALL"]);
             let (election, algorithm) = rest.split_at(bully::Message::KINDS.len());
             assert_eq!((election, algorithm), (bully::Message::KINDS, M::KINDS));
         }
@@ -592,7 +592,7 @@ mod tests {
         assert_eq!(tell(&mut node, 0, token(Generation::FIRST, 3)), []);
         assert_eq!(node, stopped);
         let again = tell(&mut node, 0, Message::Query(Generation { number: 2, by: NodeId(1) }));
-        assert_eq!(again, [send(0, Message::Outdated(SECOND))], "nor does it go back");
+        assert_eq!(again, [send(0, Message::Superseded(SECOND))], "nor does it go back");
         assert_eq!(node, stopped);
     }
 
@@ -630,7 +630,7 @@ mod tests {
         let first = Generation { number: 2, by: NodeId(2) };
         assert!(fx.take().contains(&send(0, Message::Query(first))));
         let known = Generation { number: 7, by: NodeId(1) };
-        let told = tell(&mut node, 0, Message::Outdated(known));
+        let told = tell(&mut node, 0, Message::Superseded(known));
         let next = Generation { number: 8, by: NodeId(2) };
         assert!(told.contains(&send(0, Message::Query(next))), "{told:?}");
     }
