@@ -125,7 +125,7 @@ fn elections_run_over_tcp() {
     for (args, leader, messages) in [
         ("bully --initiators highest", 4, Some(4)),
         ("bully --initiators lowest", 4, None),
-        ("ring-election --initiators 2", 4, Some(20)),
+        ("ring-election --initiators 2", 4, Some(10)),
         ("ring-election --initiators all --ring random", 4, None),
         ("chang-roberts --initiators lowest", 4, Some(14)),
         ("chang-roberts --initiators all --ring descending", 4, None),
