@@ -262,6 +262,10 @@ fn names_that_do_not_exist_are_answered_with_those_that_do() {
     let (_, listed, _) = run(&["list", "--csv"]);
     let names: Vec<String> = support::csv(&listed)[1..].iter().map(|row| row[0].clone()).collect();
     refused("run nobody", &[&format!("there are {}", names.join(", "))]);
+    for command in ["run sanders", "compare --algorithms sanders"] {
+        let line = format!("{command} --nodes 2 --structure sets:0/0,1/1");
+        refused(&line, &["nodes 0 and 1 could be inside together"]);
+    }
     refused("compare --problem lunch", &["unknown problem 'lunch'", "mutex, mutual-exclusion"]);
     refused("compare --problem elction", &["did you mean 'election'?"]);
     refused("compare --problem waves", &["did you mean 'wave'?"]);
