@@ -3,16 +3,14 @@
 
 use std::num::NonZeroUsize;
 
-use vorrang_algorithms::card::Card;
 use vorrang_algorithms::election::spec::Leadership;
-use vorrang_algorithms::election::{Command, Election, Notice};
-use vorrang_algorithms::registry::{Invariants, Node, Visit, abouts, visit};
+use vorrang_algorithms::election::{Command, Election};
 use vorrang_algorithms::setup::Setup;
+use vorrang_catalogue::{NodeOf, find};
 use vorrang_check::{
     Ask, Bounds, Demands, Faults, Links, Liveness, Order, Outcome, Plan, System, explore,
 };
-use vorrang_protocol::{NodeId, Protocol};
-use vorrang_trace::AnyNode;
+use vorrang_protocol::NodeId;
 
 /// An algorithm, set up as on the command line, and who calls.
 #[derive(Clone, Copy)]
@@ -36,48 +34,26 @@ fn crashes(crashes: u8, restarts: u8) -> Faults {
     Faults::NONE.crashes(crashes).restarts(restarts)
 }
 
-type Any = AnyNode<Command, Notice>;
-
-struct Make<'a>(&'a Case, &'a Setup);
-
-impl Visit<Election> for Make<'_> {
-    type Output = System<Any, Leadership>;
-
-    fn visit<P>(
-        self,
-        card: &'static Card<Election>,
-        node: Node<P>,
-        holds: Invariants<P>,
-    ) -> Self::Output
-    where
-        P: Protocol<Command = Command, Notice = Notice>,
-    {
-        let Self(case, setup) = self;
-        let must = card.terms.everyone_calls;
-        let ask =
-            || if must { Ask::at_once(Command::Elect) } else { Ask::then_wait(Command::Elect) };
-        let calls =
-            |id: NodeId| if must || case.initiators.contains(&id.0) { case.calls } else { 0 };
-        let members = || setup.group.members();
-        let guards = holds.iter().map(AnyNode::guard);
-        System {
-            nodes: members().map(|id| AnyNode::new(node(id))).collect(),
-            plan: Plan::PerNode(
-                members().map(|id| (0..calls(id)).map(|_| ask()).collect()).collect(),
-            ),
-            monitor: card.watch(setup, case.timely),
-            links: Links::from(card.assumes.order).within(case.timely.then_some(setup.within)),
-            faults: case.faults,
-            demands: Demands::default().liveness(case.liveness).invariants(guards),
-        }
-    }
-}
+type Any = NodeOf<Election>;
 
 fn system(case: &Case) -> System<Any, Leadership> {
     let (name, rest) = case.of.split_once(' ').expect("a name and a set-up");
-    let about = abouts().into_iter().find(|about| about.name == name).expect(name);
-    let setup = Setup::read(rest, about.takes).expect(rest);
-    visit::<Election, _>(name, case.flaw, &setup, Make(case, &setup)).expect("it fits")
+    let entry = find::<Election>(name, case.flaw).expect(name);
+    let card = entry.card;
+    let setup = &Setup::read(rest, card.takes).expect(rest);
+    let must = card.terms.everyone_calls;
+    let ask = || if must { Ask::at_once(Command::Elect) } else { Ask::then_wait(Command::Elect) };
+    let calls = |id: NodeId| if must || case.initiators.contains(&id.0) { case.calls } else { 0 };
+    let members = || setup.group.members();
+    let guards = entry.guards.iter().cloned();
+    System {
+        nodes: entry.nodes(setup).unwrap(),
+        plan: Plan::PerNode(members().map(|id| (0..calls(id)).map(|_| ask()).collect()).collect()),
+        monitor: card.watch(setup, case.timely),
+        links: Links::from(card.assumes.order).within(case.timely.then_some(setup.within)),
+        faults: case.faults,
+        demands: Demands::default().liveness(case.liveness).invariants(guards),
+    }
 }
 
 /// The states of a system that is verified, or the property broken and the run to it.

@@ -242,6 +242,12 @@ impl RunArgs {
     pub(crate) fn placed(&self, about: &About) -> Result<(Setup, Between), Failure> {
         let nodes = self.common.nodes;
         let mut setup = self.setup.setup(about, nodes)?;
+        if about.takes.contains(&Parameter::Structure) {
+            // As of quorums; but mistakes, which are not run, are made with structures that are
+            // not safe.
+            let sets = setup.structure.sets(setup.group, &setup.quorum);
+            sets.map_err(|unfit| Failure::Usage(unfit.0))?;
+        }
         let latency = self.common.latency.unwrap_or(DEFAULT_LATENCY);
         let breaks = self.common.break_assumptions;
         let bound_ns = longest_ns(latency);

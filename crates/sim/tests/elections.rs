@@ -7,15 +7,15 @@ use vorrang_algorithms::card::{Agreement, Card, Quantity};
 use vorrang_algorithms::election::card::{DURATION, MESSAGES, Setting};
 use vorrang_algorithms::election::tree_election::Contention;
 use vorrang_algorithms::election::{Command, Election, Notice};
-use vorrang_algorithms::registry::{Invariants, Node, Visit, cards, visit};
 use vorrang_algorithms::setup::Setup;
 use vorrang_algorithms::topology::Topology;
 use vorrang_algorithms::topology::ring::Ring;
-use vorrang_protocol::{Group, Guard, Message, NodeId, Protocol};
+use vorrang_catalogue::find;
+use vorrang_protocol::{Group, Message, NodeId};
 use vorrang_sim::{
     Distribution, Fault, Faults, Network, Orders, Partition, Random, Simulation, Workload,
 };
-use vorrang_trace::{AnyNode, Meter};
+use vorrang_trace::Meter;
 
 const MS: u64 = 1_000_000;
 
@@ -26,16 +26,20 @@ const FASTER: Distribution = Distribution::Uniform(MS / 10, MS);
 
 /// These call when the run begins.
 #[derive(Debug)]
-struct Calls(Vec<NodeId>);
+struct Calls {
+    who: Vec<NodeId>,
+    /// Which kinds of messages are not counted.
+    receipts: &'static [&'static str],
+}
 
 impl Workload<Command, Notice> for Calls {
     type Meter = Tally;
 
     fn meter(&self, _: u32, _: &'static [&'static str]) -> Tally {
-        Tally::default()
+        Tally { receipts: self.receipts, ..Tally::default() }
     }
     fn on_start(&mut self, orders: &mut Orders<'_, Command>) {
-        for &node in &self.0 {
+        for &node in &self.who {
             orders.command_in(0, node, Command::Elect);
         }
     }
@@ -44,6 +48,7 @@ impl Workload<Command, Notice> for Calls {
 #[derive(Clone, Debug, Default)]
 struct Tally {
     messages: u64,
+    receipts: &'static [&'static str],
     ended_ns: u64,
 }
 
@@ -56,7 +61,7 @@ impl Meter<Command, Notice> for Tally {
         self.ended_ns = at_ns;
     }
     fn on_send<M: Message>(&mut self, _: NodeId, _: NodeId, message: &M) {
-        self.messages += u64::from(message.kind_name() != "ACK");
+        self.messages += u64::from(!self.receipts.contains(&message.kind_name()));
     }
     fn on_receive(&mut self, _: NodeId, _: NodeId, (): ()) {}
     fn progress(&self) -> u64 {
@@ -88,26 +93,20 @@ struct Ended {
     wrong: Option<String>,
 }
 
-impl Visit<Election> for &Run {
-    type Output = Ended;
-
-    fn visit<P>(self, card: &'static Card<Election>, node: Node<P>, holds: Invariants<P>) -> Ended
-    where
-        P: Protocol<Command = Command, Notice = Notice>,
-    {
-        let any = move |id| AnyNode::new(node(id));
-        let guards: Vec<Guard<AnyNode<Command, Notice>>> =
-            holds.iter().map(AnyNode::guard).collect();
+impl Run {
+    fn done(&self, name: &str, flaw: Option<&str>) -> Ended {
+        let entry = find::<Election>(name, flaw).unwrap();
+        let (card, node) = (entry.card, entry.recipe.nodes(&self.setup).unwrap());
         let network = Network { latency: self.latency, order: card.assumes.order };
         let mut simulation = Simulation::new(
-            self.setup.group.members().map(&any),
+            self.setup.group.members().map(|id| node(id)),
             card.watch(&self.setup, true),
             network,
-            Calls(self.initiators.clone()),
+            Calls { who: self.initiators.clone(), receipts: card.terms.receipts },
             self.seed,
         )
-        .with_faults(Faults::default().script(self.script.clone()), self.seed, any)
-        .guarded(guards);
+        .with_faults(Faults::default().script(self.script.clone()), self.seed, move |id| node(id))
+        .guarded(entry.guards.iter().cloned());
         let goes_on = simulation.run_for(self.most_events).unwrap();
         let report = simulation.report();
         let violation = report.first_violation.as_ref().map(|it| it.1.to_string());
@@ -126,14 +125,10 @@ impl Run {
         let initiators = initiators.to_vec();
         Self { setup, initiators, script, latency: LOCKSTEP, seed: 1, most_events: 1_000_000 }
     }
-
-    fn done(&self, name: &str, flaw: Option<&str>) -> Ended {
-        visit(name, flaw, &self.setup, self).unwrap()
-    }
 }
 
 fn card(name: &str) -> &'static Card<Election> {
-    cards::<Election>().into_iter().find(|card| card.name == name).unwrap()
+    find::<Election>(name, None).unwrap().card
 }
 
 /// Runs an election, and compares it with what the card says; whether that was exact.

@@ -55,6 +55,7 @@
 #![forbid(unsafe_code)]
 
 pub use vorrang_algorithms as algorithms;
+pub use vorrang_catalogue as catalogue;
 #[cfg(feature = "check")]
 pub use vorrang_check as check;
 #[cfg(feature = "net")]

@@ -12,7 +12,7 @@ use vorrang_algorithms::mutex::card::{
 use vorrang_algorithms::mutex::spec::{Exclusion, Watch};
 use vorrang_algorithms::mutex::{Claim, Command, Mutex, Notice};
 use vorrang_algorithms::registry::Recipe;
-use vorrang_algorithms::setup::{Parameter, Setup, Unfit};
+use vorrang_algorithms::setup::{Setup, Unfit};
 use vorrang_check::Ask;
 use vorrang_protocol::{NodeId, Protocol};
 use vorrang_sim::{Distribution, Load, Turns};
@@ -319,11 +319,6 @@ impl Driven for Mutex {
                 card.name,
                 name(&load),
             )));
-        }
-        // There are no costs of what nodes cannot be made for.
-        if card.takes.contains(&Parameter::Structure) {
-            let sets = setup.structure.sets(setup.group, &setup.quorum);
-            sets.map_err(|unfit| Failure::Usage(unfit.0))?;
         }
         let setting = Setting::new(card, &setup, card::Load::Heavy);
         let messages = card.cost(MESSAGES, &setting).map_or(0.0, |cost| cost.high);
