@@ -250,29 +250,8 @@ impl RunArgs {
         }
         let latency = self.common.latency.unwrap_or(DEFAULT_LATENCY);
         let breaks = self.common.break_assumptions;
-        let bound_ns = longest_ns(latency);
         if about.assumes.timely {
-            match (self.setup.says(Parameter::Within), bound_ns) {
-                (true, _) if self.common.is_real => {}
-                (false, _) if self.common.is_real => setup.within = TIMELY_ENOUGH,
-                (false, Some(bound_ns)) => setup.within = Duration::from_nanos(bound_ns),
-                (true, Some(bound_ns)) if setup.within.as_nanos() >= u128::from(bound_ns) => {}
-                (true, _) if breaks => {}
-                (true, _) => {
-                    return Err(Failure::usage(format!(
-                        "{} assumes that no message takes longer than --within: with --latency \
-                         {latency} some do; --break-assumptions lets you see it break",
-                        about.name
-                    )));
-                }
-                (false, None) => {
-                    return Err(Failure::usage(format!(
-                        "--latency {latency} has no bound: say with --within how long {} believes \
-                         a message to take, and --break-assumptions",
-                        about.name
-                    )));
-                }
-            }
+            self.bound_waits(about, &mut setup)?;
         }
         check_within(&setup)?;
         let is_reliable = self.common.reliable;
@@ -311,6 +290,35 @@ impl RunArgs {
             faults,
         };
         Ok((setup, between))
+    }
+
+    /// Has an algorithm that relies on time believe what is true of the network, unless it is told
+    /// otherwise.
+    fn bound_waits(&self, about: &About, setup: &mut Setup) -> Result<(), Failure> {
+        let latency = self.common.latency.unwrap_or(DEFAULT_LATENCY);
+        let bound_ns = longest_ns(latency);
+        match (self.setup.says(Parameter::Within), bound_ns) {
+            (true, _) if self.common.is_real => {}
+            (false, _) if self.common.is_real => setup.within = TIMELY_ENOUGH,
+            (false, Some(bound_ns)) => setup.within = Duration::from_nanos(bound_ns),
+            (true, Some(bound_ns)) if setup.within.as_nanos() >= u128::from(bound_ns) => {}
+            (true, _) if self.common.break_assumptions => {}
+            (true, _) => {
+                return Err(Failure::usage(format!(
+                    "{} assumes that no message takes longer than --within: with --latency \
+                     {latency} some do; --break-assumptions lets you see it break",
+                    about.name
+                )));
+            }
+            (false, None) => {
+                return Err(Failure::usage(format!(
+                    "--latency {latency} has no bound: say with --within how long {} believes a \
+                     message to take, and --break-assumptions",
+                    about.name
+                )));
+            }
+        }
+        Ok(())
     }
 }
 
