@@ -201,3 +201,59 @@ fn what_the_proof_rests_on_is_looked_at_in_the_recorded_run() {
     assert_eq!(code, 2);
     assert!(err.contains("--invariants: none are declared for lamport"), "{err}");
 }
+
+/// A process is killed for good; what the others have recorded is judged.
+#[test]
+fn a_process_that_is_killed_is_survived_where_that_is_promised() {
+    const LINE: &str = "--net --processes --nodes 3 --within 200ms --entries 90 --hold 5ms";
+    let kill = |line: &str, crash: &str| {
+        let words: Vec<&str> = line.split_whitespace().chain(LINE.split_whitespace()).collect();
+        json(&[&words[..], &["--crash", crash]].concat())
+    };
+    for name in ["ricart-agrawala-probing", "regenerating-suzuki-kasami", "regenerating-raymond"] {
+        let (code, run) = kill(&format!("run {name}"), "1@150ms");
+        assert_eq!(code, 0, "{run:#}");
+        assert_eq!((&run["safe"], &run["quiescent"]), (&true.into(), &true.into()), "{run:#}");
+        let entries = run["entries"].as_u64().expect("a number");
+        assert!((60..90).contains(&entries), "two do all their turns, one some: {run:#}");
+        assert_eq!(run["crashes"], 1, "{run:#}");
+    }
+}
+
+#[test]
+fn a_process_that_is_killed_is_missed_for_ever_where_nothing_is_promised() {
+    let line = "run ricart-agrawala --net --processes --nodes 3 --entries 6000 --hold 1ms";
+    let words: Vec<&str> = line.split_whitespace().chain(["--crash", "2@200ms"]).collect();
+    let (code, run) = json(&words);
+    assert_eq!((code, &run["safe"]), (1, &true.into()), "{run:#}");
+    assert_eq!((&run["quiescent"], &run["crashes"]), (&false.into(), &1.into()), "{run:#}");
+    assert!(run["violation"].as_str().expect("a sentence").contains("still waits"), "{run:#}");
+}
+
+#[test]
+fn elections_do_without_a_process_that_is_killed() {
+    let of = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        json_of(&[&words[..], &["--net", "--processes", "--within", "200ms"]].concat())
+    };
+    let bully = of("run bully --nodes 6 --crash 5@0");
+    assert_eq!((&bully["leader"], &bully["messages"]), (&4.into(), &29.into()), "{bully:#}");
+    assert_eq!(bully["messages_agreement"], "agrees");
+    for name in ["watching-bully", "watching-ring"] {
+        let run = of(&format!("run {name} --nodes 3 --beat 100ms --crash 2@500ms"));
+        assert_eq!((&run["leader"], &run["quiescent"]), (&1.into(), &true.into()), "{run:#}");
+    }
+}
+
+#[test]
+fn what_cannot_be_done_to_a_process_is_refused() {
+    for (line, why) in [
+        ("run lamport --net --crash 1@1s", "say --processes"),
+        ("run lamport --net --processes --restart 1@1s", "--restart is for the simulator"),
+        ("run lamport --net --processes --load light --crash 1@1s", "is for --load heavy"),
+        ("run token-ring --net --processes --invariants --crash 1@1s", "ends early"),
+    ] {
+        let (code, _, err) = run(&line.split_whitespace().collect::<Vec<_>>());
+        assert!(code == 2 && err.contains(why), "{line}: {err}");
+    }
+}

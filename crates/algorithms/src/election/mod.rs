@@ -10,6 +10,9 @@ pub mod flaws;
 pub mod ring_election;
 pub mod spec;
 pub mod tree_election;
+pub mod watching;
+pub mod watching_bully;
+pub mod watching_ring;
 
 use alloc::format;
 use alloc::string::String;

@@ -4,3 +4,4 @@ pub mod bully;
 pub mod chang_roberts;
 pub mod ring_election;
 pub mod tree_election;
+pub mod watching;
