@@ -12,10 +12,13 @@ use crate::election::bully::{self, Bully};
 use crate::election::chang_roberts::{self, ChangRoberts};
 use crate::election::flaws::bully::{self as bully_flaws, Unguarded, Unnumbered};
 use crate::election::flaws::chang_roberts::LowerOnesPass;
+use crate::election::flaws::echo_election::{
+    self as echo_election_flaws, FirstWaveStays, LowerWavesAnswered,
+};
 use crate::election::flaws::ring_election::{DeadNotSkipped, ResultNotSpread};
 use crate::election::flaws::tree_election::{EqualWaits, NoLeafIsRoot, StaleBeMyParent};
 use crate::election::ring_election::{self, RingElection};
-use crate::election::{Election, tree_election};
+use crate::election::{Election, echo_election, tree_election};
 use crate::mutex::cao_singhal;
 use crate::mutex::carvalho_roucairol::{self, CarvalhoRoucairol};
 use crate::mutex::central::{self, Central};
@@ -266,6 +269,13 @@ impl Listed for Election {
         into.flaw(card, "equal-waits", correct().with(EqualWaits));
         into.flaw(card, "no-leaf-is-root", correct().with(NoLeafIsRoot));
         into.flaw(card, "stale-be-my-parent", correct().with(StaleBeMyParent));
+
+        let card = &echo_election::CARD;
+        let correct = echo_election::recipe;
+        into.algorithm(card, correct().guarded(echo_election::INVARIANTS));
+        into.flaw(card, "lower-waves-answered", correct().with(LowerWavesAnswered));
+        into.flaw(card, "first-wave-stays", correct().with(FirstWaveStays));
+        into.flaw(card, "unnumbered", correct().with(echo_election_flaws::Unnumbered));
     }
 }
 

@@ -50,8 +50,8 @@ use crate::card::{Assumes, Layout, Span};
 use crate::recipe::Recipe;
 use crate::setup::Parameter;
 use crate::topology::Topology;
+use crate::wave::Notice as WaveNotice;
 use crate::wave::echo::{self, Echo};
-use crate::wave::{Command as WaveCommand, Notice as WaveNotice};
 
 /// What nodes tell each other, of the wave or of the lift.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -97,7 +97,7 @@ impl fmt::Display for Message {
 /// One node.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct EchoLift {
-    me: NodeId,
+    pub(super) me: NodeId,
     wave: Echo,
     pub(super) stage: Stage,
 }
@@ -115,6 +115,12 @@ impl EchoLift {
     /// A node before the wave.
     pub const fn new(me: NodeId, wave: Echo) -> Self {
         Self { me, wave, stage: Stage::Before { wants: false } }
+    }
+
+    /// Takes the token and starts the wave.
+    pub(super) fn start(&mut self, fx: &mut impl Effects<Self>) {
+        self.ride(self.me, fx);
+        self.on_wave(fx, |wave, up| wave.start(up).expect("it has not started before"));
     }
 
     /// Lets the wave act, and rides from where it came, if it is here.
@@ -167,10 +173,7 @@ impl Protocol for EchoLift {
 
     fn on_start(&mut self, fx: &mut impl Effects<Self>) {
         if self.wave.is_initiator() {
-            self.ride(self.me, fx);
-            self.on_wave(fx, |wave, up| {
-                wave.on_command(WaveCommand::Start, up).expect("it has not started before");
-            });
+            self.start(fx);
         }
     }
 
