@@ -23,12 +23,14 @@ use crate::mutex::cao_singhal;
 use crate::mutex::carvalho_roucairol::{self, CarvalhoRoucairol};
 use crate::mutex::central::{self, Central};
 use crate::mutex::echo_lift;
+use crate::mutex::elected_lift;
 use crate::mutex::flaws::cao_singhal::{
     self as cao_singhal_flaws, EarlyInquireDropped, EarlyReleaseDropped, NoEpochs,
 };
 use crate::mutex::flaws::carvalho_roucairol::NoReRequest;
 use crate::mutex::flaws::central::{LastComeFirstServed, Talkative};
 use crate::mutex::flaws::echo_lift::{LatestEdge, WishForgotten};
+use crate::mutex::flaws::elected_lift::{EveryoneStarts, ResultSuffices};
 use crate::mutex::flaws::k_exclusion::{DebtsForgotten, ReplyCountsOnce};
 use crate::mutex::flaws::lamport::{AnyWordWillDo, AsItIs, CopiesStampedApart};
 use crate::mutex::flaws::lift::lowest_first;
@@ -242,6 +244,11 @@ fn register_tokens(into: &mut impl Register<Mutex>) {
     into.algorithm(card, echo_lift::recipe().guarded(echo_lift::INVARIANTS));
     into.flaw(card, "wish-forgotten", echo_lift::recipe().with(WishForgotten));
     into.flaw(card, "latest-edge", echo_lift::recipe().with(LatestEdge));
+
+    let card = &elected_lift::CARD;
+    into.algorithm(card, elected_lift::recipe().guarded(elected_lift::INVARIANTS));
+    into.flaw(card, "everyone-starts", elected_lift::recipe().with(EveryoneStarts));
+    into.flaw(card, "result-suffices", elected_lift::recipe().with(ResultSuffices));
 }
 
 #[rustfmt::skip]

@@ -28,7 +28,8 @@
 //! lift only ever sends to a node's own activation edge, or back to one that has asked.
 //!
 //! **Layers**: the machines of the echo and of the lift are used as they are. This one owns both,
-//! wraps their messages, and makes a node of the lift when it hears that the wave is there.
+//! wraps their messages, and makes a node of the lift when it hears that the wave is there. Who
+//! starts is given here; [elected-lift](super::elected_lift) elects it first.
 
 use alloc::format;
 use alloc::string::String;
@@ -280,7 +281,7 @@ pub const CARD: Card = Card {
     theory: &[
         MESSAGES.costs(messages),
         SYNC_DELAY.costs(|at| Span::between(0.0, 3.0 * at.others())),
-        RESPONSE.costs(response),
+        RESPONSE.costs(|at| response(at, 3.0)),
         BUSIEST.costs(messages),
     ],
     flaws: FLAWS,
@@ -289,19 +290,20 @@ pub const CARD: Card = Card {
 
 /// The tree, paid for by one entry if there is only one, and twice the way to the token: no tree
 /// has a longer one than from end to end through all nodes.
-fn messages(at: &Setting) -> Span {
+pub(super) fn messages(at: &Setting) -> Span {
     let links = at.setup.topology.graph(at.setup.group).map_or(0, |graph| graph.edges());
     Span::between(0.0, 2.0 * links as f64 + 2.0 * at.others())
 }
 
-/// Until the wave is there, then there and back; under saturation after a tour at most.
-fn response(at: &Setting) -> Span {
+/// Until the wave is there, then there and back, and what else has to go as far before; under
+/// saturation after a tour at most.
+pub(super) fn response(at: &Setting, ways: f64) -> Span {
     let (nodes, farthest) = (f64::from(at.nodes()), at.others());
     let tour = match at.load {
         Load::Light => at.hold,
         Load::Heavy => nodes * at.hold + 2.0 * farthest,
     };
-    Span::between(at.hold, 3.0 * farthest + tour)
+    Span::between(at.hold, ways * farthest + tour)
 }
 
 /// What people get wrong; built in [`super::flaws`].
