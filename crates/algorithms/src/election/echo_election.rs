@@ -5,9 +5,9 @@
 //! The nodes know their links and nothing else, and any topology will do. Whoever believes that
 //! nobody leads starts [an echo](crate::wave::echo) that bears its number. Of several waves a node
 //! takes part in the highest that has come by, and forgets the lower ones; if its own number is
-//! higher than what comes, it starts a wave of its own instead. So all waves but that of the
-//! highest node die out. When that one is back, its node leads, and tells all others along the tree
-//! that the wave has left behind.
+//! higher than what comes, it stands itself: it starts a wave of its own instead. So all waves but
+//! that of the highest node die out. When that one is back, its node leads, and tells all others
+//! along the tree that the wave has left behind.
 //!
 //! ```text
 //!   0  ──CANDIDATE(0)──┐      ┌─►──AGREED(2)──┐                       ┌─► [ 2 leads ]
@@ -17,36 +17,39 @@
 //!   2  ─┴CANDIDATE(2)                              [ 2 leads ]─┴LEADER(2)
 //! ```
 //!
-//! | n nodes, e links, the highest D links from the farthest | the highest calls | others call |
+//! | n nodes, e links, D from the highest to the farthest | the highest calls | others call |
 //! | --- | --- | --- |
-//! | messages | 2e + n − 1 | for every other that starts a wave, up to 2e more |
-//! | duration, if every message takes T | 3D·T; one T more if two of the farthest are linked | as much more as the nearest caller is away |
+//! | messages | 2e + n − 1 | up to 2e more for each that stands |
+//! | duration | 3D·T | and as far as the nearest caller is |
 //!
-//! **Assumes** a connected topology, on which messages arrive, once, in any order and however late;
-//! and that nobody crashes.
+//! The duration is that of a run in which every message takes T; it is one T more if two of the
+//! farthest nodes are linked.
 //!
-//! **Why there is one leader.** A wave is back when all nodes have taken part in it (see there): one
-//! that has gone over to a higher wave before it has echoed never echoes. And no node takes part in
-//! a wave that is lower than itself. So whoever leads is the highest.
+//! **Assumes** a connected topology, on which messages arrive, in any order and however late; and
+//! that nobody crashes. A message that is doubled does no harm.
+//!
+//! **Why there is one leader.** A wave is back when all nodes have taken part in it (see there):
+//! one that has gone over to a higher wave before it has echoed never echoes. And no node takes
+//! part in a wave that is lower than itself. So whoever leads is the highest.
 //!
 //! **Why everyone is told.** Whoever takes part in a wave explores all its links, and whoever hears
 //! of a wave takes part in that or in a higher one; so all hear of some. The highest node then
-//! starts its own, if it has not called before. No node is in a higher one, so all join it when they
-//! first hear of it, and none leaves: it is an echo like any other, and comes back.
+//! starts its own, if it has not called before. No node is in a higher one, so all join it when
+//! they first hear of it, and none leaves: it is an echo like any other, and comes back.
 //!
 //! **Elections have numbers**, and a later one is higher than an earlier one, whoever's wave it is.
-//! Who has been told and calls again begins the next; so the wave of the one before is back by then,
-//! and of that nothing matters any more. Who has called and not been told before the next began is
-//! told with that one. A message that is left over from an earlier election is lower than whatever
-//! its receiver takes part in, and dies like a lower wave.
+//! Who has been told and calls again begins the next; so the wave of the one before is back by
+//! then, and of that nothing matters any more. Who has called and not been told before the next
+//! began is told with that one. A message that is left over from an earlier election is lower than
+//! whatever its receiver takes part in, and dies like a lower wave.
 //!
 //! **Where we depart from the book.** There, the lowest wins, and only of those that call. Here it
 //! is the highest of all, whoever calls: then the same node wins the next election, too, and nobody
-//! takes the lead from one that was elected by others. (That is also how
-//! [Chang and Roberts](super::chang_roberts) are told today.) For that, nodes which have not called
-//! may have to start waves: up to n·2e messages, where the book has 2e for every caller. The winner
-//! is made known along the tree, with n − 1 messages and not 2e. The machine of the echo is used as
-//! it is, a new one for every wave.
+//! takes the lead from one that was elected by others. ([Chang and Roberts](super::chang_roberts)
+//! are told like that today, too.) For that, nodes which have not called may have to start waves:
+//! up to n·2e messages, where the book has 2e for every caller. The winner is made known along the
+//! tree, with n − 1 messages and not 2e. The machine of the echo is used as it is, a new one for
+//! every wave.
 
 use alloc::format;
 use alloc::string::String;
@@ -348,8 +351,8 @@ fn messages(at: &Setting) -> Span {
 }
 
 /// What comes first to a node comes from the nearest caller by a shortest way, for whoever is
-/// reached explores all links, in whatever wave. From when it comes to the highest, there is an echo
-/// and then the way down the tree, which is no deeper than the farthest is away.
+/// reached explores all links, in whatever wave. From when it comes to the highest, there is an
+/// echo and then the way down the tree, which is no deeper than the farthest is away.
 fn duration(at: &Setting) -> Span {
     let Ok(graph) = at.setup.topology.graph(at.setup.group) else {
         return Span::between(0.0, f64::INFINITY);

@@ -118,10 +118,15 @@ impl EchoLift {
         Self { me, wave, stage: Stage::Before { wants: false } }
     }
 
-    /// Takes the token and starts the wave.
+    /// Takes the token and starts the wave, unless that is here already: then there is a token.
     pub(super) fn start(&mut self, fx: &mut impl Effects<Self>) {
-        self.ride(self.me, fx);
-        self.on_wave(fx, |wave, up| wave.start(up).expect("it has not started before"));
+        match self.stage {
+            Stage::Before { .. } => {
+                self.ride(self.me, fx);
+                self.on_wave(fx, |wave, up| wave.start(up).expect("it has not been here before"));
+            }
+            Stage::Riding(_) => {}
+        }
     }
 
     /// Lets the wave act, and rides from where it came, if it is here.

@@ -1,16 +1,14 @@
 //! The lift from nothing: the nodes elect who starts, a wave builds the tree, the token rides it.
 //!
 //! [Echo and lift](super::echo_lift) need to be told who has the token first. Here nobody is told
-//! anything but its links. When a node starts, it calls for [an election](crate::election::echo_election):
-//! whoever is elected takes the token and starts the wave that makes a tree, and all others ride as
-//! soon as that is there.
+//! anything but its links. When a node starts, it calls for an election, by
+//! [waves that die out](crate::election::echo_election). Whoever is elected takes the token and
+//! starts the wave that makes a tree, and all others ride as soon as that is there.
 //!
 //! ```text
-//!   0  ──CANDIDATE(0)──┐    ┌─►AGREED(2)─┐              ┌─►EXPLORER─┐           ┌─►──REQUEST─┐
-//!                      X    │            ▼              │           ▼           │            ▼
-//!   1   ┌─►────────────┴CANDIDATE(2)   AGREED(2)─┐  ┌─►EXPLORER─[ rides ]    [ wants in ]   …
-//!       │                                        ▼  │
-//!   2  ─┴CANDIDATE(2)          [ 2 leads, has the token ]
+//!   0  ──CANDIDATE(0)─┐  ┌─►AGREED(1)─┐             ┌─►ECHO, REQUEST─┐      ┌─►[ inside ]
+//!                     X  │            ▼             │                ▼      │
+//!   1  ──CANDIDATE(1)─┴──┘      [ 1 leads ]─EXPLORER┘              TOKEN────┘
 //! ```
 //!
 //! | n nodes, e links | cost |
@@ -24,21 +22,19 @@
 //!
 //! **Safe**: one node is elected, and once (see there): everyone calls before it hears of anything,
 //! so that there is only one election. So there is one token, and one wave. **Live**: somebody is
-//! elected, and then everyone has a way to the token. The wave may come to a node before it has been
-//! told who leads, and that does no harm: whoever rides needs to know in which direction the token
-//! is, and not whose it was. What is left of the election goes on below.
+//! elected, and then everyone has a way to the token. The wave may come to a node before it has
+//! been told who leads, and that does no harm: whoever rides needs to know in which direction the
+//! token is, and not whose it was. What is left of the election goes on below.
 //!
-//! **Layers**: the machines of the election and of echo and lift are used as they are. This one owns
-//! both, wraps their messages, and starts the second where the first has decided. Each has messages
-//! of its own names, so that they can be counted apart.
+//! **Layers**: the machines of the election and of echo and lift are used as they are. This one
+//! owns both, wraps their messages, and starts the second where the first has decided. Each has
+//! messages of its own names, so that they can be counted apart.
 
 use alloc::vec::Vec;
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{
-    Effects, Invariant, Lift as Up, Message as _, Never, NodeId, Protocol, Refused,
-};
+use vorrang_protocol::{Effects, Invariant, Lift as Up, Never, NodeId, Protocol, Refused};
 
 use super::card::{
     BUSIEST, Card, Demonstration, Flaw, MESSAGES, RESPONSE, SYNC_DELAY, Setting, Terms,
@@ -99,7 +95,7 @@ impl fmt::Display for Message {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ElectedLift {
     election: EchoElection,
-    pub(super) lift: EchoLift,
+    lift: EchoLift,
 }
 
 /// The nodes of a set-up.
@@ -166,7 +162,7 @@ impl Protocol for ElectedLift {
                 self.on_election(fx, |election, up| election.on_message(from, message, up));
             }
             Message::Lift(message) => {
-                self.on_lift(fx, |lift, up| lift.on_message(from, message, up))
+                self.on_lift(fx, |lift, up| lift.on_message(from, message, up));
             }
         }
     }
@@ -263,10 +259,11 @@ mod tests {
     use alloc::format;
     use alloc::string::{String, ToString as _};
 
-    use vorrang_protocol::{Effect, Group, NodeSet, Outbox, Situation};
+    use vorrang_protocol::{Effect, Group, Message as _, NodeSet, Outbox, Situation};
 
     use super::*;
     use crate::election::echo_election::Mark;
+    use crate::election::echo_election::Message::{Agreed, Candidate, Leader};
     use crate::mutex::tree_token;
     use crate::mutex::{Claim, NOT_INSIDE};
     use crate::setup::Setup;
@@ -274,16 +271,16 @@ mod tests {
 
     const ACQUIRE: Command = Command::Acquire(Claim::Exclusive);
     const MARK: Mark = Mark { round: 1, candidate: NodeId(1) };
-    const AGREED: Message = Message::Election(echo_election::Message::Agreed(MARK));
-    const LEADER: Message = Message::Election(echo_election::Message::Leader(MARK));
-    const CANDIDATE: Message = Message::Election(echo_election::Message::Candidate(MARK));
+    const AGREED: Message = Message::Election(Agreed(MARK));
+    const LEADER: Message = Message::Election(Leader(MARK));
+    const CANDIDATE: Message = Message::Election(Candidate(MARK));
     const EXPLORER: Message = Message::Lift(echo_lift::Message::Wave(echo::Message::Explorer));
 
     /// A node of two, and what it does when it starts.
     fn node(id: u32) -> (ElectedLift, Vec<String>) {
         let setup = Setup { topology: Topology::Line, ..Setup::new(Group::of(2)) };
         let mut node = recipe().nodes(&setup).unwrap()(NodeId(id));
-        let done = effects(&mut node, |node, fx| node.on_start(fx));
+        let done = effects(&mut node, Protocol::on_start);
         (node, done)
     }
 
@@ -330,10 +327,25 @@ mod tests {
         assert_eq!(hears(&mut lowest, 1, LEADER), [""; 0], "late, and no harm done");
     }
 
+    /// Nobody who keeps to the rules calls twice.
+    #[test]
+    fn whoever_is_elected_again_makes_no_second_token() {
+        let (mut highest, _) = node(1);
+        hears(&mut highest, 0, AGREED);
+        let again = Mark { round: 2, ..MARK };
+        let lower = Mark { candidate: NodeId(0), ..again };
+        let called = hears(&mut highest, 0, Message::Election(Candidate(lower)));
+        assert_eq!(called, ["0 CANDIDATE(1, round 2)"]);
+        let before = highest.lift.clone();
+        let led = hears(&mut highest, 0, Message::Election(Agreed(again)));
+        assert_eq!(led, ["0 LEADER(1, round 2)"]);
+        assert_eq!(highest.lift, before);
+    }
+
     #[test]
     fn a_node_alone_leads_at_once() {
         let mut alone = recipe().nodes(&Setup::new(Group::of(1))).unwrap()(NodeId(0));
-        assert_eq!(effects(&mut alone, |node, fx| node.on_start(fx)), [""; 0]);
+        assert_eq!(effects(&mut alone, Protocol::on_start), [""; 0]);
         assert_eq!(wants(&mut alone), ["entered"]);
         let mut fx = Outbox::default();
         alone.on_command(Command::Release, &mut fx).unwrap();

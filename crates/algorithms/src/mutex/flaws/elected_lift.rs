@@ -5,15 +5,7 @@ use vorrang_protocol::{Effects, NodeId, Protocol, Refused};
 use crate::election::echo_election;
 use crate::flaw::Mistake;
 use crate::mutex::Command;
-use crate::mutex::echo_lift::Stage;
 use crate::mutex::elected_lift::{ElectedLift, Message};
-
-fn start_unless_riding(node: &mut ElectedLift, fx: &mut impl Effects<ElectedLift>) {
-    match node.lift.stage {
-        Stage::Before { .. } => node.on_lift(fx, |lift, up| lift.start(up)),
-        Stage::Riding(_) => {}
-    }
-}
 
 /// Whoever wants in does not wait for the election.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -27,7 +19,7 @@ impl Mistake<ElectedLift> for EveryoneStarts {
         fx: &mut impl Effects<ElectedLift>,
     ) -> Result<(), Refused> {
         node.on_command(command, fx)?;
-        start_unless_riding(node, fx);
+        node.on_lift(fx, |lift, up| lift.start(up));
         Ok(())
     }
 }
@@ -46,7 +38,7 @@ impl Mistake<ElectedLift> for ResultSuffices {
     ) {
         node.on_message(from, message, fx);
         if let Message::Election(echo_election::Message::Leader(_)) = message {
-            start_unless_riding(node, fx);
+            node.on_lift(fx, |lift, up| lift.start(up));
         }
     }
 }
