@@ -3,7 +3,7 @@
 mod support;
 
 use serde_json::Value;
-use support::{json_of, run};
+use support::{json, json_of, run};
 use vorrang_algorithms::card::Span;
 use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::mutex::card::{Card, Load, MESSAGES, Setting};
@@ -132,6 +132,8 @@ fn elections_run_over_tcp() {
         ("tree-election --contention id --topology line", 5, Some(9)),
         ("tree-election --contention wait --topology tree:2 --within 10ms", 5, None),
         ("tree-election --topology star --gather 500ms", 0, Some(8)),
+        ("echo-election --topology ring --initiators highest", 4, Some(14)),
+        ("echo-election --topology complete --initiators all", 4, None),
     ] {
         let args = format!("run {args} --net --nodes 5");
         let run = json_of(&args.split(' ').collect::<Vec<_>>());
@@ -154,6 +156,7 @@ fn elections_and_waves_are_run_by_a_process_a_node() {
         ("bully --initiators 2", "leader", 3),
         ("ring-election --initiators 0,1", "leader", 3),
         ("chang-roberts", "messages", 11),
+        ("echo-election --topology ring --initiators 0,2", "leader", 3),
         ("echo --topology ring", "messages", 8),
     ] {
         let args = format!("run {args} --net --processes --nodes 4");

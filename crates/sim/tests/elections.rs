@@ -218,6 +218,40 @@ fn chang_and_roberts_cost_what_the_card_says_on_every_ring() {
     }
 }
 
+#[test]
+fn echo_elections_cost_what_the_card_says_on_every_shape() {
+    let shapes = ["line", "ring", "star", "complete", "grid", "random-tree:3", "random:0.4:5"];
+    for (group, dead, calls) in every_case(6).filter(|(_, dead, _)| dead.is_empty()) {
+        let highest_alone = calls == [NodeId(group.size() - 1)];
+        for shape in shapes {
+            let setup = Setup { topology: shape.parse().unwrap(), ..Setup::new(group) };
+            for (latency, seed) in [(LOCKSTEP, 1), (FASTER, 2), (FASTER, 3)] {
+                let run = Run { latency, seed, ..Run::of(setup.clone(), &calls, &dead) };
+                let is_exact = is_as_the_card_says("echo-election", &run, &[]);
+                assert!(is_exact || !highest_alone, "{run:?}");
+            }
+        }
+    }
+}
+
+/// In a star around the highest no lower wave gets anywhere. In a line in ascending order every
+/// node but the lowest hears of one higher after the other, and passes each on; the lowest agrees
+/// with each.
+#[test]
+fn how_many_waves_there_are_depends_on_where_the_highest_is() {
+    let all: Vec<NodeId> = (0..9).map(NodeId).collect();
+    let messages = |links: String| {
+        let topology = format!("links:{links}").parse().unwrap();
+        let setup = Setup { topology, ..Setup::new(Group::of(9)) };
+        Run::of(setup, &all, &[]).done("echo-election", None).messages
+    };
+    let line = (0..8).map(|id| format!("{id}-{}", id + 1)).collect::<Vec<_>>().join(",");
+    let star = (0..8).map(|id| format!("{id}-8")).collect::<Vec<_>>().join(",");
+    let won = 2 * 8 + 8;
+    assert_eq!(messages(star), won + 8, "every other says one thing of its own");
+    assert_eq!(messages(line), won + 1 + 2 * 7 + (1..8).sum::<u64>(), "and is passed on");
+}
+
 /// A tree, all of whose nodes call.
 fn tree(nodes: u32, seed: u64, contention: Contention, gather_us: u64) -> Run {
     let group = Group::of(nodes);

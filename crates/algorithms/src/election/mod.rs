@@ -6,6 +6,7 @@
 pub mod bully;
 pub mod card;
 pub mod chang_roberts;
+pub mod echo_election;
 pub mod flaws;
 pub mod ring_election;
 pub mod spec;

@@ -8,7 +8,7 @@ use vorrang_algorithms::card::{About, Order, Quantity, Span};
 use vorrang_algorithms::election::card::{Card, DURATION, MESSAGES, Setting};
 use vorrang_algorithms::election::spec::Leadership;
 use vorrang_algorithms::election::{Command, Election, Notice};
-use vorrang_algorithms::setup::{Setup, Unfit};
+use vorrang_algorithms::setup::{Parameter, Setup, Unfit};
 use vorrang_check::Ask;
 use vorrang_protocol::{Message, NodeId, NodeSet, Protocol, show_duration_ns};
 use vorrang_sim::{Distribution, Fault, Faults, Orders, Workload};
@@ -321,8 +321,11 @@ impl Driven for Election {
             dead: dead.clone(),
             lockstep,
         };
+        let shape = setup.topology.in_short();
+        let has_shape = card.takes.contains(&Parameter::Topology);
+        let on = if has_shape { format!(" --topology {shape}") } else { String::new() };
         Ok(Extremes {
-            common: format!("--nodes {nodes}{down}"),
+            common: format!("--nodes {nodes}{on}{down}"),
             settings: [("HIGHEST UP CALLS", calls(highest)), ("LOWEST CALLS", calls(0))],
         })
     }
