@@ -13,7 +13,7 @@ use std::task::{Context, Poll};
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, Sleep};
 use vorrang_protocol::NodeId;
 
@@ -23,11 +23,10 @@ use crate::event::Event;
 use crate::handle::{Control, Goodbye, Reply};
 use crate::hello::Identity;
 use crate::link::Link;
-use crate::meet::Arrival;
+use crate::meet::{Arrival, Line};
 use crate::resident::{Account, AnyCommand, Resident};
 use crate::status::Status;
 use crate::timers::deadline;
-use crate::transport::AnyTransport;
 use crate::world::World;
 
 pub(crate) struct Driver {
@@ -39,23 +38,26 @@ pub(crate) struct Driver {
     pub(crate) rng: Xoshiro256PlusPlus,
     pub(crate) config: Config,
     pub(crate) identity: Arc<Identity>,
-    pub(crate) transport: AnyTransport,
+    pub(crate) line: Line,
     pub(crate) control: mpsc::UnboundedReceiver<Control>,
     pub(crate) arrivals: mpsc::UnboundedReceiver<Arrival>,
-    /// Cloned into every task that makes connections.
-    pub(crate) door: mpsc::UnboundedSender<Arrival>,
     pub(crate) tasks: JoinSet<()>,
+    /// Who is about to connect us with each peer.
+    pub(crate) callers: Vec<Option<AbortHandle>>,
     pub(crate) events: broadcast::Sender<Event>,
     pub(crate) started: watch::Sender<bool>,
     pub(crate) stopped: Arc<OnceLock<StopReason>>,
     pub(crate) phase: Phase,
     /// Commands given before the start.
     pub(crate) held: Vec<(AnyCommand, Reply)>,
+    /// Why we must not act, as long as somebody remembers a former life of ours.
     pub(crate) fenced: Option<String>,
     pub(crate) sleep: Pin<Box<Sleep>>,
     pub(crate) sleeps_until: Option<Instant>,
-    /// When links are looked at next: acknowledgements owed, peers fallen silent.
-    pub(crate) next_look: Option<Instant>,
+    /// When acknowledgements are sent that nothing has come to ride on.
+    pub(crate) next_ack: Option<Instant>,
+    /// When connections are looked at next, whether they still carry anything.
+    pub(crate) next_look: Instant,
 }
 
 /// Where the node is in its life.
@@ -205,7 +207,6 @@ impl Driver {
         let Account { sent, received, machine } = self.resident.account();
         Status {
             id: self.world.me,
-            incarnation: self.identity.incarnation,
             started: *self.started.borrow(),
             fenced: self.fenced.clone(),
             links: self.world.others().map(Link::status).collect(),
@@ -221,10 +222,15 @@ impl Driver {
         matches!(self.phase, Phase::Running) && self.fenced.is_none()
     }
 
+    /// Whether we may have handled anything, or sent anything.
+    pub(crate) const fn has_begun(&self) -> bool {
+        !matches!(self.phase, Phase::Gathering)
+    }
+
     pub(crate) fn start_if_ready(&mut self) {
         let is_ready = match self.config.start {
             Start::AtOnce => true,
-            Start::WhenAllMet => self.world.others().all(|link| link.incarnation.is_some()),
+            Start::WhenAllMet => self.world.others().all(Link::is_connected),
         };
         if !is_ready || !matches!(self.phase, Phase::Gathering) || self.fenced.is_some() {
             return;
@@ -255,20 +261,23 @@ impl Driver {
             Phase::Closing(deadline, _) => Some(*deadline),
             Phase::Gathering | Phase::Running | Phase::Over(_) => None,
         };
-        let all = [self.resident.next_deadline(), self.next_look, closing];
+        // What has run out waits for a node that must not act.
+        let own = if self.acts() { self.resident.next_deadline() } else { None };
+        let all = [own, self.next_ack, Some(self.next_look), closing];
         all.into_iter().flatten().min()
     }
 
     fn handle_timers(&mut self) {
-        if self.next_deadline().is_none() {
-            return;
-        }
         let now = Instant::now();
         if self.acts() {
             self.resident.handle_timers(now, &mut self.world);
         }
-        if self.next_look.is_some_and(|at| at <= now) {
-            self.next_look = None;
+        if self.next_ack.is_some_and(|at| at <= now) {
+            self.next_ack = None;
+            self.acknowledge();
+        }
+        if self.next_look <= now {
+            self.next_look = now + self.config.timing.heartbeat / 2;
             self.look_at_links(now);
         }
     }
@@ -296,6 +305,8 @@ impl Driver {
             }
             // These have been logged, louder, with what belongs to them.
             Event::WeRefused { .. }
+            | Event::Unanswered { .. }
+            | Event::GivenUp { .. }
             | Event::RefusedUs { .. }
             | Event::Malformed { .. }
             | Event::Fenced { .. } => {}
