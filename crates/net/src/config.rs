@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use vorrang_protocol::NodeId;
 
-use crate::NetError;
+use crate::{MAX_NUMBER, NetError};
 
 /// Who a node is, and whom it belongs to.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ pub struct Config {
     /// Where this node listens, if that is not where the others find it: behind a translation of
     /// addresses, or on all interfaces.
     pub listen: Option<String>,
-    /// How much may wait.
+    /// How much may wait, and what is too much to be true.
     pub limits: Limits,
 }
 
@@ -153,7 +153,7 @@ impl Timing {
     }
 }
 
-/// How much may wait for one peer before it is given up.
+/// How much may wait for one peer before it is given up, and how far anybody can have counted.
 ///
 /// A machine cannot be told to wait, and dropping one message would break what every algorithm here
 /// relies on. So a link on which more waits than this is over for good: what waited is dropped, the
@@ -164,6 +164,9 @@ pub struct Limits {
     pub messages: usize,
     /// How many bytes they may take.
     pub bytes: usize,
+    /// The largest number of 64 bits in a message; see [`MAX_NUMBER`]. An algorithm whose messages
+    /// carry numbers that are drawn and not counted needs `u64::MAX`.
+    pub number: u64,
 }
 
 impl fmt::Display for Limits {
@@ -174,7 +177,7 @@ impl fmt::Display for Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { messages: 1 << 18, bytes: 1 << 26 }
+        Self { messages: 1 << 18, bytes: 1 << 26, number: MAX_NUMBER }
     }
 }
 

@@ -591,7 +591,8 @@ mod tests {
 
     #[test]
     fn too_much_for_one_peer_is_dropped_and_it_is_given_up() {
-        for limits in [Limits { messages: 2, bytes: 1_000 }, Limits { messages: 9, bytes: 30 }] {
+        for (messages, bytes) in [(2, 1_000), (9, 30)] {
+            let limits = Limits { messages, bytes, ..Limits::default() };
             let mut link = link();
             assert_eq!(link.send(&[1], &limits), Ok(Some(0)));
             assert_eq!(link.send(&[2], &limits), Ok(Some(1)));

@@ -105,7 +105,8 @@ impl<P: Protocol, T: Transport> Node<P, T> {
     ) -> Starting<Handle<P::Command>> {
         let Self { machine, recorder, site, carried_by: _ } = self;
         let tape = recorder.map(|(recorder, clock)| Tape::new(site.config.id, recorder, clock));
-        furnish(Box::new(Typed::new(machine, tape)), application, site)
+        let largest = site.config.limits.number;
+        furnish(Box::new(Typed::new(machine, tape, largest)), application, site)
     }
 }
 

@@ -14,7 +14,7 @@ use crate::link::Health;
 use crate::lives::{Admission, Parting};
 use crate::meet::{self, Arrival, Dial, Guest, Visit};
 use crate::transport::AnyStream;
-use crate::wire::{Frame, UNREADABLE};
+use crate::wire::Frame;
 
 /// How often a turn reads from one link before it looks at the others.
 const READS_A_TURN: usize = 4;
@@ -96,9 +96,7 @@ impl Driver {
         match frame {
             Frame::Data { seq, received, message: () } => {
                 // Read before it is acknowledged: one that cannot be read has not arrived.
-                if !self.resident.read(&self.message) {
-                    return Err(UNREADABLE.to_string());
-                }
+                self.resident.read(&self.message).map_err(|error| error.to_string())?;
                 self.on_ack(peer, received)?;
                 self.on_data(peer, seq)
             }

@@ -98,6 +98,9 @@ pub enum WireError {
     /// The body is not what its kind says.
     #[error("the body of a frame of kind {0} cannot be read")]
     Body(u8),
+    /// A message in which a number is larger than anybody can have counted to.
+    #[error("a message with a number that nobody can have counted to")]
+    Number,
     /// A message that cannot be written.
     #[error("a message cannot be encoded: {0}")]
     Encode(postcard::Error),

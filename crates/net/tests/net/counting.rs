@@ -184,7 +184,7 @@ async fn a_shutdown_says_what_it_could_not_deliver() {
 #[tokio::test]
 async fn a_peer_for_which_too_much_waits_is_given_up_and_both_are_told() {
     let (mut listeners, peers) = bind_loopback(2).await.unwrap();
-    let limits = Limits { messages: 10, bytes: 10_000 };
+    let limits = Limits { messages: 10, bytes: 10_000, ..Limits::default() };
     let alone = Config { start: Start::AtOnce, limits, ..config(0, &peers) };
     let node = Node::new(Counter::new(2), alone).listener(listeners.remove(0));
     let (handle, mut notices) = node.start().await.unwrap();

@@ -5,11 +5,13 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use vorrang_algorithms::mutex::ricart_agrawala::Message;
-use vorrang_net::bind_loopback;
 use vorrang_net::wire::{self, Frame, MAX_BODY_LEN};
+use vorrang_net::{MAX_NUMBER, bind_loopback};
 use vorrang_protocol::Never;
 
-use crate::support::{ACQUIRE, bytes, config, event, group, hello, soon, start, take_turn};
+use crate::support::{
+    ACQUIRE, Running, bytes, config, event, group, hello, soon, start, take_turn,
+};
 
 const NOT_A_FRAME: &str = "are not the beginning of a frame";
 
@@ -143,23 +145,42 @@ async fn a_message_that_cannot_be_read_is_not_acknowledged_and_may_come_again() 
     while soon("a status", handle.status()).await.unwrap().links[0].received == 0 {}
 }
 
-/// A clock that cannot count on is the one thing in a message that a machine gives up on.
-#[tokio::test]
-async fn a_message_that_the_machine_cannot_bear_ends_the_node_with_a_reason() {
+/// A peer says hello, and then that it is the end of time, or almost.
+async fn at_the_end_of_time(time: u64) -> (Running, TcpStream) {
     let (mut listeners, peers) = bind_loopback(2).await.unwrap();
-    let (handle, _notices, _events) = start(config(0, &peers), Some(listeners.remove(0))).await;
+    let node = start(config(0, &peers), Some(listeners.remove(0))).await;
     let mut stream = TcpStream::connect(&peers[0]).await.unwrap();
     let mut words = hello_of_node_1(&peers);
-    let message = Message::Request { time: u64::MAX };
+    let message = Message::Request { time };
     wire::encode(&Frame::Data { seq: 0, received: 0, message }, &mut words).unwrap();
     stream.write_all(&words).await.unwrap();
-    soon("the start", handle.started()).await.unwrap();
+    (node, stream)
+}
+
+#[tokio::test]
+async fn a_clock_that_nobody_can_have_counted_to_is_refused_and_the_node_goes_on() {
+    for time in [u64::MAX, MAX_NUMBER + 1] {
+        let (mut node, _stream) = at_the_end_of_time(time).await;
+        let words = "a message with a number that nobody can have counted to";
+        event(&mut node.2, &["closed a connection with node 1", words]).await;
+        assert_eq!(node.0.status().await.unwrap().links[0].received, 0);
+        soon("an answer", node.0.command(ACQUIRE)).await.unwrap();
+        assert!(node.0.status().await.unwrap().machine.contains("Waiting"));
+    }
+}
+
+#[tokio::test]
+async fn a_node_that_has_come_to_the_last_number_ends_with_a_reason_and_no_panic() {
+    let ((handle, ..), _stream) = at_the_end_of_time(MAX_NUMBER).await;
     let mut handled = 0;
     while handled == 0 {
-        handled = handle.status().await.unwrap().links[0].received;
+        handled = soon("a status", handle.status()).await.unwrap().links[0].received;
     }
-    let error = soon("an answer", handle.command(ACQUIRE)).await.unwrap_err().to_string();
-    assert!(error.contains("a logical clock counts to 2^64 - 1"), "{error}");
+    // Its own request needs a later time.
+    let _ = soon("an answer", handle.command(ACQUIRE)).await;
+    let stopped = handle.status().await.unwrap_err().to_string();
+    assert!(stopped.contains("a number that nobody can have counted to"), "{stopped}");
+    assert!(!stopped.contains("panicked"), "{stopped}");
 }
 
 #[tokio::test]
