@@ -6,6 +6,7 @@
 //! run.
 
 pub(crate) mod conversation;
+mod input;
 mod local;
 pub(crate) mod once;
 mod processes;
@@ -133,6 +134,14 @@ fn in_order<P: Protocol>(lines: Vec<String>) -> Result<Vec<Record<P>>, Failure> 
     let mut records: Vec<Record<P>> = lines.into_iter().map(read).collect::<Result<_, _>>()?;
     records.sort_by_key(|record| record.at_ns);
     Ok(records)
+}
+
+/// Sees to it that so many nodes have room in this process: both ends of every connection are here.
+fn make_room(nodes: u32) -> Result<(), Failure> {
+    let nodes = u64::from(nodes);
+    vorrang_net::reserve_files(nodes * nodes).map_err(|why| {
+        Failure::World(format!("{nodes} nodes in one process: {why}, or give --processes"))
+    })
 }
 
 /// One thread for all nodes of a process: then a hand-over wakes no other thread.

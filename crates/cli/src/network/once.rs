@@ -13,7 +13,9 @@ use vorrang_protocol::{Monitor, NodeId, Protocol};
 use vorrang_trace::{Meter, Record, What, judge};
 
 use super::local::Local;
-use super::{News, Place, events, head, in_order, orders, processes, runtime, save, settle};
+use super::{
+    News, Place, events, head, in_order, make_room, orders, processes, runtime, save, settle,
+};
 use crate::failure::Failure;
 use crate::figures::{Figure, Measured};
 use crate::problem::{Made, Scene};
@@ -97,6 +99,7 @@ async fn tell_all<C: Clone + Send + 'static, N>(
     launch: Launch<'_, C, N>,
 ) -> Result<(), Failure> {
     let (about, setup) = (scene.about(), scene.setup());
+    make_room(setup.group.size())?;
     let (listeners, peers) = bind_loopback(setup.group.size()).await?;
     let (mut handles, mut notices) = (Vec::new(), Vec::new());
     for (id, listener) in setup.group.members().zip(listeners) {
