@@ -54,6 +54,7 @@
 
 mod application;
 mod backlog;
+mod bells;
 mod clock;
 
 mod config;

@@ -42,6 +42,8 @@ pub(crate) struct Link {
     pub(crate) peer: NodeId,
     address: String,
     connection: Option<Connection>,
+    /// Whether it is among those with something to write.
+    pub(crate) is_touched: bool,
     standing: Standing,
     backlog: Backlog,
     /// How many messages we have handled, and how many of them the peer knows of.
@@ -86,6 +88,7 @@ impl Link {
             peer,
             address,
             connection: None,
+            is_touched: false,
             standing: Standing::Open,
             backlog: Backlog::new(),
             received: 0,

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use vorrang_protocol::{Data, Protocol};
 
 use crate::application::{AnyApplication, Application, Forward};
+use crate::bells::Bells;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::driver::{Driver, Phase};
@@ -196,6 +197,7 @@ async fn take_up(resident: Box<dyn Resident>, site: Site) -> Result<Reins, NetEr
         phase: Phase::Gathering,
         held: Vec::new(),
         fenced: None,
+        bells: Bells::new(nodes + 1),
         sleep: Box::pin(tokio::time::sleep(Duration::ZERO)),
         sleeps_until: None,
         next_ack: None,

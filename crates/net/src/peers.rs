@@ -6,7 +6,7 @@ use rand_core::Rng;
 use tokio::time::Instant;
 use vorrang_protocol::NodeId;
 
-use crate::driver::{Driver, Phase};
+use crate::driver::Driver;
 use crate::error::CommandError;
 use crate::event::Event;
 use crate::hello::{Hello, Refusal, Refuser};
@@ -16,7 +16,7 @@ use crate::meet::{self, Arrival, Dial, Guest, Visit};
 use crate::transport::AnyStream;
 use crate::wire::Frame;
 
-/// How often a turn reads from one link before it looks at the others.
+/// How often a link is read from before others are looked at.
 const READS_A_TURN: usize = 4;
 
 /// Links.
@@ -26,6 +26,7 @@ impl Driver {
         for link in self.world.others_mut() {
             link.acknowledge_ours();
         }
+        self.world.touch_all();
     }
 
     /// Looks whether connections still carry anything.
@@ -36,33 +37,35 @@ impl Driver {
             .others_mut()
             .filter_map(|link| (link.look(now, &timing) == Health::Silent).then_some(link.peer))
             .collect();
+        self.world.touch_all();
         for peer in silent {
             self.lose(peer, "it has fallen silent");
         }
     }
 
-    /// Reads from every link and handles what came. False if there may be more.
-    pub(crate) fn poll_links(&mut self, cx: &mut Context<'_>) -> bool {
-        let mut is_done = true;
-        for index in 0..self.world.links.len() {
-            let peer = NodeId(index as u32);
-            if peer != self.world.me {
-                is_done &= self.poll_link(peer, cx);
-            }
+    /// Reads from a link of which the bell has rung, and handles what came.
+    pub(crate) fn poll_link(&mut self, peer: NodeId) {
+        let wakers = self.bells.wakers();
+        let mut cx = Context::from_waker(&wakers[peer.index()]);
+        let has_more = self.read_from(peer, &mut cx);
+        // Acknowledgements that are owed by now, and what could not be written before.
+        self.world.touch(peer);
+        if has_more {
+            self.bells.ring(peer.index());
         }
-        is_done
     }
 
-    fn poll_link(&mut self, peer: NodeId, cx: &mut Context<'_>) -> bool {
+    /// True if there may be more.
+    fn read_from(&mut self, peer: NodeId, cx: &mut Context<'_>) -> bool {
         for _ in 0..READS_A_TURN {
             // What comes before the start is left where it is, but a lost connection is noticed.
-            let waits = matches!(self.phase, Phase::Gathering);
+            let waits = !self.has_begun();
             let link = self.world.link(peer);
             if waits && link.is_full() {
-                return true;
+                return false;
             }
             match link.poll_fill(cx) {
-                Poll::Pending => return true,
+                Poll::Pending => return false,
                 Poll::Ready(Ok(0)) => {
                     self.handle_frames(peer);
                     self.lose(peer, "it closed the connection");
@@ -72,7 +75,7 @@ impl Driver {
                 Poll::Ready(Err(error)) => self.lose(peer, &error.to_string()),
             }
         }
-        false
+        true
     }
 
     pub(crate) fn handle_frames(&mut self, peer: NodeId) {
@@ -155,30 +158,28 @@ impl Driver {
         self.dial(peer);
     }
 
-    /// Writes what was queued, and notes whether anything will have to be looked at.
-    pub(crate) fn flush(&mut self, cx: &mut Context<'_>) {
+    /// Writes what was queued, in the order in which it was, and notes whether acknowledgements
+    /// are owed.
+    pub(crate) fn flush(&mut self) {
+        self.report_given_up();
+        let wakers = self.bells.wakers();
+        while let Some(peer) = self.world.next_touched() {
+            let link = self.world.link(peer);
+            let flushed = link.flush(&mut Context::from_waker(&wakers[peer.index()]));
+            if link.wants_ack() && self.next_ack.is_none() {
+                self.next_ack = Some(Instant::now() + self.config.timing.ack);
+            }
+            if let Err(error) = flushed {
+                self.lose(peer, &error.to_string());
+            }
+        }
+    }
+
+    fn report_given_up(&mut self) {
         for peer in std::mem::take(&mut self.world.given_up) {
             let event = Event::GivenUp { peer, limits: self.config.limits };
             tracing::error!("{event}");
             self.report(event);
-        }
-        let mut broken: Option<(NodeId, String)> = None;
-        let mut wants_ack = false;
-        let first = self.world.first_receiver.take().map_or(0, NodeId::index);
-        let (later, sooner) = self.world.links.split_at_mut(first);
-        for link in sooner.iter_mut().chain(later).flatten() {
-            if let Err(error) = link.flush(cx) {
-                broken = Some((link.peer, error.to_string()));
-            }
-            wants_ack |= link.wants_ack();
-        }
-        if wants_ack && self.next_ack.is_none() {
-            self.next_ack = Some(Instant::now() + self.config.timing.ack);
-        }
-        if let Some((peer, why)) = broken {
-            self.lose(peer, &why);
-            // There may be others.
-            self.flush(cx);
         }
     }
 
@@ -354,6 +355,8 @@ impl Driver {
             link.say(&Frame::Hello(ours));
         }
         self.stop_calling(peer);
+        self.world.touch(peer);
+        self.bells.ring(peer.index());
         self.lift_fence();
         self.report(Event::Connected { peer, before });
         self.start_if_ready();

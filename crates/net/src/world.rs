@@ -1,5 +1,7 @@
 //! The links of a node.
 
+use std::collections::VecDeque;
+
 use vorrang_protocol::NodeId;
 
 use crate::config::Limits;
@@ -11,9 +13,9 @@ pub(crate) struct World {
     pub(crate) me: NodeId,
     /// By node; none for ourselves.
     pub(crate) links: Vec<Option<Link>>,
-    /// To whom the first message of this turn goes. It is written first: whoever is answered first
-    /// is, in most algorithms, the one that the others wait for.
-    pub(crate) first_receiver: Option<NodeId>,
+    /// Those with something to write, in the order in which that came about: whoever is answered
+    /// first is, in most algorithms, the one that the others wait for.
+    touched: VecDeque<NodeId>,
     limits: Limits,
     /// Those for whom too much waited, and nobody has said so yet.
     pub(crate) given_up: Vec<NodeId>,
@@ -28,7 +30,7 @@ impl World {
         Self {
             me,
             links: (0..).zip(peers).map(link).collect(),
-            first_receiver: None,
+            touched: VecDeque::new(),
             limits,
             given_up: Vec::new(),
         }
@@ -43,6 +45,28 @@ impl World {
         self.links.iter_mut().flatten()
     }
 
+    /// There may be something to write to it.
+    pub(crate) fn touch(&mut self, peer: NodeId) {
+        if !std::mem::replace(&mut self.link(peer).is_touched, true) {
+            self.touched.push_back(peer);
+        }
+    }
+
+    pub(crate) fn touch_all(&mut self) {
+        for link in self.links.iter_mut().flatten() {
+            if !std::mem::replace(&mut link.is_touched, true) {
+                self.touched.push_back(link.peer);
+            }
+        }
+    }
+
+    /// The next one with something to write.
+    pub(crate) fn next_touched(&mut self) -> Option<NodeId> {
+        let peer = self.touched.pop_front()?;
+        self.link(peer).is_touched = false;
+        Some(peer)
+    }
+
     pub(crate) fn link(&mut self, peer: NodeId) -> &mut Link {
         self.links[peer.index()].as_mut().expect("a peer is never ourselves")
     }
@@ -55,7 +79,7 @@ impl Post for World {
         let was_gone = link.is_gone();
         let seq = link.send(message, &limits)?;
         if seq.is_some() {
-            self.first_receiver.get_or_insert(to);
+            self.touch(to);
         } else if !was_gone {
             self.given_up.push(to);
         }
