@@ -6,7 +6,8 @@
 //! - **Links** between the nodes are reliable and in order for as long as both processes live,
 //!   whatever happens to their connections; a process that was restarted has lost its memory and is
 //!   refused, and so is one that is set up differently. See [`wire`] for the format and [`hello`]
-//!   for who is let in.
+//!   for who is let in. Both sides speak at least once a heartbeat, so that a connection that
+//!   carries nothing any more is noticed ([`Timing`]); what waits for a peer is bounded ([`Limits`]).
 //! - **One task a node** owns the machine and its sockets and handles one event at a time. It is
 //!   compiled once, in this crate: an algorithm adds only its handlers and the reading and writing
 //!   of its messages.
@@ -14,8 +15,10 @@
 //!   [`Application`]. Both know the problem, by its commands and notices, and not the algorithm.
 //! - **A run can be recorded**, on a [`Clock`] that all processes of a machine share, and judged by
 //!   the same monitors as a simulated one.
-//! - **Trust**: whoever can reach the port can speak as a member that has not been met yet. Links
-//!   are neither encrypted nor authenticated; keep them on a network of your own.
+//! - **Trust**: whoever can reach the port can speak as a member that has not been met yet, and
+//!   whoever can read what goes over the wire can take the place of one that has. Nobody else can:
+//!   two that have met know each other by numbers that they tell nobody. Links are neither encrypted
+//!   nor authenticated; keep them on a network of your own.
 //!
 //! Several nodes in one process are fastest on a `current_thread` runtime: then a hand-over between
 //! two of them wakes no other thread. A node alone in its process works the same on either.

@@ -324,7 +324,8 @@ impl Driver {
                 link.disconnect();
                 self.connect(stream, theirs, false);
             }
-            Admission::Overtaken => {}
+            Admission::Overtaken if link.is_connected() => {}
+            Admission::Overtaken => self.dial(peer),
             Admission::Refuse(why) => {
                 link.fail();
                 self.on_we_refused(Guest::Member(peer), &why);

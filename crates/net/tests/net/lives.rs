@@ -97,6 +97,9 @@ async fn a_restarted_node_that_dials_is_refused_and_fenced() {
     let (mut nodes, peers) = group(3).await;
     let (victim, ..) = nodes.remove(2);
     victim.kill().await;
+    event(&mut nodes[0].2, &["lost the connection with node 2"]).await;
+    nodes[0].0.command(ACQUIRE).await.unwrap();
+    assert_eq!(nodes[0].0.status().await.unwrap().links[1].unacknowledged, 1);
     let (reborn, _, mut events) = start(config(2, &peers), None).await;
     let words = ["refused us: we were restarted and have lost our memory"];
     event(&mut events, &words).await;
@@ -107,9 +110,13 @@ async fn a_restarted_node_that_dials_is_refused_and_fenced() {
     for (handle, _, events) in &mut nodes {
         let words = ["we refused node 2 at 127.0.0.1:", "it was restarted and has lost its memory"];
         event(events, &words).await;
+        // Anybody can say that it is node 2. They ask where node 2 is to be found, and are told the
+        // same; then nothing is kept for it any more.
+        let words = ["node 2 refused us: it was restarted and has lost its memory"];
+        event(events, &words).await;
         let link = handle.status().await.unwrap().links.remove(1);
-        assert!(matches!(link.state, LinkState::Refused(_)), "{}", link.state);
-        assert_eq!(link.connections, 1);
+        assert!(matches!(link.state, LinkState::Gone(_)), "{}", link.state);
+        assert_eq!((link.connections, link.unacknowledged), (1, 0));
     }
 }
 
