@@ -13,6 +13,9 @@ use crate::wire::{self, Frame, WireError};
 
 /// How large the input of a connection is, unless a longer frame needs more.
 const INPUT_LEN: usize = 1 << 14;
+/// How much is read that cannot be handled yet. Heartbeats come behind it: there is room for those
+/// of a day.
+const WAITING_LEN: usize = 1 << 20;
 
 /// One connection, and what was read from it and is to be written to it.
 pub(crate) struct Connection {
@@ -60,7 +63,7 @@ impl Connection {
 
     /// Whether enough was read for now, by a node that does not handle it yet.
     pub(crate) const fn is_full(&self) -> bool {
-        self.end - self.start >= INPUT_LEN
+        self.end - self.start >= WAITING_LEN
     }
 
     /// Looks whether anything still comes.
@@ -89,10 +92,15 @@ impl Connection {
         self.output.is_empty()
     }
 
+    /// The next whole frame, its message as bytes in `message`; one of data only if it `takes_data`.
     pub(crate) fn next_frame(
         &mut self,
         message: &mut Vec<u8>,
+        takes_data: bool,
     ) -> Result<Option<Frame<()>>, WireError> {
+        if !takes_data && wire::is_data(&self.input[self.start..self.end]) {
+            return Ok(None);
+        }
         match wire::decode_raw(&self.input[self.start..self.end], message)? {
             Some((frame, len)) => {
                 self.start += len;

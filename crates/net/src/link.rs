@@ -383,13 +383,15 @@ impl Link {
         }
     }
 
-    /// The next whole frame of what was read, its message as bytes in `message`.
+    /// The next whole frame of what was read, its message as bytes in `message`; one of data only if
+    /// it `takes_data`.
     pub(crate) fn next_frame(
         &mut self,
         message: &mut Vec<u8>,
+        takes_data: bool,
     ) -> Result<Option<Frame<()>>, WireError> {
         match &mut self.connection {
-            Some(connection) => connection.next_frame(message),
+            Some(connection) => connection.next_frame(message, takes_data),
             None => Ok(None),
         }
     }

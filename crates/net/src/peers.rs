@@ -58,7 +58,6 @@ impl Driver {
     /// True if there may be more.
     fn read_from(&mut self, peer: NodeId, cx: &mut Context<'_>) -> bool {
         for _ in 0..READS_A_TURN {
-            // What comes before the start is left where it is, but a lost connection is noticed.
             let waits = !self.has_begun();
             let link = self.world.link(peer);
             if waits && link.is_full() {
@@ -70,7 +69,6 @@ impl Driver {
                     self.handle_frames(peer);
                     self.lose(peer, "it closed the connection");
                 }
-                Poll::Ready(Ok(_)) if waits => {}
                 Poll::Ready(Ok(_)) => self.handle_frames(peer),
                 Poll::Ready(Err(error)) => self.lose(peer, &error.to_string()),
             }
@@ -80,7 +78,10 @@ impl Driver {
 
     pub(crate) fn handle_frames(&mut self, peer: NodeId) {
         loop {
-            let outcome = match self.world.link(peer).next_frame(&mut self.message) {
+            // Messages that come before the start are left where they are, and what is behind them.
+            let takes_data = self.has_begun();
+            let link = self.world.link(peer);
+            let outcome = match link.next_frame(&mut self.message, takes_data) {
                 Ok(Some(frame)) => self.handle_frame(peer, frame),
                 Ok(None) => return,
                 Err(error) => Err(error.to_string()),

@@ -188,6 +188,11 @@ pub fn decode<M: DeserializeOwned>(bytes: &[u8]) -> Result<Option<(Frame<M>, usi
     }
 }
 
+/// Whether the frame that `bytes` begin with is one of data, as far as can be told.
+pub(crate) fn is_data(bytes: &[u8]) -> bool {
+    bytes.get(3) == Some(&DATA)
+}
+
 /// As [`decode`], with the message of a frame of data left as it is, in `message`.
 pub(crate) fn decode_raw(
     bytes: &[u8],

@@ -7,9 +7,11 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
-use vorrang_net::{Config, Timing};
+use vorrang_net::wire::Frame;
+use vorrang_net::{Config, Timing, bind_loopback};
+use vorrang_protocol::Never;
 
-use crate::support::{Running, config, event, soon, start, take_turn};
+use crate::support::{Running, bytes, config, event, hello, soon, start, take_turn};
 
 /// Stands between the dialler and the one that it dials. What is under way when it is told so is
 /// swallowed for ever; connections made later are fine.
@@ -116,4 +118,23 @@ async fn an_idle_connection_is_left_alone() {
         take_turn(node).await;
         assert_eq!(node.0.status().await.unwrap().links[0].connections, 1);
     }
+}
+
+/// More heartbeats than a node that has not begun would keep unread.
+#[tokio::test]
+async fn heartbeats_are_heard_by_one_that_waits_for_others() {
+    let (mut listeners, mut peers) = bind_loopback(2).await.unwrap();
+    peers.push("127.0.0.1:1".to_owned());
+    let mut node = start(watchful(0, &peers), Some(listeners.remove(0))).await;
+    let mut stream = TcpStream::connect(&peers[0]).await.unwrap();
+    let words = bytes::<Never>(&Frame::Hello(hello(1, 0, &peers)));
+    stream.write_all(&words).await.unwrap();
+    event(&mut node.2, &["connected with node 1"]).await;
+    let beats = bytes::<Never>(&Frame::Ack { received: 0 }).repeat(10_000);
+    for _ in 0..20 {
+        stream.write_all(&beats).await.unwrap();
+    }
+    // All of them were read: that it goes is noticed, and its place is free.
+    drop(stream);
+    event(&mut node.2, &["lost the connection with node 1"]).await;
 }
