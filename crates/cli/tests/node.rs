@@ -318,8 +318,8 @@ fn signal(node: &Node, name: &str) {
     assert!(sent.expect("kill is there").success());
 }
 
-/// The whole group is restarted while one of its processes stands still; when that goes on, it finds
-/// others in the places of those that it knew.
+/// The whole group is restarted while one of its processes stands still; when that goes on, it
+/// finds others in the places of those that it knew.
 #[cfg(unix)]
 #[test]
 fn a_process_that_has_outlived_its_group_disturbs_nobody() {

@@ -4,8 +4,8 @@
 //! connection that needs them. In a steady state nothing is allocated.
 //!
 //! How much may wait is bounded, see [`Limits`]; a warning is logged long before, when the backlog
-//! reaches [`WARN_LEN`] messages, and again at every doubling. Algorithms of this kind owe each peer
-//! a bounded number of messages, so it grows only as fast as the application's commands do.
+//! reaches [`WARN_LEN`] messages, and again at every doubling. Algorithms of this kind owe each
+//! peer a bounded number of messages, so it grows only as fast as the application's commands do.
 
 use std::collections::VecDeque;
 

@@ -36,8 +36,8 @@ struct Pulse {
     has_heard: bool,
     /// Nothing was heard from then on.
     quiet_since: Instant,
-    /// It was quiet for too long when we last looked. One look is not enough: if it was us who stood
-    /// still, what came meanwhile has not been read yet.
+    /// It was quiet for too long when we last looked. One look is not enough: if it was us who
+    /// stood still, what came meanwhile has not been read yet.
     is_suspect: bool,
 }
 
@@ -92,7 +92,8 @@ impl Connection {
         self.output.is_empty()
     }
 
-    /// The next whole frame, its message as bytes in `message`; one of data only if it `takes_data`.
+    /// The next whole frame, its message as bytes in `message`; one of data only if it
+    /// `takes_data`.
     pub(crate) fn next_frame(
         &mut self,
         message: &mut Vec<u8>,

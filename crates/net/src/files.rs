@@ -25,7 +25,8 @@ pub fn reserve_files(connections: u64) -> io::Result<()> {
     }
 }
 
-/// Raises the limit if it is lower, as far as that goes; says what it is then, unless there is none.
+/// Raises the limit if it is lower, as far as that goes; says what it is then, unless there is
+/// none.
 #[cfg(unix)]
 fn raise(needed: u64) -> Option<u64> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -46,10 +47,12 @@ const fn raise(_: u64) -> Option<u64> {
     None
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
+    #[cfg(unix)]
     use super::*;
 
+    #[cfg(unix)]
     #[test]
     fn what_is_there_is_enough_and_what_can_never_be_is_named() {
         reserve_files(1).unwrap();

@@ -7,7 +7,8 @@
 //!   whatever happens to their connections; a process that was restarted has lost its memory and is
 //!   refused, and so is one that is set up differently. See [`wire`] for the format and [`hello`]
 //!   for who is let in. Both sides speak at least once a heartbeat, so that a connection that
-//!   carries nothing any more is noticed ([`Timing`]); what waits for a peer is bounded ([`Limits`]).
+//!   carries nothing any more is noticed ([`Timing`]); what waits for a peer is bounded
+//!   ([`Limits`]).
 //! - **One task a node** owns the machine and its sockets and handles one event at a time. It is
 //!   compiled once, in this crate: an algorithm adds only its handlers and the reading and writing
 //!   of its messages.
@@ -17,8 +18,8 @@
 //!   the same monitors as a simulated one.
 //! - **Trust**: whoever can reach the port can speak as a member that has not been met yet, and
 //!   whoever can read what goes over the wire can take the place of one that has. Nobody else can:
-//!   two that have met know each other by numbers that they tell nobody. Links are neither encrypted
-//!   nor authenticated; keep them on a network of your own.
+//!   two that have met know each other by numbers that they tell nobody. Links are neither
+//!   encrypted nor authenticated; keep them on a network of your own.
 //!
 //! Several nodes in one process are fastest on a `current_thread` runtime: then a hand-over between
 //! two of them wakes no other thread. A node alone in its process works the same on either.

@@ -383,8 +383,8 @@ impl Link {
         }
     }
 
-    /// The next whole frame of what was read, its message as bytes in `message`; one of data only if
-    /// it `takes_data`.
+    /// The next whole frame of what was read, its message as bytes in `message`; one of data only
+    /// if it `takes_data`.
     pub(crate) fn next_frame(
         &mut self,
         message: &mut Vec<u8>,

@@ -2,6 +2,7 @@
 //! we are not connected with, and one knocks at every peer with a higher number that does not call.
 //! They only exchange hellos; the node's task takes over from there.
 
+use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,7 +11,7 @@ use std::time::Duration;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 use vorrang_protocol::{Never, NodeId};
 
@@ -88,6 +89,8 @@ pub(crate) async fn listen(mut listener: Box<dyn Door>, line: Line) {
     let timing = line.timing;
     let door = Arc::new(Semaphore::new(MAX_AT_THE_DOOR));
     let mut guests = JoinSet::new();
+    // Those who have come, the oldest first.
+    let mut waiting = VecDeque::new();
     loop {
         while guests.try_join_next().is_some() {}
         let (mut stream, from) = match listener.accept().await {
@@ -98,12 +101,15 @@ pub(crate) async fn listen(mut listener: Box<dyn Door>, line: Line) {
                 continue;
             }
         };
-        let Ok(place) = Arc::clone(&door).try_acquire_owned() else {
-            tracing::warn!(%from, "too many connections without a hello: turned one away");
+        if waiting.len() >= 2 * MAX_AT_THE_DOOR {
+            waiting.retain(|guest| !AbortHandle::is_finished(guest));
+        }
+        let Some(place) = find_place(&door, &mut waiting).await else {
+            tracing::warn!(%from, "too many connections at the door: turned one away");
             continue;
         };
         let line = line.clone();
-        guests.spawn(async move {
+        waiting.push_back(guests.spawn(async move {
             let asked = timeout(timing.hello, ask(&mut stream, &line.identity, &from)).await;
             let arrival = match asked.unwrap_or(Err(HandshakeError::TooSlow)) {
                 Ok(Ok(said)) => {
@@ -120,8 +126,25 @@ pub(crate) async fn listen(mut listener: Box<dyn Door>, line: Line) {
                 Err(error) => Arrival::Malformed { from, why: error.to_string() },
             };
             line.tell(arrival);
-        });
+        }));
     }
+}
+
+/// A place at the door: a free one, or that of the guest who has been there longest without having
+/// said who it is. A member says that at once; so those who say nothing keep nobody out.
+async fn find_place(
+    door: &Arc<Semaphore>,
+    waiting: &mut VecDeque<AbortHandle>,
+) -> Option<OwnedSemaphorePermit> {
+    if let Ok(place) = Arc::clone(door).try_acquire_owned() {
+        return Some(place);
+    }
+    waiting.retain(|guest| !guest.is_finished());
+    waiting.pop_front()?.abort();
+    tracing::warn!("too many connections at the door: the oldest goes");
+    // It leaves as soon as it is its turn to run.
+    let leaving = timeout(ACCEPT_PAUSE, Arc::clone(door).acquire_owned());
+    leaving.await.ok()?.ok()
 }
 
 /// What a guest wants.

@@ -230,10 +230,20 @@ impl Refusal {
 mod tests {
     use super::*;
 
+    /// What both sides say, and whether that is the end.
+    fn check(cases: &[(Refusal, &str, &str)]) {
+        for (refusal, from_us, from_them) in cases {
+            assert_eq!(refusal.sentence(Refuser::Us), *from_us);
+            assert_eq!(refusal.sentence(Refuser::Them), *from_them);
+            let is_final = matches!(refusal, Refusal::Left | Refusal::GivenUp);
+            assert_eq!(refusal.is_final(), is_final, "{refusal:?}");
+        }
+    }
+
     #[test]
     fn both_sides_say_the_same_with_we_and_it_exchanged() {
         let (ours, theirs) = (|| Excerpt::new("ours"), || Excerpt::new("theirs"));
-        let cases = [
+        check(&[
             (
                 Refusal::Version { refuser: 2, refused: 1 },
                 "it speaks version 1, we speak version 2",
@@ -274,6 +284,12 @@ mod tests {
                 "it says it is node 7, which we, node 1, do not expect",
                 "we say we are node 7, which it, node 1, does not expect",
             ),
+        ]);
+    }
+
+    #[test]
+    fn both_sides_say_who_came_back_and_who_left() {
+        check(&[
             (
                 Refusal::Restarted,
                 "it was restarted and has lost its memory, or there are two with its number",
@@ -305,12 +321,6 @@ mod tests {
                 "it is we who call, and we will",
                 "it is the one who calls, and it will",
             ),
-        ];
-        for (refusal, from_us, from_them) in cases {
-            assert_eq!(refusal.sentence(Refuser::Us), from_us);
-            assert_eq!(refusal.sentence(Refuser::Them), from_them);
-            let is_about_the_process = matches!(refusal, Refusal::Left | Refusal::GivenUp);
-            assert_eq!(refusal.is_final(), is_about_the_process, "{refusal:?}");
-        }
+        ]);
     }
 }

@@ -222,8 +222,8 @@ where
     say("end")
 }
 
-/// How many bytes of records are said at once: each time costs a call of the system here, and one of
-/// the parent's.
+/// How many bytes of records are said at once: each time costs a call of the system here, and one
+/// of the parent's.
 const BATCH: usize = 1 << 16;
 
 /// Does what the parent says, and tells it what happens, until it says to quit or goes away.

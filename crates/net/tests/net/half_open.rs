@@ -1,4 +1,5 @@
-//! Connections of which the network has forgotten one direction, or both: no end, no error, nothing.
+//! Connections of which the network has forgotten one direction, or both: no end, no error,
+//! nothing.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

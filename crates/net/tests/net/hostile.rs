@@ -130,6 +130,19 @@ async fn those_who_are_refused_keep_their_place_at_the_door_until_they_are_gone(
     assert_eq!(heard, Frame::Refuse(Refusal::Restarted), "there is room again");
 }
 
+#[tokio::test]
+async fn those_who_say_nothing_keep_nobody_out() {
+    let (mut listeners, peers) = bind_loopback(2).await.unwrap();
+    let mut node = start(config(0, &peers), Some(listeners.remove(0))).await;
+    let mut silent = Vec::new();
+    for _ in 0..300 {
+        silent.push(TcpStream::connect(&peers[0]).await.unwrap());
+    }
+    let (_kept, heard) = meet(&peers[0], hello(1, 0, &peers)).await;
+    assert!(matches!(heard, Frame::Hello(_)), "{heard:?}");
+    event(&mut node.2, &["connected with node 1"]).await;
+}
+
 /// The dialler is the node, and whom it dials claims to have messages that there never were.
 #[tokio::test]
 async fn a_peer_that_claims_what_it_was_never_sent_is_called_with_growing_pauses() {
