@@ -173,6 +173,27 @@ fn one_node_alone_needs_no_network() {
     assert_eq!((&run["messages"], &run["entries"]), (&0.into(), &10.into()));
 }
 
+/// Both ends of every connection are in one process: 40 nodes have 1,560 of them.
+#[cfg(unix)]
+#[test]
+fn more_connections_than_files_are_asked_for_or_refused_in_a_sentence() {
+    let under = |limit: &str| {
+        let line = format!(
+            "ulimit {limit} && exec {} run central --net --nodes 40 --entries 40",
+            env!("CARGO_BIN_EXE_vorrang")
+        );
+        let out = std::process::Command::new("sh").args(["-c", &line]).output();
+        let out = out.expect("a shell");
+        (out.status.code(), String::from_utf8_lossy(&out.stderr).into_owned())
+    };
+    let (code, err) = under("-Sn 1024");
+    assert_eq!(code, Some(0), "it may have more, and takes them: {err}");
+    let (code, err) = under("-n 1024");
+    assert_eq!(code, Some(4), "{err}");
+    let words = "40 nodes in one process: 1664 files must be open at once";
+    assert!(err.contains(words) && err.contains("--processes"), "{err}");
+}
+
 #[test]
 fn fewer_entries_than_nodes_come_to_an_end() {
     for load in ["heavy", "light", "burst"] {

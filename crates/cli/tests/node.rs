@@ -306,7 +306,150 @@ fn a_node_of_another_algorithm_or_group_is_refused_with_a_sentence() {
     assert!(status[1].contains("waits to meet all others"), "{status:?}");
     assert!(status[2].contains(": refused: "), "{status:?}");
     for node in nodes {
-        assert_eq!(node.quit(), (Some(0), "left".to_owned()));
+        assert_eq!(node.quit(), (Some(4), "left".to_owned()), "neither has taken part");
+    }
+}
+
+/// Stops a process, or lets it go on.
+#[cfg(unix)]
+fn signal(node: &Node, name: &str) {
+    let id = node.child.id().to_string();
+    let sent = std::process::Command::new("kill").args(["-s", name, &id]).status();
+    assert!(sent.expect("kill is there").success());
+}
+
+/// The whole group is restarted while one of its processes stands still; when that goes on, it
+/// finds others in the places of those that it knew.
+#[cfg(unix)]
+#[test]
+fn a_process_that_has_outlived_its_group_disturbs_nobody() {
+    let peers = addresses(3);
+    let start = |id, more: &[&str]| Node::start(id, &peers, more);
+    let mut old: Vec<Node> = (0..3).map(|id| start(id, &[])).collect();
+    for node in &old {
+        node.until_told("started");
+    }
+    signal(&old[2], "STOP");
+    let mut stale = old.remove(2);
+    drop(old);
+
+    // The address of the one that stands still is taken, so that its successor listens elsewhere.
+    let mut new: Vec<Node> =
+        vec![start(0, &[]), start(1, &[]), start(2, &["--listen", "127.0.0.1:0"])];
+    for node in &new {
+        node.until_told("started");
+        node.hear();
+    }
+    new[0].say("acquire");
+    assert_eq!(new[0].hear(), "entered");
+
+    signal(&stale, "CONT");
+    // By node 0 and node 1, whoever is first.
+    for _ in 0..2 {
+        stale.until_told(
+            " refused us: we were restarted and have lost our memory, or there are two",
+        );
+    }
+    stale.hear();
+    stale.say("acquire");
+    assert!(stale.hear().contains("must not act"), "it is the one that is fenced");
+    assert_eq!(stale.quit().0, Some(4));
+
+    new[0].say("release");
+    assert_eq!(new[0].hear(), "released");
+    for node in &mut new {
+        node.say("acquire");
+        assert_eq!(node.hear(), "entered");
+        node.say("release");
+        assert_eq!(node.hear(), "released");
+    }
+    for node in new {
+        assert_eq!(node.quit().0, Some(0));
+    }
+}
+
+#[test]
+fn a_restarted_node_says_that_it_must_not_act_and_does_not_exit_as_if_all_were_well() {
+    let peers = addresses(2);
+    let mut nodes: Vec<Node> = (0..2).map(|id| Node::start(id, &peers, &[])).collect();
+    for node in &nodes {
+        node.until_told("started");
+    }
+    // With it gone, its address is free.
+    drop(nodes.remove(1));
+    nodes.push(Node::start(1, &peers, &[]));
+    nodes[1].until_told("fenced");
+    nodes[1].hear();
+    nodes[1].say("acquire");
+    assert!(nodes[1].hear().contains("this node must not act"));
+    assert_eq!(nodes.remove(1).quit().0, Some(4));
+    assert_eq!(nodes.remove(0).quit().0, Some(0));
+}
+
+#[test]
+fn nobody_left_to_read_is_no_good_end() {
+    let mut nodes = group(1, &[]);
+    let mut node = nodes.remove(0);
+    node.out = channel().1;
+    // The thread that read is gone with its next line.
+    for _ in 0..3 {
+        let input = node.input.as_mut().expect("a pipe");
+        let _ = writeln!(input, "status");
+        thread::sleep(std::time::Duration::from_millis(100));
+    }
+    assert_eq!(node.child.wait().expect("it ends").code(), Some(4));
+}
+
+#[test]
+fn a_line_without_end_is_no_command_and_costs_nothing() {
+    let mut nodes = group(1, &[]);
+    let node = &mut nodes[0];
+    node.say(&"x".repeat(20_000_000));
+    assert_eq!(node.hear(), "a line of more than 4096 bytes is no command");
+    node.say("acquire");
+    assert_eq!(node.hear(), "entered");
+}
+
+#[test]
+fn whoever_does_not_answer_is_named_without_being_asked_for() {
+    let mut peers = addresses(2);
+    peers[0] = "nowhere.invalid:7000".to_owned();
+    let node = Node::start(1, &peers, &["--back-off", "100ms"]);
+    node.until_told("waiting for node 0 at nowhere.invalid:7000: ");
+}
+
+#[test]
+fn nobody_listens_to_the_world_by_accident() {
+    for (args, words) in [
+        (&["--peers", "0.0.0.0:0"][..], "0.0.0.0:0 can be reached from other machines"),
+        (&["--peers", "192.0.2.1:7000"], "give --insecure"),
+        (&["--peers", "127.0.0.1:0", "--listen", "[::]:0"], "--listen 127.0.0.1:0"),
+        (&["--peers", "127.0.0.1:0", "--listen", "x"], "--listen: 'x' is not an address"),
+    ] {
+        let (code, _, err) = support::run(&[&["node", "--id", "0"], args].concat());
+        assert_eq!(code, 2, "{err}");
+        assert!(err.contains(words), "{err}");
+    }
+    let mut node = Node::start(0, &["127.0.0.1:0".to_owned()], &["--listen", "0.0.0.0:0"]);
+    assert_eq!(node.end().0, Some(2));
+    let more = ["--listen", "0.0.0.0:0", "--insecure"];
+    let node = Node::start(0, &["127.0.0.1:0".to_owned()], &more);
+    assert!(node.hear().contains("listens on 0.0.0.0:0"));
+    assert_eq!(node.quit(), (Some(0), "left".to_owned()));
+}
+
+#[test]
+fn times_that_do_not_go_together_are_refused() {
+    for (options, words) in [
+        (["--heartbeat", "3s"], "to give up after 5s is too soon for a heartbeat of 3s"),
+        (["--give-up", "1s"], "to give up after 1s is too soon for a heartbeat of 1s"),
+        (["--heartbeat", "soon"], "write a time such as 500ms"),
+        (["--back-off", "0s"], "give more than 0"),
+    ] {
+        let args = ["node", "--id", "0", "--peers", "127.0.0.1:0"];
+        let (code, _, err) = support::run(&[&args[..], &options].concat());
+        assert_eq!(code, 2, "{err}");
+        assert!(err.contains(words), "{err}");
     }
 }
 

@@ -3,13 +3,13 @@
 //! Frames are encoded once, one behind the other in one buffer, and copied from there to every
 //! connection that needs them. In a steady state nothing is allocated.
 //!
-//! The backlog has **no limit**: a machine cannot be told to wait, and dropping one message would
-//! break what every algorithm here relies on. Algorithms of this kind owe each peer a bounded
-//! number of messages, so it grows only as fast as the application's commands do; a warning is
-//! logged when it reaches [`WARN_LEN`] messages, and again at every doubling.
+//! How much may wait is bounded, see [`Limits`]; a warning is logged long before, when the backlog
+//! reaches [`WARN_LEN`] messages, and again at every doubling. Algorithms of this kind owe each
+//! peer a bounded number of messages, so it grows only as fast as the application's commands do.
 
 use std::collections::VecDeque;
 
+use crate::config::Limits;
 use crate::wire::WireError;
 
 /// How many unacknowledged messages on one link are worth a warning.
@@ -61,6 +61,11 @@ impl Backlog {
         Ok(is_long)
     }
 
+    /// Whether more waits than may.
+    pub(crate) fn exceeds(&self, limits: &Limits) -> bool {
+        self.len() > limits.messages || self.len_bytes() > limits.bytes
+    }
+
     /// All frames below `received` have arrived. False if that cannot be: they were never sent.
     #[must_use]
     pub(crate) fn acknowledge(&mut self, received: u64) -> bool {
@@ -98,6 +103,8 @@ impl Backlog {
         let everything = self.next_seq();
         let was_sent = self.acknowledge(everything);
         debug_assert!(was_sent, "all that was sent was sent");
+        // It may have been long.
+        (self.bytes, self.lens) = (Vec::new(), VecDeque::new());
         left
     }
 

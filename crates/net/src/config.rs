@@ -1,17 +1,18 @@
 //! What a node must be told before it starts.
 
+use std::fmt;
 use std::time::Duration;
 
 use vorrang_protocol::NodeId;
 
-use crate::NetError;
+use crate::{MAX_NUMBER, NetError};
 
 /// Who a node is, and whom it belongs to.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Which node of the group this is.
     pub id: NodeId,
-    /// Every node's address, as `host:port`; `peers[id]` is where this one listens.
+    /// Every node's address, as `host:port`; `peers[id]` is where the others find this one.
     ///
     /// Every node is given the same list, word for word and in the same order: whoever has another
     /// is refused, even if its names mean the same hosts. So ports that the system draws must be
@@ -30,6 +31,11 @@ pub struct Config {
     pub start: Start,
     /// How long things may take.
     pub timing: Timing,
+    /// Where this node listens, if that is not where the others find it: behind a translation of
+    /// addresses, or on all interfaces.
+    pub listen: Option<String>,
+    /// How much may wait, and what is too much to be true.
+    pub limits: Limits,
 }
 
 impl Config {
@@ -44,6 +50,8 @@ impl Config {
             seed: 0,
             start: Start::default(),
             timing: Timing::default(),
+            listen: None,
+            limits: Limits::default(),
         }
     }
 
@@ -56,7 +64,12 @@ impl Config {
                 return Err(NetError::NameTooLong(name.clone()));
             }
         }
-        Ok(())
+        self.timing.validate()
+    }
+
+    /// Where this node listens.
+    pub(crate) fn listens_on(&self) -> &str {
+        self.listen.as_ref().unwrap_or(&self.peers[self.id.index()])
     }
 }
 
@@ -90,9 +103,13 @@ pub struct Timing {
     /// How long a message stays unacknowledged while there is nothing for its acknowledgement to
     /// ride on.
     pub ack: Duration,
-    /// How long a peer may acknowledge nothing while something is owed before the connection is
-    /// taken for dead and made anew.
-    pub silence: Duration,
+    /// How long a link is left without a word: a side that has nothing to say for so long says that
+    /// it is there. Peers learn it with the hello, and refuse who would speak too seldom for them.
+    pub heartbeat: Duration,
+    /// After how long a silence the connection is taken for dead and made anew; at least two
+    /// heartbeats. Both sides look, so a connection of which the network has forgotten one
+    /// direction, or both, does not last.
+    pub give_up: Duration,
     /// How long a shutdown waits for what was sent to be acknowledged.
     pub linger: Duration,
 }
@@ -104,8 +121,85 @@ impl Default for Timing {
             backoff_min: Duration::from_millis(10),
             backoff_max: Duration::from_secs(1),
             ack: Duration::from_millis(20),
-            silence: Duration::from_secs(10),
+            heartbeat: Duration::from_secs(1),
+            give_up: Duration::from_secs(5),
             linger: Duration::from_secs(2),
+        }
+    }
+}
+
+impl Timing {
+    fn validate(&self) -> Result<(), NetError> {
+        let Self { hello, backoff_min, backoff_max, ack: _, heartbeat, give_up, linger: _ } = *self;
+        let wrong = |why: String| Err(NetError::Timing(why));
+        if heartbeat < Duration::from_millis(1) {
+            return wrong(format!("a heartbeat of {heartbeat:?} is shorter than 1 ms"));
+        }
+        if give_up < heartbeat.saturating_mul(2) {
+            return wrong(format!(
+                "to give up after {give_up:?} is too soon for a heartbeat of {heartbeat:?}: \
+                 it takes two at least"
+            ));
+        }
+        if backoff_min.is_zero() || backoff_min > backoff_max {
+            return wrong(format!(
+                "pauses from {backoff_min:?} to {backoff_max:?} between calls make no sense"
+            ));
+        }
+        if hello.is_zero() {
+            return wrong("no time for a hello".to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// How much may wait for one peer before it is given up, and how far anybody can have counted.
+///
+/// A machine cannot be told to wait, and dropping one message would break what every algorithm here
+/// relies on. So a link on which more waits than this is over for good: what waited is dropped, the
+/// peer is refused from then on, and both sides are told. To the algorithm the peer has crashed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Messages that were sent and are not acknowledged.
+    pub messages: usize,
+    /// How many bytes they may take.
+    pub bytes: usize,
+    /// The largest number of 64 bits in a message; see [`MAX_NUMBER`]. An algorithm whose messages
+    /// carry numbers that are drawn and not counted needs `u64::MAX`.
+    pub number: u64,
+}
+
+impl fmt::Display for Limits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} messages or {} bytes", self.messages, self.bytes)
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { messages: 1 << 18, bytes: 1 << 26, number: MAX_NUMBER }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_that_make_no_sense_are_named() {
+        let usual = Timing::default();
+        usual.validate().unwrap();
+        let second = Duration::from_secs(1);
+        let zero = Duration::ZERO;
+        for (timing, words) in [
+            (Timing { heartbeat: zero, ..usual }, "a heartbeat of 0ns"),
+            (Timing { give_up: second, ..usual }, "give up after 1s is too soon"),
+            (Timing { backoff_max: zero, ..usual }, "pauses from 10ms to 0ns"),
+            (Timing { backoff_min: zero, ..usual }, "pauses from 0ns to 1s"),
+            (Timing { hello: zero, ..usual }, "no time for a hello"),
+        ] {
+            let error = timing.validate().unwrap_err().to_string();
+            assert!(error.contains(words), "{error}");
         }
     }
 }

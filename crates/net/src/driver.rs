@@ -2,8 +2,8 @@
 //!
 //! All sockets are polled by this one task. A message is read, handled and answered without passing
 //! through a channel or waking another task; what one turn produces for a peer is written at once,
-//! in one call. A turn looks at every link, so its cost grows with the size of the group, by some
-//! tens of nanoseconds a link.
+//! in one call. A turn looks only at links on which something has happened
+//! ([`bells`](crate::bells)), so its cost does not grow with the size of the group.
 
 use std::future::{Future, poll_fn};
 use std::panic::{self, AssertUnwindSafe};
@@ -13,21 +13,21 @@ use std::task::{Context, Poll};
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, Sleep};
 use vorrang_protocol::NodeId;
 
+use crate::bells::Bells;
 use crate::config::{Config, Start};
 use crate::error::{CommandError, StopReason};
 use crate::event::Event;
 use crate::handle::{Control, Goodbye, Reply};
 use crate::hello::Identity;
 use crate::link::Link;
-use crate::meet::Arrival;
+use crate::meet::{Arrival, Line};
 use crate::resident::{Account, AnyCommand, Resident};
 use crate::status::Status;
 use crate::timers::deadline;
-use crate::transport::AnyTransport;
 use crate::world::World;
 
 pub(crate) struct Driver {
@@ -39,23 +39,28 @@ pub(crate) struct Driver {
     pub(crate) rng: Xoshiro256PlusPlus,
     pub(crate) config: Config,
     pub(crate) identity: Arc<Identity>,
-    pub(crate) transport: AnyTransport,
+    pub(crate) line: Line,
     pub(crate) control: mpsc::UnboundedReceiver<Control>,
     pub(crate) arrivals: mpsc::UnboundedReceiver<Arrival>,
-    /// Cloned into every task that makes connections.
-    pub(crate) door: mpsc::UnboundedSender<Arrival>,
     pub(crate) tasks: JoinSet<()>,
+    /// Who is about to connect us with each peer.
+    pub(crate) callers: Vec<Option<AbortHandle>>,
     pub(crate) events: broadcast::Sender<Event>,
     pub(crate) started: watch::Sender<bool>,
     pub(crate) stopped: Arc<OnceLock<StopReason>>,
     pub(crate) phase: Phase,
     /// Commands given before the start.
     pub(crate) held: Vec<(AnyCommand, Reply)>,
+    /// Why we must not act, as long as somebody remembers a former life of ours.
     pub(crate) fenced: Option<String>,
+    /// Those of all links, by their numbers, and behind them that of the clock.
+    pub(crate) bells: Bells,
     pub(crate) sleep: Pin<Box<Sleep>>,
     pub(crate) sleeps_until: Option<Instant>,
-    /// When links are looked at next: acknowledgements owed, peers fallen silent.
-    pub(crate) next_look: Option<Instant>,
+    /// When acknowledgements are sent that nothing has come to ride on.
+    pub(crate) next_ack: Option<Instant>,
+    /// When connections are looked at next, whether they still carry anything.
+    pub(crate) next_look: Instant,
 }
 
 /// Where the node is in its life.
@@ -118,17 +123,28 @@ impl Driver {
     fn poll_turn(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         self.poll_control(cx);
         self.poll_arrivals(cx);
-        let mut is_done = self.poll_links(cx);
-        self.handle_timers();
-        is_done &= self.settle();
-        self.flush(cx);
+        let rung = self.bells.listen(cx.waker());
+        let mut is_time = false;
+        for &place in &rung {
+            if place == self.clock() {
+                is_time = true;
+            } else {
+                self.poll_link(NodeId(place as u32));
+            }
+        }
+        self.bells.hand_back(rung);
+        if is_time {
+            self.handle_timers();
+        }
+        let is_done = self.settle();
+        self.flush();
         if let Some(why) = self.resident.end_turn() {
             tracing::error!(why, "the node fails");
             let _ = self.stopped.set(StopReason::Failed(why.into()));
             self.phase = Phase::Over(None);
         }
         // Deadlines that handling and flushing have set.
-        self.poll_sleep(cx);
+        self.poll_sleep();
         let is_over = match &self.phase {
             Phase::Over(_) => true,
             Phase::Closing(deadline, _) => {
@@ -193,6 +209,7 @@ impl Driver {
                 for link in self.world.others_mut() {
                     link.say_bye();
                 }
+                self.world.touch_all();
             }
         }
     }
@@ -205,7 +222,6 @@ impl Driver {
         let Account { sent, received, machine } = self.resident.account();
         Status {
             id: self.world.me,
-            incarnation: self.identity.incarnation,
             started: *self.started.borrow(),
             fenced: self.fenced.clone(),
             links: self.world.others().map(Link::status).collect(),
@@ -221,10 +237,15 @@ impl Driver {
         matches!(self.phase, Phase::Running) && self.fenced.is_none()
     }
 
+    /// Whether we may have handled anything, or sent anything.
+    pub(crate) const fn has_begun(&self) -> bool {
+        !matches!(self.phase, Phase::Gathering)
+    }
+
     pub(crate) fn start_if_ready(&mut self) {
         let is_ready = match self.config.start {
             Start::AtOnce => true,
-            Start::WhenAllMet => self.world.others().all(|link| link.incarnation.is_some()),
+            Start::WhenAllMet => self.world.others().all(Link::is_connected),
         };
         if !is_ready || !matches!(self.phase, Phase::Gathering) || self.fenced.is_some() {
             return;
@@ -239,6 +260,8 @@ impl Driver {
         for index in 0..self.world.links.len() {
             if index != self.world.me.index() {
                 self.handle_frames(NodeId(index as u32));
+                // It may not have been read to the end before.
+                self.bells.ring(index);
             }
         }
     }
@@ -250,43 +273,50 @@ impl Driver {
 
     // --- Time -----------------------------------------------------------------------------------
 
-    fn next_deadline(&self) -> Option<Instant> {
+    fn next_deadline(&self) -> Instant {
         let closing = match &self.phase {
             Phase::Closing(deadline, _) => Some(*deadline),
             Phase::Gathering | Phase::Running | Phase::Over(_) => None,
         };
-        let all = [self.resident.next_deadline(), self.next_look, closing];
-        all.into_iter().flatten().min()
+        // What has run out waits for a node that must not act.
+        let own = if self.acts() { self.resident.next_deadline() } else { None };
+        [own, self.next_ack, closing].into_iter().flatten().fold(self.next_look, Instant::min)
     }
 
     fn handle_timers(&mut self) {
-        if self.next_deadline().is_none() {
-            return;
-        }
+        self.sleeps_until = None;
         let now = Instant::now();
         if self.acts() {
             self.resident.handle_timers(now, &mut self.world);
         }
-        if self.next_look.is_some_and(|at| at <= now) {
-            self.next_look = None;
+        if self.next_ack.is_some_and(|at| at <= now) {
+            self.next_ack = None;
+            self.acknowledge();
+        }
+        if self.next_look <= now {
+            self.next_look = now + self.config.timing.heartbeat / 2;
             self.look_at_links(now);
         }
     }
 
-    /// Sees to it that the task is woken at the next deadline.
-    fn poll_sleep(&mut self, cx: &mut Context<'_>) {
-        let Some(next) = self.next_deadline() else {
-            self.sleeps_until = None;
+    /// Sees to it that the clock rings at the next deadline.
+    fn poll_sleep(&mut self) {
+        let next = self.next_deadline();
+        if self.sleeps_until == Some(next) {
             return;
-        };
-        if self.sleeps_until != Some(next) {
-            self.sleep.as_mut().reset(next);
-            self.sleeps_until = Some(next);
         }
-        if self.sleep.as_mut().poll(cx).is_ready() {
-            self.sleeps_until = None;
-            cx.waker().wake_by_ref();
+        self.sleeps_until = Some(next);
+        self.sleep.as_mut().reset(next);
+        let clock = self.clock();
+        let wakers = self.bells.wakers();
+        if self.sleep.as_mut().poll(&mut Context::from_waker(&wakers[clock])).is_ready() {
+            self.bells.ring(clock);
         }
+    }
+
+    /// The place of the clock's bell.
+    const fn clock(&self) -> usize {
+        self.world.links.len()
     }
 
     pub(crate) fn report(&self, event: Event) {
@@ -296,6 +326,8 @@ impl Driver {
             }
             // These have been logged, louder, with what belongs to them.
             Event::WeRefused { .. }
+            | Event::Unanswered { .. }
+            | Event::GivenUp { .. }
             | Event::RefusedUs { .. }
             | Event::Malformed { .. }
             | Event::Fenced { .. } => {}

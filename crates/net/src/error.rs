@@ -29,6 +29,9 @@ pub enum NetError {
     /// A name does not fit into a hello.
     #[error("the name '{0}' is longer than {MAX_NAME_LEN} bytes")]
     NameTooLong(String),
+    /// Times that do not go together.
+    #[error("{0}")]
+    Timing(String),
     /// The list of peers, with all that a node says besides, does not fit into a hello.
     #[error(
         "a node that says its set-up and its list of peers says {length} bytes, \

@@ -4,6 +4,7 @@ use std::fmt;
 
 use vorrang_protocol::NodeId;
 
+use crate::config::Limits;
 use crate::hello::{Refusal, Refuser};
 
 /// Something happened to a link, or to the node as a member of its group.
@@ -44,6 +45,26 @@ pub enum Event {
         /// What was wrong.
         why: String,
     },
+    /// Nobody answers where a node should be. Said after a while, and again whenever it was twice
+    /// as often, or for another reason.
+    Unanswered {
+        /// Who does not.
+        peer: NodeId,
+        /// Where it should be.
+        address: String,
+        /// What the system says.
+        why: String,
+        /// How many calls in a row.
+        tries: u64,
+    },
+    /// More waited for a node than may: it is given up for good, and nothing is sent to it any
+    /// more.
+    GivenUp {
+        /// Who.
+        peer: NodeId,
+        /// How much may wait.
+        limits: Limits,
+    },
     /// A node has said goodbye; nothing is sent to it any more.
     Left {
         /// Who.
@@ -51,8 +72,8 @@ pub enum Event {
     },
     /// The machine has started.
     Started,
-    /// This node was restarted and others remember its past: it neither handles messages nor takes
-    /// commands any more.
+    /// This node was restarted and others remember its past: as long as they do, it neither handles
+    /// messages nor takes commands.
     Fenced {
         /// Who remembers.
         by: NodeId,
@@ -72,11 +93,42 @@ impl fmt::Display for Event {
                 write!(f, "node {peer} refused us: {}", why.sentence(Refuser::Them))
             }
             Self::Malformed { from, why } => write!(f, "closed a connection with {from}: {why}"),
+            Self::Unanswered { peer, address, why, tries } => {
+                let nth = ordinal(*tries);
+                write!(f, "waiting for node {peer} at {address}: {why}, {nth} try")
+            }
+            Self::GivenUp { peer, limits } => {
+                write!(f, "node {peer} is given up for good: more than {limits} waited for it")
+            }
             Self::Left { peer } => write!(f, "node {peer} has left for good"),
             Self::Started => f.write_str("started"),
             Self::Fenced { by } => {
                 write!(f, "fenced: node {by} remembers what we forgot when we were restarted")
             }
         }
+    }
+}
+
+/// 1st, 2nd, 3rd, 4th.
+fn ordinal(number: u64) -> String {
+    let ending = match (number % 10, number % 100) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("{number}{ending}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_their_endings() {
+        let numbers = [1, 2, 3, 4, 11, 12, 13, 21, 111, 122];
+        let words = ["1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "21st", "111th", "122nd"];
+        assert_eq!(numbers.map(ordinal), words);
     }
 }

@@ -6,7 +6,9 @@
 //! - **Links** between the nodes are reliable and in order for as long as both processes live,
 //!   whatever happens to their connections; a process that was restarted has lost its memory and is
 //!   refused, and so is one that is set up differently. See [`wire`] for the format and [`hello`]
-//!   for who is let in.
+//!   for who is let in. Both sides speak at least once a heartbeat, so that a connection that
+//!   carries nothing any more is noticed ([`Timing`]); what waits for a peer is bounded
+//!   ([`Limits`]).
 //! - **One task a node** owns the machine and its sockets and handles one event at a time. It is
 //!   compiled once, in this crate: an algorithm adds only its handlers and the reading and writing
 //!   of its messages.
@@ -14,8 +16,10 @@
 //!   [`Application`]. Both know the problem, by its commands and notices, and not the algorithm.
 //! - **A run can be recorded**, on a [`Clock`] that all processes of a machine share, and judged by
 //!   the same monitors as a simulated one.
-//! - **Trust**: whoever can reach the port can speak as a member that has not been met yet. Links
-//!   are neither encrypted nor authenticated; keep them on a network of your own.
+//! - **Trust**: whoever can reach the port can speak as a member that has not been met yet, and
+//!   whoever can read what goes over the wire can take the place of one that has. Nobody else can:
+//!   two that have met know each other by numbers that they tell nobody. Links are neither
+//!   encrypted nor authenticated; keep them on a network of your own.
 //!
 //! Several nodes in one process are fastest on a `current_thread` runtime: then a hand-over between
 //! two of them wakes no other thread. A node alone in its process works the same on either.
@@ -54,22 +58,28 @@
 
 mod application;
 mod backlog;
+mod bells;
 mod clock;
 
 mod config;
+mod connection;
 mod driver;
 mod error;
 mod event;
 mod excerpt;
+mod files;
 mod handle;
 pub mod hello;
 mod link;
+mod lives;
 mod loopback;
 mod machine;
 mod meet;
 mod node;
+mod numbers;
 mod peers;
 mod recorder;
+mod refusal;
 mod resident;
 mod status;
 mod timers;
@@ -80,12 +90,14 @@ mod world;
 pub use application::{Application, ApplicationEffects};
 pub use backlog::WARN_LEN;
 pub use clock::Clock;
-pub use config::{Config, MAX_NAME_LEN, Start, Timing};
+pub use config::{Config, Limits, MAX_NAME_LEN, Start, Timing};
 pub use error::{CommandError, NetError, StopReason, Stopped};
 pub use event::Event;
+pub use files::reserve_files;
 pub use handle::{EVENTS_KEPT, Goodbye, Handle};
 pub use loopback::bind_loopback;
 pub use node::{Node, Started, Starting};
+pub use numbers::MAX_NUMBER;
 pub use recorder::{Log, Recorder};
 pub use status::{LinkState, LinkStatus, Status};
 pub use transport::{Listener, Tcp, Transport};

@@ -4,19 +4,26 @@
 //! what is not acknowledged is sent again over the next connection; a number seen before is
 //! dropped. Acknowledgements ride on messages that go the other way; only when there are none for a
 //! while, or too many are owed, does one go alone.
+//!
+//! A side that has nothing to say for a while acknowledges once more what it has: a **heartbeat**.
+//! So each side hears from the other as long as it lives and the network carries both ways; if it
+//! hears nothing for too long, it closes the connection, and the one whose part that is dials anew.
 
 use std::io;
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead as _, AsyncWrite as _, ReadBuf};
 use tokio::time::Instant;
 use vorrang_protocol::{Never, NodeId};
 
 use crate::backlog::Backlog;
-use crate::config::Timing;
+use crate::config::{Limits, Timing};
+use crate::connection::Connection;
+pub(crate) use crate::connection::Health;
 use crate::hello::{Hello, Refusal};
+use crate::lives::{Admission, Lives, Moment, Parting, Terms};
 use crate::status::{LinkState, LinkStatus};
 use crate::transport::AnyStream;
 use crate::wire::{self, Frame, WireError};
@@ -27,37 +34,45 @@ const ACK_EVERY: u64 = 32;
 const STAGE_LEN: usize = 1 << 16;
 /// A connection that ended sooner has hardly been one.
 const SHORT_LIFE: Duration = Duration::from_secs(1);
-/// How large the input of a connection is, unless a longer frame needs more.
-const INPUT_LEN: usize = 1 << 14;
+/// How long a peer may not answer before that is worth a word.
+const TROUBLE_AFTER: Duration = Duration::from_millis(250);
 
 /// What outlives a connection.
 pub(crate) struct Link {
     pub(crate) peer: NodeId,
     address: String,
     connection: Option<Connection>,
+    /// Whether it is among those with something to write.
+    pub(crate) is_touched: bool,
     standing: Standing,
     backlog: Backlog,
     /// How many messages we have handled, and how many of them the peer knows of.
     received: u64,
     told: u64,
-    /// The only incarnation of the peer that we deal with.
-    pub(crate) incarnation: Option<u64>,
-    pub(crate) attempt: u32,
+    /// The only processes that this link is between.
+    lives: Lives,
+    /// Whether the peer remembers a former life of ours, and refuses this one.
+    pub(crate) is_remembered: bool,
     pub(crate) connections: u64,
     since: Instant,
-    /// How many of the last connections ended as soon as they had begun.
-    short_lives: u32,
+    /// How many messages had been handled and acknowledged when the connection began: one that did
+    /// something was worth making, however short it was.
+    before: (u64, u64),
+    /// How many of the last connections, or attempts at one, came to nothing.
+    failures: u32,
     dropped: u64,
-    /// What was the oldest unacknowledged message when, to notice a peer that has fallen silent.
-    waiting: Option<(u64, Instant)>,
     farewell: Farewell,
+    /// Calls in a row that nobody answered, and what became of the last.
+    unanswered: u64,
+    trouble: Option<String>,
+    is_trouble_told: bool,
 }
 
 #[derive(Debug)]
 enum Standing {
     Open,
     Refused(Refusal, String),
-    Gone(String),
+    Gone(Parting, String),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,66 +82,83 @@ enum Farewell {
     Sent,
 }
 
-struct Connection {
-    stream: AnyStream,
-    input: Vec<u8>,
-    start: usize,
-    end: usize,
-    output: Vec<u8>,
-    written: usize,
-}
-
-/// What the regular look at a link found.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Health {
-    Fine,
-    Silent,
-}
-
 impl Link {
     pub(crate) fn new(peer: NodeId, address: String) -> Self {
         Self {
             peer,
             address,
             connection: None,
+            is_touched: false,
             standing: Standing::Open,
             backlog: Backlog::new(),
             received: 0,
             told: 0,
-            incarnation: None,
-            attempt: 0,
+            lives: Lives::new(),
+            is_remembered: false,
             connections: 0,
             since: Instant::now(),
-            short_lives: 0,
+            before: (0, 0),
+            failures: 0,
             dropped: 0,
-            waiting: None,
             farewell: Farewell::None,
+            unanswered: 0,
+            trouble: None,
+            is_trouble_told: false,
         }
     }
 
-    /// Takes over a new connection, of which the hello has been exchanged: `ours` says what we
-    /// have. False if the peer has what we never sent.
+    /// What we say of ourselves in a hello.
+    pub(crate) fn terms(&self, attempt: u64) -> Terms {
+        self.lives.terms(self.received, attempt)
+    }
+
+    /// Counts our calls.
+    pub(crate) fn calls(&self) -> Arc<AtomicU64> {
+        self.lives.calls()
+    }
+
+    /// What to do about the hello of one who dialled us.
+    pub(crate) fn admit(&self, hello: &Hello, has_begun: bool) -> Admission {
+        let (is_connected, is_parted) = (self.is_connected(), self.parting());
+        self.lives.admit(hello, Moment { has_begun, is_connected, is_parted })
+    }
+
+    /// What to do about the answer of one whom we dialled.
+    pub(crate) fn recognise(&self, answer: &Hello) -> Admission {
+        match self.parting() {
+            Some(parting) => Admission::Refuse(parting.refusal()),
+            None => self.lives.recognise(answer),
+        }
+    }
+
+    /// The peer's process is another one, and nothing has come of the former: we had not begun.
+    pub(crate) fn forget(&mut self) {
+        self.disconnect();
+        self.dropped += self.backlog.abandon() as u64;
+        self.lives.forget();
+        self.backlog = Backlog::new();
+        (self.received, self.told) = (0, 0);
+        self.standing = Standing::Open;
+    }
+
+    /// Takes over a new connection with one who was let in. False if it has what we never sent.
     #[must_use]
     pub(crate) fn connect(&mut self, stream: AnyStream, theirs: &Hello) -> bool {
         if !self.backlog.acknowledge(theirs.received) {
+            self.failures = self.failures.saturating_add(1);
             return false;
         }
         self.backlog.rewind();
-        self.connection = Some(Connection {
-            stream,
-            input: vec![0; INPUT_LEN],
-            start: 0,
-            end: 0,
-            output: Vec::new(),
-            written: 0,
-        });
+        let now = Instant::now();
+        self.connection = Some(Connection::new(stream, now));
+        self.before = (self.received, self.backlog.first());
         self.standing = Standing::Open;
-        self.incarnation = Some(theirs.incarnation);
-        self.attempt = theirs.attempt.max(self.attempt);
+        self.is_remembered = false;
+        self.lives.meet(theirs);
         self.told = self.received;
         self.connections += 1;
-        self.since = Instant::now();
-        self.waiting = None;
+        self.since = now;
+        self.answered();
         if self.farewell == Farewell::Sent {
             self.farewell = Farewell::Wanted;
         }
@@ -135,18 +167,25 @@ impl Link {
 
     /// Drops the connection; true if there was one.
     pub(crate) fn disconnect(&mut self) -> bool {
-        let was_connected = self.connection.take().is_some();
-        if was_connected {
-            let is_short = self.since.elapsed() < SHORT_LIFE;
-            self.short_lives = if is_short { self.short_lives + 1 } else { 0 };
-            self.since = Instant::now();
+        if self.connection.take().is_none() {
+            return false;
         }
-        was_connected
+        let has_progressed = self.before != (self.received, self.backlog.first());
+        let has_lasted = self.since.elapsed() >= SHORT_LIFE;
+        self.failures =
+            if has_progressed || has_lasted { 0 } else { self.failures.saturating_add(1) };
+        self.since = Instant::now();
+        true
     }
 
-    /// How long to wait before dialling: not at all, unless the last connections did not last.
+    /// A connection did not come about though somebody was there.
+    pub(crate) fn fail(&mut self) {
+        self.failures = self.failures.saturating_add(1);
+    }
+
+    /// How long to wait before dialling: not at all, unless the last connections came to nothing.
     pub(crate) fn redial_pause(&self, timing: &Timing) -> Duration {
-        match self.short_lives {
+        match self.failures {
             0 | 1 => Duration::ZERO,
             more => {
                 let doubled = timing.backoff_min.saturating_mul(1 << (more - 2).min(16));
@@ -155,10 +194,28 @@ impl Link {
         }
     }
 
+    /// Nobody answers there. Says how often that was, if it is time to say so: not at once, since
+    /// it may just not have been started yet, and later whenever it was twice as often.
+    pub(crate) fn unanswered(&mut self, why: String) -> Option<u64> {
+        self.unanswered += 1;
+        let is_other = self.trouble.as_ref() != Some(&why);
+        self.trouble = Some(why);
+        let is_due = self.since.elapsed() >= TROUBLE_AFTER;
+        let is_news =
+            is_due && (is_other || !self.is_trouble_told || self.unanswered.is_power_of_two());
+        self.is_trouble_told |= is_news;
+        is_news.then_some(self.unanswered)
+    }
+
+    /// Somebody answers there.
+    pub(crate) fn answered(&mut self) {
+        (self.unanswered, self.trouble, self.is_trouble_told) = (0, None, false);
+    }
+
     /// One of us refuses the other. True if that is news.
     pub(crate) fn refuse(&mut self, why: &Refusal, sentence: String) -> bool {
         match &self.standing {
-            Standing::Gone(_) => false,
+            Standing::Gone(..) => false,
             Standing::Refused(known, _) if known == why => false,
             Standing::Refused(..) | Standing::Open => {
                 self.standing = Standing::Refused(why.clone(), sentence);
@@ -167,11 +224,11 @@ impl Link {
         }
     }
 
-    /// The peer will not be back, or we will not.
-    pub(crate) fn give_up(&mut self, why: &str) {
+    /// The peer will not be back, or we will not: nothing is kept for it any more.
+    pub(crate) fn part(&mut self, parting: Parting, why: &str) {
         self.disconnect();
         self.dropped += self.backlog.abandon() as u64;
-        self.standing = Standing::Gone(why.to_owned());
+        self.standing = Standing::Gone(parting, why.to_owned());
     }
 
     /// Queues a frame that only this connection needs.
@@ -193,9 +250,14 @@ impl Link {
         }
     }
 
-    /// Queues a message and says its number; none if the peer is gone.
-    pub(crate) fn send(&mut self, message: &[u8]) -> Result<Option<u64>, WireError> {
-        if matches!(self.standing, Standing::Gone(_)) {
+    /// Queues a message and says its number; none if the peer is gone, or is from now on because
+    /// too much waits for it.
+    pub(crate) fn send(
+        &mut self,
+        message: &[u8],
+        limits: &Limits,
+    ) -> Result<Option<u64>, WireError> {
+        if self.is_gone() {
             self.dropped += 1;
             return Ok(None);
         }
@@ -203,6 +265,10 @@ impl Link {
         if self.backlog.push(|out| wire::encode_data(seq, received, message, out))? {
             let (peer, waiting) = (self.peer, self.backlog.len());
             tracing::warn!(%peer, waiting, "many messages wait to be acknowledged");
+        }
+        if self.backlog.exceeds(limits) {
+            self.part(Parting::GivenUp, &format!("more than {limits} waited for it"));
+            return Ok(None);
         }
         self.told = received;
         Ok(Some(seq))
@@ -223,30 +289,29 @@ impl Link {
         self.backlog.acknowledge(received)
     }
 
-    /// Acknowledges what is owed, and looks whether the peer does the same.
-    pub(crate) fn look(&mut self, now: Instant, timing: &Timing) -> Health {
+    /// Acknowledges what is owed.
+    pub(crate) fn acknowledge_ours(&mut self) {
         if self.owes() > 0 && self.is_connected() {
             self.say_ack();
         }
-        if self.backlog.is_empty() || !self.is_connected() {
-            self.waiting = None;
-            return Health::Fine;
-        }
-        match self.waiting {
-            Some((first, since)) if first == self.backlog.first() => {
-                if now.duration_since(since) >= timing.silence {
-                    self.waiting = None;
-                    return Health::Silent;
-                }
-            }
-            Some(_) | None => self.waiting = Some((self.backlog.first(), now)),
-        }
-        Health::Fine
     }
 
-    /// Whether it is worth looking at again soon.
-    pub(crate) fn wants_look(&self) -> bool {
-        self.is_connected() && (self.owes() > 0 || !self.backlog.is_empty())
+    /// Looks whether the connection still carries anything, and says that we are there if we have
+    /// said nothing since the last look. To be called twice a heartbeat.
+    pub(crate) fn look(&mut self, now: Instant, timing: &Timing) -> Health {
+        let Some(connection) = &mut self.connection else {
+            return Health::Fine;
+        };
+        let health = connection.look(now, timing.give_up);
+        if connection.is_due_to_speak() {
+            self.say_ack();
+        }
+        health
+    }
+
+    /// Whether an acknowledgement is owed for which nothing may come to ride on.
+    pub(crate) const fn wants_ack(&self) -> bool {
+        self.is_connected() && self.owes() > 0
     }
 
     /// Whether nothing more can be done for what was sent.
@@ -258,8 +323,7 @@ impl Link {
 
     /// Whether enough was read for now, by a node that does not handle it yet.
     pub(crate) fn is_full(&self) -> bool {
-        let buffered = self.connection.as_ref().map(|it| it.end - it.start);
-        buffered.is_some_and(|len| len >= INPUT_LEN)
+        self.connection.as_ref().is_some_and(Connection::is_full)
     }
 
     pub(crate) const fn is_connected(&self) -> bool {
@@ -267,11 +331,15 @@ impl Link {
     }
 
     pub(crate) const fn is_gone(&self) -> bool {
-        matches!(self.standing, Standing::Gone(_))
+        self.parting().is_some()
     }
 
-    pub(crate) const fn received(&self) -> u64 {
-        self.received
+    /// Why the two will not come together again.
+    pub(crate) const fn parting(&self) -> Option<Parting> {
+        match self.standing {
+            Standing::Gone(parting, _) => Some(parting),
+            Standing::Open | Standing::Refused(..) => None,
+        }
     }
 
     pub(crate) fn unacknowledged(&self) -> usize {
@@ -281,7 +349,7 @@ impl Link {
     pub(crate) fn status(&self) -> LinkStatus {
         let since = self.since.elapsed();
         let state = match (&self.standing, &self.connection) {
-            (Standing::Gone(why), _) => LinkState::Gone(why.clone()),
+            (Standing::Gone(_, why), _) => LinkState::Gone(why.clone()),
             (_, Some(_)) => LinkState::Connected(since),
             (Standing::Refused(_, why), None) => LinkState::Refused(why.clone()),
             (Standing::Open, None) => LinkState::Connecting(since),
@@ -296,6 +364,8 @@ impl Link {
             sent: self.backlog.next_seq(),
             received: self.received,
             dropped: self.dropped,
+            unanswered: self.unanswered,
+            trouble: self.trouble.clone(),
         }
     }
 
@@ -313,13 +383,15 @@ impl Link {
         }
     }
 
-    /// The next whole frame of what was read, its message as bytes in `message`.
+    /// The next whole frame of what was read, its message as bytes in `message`; one of data only
+    /// if it `takes_data`.
     pub(crate) fn next_frame(
         &mut self,
         message: &mut Vec<u8>,
+        takes_data: bool,
     ) -> Result<Option<Frame<()>>, WireError> {
         match &mut self.connection {
-            Some(connection) => connection.next_frame(message),
+            Some(connection) => connection.next_frame(message, takes_data),
             None => Ok(None),
         }
     }
@@ -352,72 +424,12 @@ impl Link {
     }
 }
 
-impl Connection {
-    const fn has_written_all(&self) -> bool {
-        self.output.is_empty()
-    }
-
-    fn next_frame(&mut self, message: &mut Vec<u8>) -> Result<Option<Frame<()>>, WireError> {
-        match wire::decode_raw(&self.input[self.start..self.end], message)? {
-            Some((frame, len)) => {
-                self.start += len;
-                Ok(Some(frame))
-            }
-            None => Ok(None),
-        }
-    }
-
-    /// Room for more at the end of the input.
-    fn make_room(&mut self) {
-        if self.start == self.end {
-            (self.start, self.end) = (0, 0);
-            if self.input.len() > INPUT_LEN {
-                // One long frame should not cost its room for ever.
-                self.input = vec![0; INPUT_LEN];
-            }
-        }
-        if self.end == self.input.len() {
-            if self.start > 0 {
-                self.input.copy_within(self.start..self.end, 0);
-                (self.start, self.end) = (0, self.end - self.start);
-            } else {
-                self.input.resize(self.input.len() * 2, 0);
-            }
-        }
-    }
-}
-
-impl Connection {
-    fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
-        self.make_room();
-        let mut room = ReadBuf::new(&mut self.input[self.end..]);
-        ready!(Pin::new(&mut self.stream).poll_read(cx, &mut room))?;
-        let more = room.filled().len();
-        self.end += more;
-        Poll::Ready(Ok(more))
-    }
-
-    /// Writes the whole output.
-    fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        while self.written < self.output.len() {
-            let rest = &self.output[self.written..];
-            let written = ready!(Pin::new(&mut self.stream).poll_write(cx, rest))?;
-            if written == 0 {
-                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
-            }
-            self.written += written;
-        }
-        self.output.clear();
-        self.written = 0;
-        Pin::new(&mut self.stream).poll_flush(cx)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use tokio::io::{AsyncReadExt as _, DuplexStream, duplex};
 
     use super::*;
+    use crate::hello::Introduction;
 
     fn link() -> Link {
         Link::new(NodeId(1), "somewhere:1".to_owned())
@@ -425,21 +437,21 @@ mod tests {
 
     /// What the peer says when it has handled so many of our messages.
     fn hello(received: u64) -> Hello {
-        Hello {
+        let who = Introduction {
             group: String::new(),
             algorithm: String::new(),
             setup: String::new(),
             peers: Vec::new(),
             sender: NodeId(1),
             target: NodeId(0),
-            incarnation: 7,
-            knows: None,
-            received,
-            attempt: 1,
-        }
+        };
+        Hello { who, heartbeat_ms: 1, incarnation: 7, knows: None, received, attempt: 1 }
     }
 
-    /// Connects, and hands out the peer's end.
+    fn send(link: &mut Link, message: u8) -> Option<u64> {
+        link.send(&[message], &Limits::default()).unwrap()
+    }
+
     fn connect(link: &mut Link, received: u64) -> DuplexStream {
         let (ours, theirs) = duplex(1 << 20);
         assert!(link.connect(Box::new(ours), &hello(received)));
@@ -474,15 +486,15 @@ mod tests {
         let mut link = link();
         assert_eq!([0, 0, 1, 0].map(|seq| link.receive(seq)), [true, false, true, false].map(Some));
         assert_eq!(link.receive(3), None);
-        assert_eq!(link.received(), 2);
+        assert_eq!(link.received, 2);
     }
 
     #[tokio::test]
     async fn what_was_not_acknowledged_goes_over_the_next_connection() {
         let mut link = link();
-        assert_eq!(link.send(&[10]), Ok(Some(0)));
+        assert_eq!(send(&mut link, 10), Some(0));
         let mut theirs = connect(&mut link, 0);
-        assert_eq!(link.send(&[11]), Ok(Some(1)));
+        assert_eq!(send(&mut link, 11), Some(1));
         assert_eq!(frames(&mut link, &mut theirs).await, [data(0, 0, 10), data(1, 0, 11)]);
         assert!(link.disconnect() && !link.disconnect());
 
@@ -503,16 +515,16 @@ mod tests {
 
     #[tokio::test]
     async fn acknowledgements_ride_on_messages_or_go_alone_after_a_while() {
-        let (mut link, timing) = (link(), Timing::default());
+        let mut link = link();
         let mut theirs = connect(&mut link, 0);
         link.receive(0);
-        link.send(&[1]).unwrap();
+        send(&mut link, 1);
         assert_eq!(frames(&mut link, &mut theirs).await, [data(0, 1, 1)]);
-        assert_eq!(link.look(Instant::now(), &timing), Health::Fine);
+        assert!(!link.wants_ack());
 
         link.receive(1);
-        assert!(link.wants_look());
-        assert_eq!(link.look(Instant::now(), &timing), Health::Fine);
+        assert!(link.wants_ack());
+        link.acknowledge_ours();
         assert_eq!(frames(&mut link, &mut theirs).await, [Frame::Ack { received: 2 }]);
 
         for seq in 2..2 + ACK_EVERY {
@@ -522,18 +534,81 @@ mod tests {
         assert_eq!(frames(&mut link, &mut theirs).await, [Frame::Ack { received }]);
     }
 
+    /// Looks twice a heartbeat for so long; says after how long the link was silent, if it was.
+    fn watch(link: &mut Link, from: Instant, heartbeats: u32, timing: &Timing) -> Option<Duration> {
+        (1..=2 * heartbeats).find_map(|look| {
+            let passed = timing.heartbeat / 2 * look;
+            (link.look(from + passed, timing) == Health::Silent).then_some(passed)
+        })
+    }
+
+    async fn fill(link: &mut Link) {
+        std::future::poll_fn(|cx| link.poll_fill(cx)).await.unwrap();
+    }
+
     #[tokio::test]
-    async fn a_peer_that_acknowledges_nothing_for_long_is_silent() {
+    async fn an_idle_side_says_that_it_is_there_and_a_busy_one_need_not() {
         let (mut link, timing) = (link(), Timing::default());
-        let _theirs = connect(&mut link, 0);
-        link.send(&[1]).unwrap();
-        link.send(&[2]).unwrap();
-        let start = Instant::now();
-        assert_eq!(link.look(start, &timing), Health::Fine);
-        // Something came: it is not silent, only slow.
-        assert!(link.acknowledge(1));
-        assert_eq!(link.look(start + timing.silence, &timing), Health::Fine);
-        assert_eq!(link.look(start + timing.silence * 2, &timing), Health::Silent);
+        let mut theirs = connect(&mut link, 0);
+        let now = Instant::now();
+        send(&mut link, 1);
+        assert_eq!(frames(&mut link, &mut theirs).await, [data(0, 0, 1)]);
+        assert_eq!(link.look(now, &timing), Health::Fine);
+        flush(&mut link);
+        assert_eq!(link.look(now + timing.heartbeat / 2, &timing), Health::Fine);
+        assert_eq!(frames(&mut link, &mut theirs).await, [Frame::Ack { received: 0 }]);
+    }
+
+    #[tokio::test]
+    async fn a_peer_from_which_nothing_comes_is_silent_whatever_is_owed() {
+        let timing = Timing::default();
+        for owes in [false, true] {
+            let mut link = link();
+            let mut theirs = connect(&mut link, 0);
+            if owes {
+                send(&mut link, 1);
+            }
+            let start = Instant::now();
+            assert_eq!(watch(&mut link, start, 4, &timing), None);
+            tokio::io::AsyncWriteExt::write_all(&mut theirs, b"V").await.unwrap();
+            fill(&mut link).await;
+            let later = start + timing.heartbeat * 4;
+            assert_eq!(watch(&mut link, later, 4, &timing), None, "half a frame is a word");
+            let after = watch(&mut link, later + timing.heartbeat * 4, 4, &timing).unwrap();
+            let silence = after + timing.heartbeat * 4;
+            assert!(silence <= timing.give_up + timing.heartbeat * 2, "{silence:?}");
+            assert!(silence >= timing.give_up, "{silence:?}");
+        }
+    }
+
+    /// A process that was stopped for an hour finds what came meanwhile only after its clock.
+    #[tokio::test]
+    async fn it_is_not_the_peer_that_was_silent_if_it_was_us_who_stood_still() {
+        let (mut link, timing) = (link(), Timing::default());
+        let mut theirs = connect(&mut link, 0);
+        let later = Instant::now() + Duration::from_secs(3600);
+        link.look(Instant::now(), &timing);
+        tokio::io::AsyncWriteExt::write_all(&mut theirs, b"V").await.unwrap();
+        assert_eq!(link.look(later, &timing), Health::Fine);
+        fill(&mut link).await;
+        assert_eq!(watch(&mut link, later, 3, &timing), None);
+    }
+
+    #[test]
+    fn too_much_for_one_peer_is_dropped_and_it_is_given_up() {
+        for (messages, bytes) in [(2, 1_000), (9, 30)] {
+            let limits = Limits { messages, bytes, ..Limits::default() };
+            let mut link = link();
+            assert_eq!(link.send(&[1], &limits), Ok(Some(0)));
+            assert_eq!(link.send(&[2], &limits), Ok(Some(1)));
+            assert_eq!(link.send(&[3], &limits), Ok(None));
+            assert_eq!(link.parting(), Some(Parting::GivenUp));
+            let status = link.status();
+            assert_eq!((status.dropped, status.unacknowledged_bytes), (3, 0));
+            let words = "gone: more than";
+            assert!(status.state.to_string().starts_with(words), "{}", status.state);
+            assert_eq!(link.admit(&hello(0), true), Admission::Refuse(Refusal::GivenUp));
+        }
     }
 
     #[tokio::test]
@@ -541,7 +616,7 @@ mod tests {
         let mut link = link();
         let mut theirs = connect(&mut link, 0);
         link.say_bye();
-        link.send(&[1]).unwrap();
+        send(&mut link, 1);
         assert_eq!(frames(&mut link, &mut theirs).await, [data(0, 0, 1), Frame::Bye]);
         assert!(!link.is_settled(), "the message is not acknowledged");
         link.disconnect();
@@ -553,9 +628,9 @@ mod tests {
     #[test]
     fn what_is_sent_to_one_who_left_is_dropped_and_counted() {
         let mut link = link();
-        link.send(&[1]).unwrap();
-        link.give_up("it has left");
-        assert_eq!(link.send(&[2]), Ok(None));
+        send(&mut link, 1);
+        link.part(Parting::Left, "it has left");
+        assert_eq!(send(&mut link, 2), None);
         let status = link.status();
         assert_eq!((status.dropped, status.unacknowledged), (2, 0));
         assert_eq!(status.state, LinkState::Gone("it has left".to_owned()));
@@ -567,14 +642,14 @@ mod tests {
         let size = Refusal::Size { refuser: 2, refused: 3 };
         assert!(link.refuse(&size, "of another size".to_owned()));
         assert!(!link.refuse(&size, "of another size".to_owned()));
-        assert!(link.refuse(&Refusal::Fenced, "fenced".to_owned()));
-        assert_eq!(link.status().state, LinkState::Refused("fenced".to_owned()));
-        link.give_up("gone");
+        assert!(link.refuse(&Refusal::Taken, "taken".to_owned()));
+        assert_eq!(link.status().state, LinkState::Refused("taken".to_owned()));
+        link.part(Parting::Left, "gone");
         assert!(!link.refuse(&size, "of another size".to_owned()), "it is gone anyway");
     }
 
     #[tokio::test]
-    async fn connections_that_do_not_last_are_made_anew_with_growing_pauses() {
+    async fn connections_that_come_to_nothing_are_made_anew_with_growing_pauses() {
         let (mut link, timing) = (link(), Timing::default());
         let mut pauses = Vec::new();
         for _ in 0..12 {
@@ -584,5 +659,46 @@ mod tests {
         }
         assert_eq!(pauses[..4], [0, 10, 20, 40].map(Duration::from_millis));
         assert!(pauses.is_sorted() && pauses[11] == timing.backoff_max, "{pauses:?}");
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_did_something_is_made_anew_at_once_however_short_it_was() {
+        let (mut link, timing) = (link(), Timing::default());
+        for round in 0..12 {
+            connect(&mut link, round / 2);
+            if round % 2 == 0 {
+                link.receive(round / 2);
+            } else {
+                send(&mut link, 1);
+                assert!(link.acknowledge(round / 2 + 1));
+            }
+            link.disconnect();
+            assert_eq!(link.redial_pause(&timing), Duration::ZERO);
+        }
+    }
+
+    #[test]
+    fn a_peer_that_has_what_it_was_never_sent_is_not_called_in_haste() {
+        let (mut link, timing) = (link(), Timing::default());
+        for _ in 0..12 {
+            let (ours, _theirs) = duplex(1);
+            assert!(!link.connect(Box::new(ours), &hello(1)));
+        }
+        assert_eq!(link.redial_pause(&timing), timing.backoff_max);
+    }
+
+    #[test]
+    fn an_unanswered_call_is_news_after_a_while_and_whenever_there_were_twice_as_many() {
+        let mut link = link();
+        assert_eq!(link.unanswered("refused".to_owned()), None, "it may be about to start");
+        link.since -= TROUBLE_AFTER;
+        let news: Vec<u64> =
+            (0..40).filter_map(|_| link.unanswered("refused".to_owned())).collect();
+        assert_eq!(news, [2, 4, 8, 16, 32]);
+        assert_eq!(link.unanswered("no route".to_owned()), Some(42));
+        let status = link.status();
+        assert_eq!((status.unanswered, status.trouble.as_deref()), (42, Some("no route")));
+        link.answered();
+        assert_eq!(link.status().trouble, None);
     }
 }

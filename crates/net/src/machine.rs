@@ -9,10 +9,11 @@ use std::num::NonZeroU32;
 use vorrang_protocol::{Delay, Effects, Message, NodeId, Protocol, Refused};
 use vorrang_trace::What;
 
+use crate::numbers;
 use crate::recorder::Tape;
 use crate::resident::Desk;
 use crate::timers::{Keys, Slot};
-use crate::wire;
+use crate::wire::{self, UNREADABLE, WireError};
 
 /// A machine that takes commands `C` and tells notices `N`, whatever its messages and timers are.
 pub(crate) trait Machine<C, N>: Send {
@@ -22,9 +23,8 @@ pub(crate) trait Machine<C, N>: Send {
     fn start(&mut self, desk: &mut Desk<'_, N>);
     /// The application asks for something.
     fn command(&mut self, command: C, desk: &mut Desk<'_, N>) -> Result<(), Refused>;
-    /// Reads a message, to be handled next, and says of which kind it is; none if it cannot be
-    /// read.
-    fn read(&mut self, message: &[u8]) -> Option<usize>;
+    /// Reads a message, to be handled next, and says of which kind it is.
+    fn read(&mut self, message: &[u8]) -> Result<usize, WireError>;
     /// Handles the message that was read last; a second time, nothing.
     fn receive(&mut self, from: NodeId, seq: u64, desk: &mut Desk<'_, N>);
     /// A timer that the machine has set runs out.
@@ -46,11 +46,13 @@ pub(crate) struct Typed<P: Protocol> {
 struct Papers<P: Protocol> {
     timers: Keys<P::Timer>,
     tape: Option<Tape<P>>,
+    /// The largest number that a message may carry.
+    largest: u64,
 }
 
 impl<P: Protocol> Typed<P> {
-    pub(crate) const fn new(machine: P, tape: Option<Tape<P>>) -> Self {
-        Self { machine, incoming: None, papers: Papers { timers: Keys::new(), tape } }
+    pub(crate) const fn new(machine: P, tape: Option<Tape<P>>, largest: u64) -> Self {
+        Self { machine, incoming: None, papers: Papers { timers: Keys::new(), tape, largest } }
     }
 }
 
@@ -82,9 +84,13 @@ impl<P: Protocol> Machine<P::Command, P::Notice> for Typed<P> {
         outcome
     }
 
-    fn read(&mut self, message: &[u8]) -> Option<usize> {
-        self.incoming = wire::read(message);
-        self.incoming.as_ref().map(Message::kind)
+    fn read(&mut self, message: &[u8]) -> Result<usize, WireError> {
+        self.incoming = None;
+        let message: P::Message = wire::read(message).ok_or(UNREADABLE)?;
+        if !numbers::are_within(self.papers.largest, &message) {
+            return Err(WireError::Number);
+        }
+        Ok(self.incoming.insert(message).kind())
     }
 
     fn receive(&mut self, from: NodeId, seq: u64, desk: &mut Desk<'_, P::Notice>) {
@@ -133,7 +139,11 @@ struct Sink<'a, 'b, P: Protocol> {
 impl<P: Protocol> Effects<P> for Sink<'_, '_, P> {
     #[inline(never)]
     fn send(&mut self, to: NodeId, message: P::Message) {
-        let encoded = wire::write(&message, self.desk.blank());
+        let encoded = if numbers::are_within(self.papers.largest, &message) {
+            wire::write(&message, self.desk.blank())
+        } else {
+            Err(WireError::Number)
+        };
         let seq = self.desk.send(to, message.kind(), encoded);
         if let (Some(seq), Some(tape)) = (seq, &mut self.papers.tape) {
             tape.push(What::Send { to, seq, message });

@@ -1,19 +1,23 @@
-//! How connections come about: one task listens, and one dials for every peer with a lower number
-//! that we are not connected with. Both only exchange hellos; the node's task takes over from
-//! there.
+//! How connections come about: one task listens, one dials for every peer with a lower number that
+//! we are not connected with, and one knocks at every peer with a higher number that does not call.
+//! They only exchange hellos; the node's task takes over from there.
 
+use std::collections::VecDeque;
+use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use tokio::sync::{Semaphore, mpsc};
-use tokio::task::JoinSet;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
-use vorrang_protocol::NodeId;
+use vorrang_protocol::{Never, NodeId};
 
 use crate::config::Timing;
-use crate::hello::{HandshakeError, Hello, Identity, Refusal, read_frame, write_frame};
+use crate::hello::{HandshakeError, Hello, Identity, Knock, Refusal, read_frame, write_frame};
+use crate::lives::Terms;
 use crate::transport::{AnyStream, AnyTransport, Door};
 use crate::wire::{Frame, VERSION, WireError};
 
@@ -22,19 +26,51 @@ const MAX_AT_THE_DOOR: usize = 128;
 /// How long a listener rests when the system refuses it connections: out of file descriptors,
 /// mostly.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// How much longer than the longest between two calls the pause between two knocks may become.
+const KNOCK_PAUSES: u32 = 8;
 
 /// What the tasks tell the node.
 pub(crate) enum Arrival {
-    /// Somebody dialled us, and belongs here; it waits for our hello.
-    Inbound { stream: AnyStream, theirs: Hello },
+    /// Somebody dialled us, and may belong here; it waits for our hello.
+    Inbound { visit: Visit, theirs: Hello },
+    /// Somebody who may belong here waits to be called, and for an answer.
+    Knocked { visit: Visit, sender: NodeId },
     /// We dialled, and both hellos are said.
     Dialled { stream: AnyStream, theirs: Hello },
     /// We refused somebody, and are telling it so.
     WeRefused { who: Guest, why: Refusal },
     /// The peer that we dialled refused us.
     RefusedUs { peer: NodeId, why: Refusal },
+    /// Nobody answers where the peer should be.
+    Unanswered { peer: NodeId, why: String },
     /// Not one of us, or broken.
     Malformed { from: String, why: String },
+}
+
+/// A connection of one who came to us, and its place at the door, which it keeps until it is in or
+/// gone: otherwise those who are refused would be without number.
+pub(crate) struct Visit {
+    stream: AnyStream,
+    from: String,
+    place: OwnedSemaphorePermit,
+}
+
+impl Visit {
+    /// Lets it in.
+    pub(crate) fn enter(self) -> AnyStream {
+        self.stream
+    }
+
+    pub(crate) fn from(&self) -> &str {
+        &self.from
+    }
+
+    /// Says why not, waits for the other side to have read it, and closes.
+    pub(crate) async fn refuse(self, why: Refusal, timing: Timing) {
+        let Self { stream, from: _, place } = self;
+        refuse(stream, &why, timing).await;
+        drop(place);
+    }
 }
 
 /// Whom we refused, as well as it can be told.
@@ -49,14 +85,12 @@ pub(crate) enum Guest {
 }
 
 /// Takes connections until it is dropped.
-pub(crate) async fn listen(
-    mut listener: Box<dyn Door>,
-    identity: Arc<Identity>,
-    timing: Timing,
-    arrivals: mpsc::UnboundedSender<Arrival>,
-) {
+pub(crate) async fn listen(mut listener: Box<dyn Door>, line: Line) {
+    let timing = line.timing;
     let door = Arc::new(Semaphore::new(MAX_AT_THE_DOOR));
     let mut guests = JoinSet::new();
+    // Those who have come, the oldest first.
+    let mut waiting = VecDeque::new();
     loop {
         while guests.try_join_next().is_some() {}
         let (mut stream, from) = match listener.accept().await {
@@ -67,27 +101,56 @@ pub(crate) async fn listen(
                 continue;
             }
         };
-        let Ok(place) = Arc::clone(&door).try_acquire_owned() else {
-            tracing::warn!(%from, "too many connections without a hello: turned one away");
+        if waiting.len() >= 2 * MAX_AT_THE_DOOR {
+            waiting.retain(|guest| !AbortHandle::is_finished(guest));
+        }
+        let Some(place) = find_place(&door, &mut waiting).await else {
+            tracing::warn!(%from, "too many connections at the door: turned one away");
             continue;
         };
-        let (identity, arrivals) = (Arc::clone(&identity), arrivals.clone());
-        guests.spawn(async move {
-            // Held until the guest is in or gone.
-            let _place = place;
-            let asked = timeout(timing.hello, ask(&mut stream, &identity, &from)).await;
+        let line = line.clone();
+        waiting.push_back(guests.spawn(async move {
+            let asked = timeout(timing.hello, ask(&mut stream, &line.identity, &from)).await;
             let arrival = match asked.unwrap_or(Err(HandshakeError::TooSlow)) {
-                Ok(Ok(theirs)) => Arrival::Inbound { stream, theirs },
+                Ok(Ok(said)) => {
+                    let visit = Visit { stream, from, place };
+                    match said {
+                        Said::Hello(theirs) => Arrival::Inbound { visit, theirs },
+                        Said::Knock(sender) => Arrival::Knocked { visit, sender },
+                    }
+                }
                 Ok(Err((who, why))) => {
-                    let refusal = why.clone();
-                    let _ = arrivals.send(Arrival::WeRefused { who, why });
-                    return refuse(stream, &refusal, timing).await;
+                    line.tell(Arrival::WeRefused { who, why: why.clone() });
+                    return Visit { stream, from, place }.refuse(why, timing).await;
                 }
                 Err(error) => Arrival::Malformed { from, why: error.to_string() },
             };
-            let _ = arrivals.send(arrival);
-        });
+            line.tell(arrival);
+        }));
     }
+}
+
+/// A place at the door: a free one, or that of the guest who has been there longest without having
+/// said who it is. A member says that at once; so those who say nothing keep nobody out.
+async fn find_place(
+    door: &Arc<Semaphore>,
+    waiting: &mut VecDeque<AbortHandle>,
+) -> Option<OwnedSemaphorePermit> {
+    if let Ok(place) = Arc::clone(door).try_acquire_owned() {
+        return Some(place);
+    }
+    waiting.retain(|guest| !guest.is_finished());
+    waiting.pop_front()?.abort();
+    tracing::warn!("too many connections at the door: the oldest goes");
+    // It leaves as soon as it is its turn to run.
+    let leaving = timeout(ACCEPT_PAUSE, Arc::clone(door).acquire_owned());
+    leaving.await.ok()?.ok()
+}
+
+/// What a guest wants.
+enum Said {
+    Hello(Hello),
+    Knock(NodeId),
 }
 
 /// Asks a guest who it is, and whether it belongs here.
@@ -95,9 +158,15 @@ async fn ask(
     stream: &mut AnyStream,
     identity: &Identity,
     from: &str,
-) -> Result<Result<Hello, (Guest, Refusal)>, HandshakeError> {
-    let theirs = match read_frame(stream).await {
-        Ok(Frame::Hello(theirs)) => theirs,
+) -> Result<Result<Said, (Guest, Refusal)>, HandshakeError> {
+    let (verdict, sender, said) = match read_frame(stream).await {
+        Ok(Frame::Hello(theirs)) => {
+            (identity.judge_dialler(&theirs), theirs.who.sender, Said::Hello(theirs))
+        }
+        Ok(Frame::Knock(knock)) => {
+            let sender = knock.who.sender;
+            (identity.judge_knock(&knock), sender, Said::Knock(sender))
+        }
         Ok(Frame::Refuse(_) | Frame::Data { .. } | Frame::Ack { .. } | Frame::Bye) => {
             return Err(HandshakeError::NotHello);
         }
@@ -107,27 +176,17 @@ async fn ask(
         }
         Err(error) => return Err(error),
     };
-    Ok(match identity.judge_dialler(&theirs) {
-        Ok(()) => Ok(theirs),
-        Err(why) => Err((Guest::Claims(theirs.sender, from.to_owned()), why)),
-    })
+    let claims = |why| (Guest::Claims(sender, from.to_owned()), why);
+    Ok(verdict.map(|()| said).map_err(claims))
 }
 
-/// Says why, waits for the other side to have read it, and closes.
+/// Says why, waits for the other side to have read it, and closes: closing first could take the
+/// words back.
 pub(crate) async fn refuse(mut stream: AnyStream, why: &Refusal, timing: Timing) {
-    say_last(&mut stream, &Frame::Refuse(why.clone()), timing).await;
-}
-
-/// Says one thing and waits for the other side to close: closing first could take the words back.
-pub(crate) async fn say_last(
-    stream: &mut AnyStream,
-    frame: &Frame<vorrang_protocol::Never>,
-    timing: Timing,
-) {
     let words = async {
-        if write_frame(stream, frame).await.is_ok() {
+        if write_frame(&mut stream, &Frame::Refuse(why.clone())).await.is_ok() {
             // Its end is all that matters; a peer that goes on talking is cut off.
-            let _ = read_frame(stream).await;
+            let _ = read_frame(&mut stream).await;
         }
     };
     let _ = timeout(timing.hello, words).await;
@@ -138,59 +197,112 @@ pub(crate) async fn say_last(
 pub(crate) struct Dial {
     pub(crate) peer: NodeId,
     pub(crate) address: String,
-    pub(crate) knows: Option<u64>,
-    pub(crate) received: u64,
-    pub(crate) attempt: u32,
+    /// What we say, but for the number of the call.
+    pub(crate) terms: Terms,
+    pub(crate) calls: Arc<AtomicU64>,
     /// How long to wait before the first call: connections that do not last are not made in haste.
     pub(crate) pause: Duration,
     pub(crate) seed: u64,
+}
+
+/// How the node's tasks reach others.
+#[derive(Clone)]
+pub(crate) struct Line {
+    pub(crate) transport: AnyTransport,
+    pub(crate) identity: Arc<Identity>,
+    pub(crate) timing: Timing,
+    pub(crate) arrivals: mpsc::UnboundedSender<Arrival>,
+}
+
+impl Line {
+    fn tell(&self, arrival: Arrival) {
+        // A node that has ended need not know.
+        let _ = self.arrivals.send(arrival);
+    }
+
+    /// Connects, says one thing and hears what is answered.
+    async fn ask(
+        &self,
+        address: &str,
+        words: &Frame<Never>,
+    ) -> Result<(AnyStream, Frame<Never>), HandshakeError> {
+        let connecting = timeout(self.timing.hello, self.transport.connect(address)).await;
+        let mut stream = connecting.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))?;
+        let asking = async {
+            write_frame(&mut stream, words).await?;
+            read_frame(&mut stream).await
+        };
+        let answer = match timeout(self.timing.hello, asking).await {
+            Ok(Err(HandshakeError::Wire(WireError::Version(theirs)))) => {
+                // Whatever it says in its own version, it can only be this.
+                Frame::Refuse(Refusal::Version { refuser: theirs, refused: VERSION })
+            }
+            Ok(answer) => answer?,
+            Err(_elapsed) => return Err(HandshakeError::TooSlow),
+        };
+        Ok((stream, answer))
+    }
+
+    /// What did not come about.
+    fn failed(&self, peer: NodeId, address: &str, error: &HandshakeError) {
+        self.tell(match error {
+            HandshakeError::Io(error) => Arrival::Unanswered { peer, why: in_words(error) },
+            HandshakeError::TooSlow => {
+                Arrival::Unanswered { peer, why: "it takes a call and says nothing".to_owned() }
+            }
+            HandshakeError::Wire(_) | HandshakeError::NotHello => {
+                let from = format!("node {peer} at {address}");
+                Arrival::Malformed { from, why: error.to_string() }
+            }
+        });
+    }
+}
+
+/// An error of the system without its number, and an end of file as what it means here.
+fn in_words(error: &io::Error) -> String {
+    if error.kind() == io::ErrorKind::UnexpectedEof {
+        return "it closed the connection without an answer".to_owned();
+    }
+    let text = error.to_string();
+    let end = text.find(" (os error").unwrap_or(text.len());
+    text[..end].to_lowercase()
 }
 
 /// Dials until it is connected, with growing pauses.
 ///
 /// A refusal ends it only if it is about what this process is; whoever gave the peer wrong settings
 /// may correct them.
-pub(crate) async fn dial(
-    transport: AnyTransport,
-    identity: Arc<Identity>,
-    timing: Timing,
-    mut whom: Dial,
-    arrivals: mpsc::UnboundedSender<Arrival>,
-) {
-    let mut rng = Xoshiro256PlusPlus::seed_from_u64(whom.seed);
+pub(crate) async fn dial(line: Line, whom: Dial) {
+    let Dial { peer, address, mut terms, calls, pause: first_pause, seed } = whom;
+    let timing = line.timing;
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut pause = timing.backoff_min;
-    sleep(whom.pause).await;
+    sleep(first_pause).await;
     loop {
-        whom.attempt += 1;
-        let call = timeout(timing.hello, call(&transport, &identity, &whom)).await;
-        match call.unwrap_or(Err(HandshakeError::TooSlow)) {
-            Ok(Answer::Welcome { stream, theirs }) => {
-                let _ = arrivals.send(Arrival::Dialled { stream, theirs });
-                return;
-            }
-            Ok(Answer::WeRefuse { stream, why }) => {
-                let (who, refusal) = (Guest::Member(whom.peer), why.clone());
-                let _ = arrivals.send(Arrival::WeRefused { who, why });
-                refuse(stream, &refusal, timing).await;
-                pause = timing.backoff_max;
-            }
-            Ok(Answer::TheyRefuse(why)) => {
-                let peer = whom.peer;
+        terms.attempt = calls.fetch_add(1, Ordering::Relaxed) + 1;
+        let hello = Frame::Hello(line.identity.hello(peer, terms));
+        match line.ask(&address, &hello).await {
+            Ok((stream, Frame::Hello(theirs))) => match line.identity.judge_answer(peer, &theirs) {
+                Ok(()) => return line.tell(Arrival::Dialled { stream, theirs }),
+                Err(why) => {
+                    let who = Guest::Member(peer);
+                    line.tell(Arrival::WeRefused { who, why: why.clone() });
+                    refuse(stream, &why, timing).await;
+                    pause = timing.backoff_max;
+                }
+            },
+            Ok((_, Frame::Refuse(why))) => {
                 let is_final = why.is_final();
-                let _ = arrivals.send(Arrival::RefusedUs { peer, why });
+                line.tell(Arrival::RefusedUs { peer, why });
                 if is_final {
                     return;
                 }
                 pause = timing.backoff_max;
             }
-            Err(HandshakeError::Io(error)) => {
-                tracing::debug!(peer = %whom.peer, address = whom.address, %error, "no connection");
+            Ok((_, Frame::Data { .. } | Frame::Ack { .. } | Frame::Bye | Frame::Knock(_))) => {
+                line.failed(peer, &address, &HandshakeError::NotHello);
             }
-            Err(error) => {
-                let from = format!("node {} at {}", whom.peer, whom.address);
-                let why = error.to_string();
-                let _ = arrivals.send(Arrival::Malformed { from, why });
-            }
+            Err(error) => line.failed(peer, &address, &error),
         }
         let jitter = f64::from(rng.next_u32()) / f64::from(u32::MAX);
         sleep(pause.mul_f64(0.5 + jitter / 2.0)).await;
@@ -198,45 +310,26 @@ pub(crate) async fn dial(
     }
 }
 
-enum Answer {
-    Welcome { stream: AnyStream, theirs: Hello },
-    WeRefuse { stream: AnyStream, why: Refusal },
-    TheyRefuse(Refusal),
-}
-
-async fn call(
-    transport: &AnyTransport,
-    identity: &Identity,
-    whom: &Dial,
-) -> Result<Answer, HandshakeError> {
-    let mut stream = transport.connect(&whom.address).await?;
-    let ours = identity.hello(whom.peer, whom.knows, whom.received, whom.attempt);
-    write_frame(&mut stream, &Frame::Hello(ours)).await?;
-    let theirs = match read_frame(&mut stream).await {
-        Ok(Frame::Hello(theirs)) => theirs,
-        Ok(Frame::Refuse(why)) => return Ok(Answer::TheyRefuse(why)),
-        Ok(Frame::Data { .. } | Frame::Ack { .. } | Frame::Bye) => {
-            return Err(HandshakeError::NotHello);
+/// Asks one who should call us whether it will, until somebody stops it.
+pub(crate) async fn knock(line: Line, peer: NodeId, address: String) {
+    let longest = line.timing.backoff_max * KNOCK_PAUSES;
+    // Whoever is about to call has called by then.
+    let mut pause = line.timing.backoff_max;
+    loop {
+        sleep(pause).await;
+        let words = Frame::Knock(Knock { who: line.identity.introduce(peer) });
+        match line.ask(&address, &words).await {
+            Ok((_, Frame::Refuse(why))) => line.tell(Arrival::RefusedUs { peer, why }),
+            Ok((
+                _,
+                Frame::Hello(_)
+                | Frame::Data { .. }
+                | Frame::Ack { .. }
+                | Frame::Bye
+                | Frame::Knock(_),
+            )) => line.failed(peer, &address, &HandshakeError::NotHello),
+            Err(error) => line.failed(peer, &address, &error),
         }
-        Err(HandshakeError::Wire(WireError::Version(theirs))) => {
-            // Whatever it says in its own version, it can only be this.
-            return Ok(Answer::TheyRefuse(Refusal::Version { refuser: theirs, refused: VERSION }));
-        }
-        Err(error) => return Err(error),
-    };
-    let verdict = identity.judge(&theirs).and_then(|()| {
-        if theirs.sender != whom.peer {
-            return Err(Refusal::Sender { claimed: theirs.sender, refuser: identity.me });
-        }
-        match whom.knows {
-            Some(known) if known != theirs.incarnation => {
-                Err(Refusal::Restarted { known, new: theirs.incarnation })
-            }
-            Some(_) | None => Ok(()),
-        }
-    });
-    Ok(match verdict {
-        Ok(()) => Answer::Welcome { stream, theirs },
-        Err(why) => Answer::WeRefuse { stream, why },
-    })
+        pause = (pause * 2).min(longest);
+    }
 }

@@ -10,9 +10,11 @@ use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tokio::sync::{broadcast, mpsc, watch};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 use vorrang_protocol::{Data, Protocol};
 
 use crate::application::{AnyApplication, Application, Forward};
+use crate::bells::Bells;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::driver::{Driver, Phase};
@@ -20,7 +22,7 @@ use crate::error::NetError;
 use crate::handle::{EVENTS_KEPT, Handle, Reins};
 use crate::hello::Identity;
 use crate::machine::{Machine, Typed};
-use crate::meet;
+use crate::meet::{self, Line};
 use crate::recorder::{Recorder, Tape};
 use crate::resident::{Household, Resident};
 use crate::transport::{AnyTransport, Door, Tcp, Transport};
@@ -104,7 +106,8 @@ impl<P: Protocol, T: Transport> Node<P, T> {
     ) -> Starting<Handle<P::Command>> {
         let Self { machine, recorder, site, carried_by: _ } = self;
         let tape = recorder.map(|(recorder, clock)| Tape::new(site.config.id, recorder, clock));
-        furnish(Box::new(Typed::new(machine, tape)), application, site)
+        let largest = site.config.limits.number;
+        furnish(Box::new(Typed::new(machine, tape, largest)), application, site)
     }
 }
 
@@ -159,14 +162,15 @@ async fn take_up(resident: Box<dyn Resident>, site: Site) -> Result<Reins, NetEr
     let Site { config, transport, listener } = site;
     let identity = Arc::new(Identity::new(&config));
     identity.validate()?;
-    let (me, timing) = (config.id, config.timing);
+    let (me, nodes, timing) = (config.id, config.peers.len(), config.timing);
     let listener = match listener {
         Some(listener) => listener,
-        None => bind(&transport, &config.peers[me.index()]).await?,
+        None => bind(&transport, config.listens_on()).await?,
     };
     let (door, arrivals) = mpsc::unbounded_channel();
     let mut tasks = JoinSet::new();
-    tasks.spawn(meet::listen(listener, Arc::clone(&identity), timing, door.clone()));
+    let line = Line { transport, identity: Arc::clone(&identity), timing, arrivals: door };
+    tasks.spawn(meet::listen(listener, line.clone()));
 
     let (control_sender, control) = mpsc::unbounded_channel();
     let (events, event_receiver) = broadcast::channel(EVENTS_KEPT);
@@ -177,25 +181,27 @@ async fn take_up(resident: Box<dyn Resident>, site: Site) -> Result<Reins, NetEr
     rng.long_jump();
     let driver = Driver {
         resident,
-        world: World::new(me, &config.peers),
+        world: World::new(me, &config.peers, config.limits),
         message: Vec::new(),
         rng,
         config,
         identity,
-        transport,
+        line,
         control,
         arrivals,
-        door,
         tasks,
+        callers: vec![None; nodes],
         events,
         started,
         stopped: Arc::clone(&stopped),
         phase: Phase::Gathering,
         held: Vec::new(),
         fenced: None,
+        bells: Bells::new(nodes + 1),
         sleep: Box::pin(tokio::time::sleep(Duration::ZERO)),
         sleeps_until: None,
-        next_look: None,
+        next_ack: None,
+        next_look: Instant::now(),
     };
     tokio::spawn(driver.run());
     Ok(Reins::new(me, control_sender, stopped, started_receiver, event_receiver))

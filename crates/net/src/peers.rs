@@ -1,26 +1,35 @@
 //! The node's task, continued: its links, what comes over them, and who is let in.
 
-use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use rand_core::Rng;
 use tokio::time::Instant;
 use vorrang_protocol::NodeId;
 
-use crate::driver::{Driver, Phase};
+use crate::driver::Driver;
 use crate::error::CommandError;
 use crate::event::Event;
 use crate::hello::{Hello, Refusal, Refuser};
 use crate::link::Health;
-use crate::meet::{self, Arrival, Dial, Guest};
+use crate::lives::{Admission, Parting};
+use crate::meet::{self, Arrival, Dial, Guest, Visit};
 use crate::transport::AnyStream;
-use crate::wire::{Frame, UNREADABLE};
+use crate::wire::Frame;
 
-/// How often a turn reads from one link before it looks at the others.
+/// How often a link is read from before others are looked at.
 const READS_A_TURN: usize = 4;
 
 /// Links.
 impl Driver {
+    /// Acknowledges what is owed.
+    pub(crate) fn acknowledge(&mut self) {
+        for link in self.world.others_mut() {
+            link.acknowledge_ours();
+        }
+        self.world.touch_all();
+    }
+
+    /// Looks whether connections still carry anything.
     pub(crate) fn look_at_links(&mut self, now: Instant) {
         let timing = self.config.timing;
         let silent: Vec<NodeId> = self
@@ -28,48 +37,51 @@ impl Driver {
             .others_mut()
             .filter_map(|link| (link.look(now, &timing) == Health::Silent).then_some(link.peer))
             .collect();
+        self.world.touch_all();
         for peer in silent {
             self.lose(peer, "it has fallen silent");
         }
     }
 
-    /// Reads from every link and handles what came. False if there may be more.
-    pub(crate) fn poll_links(&mut self, cx: &mut Context<'_>) -> bool {
-        let mut is_done = true;
-        for index in 0..self.world.links.len() {
-            let peer = NodeId(index as u32);
-            if peer != self.world.me {
-                is_done &= self.poll_link(peer, cx);
-            }
+    /// Reads from a link of which the bell has rung, and handles what came.
+    pub(crate) fn poll_link(&mut self, peer: NodeId) {
+        let wakers = self.bells.wakers();
+        let mut cx = Context::from_waker(&wakers[peer.index()]);
+        let has_more = self.read_from(peer, &mut cx);
+        // Acknowledgements that are owed by now, and what could not be written before.
+        self.world.touch(peer);
+        if has_more {
+            self.bells.ring(peer.index());
         }
-        is_done
     }
 
-    fn poll_link(&mut self, peer: NodeId, cx: &mut Context<'_>) -> bool {
+    /// True if there may be more.
+    fn read_from(&mut self, peer: NodeId, cx: &mut Context<'_>) -> bool {
         for _ in 0..READS_A_TURN {
-            // What comes before the start is left where it is, but a lost connection is noticed.
-            let waits = matches!(self.phase, Phase::Gathering);
+            let waits = !self.has_begun();
             let link = self.world.link(peer);
             if waits && link.is_full() {
-                return true;
+                return false;
             }
             match link.poll_fill(cx) {
-                Poll::Pending => return true,
+                Poll::Pending => return false,
                 Poll::Ready(Ok(0)) => {
                     self.handle_frames(peer);
                     self.lose(peer, "it closed the connection");
                 }
-                Poll::Ready(Ok(_)) if waits => {}
                 Poll::Ready(Ok(_)) => self.handle_frames(peer),
                 Poll::Ready(Err(error)) => self.lose(peer, &error.to_string()),
             }
         }
-        false
+        true
     }
 
     pub(crate) fn handle_frames(&mut self, peer: NodeId) {
         loop {
-            let outcome = match self.world.link(peer).next_frame(&mut self.message) {
+            // Messages that come before the start are left where they are, and what is behind them.
+            let takes_data = self.has_begun();
+            let link = self.world.link(peer);
+            let outcome = match link.next_frame(&mut self.message, takes_data) {
                 Ok(Some(frame)) => self.handle_frame(peer, frame),
                 Ok(None) => return,
                 Err(error) => Err(error.to_string()),
@@ -88,9 +100,7 @@ impl Driver {
         match frame {
             Frame::Data { seq, received, message: () } => {
                 // Read before it is acknowledged: one that cannot be read has not arrived.
-                if !self.resident.read(&self.message) {
-                    return Err(UNREADABLE.to_string());
-                }
+                self.resident.read(&self.message).map_err(|error| error.to_string())?;
                 self.on_ack(peer, received)?;
                 self.on_data(peer, seq)
             }
@@ -104,7 +114,7 @@ impl Driver {
                 self.lose(peer, "it refused us");
                 Ok(())
             }
-            Frame::Hello(_) => Err("it said hello twice".to_owned()),
+            Frame::Hello(_) | Frame::Knock(_) => Err("it said hello twice".to_owned()),
         }
     }
 
@@ -133,34 +143,44 @@ impl Driver {
     }
 
     fn on_bye(&mut self, peer: NodeId) {
+        let has_begun = self.has_begun();
         let link = self.world.link(peer);
         link.say_ack();
         // As much of the acknowledgement as fits; the peer does not depend on it.
         let mut nobody = Context::from_waker(Waker::noop());
         let _ = link.flush(&mut nobody);
-        link.give_up("it has left");
+        if has_begun {
+            link.part(Parting::Left, "it has left");
+        } else {
+            // Nothing has come of it: whoever takes its place is as welcome.
+            link.forget();
+        }
         self.report(Event::Left { peer });
+        self.dial(peer);
     }
 
-    /// Writes what was queued, and notes whether anything will have to be looked at.
-    pub(crate) fn flush(&mut self, cx: &mut Context<'_>) {
-        let mut broken: Option<(NodeId, String)> = None;
-        let mut wants_look = false;
-        let first = self.world.first_receiver.take().map_or(0, NodeId::index);
-        let (later, sooner) = self.world.links.split_at_mut(first);
-        for link in sooner.iter_mut().chain(later).flatten() {
-            if let Err(error) = link.flush(cx) {
-                broken = Some((link.peer, error.to_string()));
+    /// Writes what was queued, in the order in which it was, and notes whether acknowledgements
+    /// are owed.
+    pub(crate) fn flush(&mut self) {
+        self.report_given_up();
+        let wakers = self.bells.wakers();
+        while let Some(peer) = self.world.next_touched() {
+            let link = self.world.link(peer);
+            let flushed = link.flush(&mut Context::from_waker(&wakers[peer.index()]));
+            if link.wants_ack() && self.next_ack.is_none() {
+                self.next_ack = Some(Instant::now() + self.config.timing.ack);
             }
-            wants_look |= link.wants_look();
+            if let Err(error) = flushed {
+                self.lose(peer, &error.to_string());
+            }
         }
-        if wants_look && self.next_look.is_none() {
-            self.next_look = Some(Instant::now() + self.config.timing.ack);
-        }
-        if let Some((peer, why)) = broken {
-            self.lose(peer, &why);
-            // There may be others.
-            self.flush(cx);
+    }
+
+    fn report_given_up(&mut self) {
+        for peer in std::mem::take(&mut self.world.given_up) {
+            let event = Event::GivenUp { peer, limits: self.config.limits };
+            tracing::error!("{event}");
+            self.report(event);
         }
     }
 
@@ -172,30 +192,36 @@ impl Driver {
         }
     }
 
-    /// Dials a peer, if that is our part.
+    /// Sees to it that we get connected: dials a peer, or knocks if it is the one who dials.
     pub(crate) fn dial(&mut self, peer: NodeId) {
         while self.tasks.try_join_next().is_some() {}
         let seed = self.rng.next_u64();
+        self.stop_calling(peer);
         let link = self.world.link(peer);
-        if peer > self.identity.me || link.is_gone() {
+        if link.is_gone() {
             return;
         }
-        let whom = Dial {
-            peer,
-            address: self.config.peers[peer.index()].clone(),
-            knows: link.incarnation,
-            received: link.received(),
-            attempt: link.attempt,
-            pause: link.redial_pause(&self.config.timing),
-            seed,
+        let address = self.config.peers[peer.index()].clone();
+        let caller = if peer < self.identity.me {
+            let whom = Dial {
+                peer,
+                address,
+                terms: link.terms(0),
+                calls: link.calls(),
+                pause: link.redial_pause(&self.config.timing),
+                seed,
+            };
+            self.tasks.spawn(meet::dial(self.line.clone(), whom))
+        } else {
+            self.tasks.spawn(meet::knock(self.line.clone(), peer, address))
         };
-        self.tasks.spawn(meet::dial(
-            Arc::clone(&self.transport),
-            Arc::clone(&self.identity),
-            self.config.timing,
-            whom,
-            self.door.clone(),
-        ));
+        self.callers[peer.index()] = Some(caller);
+    }
+
+    fn stop_calling(&mut self, peer: NodeId) {
+        if let Some(caller) = self.callers[peer.index()].take() {
+            caller.abort();
+        }
     }
 }
 
@@ -204,71 +230,136 @@ impl Driver {
     pub(crate) fn poll_arrivals(&mut self, cx: &mut Context<'_>) {
         while let Poll::Ready(Some(arrival)) = self.arrivals.poll_recv(cx) {
             match arrival {
-                // A fenced node talks to nobody any more; a peer that it dialled sees it go.
-                Arrival::Dialled { .. } if self.fenced.is_some() => {}
-                Arrival::Inbound { stream, theirs } => self.on_inbound(stream, &theirs),
-                Arrival::Dialled { stream, theirs } => self.connect(stream, &theirs, None),
+                Arrival::Inbound { visit, theirs } => self.on_inbound(visit, &theirs),
+                Arrival::Knocked { visit, sender } => self.on_knock(visit, sender),
+                Arrival::Dialled { stream, theirs } => self.on_dialled(stream, &theirs),
                 Arrival::WeRefused { who, why } => self.on_we_refused(who, &why),
                 Arrival::RefusedUs { peer, why } => self.on_refused_us(peer, &why),
-                Arrival::Malformed { from, why } => {
-                    tracing::warn!(from, why, "closed a connection that made no sense");
-                    self.report(Event::Malformed { from, why });
-                }
+                Arrival::Unanswered { peer, why } => self.on_unanswered(peer, why),
+                Arrival::Malformed { from, why } => self.on_nonsense(from, why),
             }
         }
     }
 
-    fn on_inbound(&mut self, stream: AnyStream, theirs: &Hello) {
-        let peer = theirs.sender;
-        let timing = self.config.timing;
+    fn on_nonsense(&mut self, from: String, why: String) {
+        tracing::warn!(from, why, "closed a connection that made no sense");
+        self.report(Event::Malformed { from, why });
+    }
+
+    fn on_unanswered(&mut self, peer: NodeId, why: String) {
         let link = self.world.link(peer);
-        let ours = self.identity.hello(peer, link.incarnation, link.received(), theirs.attempt);
-        if theirs.knows.is_some_and(|known| known != self.identity.incarnation) {
-            // It is us who came back without memory. Our hello shows it; the peer will refuse us.
-            let mut stream = stream;
-            self.tasks.spawn(async move {
-                meet::say_last(&mut stream, &Frame::Hello(ours), timing).await;
-            });
-            self.fence(peer);
+        if link.is_connected() {
             return;
         }
-        let is_gone = link.is_gone();
-        let refusal = match link.incarnation {
-            _ if self.fenced.is_some() => Some(Refusal::Fenced),
-            Some(known) if known != theirs.incarnation => {
-                Some(Refusal::Restarted { known, new: theirs.incarnation })
-            }
-            Some(_) | None => is_gone.then_some(Refusal::Left),
-        };
-        if let Some(why) = refusal {
-            self.on_we_refused(Guest::Member(peer), &why);
-            self.tasks.spawn(async move { meet::refuse(stream, &why, timing).await });
-        } else if theirs.attempt < link.attempt {
-            tracing::debug!(%peer, "dropped a connection that a later one has overtaken");
-        } else {
-            if link.disconnect() {
-                let why = "it dialled anew".to_owned();
-                self.report(Event::Lost { peer, why });
-            }
-            self.connect(stream, theirs, Some(ours));
+        if let Some(tries) = link.unanswered(why.clone()) {
+            let address = self.config.peers[peer.index()].clone();
+            let event = Event::Unanswered { peer, address, why, tries };
+            tracing::warn!("{event}");
+            self.report(event);
         }
     }
 
-    fn connect(&mut self, stream: AnyStream, theirs: &Hello, reply: Option<Hello>) {
-        let peer = theirs.sender;
+    /// Somebody dialled us.
+    fn on_inbound(&mut self, visit: Visit, theirs: &Hello) {
+        // Those that were refused, and have gone.
+        while self.tasks.try_join_next().is_some() {}
+        let peer = theirs.who.sender;
+        let has_begun = self.has_begun();
+        match self.world.link(peer).admit(theirs, has_begun) {
+            Admission::Welcome => self.welcome(visit, theirs),
+            Admission::Anew => {
+                tracing::info!(%peer, "it was restarted before we began");
+                self.world.link(peer).forget();
+                self.welcome(visit, theirs);
+            }
+            Admission::Overtaken => {
+                tracing::debug!(%peer, "dropped a connection that a later one has overtaken");
+            }
+            Admission::Refuse(why) => {
+                let who = Guest::Claims(peer, visit.from().to_owned());
+                self.on_we_refused(who, &why);
+                if why == Refusal::Forgotten {
+                    self.fence(peer);
+                }
+                self.tasks.spawn(visit.refuse(why, self.config.timing));
+            }
+            Admission::Nonsense(why) => {
+                self.on_nonsense(format!("node {peer} at {}", visit.from()), why.to_owned());
+            }
+        }
+    }
+
+    fn welcome(&mut self, visit: Visit, theirs: &Hello) {
+        let peer = theirs.who.sender;
+        if self.world.link(peer).disconnect() {
+            let why = "it dialled anew".to_owned();
+            self.report(Event::Lost { peer, why });
+        }
+        self.connect(visit.enter(), theirs, true);
+    }
+
+    /// Somebody waits for our call.
+    fn on_knock(&mut self, visit: Visit, peer: NodeId) {
+        while self.tasks.try_join_next().is_some() {}
+        let link = self.world.link(peer);
+        let why = match link.parting() {
+            // Whoever knocks has not parted from us: it is another life.
+            Some(Parting::Left | Parting::Restarted) => Refusal::Restarted,
+            Some(Parting::GivenUp) => Refusal::GivenUp,
+            // It has told us so itself.
+            None if link.is_remembered => Refusal::Forgotten,
+            None => Refusal::WillCall,
+        };
+        if why != Refusal::WillCall {
+            self.on_we_refused(Guest::Claims(peer, visit.from().to_owned()), &why);
+        }
+        self.tasks.spawn(visit.refuse(why, self.config.timing));
+    }
+
+    /// Somebody whom we dialled has answered.
+    fn on_dialled(&mut self, stream: AnyStream, theirs: &Hello) {
+        let (peer, timing) = (theirs.who.sender, self.config.timing);
+        let link = self.world.link(peer);
+        match link.recognise(theirs) {
+            Admission::Welcome | Admission::Anew => {
+                link.disconnect();
+                self.connect(stream, theirs, false);
+            }
+            Admission::Overtaken if link.is_connected() => {}
+            Admission::Overtaken => self.dial(peer),
+            Admission::Refuse(why) => {
+                link.fail();
+                self.on_we_refused(Guest::Member(peer), &why);
+                self.tasks.spawn(async move { meet::refuse(stream, &why, timing).await });
+                self.dial(peer);
+            }
+            Admission::Nonsense(why) => {
+                link.fail();
+                self.on_nonsense(format!("node {peer}"), why.to_owned());
+                self.dial(peer);
+            }
+        }
+    }
+
+    /// Takes over a connection; if we were dialled, with our hello in answer.
+    fn connect(&mut self, stream: AnyStream, theirs: &Hello, answers: bool) {
+        let peer = theirs.who.sender;
         let link = self.world.link(peer);
         let before = link.connections;
         if !link.connect(stream, theirs) {
-            let why = "it claims to have what it was never sent".to_owned();
-            let from = format!("node {peer}");
-            tracing::warn!(%peer, why, "closed a connection that made no sense");
-            self.report(Event::Malformed { from, why });
+            let why = "it claims to have what it was never sent";
+            self.on_nonsense(format!("node {peer}"), why.to_owned());
             self.dial(peer);
             return;
         }
-        if let Some(ours) = reply {
+        if answers {
+            let ours = self.identity.hello(peer, link.terms(theirs.attempt));
             link.say(&Frame::Hello(ours));
         }
+        self.stop_calling(peer);
+        self.world.touch(peer);
+        self.bells.ring(peer.index());
+        self.lift_fence();
         self.report(Event::Connected { peer, before });
         self.start_if_ready();
     }
@@ -298,37 +389,76 @@ impl Driver {
     }
 
     fn on_refused_us(&mut self, peer: NodeId, why: &Refusal) {
-        let sentence = why.sentence(Refuser::Them);
+        let has_begun = self.has_begun();
         let link = self.world.link(peer);
-        let is_news = link.refuse(why, format!("it refused us: {sentence}"));
-        if matches!(why, Refusal::Left) {
-            link.give_up("it knows that we left");
+        link.answered();
+        if matches!(why, Refusal::WillCall) {
+            return;
         }
-        if is_news {
+        let sentence = why.sentence(Refuser::Them);
+        if link.refuse(why, format!("it refused us: {sentence}")) {
             tracing::error!(%peer, why = sentence, "a node refused us");
             let why = why.clone();
             self.report(Event::RefusedUs { peer, why });
         }
-        if matches!(why, Refusal::Restarted { .. }) {
-            self.fence(peer);
+        self.draw_consequences(peer, why, has_begun);
+    }
+
+    /// What a refusal means for us: that we are not the one whom the peer knew, that the peer is
+    /// not the one whom we knew, or nothing yet.
+    fn draw_consequences(&mut self, peer: NodeId, why: &Refusal, has_begun: bool) {
+        let link = self.world.link(peer);
+        match why {
+            Refusal::Left if has_begun => link.part(Parting::Left, "it knows that we left"),
+            Refusal::GivenUp if has_begun => {
+                link.part(Parting::GivenUp, "too many messages of its waited for us");
+            }
+            // What it parted from was a former life of ours.
+            Refusal::Restarted | Refusal::Left | Refusal::GivenUp => self.fence(peer),
+            Refusal::Forgotten if has_begun => {
+                link.part(Parting::Restarted, "it was restarted and has lost its memory");
+                self.stop_calling(peer);
+            }
+            Refusal::Forgotten => {
+                link.forget();
+                link.fail();
+                self.dial(peer);
+            }
+            Refusal::Version { .. }
+            | Refusal::Group { .. }
+            | Refusal::Algorithm { .. }
+            | Refusal::Setup { .. }
+            | Refusal::Size { .. }
+            | Refusal::Peers { .. }
+            | Refusal::Target { .. }
+            | Refusal::Sender { .. }
+            | Refusal::Taken
+            | Refusal::TooQuiet { .. }
+            | Refusal::WillCall => {}
         }
     }
 
-    /// We have forgotten what others rely on: nothing that we could do from here on is safe.
+    /// A peer remembers what we have forgotten: as long as it does, nothing that we could do is
+    /// safe.
     fn fence(&mut self, by: NodeId) {
+        self.world.link(by).is_remembered = true;
         if self.fenced.is_some() {
             return;
         }
         let why = format!("it was restarted, and node {by} remembers what it has forgotten");
         tracing::error!(why, "the node is fenced");
-        self.stop_acting();
-        for link in self.world.others_mut() {
-            link.give_up("we were restarted and have lost our memory");
-        }
         for (_, reply) in self.held.drain(..) {
             let _ = reply.send(Err(CommandError::Fenced(why.clone())));
         }
         self.fenced = Some(why);
         self.report(Event::Fenced { by });
+    }
+
+    /// Nobody may be left who remembers a former life of ours.
+    fn lift_fence(&mut self) {
+        if self.fenced.is_some() && !self.world.others().any(|link| link.is_remembered) {
+            self.fenced = None;
+            tracing::warn!("nobody remembers a former life of this node any more");
+        }
     }
 }

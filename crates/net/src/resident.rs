@@ -33,8 +33,8 @@ pub(crate) trait Resident: Send {
     fn start(&mut self, post: &mut dyn Post);
     /// Somebody outside asks for something.
     fn command(&mut self, command: AnyCommand, post: &mut dyn Post) -> Result<(), Refused>;
-    /// Reads a message, to be handled next. False if it cannot be read.
-    fn read(&mut self, message: &[u8]) -> bool;
+    /// Reads a message, to be handled next.
+    fn read(&mut self, message: &[u8]) -> Result<(), WireError>;
     /// Handles the message that was read last; a second time, nothing.
     fn receive(&mut self, from: NodeId, seq: u64, post: &mut dyn Post);
     /// Passes on notices and, if the node still `acts`, carries out what the application asks and
@@ -173,9 +173,10 @@ impl<C: Data, N: Data> Resident for Household<C, N> {
         self.obey(*command, post)
     }
 
-    fn read(&mut self, message: &[u8]) -> bool {
-        self.kind = self.machine.read(message);
-        self.kind.is_some()
+    fn read(&mut self, message: &[u8]) -> Result<(), WireError> {
+        self.kind = None;
+        self.kind = Some(self.machine.read(message)?);
+        Ok(())
     }
 
     fn receive(&mut self, from: NodeId, seq: u64, post: &mut dyn Post) {
@@ -350,10 +351,10 @@ mod tests {
     use vorrang_trace::{Record, What};
 
     use super::*;
-    use crate::Clock;
     use crate::application::Application;
     use crate::machine::Typed;
     use crate::recorder::{Log, Tape};
+    use crate::{Clock, MAX_NUMBER};
 
     #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
     enum Word {
@@ -467,7 +468,7 @@ mod tests {
             let (log, heard) = (Log::new(), Arc::default());
             let me = NodeId(1);
             let tape = Tape::new(me, Box::new(log.clone()), Clock::start());
-            let machine = Box::new(Typed::new(Parrot, Some(tape)));
+            let machine = Box::new(Typed::new(Parrot, Some(tape), MAX_NUMBER));
             let application = Box::new(Ear(Arc::clone(&heard)));
             let rng = Xoshiro256PlusPlus::seed_from_u64(0);
             let resident = Box::new(Household::new(machine, application, (me, 3), rng));
@@ -482,7 +483,7 @@ mod tests {
 
         /// As the driver does with a message that is new.
         fn deliver(&mut self, from: u32, seq: u64, message: &[u8]) -> bool {
-            let is_read = self.resident.read(message);
+            let is_read = self.resident.read(message).is_ok();
             if is_read {
                 self.resident.receive(NodeId(from), seq, &mut self.post);
                 self.resident.settle(true, &mut self.post);
@@ -575,7 +576,7 @@ mod tests {
     fn what_was_read_and_not_wanted_is_not_handled_later() {
         let mut home = Home::new();
         // As when it had been handled before and came again.
-        assert!(home.resident.read(&bytes(&Word::Say(1))));
+        home.resident.read(&bytes(&Word::Say(1))).unwrap();
         home.ask(Ask::Send(1, Word::Say(2))).unwrap();
         assert!(home.deliver(0, 1, &bytes(&Word::Say(3))));
         home.resident.receive(NodeId(0), 1, &mut home.post);

@@ -11,11 +11,9 @@ use vorrang_protocol::NodeId;
 pub struct Status {
     /// Which node.
     pub id: NodeId,
-    /// Drawn when it started.
-    pub incarnation: u64,
     /// Whether the machine runs yet; before, it waits to meet all peers.
     pub started: bool,
-    /// Why the node must not act, if it must not.
+    /// Why the node must not act, if it must not: as long as anybody remembers a former life of it.
     pub fenced: Option<String>,
     /// The links to all others, lowest first.
     pub links: Vec<LinkStatus>,
@@ -46,8 +44,12 @@ pub struct LinkStatus {
     pub sent: u64,
     /// Messages ever handled from this link.
     pub received: u64,
-    /// Messages not sent because the peer has left for good.
+    /// Messages not delivered because the peer has left for good, or was given up.
     pub dropped: u64,
+    /// Calls in a row that nobody answered.
+    pub unanswered: u64,
+    /// What became of the last of them.
+    pub trouble: Option<String>,
 }
 
 /// How a link stands.

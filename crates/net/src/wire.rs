@@ -10,8 +10,10 @@
 //!   1     hello: see `Hello`                           first, by both sides; the dialler begins
 //!   2     refuse: see `Refusal`                        instead of a hello, or in answer to one
 //!   3     data: seq, received, message                 one for every message
-//!   4     ack: received                                when there is no data for it to ride on
+//!   4     ack: received                                when there is no data for it to ride on,
+//!                                                      and when nothing was said for a while
 //!   5     bye: empty                                   last; the sender will not be back
+//!   6     knock: see `Knock`                           first, by one who waits to be called
 //! ```
 //!
 //! `seq` counts the messages from one node to another, from 0, over all connections between the
@@ -25,10 +27,10 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::hello::{Hello, Refusal};
+use crate::hello::{Hello, Knock, Refusal};
 
 /// The version that this crate speaks.
-pub const VERSION: u8 = 2;
+pub const VERSION: u8 = 3;
 /// What every frame begins with.
 pub const MAGIC: [u8; 2] = *b"VR";
 /// How long a frame's header is.
@@ -62,6 +64,8 @@ pub enum Frame<M> {
     },
     /// The sender ends for good.
     Bye,
+    /// The sender waits to be called.
+    Knock(Knock),
 }
 
 const HELLO: u8 = 1;
@@ -69,6 +73,7 @@ const REFUSE: u8 = 2;
 const DATA: u8 = 3;
 const ACK: u8 = 4;
 const BYE: u8 = 5;
+const KNOCK: u8 = 6;
 
 /// Why bytes are not a frame.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -93,6 +98,9 @@ pub enum WireError {
     /// The body is not what its kind says.
     #[error("the body of a frame of kind {0} cannot be read")]
     Body(u8),
+    /// A message in which a number is larger than anybody can have counted to.
+    #[error("a message with a number that nobody can have counted to")]
+    Number,
     /// A message that cannot be written.
     #[error("a message cannot be encoded: {0}")]
     Encode(postcard::Error),
@@ -110,6 +118,7 @@ pub fn encode<M: Serialize>(frame: &Frame<M>, out: &mut Vec<u8>) -> Result<(), W
         Frame::Data { seq, received, message } => encode_body(DATA, &(seq, received, message), out),
         Frame::Ack { received } => encode_body(ACK, received, out),
         Frame::Bye => encode_body(BYE, &(), out),
+        Frame::Knock(knock) => encode_body(KNOCK, knock, out),
     }
 }
 
@@ -179,6 +188,11 @@ pub fn decode<M: DeserializeOwned>(bytes: &[u8]) -> Result<Option<(Frame<M>, usi
     }
 }
 
+/// Whether the frame that `bytes` begin with is one of data, as far as can be told.
+pub(crate) fn is_data(bytes: &[u8]) -> bool {
+    bytes.get(3) == Some(&DATA)
+}
+
 /// As [`decode`], with the message of a frame of data left as it is, in `message`.
 pub(crate) fn decode_raw(
     bytes: &[u8],
@@ -240,7 +254,7 @@ impl Header {
             Some(_) | None => {}
         }
         match bytes.get(3) {
-            Some(&kind) if !(HELLO..=BYE).contains(&kind) => return Err(WireError::Kind(kind)),
+            Some(&kind) if !(HELLO..=KNOCK).contains(&kind) => return Err(WireError::Kind(kind)),
             Some(_) | None => {}
         }
         let Some(&[_, _, _, kind, a, b, c, d]) = bytes.first_chunk::<HEADER_LEN>() else {
@@ -267,6 +281,7 @@ impl Header {
             }),
             ACK => self.read(body).map(|received| Frame::Ack { received }),
             BYE => self.read(body).map(|()| Frame::Bye),
+            KNOCK => self.read(body).map(Frame::Knock),
             kind => Err(WireError::Kind(kind)),
         }
     }
@@ -282,24 +297,33 @@ mod tests {
     use vorrang_protocol::NodeId;
 
     use super::*;
+    use crate::hello::Introduction;
 
     type Message = (u32, String, Option<bool>);
 
-    fn hello() -> impl Strategy<Value = Hello> {
-        let numbers = any::<(u32, u32, u64, Option<u64>, u64, u32)>();
+    fn introduction() -> impl Strategy<Value = Introduction> {
+        let numbers = any::<(u32, u32)>();
         let peers = proptest::collection::vec(".{0,20}", 0..4);
         let names = (".{0,20}", ".{0,20}", ".{0,20}");
-        (numbers, names, peers).prop_map(|(n, (group, algorithm, setup), peers)| Hello {
+        (numbers, names, peers).prop_map(|(n, (group, algorithm, setup), peers)| Introduction {
             group,
             algorithm,
             setup,
             peers,
             sender: NodeId(n.0),
             target: NodeId(n.1),
-            incarnation: n.2,
-            knows: n.3,
-            received: n.4,
-            attempt: n.5,
+        })
+    }
+
+    fn hello() -> impl Strategy<Value = Hello> {
+        let numbers = any::<(u64, u64, Option<u64>, u64, u64)>();
+        (introduction(), numbers).prop_map(|(who, n)| Hello {
+            who,
+            heartbeat_ms: n.0,
+            incarnation: n.1,
+            knows: n.2,
+            received: n.3,
+            attempt: n.4,
         })
     }
 
@@ -314,6 +338,7 @@ mod tests {
             }),
             any::<u64>().prop_map(|received| Frame::Ack { received }),
             Just(Frame::Bye),
+            introduction().prop_map(|who| Frame::Knock(Knock { who })),
         ]
     }
 
@@ -351,7 +376,7 @@ mod tests {
 
         #[test]
         fn arbitrary_bodies_never_panic(
-            kind in HELLO..=BYE,
+            kind in HELLO..=KNOCK,
             body in proptest::collection::vec(any::<u8>(), 0..200),
         ) {
             let mut bytes = vec![MAGIC[0], MAGIC[1], VERSION, kind];
@@ -371,7 +396,7 @@ mod tests {
         assert_eq!(error, WireError::Foreign(*b"GE"));
         assert_eq!(error.to_string(), "the bytes [47, 45] are not the beginning of a frame");
         assert_eq!(decode::<Message>(b"VR\x09"), Err(WireError::Version(9)));
-        assert_eq!(decode::<Message>(b"VR\x02\x63"), Err(WireError::Kind(0x63)));
+        assert_eq!(decode::<Message>(b"VR\x03\x63"), Err(WireError::Kind(0x63)));
     }
 
     #[test]

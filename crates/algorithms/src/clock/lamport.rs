@@ -104,8 +104,10 @@ impl LateClock {
     }
 }
 
-/// One more. Running out of 64 bits would take centuries; wrapping round would break every
-/// algorithm that trusts the order, so it is an error of the program.
+/// One more. Running out of 64 bits would take centuries, and times that come from other processes
+/// are bounded where they are read, far below. Wrapping round or standing still would break every
+/// algorithm that trusts the order, quietly; so to get here all the same is an error of the
+/// program, and a loud one.
 fn next(time: u64) -> u64 {
     time.checked_add(1).expect("a logical clock counts to 2^64 - 1")
 }

@@ -1,16 +1,18 @@
 //! `vorrang node`: one real node over TCP, driven by hand.
 
+use std::net::ToSocketAddrs as _;
 use std::path::PathBuf;
 
 use tracing_subscriber::EnvFilter;
 use vorrang_algorithms::setup::Parameter;
+use vorrang_net::Timing;
 
 use crate::failure::Failure;
 use crate::given::Given;
 use crate::lookup;
 use crate::network::conversation::Served;
 use crate::options::{SetupArgs, TIMELY_ENOUGH};
-use crate::values::whole;
+use crate::values::{WallTime, whole};
 
 /// Run one real node over TCP; lines on standard input drive it
 ///
@@ -23,7 +25,9 @@ use crate::values::whole;
 ///   help       what else there is, for other problems too
 ///   quit       leave the group; end of input does the same, unless --stay
 ///
-/// Links are neither encrypted nor authenticated: keep them on a network of your own.
+/// Links are neither encrypted nor authenticated yet: whoever reaches a node can speak as a member
+/// that it has not met, and whoever reads what goes over the wire can take a member's place. So a
+/// node listens on this machine alone, unless it is told --insecure.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 #[command(after_help = "Example, in three terminals:\n  \
@@ -50,6 +54,21 @@ pub(crate) struct Node {
     /// Go on answering the others when standard input ends
     #[arg(long)]
     pub(crate) stay: bool,
+    /// Listen here, if that is not where the others find this node
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) listen: Option<String>,
+    /// Listen where other machines reach it, though links are neither encrypted nor authenticated
+    #[arg(long)]
+    insecure: bool,
+    /// Say at least so often that this node is there
+    #[arg(long, default_value = "1s", value_name = "TIME", help_heading = "Timing")]
+    heartbeat: WallTime,
+    /// Take a connection for dead, and make it anew, after so long a silence
+    #[arg(long, default_value = "5s", value_name = "TIME", help_heading = "Timing")]
+    give_up: WallTime,
+    /// The longest pause between two calls to a node that does not answer
+    #[arg(long, default_value = "1s", value_name = "TIME", help_heading = "Timing")]
+    back_off: WallTime,
     #[command(flatten, next_help_heading = "Set-up, the same everywhere")]
     setup: Given<SetupArgs>,
 }
@@ -65,20 +84,18 @@ impl Node {
                 nodes - 1
             )));
         }
-        let is_address = |peer: &&String| {
-            let parts = peer.rsplit_once(':');
-            parts.is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok())
-        };
-        if let Some(wrong) = self.peers.iter().find(|peer| !is_address(peer)) {
-            return Err(Failure::usage(format!(
-                "--peers: '{wrong}' is not an address: write HOST:PORT, as in 127.0.0.1:7000"
-            )));
+        for peer in &self.peers {
+            check_address("--peers", peer)?;
+        }
+        if let Some(listen) = &self.listen {
+            check_address("--listen", listen)?;
         }
         if let Some(twice) =
             self.peers.iter().enumerate().find(|(i, it)| self.peers[..*i].contains(it))
         {
             return Err(Failure::usage(format!("--peers names {} twice", twice.1)));
         }
+        self.check_reach()?;
         let filter =
             EnvFilter::try_from_env("VORRANG_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
         tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
@@ -95,4 +112,51 @@ impl Node {
         runtime.shutdown_background();
         ended
     }
+
+    /// Where it listens.
+    pub(crate) fn listens_on(&self) -> &str {
+        self.listen.as_ref().unwrap_or(&self.peers[self.id as usize])
+    }
+
+    pub(crate) fn timing(&self) -> Timing {
+        let usual = Timing::default();
+        Timing {
+            heartbeat: self.heartbeat.0,
+            give_up: self.give_up.0,
+            backoff_min: usual.backoff_min.min(self.back_off.0),
+            backoff_max: self.back_off.0,
+            ..usual
+        }
+    }
+
+    /// Nobody listens to the world by accident.
+    fn check_reach(&self) -> Result<(), Failure> {
+        if self.insecure {
+            return Ok(());
+        }
+        let listen = self.listens_on();
+        let found = listen.to_socket_addrs();
+        let mut found =
+            found.map_err(|error| Failure::World(format!("cannot listen on {listen}: {error}")))?;
+        match found.find(|address| !address.ip().is_loopback()) {
+            None => Ok(()),
+            Some(address) => Err(Failure::usage(format!(
+                "{listen} can be reached from other machines ({}), and links are neither \
+                 encrypted nor authenticated: give --insecure if everybody who reaches it may be \
+                 trusted, or listen on this machine alone, as with --listen 127.0.0.1:{}",
+                address.ip(),
+                address.port()
+            ))),
+        }
+    }
+}
+
+fn check_address(option: &str, address: &str) -> Result<(), Failure> {
+    let parts = address.rsplit_once(':');
+    if parts.is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok()) {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "{option}: '{address}' is not an address: write HOST:PORT, as in 127.0.0.1:7000"
+    )))
 }

@@ -4,17 +4,20 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::PathBuf;
 
-use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc::UnboundedReceiver;
 use vorrang_algorithms::card::About;
 use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::registry;
 use vorrang_algorithms::setup::Setup;
-use vorrang_net::{Clock, CommandError, Config, Handle, Log, NetError, Starting, Stopped};
+use vorrang_net::{
+    Clock, CommandError, Config, Handle, LinkState, LinkStatus, Log, NetError, Starting, Status,
+    Stopped,
+};
 use vorrang_protocol::{NodeId, Protocol};
 use vorrang_trace::Trace;
 
+use super::input::{Input, MAX_LINE, Typed};
 use crate::commands::node::Node;
 use crate::failure::Failure;
 use crate::output::{BOLD, DIM, RESET, is_closed, print, say_aside};
@@ -39,6 +42,8 @@ where
     let config = Config {
         group: node.group.clone(),
         setup: setup.text(about.takes),
+        listen: node.listen.clone(),
+        timing: node.timing(),
         ..Config::new(id, node.peers.clone(), name)
     };
     let mut starting = vorrang_net::Node::new(make(id), config);
@@ -69,14 +74,15 @@ async fn attend<Q: Driven>(
         Ok(file) => Ok((path, file)),
         Err(error) => Err(Failure::at(&path, error)),
     };
+    let own = node.listens_on().to_owned();
     let trace = node.trace.map(create).transpose()?;
-    let own = node.peers[id.index()].clone();
     let (handle, notices) = starting.await.map_err(not_started)?;
     tell(&format!("node {id} of {} listens on {own}, running {name}", node.peers.len()))?;
     let ended = converse::<Q>(&handle, notices, node.stay).await;
     // Whoever leaves the group from inside would keep everyone else out. Before the start nobody
     // is inside, and a command would wait for it.
-    let has_started = handle.status().await.is_ok_and(|status| status.started);
+    let status = handle.status().await;
+    let has_started = status.as_ref().is_ok_and(|status| status.started);
     if let Some(farewell) = Q::farewell().filter(|_| has_started)
         && handle.command(farewell.clone()).await.is_ok()
     {
@@ -93,7 +99,25 @@ async fn attend<Q: Driven>(
     if let Some((path, file)) = trace {
         save(file).map_err(|error| Failure::at(&path, error))?;
     }
-    ended
+    ended?;
+    if is_closed() {
+        return Err(Failure::World("standard output was closed: nobody heard it any more".into()));
+    }
+    match status.ok().and_then(|status| kept_out(&status)) {
+        Some(why) => Err(Failure::World(format!("this node could not take part: {why}"))),
+        None => Ok(()),
+    }
+}
+
+/// Why a node has done nothing all the time, if somebody refused it, or it refused somebody whom it
+/// needed.
+fn kept_out(status: &Status) -> Option<String> {
+    let refused = |link: &LinkStatus| match &link.state {
+        LinkState::Refused(why) => Some(format!("node {}: {why}", link.peer)),
+        LinkState::Connected(_) | LinkState::Connecting(_) | LinkState::Gone(_) => None,
+    };
+    let of_links = || status.links.iter().find_map(refused).filter(|_| !status.started);
+    status.fenced.clone().or_else(of_links)
 }
 
 /// A port in use is the world's fault, a list of peers that makes no sense is the caller's.
@@ -111,7 +135,7 @@ async fn converse<Q: Driven>(
     stay: bool,
 ) -> Result<(), Failure> {
     let mut events = handle.events();
-    let mut lines = BufReader::new(tokio::io::stdin()).lines();
+    let mut input = Input::new(tokio::io::stdin());
     let mut has_input = true;
     // Whom nobody hears any more need not stay.
     while !is_closed() {
@@ -125,13 +149,19 @@ async fn converse<Q: Driven>(
                 // The node has ended by itself; leaving says why.
                 Err(RecvError::Closed) => return Ok(()),
             },
-            line = lines.next_line(), if has_input => match line?.as_deref().map(str::trim) {
+            typed = input.next(), if has_input => match typed? {
                 None if stay => has_input = false,
-                None | Some("quit") => return Ok(()),
-                Some("") => {}
-                Some("help") => tell(&help::<Q>())?,
-                Some("status") => tell(&status(handle).await.map_err(|error| stopped(&error))?)?,
-                Some(text) => obey::<Q>(handle, text)?,
+                None => return Ok(()),
+                Some(Typed::TooLong) => {
+                    tell(&format!("a line of more than {MAX_LINE} bytes is no command"))?;
+                }
+                Some(Typed::Line(line)) => match line.trim() {
+                    "quit" => return Ok(()),
+                    "" => {}
+                    "help" => tell(&help::<Q>())?,
+                    "status" => tell(&status(handle).await.map_err(|error| stopped(&error))?)?,
+                    text => obey::<Q>(handle, text)?,
+                },
             },
             _ = tokio::signal::ctrl_c() => return Ok(()),
         }
@@ -183,6 +213,9 @@ async fn status<C: Send + 'static>(handle: &Handle<C>) -> Result<String, Stopped
     for link in &status.links {
         let (peer, address, state) = (link.peer, &link.address, &link.state);
         text.push_str(&format!("\n  node {peer} at {address}: {state}"));
+        if let Some(trouble) = &link.trouble {
+            text.push_str(&format!(" ({trouble})"));
+        }
         if link.unacknowledged > 0 {
             text.push_str(&format!(", {} messages not acknowledged", link.unacknowledged));
         }

@@ -7,7 +7,7 @@ use vorrang_protocol::NodeId;
 use vorrang_sim::Random;
 
 use super::turns::Turns;
-use super::{Counted, Launch, News, Nodes, quota};
+use super::{Counted, Launch, News, Nodes, make_room, quota};
 use crate::failure::Failure;
 use crate::problem::Scene as _;
 use crate::problem::mutex::Scenario;
@@ -22,6 +22,7 @@ pub(super) async fn start(
     scenario: &Scenario,
     launch: Launch<'_>,
 ) -> Result<(Local<Command>, UnboundedReceiver<News>), Failure> {
+    make_room(scenario.nodes())?;
     let (news, heard) = unbounded_channel();
     let (listeners, peers) = bind_loopback(scenario.nodes()).await?;
     let mut handles = Vec::new();

@@ -6,6 +6,7 @@
 //! run.
 
 pub(crate) mod conversation;
+mod input;
 mod kills;
 mod local;
 pub(crate) mod once;
@@ -128,6 +129,14 @@ fn shift(scenario: &Scenario, id: NodeId) -> Shift {
         think: scenario.think.to_string(),
         hold: scenario.hold_over_tcp().to_string(),
     }
+}
+
+/// Sees to it that so many nodes have room in this process: both ends of every connection are here.
+fn make_room(nodes: u32) -> Result<(), Failure> {
+    let nodes = u64::from(nodes);
+    vorrang_net::reserve_files(nodes * nodes).map_err(|why| {
+        Failure::World(format!("{nodes} nodes in one process: {why}, or give --processes"))
+    })
 }
 
 /// One thread for all nodes of a process: then a hand-over wakes no other thread.

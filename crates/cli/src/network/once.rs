@@ -15,7 +15,7 @@ use vorrang_trace::{Meter, Record, What, judge};
 use super::kills::{self, Kills, in_order};
 use super::local::Local;
 use super::processes::{self, Processes, Recorded};
-use super::{Counted as _, News, Place, events, head, orders, runtime, save, settle};
+use super::{Counted as _, News, Place, events, head, make_room, orders, runtime, save, settle};
 use crate::failure::Failure;
 use crate::figures::{Figure, Measured};
 use crate::problem::{Made, Scene};
@@ -104,6 +104,7 @@ async fn tell_all<C: Clone + Send + 'static, N>(
     launch: Launch<'_, C, N>,
 ) -> Result<(), Failure> {
     let (about, setup) = (scene.about(), scene.setup());
+    make_room(setup.group.size())?;
     let (listeners, peers) = bind_loopback(setup.group.size()).await?;
     let (mut handles, mut notices) = (Vec::new(), Vec::new());
     for (id, listener) in setup.group.members().zip(listeners) {

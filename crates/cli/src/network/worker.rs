@@ -221,11 +221,22 @@ where
     });
     obey(&handle, &mut lines, heard, tell.as_mut().map(|it| it as &mut dyn FnMut() -> _)).await?;
     handle.shutdown().await.map_err(|error| Failure::World(error.to_string()))?;
+    let mut text = String::new();
     for record in records() {
-        say(&record)?;
+        text.push_str(&record);
+        text.push('\n');
+        if text.len() >= BATCH {
+            print(&text)?;
+            text.clear();
+        }
     }
+    print(&text)?;
     say("end")
 }
+
+/// How many bytes of records are said at once: each time costs a call of the system here, and one
+/// of the parent's.
+const BATCH: usize = 1 << 16;
 
 /// Does what the parent says, and tells it what happens, until it says to quit or goes away.
 async fn obey<C>(

@@ -5,11 +5,13 @@ use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
-use vorrang_net::{CommandError, Config, Node, Start, StopReason, bind_loopback, wire};
+use vorrang_net::{
+    CommandError, Config, Limits, LinkState, Node, Start, StopReason, bind_loopback, wire,
+};
 use vorrang_protocol::{Effects, Group, Message, Never, NodeId, Protocol, Refused};
 
 use crate::faulty::{Faulty, FaultyListener};
-use crate::support::{quick, soon};
+use crate::support::{event, quick, soon};
 
 /// A number, and ballast, so that frames have different lengths.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -158,7 +160,7 @@ async fn a_graceful_shutdown_delivers_what_was_sent_before() {
     let goodbye = soon("the shutdown", leaver.shutdown()).await.unwrap();
     assert_eq!(goodbye.unacknowledged, 0);
     heard(&mut notices, 1, 5_000).await;
-    crate::support::event(&mut events, &["node 0 has left for good"]).await;
+    event(&mut events, &["node 0 has left for good"]).await;
 
     other.command(Ask::Count(3)).await.unwrap();
     let link = other.status().await.unwrap().links.remove(0);
@@ -177,6 +179,32 @@ async fn a_shutdown_says_what_it_could_not_deliver() {
     handle.command(Ask::Count(7)).await.unwrap();
     let goodbye = soon("the shutdown", handle.shutdown()).await.unwrap();
     assert_eq!(goodbye.unacknowledged, 7);
+}
+
+#[tokio::test]
+async fn a_peer_for_which_too_much_waits_is_given_up_and_both_are_told() {
+    let (mut listeners, peers) = bind_loopback(2).await.unwrap();
+    let limits = Limits { messages: 10, bytes: 10_000, ..Limits::default() };
+    let alone = Config { start: Start::AtOnce, limits, ..config(0, &peers) };
+    let node = Node::new(Counter::new(2), alone).listener(listeners.remove(0));
+    let (handle, mut notices) = node.start().await.unwrap();
+    let mut events = handle.events();
+    handle.command(Ask::Count(10)).await.unwrap();
+    assert_eq!(handle.status().await.unwrap().links[0].unacknowledged, 10);
+    handle.command(Ask::Count(5)).await.unwrap();
+    let words = "node 1 is given up for good: more than 10 messages or 10000 bytes waited for it";
+    event(&mut events, &[words]).await;
+    heard(&mut notices, 1, 15).await;
+    let link = handle.status().await.unwrap().links.remove(0);
+    assert!(matches!(link.state, LinkState::Gone(_)), "{}", link.state);
+    assert_eq!((link.unacknowledged, link.unacknowledged_bytes, link.dropped), (0, 0, 15));
+
+    let late = Node::new(Counter::new(2), config(1, &peers)).listener(listeners.remove(0));
+    let (late, _notices) = late.start().await.unwrap();
+    let mut events = late.events();
+    event(&mut events, &["node 0 refused us: too many messages waited for us"]).await;
+    let error = soon("an answer", late.command(Ask::Count(1))).await.unwrap_err();
+    assert!(matches!(error, CommandError::Fenced(_)), "{error}");
 }
 
 #[tokio::test]
@@ -219,7 +247,7 @@ async fn a_machine_that_panics_ends_its_own_node_with_a_reason_and_no_other() {
         assert_eq!(error.to_string(), words, "whoever asked is told, too");
         assert_eq!(nodes[0].0.status().await.unwrap_err().to_string(), words);
 
-        crate::support::event(&mut events, &["lost the connection with node 0"]).await;
+        event(&mut events, &["lost the connection with node 0"]).await;
         nodes[1].0.command(Ask::Count(2)).await.unwrap();
         heard(&mut nodes[1].1, 1, 2).await;
     }

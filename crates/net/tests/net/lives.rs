@@ -97,6 +97,9 @@ async fn a_restarted_node_that_dials_is_refused_and_fenced() {
     let (mut nodes, peers) = group(3).await;
     let (victim, ..) = nodes.remove(2);
     victim.kill().await;
+    event(&mut nodes[0].2, &["lost the connection with node 2"]).await;
+    nodes[0].0.command(ACQUIRE).await.unwrap();
+    assert_eq!(nodes[0].0.status().await.unwrap().links[1].unacknowledged, 1);
     let (reborn, _, mut events) = start(config(2, &peers), None).await;
     let words = ["refused us: we were restarted and have lost our memory"];
     event(&mut events, &words).await;
@@ -105,11 +108,76 @@ async fn a_restarted_node_that_dials_is_refused_and_fenced() {
     assert!(matches!(error, CommandError::Fenced(_)), "{error}");
     assert!(reborn.status().await.unwrap().fenced.is_some());
     for (handle, _, events) in &mut nodes {
-        let words = ["we refused node 2: it was restarted and has lost its memory"];
+        let words = ["we refused node 2 at 127.0.0.1:", "it was restarted and has lost its memory"];
+        event(events, &words).await;
+        // Anybody can say that it is node 2. They ask where node 2 is to be found, and are told the
+        // same; then nothing is kept for it any more.
+        let words = ["node 2 refused us: it was restarted and has lost its memory"];
         event(events, &words).await;
         let link = handle.status().await.unwrap().links.remove(1);
-        assert!(matches!(link.state, LinkState::Refused(_)), "{}", link.state);
-        assert_eq!(link.connections, 1);
+        assert!(matches!(link.state, LinkState::Gone(_)), "{}", link.state);
+        assert_eq!((link.connections, link.unacknowledged), (1, 0));
+    }
+}
+
+/// One after the other is killed and comes back: who comes back early waits until nobody is left
+/// who remembers it.
+#[tokio::test]
+async fn a_group_that_is_restarted_one_by_one_begins_anew_in_any_order() {
+    for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2], [1, 2, 0]] {
+        let (old, peers) = group(3).await;
+        let mut old: Vec<_> = old.into_iter().map(Some).collect();
+        let mut new = Vec::new();
+        for id in order {
+            let (victim, ..) = old[id].take().unwrap();
+            victim.kill().await;
+            let mut reborn = start(config(id as u32, &peers), None).await;
+            if new.len() < 2 {
+                event(&mut reborn.2, &["fenced"]).await;
+                let error = soon("an answer", reborn.0.command(ACQUIRE)).await.unwrap_err();
+                assert!(matches!(error, CommandError::Fenced(_)), "{error}");
+            }
+            new.push(reborn);
+        }
+        for node in &mut new {
+            soon("the start", node.0.started()).await.unwrap();
+            assert_eq!(node.0.status().await.unwrap().fenced, None);
+        }
+        for node in &mut new {
+            take_turn(node).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn whoever_restarts_while_the_group_gathers_is_let_in_again() {
+    for (stays, leaves) in [(0, 1), (1, 0)] {
+        for is_polite in [false, true] {
+            let (mut listeners, peers) = bind_loopback(3).await.unwrap();
+            drop(listeners.remove(leaves as usize));
+            let mut one = start(config(stays, &peers), Some(listeners.remove(0))).await;
+            for _ in 0..3 {
+                let other = start(config(leaves, &peers), None).await;
+                event(&mut one.2, &["connected", &format!("with node {leaves}")]).await;
+                if is_polite {
+                    soon("the shutdown", other.0.shutdown()).await.unwrap();
+                    event(&mut one.2, &["has left for good"]).await;
+                } else {
+                    other.0.kill().await;
+                    event(&mut one.2, &["lost the connection"]).await;
+                }
+            }
+            let third = start(config(2, &peers), Some(listeners.remove(0))).await;
+            event(&mut one.2, &["connected with node 2"]).await;
+            assert!(!one.0.status().await.unwrap().started, "one is missing");
+            let mut nodes = [one, start(config(leaves, &peers), None).await, third];
+            for node in &mut nodes {
+                soon("the start", node.0.started()).await.unwrap();
+            }
+            for node in &mut nodes {
+                take_turn(node).await;
+            }
+        }
     }
 }
 
@@ -123,10 +191,9 @@ async fn a_restarted_node_that_is_dialled_is_refused_and_fenced() {
     let error = soon("an answer", reborn.command(ACQUIRE)).await.unwrap_err();
     assert!(error.to_string().contains("it was restarted"), "{error}");
     for (handle, _, events) in &mut nodes {
-        let words = ["we refused node 0: it was restarted and has lost its memory"];
-        event(events, &words).await;
+        event(events, &["node 0 refused us: it was restarted and has lost its memory"]).await;
         let link = handle.status().await.unwrap().links.remove(0);
-        assert!(matches!(link.state, LinkState::Refused(_)), "{}", link.state);
+        assert!(matches!(link.state, LinkState::Gone(_)), "{}", link.state);
     }
     // The survivors still have each other.
     let link = nodes[0].0.status().await.unwrap().links.remove(1);

@@ -4,6 +4,8 @@
 mod contention;
 mod counting;
 mod faulty;
+mod half_open;
+mod hostile;
 mod lives;
 mod refusals;
 mod strangers;

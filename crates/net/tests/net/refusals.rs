@@ -3,11 +3,11 @@
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use vorrang_net::hello::Refusal;
-use vorrang_net::wire::{self, Frame};
+use vorrang_net::wire::Frame;
 use vorrang_net::{Config, LinkState, MAX_NAME_LEN, NetError, Node, bind_loopback};
 use vorrang_protocol::{Never, NodeId};
 
-use crate::support::{Running, bytes, config, event, hello, machine, soon, start};
+use crate::support::{Running, answer, bytes, config, event, hello, machine, soon, start};
 
 /// Two nodes whose settings differ: node 1 dials node 0.
 async fn two(change: impl FnOnce(&mut Config)) -> (Running, Running) {
@@ -161,17 +161,6 @@ async fn a_list_of_128_long_names_fits_and_one_that_does_not_is_an_error_at_the_
     assert!(error.to_string().contains("use shorter addresses"), "{error}");
 }
 
-async fn answer(stream: &mut TcpStream) -> Frame<Never> {
-    let mut read = Vec::new();
-    loop {
-        if let Some((frame, _)) = wire::decode(&read).unwrap() {
-            return frame;
-        }
-        let more = soon("an answer", stream.read_buf(&mut read)).await.unwrap();
-        assert!(more > 0, "closed without an answer");
-    }
-}
-
 #[tokio::test]
 async fn an_impossible_sender_is_refused() {
     let (mut listeners, peers) = bind_loopback(3).await.unwrap();
@@ -197,10 +186,10 @@ async fn another_version_that_dials_is_refused_and_told_ours() {
     foreign[2] = 9;
     stream.write_all(&foreign).await.unwrap();
     let sentence = event(&mut node.2, &["we refused 127.0.0.1:"]).await;
-    assert!(sentence.ends_with(": it speaks version 9, we speak version 2"), "{sentence}");
+    assert!(sentence.ends_with(": it speaks version 9, we speak version 3"), "{sentence}");
     let mut header = [0; 3];
     soon("an answer", stream.read_exact(&mut header)).await.unwrap();
-    assert_eq!(header, *b"VR\x02");
+    assert_eq!(header, *b"VR\x03");
 }
 
 #[tokio::test]
@@ -211,7 +200,7 @@ async fn another_version_that_is_dialled_refuses_us() {
     let (mut stream, _) = soon("a call", foreign.accept()).await.unwrap();
     stream.write_all(b"VR\x01 whatever its frames look like").await.unwrap();
     let sentence = event(&mut node.2, &["node 0 refused us"]).await;
-    assert!(sentence.ends_with(": it speaks version 1, we speak version 2"), "{sentence}");
+    assert!(sentence.ends_with(": it speaks version 1, we speak version 3"), "{sentence}");
 }
 
 #[tokio::test]

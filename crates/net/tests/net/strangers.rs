@@ -5,11 +5,13 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use vorrang_algorithms::mutex::ricart_agrawala::Message;
-use vorrang_net::bind_loopback;
 use vorrang_net::wire::{self, Frame, MAX_BODY_LEN};
+use vorrang_net::{MAX_NUMBER, bind_loopback};
 use vorrang_protocol::Never;
 
-use crate::support::{ACQUIRE, bytes, config, event, group, hello, soon, start, take_turn};
+use crate::support::{
+    ACQUIRE, Running, bytes, config, event, group, hello, soon, start, take_turn,
+};
 
 const NOT_A_FRAME: &str = "are not the beginning of a frame";
 
@@ -26,16 +28,16 @@ async fn provoke(address: &str, bytes: &[u8]) {
 #[tokio::test]
 async fn strangers_are_turned_away_and_the_group_goes_on() {
     let (mut nodes, peers) = group(3).await;
-    let mut long = b"VR\x02\x01".to_vec();
+    let mut long = b"VR\x03\x01".to_vec();
     long.extend_from_slice(&u32::MAX.to_le_bytes());
     let cases: [(&[u8], &str); 7] = [
         (b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", NOT_A_FRAME),
         (&[0; 64], NOT_A_FRAME),
         (b"\xff\xfe\xfd\xfc\xfb", NOT_A_FRAME),
-        (b"VR\x02\x2a\0\0\0\0", "there is no frame of kind 42"),
+        (b"VR\x03\x2a\0\0\0\0", "there is no frame of kind 42"),
         (&long, "a frame with a body of 4294967295 bytes"),
-        (b"VR\x02\x05\0\0\0\0", "a frame other than a hello came first"),
-        (b"VR\x02\x01\x03\0\0\0abc", "the body of a frame of kind 1 cannot be read"),
+        (b"VR\x03\x05\0\0\0\0", "a frame other than a hello came first"),
+        (b"VR\x03\x01\x03\0\0\0abc", "the body of a frame of kind 1 cannot be read"),
     ];
     for (bytes, why) in cases {
         provoke(&peers[0], bytes).await;
@@ -56,13 +58,13 @@ async fn half_a_hello_is_waited_for_only_so_long() {
     config.timing.hello = Duration::from_millis(100);
     let mut node = start(config, Some(listeners.remove(0))).await;
     let mut slow = TcpStream::connect(&peers[0]).await.unwrap();
-    slow.write_all(b"VR\x02\x01\x20\0").await.unwrap();
+    slow.write_all(b"VR\x03\x01\x20\0").await.unwrap();
     event(&mut node.2, &["no whole hello within the time allowed"]).await;
     let mut rest = Vec::new();
     soon("the end", slow.read_to_end(&mut rest)).await.unwrap();
 
     let mut gone = TcpStream::connect(&peers[0]).await.unwrap();
-    gone.write_all(b"VR\x02").await.unwrap();
+    gone.write_all(b"VR\x03").await.unwrap();
     drop(gone);
     event(&mut node.2, &["closed a connection", "end of file"]).await;
 }
@@ -71,15 +73,15 @@ async fn half_a_hello_is_waited_for_only_so_long() {
 async fn a_member_that_talks_nonsense_is_cut_off() {
     let message = Message::Request { time: 1 };
     let early = bytes(&Frame::Data { seq: 5, received: 0, message });
-    let mut too_long = b"VR\x02\x03".to_vec();
+    let mut too_long = b"VR\x03\x03".to_vec();
     too_long.extend_from_slice(&(MAX_BODY_LEN as u32 + 1).to_le_bytes());
     let cases: [(&[u8], &str); 6] = [
         (b"garbage", NOT_A_FRAME),
         (&early, "message 5 came before those in front of it"),
         (&too_long, "a frame with a body of 1048577 bytes"),
-        (b"VR\x02\x03\x02\0\0\0\0\0", "the body of a frame of kind 3 cannot be read"),
-        (b"VR\x02\x04\x01\0\0\0\x09", "it acknowledges 9 messages, more than it was sent"),
-        (b"VR\x02\x02\x01\0\0\0\x63", "the body of a frame of kind 2 cannot be read"),
+        (b"VR\x03\x03\x02\0\0\0\0\0", "the body of a frame of kind 3 cannot be read"),
+        (b"VR\x03\x04\x01\0\0\0\x09", "it acknowledges 9 messages, more than it was sent"),
+        (b"VR\x03\x02\x01\0\0\0\x63", "the body of a frame of kind 2 cannot be read"),
     ];
     for (bytes, why) in cases {
         let (mut listeners, peers) = bind_loopback(2).await.unwrap();
@@ -143,30 +145,50 @@ async fn a_message_that_cannot_be_read_is_not_acknowledged_and_may_come_again() 
     while soon("a status", handle.status()).await.unwrap().links[0].received == 0 {}
 }
 
-/// A clock that cannot count on is the one thing in a message that a machine gives up on.
-#[tokio::test]
-async fn a_message_that_the_machine_cannot_bear_ends_the_node_with_a_reason() {
+/// A peer says hello, and then that it is the end of time, or almost.
+async fn at_the_end_of_time(time: u64) -> (Running, TcpStream) {
     let (mut listeners, peers) = bind_loopback(2).await.unwrap();
-    let (handle, _notices, _events) = start(config(0, &peers), Some(listeners.remove(0))).await;
+    let node = start(config(0, &peers), Some(listeners.remove(0))).await;
     let mut stream = TcpStream::connect(&peers[0]).await.unwrap();
     let mut words = hello_of_node_1(&peers);
-    let message = Message::Request { time: u64::MAX };
+    let message = Message::Request { time };
     wire::encode(&Frame::Data { seq: 0, received: 0, message }, &mut words).unwrap();
     stream.write_all(&words).await.unwrap();
-    soon("the start", handle.started()).await.unwrap();
-    let mut handled = 0;
-    while handled == 0 {
-        handled = handle.status().await.unwrap().links[0].received;
-    }
-    let error = soon("an answer", handle.command(ACQUIRE)).await.unwrap_err().to_string();
-    assert!(error.contains("a logical clock counts to 2^64 - 1"), "{error}");
+    (node, stream)
 }
 
 #[tokio::test]
-async fn a_member_that_acknowledges_nothing_is_called_anew() {
+async fn a_clock_that_nobody_can_have_counted_to_is_refused_and_the_node_goes_on() {
+    for time in [u64::MAX, MAX_NUMBER + 1] {
+        let (mut node, _stream) = at_the_end_of_time(time).await;
+        let words = "a message with a number that nobody can have counted to";
+        event(&mut node.2, &["closed a connection with node 1", words]).await;
+        assert_eq!(node.0.status().await.unwrap().links[0].received, 0);
+        soon("an answer", node.0.command(ACQUIRE)).await.unwrap();
+        assert!(node.0.status().await.unwrap().machine.contains("Waiting"));
+    }
+}
+
+#[tokio::test]
+async fn a_node_that_has_come_to_the_last_number_ends_with_a_reason_and_no_panic() {
+    let ((handle, ..), _stream) = at_the_end_of_time(MAX_NUMBER).await;
+    let mut handled = 0;
+    while handled == 0 {
+        handled = soon("a status", handle.status()).await.unwrap().links[0].received;
+    }
+    // Its own request needs a later time.
+    let _ = soon("an answer", handle.command(ACQUIRE)).await;
+    let stopped = handle.status().await.unwrap_err().to_string();
+    assert!(stopped.contains("a number that nobody can have counted to"), "{stopped}");
+    assert!(!stopped.contains("panicked"), "{stopped}");
+}
+
+#[tokio::test]
+async fn a_member_that_says_nothing_is_called_anew() {
     let (mut listeners, peers) = bind_loopback(2).await.unwrap();
     let mut config = config(0, &peers);
-    config.timing.silence = Duration::from_millis(100);
+    config.timing.heartbeat = Duration::from_millis(20);
+    config.timing.give_up = Duration::from_millis(100);
     let (handle, _notices, mut events) = start(config, Some(listeners.remove(0))).await;
     let mut silent = TcpStream::connect(&peers[0]).await.unwrap();
     silent.write_all(&hello_of_node_1(&peers)).await.unwrap();

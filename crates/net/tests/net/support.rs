@@ -4,17 +4,18 @@ use std::future::Future;
 use std::time::Duration;
 
 use serde::Serialize;
-use tokio::net::TcpListener;
+use tokio::io::AsyncReadExt as _;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{broadcast, mpsc};
 use tokio::time::timeout;
 use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
 use vorrang_algorithms::mutex::{Claim, Command, Notice};
-use vorrang_net::hello::Hello;
+use vorrang_net::hello::{Hello, Introduction};
 use vorrang_net::wire::{self, Frame};
 use vorrang_net::{
     Application, ApplicationEffects, Config, Event, Handle, Node, Timing, bind_loopback,
 };
-use vorrang_protocol::{Group, NodeId};
+use vorrang_protocol::{Group, Never, NodeId};
 
 pub(crate) const ACQUIRE: Command = Command::Acquire(Claim::Exclusive);
 
@@ -121,18 +122,15 @@ impl Application for Contender {
 
 /// What node `sender` of the group at `peers` says first to node `target`.
 pub(crate) fn hello(sender: u32, target: u32, peers: &[String]) -> Hello {
-    Hello {
+    let who = Introduction {
         group: "default".into(),
         algorithm: "ricart-agrawala".into(),
         setup: String::new(),
         peers: peers.to_vec(),
         sender: NodeId(sender),
         target: NodeId(target),
-        incarnation: 1,
-        knows: None,
-        received: 0,
-        attempt: 1,
-    }
+    };
+    Hello { who, heartbeat_ms: 1, incarnation: 1, knows: None, received: 0, attempt: 1 }
 }
 
 /// A frame as it goes over a connection.
@@ -140,4 +138,16 @@ pub(crate) fn bytes<M: Serialize>(frame: &Frame<M>) -> Vec<u8> {
     let mut bytes = Vec::new();
     wire::encode(frame, &mut bytes).unwrap();
     bytes
+}
+
+/// The first frame that comes.
+pub(crate) async fn answer(stream: &mut TcpStream) -> Frame<Never> {
+    let mut read = Vec::new();
+    loop {
+        if let Some((frame, _)) = wire::decode(&read).unwrap() {
+            return frame;
+        }
+        let more = soon("an answer", stream.read_buf(&mut read)).await.unwrap();
+        assert!(more > 0, "closed without an answer");
+    }
 }

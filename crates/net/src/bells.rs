@@ -1,0 +1,143 @@
+//! Which links have something to do, so that a turn looks at those and no others.
+//!
+//! All sockets of a node are polled by one task. With its own waker it would be told only that
+//! something has happened, and would have to look at every link to find out what: a cost that grows
+//! with the size of the group, for every message. So each link is polled with a waker of its own, a
+//! bell, that notes which link it was before it wakes the task. The clock has one, too.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Wake, Waker};
+
+/// The bells of a node.
+pub(crate) struct Bells {
+    wakers: Arc<[Waker]>,
+    by_place: Vec<Arc<Bell>>,
+    board: Arc<Mutex<Board>>,
+    /// Those that have been heard, in room that is used again.
+    heard: Vec<usize>,
+}
+
+/// What has rung since somebody looked.
+struct Board {
+    rung: Vec<usize>,
+    task: Waker,
+}
+
+struct Bell {
+    place: usize,
+    /// Whether it is on the board.
+    is_rung: AtomicBool,
+    board: Arc<Mutex<Board>>,
+}
+
+fn lock(board: &Mutex<Board>) -> MutexGuard<'_, Board> {
+    board.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        if !self.is_rung.swap(true, Ordering::AcqRel) {
+            let mut board = lock(&self.board);
+            board.rung.push(self.place);
+            board.task.wake_by_ref();
+        }
+    }
+}
+
+impl Bells {
+    /// So many, none of which has rung.
+    pub(crate) fn new(count: usize) -> Self {
+        let board = Board { rung: Vec::with_capacity(count), task: Waker::noop().clone() };
+        let board = Arc::new(Mutex::new(board));
+        let bell = |place| {
+            let (is_rung, board) = (AtomicBool::new(false), Arc::clone(&board));
+            Arc::new(Bell { place, is_rung, board })
+        };
+        let by_place: Vec<Arc<Bell>> = (0..count).map(bell).collect();
+        let wakers = by_place.iter().map(|bell| Waker::from(Arc::clone(bell))).collect();
+        Self { wakers, by_place, board, heard: Vec::with_capacity(count) }
+    }
+
+    /// The wakers, by place.
+    pub(crate) fn wakers(&self) -> Arc<[Waker]> {
+        Arc::clone(&self.wakers)
+    }
+
+    pub(crate) fn ring(&self, place: usize) {
+        self.by_place[place].wake_by_ref();
+    }
+
+    /// Which have rung since the last call, in that order; from now on they wake `task`. What is
+    /// handed out should be handed back, to be used again.
+    pub(crate) fn listen(&mut self, task: &Waker) -> Vec<usize> {
+        let mut heard = std::mem::take(&mut self.heard);
+        heard.clear();
+        let mut board = lock(&self.board);
+        if !board.task.will_wake(task) {
+            board.task.clone_from(task);
+        }
+        std::mem::swap(&mut board.rung, &mut heard);
+        drop(board);
+        // Before anything is polled: what happens from now on is news.
+        for &place in &heard {
+            self.by_place[place].is_rung.store(false, Ordering::Release);
+        }
+        heard
+    }
+
+    pub(crate) fn hand_back(&mut self, heard: Vec<usize>) {
+        self.heard = heard;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Task(AtomicUsize);
+
+    impl Wake for Task {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn each_is_heard_once_in_the_order_of_ringing_and_wakes_the_task() {
+        let task = Arc::new(Task::default());
+        let waker = Waker::from(Arc::clone(&task));
+        let mut bells = Bells::new(5);
+        assert!(bells.listen(&waker).is_empty());
+        let wakers = bells.wakers();
+        for place in [3, 1, 3, 1] {
+            wakers[place].wake_by_ref();
+        }
+        bells.ring(4);
+        assert_eq!(task.0.load(Ordering::Relaxed), 3);
+        let heard = bells.listen(&waker);
+        assert_eq!(heard, [3, 1, 4]);
+        bells.hand_back(heard);
+        assert!(bells.listen(&waker).is_empty());
+        wakers[3].wake_by_ref();
+        assert_eq!(bells.listen(&waker), [3], "it rings again");
+    }
+
+    #[test]
+    fn it_is_the_task_that_listened_last_that_is_woken() {
+        let tasks = [Arc::new(Task::default()), Arc::new(Task::default())];
+        let mut bells = Bells::new(1);
+        for task in &tasks {
+            bells.listen(&Waker::from(Arc::clone(task)));
+        }
+        bells.ring(0);
+        assert_eq!(tasks.each_ref().map(|task| task.0.load(Ordering::Relaxed)), [0, 1]);
+    }
+}

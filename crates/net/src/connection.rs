@@ -1,0 +1,160 @@
+//! One connection of a link: its bytes, and whether it still carries any.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead as _, AsyncWrite as _, ReadBuf};
+use tokio::time::Instant;
+
+use crate::transport::AnyStream;
+use crate::wire::{self, Frame, WireError};
+
+/// How large the input of a connection is, unless a longer frame needs more.
+const INPUT_LEN: usize = 1 << 14;
+/// How much is read that cannot be handled yet. Heartbeats come behind it: there is room for those
+/// of a day.
+const WAITING_LEN: usize = 1 << 20;
+
+/// One connection, and what was read from it and is to be written to it.
+pub(crate) struct Connection {
+    stream: AnyStream,
+    input: Vec<u8>,
+    start: usize,
+    end: usize,
+    pub(crate) output: Vec<u8>,
+    written: usize,
+    pulse: Pulse,
+}
+
+/// Whether a connection still carries anything, looked at twice a heartbeat. Flags, and no clock
+/// for every message.
+#[derive(Debug)]
+struct Pulse {
+    has_said: bool,
+    has_heard: bool,
+    /// Nothing was heard from then on.
+    quiet_since: Instant,
+    /// It was quiet for too long when we last looked. One look is not enough: if it was us who
+    /// stood still, what came meanwhile has not been read yet.
+    is_suspect: bool,
+}
+
+/// What the regular look at a link found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Health {
+    Fine,
+    Silent,
+}
+
+impl Connection {
+    pub(crate) fn new(stream: AnyStream, now: Instant) -> Self {
+        Self {
+            stream,
+            input: vec![0; INPUT_LEN],
+            start: 0,
+            end: 0,
+            output: Vec::new(),
+            written: 0,
+            pulse: Pulse { has_said: true, has_heard: true, quiet_since: now, is_suspect: false },
+        }
+    }
+
+    /// Whether enough was read for now, by a node that does not handle it yet.
+    pub(crate) const fn is_full(&self) -> bool {
+        self.end - self.start >= WAITING_LEN
+    }
+
+    /// Looks whether anything still comes.
+    pub(crate) fn look(&mut self, now: Instant, give_up: Duration) -> Health {
+        // Whoever does not read on cannot tell.
+        let is_full = self.is_full();
+        let pulse = &mut self.pulse;
+        if std::mem::take(&mut pulse.has_heard) || is_full {
+            (pulse.quiet_since, pulse.is_suspect) = (now, false);
+        } else if now.saturating_duration_since(pulse.quiet_since) >= give_up {
+            if pulse.is_suspect {
+                return Health::Silent;
+            }
+            pulse.is_suspect = true;
+        }
+        Health::Fine
+    }
+
+    /// Whether nothing was said since the last look, and something can be.
+    pub(crate) const fn is_due_to_speak(&mut self) -> bool {
+        let has_said = std::mem::replace(&mut self.pulse.has_said, false);
+        !has_said && self.has_written_all()
+    }
+
+    pub(crate) const fn has_written_all(&self) -> bool {
+        self.output.is_empty()
+    }
+
+    /// The next whole frame, its message as bytes in `message`; one of data only if it
+    /// `takes_data`.
+    pub(crate) fn next_frame(
+        &mut self,
+        message: &mut Vec<u8>,
+        takes_data: bool,
+    ) -> Result<Option<Frame<()>>, WireError> {
+        if !takes_data && wire::is_data(&self.input[self.start..self.end]) {
+            return Ok(None);
+        }
+        match wire::decode_raw(&self.input[self.start..self.end], message)? {
+            Some((frame, len)) => {
+                self.start += len;
+                Ok(Some(frame))
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// Room for more at the end of the input.
+    fn make_room(&mut self) {
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+            if self.input.len() > INPUT_LEN {
+                // One long frame should not cost its room for ever.
+                self.input = vec![0; INPUT_LEN];
+            }
+        }
+        if self.end == self.input.len() {
+            if self.start > 0 {
+                self.input.copy_within(self.start..self.end, 0);
+                (self.start, self.end) = (0, self.end - self.start);
+            } else {
+                self.input.resize(self.input.len() * 2, 0);
+            }
+        }
+    }
+}
+
+impl Connection {
+    pub(crate) fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        self.make_room();
+        let mut room = ReadBuf::new(&mut self.input[self.end..]);
+        ready!(Pin::new(&mut self.stream).poll_read(cx, &mut room))?;
+        let more = room.filled().len();
+        self.end += more;
+        self.pulse.has_heard = true;
+        Poll::Ready(Ok(more))
+    }
+
+    /// Writes the whole output.
+    pub(crate) fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while self.written < self.output.len() {
+            let rest = &self.output[self.written..];
+            let written = ready!(Pin::new(&mut self.stream).poll_write(cx, rest))?;
+            if written == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            self.written += written;
+            self.pulse.has_said = true;
+        }
+        self.output.clear();
+        self.written = 0;
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+}

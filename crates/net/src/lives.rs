@@ -1,0 +1,295 @@
+//! Which process is at each end of a link, as far as this end knows.
+//!
+//! See [`hello`](crate::hello) for what incarnations are for. Nothing here does anything: what
+//! a hello means is decided, and somebody else acts on it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::hello::{Hello, Refusal, draw_incarnation};
+
+/// How far a peer's count of connections may jump. It counts calls that nobody answered, too: at
+/// one every millisecond this is seven weeks of them. Without a bound one hello could claim the
+/// last number there is, and no later one would count.
+const MAX_JUMP: u64 = 1 << 32;
+
+/// Who the two ends are to each other.
+#[derive(Debug)]
+pub(crate) struct Lives {
+    /// What we have drawn for the peer; nobody else is told.
+    ours: u64,
+    /// What the peer has drawn for us, once we have met.
+    theirs: Option<u64>,
+    /// The latest connection, as its dialler counts.
+    latest: u64,
+    /// How often we have dialled; shared with the task that does.
+    calls: Arc<AtomicU64>,
+}
+
+/// What a link says of itself in a hello.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Terms {
+    pub(crate) incarnation: u64,
+    pub(crate) knows: Option<u64>,
+    pub(crate) received: u64,
+    pub(crate) attempt: u64,
+}
+
+/// How things stand when a hello comes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Moment {
+    /// Whether we have begun: handled anything, or sent anything.
+    pub(crate) has_begun: bool,
+    pub(crate) is_connected: bool,
+    /// Whether the two have parted, and why we do not come together again.
+    pub(crate) is_parted: Option<Parting>,
+}
+
+/// Why the two ends of a link will not come together again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Parting {
+    /// One of them has said that it leaves.
+    Left,
+    /// More messages waited than are kept.
+    GivenUp,
+    /// The peer was restarted.
+    Restarted,
+}
+
+impl Parting {
+    pub(crate) const fn refusal(self) -> Refusal {
+        match self {
+            Self::Left => Refusal::Left,
+            Self::GivenUp => Refusal::GivenUp,
+            Self::Restarted => Refusal::Restarted,
+        }
+    }
+}
+
+/// What to do about a hello.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Admission {
+    /// Let it in: it is the one that we know, or we know nobody.
+    Welcome,
+    /// Forget whom we knew, since nothing has come of it, and let it in.
+    Anew,
+    /// Drop it: a later one has come already.
+    Overtaken,
+    /// Say no.
+    Refuse(Refusal),
+    /// Close: nobody who is what it says would say so.
+    Nonsense(&'static str),
+}
+
+impl Lives {
+    pub(crate) fn new() -> Self {
+        Self { ours: draw_incarnation(), theirs: None, latest: 0, calls: Arc::default() }
+    }
+
+    pub(crate) fn terms(&self, received: u64, attempt: u64) -> Terms {
+        Terms { incarnation: self.ours, knows: self.theirs, received, attempt }
+    }
+
+    /// Counts our calls.
+    pub(crate) fn calls(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.calls)
+    }
+
+    /// What to do about the hello of one who dialled us. Who it is is judged first; what it says of
+    /// us is believed only of one that may be who it says.
+    pub(crate) fn admit(&self, hello: &Hello, moment: Moment) -> Admission {
+        let Moment { has_begun, is_connected, is_parted } = moment;
+        match self.theirs {
+            Some(theirs) if theirs == hello.incarnation => self.admit_known(hello, is_parted),
+            Some(_) if has_begun => Admission::Refuse(Refusal::Restarted),
+            Some(_) if is_connected => Admission::Refuse(Refusal::Taken),
+            Some(_) => self.admit_stranger(hello),
+            None => match is_parted {
+                Some(parting) if has_begun => Admission::Refuse(parting.refusal()),
+                Some(_) | None => self.admit_stranger(hello),
+            },
+        }
+    }
+
+    /// The process that we have met.
+    fn admit_known(&self, hello: &Hello, is_parted: Option<Parting>) -> Admission {
+        if hello.knows.is_some_and(|known| known != self.ours) {
+            return Admission::Nonsense("we met it, and it knows us by what we never told it");
+        }
+        if let Some(parting) = is_parted {
+            return Admission::Refuse(parting.refusal());
+        }
+        match hello.attempt.checked_sub(self.latest) {
+            None => Admission::Overtaken,
+            Some(jump) if jump > MAX_JUMP => Admission::Nonsense(JUMPED),
+            Some(_) => Admission::Welcome,
+        }
+    }
+
+    /// A process that we have not met, and may.
+    fn admit_stranger(&self, hello: &Hello) -> Admission {
+        if hello.attempt > MAX_JUMP {
+            return Admission::Nonsense(JUMPED);
+        }
+        match hello.knows {
+            // It remembers another life of ours.
+            Some(known) if known != self.ours => Admission::Refuse(Refusal::Forgotten),
+            Some(_) | None if self.theirs.is_some() => Admission::Anew,
+            Some(_) | None => Admission::Welcome,
+        }
+    }
+
+    /// What to do about the answer of one whom we dialled.
+    pub(crate) fn recognise(&self, answer: &Hello) -> Admission {
+        if answer.knows != Some(self.ours) {
+            return Admission::Nonsense("it answers somebody else");
+        }
+        match self.theirs {
+            Some(theirs) if theirs != answer.incarnation => Admission::Refuse(Refusal::Restarted),
+            Some(_) | None if answer.attempt < self.latest => Admission::Overtaken,
+            Some(_) | None if answer.attempt > self.calls.load(Ordering::Relaxed) => {
+                Admission::Nonsense(JUMPED)
+            }
+            Some(_) | None => Admission::Welcome,
+        }
+    }
+
+    /// A connection with one that was let in.
+    pub(crate) fn meet(&mut self, hello: &Hello) {
+        self.theirs = Some(hello.incarnation);
+        self.latest = self.latest.max(hello.attempt);
+    }
+
+    /// The peer's process is another one, and nothing has come of the former.
+    pub(crate) fn forget(&mut self) {
+        *self = Self::new();
+    }
+}
+
+/// What is wrong with a count that nobody can have come to.
+const JUMPED: &str = "it counts connections that cannot have been";
+
+#[cfg(test)]
+mod tests {
+    use vorrang_protocol::NodeId;
+
+    use super::*;
+    use crate::hello::Introduction;
+
+    const GATHERING: Moment = Moment { has_begun: false, is_connected: false, is_parted: None };
+    const RUNNING: Moment = Moment { has_begun: true, is_connected: true, is_parted: None };
+
+    /// What node 2 says to node 0.
+    fn hello(incarnation: u64, knows: Option<u64>, attempt: u64) -> Hello {
+        let who = Introduction {
+            group: String::new(),
+            algorithm: String::new(),
+            setup: String::new(),
+            peers: Vec::new(),
+            sender: NodeId(2),
+            target: NodeId(0),
+        };
+        Hello { who, heartbeat_ms: 1, incarnation, knows, received: 0, attempt }
+    }
+
+    /// Node 0, which has met node 2 as 7.
+    fn met() -> Lives {
+        let mut lives = Lives::new();
+        assert_eq!(lives.admit(&hello(7, None, 1), GATHERING), Admission::Welcome);
+        lives.meet(&hello(7, None, 1));
+        lives
+    }
+
+    #[test]
+    fn whoever_was_met_comes_again_and_says_what_only_the_two_know() {
+        let lives = met();
+        let ours = lives.terms(0, 0).incarnation;
+        for moment in [GATHERING, RUNNING] {
+            assert_eq!(lives.admit(&hello(7, Some(ours), 2), moment), Admission::Welcome);
+            // Our answer to its first hello was lost on the way.
+            assert_eq!(lives.admit(&hello(7, None, 2), moment), Admission::Welcome);
+        }
+    }
+
+    /// A group is restarted while one of its processes stands still; when that goes on, it knows
+    /// node 0 by a number that is long gone.
+    #[test]
+    fn a_process_that_has_outlived_its_group_fences_nobody() {
+        let lives = met();
+        let stale = hello(999, Some(42), 1_000);
+        assert_eq!(lives.admit(&stale, RUNNING), Admission::Refuse(Refusal::Restarted));
+        let away = Moment { is_connected: false, ..RUNNING };
+        assert_eq!(lives.admit(&stale, away), Admission::Refuse(Refusal::Restarted));
+        let connected = Moment { is_connected: true, ..GATHERING };
+        assert_eq!(lives.admit(&stale, connected), Admission::Refuse(Refusal::Taken));
+    }
+
+    #[test]
+    fn one_that_remembers_us_is_believed_only_if_it_may_be_the_peer() {
+        let fresh = Lives::new();
+        let forgotten = Admission::Refuse(Refusal::Forgotten);
+        assert_eq!(fresh.admit(&hello(7, Some(42), 1), GATHERING), forgotten);
+        let lives = met();
+        let nonsense = lives.admit(&hello(7, Some(42), 2), RUNNING);
+        assert!(matches!(nonsense, Admission::Nonsense(_)), "{nonsense:?}");
+    }
+
+    #[test]
+    fn a_new_life_is_let_in_before_the_start_once_the_old_one_is_gone_and_never_later() {
+        let lives = met();
+        let reborn = hello(8, None, 1);
+        assert_eq!(lives.admit(&reborn, GATHERING), Admission::Anew);
+        let connected = Moment { is_connected: true, ..GATHERING };
+        assert_eq!(lives.admit(&reborn, connected), Admission::Refuse(Refusal::Taken));
+        for is_connected in [false, true] {
+            let moment = Moment { is_connected, ..RUNNING };
+            assert_eq!(lives.admit(&reborn, moment), Admission::Refuse(Refusal::Restarted));
+        }
+        let left = Moment { is_parted: Some(Parting::Left), ..GATHERING };
+        assert_eq!(lives.admit(&reborn, left), Admission::Anew, "it left, and came back");
+        let same = lives.admit(&hello(7, None, 2), left);
+        assert_eq!(same, Admission::Refuse(Refusal::Left));
+    }
+
+    #[test]
+    fn a_forgotten_life_cannot_come_back() {
+        let mut lives = met();
+        let before = lives.terms(0, 0).incarnation;
+        lives.forget();
+        assert_eq!(lives.theirs, None);
+        assert_ne!(lives.terms(0, 0).incarnation, before);
+        let admission = lives.admit(&hello(7, Some(before), 2), GATHERING);
+        assert_eq!(admission, Admission::Refuse(Refusal::Forgotten));
+    }
+
+    #[test]
+    fn connections_are_counted_upwards_and_not_by_leaps() {
+        let mut lives = met();
+        let again = |attempt| hello(7, None, attempt);
+        lives.meet(&again(5));
+        assert_eq!(lives.admit(&again(4), RUNNING), Admission::Overtaken);
+        assert_eq!(lives.admit(&again(5), RUNNING), Admission::Welcome);
+        assert_eq!(lives.admit(&again(5 + MAX_JUMP), RUNNING), Admission::Welcome);
+        for attempt in [6 + MAX_JUMP, u64::MAX] {
+            assert_eq!(lives.admit(&again(attempt), RUNNING), Admission::Nonsense(JUMPED));
+        }
+        let first = Lives::new().admit(&again(u64::MAX), GATHERING);
+        assert_eq!(first, Admission::Nonsense(JUMPED));
+    }
+
+    #[test]
+    fn an_answer_must_come_from_the_one_we_met_and_be_for_us() {
+        let mut lives = Lives::new();
+        lives.calls().store(3, Ordering::Relaxed);
+        let ours = lives.terms(0, 0).incarnation;
+        assert_eq!(lives.recognise(&hello(7, Some(ours), 3)), Admission::Welcome);
+        lives.meet(&hello(7, Some(ours), 3));
+        assert_eq!(lives.recognise(&hello(7, Some(ours), 2)), Admission::Overtaken);
+        let other = lives.recognise(&hello(8, Some(ours), 3));
+        assert_eq!(other, Admission::Refuse(Refusal::Restarted));
+        for nonsense in [hello(7, None, 3), hello(7, Some(ours ^ 1), 3), hello(7, Some(ours), 4)] {
+            let verdict = lives.recognise(&nonsense);
+            assert!(matches!(verdict, Admission::Nonsense(_)), "{verdict:?}");
+        }
+    }
+}

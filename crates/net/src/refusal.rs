@@ -1,0 +1,326 @@
+//! Why one node refuses another, in words for both.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use vorrang_protocol::NodeId;
+
+use crate::excerpt::Excerpt;
+
+/// Why a node refuses another; written by the one who refuses.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// They speak different versions.
+    Version {
+        /// That of the one who refuses.
+        refuser: u8,
+        /// That of the other.
+        refused: u8,
+    },
+    /// They belong to different groups.
+    Group {
+        /// That of the one who refuses.
+        refuser: Excerpt,
+        /// That of the other.
+        refused: Excerpt,
+    },
+    /// They run different algorithms.
+    Algorithm {
+        /// That of the one who refuses.
+        refuser: Excerpt,
+        /// That of the other.
+        refused: Excerpt,
+    },
+    /// They are set up differently.
+    Setup {
+        /// How the one who refuses is.
+        refuser: Excerpt,
+        /// How the other is.
+        refused: Excerpt,
+    },
+    /// They think the group of different size.
+    Size {
+        /// According to the one who refuses.
+        refuser: u32,
+        /// According to the other.
+        refused: u32,
+    },
+    /// Their lists of peers differ: the same addresses in another order, or others.
+    Peers {
+        /// The first node for which they have different addresses.
+        node: NodeId,
+        /// Where it is according to the one who refuses.
+        refuser: Excerpt,
+        /// Where it is according to the other.
+        refused: Excerpt,
+    },
+    /// The other wanted somebody else: the right list, and the wrong node at one of its addresses.
+    Target {
+        /// Who it reached.
+        reached: NodeId,
+        /// Whom it wanted.
+        wanted: NodeId,
+    },
+    /// The other cannot be who it says: not of the group, the refuser itself, or one whom the
+    /// refuser dials and not the other way round.
+    Sender {
+        /// Who it says it is.
+        claimed: NodeId,
+        /// Who is asked.
+        refuser: NodeId,
+    },
+    /// The other is not the process that the refuser has met under this number: it was restarted
+    /// and has lost its memory, or there are two. Nothing here tells it how to pass for the one
+    /// that was met.
+    Restarted,
+    /// Another process is connected with the refuser under this number. Whoever was restarted while
+    /// the group gathers may come in once the connection of its former life is over.
+    Taken,
+    /// The other remembers a life of the refuser that is over: it is the refuser who was restarted.
+    Forgotten,
+    /// The other has said that it leaves for good.
+    Left,
+    /// So many messages waited for the other that the refuser keeps none of them any more.
+    GivenUp,
+    /// The other speaks so seldom that the refuser would take it for dead.
+    TooQuiet {
+        /// After how many milliseconds of silence the refuser gives up.
+        refuser: u64,
+        /// Every how many milliseconds the other speaks at least.
+        refused: u64,
+    },
+    /// The other knocked, and all is well: it is the refuser who calls, and it will.
+    WillCall,
+}
+
+/// Who refused, from where a sentence is spoken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refuser {
+    /// We refused the other.
+    Us,
+    /// The other refused us.
+    Them,
+}
+
+impl Refusal {
+    /// Whether the refused process can never be let in, whatever the other side does.
+    pub(crate) const fn is_final(&self) -> bool {
+        match self {
+            Self::Left | Self::GivenUp => true,
+            Self::Version { .. }
+            | Self::Group { .. }
+            | Self::Algorithm { .. }
+            | Self::Setup { .. }
+            | Self::Size { .. }
+            | Self::Peers { .. }
+            | Self::Target { .. }
+            | Self::Sender { .. }
+            | Self::Restarted
+            | Self::Taken
+            | Self::Forgotten
+            | Self::TooQuiet { .. }
+            | Self::WillCall => false,
+        }
+    }
+
+    /// The reason as a sentence in which "we" are the ones who say it.
+    pub fn sentence(&self, by: Refuser) -> String {
+        // Whatever was refused is "it" if we refused, and "we" if it was us.
+        let two = |verb_it: &str,
+                   verb_we: &str,
+                   refuser: &dyn fmt::Display,
+                   refused: &dyn fmt::Display| {
+            let (it, we) = match by {
+                Refuser::Us => (refused, refuser),
+                Refuser::Them => (refuser, refused),
+            };
+            format!("it {verb_it} {it}, we {verb_we} {we}")
+        };
+        match self {
+            Self::Version { refuser, refused } => {
+                two("speaks version", "speak version", refuser, refused)
+            }
+            Self::Group { refuser, refused } => {
+                two("belongs to group", "belong to group", refuser, refused)
+            }
+            Self::Algorithm { refuser, refused } => two("runs", "run", refuser, refused),
+            Self::Setup { refuser, refused } => {
+                two("is set up with", "are set up with", refuser, refused)
+            }
+            Self::Peers { node, refuser, refused } => {
+                let (it, we) =
+                    (format!("expects node {node} at"), format!("expect node {node} at"));
+                two(&it, &we, refuser, refused)
+            }
+            Self::Size { refuser, refused } => {
+                two("belongs to a group of", "belong to a group of", refuser, refused)
+            }
+            Self::Target { reached, wanted } => match by {
+                Refuser::Us => format!("it looks for node {wanted}, we are node {reached}"),
+                Refuser::Them => format!("it is node {reached}, we look for node {wanted}"),
+            },
+            Self::Sender { claimed, refuser } => match by {
+                Refuser::Us => {
+                    format!("it says it is node {claimed}, which we, node {refuser}, do not expect")
+                }
+                Refuser::Them => {
+                    format!(
+                        "we say we are node {claimed}, which it, node {refuser}, does not expect"
+                    )
+                }
+            },
+            Self::TooQuiet { refuser, refused } => match by {
+                Refuser::Us => format!(
+                    "it speaks every {refused} ms, and we give up after {refuser} ms of silence"
+                ),
+                Refuser::Them => format!(
+                    "we speak every {refused} ms, and it gives up after {refuser} ms of silence"
+                ),
+            },
+            Self::Restarted
+            | Self::Taken
+            | Self::Forgotten
+            | Self::Left
+            | Self::GivenUp
+            | Self::WillCall => self.plain_sentence(by).to_owned(),
+        }
+    }
+
+    /// The reasons that say all by themselves.
+    const fn plain_sentence(&self, by: Refuser) -> &'static str {
+        match (self, by) {
+            (Self::Restarted, Refuser::Us) => {
+                "it was restarted and has lost its memory, or there are two with its number"
+            }
+            (Self::Restarted, Refuser::Them) => {
+                "we were restarted and have lost our memory, or there are two with our number"
+            }
+            (Self::Taken, Refuser::Us) => "another process is connected under its number",
+            (Self::Taken, Refuser::Them) => "another process is connected under our number",
+            (Self::Forgotten, Refuser::Us) => {
+                "we were restarted and have lost our memory, and it remembers our former life"
+            }
+            (Self::Forgotten, Refuser::Them) => {
+                "it was restarted and has lost its memory, and we remember its former life"
+            }
+            (Self::Left, Refuser::Us) => "it has left for good",
+            (Self::Left, Refuser::Them) => "we have left for good",
+            (Self::GivenUp, Refuser::Us) => "too many messages waited for it, and are gone",
+            (Self::GivenUp, Refuser::Them) => "too many messages waited for us, and are gone",
+            (Self::WillCall, Refuser::Us) => "it is we who call, and we will",
+            (Self::WillCall, Refuser::Them) => "it is the one who calls, and it will",
+            (
+                Self::Version { .. }
+                | Self::Group { .. }
+                | Self::Algorithm { .. }
+                | Self::Setup { .. }
+                | Self::Size { .. }
+                | Self::Peers { .. }
+                | Self::Target { .. }
+                | Self::Sender { .. }
+                | Self::TooQuiet { .. },
+                Refuser::Us | Refuser::Them,
+            ) => "",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What both sides say, and whether that is the end.
+    fn check(cases: &[(Refusal, &str, &str)]) {
+        for (refusal, from_us, from_them) in cases {
+            assert_eq!(refusal.sentence(Refuser::Us), *from_us);
+            assert_eq!(refusal.sentence(Refuser::Them), *from_them);
+            let is_final = matches!(refusal, Refusal::Left | Refusal::GivenUp);
+            assert_eq!(refusal.is_final(), is_final, "{refusal:?}");
+        }
+    }
+
+    #[test]
+    fn both_sides_say_the_same_with_we_and_it_exchanged() {
+        let (ours, theirs) = (|| Excerpt::new("ours"), || Excerpt::new("theirs"));
+        check(&[
+            (
+                Refusal::Version { refuser: 2, refused: 1 },
+                "it speaks version 1, we speak version 2",
+                "it speaks version 2, we speak version 1",
+            ),
+            (
+                Refusal::Group { refuser: ours(), refused: theirs() },
+                "it belongs to group theirs, we belong to group ours",
+                "it belongs to group ours, we belong to group theirs",
+            ),
+            (
+                Refusal::Algorithm { refuser: ours(), refused: theirs() },
+                "it runs theirs, we run ours",
+                "it runs ours, we run theirs",
+            ),
+            (
+                Refusal::Setup { refuser: ours(), refused: theirs() },
+                "it is set up with theirs, we are set up with ours",
+                "it is set up with ours, we are set up with theirs",
+            ),
+            (
+                Refusal::Size { refuser: 3, refused: 2 },
+                "it belongs to a group of 2, we belong to a group of 3",
+                "it belongs to a group of 3, we belong to a group of 2",
+            ),
+            (
+                Refusal::Peers { node: NodeId(4), refuser: ours(), refused: theirs() },
+                "it expects node 4 at theirs, we expect node 4 at ours",
+                "it expects node 4 at ours, we expect node 4 at theirs",
+            ),
+            (
+                Refusal::Target { reached: NodeId(1), wanted: NodeId(0) },
+                "it looks for node 0, we are node 1",
+                "it is node 1, we look for node 0",
+            ),
+            (
+                Refusal::Sender { claimed: NodeId(7), refuser: NodeId(1) },
+                "it says it is node 7, which we, node 1, do not expect",
+                "we say we are node 7, which it, node 1, does not expect",
+            ),
+        ]);
+    }
+
+    #[test]
+    fn both_sides_say_who_came_back_and_who_left() {
+        check(&[
+            (
+                Refusal::Restarted,
+                "it was restarted and has lost its memory, or there are two with its number",
+                "we were restarted and have lost our memory, or there are two with our number",
+            ),
+            (
+                Refusal::Taken,
+                "another process is connected under its number",
+                "another process is connected under our number",
+            ),
+            (
+                Refusal::Forgotten,
+                "we were restarted and have lost our memory, and it remembers our former life",
+                "it was restarted and has lost its memory, and we remember its former life",
+            ),
+            (Refusal::Left, "it has left for good", "we have left for good"),
+            (
+                Refusal::GivenUp,
+                "too many messages waited for it, and are gone",
+                "too many messages waited for us, and are gone",
+            ),
+            (
+                Refusal::TooQuiet { refuser: 5_000, refused: 9_000 },
+                "it speaks every 9000 ms, and we give up after 5000 ms of silence",
+                "we speak every 9000 ms, and it gives up after 5000 ms of silence",
+            ),
+            (
+                Refusal::WillCall,
+                "it is we who call, and we will",
+                "it is the one who calls, and it will",
+            ),
+        ]);
+    }
+}
