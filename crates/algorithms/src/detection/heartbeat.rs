@@ -18,9 +18,8 @@
 //! | mistakes | none if all messages take equally long; else a few at first, see below |
 //!
 //! **Assumes** nothing that it knows: some bound on how much later one message comes than another
-//! must hold from some time on, and nobody need be told which. That is the weakest world in which
-//! a detector can be *eventually perfect* by time-outs. Messages may overtake each other. What is
-//! lost counts as late by a period.
+//! must hold from some time on, and nobody need be told which. Then it is eventually perfect, as
+//! the paper calls it. Messages may overtake each other. What is lost counts as late by a period.
 //!
 //! **Complete**: who is down sends nothing, the last of it arrives, the next time-out runs out, and
 //! nothing takes that back. **Accurate in the end**: if no message takes longer than another by
@@ -29,7 +28,8 @@
 //!
 //! **Departures**: margins stop growing at 1024 times the first, so that a node that was away for
 //! long is not waited for as long again; if s is greater, mistakes never end. The paper lengthens a
-//! time-out by a constant; doubling learns in fewer mistakes, and detects later by at most as much.
+//! time-out by a constant; doubling takes fewer mistakes, and in the end may wait for nearly twice
+//! the margin that it needs.
 //! The published estimators of arrival times (Chen, Toueg and Aguilera, 2002) need a clock, which
 //! a node here has not. A node that comes up again is taken for one that was late.
 
@@ -127,7 +127,7 @@ impl Pace {
     }
 }
 
-/// One node; a layer may [beat](Self::beat) and [watch](Self::watch) as it needs.
+/// One node; a layer around it may have it beat, and watch whom it needs.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Heartbeat {
     pace: Pace,
