@@ -471,3 +471,19 @@ fn where_leaders_are_deaf_two_are_left() {
     let what = follows(true).expect("two are left");
     assert_eq!(what, "node 2 follows node 3, others follow node 1");
 }
+
+/// However long messages take, questions that come late are none that multiply.
+#[test]
+fn bully_takes_no_more_messages_than_the_square_of_its_nodes() {
+    for nodes in [8, 24, 40] {
+        for seed in 1..4 {
+            let latency = Distribution::Uniform(0, MS);
+            let run =
+                Run { latency, seed, ..Run::of(Setup::new(Group::of(nodes)), &[NodeId(0)], &[]) };
+            let ended = run.done("bully", None);
+            assert!(ended.is_over && ended.wrong.is_none(), "{ended:?}");
+            let most = u64::from(nodes) * u64::from(nodes) - 1;
+            assert!(ended.messages <= most, "{} messages among {nodes}", ended.messages);
+        }
+    }
+}

@@ -5,7 +5,8 @@
 //! around [bully](super::bully) or the [ring](super::ring_election) does: whoever leads sends
 //! [heartbeats](crate::detection::heartbeat) to all, whoever follows watches its leader, and calls
 //! when it suspects it. Two that lead, each believed by some, since the network had fallen apart or
-//! messages were late, hear each other's heartbeats: then they call as well.
+//! messages were late, hear each other's heartbeats: then they call as well. So does whoever hears
+//! that somebody leads and was never told, or is higher.
 //!
 //! ```text
 //!   0  ──▲──────────▲───────────────[ suspects 2 ]──ELECTION… ──[ 1 leads ]──▲──►
@@ -180,6 +181,12 @@ impl<P: Watched> Watching<P> {
         self.leader == Some(self.me)
     }
 
+    /// Whether a heartbeat says that another leads than should: it leads itself, or follows nobody,
+    /// or is higher. Whoever follows another leaves it to that one.
+    fn is_news(&self, from: NodeId) -> bool {
+        self.leads() || self.leader.is_none() || from < self.me
+    }
+
     /// Believes that nobody leads.
     fn call(&mut self, fx: &mut impl Effects<Self>) {
         self.on_election(fx, |election, through| {
@@ -229,7 +236,7 @@ impl<P: Watched> Protocol for Watching<P> {
                     election.on_message(from, message, through);
                 });
             }
-            Message::Heartbeat if self.leads() => self.call(fx),
+            Message::Heartbeat if self.is_news(from) => self.call(fx),
             Message::Heartbeat => {
                 self.on_detector(fx, |detector, up| {
                     detector.on_message(from, heartbeat::Message::Heartbeat, up);
@@ -338,7 +345,8 @@ mod tests {
         let beats = ["0 HEARTBEAT", "1 HEARTBEAT", "Beat in 5ms"];
         assert_eq!(called, [&leads[..], &beats[..]].concat());
         let again = hear(&mut highest, 1, Message::Heartbeat);
-        assert_eq!(again, leads, "it says so again, and beats on");
+        let says_so = ["0 COORDINATOR(2)", "1 COORDINATOR(2)", "node 2 leads"];
+        assert_eq!(again, says_so, "and beats on");
     }
 
     #[test]
@@ -346,10 +354,17 @@ mod tests {
         let mut node = node(1);
         assert_eq!(hear(&mut node, 2, COORDINATOR), ["node 2 leads", "Overdue(2) in 6ms"]);
         assert_eq!(hear(&mut node, 2, Message::Heartbeat), ["Overdue(2) in 6ms"]);
-        assert_eq!(hear(&mut node, 0, Message::Heartbeat), [""; 0], "node 2 will hear it, too");
+        let mut lower = self::node(0);
+        hear(&mut lower, 2, COORDINATOR);
+        assert_eq!(hear(&mut lower, 1, Message::Heartbeat), [""; 0], "node 2 will hear it, too");
+        let mut untold = self::node(0);
+        let calls = ["1 ELECTION(0)", "2 ELECTION(0)", "Answer in 2ms"];
+        assert_eq!(hear(&mut untold, 1, Message::Heartbeat), calls, "it was never told");
+        let higher = hear(&mut node.clone(), 0, Message::Heartbeat);
+        assert_eq!(higher, ["2 ELECTION(1)", "Answer in 2ms"], "a lower one leads");
         let overdue = Timer::Heartbeat(heartbeat::Timer::Overdue(NodeId(2)));
         let suspects = came(&mut node, |node, fx| node.on_timer(overdue, fx));
-        assert_eq!(suspects, ["2 ELECTION", "Answer in 2ms"]);
+        assert_eq!(suspects, ["2 ELECTION(1)", "Answer in 2ms"]);
         let late = hear(&mut node, 2, Message::Heartbeat);
         assert_eq!(late, ["Overdue(2) in 7ms"], "the election goes on; next time it waits longer");
         let answer = Timer::Election(bully::Timer::Answer);
