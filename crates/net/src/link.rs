@@ -467,7 +467,8 @@ mod tests {
     async fn frames(link: &mut Link, theirs: &mut DuplexStream) -> Vec<Frame<u8>> {
         flush(link);
         let mut bytes = vec![0; 1 << 16];
-        let len = theirs.read(&mut bytes).await.unwrap();
+        let reading = tokio::time::timeout(Duration::from_secs(10), theirs.read(&mut bytes));
+        let len = reading.await.expect("something was said").unwrap();
         let (mut rest, mut frames) = (&bytes[..len], Vec::new());
         while let Some((frame, len)) = wire::decode(rest).unwrap() {
             frames.push(frame);
