@@ -67,7 +67,9 @@ async fn nobody_takes_the_place_of_a_member() {
 #[tokio::test]
 async fn of_two_processes_with_one_number_the_first_stays_and_both_are_named() {
     let (mut listeners, peers) = bind_loopback(3).await.unwrap();
-    let mut zero = start(config(0, &peers), Some(listeners.remove(0))).await;
+    let mut config = config(0, &peers);
+    config.timing.backoff_max = Duration::from_millis(500);
+    let mut zero = start(config, Some(listeners.remove(0))).await;
     let first = Hello { incarnation: 1, ..hello(2, 0, &peers) };
     let (kept, heard) = meet(&peers[0], first).await;
     let Frame::Hello(ours) = heard else { panic!("{heard:?}") };
@@ -81,6 +83,9 @@ async fn of_two_processes_with_one_number_the_first_stays_and_both_are_named() {
 
     drop(kept);
     event(&mut zero.2, &["lost the connection with node 2"]).await;
+    let (_, heard) = meet(&peers[0], second()).await;
+    assert_eq!(heard, Frame::Refuse(Refusal::Taken), "the first may call again");
+    tokio::time::sleep(Duration::from_millis(600)).await;
     let (_stream, heard) = meet(&peers[0], second()).await;
     let Frame::Hello(anew) = heard else { panic!("{heard:?}") };
     assert_ne!(anew.incarnation, ours.incarnation, "what the first was told is worth nothing now");
