@@ -12,7 +12,7 @@ use vorrang_net::{Clock, Config, Log, Started, Starting, bind_loopback};
 use vorrang_protocol::{Monitor, NodeId, Protocol};
 use vorrang_trace::{Meter, Record, What, judge};
 
-use super::local::Local;
+use super::local::{self, Local};
 use super::{
     News, Place, events, head, in_order, make_room, orders, processes, runtime, save, settle,
 };
@@ -113,11 +113,9 @@ async fn tell_all<C: Clone + Send + 'static, N>(
         handles.push(handle);
         notices.push(heard);
     }
-    // Else the time until the last of them has met all others would count.
-    for handle in &handles {
-        handle.started().await.map_err(|error| Failure::Failed(error.to_string()))?;
-    }
     let mut nodes = Local { handles };
+    // Else the time until the last of them has met all others would count.
+    nodes.started(local::PATIENCE).await?;
     for (at, command) in commands {
         nodes.tell(*at, command.clone()).await?;
     }
