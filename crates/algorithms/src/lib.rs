@@ -15,10 +15,13 @@ extern crate alloc;
 
 pub mod card;
 pub mod clock;
+pub mod detection;
 pub mod election;
 pub mod flaw;
 pub mod layer;
 pub mod mutex;
+pub mod partition;
+pub mod priorities;
 pub mod problem;
 pub mod quorum;
 pub mod recipe;

@@ -8,24 +8,34 @@ use alloc::vec::Vec;
 use vorrang_protocol::{Invariant, Protocol};
 
 use crate::card::{About, Card};
+use crate::detection::Detection;
+use crate::detection::flaws::{FirstAwaitedForEver, LearnsNothing, NeverRecovers};
+use crate::detection::heartbeat::{self, Heartbeat};
 use crate::election::bully::{self, Bully};
 use crate::election::chang_roberts::{self, ChangRoberts};
 use crate::election::flaws::bully::{self as bully_flaws, Unguarded, Unnumbered};
 use crate::election::flaws::chang_roberts::LowerOnesPass;
+use crate::election::flaws::echo_election::{
+    self as echo_election_flaws, FirstWaveStays, LowerWavesAnswered,
+};
 use crate::election::flaws::ring_election::{DeadNotSkipped, ResultNotSpread};
 use crate::election::flaws::tree_election::{EqualWaits, NoLeafIsRoot, StaleBeMyParent};
+use crate::election::flaws::watching::NobodyCalls;
 use crate::election::ring_election::{self, RingElection};
-use crate::election::{Election, tree_election};
+use crate::election::watching::Watching;
+use crate::election::{Election, echo_election, tree_election, watching_bully, watching_ring};
 use crate::mutex::cao_singhal;
 use crate::mutex::carvalho_roucairol::{self, CarvalhoRoucairol};
 use crate::mutex::central::{self, Central};
 use crate::mutex::echo_lift;
+use crate::mutex::elected_lift;
 use crate::mutex::flaws::cao_singhal::{
     self as cao_singhal_flaws, EarlyInquireDropped, EarlyReleaseDropped, NoEpochs,
 };
 use crate::mutex::flaws::carvalho_roucairol::NoReRequest;
 use crate::mutex::flaws::central::{LastComeFirstServed, Talkative};
 use crate::mutex::flaws::echo_lift::{LatestEdge, WishForgotten};
+use crate::mutex::flaws::elected_lift::{EveryoneStarts, ResultSuffices};
 use crate::mutex::flaws::k_exclusion::{DebtsForgotten, ReplyCountsOnce};
 use crate::mutex::flaws::lamport::{AnyWordWillDo, AsItIs, CopiesStampedApart};
 use crate::mutex::flaws::lift::lowest_first;
@@ -83,10 +93,14 @@ use crate::wave::flaws::{
 };
 
 /// Shows every algorithm and every mistake of every problem, in the order of the catalogue.
-pub fn register<R: Register<Mutex> + Register<Election> + Register<Wave>>(into: &mut R) {
+pub fn register<R>(into: &mut R)
+where
+    R: Register<Mutex> + Register<Election> + Register<Wave> + Register<Detection>,
+{
     Mutex::register(into);
     Election::register(into);
     Wave::register(into);
+    Detection::register(into);
 }
 
 #[rustfmt::skip]
@@ -239,6 +253,11 @@ fn register_tokens(into: &mut impl Register<Mutex>) {
     into.algorithm(card, echo_lift::recipe().guarded(echo_lift::INVARIANTS));
     into.flaw(card, "wish-forgotten", echo_lift::recipe().with(WishForgotten));
     into.flaw(card, "latest-edge", echo_lift::recipe().with(LatestEdge));
+
+    let card = &elected_lift::CARD;
+    into.algorithm(card, elected_lift::recipe().guarded(elected_lift::INVARIANTS));
+    into.flaw(card, "everyone-starts", elected_lift::recipe().with(EveryoneStarts));
+    into.flaw(card, "result-suffices", elected_lift::recipe().with(ResultSuffices));
 }
 
 #[rustfmt::skip]
@@ -256,6 +275,16 @@ impl Listed for Election {
         into.flaw(card, "result-not-spread", of_setup(RingElection::of).with(ResultNotSpread));
         into.flaw(card, "dead-not-skipped", of_setup(RingElection::of).with(DeadNotSkipped));
 
+        let card = &watching_bully::CARD;
+        let correct = || of_setup(Watching::<Bully>::of);
+        into.algorithm(card, correct());
+        into.flaw(card, "nobody-calls", correct().with(NobodyCalls));
+
+        let card = &watching_ring::CARD;
+        let correct = || of_setup(Watching::<RingElection>::of);
+        into.algorithm(card, correct());
+        into.flaw(card, "nobody-calls", correct().with(NobodyCalls));
+
         let card = &chang_roberts::CARD;
         into.algorithm(card, of_setup(ChangRoberts::of));
         into.flaw(card, "lower-ones-pass", of_setup(ChangRoberts::of).with(LowerOnesPass));
@@ -266,6 +295,13 @@ impl Listed for Election {
         into.flaw(card, "equal-waits", correct().with(EqualWaits));
         into.flaw(card, "no-leaf-is-root", correct().with(NoLeafIsRoot));
         into.flaw(card, "stale-be-my-parent", correct().with(StaleBeMyParent));
+
+        let card = &echo_election::CARD;
+        let correct = echo_election::recipe;
+        into.algorithm(card, correct().guarded(echo_election::INVARIANTS));
+        into.flaw(card, "lower-waves-answered", correct().with(LowerWavesAnswered));
+        into.flaw(card, "first-wave-stays", correct().with(FirstWaveStays));
+        into.flaw(card, "unnumbered", correct().with(echo_election_flaws::Unnumbered));
     }
 }
 
@@ -284,6 +320,17 @@ impl Listed for Wave {
         into.algorithm(card, correct().guarded(echo_taboo::INVARIANTS));
         into.flaw(card, "swallows-explorers", correct().with(SwallowsExplorers));
         into.flaw(card, "stranger-is-counted", correct().with(StrangerIsCounted));
+    }
+}
+
+#[rustfmt::skip]
+impl Listed for Detection {
+    fn register(into: &mut impl Register<Self>) {
+        let card = &heartbeat::CARD;
+        into.algorithm(card, of_setup(Heartbeat::of));
+        into.flaw(card, "never-recovers", of_setup(Heartbeat::of).with(NeverRecovers));
+        into.flaw(card, "learns-nothing", of_setup(Heartbeat::of).with(LearnsNothing));
+        into.flaw(card, "first-awaited-for-ever", of_setup(FirstAwaitedForEver::of));
     }
 }
 

@@ -5,7 +5,6 @@
 
 use alloc::format;
 use alloc::string::{String, ToString as _};
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 use core::time::Duration;
@@ -13,6 +12,7 @@ use core::time::Duration;
 use vorrang_protocol::{Group, NodeId, parse_duration_ns, show_duration_ns};
 
 use crate::election::tree_election::Contention;
+pub use crate::priorities::Priorities;
 use crate::quorum::Quorums;
 use crate::structure::Structures;
 use crate::topology::Topology;
@@ -56,60 +56,10 @@ pub struct Setup {
     pub contention: Contention,
     /// How long a node waits for a neighbour to ask it before it asks that neighbour.
     pub gather: Duration,
-}
-
-/// How urgent the requests of the nodes are: a number a node, the higher the more urgent. None at
-/// all if they are all the same.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Priorities(Option<Arc<[u32]>>);
-
-impl Priorities {
-    /// All alike.
-    pub const NONE: Self = Self(None);
-
-    /// The priority of a node, if there are any.
-    pub fn of(&self, node: NodeId) -> Option<u32> {
-        self.0.as_ref().and_then(|all| all.get(node.index())).copied()
-    }
-
-    /// How far the highest is above the lowest.
-    pub fn spread(&self) -> u32 {
-        let all = self.0.iter().flat_map(|all| all.iter().copied());
-        all.clone().max().unwrap_or(0) - all.min().unwrap_or(0)
-    }
-
-    fn read(text: &str, group: Group) -> Result<Self, String> {
-        if text == "none" {
-            return Ok(Self::NONE);
-        }
-        let priority = |word: &str| match word.parse() {
-            Ok(it @ 0..=HIGHEST_PRIORITY) => Ok(it),
-            Ok(_) | Err(_) => {
-                Err(format!("'{word}' is not a priority from 0 to {HIGHEST_PRIORITY}"))
-            }
-        };
-        let all = text.split(',').map(priority).collect::<Result<Vec<u32>, String>>()?;
-        if all.len() != group.size() as usize {
-            return Err(format!(
-                "'{text}' has {} priorities, and there are {} nodes",
-                all.len(),
-                group.size()
-            ));
-        }
-        let are_alike = all.windows(2).all(|two| two[0] == two[1]);
-        Ok(if are_alike { Self::NONE } else { Self(Some(all.into())) })
-    }
-}
-
-impl fmt::Display for Priorities {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(all) = &self.0 else { return f.write_str("none") };
-        for (place, priority) in all.iter().enumerate() {
-            let comma = if place == 0 { "" } else { "," };
-            write!(f, "{comma}{priority}")?;
-        }
-        Ok(())
-    }
+    /// How often a node says that it is up.
+    pub beat: Duration,
+    /// How much later than that a node may be heard before it is suspected, at first.
+    pub margin: Duration,
 }
 
 /// Who of several that wait gets the token, where an algorithm leaves that open.
@@ -140,9 +90,6 @@ impl Arbitration {
 
 /// Nobody needs more, and every token is a message under way.
 const MOST_RESOURCES: u32 = 64;
-
-/// A priority rises by one a turn that is missed: with more, nobody would live to see it.
-const HIGHEST_PRIORITY: u32 = 1000;
 
 /// Something that an algorithm may have to be told besides the group.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -179,11 +126,15 @@ pub enum Parameter {
     Contention,
     /// How long a node waits for its last neighbour to ask.
     Gather,
+    /// How often a node says that it is up.
+    Beat,
+    /// How late it may be heard before it is suspected.
+    Margin,
 }
 
 impl Parameter {
     /// All that there are.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 18] = [
         Self::K,
         Self::Within,
         Self::Holder,
@@ -200,6 +151,8 @@ impl Parameter {
         Self::Late,
         Self::Contention,
         Self::Gather,
+        Self::Beat,
+        Self::Margin,
     ];
 
     /// What it is called, without the hyphens.
@@ -221,6 +174,8 @@ impl Parameter {
             Self::Late => "late",
             Self::Contention => "contention",
             Self::Gather => "gather",
+            Self::Beat => "beat",
+            Self::Margin => "margin",
         }
     }
 
@@ -228,7 +183,9 @@ impl Parameter {
     pub const fn value(self) -> &'static str {
         match self {
             Self::K | Self::Resources => "NUMBER",
-            Self::Within | Self::Rest | Self::Late | Self::Gather => "TIME",
+            Self::Within | Self::Rest | Self::Late | Self::Gather | Self::Beat | Self::Margin => {
+                "TIME"
+            }
             Self::Holder | Self::Initiator => "NODE",
             Self::Topology => "SHAPE",
             Self::Greedy => "TIMES",
@@ -300,6 +257,11 @@ impl Parameter {
             Self::Gather => {
                 "How long a node whose last neighbour has not asked waits for that [default: 0]"
             }
+            Self::Beat => "How often a node says that it is up [default: 5ms]",
+            Self::Margin => {
+                "How much later than --beat a node may be heard before it is suspected; twice as \
+                 much after every mistake [default: 500us]"
+            }
         }
     }
 
@@ -347,6 +309,14 @@ impl Parameter {
                 setup.contention = one_of(&Contention::ALL, Contention::name, text)?;
             }
             Self::Gather => setup.gather = time(text)?,
+            Self::Beat => match time(text)? {
+                Duration::ZERO => return Err(format!("'{text}': between two there is some time")),
+                beat => setup.beat = beat,
+            },
+            Self::Margin => match time(text)? {
+                Duration::ZERO => return Err(format!("'{text}': twice nothing is nothing")),
+                margin => setup.margin = margin,
+            },
         }
         Ok(())
     }
@@ -370,6 +340,8 @@ impl Parameter {
             Self::Late => show_duration_ns(setup.late.as_nanos() as u64),
             Self::Contention => setup.contention.name().to_string(),
             Self::Gather => show_duration_ns(setup.gather.as_nanos() as u64),
+            Self::Beat => show_duration_ns(setup.beat.as_nanos() as u64),
+            Self::Margin => show_duration_ns(setup.margin.as_nanos() as u64),
         }
     }
 }
@@ -391,8 +363,8 @@ impl Setup {
     /// token at node 0, and from there round robin; everyone linked to everyone, nobody greedy, a
     /// millisecond's rest, one resource, node 0 to start, all requests alike, the [usual
     /// quorums](Quorums::usual), which are asked and informed, a ring in the order of numbers,
-    /// timers that are never late, coins where two want each other for a parent, and nobody
-    /// waiting to be asked.
+    /// timers that are never late, coins where two want each other for a parent, nobody
+    /// waiting to be asked, a heartbeat every five milliseconds and half a one of margin.
     pub fn new(group: Group) -> Self {
         Self {
             group,
@@ -412,6 +384,8 @@ impl Setup {
             late: Duration::ZERO,
             contention: Contention::Wait,
             gather: Duration::ZERO,
+            beat: Duration::from_millis(5),
+            margin: Duration::from_micros(500),
         }
     }
 
@@ -496,6 +470,8 @@ mod tests {
             (Parameter::Late, "100us"),
             (Parameter::Contention, "id"),
             (Parameter::Gather, "2ms"),
+            (Parameter::Beat, "7ms"),
+            (Parameter::Margin, "300us"),
         ] {
             setup.set(parameter, text).unwrap();
         }
@@ -506,7 +482,7 @@ mod tests {
         let text = "--nodes 5 --k 3 --within 1500us --holder 4 --topology random:0.5:9 --greedy 1 \
                     --arbitration nearest --rest 20us --resources 2 --initiator 2 --priorities \
                     0,3,1,0,0 --quorum wall:2,3 --structure lamport --ring 4-0-2-1-3 --late 100us \
-                    --contention id --gather 2ms";
+                    --contention id --gather 2ms --beat 7ms --margin 300us";
         assert_eq!(setup.text(&Parameter::ALL), text);
         assert_eq!(Setup::read(text, &Parameter::ALL), Ok(setup));
     }
@@ -562,6 +538,8 @@ mod tests {
         assert_eq!(wrong("--nodes 3 --k"), "--k wants a value");
         assert_eq!(wrong("--k 3"), "'--k 3' must begin with --nodes");
         assert_eq!(wrong("--nodes 3 --within 0"), "--within: '0': a message takes some time");
+        assert_eq!(wrong("--nodes 3 --margin 0"), "--margin: '0': twice nothing is nothing");
+        assert_eq!(wrong("--nodes 3 --beat 0"), "--beat: '0': between two there is some time");
         assert_eq!(wrong(""), "how many nodes? say --nodes 3");
     }
 }

@@ -11,6 +11,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use vorrang_algorithms::card::Order;
+use vorrang_algorithms::detection::Detection;
 use vorrang_algorithms::election::Election;
 use vorrang_algorithms::layer::reliable::{Patience, Peers, Reliable};
 use vorrang_algorithms::mutex::Mutex;
@@ -98,6 +99,8 @@ fn play(text: &str) -> Result<String, String> {
         Wave::NAME => {
             find::<Wave>(name, flaw).and_then(|entry| play.play(entry, Spanning::of(setup)?))
         }
+        Detection::NAME => find::<Detection>(name, flaw)
+            .and_then(|entry| play.play(entry, entry.card.watch(setup, Some(setup.within)))),
         other => panic!("say here what the monitors of the problem '{other}' are"),
     };
     Ok(format!("{header}\n{}", played.map_err(wrong)?))

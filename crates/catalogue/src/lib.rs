@@ -21,6 +21,7 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use vorrang_algorithms::card::Card;
+use vorrang_algorithms::detection::Detection;
 use vorrang_algorithms::election::Election;
 use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::problem::Problem;
@@ -103,7 +104,7 @@ macro_rules! catalogued {
     )*};
 }
 
-catalogued!(Mutex, Election, Wave);
+catalogued!(Mutex, Election, Wave, Detection);
 
 /// The algorithm of that name, with that mistake if there is to be one.
 ///

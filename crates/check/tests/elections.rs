@@ -189,6 +189,55 @@ fn a_ring_that_is_broken_elects_nobody() {
     breaks(&broken, "termination", 2);
 }
 
+#[test]
+fn echoes_elect_the_highest_on_every_shape_in_every_order() {
+    for (of, initiators, calls) in [
+        ("echo-election --nodes 1 --topology line", &[0][..], 3),
+        ("echo-election --nodes 2 --topology line", &[0, 1], 2),
+        ("echo-election --nodes 3 --topology line", &[0, 1, 2], 1),
+        ("echo-election --nodes 3 --topology links:1-2,0-2", &[0, 1], 2),
+        ("echo-election --nodes 3 --topology ring", &[0, 1], 1),
+        ("echo-election --nodes 4 --topology ring", &[0], 1),
+        ("echo-election --nodes 4 --topology grid", &[1, 2], 1),
+        ("echo-election --nodes 4 --topology star", &[1, 2], 1),
+    ] {
+        let any = Case { calls, timely: false, ..case(of, initiators) };
+        is_right(&any);
+        is_right(&Case { liveness: Liveness::Fair, ..any });
+    }
+    let mut doubled = case("echo-election --nodes 3 --topology line", &[0]);
+    doubled.faults = Faults::NONE.duplicates(2);
+    is_right(&Case { timely: false, ..doubled });
+}
+
+#[test]
+fn a_wave_that_does_not_die_out_elects_another() {
+    let two = Case { timely: false, ..case("echo-election --nodes 2 --topology line", &[0]) };
+    let run = breaks(&Case { flaw: Some("lower-waves-answered"), ..two }, "legitimacy", 3);
+    assert_eq!(run[2], "deliver 1->0 AGREED(0, round 1)", "{run:#?}");
+    breaks(&Case { flaw: Some("first-wave-stays"), ..two }, "termination", 3);
+}
+
+/// Node 1 takes the result of the first election for that of the second, and does not pass on that
+/// its neighbour has agreed.
+#[test]
+fn what_is_left_of_an_election_stops_the_next_if_they_have_no_numbers() {
+    let twice = Case { calls: 2, ..case("echo-election --nodes 3 --topology line", &[2]) };
+    is_right(&twice);
+    let run = breaks(&Case { flaw: Some("unnumbered"), ..twice }, "termination", 10);
+    assert!(run.contains(&"deliver 2->1 LEADER(2, round 1)".to_owned()), "{run:#?}");
+}
+
+/// A message that is lost is missed for ever: nobody asks again.
+#[test]
+fn an_echo_election_needs_every_message() {
+    let lossy = Case {
+        faults: Faults::NONE.losses(1),
+        ..case("echo-election --nodes 2 --topology line", &[1])
+    };
+    breaks(&lossy, "termination", 2);
+}
+
 /// From every state it can still end, coins falling as they need to: so it ends with probability
 /// one. That it ends however they fall is more than it promises.
 #[test]

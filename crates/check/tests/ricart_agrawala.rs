@@ -78,10 +78,13 @@ fn the_report_is_the_same_on_one_thread_and_on_two() {
 #[test]
 fn twice_the_bits_find_the_same_states_and_are_surer_of_it() {
     let system = ricart_agrawala(&[2, 2, 2], Order::Any, Exclusion::default());
-    let explored = |bits| explore(&system, &Bounds::NONE.fingerprint(bits), TWO, |_| {});
-    let (plain, wide) = (explored(Fingerprint::Bits64), explored(Fingerprint::Bits128));
+    let explored = |bits, by| explore(&system, &Bounds::NONE.fingerprint(bits), by, |_| {});
+    let both = |by| (explored(Fingerprint::Bits64, by), explored(Fingerprint::Bits128, by));
+    let (plain, wide) = both(TWO);
     assert_eq!(plain, wide);
     assert!(wide.odds() > 0.0);
     assert_eq!(plain.odds().to_bits(), (wide.odds() * 2_f64.powi(64)).to_bits());
-    assert!(wide.memory_bytes > plain.memory_bytes, "{wide:?}");
+    // What two threads keep in mind for themselves depends on who was faster.
+    let (plain, wide) = both(ONE);
+    assert!(wide.memory_bytes > plain.memory_bytes, "{plain:?} {wide:?}");
 }

@@ -4,9 +4,10 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 use vorrang_algorithms::card::About;
 use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::setup::Parameter;
-use vorrang_algorithms::{election::Election, mutex::Mutex};
+use vorrang_algorithms::{detection::Detection, election::Election, mutex::Mutex};
 
 use crate::failure::Failure;
+use crate::options::LastingArgs;
 use crate::problem::election::ElectionArgs;
 use crate::problem::election_question::ElectionCheckArgs;
 use crate::problem::mutex::MutexArgs;
@@ -94,7 +95,7 @@ impl<A> Given<A> {
 type Has = fn(&str) -> bool;
 
 /// Each problem, and whether an option is one of its own.
-fn problem_options() -> [(&'static str, &'static str, Has); 2] {
+fn problem_options() -> [(&'static str, &'static str, Has); 3] {
     fn has<A: Args>(option: &str) -> bool {
         let command = A::augment_args(Command::new(""));
         command.get_arguments().any(|arg| arg.get_id() == option)
@@ -102,8 +103,9 @@ fn problem_options() -> [(&'static str, &'static str, Has); 2] {
     [
         (Mutex::NAME, Mutex::TITLE, |it| has::<MutexArgs>(it) || has::<MutexCheckArgs>(it)),
         (Election::NAME, Election::TITLE, |it| {
-            has::<ElectionArgs>(it) || has::<ElectionCheckArgs>(it)
+            has::<ElectionArgs>(it) || has::<ElectionCheckArgs>(it) || has::<LastingArgs>(it)
         }),
+        (Detection::NAME, Detection::TITLE, has::<LastingArgs>),
     ]
 }
 

@@ -10,10 +10,11 @@ use vorrang_algorithms::card::{About, Order};
 use vorrang_algorithms::quorum::Quorums;
 use vorrang_algorithms::setup::{Parameter, Setup};
 use vorrang_algorithms::topology::Topology;
-use vorrang_protocol::{Group, show_duration_ns};
+use vorrang_protocol::{Group, parse_duration_ns, show_duration_ns};
 use vorrang_sim::{Distribution, Faults, Network};
 
 use crate::failure::Failure;
+use crate::lookup;
 use crate::problem::election::ElectionArgs;
 use crate::problem::mutex::MutexArgs;
 use crate::trouble::FaultArgs;
@@ -42,6 +43,31 @@ pub(crate) struct RunArgs {
     pub(crate) mutex: MutexArgs,
     #[command(flatten, next_help_heading = "Election")]
     pub(crate) election: ElectionArgs,
+    #[command(flatten, next_help_heading = "What never comes to rest")]
+    pub(crate) lasting: LastingArgs,
+}
+
+/// How long a run lasts that would go on for ever.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct LastingArgs {
+    /// How long to watch what goes on for ever: failure detection, and elections whose leader is
+    /// watched; longer if it takes longer to see what comes of the last fault [default: some
+    /// hundred heartbeats]
+    #[arg(id = "for", long = "for", value_name = "TIME", value_parser = parse_lasting)]
+    lasting: Option<Duration>,
+}
+
+impl LastingArgs {
+    pub(crate) const fn time(&self) -> Option<Duration> {
+        self.lasting
+    }
+}
+
+fn parse_lasting(text: &str) -> Result<Duration, String> {
+    match parse_duration_ns(text)? {
+        0 => Err("a run takes some time".to_owned()),
+        ns => Ok(Duration::from_nanos(ns)),
+    }
 }
 
 /// The nodes and the network between them.
@@ -64,6 +90,10 @@ pub(crate) struct CommonArgs {
     /// so that it runs where messages are lost, doubled or overtaken
     #[arg(long)]
     pub(crate) reliable: bool,
+    /// Run the algorithm with a known mistake, to see what comes of it: one of `vorrang check
+    /// ALGORITHM --flaw list`
+    #[arg(long, value_name = "NAME")]
+    pub(crate) flaw: Option<String>,
     /// Run even if the network is not what the algorithm assumes, to see it break
     #[arg(long)]
     pub(crate) break_assumptions: bool,
@@ -229,6 +259,8 @@ pub(crate) struct Between {
     pub(crate) is_guarded: bool,
     /// Whether the nodes have reliable channels.
     pub(crate) is_reliable: bool,
+    /// The mistake that they make.
+    pub(crate) flaw: Option<&'static str>,
     pub(crate) seed: u64,
     /// What goes wrong, as it was typed.
     trouble: FaultArgs,
@@ -276,6 +308,7 @@ impl RunArgs {
         setup.topology = setup.topology.seeded(seed);
         setup.ring = setup.ring.seeded(seed);
         about.assumes.layout.graph(&setup).map_err(|unfit| Failure::Usage(unfit.0))?;
+        let flaw = self.flaw(about)?;
         let asked_order = self.common.order;
         let is_guarded = self.common.invariants;
         let between = Between {
@@ -285,11 +318,22 @@ impl RunArgs {
             breaks,
             is_guarded,
             is_reliable,
+            flaw,
             seed,
             trouble,
             faults,
         };
         Ok((setup, between))
+    }
+
+    /// The mistake that was asked for, if there is such a one.
+    fn flaw(&self, about: &About) -> Result<Option<&'static str>, Failure> {
+        let Some(asked) = &self.common.flaw else { return Ok(None) };
+        let known = about.mistakes.iter().map(|mistake| mistake.name);
+        match known.clone().find(|name| name == asked) {
+            Some(name) => Ok(Some(name)),
+            None => Err(lookup::unknown(&format!("flaw of {}", about.name), asked, known)),
+        }
     }
 
     /// Has an algorithm that relies on time believe what is true of the network, unless it is told
@@ -342,6 +386,7 @@ impl Between {
             ("order", json!(name(&self.order))),
             ("break_assumptions", json!(self.breaks)),
             ("reliable", json!(self.is_reliable)),
+            ("flaw", json!(self.flaw)),
         ];
         head.extend(self.trouble.head(self.faults.as_ref()));
         head
@@ -378,6 +423,11 @@ impl Between {
         format!("--latency {}{order}{}", self.latency, self.besides())
     }
 
+    /// What goes wrong, as it would have to be typed.
+    pub(crate) fn faults_typed(&self) -> String {
+        self.trouble.options()
+    }
+
     /// What is looked at and what goes wrong, as it would have to be typed.
     fn besides(&self) -> String {
         let mut text = String::new();
@@ -389,6 +439,10 @@ impl Between {
         }
         if self.is_reliable {
             text.push_str(" --reliable");
+        }
+        if let Some(flaw) = self.flaw {
+            text.push_str(" --flaw ");
+            text.push_str(flaw);
         }
         text + &self.trouble.options()
     }

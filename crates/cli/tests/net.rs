@@ -3,7 +3,7 @@
 mod support;
 
 use serde_json::Value;
-use support::{json_of, run};
+use support::{json, json_of, run};
 use vorrang_algorithms::card::Span;
 use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::mutex::card::{Card, Load, MESSAGES, Setting};
@@ -132,6 +132,8 @@ fn elections_run_over_tcp() {
         ("tree-election --contention id --topology line", 5, Some(9)),
         ("tree-election --contention wait --topology tree:2 --within 10ms", 5, None),
         ("tree-election --topology star --gather 500ms", 0, Some(8)),
+        ("echo-election --topology ring --initiators highest", 4, Some(14)),
+        ("echo-election --topology complete --initiators all", 4, None),
     ] {
         let args = format!("run {args} --net --nodes 5");
         let run = json_of(&args.split(' ').collect::<Vec<_>>());
@@ -154,6 +156,7 @@ fn elections_and_waves_are_run_by_a_process_a_node() {
         ("bully --initiators 2", "leader", 3),
         ("ring-election --initiators 0,1", "leader", 3),
         ("chang-roberts", "messages", 11),
+        ("echo-election --topology ring --initiators 0,2", "leader", 3),
         ("echo --topology ring", "messages", 8),
     ] {
         let args = format!("run {args} --net --processes --nodes 4");
@@ -221,4 +224,61 @@ fn what_the_proof_rests_on_is_looked_at_in_the_recorded_run() {
     let (code, _, err) = crate::support::run(&["run", "lamport", "--net", "--invariants"]);
     assert_eq!(code, 2);
     assert!(err.contains("--invariants: none are declared for lamport"), "{err}");
+}
+
+/// A process is killed for good; what the others have recorded is judged.
+#[test]
+fn a_process_that_is_killed_is_survived_where_that_is_promised() {
+    const LINE: &str = "--net --processes --nodes 3 --within 200ms --entries 90 --hold 5ms";
+    let kill = |line: &str, crash: &str| {
+        let words: Vec<&str> = line.split_whitespace().chain(LINE.split_whitespace()).collect();
+        json(&[&words[..], &["--crash", crash]].concat())
+    };
+    for name in ["ricart-agrawala-probing", "regenerating-suzuki-kasami", "regenerating-raymond"] {
+        let (code, run) = kill(&format!("run {name}"), "1@150ms");
+        assert_eq!(code, 0, "{run:#}");
+        assert_eq!((&run["safe"], &run["quiescent"]), (&true.into(), &true.into()), "{run:#}");
+        let entries = run["entries"].as_u64().expect("a number");
+        assert!((60..90).contains(&entries), "two do all their turns, one some: {run:#}");
+        assert_eq!(run["crashes"], 1, "{run:#}");
+    }
+}
+
+#[test]
+fn a_process_that_is_killed_is_missed_for_ever_where_nothing_is_promised() {
+    let line = "run ricart-agrawala --net --processes --nodes 3 --entries 6000 --hold 1ms";
+    let words: Vec<&str> = line.split_whitespace().chain(["--crash", "2@200ms"]).collect();
+    let (code, run) = json(&words);
+    assert_eq!((code, &run["safe"]), (1, &true.into()), "{run:#}");
+    assert_eq!((&run["quiescent"], &run["crashes"]), (&false.into(), &1.into()), "{run:#}");
+    assert!(run["violation"].as_str().expect("a sentence").contains("still waits"), "{run:#}");
+}
+
+#[test]
+fn elections_do_without_a_process_that_is_killed() {
+    let of = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        json_of(&[&words[..], &["--net", "--processes", "--within", "150ms"]].concat())
+    };
+    let bully = of("run bully --nodes 6 --crash 5@0");
+    assert_eq!((&bully["leader"], &bully["messages"]), (&4.into(), &29.into()), "{bully:#}");
+    assert_eq!(bully["messages_agreement"], "agrees");
+    let run = of("run watching-bully --nodes 3 --beat 100ms --crash 2@500ms");
+    assert_eq!((&run["leader"], &run["quiescent"]), (&1.into(), &true.into()), "{run:#}");
+}
+
+#[test]
+fn what_cannot_be_done_to_a_process_is_refused() {
+    for (line, why) in [
+        ("run lamport --net --crash 1@1s", "say --processes"),
+        (
+            "run lamport --net --processes --crash 1@1s --restart 1@2s",
+            "--restart is for the simulator",
+        ),
+        ("run lamport --net --processes --load light --crash 1@1s", "is for --load heavy"),
+        ("run token-ring --net --processes --invariants --crash 1@1s", "ends early"),
+    ] {
+        let (code, _, err) = run(&line.split_whitespace().collect::<Vec<_>>());
+        assert!(code == 2 && err.contains(why), "{line}: {err}");
+    }
 }

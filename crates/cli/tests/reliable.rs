@@ -61,7 +61,7 @@ fn without_faults_it_costs_a_receipt_a_message_and_no_time() {
 
 #[test]
 fn what_a_proof_rests_on_is_looked_at_through_the_layer() {
-    for name in ["raymond", "suzuki-kasami", "echo-lift"] {
+    for name in ["raymond", "suzuki-kasami", "echo-lift", "elected-lift"] {
         let args = format!("run {name} --nodes 5 --entries 50 --reliable --invariants");
         json_of(&[&words(&args)[..], &BAD].concat());
     }

@@ -117,16 +117,21 @@ impl<'a, P: Protocol> Situation<'a, P> {
         self.flight.iter().copied()
     }
 
-    /// The same situation of other nodes, each found within one of these, and of their messages.
+    /// The same situation of other nodes, each found within one of these, and of their messages;
+    /// what is none of theirs is left out.
     pub fn within<Inner: Protocol>(
         &self,
         node: impl Fn(&'a P) -> &'a Inner,
-        message: impl Fn(&'a P::Message) -> &'a Inner::Message,
+        message: impl Fn(&'a P::Message) -> Option<&'a Inner::Message>,
     ) -> Situation<'a, Inner> {
         Situation {
             nodes: self.nodes.iter().map(|it| node(it)).collect(),
             down: self.down.clone(),
-            flight: self.flight.iter().map(|&(from, to, it)| (from, to, message(it))).collect(),
+            flight: self
+                .flight
+                .iter()
+                .filter_map(|&(from, to, it)| Some((from, to, message(it)?)))
+                .collect(),
         }
     }
 

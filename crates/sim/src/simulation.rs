@@ -77,7 +77,7 @@ where
     fn start(&mut self) {
         self.has_started = true;
         while let Some(trouble) = &mut self.world.faults
-            && let Some((at_ns, fault)) = trouble.weather.next_fault(Some(0))
+            && let Some((at_ns, fault)) = trouble.weather.next_fault(0)
         {
             self.go_wrong(at_ns, fault);
         }
@@ -141,6 +141,13 @@ where
         self
     }
 
+    /// Ends the run at this time, whatever is still under way: for what never comes to rest.
+    #[must_use]
+    pub const fn until(mut self, end_ns: u64) -> Self {
+        self.world.end_ns = end_ns;
+        self
+    }
+
     /// Lets at most so many events happen; whether there may be more.
     ///
     /// # Errors
@@ -152,7 +159,7 @@ where
             self.start();
             self.look();
         }
-        if self.world.is_done() {
+        if self.world.is_done() || self.world.has_ended {
             return Ok(false);
         }
         let is_guarded = !self.guards.is_empty();
@@ -173,6 +180,10 @@ where
                 }
             }
             if let Some((key, next)) = self.world.queue.pop() {
+                if key.at_ns > self.world.end_ns {
+                    self.world.has_ended = true;
+                    return Ok(false);
+                }
                 // But for a fault, only a command can be the last thing to do.
                 let may_end = matches!(next.event, Upcoming::Command(_));
                 self.happen(key, next);
@@ -293,14 +304,15 @@ where
             world.schedule_due();
             return true;
         }
-        let next = world.faults.as_mut().and_then(|trouble| trouble.weather.next_fault(None));
+        let end_ns = world.end_ns;
+        let next = world.faults.as_mut().and_then(|trouble| trouble.weather.next_fault(end_ns));
         next.map(|(at_ns, fault)| self.go_wrong(at_ns, fault)).is_some()
     }
 
     /// Lets a fault happen if one comes before all that is under way.
     #[cold]
     fn suffer(&mut self) -> bool {
-        let World { queue, faults, timers, .. } = &mut self.world;
+        let World { queue, faults, timers, end_ns, .. } = &mut self.world;
         let Some(trouble) = faults else { return false };
         if !trouble.weather.has_faults_to_come() {
             return false;
@@ -313,7 +325,7 @@ where
             queue.pop();
         }
         let Some(next_ns) = queue.next_ns() else { return false };
-        let next = trouble.weather.next_fault(Some(next_ns));
+        let next = trouble.weather.next_fault(next_ns.min(*end_ns));
         next.map(|(at_ns, fault)| self.go_wrong(at_ns, fault)).is_some()
     }
 
@@ -333,6 +345,7 @@ where
             Fault::Restart(at) => {
                 if weather.restart(at) {
                     world.monitor.on_restart(at);
+                    world.meter.on_restart(at_ns, at);
                     world.record(at, || What::Restart);
                     self.nodes[at.index()].on_restart(&mut world.sink(at));
                     world.order(|workload, orders| workload.on_restart(at, orders));

@@ -136,10 +136,10 @@ impl Weather {
         self.script.iter().any(|(_, fault)| matches!(fault, Fault::Slow(_)))
     }
 
-    /// The next fault of the script, if it comes before all else that happens from `next_ns` on.
-    pub(crate) fn next_fault(&mut self, next_ns: Option<u64>) -> Option<(u64, Fault)> {
+    /// The next fault of the script, if it comes no later than this.
+    pub(crate) fn next_fault(&mut self, next_ns: u64) -> Option<(u64, Fault)> {
         let &(at_ns, _) = self.script.front()?;
-        if next_ns.is_none_or(|next_ns| at_ns <= next_ns) { self.script.pop_front() } else { None }
+        if at_ns <= next_ns { self.script.pop_front() } else { None }
     }
 
     pub(crate) fn has_faults_to_come(&self) -> bool {
@@ -374,6 +374,10 @@ where
     pub(crate) fn is_stuck(&mut self) -> bool {
         const EVERY: u64 = 1 << 10;
         let Some(Trouble { weather, .. }) = self.faults.as_deref_mut() else { return false };
+        if self.end_ns != u64::MAX {
+            // It has an end anyway.
+            return false;
+        }
         let Weather { patience, script, .. } = weather;
         if self.events.is_multiple_of(EVERY) {
             patience.look(self.meter.progress(), self.events, !script.is_empty());

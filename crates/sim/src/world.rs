@@ -45,6 +45,10 @@ where
     /// What the workload has ordered and is not in the queue yet.
     pub(crate) due: Vec<Due<P::Command>>,
     pub(crate) events: u64,
+    /// Nothing happens after this.
+    pub(crate) end_ns: u64,
+    /// Something would have.
+    pub(crate) has_ended: bool,
     /// Nothing goes wrong where there is none, and nothing is asked.
     pub(crate) faults: Option<Box<Trouble<P>>>,
     /// What has come to nodes that stand still, in the order in which it came.
@@ -112,6 +116,8 @@ where
             size,
             due: Vec::new(),
             events: 0,
+            end_ns: u64::MAX,
+            has_ended: false,
             faults: None,
             waiting: Vec::new(),
             failed: None,
@@ -236,7 +242,7 @@ where
     pub(crate) fn report(&self) -> Report<SummaryOf<P, W>> {
         let weather = self.faults.as_ref().map(|trouble| &trouble.weather);
         let is_silent = self.queue.is_empty() && !weather.is_some_and(Weather::has_faults_to_come);
-        let is_over = (is_silent || self.is_done()) && self.failed.is_none();
+        let is_over = (is_silent || self.has_ended || self.is_done()) && self.failed.is_none();
         let is_stuck = !is_over && weather.is_some_and(|weather| weather.patience.is_over);
         let at_rest = if is_stuck {
             Some(self.stuck())

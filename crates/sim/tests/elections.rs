@@ -4,14 +4,18 @@
 use std::time::{Duration, Instant};
 
 use vorrang_algorithms::card::{Agreement, Card, Quantity};
+use vorrang_algorithms::election::bully::Bully;
 use vorrang_algorithms::election::card::{DURATION, MESSAGES, Setting};
+use vorrang_algorithms::election::flaws::watching::LeadersAreDeaf;
 use vorrang_algorithms::election::tree_election::Contention;
+use vorrang_algorithms::election::watching::Watching;
 use vorrang_algorithms::election::{Command, Election, Notice};
+use vorrang_algorithms::flaw::Flawed;
 use vorrang_algorithms::setup::Setup;
 use vorrang_algorithms::topology::Topology;
 use vorrang_algorithms::topology::ring::Ring;
 use vorrang_catalogue::find;
-use vorrang_protocol::{Group, Message, NodeId};
+use vorrang_protocol::{Group, Message, NodeId, Order};
 use vorrang_sim::{
     Distribution, Fault, Faults, Network, Orders, Partition, Random, Simulation, Workload,
 };
@@ -107,6 +111,10 @@ impl Run {
         )
         .with_faults(Faults::default().script(self.script.clone()), self.seed, move |id| node(id))
         .guarded(entry.guards.iter().cloned());
+        if let Some(settles) = card.terms.settles {
+            let last_ns = self.script.iter().map(|it| it.0).max().unwrap_or(0);
+            simulation = simulation.until(last_ns + settles(&self.setup).as_nanos() as u64);
+        }
         let goes_on = simulation.run_for(self.most_events).unwrap();
         let report = simulation.report();
         let violation = report.first_violation.as_ref().map(|it| it.1.to_string());
@@ -180,12 +188,16 @@ fn bully_and_ring_cost_what_their_cards_say_whoever_is_down_and_whoever_calls() 
         let highest_is_down = dead.contains(&NodeId(group.size() - 1));
         for (latency, seed) in [(LOCKSTEP, 1), (FASTER, 2), (FASTER, 3)] {
             let run = Run { latency, seed, ..Run::of(Setup::new(group), &calls, &dead) };
-            let is_exact = is_as_the_card_says("bully", &run, &dead);
             let alone = latency == LOCKSTEP && calls.len() == 1;
-            assert!(is_exact || !highest_is_down && !alone, "{run:?}");
+            for name in ["bully", "watching-bully"] {
+                let is_exact = is_as_the_card_says(name, &run, &dead);
+                assert!(is_exact || !highest_is_down && !alone, "{name} {run:?}");
+            }
             let setup = Setup { ring: Ring::Random { seed: Some(seed) }, ..run.setup.clone() };
             let run = Run { setup, ..run };
-            assert!(is_as_the_card_says("ring-election", &run, &dead), "{run:?}");
+            for name in ["ring-election", "watching-ring"] {
+                assert!(is_as_the_card_says(name, &run, &dead), "{name} {run:?}");
+            }
         }
     }
 }
@@ -204,6 +216,40 @@ fn chang_and_roberts_cost_what_the_card_says_on_every_ring() {
             }
         }
     }
+}
+
+#[test]
+fn echo_elections_cost_what_the_card_says_on_every_shape() {
+    let shapes = ["line", "ring", "star", "complete", "grid", "random-tree:3", "random:0.4:5"];
+    for (group, dead, calls) in every_case(6).filter(|(_, dead, _)| dead.is_empty()) {
+        let highest_alone = calls == [NodeId(group.size() - 1)];
+        for shape in shapes {
+            let setup = Setup { topology: shape.parse().unwrap(), ..Setup::new(group) };
+            for (latency, seed) in [(LOCKSTEP, 1), (FASTER, 2), (FASTER, 3)] {
+                let run = Run { latency, seed, ..Run::of(setup.clone(), &calls, &dead) };
+                let is_exact = is_as_the_card_says("echo-election", &run, &[]);
+                assert!(is_exact || !highest_alone, "{run:?}");
+            }
+        }
+    }
+}
+
+/// In a star around the highest no lower wave gets anywhere. In a line in ascending order every
+/// node but the lowest hears of one higher after the other, and passes each on; the lowest agrees
+/// with each.
+#[test]
+fn how_many_waves_there_are_depends_on_where_the_highest_is() {
+    let all: Vec<NodeId> = (0..9).map(NodeId).collect();
+    let messages = |links: String| {
+        let topology = format!("links:{links}").parse().unwrap();
+        let setup = Setup { topology, ..Setup::new(Group::of(9)) };
+        Run::of(setup, &all, &[]).done("echo-election", None).messages
+    };
+    let line = (0..8).map(|id| format!("{id}-{}", id + 1)).collect::<Vec<_>>().join(",");
+    let star = (0..8).map(|id| format!("{id}-8")).collect::<Vec<_>>().join(",");
+    let won = 2 * 8 + 8;
+    assert_eq!(messages(star), won + 8, "every other says one thing of its own");
+    assert_eq!(messages(line), won + 1 + 2 * 7 + (1..8).sum::<u64>(), "and is passed on");
 }
 
 /// A tree, all of whose nodes call.
@@ -316,6 +362,9 @@ fn whatever_crashes_and_comes_up_again_one_is_followed_in_the_end() {
             ("bully", LOCKSTEP),
             ("bully", FASTER),
             ("bully", Distribution::Uniform(0, MS)),
+            ("watching-bully", LOCKSTEP),
+            ("watching-bully", FASTER),
+            ("watching-ring", FASTER),
             ("ring-election", LOCKSTEP),
             ("ring-election", FASTER),
             ("ring-election", Distribution::Uniform(0, MS)),
@@ -347,4 +396,78 @@ fn each_side_of_a_network_that_is_cut_elects_its_own() {
             }
         }
     }
+}
+
+/// How a network falls apart, and where somebody crashes besides.
+fn cuts(group: Group, seed: u64) -> Vec<(u64, Fault)> {
+    let mut random = Random::new(seed);
+    let mut script = Vec::new();
+    let mut at_ns = random.below(30 * MS);
+    for _ in 0..2 {
+        let side: Vec<NodeId> = group.members().filter(|_| random.below(2) == 0).collect();
+        if let Ok(cut) = Partition::new(&[side]) {
+            script.push((at_ns, Fault::Partition(cut.clone())));
+            at_ns += 1 + random.below(200 * MS);
+            script.push((at_ns, Fault::Heal(cut)));
+        }
+        at_ns += random.below(100 * MS);
+    }
+    let down = NodeId(random.below(group.size().into()) as u32);
+    script.push((random.below(at_ns), Fault::Crash(down)));
+    script.sort_by_key(|it| it.0);
+    script
+}
+
+#[test]
+fn where_leaders_are_watched_one_is_left_when_a_network_has_healed() {
+    let mut divided = [0; 2];
+    for seed in 0..200 {
+        let group = Group::of(2 + (seed % 5) as u32);
+        let calls: Vec<NodeId> = group.members().collect();
+        let script = cuts(group, seed);
+        let run = Run { script, latency: FASTER, seed, ..Run::of(Setup::new(group), &calls, &[]) };
+        for name in ["watching-bully", "watching-ring"] {
+            let ended = run.done(name, None);
+            assert!(ended.is_over && ended.wrong.is_none(), "{name}: {ended:?} in {run:?}");
+        }
+        for (count, name) in divided.iter_mut().zip(["watching-bully", "watching-ring"]) {
+            *count += u32::from(run.done(name, Some("nobody-calls")).wrong.is_some());
+        }
+    }
+    assert!(divided.iter().all(|&often| often > 40), "nobody notices a crash: {divided:?}");
+}
+
+/// A leader that does not listen stays one beside another.
+#[test]
+fn where_leaders_are_deaf_two_are_left() {
+    let group = Group::of(4);
+    let cut = Partition::new(&[vec![NodeId(0), NodeId(1)]]).unwrap();
+    let script =
+        vec![(20 * MS, Fault::Partition(cut.clone())), (200 * MS, Fault::Heal(cut.clone()))];
+    let setup = Setup::new(group);
+    let follows = |is_deaf: bool| {
+        let monitor = card("watching-bully").watch(&setup, true);
+        let network = Network { latency: LOCKSTEP, order: Order::Any };
+        let calls = Calls { who: vec![NodeId(0)], receipts: &[] };
+        let faults = Faults::default().script(script.clone());
+        let node = move |id: NodeId| Watching::<Bully>::of(id, &Setup::new(group));
+        let deaf = move |id: NodeId| Flawed::new(node(id), LeadersAreDeaf);
+        let report = if is_deaf {
+            Simulation::new(group.members().map(deaf), monitor, network, calls, 1)
+                .with_faults(faults, 1, deaf)
+                .until(1000 * MS)
+                .run()
+                .unwrap()
+        } else {
+            Simulation::new(group.members().map(node), monitor, network, calls, 1)
+                .with_faults(faults, 1, node)
+                .until(1000 * MS)
+                .run()
+                .unwrap()
+        };
+        report.at_rest.map(|violation| violation.what)
+    };
+    assert_eq!(follows(false), None);
+    let what = follows(true).expect("two are left");
+    assert_eq!(what, "node 2 follows node 3, others follow node 1");
 }

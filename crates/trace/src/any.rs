@@ -59,7 +59,8 @@ impl<C: Data, N: Data> AnyNode<C, N> {
         P: Protocol<Command = C, Notice = N>,
     {
         Guard::new(guard.name(), move |at| {
-            let typed = at.within(|node: &Self| typed(&*node.0), |message| typed(&*message.0));
+            let typed =
+                at.within(|node: &Self| typed(&*node.0), |message| Some(typed(&*message.0)));
             typed.judge(slice::from_ref(&guard)).map_err(|violation| violation.what)
         })
     }

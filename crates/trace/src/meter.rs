@@ -30,6 +30,8 @@ pub trait Meter<C, N>: Debug {
     fn on_lost(&mut self, _tag: Self::Tag) {}
     /// A node crashes, and its application with it.
     fn on_crash(&mut self, _at_ns: u64, _at: NodeId) {}
+    /// A node comes up again.
+    fn on_restart(&mut self, _at_ns: u64, _at: NodeId) {}
     /// How far the run has come, for a bar that shows it.
     fn progress(&self) -> u64;
     /// The figures so far.

@@ -323,7 +323,7 @@ impl Parties {
 /// tells everyone below. If it is the highest of all it need not wait for anybody, so it does that
 /// anew for everyone who asks. Then, if messages do not all take the same time, a node may be told
 /// and asked again, at worst by everyone below as often as that one is.
-fn messages(at: &Setting) -> Span {
+pub(super) fn messages(at: &Setting) -> Span {
     let parties = Parties::of(at);
     let highest = at.nodes() - 1;
     let cost = |held: &[f64]| {
@@ -356,7 +356,7 @@ fn messages(at: &Setting) -> Span {
 /// The leader must hear of the election, wait for its time-out unless nobody is above it, and tell
 /// the others. The highest of all tells them once more when those have asked it whom the callers
 /// have asked.
-fn duration(at: &Setting) -> Span {
+pub(super) fn duration(at: &Setting) -> Span {
     let parties = Parties::of(at);
     let Some(&leader) = parties.all.last() else { return Span::exactly(0.0) };
     let told = if at.up().any(|id| id < leader) { 1.0 } else { 0.0 };

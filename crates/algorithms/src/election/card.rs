@@ -1,6 +1,7 @@
 //! What an algorithm says of itself in the terms of elections.
 
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use vorrang_protocol::{NodeId, NodeSet};
 
@@ -16,7 +17,7 @@ pub type Card = crate::card::Card<Election>;
 pub type Flaw = crate::card::Flaw<Election>;
 
 /// What an algorithm says of itself in the terms of elections.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each can be said of an algorithm by itself")]
 pub struct Terms {
     /// The highest node that is up wins. Without this, just one does.
@@ -27,9 +28,11 @@ pub struct Terms {
     pub everyone_calls: bool,
     /// It may take as many messages as the square of the number of nodes.
     pub quadratic: bool,
-    /// Kinds of messages that only say that another has come. The literature does not count them:
-    /// they are counted apart.
+    /// Kinds of messages that only say that another has come, or that somebody is up. The
+    /// literature does not count them: they are counted apart.
     pub receipts: &'static [&'static str],
+    /// Where messages go on for ever: how long after the last fault all follow one leader.
+    pub settles: Option<fn(&Setup) -> Duration>,
 }
 
 impl Terms {
@@ -41,6 +44,7 @@ impl Terms {
         everyone_calls: false,
         quadratic: true,
         receipts: &[],
+        settles: None,
     };
 }
 
@@ -52,7 +56,10 @@ impl Card {
             (true, false) => Promise::HighestAtLast,
             (false, _) => Promise::One,
         };
-        let watch = Leadership::new(setup.group, promise);
+        let mut watch = Leadership::new(setup.group, promise);
+        if self.terms.settles.is_some() {
+            watch = watch.watching();
+        }
         if self.terms.everyone_calls { watch.once_all_call() } else { watch }
     }
 }
@@ -98,7 +105,7 @@ impl Setting {
     }
 
     /// A time of the set-up, in units of T.
-    pub fn in_units(&self, time: core::time::Duration) -> f64 {
+    pub fn in_units(&self, time: Duration) -> f64 {
         time.as_nanos() as f64 / self.setup.within.as_nanos() as f64
     }
 }

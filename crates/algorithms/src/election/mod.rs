@@ -6,10 +6,14 @@
 pub mod bully;
 pub mod card;
 pub mod chang_roberts;
+pub mod echo_election;
 pub mod flaws;
 pub mod ring_election;
 pub mod spec;
 pub mod tree_election;
+pub mod watching;
+pub mod watching_bully;
+pub mod watching_ring;
 
 use alloc::format;
 use alloc::string::String;

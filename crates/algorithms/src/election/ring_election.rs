@@ -114,16 +114,16 @@ pub enum Timer {
 
 /// How long a node waits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-struct Patience {
+pub(super) struct Patience {
     ack: Delay,
-    result: Delay,
+    pub(super) result: Delay,
 }
 
 impl Patience {
     /// An acknowledgement takes two messages. In that time, or in a time-out, a message gets one
     /// place further and makes room for the next. A result takes two rounds, and each of the two
     /// messages of every node's election may stand before it at the node that takes longest.
-    fn new(nodes: u32, within: Duration, late: Duration) -> Self {
+    pub(super) fn new(nodes: u32, within: Duration, late: Duration) -> Self {
         let round_trip = within.saturating_mul(2);
         let ack = Delay::between(round_trip, round_trip.saturating_add(late));
         let places = nodes.saturating_mul(nodes.saturating_add(1)).saturating_mul(2);
@@ -327,7 +327,7 @@ pub const CARD: Card = Card {
 
 /// In each of two rounds, all nodes but the one that begins it are sent to, those that are down in
 /// vain, and the round ends where it began.
-fn messages(at: &Setting) -> Span {
+pub(super) fn messages(at: &Setting) -> Span {
     let nodes = f64::from(at.nodes());
     let round = if at.alive() > 1 { nodes } else { nodes - 1.0 };
     Span::exactly(at.initiators.len() as f64 * 2.0 * round)
@@ -336,7 +336,7 @@ fn messages(at: &Setting) -> Span {
 /// One who calls alone hears its own list when it has come round, with a time-out for everyone who
 /// is down; of the second round the last step tells nobody anything new. Where several call, each
 /// takes no less, and no longer than everyone is patient.
-fn duration(at: &Setting) -> Span {
+pub(super) fn duration(at: &Setting) -> Span {
     let order = at.setup.ring.order(at.setup.group);
     let (alive, dead) = (at.alive(), at.dead.len() as f64);
     let alone = |caller: NodeId| {

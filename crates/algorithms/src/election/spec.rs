@@ -11,8 +11,9 @@
 //! the lead from a lower one; where just one is to lead, nothing is said of the highest.
 //!
 //! Whoever follows a node that has gone down has not noticed it yet: that is for its application to
-//! find out, and then to ask. A node that has come up again may already lead while one below it,
-//! which nobody could tell of it, still takes the lead; who of the two it is, `agreement` decides.
+//! find out, and then to ask, unless nodes watch their leader themselves. A node that has come up
+//! again may already lead while one below it, which nobody could tell of it, still takes the lead;
+//! who of the two it is, `agreement` decides.
 //!
 //! The same goes for nodes between which the network was cut: each side may have its leader, and
 //! when it has healed, one of them may still find out that it leads. As long as it is cut, each
@@ -26,6 +27,7 @@ use alloc::vec::Vec;
 use vorrang_protocol::{Debt, Group, Monitor, NodeId, NodeSet, Violation};
 
 use super::{Command, Notice};
+use crate::partition::Cuts;
 
 /// Who is to lead.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -53,25 +55,9 @@ pub struct Leadership {
     /// How often each has called, where an election is none before all have.
     calls: Option<Vec<u32>>,
     /// Where the network was ever cut.
-    cuts: Vec<Cut>,
-}
-
-/// A network that fell apart.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Cut {
-    /// Besides one of all other nodes.
-    sides: Vec<NodeSet>,
-    is_healed: bool,
-}
-
-impl Cut {
-    fn side(&self, id: NodeId) -> Option<usize> {
-        self.sides.iter().position(|side| side.contains(id))
-    }
-
-    fn separates(&self, one: NodeId, other: NodeId) -> bool {
-        self.side(one) != self.side(other)
-    }
+    cuts: Cuts,
+    /// Whether nodes find out by themselves that their leader is down.
+    watches: bool,
 }
 
 impl Leadership {
@@ -86,7 +72,8 @@ impl Leadership {
             owed: NodeSet::EMPTY,
             follows,
             calls: None,
-            cuts: Vec::new(),
+            cuts: Cuts::NONE,
+            watches: false,
         }
     }
 
@@ -97,6 +84,13 @@ impl Leadership {
         Self { calls: Some(vec![0; self.follows.len()]), ..self }
     }
 
+    /// The same, for nodes that watch their leader: whoever follows one that is down is to notice,
+    /// and at any time all are to agree some time later.
+    #[must_use]
+    pub fn watching(self) -> Self {
+        Self { watches: true, ..self }
+    }
+
     fn has_begun(&self) -> bool {
         self.calls.as_ref().is_none_or(|calls| calls.windows(2).all(|two| two[0] == two[1]))
     }
@@ -105,19 +99,9 @@ impl Leadership {
         self.follows[id.index()] == Some(id)
     }
 
-    /// Whether the two could hear each other all along.
-    fn could_hear(&self, one: NodeId, other: NodeId) -> bool {
-        !self.cuts.iter().any(|cut| cut.separates(one, other))
-    }
-
-    /// Whether the two can hear each other now.
-    fn can_hear(&self, one: NodeId, other: NodeId) -> bool {
-        !self.cuts.iter().any(|cut| !cut.is_healed && cut.separates(one, other))
-    }
-
     /// A node takes the lead: who says that it must not?
     fn on_lead(&self, at: NodeId) -> Result<(), Violation> {
-        let steady = || self.steady.iter().filter(|&other| self.could_hear(at, other));
+        let steady = || self.steady.iter().filter(|&other| self.cuts.could_hear(at, other));
         let is_beaten = |other: NodeId| other > at || self.promise == Promise::One;
         let beside = |other: NodeId| other != at && is_beaten(other) && self.leads(other);
         if let Some(other) = steady().find(|&other| beside(other)) {
@@ -133,25 +117,41 @@ impl Leadership {
         }
     }
 
-    /// What is wrong with whom these follow when all is over, who are up and can hear each other.
-    fn division(&self, side: &[NodeId]) -> Option<String> {
-        let follows = |node: &NodeId| self.follows[node.index()];
-        let leader = side.iter().filter_map(follows).find(|leader| side.contains(leader))?;
-        side.iter().find_map(|&node| self.objection(node, leader))
+    /// Nodes that follow the wrong one, or nobody, and what is wrong with that.
+    fn divided(&self) -> Vec<(NodeId, String)> {
+        let mut rest: Vec<NodeId> = self.up.iter().collect();
+        let mut all = Vec::new();
+        while let Some(&first) = rest.first() {
+            let (side, others): (Vec<NodeId>, Vec<NodeId>) =
+                rest.into_iter().partition(|&node| self.cuts.can_hear(first, node));
+            rest = others;
+            let follows = |node: &NodeId| self.follows[node.index()];
+            let leader = side.iter().filter_map(follows).find(|leader| side.contains(leader));
+            let objects = |&node: &NodeId| Some((node, self.objection(node, leader)?));
+            all.extend(side.iter().filter_map(objects));
+        }
+        all
     }
 
     /// What is wrong with whom a node follows when all is over, if this one leads.
-    fn objection(&self, node: NodeId, leader: NodeId) -> Option<String> {
-        match self.follows[node.index()] {
-            None => Some(format!("node {node} was not told that node {leader} leads")),
-            Some(other) if !self.up.contains(other) || !self.can_hear(node, other) => None,
-            Some(other) if other != leader => {
+    fn objection(&self, node: NodeId, leader: Option<NodeId>) -> Option<String> {
+        let follows = self.follows[node.index()];
+        let is_lost =
+            |other: &NodeId| !self.up.contains(*other) || !self.cuts.can_hear(node, *other);
+        match (follows, leader) {
+            (None, Some(leader)) => {
+                Some(format!("node {node} was not told that node {leader} leads"))
+            }
+            (Some(other), _) if is_lost(&other) => self.watches.then(|| {
+                format!("node {node} follows node {other}, which is down or cannot be heard")
+            }),
+            (Some(other), Some(leader)) if other != leader => {
                 Some(format!("node {node} follows node {other}, others follow node {leader}"))
             }
-            Some(_) if node > leader && self.promise != Promise::One => {
+            (Some(_), Some(leader)) if node > leader && self.promise != Promise::One => {
                 Some(format!("node {node} is up and higher than its leader {leader}"))
             }
-            Some(_) => None,
+            (None | Some(_), None) | (Some(_), Some(_)) => None,
         }
     }
 }
@@ -185,20 +185,23 @@ impl Monitor for Leadership {
             let what = format!("node {node} was never told who leads");
             return Err(Violation { property: "termination", what });
         }
-        let mut rest: Vec<NodeId> = self.up.iter().collect();
-        while let Some(&first) = rest.first() {
-            let (side, others) = rest.into_iter().partition(|&node| self.can_hear(first, node));
-            rest = others;
-            if let Some(what) = self.division(&side) {
-                return Err(Violation { property: "agreement", what });
-            }
+        match self.divided().into_iter().next() {
+            Some((_, what)) => Err(Violation { property: "agreement", what }),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     fn owed(&self) -> Vec<Debt> {
-        let owed = self.owed.iter().filter(|_| self.has_begun());
-        owed.map(|to| Debt { to, property: "termination" }).collect()
+        if !self.has_begun() {
+            return Vec::new();
+        }
+        let debt = |property| move |to| Debt { to, property };
+        let mut owed: Vec<Debt> = self.owed.iter().map(debt("termination")).collect();
+        // Others come to rest, and are judged then.
+        if self.watches {
+            owed.extend(self.divided().into_iter().map(|(to, _)| to).map(debt("agreement")));
+        }
+        owed
     }
 
     fn on_crash(&mut self, at: NodeId) {
@@ -214,15 +217,11 @@ impl Monitor for Leadership {
     }
 
     fn on_cut(&mut self, sides: &[Vec<NodeId>]) {
-        let sides = sides.iter().map(|side| side.iter().copied().collect()).collect();
-        self.cuts.push(Cut { sides, is_healed: false });
+        self.cuts.on_cut(sides);
     }
 
     fn on_heal(&mut self, sides: &[Vec<NodeId>]) {
-        let sides: Vec<NodeSet> = sides.iter().map(|side| side.iter().copied().collect()).collect();
-        if let Some(cut) = self.cuts.iter_mut().find(|cut| !cut.is_healed && cut.sides == sides) {
-            cut.is_healed = true;
-        }
+        self.cuts.on_heal(sides);
     }
 }
 
@@ -376,6 +375,29 @@ mod tests {
             told(&mut monitor, node, 4).unwrap();
         }
         monitor.at_rest().unwrap();
+    }
+
+    #[test]
+    fn whoever_watches_its_leader_is_owed_another_when_that_is_down() {
+        let mut monitor = three().watching();
+        assert!(monitor.owed().is_empty(), "nobody has called");
+        for node in 0..3 {
+            told(&mut monitor, node, 2).unwrap();
+        }
+        assert!(monitor.owed().is_empty());
+        monitor.on_crash(NodeId(2));
+        let agreement = |to| Debt { to: NodeId(to), property: "agreement" };
+        assert_eq!(monitor.owed(), [agreement(0), agreement(1)]);
+        let what = monitor.at_rest().unwrap_err().what;
+        assert_eq!(what, "node 0 follows node 2, which is down or cannot be heard");
+        told(&mut monitor, 1, 1).unwrap();
+        assert_eq!(monitor.owed(), [agreement(0)]);
+        told(&mut monitor, 0, 1).unwrap();
+        monitor.at_rest().unwrap();
+        monitor.on_restart(NodeId(2));
+        let owed = monitor.owed();
+        assert_eq!(owed[0], Debt { to: NodeId(2), property: "termination" });
+        assert_eq!(owed[1], agreement(2), "and it is to be told");
     }
 
     #[test]

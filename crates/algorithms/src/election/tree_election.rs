@@ -350,6 +350,7 @@ pub const CARD: Card = Card {
         everyone_calls: true,
         quadratic: false,
         receipts: &[],
+        settles: None,
     },
     theory: &[MESSAGES.costs(messages), DURATION.costs(duration)],
     flaws: FLAWS,

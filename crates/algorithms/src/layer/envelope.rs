@@ -6,6 +6,8 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::NodeId;
 
+use super::kinds::{MOST_KINDS, with};
+
 /// What the layers of two nodes tell each other.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -44,21 +46,9 @@ pub struct Lives {
 
 /// Kinds of its own that a layer has.
 const OWN: [&str; 2] = ["GREETING", "RECEIPT"];
-/// Kinds of messages that there may be in all.
-const MOST_KINDS: usize = 64;
 
 impl<M: vorrang_protocol::Message> Message<M> {
-    const ALL_KINDS: [&'static str; MOST_KINDS] = {
-        let mut all = [""; MOST_KINDS];
-        (all[0], all[1]) = (OWN[0], OWN[1]);
-        let mut kind = 0;
-        while kind < M::KINDS.len() {
-            all[OWN.len() + kind] = M::KINDS[kind];
-            kind += 1;
-        }
-        all
-    };
-    const KINDS_AND_MORE: &'static [&'static str; MOST_KINDS] = &Self::ALL_KINDS;
+    const KINDS_AND_MORE: &'static [&'static str; MOST_KINDS] = &with(OWN, M::KINDS);
 }
 
 /// The kinds of the layer's messages over messages of these kinds.

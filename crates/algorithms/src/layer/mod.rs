@@ -5,6 +5,7 @@
 
 mod envelope;
 pub mod flaws;
+pub(crate) mod kinds;
 pub mod reliable;
 
 pub use reliable::Reliable;

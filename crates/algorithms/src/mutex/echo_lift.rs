@@ -28,7 +28,8 @@
 //! lift only ever sends to a node's own activation edge, or back to one that has asked.
 //!
 //! **Layers**: the machines of the echo and of the lift are used as they are. This one owns both,
-//! wraps their messages, and makes a node of the lift when it hears that the wave is there.
+//! wraps their messages, and makes a node of the lift when it hears that the wave is there. Who
+//! starts is given here; [elected-lift](super::elected_lift) elects it first.
 
 use alloc::format;
 use alloc::string::String;
@@ -50,8 +51,8 @@ use crate::card::{Assumes, Layout, Span};
 use crate::recipe::Recipe;
 use crate::setup::Parameter;
 use crate::topology::Topology;
+use crate::wave::Notice as WaveNotice;
 use crate::wave::echo::{self, Echo};
-use crate::wave::{Command as WaveCommand, Notice as WaveNotice};
 
 /// What nodes tell each other, of the wave or of the lift.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -97,7 +98,7 @@ impl fmt::Display for Message {
 /// One node.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct EchoLift {
-    me: NodeId,
+    pub(super) me: NodeId,
     wave: Echo,
     pub(super) stage: Stage,
 }
@@ -115,6 +116,17 @@ impl EchoLift {
     /// A node before the wave.
     pub const fn new(me: NodeId, wave: Echo) -> Self {
         Self { me, wave, stage: Stage::Before { wants: false } }
+    }
+
+    /// Takes the token and starts the wave, unless that is here already: then there is a token.
+    pub(super) fn start(&mut self, fx: &mut impl Effects<Self>) {
+        match self.stage {
+            Stage::Before { .. } => {
+                self.ride(self.me, fx);
+                self.on_wave(fx, |wave, up| wave.start(up).expect("it has not been here before"));
+            }
+            Stage::Riding(_) => {}
+        }
     }
 
     /// Lets the wave act, and rides from where it came, if it is here.
@@ -167,10 +179,7 @@ impl Protocol for EchoLift {
 
     fn on_start(&mut self, fx: &mut impl Effects<Self>) {
         if self.wave.is_initiator() {
-            self.ride(self.me, fx);
-            self.on_wave(fx, |wave, up| {
-                wave.on_command(WaveCommand::Start, up).expect("it has not started before");
-            });
+            self.start(fx);
         }
     }
 
@@ -277,7 +286,7 @@ pub const CARD: Card = Card {
     theory: &[
         MESSAGES.costs(messages),
         SYNC_DELAY.costs(|at| Span::between(0.0, 3.0 * at.others())),
-        RESPONSE.costs(response),
+        RESPONSE.costs(|at| response(at, 3.0)),
         BUSIEST.costs(messages),
     ],
     flaws: FLAWS,
@@ -286,19 +295,20 @@ pub const CARD: Card = Card {
 
 /// The tree, paid for by one entry if there is only one, and twice the way to the token: no tree
 /// has a longer one than from end to end through all nodes.
-fn messages(at: &Setting) -> Span {
+pub(super) fn messages(at: &Setting) -> Span {
     let links = at.setup.topology.graph(at.setup.group).map_or(0, |graph| graph.edges());
     Span::between(0.0, 2.0 * links as f64 + 2.0 * at.others())
 }
 
-/// Until the wave is there, then there and back; under saturation after a tour at most.
-fn response(at: &Setting) -> Span {
+/// Until the wave is there, then there and back, and what else has to go as far before; under
+/// saturation after a tour at most.
+pub(super) fn response(at: &Setting, ways: f64) -> Span {
     let (nodes, farthest) = (f64::from(at.nodes()), at.others());
     let tour = match at.load {
         Load::Light => at.hold,
         Load::Heavy => nodes * at.hold + 2.0 * farthest,
     };
-    Span::between(at.hold, 3.0 * farthest + tour)
+    Span::between(at.hold, ways * farthest + tour)
 }
 
 /// What people get wrong; built in [`super::flaws`].

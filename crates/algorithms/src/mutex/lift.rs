@@ -34,7 +34,8 @@
 //! as well: along the edges every node has called the next, so whoever has the token knows the
 //! direction of each that waits, and passes over it a bounded number of times.
 //!
-//! The tree is given here; [echo-lift](super::echo_lift) builds it first, on any topology.
+//! The tree is given here; [echo-lift](super::echo_lift) builds it first, on any topology, and
+//! [elected-lift](super::elected_lift) also elects who has the token first.
 
 use alloc::format;
 use alloc::string::String;

@@ -9,6 +9,7 @@ pub mod card;
 pub mod carvalho_roucairol;
 pub mod central;
 pub mod echo_lift;
+pub mod elected_lift;
 pub mod flaws;
 pub mod group_exclusion;
 pub mod handing_on;

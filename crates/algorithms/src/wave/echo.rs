@@ -119,6 +119,27 @@ impl Echo {
         Self { me, neighbours, is_initiator: me == initiator, colour: Colour::White }
     }
 
+    /// A node with these neighbours, lowest first. Nobody is the initiator before it
+    /// [starts](Self::start).
+    pub const fn among(me: NodeId, neighbours: Arc<[NodeId]>) -> Self {
+        Self { me, neighbours, is_initiator: false, colour: Colour::White }
+    }
+
+    /// Starts the wave, whoever was meant to: for a layer above that has found out who is to.
+    ///
+    /// # Errors
+    ///
+    /// If the wave is here already.
+    pub fn start(&mut self, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
+        if self.colour != Colour::White {
+            return Err(Refused(ALREADY_STARTED));
+        }
+        self.is_initiator = true;
+        self.explore(None, fx);
+        self.echo_if_all_answered(fx);
+        Ok(())
+    }
+
     /// Whether this node starts the wave.
     pub const fn is_initiator(&self) -> bool {
         self.is_initiator
@@ -164,12 +185,7 @@ impl Protocol for Echo {
         if !self.is_initiator {
             return Err(Refused(NOT_THE_INITIATOR));
         }
-        if self.colour != Colour::White {
-            return Err(Refused(ALREADY_STARTED));
-        }
-        self.explore(None, fx);
-        self.echo_if_all_answered(fx);
-        Ok(())
+        self.start(fx)
     }
 
     fn on_message(&mut self, from: NodeId, message: Message, fx: &mut impl Effects<Self>) {
@@ -333,6 +349,18 @@ mod tests {
         let (mut node, mut fx) = (node(&Topology::Ring, 3, 1), Outbox::default());
         assert_eq!(node.on_command(Command::Start, &mut fx), Err(Refused(NOT_THE_INITIATOR)));
         assert_eq!((node.colour, fx.take().len()), (Colour::White, 0));
+    }
+
+    #[test]
+    fn whoever_is_told_to_starts_where_nobody_was_meant_to() {
+        let line = Topology::Line.graph(Group::of(2)).unwrap();
+        let mut node = Echo::among(NodeId(1), line.neighbours(NodeId(1)).into());
+        let mut fx = Outbox::default();
+        assert_eq!(node.on_command(Command::Start, &mut fx), Err(Refused(NOT_THE_INITIATOR)));
+        node.start(&mut fx).unwrap();
+        assert_eq!(fx.take(), [sent(0, Message::Explorer)]);
+        assert!(node.is_initiator());
+        assert_eq!(node.start(&mut fx), Err(Refused(ALREADY_STARTED)));
     }
 
     #[test]

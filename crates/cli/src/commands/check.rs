@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use vorrang_algorithms::card::{About, Mistake};
+use vorrang_algorithms::detection::Detection;
 use vorrang_algorithms::election::Election;
 use vorrang_algorithms::problem::Problem as _;
 use vorrang_algorithms::setup::Setup;
@@ -221,8 +222,9 @@ impl CheckArgs {
             ),
         ])?;
         let budget = &self.budget;
-        // Elections are about crashes, and so are the questions about them; so may a flaw be.
-        let are_usual = about.problem == Election::NAME || self.flaw.is_some();
+        // Some problems are about crashes, and so are the questions about them; so may a flaw be.
+        let is_about_them = [Election::NAME, Detection::NAME].contains(&about.problem);
+        let are_usual = is_about_them || self.flaw.is_some();
         let crashes = budget.crashes.unwrap_or(u8::from(are_usual));
         let restarts = budget.restarts.unwrap_or(0);
         let why = match crashes {

@@ -22,7 +22,10 @@ use crate::trouble::FaultArgs;
     vorrang run ricart-agrawala\n  \
     vorrang run ricart-agrawala --nodes 5 --load light --hold 2ms\n  \
     vorrang run ricart-agrawala --nodes 3 --net --processes\n  \
+    vorrang run regenerating-ring --nodes 3 --net --processes --crash 2@1s\n  \
     vorrang run bully --nodes 8 --crash 7@0\n  \
+    vorrang run bully --nodes 8 --crash 7@0 --flaw no-guard\n  \
+    vorrang run heartbeat --nodes 5 --crash 2@52ms --latency uniform:0..2ms\n  \
     vorrang run raymond --nodes 7 --pause 3@10ms..40ms --slow 0-1:x10@10ms..20ms\n  \
     vorrang run suzuki-kasami --nodes 5 --random-faults mild --reliable --seed 7\n  \
     vorrang run echo --nodes 50 --topology random:0.1\n  \
@@ -78,17 +81,31 @@ impl Run {
 
     /// What the simulator can be told and a real network cannot.
     fn check_network(&self) -> Result<(), Failure> {
-        const SIMULATED: [&str; 4] = ["latency", "order", "break_assumptions", "reliable"];
+        const SIMULATED: [&str; 5] = ["latency", "order", "break_assumptions", "reliable", "flaw"];
         const MOST_NODES: u32 = 128;
         let faults = FaultArgs::augment_args(clap::Command::new(""));
         let faults = faults.get_arguments().map(|arg| arg.get_id().as_str());
-        let mut simulated = SIMULATED.into_iter().chain(faults);
+        // A process can be killed.
+        let is_real = |option: &str| option == "crash" && self.processes;
+        let mut simulated = SIMULATED.into_iter().chain(faults).filter(|it| !is_real(it));
         if let Some(option) = simulated.find(|&option| self.options.has(option)) {
+            if option == "crash" {
+                return Err(Failure::usage(
+                    "--crash kills a process: with --net, say --processes, so that every node has \
+                     one",
+                ));
+            }
             return Err(Failure::usage(format!(
                 "--{} is for the simulator: with --net, TCP decides how messages travel, and all \
                  of them arrive",
                 option.replace('_', "-")
             )));
+        }
+        if self.options.has("crash") && self.options.has("invariants") {
+            return Err(Failure::usage(
+                "--invariants wants the whole record of a run, and that of a process that is \
+                 killed ends early: leave out one of them",
+            ));
         }
         let nodes = self.options.args.common.nodes;
         if nodes > MOST_NODES {

@@ -46,7 +46,8 @@ pub(crate) struct Survive {
     /// Which algorithms, separated by commas, or `all` of the problem [default: all]
     #[arg(long, short, alias = "algorithm", value_delimiter = ',', value_name = "NAMES")]
     algorithms: Vec<String>,
-    /// Which problem: mutex, election, wave, or a variant such as k-exclusion [default: all]
+    /// Which problem: mutex, election, wave, detection, or a variant such as k-exclusion
+    /// [default: all]
     #[arg(long, value_name = "PROBLEM")]
     problem: Option<String>,
     /// How many nodes, N

@@ -101,6 +101,9 @@ impl Nodes for Local<Command> {
     async fn ask(&mut self, node: NodeId, command: Command) -> Result<(), Failure> {
         self.tell(node, command).await
     }
+    async fn kill(&mut self, node: NodeId) -> Result<(), Failure> {
+        Err(Failure::usage(format!("node {node} has no process of its own to be killed")))
+    }
 }
 
 impl<C: Send + 'static> Counted for Local<C> {

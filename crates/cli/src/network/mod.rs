@@ -7,12 +7,14 @@
 
 pub(crate) mod conversation;
 mod input;
+mod kills;
 mod local;
 pub(crate) mod once;
 mod processes;
 mod turns;
 pub(crate) mod worker;
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::Path;
@@ -26,9 +28,10 @@ use vorrang_algorithms::mutex::spec::HappenedBefore;
 use vorrang_algorithms::mutex::{Command, Notice};
 use vorrang_net::{Clock, Config, Handle, Log, Starting};
 use vorrang_protocol::{NodeId, Protocol};
-use vorrang_sim::{Random, share};
+use vorrang_sim::{FaultCounts, Random, share};
 use vorrang_trace::{Measure, Record, Summary, Verdict, What, Writer, judge};
 
+use self::kills::{Kills, in_order};
 use self::turns::Turns;
 use self::worker::{Orders, Shift};
 use crate::failure::Failure;
@@ -73,14 +76,16 @@ where
             log.take()
         }
         Place::Processes => {
-            let lines = runtime()?.block_on(async {
+            let recorded = runtime()?.block_on(async {
                 let orders =
                     |id| Orders { shift: Some(shift(scenario, id)), ..orders(scenario, id) };
                 let (mut group, news) = processes::start(scenario.nodes(), orders).await?;
+                // Before all have met, nobody can be missed.
+                group.started().await?;
                 orchestrate(scenario, &mut group, news).await?;
                 group.stop().await
             })?;
-            in_order(lines)?
+            in_order(recorded)?
         }
     };
     if let (Some(path), Some(file)) = (save, file) {
@@ -113,6 +118,7 @@ fn orders(scene: &impl Scene, id: NodeId) -> Orders {
         shift: None,
         seed: scene.seed(),
         epoch_ns: 0,
+        tells_at_once: !kills::planned(scene).is_empty(),
     }
 }
 
@@ -123,17 +129,6 @@ fn shift(scenario: &Scenario, id: NodeId) -> Shift {
         think: scenario.think.to_string(),
         hold: scenario.hold_over_tcp().to_string(),
     }
-}
-
-/// The records of all nodes, in the order of their times.
-fn in_order<P: Protocol>(lines: Vec<String>) -> Result<Vec<Record<P>>, Failure> {
-    let read = |line: String| {
-        serde_json::from_str(&line)
-            .map_err(|why| Failure::World(format!("a node says '{line}': {why}")))
-    };
-    let mut records: Vec<Record<P>> = lines.into_iter().map(read).collect::<Result<_, _>>()?;
-    records.sort_by_key(|record| record.at_ns);
-    Ok(records)
 }
 
 /// Sees to it that so many nodes have room in this process: both ends of every connection are here.
@@ -168,6 +163,8 @@ trait Counted {
 trait Nodes: Counted {
     /// Tells a node's application to take a turn.
     async fn ask(&mut self, node: NodeId, command: Command) -> Result<(), Failure>;
+    /// Kills a node, where it can be.
+    async fn kill(&mut self, node: NodeId) -> Result<(), Failure>;
 }
 
 /// How many turns each node takes by itself: under heavy load its share, as in the simulator,
@@ -191,8 +188,10 @@ async fn orchestrate(
     match scenario.load {
         LoadKind::Heavy => {
             // A node with nothing to do is done without saying so.
-            for _ in 0..contenders.min(scenario.entries) {
-                wait(nodes, &mut news, &bar).await?;
+            let busy = (0..contenders.min(scenario.entries) as u32).map(NodeId).collect();
+            if !take_turns(scenario, nodes, &mut news, busy, &bar).await? {
+                bar.finish_and_clear();
+                return Ok(());
             }
         }
         LoadKind::Light => {
@@ -223,6 +222,51 @@ async fn orchestrate(
     rest(scenario, nodes).await?;
     bar.finish_and_clear();
     Ok(())
+}
+
+/// Waits until all of these have taken their turns, but for those that are killed meanwhile; false
+/// if some never will.
+async fn take_turns(
+    scenario: &Scenario,
+    nodes: &mut impl Nodes,
+    news: &mut UnboundedReceiver<News>,
+    mut busy: BTreeSet<NodeId>,
+    bar: &ProgressBar,
+) -> Result<bool, Failure> {
+    /// Where somebody was killed and no message was sent for so long, none will be.
+    const PATIENCE: Duration = Duration::from_secs(5);
+    let (mut kills, mut killed) = (Kills::of(scenario), BTreeSet::new());
+    let (mut last, mut moved) = (None, Instant::now());
+    while !busy.is_empty() {
+        while let Some(node) = kills.due() {
+            nodes.kill(node).await?;
+            killed.insert(node);
+            busy.remove(&node);
+        }
+        let most = kills.next_in().unwrap_or(Duration::MAX).min(Duration::from_secs(1));
+        match tokio::time::timeout(most, news.recv()).await {
+            Err(_elapsed) => {
+                show_after_a_second(bar);
+                // A node that has failed says nothing any more; asked, it says why.
+                let counts = Some(nodes.counts().await?);
+                if counts != last {
+                    (last, moved) = (counts, Instant::now());
+                }
+                if !killed.is_empty() && moved.elapsed() > PATIENCE {
+                    return Ok(false);
+                }
+            }
+            Ok(Some(News::Done(node))) => {
+                busy.remove(&node);
+            }
+            Ok(Some(News::Failed(node, _))) if killed.contains(&node) => {}
+            Ok(Some(News::Failed(node, why))) => {
+                return Err(Failure::World(format!("node {node}: {why}")));
+            }
+            Ok(None) => return Err(Failure::World("all nodes have gone".to_owned())),
+        }
+    }
+    Ok(true)
 }
 
 /// One of the claims that the algorithm grants.
@@ -257,7 +301,8 @@ async fn wait(
 /// Waits until all is done; where messages travel for ever, until every node has done what it was
 /// told: asked for its counts, it has.
 async fn rest(scenario: &Scenario, nodes: &mut impl Nodes) -> Result<(), Failure> {
-    if scenario.card.terms.perpetual {
+    // What is sent to the dead is never handled.
+    if scenario.card.terms.perpetual || scenario.faults().is_some() {
         return nodes.counts().await.map(drop);
     }
     settle(nodes).await
@@ -286,6 +331,7 @@ struct Observed {
     events: u64,
     /// What those who did it once more object to.
     objection: Option<String>,
+    faults: Option<FaultCounts>,
 }
 
 impl Observed {
@@ -302,16 +348,17 @@ impl Observed {
             },
             events: events(records),
             objection: None,
+            faults: kills::counts(scenario, records),
         }
     }
 }
 
 /// Judges and measures a recorded run.
 fn measured(scenario: &Scenario, observed: Observed, wall: Duration) -> Measured {
-    let Observed { verdict, summary, events, objection } = observed;
+    let Observed { verdict, summary, events, objection, faults } = observed;
     let first = verdict.violations.first().map(|(_, violation)| violation);
     let card = scenario.card;
-    let is_perpetual = card.terms.perpetual;
+    let is_perpetual = card.terms.perpetual || scenario.faults().is_some();
     let owed = if is_perpetual { &verdict.owed } else { &verdict.at_rest };
     let owed = owed.as_ref().map(ToString::to_string);
     let mut head = head(scenario);
@@ -325,7 +372,7 @@ fn measured(scenario: &Scenario, observed: Observed, wall: Duration) -> Measured
         figures: figures(scenario.card, &summary, (" us", 1_000.0), (" per s", 1e9), &|of| {
             scenario.theory_over_tcp(of)
         }),
-        faults: None,
+        faults,
         safe: verdict.is_safe() && objection.is_none(),
         quiescent: if is_perpetual { owed.is_none() } else { verdict.is_quiescent() },
         violation: first.map(ToString::to_string).or(objection).or(owed),

@@ -1,21 +1,21 @@
 //! A scenario in which some nodes are told something once, over real TCP on loopback, until all
 //! that comes of it has happened: all nodes in this process, or a process a node.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use tokio::net::TcpListener;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use vorrang_net::{Clock, Config, Log, Started, Starting, bind_loopback};
 use vorrang_protocol::{Monitor, NodeId, Protocol};
 use vorrang_trace::{Meter, Record, What, judge};
 
+use super::kills::{self, Kills, in_order};
 use super::local::{self, Local};
-use super::{
-    News, Place, events, head, in_order, make_room, orders, processes, runtime, save, settle,
-};
+use super::processes::{self, Processes, Recorded};
+use super::{Counted as _, News, Place, events, head, make_room, orders, runtime, save, settle};
 use crate::failure::Failure;
 use crate::figures::{Figure, Measured};
 use crate::problem::{Made, Scene};
@@ -27,6 +27,8 @@ pub(crate) enum Until {
     Quiet,
     /// Then, and not before every node has told its application something: timers may still run.
     Told,
+    /// Never: after so long they are stopped.
+    Over(Duration),
 }
 
 /// Gives some nodes a command each, and hands back what came of it: judged, measured, and saved if
@@ -69,15 +71,18 @@ where
     feed(&mut meter, &records);
     let first = verdict.violations.first().map(|(_, violation)| violation);
     let objection = made.objection(scene, &records).map(|it| it.to_string());
-    let at_rest = verdict.at_rest.as_ref().map(ToString::to_string);
+    let faults = kills::counts(scene, &records);
+    // What was sent to the dead is under way for ever.
+    let owed = if faults.is_some() { &verdict.owed } else { &verdict.at_rest };
+    let at_rest = owed.as_ref().map(ToString::to_string);
     Ok(Measured {
         name: scene.about().name,
         seed: scene.seed(),
         head: head(scene),
         figures: figures(&meter.summary()),
-        faults: None,
         safe: verdict.is_safe() && objection.is_none(),
-        quiescent: verdict.is_quiescent(),
+        quiescent: if faults.is_some() { verdict.owed.is_none() } else { verdict.is_quiescent() },
+        faults,
         violation: first.map(ToString::to_string).or(objection).or(at_rest),
         violated_ns: None,
         events: events(&records),
@@ -125,39 +130,98 @@ async fn tell_all<C: Clone + Send + 'static, N>(
             told.map_err(|_| Failure::World(format!("node {id} was not told in {PATIENCE:?}")))?;
         }
     }
-    settle(&mut nodes).await?;
+    match until {
+        Until::Over(time) => sleep(time).await,
+        Until::Quiet | Until::Told => settle(&mut nodes).await?,
+    }
     nodes.stop().await
 }
 
-/// Starts a process for every node, and else does the same; the records, each as a line.
+/// Starts a process for every node, and else does the same, with those who are to be killed killed
+/// meanwhile; the records, each as a line.
 async fn tell_processes(
     scene: &impl Scene,
     (commands, until): (&[(NodeId, impl ToString)], Until),
-) -> Result<Vec<String>, Failure> {
+) -> Result<Recorded, Failure> {
     let nodes = scene.setup().group.size();
     let (mut group, mut news) = processes::start(nodes, |id| orders(scene, id)).await?;
     group.started().await?;
+    let (mut kills, mut killed) = (Kills::of(scene), BTreeSet::new());
+    kill(&mut group, &mut kills, &mut killed).await?;
     for (at, command) in commands {
         group.tell(*at, command).await?;
     }
-    let mut untold = if until == Until::Told { nodes } else { 0 };
-    while untold > 0 {
-        let late = |_| Failure::World(format!("{untold} nodes were not told in {PATIENCE:?}"));
-        match timeout(PATIENCE, news.recv()).await.map_err(late)? {
-            Some(News::Done(_)) => untold -= 1,
-            Some(News::Failed(node, why)) => {
+    let mut untold: BTreeSet<NodeId> = if until == Until::Told {
+        scene.setup().group.members().collect()
+    } else {
+        BTreeSet::new()
+    };
+    let begun = Instant::now();
+    while !untold.is_subset(&killed) || kills.next_in().is_some() {
+        kill(&mut group, &mut kills, &mut killed).await?;
+        if !untold.is_subset(&killed) && begun.elapsed() > PATIENCE {
+            let missing = untold.difference(&killed).next().copied().unwrap_or_default();
+            return Err(Failure::World(format!("node {missing} was not told in {PATIENCE:?}")));
+        }
+        let most = kills.next_in().unwrap_or(PATIENCE).min(Duration::from_secs(1));
+        match timeout(most, news.recv()).await {
+            Err(_elapsed) => {}
+            Ok(Some(News::Done(node))) => {
+                untold.remove(&node);
+            }
+            Ok(Some(News::Failed(node, _))) if killed.contains(&node) => {}
+            Ok(Some(News::Failed(node, why))) => {
                 return Err(Failure::World(format!("node {node}: {why}")));
             }
-            None => return Err(Failure::World("all nodes have gone".to_owned())),
+            Ok(None) => return Err(Failure::World("all nodes have gone".to_owned())),
         }
     }
-    settle(&mut group).await?;
+    match until {
+        Until::Over(time) => sleep(time.saturating_sub(begun.elapsed())).await,
+        Until::Quiet | Until::Told if killed.is_empty() => settle(&mut group).await?,
+        // What is sent to the dead is never handled: as long as it would take in a simulation, or
+        // until nothing happens any more.
+        Until::Quiet | Until::Told => match scene.ends_ns() {
+            u64::MAX => fall_silent(&mut group).await?,
+            ends_ns => sleep(Duration::from_nanos(ends_ns).saturating_sub(begun.elapsed())).await,
+        },
+    }
     while let Ok(news) = news.try_recv() {
-        if let News::Failed(node, why) = news {
-            return Err(Failure::Failed(format!("node {node}: {why}")));
+        match news {
+            News::Failed(node, why) if !killed.contains(&node) => {
+                return Err(Failure::Failed(format!("node {node}: {why}")));
+            }
+            News::Failed(..) | News::Done(_) => {}
         }
     }
     group.stop().await
+}
+
+/// Kills whoever is to be killed by now.
+async fn kill(
+    group: &mut Processes,
+    kills: &mut Kills,
+    killed: &mut BTreeSet<NodeId>,
+) -> Result<(), Failure> {
+    while let Some(node) = kills.due() {
+        group.kill(node).await?;
+        killed.insert(node);
+    }
+    Ok(())
+}
+
+/// Waits until no message has been sent or handled for a while.
+async fn fall_silent(group: &mut Processes) -> Result<(), Failure> {
+    const A_WHILE: Duration = Duration::from_millis(300);
+    let mut last = group.counts().await?;
+    loop {
+        sleep(A_WHILE).await;
+        let counts = group.counts().await?;
+        if counts == last {
+            return Ok(());
+        }
+        last = counts;
+    }
 }
 
 /// Tells a meter of all that was recorded.
@@ -176,11 +240,8 @@ fn feed<P: Protocol, T: Meter<P::Command, P::Notice>>(meter: &mut T, records: &[
                 }
             }
             What::Crash => meter.on_crash(*at_ns, *node),
-            What::Timer(_)
-            | What::Lost { .. }
-            | What::Doubled { .. }
-            | What::Restart
-            | What::Fault(_) => {}
+            What::Restart => meter.on_restart(*at_ns, *node),
+            What::Timer(_) | What::Lost { .. } | What::Doubled { .. } | What::Fault(_) => {}
         }
     }
 }

@@ -6,6 +6,7 @@ use std::process::Stdio;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::JoinHandle;
 use vorrang_algorithms::mutex::Command;
 use vorrang_net::Clock;
 use vorrang_protocol::NodeId;
@@ -24,6 +25,9 @@ struct Worker {
     orders: ChildStdin,
     /// What it says besides its news.
     answers: UnboundedReceiver<String>,
+    /// What it has told of its records, when it has gone.
+    records: JoinHandle<Vec<String>>,
+    is_killed: bool,
 }
 
 /// Starts a process for every node, with orders that lack only when its clock began.
@@ -65,8 +69,8 @@ impl Worker {
             .zip(process.stdout.take())
             .ok_or_else(|| Failure::World(format!("node {id} has no pipes")))?;
         let (sender, answers) = unbounded_channel();
-        tokio::spawn(listen(id, BufReader::new(said).lines(), news, sender));
-        Ok(Self { process, orders, answers })
+        let records = tokio::spawn(listen(id, BufReader::new(said).lines(), news, sender));
+        Ok(Self { process, orders, answers, records, is_killed: false })
     }
 
     async fn say(&mut self, line: &str) -> Result<(), Failure> {
@@ -81,27 +85,36 @@ impl Worker {
     }
 }
 
-/// Sorts what a worker says into news and answers.
+/// Sorts what a worker says into news, answers and records, and hands back the records.
 async fn listen(
     id: NodeId,
     mut said: Lines<BufReader<ChildStdout>>,
     news: UnboundedSender<News>,
     answers: UnboundedSender<String>,
-) {
+) -> Vec<String> {
+    let mut records = Vec::new();
     while let Ok(Some(line)) = said.next_line().await {
         // Whoever no longer listens has given up on the run.
         let _ = match line.split_once(' ').unwrap_or((&line, "")) {
             ("done", "") => news.send(News::Done(id)).is_ok(),
+            ("record", record) => {
+                records.push(record.to_owned());
+                true
+            }
             ("failed", why) => news.send(News::Failed(id, why.to_owned())).is_ok(),
             _ => answers.send(line).is_ok(),
         };
     }
     let _ = news.send(News::Failed(id, "its process has gone".to_owned()));
+    records
 }
 
 impl Nodes for Processes {
     async fn ask(&mut self, node: NodeId, command: Command) -> Result<(), Failure> {
         self.tell(node, &command).await
+    }
+    async fn kill(&mut self, node: NodeId) -> Result<(), Failure> {
+        Self::kill(self, node).await
     }
 }
 
@@ -109,6 +122,9 @@ impl Counted for Processes {
     async fn counts(&mut self) -> Result<(u64, u64), Failure> {
         let (mut sent, mut received) = (0, 0);
         for (id, worker) in (0..).map(NodeId).zip(&mut self.workers) {
+            if worker.is_killed {
+                continue;
+            }
             worker.say("counts").await?;
             let answer = worker.answer(id).await?;
             let numbers: Vec<u64> =
@@ -144,23 +160,48 @@ impl Processes {
         self.workers[node.index()].say(&command.to_string()).await
     }
 
-    /// Stops all nodes and collects their records, each as a line.
-    pub(super) async fn stop(self) -> Result<Vec<String>, Failure> {
+    /// Kills the process of a node, without a word of warning.
+    pub(super) async fn kill(&mut self, node: NodeId) -> Result<(), Failure> {
+        let worker = &mut self.workers[node.index()];
+        worker.is_killed = true;
+        worker.process.kill().await?;
+        Ok(())
+    }
+
+    /// Stops all nodes that were not killed, and collects all records, each as a line.
+    pub(super) async fn stop(self) -> Result<Recorded, Failure> {
         let mut workers = self.workers;
-        for worker in &mut workers {
+        for worker in workers.iter_mut().filter(|worker| !worker.is_killed) {
             worker.say("quit").await?;
         }
-        let mut records = Vec::new();
+        let mut recorded = Recorded::default();
         for (id, mut worker) in (0..).map(NodeId).zip(workers) {
-            loop {
-                let line = worker.answer(id).await?;
-                if line == "end" {
-                    break;
+            let mut last = Vec::new();
+            if worker.is_killed {
+                recorded.killed.push(id);
+            } else {
+                loop {
+                    let line = worker.answer(id).await?;
+                    if line == "end" {
+                        break;
+                    }
+                    last.push(line);
                 }
-                records.push(line);
+                worker.process.wait().await?;
             }
-            worker.process.wait().await?;
+            let gone = |error| Failure::World(format!("node {id}: {error}"));
+            recorded.lines.append(&mut worker.records.await.map_err(gone)?);
+            recorded.lines.append(&mut last);
         }
-        Ok(records)
+        Ok(recorded)
     }
+}
+
+/// What processes have told.
+#[derive(Debug, Default)]
+pub(super) struct Recorded {
+    /// Their records, each as a line.
+    pub(super) lines: Vec<String>,
+    /// Who was killed.
+    pub(super) killed: Vec<NodeId>,
 }

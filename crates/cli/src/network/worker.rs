@@ -14,17 +14,22 @@
 //!                             ←   failed WHY     it cannot go on
 //! counts                      →
 //!                             ←   counts SENT RECEIVED
+//!                             ←   record …       one of its records, if it is to tell them at once
 //! quit                        →
 //!                             ←   its records, as JSON, one a line, and then: end
 //! ```
+//!
+//! A node that is to be killed tells its records as they come, since it cannot do so in the end.
 
 use std::marker::PhantomData;
 use std::str::FromStr;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines, Stdin};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::interval;
 use vorrang_algorithms::card::Card;
 use vorrang_algorithms::mutex;
 use vorrang_algorithms::problem::Problem;
@@ -54,6 +59,8 @@ pub(super) struct Orders {
     pub(super) shift: Option<Shift>,
     pub(super) seed: u64,
     pub(super) epoch_ns: u64,
+    /// Whether it tells its records as they come.
+    pub(super) tells_at_once: bool,
 }
 
 /// The turns that an application takes by itself.
@@ -176,7 +183,7 @@ where
         let node = Node::new(node(config.id), config).listener(listener);
         node.record(records, clock).start_with(application)
     };
-    let lines = move || {
+    let lines = move || -> Vec<String> {
         let line =
             |record: &Record<P>| serde_json::to_string(record).expect("a record can be written");
         log.take().iter().map(line).collect()
@@ -192,7 +199,7 @@ async fn obey_to_the_end<C>(
     name: &'static str,
     launch: Launch<C>,
     heard: UnboundedReceiver<News>,
-    records: Box<dyn FnOnce() -> Vec<String>>,
+    mut records: Box<dyn FnMut() -> Vec<String>>,
 ) -> Result<(), Failure>
 where
     C: FromStr<Err = String> + Send + 'static,
@@ -207,7 +214,9 @@ where
     let config = Config { seed, setup, ..Config::new(id, peers, name) };
     let handle =
         launch(config, listener).await.map_err(|error| Failure::World(error.to_string()))?;
-    obey(&handle, &mut lines, heard).await?;
+    let mut tell = || records().iter().try_for_each(|record| say(&format!("record {record}")));
+    let tell: Option<&mut dyn FnMut() -> _> = orders.tells_at_once.then_some(&mut tell);
+    obey(&handle, &mut lines, heard, tell).await?;
     handle.shutdown().await.map_err(|error| Failure::World(error.to_string()))?;
     let mut text = String::new();
     for record in records() {
@@ -231,10 +240,12 @@ async fn obey<C>(
     handle: &Handle<C>,
     lines: &mut Lines<BufReader<Stdin>>,
     mut heard: UnboundedReceiver<News>,
+    mut tell: Option<&mut dyn FnMut() -> Result<(), Failure>>,
 ) -> Result<(), Failure>
 where
     C: FromStr<Err = String> + Send + 'static,
 {
+    let mut soon = interval(Duration::from_millis(5));
     let stopped = |error: vorrang_net::Stopped| Failure::World(error.to_string());
     loop {
         tokio::select! {
@@ -242,6 +253,7 @@ where
                 News::Done(_) => say("done")?,
                 News::Failed(_, why) => say(&format!("failed {why}"))?,
             },
+            _ = soon.tick(), if tell.is_some() => tell.as_mut().map_or(Ok(()), |tell| tell())?,
             line = lines.next_line() => match line?.as_deref() {
                 None | Some("quit") => return Ok(()),
                 Some("started") => {

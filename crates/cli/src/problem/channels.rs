@@ -11,7 +11,7 @@ use vorrang_algorithms::layer::reliable::{self, Patience, Peers, Reliable};
 use vorrang_algorithms::recipe::Node;
 use vorrang_algorithms::setup::Setup;
 use vorrang_catalogue::{Entry, NodeOf};
-use vorrang_protocol::{Graph, Guard, NodeId};
+use vorrang_protocol::{Data, Graph, Guard, NodeId, Protocol};
 use vorrang_trace::AnyNode;
 
 use super::seen::Told;
@@ -71,30 +71,54 @@ pub(super) fn any<Q: Driven>(
     }
 }
 
-/// The same, for the simulator. It is told which kinds of messages there are.
-pub(super) struct Simulable<Q: Driven> {
-    node: Node<Over<Q>>,
-    guards: Vec<Guard<Over<Q>>>,
+/// Nodes for the simulator whose types do not know which kinds of messages there are.
+pub(super) struct Simulable<P: Protocol> {
+    node: Node<P>,
+    guards: Vec<Guard<P>>,
     kinds: Kinds,
+    /// Why they do not run over TCP.
+    why: &'static str,
 }
 
-impl<Q: Driven> Simulable<Q> {
-    pub(super) fn new(of: &Entry<Q>, scenario: &Q::Scenario) -> Result<Self, Failure> {
-        let (setup, between) = (scenario.setup(), scenario.between());
-        let node = super::make(&of.recipe, setup)?;
-        let graph = scenario.about().assumes.layout.graph(setup);
-        let graph = graph.map_err(|unfit| Failure::Usage(unfit.0))?;
-        let longest = Duration::from_nanos(between.nearly_longest_ns());
-        let node = over::<Q>(node, setup, graph, Patience::within(longest, TRIES));
+/// An algorithm, or one with a mistake, over reliable channels.
+pub(super) fn simulable<Q: Driven>(
+    of: &Entry<Q>,
+    scenario: &Q::Scenario,
+) -> Result<Simulable<Over<Q>>, Failure> {
+    let (setup, between) = (scenario.setup(), scenario.between());
+    let node = super::make(&of.recipe, setup)?;
+    let graph = scenario.about().assumes.layout.graph(setup);
+    let graph = graph.map_err(|unfit| Failure::Usage(unfit.0))?;
+    let longest = Duration::from_nanos(between.nearly_longest_ns());
+    let node = over::<Q>(node, setup, graph, Patience::within(longest, TRIES));
+    Ok(Simulable {
+        node: Arc::new(node),
+        guards: of.guards.iter().cloned().map(Reliable::guard).collect(),
+        kinds: reliable::kinds(of.kinds).leak(),
+        why: "--reliable is for the simulator: TCP is reliable by itself",
+    })
+}
+
+impl<C: Data, N: Data> Simulable<AnyNode<C, N>> {
+    /// An algorithm with a mistake.
+    pub(super) fn flawed<Q>(of: &Entry<Q>, setup: &Setup) -> Result<Self, Failure>
+    where
+        Q: Driven<Command = C, Notice = N>,
+    {
         Ok(Self {
-            node: Arc::new(node),
-            guards: of.guards.iter().cloned().map(Reliable::guard).collect(),
-            kinds: reliable::kinds(of.kinds).leak(),
+            node: super::make(&of.recipe, setup)?,
+            guards: of.guards.clone(),
+            kinds: of.kinds,
+            why: "--flaw is for the simulator and the checker: a real network is no place for it",
         })
     }
 }
 
-impl<Q: Driven> Nodes<Q> for Simulable<Q> {
+impl<Q, P> Nodes<Q> for Simulable<P>
+where
+    Q: Driven,
+    P: Protocol<Command = Q::Command, Notice = Q::Notice>,
+{
     fn kinds(&self) -> Kinds {
         self.kinds
     }
@@ -105,9 +129,9 @@ impl<Q: Driven> Nodes<Q> for Simulable<Q> {
         until: Until<'_>,
     ) -> Result<Simulated<Q>, Failure> {
         let nodes = (&self.node, &self.guards[..], self.kinds);
-        simulate::simulate::<Q, Over<Q>>(scenario, nodes, recorder, until)
+        simulate::simulate::<Q, P>(scenario, nodes, recorder, until)
     }
     fn over_tcp(&self, _: &Q::Scenario, _: Place, _: Option<&Path>) -> Result<Measured, Failure> {
-        Err(Failure::usage("--reliable is for the simulator: TCP is reliable by itself"))
+        Err(Failure::usage(self.why))
     }
 }

@@ -1,15 +1,16 @@
 //! Elections: what their runs are runs of, and what is measured.
 
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use vorrang_algorithms::card::{About, Order, Quantity, Span};
 use vorrang_algorithms::election::card::{Card, DURATION, MESSAGES, Setting};
 use vorrang_algorithms::election::spec::Leadership;
 use vorrang_algorithms::election::{Command, Election, Notice};
-use vorrang_algorithms::setup::{Setup, Unfit};
+use vorrang_algorithms::setup::{Parameter, Setup, Unfit};
 use vorrang_check::Ask;
-use vorrang_protocol::{Message, NodeId, NodeSet, Protocol};
+use vorrang_protocol::{Message, NodeId, NodeSet, Protocol, show_duration_ns};
 use vorrang_sim::{Distribution, Fault, Faults, Orders, Workload};
 use vorrang_trace::{Meter, Traffic};
 
@@ -26,6 +27,9 @@ use crate::selection::Axis;
 /// Where elections may take as many messages as the square of the nodes, that many are as many as
 /// anybody waits for.
 const MOST_NODES: u32 = 2_000;
+
+/// More than anybody waits for.
+const MOST_HEARTBEATS: u128 = 10_000_000_000;
 
 /// Who calls for an election.
 #[derive(Clone, Debug, clap::Args)]
@@ -45,6 +49,8 @@ pub(crate) struct Scenario {
     asked: String,
     initiators: Vec<u32>,
     between: Between,
+    /// When it ends, where messages go on for ever.
+    lasts: Option<Duration>,
     /// Whether it is over a real network.
     is_real: bool,
 }
@@ -147,8 +153,13 @@ impl Scene for Scenario {
     fn title(&self) -> String {
         "election".to_owned()
     }
-    fn own_options(&self, _net: bool) -> String {
-        format!("--initiators {}", self.who())
+    fn ends_ns(&self) -> u64 {
+        self.lasts.map_or(u64::MAX, |time| time.as_nanos() as u64)
+    }
+    fn own_options(&self, net: bool) -> String {
+        let lasts = self.lasts.filter(|_| !net);
+        let lasts = lasts.map(|it| format!(" --for {}", show_duration_ns(it.as_nanos() as u64)));
+        format!("--initiators {}{}", self.who(), lasts.unwrap_or_default())
     }
     fn page(&self) -> String {
         let (nodes, asked, between) = (self.setup.group.size(), &self.asked, self.between.page());
@@ -156,8 +167,44 @@ impl Scene for Scenario {
     }
     fn own_head(&self) -> Vec<(&'static str, Value)> {
         let is_long = self.initiators.len() > MOST_NODES as usize;
-        vec![("initiators", if is_long { json!(self.who()) } else { json!(self.initiators) })]
+        let who = if is_long { json!(self.who()) } else { json!(self.initiators) };
+        let lasts = self.lasts.map(|it| show_duration_ns(it.as_nanos() as u64));
+        vec![("initiators", who), ("for", json!(lasts))]
     }
+}
+
+/// When a run ends in which messages go on for ever: when all must have settled that was ever to be
+/// settled, or later.
+fn lasts(
+    card: &Card,
+    setup: &Setup,
+    between: &Between,
+    args: &RunArgs,
+) -> Result<Option<Duration>, Failure> {
+    let asked = args.lasting.time();
+    let Some(settles) = card.terms.settles else {
+        return match asked {
+            None => Ok(None),
+            Some(_) => Err(Failure::usage(format!(
+                "{} comes to rest by itself: leave out --for",
+                card.name
+            ))),
+        };
+    };
+    let script = between.faults.as_ref().map_or(&[][..], |faults| &faults.script);
+    let last_ns = script.iter().map(|(at_ns, _)| *at_ns).max().unwrap_or(0);
+    let settled = Duration::from_nanos(last_ns).saturating_add(settles(setup));
+    let lasts = asked.map_or(settled, |asked| asked.max(settled));
+    let beats = lasts.as_nanos() / setup.beat.as_nanos();
+    if beats * u128::from(setup.group.size()) > MOST_HEARTBEATS {
+        return Err(Failure::usage(format!(
+            "{} would send more than {MOST_HEARTBEATS} heartbeats in {}: say a longer --beat, or \
+             take fewer nodes",
+            card.name,
+            show_duration_ns(lasts.as_nanos() as u64)
+        )));
+    }
+    Ok(Some(lasts))
 }
 
 /// Some nodes call for an election when the run begins.
@@ -274,8 +321,11 @@ impl Driven for Election {
             dead: dead.clone(),
             lockstep,
         };
+        let shape = setup.topology.in_short();
+        let has_shape = card.takes.contains(&Parameter::Topology);
+        let on = if has_shape { format!(" --topology {shape}") } else { String::new() };
         Ok(Extremes {
-            common: format!("--nodes {nodes}{down}"),
+            common: format!("--nodes {nodes}{on}{down}"),
             settings: [("HIGHEST UP CALLS", calls(highest)), ("LOWEST CALLS", calls(0))],
         })
     }
@@ -327,8 +377,9 @@ impl Driven for Election {
                 (0..nodes).filter(|&it| !crashed(it)),
             )?;
         }
-        let asked = asked.to_owned();
-        Ok(Scenario { card, setup, asked, initiators, between, is_real: args.common.is_real })
+        let (asked, is_real) = (asked.to_owned(), args.common.is_real);
+        let lasts = lasts(card, &setup, &between, args)?;
+        Ok(Scenario { card, setup, asked, initiators, between, lasts, is_real })
     }
     fn monitor(scenario: &Scenario) -> Leadership {
         scenario.card.watch(&scenario.setup, true)

@@ -9,6 +9,7 @@
 
 mod catalogue;
 pub(crate) mod channels;
+pub(crate) mod detection;
 pub(crate) mod election;
 pub(crate) mod election_question;
 pub(crate) mod mutex;
@@ -19,6 +20,7 @@ mod scene;
 mod seen;
 mod simulate;
 mod staged;
+mod suspicion;
 mod verify;
 pub(crate) mod wave;
 
@@ -43,12 +45,12 @@ use crate::given::Given;
 use crate::network::Place;
 use crate::network::conversation::{Served, serve};
 use crate::network::worker::{Work, be_told};
-use crate::options::RunArgs;
+use crate::options::{Between, RunArgs};
 use crate::selection::Axis;
 
 pub use catalogue::Catalogue;
 pub(crate) use catalogue::{Entry, catalogue, know};
-use channels::Simulable;
+use channels::{Simulable, simulable};
 pub(crate) use remarks::Remarks;
 pub(crate) use scene::Scene;
 use seen::Told;
@@ -302,10 +304,16 @@ where
             let name = self.card.name;
             return Err(Failure::usage(format!("--invariants: none are declared for {name}")));
         }
-        let nodes: Box<dyn Nodes<Q>> = if scenario.between().is_reliable {
-            Box::new(Simulable::new(self.any, &scenario)?)
-        } else {
-            Box::new(Made { node, invariants })
+        let any = match scenario.between().flaw {
+            None => self.any,
+            flaw => any::find(self.card.name, flaw).map_err(|unfit| Failure::Usage(unfit.0))?,
+        };
+        let nodes: Box<dyn Nodes<Q>> = match scenario.between() {
+            Between { is_reliable: true, .. } => Box::new(simulable::<Q>(any, &scenario)?),
+            Between { flaw: Some(_), .. } => {
+                Box::new(Simulable::flawed::<Q>(any, scenario.setup())?)
+            }
+            Between { .. } => Box::new(Made { node, invariants }),
         };
         Ok(Box::new(RunOf::<Q> { scenario, nodes }))
     }

@@ -310,6 +310,12 @@ impl Driven for Mutex {
             )));
         }
         let (setup, between) = args.placed(&card.about())?;
+        if args.common.is_real && between.faults.is_some() && load != LoadKind::Heavy {
+            return Err(Failure::usage(format!(
+                "--crash over a real network is for --load heavy: under {} load all wait for one",
+                name(&load)
+            )));
+        }
         let contenders = own.hot.unwrap_or_else(|| card.contenders(nodes));
         let is_alone = load == LoadKind::Light || contenders == 1;
         if card.assumes.one_at_a_time && !is_alone && !args.common.break_assumptions {

@@ -64,7 +64,9 @@ pub(crate) fn surroundings(about: &About, setup: &Setup, links: &Links, faults: 
         | Parameter::Quorum
         | Parameter::Structure
         | Parameter::Ring
-        | Parameter::Contention => true,
+        | Parameter::Contention
+        | Parameter::Beat
+        | Parameter::Margin => true,
     };
     for parameter in about.takes.iter().filter(is_news) {
         let text = setup.text(&[*parameter]);

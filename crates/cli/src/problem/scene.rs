@@ -16,6 +16,10 @@ pub(crate) trait Scene: Clone + Send + Sync + 'static {
     fn between(&self) -> &Between;
     /// How far the run goes, as its meter counts it.
     fn total(&self) -> u64;
+    /// When it ends, whatever is still under way then.
+    fn ends_ns(&self) -> u64 {
+        u64::MAX
+    }
     /// What it is called on a page of a comparison.
     fn title(&self) -> String;
     /// The problem's own options, as they would have to be typed, for the simulator or for a real
@@ -38,7 +42,8 @@ pub(crate) trait Scene: Clone + Send + Sync + 'static {
         let (setup, own) = (self.setup().text(self.about().takes), self.own_options(net));
         let guarded = if self.between().is_guarded { " --invariants" } else { "" };
         let seed = format!("--seed {}{guarded}", self.seed());
-        let between = if net { seed } else { self.between().options() };
+        let between =
+            if net { seed + &self.between().faults_typed() } else { self.between().options() };
         let gap = if own.is_empty() { "" } else { " " };
         format!("{setup}{gap}{own} {between}")
     }

@@ -124,7 +124,8 @@ where
         scenario.seed(),
         recorder,
     )
-    .counting(kinds);
+    .counting(kinds)
+    .until(scenario.ends_ns());
     let graph = scenario.about().assumes.layout.graph(scenario.setup());
     if let Some(graph) = graph.map_err(|unfit| Failure::Usage(unfit.0))? {
         simulation = simulation.on(graph);

@@ -410,7 +410,7 @@ mod tests {
     use vorrang_algorithms::mutex::singhal::{self, Singhal};
     use vorrang_algorithms::mutex::suzuki_kasami::{self, SuzukiKasami};
     use vorrang_algorithms::mutex::token_ring::{self, TokenRing};
-    use vorrang_algorithms::mutex::{echo_lift, raymond};
+    use vorrang_algorithms::mutex::{echo_lift, elected_lift, raymond};
     use vorrang_algorithms::registry::{Register as _, of_group, of_setup};
 
     use super::*;
@@ -438,6 +438,7 @@ mod tests {
             into.algorithm(&singhal::CARD, of_setup(Singhal::of));
             into.algorithm(&raymond::CARD, raymond::recipe());
             into.algorithm(&echo_lift::CARD, echo_lift::recipe());
+            into.algorithm(&elected_lift::CARD, elected_lift::recipe());
         });
         let (mut found, mut objections) = (Vec::new(), 0);
         for entry in catalogue() {
@@ -460,7 +461,8 @@ mod tests {
             }
         }
         found.dedup();
-        assert_eq!(found, ["token-ring", "suzuki-kasami", "singhal", "raymond", "echo-lift"]);
+        let tree = ["raymond", "echo-lift", "elected-lift"];
+        assert_eq!(found, [&["token-ring", "suzuki-kasami", "singhal"][..], &tree].concat());
         assert!(objections > 10, "{objections}");
     }
 

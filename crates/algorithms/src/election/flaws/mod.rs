@@ -2,5 +2,7 @@
 
 pub mod bully;
 pub mod chang_roberts;
+pub mod echo_election;
 pub mod ring_election;
 pub mod tree_election;
+pub mod watching;

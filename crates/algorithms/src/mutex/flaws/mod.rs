@@ -4,6 +4,7 @@ pub mod cao_singhal;
 pub mod carvalho_roucairol;
 pub mod central;
 pub mod echo_lift;
+pub mod elected_lift;
 pub mod k_exclusion;
 pub mod lamport;
 pub mod lift;

@@ -1,0 +1,45 @@
+//! What is wrong with elections whose leaders are watched.
+
+use vorrang_protocol::{Effects, NodeId, Protocol};
+
+use crate::detection::heartbeat;
+use crate::election::watching::{Message, Timer, Watched, Watching};
+use crate::flaw::Mistake;
+
+/// Whoever suspects its leader does nothing about it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct NobodyCalls;
+
+impl<P: Watched> Mistake<Watching<P>> for NobodyCalls {
+    fn on_timer(
+        self,
+        node: &mut Watching<P>,
+        timer: Timer<P::Timer>,
+        fx: &mut impl Effects<Watching<P>>,
+    ) {
+        match timer {
+            Timer::Heartbeat(heartbeat::Timer::Overdue(_)) => {}
+            Timer::Heartbeat(heartbeat::Timer::Beat) | Timer::Election(_) => {
+                node.on_timer(timer, fx);
+            }
+        }
+    }
+}
+
+/// Whoever leads does not hear that another does as well.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct LeadersAreDeaf;
+
+impl<P: Watched> Mistake<Watching<P>> for LeadersAreDeaf {
+    fn on_message(
+        self,
+        node: &mut Watching<P>,
+        from: NodeId,
+        message: Message<P::Message>,
+        fx: &mut impl Effects<Watching<P>>,
+    ) {
+        if message != Message::Heartbeat || !node.leads() {
+            node.on_message(from, message, fx);
+        }
+    }
+}

@@ -1,0 +1,392 @@
+//! An election that is called when its leader fails: a failure detector beside it, as Chandra and
+//! Toueg, 1996, would have it.
+//!
+//! An election is held when somebody calls for it, and by itself nobody knows when to. This layer
+//! around [bully](super::bully) or the [ring](super::ring_election) does: whoever leads sends
+//! [heartbeats](crate::detection::heartbeat) to all, whoever follows watches its leader, and calls
+//! when it suspects it. Two that lead, each believed by some, since the network had fallen apart or
+//! messages were late, hear each other's heartbeats: then they call as well.
+//!
+//! ```text
+//!   0  ──▲──────────▲───────────────[ suspects 2 ]──ELECTION… ──[ 1 leads ]──▲──►
+//!        │          │                                                        │
+//!   1  ──│─▲────────│─▲─────────────[ suspects 2 ]──ELECTION… ──[ 1 leads ]──HEARTBEAT──►
+//!        │ │        │ │
+//!   2  ──HEARTBEAT──HEARTBEAT──✗  (down)
+//! ```
+//!
+//! | M nodes are up | cost |
+//! | --- | --- |
+//! | messages | N − 1 heartbeats in every period, and an election when the leader goes down |
+//! | duration | a leader's crash is noticed after a period and 2T at most, then as the election |
+//!
+//! **Assumes** what the election does; with late messages a leader may be suspected wrongly, which
+//! costs an election.
+//!
+//! **Safe** as the election is: the layer only ever calls. **Live**: if nobody leads, somebody who
+//! follows hears no heartbeats, suspects and calls; if two lead that can hear each other, they do;
+//! and whoever follows somebody who leads no more hears no heartbeats either. So if nobody has
+//! reason to call, all follow one who leads.
+//!
+//! A heartbeat must come within a period and the margin, which is as long as a message takes: then
+//! a timely leader is never suspected. Whoever hears of a leader before that does (on the ring, by
+//! up to a round) waits for longer at first.
+
+use alloc::vec::Vec;
+use core::fmt;
+use core::num::NonZeroU32;
+use core::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use vorrang_protocol::{Delay, Effects, Lift, NodeId, Protocol, Refused};
+
+use super::{Command, Notice};
+use crate::detection::Notice as Belief;
+use crate::detection::heartbeat::{self, Heartbeat, Pace};
+use crate::layer::kinds::{MOST_KINDS, with};
+use crate::setup::Setup;
+
+/// An election whose leader can be watched.
+pub trait Watched: Protocol<Command = Command, Notice = Notice> {
+    /// A node that is set up like this.
+    fn of(me: NodeId, setup: &Setup) -> Self;
+    /// How long after a node has been told who leads that one knows it, too.
+    fn head_start(setup: &Setup) -> Duration;
+}
+
+/// What nodes say to each other.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Message<M> {
+    /// I lead, and am up.
+    Heartbeat,
+    /// Of the election.
+    Election(M),
+}
+
+impl<M> From<heartbeat::Message> for Message<M> {
+    fn from(heartbeat::Message::Heartbeat: heartbeat::Message) -> Self {
+        Self::Heartbeat
+    }
+}
+
+impl<M: vorrang_protocol::Message> Message<M> {
+    const KINDS_AND_MORE: &'static [&'static str; MOST_KINDS] = &with(["HEARTBEAT"], M::KINDS);
+}
+
+impl<M: vorrang_protocol::Message> vorrang_protocol::Message for Message<M> {
+    const KINDS: &'static [&'static str] = Self::KINDS_AND_MORE.split_at(1 + M::KINDS.len()).0;
+
+    fn kind(&self) -> usize {
+        match self {
+            Self::Heartbeat => 0,
+            Self::Election(message) => 1 + message.kind(),
+        }
+    }
+}
+
+impl<M: fmt::Display> fmt::Display for Message<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Heartbeat => heartbeat::Message::Heartbeat.fmt(f),
+            Self::Election(message) => message.fmt(f),
+        }
+    }
+}
+
+/// What a node may be woken for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Timer<T> {
+    /// By the detector.
+    Heartbeat(heartbeat::Timer),
+    /// By the election.
+    Election(T),
+}
+
+/// As each is called without the other.
+impl<T: fmt::Debug> fmt::Debug for Timer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Heartbeat(timer) => timer.fmt(f),
+            Self::Election(timer) => timer.fmt(f),
+        }
+    }
+}
+
+impl<T> From<heartbeat::Timer> for Timer<T> {
+    fn from(timer: heartbeat::Timer) -> Self {
+        Self::Heartbeat(timer)
+    }
+}
+
+/// One node.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Watching<P: Watched> {
+    me: NodeId,
+    head_start: Duration,
+    election: P,
+    detector: Heartbeat,
+    leader: Option<NodeId>,
+}
+
+impl<P: Watched> Watching<P> {
+    /// A node that is set up like this.
+    pub fn of(me: NodeId, setup: &Setup) -> Self {
+        let pace = Pace::of(setup).with_margin(setup.within);
+        Self {
+            me,
+            head_start: P::head_start(setup),
+            election: P::of(me, setup),
+            detector: Heartbeat::with(me, setup, pace),
+            leader: None,
+        }
+    }
+
+    /// Lets the election act, and follows whom it says.
+    fn on_election<E: Effects<Self>, T>(
+        &mut self,
+        fx: &mut E,
+        act: impl FnOnce(&mut P, &mut Through<'_, E>) -> T,
+    ) -> T {
+        let mut told = Vec::new();
+        let done = act(&mut self.election, &mut Through { fx, told: &mut told });
+        for Notice::Leader(leader) in told {
+            fx.notify(Notice::Leader(leader));
+            self.follow(leader, fx);
+        }
+        done
+    }
+
+    /// Lets the detector act, and calls if it suspects the leader.
+    fn on_detector<E: Effects<Self>>(
+        &mut self,
+        fx: &mut E,
+        act: impl FnOnce(&mut Heartbeat, &mut Lift<'_, Heartbeat, Self, E>),
+    ) {
+        let mut believed = Vec::new();
+        act(&mut self.detector, &mut Lift::new(fx, &mut believed));
+        for belief in believed {
+            match belief {
+                Belief::Suspect(node) if self.leader == Some(node) => self.call(fx),
+                // Whoever leads will be heard of; and the election decides who does.
+                Belief::Suspect(_) | Belief::Trust(_) => {}
+            }
+        }
+    }
+
+    /// Whether it believes that it leads itself.
+    pub(super) fn leads(&self) -> bool {
+        self.leader == Some(self.me)
+    }
+
+    /// Believes that nobody leads.
+    fn call(&mut self, fx: &mut impl Effects<Self>) {
+        self.on_election(fx, |election, through| {
+            election.on_command(Command::Elect, through).expect("an election may always be called");
+        });
+    }
+
+    fn follow(&mut self, leader: NodeId, fx: &mut impl Effects<Self>) {
+        self.leader = Some(leader);
+        let (is_me, head_start) = (leader == self.me, self.head_start);
+        self.on_detector(fx, |detector, up| {
+            if is_me {
+                detector.watch_only(None, up);
+                detector.beat(up);
+            } else {
+                detector.fall_silent(up);
+                detector.watch_only(Some(leader), up);
+                detector.watch(leader, head_start, up);
+            }
+        });
+    }
+}
+
+impl<P: Watched> Protocol for Watching<P> {
+    type Message = Message<P::Message>;
+    type Timer = Timer<P::Timer>;
+    type Command = Command;
+    type Notice = Notice;
+
+    fn on_start(&mut self, fx: &mut impl Effects<Self>) {
+        self.on_election(fx, |election, through| election.on_start(through));
+    }
+
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
+        self.on_election(fx, |election, through| election.on_command(command, through))
+    }
+
+    fn on_message(
+        &mut self,
+        from: NodeId,
+        message: Message<P::Message>,
+        fx: &mut impl Effects<Self>,
+    ) {
+        match message {
+            Message::Election(message) => {
+                self.on_election(fx, |election, through| {
+                    election.on_message(from, message, through);
+                });
+            }
+            Message::Heartbeat if self.leads() => self.call(fx),
+            Message::Heartbeat => {
+                self.on_detector(fx, |detector, up| {
+                    detector.on_message(from, heartbeat::Message::Heartbeat, up);
+                });
+            }
+        }
+    }
+
+    fn on_timer(&mut self, timer: Timer<P::Timer>, fx: &mut impl Effects<Self>) {
+        match timer {
+            Timer::Heartbeat(timer) => {
+                self.on_detector(fx, |detector, up| detector.on_timer(timer, up));
+            }
+            Timer::Election(timer) => {
+                self.on_election(fx, |election, through| election.on_timer(timer, through));
+            }
+        }
+    }
+
+    /// The election does what it does when a node comes up again; there is nobody to watch before.
+    fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
+        self.on_election(fx, |election, through| election.on_restart(through));
+    }
+
+    fn kept(&self, fresh: Self) -> Self {
+        Self { election: self.election.kept(fresh.election), ..fresh }
+    }
+}
+
+/// The effects of the election: what it tells is heard by the layer first.
+struct Through<'a, E> {
+    fx: &'a mut E,
+    told: &'a mut Vec<Notice>,
+}
+
+impl<P: Watched, E: Effects<Watching<P>>> Effects<P> for Through<'_, E> {
+    fn send(&mut self, to: NodeId, message: P::Message) {
+        self.fx.send(to, Message::Election(message));
+    }
+    fn set_timer(&mut self, timer: P::Timer, delay: Delay) {
+        self.fx.set_timer(Timer::Election(timer), delay);
+    }
+    fn cancel_timer(&mut self, timer: P::Timer) {
+        self.fx.cancel_timer(Timer::Election(timer));
+    }
+    fn notify(&mut self, notice: Notice) {
+        self.told.push(notice);
+    }
+    fn choose(&mut self, bound: NonZeroU32) -> u32 {
+        self.fx.choose(bound)
+    }
+}
+
+/// How long it takes until all follow one leader again: until it is noticed that one is missing, or
+/// is one too many, and an election that takes so long; each of them may be in vain once.
+pub(super) fn settles(setup: &Setup, election: Duration) -> Duration {
+    let pace = setup.beat.saturating_add(setup.late).saturating_add(setup.within).saturating_mul(2);
+    pace.saturating_add(election).saturating_mul(3)
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+    use alloc::string::String;
+
+    use vorrang_protocol::{Effect, Group, Message as _, Outbox};
+
+    use super::*;
+    use crate::election::bully::{self, Bully};
+    use crate::election::ring_election::RingElection;
+
+    fn node(id: u32) -> Watching<Bully> {
+        Watching::of(NodeId(id), &Setup::new(Group::of(3)))
+    }
+
+    fn came<P: Watched>(
+        node: &mut Watching<P>,
+        act: impl FnOnce(&mut Watching<P>, &mut Outbox<Watching<P>>),
+    ) -> Vec<String> {
+        let mut fx = Outbox::default();
+        act(node, &mut fx);
+        let shown = |effect: Effect<Watching<P>>| match effect {
+            Effect::Send { to, message } => format!("{to} {message}"),
+            Effect::SetTimer { timer, delay } => format!("{timer:?} in {:?}", delay.min),
+            Effect::CancelTimer(timer) => format!("no {timer:?}"),
+            Effect::Notify(notice) => format!("{notice}"),
+        };
+        fx.take().into_iter().map(shown).collect()
+    }
+
+    fn hear(
+        node: &mut Watching<Bully>,
+        from: u32,
+        message: Message<bully::Message>,
+    ) -> Vec<String> {
+        came(node, |node, fx| node.on_message(NodeId(from), message, fx))
+    }
+
+    const COORDINATOR: Message<bully::Message> = Message::Election(bully::Message::Coordinator(1));
+
+    #[test]
+    fn whoever_leads_is_heard_and_hears_of_others_that_lead() {
+        let mut highest = node(2);
+        let called = came(&mut highest, |node, fx| node.on_command(Command::Elect, fx).unwrap());
+        let leads = ["0 COORDINATOR(1)", "1 COORDINATOR(1)", "node 2 leads"];
+        let beats = ["0 HEARTBEAT", "1 HEARTBEAT", "Beat in 5ms"];
+        assert_eq!(called, [&leads[..], &beats[..]].concat());
+        let again = hear(&mut highest, 1, Message::Heartbeat);
+        assert_eq!(again, leads, "it says so again, and beats on");
+    }
+
+    #[test]
+    fn whoever_follows_watches_and_calls_when_it_suspects() {
+        let mut node = node(1);
+        assert_eq!(hear(&mut node, 2, COORDINATOR), ["node 2 leads", "Overdue(2) in 6ms"]);
+        assert_eq!(hear(&mut node, 2, Message::Heartbeat), ["Overdue(2) in 6ms"]);
+        assert_eq!(hear(&mut node, 0, Message::Heartbeat), [""; 0], "node 2 will hear it, too");
+        let overdue = Timer::Heartbeat(heartbeat::Timer::Overdue(NodeId(2)));
+        let suspects = came(&mut node, |node, fx| node.on_timer(overdue, fx));
+        assert_eq!(suspects, ["2 ELECTION", "Answer in 2ms"]);
+        let late = hear(&mut node, 2, Message::Heartbeat);
+        assert_eq!(late, ["Overdue(2) in 7ms"], "the election goes on; next time it waits longer");
+        let answer = Timer::Election(bully::Timer::Answer);
+        let leads = came(&mut node, |node, fx| node.on_timer(answer, fx));
+        let watches_no_more = ["0 COORDINATOR(2)", "no Answer", "node 1 leads", "no Overdue(2)"];
+        assert_eq!(leads[..4], watches_no_more);
+        assert_eq!(leads[4..], ["0 HEARTBEAT", "2 HEARTBEAT", "Beat in 5ms"]);
+        let deposed = Message::Election(bully::Message::Coordinator(3));
+        let follows = hear(&mut node, 2, deposed);
+        assert_eq!(follows, ["node 2 leads", "no Beat", "Overdue(2) in 7ms"]);
+    }
+
+    #[test]
+    fn on_the_ring_a_leader_is_waited_for_until_it_knows() {
+        let setup = Setup::new(Group::of(3));
+        let head_start = RingElection::head_start(&setup);
+        assert_eq!(head_start, Duration::from_millis(48), "two rounds of everyone, in vain");
+        let mut node = Watching::<RingElection>::of(NodeId(0), &setup);
+        let follows = came(&mut node, |node, fx| node.follow(NodeId(2), fx));
+        assert_eq!(follows, ["Overdue(2) in 54ms"]);
+    }
+
+    #[test]
+    fn what_the_election_keeps_is_kept_and_nobody_is_watched_after_a_crash() {
+        let mut before = node(2);
+        came(&mut before, |node, fx| node.on_command(Command::Elect, fx).unwrap());
+        let mut after = before.kept(node(2));
+        assert_eq!(after.leader, None);
+        let up = came(&mut after, Watching::on_restart);
+        assert_eq!(up[..3], ["0 COORDINATOR(2)", "1 COORDINATOR(2)", "node 2 leads"]);
+    }
+
+    #[test]
+    fn kinds_are_those_of_both() {
+        let all = ["HEARTBEAT", "ELECTION", "ANSWER", "COORDINATOR", "OUTDATED"];
+        assert_eq!(Message::<bully::Message>::KINDS, all);
+        assert_eq!(COORDINATOR.kind_name(), "COORDINATOR");
+        assert_eq!(Message::<bully::Message>::Heartbeat.kind_name(), "HEARTBEAT");
+    }
+}

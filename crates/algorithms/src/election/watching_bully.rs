@@ -1,0 +1,73 @@
+//! Bully, with a leader that is watched.
+//!
+//! [Bully](super::bully) says who leads when somebody calls for an election; who is to call, and
+//! when, it leaves open. Around it is [a layer](super::watching) that answers that: whoever leads
+//! sends heartbeats, and whoever hears none in time calls. How that is safe and live stands there.
+//!
+//! ```text
+//!   0  ──▲──────────▲───────────────[ suspects 2 ]──ELECTION┬──▲──────▲──[ 1 leads ]──►
+//!        │          │                                       │  │      │
+//!   1  ──│─▲────────│─▲─────────────[ suspects 2 ]──ELECTION▼─ANSWER─COORDINATOR──HEARTBEAT──►
+//!        │ │        │ │
+//!   2  ──HEARTBEAT──HEARTBEAT──✗  (down)
+//! ```
+//!
+//! | N nodes | cost |
+//! | --- | --- |
+//! | messages | N − 1 heartbeats in every period; an election as bully |
+//! | duration | a period and 2T at most until a crash is noticed, then as bully |
+//!
+//! **Assumes** that a message takes no longer than a known time, and that none is lost or doubled.
+//! Nodes may crash and come up again, and the network may fall apart: then every side has a leader,
+//! and when it has healed, the leaders hear each other, and one is left.
+//!
+//! **Safe** as bully is. **Live**: as long as not all follow one who leads, somebody calls.
+
+use core::time::Duration;
+
+use vorrang_protocol::NodeId;
+
+use super::bully::{self, Bully, Patience};
+use super::card::{Card, DURATION, Demonstration, Flaw, MESSAGES, Terms};
+use super::watching::{Watched, settles};
+use crate::card::Assumes;
+use crate::setup::{Parameter, Setup};
+
+impl Watched for Bully {
+    fn of(me: NodeId, setup: &Setup) -> Self {
+        Self::of(me, setup)
+    }
+    /// The leader knows it first.
+    fn head_start(_: &Setup) -> Duration {
+        Duration::ZERO
+    }
+}
+
+/// What the algorithm says of itself.
+pub const CARD: Card = Card {
+    name: "watching-bully",
+    title: "Bully, watching its leader",
+    solves: "election",
+    citation: "after Garcia-Molina, 1982, and Chandra and Toueg, 1996",
+    assumes: Assumes::TIMELY,
+    takes: &[Parameter::Within, Parameter::Late, Parameter::Beat],
+    terms: Terms { receipts: &["HEARTBEAT"], settles: Some(settling), ..Terms::PLAIN },
+    theory: &[MESSAGES.costs(bully::messages), DURATION.costs(bully::duration)],
+    flaws: FLAWS,
+    source: include_str!("watching_bully.rs"),
+};
+
+/// Whoever is answered in vain waits for the result, and asks again.
+fn settling(setup: &Setup) -> Duration {
+    let patience = Patience::new(setup.within, setup.late);
+    let result = patience.result.map_or(Duration::ZERO, |result| result.max);
+    settles(setup, patience.answer.max.saturating_add(result))
+}
+
+/// What people get wrong; built in [`super::flaws`].
+const FLAWS: &[Flaw] = &[Flaw {
+    name: "nobody-calls",
+    what: "whoever suspects its leader does nothing about it: all follow a dead one for ever",
+    breaks: "agreement",
+    shown_by: Demonstration::of(2, &[0]).crashing(1, 0),
+}];

@@ -1,0 +1,75 @@
+//! The ring election, with a leader that is watched.
+//!
+//! The [ring election](super::ring_election) says who leads when somebody calls for it; who is to
+//! call, and when, it leaves open. Around it is [a layer](super::watching) that answers that: the
+//! leader sends heartbeats to all, and whoever hears none in time calls. How that is safe and live
+//! stands there.
+//!
+//! ```text
+//!   0  ──▲─────[ suspects 2 ]──ELECTION[0]──┐   ┌─►COORDINATOR[1,0]──┐   ┌─►(stop)──▲──►
+//!        │                                  ▼   │                    ▼   │          │
+//!   1  ──│─▲───[ suspects 2 ]────────────ELECTION[1,0]───────────[ 1 leads ]─────HEARTBEAT──►
+//!        │ │
+//!   2  ──HEARTBEAT──✗  (down)
+//! ```
+//!
+//! | N nodes | cost |
+//! | --- | --- |
+//! | messages | N − 1 heartbeats in every period; an election as the ring |
+//! | duration | a period and 2T at most until a crash is noticed, then as the ring |
+//!
+//! **Assumes** that a message takes no longer than a known time, and that none is lost or doubled.
+//! Nodes may crash and come up again, and the network may fall apart: then every side has a leader,
+//! and when it has healed, the leaders hear each other, and one is left.
+//!
+//! **Safe** as the ring election is. **Live**: as long as not all follow one who leads, somebody
+//! calls.
+
+use core::time::Duration;
+
+use vorrang_protocol::NodeId;
+
+use super::card::{Card, DURATION, Demonstration, Flaw, MESSAGES, Terms};
+use super::ring_election::{self, Patience, RingElection};
+use super::watching::{Watched, settles};
+use crate::card::Assumes;
+use crate::setup::{Parameter, Setup};
+
+impl Watched for RingElection {
+    fn of(me: NodeId, setup: &Setup) -> Self {
+        Self::of(me, setup)
+    }
+    /// The result may still have to go all the way round to the leader, and other messages before
+    /// it at every node.
+    fn head_start(setup: &Setup) -> Duration {
+        Patience::new(setup.group.size(), setup.within, setup.late).result.max
+    }
+}
+
+/// What the algorithm says of itself.
+pub const CARD: Card = Card {
+    name: "watching-ring",
+    title: "Ring election, watching its leader",
+    solves: "election",
+    citation: "after Tanenbaum, 1995, and Chandra and Toueg, 1996",
+    assumes: Assumes::TIMELY,
+    takes: &[Parameter::Within, Parameter::Late, Parameter::Ring, Parameter::Beat],
+    terms: Terms { receipts: &["ACK", "HEARTBEAT"], settles: Some(settling), ..Terms::PLAIN },
+    theory: &[MESSAGES.costs(ring_election::messages), DURATION.costs(ring_election::duration)],
+    flaws: FLAWS,
+    source: include_str!("watching_ring.rs"),
+};
+
+/// A list that is lost is waited for, and then goes round again.
+fn settling(setup: &Setup) -> Duration {
+    let patience = Patience::new(setup.group.size(), setup.within, setup.late);
+    settles(setup, patience.result.max.saturating_mul(3))
+}
+
+/// What people get wrong; built in [`super::flaws`].
+const FLAWS: &[Flaw] = &[Flaw {
+    name: "nobody-calls",
+    what: "whoever suspects its leader does nothing about it: all follow a dead one for ever",
+    breaks: "agreement",
+    shown_by: Demonstration::of(2, &[0]).crashing(1, 0),
+}];

@@ -1,0 +1,44 @@
+//! What people get wrong when an election decides who starts.
+
+use vorrang_protocol::{Effects, NodeId, Protocol, Refused};
+
+use crate::election::echo_election;
+use crate::flaw::Mistake;
+use crate::mutex::Command;
+use crate::mutex::elected_lift::{ElectedLift, Message};
+
+/// Whoever wants in does not wait for the election.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct EveryoneStarts;
+
+impl Mistake<ElectedLift> for EveryoneStarts {
+    fn on_command(
+        self,
+        node: &mut ElectedLift,
+        command: Command,
+        fx: &mut impl Effects<ElectedLift>,
+    ) -> Result<(), Refused> {
+        node.on_command(command, fx)?;
+        node.on_lift(fx, |lift, up| lift.start(up));
+        Ok(())
+    }
+}
+
+/// Whoever is told who leads starts as if that were itself.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ResultSuffices;
+
+impl Mistake<ElectedLift> for ResultSuffices {
+    fn on_message(
+        self,
+        node: &mut ElectedLift,
+        from: NodeId,
+        message: Message,
+        fx: &mut impl Effects<ElectedLift>,
+    ) {
+        node.on_message(from, message, fx);
+        if let Message::Election(echo_election::Message::Leader(_)) = message {
+            node.on_lift(fx, |lift, up| lift.start(up));
+        }
+    }
+}

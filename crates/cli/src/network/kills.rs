@@ -1,0 +1,89 @@
+//! Processes that are killed while the others go on.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+use vorrang_protocol::{NodeId, Protocol};
+use vorrang_sim::{Fault, FaultCounts};
+use vorrang_trace::{Record, What};
+
+use super::processes::Recorded;
+use crate::failure::Failure;
+use crate::problem::Scene;
+
+/// Who is to be killed, and when, counted from when all have met.
+#[derive(Debug)]
+pub(super) struct Kills {
+    /// The next one last.
+    to_come: Vec<(Duration, NodeId)>,
+    begun: Instant,
+}
+
+impl Kills {
+    /// Those of a scene, which begins now.
+    pub(super) fn of(scene: &impl Scene) -> Self {
+        let mut to_come = planned(scene);
+        to_come.reverse();
+        Self { to_come, begun: Instant::now() }
+    }
+
+    /// Who is to be killed by now, if anybody is; to be asked again.
+    pub(super) fn due(&mut self) -> Option<NodeId> {
+        let &(at, node) = self.to_come.last()?;
+        (at <= self.begun.elapsed()).then(|| {
+            self.to_come.pop();
+            node
+        })
+    }
+
+    /// How long nothing of the kind happens; none if nothing will.
+    pub(super) fn next_in(&self) -> Option<Duration> {
+        self.to_come.last().map(|(at, _)| at.saturating_sub(self.begun.elapsed()))
+    }
+}
+
+/// Who is to be killed, and when, in that order.
+pub(super) fn planned(scene: &impl Scene) -> Vec<(Duration, NodeId)> {
+    let script = scene.between().faults.as_ref().map_or(&[][..], |faults| &faults.script);
+    let crash = |(at_ns, fault): &(u64, Fault)| match fault {
+        Fault::Crash(node) => Some((Duration::from_nanos(*at_ns), *node)),
+        Fault::Restart(_)
+        | Fault::Pause(_)
+        | Fault::Resume(_)
+        | Fault::Partition(_)
+        | Fault::Heal(_)
+        | Fault::Slow(_)
+        | Fault::Recover(_) => None,
+    };
+    let mut all: Vec<(Duration, NodeId)> = script.iter().filter_map(crash).collect();
+    all.sort_unstable();
+    all
+}
+
+/// The records of all nodes in the order of their times. Of a node that was killed nobody knows
+/// what it did after the last that it has told: it is down from there on.
+pub(super) fn in_order<P: Protocol>(recorded: Recorded) -> Result<Vec<Record<P>>, Failure> {
+    let read = |line: String| {
+        serde_json::from_str(&line)
+            .map_err(|why| Failure::World(format!("a node says '{line}': {why}")))
+    };
+    let mut records: Vec<Record<P>> =
+        recorded.lines.into_iter().map(read).collect::<Result<_, _>>()?;
+    for &node in &recorded.killed {
+        let told = records.iter().filter(|record| record.node == node);
+        let at_ns = told.map(|record| record.at_ns).max().unwrap_or(0);
+        records.push(Record { at_ns, node, what: What::Crash });
+    }
+    records.sort_by_key(|record| record.at_ns);
+    Ok(records)
+}
+
+/// What went wrong, if anything was to.
+pub(super) fn counts<P: Protocol>(
+    scene: &impl Scene,
+    records: &[Record<P>],
+) -> Option<FaultCounts> {
+    scene.between().faults.as_ref()?;
+    let crashes = records.iter().filter(|it| it.what == What::Crash).count() as u64;
+    Some(FaultCounts { crashes, ..FaultCounts::default() })
+}
