@@ -13,7 +13,7 @@ use vorrang_protocol::{Monitor, NodeId, Protocol};
 use vorrang_trace::{Meter, Record, What, judge};
 
 use super::kills::{self, Kills, in_order};
-use super::local::Local;
+use super::local::{self, Local};
 use super::processes::{self, Processes, Recorded};
 use super::{Counted as _, News, Place, events, head, make_room, orders, runtime, save, settle};
 use crate::failure::Failure;
@@ -118,11 +118,9 @@ async fn tell_all<C: Clone + Send + 'static, N>(
         handles.push(handle);
         notices.push(heard);
     }
-    // Else the time until the last of them has met all others would count.
-    for handle in &handles {
-        handle.started().await.map_err(|error| Failure::Failed(error.to_string()))?;
-    }
     let mut nodes = Local { handles };
+    // Else the time until the last of them has met all others would count.
+    nodes.started(local::PATIENCE).await?;
     for (at, command) in commands {
         nodes.tell(*at, command.clone()).await?;
     }
