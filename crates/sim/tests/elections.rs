@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use vorrang_algorithms::card::{Agreement, Card, Quantity};
 use vorrang_algorithms::election::bully::Bully;
 use vorrang_algorithms::election::card::{DURATION, MESSAGES, Setting};
-use vorrang_algorithms::election::flaws::watching::LeadersAreDeaf;
+use vorrang_algorithms::election::flaws::watching::DeafToOthers;
 use vorrang_algorithms::election::tree_election::Contention;
 use vorrang_algorithms::election::watching::Watching;
 use vorrang_algorithms::election::{Command, Election, Notice};
@@ -437,9 +437,9 @@ fn where_leaders_are_watched_one_is_left_when_a_network_has_healed() {
     assert!(divided.iter().all(|&often| often > 40), "nobody notices a crash: {divided:?}");
 }
 
-/// A leader that does not listen stays one beside another.
+/// Where nobody listens to any leader but its own, two are left when a network has healed.
 #[test]
-fn where_leaders_are_deaf_two_are_left() {
+fn where_nobody_hears_other_leaders_two_are_left() {
     let group = Group::of(4);
     let cut = Partition::new(&[vec![NodeId(0), NodeId(1)]]).unwrap();
     let script =
@@ -451,7 +451,7 @@ fn where_leaders_are_deaf_two_are_left() {
         let calls = Calls { who: vec![NodeId(0)], receipts: &[] };
         let faults = Faults::default().script(script.clone());
         let node = move |id: NodeId| Watching::<Bully>::of(id, &Setup::new(group));
-        let deaf = move |id: NodeId| Flawed::new(node(id), LeadersAreDeaf);
+        let deaf = move |id: NodeId| Flawed::new(node(id), DeafToOthers);
         let report = if is_deaf {
             Simulation::new(group.members().map(deaf), monitor, network, calls, 1)
                 .with_faults(faults, 1, deaf)
