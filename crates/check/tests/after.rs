@@ -81,7 +81,7 @@ fn timers_keep_what_they_are_bound_by() {
     };
     assert_eq!(after(&system, &["elect 0"]).unwrap().outcome, Outcome::Verified);
     // The message to the dead node is not there any more, and need not arrive.
-    let steps = ["elect 0", "crash 1", "deliver 0->1 ELECTION", "timer 0 Answer"];
+    let steps = ["elect 0", "crash 1", "deliver 0->1 ELECTION(0)", "timer 0 Answer"];
     assert_eq!(after(&system, &steps).unwrap().outcome, Outcome::Verified);
 }
 
@@ -98,7 +98,7 @@ fn a_timer_that_runs_out_too_soon_is_told_and_time_goes_on_from_there() {
         faults: Faults::NONE.crashes(1),
         demands: Demands::default(),
     };
-    let steps = ["elect 0", "deliver 0->1 ELECTION", "crash 2", "timer 1 Answer"];
+    let steps = ["elect 0", "deliver 0->1 ELECTION(0)", "crash 2", "timer 1 Answer"];
     let steps = steps.map(str::to_owned);
     let bounds = Bounds::default();
     let explored = explore_after(&system, &steps, &bounds, NonZeroUsize::MIN, &mut |_| {});

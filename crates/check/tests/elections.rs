@@ -136,7 +136,7 @@ fn the_report_is_the_same_on_one_thread_and_on_two() {
 fn on_links_that_are_late_two_may_lead() {
     let late = Case { timely: false, ..case("bully --nodes 2", &[0]) };
     let run = breaks(&late, "one leader", 3);
-    assert_eq!(run, ["elect 0", "deliver 0->1 ELECTION", "timer 0 Answer"]);
+    assert_eq!(run, ["elect 0", "deliver 0->1 ELECTION(0)", "timer 0 Answer"]);
     let ring = Case { of: "ring-election --nodes 2", ..late };
     let run = breaks(&ring, "one leader", 4);
     assert_eq!(run, ["elect 0", "deliver 0->1 ELECTION[0]", "timer 1 Ack", "timer 0 Ack"]);

@@ -105,6 +105,7 @@ fn every_algorithm_has_a_row_and_every_fault_a_cell() {
         let crashes: &[&str] = match about.problem {
             "mutex" => &["crash-idle", "crash-waiting", "crash-holder", "crash-coordinator"],
             "election" => &["crash-other", "crash-initiator", "crash-leader"],
+            "detection" => &["crash-other"],
             _ => &["crash-other", "crash-initiator"],
         };
         for fault in ["lose", "duplicate", "reorder"].iter().chain(crashes) {

@@ -445,7 +445,7 @@ mod tests {
         let (call, answer) = (bully::Message::Election(0), bully::Message::Answer(0));
         assert!(message(call) == message(call) && message(call) != message(answer));
         assert_eq!(message(call).cmp(&message(answer)), call.cmp(&answer));
-        assert_eq!(message(call).to_string(), "ELECTION");
+        assert_eq!(message(call).to_string(), "ELECTION(0)");
         assert!(AnyTimer::new(1_u8) == AnyTimer::new(1_u8));
         assert!(AnyTimer::new(1_u8) < AnyTimer::new(2_u8));
         assert!(AnyTimer::new(1_u8) != AnyTimer::new(1_u16));

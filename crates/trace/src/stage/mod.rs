@@ -596,9 +596,9 @@ mod tests {
         let script = "elect 1\ncrash 1\nrestart 1\n";
         assert_eq!(
             bullies().play(script).unwrap(),
-            "elect 1\n  1 -> 2 ELECTION\n  1 sets Answer\n\
+            "elect 1\n  1 -> 2 ELECTION(0)\n  1 sets Answer\n\
              crash 1\n  1 forgets Answer\n\
-             restart 1\n  1 -> 2 ELECTION\n  1 sets Answer\n"
+             restart 1\n  1 -> 2 ELECTION(0)\n  1 sets Answer\n"
         );
     }
 
@@ -613,9 +613,9 @@ mod tests {
                 "elect 0",
                 "elect 1",
                 "restart 2",
-                "deliver 0->2 ELECTION",
-                "deliver 1->0 ANSWER",
-                "deliver 1->2 ELECTION",
+                "deliver 0->2 ELECTION(0)",
+                "deliver 1->0 ANSWER(0)",
+                "deliver 1->2 ELECTION(0)",
                 "timer 0 Answer",
                 "timer 1 Answer"
             ]
@@ -624,7 +624,10 @@ mod tests {
             stage.clone().step(&option).unwrap();
         }
         assert_eq!(stage.timers(), ["0 Answer", "1 Answer"]);
-        assert_eq!(stage.flight(), ["0 -> 2 ELECTION", "1 -> 0 ANSWER", "1 -> 2 ELECTION"]);
+        assert_eq!(
+            stage.flight(),
+            ["0 -> 2 ELECTION(0)", "1 -> 0 ANSWER(0)", "1 -> 2 ELECTION(0)"]
+        );
         let up: Vec<bool> = stage.nodes().map(|(_, is_up, _)| is_up).collect();
         assert_eq!(up, [true, true, false]);
     }
