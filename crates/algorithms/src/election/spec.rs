@@ -91,8 +91,13 @@ impl Leadership {
         Self { watches: true, ..self }
     }
 
+    /// Whether all have called who are up, as often as each other.
     fn has_begun(&self) -> bool {
-        self.calls.as_ref().is_none_or(|calls| calls.windows(2).all(|two| two[0] == two[1]))
+        self.calls.as_ref().is_none_or(|calls| {
+            let mut of_all = self.up.iter().map(|id| calls[id.index()]);
+            let first = of_all.next();
+            of_all.all(|often| Some(often) == first)
+        })
     }
 
     fn leads(&self, id: NodeId) -> bool {
@@ -323,6 +328,10 @@ mod tests {
         call(&mut monitor, 0);
         told(&mut monitor, 1, 1).unwrap();
         assert_eq!(monitor.owed(), [Debt { to: NodeId(0), property: "termination" }]);
+        call(&mut monitor, 0);
+        monitor.at_rest().expect("node 1 has not noticed this");
+        monitor.on_crash(NodeId(1));
+        assert_eq!(monitor.at_rest().unwrap_err().property, "termination", "nor ever will");
     }
 
     #[test]
