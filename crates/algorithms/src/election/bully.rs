@@ -592,7 +592,7 @@ mod tests {
     #[test]
     fn whoever_is_answered_learns_of_elections_that_it_has_missed() {
         let mut node = Bully::new(NodeId(0), Group::of(3), Duration::from_millis(1));
-        effects(&mut node, |node, fx| node.on_restart(fx));
+        effects(&mut node, Bully::on_restart);
         let answered = |node: &mut Bully, number| {
             effects(node, |node, fx| node.on_message(NodeId(1), Message::Answer(number), fx))
         };
