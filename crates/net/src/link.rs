@@ -330,6 +330,11 @@ impl Link {
         self.connection.is_some()
     }
 
+    /// How long there has been no connection, if there is none.
+    pub(crate) fn missing_for(&self) -> Option<Duration> {
+        (!self.is_connected()).then(|| self.since.elapsed())
+    }
+
     pub(crate) const fn is_gone(&self) -> bool {
         self.parting().is_some()
     }
