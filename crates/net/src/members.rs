@@ -68,17 +68,13 @@ impl Driver {
                 continue;
             }
             self.told[index] = told;
-            let event = match parting {
-                Some(parting) => {
-                    let means = self.meaning(&self.gone());
-                    Event::Gone { peer, why: parting.in_words(), means }
-                }
-                None => {
-                    let means = self.meaning(&self.absent());
-                    Event::Missing { peer, since: missing.unwrap_or_default(), means }
-                }
-            };
-            self.report(event);
+            self.report(if let Some(parting) = parting {
+                let means = self.meaning(&self.gone());
+                Event::Gone { peer, why: parting.in_words(), means }
+            } else {
+                let means = self.meaning(&self.absent());
+                Event::Missing { peer, since: missing.unwrap_or_default(), means }
+            });
         }
     }
 

@@ -99,6 +99,7 @@ async fn attend<Q: Driven>(
         handle,
         notices,
         voice,
+        has_started: false,
         strangers: Ration::new(20, Duration::from_secs(1)),
         members: Ration::new(200, Duration::from_millis(100)),
     };
@@ -147,6 +148,7 @@ struct Talk<Q: Driven> {
     notices: UnboundedReceiver<Q::Notice>,
     events: broadcast::Receiver<Event>,
     voice: Voice,
+    has_started: bool,
     /// How much is said of those who do not belong here, and how much of those who do.
     strangers: Ration,
     members: Ration,
@@ -180,11 +182,11 @@ impl<Q: Driven> Talk<Q> {
                         }
                     }
                 },
-                number = signals.next() => {
-                    self.voice.aside(format!("{DIM}told to stop by signal {number}{RESET}"));
+                signal = signals.next() => {
+                    self.aside(&format!("told to stop by {signal}"));
                     return Ok(());
                 }
-                _ = tick.tick() => self.settle_accounts(),
+                _ = tick.tick() => self.settle_accounts(Instant::now()),
             }
         }
         Ok(())
@@ -246,7 +248,10 @@ impl<Q: Driven> Talk<Q> {
             }
             Err(RecvError::Closed) => return,
         };
+        self.has_started |= event == Event::Started;
         let ration = match &event {
+            // What that means is said in a moment, and who has left.
+            Event::Left { .. } if self.has_started => return,
             // That is an answer to what was typed.
             Event::TimedOut { .. } => {
                 self.voice.tell(format!("{BOLD}{}{RESET}", wrap(&event.to_string())));
@@ -272,9 +277,8 @@ impl<Q: Driven> Talk<Q> {
         }
     }
 
-    /// Says how much was left out, if nothing else comes to say it.
-    fn settle_accounts(&mut self) {
-        let now = Instant::now();
+    /// Says how much was left out, if nothing else comes to say it and it is time by now.
+    fn settle_accounts(&mut self, now: Instant) {
         for missed in [self.strangers.owed(now), self.members.owed(now)].into_iter().flatten() {
             self.say_missed(missed);
         }
@@ -307,6 +311,8 @@ impl<Q: Driven> Talk<Q> {
                 Ok(event) = self.events.recv() => self.event(Ok(event)),
             }
         };
+        // There is no later.
+        self.settle_accounts(Instant::now() + Duration::from_secs(3600));
         let Goodbye { unacknowledged, let_go } = goodbye;
         match let_go {
             LetGo::Nothing | LetGo::Withdrawn => {}
@@ -317,6 +323,7 @@ impl<Q: Driven> Talk<Q> {
         }
         self.voice.tell(match unacknowledged {
             0 => "left".to_owned(),
+            1 => wrap("left; 1 message was not acknowledged by a node that could not be reached"),
             many => wrap(&format!(
                 "left; {many} messages were not acknowledged by nodes that could not be reached"
             )),

@@ -1,8 +1,28 @@
 //! How a service is told to stop: SIGTERM, SIGINT (Ctrl-C) and SIGHUP (its terminal is gone).
 
+use std::fmt;
 use std::process::exit;
 
 use crate::failure::Failure;
+
+/// A signal, by its number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(not(unix), expect(dead_code, reason = "there is one everywhere"))]
+pub(super) enum Signal {
+    HangUp = 1,
+    Interrupt = 2,
+    Terminate = 15,
+}
+
+impl fmt::Display for Signal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::HangUp => "SIGHUP",
+            Self::Interrupt => "SIGINT",
+            Self::Terminate => "SIGTERM",
+        })
+    }
+}
 
 #[cfg(unix)]
 pub(super) struct Signals {
@@ -25,8 +45,8 @@ impl Signals {
         })
     }
 
-    /// The next one: its number.
-    pub(super) async fn next(&mut self) -> i32 {
+    /// The next one.
+    pub(super) async fn next(&mut self) -> Signal {
         let hang_up = async {
             match &mut self.hang_up {
                 Some(signal) => signal.recv().await,
@@ -34,9 +54,9 @@ impl Signals {
             }
         };
         tokio::select! {
-            _ = self.terminate.recv() => 15,
-            _ = self.interrupt.recv() => 2,
-            _ = hang_up => 1,
+            _ = self.terminate.recv() => Signal::Terminate,
+            _ = self.interrupt.recv() => Signal::Interrupt,
+            _ = hang_up => Signal::HangUp,
         }
     }
 }
@@ -63,12 +83,12 @@ impl Signals {
         Ok(Self)
     }
 
-    pub(super) async fn next(&mut self) -> i32 {
+    pub(super) async fn next(&mut self) -> Signal {
         // An error would come again and again.
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }
-        2
+        Signal::Interrupt
     }
 }
 
@@ -76,7 +96,7 @@ impl Signals {
     /// Ends the process at once with the next one: whoever asks twice does not want to wait.
     pub(super) async fn die_of_the_next(mut self) {
         // As a shell says of a program that a signal ended.
-        exit(128 + self.next().await);
+        exit(128 + self.next().await as i32);
     }
 }
 
