@@ -20,7 +20,8 @@ pub(crate) struct Selection {
     /// [default: those that solve the problem as it stands]
     #[arg(long, short, value_delimiter = ',', value_name = "NAMES")]
     algorithms: Vec<String>,
-    /// Which problem: mutex, election, wave, detection, or a variant such as k-exclusion [default: mutex]
+    /// Which problem: mutex, election, wave, detection, or a variant such as k-exclusion
+    /// [default: mutex]
     #[arg(long, value_name = "PROBLEM")]
     problem: Option<String>,
     #[command(flatten)]

@@ -18,9 +18,8 @@
 //! | mistakes | none if all messages take equally long; else a few at first, see below |
 //!
 //! **Assumes** nothing that it knows: some bound on how much later one message comes than another
-//! must hold from some time on, and nobody need be told which. That is the weakest world in which
-//! a detector can be *eventually perfect* by time-outs. Messages may overtake each other. What is
-//! lost counts as late by a period.
+//! must hold from some time on, and nobody need be told which. Then it is eventually perfect, as
+//! the paper calls it. Messages may overtake each other. What is lost counts as late by a period.
 //!
 //! **Complete**: who is down sends nothing, the last of it arrives, the next time-out runs out, and
 //! nothing takes that back. **Accurate in the end**: if no message takes longer than another by
@@ -29,7 +28,8 @@
 //!
 //! **Departures**: margins stop growing at 1024 times the first, so that a node that was away for
 //! long is not waited for as long again; if s is greater, mistakes never end. The paper lengthens a
-//! time-out by a constant; doubling learns in fewer mistakes, and detects later by at most as much.
+//! time-out by a constant; doubling takes fewer mistakes, and in the end may wait for nearly twice
+//! the margin that it needs.
 //! The published estimators of arrival times (Chen, Toueg and Aguilera, 2002) need a clock, which
 //! a node here has not. A node that comes up again is taken for one that was late.
 
@@ -127,7 +127,7 @@ impl Pace {
     }
 }
 
-/// One node; a layer may [beat](Self::beat) and [watch](Self::watch) as it needs.
+/// One node; a layer around it may have it beat, and watch whom it needs.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Heartbeat {
     pace: Pace,
@@ -418,7 +418,7 @@ mod tests {
     #[test]
     fn everyone_tells_all_others_again_and_again() {
         let mut node = Heartbeat::of(NodeId(1), &setup(3));
-        let begun = came(&mut node, |node, fx| node.on_start(fx));
+        let begun = came(&mut node, Heartbeat::on_start);
         let watches = ["Overdue(0) in 5.5ms", "Overdue(2) in 5.5ms"];
         let beats = ["0 HEARTBEAT", "2 HEARTBEAT", "Beat in 5ms"];
         assert_eq!(begun, [&beats[..], &watches[..]].concat());
@@ -428,7 +428,7 @@ mod tests {
     #[test]
     fn whoever_is_not_heard_is_suspected_and_may_be_later_when_it_is_heard_after_all() {
         let mut node = Heartbeat::of(NodeId(0), &setup(2));
-        came(&mut node, |node, fx| node.on_start(fx));
+        came(&mut node, Heartbeat::on_start);
         assert_eq!(hear(&mut node, 1), ["Overdue(1) in 5.5ms"]);
         assert_eq!(overdue(&mut node, 1), ["node 1 seems to be down"]);
         assert_eq!(hear(&mut node, 1), ["node 1 is up", "Overdue(1) in 6ms"]);
@@ -457,10 +457,10 @@ mod tests {
         assert_eq!(watch(&mut node, 2), ["no Overdue(1)", "Overdue(2) in 7.5ms"]);
         assert_eq!(hear(&mut node, 1), [""; 0], "nobody cares");
         assert_eq!(watch(&mut node, 1), ["no Overdue(2)", "Overdue(1) in 8ms"], "once wrong");
-        assert_eq!(came(&mut node, |node, fx| node.fall_silent(fx)), [""; 0]);
-        assert_eq!(came(&mut node, |node, fx| node.beat(fx)).len(), 3);
-        assert_eq!(came(&mut node, |node, fx| node.beat(fx)), [""; 0], "it does already");
-        assert_eq!(came(&mut node, |node, fx| node.fall_silent(fx)), ["no Beat"]);
+        assert_eq!(came(&mut node, Heartbeat::fall_silent), [""; 0]);
+        assert_eq!(came(&mut node, Heartbeat::beat).len(), 3);
+        assert_eq!(came(&mut node, Heartbeat::beat), [""; 0], "it does already");
+        assert_eq!(came(&mut node, Heartbeat::fall_silent), ["no Beat"]);
     }
 
     #[test]

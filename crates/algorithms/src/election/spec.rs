@@ -139,21 +139,19 @@ impl Leadership {
         let is_lost =
             |other: &NodeId| !self.up.contains(*other) || !self.cuts.can_hear(node, *other);
         match (follows, leader) {
-            (None, None) => None,
             (None, Some(leader)) => {
                 Some(format!("node {node} was not told that node {leader} leads"))
             }
             (Some(other), _) if is_lost(&other) => self.watches.then(|| {
                 format!("node {node} follows node {other}, which is down or cannot be heard")
             }),
-            (Some(_), None) => None,
             (Some(other), Some(leader)) if other != leader => {
                 Some(format!("node {node} follows node {other}, others follow node {leader}"))
             }
             (Some(_), Some(leader)) if node > leader && self.promise != Promise::One => {
                 Some(format!("node {node} is up and higher than its leader {leader}"))
             }
-            (Some(_), Some(_)) => None,
+            (None | Some(_), None) | (Some(_), Some(_)) => None,
         }
     }
 }

@@ -378,7 +378,7 @@ mod tests {
         came(&mut before, |node, fx| node.on_command(Command::Elect, fx).unwrap());
         let mut after = before.kept(node(2));
         assert_eq!(after.leader, None);
-        let up = came(&mut after, |node, fx| node.on_restart(fx));
+        let up = came(&mut after, Watching::on_restart);
         assert_eq!(up[..3], ["0 COORDINATOR(2)", "1 COORDINATOR(2)", "node 2 leads"]);
     }
 

@@ -13,9 +13,10 @@ use crate::table::{markdown, screen, tables, wrapped};
 ///
 /// Without --algorithms: all that solve the problem as it stands, and no variant of it; without
 /// --load: heavy and light, without --initiators: highest and lowest, for waves without --topology:
-/// several shapes, for failure detection without --latency: several kinds of links. Every option takes several values, separated by commas. Times are in units of T,
-/// the mean latency. ✓ says that the measured mean is what the theory predicts (exactly, or within
-/// what chance allows), ○ that it lies in the range that the theory gives, ✗ that it does not.
+/// several shapes, for failure detection without --latency: several kinds of links. Every option
+/// takes several values, separated by commas. Times are in units of T, the mean latency. ✓ says
+/// that the measured mean is what the theory predicts (exactly, or within what chance allows), ○
+/// that it lies in the range that the theory gives, ✗ that it does not.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     vorrang compare --nodes 13\n  \

@@ -84,7 +84,6 @@ pub(super) fn counts<P: Protocol>(
     records: &[Record<P>],
 ) -> Option<FaultCounts> {
     scene.between().faults.as_ref()?;
-    let mut counts = FaultCounts::default();
-    counts.crashes = records.iter().filter(|it| it.what == What::Crash).count() as u64;
-    Some(counts)
+    let crashes = records.iter().filter(|it| it.what == What::Crash).count() as u64;
+    Some(FaultCounts { crashes, ..FaultCounts::default() })
 }

@@ -214,12 +214,9 @@ where
     let config = Config { seed, setup, ..Config::new(id, peers, name) };
     let handle =
         launch(config, listener).await.map_err(|error| Failure::World(error.to_string()))?;
-    let mut tell = orders.tells_at_once.then(|| {
-        || -> Result<(), Failure> {
-            records().iter().try_for_each(|record| say(&format!("record {record}")))
-        }
-    });
-    obey(&handle, &mut lines, heard, tell.as_mut().map(|it| it as &mut dyn FnMut() -> _)).await?;
+    let mut tell = || records().iter().try_for_each(|record| say(&format!("record {record}")));
+    let tell: Option<&mut dyn FnMut() -> _> = orders.tells_at_once.then_some(&mut tell);
+    obey(&handle, &mut lines, heard, tell).await?;
     handle.shutdown().await.map_err(|error| Failure::World(error.to_string()))?;
     let mut text = String::new();
     for record in records() {
