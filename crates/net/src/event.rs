@@ -93,6 +93,12 @@ pub enum Event {
         /// What that means to requests.
         means: Meaning,
     },
+    /// Something that was sent to a node which is gone never arrived: said once for each node, by
+    /// nodes that may need what was in it.
+    Undelivered {
+        /// To whom.
+        peer: NodeId,
+    },
     /// Something was asked that may have to wait for a node that is not there, or for ever.
     Doubt {
         /// Who is not there, and what that means.
@@ -126,7 +132,8 @@ impl Event {
             Self::Malformed { .. }
             | Self::Unanswered { .. }
             | Self::Missing { .. }
-            | Self::Gone { .. } => tracing::warn!(target: EVENT_TARGET, "{self}"),
+            | Self::Gone { .. }
+            | Self::Undelivered { .. } => tracing::warn!(target: EVENT_TARGET, "{self}"),
             Self::Connected { .. }
             | Self::Lost { .. }
             | Self::Left { .. }
@@ -179,6 +186,11 @@ impl fmt::Display for Event {
                 };
                 write!(f, ", and {means}: {ending}")
             }
+            Self::Undelivered { peer } => write!(
+                f,
+                "a message was lost with node {peer}: if it had a grant or a token in it, no \
+                 request is granted any more"
+            ),
             Self::Doubt { why } => f.write_str(why),
             Self::TimedOut { after } => {
                 let after = after.as_secs_f64();

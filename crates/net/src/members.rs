@@ -24,6 +24,8 @@ pub(crate) enum Told {
     Nothing,
     Missing,
     Gone,
+    /// Gone, and with it what was sent to it.
+    Undelivered,
 }
 
 /// A node on its way out, until then.
@@ -52,29 +54,35 @@ impl Driver {
             return;
         }
         let patience = self.config.timing.give_up;
+        // Others get over that, or have been told that nothing is granted any more.
+        let heeds_loss = matches!(self.config.needs, Needs::One(_) | Needs::Anyone);
         for index in 0..self.world.links.len() {
             let Some(link) = &self.world.links[index] else { continue };
             let (peer, parting, missing) = (link.peer, link.parting(), link.missing_for());
             let told = match (parting, missing) {
+                (Some(_), _) if heeds_loss && link.has_dropped() => Told::Undelivered,
                 (Some(_), _) => Told::Gone,
                 (None, Some(since)) if since >= patience => Told::Missing,
-                (None, Some(_)) => Told::Nothing,
+                (None, Some(_)) => continue,
                 (None, None) => {
                     self.told[index] = Told::Nothing;
                     continue;
                 }
             };
-            if told <= self.told[index] {
-                continue;
-            }
-            self.told[index] = told;
-            self.report(if let Some(parting) = parting {
+            let before = std::mem::replace(&mut self.told[index], told);
+            if let (Some(parting), true) = (parting, before < Told::Gone) {
                 let means = self.meaning(&self.gone());
-                Event::Gone { peer, why: parting.in_words(), means }
-            } else {
-                let means = self.meaning(&self.absent());
-                Event::Missing { peer, since: missing.unwrap_or_default(), means }
-            });
+                self.report(Event::Gone { peer, why: parting.in_words(), means });
+            }
+            match told {
+                Told::Missing if before < told => {
+                    let means = self.meaning(&self.absent());
+                    let since = missing.unwrap_or_default();
+                    self.report(Event::Missing { peer, since, means });
+                }
+                Told::Undelivered if before < told => self.report(Event::Undelivered { peer }),
+                Told::Nothing | Told::Missing | Told::Gone | Told::Undelivered => {}
+            }
         }
     }
 

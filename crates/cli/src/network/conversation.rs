@@ -207,7 +207,9 @@ impl<Q: Driven> Talk<Q> {
             Ok(Some(Order::State)) => self.voice.tell(harmless(&self.status().await?.machine)),
             Ok(Some(Order::Withdraw)) => {
                 let outcome = self.handle.withdraw().await;
-                self.voice.tell(outcome.map_or_else(in_words, |()| "withdrawn".to_owned()));
+                self.voice.tell(
+                    outcome.map_or_else(|error| in_words(&error), |()| "withdrawn".to_owned()),
+                );
             }
             Ok(Some(Order::Command(command, within))) => self.pass_on(command, within),
             Err(why) => self.voice.tell(wrap(&harmless(&why))),
@@ -226,7 +228,7 @@ impl<Q: Driven> Talk<Q> {
             };
             match outcome {
                 Ok(()) => Q::obeyed(&command).into_iter().for_each(|answer| voice.tell(answer)),
-                Err(error) => voice.tell(in_words(error)),
+                Err(error) => voice.tell(in_words(&error)),
             }
         });
     }
@@ -266,6 +268,7 @@ impl<Q: Driven> Talk<Q> {
             | Event::Left { .. }
             | Event::Missing { .. }
             | Event::Gone { .. }
+            | Event::Undelivered { .. }
             | Event::Doubt { .. }
             | Event::LetGo
             | Event::Started
@@ -332,7 +335,7 @@ impl<Q: Driven> Talk<Q> {
     }
 }
 
-fn in_words(error: CommandError) -> String {
+fn in_words(error: &CommandError) -> String {
     wrap(&harmless(&error.to_string()))
 }
 

@@ -93,12 +93,15 @@ fn words_known<Q: Driven>() -> Vec<&'static str> {
 pub(super) fn help<Q: Driven>() -> String {
     let all = || Q::COMMANDS.iter().chain(&ALWAYS);
     let width = all().map(|(command, _)| command.len()).max().unwrap_or(0);
-    let lines: String = match crate::table::screen() {
-        Some(screen) if screen < width + 50 => {
-            all().map(|(command, what)| format!("{command}\n    {what}\n")).collect()
+    let is_narrow = crate::table::screen().is_some_and(|screen| screen < width + 50);
+    let line = |(command, what): &(&str, &str)| {
+        if is_narrow {
+            format!("{command}\n    {what}\n")
+        } else {
+            format!("  {command:width$}  {what}\n")
         }
-        _ => all().map(|(command, what)| format!("  {command:width$}  {what}\n")).collect(),
     };
+    let lines = all().map(line).collect::<Vec<_>>().concat();
     wrapped(&lines).trim_end().to_owned()
 }
 

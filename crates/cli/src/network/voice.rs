@@ -184,15 +184,12 @@ impl Ration {
             self.left = self.left.saturating_add(gained).min(self.burst);
             self.since = Some(now);
         }
-        match self.left.checked_sub(1) {
-            Some(left) => {
-                self.left = left;
-                Some(std::mem::take(&mut self.missed))
-            }
-            None => {
-                self.missed += 1;
-                None
-            }
+        if let Some(left) = self.left.checked_sub(1) {
+            self.left = left;
+            Some(std::mem::take(&mut self.missed))
+        } else {
+            self.missed += 1;
+            None
         }
     }
 

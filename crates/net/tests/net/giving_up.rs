@@ -11,9 +11,10 @@ use vorrang_algorithms::mutex::spec::Exclusion;
 use vorrang_algorithms::mutex::suzuki_kasami::SuzukiKasami;
 use vorrang_algorithms::mutex::{Command, Notice};
 use vorrang_net::{
-    Clock, CommandError, Config, Event, LetGo, Log, Node, Stage, Steps, Timing, bind_loopback,
+    Application, ApplicationEffects, Clock, CommandError, Config, Event, LetGo, Log, Node, Stage,
+    Steps, Timing, bind_loopback,
 };
-use vorrang_protocol::{Group, Needs, NodeId, Prospect, Protocol};
+use vorrang_protocol::{Group, Needs, NodeId, Prospect, Protocol, Refused};
 use vorrang_trace::{What, judge};
 
 use crate::support::{ACQUIRE, Running, config, event, quick, soon};
@@ -206,8 +207,7 @@ async fn whoever_leaves_while_it_waits_wedges_nobody() {
     assert!(error.to_string().contains("needs node 2 for every request"), "{error}");
 }
 
-const LEAVING: vorrang_protocol::Refused =
-    vorrang_protocol::Refused("this node is leaving the group");
+const LEAVING: Refused = Refused("this node is leaving the group");
 
 #[tokio::test]
 async fn leaving_takes_no_longer_than_is_said() {
@@ -220,6 +220,53 @@ async fn leaving_takes_no_longer_than_is_said() {
     assert_eq!(left.let_go, LetGo::Abandoned, "node 0 has not moved");
     assert!(begun.elapsed() >= Duration::from_millis(200));
     assert!(begun.elapsed() < LONG / 2);
+
+    // The grant goes to a node that has left: the coordinator says so.
+    nodes[0].0.command(Command::Release).await.unwrap();
+    event(&mut nodes[1].2, &["a message was lost with node 1", "no request is granted"]).await;
+}
+
+/// Writes down what happens to its links.
+struct Listener(tokio::sync::mpsc::UnboundedSender<String>);
+
+impl Application for Listener {
+    type Command = Command;
+    type Notice = Notice;
+
+    fn on_notice(&mut self, notice: Notice, _: &mut ApplicationEffects<Command>) {
+        let _ = self.0.send(notice.to_string());
+    }
+
+    fn on_event(&mut self, event: &Event, fx: &mut ApplicationEffects<Command>) {
+        let _ = self.0.send(event.to_string());
+        if matches!(event, Event::Lost { .. }) {
+            fx.command(ACQUIRE);
+        }
+    }
+
+    fn on_refused(&mut self, refused: Refused, _: &mut ApplicationEffects<Command>) {
+        let _ = self.0.send(refused.to_string());
+    }
+}
+
+#[tokio::test]
+async fn an_application_inside_the_node_is_told_and_can_act_on_it() {
+    let (mut listeners, peers) = bind_loopback(2).await.unwrap();
+    let (sender, mut heard) = tokio::sync::mpsc::unbounded_channel();
+    let machine = |id| Central::new(NodeId(id), Group::of(2));
+    let (other, listener) = (listeners.remove(0), listeners.remove(0));
+    let node = Node::new(machine(1), config(1, &peers)).listener(listener);
+    let _inside = node.start_with(Listener(sender)).await.unwrap();
+    let (other, _) =
+        Node::new(machine(0), config(0, &peers)).listener(other).start().await.unwrap();
+    soon("the start", other.started()).await.unwrap();
+    other.kill().await;
+    let mut seen = Vec::new();
+    // The coordinator needs nobody.
+    while seen.last().is_none_or(|it| it != "entered") {
+        seen.push(soon("an entry", heard.recv()).await.expect("the node runs"));
+    }
+    assert!(seen.iter().any(|it| it.contains("lost the connection with node 0")), "{seen:?}");
 }
 
 #[tokio::test]
