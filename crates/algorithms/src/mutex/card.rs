@@ -51,6 +51,8 @@ impl Terms {
 
 /// Of every other node, as where each of them is asked.
 pub const EVERYONE: fn(&Setup) -> Needs = |_| Needs::AllBut(0);
+/// Of more than half of all nodes, itself included.
+pub const MORE_THAN_HALF: fn(&Setup) -> Needs = |setup| Needs::AllBut((setup.group.size() - 1) / 2);
 /// Of the last node, which serves the others.
 pub const THE_LAST: fn(&Setup) -> Needs = |setup| Needs::One(NodeId(setup.group.size() - 1));
 /// Of nobody in particular, as where those who are left notice that a node is gone.

@@ -80,12 +80,13 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{
-    Effects, Group, Invariant, Needs, Never, NodeId, NodeSet, Protocol, Refused, Situation,
+    Effects, Group, Invariant, Never, NodeId, NodeSet, Protocol, Refused, Situation,
 };
 
 use super::at_home::HearsItself;
 use super::card::{
-    BUSIEST, Card, Demonstration, Flaw, Load, MESSAGES, RESPONSE, SYNC_DELAY, Setting, Terms,
+    BUSIEST, Card, Demonstration, Flaw, Load, MESSAGES, MORE_THAN_HALF, RESPONSE, SYNC_DELAY,
+    Setting, Terms,
 };
 use super::locking::{Arbiter, Phase};
 use super::maekawa::MOST_DELAY;
@@ -437,11 +438,7 @@ pub const CARD: Card = Card {
     citation: "Thomas, ACM TODS 4(2), 1979; after Maekawa, ACM TOCS 3(2), 1985",
     assumes: Assumes::ANY_ORDER,
     takes: &[],
-    terms: Terms {
-        // More than half of all votes.
-        needs: |setup| Needs::AllBut((setup.group.size() - 1) / 2),
-        ..Terms::PLAIN
-    },
+    terms: Terms { needs: MORE_THAN_HALF, ..Terms::PLAIN },
     theory: &[
         MESSAGES.costs(messages),
         SYNC_DELAY.costs(|at| Span::between(f64::from(at.nodes().min(2) - 1), MOST_DELAY)),
