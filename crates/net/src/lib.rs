@@ -16,8 +16,8 @@
 //!   [`Application`]. Both know the problem, by its commands and notices, and not the algorithm.
 //! - **A request can be given up** ([`Handle::withdraw`], [`Handle::ask_within`]), and a node can
 //!   leave without wedging the others ([`Handle::leave`]), if it knows what a turn is
-//!   ([`Node::steps`]). Whoever is lost, back or gone is told as an [`Event`], with what that means;
-//!   what can never be granted is refused.
+//!   ([`Node::steps`]). An [`Event`] says who is lost, back or gone, and what that means; what can
+//!   never be granted is refused.
 //! - **A run can be recorded**, on a [`Clock`] that all processes of a machine share, and judged by
 //!   the same monitors as a simulated one.
 //! - **Trust**: whoever can reach the port can speak as a member that has not been met yet, and
