@@ -79,9 +79,9 @@ impl<A> Given<A> {
             }
             let owners: Vec<_> = problem_options().into_iter().filter(|it| it.2(option)).collect();
             let is_owned = |about: &&About| owners.iter().any(|(name, ..)| *name == about.problem);
-            if let [(_, title, _), ..] = owners[..]
-                && !abouts.iter().any(is_owned)
-            {
+            if !owners.is_empty() && !abouts.iter().any(is_owned) {
+                let titles: Vec<&str> = owners.iter().map(|(_, title, _)| *title).collect();
+                let title = titles.join(" and ");
                 let solves = abouts.first().map_or("", |about| about.solves);
                 return Err(Failure::usage(format!(
                     "--{flag} is an option of {title}; {who} solves {solves}"

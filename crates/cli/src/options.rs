@@ -188,7 +188,7 @@ pub(crate) fn quorums(text: &str, or: &str) -> Result<Quorums, Failure> {
     let path = Path::new(text);
     match text.parse() {
         Ok(quorums) => Ok(quorums),
-        Err(_) if path.is_file() => {
+        Err(_) if path.exists() => {
             let lines = fs::read_to_string(path).map_err(|error| Failure::at(path, error))?;
             Quorums::of_lines(&lines).map_err(|why| Failure::usage(format!("{text}: {why}")))
         }

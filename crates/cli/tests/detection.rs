@@ -60,7 +60,10 @@ fn a_run_lasts_as_long_as_it_is_told_and_as_it_takes_to_notice() {
     let (code, _, err) = run(&["run", "heartbeat", "--for", "3600000s", "--nodes", "100"]);
     assert!(code == 2 && err.contains("more than 10000000000 messages"), "{err}");
     let (code, _, err) = run(&["run", "lamport", "--for", "1s"]);
-    assert!(code == 2 && err.contains("--for is an option of election"), "{err}");
+    assert!(
+        code == 2 && err.contains("--for is an option of election and failure detection"),
+        "{err}"
+    );
 }
 
 #[test]
@@ -72,6 +75,12 @@ fn a_leader_that_crashes_is_missed_and_replaced() {
         let healed = format!("run {name} --nodes 5 --partition 0,1|2,3,4@100ms..900ms");
         let healed = figures(&healed);
         assert_eq!((&healed["leader"], &healed["quiescent"]), (&4.into(), &true.into()));
+        let untold = figures(&format!("run {name} --nodes 3 --partition 0|1,2@0..50ms --for 2s"));
+        assert_eq!(
+            (&untold["leader"], &untold["quiescent"]),
+            (&2.into(), &true.into()),
+            "{untold}"
+        );
         let flawed = run_of(&format!("run {name} --nodes 6 --crash 5@50ms --flaw nobody-calls"));
         assert!(flawed.0 == 1 && flawed.1.contains("follows node 5, which is down"), "{flawed:?}");
     }
@@ -98,6 +107,18 @@ fn an_algorithm_runs_with_a_known_mistake() {
     assert!(code == 2 && err.contains("--flaw is for the simulator"), "{err}");
     let over = figures("run lamport --nodes 3 --reliable --flaw unordered-links --loss 5%");
     assert_eq!(over["safe"], true, "channels give back the order: {over}");
+}
+
+/// What is wrong on purpose is wrong in a run, too; and what goes on for ever is ended.
+#[test]
+fn a_detector_with_a_mistake_does_not_pass() {
+    let (code, out, _) = run_of("run heartbeat --latency uniform:0..20ms --flaw never-recovers");
+    assert!(code == 1 && out.contains("violation: accuracy: node"), "{out}");
+    let (code, out, _) = run_of("run heartbeat --latency uniform:0..2ms --flaw learns-nothing");
+    assert!(code == 1 && out.contains("violation: accuracy: node"), "{out}");
+    assert_eq!(run_of("run heartbeat --latency uniform:0..20ms").0, 0);
+    let (code, out, _) = run_of("run tree-election --nodes 2 --flaw equal-waits");
+    assert!(code == 1 && out.contains("nobody gets any further"), "{out}");
 }
 
 /// Of the whole family, side by side, on three kinds of links.

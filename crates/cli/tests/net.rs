@@ -260,6 +260,8 @@ fn elections_do_without_a_process_that_is_killed() {
         let words: Vec<&str> = line.split_whitespace().collect();
         json_of(&[&words[..], &["--net", "--processes", "--within", "150ms"]].concat())
     };
+    let late = of("run watching-bully --nodes 3 --for 1s");
+    assert!(late["receipts"].as_u64() > Some(100), "heartbeats for a second: {late:#}");
     let bully = of("run bully --nodes 6 --crash 5@0");
     assert_eq!((&bully["leader"], &bully["messages"]), (&4.into(), &29.into()), "{bully:#}");
     assert_eq!(bully["messages_agreement"], "agrees");

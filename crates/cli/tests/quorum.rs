@@ -158,7 +158,7 @@ fn what_is_no_system_is_answered_with_those_there_are() {
         (&["weighted:1,x"], "'x' is not a weight"),
         (&["sets:0,1"], "node 0 and node 1 do not meet: 0 and 1"),
         (&["grid", "--fail", "120%"], "'120%' is not a share: write 1%"),
-        (&["grid", "--nodes", "4", "--of", "4"], "there is no node 4: the last is 3"),
+        (&["grid", "--nodes", "4", "--show", "--of", "4"], "there is no node 4: the last is 3"),
         (&["grid", "--nodes", "4", "--dead", "9"], "there is no node 9: the last is 3"),
         (&["grid", "--dead", "one"], "give a whole number from 0"),
         (&["grid", "--nodes", "0"], "from 1 to 1000000"),
@@ -281,4 +281,47 @@ fn deep_walks_in_planes_find_nothing_but_mistakes() {
             assert_eq!((code, &found["property"]), (1, &json!("progress")), "{found:#}");
         }
     }
+}
+
+#[test]
+fn options_that_would_change_nothing_are_refused() {
+    for (line, why) in [
+        ("quorum compare --show", "--show draws one system"),
+        ("quorum compare --of 1", "--of is about one system"),
+        ("quorum compare --dead 1", "--dead is about one system"),
+        ("quorum grid --of 1", "say --show"),
+        ("quorum grid --fail 1%", "--fail is for what is analysed"),
+        ("quorum grid --seed 3", "--seed is for what is analysed"),
+    ] {
+        let (code, _, err) = run(&line.split_whitespace().collect::<Vec<_>>());
+        assert!(code == 2 && err.contains(why), "{line}: {err}");
+    }
+}
+
+#[test]
+fn what_is_printed_first_can_be_typed_again() {
+    let (_, out, _) = run(&["quorum", "sets:0-1,1-2,0-2"]);
+    assert!(out.starts_with("vorrang quorum sets:0-1,1-2,0-2 --nodes 3\n"), "{out}");
+}
+
+#[test]
+fn a_chance_that_no_number_holds_is_not_nothing() {
+    let (code, out, _) = run(&["quorum", "all", "--nodes", "400", "--analyse", "--fail", "0%"]);
+    assert!(code == 0 && out.contains("fails              0, if"), "{out}");
+    let majority = ["quorum", "majority", "--nodes", "2001", "--analyse", "--fail", "0.1%"];
+    let (_, out, _) = run(&majority);
+    assert!(out.contains("less than 1e-300"), "{out}");
+}
+
+#[test]
+fn a_folder_is_no_system() {
+    let (code, _, err) = run(&["quorum", "/"]);
+    assert!(code != 0 && err.contains("directory"), "{err}");
+}
+
+#[test]
+fn a_structure_that_no_memory_holds_is_refused_at_once() {
+    let line = "run sanders --nodes 30000 --structure lamport";
+    let (code, _, err) = run(&line.split_whitespace().collect::<Vec<_>>());
+    assert!(code == 2 && err.contains("10000 nodes at most, not 30000"), "{err}");
 }

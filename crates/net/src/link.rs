@@ -117,10 +117,12 @@ impl Link {
         self.lives.calls()
     }
 
-    /// What to do about the hello of one who dialled us.
-    pub(crate) fn admit(&self, hello: &Hello, has_begun: bool) -> Admission {
-        let (is_connected, is_parted) = (self.is_connected(), self.parting());
-        self.lives.admit(hello, Moment { has_begun, is_connected, is_parted })
+    /// What to do about the hello of one who dialled us. A place of which the connection was lost
+    /// is kept for a while: whoever had it calls again, unless it is dead.
+    pub(crate) fn admit(&self, hello: &Hello, has_begun: bool, timing: &Timing) -> Admission {
+        let is_taken = self.is_connected() || self.since.elapsed() < timing.backoff_max;
+        let is_parted = self.parting();
+        self.lives.admit(hello, Moment { has_begun, is_taken, is_parted })
     }
 
     /// What to do about the answer of one whom we dialled.
@@ -477,7 +479,8 @@ mod tests {
     async fn frames(link: &mut Link, theirs: &mut DuplexStream) -> Vec<Frame<u8>> {
         flush(link);
         let mut bytes = vec![0; 1 << 16];
-        let len = theirs.read(&mut bytes).await.unwrap();
+        let reading = tokio::time::timeout(Duration::from_secs(10), theirs.read(&mut bytes));
+        let len = reading.await.expect("something was said").unwrap();
         let (mut rest, mut frames) = (&bytes[..len], Vec::new());
         while let Some((frame, len)) = wire::decode(rest).unwrap() {
             frames.push(frame);
@@ -617,7 +620,8 @@ mod tests {
             assert_eq!((status.dropped, status.unacknowledged_bytes), (3, 0));
             let words = "gone: more than";
             assert!(status.state.to_string().starts_with(words), "{}", status.state);
-            assert_eq!(link.admit(&hello(0), true), Admission::Refuse(Refusal::GivenUp));
+            let admission = link.admit(&hello(0), true, &Timing::default());
+            assert_eq!(admission, Admission::Refuse(Refusal::GivenUp));
         }
     }
 

@@ -40,7 +40,8 @@ pub(crate) struct Terms {
 pub(crate) struct Moment {
     /// Whether we have begun: handled anything, or sent anything.
     pub(crate) has_begun: bool,
-    pub(crate) is_connected: bool,
+    /// Whether whoever we have met is connected, or was a moment ago.
+    pub(crate) is_taken: bool,
     /// Whether the two have parted, and why we do not come together again.
     pub(crate) is_parted: Option<Parting>,
 }
@@ -98,11 +99,11 @@ impl Lives {
     /// What to do about the hello of one who dialled us. Who it is is judged first; what it says of
     /// us is believed only of one that may be who it says.
     pub(crate) fn admit(&self, hello: &Hello, moment: Moment) -> Admission {
-        let Moment { has_begun, is_connected, is_parted } = moment;
+        let Moment { has_begun, is_taken, is_parted } = moment;
         match self.theirs {
             Some(theirs) if theirs == hello.incarnation => self.admit_known(hello, is_parted),
             Some(_) if has_begun => Admission::Refuse(Refusal::Restarted),
-            Some(_) if is_connected => Admission::Refuse(Refusal::Taken),
+            Some(_) if is_taken => Admission::Refuse(Refusal::Taken),
             Some(_) => self.admit_stranger(hello),
             None => match is_parted {
                 Some(parting) if has_begun => Admission::Refuse(parting.refusal()),
@@ -176,8 +177,8 @@ mod tests {
     use super::*;
     use crate::hello::Introduction;
 
-    const GATHERING: Moment = Moment { has_begun: false, is_connected: false, is_parted: None };
-    const RUNNING: Moment = Moment { has_begun: true, is_connected: true, is_parted: None };
+    const GATHERING: Moment = Moment { has_begun: false, is_taken: false, is_parted: None };
+    const RUNNING: Moment = Moment { has_begun: true, is_taken: true, is_parted: None };
 
     /// What node 2 says to node 0.
     fn hello(incarnation: u64, knows: Option<u64>, attempt: u64) -> Hello {
@@ -218,10 +219,10 @@ mod tests {
         let lives = met();
         let stale = hello(999, Some(42), 1_000);
         assert_eq!(lives.admit(&stale, RUNNING), Admission::Refuse(Refusal::Restarted));
-        let away = Moment { is_connected: false, ..RUNNING };
+        let away = Moment { is_taken: false, ..RUNNING };
         assert_eq!(lives.admit(&stale, away), Admission::Refuse(Refusal::Restarted));
-        let connected = Moment { is_connected: true, ..GATHERING };
-        assert_eq!(lives.admit(&stale, connected), Admission::Refuse(Refusal::Taken));
+        let taken = Moment { is_taken: true, ..GATHERING };
+        assert_eq!(lives.admit(&stale, taken), Admission::Refuse(Refusal::Taken));
     }
 
     #[test]
@@ -239,10 +240,10 @@ mod tests {
         let lives = met();
         let reborn = hello(8, None, 1);
         assert_eq!(lives.admit(&reborn, GATHERING), Admission::Anew);
-        let connected = Moment { is_connected: true, ..GATHERING };
-        assert_eq!(lives.admit(&reborn, connected), Admission::Refuse(Refusal::Taken));
-        for is_connected in [false, true] {
-            let moment = Moment { is_connected, ..RUNNING };
+        let taken = Moment { is_taken: true, ..GATHERING };
+        assert_eq!(lives.admit(&reborn, taken), Admission::Refuse(Refusal::Taken));
+        for is_taken in [false, true] {
+            let moment = Moment { is_taken, ..RUNNING };
             assert_eq!(lives.admit(&reborn, moment), Admission::Refuse(Refusal::Restarted));
         }
         let left = Moment { is_parted: Some(Parting::Left), ..GATHERING };

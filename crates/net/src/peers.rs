@@ -261,7 +261,7 @@ impl Driver {
         while self.tasks.try_join_next().is_some() {}
         let peer = theirs.who.sender;
         let has_begun = self.has_begun();
-        match self.world.link(peer).admit(theirs, has_begun) {
+        match self.world.link(peer).admit(theirs, has_begun, &self.config.timing) {
             Admission::Welcome => self.welcome(visit, theirs),
             Admission::Anew => {
                 tracing::info!(%peer, "it was restarted before we began");

@@ -74,8 +74,9 @@ pub enum Refusal {
     /// and has lost its memory, or there are two. Nothing here tells it how to pass for the one
     /// that was met.
     Restarted,
-    /// Another process is connected with the refuser under this number. Whoever was restarted while
-    /// the group gathers may come in once the connection of its former life is over.
+    /// Another process is connected with the refuser under this number, or was a moment ago.
+    /// Whoever was restarted while the group gathers may come in once its former life is away for
+    /// longer.
     Taken,
     /// The other remembers a life of the refuser that is over: it is the refuser who was restarted.
     Forgotten,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use vorrang_algorithms::card::{Agreement, Card, Quantity};
 use vorrang_algorithms::election::bully::Bully;
 use vorrang_algorithms::election::card::{DURATION, MESSAGES, Setting};
-use vorrang_algorithms::election::flaws::watching::LeadersAreDeaf;
+use vorrang_algorithms::election::flaws::watching::DeafToOthers;
 use vorrang_algorithms::election::tree_election::Contention;
 use vorrang_algorithms::election::watching::Watching;
 use vorrang_algorithms::election::{Command, Election, Notice};
@@ -437,9 +437,9 @@ fn where_leaders_are_watched_one_is_left_when_a_network_has_healed() {
     assert!(divided.iter().all(|&often| often > 40), "nobody notices a crash: {divided:?}");
 }
 
-/// A leader that does not listen stays one beside another.
+/// Where nobody listens to any leader but its own, two are left when a network has healed.
 #[test]
-fn where_leaders_are_deaf_two_are_left() {
+fn where_nobody_hears_other_leaders_two_are_left() {
     let group = Group::of(4);
     let cut = Partition::new(&[vec![NodeId(0), NodeId(1)]]).unwrap();
     let script =
@@ -451,7 +451,7 @@ fn where_leaders_are_deaf_two_are_left() {
         let calls = Calls { who: vec![NodeId(0)], receipts: &[] };
         let faults = Faults::default().script(script.clone());
         let node = move |id: NodeId| Watching::<Bully>::of(id, &Setup::new(group));
-        let deaf = move |id: NodeId| Flawed::new(node(id), LeadersAreDeaf);
+        let deaf = move |id: NodeId| Flawed::new(node(id), DeafToOthers);
         let report = if is_deaf {
             Simulation::new(group.members().map(deaf), monitor, network, calls, 1)
                 .with_faults(faults, 1, deaf)
@@ -470,4 +470,20 @@ fn where_leaders_are_deaf_two_are_left() {
     assert_eq!(follows(false), None);
     let what = follows(true).expect("two are left");
     assert_eq!(what, "node 2 follows node 3, others follow node 1");
+}
+
+/// However long messages take, questions that come late are none that multiply.
+#[test]
+fn bully_takes_no_more_messages_than_the_square_of_its_nodes() {
+    for nodes in [8, 24, 40] {
+        for seed in 1..4 {
+            let latency = Distribution::Uniform(0, MS);
+            let run =
+                Run { latency, seed, ..Run::of(Setup::new(Group::of(nodes)), &[NodeId(0)], &[]) };
+            let ended = run.done("bully", None);
+            assert!(ended.is_over && ended.wrong.is_none(), "{ended:?}");
+            let most = u64::from(nodes) * u64::from(nodes) - 1;
+            assert!(ended.messages <= most, "{} messages among {nodes}", ended.messages);
+        }
+    }
 }

@@ -442,7 +442,7 @@ mod tests {
         assert!(node(0) == node(0) && node(0) != node(1));
         assert!(node(0) != AnyNode::new(Central::new(NodeId(0), group)));
         let message = |message: bully::Message| AnyMessage(Box::new(message));
-        let (call, answer) = (bully::Message::Election, bully::Message::Answer);
+        let (call, answer) = (bully::Message::Election(0), bully::Message::Answer(0));
         assert!(message(call) == message(call) && message(call) != message(answer));
         assert_eq!(message(call).cmp(&message(answer)), call.cmp(&answer));
         assert_eq!(message(call).to_string(), "ELECTION");

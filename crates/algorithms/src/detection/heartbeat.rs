@@ -172,6 +172,14 @@ impl Heartbeat {
         }
     }
 
+    /// Says a period from now that it is up, and from then on, unless it does already.
+    pub(crate) fn beat_soon(&mut self, fx: &mut impl Effects<Self>) {
+        if !self.beats {
+            self.beats = true;
+            fx.set_timer(Timer::Beat, self.pace.beat);
+        }
+    }
+
     /// Says no more that it is up.
     pub(crate) fn fall_silent(&mut self, fx: &mut impl Effects<Self>) {
         if self.beats {

@@ -5,7 +5,8 @@
 //! around [bully](super::bully) or the [ring](super::ring_election) does: whoever leads sends
 //! [heartbeats](crate::detection::heartbeat) to all, whoever follows watches its leader, and calls
 //! when it suspects it. Two that lead, each believed by some, since the network had fallen apart or
-//! messages were late, hear each other's heartbeats: then they call as well.
+//! messages were late, hear each other's heartbeats: then they call as well. So does whoever hears
+//! that somebody leads and was never told, or is higher.
 //!
 //! ```text
 //!   0  ──▲──────────▲───────────────[ suspects 2 ]──ELECTION… ──[ 1 leads ]──▲──►
@@ -176,8 +177,14 @@ impl<P: Watched> Watching<P> {
     }
 
     /// Whether it believes that it leads itself.
-    pub(super) fn leads(&self) -> bool {
+    fn leads(&self) -> bool {
         self.leader == Some(self.me)
+    }
+
+    /// Whether a heartbeat says that another leads than should: it leads itself, or follows nobody,
+    /// or is higher. Whoever follows another leaves it to that one.
+    pub(super) fn is_news(&self, from: NodeId) -> bool {
+        self.leads() || self.leader.is_none() || from < self.me
     }
 
     /// Believes that nobody leads.
@@ -193,7 +200,8 @@ impl<P: Watched> Watching<P> {
         self.on_detector(fx, |detector, up| {
             if is_me {
                 detector.watch_only(None, up);
-                detector.beat(up);
+                // Not at once: a heartbeat is not to overtake the news of who leads.
+                detector.beat_soon(up);
             } else {
                 detector.fall_silent(up);
                 detector.watch_only(Some(leader), up);
@@ -229,7 +237,7 @@ impl<P: Watched> Protocol for Watching<P> {
                     election.on_message(from, message, through);
                 });
             }
-            Message::Heartbeat if self.leads() => self.call(fx),
+            Message::Heartbeat if self.is_news(from) => self.call(fx),
             Message::Heartbeat => {
                 self.on_detector(fx, |detector, up| {
                     detector.on_message(from, heartbeat::Message::Heartbeat, up);
@@ -334,11 +342,14 @@ mod tests {
     fn whoever_leads_is_heard_and_hears_of_others_that_lead() {
         let mut highest = node(2);
         let called = came(&mut highest, |node, fx| node.on_command(Command::Elect, fx).unwrap());
-        let leads = ["0 COORDINATOR(1)", "1 COORDINATOR(1)", "node 2 leads"];
-        let beats = ["0 HEARTBEAT", "1 HEARTBEAT", "Beat in 5ms"];
-        assert_eq!(called, [&leads[..], &beats[..]].concat());
+        let leads = ["0 COORDINATOR(1)", "1 COORDINATOR(1)", "node 2 leads", "Beat in 5ms"];
+        assert_eq!(called, leads);
+        let beat = Timer::Heartbeat(heartbeat::Timer::Beat);
+        let beats = came(&mut highest, |node, fx| node.on_timer(beat, fx));
+        assert_eq!(beats, ["0 HEARTBEAT", "1 HEARTBEAT", "Beat in 5ms"]);
         let again = hear(&mut highest, 1, Message::Heartbeat);
-        assert_eq!(again, leads, "it says so again, and beats on");
+        let says_so = ["0 COORDINATOR(2)", "1 COORDINATOR(2)", "node 2 leads"];
+        assert_eq!(again, says_so, "and beats on");
     }
 
     #[test]
@@ -346,17 +357,24 @@ mod tests {
         let mut node = node(1);
         assert_eq!(hear(&mut node, 2, COORDINATOR), ["node 2 leads", "Overdue(2) in 6ms"]);
         assert_eq!(hear(&mut node, 2, Message::Heartbeat), ["Overdue(2) in 6ms"]);
-        assert_eq!(hear(&mut node, 0, Message::Heartbeat), [""; 0], "node 2 will hear it, too");
+        let mut lower = self::node(0);
+        hear(&mut lower, 2, COORDINATOR);
+        assert_eq!(hear(&mut lower, 1, Message::Heartbeat), [""; 0], "node 2 will hear it, too");
+        let mut untold = self::node(0);
+        let calls = ["1 ELECTION(0)", "2 ELECTION(0)", "Answer in 2ms"];
+        assert_eq!(hear(&mut untold, 1, Message::Heartbeat), calls, "it was never told");
+        let higher = hear(&mut node.clone(), 0, Message::Heartbeat);
+        assert_eq!(higher, ["2 ELECTION(1)", "Answer in 2ms"], "a lower one leads");
         let overdue = Timer::Heartbeat(heartbeat::Timer::Overdue(NodeId(2)));
         let suspects = came(&mut node, |node, fx| node.on_timer(overdue, fx));
-        assert_eq!(suspects, ["2 ELECTION", "Answer in 2ms"]);
+        assert_eq!(suspects, ["2 ELECTION(1)", "Answer in 2ms"]);
         let late = hear(&mut node, 2, Message::Heartbeat);
         assert_eq!(late, ["Overdue(2) in 7ms"], "the election goes on; next time it waits longer");
         let answer = Timer::Election(bully::Timer::Answer);
         let leads = came(&mut node, |node, fx| node.on_timer(answer, fx));
         let watches_no_more = ["0 COORDINATOR(2)", "no Answer", "node 1 leads", "no Overdue(2)"];
         assert_eq!(leads[..4], watches_no_more);
-        assert_eq!(leads[4..], ["0 HEARTBEAT", "2 HEARTBEAT", "Beat in 5ms"]);
+        assert_eq!(leads[4..], ["Beat in 5ms"]);
         let deposed = Message::Election(bully::Message::Coordinator(3));
         let follows = hear(&mut node, 2, deposed);
         assert_eq!(follows, ["node 2 leads", "no Beat", "Overdue(2) in 7ms"]);
@@ -379,7 +397,8 @@ mod tests {
         let mut after = before.kept(node(2));
         assert_eq!(after.leader, None);
         let up = came(&mut after, Watching::on_restart);
-        assert_eq!(up[..3], ["0 COORDINATOR(2)", "1 COORDINATOR(2)", "node 2 leads"]);
+        let leads = ["0 COORDINATOR(2)", "1 COORDINATOR(2)", "node 2 leads", "Beat in 5ms"];
+        assert_eq!(up, leads);
     }
 
     #[test]

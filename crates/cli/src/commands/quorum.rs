@@ -53,18 +53,19 @@ pub(crate) struct Quorum {
     #[arg(long)]
     analyse: bool,
     /// How likely each node is dead, for the probability that no quorum is alive
-    #[arg(long, value_name = "SHARE", default_value = "5%")]
-    fail: Share,
-    /// Whose quorum is drawn
-    #[arg(long, value_name = "NODE", default_value_t = 0, value_parser = whole(0..=MOST_NODES - 1))]
-    of: u32,
+    /// [default: 5%]
+    #[arg(long, value_name = "SHARE")]
+    fail: Option<Share>,
+    /// Whose quorum is drawn [default: 0]
+    #[arg(long, value_name = "NODE", value_parser = whole(0..=MOST_NODES - 1))]
+    of: Option<u32>,
     /// Look for a quorum without these nodes, as in 0,1
     #[arg(long, value_name = "NODES", value_delimiter = ',')]
     #[arg(value_parser = whole(0..=MOST_NODES - 1))]
     dead: Vec<u32>,
-    /// Decides what is drawn by lot where a probability cannot be computed
-    #[arg(long, default_value_t = 1, value_parser = whole(0..=u64::MAX))]
-    seed: u64,
+    /// Decides what is drawn by lot where a probability cannot be computed [default: 1]
+    #[arg(long, value_parser = whole(0..=u64::MAX))]
+    seed: Option<u64>,
     /// Print JSON instead of text, for programs
     #[arg(long, help_heading = "Output")]
     json: bool,
@@ -75,6 +76,7 @@ const USUAL_NODES: u32 = 13;
 
 impl Quorum {
     pub(crate) fn execute(self) -> Result<(), Failure> {
+        self.check_sense()?;
         if self.system == "compare" {
             return self.compare();
         }
@@ -87,7 +89,7 @@ impl Quorum {
             // There is no such option here.
             Failure::usage(why.trim_start_matches("--quorum "))
         })?;
-        for &id in self.dead.iter().chain([&self.of]) {
+        for &id in self.dead.iter().chain([&self.of()]) {
             if id >= nodes {
                 let last = nodes - 1;
                 return Err(Failure::usage(format!("there is no node {id}: the last is {last}")));
@@ -96,8 +98,37 @@ impl Quorum {
         if self.json { self.print_json(&quorums, &system) } else { self.print(&quorums, &system) }
     }
 
+    /// Refuses options that would change nothing, as if they had been looked at.
+    fn check_sense(&self) -> Result<(), Failure> {
+        let compares = self.system == "compare";
+        let draws = self.show || !self.dead.is_empty();
+        let analyses = self.analyse || self.json || compares;
+        let senseless = [
+            (compares && self.show, "--show draws one system, and compare shows all"),
+            (compares && self.of.is_some(), "--of is about one system, and compare shows all"),
+            (compares && !self.dead.is_empty(), "--dead is about one system, compare shows all"),
+            (!compares && self.of.is_some() && !draws, "--of says whose quorum: say --show"),
+            (self.fail.is_some() && !analyses, "--fail is for what is analysed: say --analyse"),
+            (self.seed.is_some() && !analyses, "--seed is for what is analysed: say --analyse"),
+        ];
+        match senseless.into_iter().find(|(is_so, _)| *is_so) {
+            Some((_, why)) => Err(Failure::usage(why)),
+            None => Ok(()),
+        }
+    }
+
     fn asked(&self) -> Asked {
-        Asked { dead: self.fail, seed: self.seed }
+        Asked { dead: self.fail(), seed: self.seed.unwrap_or(1) }
+    }
+
+    /// How likely each node is dead.
+    fn fail(&self) -> Share {
+        self.fail.unwrap_or_else(|| "5%".parse().expect("it is a share"))
+    }
+
+    /// Whose quorum is meant.
+    fn of(&self) -> u32 {
+        self.of.unwrap_or(0)
     }
 
     fn dead(&self) -> NodeSet {
@@ -107,7 +138,7 @@ impl Quorum {
     /// The quorum that is asked for: without the dead, if some are. If that of the node is alive,
     /// there is no need for another.
     fn quorum(&self, system: &QuorumSystem) -> Option<Vec<NodeId>> {
-        let (own, dead) = (system.of(NodeId(self.of)), self.dead());
+        let (own, dead) = (system.of(NodeId(self.of())), self.dead());
         if own.iter().any(|&id| dead.contains(id)) { system.live(&dead) } else { Some(own) }
     }
 
@@ -127,7 +158,7 @@ impl Quorum {
 
     fn print(&self, quorums: &Quorums, system: &QuorumSystem) -> Result<(), Failure> {
         let nodes = system.group().size();
-        let mut text = format!("vorrang quorum {} --nodes {nodes}\n", quorums.in_short());
+        let mut text = wrapped(&format!("vorrang quorum {} --nodes {nodes}\n", self.system));
         let quorum = self.quorum(system);
         if !self.dead.is_empty() {
             text += &match &quorum {
@@ -161,17 +192,17 @@ impl Quorum {
         if nodes > MOST_DRAWN {
             return wrapped(&format!(
                 "\nMore than {MOST_DRAWN} nodes are not drawn. The quorum of node {}: {}\n",
-                self.of,
+                self.of(),
                 listed(quorum)
             ));
         }
         let mut text = format!("\n{}", drawing(quorums, system, quorum, &self.dead()));
         if self.dead.is_empty() {
-            let it = format!("  [ ] the quorum of node {}: {}\n", self.of, listed(quorum));
+            let it = format!("  [ ] the quorum of node {}: {}\n", self.of(), listed(quorum));
             let _ = write!(text, "\n{}", wrapped(&it));
         }
         if system.turns() > 1 {
-            let next = system.of_turn(NodeId(self.of), 1);
+            let next = system.of_turn(NodeId(self.of()), 1);
             text += &wrapped(&format!("      and, in turn with it: {}\n", listed(&next)));
         }
         text
@@ -192,14 +223,14 @@ impl Quorum {
                 unfit.iter().map(|(it, why)| json!({ "construction": it.to_string(), "why": why }));
             return print_json(&json!({
                 "nodes": nodes,
-                "fail": self.fail.value(),
+                "fail": self.fail().value(),
                 "systems": reports.iter().map(Report::json).collect::<Vec<_>>(),
                 "unfit": none.collect::<Vec<_>>(),
             }));
         }
         let mut rows = vec![Report::header()];
         rows.extend(reports.iter().map(Report::cells));
-        let (count, fail) = (grouped(nodes.into()), self.fail);
+        let (count, fail) = (grouped(nodes.into()), self.fail());
         let title = format!("Quorum systems of {count} nodes, each dead with {fail}:\n\n");
         let mut text = wrapped(&title);
         text += &match screen() {

@@ -42,6 +42,18 @@ impl Kills {
     }
 }
 
+/// Where somebody was killed and no message was sent for so long, none will be: who relies on time
+/// waits for a few messages of each of the others before it does anything about it.
+pub(super) fn patience(scene: &impl Scene) -> Duration {
+    let (about, setup) = (scene.about(), scene.setup());
+    let least = Duration::from_secs(5);
+    if !about.assumes.timely {
+        return least;
+    }
+    let waits = setup.within.saturating_mul(8).saturating_mul(setup.group.size());
+    least.saturating_add(waits)
+}
+
 /// Who is to be killed, and when, in that order.
 pub(super) fn planned(scene: &impl Scene) -> Vec<(Duration, NodeId)> {
     let script = scene.between().faults.as_ref().map_or(&[][..], |faults| &faults.script);
@@ -61,7 +73,7 @@ pub(super) fn planned(scene: &impl Scene) -> Vec<(Duration, NodeId)> {
 }
 
 /// The records of all nodes in the order of their times. Of a node that was killed nobody knows
-/// what it did after the last that it has told: it is down from there on.
+/// what it did after it was last heard: it is down from there on.
 pub(super) fn in_order<P: Protocol>(recorded: Recorded) -> Result<Vec<Record<P>>, Failure> {
     let read = |line: String| {
         serde_json::from_str(&line)
@@ -69,9 +81,7 @@ pub(super) fn in_order<P: Protocol>(recorded: Recorded) -> Result<Vec<Record<P>>
     };
     let mut records: Vec<Record<P>> =
         recorded.lines.into_iter().map(read).collect::<Result<_, _>>()?;
-    for &node in &recorded.killed {
-        let told = records.iter().filter(|record| record.node == node);
-        let at_ns = told.map(|record| record.at_ns).max().unwrap_or(0);
+    for &(node, at_ns) in &recorded.killed {
         records.push(Record { at_ns, node, what: What::Crash });
     }
     records.sort_by_key(|record| record.at_ns);

@@ -1,8 +1,11 @@
 //! All nodes in this process, each with its own sockets.
 
+use std::time::Duration;
+
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::time::timeout;
 use vorrang_algorithms::mutex::Command;
-use vorrang_net::{Config, Handle, bind_loopback};
+use vorrang_net::{Config, Handle, LinkState, LinkStatus, Status, Stopped, bind_loopback};
 use vorrang_protocol::NodeId;
 use vorrang_sim::Random;
 
@@ -43,10 +46,31 @@ pub(super) async fn start(
         let started = launch(config, listener, turns).await;
         handles.push(started.map_err(|error| Failure::World(error.to_string()))?);
     }
-    Ok((Local { handles }, heard))
+    let group = Local { handles };
+    group.started(PATIENCE).await?;
+    Ok((group, heard))
 }
 
+/// Nobody waits longer for the nodes of one process to meet.
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+
 impl<C: Send + 'static> Local<C> {
+    /// Waits until every node has met all others; if that takes too long, says who misses whom.
+    pub(super) async fn started(&self, patience: Duration) -> Result<(), Failure> {
+        for handle in &self.handles {
+            let waited = timeout(patience, handle.started()).await;
+            let stopped = |error: Stopped| Failure::World(error.to_string());
+            match waited {
+                Ok(started) => started.map_err(stopped)?,
+                Err(_elapsed) => {
+                    let status = handle.status().await.map_err(stopped)?;
+                    return Err(Failure::World(missing(&status)));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Gives a node a command.
     pub(super) async fn tell(&self, node: NodeId, command: C) -> Result<(), Failure> {
         let told = self.handles[node.index()].command(command).await;
@@ -60,6 +84,17 @@ impl<C: Send + 'static> Local<C> {
         }
         Ok(())
     }
+}
+
+/// Whom a node has not met, and why.
+fn missing(status: &Status) -> String {
+    let is_missing = |link: &&LinkStatus| !matches!(link.state, LinkState::Connected(_));
+    let Some(link) = status.links.iter().find(is_missing) else {
+        return format!("node {} has met all others and does not begin", status.id);
+    };
+    let trouble = link.trouble.as_ref().map_or_else(String::new, |why| format!(", {why}"));
+    let (peer, address, state) = (link.peer, &link.address, &link.state);
+    format!("node {} has not met node {peer} at {address}: {state}{trouble}", status.id)
 }
 
 impl Nodes for Local<Command> {
@@ -81,5 +116,28 @@ impl<C: Send + 'static> Counted for Local<C> {
             received += status.links.iter().map(|link| link.received).sum::<u64>();
         }
         Ok((sent, received))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
+    use vorrang_net::Node;
+    use vorrang_protocol::Group;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn whoever_cannot_be_met_is_named() {
+        let (mut listeners, peers) = bind_loopback(2).await.unwrap();
+        let (address, own) = (peers[0].clone(), listeners.remove(1));
+        drop(listeners);
+        let machine = RicartAgrawala::new(NodeId(1), Group::of(2));
+        let node = Node::new(machine, Config::new(NodeId(1), peers, "ricart-agrawala"));
+        let (handle, _notices) = node.listener(own).start().await.unwrap();
+        let alone = Local { handles: vec![handle] };
+        let error = alone.started(Duration::from_millis(300)).await.unwrap_err().to_string();
+        assert!(error.contains(&format!("node 1 has not met node 0 at {address}")), "{error}");
+        assert!(error.contains("connection refused"), "{error}");
     }
 }

@@ -237,8 +237,7 @@ async fn take_turns(
     mut busy: BTreeSet<NodeId>,
     bar: &ProgressBar,
 ) -> Result<bool, Failure> {
-    /// Where somebody was killed and no message was sent for so long, none will be.
-    const PATIENCE: Duration = Duration::from_secs(5);
+    let patience = kills::patience(scenario);
     let (mut kills, mut killed) = (Kills::of(scenario), BTreeSet::new());
     let (mut last, mut moved) = (None, Instant::now());
     while !busy.is_empty() {
@@ -256,7 +255,7 @@ async fn take_turns(
                 if counts != last {
                     (last, moved) = (counts, Instant::now());
                 }
-                if !killed.is_empty() && moved.elapsed() > PATIENCE {
+                if !killed.is_empty() && moved.elapsed() > patience {
                     return Ok(false);
                 }
             }

@@ -13,7 +13,7 @@ use vorrang_protocol::{Monitor, NodeId, Protocol};
 use vorrang_trace::{Meter, Record, What, judge};
 
 use super::kills::{self, Kills, in_order};
-use super::local::Local;
+use super::local::{self, Local};
 use super::processes::{self, Processes, Recorded};
 use super::{Counted as _, News, Place, events, head, make_room, orders, runtime, save, settle};
 use crate::failure::Failure;
@@ -118,11 +118,9 @@ async fn tell_all<C: Clone + Send + 'static, N>(
         handles.push(handle);
         notices.push(heard);
     }
-    // Else the time until the last of them has met all others would count.
-    for handle in &handles {
-        handle.started().await.map_err(|error| Failure::Failed(error.to_string()))?;
-    }
     let mut nodes = Local { handles };
+    // Else the time until the last of them has met all others would count.
+    nodes.started(local::PATIENCE).await?;
     for (at, command) in commands {
         nodes.tell(*at, command.clone()).await?;
     }
@@ -150,7 +148,7 @@ async fn tell_processes(
     group.started().await?;
     let (mut kills, mut killed) = (Kills::of(scene), BTreeSet::new());
     kill(&mut group, &mut kills, &mut killed).await?;
-    for (at, command) in commands {
+    for (at, command) in commands.iter().filter(|(at, _)| !killed.contains(at)) {
         group.tell(*at, command).await?;
     }
     let mut untold: BTreeSet<NodeId> = if until == Until::Told {
@@ -158,10 +156,15 @@ async fn tell_processes(
     } else {
         BTreeSet::new()
     };
-    let begun = Instant::now();
+    let (begun, patience) = (Instant::now(), kills::patience(scene));
     while !untold.is_subset(&killed) || kills.next_in().is_some() {
         kill(&mut group, &mut kills, &mut killed).await?;
-        if !untold.is_subset(&killed) && begun.elapsed() > PATIENCE {
+        let is_late = !untold.is_subset(&killed) && kills.next_in().is_none();
+        if is_late && !killed.is_empty() && begun.elapsed() > patience {
+            // What they have told will say what is missing.
+            break;
+        }
+        if is_late && begun.elapsed() > PATIENCE {
             let missing = untold.difference(&killed).next().copied().unwrap_or_default();
             return Err(Failure::World(format!("node {missing} was not told in {PATIENCE:?}")));
         }

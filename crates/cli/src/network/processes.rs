@@ -26,7 +26,7 @@ struct Worker {
     /// What it says besides its news.
     answers: UnboundedReceiver<String>,
     /// What it has told of its records, when it has gone.
-    records: JoinHandle<Vec<String>>,
+    records: JoinHandle<Told>,
     is_killed: bool,
 }
 
@@ -91,14 +91,18 @@ async fn listen(
     mut said: Lines<BufReader<ChildStdout>>,
     news: UnboundedSender<News>,
     answers: UnboundedSender<String>,
-) -> Vec<String> {
-    let mut records = Vec::new();
+) -> Told {
+    let mut told = Told::default();
     while let Ok(Some(line)) = said.next_line().await {
         // Whoever no longer listens has given up on the run.
         let _ = match line.split_once(' ').unwrap_or((&line, "")) {
             ("done", "") => news.send(News::Done(id)).is_ok(),
             ("record", record) => {
-                records.push(record.to_owned());
+                told.records.push(record.to_owned());
+                true
+            }
+            ("clock", now_ns) => {
+                told.upto_ns = now_ns.parse().unwrap_or(told.upto_ns);
                 true
             }
             ("failed", why) => news.send(News::Failed(id, why.to_owned())).is_ok(),
@@ -106,7 +110,14 @@ async fn listen(
         };
     }
     let _ = news.send(News::Failed(id, "its process has gone".to_owned()));
-    records
+    told
+}
+
+/// What a process has told of its records, and up to when.
+#[derive(Debug, Default)]
+struct Told {
+    records: Vec<String>,
+    upto_ns: u64,
 }
 
 impl Nodes for Processes {
@@ -177,9 +188,7 @@ impl Processes {
         let mut recorded = Recorded::default();
         for (id, mut worker) in (0..).map(NodeId).zip(workers) {
             let mut last = Vec::new();
-            if worker.is_killed {
-                recorded.killed.push(id);
-            } else {
+            if !worker.is_killed {
                 loop {
                     let line = worker.answer(id).await?;
                     if line == "end" {
@@ -190,7 +199,11 @@ impl Processes {
                 worker.process.wait().await?;
             }
             let gone = |error| Failure::World(format!("node {id}: {error}"));
-            recorded.lines.append(&mut worker.records.await.map_err(gone)?);
+            let mut told = worker.records.await.map_err(gone)?;
+            if worker.is_killed {
+                recorded.killed.push((id, told.upto_ns));
+            }
+            recorded.lines.append(&mut told.records);
             recorded.lines.append(&mut last);
         }
         Ok(recorded)
@@ -202,6 +215,6 @@ impl Processes {
 pub(super) struct Recorded {
     /// Their records, each as a line.
     pub(super) lines: Vec<String>,
-    /// Who was killed.
-    pub(super) killed: Vec<NodeId>,
+    /// Who was killed, and when it was last heard.
+    pub(super) killed: Vec<(NodeId, u64)>,
 }

@@ -15,6 +15,7 @@
 //! counts                      →
 //!                             ←   counts SENT RECEIVED
 //!                             ←   record …       one of its records, if it is to tell them at once
+//!                             ←   clock NS       and it has told all up to then
 //! quit                        →
 //!                             ←   its records, as JSON, one a line, and then: end
 //! ```
@@ -214,7 +215,12 @@ where
     let config = Config { seed, setup, ..Config::new(id, peers, name) };
     let handle =
         launch(config, listener).await.map_err(|error| Failure::World(error.to_string()))?;
-    let mut tell = || records().iter().try_for_each(|record| say(&format!("record {record}")));
+    let clock = Clock::since(orders.epoch_ns);
+    let mut tell = || {
+        let now_ns = clock.now_ns();
+        let told = records().iter().try_for_each(|record| say(&format!("record {record}")));
+        told.and_then(|()| say(&format!("clock {now_ns}")))
+    };
     let tell: Option<&mut dyn FnMut() -> _> = orders.tells_at_once.then_some(&mut tell);
     obey(&handle, &mut lines, heard, tell).await?;
     handle.shutdown().await.map_err(|error| Failure::World(error.to_string()))?;

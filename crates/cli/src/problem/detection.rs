@@ -28,7 +28,7 @@ use crate::selection::Axis;
 /// Everyone watches everyone, and something is kept of every two.
 const MOST_NODES: u32 = 2_000;
 /// More than anybody waits for.
-const MOST_MESSAGES: u128 = 10_000_000_000;
+const MOST_MESSAGES: u128 = 1_000_000_000;
 /// How many heartbeats a run lasts, if nothing is said.
 const USUAL_BEATS: u32 = 100;
 /// How long a heartbeat and its margin are over a real network, if nobody says: longer than a busy
@@ -260,6 +260,22 @@ impl Driven for Detection {
     }
     fn monitor(scenario: &Scenario) -> Suspicions {
         Suspicions::new(scenario.setup.group, scenario.allowed()).cut_off()
+    }
+    /// Whoever is up is heard within a heartbeat and the time that it takes: an older suspicion is
+    /// none that the next message takes back.
+    fn complaint(scenario: &Scenario, tally: &Tally) -> Option<String> {
+        scenario.allowed()?;
+        let longest = jitter(scenario.between.latency)?.longest;
+        let setup = &scenario.setup;
+        let heard = setup.beat.saturating_add(setup.late).saturating_add(longest);
+        let (at, of, since_ns) = tally.oldest_wrong()?;
+        let lasted = scenario.lasts.saturating_sub(Duration::from_nanos(since_ns));
+        (lasted > heard).then(|| {
+            format!(
+                "accuracy: node {at} suspects node {of}, which is up, since {}",
+                show_duration_ns(since_ns)
+            )
+        })
     }
     fn workload(_: &Scenario) -> Silent {
         Silent

@@ -29,7 +29,7 @@ use crate::selection::Axis;
 const MOST_NODES: u32 = 2_000;
 
 /// More than anybody waits for.
-const MOST_HEARTBEATS: u128 = 10_000_000_000;
+const MOST_HEARTBEATS: u128 = 100_000_000;
 
 /// Who calls for an election.
 #[derive(Clone, Debug, clap::Args)]
@@ -51,6 +51,8 @@ pub(crate) struct Scenario {
     between: Between,
     /// When it ends, where messages go on for ever.
     lasts: Option<Duration>,
+    /// Whether that was said.
+    asked_to_last: bool,
     /// Whether it is over a real network.
     is_real: bool,
 }
@@ -157,7 +159,7 @@ impl Scene for Scenario {
         self.lasts.map_or(u64::MAX, |time| time.as_nanos() as u64)
     }
     fn own_options(&self, net: bool) -> String {
-        let lasts = self.lasts.filter(|_| !net);
+        let lasts = self.lasts.filter(|_| !net || self.asked_to_last);
         let lasts = lasts.map(|it| format!(" --for {}", show_duration_ns(it.as_nanos() as u64)));
         format!("--initiators {}{}", self.who(), lasts.unwrap_or_default())
     }
@@ -379,7 +381,8 @@ impl Driven for Election {
         }
         let (asked, is_real) = (asked.to_owned(), args.common.is_real);
         let lasts = lasts(card, &setup, &between, args)?;
-        Ok(Scenario { card, setup, asked, initiators, between, lasts, is_real })
+        let asked_to_last = args.lasting.time().is_some();
+        Ok(Scenario { card, setup, asked, initiators, between, lasts, asked_to_last, is_real })
     }
     fn monitor(scenario: &Scenario) -> Leadership {
         scenario.card.watch(&scenario.setup, true)
@@ -456,6 +459,10 @@ impl Driven for Election {
         let calls: Vec<(NodeId, Command)> =
             scenario.initiators.iter().map(|&id| (NodeId(id), Command::Elect)).collect();
         let watched = (Self::monitor(scenario), meter);
-        once::run(scenario, made, (&calls, Until::Told), watched, figures, (place, trace))
+        let until = match scenario.lasts {
+            Some(lasts) if scenario.asked_to_last => Until::Over(lasts),
+            Some(_) | None => Until::Told,
+        };
+        once::run(scenario, made, (&calls, until), watched, figures, (place, trace))
     }
 }

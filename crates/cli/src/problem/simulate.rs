@@ -11,7 +11,7 @@ use vorrang_algorithms::card::About;
 use vorrang_algorithms::registry::Node;
 use vorrang_algorithms::setup::Setup;
 use vorrang_protocol::{Guard, Protocol};
-use vorrang_sim::{FaultCounts, Report, SimError, Simulation};
+use vorrang_sim::{FaultCounts, Faults, Report, SimError, Simulation};
 use vorrang_trace::{Header, Record, Writer};
 
 use super::seen::{Seen, Told, Witness};
@@ -133,7 +133,9 @@ where
     if scenario.between().is_guarded {
         simulation = simulation.guarded(guards.iter().cloned());
     }
-    if let Some(faults) = scenario.faults() {
+    // A mistake may get nowhere for ever, as a fault may: somebody must look.
+    let flawed = scenario.between().flaw.map(|_| Faults::default());
+    if let Some(faults) = scenario.faults().or(flawed) {
         let fresh = node.clone();
         simulation = simulation.with_faults(faults, scenario.seed(), move |id| fresh(id));
     }

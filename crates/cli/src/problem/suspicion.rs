@@ -94,6 +94,15 @@ impl Tally {
         (self.pairs_ns > 0).then(|| 1.0 - self.wrong_ns as f64 / self.pairs_ns as f64)
     }
 
+    /// Who has suspected somebody for longest that is up, whom, and since when.
+    pub(crate) fn oldest_wrong(&self) -> Option<(usize, usize, u64)> {
+        let nodes = 0..self.down.len();
+        let pairs = nodes.clone().flat_map(|at| nodes.clone().map(move |of| (at, of)));
+        let wrong = pairs.filter(|&(at, of)| self.is_up(at) && self.is_up(of));
+        let since = |(at, of): (usize, usize)| Some((at, of, self.suspects[at][of]?.since_ns));
+        wrong.filter_map(since).min_by_key(|it| it.2)
+    }
+
     fn is_up(&self, id: usize) -> bool {
         self.down[id].is_none()
     }
@@ -265,6 +274,7 @@ mod tests {
         suspect(&mut tally, 10, 0, 1);
         trust(&mut tally, 14, 0, 1);
         suspect(&mut tally, 90, 1, 0);
+        assert_eq!(tally.oldest_wrong(), Some((1, 0, 90)));
         let ended = tally.ended(100);
         assert_eq!((ended.mistakes.count, ended.mistakes.mean()), (2, Some(7.0)));
         assert_eq!(ended.accuracy(), Some(1.0 - 14.0 / 200.0));

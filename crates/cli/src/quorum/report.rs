@@ -154,6 +154,10 @@ impl Report {
 
     fn chance_text(&self) -> String {
         match self.chance {
+            // Where all are dead no quorum is alive, so it is not nothing.
+            Chance::Exact(chance) if chance <= 0.0 && self.asked.dead.value() > 0.0 => {
+                "less than 1e-300".to_owned()
+            }
             Chance::Exact(chance) => digits(chance),
             Chance::Drawn { failed, samples } => {
                 let [low, high] = wilson(failed, samples);

@@ -39,8 +39,8 @@ impl Mistake<Bully> for Unnumbered {
         match message {
             Message::Coordinator(_) if from > node.me => node.follow(from, fx),
             Message::Coordinator(_)
-            | Message::Election
-            | Message::Answer
+            | Message::Election(_)
+            | Message::Answer(_)
             | Message::Outdated(_) => node.on_message(from, message, fx),
         }
     }
@@ -81,7 +81,7 @@ impl Unguarded {
         if higher.clone().next().is_none() {
             return self.lead(fx);
         }
-        fx.broadcast(higher, Message::Election);
+        fx.broadcast(higher, Message::Election(0));
         let number = (0..=self.held.len() as u32)
             .find(|number| !self.held.contains(number))
             .unwrap_or_default();
@@ -113,11 +113,11 @@ impl Protocol for Unguarded {
 
     fn on_message(&mut self, from: NodeId, message: Message, fx: &mut impl Effects<Self>) {
         match message {
-            Message::Election => {
-                fx.send(from, Message::Answer);
+            Message::Election(_) => {
+                fx.send(from, Message::Answer(0));
                 self.hold_election(fx);
             }
-            Message::Answer => {
+            Message::Answer(_) => {
                 for number in self.held.drain(..) {
                     fx.cancel_timer(number);
                 }

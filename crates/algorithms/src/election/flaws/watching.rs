@@ -26,11 +26,11 @@ impl<P: Watched> Mistake<Watching<P>> for NobodyCalls {
     }
 }
 
-/// Whoever leads does not hear that another does as well.
+/// Nobody cares about the heartbeats of others than its leader.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct LeadersAreDeaf;
+pub struct DeafToOthers;
 
-impl<P: Watched> Mistake<Watching<P>> for LeadersAreDeaf {
+impl<P: Watched> Mistake<Watching<P>> for DeafToOthers {
     fn on_message(
         self,
         node: &mut Watching<P>,
@@ -38,7 +38,7 @@ impl<P: Watched> Mistake<Watching<P>> for LeadersAreDeaf {
         message: Message<P::Message>,
         fx: &mut impl Effects<Watching<P>>,
     ) {
-        if message != Message::Heartbeat || !node.leads() {
+        if message != Message::Heartbeat || !node.is_news(from) {
             node.on_message(from, message, fx);
         }
     }

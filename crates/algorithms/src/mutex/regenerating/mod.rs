@@ -577,7 +577,7 @@ mod tests {
         let told = tell(&mut node, 0, Message::Have);
         assert!(told.contains(&Effect::CancelTimer(Timer::Have)), "{told:?}");
         without.on_timer(Timer::Have, &mut fx);
-        let election = Message::Election(bully::Message::Election);
+        let election = Message::Election(bully::Message::Election(0));
         assert_eq!(sends(&fx.take())[..1], [send(2, election)]);
     }
 
