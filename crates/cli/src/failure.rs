@@ -58,7 +58,7 @@ impl Failure {
     }
 
     /// As [`EXIT_CODES`] has it.
-    const fn code(&self) -> u8 {
+    pub(crate) const fn code(&self) -> u8 {
         match self {
             Self::Failed(_) | Self::AlreadySaid => 1,
             Self::Usage(_) => 2,

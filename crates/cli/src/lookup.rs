@@ -101,7 +101,7 @@ pub(crate) fn unknown<'a>(
 }
 
 /// The known name that is most like `name`, if any is much like it.
-fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     const ALIKE: f64 = 0.7;
     known
         .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))

@@ -2,155 +2,13 @@
 
 mod support;
 
-use std::io::{BufRead as _, BufReader, Read, Write as _};
-use std::net::TcpListener;
-use std::process::{Child, ChildStdin, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::io::Write as _;
+use std::sync::mpsc::channel;
 use std::thread;
-use std::time::Instant;
 
-use support::{PATIENCE, vorrang};
-
-/// A process, and the lines that it has written and nobody has read yet.
-struct Node {
-    child: Child,
-    input: Option<ChildStdin>,
-    out: Receiver<String>,
-    err: Receiver<String>,
-}
-
-impl Node {
-    fn start(id: usize, peers: &[String], more: &[&str]) -> Self {
-        let (id, peers) = (id.to_string(), peers.join(","));
-        let mut child = vorrang(&[&["node", "--id", &id, "--peers", &peers][..], more].concat())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the program starts");
-        let out = lines(child.stdout.take().expect("a pipe"));
-        let err = lines(child.stderr.take().expect("a pipe"));
-        let input = child.stdin.take();
-        Self { child, input, out, err }
-    }
-
-    fn say(&mut self, line: &str) {
-        let input = self.input.as_mut().expect("a pipe");
-        writeln!(input, "{line}").expect("the process lives");
-    }
-
-    /// The next line on standard output.
-    fn hear(&self) -> String {
-        self.out.recv_timeout(PATIENCE).expect("a line in time")
-    }
-
-    /// Reads lines on standard error up to one that has this in it.
-    fn until_told(&self, words: &str) -> String {
-        let mut read = Vec::new();
-        loop {
-            let line = self.err.recv_timeout(PATIENCE);
-            let line = line.unwrap_or_else(|_| panic!("no '{words}' among {read:#?}"));
-            assert!(!line.contains("panicked"), "{line}");
-            if line.contains(words) {
-                return line;
-            }
-            read.push(line);
-        }
-    }
-
-    /// Asks how the node is: its own line, and one for each of so many links. Nothing else must
-    /// have been told before, so the node has not entered since.
-    fn status(&mut self, links: usize) -> Vec<String> {
-        self.say("status");
-        let status: Vec<String> = (0..=links).map(|_| self.hear()).collect();
-        assert!(status[0].starts_with("node "), "{status:?}");
-        status
-    }
-
-    /// Asks until the answer is as wanted.
-    fn status_until(&mut self, links: usize, wanted: impl Fn(&[String]) -> bool) {
-        let begun = Instant::now();
-        loop {
-            let status = self.status(links);
-            if wanted(&status) {
-                return;
-            }
-            assert!(begun.elapsed() < PATIENCE, "still {status:#?}");
-        }
-    }
-
-    /// Quits: the exit code, and what was said last.
-    fn quit(mut self) -> (Option<i32>, String) {
-        self.say("quit");
-        self.end()
-    }
-
-    /// Waits for the end, which must come in good order.
-    fn end(&mut self) -> (Option<i32>, String) {
-        let mut last = String::new();
-        while let Ok(line) = self.out.recv_timeout(PATIENCE) {
-            last = line;
-        }
-        while let Ok(line) = self.err.recv_timeout(PATIENCE) {
-            assert!(!line.contains("panicked"), "{line}");
-        }
-        (self.child.wait().expect("it ends").code(), last)
-    }
-}
-
-impl Drop for Node {
-    fn drop(&mut self) {
-        // It has ended already, unless the test failed.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn lines(pipe: impl Read + Send + 'static) -> Receiver<String> {
-    let (sender, receiver) = channel();
-    thread::spawn(move || {
-        for line in BufReader::new(pipe).lines().map_while(Result::ok) {
-            if sender.send(line).is_err() {
-                break;
-            }
-        }
-    });
-    receiver
-}
-
-/// Addresses that are free at this moment.
-fn addresses(count: usize) -> Vec<String> {
-    let bound: Vec<TcpListener> =
-        (0..count).map(|_| TcpListener::bind("127.0.0.1:0").expect("a free port")).collect();
-    bound.iter().map(|it| it.local_addr().expect("an address").to_string()).collect()
-}
-
-/// A node for each list of options; all listen. Where a port was taken meanwhile: once more.
-fn start(options: &[&[&str]]) -> Vec<Node> {
-    for _ in 0..5 {
-        let peers = addresses(options.len());
-        let nodes: Vec<Node> =
-            (0..).zip(options).map(|(id, options)| Node::start(id, &peers, options)).collect();
-        let listens = |(id, node): (usize, &Node)| {
-            let line = node.out.recv_timeout(PATIENCE).unwrap_or_default();
-            let count = options.len();
-            line.starts_with(&format!("node {id} of {count} listens on {}, running ", peers[id]))
-        };
-        if nodes.iter().enumerate().all(listens) {
-            return nodes;
-        }
-    }
-    panic!("no free ports");
-}
-
-/// So many nodes that have all met.
-fn group(count: usize, more: &[&str]) -> Vec<Node> {
-    let nodes = start(&vec![more; count]);
-    for node in &nodes {
-        node.until_told("started");
-    }
-    nodes
-}
+#[cfg(unix)]
+use support::node::signal;
+use support::node::{Node, addresses, group, start};
 
 #[test]
 fn one_at_a_time_across_three_processes() {
@@ -160,9 +18,9 @@ fn one_at_a_time_across_three_processes() {
 
     nodes[1].say("acquire");
     // Node 0 has the request and keeps its reply; only then it is worth looking at node 1.
-    nodes[0].status_until(2, |status| !status[0].contains("deferred: []"));
+    nodes[0].state_until("deferred: []", false);
     let waiting = nodes[1].status(2);
-    assert!(waiting[0].contains("Waiting"), "it has not entered: {waiting:?}");
+    assert!(waiting[1].contains("waiting to enter, for "), "it has not entered: {waiting:?}");
 
     nodes[0].say("release");
     assert_eq!(nodes[0].hear(), "released");
@@ -181,7 +39,7 @@ fn a_command_at_the_wrong_moment_is_refused_and_the_node_lives_on() {
     node.say("release");
     assert_eq!(node.hear(), "cannot release: not inside");
     node.say("aquire");
-    assert!(node.hear().contains("unknown command 'aquire'"));
+    assert!(node.hear().contains("unknown command 'aquire': did you mean 'acquire'?"));
     node.say("acquire shared");
     assert!(node.hear().starts_with("cannot acquire: "));
     node.say("");
@@ -202,7 +60,7 @@ fn readers_share_and_a_writer_waits_for_them() {
     }
     nodes[2].say("acquire");
     for id in [0, 1] {
-        nodes[id].status_until(2, |status| !status[0].contains("deferred: []"));
+        nodes[id].state_until("deferred: []", false);
     }
     nodes[0].say("release");
     assert_eq!(nodes[0].hear(), "released");
@@ -213,30 +71,30 @@ fn readers_share_and_a_writer_waits_for_them() {
 
 #[test]
 fn a_node_that_dies_leaves_the_others_alive_and_waiting() {
-    let mut nodes = group(3, &[]);
+    let mut nodes = group(3, &["--leave-within", "200ms"]);
     let status = nodes[0].status(2);
-    assert!(status[1].contains("node 1 at ") && status[1].contains(": connected for "));
-    assert!(status[2].contains("node 2 at ") && status[2].contains(": connected for "));
+    assert!(status[2].contains("node 1 at ") && status[2].contains(": connected for "));
+    assert!(status[3].contains("node 2 at ") && status[3].contains(": connected for "));
 
     nodes[2].child.kill().expect("it can be killed");
     for id in [0, 1] {
         nodes[id].until_told("lost the connection with node 2");
         let status = nodes[id].status(2);
-        assert!(status[2].contains(": connecting for "), "{status:?}");
+        assert!(status[3].contains(": connecting for "), "{status:?}");
     }
     nodes[0].say("acquire");
     // The request is under way to the dead node, the living one has replied.
     nodes[0].status_until(2, |status| {
-        status[2].contains("1 messages not acknowledged") && !status[1].contains("not acknowledged")
+        status[3].contains("1 message not acknowledged") && !status[2].contains("not acknowledged")
     });
     let waiting = nodes[0].status(2);
-    assert!(waiting[0].contains("Waiting"), "it has not entered: {waiting:?}");
+    assert!(waiting[1].contains("waiting to enter, for "), "it has not entered: {waiting:?}");
     assert!(nodes[0].child.try_wait().expect("a state").is_none(), "it lives");
 
     nodes.truncate(2);
     let (code, last) = nodes.remove(0).quit();
     assert_eq!(code, Some(0));
-    assert!(last.contains("1 messages were not acknowledged"), "{last}");
+    assert!(last.contains("1 message was not acknowledged"), "{last}");
     nodes[0].until_told("node 0 has left for good");
     assert_eq!(nodes.remove(0).quit(), (Some(0), "left".to_owned()));
 }
@@ -301,21 +159,12 @@ fn a_node_of_another_algorithm_or_group_is_refused_with_a_sentence() {
     assert!(told.contains("it belongs to group blue, we belong to group red"), "{told}");
     nodes[1].until_told("node 0 refused us");
     nodes[1].say("acquire");
-    // One line more than usual: it waits to meet all others.
-    let status = nodes[1].status(2);
+    let status = nodes[1].status(1);
     assert!(status[1].contains("waits to meet all others"), "{status:?}");
     assert!(status[2].contains(": refused: "), "{status:?}");
     for node in nodes {
         assert_eq!(node.quit(), (Some(4), "left".to_owned()), "neither has taken part");
     }
-}
-
-/// Stops a process, or lets it go on.
-#[cfg(unix)]
-fn signal(node: &Node, name: &str) {
-    let id = node.child.id().to_string();
-    let sent = std::process::Command::new("kill").args(["-s", name, &id]).status();
-    assert!(sent.expect("kill is there").success());
 }
 
 /// The whole group is restarted while one of its processes stands still; when that goes on, it

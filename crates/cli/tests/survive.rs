@@ -4,7 +4,12 @@ mod support;
 
 use serde_json::Value;
 use support::{csv, json, json_of, run, run_wide};
+use vorrang_algorithms::mutex::Mutex;
+use vorrang_algorithms::problem::Problem as _;
 use vorrang_algorithms::registry::abouts;
+use vorrang_algorithms::setup::Setup;
+use vorrang_catalogue::find;
+use vorrang_protocol::Needs;
 
 /// The locks whose rows are known from the literature, in a small group.
 const SEVEN: &str = "central,lamport,ricart-agrawala,token-ring,suzuki-kasami,raymond,maekawa";
@@ -70,6 +75,38 @@ fn a_majority_outlives_idle_nodes_and_not_those_that_have_votes() {
     for fault in ["crash-waiting", "crash-holder"] {
         assert_eq!(verdict(&rows, "majority-votes", fault), "stuck", "{fault}");
     }
+}
+
+/// Whom requests need, as a card has it, is what crashes show: those who are left are told by it
+/// what they can and cannot do any more.
+#[test]
+fn cards_say_whom_requests_need() {
+    let rows = rows(&["survive", "--nodes", "5", "--seeds", "1", "--problem", "mutex"]);
+    let mut checked = 0;
+    for about in abouts().iter().filter(|about| about.problem == Mutex::NAME) {
+        let name = about.name;
+        let card = find::<Mutex>(name, None).expect("it is in the catalogue").card;
+        let row = rows.iter().find(|row| row["algorithm"] == name).expect("a row");
+        let setup = Setup::read(row["setup"].as_str().expect("a text"), card.takes);
+        let crash = |who: &str| verdict(&rows, name, &format!("crash-{who}"));
+        let needs = (card.terms.needs)(&setup.expect("a set-up"));
+        checked += u32::from(needs != Needs::Anyone);
+        match needs {
+            Needs::AllBut(0) => assert_eq!(crash("idle"), "stuck", "{name}"),
+            Needs::AllBut(_) => assert_eq!(crash("idle"), "fine", "{name}"),
+            Needs::One(_) => {
+                assert_eq!((crash("idle"), crash("coordinator")), ("fine", "stuck"), "{name}");
+            }
+            Needs::Nobody => {
+                for who in ["idle", "waiting", "holder"] {
+                    assert_eq!(crash(who), "fine", "{name} {who}");
+                }
+            }
+            // Perhaps anybody: that says little.
+            Needs::Anyone => assert_ne!(crash("holder"), "fine", "{name} gets over it"),
+        }
+    }
+    assert!(checked >= 10, "{checked}");
 }
 
 /// The line of every bad cell, typed, ends as the table says.

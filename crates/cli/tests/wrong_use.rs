@@ -65,7 +65,6 @@ fn options_that_contradict_each_other_are_refused() {
         "--loss 1%",
         "--duplicate 1%",
         "--reorder 1%",
-        "--crash 0@0",
         "--pause 0@1ms..2ms",
         "--partition 0@1ms..2ms",
         "--slow 0-1:x2",

@@ -11,6 +11,8 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use vorrang_protocol::{Data, Refused};
 
+use crate::event::Event;
+
 /// Hears what the node tells, and asks it for things.
 ///
 /// It knows the problem and not the algorithm: one application goes with every machine that takes
@@ -29,6 +31,9 @@ pub trait Application: Send + 'static {
     fn on_notice(&mut self, notice: Self::Notice, fx: &mut ApplicationEffects<Self::Command>);
     /// The time that [`ApplicationEffects::wake_after`] asked for has passed.
     fn on_wake(&mut self, _fx: &mut ApplicationEffects<Self::Command>) {}
+    /// Something happened to a link, or to the node as a member of its group: a peer is lost, back
+    /// or gone.
+    fn on_event(&mut self, _event: &Event, _fx: &mut ApplicationEffects<Self::Command>) {}
     /// A command of this application came at the wrong moment; the machine is as it was.
     fn on_refused(&mut self, refused: Refused, _fx: &mut ApplicationEffects<Self::Command>) {
         tracing::error!(%refused, "a command of the application was refused");

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use vorrang_protocol::NodeId;
+use vorrang_protocol::{Needs, NodeId};
 
 use crate::{MAX_NUMBER, NetError};
 
@@ -36,6 +36,9 @@ pub struct Config {
     pub listen: Option<String>,
     /// How much may wait, and what is too much to be true.
     pub limits: Limits,
+    /// Whom a request needs. Where too many of those have left for good, a request is refused with
+    /// a sentence instead of waiting for ever ([`CommandError::Hopeless`](crate::CommandError)).
+    pub needs: Needs,
 }
 
 impl Config {
@@ -52,6 +55,7 @@ impl Config {
             timing: Timing::default(),
             listen: None,
             limits: Limits::default(),
+            needs: Needs::default(),
         }
     }
 

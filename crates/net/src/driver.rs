@@ -15,7 +15,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, Sleep};
-use vorrang_protocol::NodeId;
+use vorrang_protocol::{NodeId, Refused};
 
 use crate::bells::Bells;
 use crate::config::{Config, Start};
@@ -25,9 +25,11 @@ use crate::handle::{Control, Goodbye, Reply};
 use crate::hello::Identity;
 use crate::link::Link;
 use crate::meet::{Arrival, Line};
+use crate::members::{Leaving, Told};
 use crate::resident::{Account, AnyCommand, Resident};
 use crate::status::Status;
 use crate::timers::deadline;
+use crate::turns::{LetGo, Patience};
 use crate::world::World;
 
 pub(crate) struct Driver {
@@ -50,7 +52,7 @@ pub(crate) struct Driver {
     pub(crate) stopped: Arc<OnceLock<StopReason>>,
     pub(crate) phase: Phase,
     /// Commands given before the start.
-    pub(crate) held: Vec<(AnyCommand, Reply)>,
+    pub(crate) held: Vec<Held>,
     /// Why we must not act, as long as somebody remembers a former life of ours.
     pub(crate) fenced: Option<String>,
     /// Those of all links, by their numbers, and behind them that of the clock.
@@ -61,7 +63,18 @@ pub(crate) struct Driver {
     pub(crate) next_ack: Option<Instant>,
     /// When connections are looked at next, whether they still carry anything.
     pub(crate) next_look: Instant,
+    /// What was said of each member's absence.
+    pub(crate) told: Vec<Told>,
+    /// Set by whoever leaves, and is not free to go yet.
+    pub(crate) leaving: Option<Leaving>,
+    /// What was let go for that.
+    pub(crate) let_go: LetGo,
 }
+
+/// A command given before the start, and who waits for an answer, for how long.
+type Held = (AnyCommand, Option<Patience>, Reply);
+
+const LEAVING: Refused = Refused("this node is leaving the group");
 
 /// Where the node is in its life.
 #[derive(Debug)]
@@ -85,7 +98,7 @@ impl Driver {
         self.start_if_ready();
         poll_fn(|cx| self.poll_turn_or_fail(cx)).await;
 
-        let Self { world, mut tasks, phase, control, .. } = self;
+        let Self { world, mut tasks, phase, control, let_go, .. } = self;
         let unacknowledged = world.others().map(Link::unacknowledged).sum();
         drop(world);
         // Waits until the listener is closed, so that the address is free when we say so.
@@ -94,7 +107,7 @@ impl Driver {
         match phase {
             Phase::Closing(_, replies) => {
                 for reply in replies {
-                    let _ = reply.send(Goodbye { unacknowledged });
+                    let _ = reply.send(Goodbye { unacknowledged, let_go });
                 }
             }
             Phase::Over(Some(reply)) => {
@@ -137,7 +150,11 @@ impl Driver {
             self.handle_timers();
         }
         let is_done = self.settle();
+        self.leave_if_free();
         self.flush();
+        while let Some(event) = self.resident.next_event() {
+            self.report(event);
+        }
         if let Some(why) = self.resident.end_turn() {
             tracing::error!(why, "the node fails");
             let _ = self.stopped.set(StopReason::Failed(why.into()));
@@ -166,11 +183,15 @@ impl Driver {
     fn poll_control(&mut self, cx: &mut Context<'_>) {
         while let Poll::Ready(Some(control)) = self.control.poll_recv(cx) {
             match control {
-                Control::Command(command, reply) => self.on_command(command, reply),
+                Control::Command(command, patience, reply) => {
+                    self.on_command(command, patience, reply);
+                }
+                Control::Withdraw(reply) => self.on_withdraw(reply),
                 Control::Status(reply) => {
                     let _ = reply.send(self.status());
                 }
-                Control::ShutDown(reply) => self.on_shutdown(reply),
+                Control::Leave(within, reply) => self.on_leave(within, reply),
+                Control::ShutDown(reply) => self.on_shutdown(vec![reply]),
                 Control::Kill(reply) => {
                     let _ = self.stopped.set(StopReason::Killed);
                     self.phase = Phase::Over(reply);
@@ -180,30 +201,61 @@ impl Driver {
         }
     }
 
-    fn on_command(&mut self, command: AnyCommand, reply: Reply) {
+    fn on_command(&mut self, command: AnyCommand, patience: Option<Patience>, reply: Reply) {
+        if self.leaving.is_some() {
+            let _ = reply.send(Err(CommandError::Refused(LEAVING)));
+            return;
+        }
         match (&self.phase, &self.fenced) {
             // Dropping the reply says that the node has stopped.
             (Phase::Closing(..) | Phase::Over(_), _) => {}
             (_, Some(why)) => {
                 let _ = reply.send(Err(CommandError::Fenced(why.clone())));
             }
-            (Phase::Gathering, None) => self.held.push((command, reply)),
+            (Phase::Gathering, None) => self.held.push((command, patience, reply)),
             (Phase::Running, None) => {
-                let outcome = self.resident.command(command, &mut self.world);
-                let _ = reply.send(outcome.map_err(CommandError::Refused));
+                let outcome = self.check_prospect(&command).and_then(|()| {
+                    let taken = self.resident.command(command, patience, &mut self.world);
+                    taken.map_err(CommandError::Refused)
+                });
+                let _ = reply.send(outcome);
                 self.settle();
             }
         }
     }
 
-    fn on_shutdown(&mut self, reply: oneshot::Sender<Goodbye>) {
+    fn on_withdraw(&mut self, reply: Reply) {
+        let outcome = match self.phase {
+            // Dropping the reply says that the node has stopped.
+            Phase::Closing(..) | Phase::Over(_) => return,
+            Phase::Gathering if !self.held.is_empty() => {
+                for (_, _, held) in self.held.drain(..) {
+                    let _ = held.send(Err(CommandError::GivenUp));
+                }
+                Ok(())
+            }
+            Phase::Gathering | Phase::Running => self.resident.withdraw(),
+        };
+        let _ = reply.send(outcome.map_err(CommandError::Refused));
+    }
+
+    /// Gives up what has waited for the start for too long.
+    fn expire_held(&mut self, now: Instant) {
+        let is_due =
+            |(_, patience, _): &mut Held| patience.is_some_and(|patience| patience.until <= now);
+        for (_, _, reply) in self.held.extract_if(.., is_due) {
+            let _ = reply.send(Err(CommandError::GivenUp));
+        }
+    }
+
+    pub(crate) fn on_shutdown(&mut self, mut leavers: Vec<oneshot::Sender<Goodbye>>) {
         match &mut self.phase {
-            Phase::Closing(_, replies) => replies.push(reply),
+            Phase::Closing(_, replies) => replies.append(&mut leavers),
             Phase::Over(_) => {}
             Phase::Gathering | Phase::Running => {
                 let _ = self.stopped.set(StopReason::ShutDown);
                 let until = deadline(self.config.timing.linger);
-                self.phase = Phase::Closing(until, vec![reply]);
+                self.phase = Phase::Closing(until, leavers);
                 self.held.clear();
                 self.stop_acting();
                 for link in self.world.others_mut() {
@@ -224,6 +276,7 @@ impl Driver {
             id: self.world.me,
             started: *self.started.borrow(),
             fenced: self.fenced.clone(),
+            turn: self.resident.stage(),
             links: self.world.others().map(Link::status).collect(),
             sent,
             received,
@@ -254,8 +307,8 @@ impl Driver {
         self.resident.start(&mut self.world);
         self.started.send_replace(true);
         self.report(Event::Started);
-        for (command, reply) in std::mem::take(&mut self.held) {
-            self.on_command(command, reply);
+        for (command, patience, reply) in std::mem::take(&mut self.held) {
+            self.on_command(command, patience, reply);
         }
         for index in 0..self.world.links.len() {
             if index != self.world.me.index() {
@@ -280,7 +333,13 @@ impl Driver {
         };
         // What has run out waits for a node that must not act.
         let own = if self.acts() { self.resident.next_deadline() } else { None };
-        [own, self.next_ack, closing].into_iter().flatten().fold(self.next_look, Instant::min)
+        let leaving = self.leaving.as_ref().map(|leaving| leaving.until);
+        let held = self.held.iter().filter_map(|(_, patience, _)| patience.map(|it| it.until));
+        let patience = self.resident.gives_up_at().into_iter().chain(held).min();
+        [own, self.next_ack, closing, leaving, patience]
+            .into_iter()
+            .flatten()
+            .fold(self.next_look, Instant::min)
     }
 
     fn handle_timers(&mut self) {
@@ -289,6 +348,8 @@ impl Driver {
         if self.acts() {
             self.resident.handle_timers(now, &mut self.world);
         }
+        self.resident.expire(now);
+        self.expire_held(now);
         if self.next_ack.is_some_and(|at| at <= now) {
             self.next_ack = None;
             self.acknowledge();
@@ -296,6 +357,7 @@ impl Driver {
         if self.next_look <= now {
             self.next_look = now + self.config.timing.heartbeat / 2;
             self.look_at_links(now);
+            self.look_at_members();
         }
     }
 
@@ -319,18 +381,12 @@ impl Driver {
         self.world.links.len()
     }
 
-    pub(crate) fn report(&self, event: Event) {
-        match &event {
-            Event::Connected { .. } | Event::Lost { .. } | Event::Left { .. } | Event::Started => {
-                tracing::info!("{event}");
-            }
-            // These have been logged, louder, with what belongs to them.
-            Event::WeRefused { .. }
-            | Event::Unanswered { .. }
-            | Event::GivenUp { .. }
-            | Event::RefusedUs { .. }
-            | Event::Malformed { .. }
-            | Event::Fenced { .. } => {}
+    /// Logs an event, tells the application, and whoever listens.
+    pub(crate) fn report(&mut self, event: Event) {
+        event.log();
+        if self.resident.on_event(&event) {
+            // What it wants is done in the next turn, if not in this one.
+            self.bells.ring(self.clock());
         }
         // Nobody has to listen.
         let _ = self.events.send(event);

@@ -54,6 +54,12 @@ pub enum CommandError {
     /// This node was restarted, and others still know what it has forgotten: it must not act.
     #[error("this node must not act: {0}")]
     Fenced(String),
+    /// A node that it needs is gone for good: it could only have waited for ever.
+    #[error("{0}")]
+    Hopeless(String),
+    /// It was given up before the node had met all others, so that nothing was asked.
+    #[error("given up: this node has not met all others yet, and has asked nobody")]
+    GivenUp,
     /// There is no node any more; whether the command was carried out is not known.
     #[error("{0}")]
     Stopped(#[from] Stopped),

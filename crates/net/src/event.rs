@@ -1,11 +1,15 @@
 //! What a node reports of its links, besides the log.
 
 use std::fmt;
+use std::time::Duration;
 
-use vorrang_protocol::NodeId;
+use vorrang_protocol::{Needs, NodeId, Prospect};
 
 use crate::config::Limits;
 use crate::hello::{Refusal, Refuser};
+
+/// Where events are logged, each once. A program that shows them by itself turns it off.
+pub const EVENT_TARGET: &str = "vorrang_net::event";
 
 /// Something happened to a link, or to the node as a member of its group.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -70,6 +74,44 @@ pub enum Event {
         /// Who.
         peer: NodeId,
     },
+    /// A node has not been connected with for as long as a silence may last. Said once, until it is
+    /// back, which is [`Connected`](Self::Connected).
+    Missing {
+        /// Who.
+        peer: NodeId,
+        /// For how long.
+        since: Duration,
+        /// What that means to requests, until it is back.
+        means: Meaning,
+    },
+    /// A node will not be back: it left, was restarted or was given up.
+    Gone {
+        /// Who.
+        peer: NodeId,
+        /// What it did, in words.
+        why: &'static str,
+        /// What that means to requests.
+        means: Meaning,
+    },
+    /// Something that was sent to a node which is gone never arrived: said once for each node, by
+    /// nodes that may need what was in it.
+    Undelivered {
+        /// To whom.
+        peer: NodeId,
+    },
+    /// Something was asked that may have to wait for a node that is not there, or for ever.
+    Doubt {
+        /// Who is not there, and what that means.
+        why: String,
+    },
+    /// A request was not granted in the time that it had: it is given up, and will be released when
+    /// it is granted.
+    TimedOut {
+        /// How long that was.
+        after: Duration,
+    },
+    /// A request that was given up has been granted, and released at once.
+    LetGo,
     /// The machine has started.
     Started,
     /// This node was restarted and others remember its past: as long as they do, it neither handles
@@ -78,6 +120,30 @@ pub enum Event {
         /// Who remembers.
         by: NodeId,
     },
+}
+
+impl Event {
+    pub(crate) fn log(&self) {
+        match self {
+            Self::WeRefused { .. }
+            | Self::RefusedUs { .. }
+            | Self::GivenUp { .. }
+            | Self::Fenced { .. } => tracing::error!(target: EVENT_TARGET, "{self}"),
+            Self::Malformed { .. }
+            | Self::Unanswered { .. }
+            | Self::Missing { .. }
+            | Self::Gone { .. }
+            | Self::Undelivered { .. } => tracing::warn!(target: EVENT_TARGET, "{self}"),
+            Self::Connected { .. }
+            | Self::Lost { .. }
+            | Self::Left { .. }
+            | Self::TimedOut { .. }
+            | Self::LetGo
+            | Self::Started => tracing::info!(target: EVENT_TARGET, "{self}"),
+            // One for every request while a node is away.
+            Self::Doubt { .. } => tracing::debug!(target: EVENT_TARGET, "{self}"),
+        }
+    }
 }
 
 impl fmt::Display for Event {
@@ -101,10 +167,66 @@ impl fmt::Display for Event {
                 write!(f, "node {peer} is given up for good: more than {limits} waited for it")
             }
             Self::Left { peer } => write!(f, "node {peer} has left for good"),
+            Self::Missing { peer, since, means } => {
+                let since = since.as_secs_f64();
+                write!(f, "node {peer} has not been there for {since:.1} s")?;
+                let ending = match means.prospect {
+                    Prospect::Fine => return write!(f, "; {means}"),
+                    Prospect::Doubtful => "until it is back, requests may have to wait for it",
+                    Prospect::Hopeless => "until it is back, no request is granted",
+                };
+                write!(f, ", and {means}: {ending}")
+            }
+            Self::Gone { peer, why, means } => {
+                write!(f, "node {peer} {why}")?;
+                let ending = match means.prospect {
+                    Prospect::Fine => return write!(f, "; {means}"),
+                    Prospect::Doubtful => "requests may wait for ever",
+                    Prospect::Hopeless => "no request can be granted any more",
+                };
+                write!(f, ", and {means}: {ending}")
+            }
+            Self::Undelivered { peer } => write!(
+                f,
+                "a message was lost with node {peer}: if it had a grant or a token in it, no \
+                 request is granted any more"
+            ),
+            Self::Doubt { why } => f.write_str(why),
+            Self::TimedOut { after } => {
+                let after = after.as_secs_f64();
+                write!(f, "gave up after {after} s: not granted in time, let go when it is")
+            }
+            Self::LetGo => f.write_str("what was given up was granted, and released at once"),
             Self::Started => f.write_str("started"),
             Self::Fenced { by } => {
                 write!(f, "fenced: node {by} remembers what we forgot when we were restarted")
             }
+        }
+    }
+}
+
+/// What it means that nodes are not there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Meaning {
+    /// The algorithm.
+    pub algorithm: String,
+    /// Whom its requests need.
+    pub needs: Needs,
+    /// So this becomes of them.
+    pub prospect: Prospect,
+}
+
+impl fmt::Display for Meaning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { algorithm, needs, prospect } = self;
+        match (needs, prospect) {
+            (_, Prospect::Fine) => write!(f, "{algorithm} goes on without it"),
+            (Needs::AllBut(0), _) => write!(f, "{algorithm} needs an answer of every node"),
+            (Needs::AllBut(many), _) => {
+                write!(f, "{algorithm} gets over the loss of {many} nodes and not of more")
+            }
+            (Needs::One(it), _) => write!(f, "{algorithm} needs node {it} for every request"),
+            (Needs::Anyone | Needs::Nobody, _) => write!(f, "{algorithm} may need it"),
         }
     }
 }

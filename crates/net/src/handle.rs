@@ -3,6 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use vorrang_protocol::NodeId;
@@ -11,12 +12,15 @@ use crate::error::{CommandError, StopReason, Stopped};
 use crate::event::Event;
 use crate::resident::AnyCommand;
 use crate::status::Status;
+use crate::turns::{LetGo, Patience};
 
 /// What a handle asks of the node's task.
 #[derive(Debug)]
 pub(crate) enum Control {
-    Command(AnyCommand, Reply),
+    Command(AnyCommand, Option<Patience>, Reply),
+    Withdraw(Reply),
     Status(oneshot::Sender<Status>),
+    Leave(Duration, oneshot::Sender<Goodbye>),
     ShutDown(oneshot::Sender<Goodbye>),
     Kill(Option<oneshot::Sender<()>>),
 }
@@ -28,6 +32,8 @@ pub(crate) type Reply = oneshot::Sender<Result<(), CommandError>>;
 pub struct Goodbye {
     /// How many messages were not acknowledged in time: their receivers were away.
     pub unacknowledged: usize,
+    /// What the node had to let go before it left ([`Handle::leave`]).
+    pub let_go: LetGo,
 }
 
 /// A running node that takes commands of type `C`: those of the problem that its algorithm solves.
@@ -94,9 +100,37 @@ impl<C: Send + 'static> Handle<C> {
     ///
     /// # Errors
     ///
-    /// If the machine refuses the command, the node is fenced, or it has stopped.
+    /// If the machine refuses the command, the node is fenced, it has stopped, or a node that is
+    /// needed for it has left for good.
     pub async fn command(&self, command: C) -> Result<(), CommandError> {
-        self.reins.command(Box::new(command)).await
+        self.reins.command(Box::new(command), None).await
+    }
+
+    /// As [`command`](Self::command), for one that asks: if it is not granted `within` this time,
+    /// it is given up as by [`withdraw`](Self::withdraw), and [`Event::TimedOut`] says so.
+    ///
+    /// # Errors
+    ///
+    /// As of a command; and if the time is over before the machine has started, in which case
+    /// nothing was asked.
+    pub async fn ask_within(&self, command: C, within: Duration) -> Result<(), CommandError> {
+        self.reins.command(Box::new(command), Some(Patience::of(within))).await
+    }
+
+    /// Gives up what was asked for: from now on it is not granted to this application any more.
+    /// The node releases it the moment it gets it, so that the others wait no longer than one
+    /// hand-over for it. To ask for the same meanwhile is to take over the request that was given
+    /// up, with its place in the queue.
+    ///
+    /// Only nodes that were told what a turn is can do that; see
+    /// [`Node::steps`](crate::Node::steps).
+    ///
+    /// # Errors
+    ///
+    /// If nothing is asked for, or it was granted before, or given up before; if the node does not
+    /// know turns; if it has stopped.
+    pub async fn withdraw(&self) -> Result<(), CommandError> {
+        self.reins.ask(Control::Withdraw).await?
     }
 
     /// Asks how the node is.
@@ -121,6 +155,17 @@ impl<C: Send + 'static> Handle<C> {
     /// from the start on. A receiver that falls more than [`EVENTS_KEPT`] behind misses the oldest.
     pub fn events(&self) -> broadcast::Receiver<Event> {
         self.reins.events()
+    }
+
+    /// Leaves the group without taking anything along: releases what the node has, gives up what it
+    /// waits for, and waits until that was granted and released, at most `within` this time; then
+    /// it shuts down. Meanwhile it takes no commands and goes on answering the others.
+    ///
+    /// # Errors
+    ///
+    /// If it had stopped before.
+    pub async fn leave(self, within: Duration) -> Result<Goodbye, Stopped> {
+        self.reins.ask(|reply| Control::Leave(within, reply)).await
     }
 
     /// Ends the node in good order: it takes no more commands and handles no more messages, waits
@@ -153,8 +198,12 @@ impl Reins {
         Self { id, control, stopped, started, events: Mutex::new(events) }
     }
 
-    async fn command(&self, command: AnyCommand) -> Result<(), CommandError> {
-        self.ask(|reply| Control::Command(command, reply)).await?
+    async fn command(
+        &self,
+        command: AnyCommand,
+        patience: Option<Patience>,
+    ) -> Result<(), CommandError> {
+        self.ask(|reply| Control::Command(command, patience, reply)).await?
     }
 
     async fn started(&self) -> Result<(), Stopped> {

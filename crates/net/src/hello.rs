@@ -118,6 +118,7 @@ impl Identity {
             start: _,
             listen: _,
             limits: _,
+            needs: _,
         } = config;
         Self {
             group: group.clone(),

@@ -14,6 +14,10 @@
 //!   of its messages.
 //! - **The program** talks to a node through its [`Handle`], or runs inside it as an
 //!   [`Application`]. Both know the problem, by its commands and notices, and not the algorithm.
+//! - **A request can be given up** ([`Handle::withdraw`], [`Handle::ask_within`]), and a node can
+//!   leave without wedging the others ([`Handle::leave`]), if it knows what a turn is
+//!   ([`Node::steps`]). An [`Event`] says who is lost, back or gone, and what that means; what can
+//!   never be granted is refused.
 //! - **A run can be recorded**, on a [`Clock`] that all processes of a machine share, and judged by
 //!   the same monitors as a simulated one.
 //! - **Trust**: whoever can reach the port can speak as a member that has not been met yet, and
@@ -75,6 +79,7 @@ mod lives;
 mod loopback;
 mod machine;
 mod meet;
+mod members;
 mod node;
 mod numbers;
 mod peers;
@@ -84,6 +89,7 @@ mod resident;
 mod status;
 mod timers;
 mod transport;
+mod turns;
 pub mod wire;
 mod world;
 
@@ -92,7 +98,7 @@ pub use backlog::WARN_LEN;
 pub use clock::Clock;
 pub use config::{Config, Limits, MAX_NAME_LEN, Start, Timing};
 pub use error::{CommandError, NetError, StopReason, Stopped};
-pub use event::Event;
+pub use event::{EVENT_TARGET, Event, Meaning};
 pub use files::reserve_files;
 pub use handle::{EVENTS_KEPT, Goodbye, Handle};
 pub use loopback::bind_loopback;
@@ -101,3 +107,4 @@ pub use numbers::MAX_NUMBER;
 pub use recorder::{Log, Recorder};
 pub use status::{LinkState, LinkStatus, Status};
 pub use transport::{Listener, Tcp, Transport};
+pub use turns::{LetGo, Stage, Steps};

@@ -332,6 +332,16 @@ impl Link {
         self.connection.is_some()
     }
 
+    /// Whether something that was sent never arrived.
+    pub(crate) const fn has_dropped(&self) -> bool {
+        self.dropped > 0
+    }
+
+    /// How long there has been no connection, if there is none.
+    pub(crate) fn missing_for(&self) -> Option<Duration> {
+        (!self.is_connected()).then(|| self.since.elapsed())
+    }
+
     pub(crate) const fn is_gone(&self) -> bool {
         self.parting().is_some()
     }

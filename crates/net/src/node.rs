@@ -23,15 +23,18 @@ use crate::handle::{EVENTS_KEPT, Handle, Reins};
 use crate::hello::Identity;
 use crate::machine::{Machine, Typed};
 use crate::meet::{self, Line};
+use crate::members::Told;
 use crate::recorder::{Recorder, Tape};
 use crate::resident::{Household, Resident};
 use crate::transport::{AnyTransport, Door, Tcp, Transport};
+use crate::turns::{LetGo, Steps};
 use crate::world::World;
 
 /// A node that has not started yet.
 pub struct Node<P: Protocol, T: Transport = Tcp> {
     machine: P,
     recorder: Option<(Box<dyn Recorder<P>>, Clock)>,
+    steps: Option<Steps<P::Command, P::Notice>>,
     site: Site,
     carried_by: PhantomData<fn() -> T>,
 }
@@ -58,6 +61,7 @@ impl<P: Protocol, T: Transport> Node<P, T> {
         Self {
             machine,
             recorder: None,
+            steps: None,
             site: Site { config, transport: Arc::new(transport), listener: None },
             carried_by: PhantomData,
         }
@@ -75,6 +79,15 @@ impl<P: Protocol, T: Transport> Node<P, T> {
     #[must_use]
     pub fn record(mut self, recorder: impl Recorder<P>, clock: Clock) -> Self {
         self.recorder = Some((Box::new(recorder), clock));
+        self
+    }
+
+    /// Says which commands and notices ask, enter and leave, so that requests can be given up
+    /// ([`Handle::ask_within`], [`Handle::withdraw`]) and a node that leaves leaves nothing behind
+    /// ([`Handle::leave`]).
+    #[must_use]
+    pub fn steps(mut self, steps: Steps<P::Command, P::Notice>) -> Self {
+        self.steps = Some(steps);
         self
     }
 
@@ -104,10 +117,10 @@ impl<P: Protocol, T: Transport> Node<P, T> {
         self,
         application: AnyApplication<P::Command, P::Notice>,
     ) -> Starting<Handle<P::Command>> {
-        let Self { machine, recorder, site, carried_by: _ } = self;
+        let Self { machine, recorder, steps, site, carried_by: _ } = self;
         let tape = recorder.map(|(recorder, clock)| Tape::new(site.config.id, recorder, clock));
         let largest = site.config.limits.number;
-        furnish(Box::new(Typed::new(machine, tape, largest)), application, site)
+        furnish(Box::new(Typed::new(machine, tape, largest)), (application, steps), site)
     }
 }
 
@@ -135,7 +148,7 @@ struct Site {
 /// The last step at which the problem is known: from here on there are only bytes and boxes.
 fn furnish<C: Data, N: Data>(
     machine: Box<dyn Machine<C, N>>,
-    application: AnyApplication<C, N>,
+    (application, steps): (AnyApplication<C, N>, Option<Steps<C, N>>),
     site: Site,
 ) -> Starting<Handle<C>> {
     // Before the generator, which counts to the node's number.
@@ -144,7 +157,7 @@ fn furnish<C: Data, N: Data>(
     }
     let place = (site.config.id, site.config.peers.len());
     let rng = generator(&site.config);
-    let resident = Household::new(machine, application, place, rng);
+    let resident = Household::new(machine, (application, steps), place, rng);
     let reins = move_in(Box::new(resident), site);
     Box::pin(async { Ok(Handle::new(reins.await?)) })
 }
@@ -202,6 +215,9 @@ async fn take_up(resident: Box<dyn Resident>, site: Site) -> Result<Reins, NetEr
         sleeps_until: None,
         next_ack: None,
         next_look: Instant::now(),
+        told: vec![Told::Nothing; nodes],
+        leaving: None,
+        let_go: LetGo::Nothing,
     };
     tokio::spawn(driver.run());
     Ok(Reins::new(me, control_sender, stopped, started_receiver, event_receiver))

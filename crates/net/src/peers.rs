@@ -88,7 +88,6 @@ impl Driver {
             };
             if let Err(why) = outcome {
                 let from = format!("node {peer}");
-                tracing::warn!(%peer, why, "closed a connection that made no sense");
                 self.report(Event::Malformed { from, why: why.clone() });
                 self.lose(peer, &why);
                 return;
@@ -179,7 +178,6 @@ impl Driver {
     fn report_given_up(&mut self) {
         for peer in std::mem::take(&mut self.world.given_up) {
             let event = Event::GivenUp { peer, limits: self.config.limits };
-            tracing::error!("{event}");
             self.report(event);
         }
     }
@@ -242,7 +240,6 @@ impl Driver {
     }
 
     fn on_nonsense(&mut self, from: String, why: String) {
-        tracing::warn!(from, why, "closed a connection that made no sense");
         self.report(Event::Malformed { from, why });
     }
 
@@ -254,7 +251,6 @@ impl Driver {
         if let Some(tries) = link.unanswered(why.clone()) {
             let address = self.config.peers[peer.index()].clone();
             let event = Event::Unanswered { peer, address, why, tries };
-            tracing::warn!("{event}");
             self.report(event);
         }
     }
@@ -382,7 +378,6 @@ impl Driver {
             Guest::Stranger(from) => (from, true),
         };
         if is_news {
-            tracing::error!(who, why = sentence, "refused a node");
             let why = why.clone();
             self.report(Event::WeRefused { who, why });
         }
@@ -397,7 +392,6 @@ impl Driver {
         }
         let sentence = why.sentence(Refuser::Them);
         if link.refuse(why, format!("it refused us: {sentence}")) {
-            tracing::error!(%peer, why = sentence, "a node refused us");
             let why = why.clone();
             self.report(Event::RefusedUs { peer, why });
         }
@@ -446,8 +440,7 @@ impl Driver {
             return;
         }
         let why = format!("it was restarted, and node {by} remembers what it has forgotten");
-        tracing::error!(why, "the node is fenced");
-        for (_, reply) in self.held.drain(..) {
+        for (_, _, reply) in self.held.drain(..) {
             let _ = reply.send(Err(CommandError::Fenced(why.clone())));
         }
         self.fenced = Some(why);

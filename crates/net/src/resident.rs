@@ -16,8 +16,10 @@ use tokio::time::Instant;
 use vorrang_protocol::{Data, Delay, NodeId, Refused};
 
 use crate::application::{AnyApplication, ApplicationEffects, Later};
+use crate::event::Event;
 use crate::machine::Machine;
 use crate::timers::{Agenda, Keys, Slot, deadline};
+use crate::turns::{Before, LetGo, Patience, Seat, Stage, Steps};
 use crate::wire::WireError;
 
 /// A command whose type the task does not know.
@@ -27,12 +29,36 @@ pub(crate) type AnyCommand = Box<dyn Any + Send>;
 /// lets other tasks run.
 const LOCAL_EVENTS_A_TURN: usize = 256;
 
+const NOT_TO_BE_GIVEN_UP: Refused =
+    Refused("that cannot be given up: it is no request, or this node does not know turns");
+
 /// The machine and its application.
 pub(crate) trait Resident: Send {
     /// The node starts.
     fn start(&mut self, post: &mut dyn Post);
     /// Somebody outside asks for something.
-    fn command(&mut self, command: AnyCommand, post: &mut dyn Post) -> Result<(), Refused>;
+    fn command(
+        &mut self,
+        command: AnyCommand,
+        patience: Option<Patience>,
+        post: &mut dyn Post,
+    ) -> Result<(), Refused>;
+    /// Whether a command asks for something that others must grant.
+    fn asks(&self, command: &AnyCommand) -> bool;
+    /// Gives up what was asked for.
+    fn withdraw(&mut self) -> Result<(), Refused>;
+    /// Releases what it has, or gives up what it waits for.
+    fn let_go(&mut self, post: &mut dyn Post) -> LetGo;
+    /// How far it is with its turn, and since when, if it knows turns.
+    fn stage(&self) -> Option<(Stage, Duration)>;
+    /// When it gives up.
+    fn gives_up_at(&self) -> Option<Instant>;
+    /// Gives up what has waited for too long.
+    fn expire(&mut self, now: Instant);
+    /// What happened to its turn, and nobody has said yet.
+    fn next_event(&mut self) -> Option<Event>;
+    /// Tells the application what happened. True if it wants something.
+    fn on_event(&mut self, event: &Event) -> bool;
     /// Reads a message, to be handled next.
     fn read(&mut self, message: &[u8]) -> Result<(), WireError>;
     /// Handles the message that was read last; a second time, nothing.
@@ -74,6 +100,8 @@ pub(crate) trait Post {
 pub(crate) struct Household<C, N> {
     machine: Box<dyn Machine<C, N>>,
     application: AnyApplication<C, N>,
+    seat: Option<Seat<C, N>>,
+    events: VecDeque<Event>,
     inside: Inside,
     /// What the machine told and the application has not heard.
     notices: VecDeque<N>,
@@ -108,7 +136,7 @@ impl<C: Data, N: Data> Household<C, N> {
     /// The node `me` of so many.
     pub(crate) fn new(
         machine: Box<dyn Machine<C, N>>,
-        application: AnyApplication<C, N>,
+        (application, steps): (AnyApplication<C, N>, Option<Steps<C, N>>),
         (me, nodes): (NodeId, usize),
         rng: Xoshiro256PlusPlus,
     ) -> Self {
@@ -128,6 +156,8 @@ impl<C: Data, N: Data> Household<C, N> {
         Self {
             machine,
             application,
+            seat: steps.map(Seat::new),
+            events: VecDeque::new(),
             inside,
             notices: VecDeque::new(),
             fx: ApplicationEffects::new(),
@@ -148,8 +178,39 @@ impl<C: Data, N: Data> Household<C, N> {
     }
 
     fn obey(&mut self, command: C, post: &mut dyn Post) -> Result<(), Refused> {
+        let Some(seat) = &mut self.seat else {
+            let (machine, mut desk) = self.at_work(post);
+            return machine.command(command, &mut desk);
+        };
+        match seat.before(&command) {
+            Before::Adopted => return Ok(()),
+            Before::Refuse(refused) => return Err(refused),
+            Before::Pass => {}
+        }
         let (machine, mut desk) = self.at_work(post);
-        machine.command(command, &mut desk)
+        machine.command(command.clone(), &mut desk)?;
+        if let Some(seat) = &mut self.seat {
+            seat.after(&command);
+        }
+        Ok(())
+    }
+
+    /// The machine tells something: to the application, unless that has given up on it.
+    fn hear(&mut self, notice: N, acts: bool, post: &mut dyn Post) {
+        let Some(leave) = self.seat.as_mut().and_then(|seat| seat.hear(&notice)) else {
+            self.application.on_notice(notice, &mut self.fx);
+            self.take_wishes();
+            return;
+        };
+        // Whoever does not act any more has abandoned it.
+        if acts {
+            match self.obey(leave, post) {
+                Ok(()) => self.events.push_back(Event::LetGo),
+                Err(why) => {
+                    self.inside.failure = Some(format!("it does not release what it got: {why}"));
+                }
+            }
+        }
     }
 
     fn take_wishes(&mut self) {
@@ -168,9 +229,70 @@ impl<C: Data, N: Data> Resident for Household<C, N> {
         self.take_wishes();
     }
 
-    fn command(&mut self, command: AnyCommand, post: &mut dyn Post) -> Result<(), Refused> {
+    fn command(
+        &mut self,
+        command: AnyCommand,
+        patience: Option<Patience>,
+        post: &mut dyn Post,
+    ) -> Result<(), Refused> {
         let command = command.downcast().expect("a handle gives commands of its machine's type");
-        self.obey(*command, post)
+        if patience.is_some() && !self.seat.as_ref().is_some_and(|seat| seat.asks(&command)) {
+            return Err(NOT_TO_BE_GIVEN_UP);
+        }
+        self.obey(*command, post)?;
+        if let Some(seat) = &mut self.seat {
+            seat.be_patient(patience);
+        }
+        Ok(())
+    }
+
+    fn asks(&self, command: &AnyCommand) -> bool {
+        let command = command.downcast_ref();
+        let command = command.expect("a handle gives commands of its machine's type");
+        self.seat.as_ref().is_none_or(|seat| seat.asks(command))
+    }
+
+    fn withdraw(&mut self) -> Result<(), Refused> {
+        self.seat.as_mut().map_or(Err(NOT_TO_BE_GIVEN_UP), Seat::withdraw)
+    }
+
+    fn let_go(&mut self, post: &mut dyn Post) -> LetGo {
+        let Some(seat) = &mut self.seat else {
+            return LetGo::Nothing;
+        };
+        if let Some(leave) = seat.way_out() {
+            return match self.obey(leave, post) {
+                Ok(()) => LetGo::Released,
+                Err(_) => LetGo::Abandoned,
+            };
+        }
+        // One that was given up before counts as well.
+        let _ = seat.withdraw();
+        if seat.stage() == Stage::GivenUp { LetGo::Withdrawn } else { LetGo::Nothing }
+    }
+
+    fn stage(&self) -> Option<(Stage, Duration)> {
+        self.seat.as_ref().map(|seat| (seat.stage(), seat.since()))
+    }
+
+    fn gives_up_at(&self) -> Option<Instant> {
+        self.seat.as_ref().and_then(Seat::gives_up_at)
+    }
+
+    fn expire(&mut self, now: Instant) {
+        if let Some(after) = self.seat.as_mut().and_then(|seat| seat.expire(now)) {
+            self.events.push_back(Event::TimedOut { after });
+        }
+    }
+
+    fn next_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    fn on_event(&mut self, event: &Event) -> bool {
+        self.application.on_event(event, &mut self.fx);
+        self.take_wishes();
+        !self.asked.is_empty()
     }
 
     fn read(&mut self, message: &[u8]) -> Result<(), WireError> {
@@ -191,8 +313,7 @@ impl<C: Data, N: Data> Resident for Household<C, N> {
     fn settle(&mut self, acts: bool, post: &mut dyn Post) -> bool {
         for _ in 0..LOCAL_EVENTS_A_TURN {
             if let Some(notice) = self.notices.pop_front() {
-                self.application.on_notice(notice, &mut self.fx);
-                self.take_wishes();
+                self.hear(notice, acts, post);
             } else if !acts {
                 return true;
             } else if let Some((seq, message)) = self.inside.to_self.pop_front() {
@@ -471,12 +592,12 @@ mod tests {
             let machine = Box::new(Typed::new(Parrot, Some(tape), MAX_NUMBER));
             let application = Box::new(Ear(Arc::clone(&heard)));
             let rng = Xoshiro256PlusPlus::seed_from_u64(0);
-            let resident = Box::new(Household::new(machine, application, (me, 3), rng));
+            let resident = Box::new(Household::new(machine, (application, None), (me, 3), rng));
             Self { resident, heard, post: Letters::default(), log }
         }
 
         fn ask(&mut self, ask: Ask) -> Result<(), Refused> {
-            let outcome = self.resident.command(Box::new(ask), &mut self.post);
+            let outcome = self.resident.command(Box::new(ask), None, &mut self.post);
             assert!(self.resident.settle(true, &mut self.post));
             outcome
         }
@@ -553,7 +674,7 @@ mod tests {
     fn messages_to_self_are_forgotten_by_a_node_that_stops_acting() {
         let mut home = Home::new();
         let ask = Box::new(Ask::Send(1, Word::Say(7)));
-        home.resident.command(ask, &mut home.post).unwrap();
+        home.resident.command(ask, None, &mut home.post).unwrap();
         home.resident.stop_acting();
         assert!(home.resident.settle(true, &mut home.post));
         assert!(home.heard().is_empty());

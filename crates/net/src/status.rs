@@ -6,6 +6,8 @@ use std::time::Duration;
 use serde::Serialize;
 use vorrang_protocol::NodeId;
 
+use crate::turns::Stage;
+
 /// A node, at one moment.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Status {
@@ -15,6 +17,9 @@ pub struct Status {
     pub started: bool,
     /// Why the node must not act, if it must not: as long as anybody remembers a former life of it.
     pub fenced: Option<String>,
+    /// How far this node is with its turn, and since when; none if it was not told what a turn is
+    /// ([`Node::steps`](crate::Node::steps)).
+    pub turn: Option<(Stage, Duration)>,
     /// The links to all others, lowest first.
     pub links: Vec<LinkStatus>,
     /// Messages sent to others, by kind.

@@ -1,5 +1,7 @@
 //! What an algorithm says of itself in the terms of mutual exclusion.
 
+use vorrang_protocol::{Needs, NodeId};
+
 use super::spec::{Admission, BoundedBypass, Exclusion, HappenedBefore, Watch};
 use super::{Claim, Mutex};
 use crate::card::{Order, Quantity};
@@ -28,11 +30,14 @@ pub struct Terms {
     /// The kinds of messages that carry a token: whoever got one has it until it sends one. None if
     /// there is no token.
     pub tokens: &'static [&'static str],
+    /// Of whom a request needs something before it can be granted: what is left of it where nodes
+    /// are gone.
+    pub needs: fn(&Setup) -> Needs,
 }
 
 impl Terms {
     /// One at a time, exclusive claims, nothing promised beyond exclusion and progress, all nodes
-    /// alike, and at rest if nobody wants in.
+    /// alike, at rest if nobody wants in, and any of them may be needed by any other.
     pub const PLAIN: Self = Self {
         claims: &[Claim::Exclusive],
         admission: |_| Admission::One,
@@ -40,8 +45,18 @@ impl Terms {
         servers: 0,
         perpetual: false,
         tokens: &[],
+        needs: |_| Needs::Anyone,
     };
 }
+
+/// Of every other node, as where each of them is asked.
+pub const EVERYONE: fn(&Setup) -> Needs = |_| Needs::AllBut(0);
+/// Of more than half of all nodes, itself included.
+pub const MORE_THAN_HALF: fn(&Setup) -> Needs = |setup| Needs::AllBut((setup.group.size() - 1) / 2);
+/// Of the last node, which serves the others.
+pub const THE_LAST: fn(&Setup) -> Needs = |setup| Needs::One(NodeId(setup.group.size() - 1));
+/// Of nobody in particular, as where those who are left notice that a node is gone.
+pub const NOBODY: fn(&Setup) -> Needs = |_| Needs::Nobody;
 
 /// What an algorithm promises beyond exclusion and progress.
 #[derive(Clone, Copy, Debug)]

@@ -43,7 +43,8 @@ use vorrang_protocol::{
 };
 
 use super::card::{
-    BUSIEST, Card, Demonstration, Flaw, MESSAGES, Promises, RESPONSE, SYNC_DELAY, Setting, Terms,
+    BUSIEST, Card, Demonstration, Flaw, MESSAGES, Promises, RESPONSE, SYNC_DELAY, Setting,
+    THE_LAST, Terms,
 };
 use super::{
     ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice, theory,
@@ -250,6 +251,7 @@ pub const CARD: Card = Card {
     terms: Terms {
         promises: Promises { ordering: false, bypass: Some(|_| 1) },
         servers: 1,
+        needs: THE_LAST,
         ..Terms::PLAIN
     },
     theory: &[

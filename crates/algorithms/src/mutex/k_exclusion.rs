@@ -44,7 +44,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Effects, Group, Never, NodeId, Protocol, Refused};
+use vorrang_protocol::{Effects, Group, Needs, Never, NodeId, Protocol, Refused};
 
 use super::card::{
     BUSIEST, Card, Demonstration, Flaw, Load, MESSAGES, RESPONSE, SYNC_DELAY, Setting, Terms,
@@ -226,7 +226,12 @@ pub const CARD: Card = Card {
     citation: "Raymond, IPL 30(4), 1989",
     assumes: Assumes::ANY_ORDER,
     takes: &[Parameter::K],
-    terms: Terms { admission: |setup| Admission::UpTo(setup.k), ..Terms::PLAIN },
+    terms: Terms {
+        admission: |setup| Admission::UpTo(setup.k),
+        // Answers of all but k − 1 of the others.
+        needs: |setup| Needs::AllBut(setup.k - 1),
+        ..Terms::PLAIN
+    },
     theory: &[
         MESSAGES.costs(messages),
         SYNC_DELAY.costs(|_| Span::between(0.0, 2.0)),

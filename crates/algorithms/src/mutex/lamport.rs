@@ -49,8 +49,8 @@ use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Effects, Group, Message as _, Never, NodeId, NodeSet, Protocol, Refused};
 
 use super::card::{
-    BUSIEST, Card, Demonstration, Flaw, Load, MESSAGES, Promises, RESPONSE, SYNC_DELAY, Setting,
-    Terms,
+    BUSIEST, Card, Demonstration, EVERYONE, Flaw, Load, MESSAGES, Promises, RESPONSE, SYNC_DELAY,
+    Setting, Terms,
 };
 use super::{
     ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice, theory,
@@ -225,7 +225,11 @@ pub const CARD: Card = Card {
     citation: "Lamport, CACM 21(7), 1978",
     assumes: Assumes::FIFO,
     takes: &[],
-    terms: Terms { promises: Promises { ordering: true, bypass: Some(|_| 1) }, ..Terms::PLAIN },
+    terms: Terms {
+        promises: Promises { ordering: true, bypass: Some(|_| 1) },
+        needs: EVERYONE,
+        ..Terms::PLAIN
+    },
     theory: &[
         MESSAGES.costs(|at| Span::exactly(3.0 * at.others())),
         SYNC_DELAY.costs(|_| Span::exactly(1.0)),

@@ -85,7 +85,8 @@ use vorrang_protocol::{
 
 use super::at_home::HearsItself;
 use super::card::{
-    BUSIEST, Card, Demonstration, Flaw, Load, MESSAGES, RESPONSE, SYNC_DELAY, Setting, Terms,
+    BUSIEST, Card, Demonstration, Flaw, Load, MESSAGES, MORE_THAN_HALF, RESPONSE, SYNC_DELAY,
+    Setting, Terms,
 };
 use super::locking::{Arbiter, Phase};
 use super::maekawa::MOST_DELAY;
@@ -437,7 +438,7 @@ pub const CARD: Card = Card {
     citation: "Thomas, ACM TODS 4(2), 1979; after Maekawa, ACM TOCS 3(2), 1985",
     assumes: Assumes::ANY_ORDER,
     takes: &[],
-    terms: Terms::PLAIN,
+    terms: Terms { needs: MORE_THAN_HALF, ..Terms::PLAIN },
     theory: &[
         MESSAGES.costs(messages),
         SYNC_DELAY.costs(|at| Span::between(f64::from(at.nodes().min(2) - 1), MOST_DELAY)),

@@ -39,7 +39,8 @@ use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Effects, Group, Never, NodeId, NodeSet, Protocol, Refused};
 
 use super::card::{
-    BUSIEST, Card, Demonstration, Flaw, MESSAGES, Promises, RESPONSE, SYNC_DELAY, Setting, Terms,
+    BUSIEST, Card, Demonstration, EVERYONE, Flaw, MESSAGES, Promises, RESPONSE, SYNC_DELAY,
+    Setting, Terms,
 };
 use super::spec::Admission;
 use super::{
@@ -252,6 +253,7 @@ pub const CARD: Card = Card {
 pub(super) const SHARING: Terms = Terms {
     admission: |_| Admission::Compatible,
     promises: Promises { ordering: true, bypass: Some(|_| 1) },
+    needs: EVERYONE,
     ..Terms::PLAIN
 };
 

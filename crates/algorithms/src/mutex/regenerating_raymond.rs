@@ -28,7 +28,7 @@
 
 use vorrang_protocol::{Group, NodeId};
 
-use super::card::{BUSIEST, Card, MESSAGES, RESPONSE, SYNC_DELAY, Setting, Terms};
+use super::card::{BUSIEST, Card, MESSAGES, NOBODY, RESPONSE, SYNC_DELAY, Setting, Terms};
 use super::raymond::{self, Queue, Raymond};
 use super::regenerating::{Inner, Renewable, kinds, like};
 use super::tree_token::{self, TreeToken};
@@ -69,7 +69,7 @@ pub const CARD: Card = Card {
     citation: "after Le Lann, 1977, and Garcia-Molina, 1982",
     assumes: Assumes::TIMELY,
     takes: &[Parameter::Within, Parameter::Holder],
-    terms: Terms { tokens: &["TOKEN"], ..Terms::PLAIN },
+    terms: Terms { tokens: &["TOKEN"], needs: NOBODY, ..Terms::PLAIN },
     theory: &[
         MESSAGES.costs(|at| like(&raymond::CARD, MESSAGES, at, on_a_tree(at))),
         SYNC_DELAY.costs(|at| like(&raymond::CARD, SYNC_DELAY, at, on_a_tree(at))),

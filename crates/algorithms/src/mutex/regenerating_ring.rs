@@ -30,7 +30,9 @@ use core::time::Duration;
 
 use vorrang_protocol::{Group, NodeId};
 
-use super::card::{BUSIEST, Card, Demonstration, Flaw, MESSAGES, RESPONSE, SYNC_DELAY, Terms};
+use super::card::{
+    BUSIEST, Card, Demonstration, Flaw, MESSAGES, NOBODY, RESPONSE, SYNC_DELAY, Terms,
+};
 use super::regenerating::{Inner, Renewable, kinds, like};
 use super::token_ring::{self, TokenRing};
 use crate::card::Assumes;
@@ -68,7 +70,7 @@ pub const CARD: Card = Card {
     citation: "after Le Lann, 1977, and Garcia-Molina, 1982",
     assumes: Assumes::TIMELY,
     takes: &[Parameter::Within, Parameter::Holder, Parameter::Rest],
-    terms: Terms { perpetual: true, tokens: &["TOKEN"], ..Terms::PLAIN },
+    terms: Terms { perpetual: true, tokens: &["TOKEN"], needs: NOBODY, ..Terms::PLAIN },
     theory: &[
         MESSAGES.costs(|at| like(&token_ring::CARD, MESSAGES, at, at.setup.clone())),
         SYNC_DELAY.costs(|at| like(&token_ring::CARD, SYNC_DELAY, at, at.setup.clone())),

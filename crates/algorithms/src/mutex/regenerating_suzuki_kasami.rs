@@ -29,7 +29,7 @@
 
 use vorrang_protocol::{Group, NodeId};
 
-use super::card::{BUSIEST, Card, MESSAGES, RESPONSE, SYNC_DELAY, Terms};
+use super::card::{BUSIEST, Card, MESSAGES, NOBODY, RESPONSE, SYNC_DELAY, Terms};
 use super::regenerating::{Inner, Renewable, kinds, like};
 use super::suzuki_kasami::{self, Phase, SuzukiKasami};
 use crate::card::Assumes;
@@ -63,7 +63,7 @@ pub const CARD: Card = Card {
     citation: "after Le Lann, 1977, and Garcia-Molina, 1982",
     assumes: Assumes::TIMELY,
     takes: &[Parameter::Within, Parameter::Holder],
-    terms: Terms { tokens: &["PRIVILEGE"], ..Terms::PLAIN },
+    terms: Terms { tokens: &["PRIVILEGE"], needs: NOBODY, ..Terms::PLAIN },
     theory: &[
         MESSAGES.costs(|at| like(&suzuki_kasami::CARD, MESSAGES, at, at.setup.clone())),
         SYNC_DELAY.costs(|at| like(&suzuki_kasami::CARD, SYNC_DELAY, at, at.setup.clone())),

@@ -50,7 +50,7 @@ use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Effects, Group, Never, NodeId, NodeSet, Protocol, Refused};
 
 use super::card::{
-    BUSIEST, Card, Demonstration, Flaw, MESSAGES, Promises, RESPONSE, SYNC_DELAY, Terms,
+    BUSIEST, Card, Demonstration, EVERYONE, Flaw, MESSAGES, Promises, RESPONSE, SYNC_DELAY, Terms,
 };
 use super::{
     ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice, theory,
@@ -223,7 +223,11 @@ pub const CARD: Card = Card {
     citation: "Ricart and Agrawala, CACM 24(1), 1981",
     assumes: Assumes::ANY_ORDER,
     takes: &[],
-    terms: Terms { promises: Promises { ordering: true, bypass: Some(|_| 1) }, ..Terms::PLAIN },
+    terms: Terms {
+        promises: Promises { ordering: true, bypass: Some(|_| 1) },
+        needs: EVERYONE,
+        ..Terms::PLAIN
+    },
     theory: &[
         MESSAGES.costs(|at| Span::exactly(2.0 * at.others())),
         SYNC_DELAY.costs(|_| Span::exactly(1.0)),

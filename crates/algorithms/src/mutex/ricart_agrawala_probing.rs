@@ -51,7 +51,8 @@ use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Delay, Effects, Group, NodeId, NodeSet, Protocol, Refused};
 
 use super::card::{
-    BUSIEST, Card, Demonstration, Flaw, Load, MESSAGES, RESPONSE, SYNC_DELAY, Setting, Terms,
+    BUSIEST, Card, Demonstration, Flaw, Load, MESSAGES, NOBODY, RESPONSE, SYNC_DELAY, Setting,
+    Terms,
 };
 use super::{ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice};
 use crate::card::{Assumes, Span};
@@ -352,7 +353,7 @@ pub const CARD: Card = Card {
     citation: "after Ricart and Agrawala, CACM 24(1), 1981",
     assumes: Assumes::TIMELY,
     takes: &[Parameter::Within],
-    terms: Terms::PLAIN,
+    terms: Terms { needs: NOBODY, ..Terms::PLAIN },
     theory: &[
         MESSAGES.costs(messages),
         SYNC_DELAY.costs(|_| Span::between(0.0, f64::INFINITY)),

@@ -1,16 +1,19 @@
 //! `vorrang node`: one real node over TCP, driven by hand.
 
+use std::io::{IsTerminal as _, stderr};
 use std::net::ToSocketAddrs as _;
 use std::path::PathBuf;
+use std::process::exit;
 
 use tracing_subscriber::EnvFilter;
 use vorrang_algorithms::setup::Parameter;
-use vorrang_net::Timing;
+use vorrang_net::{EVENT_TARGET, Timing};
 
 use crate::failure::Failure;
 use crate::given::Given;
 use crate::lookup;
 use crate::network::conversation::Served;
+use crate::network::voice::Voice;
 use crate::options::{SetupArgs, TIMELY_ENOUGH};
 use crate::values::{WallTime, whole};
 
@@ -19,11 +22,16 @@ use crate::values::{WallTime, whole};
 /// Start one on each machine, or three in three terminals, with the same --peers; a node begins
 /// when it has met all others. Then type:
 ///
-///   acquire    wait to enter (also: acquire shared, acquire group 2)
+///   acquire    wait to enter (also: acquire shared, acquire group 2), and
+///              acquire --timeout 5s to give up if that takes longer
 ///   release    leave
-///   status     how this node and its links are
+///   withdraw   give up waiting
+///   status     how this node and its links are (status --json for programs)
 ///   help       what else there is, for other problems too
 ///   quit       leave the group; end of input does the same, unless --stay
+///
+/// SIGTERM, SIGHUP and Ctrl-C are the same as quit; the second ends the process at once. Whoever
+/// leaves releases what it has, and gives up what it waits for.
 ///
 /// Links are neither encrypted nor authenticated yet: whoever reaches a node can speak as a member
 /// that it has not met, and whoever reads what goes over the wire can take a member's place. So a
@@ -69,6 +77,9 @@ pub(crate) struct Node {
     /// The longest pause between two calls to a node that does not answer
     #[arg(long, default_value = "1s", value_name = "TIME", help_heading = "Timing")]
     back_off: WallTime,
+    /// Wait no longer than so, when leaving, for what is given up to be granted and released
+    #[arg(long, default_value = "5s", value_name = "TIME", help_heading = "Timing")]
+    pub(crate) leave_within: WallTime,
     #[command(flatten, next_help_heading = "Set-up, the same everywhere")]
     setup: Given<SetupArgs>,
 }
@@ -96,9 +107,8 @@ impl Node {
             return Err(Failure::usage(format!("--peers names {} twice", twice.1)));
         }
         self.check_reach()?;
-        let filter =
-            EnvFilter::try_from_env("VORRANG_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
-        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+        let voice = Voice::new()?;
+        listen_to_log(&voice);
         let about = entry.algorithm.about();
         self.setup.check_fit(&[&about])?;
         let mut setup = self.setup.args.setup(&about, nodes)?;
@@ -106,11 +116,19 @@ impl Node {
             setup.within = TIMELY_ENOUGH;
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let served = Served { about, setup: setup.clone(), node: self };
+        let served = Served { about, setup: setup.clone(), node: self, voice: voice.clone() };
         let ended = runtime.block_on(async { entry.algorithm.serve(&setup, served)?.await });
         // A read of standard input that nobody waits for any more must not hold up the end.
         runtime.shutdown_background();
-        ended
+        match ended {
+            // Nobody reads what there is to say: then saying one thing more would never end.
+            Err(failure) if !voice.finish() => exit(i32::from(failure.code())),
+            Err(failure) => Err(failure),
+            Ok(()) => {
+                voice.finish();
+                Ok(())
+            }
+        }
     }
 
     /// Where it listens.
@@ -149,6 +167,19 @@ impl Node {
             ))),
         }
     }
+}
+
+/// The log goes where everything goes that is said besides; what the conversation shows by itself
+/// is not in it.
+fn listen_to_log(voice: &Voice) {
+    let filter = EnvFilter::try_from_env("VORRANG_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
+    let shown = format!("{EVENT_TARGET}=off").parse().expect("a directive of ours is right");
+    let voice = voice.clone();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter.add_directive(shown))
+        .with_ansi(stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
+        .with_writer(move || voice.logger())
+        .init();
 }
 
 fn check_address(option: &str, address: &str) -> Result<(), Failure> {

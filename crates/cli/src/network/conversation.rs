@@ -3,7 +3,9 @@
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
+use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc::UnboundedReceiver;
 use vorrang_algorithms::card::About;
@@ -11,32 +13,39 @@ use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::registry;
 use vorrang_algorithms::setup::Setup;
 use vorrang_net::{
-    Clock, CommandError, Config, Handle, LinkState, LinkStatus, Log, NetError, Starting, Status,
-    Stopped,
+    Clock, CommandError, Config, Event, Goodbye, Handle, LetGo, LinkState, LinkStatus, Log,
+    NetError, Stage, Starting, Status, Stopped,
 };
-use vorrang_protocol::{NodeId, Protocol};
+use vorrang_protocol::{Needs, NodeId, Protocol};
 use vorrang_trace::Trace;
 
+use super::condition;
 use super::input::{Input, MAX_LINE, Typed};
+use super::order::{Order, help};
+use super::signals::Signals;
+use super::voice::{Ration, Voice, harmless};
 use crate::commands::node::Node;
 use crate::failure::Failure;
-use crate::output::{BOLD, DIM, RESET, is_closed, print, say_aside};
+use crate::output::{BOLD, DIM, RESET, is_closed};
 use crate::problem::{Driven, Future, header};
+use crate::table::wrapped;
+use crate::values::WallTime;
 
 /// A node that is to be run.
 pub(crate) struct Served {
     pub(crate) about: About,
     pub(crate) setup: Setup,
     pub(crate) node: Node,
+    pub(crate) voice: Voice,
 }
 
 /// Runs one node until it leaves.
-pub(crate) fn serve<Q, P>(served: Served, make: &registry::Node<P>) -> Future<'static>
+pub(crate) fn serve<Q, P>(served: Served, make: &registry::Node<P>, needs: Needs) -> Future<'static>
 where
     Q: Driven,
     P: Protocol<Command = Q::Command, Notice = Q::Notice>,
 {
-    let Served { about, setup, node } = served;
+    let Served { about, setup, node, voice } = served;
     let (id, name) = (NodeId(node.id), about.name);
     // Nodes that are set up differently would let too many in, so they must agree on it.
     let config = Config {
@@ -44,9 +53,13 @@ where
         setup: setup.text(about.takes),
         listen: node.listen.clone(),
         timing: node.timing(),
+        needs,
         ..Config::new(id, node.peers.clone(), name)
     };
     let mut starting = vorrang_net::Node::new(make(id), config);
+    if let Some(steps) = Q::steps() {
+        starting = starting.steps(steps);
+    }
     let log = node.trace.as_ref().map(|_| Log::new());
     if let Some(log) = &log {
         starting = starting.record(log.clone(), Clock::start());
@@ -57,14 +70,14 @@ where
         let trace = Trace::<P> { header, records: log.take() };
         trace.write(BufWriter::new(file))
     };
-    Box::pin(attend::<Q>(name, node, starting.start(), Box::new(save)))
+    Box::pin(attend::<Q>(name, (node, voice), starting.start(), Box::new(save)))
 }
 
 type Started<Q> = (Handle<<Q as Problem>::Command>, UnboundedReceiver<<Q as Problem>::Notice>);
 
 async fn attend<Q: Driven>(
     name: &'static str,
-    node: Node,
+    (node, voice): (Node, Voice),
     starting: Starting<Started<Q>>,
     save: Box<dyn FnOnce(File) -> std::io::Result<()>>,
 ) -> Result<(), Failure> {
@@ -75,30 +88,30 @@ async fn attend<Q: Driven>(
         Err(error) => Err(Failure::at(&path, error)),
     };
     let own = node.listens_on().to_owned();
+    let leave_within = node.leave_within;
     let trace = node.trace.map(create).transpose()?;
+    let mut signals = Signals::listen()?;
     let (handle, notices) = starting.await.map_err(not_started)?;
-    tell(&format!("node {id} of {} listens on {own}, running {name}", node.peers.len()))?;
-    let ended = converse::<Q>(&handle, notices, node.stay).await;
-    // Whoever leaves the group from inside would keep everyone else out. Before the start nobody
-    // is inside, and a command would wait for it.
-    let status = handle.status().await;
-    let has_started = status.as_ref().is_ok_and(|status| status.started);
-    if let Some(farewell) = Q::farewell().filter(|_| has_started)
-        && handle.command(farewell.clone()).await.is_ok()
-    {
-        tell(Q::obeyed(&farewell).unwrap_or_default())?;
-    }
-    match handle.shutdown().await {
-        Ok(goodbye) if goodbye.unacknowledged > 0 => tell(&format!(
-            "left; {} messages were not acknowledged by nodes that could not be reached",
-            goodbye.unacknowledged
-        ))?,
-        Ok(_) => tell("left")?,
-        Err(stopped) => return Err(Failure::World(stopped.to_string())),
-    }
+    voice.tell(format!("node {id} of {} listens on {own}, running {name}", node.peers.len()));
+    let mut talk = Talk::<Q> {
+        name,
+        events: handle.events(),
+        handle,
+        notices,
+        voice,
+        has_started: false,
+        strangers: Ration::new(20, Duration::from_secs(1)),
+        members: Ration::new(200, Duration::from_millis(100)),
+    };
+    let ended = talk.converse(&mut signals, node.stay).await;
+    let impatient = tokio::spawn(signals.die_of_the_next());
+    let status = talk.handle.status().await;
+    let left = talk.leave(leave_within, status.as_ref().ok()).await;
     if let Some((path, file)) = trace {
         save(file).map_err(|error| Failure::at(&path, error))?;
     }
+    impatient.abort();
+    left.map_err(|error| stopped(&error))?;
     ended?;
     if is_closed() {
         return Err(Failure::World("standard output was closed: nobody heard it any more".into()));
@@ -128,105 +141,209 @@ fn not_started(error: NetError) -> Failure {
     }
 }
 
-/// Does what is typed and tells what happens, until one or the other ends.
-async fn converse<Q: Driven>(
-    handle: &Handle<Q::Command>,
-    mut notices: UnboundedReceiver<Q::Notice>,
-    stay: bool,
-) -> Result<(), Failure> {
-    let mut events = handle.events();
-    let mut input = Input::new(tokio::io::stdin());
-    let mut has_input = true;
-    // Whom nobody hears any more need not stay.
-    while !is_closed() {
-        tokio::select! {
-            Some(notice) = notices.recv() => tell(&format!("{BOLD}{notice}{RESET}"))?,
-            event = events.recv() => match event {
-                Ok(event) => say_aside(&format!("{DIM}{event}{RESET}")),
-                Err(RecvError::Lagged(missed)) => {
-                    say_aside(&format!("{DIM}{missed} events were too many to show{RESET}"));
-                }
-                // The node has ended by itself; leaving says why.
-                Err(RecvError::Closed) => return Ok(()),
-            },
-            typed = input.next(), if has_input => match typed? {
-                None if stay => has_input = false,
-                None => return Ok(()),
-                Some(Typed::TooLong) => {
-                    tell(&format!("a line of more than {MAX_LINE} bytes is no command"))?;
-                }
-                Some(Typed::Line(line)) => match line.trim() {
-                    "quit" => return Ok(()),
-                    "" => {}
-                    "help" => tell(&help::<Q>())?,
-                    "status" => tell(&status(handle).await.map_err(|error| stopped(&error))?)?,
-                    text => obey::<Q>(handle, text)?,
+/// A node, and those who listen to it and speak to it.
+struct Talk<Q: Driven> {
+    name: &'static str,
+    handle: Handle<Q::Command>,
+    notices: UnboundedReceiver<Q::Notice>,
+    events: broadcast::Receiver<Event>,
+    voice: Voice,
+    has_started: bool,
+    /// How much is said of those who do not belong here, and how much of those who do.
+    strangers: Ration,
+    members: Ration,
+}
+
+impl<Q: Driven> Talk<Q> {
+    /// Does what is typed and tells what happens, until one or the other ends.
+    async fn converse(&mut self, signals: &mut Signals, stay: bool) -> Result<(), Failure> {
+        let mut input = Input::new(tokio::io::stdin());
+        let mut has_input = true;
+        let mut tick = tokio::time::interval(Duration::from_secs(1));
+        // Whom nobody hears any more need not stay.
+        while !is_closed() {
+            tokio::select! {
+                Some(notice) = self.notices.recv() => self.notice(&notice),
+                event = self.events.recv() => match event {
+                    // The node has ended by itself; leaving says why.
+                    Err(RecvError::Closed) => return Ok(()),
+                    event => self.event(event),
                 },
-            },
-            _ = tokio::signal::ctrl_c() => return Ok(()),
+                typed = input.next(), if has_input => match typed? {
+                    None if stay => has_input = false,
+                    None => return Ok(()),
+                    Some(Typed::TooLong) => {
+                        let why = format!("a line of more than {MAX_LINE} bytes is no command");
+                        self.voice.tell(why);
+                    }
+                    Some(Typed::Line(line)) => {
+                        if self.obey(&line).await? {
+                            return Ok(());
+                        }
+                    }
+                },
+                signal = signals.next() => {
+                    self.aside(&format!("told to stop by {signal}"));
+                    return Ok(());
+                }
+                _ = tick.tick() => self.settle_accounts(Instant::now()),
+            }
         }
+        Ok(())
     }
-    Ok(())
-}
 
-fn obey<Q: Driven>(handle: &Handle<Q::Command>, text: &str) -> Result<(), Failure> {
-    let command: Q::Command = match text.parse() {
-        Ok(command) => command,
-        Err(why) => return tell(&format!("{why}, status, help or quit")),
-    };
-    // Before all nodes have met, a command waits with the node; the conversation must not.
-    let handle = handle.clone();
-    tokio::spawn(async move {
-        let answer = match handle.command(command.clone()).await {
-            Ok(()) => match Q::obeyed(&command) {
-                Some(answer) => answer.to_owned(),
-                None => return,
-            },
-            Err(CommandError::Refused(refused)) => refused.to_string(),
-            Err(error @ (CommandError::Fenced(_) | CommandError::Stopped(_))) => error.to_string(),
+    /// Does what a line says. True if that is to leave.
+    async fn obey(&mut self, line: &str) -> Result<bool, Failure> {
+        match Order::read::<Q>(line) {
+            Ok(None) => {}
+            Ok(Some(Order::Quit)) => return Ok(true),
+            Ok(Some(Order::Help)) => self.voice.tell(help::<Q>()),
+            Ok(Some(Order::Status)) => {
+                self.voice.tell(condition::in_words(&self.status().await?, self.name));
+            }
+            Ok(Some(Order::StatusInJson)) => {
+                self.voice.tell(condition::in_json(&self.status().await?, self.name));
+            }
+            Ok(Some(Order::State)) => self.voice.tell(harmless(&self.status().await?.machine)),
+            Ok(Some(Order::Withdraw)) => {
+                let outcome = self.handle.withdraw().await;
+                self.voice.tell(
+                    outcome.map_or_else(|error| in_words(&error), |()| "withdrawn".to_owned()),
+                );
+            }
+            Ok(Some(Order::Command(command, within))) => self.pass_on(command, within),
+            Err(why) => self.voice.tell(wrap(&harmless(&why))),
+        }
+        Ok(false)
+    }
+
+    /// Gives the node a command. Before all nodes have met it waits with the node; the conversation
+    /// must not.
+    fn pass_on(&self, command: Q::Command, within: Option<WallTime>) {
+        let (handle, voice) = (self.handle.clone(), self.voice.clone());
+        tokio::spawn(async move {
+            let outcome = match within {
+                Some(within) => handle.ask_within(command.clone(), within.0).await,
+                None => handle.command(command.clone()).await,
+            };
+            match outcome {
+                Ok(()) => Q::obeyed(&command).into_iter().for_each(|answer| voice.tell(answer)),
+                Err(error) => voice.tell(in_words(&error)),
+            }
+        });
+    }
+
+    async fn status(&self) -> Result<Status, Failure> {
+        self.handle.status().await.map_err(|error| stopped(&error))
+    }
+
+    fn notice(&self, notice: &Q::Notice) {
+        self.voice.tell(format!("{BOLD}{}{RESET}", harmless(&notice.to_string())));
+    }
+
+    fn event(&mut self, event: Result<Event, RecvError>) {
+        let event = match event {
+            Ok(event) => event,
+            Err(RecvError::Lagged(missed)) => {
+                self.aside(&format!("{missed} events were too many to show"));
+                return;
+            }
+            Err(RecvError::Closed) => return,
         };
-        // If standard output is closed, the conversation finds out by itself.
-        let _ = tell(&answer);
-    });
-    Ok(())
-}
-
-/// What can be typed.
-fn help<Q: Driven>() -> String {
-    let always = [
-        ("status", "how this node and its links are"),
-        ("quit", "leave the group; end of input does the same, unless --stay"),
-    ];
-    let line = |(command, what): &(&str, &str)| format!("  {command:10} {what}");
-    Q::COMMANDS.iter().chain(&always).map(line).collect::<Vec<_>>().join("\n")
-}
-
-async fn status<C: Send + 'static>(handle: &Handle<C>) -> Result<String, Stopped> {
-    let status = handle.status().await?;
-    let mut text = format!("node {}: {}", status.id, status.machine);
-    if !status.started {
-        text.push_str("\n  waits to meet all others");
-    }
-    if let Some(why) = &status.fenced {
-        text.push_str(&format!("\n  must not act: {why}"));
-    }
-    for link in &status.links {
-        let (peer, address, state) = (link.peer, &link.address, &link.state);
-        text.push_str(&format!("\n  node {peer} at {address}: {state}"));
-        if let Some(trouble) = &link.trouble {
-            text.push_str(&format!(" ({trouble})"));
-        }
-        if link.unacknowledged > 0 {
-            text.push_str(&format!(", {} messages not acknowledged", link.unacknowledged));
+        self.has_started |= event == Event::Started;
+        let ration = match &event {
+            // What that means is said in a moment, and who has left.
+            Event::Left { .. } if self.has_started => return,
+            // That is an answer to what was typed.
+            Event::TimedOut { .. } => {
+                self.voice.tell(format!("{BOLD}{}{RESET}", wrap(&event.to_string())));
+                return;
+            }
+            Event::Malformed { .. } | Event::WeRefused { .. } => &mut self.strangers,
+            Event::Connected { .. }
+            | Event::Lost { .. }
+            | Event::RefusedUs { .. }
+            | Event::Unanswered { .. }
+            | Event::GivenUp { .. }
+            | Event::Left { .. }
+            | Event::Missing { .. }
+            | Event::Gone { .. }
+            | Event::Undelivered { .. }
+            | Event::Doubt { .. }
+            | Event::LetGo
+            | Event::Started
+            | Event::Fenced { .. } => &mut self.members,
+        };
+        if let Some(missed) = ration.ask(Instant::now()) {
+            self.say_missed(missed);
+            self.aside(&event.to_string());
         }
     }
-    Ok(text)
+
+    /// Says how much was left out, if nothing else comes to say it and it is time by now.
+    fn settle_accounts(&mut self, now: Instant) {
+        for missed in [self.strangers.owed(now), self.members.owed(now)].into_iter().flatten() {
+            self.say_missed(missed);
+        }
+    }
+
+    fn say_missed(&self, missed: u64) {
+        if missed > 0 {
+            self.aside(&format!("… and {missed} more like that, left out: too many at once"));
+        }
+    }
+
+    fn aside(&self, text: &str) {
+        self.voice.aside(format!("{DIM}{}{RESET}", wrap(&harmless(text))));
+    }
+
+    /// Leaves the group, and tells what happens meanwhile.
+    async fn leave(&mut self, within: WallTime, status: Option<&Status>) -> Result<(), Stopped> {
+        let stage = status.and_then(|status| status.turn).map(|(stage, _)| stage);
+        if matches!(stage, Some(Stage::Waiting | Stage::GivenUp)) {
+            self.voice.tell(wrap(&format!(
+                "withdrawn; leaves when what it asked for was granted and released, in {within} at \
+                 the latest"
+            )));
+        }
+        let mut leaving = Box::pin(self.handle.clone().leave(within.0));
+        let goodbye = loop {
+            tokio::select! {
+                goodbye = &mut leaving => break goodbye?,
+                Some(notice) = self.notices.recv() => self.notice(&notice),
+                Ok(event) = self.events.recv() => self.event(Ok(event)),
+            }
+        };
+        // There is no later.
+        self.settle_accounts(Instant::now() + Duration::from_secs(3600));
+        let Goodbye { unacknowledged, let_go } = goodbye;
+        match let_go {
+            LetGo::Nothing | LetGo::Withdrawn => {}
+            LetGo::Released => self.voice.tell("released"),
+            LetGo::Abandoned => self.voice.tell(wrap(
+                "its request is still under way: whoever grants it will wait for this node",
+            )),
+        }
+        self.voice.tell(match unacknowledged {
+            0 => "left".to_owned(),
+            1 => wrap("left; 1 message was not acknowledged by a node that could not be reached"),
+            many => wrap(&format!(
+                "left; {many} messages were not acknowledged by nodes that could not be reached"
+            )),
+        });
+        Ok(())
+    }
+}
+
+fn in_words(error: &CommandError) -> String {
+    wrap(&harmless(&error.to_string()))
+}
+
+/// No wider than the screen.
+fn wrap(text: &str) -> String {
+    wrapped(text).trim_end().to_owned()
 }
 
 fn stopped(stopped: &Stopped) -> Failure {
     Failure::World(stopped.to_string())
-}
-
-fn tell(line: &str) -> Result<(), Failure> {
-    print(&format!("{line}\n"))
 }

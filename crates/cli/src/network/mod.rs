@@ -5,13 +5,17 @@
 //! at rest. Afterwards the records of all nodes are merged, judged and measured like a simulated
 //! run.
 
+mod condition;
 pub(crate) mod conversation;
 mod input;
 mod kills;
 mod local;
 pub(crate) mod once;
+mod order;
 mod processes;
+mod signals;
 mod turns;
+pub(crate) mod voice;
 pub(crate) mod worker;
 
 use std::collections::BTreeSet;

@@ -11,7 +11,7 @@ use vorrang_algorithms::detection::spec::Suspicions;
 use vorrang_algorithms::detection::{Command, Detection, Notice};
 use vorrang_algorithms::setup::{Parameter, Setup, Unfit};
 use vorrang_check::{Ask, Plan};
-use vorrang_protocol::{Message as _, NodeId, Protocol, show_duration_ns};
+use vorrang_protocol::{Message as _, Needs, NodeId, Protocol, show_duration_ns};
 use vorrang_sim::{Distribution, Fault, Faults, Orders, Workload};
 
 use super::remarks::{nodes_in_words, surroundings};
@@ -315,6 +315,9 @@ impl Driven for Detection {
 
     const COMMANDS: &'static [(&'static str, &'static str)] = &[];
 
+    fn needs(_: &'static Card, _: &Setup) -> Needs {
+        Needs::Nobody
+    }
     fn over_tcp<P>(
         scenario: &Scenario,
         made: &Made<P>,

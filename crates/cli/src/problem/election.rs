@@ -10,7 +10,7 @@ use vorrang_algorithms::election::spec::Leadership;
 use vorrang_algorithms::election::{Command, Election, Notice};
 use vorrang_algorithms::setup::{Parameter, Setup, Unfit};
 use vorrang_check::Ask;
-use vorrang_protocol::{Message, NodeId, NodeSet, Protocol, show_duration_ns};
+use vorrang_protocol::{Message, Needs, NodeId, NodeSet, Protocol, show_duration_ns};
 use vorrang_sim::{Distribution, Fault, Faults, Orders, Workload};
 use vorrang_trace::{Meter, Traffic};
 
@@ -441,6 +441,9 @@ impl Driven for Election {
     const COMMANDS: &'static [(&'static str, &'static str)] =
         &[("elect", "call for an election, believing that nobody leads")];
 
+    fn needs(card: &'static Card, _: &Setup) -> Needs {
+        if card.terms.crashes { Needs::Nobody } else { Needs::AllBut(0) }
+    }
     fn over_tcp<P>(
         scenario: &Scenario,
         made: &Made<P>,

@@ -34,7 +34,8 @@ use vorrang_algorithms::registry::{Node, Recipe};
 use vorrang_algorithms::setup::{Setup, Unfit};
 use vorrang_catalogue::{self as any, Catalogued, NodeOf};
 use vorrang_check as check;
-use vorrang_protocol::{Graph, Guard, Invariant, Message as _, Monitor, NodeId, Protocol};
+use vorrang_net::Steps;
+use vorrang_protocol::{Graph, Guard, Invariant, Message as _, Monitor, Needs, NodeId, Protocol};
 use vorrang_sim::Workload;
 use vorrang_trace::{Meter, Objection, Record, replay};
 
@@ -116,10 +117,13 @@ pub(crate) trait Driven: Catalogued {
     // --- over the network
     /// What can be typed at a node, a line each, and what it means.
     const COMMANDS: &'static [(&'static str, &'static str)];
-    /// What a node that leaves the group says before, if it can.
-    fn farewell() -> Option<Self::Command> {
+    /// What asks, enters and leaves, if that is what the problem is about: then requests can be
+    /// given up, and a node that leaves the group releases what it has.
+    fn steps() -> Option<Steps<Self::Command, Self::Notice>> {
         None
     }
+    /// Whom an algorithm needs, to do what it is asked.
+    fn needs(card: &'static Card<Self>, setup: &Setup) -> Needs;
     /// What a person is told of a command that was obeyed and has no other answer.
     fn obeyed(_command: &Self::Command) -> Option<&'static str> {
         None
@@ -325,7 +329,7 @@ where
     }
     fn serve(&self, setup: &Setup, node: Served) -> Result<Future<'static>, Failure> {
         let make = make(&self.recipe, setup)?;
-        Ok(serve::<Q, P>(node, &make))
+        Ok(serve::<Q, P>(node, &make, Q::needs(self.card, setup)))
     }
     fn work(&self, work: Work) -> Future<'static> {
         Q::work(self.card, &self.recipe, work)

@@ -14,7 +14,8 @@ use vorrang_algorithms::mutex::{Claim, Command, Mutex, Notice};
 use vorrang_algorithms::registry::Recipe;
 use vorrang_algorithms::setup::{Setup, Unfit};
 use vorrang_check::Ask;
-use vorrang_protocol::{NodeId, Protocol};
+use vorrang_net::Steps;
+use vorrang_protocol::{Needs, NodeId, Protocol};
 use vorrang_sim::{Distribution, Load, Turns};
 use vorrang_trace::Summary;
 
@@ -436,10 +437,15 @@ impl Driven for Mutex {
     const COMMANDS: &'static [(&'static str, &'static str)] = &[
         ("acquire", "wait to enter (also: acquire shared, acquire group 2)"),
         ("release", "leave"),
+        ("acquire --timeout 5s", "the same, and give up if it takes longer"),
+        ("withdraw", "give up waiting: what is granted later is released at once"),
     ];
 
-    fn farewell() -> Option<Command> {
-        Some(Command::Release)
+    fn steps() -> Option<Steps<Command, Notice>> {
+        Some(Steps::ended_by(Command::Release))
+    }
+    fn needs(card: &'static Card, setup: &Setup) -> Needs {
+        (card.terms.needs)(setup)
     }
     fn obeyed(command: &Command) -> Option<&'static str> {
         match command {

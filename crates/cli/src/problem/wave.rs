@@ -10,7 +10,7 @@ use vorrang_algorithms::wave::card::{Card, DURATION, MESSAGES, Setting, TREE_DEP
 use vorrang_algorithms::wave::spec::Spanning;
 use vorrang_algorithms::wave::{Command, Gathered, Notice, Wave};
 use vorrang_check::{Ask, Plan};
-use vorrang_protocol::{Message, NodeId, Protocol};
+use vorrang_protocol::{Message, Needs, NodeId, Protocol};
 use vorrang_sim::{Orders, Workload};
 use vorrang_trace::{Meter, Traffic};
 
@@ -288,6 +288,10 @@ impl Driven for Wave {
     const COMMANDS: &'static [(&'static str, &'static str)] =
         &[("start", "send a wave through the graph; only at the initiator, and once")];
 
+    /// An echo that does not come back from one node does not come back.
+    fn needs(_: &'static Card, _: &Setup) -> Needs {
+        Needs::AllBut(0)
+    }
     fn over_tcp<P>(
         scenario: &Scenario,
         made: &Made<P>,

@@ -1,6 +1,8 @@
 //! What all tests of the command line need: the program run to its end, and a folder of their own.
 #![allow(dead_code, reason = "every test uses some of it")]
 
+pub(crate) mod node;
+
 use std::fs;
 use std::io::{Read, Write as _};
 use std::path::PathBuf;

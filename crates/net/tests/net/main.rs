@@ -4,6 +4,7 @@
 mod contention;
 mod counting;
 mod faulty;
+mod giving_up;
 mod half_open;
 mod hostile;
 mod lives;

@@ -1,0 +1,174 @@
+//! The node's task, continued: what members that are lost or gone mean to those who are left, and
+//! leaving without taking anything along.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+use vorrang_protocol::{Needs, NodeId, Prospect};
+
+use crate::driver::{Driver, Phase};
+use crate::error::CommandError;
+use crate::event::{Event, Meaning};
+use crate::handle::Goodbye;
+use crate::link::Link;
+use crate::lives::Parting;
+use crate::resident::AnyCommand;
+use crate::timers::deadline;
+use crate::turns::{LetGo, Stage};
+
+/// What has been said of a member's absence.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Told {
+    Nothing,
+    Missing,
+    Gone,
+    /// Gone, and with it what was sent to it.
+    Undelivered,
+}
+
+/// A node on its way out, until then.
+#[derive(Debug)]
+pub(crate) struct Leaving {
+    pub(crate) until: Instant,
+    replies: Vec<oneshot::Sender<Goodbye>>,
+}
+
+impl Parting {
+    /// What the others say of whoever parted.
+    const fn in_words(self) -> &'static str {
+        match self {
+            Self::Left => "has left for good",
+            Self::GivenUp => "is given up for good",
+            Self::Restarted => "was restarted and has lost its memory",
+        }
+    }
+}
+
+/// Those who are not there.
+impl Driver {
+    /// Says, once each, who is missing for long or gone for good, and what that means.
+    pub(crate) fn look_at_members(&mut self) {
+        if !matches!(self.phase, Phase::Running) {
+            return;
+        }
+        let patience = self.config.timing.give_up;
+        // Others get over that, or have been told that nothing is granted any more.
+        let heeds_loss = matches!(self.config.needs, Needs::One(_) | Needs::Anyone);
+        for index in 0..self.world.links.len() {
+            let Some(link) = &self.world.links[index] else { continue };
+            let (peer, parting, missing) = (link.peer, link.parting(), link.missing_for());
+            let told = match (parting, missing) {
+                (Some(_), _) if heeds_loss && link.has_dropped() => Told::Undelivered,
+                (Some(_), _) => Told::Gone,
+                (None, Some(since)) if since >= patience => Told::Missing,
+                (None, Some(_)) => continue,
+                (None, None) => {
+                    self.told[index] = Told::Nothing;
+                    continue;
+                }
+            };
+            let before = std::mem::replace(&mut self.told[index], told);
+            if let (Some(parting), true) = (parting, before < Told::Gone) {
+                let means = self.meaning(&self.gone());
+                self.report(Event::Gone { peer, why: parting.in_words(), means });
+            }
+            match told {
+                Told::Missing if before < told => {
+                    let means = self.meaning(&self.absent());
+                    let since = missing.unwrap_or_default();
+                    self.report(Event::Missing { peer, since, means });
+                }
+                Told::Undelivered if before < told => self.report(Event::Undelivered { peer }),
+                Told::Nothing | Told::Missing | Told::Gone | Told::Undelivered => {}
+            }
+        }
+    }
+
+    fn gone(&self) -> Vec<NodeId> {
+        self.world.others().filter(|link| link.is_gone()).map(|link| link.peer).collect()
+    }
+
+    /// Those who are gone, and those who do not answer.
+    fn absent(&self) -> Vec<NodeId> {
+        self.world.others().filter(|link| !link.is_connected()).map(|link| link.peer).collect()
+    }
+
+    fn meaning(&self, without: &[NodeId]) -> Meaning {
+        let Self { config, .. } = self;
+        let prospect = config.needs.without(without);
+        Meaning { algorithm: config.algorithm.clone(), needs: config.needs, prospect }
+    }
+
+    /// Whether what is asked can come about: an error if it never can, a word if it may not.
+    pub(crate) fn check_prospect(&mut self, command: &AnyCommand) -> Result<(), CommandError> {
+        let absent = self.absent();
+        if absent.is_empty() || self.config.needs == Needs::Nobody || !self.resident.asks(command) {
+            return Ok(());
+        }
+        let gone = self.gone();
+        let means = self.meaning(&gone);
+        if means.prospect == Prospect::Hopeless {
+            let who = self.say_who(&gone);
+            let why = format!("{who}, and {means}: this request can never be granted");
+            return Err(CommandError::Hopeless(why));
+        }
+        let with_lost = self.meaning(&absent);
+        let ending = match (means.prospect, with_lost.prospect) {
+            (Prospect::Fine, Prospect::Fine) => return Ok(()),
+            (_, Prospect::Hopeless) => "this request waits until enough of them are back",
+            (Prospect::Doubtful | Prospect::Hopeless, _) => "this request may never be granted",
+            (Prospect::Fine, Prospect::Doubtful) => "this request may have to wait for it",
+        };
+        let who = self.say_who(&absent);
+        self.report(Event::Doubt { why: format!("{who}, and {with_lost}: {ending}") });
+        Ok(())
+    }
+
+    /// Where these nodes are, in words: the first, and how many more.
+    fn say_who(&self, nodes: &[NodeId]) -> String {
+        let Some(&first) = nodes.first() else { return String::new() };
+        let link = self.world.links[first.index()].as_ref();
+        let how = link.and_then(Link::parting).map_or("does not answer", Parting::in_words);
+        let mut words = format!("node {first} {how}");
+        if nodes.len() > 1 {
+            let _ = write!(words, " (and {} more)", nodes.len() - 1);
+        }
+        words
+    }
+}
+
+/// Leaving.
+impl Driver {
+    /// Lets go what the node has or waits for, and leaves when that is done, or when the time is
+    /// over.
+    pub(crate) fn on_leave(&mut self, within: Duration, reply: oneshot::Sender<Goodbye>) {
+        if let Some(leaving) = &mut self.leaving {
+            leaving.replies.push(reply);
+            return;
+        }
+        if !self.acts() {
+            self.on_shutdown(vec![reply]);
+            return;
+        }
+        self.let_go = self.resident.let_go(&mut self.world);
+        self.settle();
+        self.leaving = Some(Leaving { until: deadline(within), replies: vec![reply] });
+    }
+
+    /// Leaves for good, if nothing holds it any more.
+    pub(crate) fn leave_if_free(&mut self) {
+        let Some(leaving) = &self.leaving else { return };
+        let is_free = self.resident.stage().is_none_or(|(stage, _)| stage == Stage::Idle);
+        if !is_free && self.acts() && Instant::now() < leaving.until {
+            return;
+        }
+        if !is_free {
+            self.let_go = LetGo::Abandoned;
+        }
+        if let Some(leaving) = self.leaving.take() {
+            self.on_shutdown(leaving.replies);
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! Giving up: a request that nobody wants any more.
+//!
+//! No algorithm here can take a request back, and none needs to. A request that was given up stays
+//! with the machine, and is released the moment it is granted: the machine, the other nodes and the
+//! monitors see somebody who asks, enters and leaves at once. The application is told at once that
+//! it is out, and never that the request was granted. If it asks for the same meanwhile, the old
+//! request is its own again, with the place in the queue that it has by now.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::Serialize;
+use tokio::time::Instant;
+use vorrang_protocol::{Refused, Step, Turn};
+
+use crate::timers::deadline;
+
+const NOTHING_ASKED: Refused = Refused("cannot withdraw: nothing is asked for");
+const ALREADY_OUT: Refused = Refused("cannot withdraw: the request was given up before");
+const INSIDE: Refused = Refused("cannot withdraw: already inside; release");
+const ANOTHER: Refused =
+    Refused("cannot acquire: another kind of request was given up and is still under way");
+
+/// Which commands and notices of a problem ask, enter and leave: what a node must know so that its
+/// requests can be given up, and that it leaves nothing behind when it leaves.
+#[derive(Clone)]
+pub struct Steps<C, N> {
+    of_command: fn(&C) -> Option<Step>,
+    of_notice: fn(&N) -> Option<Step>,
+    leave: C,
+}
+
+impl<C: Turn, N: Turn> Steps<C, N> {
+    /// A turn ends with this command.
+    ///
+    /// ```
+    /// use vorrang_algorithms::mutex::{Command, Notice};
+    /// use vorrang_net::Steps;
+    ///
+    /// let steps = Steps::<Command, Notice>::ended_by(Command::Release);
+    /// ```
+    pub const fn ended_by(leave: C) -> Self {
+        Self { of_command: C::step, of_notice: N::step, leave }
+    }
+}
+
+impl<C: fmt::Debug, N> fmt::Debug for Steps<C, N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Steps").field("leave", &self.leave).finish_non_exhaustive()
+    }
+}
+
+/// How far a node is with its turn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// It wants nothing.
+    Idle,
+    /// It has asked, and waits.
+    Waiting,
+    /// It has asked, and the application has given up; what is granted is released at once.
+    GivenUp,
+    /// It is inside.
+    Inside,
+}
+
+/// What a node that leaves the group had to let go before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LetGo {
+    /// Nothing.
+    Nothing,
+    /// It was inside, and has released.
+    Released,
+    /// It waited, was granted its request in time and released it at once.
+    Withdrawn,
+    /// It waited, and left before its request was granted: whoever grants it waits for a node that
+    /// is gone.
+    Abandoned,
+}
+
+/// When to give up, and after how long that is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Patience {
+    pub(crate) until: Instant,
+    pub(crate) after: Duration,
+}
+
+impl Patience {
+    pub(crate) fn of(after: Duration) -> Self {
+        Self { until: deadline(after), after }
+    }
+}
+
+/// What becomes of a command before the machine sees it.
+#[derive(PartialEq, Eq, Debug)]
+pub(crate) enum Before {
+    /// It is the machine's.
+    Pass,
+    /// A request that was given up is wanted again.
+    Adopted,
+    Refuse(Refused),
+}
+
+/// The turn that a node is in.
+pub(crate) struct Seat<C, N> {
+    steps: Steps<C, N>,
+    stage: Stage,
+    since: Instant,
+    /// What was asked for last.
+    claim: Option<C>,
+    patience: Option<Patience>,
+}
+
+impl<C: Clone + PartialEq, N> Seat<C, N> {
+    pub(crate) fn new(steps: Steps<C, N>) -> Self {
+        Self { steps, stage: Stage::Idle, since: Instant::now(), claim: None, patience: None }
+    }
+
+    pub(crate) fn asks(&self, command: &C) -> bool {
+        (self.steps.of_command)(command) == Some(Step::Ask)
+    }
+
+    pub(crate) fn before(&mut self, command: &C) -> Before {
+        if self.stage != Stage::GivenUp || !self.asks(command) {
+            return Before::Pass;
+        }
+        if self.claim.as_ref() != Some(command) {
+            return Before::Refuse(ANOTHER);
+        }
+        self.reach(Stage::Waiting);
+        Before::Adopted
+    }
+
+    /// The machine has taken a command.
+    pub(crate) fn after(&mut self, command: &C) {
+        match (self.steps.of_command)(command) {
+            Some(Step::Ask) => {
+                self.claim = Some(command.clone());
+                self.reach(Stage::Waiting);
+            }
+            Some(Step::Leave) => self.reach(Stage::Idle),
+            Some(Step::Enter) | None => {}
+        }
+    }
+
+    /// The machine tells something: if that is what nobody wants any more, how to let it go.
+    pub(crate) fn hear(&mut self, notice: &N) -> Option<C> {
+        if (self.steps.of_notice)(notice) != Some(Step::Enter) {
+            return None;
+        }
+        if self.stage == Stage::GivenUp {
+            return Some(self.steps.leave.clone());
+        }
+        self.reach(Stage::Inside);
+        None
+    }
+
+    pub(crate) fn withdraw(&mut self) -> Result<(), Refused> {
+        match self.stage {
+            Stage::Idle => Err(NOTHING_ASKED),
+            Stage::GivenUp => Err(ALREADY_OUT),
+            Stage::Inside => Err(INSIDE),
+            Stage::Waiting => {
+                self.reach(Stage::GivenUp);
+                Ok(())
+            }
+        }
+    }
+
+    /// How to leave, if it is inside.
+    pub(crate) fn way_out(&self) -> Option<C> {
+        (self.stage == Stage::Inside).then(|| self.steps.leave.clone())
+    }
+
+    pub(crate) const fn stage(&self) -> Stage {
+        self.stage
+    }
+
+    pub(crate) fn since(&self) -> Duration {
+        self.since.elapsed()
+    }
+
+    /// Waits no longer than this, if it waits.
+    pub(crate) fn be_patient(&mut self, patience: Option<Patience>) {
+        self.patience = patience.filter(|_| self.stage == Stage::Waiting);
+    }
+
+    pub(crate) fn gives_up_at(&self) -> Option<Instant> {
+        self.patience.map(|patience| patience.until)
+    }
+
+    /// Gives up if it is time: after how long that was.
+    pub(crate) fn expire(&mut self, now: Instant) -> Option<Duration> {
+        let patience = self.patience.take_if(|patience| patience.until <= now)?;
+        self.withdraw().ok()?;
+        Some(patience.after)
+    }
+
+    fn reach(&mut self, stage: Stage) {
+        self.stage = stage;
+        self.since = Instant::now();
+        self.patience = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vorrang_algorithms::mutex::{Claim, Command, Notice};
+
+    use super::*;
+
+    const ACQUIRE: Command = Command::Acquire(Claim::Exclusive);
+    const SHARE: Command = Command::Acquire(Claim::Shared);
+
+    /// One that has asked.
+    fn waiting() -> Seat<Command, Notice> {
+        let mut seat = Seat::new(Steps::ended_by(Command::Release));
+        assert_eq!(seat.before(&ACQUIRE), Before::Pass);
+        seat.after(&ACQUIRE);
+        assert_eq!(seat.stage(), Stage::Waiting);
+        seat
+    }
+
+    #[test]
+    fn what_is_granted_to_one_who_waits_is_its_own() {
+        let mut seat = waiting();
+        assert_eq!(seat.hear(&Notice::Entered), None);
+        assert_eq!(seat.withdraw(), Err(INSIDE));
+        assert_eq!(seat.way_out(), Some(Command::Release));
+        seat.after(&Command::Release);
+        assert_eq!((seat.stage(), seat.way_out()), (Stage::Idle, None));
+        assert_eq!(seat.withdraw(), Err(NOTHING_ASKED));
+    }
+
+    #[test]
+    fn what_was_given_up_is_let_go_when_it_is_granted() {
+        let mut seat = waiting();
+        seat.withdraw().unwrap();
+        assert_eq!(seat.withdraw(), Err(ALREADY_OUT));
+        assert_eq!(seat.hear(&Notice::Entered), Some(Command::Release));
+        seat.after(&Command::Release);
+        assert_eq!(seat.stage(), Stage::Idle);
+    }
+
+    #[test]
+    fn whoever_asks_for_the_same_again_has_its_old_request() {
+        let mut seat = waiting();
+        seat.withdraw().unwrap();
+        assert_eq!(seat.before(&SHARE), Before::Refuse(ANOTHER));
+        assert_eq!(seat.before(&Command::Release), Before::Pass, "the machine refuses that");
+        assert_eq!(seat.before(&ACQUIRE), Before::Adopted);
+        assert_eq!(seat.before(&ACQUIRE), Before::Pass, "and that, too");
+        assert_eq!(seat.hear(&Notice::Entered), None);
+        assert_eq!(seat.stage(), Stage::Inside);
+    }
+
+    #[test]
+    fn patience_ends_once_and_not_for_one_who_is_inside() {
+        let second = Duration::from_secs(1);
+        let later = Instant::now() + 2 * second;
+        let mut seat = waiting();
+        seat.be_patient(Some(Patience::of(second)));
+        assert_eq!(seat.expire(Instant::now()), None);
+        assert_eq!(seat.expire(later), Some(second));
+        assert_eq!((seat.expire(later), seat.stage()), (None, Stage::GivenUp));
+
+        let mut seat = waiting();
+        seat.be_patient(Some(Patience::of(second)));
+        seat.hear(&Notice::Entered);
+        assert_eq!((seat.expire(later), seat.gives_up_at()), (None, None));
+        seat.be_patient(Some(Patience::of(second)));
+        assert_eq!(seat.gives_up_at(), None, "it does not wait");
+    }
+}
