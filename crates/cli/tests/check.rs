@@ -78,6 +78,8 @@ struct Replay<'a> {
     lines: &'a [&'a str],
     /// How many of them there are before those that repeat for ever, if any do.
     repeats_from: Option<usize>,
+    /// What is never to be had while they do.
+    breaks: &'static str,
 }
 
 impl Replay<'_> {
@@ -105,7 +107,7 @@ impl Replay<'_> {
         }
         if let Some(before) = before {
             assert_eq!(look(&stage), before, "what can repeat leads back to where it began");
-            return Some("no starvation");
+            return Some(self.breaks);
         }
         if stage.violation().is_none() {
             stage.step("rest").expect("nothing is under way at the end");
@@ -137,7 +139,7 @@ fn every_flaw_of_every_algorithm_is_found_and_its_counterexample_can_be_played()
         let lines = trace(&answer);
         let setup = &setup_of(&card, &answer);
         let repeats_from = answer["repeats_from"].as_u64().map(|it| it as usize);
-        let replay = Replay { setup, lines: &lines, repeats_from };
+        let replay = Replay { setup, lines: &lines, repeats_from, breaks: flaw.breaks };
         let mistake = Some(flaw.name);
         let seen = match card.problem {
             Mutex::NAME => find::<Mutex>(card.name, mistake).map(|entry| {

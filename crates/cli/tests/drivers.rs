@@ -264,7 +264,9 @@ fn thrice(name: &str) -> Answer {
     let (card, mut simulated) = (entry.card, in_the_simulator(entry));
     let networked = registry::visit(name, None, &setup(card), Networked);
     let mut networked = networked.expect("a card's algorithm can be made");
-    if card.terms.perpetual {
+    // How many messages it takes to elect somebody depends on who is faster.
+    let begins_with_a_race = name == "elected-lift";
+    if card.terms.perpetual || begins_with_a_race {
         simulated.messages.clear();
         networked.messages.clear();
     } else if !card.assumes.timely {

@@ -19,7 +19,7 @@ pub(crate) struct Node {
 
 impl Node {
     pub(crate) fn start(id: usize, peers: &[String], more: &[&str]) -> Self {
-        Self::of(command(id, peers, more))
+        Self::of(undisturbed(&command(id, peers, more)))
     }
 
     /// A process that is started so; what it says can be read.
@@ -125,6 +125,23 @@ impl Drop for Node {
 pub(crate) fn command(id: usize, peers: &[String], more: &[&str]) -> Command {
     let (id, peers) = (id.to_string(), peers.join(","));
     vorrang(&[&["node", "--id", &id, "--peers", &peers][..], more].concat())
+}
+
+/// The same with signals as a shell leaves them, whatever started the tests: under `nohup`, for one,
+/// hang-ups are ignored, and processes inherit that.
+fn undisturbed(command: &Command) -> Command {
+    let mut env = Command::new("env");
+    if cfg!(target_os = "linux") {
+        env.arg("--default-signal=HUP,INT,TERM");
+    }
+    env.arg(command.get_program()).args(command.get_args());
+    for (key, value) in command.get_envs() {
+        match value {
+            Some(value) => env.env(key, value),
+            None => env.env_remove(key),
+        };
+    }
+    env
 }
 
 pub(crate) fn lines(pipe: impl Read + Send + 'static) -> Receiver<String> {
