@@ -93,7 +93,14 @@ impl Replay<'_> {
         let mut stage = Stage::new(nodes, monitor).guarded(entry.guards.clone());
         let look = |stage: &Stage<NodeOf<Q>, M>| {
             let nodes: Vec<String> = stage.nodes().map(|(.., it)| format!("{it:?}")).collect();
+            // What is under way to a node that is down will vanish.
+            let down: Vec<String> = stage
+                .nodes()
+                .filter(|(_, is_up, _)| !is_up)
+                .map(|(id, ..)| format!(" -> {id} "))
+                .collect();
             let mut flight = stage.flight();
+            flight.retain(|line| !down.iter().any(|to| line.contains(to)));
             flight.sort();
             (nodes, flight, stage.timers())
         };

@@ -127,8 +127,8 @@ pub(crate) fn command(id: usize, peers: &[String], more: &[&str]) -> Command {
     vorrang(&[&["node", "--id", &id, "--peers", &peers][..], more].concat())
 }
 
-/// The same with signals as a shell leaves them, whatever started the tests: under `nohup`, for one,
-/// hang-ups are ignored, and processes inherit that.
+/// The same with signals as a shell leaves them, whatever started the tests: under `nohup`, for
+/// one, hang-ups are ignored, and processes inherit that.
 fn undisturbed(command: &Command) -> Command {
     let mut env = Command::new("env");
     if cfg!(target_os = "linux") {
