@@ -22,7 +22,8 @@ use crate::trouble::FaultArgs;
     vorrang run ricart-agrawala\n  \
     vorrang run ricart-agrawala --nodes 5 --load light --hold 2ms\n  \
     vorrang run ricart-agrawala --nodes 3 --net --processes\n  \
-    vorrang run regenerating-ring --nodes 3 --net --processes --crash 2@1s\n  \
+    vorrang run regenerating-ring --nodes 3 --net --processes --hold 1ms --within 100ms --crash \
+    2@1s\n  \
     vorrang run bully --nodes 8 --crash 7@0\n  \
     vorrang run bully --nodes 8 --crash 7@0 --flaw no-guard\n  \
     vorrang run heartbeat --nodes 5 --crash 2@52ms --latency uniform:0..2ms\n  \
