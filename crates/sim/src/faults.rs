@@ -40,6 +40,30 @@ pub struct Faults {
 }
 
 impl Faults {
+    /// Whether nothing goes wrong but what is in the script.
+    pub fn is_scripted(&self) -> bool {
+        self.clone().script(Vec::new()) == Self::default().late_ns(self.late_ns)
+    }
+
+    /// Who crashes, and when, in the order of the script.
+    pub fn crashes(&self) -> impl Iterator<Item = (u64, NodeId)> {
+        self.script.iter().filter_map(|(at_ns, fault)| match fault {
+            Fault::Crash(node) => Some((*at_ns, *node)),
+            Fault::Restart(_)
+            | Fault::Pause(_)
+            | Fault::Resume(_)
+            | Fault::Partition(_)
+            | Fault::Heal(_)
+            | Fault::Slow(_)
+            | Fault::Recover(_) => None,
+        })
+    }
+
+    /// When the last of the script happens.
+    pub fn last_ns(&self) -> Option<u64> {
+        self.script.iter().map(|(at_ns, _)| *at_ns).max()
+    }
+
     /// The same, with this happening at these times.
     #[must_use]
     pub fn script(self, script: Vec<(u64, Fault)>) -> Self {
@@ -399,6 +423,17 @@ pub struct FaultCounts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_plan_is_asked_who_crashes_and_whether_anything_is_left_to_chance() {
+        let script = vec![(5, Fault::Crash(NodeId(1))), (9, Fault::Restart(NodeId(1)))];
+        let plan = Faults::default().script(script).late_ns(7);
+        assert!(plan.is_scripted() && Faults::default().is_scripted());
+        assert_eq!(plan.crashes().collect::<Vec<_>>(), [(5, NodeId(1))]);
+        assert_eq!((plan.last_ns(), Faults::default().last_ns()), (Some(9), None));
+        assert!(!plan.clone().lost(vec![3]).is_scripted());
+        assert!(!plan.loss("1%".parse().unwrap()).is_scripted());
+    }
 
     #[test]
     fn shares_are_read_as_they_are_written() {

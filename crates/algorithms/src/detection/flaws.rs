@@ -21,7 +21,7 @@ impl Mistake<Heartbeat> for NeverRecovers {
         message: Message,
         fx: &mut impl Effects<Heartbeat>,
     ) {
-        if node.peer(from).is_some_and(|peer| peer.belief != Belief::Down) {
+        if node.peers.get(&from).is_some_and(|peer| peer.belief != Belief::Down) {
             node.on_message(from, message, fx);
         }
     }
@@ -39,9 +39,13 @@ impl Mistake<Heartbeat> for LearnsNothing {
         message: Message,
         fx: &mut impl Effects<Heartbeat>,
     ) {
+        if let Some(peer) = node.peers.get_mut(&from)
+            && peer.belief == Belief::Down
+        {
+            peer.belief = Belief::Up;
+            fx.notify(Notice::Trust(from));
+        }
         node.on_message(from, message, fx);
-        node.learn_nothing();
-        node.hear(from, fx);
     }
 }
 
@@ -70,7 +74,7 @@ impl Protocol for FirstAwaitedForEver {
     }
     fn on_message(&mut self, from: NodeId, message: Message, fx: &mut impl Effects<Self>) {
         let fx = &mut vorrang_protocol::Relay::<Self, _, _>::new(fx);
-        if self.0.peer(from).is_none() {
+        if !self.0.peers.contains_key(&from) {
             self.0.watch(from, Duration::ZERO, fx);
         }
         self.0.on_message(from, message, fx);

@@ -134,7 +134,7 @@ pub struct Heartbeat {
     others: Vec<NodeId>,
     beats: bool,
     /// Those that were ever watched.
-    peers: BTreeMap<NodeId, Peer>,
+    pub(super) peers: BTreeMap<NodeId, Peer>,
 }
 
 /// What a node believes of another.
@@ -212,8 +212,8 @@ impl Heartbeat {
         self.peers.retain(|_, it| it.belief != Belief::Unwatched || it.mistakes > 0);
     }
 
-    /// A peer is heard: it was not, if nobody cares.
-    pub(super) fn hear(&mut self, from: NodeId, fx: &mut impl Effects<Self>) {
+    /// A peer is heard, if anybody cares.
+    fn hear(&mut self, from: NodeId, fx: &mut impl Effects<Self>) {
         let Some(peer) = self.peers.get_mut(&from) else { return };
         match peer.belief {
             Belief::Unwatched => return,
@@ -225,17 +225,6 @@ impl Heartbeat {
             }
         }
         fx.set_timer(Timer::Overdue(from), self.pace.patience(peer.mistakes));
-    }
-
-    pub(super) fn peer(&self, id: NodeId) -> Option<&Peer> {
-        self.peers.get(&id)
-    }
-
-    /// Forgets that it was wrong.
-    pub(super) fn learn_nothing(&mut self) {
-        for peer in self.peers.values_mut() {
-            peer.mistakes = 0;
-        }
     }
 
     /// Is heard by all, and watches all.

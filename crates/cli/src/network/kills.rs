@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use vorrang_protocol::{NodeId, Protocol};
-use vorrang_sim::{Fault, FaultCounts};
+use vorrang_sim::{FaultCounts, Faults};
 use vorrang_trace::{Record, What};
 
 use super::processes::Recorded;
@@ -56,18 +56,9 @@ pub(super) fn patience(scene: &impl Scene) -> Duration {
 
 /// Who is to be killed, and when, in that order.
 pub(super) fn planned(scene: &impl Scene) -> Vec<(Duration, NodeId)> {
-    let script = scene.between().faults.as_ref().map_or(&[][..], |faults| &faults.script);
-    let crash = |(at_ns, fault): &(u64, Fault)| match fault {
-        Fault::Crash(node) => Some((Duration::from_nanos(*at_ns), *node)),
-        Fault::Restart(_)
-        | Fault::Pause(_)
-        | Fault::Resume(_)
-        | Fault::Partition(_)
-        | Fault::Heal(_)
-        | Fault::Slow(_)
-        | Fault::Recover(_) => None,
-    };
-    let mut all: Vec<(Duration, NodeId)> = script.iter().filter_map(crash).collect();
+    let crashes = scene.between().faults.iter().flat_map(Faults::crashes);
+    let mut all: Vec<(Duration, NodeId)> =
+        crashes.map(|(at_ns, node)| (Duration::from_nanos(at_ns), node)).collect();
     all.sort_unstable();
     all
 }

@@ -58,8 +58,7 @@ enum Trouble {
 impl Scenario {
     fn trouble(&self) -> Trouble {
         let Some(faults) = &self.between.faults else { return Trouble::Nothing };
-        let only_script = Faults::default().late_ns(faults.late_ns);
-        if faults.clone().script(Vec::new()) != only_script {
+        if !faults.is_scripted() {
             return Trouble::Unseen;
         }
         let of = |fault: &Fault| match fault {
@@ -81,18 +80,8 @@ impl Scenario {
 
     fn setting(&self) -> Option<Setting> {
         let (setup, lasts) = (self.setup.clone(), self.lasts);
-        let script = self.between.faults.as_ref().map_or(&[][..], |faults| &faults.script);
-        let crash = |(at_ns, fault): &(u64, Fault)| match fault {
-            Fault::Crash(node) => Some((*node, Duration::from_nanos(*at_ns))),
-            Fault::Restart(_)
-            | Fault::Partition(_)
-            | Fault::Heal(_)
-            | Fault::Pause(_)
-            | Fault::Resume(_)
-            | Fault::Slow(_)
-            | Fault::Recover(_) => None,
-        };
-        let crashes = script.iter().filter_map(crash).collect();
+        let crashes = self.between.faults.iter().flat_map(Faults::crashes);
+        let crashes = crashes.map(|(at_ns, node)| (node, Duration::from_nanos(at_ns))).collect();
         let is_plain = self.trouble() == Trouble::Nothing && !self.between.is_reliable;
         let jitter = jitter(self.between.latency);
         (is_plain && !self.is_real).then_some(Setting { setup, lasts, jitter, crashes })
@@ -338,8 +327,7 @@ impl Driven for Detection {
 impl Scenario {
     /// When everyone must have noticed all that happens to nodes and links.
     fn noticed(&self) -> Duration {
-        let script = self.between.faults.as_ref().map_or(&[][..], |faults| &faults.script);
-        let Some(last_ns) = script.iter().map(|(at_ns, _)| *at_ns).max() else {
+        let Some(last_ns) = self.between.faults.as_ref().and_then(Faults::last_ns) else {
             return Duration::ZERO;
         };
         // Of the exponential distribution, one in ten million million takes longer.

@@ -90,8 +90,7 @@ impl Scenario {
     fn dead(&self) -> Option<NodeSet> {
         let mut dead = NodeSet::EMPTY;
         let Some(faults) = &self.between.faults else { return Some(dead) };
-        let only_script = Faults::default().late_ns(faults.late_ns);
-        if (faults.clone().script(Vec::new())) != only_script {
+        if !faults.is_scripted() {
             return None;
         }
         for fault in &faults.script {
@@ -193,8 +192,7 @@ fn lasts(
             ))),
         };
     };
-    let script = between.faults.as_ref().map_or(&[][..], |faults| &faults.script);
-    let last_ns = script.iter().map(|(at_ns, _)| *at_ns).max().unwrap_or(0);
+    let last_ns = between.faults.as_ref().and_then(Faults::last_ns).unwrap_or(0);
     let settled = Duration::from_nanos(last_ns).saturating_add(settles(setup));
     let lasts = asked.map_or(settled, |asked| asked.max(settled));
     let beats = lasts.as_nanos() / setup.beat.as_nanos();
