@@ -1,22 +1,26 @@
 //! Processes that are killed while the others go on.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use tokio::time::Instant;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::time::{Instant, timeout};
 use vorrang_protocol::{NodeId, Protocol};
 use vorrang_sim::{FaultCounts, Faults};
 use vorrang_trace::{Record, What};
 
 use super::processes::Recorded;
+use super::{Counted, News};
 use crate::failure::Failure;
 use crate::problem::Scene;
 
-/// Who is to be killed, and when, counted from when all have met.
+/// Who is to be killed, and when, counted from when all have met; and who has been.
 #[derive(Debug)]
 pub(super) struct Kills {
     /// The next one last.
     to_come: Vec<(Duration, NodeId)>,
     begun: Instant,
+    killed: BTreeSet<NodeId>,
 }
 
 impl Kills {
@@ -24,21 +28,45 @@ impl Kills {
     pub(super) fn of(scene: &impl Scene) -> Self {
         let mut to_come = planned(scene);
         to_come.reverse();
-        Self { to_come, begun: Instant::now() }
+        Self { to_come, begun: Instant::now(), killed: BTreeSet::new() }
     }
 
-    /// Who is to be killed by now, if anybody is; to be asked again.
-    pub(super) fn due(&mut self) -> Option<NodeId> {
-        let &(at, node) = self.to_come.last()?;
-        (at <= self.begun.elapsed()).then(|| {
-            self.to_come.pop();
-            node
-        })
+    /// Who has been killed.
+    pub(super) const fn killed(&self) -> &BTreeSet<NodeId> {
+        &self.killed
     }
 
-    /// How long nothing of the kind happens; none if nothing will.
-    pub(super) fn next_in(&self) -> Option<Duration> {
-        self.to_come.last().map(|(at, _)| at.saturating_sub(self.begun.elapsed()))
+    /// Whether nobody is left to be killed.
+    pub(super) const fn are_over(&self) -> bool {
+        self.to_come.is_empty()
+    }
+
+    /// Kills whoever is to be killed by now.
+    pub(super) async fn strike(&mut self, nodes: &mut impl Counted) -> Result<(), Failure> {
+        while let Some((_, node)) = self.to_come.pop_if(|(at, _)| *at <= self.begun.elapsed()) {
+            nodes.kill(node).await?;
+            self.killed.insert(node);
+        }
+        Ok(())
+    }
+
+    /// Kills whoever is to be killed meanwhile, and waits for a node to be done, but not for long:
+    /// which one. That a killed one says no more is no news.
+    pub(super) async fn next_done(
+        &mut self,
+        nodes: &mut impl Counted,
+        news: &mut UnboundedReceiver<News>,
+    ) -> Result<Option<NodeId>, Failure> {
+        self.strike(nodes).await?;
+        let next = self.to_come.last().map(|(at, _)| at.saturating_sub(self.begun.elapsed()));
+        let most = next.unwrap_or(Duration::MAX).min(Duration::from_secs(1));
+        match timeout(most, news.recv()).await {
+            Err(_elapsed) => Ok(None),
+            Ok(Some(News::Done(node))) => Ok(Some(node)),
+            Ok(Some(News::Failed(node, _))) if self.killed.contains(&node) => Ok(None),
+            Ok(Some(News::Failed(node, why))) => Err(Failure::World(format!("node {node}: {why}"))),
+            Ok(None) => Err(Failure::World("all nodes have gone".to_owned())),
+        }
     }
 }
 

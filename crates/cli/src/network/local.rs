@@ -101,12 +101,12 @@ impl Nodes for Local<Command> {
     async fn ask(&mut self, node: NodeId, command: Command) -> Result<(), Failure> {
         self.tell(node, command).await
     }
-    async fn kill(&mut self, node: NodeId) -> Result<(), Failure> {
-        Err(Failure::usage(format!("node {node} has no process of its own to be killed")))
-    }
 }
 
 impl<C: Send + 'static> Counted for Local<C> {
+    async fn kill(&mut self, node: NodeId) -> Result<(), Failure> {
+        Err(Failure::usage(format!("node {node} has no process of its own to be killed")))
+    }
     async fn counts(&mut self) -> Result<(u64, u64), Failure> {
         let (mut sent, mut received) = (0, 0);
         for handle in &self.handles {

@@ -161,14 +161,14 @@ enum News {
 trait Counted {
     /// Messages sent and messages handled so far, over all nodes.
     async fn counts(&mut self) -> Result<(u64, u64), Failure>;
+    /// Kills a node, where it can be: its messages count no more.
+    async fn kill(&mut self, node: NodeId) -> Result<(), Failure>;
 }
 
 /// Nodes that can be told to ask, wherever they run.
 trait Nodes: Counted {
     /// Tells a node's application to take a turn.
     async fn ask(&mut self, node: NodeId, command: Command) -> Result<(), Failure>;
-    /// Kills a node, where it can be.
-    async fn kill(&mut self, node: NodeId) -> Result<(), Failure>;
 }
 
 /// How many turns each node takes by itself: under heavy load its share, as in the simulator,
@@ -187,13 +187,13 @@ async fn orchestrate(
     mut news: UnboundedReceiver<News>,
 ) -> Result<(), Failure> {
     let bar = progress(scenario.entries, "{bar:40} {human_pos} of {human_len} entries");
-    let mut random = Random::new(scenario.seed());
+    let (mut kills, mut random) = (Kills::of(scenario), Random::new(scenario.seed()));
     let contenders = u64::from(scenario.contenders());
     match scenario.load {
         LoadKind::Heavy => {
             // A node with nothing to do is done without saying so.
             let busy = (0..contenders.min(scenario.entries) as u32).map(NodeId).collect();
-            if !take_turns(scenario, nodes, &mut news, busy, &bar).await? {
+            if !take_turns(scenario, nodes, &mut news, busy, (&mut kills, &bar)).await? {
                 bar.finish_and_clear();
                 return Ok(());
             }
@@ -202,7 +202,7 @@ async fn orchestrate(
             for entry in 0..scenario.entries {
                 let node = NodeId(random.below(contenders) as u32);
                 nodes.ask(node, acquire(scenario, &mut random)).await?;
-                wait(nodes, &mut news, &bar).await?;
+                wait(nodes, &mut news, (&mut kills, &bar)).await?;
                 rest(scenario, nodes).await?;
                 bar.set_position(entry);
             }
@@ -215,7 +215,7 @@ async fn orchestrate(
                     nodes.ask(node, acquire(scenario, &mut random)).await?;
                 }
                 for _ in 0..asking {
-                    wait(nodes, &mut news, &bar).await?;
+                    wait(nodes, &mut news, (&mut kills, &bar)).await?;
                 }
                 rest(scenario, nodes).await?;
                 left -= asking;
@@ -235,38 +235,23 @@ async fn take_turns(
     nodes: &mut impl Nodes,
     news: &mut UnboundedReceiver<News>,
     mut busy: BTreeSet<NodeId>,
-    bar: &ProgressBar,
+    (kills, bar): (&mut Kills, &ProgressBar),
 ) -> Result<bool, Failure> {
     let patience = kills::patience(scenario);
-    let (mut kills, mut killed) = (Kills::of(scenario), BTreeSet::new());
     let (mut last, mut moved) = (None, Instant::now());
-    while !busy.is_empty() {
-        while let Some(node) = kills.due() {
-            nodes.kill(node).await?;
-            killed.insert(node);
+    while !busy.is_subset(kills.killed()) {
+        if let Some(node) = kills.next_done(nodes, news).await? {
             busy.remove(&node);
+            continue;
         }
-        let most = kills.next_in().unwrap_or(Duration::MAX).min(Duration::from_secs(1));
-        match tokio::time::timeout(most, news.recv()).await {
-            Err(_elapsed) => {
-                show_after_a_second(bar);
-                // A node that has failed says nothing any more; asked, it says why.
-                let counts = Some(nodes.counts().await?);
-                if counts != last {
-                    (last, moved) = (counts, Instant::now());
-                }
-                if !killed.is_empty() && moved.elapsed() > patience {
-                    return Ok(false);
-                }
-            }
-            Ok(Some(News::Done(node))) => {
-                busy.remove(&node);
-            }
-            Ok(Some(News::Failed(node, _))) if killed.contains(&node) => {}
-            Ok(Some(News::Failed(node, why))) => {
-                return Err(Failure::World(format!("node {node}: {why}")));
-            }
-            Ok(None) => return Err(Failure::World("all nodes have gone".to_owned())),
+        show_after_a_second(bar);
+        // A node that has failed says nothing any more; asked, it says why.
+        let counts = Some(nodes.counts().await?);
+        if counts != last {
+            (last, moved) = (counts, Instant::now());
+        }
+        if !kills.killed().is_empty() && moved.elapsed() > patience {
+            return Ok(false);
         }
     }
     Ok(true)
@@ -282,23 +267,14 @@ fn acquire(scenario: &Scenario, random: &mut Random) -> Command {
 async fn wait(
     nodes: &mut impl Counted,
     news: &mut UnboundedReceiver<News>,
-    bar: &ProgressBar,
+    (kills, bar): (&mut Kills, &ProgressBar),
 ) -> Result<(), Failure> {
-    loop {
-        let heard = tokio::time::timeout(Duration::from_secs(1), news.recv()).await;
-        match heard {
-            Err(_elapsed) => {
-                show_after_a_second(bar);
-                // A node that has failed says nothing any more; asked, it says why.
-                nodes.counts().await?;
-            }
-            Ok(Some(News::Done(_))) => return Ok(()),
-            Ok(Some(News::Failed(node, why))) => {
-                return Err(Failure::World(format!("node {node}: {why}")));
-            }
-            Ok(None) => return Err(Failure::World("all nodes have gone".to_owned())),
-        }
+    while kills.next_done(nodes, news).await?.is_none() {
+        show_after_a_second(bar);
+        // A node that has failed says nothing any more; asked, it says why.
+        nodes.counts().await?;
     }
+    Ok(())
 }
 
 /// Waits until all is done; where messages travel for ever, until every node has done what it was

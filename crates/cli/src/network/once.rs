@@ -146,9 +146,9 @@ async fn tell_processes(
     let nodes = scene.setup().group.size();
     let (mut group, mut news) = processes::start(nodes, |id| orders(scene, id)).await?;
     group.started().await?;
-    let (mut kills, mut killed) = (Kills::of(scene), BTreeSet::new());
-    kill(&mut group, &mut kills, &mut killed).await?;
-    for (at, command) in commands.iter().filter(|(at, _)| !killed.contains(at)) {
+    let mut kills = Kills::of(scene);
+    kills.strike(&mut group).await?;
+    for (at, command) in commands.iter().filter(|(at, _)| !kills.killed().contains(at)) {
         group.tell(*at, command).await?;
     }
     let mut untold: BTreeSet<NodeId> = if until == Until::Told {
@@ -157,33 +157,22 @@ async fn tell_processes(
         BTreeSet::new()
     };
     let (begun, patience) = (Instant::now(), kills::patience(scene));
-    while !untold.is_subset(&killed) || kills.next_in().is_some() {
-        kill(&mut group, &mut kills, &mut killed).await?;
-        let is_late = !untold.is_subset(&killed) && kills.next_in().is_none();
-        if is_late && !killed.is_empty() && begun.elapsed() > patience {
+    while !untold.is_subset(kills.killed()) || !kills.are_over() {
+        if kills.are_over() && !kills.killed().is_empty() && begun.elapsed() > patience {
             // What they have told will say what is missing.
             break;
         }
-        if is_late && begun.elapsed() > PATIENCE {
-            let missing = untold.difference(&killed).next().copied().unwrap_or_default();
+        if kills.are_over() && kills.killed().is_empty() && begun.elapsed() > PATIENCE {
+            let missing = untold.first().copied().unwrap_or_default();
             return Err(Failure::World(format!("node {missing} was not told in {PATIENCE:?}")));
         }
-        let most = kills.next_in().unwrap_or(PATIENCE).min(Duration::from_secs(1));
-        match timeout(most, news.recv()).await {
-            Err(_elapsed) => {}
-            Ok(Some(News::Done(node))) => {
-                untold.remove(&node);
-            }
-            Ok(Some(News::Failed(node, _))) if killed.contains(&node) => {}
-            Ok(Some(News::Failed(node, why))) => {
-                return Err(Failure::World(format!("node {node}: {why}")));
-            }
-            Ok(None) => return Err(Failure::World("all nodes have gone".to_owned())),
+        if let Some(node) = kills.next_done(&mut group, &mut news).await? {
+            untold.remove(&node);
         }
     }
     match until {
         Until::Over(time) => sleep(time.saturating_sub(begun.elapsed())).await,
-        Until::Quiet | Until::Told if killed.is_empty() => settle(&mut group).await?,
+        Until::Quiet | Until::Told if kills.killed().is_empty() => settle(&mut group).await?,
         // What is sent to the dead is never handled: as long as it would take in a simulation, or
         // until nothing happens any more.
         Until::Quiet | Until::Told => match scene.ends_ns() {
@@ -193,26 +182,13 @@ async fn tell_processes(
     }
     while let Ok(news) = news.try_recv() {
         match news {
-            News::Failed(node, why) if !killed.contains(&node) => {
+            News::Failed(node, why) if !kills.killed().contains(&node) => {
                 return Err(Failure::Failed(format!("node {node}: {why}")));
             }
             News::Failed(..) | News::Done(_) => {}
         }
     }
     group.stop().await
-}
-
-/// Kills whoever is to be killed by now.
-async fn kill(
-    group: &mut Processes,
-    kills: &mut Kills,
-    killed: &mut BTreeSet<NodeId>,
-) -> Result<(), Failure> {
-    while let Some(node) = kills.due() {
-        group.kill(node).await?;
-        killed.insert(node);
-    }
-    Ok(())
 }
 
 /// Waits until no message has been sent or handled for a while.

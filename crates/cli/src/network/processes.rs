@@ -124,12 +124,16 @@ impl Nodes for Processes {
     async fn ask(&mut self, node: NodeId, command: Command) -> Result<(), Failure> {
         self.tell(node, &command).await
     }
-    async fn kill(&mut self, node: NodeId) -> Result<(), Failure> {
-        Self::kill(self, node).await
-    }
 }
 
 impl Counted for Processes {
+    /// Without a word of warning.
+    async fn kill(&mut self, node: NodeId) -> Result<(), Failure> {
+        let worker = &mut self.workers[node.index()];
+        worker.is_killed = true;
+        worker.process.kill().await?;
+        Ok(())
+    }
     async fn counts(&mut self) -> Result<(u64, u64), Failure> {
         let (mut sent, mut received) = (0, 0);
         for (id, worker) in (0..).map(NodeId).zip(&mut self.workers) {
@@ -169,14 +173,6 @@ impl Processes {
         command: &impl ToString,
     ) -> Result<(), Failure> {
         self.workers[node.index()].say(&command.to_string()).await
-    }
-
-    /// Kills the process of a node, without a word of warning.
-    pub(super) async fn kill(&mut self, node: NodeId) -> Result<(), Failure> {
-        let worker = &mut self.workers[node.index()];
-        worker.is_killed = true;
-        worker.process.kill().await?;
-        Ok(())
     }
 
     /// Stops all nodes that were not killed, and collects all records, each as a line.
