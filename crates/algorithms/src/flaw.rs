@@ -59,6 +59,11 @@ impl<P, F> Flawed<P, F> {
     pub const fn new(node: P, mistake: F) -> Self {
         Self { node, mistake }
     }
+
+    /// The node that makes it.
+    pub const fn node(&self) -> &P {
+        &self.node
+    }
 }
 
 impl<P: Protocol, F: Mistake<P>> Protocol for Flawed<P, F> {
@@ -92,6 +97,10 @@ impl<P: Protocol, F: Mistake<P>> Protocol for Flawed<P, F> {
 
     fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
         self.node.on_restart(&mut Relay::<Self, _, _>::editing(fx, F::edit));
+    }
+
+    fn holds(&self) -> usize {
+        self.node.holds()
     }
 
     fn kept(&self, fresh: Self) -> Self {

@@ -19,6 +19,7 @@ pub mod detection;
 pub mod election;
 pub mod flaw;
 pub mod layer;
+pub mod multicast;
 pub mod mutex;
 pub mod partition;
 pub mod priorities;

@@ -24,6 +24,14 @@ use crate::election::flaws::watching::NobodyCalls;
 use crate::election::ring_election::{self, RingElection};
 use crate::election::watching::Watching;
 use crate::election::{Election, echo_election, tree_election, watching_bully, watching_ring};
+use crate::multicast::ack::Ack;
+use crate::multicast::flaws::{
+    CausalByFifoOnly, DeliveredBeforeStable, DuplicatesNotAcknowledged, FreedWhenOneHasIt,
+    NoDuplicateFilter, NoIgnoreInterval, NoSessions, ONE_BACK_OFF,
+};
+use crate::multicast::nack::Nack;
+use crate::multicast::srm::Srm;
+use crate::multicast::{self, Multicast, ack, nack, srm};
 use crate::mutex::cao_singhal;
 use crate::mutex::carvalho_roucairol::{self, CarvalhoRoucairol};
 use crate::mutex::central::{self, Central};
@@ -95,12 +103,17 @@ use crate::wave::flaws::{
 /// Shows every algorithm and every mistake of every problem, in the order of the catalogue.
 pub fn register<R>(into: &mut R)
 where
-    R: Register<Mutex> + Register<Election> + Register<Wave> + Register<Detection>,
+    R: Register<Mutex>
+        + Register<Election>
+        + Register<Wave>
+        + Register<Detection>
+        + Register<Multicast>,
 {
     Mutex::register(into);
     Election::register(into);
     Wave::register(into);
     Detection::register(into);
+    Multicast::register(into);
 }
 
 #[rustfmt::skip]
@@ -331,6 +344,33 @@ impl Listed for Detection {
         into.flaw(card, "never-recovers", of_setup(Heartbeat::of).with(NeverRecovers));
         into.flaw(card, "learns-nothing", of_setup(Heartbeat::of).with(LearnsNothing));
         into.flaw(card, "first-awaited-for-ever", of_setup(FirstAwaitedForEver::of));
+    }
+}
+
+#[rustfmt::skip]
+impl Listed for Multicast {
+    fn register(into: &mut impl Register<Self>) {
+        let card = &ack::CARD;
+        let correct = multicast::recipe::<Ack>;
+        into.algorithm(card, correct());
+        into.flaw(card, "no-duplicate-filter", correct().with(NoDuplicateFilter));
+        into.flaw(card, "duplicates-not-acknowledged", correct().with(DuplicatesNotAcknowledged));
+        into.flaw(card, "causal-by-fifo-only", correct().with(CausalByFifoOnly));
+        into.flaw(card, "delivered-before-stable", correct().with(DeliveredBeforeStable));
+
+        let card = &nack::CARD;
+        let correct = multicast::recipe::<Nack>;
+        into.algorithm(card, correct());
+        into.flaw(card, "no-tail-detection", correct());
+        into.flaw(card, "no-duplicate-filter", correct().with(NoDuplicateFilter));
+        into.flaw(card, "freed-when-one-has-it", correct().with(FreedWhenOneHasIt));
+
+        let card = &srm::CARD;
+        let correct = multicast::recipe::<Srm>;
+        into.algorithm(card, correct());
+        into.flaw(card, "no-sessions", correct().with(NoSessions));
+        into.flaw(card, "no-duplicate-filter", correct().with(NoDuplicateFilter));
+        into.flaw(card, "no-ignore-interval", correct().with(NoIgnoreInterval).guarded(ONE_BACK_OFF));
     }
 }
 

@@ -7,11 +7,16 @@ use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use core::fmt;
+use core::num::NonZeroU32;
 use core::time::Duration;
 
 use vorrang_protocol::{Group, NodeId, parse_duration_ns, show_duration_ns};
 
 use crate::election::tree_election::Contention;
+use crate::multicast::nack::Tail;
+use crate::multicast::ordering::Ordering;
+use crate::multicast::srm::distance::Distances;
+use crate::multicast::srm::pace::Waits;
 pub use crate::priorities::Priorities;
 use crate::quorum::Quorums;
 use crate::structure::Structures;
@@ -60,6 +65,18 @@ pub struct Setup {
     pub beat: Duration,
     /// How much later than that a node may be heard before it is suspected, at first.
     pub margin: Duration,
+    /// How many messages of a sender may be under way.
+    pub window: u32,
+    /// How a loss of the last message is found out.
+    pub tail: Tail,
+    /// In which order messages are delivered.
+    pub ordering: Ordering,
+    /// How long to wait before asking for what is missing, and before repairing it.
+    pub waits: Waits,
+    /// Whether it is known how far away others are.
+    pub distances: Distances,
+    /// From how many different waits one is drawn.
+    pub draws: NonZeroU32,
 }
 
 /// Who of several that wait gets the token, where an algorithm leaves that open.
@@ -87,6 +104,12 @@ impl Arbitration {
         }
     }
 }
+
+/// What is under way is kept.
+const MOST_WINDOW: u32 = 1 << 20;
+/// Finer than any difference that is seen.
+const MOST_DRAWS: u32 = 1_000_000;
+const USUAL_DRAWS: NonZeroU32 = NonZeroU32::MIN.saturating_add(1000);
 
 /// Nobody needs more, and every token is a message under way.
 const MOST_RESOURCES: u32 = 64;
@@ -130,11 +153,23 @@ pub enum Parameter {
     Beat,
     /// How late it may be heard before it is suspected.
     Margin,
+    /// How many messages of a sender may be under way.
+    Window,
+    /// How a loss of the last message is found out.
+    Tail,
+    /// In which order messages are delivered.
+    Ordering,
+    /// How long to wait before asking and before repairing.
+    Waits,
+    /// Whether it is known how far away others are.
+    Distances,
+    /// From how many different waits one is drawn.
+    Draws,
 }
 
 impl Parameter {
     /// All that there are.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 24] = [
         Self::K,
         Self::Within,
         Self::Holder,
@@ -153,6 +188,12 @@ impl Parameter {
         Self::Gather,
         Self::Beat,
         Self::Margin,
+        Self::Window,
+        Self::Tail,
+        Self::Ordering,
+        Self::Waits,
+        Self::Distances,
+        Self::Draws,
     ];
 
     /// What it is called, without the hyphens.
@@ -176,20 +217,30 @@ impl Parameter {
             Self::Gather => "gather",
             Self::Beat => "beat",
             Self::Margin => "margin",
+            Self::Window => "window",
+            Self::Tail => "tail",
+            Self::Ordering => "ordering",
+            Self::Waits => "waits",
+            Self::Distances => "distances",
+            Self::Draws => "draws",
         }
     }
 
     /// What stands for its value in a help text.
     pub const fn value(self) -> &'static str {
         match self {
-            Self::K | Self::Resources => "NUMBER",
+            Self::K | Self::Resources | Self::Draws => "NUMBER",
             Self::Within | Self::Rest | Self::Late | Self::Gather | Self::Beat | Self::Margin => {
                 "TIME"
             }
             Self::Holder | Self::Initiator => "NODE",
             Self::Topology => "SHAPE",
             Self::Greedy => "TIMES",
-            Self::Arbitration | Self::Contention => "RULE",
+            Self::Arbitration | Self::Contention | Self::Tail => "RULE",
+            Self::Window => "MESSAGES",
+            Self::Ordering => "ORDER",
+            Self::Waits => "FACTORS",
+            Self::Distances => "HOW",
             Self::Ring => "ORDER",
             Self::Priorities => "NUMBERS",
             Self::Quorum => "SYSTEM",
@@ -262,6 +313,31 @@ impl Parameter {
                 "How much later than --beat a node may be heard before it is suspected; twice as \
                  much after every mistake [default: 500us]"
             }
+            Self::Window => {
+                "How many messages of a sender may be under way before it takes no more [default: \
+                 64]"
+            }
+            Self::Tail => {
+                "How a loss of the last message is found out: heartbeat (the sender says how far \
+                 it has come until all have everything), stop (it says so three times) or none \
+                 [default: heartbeat]"
+            }
+            Self::Ordering => {
+                "In which order messages are delivered: fifo, causal, sequencer, token, lamport or \
+                 skeen; the last four are total [default: fifo]"
+            }
+            Self::Waits => {
+                "How many distances to wait before asking for what is missing, and before \
+                 repairing it: fixed, adaptive, star, line, or C1,C2,D1,D2 [default: fixed]"
+            }
+            Self::Distances => {
+                "Whether it is measured how far away others are, or known: measured or known \
+                 [default: measured; known in a check]"
+            }
+            Self::Draws => {
+                "From how many different waits one is drawn, the shortest and the longest included \
+                 [default: 1001; 2 in a check]"
+            }
         }
     }
 
@@ -317,6 +393,24 @@ impl Parameter {
                 Duration::ZERO => return Err(format!("'{text}': twice nothing is nothing")),
                 margin => setup.margin = margin,
             },
+            Self::Window => match number() {
+                Ok(window @ 1..=MOST_WINDOW) => setup.window = window,
+                Ok(_) | Err(_) => {
+                    return Err(format!("'{text}' is not a number from 1 to {MOST_WINDOW}"));
+                }
+            },
+            Self::Tail => setup.tail = one_of(&Tail::ALL, Tail::name, text)?,
+            Self::Ordering => setup.ordering = one_of(&Ordering::ALL, Ordering::name, text)?,
+            Self::Waits => setup.waits = text.parse()?,
+            Self::Distances => setup.distances = one_of(&Distances::ALL, Distances::name, text)?,
+            Self::Draws => match number() {
+                Ok(draws @ 1..=MOST_DRAWS) => {
+                    setup.draws = NonZeroU32::new(draws).unwrap_or(NonZeroU32::MIN);
+                }
+                Ok(_) | Err(_) => {
+                    return Err(format!("'{text}' is not a number from 1 to {MOST_DRAWS}"));
+                }
+            },
         }
         Ok(())
     }
@@ -342,6 +436,12 @@ impl Parameter {
             Self::Gather => show_duration_ns(setup.gather.as_nanos() as u64),
             Self::Beat => show_duration_ns(setup.beat.as_nanos() as u64),
             Self::Margin => show_duration_ns(setup.margin.as_nanos() as u64),
+            Self::Window => setup.window.to_string(),
+            Self::Tail => setup.tail.name().to_string(),
+            Self::Ordering => setup.ordering.name().to_string(),
+            Self::Waits => setup.waits.to_string(),
+            Self::Distances => setup.distances.name().to_string(),
+            Self::Draws => setup.draws.to_string(),
         }
     }
 }
@@ -364,7 +464,9 @@ impl Setup {
     /// millisecond's rest, one resource, node 0 to start, all requests alike, the [usual
     /// quorums](Quorums::usual), which are asked and informed, a ring in the order of numbers,
     /// timers that are never late, coins where two want each other for a parent, nobody
-    /// waiting to be asked, a heartbeat every five milliseconds and half a one of margin.
+    /// waiting to be asked, a heartbeat every five milliseconds and half a one of margin, 64
+    /// messages under way, delivered as each sender sent them, heartbeats until all have them, and
+    /// waits and distances as the paper on SRM has them.
     pub fn new(group: Group) -> Self {
         Self {
             group,
@@ -386,6 +488,12 @@ impl Setup {
             gather: Duration::ZERO,
             beat: Duration::from_millis(5),
             margin: Duration::from_micros(500),
+            window: 64,
+            tail: Tail::Heartbeat,
+            ordering: Ordering::Fifo,
+            waits: Waits::Fixed,
+            distances: Distances::Measured,
+            draws: USUAL_DRAWS,
         }
     }
 

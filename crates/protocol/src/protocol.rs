@@ -58,6 +58,12 @@ pub trait Protocol: Clone + Eq + Hash + Debug + Send + Sync + 'static {
         fresh
     }
 
+    /// How many messages of applications it keeps, for those who measure buffers. An algorithm that
+    /// carries none keeps none.
+    fn holds(&self) -> usize {
+        0
+    }
+
     /// The handlers as one, for drivers, traces and replay.
     ///
     /// # Errors
@@ -106,6 +112,12 @@ pub trait Message: Data + fmt::Display {
 
     /// Which of [`KINDS`](Self::KINDS) this is.
     fn kind(&self) -> usize;
+
+    /// What it carries, if it is a copy of something that a node sends to many: whose, and which of
+    /// its messages. Copies of one thing say the same.
+    fn carries(&self, _from: NodeId) -> Option<(NodeId, u64)> {
+        None
+    }
 
     /// The name of this message's kind.
     fn kind_name(&self) -> &'static str {

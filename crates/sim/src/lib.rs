@@ -45,6 +45,7 @@ mod queue;
 mod random;
 mod recorder;
 mod report;
+mod routes;
 mod simulation;
 mod time;
 mod turns;

@@ -5,6 +5,7 @@ use vorrang_trace::{Fault as Noted, Loss, Meter, What};
 
 use crate::faults::{Fault, Faults};
 use crate::queue::Key;
+use crate::routes::Routes;
 use crate::weather::{Trouble, Weather};
 use crate::world::{Scheduled, SummaryOf, TagOf, Upcoming, World};
 use crate::{Network, Recorder, Report, SimError, Workload};
@@ -141,6 +142,20 @@ where
         self
     }
 
+    /// Passes messages on along the links of a graph: on every link one takes as long as the network
+    /// says and is lost as often as [faults](Self::with_faults) say. What a node sends to several
+    /// in one step goes over a link once.
+    ///
+    /// # Panics
+    ///
+    /// If it is a graph of another number of nodes, or one that does not hold together.
+    #[must_use]
+    pub fn over(mut self, graph: Graph) -> Self {
+        assert_eq!(graph.group().size() as usize, self.nodes.len(), "a graph of these nodes");
+        self.world.routes = Some(Box::new(Routes::new(graph)));
+        self
+    }
+
     /// Ends the run at this time, whatever is still under way: for what never comes to rest.
     #[must_use]
     pub const fn until(mut self, end_ns: u64) -> Self {
@@ -266,6 +281,9 @@ where
         let event = match event {
             Upcoming::Command(command) => {
                 world.now_ns = at_ns;
+                if world.workload.withholds(at, &command) {
+                    return;
+                }
                 world.on_command(at, &command);
                 Event::Command(command)
             }
@@ -288,6 +306,9 @@ where
         world.events += 1;
         let handled = self.nodes[at.index()].handle(event, &mut world.sink(at));
         world.schedule_due();
+        if <W::Meter as Meter<P::Command, P::Notice>>::WEIGHS {
+            world.meter.on_weight(at, self.nodes[at.index()].holds());
+        }
         if let Err(refused) = handled {
             world.failed.get_or_insert(SimError::Refused { node: at, at_ns, refused });
         }

@@ -398,7 +398,7 @@ where
         self.causality.as_mut().map_or(0, |causality| causality.on_send(from))
     }
 
-    fn on_receive(&mut self, from: NodeId, at: NodeId, past: Past) {
+    fn on_receive(&mut self, _: u64, from: NodeId, at: NodeId, past: Past) {
         self.measure.on_receive(from, at);
         if let Some(causality) = &mut self.causality {
             causality.on_receive(at, past);
@@ -417,7 +417,7 @@ where
         }
     }
 
-    fn on_lost(&mut self, past: Past) {
+    fn on_lost(&mut self, _: u64, past: Past) {
         if let Some(causality) = &mut self.causality {
             causality.drop(past);
         }

@@ -228,14 +228,21 @@ impl Weather {
         slow.fold(in_ns, |in_ns, slow| slow.by.after(in_ns))
     }
 
-    fn fate(&mut self, seq: u64, now_ns: u64) -> Fate {
+    /// Whether a link loses something by chance.
+    fn link_loses(&mut self, now_ns: u64) -> bool {
+        let is_over = self.plan.until_ns.is_some_and(|until_ns| now_ns >= until_ns);
+        !is_over && self.plan.loss.draw(&mut self.losses)
+    }
+
+    /// What becomes of a message; where it is passed on, it is known whether it was lost by chance.
+    fn fate(&mut self, seq: u64, now_ns: u64, on_its_way: Option<bool>) -> Fate {
         let Faults { lost, doubled, delayed, loss, duplication, reordering, until_ns, .. } =
             &self.plan;
         let has = |numbers: &[u64]| numbers.binary_search(&seq).is_ok();
         let mut fate =
             Fate { is_lost: has(lost), is_doubled: has(doubled), is_overtaken: has(delayed) };
         if until_ns.is_none_or(|until_ns| now_ns < until_ns) {
-            fate.is_lost |= loss.draw(&mut self.losses);
+            fate.is_lost |= on_its_way.unwrap_or_else(|| loss.draw(&mut self.losses));
             fate.is_doubled |= duplication.draw(&mut self.duplicates);
             fate.is_overtaken |= reordering.draw(&mut self.reorders);
         }
@@ -308,7 +315,7 @@ where
         };
         *count += 1;
         let seq = weather.sent_as(number);
-        self.meter.on_lost(past);
+        self.meter.on_lost(self.now_ns, past);
         self.record(from, || What::Lost { to, seq, why });
     }
 
@@ -321,14 +328,15 @@ where
     /// Sends a message where some do not arrive, some do twice, and some late.
     #[cold]
     pub(crate) fn send_badly(&mut self, to: NodeId, letter: Letter<P, M::Tag, TagOf<P, W>>) {
-        let (seq, from) = (self.queue.next_number(), letter.from);
-        let in_ns = self.draw_latency();
+        let (seq, from, sent_ns) = (self.queue.next_number(), letter.from, self.now_ns);
+        let way = self.travel(to, &letter, |weather| weather.link_loses(sent_ns));
+        let in_ns = way.map_or_else(|| self.draw_latency(), |way| way.takes_ns);
         let Self { faults: Some(trouble), links, now_ns, .. } = self else { return };
         let (weather, now_ns) = (&mut trouble.weather, *now_ns);
         let slowed_ns = weather.slowed_ns(in_ns, from, to);
         let mut arrival_ns = links.arrival_after_ns(now_ns, slowed_ns, from, to);
         let is_cut = weather.is_cut(from, to);
-        let fate = weather.fate(seq, now_ns);
+        let fate = weather.fate(seq, now_ns, way.map(|way| way.is_lost));
         if is_cut || fate.is_lost {
             self.queue.skip();
             let why = if is_cut { Loss::Partition } else { Loss::Network };

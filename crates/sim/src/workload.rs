@@ -17,6 +17,11 @@ pub trait Workload<C, N>: Debug {
 
     /// The run begins.
     fn on_start(&mut self, orders: &mut Orders<'_, C>);
+    /// Whether a command that was ordered is not given after all, because the node would refuse it
+    /// now: the workload will order another when the time has come.
+    fn withholds(&mut self, _at: NodeId, _command: &C) -> bool {
+        false
+    }
     /// A node was given a command.
     fn on_command(&mut self, _at: NodeId, _command: &C, _orders: &mut Orders<'_, C>) {}
     /// A node told its application something.

@@ -10,6 +10,7 @@ use vorrang_trace::{Meter, Record, What};
 
 use crate::links::Links;
 use crate::queue::{Key, Queue};
+use crate::routes::{Fate, Routes};
 use crate::time::{Beyond, END_NS, later_ns};
 use crate::weather::{Trouble, Weather};
 use crate::workload::{Due, Orders};
@@ -35,6 +36,8 @@ where
     pub(crate) links: Links,
     /// Who can send to whom; everyone to everyone if there is none.
     pub(crate) graph: Option<Graph>,
+    /// On which ways messages are passed on; each goes straight to its receiver if there is none.
+    pub(crate) routes: Option<Box<Routes<P::Message>>>,
     random: Random,
     pub(crate) monitor: M,
     violations: u64,
@@ -107,6 +110,7 @@ where
             timers: BTreeMap::new(),
             links: Links::new(size as usize, network),
             graph: None,
+            routes: None,
             random: Random::new(seed),
             monitor,
             violations: 0,
@@ -145,6 +149,32 @@ where
     /// How long a message takes, unless something goes wrong.
     pub(crate) fn draw_latency(&mut self) -> u64 {
         self.links.draw(&mut self.random)
+    }
+
+    /// When a message arrives that is passed on from link to link.
+    #[cold]
+    fn arrival_by_routes(
+        &mut self,
+        to: NodeId,
+        letter: &Letter<P, M::Tag, TagOf<P, W>>,
+    ) -> Result<u64, Beyond> {
+        let takes_ns = self.travel(to, letter, |_| false).map_or(0, |fate| fate.takes_ns);
+        self.links.arrival_after_ns(self.now_ns, takes_ns, letter.from, to)
+    }
+
+    /// What becomes of a message on its way, if there are ways, given whether a link loses it.
+    pub(crate) fn travel(
+        &mut self,
+        to: NodeId,
+        letter: &Letter<P, M::Tag, TagOf<P, W>>,
+        loses: impl Fn(&mut Weather) -> bool,
+    ) -> Option<Fate> {
+        let Self { routes, links, random, faults, events, .. } = self;
+        let routes = routes.as_mut()?;
+        Some(routes.travel((letter.from, to), (*events, &letter.message), || Fate {
+            takes_ns: links.draw(random),
+            is_lost: faults.as_mut().is_some_and(|trouble| loses(&mut trouble.weather)),
+        }))
     }
 
     pub(crate) fn schedule_due(&mut self) {
@@ -213,7 +243,7 @@ where
     ) -> (NodeId, P::Message) {
         let Letter { from, message, past, tag } = letter;
         let seq = if self.faults.is_some() { self.sent_as(number) } else { number };
-        self.meter.on_receive(from, at, past);
+        self.meter.on_receive(self.now_ns, from, at, past);
         self.monitor.on_receive(at, &tag);
         self.record(at, || What::Receive { from, seq, message: message.clone() });
         (from, message)
@@ -307,7 +337,11 @@ where
         if world.faults.is_some() {
             return world.send_badly(to, letter);
         }
-        let at_ns = world.links.arrival_ns(world.now_ns, from, to, &mut world.random);
+        let at_ns = if world.routes.is_some() {
+            world.arrival_by_routes(to, &letter)
+        } else {
+            world.links.arrival_ns(world.now_ns, from, to, &mut world.random)
+        };
         let Some(at_ns) = world.in_time(to, Pending::Message { from }, at_ns) else { return };
         world.schedule(at_ns, to, Upcoming::Message(letter));
     }

@@ -51,7 +51,7 @@ impl Meter<Command, Notice> for Tally {
     fn on_send<M: Message>(&mut self, _: NodeId, _: NodeId, _: &M) {
         self.messages += 1;
     }
-    fn on_receive(&mut self, _: NodeId, _: NodeId, (): ()) {}
+    fn on_receive(&mut self, _: u64, _: NodeId, _: NodeId, (): ()) {}
     fn progress(&self) -> u64 {
         self.messages
     }

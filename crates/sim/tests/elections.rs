@@ -67,7 +67,7 @@ impl Meter<Command, Notice> for Tally {
     fn on_send<M: Message>(&mut self, _: NodeId, _: NodeId, message: &M) {
         self.messages += u64::from(!self.receipts.contains(&message.kind_name()));
     }
-    fn on_receive(&mut self, _: NodeId, _: NodeId, (): ()) {}
+    fn on_receive(&mut self, _: u64, _: NodeId, _: NodeId, (): ()) {}
     fn progress(&self) -> u64 {
         0
     }

@@ -55,7 +55,7 @@ impl Meter<Command, Notice> for Tally {
     fn on_send<M: Message>(&mut self, from: NodeId, to: NodeId, message: &M) {
         self.traffic.on_send(from, to, message);
     }
-    fn on_receive(&mut self, from: NodeId, at: NodeId, (): ()) {
+    fn on_receive(&mut self, _: u64, from: NodeId, at: NodeId, (): ()) {
         self.traffic.on_receive(from, at);
     }
     fn progress(&self) -> u64 {

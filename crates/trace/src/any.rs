@@ -90,6 +90,9 @@ impl<C: Data, N: Data> Protocol for AnyNode<C, N> {
     fn kept(&self, fresh: Self) -> Self {
         Self(self.0.remains(fresh.0))
     }
+    fn holds(&self) -> usize {
+        self.0.holds()
+    }
 }
 
 impl<C: Data, N: Data> AnyNode<C, N> {
@@ -137,6 +140,9 @@ impl Message for AnyMessage {
     }
     fn kind_name(&self) -> &'static str {
         self.0.kind_name()
+    }
+    fn carries(&self, from: NodeId) -> Option<(NodeId, u64)> {
+        self.0.carries(from)
     }
 }
 
@@ -290,6 +296,7 @@ trait Letter: Key + Display {
     fn copy(&self) -> Box<dyn Letter>;
     fn kind(&self) -> usize;
     fn kind_name(&self) -> &'static str;
+    fn carries(&self, from: NodeId) -> Option<(NodeId, u64)>;
     fn encoded_len(&self) -> usize;
 }
 
@@ -302,6 +309,9 @@ impl<T: Message> Letter for T {
     }
     fn kind_name(&self) -> &'static str {
         Message::kind_name(self)
+    }
+    fn carries(&self, from: NodeId) -> Option<(NodeId, u64)> {
+        Message::carries(self, from)
     }
     fn encoded_len(&self) -> usize {
         encoded_len(self)
@@ -316,6 +326,7 @@ trait Object<C, N>: Value {
         N: Data;
     fn remains(&self, fresh: Box<dyn Object<C, N>>) -> Box<dyn Object<C, N>>;
     fn copy(&self) -> Box<dyn Object<C, N>>;
+    fn holds(&self) -> usize;
 }
 
 impl<P: Protocol> Object<P::Command, P::Notice> for P {
@@ -343,6 +354,9 @@ impl<P: Protocol> Object<P::Command, P::Notice> for P {
     }
     fn copy(&self) -> Box<dyn Object<P::Command, P::Notice>> {
         Box::new(self.clone())
+    }
+    fn holds(&self) -> usize {
+        Protocol::holds(self)
     }
 }
 

@@ -21,13 +21,17 @@ pub trait Meter<C, N>: Debug {
     /// A message goes out.
     fn on_send<M: Message>(&mut self, from: NodeId, to: NodeId, message: &M) -> Self::Tag;
     /// A message arrives.
-    fn on_receive(&mut self, from: NodeId, at: NodeId, tag: Self::Tag);
+    fn on_receive(&mut self, at_ns: u64, from: NodeId, at: NodeId, tag: Self::Tag);
     /// The network makes a second message of one: the tag of the second. No node sent it.
     fn on_duplicate(&mut self, tag: &Self::Tag) -> Self::Tag {
         tag.clone()
     }
     /// A message will never arrive.
-    fn on_lost(&mut self, _tag: Self::Tag) {}
+    fn on_lost(&mut self, _at_ns: u64, _tag: Self::Tag) {}
+    /// Whether it asks how much nodes keep.
+    const WEIGHS: bool = false;
+    /// A node keeps so many messages of applications, after something happened to it.
+    fn on_weight(&mut self, _at: NodeId, _holds: usize) {}
     /// A node crashes, and its application with it.
     fn on_crash(&mut self, _at_ns: u64, _at: NodeId) {}
     /// A node comes up again.

@@ -67,6 +67,12 @@ impl<M: vorrang_protocol::Message> vorrang_protocol::Message for Message<M> {
             Self::Data { message, .. } => OWN.len() + message.kind(),
         }
     }
+    fn carries(&self, from: NodeId) -> Option<(NodeId, u64)> {
+        match self {
+            Self::Greeting { .. } | Self::Receipt { .. } => None,
+            Self::Data { message, .. } => message.carries(from),
+        }
+    }
     fn kind_name(&self) -> &'static str {
         match self {
             Self::Greeting { .. } => OWN[0],

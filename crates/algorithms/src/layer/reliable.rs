@@ -66,14 +66,15 @@ pub struct Patience {
 
 impl Patience {
     /// How much longer a time-out becomes at most.
-    const MOST_DOUBLINGS: u32 = 6;
+    pub(crate) const MOST_DOUBLINGS: u32 = 6;
 
     /// The patience to have if a message takes so long at most: there and back, and then some.
     pub const fn within(delay: Duration, tries: u8) -> Self {
         Self { time_out: delay.saturating_mul(3), tries }
     }
 
-    fn delay(self, tries: u8) -> Delay {
+    /// How long to wait after so many tries.
+    pub(crate) fn delay(self, tries: u8) -> Delay {
         let doublings = u32::from(tries).min(Self::MOST_DOUBLINGS);
         Delay::exactly(self.time_out.saturating_mul(1 << doublings))
     }
@@ -474,6 +475,10 @@ impl<P: Protocol> Protocol for Reliable<P> {
             }
         }
         self.rise(fx, |node, through| node.on_restart(through));
+    }
+
+    fn holds(&self) -> usize {
+        self.node.holds()
     }
 
     fn kept(&self, fresh: Self) -> Self {

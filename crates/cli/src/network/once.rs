@@ -217,7 +217,7 @@ fn feed<P: Protocol, T: Meter<P::Command, P::Notice>>(meter: &mut T, records: &[
             }
             What::Receive { from, seq, .. } => {
                 if let Some(tag) = under_way.remove(&(*from, *node, *seq)) {
-                    meter.on_receive(*from, *node, tag);
+                    meter.on_receive(*at_ns, *from, *node, tag);
                 }
             }
             What::Crash => meter.on_crash(*at_ns, *node),

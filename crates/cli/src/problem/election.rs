@@ -278,7 +278,7 @@ impl Meter<Command, Notice> for Tally {
         self.traffic.on_send(from, to, message);
         self.depth[from.index()] + 1
     }
-    fn on_receive(&mut self, from: NodeId, at: NodeId, depth: u32) {
+    fn on_receive(&mut self, _: u64, from: NodeId, at: NodeId, depth: u32) {
         self.traffic.on_receive(from, at);
         self.depth[at.index()] = self.depth[at.index()].max(depth);
         self.rounds = self.rounds.max(depth);

@@ -1,0 +1,292 @@
+//! Reliable multicast by positive acknowledgements.
+//!
+//! The oldest way: Chang and Maxemchuk, "Reliable broadcast protocols", ACM TOCS 2(3), 1984, and
+//! Pingali, Towsley and Kurose, SIGMETRICS 1994, describe and analyse it. A sender knows the
+//! members, keeps what it has sent until all have acknowledged it, and sends it again to those that
+//! have not. Everyone acknowledges every message, also one that it has had: the acknowledgement may
+//! have been lost.
+//!
+//! ```text
+//!   0  ──DATA(0)──┬──────────▲──────(time-out)──DATA(0)──┐      ▲────►   sent again to 2 alone
+//!                 │        ACK(0)                        │    ACK(0)
+//!   1  ───────────▼──────────┴───────────────────────────┼──────┼────►
+//!                 x lost                                 │      │
+//!   2  ──────────────────────────────────────────────────▼──────┴────►
+//! ```
+//!
+//! | per multicast to N members | cost |
+//! | --- | --- |
+//! | messages | 2(N−1): N−1 of data, N−1 acknowledgements |
+//! | control | N−1, all of them to the sender; (N−1)/(1−p) where a share p of all is lost |
+//! | latency | T; a time-out more for every loss |
+//! | kept | what is not acknowledged by all: a window at most |
+//!
+//! **Assumes** nothing of order, losses and duplicates, but that a message sent again and again
+//! arrives some time, and that nobody crashes: a sender never gives anybody up.
+//!
+//! **Once, in order**: a sender's messages have numbers, without gaps; a receiver hands them up by
+//! number, keeps what is early and drops what it has had. **Everyone gets it**: what one member has
+//! not acknowledged is sent to it again; what it has acknowledged, it has. **Bounded**: no more
+//! than a window of messages is under way, the first of them not acknowledged by all. Whoever has
+//! acknowledged all before that first one has them all; so nothing comes from further ahead than a
+//! window, and a receiver keeps less than a window of every sender.
+//!
+//! **What it is bad at**: all acknowledgements meet at the sender. The figure
+//! `busiest_control_per_multicast` shows this *implosion*: N−1, where others divide the work.
+//!
+//! **Departures**: what is missing is sent again to each that misses it, never once more to all. A
+//! message has a time-out of its own, twice as long every time, up to 64 times as long: so nothing
+//! is sent twice if nothing is lost and [`within`](crate::setup::Setup::within) is true.
+
+use alloc::collections::{BTreeMap, VecDeque};
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+use vorrang_protocol::{Effects, Group, NodeId, NodeSet};
+
+use super::body::Body;
+use super::card::{
+    CONTROL, Card, Demonstration, Flaw, IMPLOSION, LATENCY, Setting, TAKES, Terms,
+};
+use super::carrier::{Carrier, Up, longest};
+use super::inbox::{Come, Inbox};
+use super::ordered::{self, Ordered};
+use crate::card::{Assumes, Span};
+use crate::layer::reliable::Patience;
+use crate::setup::{Parameter, Setup};
+
+/// What carriers say to each other.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Message {
+    /// What a member sends to all.
+    Data {
+        /// Its number, from 0.
+        number: u64,
+        /// What it is.
+        body: Body,
+    },
+    /// The sender's message of this number is here.
+    Ack(u64),
+}
+
+impl vorrang_protocol::Message for Message {
+    const KINDS: &'static [&'static str] =
+        &[Body::KINDS[0], Body::KINDS[1], Body::KINDS[2], Body::KINDS[3], "ACK"];
+
+    fn kind(&self) -> usize {
+        match self {
+            Self::Data { body, .. } => body.kind(),
+            Self::Ack(_) => 4,
+        }
+    }
+
+    fn carries(&self, from: NodeId) -> Option<(NodeId, u64)> {
+        match self {
+            Self::Data { number, .. } => Some((from, *number)),
+            Self::Ack(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = vorrang_protocol::Message::kind_name(self);
+        match self {
+            Self::Data { number, body } => write!(f, "{kind}({number}{body})"),
+            Self::Ack(number) => write!(f, "{kind}({number})"),
+        }
+    }
+}
+
+/// This message has not been acknowledged by all in time.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Resend(u64);
+
+impl fmt::Debug for Resend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Resend({})", self.0)
+    }
+}
+
+/// A member's part.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Ack {
+    me: NodeId,
+    group: Group,
+    window: u32,
+    patience: Patience,
+    /// What was sent and not all have acknowledged, oldest first; behind the first, some may have
+    /// been acknowledged by all.
+    sent: VecDeque<Sent>,
+    /// The number of the first of these.
+    first: u64,
+    pub(super) inboxes: BTreeMap<NodeId, Inbox>,
+    early: u32,
+}
+
+/// What was sent.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Sent {
+    body: Body,
+    /// Who has not acknowledged it.
+    missing: NodeSet,
+    tries: u8,
+}
+
+impl Ack {
+    fn others(&self) -> impl Iterator<Item = NodeId> + use<> {
+        self.group.others(self.me)
+    }
+
+    fn on_data(&mut self, from: NodeId, (number, body): (u64, Body), up: &mut Up) -> bool {
+        let inbox = self.inboxes.entry(from).or_default();
+        match inbox.place(number, self.window) {
+            Come::Absurd => return false,
+            Come::Again => {}
+            Come::Early => {
+                inbox.early.insert(number, body);
+                self.early += 1;
+            }
+            Come::InTurn => {
+                inbox.next += 1;
+                up.push(from, body);
+                while let Some(body) = inbox.ready() {
+                    self.early -= 1;
+                    up.push(from, body);
+                }
+            }
+        }
+        true
+    }
+
+    fn on_ack(&mut self, from: NodeId, number: u64, fx: &mut impl Effects<Ordered<Self>>) {
+        let Some(place) = number.checked_sub(self.first) else { return };
+        let Some(sent) = self.sent.get_mut(place as usize) else { return };
+        if sent.missing.remove(from) && sent.missing.is_empty() {
+            fx.cancel_timer(ordered::Timer::Carrier(Resend(number)));
+            while self.sent.front().is_some_and(|sent| sent.missing.is_empty()) {
+                self.sent.pop_front();
+                self.first += 1;
+            }
+        }
+    }
+}
+
+impl Carrier for Ack {
+    type Message = Message;
+    type Timer = Resend;
+
+    fn of(me: NodeId, setup: &Setup) -> Self {
+        Self {
+            me,
+            group: setup.group,
+            window: setup.window,
+            patience: Patience::within(longest(me, setup), 0),
+            sent: VecDeque::new(),
+            first: 0,
+            inboxes: BTreeMap::new(),
+            early: 0,
+        }
+    }
+
+    fn cast(&mut self, body: Body, fx: &mut impl Effects<Ordered<Self>>) {
+        let missing: NodeSet = self.others().collect();
+        if missing.is_empty() {
+            return;
+        }
+        let number = self.first + self.sent.len() as u64;
+        let message = ordered::Message::Carried(Message::Data { number, body: body.clone() });
+        fx.broadcast(self.others(), message);
+        self.sent.push_back(Sent { body, missing, tries: 0 });
+        fx.set_timer(ordered::Timer::Carrier(Resend(number)), self.patience.delay(0));
+    }
+
+    fn on_message(
+        &mut self,
+        from: NodeId,
+        message: Message,
+        up: &mut Up,
+        fx: &mut impl Effects<Ordered<Self>>,
+    ) {
+        match message {
+            Message::Data { number, body } => {
+                if self.on_data(from, (number, body), up) {
+                    fx.send(from, ordered::Message::Carried(Message::Ack(number)));
+                }
+            }
+            Message::Ack(number) => self.on_ack(from, number, fx),
+        }
+    }
+
+    fn on_timer(&mut self, Resend(number): Resend, fx: &mut impl Effects<Ordered<Self>>) {
+        let Some(place) = number.checked_sub(self.first) else { return };
+        let Some(sent) = self.sent.get_mut(place as usize) else { return };
+        let body = sent.body.clone();
+        let message = ordered::Message::Carried(Message::Data { number, body });
+        fx.broadcast(sent.missing.iter(), message);
+        sent.tries = (sent.tries + 1).min(Patience::MOST_DOUBLINGS as u8);
+        fx.set_timer(ordered::Timer::Carrier(Resend(number)), self.patience.delay(sent.tries));
+    }
+
+    fn has_room(&self) -> bool {
+        self.sent.len() < self.window as usize
+    }
+
+    fn holds(&self) -> usize {
+        self.sent.len() + self.early as usize
+    }
+}
+
+/// What the algorithm says of itself.
+pub const CARD: Card = Card {
+    name: "ack",
+    title: "Positive acknowledgements",
+    solves: "reliable multicast",
+    citation: "Chang and Maxemchuk, ACM TOCS 2(3), 1984",
+    assumes: Assumes { reliable: false, ..Assumes::ANY_ORDER },
+    takes: TAKES,
+    terms: Terms { data: &["DATA"] },
+    theory: &[CONTROL.costs(control), IMPLOSION.costs(control), LATENCY.costs(Setting::latency)],
+    flaws: FLAWS,
+    source: include_str!("ack.rs"),
+};
+
+/// Every copy that arrives is acknowledged, and one is sent until an acknowledgement has arrived: of
+/// 1/(1−p)² copies a share of 1−p arrives.
+fn control(at: &Setting) -> Span {
+    let others = f64::from(at.nodes()) - 1.0;
+    at.control(Span::exactly(others), others / (1.0 - at.loss))
+}
+
+/// What people get wrong; built in [`super::flaws`].
+const FLAWS: &[Flaw] = &[
+    Flaw {
+        name: "no-duplicate-filter",
+        what: "what comes again is delivered again: whose acknowledgement is lost hears everything \
+               twice",
+        breaks: "integrity",
+        shown_by: Demonstration::of(&[1, 0]).losing(1),
+    },
+    Flaw {
+        name: "duplicates-not-acknowledged",
+        what: "what has been here before is not acknowledged: an acknowledgement that is lost is \
+               lost for ever, and the sender never comes to rest",
+        breaks: "validity",
+        shown_by: Demonstration::of(&[1, 0]).losing(1),
+    },
+    Flaw {
+        name: "causal-by-fifo-only",
+        what: "messages say nothing of what they follow from: an answer may be delivered before \
+               the question",
+        breaks: "causal order",
+        shown_by: Demonstration::of(&[1, 1, 0]).given(&[(Parameter::Ordering, "causal")]),
+    },
+    Flaw {
+        name: "delivered-before-stable",
+        what: "what has the first stamp is delivered before everyone was heard with a later one: \
+               one with an earlier stamp may still come",
+        breaks: "total order",
+        shown_by: Demonstration::of(&[1, 1]).given(&[(Parameter::Ordering, "lamport")]),
+    },
+];

@@ -1,0 +1,131 @@
+//! What carriers carry: what applications say, and what orders are made of.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use vorrang_protocol::NodeId;
+
+use super::Text;
+
+/// A message of an application: whose, and which of its messages, from 0.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct Id {
+    /// Whose.
+    pub from: NodeId,
+    /// Which.
+    pub number: u64,
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}#{}", self.from, self.number)
+    }
+}
+
+/// A list that many messages share, and none changes.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Shared<T>(pub Arc<[T]>);
+
+impl<T: Serialize> Serialize for Shared<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Shared<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Vec::deserialize(deserializer).map(|list| Self(list.into()))
+    }
+}
+
+impl<T> FromIterator<T> for Shared<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(list: I) -> Self {
+        Self(list.into_iter().collect())
+    }
+}
+
+/// What a carrier carries.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Body {
+    /// What an application says.
+    Plain(Text),
+    /// The same, after all that its sender had delivered: so many of every member.
+    After(Shared<u64>, Text),
+    /// The same, with its place in the order of all.
+    Placed(u64, Text),
+    /// The same, with the sender's clock.
+    Stamped(u64, Text),
+    /// The sender's clock alone.
+    Clock(u64),
+    /// These come next in the order of all.
+    Next(Shared<Id>),
+    /// The sender's message of this number has this place, after those that all would give it.
+    Final {
+        /// Which.
+        number: u64,
+        /// Its place.
+        place: Place,
+    },
+}
+
+/// A place in the order of all: a clock, and whose it was.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct Place {
+    /// The clock.
+    pub clock: u64,
+    /// Whose.
+    pub by: NodeId,
+}
+
+impl Body {
+    /// The kinds that bodies are of.
+    pub(super) const KINDS: [&'static str; 4] = ["DATA", "CLOCK", "ORDER", "FINAL"];
+
+    /// Which of them this is.
+    pub(super) const fn kind(&self) -> usize {
+        match self {
+            Self::Plain(_) | Self::After(..) | Self::Placed(..) | Self::Stamped(..) => 0,
+            Self::Clock(_) => 1,
+            Self::Next(_) => 2,
+            Self::Final { .. } => 3,
+        }
+    }
+}
+
+/// What stands in the brackets of a message, after its number.
+impl fmt::Display for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let quoted = |f: &mut fmt::Formatter<'_>, text: &Text| {
+            if text.0.is_empty() { Ok(()) } else { write!(f, ": {text}") }
+        };
+        match self {
+            Self::Plain(text) => quoted(f, text),
+            Self::After(past, text) => {
+                f.write_str(" after ")?;
+                for (at, count) in past.0.iter().enumerate() {
+                    write!(f, "{}{count}", if at > 0 { "," } else { "" })?;
+                }
+                quoted(f, text)
+            }
+            Self::Placed(place, text) => {
+                write!(f, " at {place}")?;
+                quoted(f, text)
+            }
+            Self::Stamped(clock, text) => {
+                write!(f, " stamp {clock}")?;
+                quoted(f, text)
+            }
+            Self::Clock(clock) => write!(f, " stamp {clock}"),
+            Self::Next(ids) => {
+                for id in ids.0.iter() {
+                    write!(f, " {id}")?;
+                }
+                Ok(())
+            }
+            Self::Final { number, place } => write!(f, " #{number} at {}.{}", place.clock, place.by),
+        }
+    }
+}

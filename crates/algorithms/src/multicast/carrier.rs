@@ -1,0 +1,88 @@
+//! What gets a message to every member: the part of a multicast that knows about losses.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt::Debug;
+use core::hash::Hash;
+use core::time::Duration;
+
+use vorrang_protocol::{Data, Effects, NodeId};
+
+use super::body::Body;
+use super::ordered::Ordered;
+use crate::setup::Setup;
+use crate::topology::Topology;
+use crate::topology::measure::distances;
+
+/// How many links away each member is, unless all are linked to all.
+pub(super) fn links(me: NodeId, setup: &Setup) -> Option<Arc<[u32]>> {
+    if setup.topology == Topology::Complete {
+        return None;
+    }
+    let graph = setup.topology.graph(setup.group).ok()?;
+    distances(&graph, me).into_iter().collect()
+}
+
+/// How long a message takes to the farthest member at most.
+pub(super) fn longest(me: NodeId, setup: &Setup) -> Duration {
+    let farthest = links(me, setup).and_then(|links| links.iter().copied().max());
+    setup.within.saturating_mul(farthest.unwrap_or(1).max(1))
+}
+
+/// Gets bodies from every member to all others: each once, and those of one sender in the order in
+/// which it sent them.
+///
+/// It is a part of a node ([`Ordered`]) and acts through the node's effects.
+pub trait Carrier: Clone + Eq + Hash + Debug + Send + Sync + 'static {
+    /// What carriers say to each other.
+    type Message: vorrang_protocol::Message;
+    /// What a carrier may be woken for.
+    type Timer: Data + Copy;
+
+    /// That of a member that is set up like this.
+    fn of(me: NodeId, setup: &Setup) -> Self;
+
+    /// Sends a body to all others. Only if there is room.
+    fn cast(&mut self, body: Body, fx: &mut impl Effects<Ordered<Self>>);
+
+    /// Something has come.
+    fn on_message(
+        &mut self,
+        from: NodeId,
+        message: Self::Message,
+        up: &mut Up,
+        fx: &mut impl Effects<Ordered<Self>>,
+    );
+
+    /// A timer has run out.
+    fn on_timer(&mut self, timer: Self::Timer, fx: &mut impl Effects<Ordered<Self>>);
+
+    /// Whether one more may be under way.
+    fn has_room(&self) -> bool;
+
+    /// How many bodies it keeps, for others or because they came too early.
+    fn holds(&self) -> usize;
+}
+
+/// What is handed up: nearly always one body, so that one takes no memory.
+#[derive(Debug, Default)]
+pub struct Up {
+    first: Option<(NodeId, Body)>,
+    more: Vec<(NodeId, Body)>,
+}
+
+impl Up {
+    /// Hands up what came from a member.
+    pub fn push(&mut self, from: NodeId, body: Body) {
+        if self.first.is_none() {
+            self.first = Some((from, body));
+        } else {
+            self.more.push((from, body));
+        }
+    }
+
+    /// All of it, in order.
+    pub fn take(self) -> impl Iterator<Item = (NodeId, Body)> {
+        self.first.into_iter().chain(self.more)
+    }
+}

@@ -1,0 +1,253 @@
+//! The mistakes that people make with reliable multicast.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use vorrang_protocol::{Effects, Invariant, NodeId, Protocol as _};
+
+use super::ack::{self, Ack};
+use super::body::{Body, Id};
+use super::carrier::Carrier;
+use super::nack::{self, Nack};
+use super::ordered::{Message, Ordered, Timer};
+use super::srm::{self, Srm};
+use crate::flaw::{Flawed, Mistake};
+
+/// What comes again is delivered again.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct NoDuplicateFilter;
+
+/// Whether something has been handed up, and what it is.
+fn again(handed_up: Option<u64>, number: u64, body: &Body) -> Option<Body> {
+    handed_up.filter(|&next| number < next).map(|_| body.clone())
+}
+
+impl NoDuplicateFilter {
+    fn hand_up<C: Carrier>(
+        node: &mut Ordered<C>,
+        from: NodeId,
+        body: Option<Body>,
+        fx: &mut impl Effects<Ordered<C>>,
+    ) {
+        if let Some(body) = body {
+            // It has the number that it had.
+            node.heard[from.index()] -= 1;
+            node.hear(from, body, fx);
+        }
+    }
+}
+
+impl Mistake<Ordered<Ack>> for NoDuplicateFilter {
+    fn on_message(
+        self,
+        node: &mut Ordered<Ack>,
+        from: NodeId,
+        message: Message<ack::Message>,
+        fx: &mut impl Effects<Ordered<Ack>>,
+    ) {
+        if let Message::Carried(ack::Message::Data { number, body }) = &message {
+            let next = node.carrier.inboxes.get(&from).map(|inbox| inbox.next);
+            let body = again(next, *number, body);
+            Self::hand_up(node, from, body, fx);
+        }
+        node.on_message(from, message, fx);
+    }
+}
+
+impl Mistake<Ordered<Nack>> for NoDuplicateFilter {
+    fn on_message(
+        self,
+        node: &mut Ordered<Nack>,
+        from: NodeId,
+        message: Message<nack::Message>,
+        fx: &mut impl Effects<Ordered<Nack>>,
+    ) {
+        if let Message::Carried(nack::Message::Data { number, body }) = &message {
+            let next = node.carrier.streams.get(&from).map(|stream| stream.inbox.next);
+            let body = again(next, *number, body);
+            Self::hand_up(node, from, body, fx);
+        }
+        node.on_message(from, message, fx);
+    }
+}
+
+impl Mistake<Ordered<Srm>> for NoDuplicateFilter {
+    fn on_message(
+        self,
+        node: &mut Ordered<Srm>,
+        from: NodeId,
+        message: Message<srm::Message>,
+        fx: &mut impl Effects<Ordered<Srm>>,
+    ) {
+        let said = match &message {
+            Message::Carried(srm::Message::Data { number, body, .. }) => Some((from, number, body)),
+            Message::Carried(srm::Message::Repair { of, body }) => Some((of.from, &of.number, body)),
+            Message::Carried(srm::Message::Request { .. } | srm::Message::Session(_))
+            | Message::Mail(_) => None,
+        };
+        if let Some((source, number, body)) = said {
+            let next = node.carrier.streams.get(&source).map(|stream| stream.inbox.next);
+            let body = again(next, *number, body);
+            Self::hand_up(node, source, body, fx);
+        }
+        node.on_message(from, message, fx);
+    }
+}
+
+/// What has been here before is not acknowledged.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct DuplicatesNotAcknowledged;
+
+impl Mistake<Ordered<Ack>> for DuplicatesNotAcknowledged {
+    fn on_message(
+        self,
+        node: &mut Ordered<Ack>,
+        from: NodeId,
+        message: Message<ack::Message>,
+        fx: &mut impl Effects<Ordered<Ack>>,
+    ) {
+        if let Message::Carried(ack::Message::Data { number, .. }) = &message
+            && node.carrier.inboxes.get(&from).is_some_and(|inbox| inbox.has(*number))
+        {
+            return;
+        }
+        node.on_message(from, message, fx);
+    }
+}
+
+/// What one member has is forgotten.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct FreedWhenOneHasIt;
+
+impl Mistake<Ordered<Nack>> for FreedWhenOneHasIt {
+    fn on_message(
+        self,
+        node: &mut Ordered<Nack>,
+        from: NodeId,
+        message: Message<nack::Message>,
+        fx: &mut impl Effects<Ordered<Nack>>,
+    ) {
+        if let Message::Carried(nack::Message::Digest(upto)) = &message {
+            for other in node.carrier.others() {
+                node.carrier.on_digest(other, *upto, fx);
+            }
+            return node.look(fx);
+        }
+        node.on_message(from, message, fx);
+    }
+}
+
+/// Nobody says how far it has come.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct NoSessions;
+
+impl Mistake<Ordered<Srm>> for NoSessions {
+    fn on_timer(
+        self,
+        node: &mut Ordered<Srm>,
+        timer: Timer<srm::Timer>,
+        fx: &mut impl Effects<Ordered<Srm>>,
+    ) {
+        match timer {
+            Timer::Carrier(srm::Timer::Session) => {}
+            timer => node.on_timer(timer, fx),
+        }
+    }
+}
+
+/// Every request for what is missing doubles the wait.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct NoIgnoreInterval;
+
+impl Mistake<Ordered<Srm>> for NoIgnoreInterval {
+    fn on_message(
+        self,
+        node: &mut Ordered<Srm>,
+        from: NodeId,
+        message: Message<srm::Message>,
+        fx: &mut impl Effects<Ordered<Srm>>,
+    ) {
+        if let Message::Carried(srm::Message::Request { of, .. }) = &message
+            && let Some(stream) = node.carrier.streams.get_mut(&of.from)
+            && let Some(missing) = stream.missing.get_mut(&of.number)
+        {
+            missing.is_ignoring = false;
+        }
+        node.on_message(from, message, fx);
+    }
+}
+
+/// While two miss the same message and nothing else is lost, the requests for it are of one round:
+/// with the waits of the paper all of them arrive before anybody asks again. This holds of the
+/// correct machine where no more messages may be lost than one to each of two members.
+fn one_back_off<'a>(carriers: impl Iterator<Item = &'a Srm>) -> Result<(), String> {
+    let missing = carriers.flat_map(|carrier| {
+        carrier.streams.iter().flat_map(|(&from, stream)| {
+            stream.missing.iter().map(move |(&number, it)| (Id { from, number }, it.doublings))
+        })
+    });
+    let mut missing: Vec<(Id, u8)> = missing.collect();
+    missing.sort_unstable();
+    for pair in missing.windows(2) {
+        let [(one, _), (other, doublings)] = *pair else { continue };
+        if one == other && doublings > 1 {
+            return Err(format!("a wait for {one} was doubled {doublings} times in one round"));
+        }
+    }
+    Ok(())
+}
+
+/// The same as an invariant, of those who make the mistake.
+pub const ONE_BACK_OFF: &[Invariant<Flawed<Ordered<Srm>, NoIgnoreInterval>>] = &[Invariant {
+    name: "one back-off a round",
+    holds: |at| one_back_off((0..at.size() as u32).map(|id| &at.node(NodeId(id)).node().carrier)),
+}];
+
+/// The same, of those who do not.
+pub const ONE_BACK_OFF_KEPT: &[Invariant<Ordered<Srm>>] = &[Invariant {
+    name: "one back-off a round",
+    holds: |at| one_back_off((0..at.size() as u32).map(|id| &at.node(NodeId(id)).carrier)),
+}];
+
+/// Messages say nothing of what they follow from: what is delivered is in the order of each sender,
+/// and no other.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct CausalByFifoOnly;
+
+impl Mistake<Ordered<Ack>> for CausalByFifoOnly {
+    fn edit(mut message: Message<ack::Message>) -> Message<ack::Message> {
+        if let Message::Carried(ack::Message::Data { body: Body::After(past, _), .. }) = &mut message {
+            *past = past.0.iter().map(|_| 0).collect();
+        }
+        message
+    }
+}
+
+/// The first by stamp is delivered as soon as it is here, and not when all have been heard.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct DeliveredBeforeStable;
+
+impl Mistake<Ordered<Ack>> for DeliveredBeforeStable {
+    fn on_message(
+        self,
+        node: &mut Ordered<Ack>,
+        from: NodeId,
+        message: Message<ack::Message>,
+        fx: &mut impl Effects<Ordered<Ack>>,
+    ) {
+        let stamp = match &message {
+            Message::Carried(ack::Message::Data { body: Body::Stamped(stamp, _), .. }) => *stamp,
+            Message::Carried(ack::Message::Data { .. } | ack::Message::Ack(_)) | Message::Mail(_) => 0,
+        };
+        node.on_message(from, message, fx);
+        if stamp > 0 {
+            // As if everyone had said something later.
+            let mut acts = Vec::new();
+            for id in 0..node.heard.len() as u32 {
+                node.order.on_heard(NodeId(id), 0, Body::Clock(stamp + 1), &mut acts);
+            }
+            node.act(acts, fx);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! What has come from one sender, handed up once and in order.
+
+use alloc::collections::BTreeMap;
+
+use super::body::Body;
+
+/// What has come from one sender.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Inbox {
+    /// All below this number have been handed up.
+    pub next: u64,
+    /// What has come too early.
+    pub early: BTreeMap<u64, Body>,
+}
+
+/// What becomes of something that has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Come {
+    /// It is the next to be handed up.
+    InTurn,
+    /// It must wait for others.
+    Early,
+    /// It has been here before.
+    Again,
+    /// It is further ahead than its sender may be.
+    Absurd,
+}
+
+impl Inbox {
+    /// What is to become of a number, if its sender is at most so far ahead.
+    pub fn place(&self, number: u64, window: u32) -> Come {
+        match number.checked_sub(self.next) {
+            None => Come::Again,
+            Some(0) => Come::InTurn,
+            Some(ahead) if ahead >= u64::from(window) => Come::Absurd,
+            Some(_) if self.early.contains_key(&number) => Come::Again,
+            Some(_) => Come::Early,
+        }
+    }
+
+    /// Whether this one has come.
+    pub fn has(&self, number: u64) -> bool {
+        number < self.next || self.early.contains_key(&number)
+    }
+
+    /// The next one that can be handed up, of those that came early.
+    pub fn ready(&mut self) -> Option<Body> {
+        let body = self.early.remove(&self.next)?;
+        self.next += 1;
+        Some(body)
+    }
+
+    /// The numbers below this one that have not come, lowest first.
+    pub fn missing(&self, below: u64) -> impl Iterator<Item = u64> + '_ {
+        (self.next..below).filter(|number| !self.early.contains_key(number))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+    use crate::multicast::Text;
+
+    #[test]
+    fn numbers_are_told_apart() {
+        let mut inbox = Inbox { next: 3, ..Inbox::default() };
+        inbox.early.insert(5, Body::Plain(Text::default()));
+        let places = [2, 3, 4, 5, 6, 7].map(|number| inbox.place(number, 4));
+        use Come::{Absurd, Again, Early, InTurn};
+        assert_eq!(places, [Again, InTurn, Early, Again, Early, Absurd]);
+        assert_eq!(inbox.missing(8).collect::<Vec<_>>(), [3, 4, 6, 7]);
+        assert_eq!(inbox.ready(), None);
+        inbox.next = 5;
+        assert!(inbox.ready().is_some() && inbox.next == 6);
+    }
+}

@@ -1,0 +1,153 @@
+//! Reliable multicast: what one member sends, all members deliver, once and in an order.
+//!
+//! An application says [`Command::Cast`]; every application is told [`Notice::Delivered`], also the
+//! sender's own. Links may lose, double and overtake messages.
+//!
+//! Two questions, and two kinds of files. How does a message get to everyone? That is a
+//! [carrier](carrier::Carrier): [`ack`], [`nack`] or [`srm`]. In which order is it delivered? That
+//! is an [order](ordering): one of six, on top of any carrier.
+
+pub mod ack;
+pub mod body;
+pub mod card;
+pub mod carrier;
+pub mod flaws;
+pub mod inbox;
+pub mod nack;
+pub mod ordered;
+pub mod ordering;
+pub mod spec;
+pub mod srm;
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use core::fmt;
+use core::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use vorrang_protocol::NodeId;
+
+pub use card::Card;
+pub use ordered::Ordered;
+
+use self::carrier::Carrier;
+use crate::problem::Problem;
+use crate::recipe::Recipe;
+
+/// The nodes of a carrier under any order, on any network that holds together.
+pub(crate) fn recipe<C: Carrier>() -> Recipe<Ordered<C>> {
+    Recipe::new(|setup| {
+        setup.topology.graph(setup.group)?;
+        let setup = setup.clone();
+        Ok(move |id| Ordered::of(id, &setup))
+    })
+}
+
+/// The problem.
+#[derive(Clone, Copy, Debug)]
+pub enum Multicast {}
+
+impl Problem for Multicast {
+    const NAME: &'static str = "multicast";
+    const TITLE: &'static str = "reliable multicast";
+    type Command = Command;
+    type Notice = Notice;
+    type Terms = card::Terms;
+    type Setting = card::Setting;
+    type Demonstration = card::Demonstration;
+}
+
+/// What an application has to say. The empty text takes no memory of its own.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Text(pub Box<str>);
+
+impl From<&str> for Text {
+    fn from(text: &str) -> Self {
+        Self(text.into())
+    }
+}
+
+impl fmt::Display for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What an application asks.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Command {
+    /// Tell this to everyone.
+    Cast(Text),
+}
+
+impl fmt::Display for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cast(text) if text.0.is_empty() => f.write_str("cast"),
+            Self::Cast(text) => write!(f, "cast {text}"),
+        }
+    }
+}
+
+impl FromStr for Command {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        match text.split_once(' ').unwrap_or((text, "")) {
+            ("cast", what) => Ok(Self::Cast(what.trim().into())),
+            (other, _) => Err(format!("unknown command '{other}': say cast TEXT")),
+        }
+    }
+}
+
+/// What an application is told.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Notice {
+    /// Somebody has said something.
+    Delivered {
+        /// Who.
+        from: NodeId,
+        /// Which of its messages this is, from 0.
+        number: u64,
+        /// What.
+        text: Text,
+    },
+    /// So much is under way that nothing more is taken, until there is room.
+    Full,
+    /// There is room again.
+    Room,
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Delivered { from, number, text } if text.0.is_empty() => {
+                write!(f, "delivers {from}#{number}")
+            }
+            Self::Delivered { from, number, text } => write!(f, "delivers {from}#{number}: {text}"),
+            Self::Full => f.write_str("has no room for more"),
+            Self::Room => f.write_str("has room again"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString as _;
+
+    use super::*;
+
+    #[test]
+    fn what_is_said_is_read_back() {
+        for text in ["cast", "cast hello", "cast good morning all"] {
+            assert_eq!(text.parse::<Command>().unwrap().to_string(), text);
+        }
+        let why = "shout it".parse::<Command>().unwrap_err();
+        assert_eq!(why, "unknown command 'shout': say cast TEXT");
+    }
+}

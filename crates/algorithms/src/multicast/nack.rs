@@ -1,0 +1,505 @@
+//! Reliable multicast by negative acknowledgements.
+//!
+//! After Jacobson's suggestion in Ramakrishnan and Jain, INFOCOM 1987, and Towsley, Kurose and
+//! Pingali, IEEE JSAC 15(3), 1997, who compare it with positive ones. Whoever gets a message whose
+//! number is too high knows that one before it is missing, and asks the sender for it. Nobody says
+//! anything about what has come.
+//!
+//! ```text
+//!   0  ─DATA(0)─┬──DATA(1)─┬──DATA(2)─┬────────▲─DATA(1)─┐───────►    NACK{1}: the gap is seen
+//!               │          x lost     │     NACK{1}      │            when 2 comes before 1
+//!   1  ─────────▼─────────────────────▼────────┴─────────▼───────►
+//!             deliver 0                              deliver 1, 2
+//! ```
+//!
+//! | per multicast to N members | cost |
+//! | --- | --- |
+//! | messages | N−1 of data, and what keeps it bounded: a digest of every member for half a window |
+//! | control | 2(N−1)/W, and 2(N−1) when a sender falls silent; a NACK for every loss |
+//! | latency | T; a round trip more for a loss that is seen by the next message |
+//! | kept | a window of what was sent; what waits behind a gap |
+//!
+//! **The tail.** If the *last* message is lost, no gap shows it, and nobody ever asks: the flaw
+//! `no-tail-detection` is this algorithm with `--tail none`. Two cures can be chosen. With `--tail
+//! stop` a sender says three more times, at growing intervals, how far it has come; with `--tail
+//! heartbeat` it does so until it knows that all have everything. Against three losses in a row
+//! only the latter helps.
+//!
+//! **The history.** With pure negative acknowledgements a sender never knows what nobody will ask
+//! for any more. So members tell it now and then how far they have come (*digests*): after half a
+//! window of its messages, and when they hear one of its heartbeats. What all have is forgotten; no
+//! more than a window is kept, and a sender whose window is full takes nothing more.
+//!
+//! **Assumes** nothing of order, losses and duplicates, but that a message sent again and again
+//! arrives some time, and that nobody crashes. Where messages overtake each other, gaps are seen
+//! that are none, and some things are sent twice.
+//!
+//! **Once, in order**: as [with acknowledgements](super::ack), by numbers. **Everyone gets it** (but
+//! for `stop` and `none`): as long as the sender does not know that all have everything it says how
+//! far it has come; who misses something then knows it, and asks until it comes; the sender still
+//! has it, since it forgets only what all have. **It comes to rest** because digests answer
+//! heartbeats until the last has arrived.
+//!
+//! **Departures**: requests and repairs go from one to one, so that they are no news to others;
+//! [SRM](super::srm) shares them. Digests ride on nothing else.
+
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+use vorrang_protocol::{Effects, Group, NodeId};
+
+use super::body::Body;
+use super::card::{CONTROL, Card, Demonstration, Flaw, LATENCY, Setting, Terms};
+use super::carrier::{Carrier, Up, longest};
+use super::inbox::{Come, Inbox};
+use super::ordered::{self, Ordered};
+use crate::card::{Assumes, Span};
+use crate::layer::reliable::Patience;
+use crate::setup::{Parameter, Setup};
+
+/// How a loss of the last message is found out.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub enum Tail {
+    /// A sender says how far it has come until it knows that all have everything.
+    #[default]
+    Heartbeat,
+    /// It says so three times.
+    Stop,
+    /// It is not.
+    None,
+}
+
+impl Tail {
+    /// All that there are.
+    pub const ALL: [Self; 3] = [Self::Heartbeat, Self::Stop, Self::None];
+    /// How often a stop signal is sent.
+    pub const STOPS: u8 = 3;
+
+    /// What it is called.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Heartbeat => "heartbeat",
+            Self::Stop => "stop",
+            Self::None => "none",
+        }
+    }
+
+    /// Whether there is another word after so many.
+    const fn goes_on_after(self, beats: u8) -> bool {
+        match self {
+            Self::Heartbeat => true,
+            Self::Stop => beats < Self::STOPS,
+            Self::None => false,
+        }
+    }
+}
+
+/// What carriers say to each other.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Message {
+    /// What a member sends to all.
+    Data {
+        /// Its number, from 0.
+        number: u64,
+        /// What it is.
+        body: Body,
+    },
+    /// Of the receiver's messages these are missing: the first, and of the 64 from there on those
+    /// whose bits are set.
+    Nack {
+        /// The first.
+        first: u64,
+        /// The bits.
+        mask: u64,
+    },
+    /// The sender has sent all below this number.
+    Heartbeat(u64),
+    /// All of the receiver's messages below this number are here.
+    Digest(u64),
+}
+
+impl vorrang_protocol::Message for Message {
+    const KINDS: &'static [&'static str] = &[
+        Body::KINDS[0],
+        Body::KINDS[1],
+        Body::KINDS[2],
+        Body::KINDS[3],
+        "NACK",
+        "HEARTBEAT",
+        "DIGEST",
+    ];
+
+    fn kind(&self) -> usize {
+        match self {
+            Self::Data { body, .. } => body.kind(),
+            Self::Nack { .. } => 4,
+            Self::Heartbeat(_) => 5,
+            Self::Digest(_) => 6,
+        }
+    }
+
+    fn carries(&self, from: NodeId) -> Option<(NodeId, u64)> {
+        match self {
+            Self::Data { number, .. } => Some((from, *number)),
+            Self::Nack { .. } | Self::Heartbeat(_) | Self::Digest(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = vorrang_protocol::Message::kind_name(self);
+        match self {
+            Self::Data { number, body } => write!(f, "{kind}({number}{body})"),
+            Self::Nack { first, mask } => {
+                write!(f, "{kind}{{")?;
+                for (at, number) in numbers(*first, *mask).enumerate() {
+                    write!(f, "{}{number}", if at > 0 { "," } else { "" })?;
+                }
+                f.write_str("}")
+            }
+            Self::Heartbeat(upto) | Self::Digest(upto) => write!(f, "{kind}({upto})"),
+        }
+    }
+}
+
+/// The numbers that a mask stands for.
+fn numbers(first: u64, mask: u64) -> impl Iterator<Item = u64> {
+    (0..64).filter(move |bit| mask >> bit & 1 == 1).filter_map(move |bit| first.checked_add(bit))
+}
+
+/// What a carrier may be woken for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Timer {
+    /// To say how far it has come.
+    Beat,
+    /// To ask this sender again for what is missing.
+    Repeat(NodeId),
+}
+
+impl fmt::Debug for Timer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Beat => f.write_str("Beat"),
+            Self::Repeat(of) => write!(f, "Repeat({of})"),
+        }
+    }
+}
+
+/// A member's part.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Nack {
+    me: NodeId,
+    group: Group,
+    window: u32,
+    patience: Patience,
+    tail: Tail,
+    /// What was sent and perhaps not all have, oldest first.
+    history: VecDeque<Body>,
+    /// The number of the first of these.
+    first: u64,
+    /// How far each member has come, as far as is known.
+    known: Vec<u64>,
+    /// How often it has said how far it has come, since the last message; up to the most that makes
+    /// a difference.
+    beats: u8,
+    pub(super) streams: BTreeMap<NodeId, Stream>,
+    early: u32,
+}
+
+/// What comes from one sender.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(super) struct Stream {
+    pub(super) inbox: Inbox,
+    /// All below this number were sent.
+    below: u64,
+    /// What the sender was told last of how far this has come.
+    told: u64,
+    /// How often in a row it was asked again for what is missing.
+    tries: u8,
+}
+
+impl Stream {
+    fn has_gap(&self) -> bool {
+        self.inbox.next < self.below
+    }
+}
+
+impl Nack {
+    pub(super) fn others(&self) -> impl Iterator<Item = NodeId> + use<> {
+        self.group.others(self.me)
+    }
+
+    /// After how many messages a digest is due.
+    const fn digest_every(&self) -> u64 {
+        let half = self.window as u64 / 2;
+        if half == 0 { 1 } else { half }
+    }
+
+    fn next(&self) -> u64 {
+        self.first + self.history.len() as u64
+    }
+
+    fn on_data(
+        &mut self,
+        from: NodeId,
+        (number, body): (u64, Body),
+        up: &mut Up,
+        fx: &mut impl Effects<Ordered<Self>>,
+    ) {
+        let stream = self.streams.entry(from).or_default();
+        match stream.inbox.place(number, self.window) {
+            Come::Absurd | Come::Again => return,
+            Come::Early => {
+                stream.inbox.early.insert(number, body);
+                self.early += 1;
+            }
+            Come::InTurn => {
+                let had_gap = stream.has_gap();
+                stream.inbox.next += 1;
+                up.push(from, body);
+                while let Some(body) = stream.inbox.ready() {
+                    self.early -= 1;
+                    up.push(from, body);
+                }
+                if had_gap {
+                    stream.tries = 0;
+                    if stream.inbox.next >= stream.below {
+                        fx.cancel_timer(ordered::Timer::Carrier(Timer::Repeat(from)));
+                    }
+                }
+            }
+        }
+        self.learn(from, number + 1, fx);
+        self.digest_if_due(from, fx);
+    }
+
+    /// All below this number were sent: asks for what is missing of that and was not known to be.
+    fn learn(&mut self, from: NodeId, below: u64, fx: &mut impl Effects<Ordered<Self>>) {
+        let stream = self.streams.entry(from).or_default();
+        if below <= stream.below {
+            return;
+        }
+        let had_gap = stream.has_gap();
+        let known = core::mem::replace(&mut stream.below, below);
+        ask(from, stream.inbox.missing(below).filter(|&number| number >= known), fx);
+        if !had_gap && stream.has_gap() {
+            let timer = ordered::Timer::Carrier(Timer::Repeat(from));
+            fx.set_timer(timer, self.patience.delay(0));
+        }
+    }
+
+    fn digest_if_due(&mut self, to: NodeId, fx: &mut impl Effects<Ordered<Self>>) {
+        let every = self.digest_every();
+        let Some(stream) = self.streams.get_mut(&to) else { return };
+        if stream.inbox.next - stream.told >= every {
+            stream.told = stream.inbox.next;
+            fx.send(to, ordered::Message::Carried(Message::Digest(stream.told)));
+        }
+    }
+
+    /// Whoever says how far it has come is told how far that has come here.
+    fn on_heartbeat(&mut self, from: NodeId, below: u64, fx: &mut impl Effects<Ordered<Self>>) {
+        let stream = self.streams.entry(from).or_default();
+        if below > stream.inbox.next.saturating_add(u64::from(self.window)) {
+            return;
+        }
+        stream.told = stream.inbox.next;
+        fx.send(from, ordered::Message::Carried(Message::Digest(stream.told)));
+        self.learn(from, below, fx);
+    }
+
+    fn on_nack(&self, from: NodeId, wanted: (u64, u64), fx: &mut impl Effects<Ordered<Self>>) {
+        for number in numbers(wanted.0, wanted.1) {
+            let Some(place) = number.checked_sub(self.first) else { continue };
+            if let Some(body) = self.history.get(place as usize) {
+                let body = body.clone();
+                fx.send(from, ordered::Message::Carried(Message::Data { number, body }));
+            }
+        }
+    }
+
+    /// What all have is forgotten.
+    pub(super) fn on_digest(&mut self, from: NodeId, upto: u64, fx: &mut impl Effects<Ordered<Self>>) {
+        let next = self.next();
+        let known = &mut self.known[from.index()];
+        if upto <= *known || upto > next {
+            return;
+        }
+        let was_last = *known == self.first;
+        *known = upto;
+        if !was_last || self.history.is_empty() {
+            return;
+        }
+        let others = self.group.others(self.me);
+        let all = others.map(|id| self.known[id.index()]).min().unwrap_or(next);
+        while self.first < all && self.history.pop_front().is_some() {
+            self.first += 1;
+        }
+        if self.history.is_empty() {
+            fx.cancel_timer(ordered::Timer::Carrier(Timer::Beat));
+        }
+    }
+}
+
+/// Asks a sender for these, lowest first.
+fn ask<C>(of: NodeId, missing: impl Iterator<Item = u64>, fx: &mut impl Effects<Ordered<C>>)
+where
+    C: Carrier<Message = Message>,
+{
+    let mut wanted: Option<(u64, u64)> = None;
+    let mut say = |(first, mask)| {
+        fx.send(of, ordered::Message::Carried(Message::Nack { first, mask }));
+    };
+    for number in missing {
+        match &mut wanted {
+            Some((first, mask)) if number - *first < 64 => *mask |= 1 << (number - *first),
+            _ => {
+                if let Some(full) = wanted.replace((number, 1)) {
+                    say(full);
+                }
+            }
+        }
+    }
+    if let Some(last) = wanted {
+        say(last);
+    }
+}
+
+impl Carrier for Nack {
+    type Message = Message;
+    type Timer = Timer;
+
+    fn of(me: NodeId, setup: &Setup) -> Self {
+        Self {
+            me,
+            group: setup.group,
+            window: setup.window,
+            patience: Patience::within(longest(me, setup), 0),
+            tail: setup.tail,
+            history: VecDeque::new(),
+            first: 0,
+            known: vec![0; setup.group.size() as usize],
+            beats: 0,
+            streams: BTreeMap::new(),
+            early: 0,
+        }
+    }
+
+    fn cast(&mut self, body: Body, fx: &mut impl Effects<Ordered<Self>>) {
+        if self.group.size() == 1 {
+            return;
+        }
+        let number = self.next();
+        let message = ordered::Message::Carried(Message::Data { number, body: body.clone() });
+        fx.broadcast(self.others(), message);
+        self.history.push_back(body);
+        self.beats = 0;
+        if self.tail.goes_on_after(0) {
+            fx.set_timer(ordered::Timer::Carrier(Timer::Beat), self.patience.delay(0));
+        }
+    }
+
+    fn on_message(
+        &mut self,
+        from: NodeId,
+        message: Message,
+        up: &mut Up,
+        fx: &mut impl Effects<Ordered<Self>>,
+    ) {
+        match message {
+            Message::Data { number, body } => self.on_data(from, (number, body), up, fx),
+            Message::Nack { first, mask } => self.on_nack(from, (first, mask), fx),
+            Message::Heartbeat(below) => self.on_heartbeat(from, below, fx),
+            Message::Digest(upto) => self.on_digest(from, upto, fx),
+        }
+    }
+
+    fn on_timer(&mut self, timer: Timer, fx: &mut impl Effects<Ordered<Self>>) {
+        match timer {
+            Timer::Beat => {
+                let beat = Message::Heartbeat(self.next());
+                fx.broadcast(self.others(), ordered::Message::Carried(beat));
+                self.beats = (self.beats + 1).min(Patience::MOST_DOUBLINGS as u8);
+                if self.tail.goes_on_after(self.beats) {
+                    let delay = self.patience.delay(self.beats);
+                    fx.set_timer(ordered::Timer::Carrier(Timer::Beat), delay);
+                }
+            }
+            Timer::Repeat(of) => {
+                let Some(stream) = self.streams.get_mut(&of) else { return };
+                ask(of, stream.inbox.missing(stream.below), fx);
+                stream.tries = (stream.tries + 1).min(Patience::MOST_DOUBLINGS as u8);
+                let delay = self.patience.delay(stream.tries);
+                fx.set_timer(ordered::Timer::Carrier(Timer::Repeat(of)), delay);
+            }
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        self.history.len() < self.window as usize
+    }
+
+    fn holds(&self) -> usize {
+        self.history.len() + self.early as usize
+    }
+}
+
+/// What the algorithm says of itself.
+pub const CARD: Card = Card {
+    name: "nack",
+    title: "Negative acknowledgements",
+    solves: "reliable multicast",
+    citation: "Ramakrishnan and Jain, INFOCOM 1987",
+    assumes: Assumes { reliable: false, ..Assumes::ANY_ORDER },
+    takes: &[
+        Parameter::Topology,
+        Parameter::Within,
+        Parameter::Window,
+        Parameter::Tail,
+        Parameter::Ordering,
+    ],
+    terms: Terms { data: &["DATA"] },
+    theory: &[CONTROL.costs(control), LATENCY.costs(Setting::latency)],
+    flaws: FLAWS,
+    source: include_str!("nack.rs"),
+};
+
+/// A digest of everyone for half a window, and a heartbeat with its digests when a sender falls
+/// silent, which may be never or after every message; more where something is lost.
+fn control(at: &Setting) -> Span {
+    let others = f64::from(at.nodes()) - 1.0;
+    let digests = others / f64::from((at.setup.window / 2).max(1));
+    let silence = if at.setup.tail == Tail::None { 0.0 } else { 2.0 * others };
+    let most = if at.loss > 0.0 { f64::INFINITY } else { digests + silence };
+    at.control(Span::between(0.0, most), f64::NAN)
+}
+
+/// What people get wrong; built in [`super::flaws`].
+const FLAWS: &[Flaw] = &[
+    Flaw {
+        name: "no-tail-detection",
+        what: "nobody says how far it has come: if the last message is lost there is no gap to \
+               show it, and it is lost for ever",
+        breaks: "validity",
+        shown_by: Demonstration::of(&[1, 0]).losing(1).given(&[(Parameter::Tail, "none")]),
+    },
+    Flaw {
+        name: "no-duplicate-filter",
+        what: "what comes again is delivered again: a request that is repeated too early is \
+               answered twice",
+        breaks: "integrity",
+        shown_by: Demonstration::of(&[1, 0]).doubling(1),
+    },
+    Flaw {
+        name: "freed-when-one-has-it",
+        what: "what one member has is forgotten: another may still ask for it",
+        breaks: "validity",
+        shown_by: Demonstration::of(&[1, 0, 0]).losing(1),
+    },
+];

@@ -1,0 +1,272 @@
+//! A member: a carrier that gets messages across, and an order in which they are delivered.
+
+use alloc::collections::VecDeque;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+use vorrang_protocol::{Effects, Lift, NodeId, Protocol, Refused};
+
+use super::body::Body;
+use super::carrier::{Carrier, Up, longest};
+use super::ordering::{Act, Letter, Order, Post};
+use super::{Command, Notice, Text};
+use crate::layer::kinds::{MOST_KINDS, with};
+use crate::layer::reliable::{self, Patience, Peers, Reliable};
+use crate::setup::Setup;
+
+/// What members say to each other.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Message<M> {
+    /// What carriers say.
+    Carried(M),
+    /// What the order says to one member, over a reliable channel.
+    Mail(reliable::Message<Letter>),
+}
+
+const MAIL: &[&str] = <reliable::Message<Letter> as vorrang_protocol::Message>::KINDS;
+
+impl<M: vorrang_protocol::Message> Message<M> {
+    const KINDS_AND_MORE: &'static [&'static str; MOST_KINDS] =
+        &with([MAIL[0], MAIL[1], MAIL[2], MAIL[3], MAIL[4]], M::KINDS);
+}
+
+impl<M: vorrang_protocol::Message> vorrang_protocol::Message for Message<M> {
+    const KINDS: &'static [&'static str] =
+        Self::KINDS_AND_MORE.split_at(MAIL.len() + M::KINDS.len()).0;
+
+    fn kind(&self) -> usize {
+        match self {
+            Self::Mail(mail) => mail.kind(),
+            Self::Carried(message) => MAIL.len() + message.kind(),
+        }
+    }
+
+    fn carries(&self, from: NodeId) -> Option<(NodeId, u64)> {
+        match self {
+            Self::Mail(_) => None,
+            Self::Carried(message) => message.carries(from),
+        }
+    }
+}
+
+impl<M: fmt::Display> fmt::Display for Message<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Carried(message) => message.fmt(f),
+            Self::Mail(mail) => mail.fmt(f),
+        }
+    }
+}
+
+/// What a member may be woken for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Timer<T> {
+    /// Whatever its carrier has set.
+    Carrier(T),
+    /// Whatever its channels have set.
+    Mail(reliable::Timer<vorrang_protocol::Never>),
+}
+
+/// As it is called on a stage.
+impl<T: fmt::Debug> fmt::Debug for Timer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Carrier(timer) => timer.fmt(f),
+            Self::Mail(timer) => write!(f, "Mail{timer:?}"),
+        }
+    }
+}
+
+impl<M> From<reliable::Message<Letter>> for Message<M> {
+    fn from(mail: reliable::Message<Letter>) -> Self {
+        Self::Mail(mail)
+    }
+}
+
+impl<T> From<reliable::Timer<vorrang_protocol::Never>> for Timer<T> {
+    fn from(timer: reliable::Timer<vorrang_protocol::Never>) -> Self {
+        Self::Mail(timer)
+    }
+}
+
+/// A member.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Ordered<C: Carrier> {
+    me: NodeId,
+    window: u32,
+    pub(super) carrier: C,
+    pub(super) order: Order,
+    /// Channels from one to one, where the order needs them.
+    mail: Option<Reliable<Post>>,
+    /// What the carrier has no room for.
+    waiting: VecDeque<Body>,
+    /// How many messages of every application have come.
+    pub(super) heard: Vec<u64>,
+    /// Whether the application was told that there is no room.
+    is_full: bool,
+}
+
+impl<C: Carrier> Ordered<C> {
+    /// A member that is set up like this.
+    pub fn of(me: NodeId, setup: &Setup) -> Self {
+        let order = Order::new(setup.ordering, me, setup.group);
+        let patience = Patience::within(longest(me, setup), u8::MAX);
+        let channels = || Reliable::new(me, Post, Peers::All(setup.group), patience);
+        Self {
+            me,
+            window: setup.window,
+            carrier: C::of(me, setup),
+            mail: order.writes_letters().then(channels),
+            order,
+            waiting: VecDeque::new(),
+            heard: vec![0; setup.group.size() as usize],
+            is_full: false,
+        }
+    }
+
+    /// Hears what has come, or what it says itself.
+    pub(super) fn hear(&mut self, from: NodeId, body: Body, fx: &mut impl Effects<Self>) {
+        let heard = &mut self.heard[from.index()];
+        let number = *heard;
+        if body.kind() == 0 {
+            *heard += 1;
+        }
+        match body {
+            // Nothing is in the way of the plainest order of all.
+            Body::Plain(text) if self.order == Order::Fifo => {
+                fx.notify(Notice::Delivered { from, number, text });
+            }
+            body => {
+                let mut acts = Vec::new();
+                self.order.on_heard(from, number, body, &mut acts);
+                self.act(acts, fx);
+            }
+        }
+    }
+
+    /// Does what the order wants done.
+    pub(super) fn act(&mut self, acts: Vec<Act>, fx: &mut impl Effects<Self>) {
+        for act in acts {
+            match act {
+                Act::Deliver { from, number, text } => {
+                    fx.notify(Notice::Delivered { from, number, text });
+                }
+                Act::Put(body) => self.put(body, fx),
+                Act::Mail { to, letter } => self.post(fx, |mail, fx| {
+                    mail.on_command((to, letter), fx).expect("there is always room for letters");
+                }),
+            }
+        }
+    }
+
+    /// Has a body carried to all others, and hears it itself.
+    fn put(&mut self, body: Body, fx: &mut impl Effects<Self>) {
+        if self.waiting.is_empty() && self.carrier.has_room() {
+            self.carrier.cast(body.clone(), fx);
+        } else {
+            self.waiting.push_back(body.clone());
+        }
+        self.hear(self.me, body, fx);
+    }
+
+    /// Lets the channels do something, and hears what comes of it.
+    fn post<E: Effects<Self>>(
+        &mut self,
+        fx: &mut E,
+        act: impl FnOnce(&mut Reliable<Post>, &mut Lift<'_, Reliable<Post>, Self, E>),
+    ) {
+        let Some(mail) = &mut self.mail else { return };
+        let mut come = Vec::new();
+        act(mail, &mut Lift::new(fx, &mut come));
+        for (from, letter) in come {
+            let mut acts = Vec::new();
+            self.order.on_letter(from, letter, &mut acts);
+            self.act(acts, fx);
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        self.waiting.is_empty() && self.carrier.has_room()
+    }
+
+    /// What follows from there being room or not.
+    pub(super) fn look(&mut self, fx: &mut impl Effects<Self>) {
+        while self.carrier.has_room()
+            && let Some(body) = self.waiting.pop_front()
+        {
+            self.carrier.cast(body, fx);
+        }
+        if self.order.waits_for_room() && self.has_room() {
+            let mut acts = Vec::new();
+            self.order.on_room(&mut acts);
+            self.act(acts, fx);
+        }
+        let is_full = !self.has_room() || self.order.own_pending() >= self.window as usize;
+        if is_full != self.is_full {
+            self.is_full = is_full;
+            fx.notify(if is_full { Notice::Full } else { Notice::Room });
+        }
+    }
+
+    pub(super) fn on_up(&mut self, up: Up, fx: &mut impl Effects<Self>) {
+        for (from, body) in up.take() {
+            self.hear(from, body, fx);
+        }
+    }
+
+    fn cast(&mut self, text: Text, fx: &mut impl Effects<Self>) {
+        let mut acts = Vec::new();
+        self.order.on_cast(text, &mut acts);
+        self.act(acts, fx);
+    }
+}
+
+impl<C: Carrier> Protocol for Ordered<C> {
+    type Message = Message<C::Message>;
+    type Timer = Timer<C::Timer>;
+    type Command = Command;
+    type Notice = Notice;
+
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
+        let Command::Cast(text) = command;
+        if self.is_full {
+            return Err(Refused("so much is under way that there is no room for more"));
+        }
+        self.cast(text, fx);
+        self.look(fx);
+        Ok(())
+    }
+
+    fn on_message(
+        &mut self,
+        from: NodeId,
+        message: Message<C::Message>,
+        fx: &mut impl Effects<Self>,
+    ) {
+        match message {
+            Message::Carried(message) => {
+                let mut up = Up::default();
+                self.carrier.on_message(from, message, &mut up, fx);
+                self.on_up(up, fx);
+            }
+            Message::Mail(message) => self.post(fx, |mail, fx| mail.on_message(from, message, fx)),
+        }
+        self.look(fx);
+    }
+
+    fn on_timer(&mut self, timer: Timer<C::Timer>, fx: &mut impl Effects<Self>) {
+        match timer {
+            Timer::Carrier(timer) => self.carrier.on_timer(timer, fx),
+            Timer::Mail(timer) => self.post(fx, |mail, fx| mail.on_timer(timer, fx)),
+        }
+        self.look(fx);
+    }
+
+    fn holds(&self) -> usize {
+        self.carrier.holds() + self.waiting.len() + self.order.holds()
+    }
+}

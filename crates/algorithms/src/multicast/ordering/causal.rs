@@ -1,0 +1,69 @@
+//! Causal order: nothing is delivered before what its sender had delivered when it spoke.
+//!
+//! Birman, Schiper and Stephenson, "Lightweight causal and atomic group multicast", ACM TOCS 9(3),
+//! 1991: a message carries how many messages of every member its sender had delivered. It is
+//! delivered where as many have been. **Safe** by that test; **live** because the messages that it
+//! counts were delivered somewhere, so they are carried here, and of those that wait a first one in
+//! the order of causes waits for nothing.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use vorrang_protocol::{Group, NodeId};
+
+use super::Act;
+use crate::multicast::Text;
+use crate::multicast::body::{Body, Shared};
+
+/// What a member knows.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Causal {
+    /// How many messages of each it has delivered.
+    delivered: Vec<u64>,
+    /// What waits for its causes, in the order in which it came.
+    waiting: Vec<Waiting>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Waiting {
+    from: NodeId,
+    number: u64,
+    past: Shared<u64>,
+    text: Text,
+}
+
+impl Causal {
+    pub(super) fn new(group: Group) -> Self {
+        Self { delivered: vec![0; group.size() as usize], waiting: Vec::new() }
+    }
+
+    pub(super) fn cast(&self, text: Text) -> Body {
+        Body::After(self.delivered.iter().copied().collect(), text)
+    }
+
+    pub(super) fn heard(
+        &mut self,
+        from: NodeId,
+        number: u64,
+        (past, text): (Shared<u64>, Text),
+        acts: &mut Vec<Act>,
+    ) {
+        if past.0.len() != self.delivered.len() {
+            return;
+        }
+        self.waiting.push(Waiting { from, number, past, text });
+        let delivered = &mut self.delivered;
+        while let Some(place) = self.waiting.iter().position(|it| {
+            let had = || delivered.iter().zip(it.past.0.iter());
+            delivered[it.from.index()] == it.number && had().all(|(had, past)| had >= past)
+        }) {
+            let Waiting { from, number, text, .. } = self.waiting.remove(place);
+            delivered[from.index()] += 1;
+            acts.push(Act::Deliver { from, number, text });
+        }
+    }
+
+    pub(super) const fn holds(&self) -> usize {
+        self.waiting.len()
+    }
+}

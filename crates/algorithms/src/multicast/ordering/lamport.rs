@@ -1,0 +1,101 @@
+//! Total order by stamps: the oldest first, once nothing older can come.
+//!
+//! Lamport, "Time, clocks, and the ordering of events in a distributed system", CACM 21(7), 1978.
+//! Every message carries its sender's clock. It is delivered when its stamp is the smallest here
+//! and every member has been heard with a later one: since a sender's messages come in their order
+//! and its clock only grows, none with an earlier stamp can follow. **One order**: that of stamps,
+//! ties broken by the sender's number. **Live**: whoever hears a message and has not said anything
+//! later says what its clock is, unless it has something else to say at once.
+//!
+//! So one message may cost N−1 words of N−1 copies each. Where all speak all the time, their own
+//! messages do the same for nothing.
+
+use alloc::collections::BTreeMap;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use vorrang_protocol::{Group, NodeId};
+
+use super::Act;
+use crate::multicast::Text;
+use crate::multicast::body::Body;
+
+/// What a member knows.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Lamport {
+    me: NodeId,
+    clock: u64,
+    /// The last stamp that was heard of each; of itself, the last that it has used.
+    pub(in crate::multicast) last: Vec<u64>,
+    /// What was not delivered, by stamp and sender.
+    queue: BTreeMap<(u64, NodeId), (u64, Text)>,
+    /// The latest message, by stamp and sender: all wait to hear of everyone after it.
+    owes: (u64, NodeId),
+    own: u32,
+}
+
+impl Lamport {
+    pub(super) fn new(me: NodeId, group: Group) -> Self {
+        let last = vec![0; group.size() as usize];
+        Self { me, clock: 0, last, queue: BTreeMap::new(), owes: (0, NodeId(0)), own: 0 }
+    }
+
+    fn tick(&mut self) -> u64 {
+        self.clock += 1;
+        self.clock
+    }
+
+    pub(super) fn cast(&mut self, text: Text) -> Body {
+        self.own += 1;
+        Body::Stamped(self.tick(), text)
+    }
+
+    pub(super) fn heard(
+        &mut self,
+        from: NodeId,
+        stamp: u64,
+        said: Option<(u64, Text)>,
+        acts: &mut Vec<Act>,
+    ) {
+        self.clock = self.clock.max(stamp);
+        let last = &mut self.last[from.index()];
+        *last = stamp.max(*last);
+        if let Some(said) = said {
+            self.queue.insert((stamp, from), said);
+            self.owes = self.owes.max((stamp, from));
+        }
+        self.deliver(acts);
+    }
+
+    fn deliver(&mut self, acts: &mut Vec<Act>) {
+        while let Some(first) = self.queue.first_entry() {
+            let &(stamp, from) = first.key();
+            let later = |(id, last): (u32, &u64)| (*last, NodeId(id)) >= (stamp, from);
+            if !(0..).zip(&self.last).all(later) {
+                return;
+            }
+            let (number, text) = first.remove();
+            self.own -= u32::from(from == self.me);
+            acts.push(Act::Deliver { from, number, text });
+        }
+    }
+
+    /// Whether somebody waits to hear of this member.
+    pub(super) fn waits_for_room(&self) -> bool {
+        (self.last[self.me.index()], self.me) < self.owes
+    }
+
+    /// Says what its clock is.
+    pub(super) fn speak(&mut self, acts: &mut Vec<Act>) {
+        let stamp = self.tick();
+        acts.push(Act::Put(Body::Clock(stamp)));
+    }
+
+    pub(super) const fn own_pending(&self) -> usize {
+        self.own as usize
+    }
+
+    pub(super) fn holds(&self) -> usize {
+        self.queue.len()
+    }
+}

@@ -1,0 +1,309 @@
+//! In which order messages are delivered, whatever carries them.
+//!
+//! | order | promises | how | messages, latency |
+//! | --- | --- | --- | --- |
+//! | `fifo` | those of one sender as it sent them | as they are carried | none more, T |
+//! | `causal` | besides, none before one that its sender had delivered | a vector of counts on every message (Birman, Schiper and Stephenson, ACM TOCS 9(3), 1991) | none more, T |
+//! | `sequencer` | besides, the same at all members | member 0 says who is next (Kaashoek and Tanenbaum, ICDCS 1991) | N−1 more, 2T |
+//! | `token` | the same | whoever has the token gives the next places | a token and whoever asks for it, T with the token |
+//! | `lamport` | the same | by stamps, when everyone was heard with a later one (Lamport, CACM 21(7), 1978) | (N−1)² more at worst, 2T |
+//! | `skeen` | the same | by the highest of all members' proposals (Birman and Joseph, ACM TOCS 5(1), 1987) | 2(N−1) more, 3T |
+//!
+//! All need a carrier that keeps each sender's order. A total order of messages that are delivered
+//! before their sender says anything that depends on them is causal, too.
+
+mod causal;
+mod lamport;
+mod sequencer;
+mod skeen;
+mod token;
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+use vorrang_protocol::{Effects, Group, Never, NodeId, Protocol, Refused};
+
+use super::Text;
+use super::body::Body;
+pub use causal::Causal;
+pub use lamport::Lamport;
+pub use sequencer::Sequencer;
+pub use skeen::Skeen;
+pub use token::Token;
+
+/// Which order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[expect(missing_docs, reason = "the module says what they are")]
+pub enum Ordering {
+    #[default]
+    Fifo,
+    Causal,
+    Sequencer,
+    Token,
+    Lamport,
+    Skeen,
+}
+
+impl Ordering {
+    /// All that there are.
+    pub const ALL: [Self; 6] =
+        [Self::Fifo, Self::Causal, Self::Sequencer, Self::Token, Self::Lamport, Self::Skeen];
+
+    /// What it is called.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fifo => "fifo",
+            Self::Causal => "causal",
+            Self::Sequencer => "sequencer",
+            Self::Token => "token",
+            Self::Lamport => "lamport",
+            Self::Skeen => "skeen",
+        }
+    }
+
+    /// Whether nothing is delivered before what its sender had delivered.
+    pub const fn is_causal(self) -> bool {
+        !matches!(self, Self::Fifo)
+    }
+
+    /// Whether all members deliver in one order.
+    pub const fn is_total(self) -> bool {
+        matches!(self, Self::Sequencer | Self::Token | Self::Lamport | Self::Skeen)
+    }
+}
+
+/// What an order wants done.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Act {
+    /// Tell the application.
+    Deliver {
+        /// Whose message.
+        from: NodeId,
+        /// Which of its messages.
+        number: u64,
+        /// What it says.
+        text: Text,
+    },
+    /// Have this carried to all, this member included.
+    Put(Body),
+    /// Send a letter to one.
+    Mail {
+        /// To whom.
+        to: NodeId,
+        /// What it says.
+        letter: Letter,
+    },
+}
+
+/// The state of an order at one member.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Order {
+    /// As they come.
+    Fifo,
+    /// After what caused them.
+    Causal(Causal),
+    /// As one member says.
+    Sequencer(Sequencer),
+    /// As whoever has the token says.
+    Token(Token),
+    /// By stamps.
+    Lamport(Lamport),
+    /// By the highest proposal.
+    Skeen(Skeen),
+}
+
+impl Order {
+    /// Nothing has been said yet.
+    pub fn new(ordering: Ordering, me: NodeId, group: Group) -> Self {
+        match ordering {
+            Ordering::Fifo => Self::Fifo,
+            Ordering::Causal => Self::Causal(Causal::new(group)),
+            Ordering::Sequencer => Self::Sequencer(Sequencer::new(me)),
+            Ordering::Token => Self::Token(Token::new(me)),
+            Ordering::Lamport => Self::Lamport(Lamport::new(me, group)),
+            Ordering::Skeen => Self::Skeen(Skeen::new(me, group)),
+        }
+    }
+
+    /// Whether members write to each other alone.
+    pub const fn writes_letters(&self) -> bool {
+        matches!(self, Self::Token(_) | Self::Skeen(_))
+    }
+
+    /// The application says something.
+    pub fn on_cast(&mut self, text: Text, acts: &mut Vec<Act>) {
+        match self {
+            Self::Fifo => acts.push(Act::Put(Body::Plain(text))),
+            Self::Causal(order) => acts.push(Act::Put(order.cast(text))),
+            Self::Sequencer(order) => acts.push(Act::Put(order.cast(text))),
+            Self::Token(order) => order.cast(text, acts),
+            Self::Lamport(order) => acts.push(Act::Put(order.cast(text))),
+            Self::Skeen(order) => acts.push(Act::Put(order.cast(text))),
+        }
+    }
+
+    /// Something has come that is this member's so-many-th message of an application, if it is one.
+    pub fn on_heard(&mut self, from: NodeId, number: u64, body: Body, acts: &mut Vec<Act>) {
+        match (self, body) {
+            (Self::Fifo, Body::Plain(text)) => acts.push(Act::Deliver { from, number, text }),
+            (Self::Causal(order), Body::After(past, text)) => {
+                order.heard(from, number, (past, text), acts);
+            }
+            (Self::Sequencer(order), Body::Plain(text)) => order.heard(from, number, text, acts),
+            (Self::Sequencer(order), Body::Next(ids)) => order.next(from, &ids.0, acts),
+            (Self::Token(order), Body::Placed(place, text)) => {
+                order.heard(place, Act::Deliver { from, number, text }, acts);
+            }
+            (Self::Lamport(order), Body::Stamped(stamp, text)) => {
+                order.heard(from, stamp, Some((number, text)), acts);
+            }
+            (Self::Lamport(order), Body::Clock(stamp)) => order.heard(from, stamp, None, acts),
+            (Self::Skeen(order), Body::Plain(text)) => order.heard(from, number, text, acts),
+            (Self::Skeen(order), Body::Final { number, place }) => {
+                order.decided(from, number, place, acts);
+            }
+            // Nobody that is set up alike says such a thing.
+            (
+                Self::Fifo
+                | Self::Causal(_)
+                | Self::Sequencer(_)
+                | Self::Token(_)
+                | Self::Lamport(_)
+                | Self::Skeen(_),
+                Body::Plain(_)
+                | Body::After(..)
+                | Body::Placed(..)
+                | Body::Stamped(..)
+                | Body::Clock(_)
+                | Body::Next(_)
+                | Body::Final { .. },
+            ) => {}
+        }
+    }
+
+    /// A letter has come.
+    pub fn on_letter(&mut self, from: NodeId, letter: Letter, acts: &mut Vec<Act>) {
+        match (self, letter) {
+            (Self::Token(order), Letter::Want(by)) => order.wanted(by, acts),
+            (Self::Token(order), Letter::Token(next)) => order.came(next, acts),
+            (Self::Skeen(order), Letter::Propose { number, clock }) => {
+                order.proposed(from, number, clock, acts);
+            }
+            (
+                Self::Fifo
+                | Self::Causal(_)
+                | Self::Sequencer(_)
+                | Self::Token(_)
+                | Self::Lamport(_)
+                | Self::Skeen(_),
+                Letter::Want(_) | Letter::Token(_) | Letter::Propose { .. },
+            ) => {}
+        }
+    }
+
+    /// Whether something waits until the carrier has room.
+    pub fn waits_for_room(&self) -> bool {
+        match self {
+            Self::Fifo | Self::Causal(_) | Self::Token(_) | Self::Skeen(_) => false,
+            Self::Sequencer(order) => order.waits_for_room(),
+            Self::Lamport(order) => order.waits_for_room(),
+        }
+    }
+
+    /// The carrier has room.
+    pub fn on_room(&mut self, acts: &mut Vec<Act>) {
+        match self {
+            Self::Fifo | Self::Causal(_) | Self::Token(_) | Self::Skeen(_) => {}
+            Self::Sequencer(order) => order.speak(acts),
+            Self::Lamport(order) => order.speak(acts),
+        }
+    }
+
+    /// How many of this member's own messages it has not delivered.
+    pub fn own_pending(&self) -> usize {
+        match self {
+            Self::Fifo | Self::Causal(_) => 0,
+            Self::Sequencer(order) => order.own_pending(),
+            Self::Token(order) => order.own_pending(),
+            Self::Lamport(order) => order.own_pending(),
+            Self::Skeen(order) => order.own_pending(),
+        }
+    }
+
+    /// How many messages it keeps because their turn has not come.
+    pub fn holds(&self) -> usize {
+        match self {
+            Self::Fifo => 0,
+            Self::Causal(order) => order.holds(),
+            Self::Sequencer(order) => order.holds(),
+            Self::Token(order) => order.holds(),
+            Self::Lamport(order) => order.holds(),
+            Self::Skeen(order) => order.holds(),
+        }
+    }
+}
+
+/// What is written to one member alone.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Letter {
+    /// This member wants the token.
+    Want(NodeId),
+    /// The token: the next place to be given.
+    Token(u64),
+    /// A proposal for the place of the receiver's message.
+    Propose {
+        /// Which message.
+        number: u64,
+        /// The clock of who proposes.
+        clock: u64,
+    },
+}
+
+impl vorrang_protocol::Message for Letter {
+    const KINDS: &'static [&'static str] = &["WANT", "TOKEN", "PROPOSE"];
+
+    fn kind(&self) -> usize {
+        match self {
+            Self::Want(_) => 0,
+            Self::Token(_) => 1,
+            Self::Propose { .. } => 2,
+        }
+    }
+}
+
+impl fmt::Display for Letter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Want(by) => write!(f, "WANT({by})"),
+            Self::Token(next) => write!(f, "TOKEN({next})"),
+            Self::Propose { number, clock } => write!(f, "PROPOSE(#{number},{clock})"),
+        }
+    }
+}
+
+/// Writes letters and hands them up: a node that does nothing else, for a layer of reliable
+/// channels to be around.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Post;
+
+impl Protocol for Post {
+    type Message = Letter;
+    type Timer = Never;
+    type Command = (NodeId, Letter);
+    type Notice = (NodeId, Letter);
+
+    fn on_command(
+        &mut self,
+        (to, letter): (NodeId, Letter),
+        fx: &mut impl Effects<Self>,
+    ) -> Result<(), Refused> {
+        fx.send(to, letter);
+        Ok(())
+    }
+
+    fn on_message(&mut self, from: NodeId, letter: Letter, fx: &mut impl Effects<Self>) {
+        fx.notify((from, letter));
+    }
+}

@@ -1,0 +1,91 @@
+//! Total order by a sequencer: member 0 says in which order all deliver.
+//!
+//! Kaashoek and Tanenbaum, "Group communication in the Amoeba distributed operating system", ICDCS
+//! 1991. A message is carried to all; when it comes to the sequencer, that has it carried to all
+//! that this one is next. A member delivers what is next once it is there. **One order**: that of
+//! the sequencer's words, which all hear in the order in which it says them. **Live**: it names
+//! every message that comes to it, and each is carried to all.
+//!
+//! Where its carrier has no room, it names several at once when there is room again.
+
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec::Vec;
+
+use vorrang_protocol::NodeId;
+
+use super::Act;
+use crate::multicast::Text;
+use crate::multicast::body::{Body, Id};
+
+/// Who decides.
+const SEQUENCER: NodeId = NodeId(0);
+
+/// What a member knows.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Sequencer {
+    me: NodeId,
+    /// What comes next, in this order.
+    next: VecDeque<Id>,
+    /// What has come and was not delivered.
+    here: BTreeMap<Id, Text>,
+    /// At the sequencer: what it has not named yet.
+    unnamed: Vec<Id>,
+    own: u32,
+}
+
+impl Sequencer {
+    pub(super) fn new(me: NodeId) -> Self {
+        let (next, here) = (VecDeque::new(), BTreeMap::new());
+        Self { me, next, here, unnamed: Vec::new(), own: 0 }
+    }
+
+    pub(super) fn cast(&mut self, text: Text) -> Body {
+        self.own += 1;
+        Body::Plain(text)
+    }
+
+    pub(super) fn heard(&mut self, from: NodeId, number: u64, text: Text, acts: &mut Vec<Act>) {
+        let id = Id { from, number };
+        self.here.insert(id, text);
+        if self.me == SEQUENCER {
+            self.unnamed.push(id);
+        }
+        self.deliver(acts);
+    }
+
+    /// What the sequencer says comes next.
+    pub(super) fn next(&mut self, from: NodeId, ids: &[Id], acts: &mut Vec<Act>) {
+        if from == SEQUENCER {
+            self.next.extend(ids);
+            self.deliver(acts);
+        }
+    }
+
+    fn deliver(&mut self, acts: &mut Vec<Act>) {
+        while let Some(&id) = self.next.front()
+            && let Some(text) = self.here.remove(&id)
+        {
+            self.next.pop_front();
+            self.own -= u32::from(id.from == self.me);
+            acts.push(Act::Deliver { from: id.from, number: id.number, text });
+        }
+    }
+
+    pub(super) const fn waits_for_room(&self) -> bool {
+        !self.unnamed.is_empty()
+    }
+
+    /// Names what has come.
+    pub(super) fn speak(&mut self, acts: &mut Vec<Act>) {
+        let unnamed = core::mem::take(&mut self.unnamed);
+        acts.push(Act::Put(Body::Next(unnamed.into_iter().collect())));
+    }
+
+    pub(super) const fn own_pending(&self) -> usize {
+        self.own as usize
+    }
+
+    pub(super) fn holds(&self) -> usize {
+        self.here.len()
+    }
+}

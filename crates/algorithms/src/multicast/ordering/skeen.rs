@@ -1,0 +1,114 @@
+//! Total order by agreed places: every member proposes one, and the highest is taken.
+//!
+//! Skeen's protocol, in Birman and Joseph, "Reliable communication in the presence of failures",
+//! ACM TOCS 5(1), 1987 (ABCAST). Whoever hears a message proposes a place for it, later than any
+//! that it has seen, and puts it in line there, undecided. The sender takes the highest of all
+//! proposals and has it carried to all as final. A member delivers the first in line if it is final.
+//!
+//! **One order**: by final places, which differ (a clock, and whose proposal it was). What a member
+//! delivers had the lowest place in its line; whatever is or will be in line there undecided ends
+//! up no lower than where it stands, since the final place is at least what that member proposed.
+//! **Live**: all propose, so every message becomes final everywhere, and the first in line is
+//! delivered then.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use vorrang_protocol::{Group, NodeId};
+
+use super::{Act, Letter};
+use crate::multicast::Text;
+use crate::multicast::body::{Body, Id, Place};
+
+/// What a member knows.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Skeen {
+    me: NodeId,
+    group: Group,
+    clock: u64,
+    /// What was not delivered, in line.
+    line: BTreeMap<(Place, Id), Waiting>,
+    /// Where each of these is in line.
+    places: BTreeMap<Id, Place>,
+    /// For each of its own that is not decided: how many have proposed, and the highest place.
+    proposals: BTreeMap<u64, (u32, Place)>,
+    own: u32,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Waiting {
+    text: Text,
+    is_final: bool,
+}
+
+impl Skeen {
+    pub(super) fn new(me: NodeId, group: Group) -> Self {
+        let (line, places, proposals) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Self { me, group, clock: 0, line, places, proposals, own: 0 }
+    }
+
+    pub(super) fn cast(&mut self, text: Text) -> Body {
+        self.own += 1;
+        Body::Plain(text)
+    }
+
+    /// Proposes a place.
+    pub(super) fn heard(&mut self, from: NodeId, number: u64, text: Text, acts: &mut Vec<Act>) {
+        self.clock += 1;
+        let (id, place) = (Id { from, number }, Place { clock: self.clock, by: self.me });
+        self.places.insert(id, place);
+        self.line.insert((place, id), Waiting { text, is_final: false });
+        if from == self.me {
+            self.proposed(self.me, number, self.clock, acts);
+        } else {
+            let letter = Letter::Propose { number, clock: self.clock };
+            acts.push(Act::Mail { to: from, letter });
+        }
+    }
+
+    /// Somebody proposes a place for one of this member's messages.
+    pub(super) fn proposed(
+        &mut self,
+        by: NodeId,
+        number: u64,
+        clock: u64,
+        acts: &mut Vec<Act>,
+    ) {
+        let place = Place { clock, by };
+        let (count, highest) = self.proposals.entry(number).or_insert((0, place));
+        *count += 1;
+        *highest = place.max(*highest);
+        if *count == self.group.size()
+            && let Some((_, place)) = self.proposals.remove(&number)
+        {
+            acts.push(Act::Put(Body::Final { number, place }));
+        }
+    }
+
+    /// A place is final.
+    pub(super) fn decided(&mut self, from: NodeId, number: u64, place: Place, acts: &mut Vec<Act>) {
+        self.clock = self.clock.max(place.clock);
+        let id = Id { from, number };
+        if let Some(was) = self.places.insert(id, place)
+            && let Some(waiting) = self.line.remove(&(was, id))
+        {
+            self.line.insert((place, id), Waiting { is_final: true, ..waiting });
+        }
+        while let Some(first) = self.line.first_entry()
+            && first.get().is_final
+        {
+            let ((_, id), Waiting { text, .. }) = first.remove_entry();
+            self.places.remove(&id);
+            self.own -= u32::from(id.from == self.me);
+            acts.push(Act::Deliver { from: id.from, number: id.number, text });
+        }
+    }
+
+    pub(super) const fn own_pending(&self) -> usize {
+        self.own as usize
+    }
+
+    pub(super) fn holds(&self) -> usize {
+        self.line.len()
+    }
+}

@@ -1,0 +1,133 @@
+//! Total order by a token: whoever has it gives its own messages the next places.
+//!
+//! As in Chang and Maxemchuk, ACM TOCS 2(3), 1984, and Amir, Moser, Melliar-Smith, Agarwal and
+//! Ciarfella, ACM TOCS 13(4), 1995. Theirs goes round; here it stays where it is until another
+//! wants it, so that a group that has nothing to say is silent. Who asks whom is decided as by
+//! Naimi and Trehel, ICDCS 1987: everyone knows of one that may be the last to have asked; a wish is
+//! passed on along these, and whoever passes it on takes it for the last one from then on. The wish
+//! comes to the one that asked last, which gives the token to it once it has had it.
+//!
+//! **One order**: places are given by the one token, each once; all deliver by place. **Live**:
+//! every place that was given is that of a message on its way; those who ask form a line, each
+//! knows its next, and each gives the token away as soon as it has given places to what it had
+//! to say.
+
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec::Vec;
+
+use vorrang_protocol::NodeId;
+
+use super::{Act, Letter};
+use crate::multicast::Text;
+use crate::multicast::body::Body;
+
+/// Who has it at first.
+const FIRST: NodeId = NodeId(0);
+
+/// What a member knows.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Token {
+    me: NodeId,
+    /// The next place to give, where the token is.
+    token: Option<u64>,
+    /// Who may have asked last; this member, if nobody has since it did.
+    last: NodeId,
+    /// Who gets the token from here.
+    heir: Option<NodeId>,
+    /// What has no place yet.
+    own: VecDeque<Text>,
+    /// How many of its own have a place and were not delivered.
+    placed: u32,
+    /// The place of the next one to deliver.
+    next: u64,
+    /// What has come too early, by place.
+    early: BTreeMap<u64, Delivery>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Delivery {
+    from: NodeId,
+    number: u64,
+    text: Text,
+}
+
+impl Token {
+    pub(super) fn new(me: NodeId) -> Self {
+        Self {
+            me,
+            token: (me == FIRST).then_some(0),
+            last: FIRST,
+            heir: None,
+            own: VecDeque::new(),
+            placed: 0,
+            next: 0,
+            early: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn cast(&mut self, text: Text, acts: &mut Vec<Act>) {
+        self.own.push_back(text);
+        if self.token.is_some() {
+            self.speak(acts);
+        } else if self.last != self.me {
+            acts.push(Act::Mail { to: self.last, letter: Letter::Want(self.me) });
+            self.last = self.me;
+        }
+    }
+
+    /// Gives its own messages the next places, where the token is.
+    fn speak(&mut self, acts: &mut Vec<Act>) {
+        let Some(place) = &mut self.token else { return };
+        for text in self.own.drain(..) {
+            acts.push(Act::Put(Body::Placed(*place, text)));
+            *place += 1;
+            self.placed += 1;
+        }
+    }
+
+    /// Somebody wants the token.
+    pub(super) fn wanted(&mut self, by: NodeId, acts: &mut Vec<Act>) {
+        if self.last == self.me {
+            self.heir = Some(by);
+        } else {
+            acts.push(Act::Mail { to: self.last, letter: Letter::Want(by) });
+        }
+        self.last = by;
+        self.give(acts);
+    }
+
+    /// Gives the token to whoever is next, if this member has it and there is one.
+    fn give(&mut self, acts: &mut Vec<Act>) {
+        if self.token.is_some()
+            && let Some(to) = self.heir.take()
+            && let Some(place) = self.token.take()
+        {
+            acts.push(Act::Mail { to, letter: Letter::Token(place) });
+        }
+    }
+
+    /// The token has come.
+    pub(super) fn came(&mut self, place: u64, acts: &mut Vec<Act>) {
+        self.token = Some(place);
+        self.speak(acts);
+        self.give(acts);
+    }
+
+    pub(super) fn heard(&mut self, place: u64, act: Act, acts: &mut Vec<Act>) {
+        let Act::Deliver { from, number, text } = act else { return };
+        self.early.insert(place, Delivery { from, number, text });
+        while let Some(Delivery { from, number, text }) = self.early.remove(&self.next) {
+            self.next += 1;
+            self.placed -= u32::from(from == self.me);
+            acts.push(Act::Deliver { from, number, text });
+        }
+    }
+
+    pub(super) fn own_pending(&self) -> usize {
+        self.own.len() + self.placed as usize
+    }
+
+    pub(super) fn holds(&self) -> usize {
+        self.own.len() + self.early.len()
+    }
+}

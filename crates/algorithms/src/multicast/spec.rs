@@ -1,0 +1,394 @@
+//! What must hold, whatever the algorithm, after Hadzilacos and Toueg, "Fault-tolerant broadcasts and
+//! related problems", in Mullender (ed.), Distributed Systems, 1993.
+//!
+//! | property | says |
+//! | --- | --- |
+//! | `integrity` | a message is delivered at most once, and only as it was sent |
+//! | `validity` | what a member sends that stays up, every member that stays up delivers |
+//! | `agreement` | what one member delivers, every member that stays up delivers |
+//! | `fifo order` | the messages of one sender are delivered as it sent them |
+//! | `causal order` | none is delivered before one that its sender had delivered or sent before it |
+//! | `total order` | all members deliver in one order: each a beginning of it |
+//!
+//! The last two only where they are [promised](super::ordering::Ordering). Of a member that was down
+//! and came up again nothing is demanded: it has forgotten which of its numbers it has used, and a
+//! group that takes it in again is another problem. Members between which the network is cut owe
+//! each other what they miss when it is whole again.
+
+use alloc::collections::VecDeque;
+use alloc::format;
+use alloc::sync::Arc;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use vorrang_protocol::{Debt, Group, Monitor, NodeId, NodeSet, Violation};
+
+use super::body::Id;
+use super::ordering::Ordering;
+use super::{Command, Notice, Text};
+
+const INTEGRITY: &str = "integrity";
+const VALIDITY: &str = "validity";
+const AGREEMENT: &str = "agreement";
+const FIFO: &str = "fifo order";
+const CAUSAL: &str = "causal order";
+const TOTAL: &str = "total order";
+
+/// All properties.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Deliveries {
+    ordering: Ordering,
+    up: NodeSet,
+    /// Those who were down and came up again.
+    reborn: NodeSet,
+    nodes: u32,
+    /// Those who have sent something, in the order in which they began.
+    senders: Vec<NodeId>,
+    /// For each node, where it is among those.
+    places: Vec<Option<u32>>,
+    /// What each of those has sent.
+    sent: Vec<Sent>,
+    /// For each node, how many of each of those it has delivered.
+    had: Vec<Vec<u64>>,
+    total: Option<Total>,
+}
+
+/// What one member has sent.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Sent {
+    /// How many everyone has delivered.
+    first: u64,
+    /// The rest, oldest first.
+    rest: VecDeque<Message>,
+}
+
+impl Sent {
+    fn count(&self) -> u64 {
+        self.first + self.rest.len() as u64
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Message {
+    text: Text,
+    /// How many of each sender its own had delivered, where that counts.
+    past: Option<Arc<[u64]>>,
+    /// How many members have not delivered it.
+    left: u32,
+}
+
+/// The one order.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Total {
+    /// How far each member has come.
+    places: Vec<u64>,
+    /// The place of the first that not everyone has delivered.
+    first: u64,
+    /// From there on, what was delivered there, and by how many not yet.
+    order: VecDeque<(Id, u32)>,
+}
+
+impl Deliveries {
+    /// Nobody has said anything yet.
+    pub fn new(group: Group, ordering: Ordering) -> Self {
+        let nodes = group.size() as usize;
+        let total = || Total { places: vec![0; nodes], first: 0, order: VecDeque::new() };
+        Self {
+            ordering,
+            up: group.members().collect(),
+            reborn: NodeSet::EMPTY,
+            nodes: group.size(),
+            senders: Vec::new(),
+            places: vec![None; nodes],
+            sent: Vec::new(),
+            had: vec![Vec::new(); nodes],
+            total: ordering.is_total().then(total),
+        }
+    }
+
+    /// The names of what must hold.
+    pub fn properties(ordering: Ordering) -> Vec<&'static str> {
+        let mut names = vec![INTEGRITY, VALIDITY, AGREEMENT, FIFO];
+        names.extend(ordering.is_causal().then_some(CAUSAL));
+        names.extend(ordering.is_total().then_some(TOTAL));
+        names
+    }
+
+    fn had(&self, at: NodeId, place: usize) -> u64 {
+        self.had[at.index()].get(place).copied().unwrap_or(0)
+    }
+
+    fn is_judged(&self, id: NodeId) -> bool {
+        !self.reborn.contains(id)
+    }
+
+    fn on_cast(&mut self, at: NodeId, text: &Text) {
+        let place = *self.places[at.index()].get_or_insert_with(|| {
+            self.senders.push(at);
+            self.sent.push(Sent::default());
+            self.sent.len() as u32 - 1
+        }) as usize;
+        let past = self.ordering.is_causal().then(|| self.had[at.index()].as_slice().into());
+        let message = Message { text: text.clone(), past, left: self.nodes };
+        self.sent[place].rest.push_back(message);
+    }
+
+    fn on_delivery(&mut self, at: NodeId, id: Id, text: &Text) -> Result<(), Violation> {
+        let broken = |property, what| Err(Violation { property, what });
+        let sent = self.places[id.from.index()].map(|place| place as usize);
+        let Some(place) = sent.filter(|&place| id.number < self.sent[place].count()) else {
+            return broken(INTEGRITY, format!("node {at} delivers {id}, which nobody has sent"));
+        };
+        let had = self.had(at, place);
+        if id.number < had {
+            return broken(INTEGRITY, format!("node {at} delivers {id} once more"));
+        }
+        let sent = &mut self.sent[place];
+        let behind = (id.number - sent.first) as usize;
+        let message = &mut sent.rest[behind];
+        if message.text != *text {
+            let (is, was) = (text, &message.text);
+            return broken(INTEGRITY, format!("node {at} delivers {id} as '{is}', sent as '{was}'"));
+        }
+        message.left -= 1;
+        let past = message.past.clone();
+        while sent.rest.front().is_some_and(|message| message.left == 0) {
+            sent.rest.pop_front();
+            sent.first += 1;
+        }
+        let all = &mut self.had[at.index()];
+        if all.len() <= place {
+            all.resize(place + 1, 0);
+        }
+        all[place] = id.number + 1;
+        if id.number > had {
+            let missing = Id { number: had, ..id };
+            return broken(FIFO, format!("node {at} delivers {id} before {missing}"));
+        }
+        if let Some(past) = past {
+            let all = &self.had[at.index()];
+            let count = |place: usize| all.get(place).copied().unwrap_or(0);
+            if let Some(place) = (0..past.len()).find(|&place| count(place) < past[place]) {
+                let cause = Id { from: self.senders[place], number: count(place) };
+                let what = format!("node {at} delivers {id} before {cause}, which it follows from");
+                return broken(CAUSAL, what);
+            }
+        }
+        self.total.as_mut().map_or(Ok(()), |total| total.on_delivery(at, id, self.nodes))
+    }
+
+    /// Whom a member misses a message of, and by which property.
+    fn misses(&self, at: NodeId) -> impl Iterator<Item = (Id, &'static str)> {
+        let is_judged = self.up.contains(at) && self.is_judged(at);
+        let senders = self.senders.iter().enumerate().filter(move |_| is_judged);
+        senders.filter_map(move |(place, &from)| {
+            let had = self.had(at, place);
+            let id = Id { from, number: had };
+            if !self.is_judged(from) {
+                return None;
+            }
+            if self.up.contains(from) {
+                return (had < self.sent[place].count()).then_some((id, VALIDITY));
+            }
+            let others = self.up.iter().filter(|&id| self.is_judged(id));
+            let most = others.map(|other| self.had(other, place)).max();
+            most.filter(|&most| had < most).map(|_| (id, AGREEMENT))
+        })
+    }
+}
+
+impl Total {
+    fn on_delivery(&mut self, at: NodeId, id: Id, nodes: u32) -> Result<(), Violation> {
+        let place = self.places[at.index()];
+        self.places[at.index()] += 1;
+        let behind = (place - self.first) as usize;
+        let Some((next, left)) = self.order.get_mut(behind) else {
+            self.order.push_back((id, nodes - 1));
+            self.forget();
+            return Ok(());
+        };
+        *left -= 1;
+        if *next != id {
+            let what = format!("node {at} delivers {id} where others deliver {next}");
+            return Err(Violation { property: TOTAL, what });
+        }
+        self.forget();
+        Ok(())
+    }
+
+    fn forget(&mut self) {
+        while self.order.front().is_some_and(|(_, left)| *left == 0) {
+            self.order.pop_front();
+            self.first += 1;
+        }
+    }
+}
+
+impl Monitor for Deliveries {
+    type Command = Command;
+    type Notice = Notice;
+    type Tag = ();
+
+    fn on_command(&mut self, at: NodeId, command: &Command) -> Result<(), Violation> {
+        let Command::Cast(text) = command;
+        if self.is_judged(at) {
+            self.on_cast(at, text);
+        }
+        Ok(())
+    }
+
+    fn on_notice(&mut self, at: NodeId, notice: &Notice) -> Result<(), Violation> {
+        match notice {
+            Notice::Delivered { from, number, text } => {
+                if !self.is_judged(at) || !self.is_judged(*from) {
+                    return Ok(());
+                }
+                self.on_delivery(at, Id { from: *from, number: *number }, text)
+            }
+            Notice::Full | Notice::Room => Ok(()),
+        }
+    }
+
+    fn at_rest(&self) -> Result<(), Violation> {
+        for at in self.up.iter() {
+            if let Some((id, property)) = self.misses(at).next() {
+                let what = match property {
+                    VALIDITY => format!("node {at} never delivers {id}"),
+                    _ => format!("node {at} never delivers {id}, and others have"),
+                };
+                return Err(Violation { property, what });
+            }
+        }
+        Ok(())
+    }
+
+    fn owed(&self) -> Vec<Debt> {
+        let debts = |to: NodeId| self.misses(to).map(move |(_, property)| Debt { to, property });
+        let mut owed: Vec<Debt> = self.up.iter().flat_map(debts).collect();
+        owed.sort_unstable();
+        owed.dedup();
+        owed
+    }
+
+    fn on_crash(&mut self, at: NodeId) {
+        self.up.remove(at);
+    }
+
+    fn on_restart(&mut self, at: NodeId) {
+        self.up.insert(at);
+        self.reborn.insert(at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn watch(ordering: Ordering) -> Deliveries {
+        Deliveries::new(Group::of(3), ordering)
+    }
+
+    fn cast(monitor: &mut Deliveries, at: u32) {
+        monitor.on_command(NodeId(at), &Command::Cast(Text::default())).unwrap();
+    }
+
+    fn told(monitor: &mut Deliveries, at: u32, from: u32, number: u64) -> Result<(), &'static str> {
+        let notice = Notice::Delivered { from: NodeId(from), number, text: Text::default() };
+        monitor.on_notice(NodeId(at), &notice).map_err(|violation| violation.property)
+    }
+
+    fn all_told(monitor: &mut Deliveries, from: u32, number: u64) {
+        for at in 0..3 {
+            told(monitor, at, from, number).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_message_is_delivered_once_and_as_it_was_sent() {
+        let mut monitor = watch(Ordering::Fifo);
+        assert_eq!(told(&mut monitor, 1, 0, 0), Err(INTEGRITY), "nobody has sent it");
+        cast(&mut monitor, 0);
+        assert_eq!(told(&mut monitor, 1, 0, 1), Err(INTEGRITY), "nor this");
+        let other = Notice::Delivered { from: NodeId(0), number: 0, text: "other".into() };
+        assert_eq!(monitor.on_notice(NodeId(2), &other).unwrap_err().property, INTEGRITY);
+        all_told(&mut monitor, 0, 0);
+        assert_eq!(told(&mut monitor, 1, 0, 0), Err(INTEGRITY), "once more");
+        assert_eq!(monitor.sent[0].rest.len(), 0, "what all have is forgotten");
+    }
+
+    #[test]
+    fn everyone_must_deliver_what_a_member_sends_that_is_up() {
+        let mut monitor = watch(Ordering::Fifo);
+        cast(&mut monitor, 0);
+        told(&mut monitor, 0, 0, 0).unwrap();
+        told(&mut monitor, 1, 0, 0).unwrap();
+        assert_eq!(monitor.owed(), [Debt { to: NodeId(2), property: VALIDITY }]);
+        assert_eq!(monitor.at_rest().unwrap_err().what, "node 2 never delivers 0#0");
+        told(&mut monitor, 2, 0, 0).unwrap();
+        monitor.at_rest().unwrap();
+    }
+
+    #[test]
+    fn what_one_delivers_all_must_also_if_its_sender_is_gone() {
+        let mut monitor = watch(Ordering::Fifo);
+        cast(&mut monitor, 0);
+        told(&mut monitor, 0, 0, 0).unwrap();
+        monitor.on_crash(NodeId(0));
+        monitor.at_rest().expect("nobody who is up has it");
+        told(&mut monitor, 1, 0, 0).unwrap();
+        assert_eq!(monitor.owed(), [Debt { to: NodeId(2), property: AGREEMENT }]);
+        assert_eq!(monitor.at_rest().unwrap_err().property, AGREEMENT);
+        let mut reborn = monitor.clone();
+        told(&mut monitor, 2, 0, 0).unwrap();
+        monitor.at_rest().unwrap();
+        reborn.on_restart(NodeId(0));
+        reborn.at_rest().expect("which it has forgotten");
+        cast(&mut reborn, 0);
+        told(&mut reborn, 1, 0, 0).expect("another of the same number");
+        reborn.at_rest().expect("nothing is demanded of it");
+    }
+
+    #[test]
+    fn the_messages_of_one_sender_keep_their_order() {
+        let mut monitor = watch(Ordering::Fifo);
+        cast(&mut monitor, 0);
+        cast(&mut monitor, 0);
+        told(&mut monitor, 1, 0, 0).unwrap();
+        assert_eq!(told(&mut monitor, 2, 0, 1), Err(FIFO));
+    }
+
+    #[test]
+    fn what_follows_from_another_comes_after_it() {
+        for (ordering, verdict) in [(Ordering::Causal, Err(CAUSAL)), (Ordering::Fifo, Ok(()))] {
+            let mut monitor = watch(ordering);
+            cast(&mut monitor, 0);
+            told(&mut monitor, 1, 0, 0).unwrap();
+            cast(&mut monitor, 1);
+            assert_eq!(told(&mut monitor.clone(), 2, 1, 0), verdict, "{ordering:?}");
+            told(&mut monitor, 2, 0, 0).unwrap();
+            assert_eq!(told(&mut monitor, 2, 1, 0), Ok(()));
+        }
+        let mut monitor = watch(Ordering::Causal);
+        cast(&mut monitor, 0);
+        cast(&mut monitor, 1);
+        told(&mut monitor, 2, 1, 0).expect("it did not know of the other");
+    }
+
+    #[test]
+    fn all_deliver_in_one_order() {
+        for (ordering, verdict) in [(Ordering::Skeen, Err(TOTAL)), (Ordering::Causal, Ok(()))] {
+            let mut monitor = watch(ordering);
+            cast(&mut monitor, 0);
+            cast(&mut monitor, 1);
+            told(&mut monitor, 2, 1, 0).unwrap();
+            told(&mut monitor, 2, 0, 0).unwrap();
+            told(&mut monitor, 0, 1, 0).expect("a beginning of it");
+            assert_eq!(told(&mut monitor, 1, 0, 0), verdict, "{ordering:?}");
+        }
+        let mut monitor = watch(Ordering::Token);
+        cast(&mut monitor, 0);
+        all_told(&mut monitor, 0, 0);
+        let total = monitor.total.as_ref().unwrap();
+        assert!(total.order.is_empty() && total.first == 1, "what all have is forgotten");
+    }
+}

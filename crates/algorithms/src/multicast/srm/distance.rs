@@ -1,0 +1,206 @@
+//! How far away others are, known or measured.
+//!
+//! SRM measures by session messages: A says what its clock is; B says in one of its own what A's
+//! clock was and how long ago it heard that; what is left of A's time since then is twice the way. A
+//! node here has no clock, so it counts ticks while it measures, and measures every other until it
+//! has three answers of it.
+
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
+use core::time::Duration;
+
+use vorrang_protocol::NodeId;
+
+use crate::multicast::body::Shared;
+use crate::multicast::carrier::{links, longest};
+use crate::setup::Setup;
+
+/// Whether distances are known or measured.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub enum Distances {
+    /// Measured.
+    #[default]
+    Measured,
+    /// Known from the beginning: as if they had been measured before.
+    Known,
+}
+
+impl Distances {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Measured, Self::Known];
+
+    /// What it is called.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::Known => "known",
+        }
+    }
+}
+
+/// What is known of a distance after so many answers needs no more.
+const ENOUGH: u8 = 3;
+/// Ticks in the longest time that a message takes.
+const TICKS: u32 = 8;
+
+/// How far away others are.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Map {
+    /// What a distance is that is not known.
+    longest: Duration,
+    way: Way,
+    /// Ticks since the clock was started; none if it stands.
+    clock: Option<u32>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum Way {
+    /// All the same.
+    Even,
+    /// So many links, each of which takes so long.
+    Links(Arc<[u32]>, Duration),
+    Measured { others: u32, peers: BTreeMap<NodeId, Peer> },
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+struct Peer {
+    distance: Option<Duration>,
+    answers: u8,
+    /// Its clock, and this member's when that was heard.
+    echo: Option<(u32, u32)>,
+}
+
+impl Map {
+    pub(super) fn of(me: NodeId, setup: &Setup) -> Self {
+        let others = setup.group.size() - 1;
+        let way = match (setup.distances, links(me, setup)) {
+            (Distances::Measured, _) => Way::Measured { others, peers: BTreeMap::new() },
+            (Distances::Known, None) => Way::Even,
+            (Distances::Known, Some(links)) => Way::Links(links, setup.within),
+        };
+        Self { longest: longest(me, setup), way, clock: None }
+    }
+
+    pub(super) fn to(&self, other: NodeId) -> Duration {
+        match &self.way {
+            Way::Even => self.longest,
+            Way::Links(links, each) => *each * links[other.index()],
+            Way::Measured { peers, .. } => {
+                peers.get(&other).and_then(|peer| peer.distance).unwrap_or(self.longest)
+            }
+        }
+    }
+
+    pub(super) const fn clock(&self) -> Option<u32> {
+        self.clock
+    }
+
+    /// How long a tick takes.
+    pub(super) fn tick(&self) -> Duration {
+        (self.longest / TICKS).max(Duration::from_nanos(1))
+    }
+
+    /// Whether some distances are to be measured.
+    pub(super) fn is_measuring(&self) -> bool {
+        match &self.way {
+            Way::Even | Way::Links(..) => false,
+            Way::Measured { others, peers } => {
+                (peers.values().filter(|it| it.answers >= ENOUGH).count() as u32) < *others
+            }
+        }
+    }
+
+    pub(super) const fn start(&mut self) {
+        self.clock = Some(0);
+    }
+
+    pub(super) const fn advance(&mut self) {
+        if let Some(clock) = &mut self.clock {
+            *clock = clock.saturating_add(1);
+        }
+    }
+
+    /// The clock stands, and what it said before means nothing.
+    pub(super) fn stop(&mut self) {
+        self.clock = None;
+        if let Way::Measured { peers, .. } = &mut self.way {
+            peers.values_mut().for_each(|peer| peer.echo = None);
+            peers.retain(|_, peer| *peer != Peer::default());
+        }
+    }
+
+    /// What is echoed, each clock once.
+    pub(super) fn echoes(&mut self) -> Shared<(NodeId, u32, u32)> {
+        let (Way::Measured { peers, .. }, Some(clock)) = (&mut self.way, self.clock) else {
+            return [].into_iter().collect();
+        };
+        let echo = |(id, peer): (&NodeId, &mut Peer)| {
+            peer.echo.take().map(|(stamp, at)| (*id, stamp, clock - at))
+        };
+        peers.iter_mut().filter_map(echo).collect()
+    }
+
+    /// Somebody has said what its clock is, and echoed this member's.
+    pub(super) fn hear(&mut self, from: NodeId, stamp: Option<u32>, echo: Option<(u32, u32)>) {
+        let tick = self.tick();
+        let (Way::Measured { peers, .. }, Some(clock)) = (&mut self.way, self.clock) else { return };
+        let peer = peers.entry(from).or_default();
+        peer.echo = stamp.map(|stamp| (stamp, clock));
+        let round = echo.and_then(|(stamp, since)| clock.checked_sub(stamp)?.checked_sub(since));
+        if let Some(round) = round.filter(|_| peer.answers < ENOUGH) {
+            let now = (tick * round / 2).max(tick / 2).min(self.longest * 4);
+            // The mean of all answers.
+            let before = peer.distance.unwrap_or(now);
+            peer.distance = Some((before * u32::from(peer.answers) + now) / (u32::from(peer.answers) + 1));
+            peer.answers += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vorrang_protocol::Group;
+
+    use super::*;
+    use crate::topology::Topology;
+
+    #[test]
+    fn a_distance_is_half_of_what_is_left_of_the_time_since() {
+        let mut map = Map::of(NodeId(0), &Setup::new(Group::of(2)));
+        let ms = Duration::from_millis;
+        assert_eq!(map.to(NodeId(1)), ms(1), "not known");
+        map.hear(NodeId(1), Some(7), None);
+        assert_eq!(map.clock(), None, "who counts no time measures none");
+        map.start();
+        for _ in 0..30 {
+            map.advance();
+        }
+        map.hear(NodeId(1), Some(9), Some((10, 12)));
+        assert_eq!(map.to(NodeId(1)), ms(1) / 2, "eight ticks of 125 us there and back");
+        for _ in 0..5 {
+            map.advance();
+        }
+        assert_eq!(map.echoes().0[..], [(NodeId(1), 9, 5)]);
+        assert!(map.echoes().0.is_empty(), "once");
+        assert!(map.is_measuring());
+        for _ in 0..2 {
+            map.hear(NodeId(1), None, Some((10, 1)));
+        }
+        assert!(!map.is_measuring());
+        let measured = map.to(NodeId(1));
+        assert!(measured > ms(1), "the mean of three: {measured:?}");
+        map.hear(NodeId(1), None, Some((35, 0)));
+        assert_eq!(map.to(NodeId(1)), measured, "enough is enough");
+    }
+
+    #[test]
+    fn known_distances_are_those_of_the_links() {
+        let mut setup = Setup::new(Group::of(3));
+        setup.distances = Distances::Known;
+        assert_eq!(Map::of(NodeId(0), &setup).to(NodeId(2)), setup.within);
+        setup.topology = Topology::Line;
+        let map = Map::of(NodeId(0), &setup);
+        assert_eq!(map.to(NodeId(1)), setup.within);
+        assert_eq!(map.to(NodeId(2)), setup.within * 2);
+    }
+}

@@ -1,0 +1,137 @@
+//! What members of SRM say to each other, and what they may be woken for.
+
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+use vorrang_protocol::NodeId;
+
+use crate::multicast::body::{Body, Id, Shared};
+
+/// What carriers say to each other, always to all.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Message {
+    /// What a member sends.
+    Data {
+        /// Its number, from 0.
+        number: u64,
+        /// All of its sender's below this number are everywhere.
+        stable: u64,
+        /// What it is.
+        body: Body,
+    },
+    /// Who has this?
+    Request {
+        /// What is missing.
+        of: Id,
+        /// How far away its sender is from the one who asks, in nanoseconds.
+        distance_ns: u64,
+    },
+    /// Here it is.
+    Repair {
+        /// What was missing.
+        of: Id,
+        /// What it is.
+        body: Body,
+    },
+    /// How far a member has come.
+    Session(News),
+}
+
+/// What a session message says.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct News {
+    /// Of each sender: how far this member has come, and how far it knows that sender to be.
+    pub streams: Shared<(NodeId, u64, u64)>,
+    /// All of its own below this number are everywhere.
+    pub stable: u64,
+    /// Of whom it does not know that they have all of its own.
+    pub seeks: Shared<NodeId>,
+    /// Its clock, if it measures distances.
+    pub stamp: Option<u32>,
+    /// For each whose clock it has heard: that, and how long ago it was.
+    pub echoes: Shared<(NodeId, u32, u32)>,
+}
+
+impl vorrang_protocol::Message for Message {
+    const KINDS: &'static [&'static str] = &[
+        Body::KINDS[0],
+        Body::KINDS[1],
+        Body::KINDS[2],
+        Body::KINDS[3],
+        "REQUEST",
+        "REPAIR",
+        "SESSION",
+    ];
+
+    /// What is sent again counts as what it is, but for what applications say: that is a repair.
+    fn kind(&self) -> usize {
+        match self {
+            Self::Data { body, .. } => body.kind(),
+            Self::Repair { body, .. } if body.kind() > 0 => body.kind(),
+            Self::Request { .. } => 4,
+            Self::Repair { .. } => 5,
+            Self::Session(_) => 6,
+        }
+    }
+
+    fn carries(&self, from: NodeId) -> Option<(NodeId, u64)> {
+        match self {
+            Self::Data { number, .. } => Some((from, *number)),
+            Self::Repair { of, .. } => Some((of.from, of.number)),
+            Self::Request { .. } | Self::Session(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = vorrang_protocol::Message::kind_name(self);
+        match self {
+            Self::Data { number, body, .. } => write!(f, "{kind}({number}{body})"),
+            Self::Request { of, .. } => write!(f, "{kind}({of})"),
+            Self::Repair { of, body } => write!(f, "{kind}({of}{body})"),
+            Self::Session(news) => {
+                write!(f, "{kind}(")?;
+                for (at, (from, next, below)) in news.streams.0.iter().enumerate() {
+                    write!(f, "{}{from}:{next}", if at > 0 { "," } else { "" })?;
+                    if below > next {
+                        write!(f, "/{below}")?;
+                    }
+                }
+                f.write_str(")")
+            }
+        }
+    }
+}
+
+/// What a carrier may be woken for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Timer {
+    /// To ask for this.
+    Request(Id),
+    /// Requests for this belong to another round from now on.
+    Ignore(Id),
+    /// To repair this.
+    Repair(Id),
+    /// Requests for this were made after the last repair from now on.
+    Hold(Id),
+    /// To say how far this member has come.
+    Session,
+    /// To count time, while it is measured.
+    Tick,
+}
+
+impl fmt::Debug for Timer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Request(of) => write!(f, "Request({of})"),
+            Self::Ignore(of) => write!(f, "Ignore({of})"),
+            Self::Repair(of) => write!(f, "Repair({of})"),
+            Self::Hold(of) => write!(f, "Hold({of})"),
+            Self::Session => f.write_str("Session"),
+            Self::Tick => f.write_str("Tick"),
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Networks on which messages are passed on from link to link.
+//!
+//! A message takes the shortest way, and on every link as long as the network says. One that a node
+//! sends to many in one step is *one* message as far as their ways are the same: it is lost on a
+//! link for all who are behind it, and arrives there once. That is what makes losses of a real
+//! multicast hit many at once.
+
+use std::collections::VecDeque;
+
+use vorrang_protocol::{Graph, NodeId};
+
+/// The ways, and what has become of the message that was sent last.
+#[derive(Debug)]
+pub(crate) struct Routes<M> {
+    graph: Graph,
+    /// For every node that has sent something, from where each other node is reached.
+    trees: Vec<Option<Box<[NodeId]>>>,
+    /// For each node: of which message it is, how long that takes to it, and whether it is lost.
+    fates: Vec<(u64, Fate)>,
+    /// How many different messages there were.
+    count: u64,
+    /// The last: who sent it, after how many events, and what.
+    last: Option<(NodeId, u64, M)>,
+}
+
+/// What becomes of a message on its way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Fate {
+    pub(crate) takes_ns: u64,
+    pub(crate) is_lost: bool,
+}
+
+impl<M: Clone + Eq> Routes<M> {
+    pub(crate) fn new(graph: Graph) -> Self {
+        let nodes = graph.group().size() as usize;
+        let (trees, fates) = (vec![None; nodes], vec![(0, Fate::default()); nodes]);
+        Self { graph, trees, fates, count: 0, last: None }
+    }
+
+    /// What becomes of a message, sent in the step after so many events, given what may happen on a
+    /// link.
+    pub(crate) fn travel(
+        &mut self,
+        (from, to): (NodeId, NodeId),
+        (step, message): (u64, &M),
+        mut link: impl FnMut() -> Fate,
+    ) -> Fate {
+        let is_last = |(by, at, last): &(NodeId, u64, M)| {
+            (*by, *at) == (from, step) && last == message
+        };
+        if !self.last.as_ref().is_some_and(is_last) {
+            self.last = Some((from, step, message.clone()));
+            self.count += 1;
+            self.fates[from.index()] = (self.count, Fate::default());
+        }
+        let graph = &self.graph;
+        let tree = self.trees[from.index()].get_or_insert_with(|| tree(graph, from));
+        // Back to where it is known, and from there on.
+        let mut ahead = Vec::new();
+        let mut at = to;
+        while self.fates[at.index()].0 != self.count {
+            ahead.push(at);
+            at = tree[at.index()];
+        }
+        let mut fate = self.fates[at.index()].1;
+        for next in ahead.into_iter().rev() {
+            let on_it = link();
+            fate.takes_ns = fate.takes_ns.saturating_add(on_it.takes_ns);
+            fate.is_lost |= on_it.is_lost;
+            self.fates[next.index()] = (self.count, fate);
+        }
+        fate
+    }
+}
+
+/// From where each node is reached, if a message is sent from the root.
+fn tree(graph: &Graph, root: NodeId) -> Box<[NodeId]> {
+    let nodes = graph.group().size() as usize;
+    let mut parents = vec![None; nodes];
+    parents[root.index()] = Some(root);
+    let mut ahead = VecDeque::from([root]);
+    while let Some(at) = ahead.pop_front() {
+        for &next in graph.neighbours(at) {
+            if parents[next.index()].is_none() {
+                parents[next.index()] = Some(at);
+                ahead.push_back(next);
+            }
+        }
+    }
+    parents.into_iter().map(|parent| parent.expect("the network holds together")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use vorrang_protocol::Group;
+
+    use super::*;
+
+    /// Nodes 0 to 4 in a line, and what becomes of a message on each link, in the order in which
+    /// links are asked.
+    fn travels(fates: &[(u64, bool)], to: &[u32]) -> Vec<(u64, bool)> {
+        let links = (0..4).map(|it| (NodeId(it), NodeId(it + 1)));
+        let mut routes = Routes::new(Graph::new(Group::of(5), links));
+        let mut fates = fates.iter().map(|&(takes_ns, is_lost)| Fate { takes_ns, is_lost });
+        let mut go = |to: u32, step| {
+            let fate = routes.travel((NodeId(0), NodeId(to)), (step, &'m'), || {
+                fates.next().expect("a link is asked once")
+            });
+            (fate.takes_ns, fate.is_lost)
+        };
+        to.iter().map(|&to| go(to, 7)).collect()
+    }
+
+    #[test]
+    fn a_message_to_many_travels_each_link_once() {
+        let fates = [(1, false), (2, false), (4, false), (8, false)];
+        assert_eq!(travels(&fates, &[1, 2, 3, 4]), [(1, false), (3, false), (7, false), (15, false)]);
+        assert_eq!(travels(&fates, &[4, 2]), [(15, false), (3, false)], "whoever is asked first");
+    }
+
+    #[test]
+    fn what_is_lost_on_a_link_is_lost_to_all_behind_it() {
+        let fates = [(1, false), (1, true), (1, false), (1, false)];
+        assert_eq!(travels(&fates, &[1, 2, 3, 4]), [(1, false), (2, true), (3, true), (4, true)]);
+    }
+
+    #[test]
+    fn another_message_is_another() {
+        let mut routes = Routes::new(Graph::new(Group::of(2), [(NodeId(0), NodeId(1))]));
+        let mut takes_ns = 0;
+        let mut go = |step, message| {
+            let fate = routes.travel((NodeId(0), NodeId(1)), (step, &message), || {
+                takes_ns += 1;
+                Fate { takes_ns, is_lost: false }
+            });
+            fate.takes_ns
+        };
+        let took = [go(1, 'a'), go(1, 'a'), go(1, 'b'), go(2, 'b'), go(2, 'b')];
+        assert_eq!(took, [1, 1, 2, 3, 3]);
+    }
+}
