@@ -4,12 +4,15 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 use vorrang_algorithms::card::About;
 use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::setup::Parameter;
-use vorrang_algorithms::{detection::Detection, election::Election, mutex::Mutex};
+use vorrang_algorithms::{
+    detection::Detection, election::Election, multicast::Multicast, mutex::Mutex,
+};
 
 use crate::failure::Failure;
 use crate::options::LastingArgs;
 use crate::problem::election::ElectionArgs;
 use crate::problem::election_question::ElectionCheckArgs;
+use crate::problem::multicast::{MulticastArgs, MulticastCheckArgs};
 use crate::problem::mutex::MutexArgs;
 use crate::problem::mutex_question::MutexCheckArgs;
 
@@ -95,7 +98,7 @@ impl<A> Given<A> {
 type Has = fn(&str) -> bool;
 
 /// Each problem, and whether an option is one of its own.
-fn problem_options() -> [(&'static str, &'static str, Has); 3] {
+fn problem_options() -> [(&'static str, &'static str, Has); 4] {
     fn has<A: Args>(option: &str) -> bool {
         let command = A::augment_args(Command::new(""));
         command.get_arguments().any(|arg| arg.get_id() == option)
@@ -106,6 +109,9 @@ fn problem_options() -> [(&'static str, &'static str, Has); 3] {
             has::<ElectionArgs>(it) || has::<ElectionCheckArgs>(it) || has::<LastingArgs>(it)
         }),
         (Detection::NAME, Detection::TITLE, has::<LastingArgs>),
+        (Multicast::NAME, Multicast::TITLE, |it| {
+            has::<MulticastArgs>(it) || has::<MulticastCheckArgs>(it)
+        }),
     ]
 }
 

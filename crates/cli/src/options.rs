@@ -16,6 +16,7 @@ use vorrang_sim::{Distribution, Faults, Network};
 use crate::failure::Failure;
 use crate::lookup;
 use crate::problem::election::ElectionArgs;
+use crate::problem::multicast::MulticastArgs;
 use crate::problem::mutex::MutexArgs;
 use crate::trouble::FaultArgs;
 use crate::values::whole;
@@ -43,6 +44,8 @@ pub(crate) struct RunArgs {
     pub(crate) mutex: MutexArgs,
     #[command(flatten, next_help_heading = "Election")]
     pub(crate) election: ElectionArgs,
+    #[command(flatten, next_help_heading = "Reliable multicast")]
+    pub(crate) multicast: MulticastArgs,
     #[command(flatten, next_help_heading = "What never comes to rest")]
     pub(crate) lasting: LastingArgs,
 }

@@ -23,6 +23,7 @@ use crate::output::{BAD, DIM, RESET, print, print_json};
 use crate::problem::Query;
 use crate::problem::channels::Channels;
 use crate::problem::election_question::ElectionCheckArgs;
+use crate::problem::multicast::MulticastCheckArgs;
 use crate::problem::mutex_question::MutexCheckArgs;
 use crate::table::{table, wrapped};
 use crate::values::whole;
@@ -91,6 +92,8 @@ pub(crate) struct CheckArgs {
     pub(crate) mutex: MutexCheckArgs,
     #[command(flatten, next_help_heading = "Election")]
     pub(crate) election: ElectionCheckArgs,
+    #[command(flatten, next_help_heading = "Reliable multicast")]
+    pub(crate) multicast: MulticastCheckArgs,
     #[command(flatten, next_help_heading = "What must hold")]
     pub(crate) demand: DemandArgs,
     /// How many threads search [default: one a core]
@@ -124,12 +127,12 @@ pub(crate) struct BudgetArgs {
     /// How many crashed nodes may come up again [default: as many as the flaw is about]
     #[arg(long, value_name = "NODES", value_parser = whole(0..=u8::MAX))]
     restarts: Option<u8>,
-    /// How many messages may be lost
-    #[arg(long, value_name = "MESSAGES", default_value_t = 0, value_parser = whole(0..=u8::MAX))]
-    losses: u8,
-    /// How many messages may arrive twice
-    #[arg(long, value_name = "MESSAGES", default_value_t = 0, value_parser = whole(0..=u8::MAX))]
-    duplicates: u8,
+    /// How many messages may be lost [default: as many as the flaw is about; 1 for multicast]
+    #[arg(long, value_name = "MESSAGES", value_parser = whole(0..=u8::MAX))]
+    losses: Option<u8>,
+    /// How many messages may arrive twice [default: as many as the flaw is about]
+    #[arg(long, value_name = "MESSAGES", value_parser = whole(0..=u8::MAX))]
+    duplicates: Option<u8>,
     /// Crashes may take along what the node has sent and has not arrived
     #[arg(long)]
     severing: bool,
@@ -197,16 +200,35 @@ impl CheckArgs {
 
     /// How often reliable channels try again: as often as it takes if so many messages are lost.
     pub(crate) fn tries(&self) -> u8 {
-        self.budget.losses.max(1)
+        self.budget.losses.unwrap_or(0).max(1)
+    }
+
+    /// How many messages may be lost, if that was said.
+    pub(crate) const fn losses(&self) -> Option<u8> {
+        self.budget.losses
+    }
+
+    /// How many messages may arrive twice, if that was said.
+    pub(crate) const fn duplicates(&self) -> Option<u8> {
+        self.budget.duplicates
     }
 
     /// What may go wrong; so many crashes and restarts, if nothing is said of them.
-    pub(crate) fn faults(&self, (crashes, restarts): (u8, u8)) -> Faults {
+    pub(crate) fn faults(&self, usual: (u8, u8)) -> Faults {
+        self.faults_of(usual, (0, 0))
+    }
+
+    /// The same, with so many losses and duplicates if nothing is said of these.
+    pub(crate) fn faults_of(
+        &self,
+        (crashes, restarts): (u8, u8),
+        (losses, duplicates): (u8, u8),
+    ) -> Faults {
         Faults::NONE
             .crashes(self.budget.crashes.unwrap_or(crashes))
             .restarts(self.budget.restarts.unwrap_or(restarts))
-            .losses(self.budget.losses)
-            .duplicates(self.budget.duplicates)
+            .losses(self.budget.losses.unwrap_or(losses))
+            .duplicates(self.budget.duplicates.unwrap_or(duplicates))
             .severing(self.budget.severing)
     }
 
@@ -288,12 +310,11 @@ impl CheckArgs {
         for (set, flag) in flags {
             text += &if set { format!(" --{flag}") } else { String::new() };
         }
-        let count = |count: u8| (count > 0).then_some(u64::from(count));
         let counts = [
             ("crashes", budget.crashes.map(u64::from)),
             ("restarts", budget.restarts.map(u64::from)),
-            ("losses", count(budget.losses)),
-            ("duplicates", count(budget.duplicates)),
+            ("losses", budget.losses.map(u64::from)),
+            ("duplicates", budget.duplicates.map(u64::from)),
             ("max-depth", self.max_depth.map(u64::from)),
             ("max-states", self.max_states),
             ("max-memory", Some(self.max_memory).filter(|&mib| mib != DEFAULT_MIB)),

@@ -7,11 +7,13 @@
 //! are [nodes of any algorithm](NodeOf), and all of it is compiled once for every problem. So
 //! commands know neither problems nor algorithms, and a further command costs nothing to compile.
 
+mod casting;
 mod catalogue;
 pub(crate) mod channels;
 pub(crate) mod detection;
 pub(crate) mod election;
 pub(crate) mod election_question;
+pub(crate) mod multicast;
 pub(crate) mod mutex;
 pub(crate) mod mutex_question;
 mod mutex_scope;

@@ -66,7 +66,13 @@ pub(crate) fn surroundings(about: &About, setup: &Setup, links: &Links, faults: 
         | Parameter::Ring
         | Parameter::Contention
         | Parameter::Beat
-        | Parameter::Margin => true,
+        | Parameter::Margin
+        | Parameter::Window
+        | Parameter::Tail
+        | Parameter::Ordering
+        | Parameter::Waits
+        | Parameter::Distances
+        | Parameter::Draws => true,
     };
     for parameter in about.takes.iter().filter(is_news) {
         let text = setup.text(&[*parameter]);

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use vorrang_algorithms::card::About;
 use vorrang_algorithms::setup::Setup;
+use vorrang_protocol::Graph;
 use vorrang_sim::{Faults, Network};
 
 use crate::options::Between;
@@ -19,6 +20,10 @@ pub(crate) trait Scene: Clone + Send + Sync + 'static {
     /// When it ends, whatever is still under way then.
     fn ends_ns(&self) -> u64 {
         u64::MAX
+    }
+    /// The links along which messages are passed on, if they do not go straight to their receivers.
+    fn routes(&self) -> Option<Graph> {
+        None
     }
     /// What it is called on a page of a comparison.
     fn title(&self) -> String;

@@ -130,6 +130,9 @@ where
     if let Some(graph) = graph.map_err(|unfit| Failure::Usage(unfit.0))? {
         simulation = simulation.on(graph);
     }
+    if let Some(routes) = scenario.routes() {
+        simulation = simulation.over(routes);
+    }
     if scenario.between().is_guarded {
         simulation = simulation.guarded(guards.iter().cloned());
     }
