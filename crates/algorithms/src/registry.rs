@@ -26,8 +26,8 @@ use crate::election::watching::Watching;
 use crate::election::{Election, echo_election, tree_election, watching_bully, watching_ring};
 use crate::multicast::ack::Ack;
 use crate::multicast::flaws::{
-    CausalByFifoOnly, DeliveredBeforeStable, DuplicatesNotAcknowledged, FreedWhenOneHasIt,
-    NoDuplicateFilter, NoIgnoreInterval, NoSessions, ONE_BACK_OFF,
+    CausalByFifoOnly, DeliveredBeforeStable, FreedWhenOneHasIt, NoDuplicateFilter,
+    NoIgnoreInterval, NoSessions, ONE_BACK_OFF,
 };
 use crate::multicast::nack::Nack;
 use crate::multicast::srm::Srm;
@@ -354,7 +354,7 @@ impl Listed for Multicast {
         let correct = multicast::recipe::<Ack>;
         into.algorithm(card, correct());
         into.flaw(card, "no-duplicate-filter", correct().with(NoDuplicateFilter));
-        into.flaw(card, "duplicates-not-acknowledged", correct().with(DuplicatesNotAcknowledged));
+        into.flaw(card, "freed-when-one-has-it", correct().with(FreedWhenOneHasIt));
         into.flaw(card, "causal-by-fifo-only", correct().with(CausalByFifoOnly));
         into.flaw(card, "delivered-before-stable", correct().with(DeliveredBeforeStable));
 

@@ -135,7 +135,7 @@ struct Sent {
 }
 
 impl Ack {
-    fn others(&self) -> impl Iterator<Item = NodeId> + use<> {
+    pub(super) fn others(&self) -> impl Iterator<Item = NodeId> + use<> {
         self.group.others(self.me)
     }
 
@@ -160,7 +160,7 @@ impl Ack {
         true
     }
 
-    fn on_ack(&mut self, from: NodeId, number: u64, fx: &mut impl Effects<Ordered<Self>>) {
+    pub(super) fn on_ack(&mut self, from: NodeId, number: u64, fx: &mut impl Effects<Ordered<Self>>) {
         let Some(place) = number.checked_sub(self.first) else { return };
         let Some(sent) = self.sent.get_mut(place as usize) else { return };
         if sent.missing.remove(from) && sent.missing.is_empty() {
@@ -246,7 +246,7 @@ pub const CARD: Card = Card {
     citation: "Chang and Maxemchuk, ACM TOCS 2(3), 1984",
     assumes: Assumes { reliable: false, ..Assumes::ANY_ORDER },
     takes: TAKES,
-    terms: Terms { data: &["DATA"] },
+    terms: Terms { data: &["DATA"], checked: &[1, 1, 0] },
     theory: &[CONTROL.costs(control), IMPLOSION.costs(control), LATENCY.costs(Setting::latency)],
     flaws: FLAWS,
     source: include_str!("ack.rs"),
@@ -269,11 +269,11 @@ const FLAWS: &[Flaw] = &[
         shown_by: Demonstration::of(&[1, 0]).losing(1),
     },
     Flaw {
-        name: "duplicates-not-acknowledged",
-        what: "what has been here before is not acknowledged: an acknowledgement that is lost is \
-               lost for ever, and the sender never comes to rest",
+        name: "freed-when-one-has-it",
+        what: "the first acknowledgement is taken for all: what is lost to another is never sent \
+               again",
         breaks: "validity",
-        shown_by: Demonstration::of(&[1, 0]).losing(1),
+        shown_by: Demonstration::of(&[1, 0, 0]).losing(1),
     },
     Flaw {
         name: "causal-by-fifo-only",

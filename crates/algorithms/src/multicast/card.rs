@@ -17,6 +17,8 @@ pub type Flaw = crate::card::Flaw<Multicast>;
 pub struct Terms {
     /// The kinds of messages that carry what applications say; all others are control.
     pub data: &'static [&'static str],
+    /// How often each member speaks in a check, if nothing is said: as much as can be exhausted.
+    pub checked: &'static [u32],
 }
 
 /// What all algorithms take.

@@ -95,11 +95,11 @@ impl Mistake<Ordered<Srm>> for NoDuplicateFilter {
     }
 }
 
-/// What has been here before is not acknowledged.
+/// What one member has is forgotten.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct DuplicatesNotAcknowledged;
+pub struct FreedWhenOneHasIt;
 
-impl Mistake<Ordered<Ack>> for DuplicatesNotAcknowledged {
+impl Mistake<Ordered<Ack>> for FreedWhenOneHasIt {
     fn on_message(
         self,
         node: &mut Ordered<Ack>,
@@ -107,18 +107,15 @@ impl Mistake<Ordered<Ack>> for DuplicatesNotAcknowledged {
         message: Message<ack::Message>,
         fx: &mut impl Effects<Ordered<Ack>>,
     ) {
-        if let Message::Carried(ack::Message::Data { number, .. }) = &message
-            && node.carrier.inboxes.get(&from).is_some_and(|inbox| inbox.has(*number))
-        {
-            return;
+        if let Message::Carried(ack::Message::Ack(number)) = &message {
+            for other in node.carrier.others() {
+                node.carrier.on_ack(other, *number, fx);
+            }
+            return node.look(fx);
         }
         node.on_message(from, message, fx);
     }
 }
-
-/// What one member has is forgotten.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct FreedWhenOneHasIt;
 
 impl Mistake<Ordered<Nack>> for FreedWhenOneHasIt {
     fn on_message(
@@ -244,7 +241,8 @@ impl Mistake<Ordered<Ack>> for DeliveredBeforeStable {
         if stamp > 0 {
             // As if everyone had said something later.
             let mut acts = Vec::new();
-            for id in 0..node.heard.len() as u32 {
+            let others = (0..node.heard.len() as u32).filter(|&id| id != node.me.0);
+            for id in others.collect::<Vec<_>>() {
                 node.order.on_heard(NodeId(id), 0, Body::Clock(stamp + 1), &mut acts);
             }
             node.act(acts, fx);

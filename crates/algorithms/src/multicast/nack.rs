@@ -464,7 +464,7 @@ pub const CARD: Card = Card {
         Parameter::Tail,
         Parameter::Ordering,
     ],
-    terms: Terms { data: &["DATA"] },
+    terms: Terms { data: &["DATA"], checked: &[1, 1, 0] },
     theory: &[CONTROL.costs(control), LATENCY.costs(Setting::latency)],
     flaws: FLAWS,
     source: include_str!("nack.rs"),

@@ -96,7 +96,7 @@ impl<T> From<reliable::Timer<vorrang_protocol::Never>> for Timer<T> {
 /// A member.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Ordered<C: Carrier> {
-    me: NodeId,
+    pub(super) me: NodeId,
     window: u32,
     pub(super) carrier: C,
     pub(super) order: Order,

@@ -48,7 +48,7 @@ pub(crate) struct MulticastArgs {
     #[arg(long, value_name = "MEMBERS", value_parser = whole(1..=MOST_NODES))]
     senders: Option<u32>,
     /// How long a sender waits from one multicast to the next: a time as --latency has them; 0 for
-    /// as fast as its window allows [default: exp:10ms]
+    /// as fast as its window allows [default: exp: and the mean of --latency]
     #[arg(long, value_name = "TIME")]
     every: Option<Distribution>,
 }
@@ -57,7 +57,7 @@ pub(crate) struct MulticastArgs {
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct MulticastCheckArgs {
     /// How often each member multicasts: one number for all, or one a node, as in 2,1,0 [default:
-    /// 1,0,0: one member, once]
+    /// as much as can be exhausted]
     #[arg(long, value_name = "TIMES", value_delimiter = ',', value_parser = whole(0..=100_u32))]
     casts: Option<Vec<u32>>,
 }
@@ -265,7 +265,8 @@ impl Driven for Multicast {
         }
         let usual = if is_real { u64::from(senders) * 10 } else { USUAL_MULTICASTS };
         let multicasts = given.multicasts.unwrap_or(usual);
-        let every = given.every.unwrap_or(Distribution::Exponential(10_000_000));
+        let mean_ns = between.latency.mean_ns() as u64;
+        let every = given.every.unwrap_or(Distribution::Exponential(mean_ns));
         let most = shares(multicasts, senders).into_iter().max().unwrap_or(0);
         if is_real && most > u64::from(setup.window) {
             return Err(Failure::usage(format!(
@@ -356,7 +357,7 @@ fn question(
 ) -> Result<Question<Multicast>, Failure> {
     let shown = flaw.and_then(|name| card.flaw(name)).map(|flaw| flaw.shown_by);
     let said = args.multicast.casts.as_deref();
-    let usual: &[u32] = shown.map_or(&[1, 0, 0], |shown| shown.casts);
+    let usual: &[u32] = shown.map_or(card.terms.checked, |shown| shown.casts);
     let many = said.filter(|said| said.len() > 1).map_or(usual.len(), <[u32]>::len) as u32;
     let nodes = args.nodes.unwrap_or(many);
     let casts: Vec<u32> = match said {

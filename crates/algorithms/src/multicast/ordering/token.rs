@@ -32,6 +32,8 @@ pub struct Token {
     token: Option<u64>,
     /// Who may have asked last; this member, if nobody has since it did.
     last: NodeId,
+    /// Whether it has asked for the token and has not got it yet.
+    is_asking: bool,
     /// Who gets the token from here.
     heir: Option<NodeId>,
     /// What has no place yet.
@@ -57,6 +59,7 @@ impl Token {
             me,
             token: (me == FIRST).then_some(0),
             last: FIRST,
+            is_asking: false,
             heir: None,
             own: VecDeque::new(),
             placed: 0,
@@ -69,7 +72,8 @@ impl Token {
         self.own.push_back(text);
         if self.token.is_some() {
             self.speak(acts);
-        } else if self.last != self.me {
+        } else if !self.is_asking {
+            self.is_asking = true;
             acts.push(Act::Mail { to: self.last, letter: Letter::Want(self.me) });
             self.last = self.me;
         }
@@ -109,6 +113,7 @@ impl Token {
     /// The token has come.
     pub(super) fn came(&mut self, place: u64, acts: &mut Vec<Act>) {
         self.token = Some(place);
+        self.is_asking = false;
         self.speak(acts);
         self.give(acts);
     }

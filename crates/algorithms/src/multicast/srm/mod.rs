@@ -34,7 +34,7 @@
 //! **Sessions.** Members say now and then how far they have come: that shows a loss of the last
 //! message, tells senders what is everywhere and can be forgotten, and measures distances. One in
 //! twenty messages at most is of this kind, unless a window would be full otherwise, or nobody says
-//! anything else.
+//! anything else; and the more members there are the more seldom each says it.
 //!
 //! **Waits** (`--waits`): `fixed`, as in the paper, C1 = C2 = 2, D1 = D2 = log₁₀ N; `adaptive`, as
 //! its section VII: more duplicates than one lengthen, delays of more than a round trip shorten;
@@ -189,8 +189,13 @@ impl Srm {
         self.streams.entry(of).or_default()
     }
 
-    fn lesson(&self) -> Option<Lesson> {
-        let since = self.map.clock().filter(|_| self.pace.is_adaptive)?;
+    /// Begins to learn from something, if that is wanted.
+    fn lesson(&mut self, fx: &mut impl Effects<Ordered<Self>>) -> Option<Lesson> {
+        if !self.pace.is_adaptive {
+            return None;
+        }
+        self.start_clock(fx);
+        let since = self.map.clock()?;
         Some(Lesson { since, is_begun: false, so_far: Experience::default() })
     }
 
@@ -275,8 +280,7 @@ impl Srm {
 
     /// Something is missing, and was not known to be.
     fn miss(&mut self, of: Id, doublings: u8, fx: &mut impl Effects<Ordered<Self>>) {
-        self.wake(fx);
-        let lesson = self.lesson();
+        let lesson = self.lesson(fx);
         let missing = Missing { doublings, is_ignoring: false, lesson };
         self.stream(of.from).missing.insert(of.number, missing);
         self.wait(of, fx);
@@ -358,7 +362,6 @@ impl Srm {
 
     /// Somebody asks for what is here.
     fn consider(&mut self, by: NodeId, of: Id, fx: &mut impl Effects<Ordered<Self>>) {
-        let lesson = self.lesson();
         let stream = self.stream(of.from);
         if stream.held.contains_key(&of.number)
             || stream.repairs.contains_key(&of.number)
@@ -366,7 +369,8 @@ impl Srm {
         {
             return;
         }
-        stream.repairs.insert(of.number, Repairing { to: by, lesson });
+        let lesson = self.lesson(fx);
+        self.stream(of.from).repairs.insert(of.number, Repairing { to: by, lesson });
         let drawn = (fx.choose(self.draws), self.draws.get());
         let after = self.pace.repair.factors.wait(self.map.to(by), 0, drawn);
         Self::set(Timer::Repair(of), after, fx);
@@ -410,9 +414,11 @@ impl Srm {
         self.group.others(self.me).filter(move |id| self.known[id.index()] < next)
     }
 
-    /// Between two sessions.
+    /// Between two sessions: the longer the more members there are, so that all of them together
+    /// say no more than one thing in the time of a message.
     fn period(&self) -> Duration {
-        self.longest.saturating_mul(4 << self.sessions.quiet)
+        let members = self.group.size().min(1 << 20).max(4);
+        self.longest.saturating_mul(members << self.sessions.quiet)
     }
 
     /// Sees to it that it says how far it has come, if there is anything to say, and that time is
@@ -427,7 +433,14 @@ impl Srm {
             let delay = Delay::between(period / 2, period + period / 2);
             fx.set_timer(ordered::Timer::Carrier(Timer::Session), delay);
         }
-        if self.map.clock().is_none() && self.counts_time() {
+        if self.counts_time() {
+            self.start_clock(fx);
+        }
+    }
+
+    /// Counts time from now on, if it did not.
+    fn start_clock(&mut self, fx: &mut impl Effects<Ordered<Self>>) {
+        if self.map.clock().is_none() {
             self.map.start();
             Self::set(Timer::Tick, self.map.tick(), fx);
         }
@@ -646,7 +659,7 @@ pub const CARD: Card = Card {
         Parameter::Distances,
         Parameter::Draws,
     ],
-    terms: Terms { data: &["DATA", "REPAIR"] },
+    terms: Terms { data: &["DATA", "REPAIR"], checked: &[1, 0] },
     theory: &[LATENCY.costs(Setting::latency), REQUESTS.costs(requests)],
     flaws: FLAWS,
     source: include_str!("mod.rs"),
