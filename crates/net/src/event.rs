@@ -120,6 +120,45 @@ pub enum Event {
         /// Who remembers.
         by: NodeId,
     },
+    /// Over UDP: a datagram was dropped because it made no sense, or because of who sent it.
+    Stray {
+        /// Where it came from.
+        from: String,
+        /// What was wrong.
+        why: String,
+        /// How many more of this kind were not reported since the last that was.
+        more: u64,
+    },
+    /// Over UDP: a message of the machine is longer than fits into a datagram, and was not sent. As
+    /// far as the machine can tell, it was lost.
+    TooLarge {
+        /// To whom; none if it would have been sent for a command of the application inside the
+        /// node, which was refused.
+        to: Option<NodeId>,
+        /// How long it is.
+        length: usize,
+        /// How long it may be.
+        limit: usize,
+        /// How many more of this kind were not reported since the last that was.
+        more: u64,
+    },
+    /// Over UDP: the system did not send a datagram.
+    Unsent {
+        /// Where it should have gone.
+        to: String,
+        /// What the system says.
+        why: String,
+        /// How many more of this kind were not reported since the last that was.
+        more: u64,
+    },
+    /// Over UDP: multicasts do not work here, or not with a peer, so members are sent datagrams of
+    /// their own.
+    Unicast {
+        /// With whom; none if not at all.
+        peer: Option<NodeId>,
+        /// Why they do not.
+        why: String,
+    },
 }
 
 impl Event {
@@ -130,6 +169,10 @@ impl Event {
             | Self::GivenUp { .. }
             | Self::Fenced { .. } => tracing::error!(target: EVENT_TARGET, "{self}"),
             Self::Malformed { .. }
+            | Self::Stray { .. }
+            | Self::TooLarge { .. }
+            | Self::Unsent { .. }
+            | Self::Unicast { .. }
             | Self::Unanswered { .. }
             | Self::Missing { .. }
             | Self::Gone { .. }
@@ -201,6 +244,41 @@ impl fmt::Display for Event {
             Self::Fenced { by } => {
                 write!(f, "fenced: node {by} remembers what we forgot when we were restarted")
             }
+            Self::Stray { from, why, more } => {
+                write!(f, "dropped a datagram from {from}: {why}{}", More(*more))
+            }
+            Self::TooLarge { to: None, length, limit, more: _ } => write!(
+                f,
+                "a command was refused: its message of {length} bytes is longer than the {limit} \
+                 that fit into a datagram"
+            ),
+            Self::TooLarge { to: Some(to), length, limit, more } => write!(
+                f,
+                "a message to node {to} was not sent: its {length} bytes are more than the \
+                 {limit} that fit into a datagram{}",
+                More(*more)
+            ),
+            Self::Unsent { to, why, more } => {
+                write!(f, "a datagram to {to} was not sent: {why}{}", More(*more))
+            }
+            Self::Unicast { peer: None, why } => {
+                write!(f, "{why}: every member is sent datagrams of its own")
+            }
+            Self::Unicast { peer: Some(peer), why } => {
+                write!(f, "node {peer} is sent datagrams of its own: {why}")
+            }
+        }
+    }
+}
+
+/// How many more there were.
+struct More(u64);
+
+impl fmt::Display for More {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 => Ok(()),
+            more => write!(f, " (and {more} more of the kind)"),
         }
     }
 }

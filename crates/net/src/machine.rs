@@ -23,6 +23,8 @@ pub(crate) trait Machine<C, N>: Send {
     fn start(&mut self, desk: &mut Desk<'_, N>);
     /// The application asks for something.
     fn command(&mut self, command: C, desk: &mut Desk<'_, N>) -> Result<(), Refused>;
+    /// Does to a copy of itself what a command would do to it.
+    fn rehearse(&self, command: C, desk: &mut Desk<'_, N>);
     /// Reads a message, to be handled next, and says of which kind it is.
     fn read(&mut self, message: &[u8]) -> Result<usize, WireError>;
     /// Handles the message that was read last; a second time, nothing.
@@ -82,6 +84,13 @@ impl<P: Protocol> Machine<P::Command, P::Notice> for Typed<P> {
             tape.take_back();
         }
         outcome
+    }
+
+    fn rehearse(&self, command: P::Command, desk: &mut Desk<'_, P::Notice>) {
+        let largest = self.papers.largest;
+        let mut papers = Papers { timers: Keys::new(), tape: None, largest };
+        // If it is refused, it will be once more.
+        let _ = self.machine.clone().on_command(command, &mut papers.sink(desk));
     }
 
     fn read(&mut self, message: &[u8]) -> Result<usize, WireError> {

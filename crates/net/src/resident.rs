@@ -16,6 +16,7 @@ use tokio::time::Instant;
 use vorrang_protocol::{Data, Delay, NodeId, Refused};
 
 use crate::application::{AnyApplication, ApplicationEffects, Later};
+use crate::error::CommandError;
 use crate::event::Event;
 use crate::machine::Machine;
 use crate::timers::{Agenda, Keys, Slot, deadline};
@@ -28,6 +29,9 @@ pub(crate) type AnyCommand = Box<dyn Any + Send>;
 /// How many local events (commands of the application, messages to self) a turn handles before it
 /// lets other tasks run.
 const LOCAL_EVENTS_A_TURN: usize = 256;
+
+/// What an application hears; [`Event::TooLarge`] has the numbers.
+const TOO_LARGE: Refused = Refused("a message of it would be longer than fits into one datagram");
 
 const NOT_TO_BE_GIVEN_UP: Refused =
     Refused("that cannot be given up: it is no request, or this node does not know turns");
@@ -42,7 +46,7 @@ pub(crate) trait Resident: Send {
         command: AnyCommand,
         patience: Option<Patience>,
         post: &mut dyn Post,
-    ) -> Result<(), Refused>;
+    ) -> Result<(), CommandError>;
     /// Whether a command asks for something that others must grant.
     fn asks(&self, command: &AnyCommand) -> bool;
     /// Gives up what was asked for.
@@ -92,8 +96,48 @@ pub(crate) struct Account {
 
 /// Takes messages to other nodes.
 pub(crate) trait Post {
-    /// Queues a message and says its number; none if the peer is gone.
+    /// Queues a message and says its number; none if the peer is gone, or the message is longer
+    /// than there is a limit to.
     fn send(&mut self, to: NodeId, message: &[u8]) -> Result<Option<u64>, WireError>;
+
+    /// How long a message may be, where that is so little that commands are tried before they are
+    /// carried out.
+    fn limit(&self) -> Option<usize> {
+        None
+    }
+}
+
+/// Why the machine does not carry out a command.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Denied {
+    Refused(Refused),
+    TooLarge { length: usize, limit: usize },
+}
+
+impl From<Refused> for Denied {
+    fn from(refused: Refused) -> Self {
+        Self::Refused(refused)
+    }
+}
+
+impl From<Denied> for CommandError {
+    fn from(denied: Denied) -> Self {
+        match denied {
+            Denied::Refused(refused) => Self::Refused(refused),
+            Denied::TooLarge { length, limit } => Self::TooLarge { length, limit },
+        }
+    }
+}
+
+/// Sends nothing, and sees how long the longest message is.
+#[derive(Debug)]
+struct Scale(usize);
+
+impl Post for Scale {
+    fn send(&mut self, _: NodeId, message: &[u8]) -> Result<Option<u64>, WireError> {
+        self.0 = self.0.max(message.len());
+        Ok(None)
+    }
 }
 
 /// A machine and its application while the problem is known.
@@ -177,22 +221,40 @@ impl<C: Data, N: Data> Household<C, N> {
         (&mut *self.machine, desk)
     }
 
-    fn obey(&mut self, command: C, post: &mut dyn Post) -> Result<(), Refused> {
+    fn obey(&mut self, command: C, post: &mut dyn Post) -> Result<(), Denied> {
         let Some(seat) = &mut self.seat else {
+            self.rehearse(&command, post)?;
             let (machine, mut desk) = self.at_work(post);
-            return machine.command(command, &mut desk);
+            return Ok(machine.command(command, &mut desk)?);
         };
         match seat.before(&command) {
             Before::Adopted => return Ok(()),
-            Before::Refuse(refused) => return Err(refused),
+            Before::Refuse(refused) => return Err(refused.into()),
             Before::Pass => {}
         }
+        self.rehearse(&command, post)?;
         let (machine, mut desk) = self.at_work(post);
         machine.command(command.clone(), &mut desk)?;
         if let Some(seat) = &mut self.seat {
             seat.after(&command);
         }
         Ok(())
+    }
+
+    /// Where messages must be short, has a copy of the machine carry out a command for nobody: one
+    /// of which a message could not be sent is refused before the machine counts on it.
+    fn rehearse(&self, command: &C, post: &dyn Post) -> Result<(), Denied> {
+        let Some(limit) = post.limit() else {
+            return Ok(());
+        };
+        let (mut inside, mut notices, mut scale) =
+            (self.inside.apart(), VecDeque::new(), Scale(0));
+        let mut desk = Desk { inside: &mut inside, post: &mut scale, notices: &mut notices };
+        self.machine.rehearse(command.clone(), &mut desk);
+        match scale {
+            Scale(length) if length > limit => Err(Denied::TooLarge { length, limit }),
+            Scale(_) => Ok(()),
+        }
     }
 
     /// The machine tells something: to the application, unless that has given up on it.
@@ -207,10 +269,24 @@ impl<C: Data, N: Data> Household<C, N> {
             match self.obey(leave, post) {
                 Ok(()) => self.events.push_back(Event::LetGo),
                 Err(why) => {
+                    let why = CommandError::from(why);
                     self.inside.failure = Some(format!("it does not release what it got: {why}"));
                 }
             }
         }
+    }
+
+    /// A command of the application was not carried out.
+    fn turn_down(&mut self, denied: &Denied) {
+        let refused = match *denied {
+            Denied::Refused(refused) => refused,
+            Denied::TooLarge { length, limit } => {
+                self.events.push_back(Event::TooLarge { to: None, length, limit, more: 0 });
+                TOO_LARGE
+            }
+        };
+        self.application.on_refused(refused, &mut self.fx);
+        self.take_wishes();
     }
 
     fn take_wishes(&mut self) {
@@ -234,10 +310,10 @@ impl<C: Data, N: Data> Resident for Household<C, N> {
         command: AnyCommand,
         patience: Option<Patience>,
         post: &mut dyn Post,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), CommandError> {
         let command = command.downcast().expect("a handle gives commands of its machine's type");
         if patience.is_some() && !self.seat.as_ref().is_some_and(|seat| seat.asks(&command)) {
-            return Err(NOT_TO_BE_GIVEN_UP);
+            return Err(NOT_TO_BE_GIVEN_UP.into());
         }
         self.obey(*command, post)?;
         if let Some(seat) = &mut self.seat {
@@ -322,9 +398,8 @@ impl<C: Data, N: Data> Resident for Household<C, N> {
                 machine.read(&message).expect("a node reads what it wrote");
                 machine.receive(me, seq, &mut desk);
             } else if let Some(command) = self.asked.pop_front() {
-                if let Err(refused) = self.obey(command, post) {
-                    self.application.on_refused(refused, &mut self.fx);
-                    self.take_wishes();
+                if let Err(denied) = self.obey(command, post) {
+                    self.turn_down(&denied);
                 }
             } else {
                 return true;
@@ -420,6 +495,22 @@ impl<N> Desk<'_, N> {
 }
 
 impl Inside {
+    /// The same place with nothing in it, to try something.
+    fn apart(&self) -> Self {
+        Self {
+            me: self.me,
+            nodes: self.nodes,
+            to_self: VecDeque::new(),
+            sent_to_self: 0,
+            timers: Agenda::default(),
+            rng: self.rng.clone(),
+            sent: vec![0; self.sent.len()],
+            received: Vec::new(),
+            failure: None,
+            bytes: Vec::new(),
+        }
+    }
+
     fn send(
         &mut self,
         to: NodeId,
@@ -574,13 +665,17 @@ mod tests {
     }
 
     #[derive(Default)]
-    struct Letters(Vec<(NodeId, Vec<u8>)>);
+    struct Letters(Vec<(NodeId, Vec<u8>)>, Option<usize>);
 
     /// Node 2 has left.
     impl Post for Letters {
         fn send(&mut self, to: NodeId, message: &[u8]) -> Result<Option<u64>, WireError> {
             self.0.push((to, message.to_vec()));
             Ok((to != NodeId(2)).then_some(self.0.len() as u64 - 1))
+        }
+
+        fn limit(&self) -> Option<usize> {
+            self.1
         }
     }
 
@@ -596,7 +691,7 @@ mod tests {
             Self { resident, heard, post: Letters::default(), log }
         }
 
-        fn ask(&mut self, ask: Ask) -> Result<(), Refused> {
+        fn ask(&mut self, ask: Ask) -> Result<(), CommandError> {
             let outcome = self.resident.command(Box::new(ask), None, &mut self.post);
             assert!(self.resident.settle(true, &mut self.post));
             outcome
@@ -733,10 +828,25 @@ mod tests {
     }
 
     #[test]
+    fn a_command_with_too_long_a_message_is_refused_before_anything_has_happened() {
+        let mut home = Home::new();
+        home.post.1 = Some(10);
+        let send = |length| Ask::Send(0, Word::Secret("x".repeat(length)));
+        home.ask(send(8)).unwrap();
+        // A byte says which word it is, another how long it is.
+        let denied = CommandError::TooLarge { length: 11, limit: 10 };
+        assert_eq!(home.ask(send(9)), Err(denied));
+        assert_eq!(home.post.0.len(), 1);
+        assert_eq!(home.records().len(), 2, "the first command, and what was sent for it");
+        home.post.1 = None;
+        home.ask(send(9)).unwrap();
+    }
+
+    #[test]
     fn a_refused_command_is_not_recorded_and_its_giver_is_told() {
         let mut home = Home::new();
         home.resident.start(&mut home.post);
-        assert_eq!(home.ask(Ask::Nonsense), Err(REFUSED));
+        assert_eq!(home.ask(Ask::Nonsense), Err(REFUSED.into()));
         assert_eq!(home.heard(), ["start"]);
         home.ask(Ask::Set('n', 1)).unwrap();
         home.pass(2);
