@@ -108,6 +108,8 @@ pub struct Greeting {
     pub knows: Option<u64>,
     /// Whether the sender has heard a multicast of that life; none if it does without.
     pub hears: Option<bool>,
+    /// The number of this call, as its sender counts them; in an answer, that of the call.
+    pub call: u64,
     /// Whether this is an answer; others are answered.
     pub is_answer: bool,
 }
@@ -277,7 +279,7 @@ mod tests {
 
     fn greeting() -> impl Strategy<Value = Greeting> {
         let texts = (".{0,20}", ".{0,20}", ".{0,20}", ".{0,20}", ".{0,20}", ".{0,20}");
-        let numbers = any::<(u32, u64, Option<u64>, Option<bool>, bool)>();
+        let numbers = any::<(u32, u64, Option<u64>, Option<bool>, u64, bool)>();
         (texts, numbers).prop_map(|(t, n)| Greeting {
             group: t.0,
             algorithm: t.1,
@@ -289,7 +291,8 @@ mod tests {
             heartbeat_ms: n.1,
             knows: n.2,
             hears: n.3,
-            is_answer: n.4,
+            call: n.4,
+            is_answer: n.5,
         })
     }
 

@@ -64,6 +64,12 @@ pub(crate) struct Mail {
     pub(super) late_until: Option<Instant>,
     /// Messages that came before the start.
     pub(super) held: VecDeque<Held>,
+    /// How many calls there were.
+    calls: u64,
+    /// Everyone is there, and is called once more: all that answer a call of at least this number
+    /// were there at the same time. Without connections a member may long be dead, and another life
+    /// of it wait outside.
+    roll: Option<u64>,
     /// When members that are not there are called next.
     pub(super) next_call: Option<Instant>,
     /// When a socket is read from again that failed.
@@ -159,6 +165,8 @@ impl Mail {
             late: VecDeque::new(),
             late_until: None,
             held: VecDeque::new(),
+            calls: 0,
+            roll: None,
             next_call: Some(Instant::now()),
             next_read: None,
             lookups: JoinSet::new(),
@@ -181,7 +189,7 @@ impl Mail {
             let longest = Greeting {
                 knows: Some(u64::MAX),
                 heartbeat_ms: u64::MAX,
-                ..self.greeting(peer, false)
+                ..self.greeting(peer, Some(u64::MAX))
             };
             let frame = self.frame(Some(peer.id), Body::Hello(Box::new(longest)));
             if let Err(length) = datagram::encode(&frame, &mut Vec::new()) {
@@ -218,7 +226,8 @@ impl Mail {
         Frame { digest: self.digest, from: self.me, to, life: self.life, body }
     }
 
-    fn greeting(&self, peer: &Peer, is_answer: bool) -> Greeting {
+    /// What we say to a peer, in answer to a call of its or by ourselves.
+    fn greeting(&self, peer: &Peer, answers: Option<u64>) -> Greeting {
         let Identity { group, algorithm, setup, peers, .. } = &*self.identity;
         Greeting {
             group: group.clone(),
@@ -234,15 +243,17 @@ impl Mail {
                 Casting::Unicast => None,
                 Casting::Multicast { .. } => Some(peer.is_heard),
             },
-            is_answer,
+            call: answers.unwrap_or(self.calls),
+            is_answer: answers.is_some(),
         }
     }
 
     /// Says hello.
-    pub(super) fn greet(&mut self, id: NodeId, is_answer: bool) {
+    pub(super) fn greet(&mut self, id: NodeId, answers: Option<u64>) {
+        self.calls += u64::from(answers.is_none());
         let Some(peer) = &self.peers[id.index()] else { return };
         let Some(at) = peer.at else { return };
-        let greeting = self.greeting(peer, is_answer);
+        let greeting = self.greeting(peer, answers);
         self.push_to(id, at, Body::Hello(Box::new(greeting)));
     }
 
@@ -304,6 +315,26 @@ impl Mail {
         // Its room is used again.
         to.clear();
         self.pending = Pending { number, message, to };
+    }
+
+    /// Begins to call everyone once more if everyone is there, or gives that up if not.
+    pub(super) fn call_the_roll(&mut self) {
+        let timing = self.timing;
+        let are_there = self.others().all(|peer| peer.is_there);
+        match (are_there, self.roll) {
+            (true, None) => {
+                self.roll = Some(self.calls + 1);
+                self.others_mut().for_each(|peer| peer.hasten(&timing));
+                self.call_by(Instant::now());
+            }
+            (false, Some(_)) => self.roll = None,
+            (true, Some(_)) | (false, None) => {}
+        }
+    }
+
+    /// Whether a peer was there when everyone was.
+    pub(super) fn has_answered(&self, peer: &Peer) -> bool {
+        peer.is_there && self.roll.is_some_and(|roll| peer.answered >= roll)
     }
 
     /// Notes that members that are not there are to be called by then.

@@ -107,7 +107,7 @@ impl Network for Mail {
     }
 
     fn has_met_all(&self) -> bool {
-        self.others().all(|peer| peer.is_there)
+        self.others().all(|peer| self.has_answered(peer))
     }
 
     fn unacknowledged(&self) -> usize {
@@ -246,7 +246,7 @@ impl Driver<Mail> {
             Body::Here => {
                 if !by_cast && self.world.peer(from).is_heard && self.world.casts() {
                     // It does not know that one datagram for all would do.
-                    self.world.greet(from, false);
+                    self.world.greet(from, None);
                 }
                 self.on_heard(from, by_cast);
             }
@@ -282,7 +282,7 @@ impl Driver<Mail> {
             let is_known = peer.is_there;
             self.world.call_by(Instant::now());
             if is_known {
-                self.world.greet(from, false);
+                self.world.greet(from, None);
             }
         }
         self.welcome_if_ready(from);
@@ -481,11 +481,14 @@ impl Driver<Mail> {
         peer.hears_us = greeting.hears;
         peer.is_remembered = false;
         peer.trouble = Trouble::default();
-        if !greeting.is_answer {
-            self.world.greet(from, true);
+        if greeting.is_answer {
+            peer.answered = peer.answered.max(greeting.call);
+        } else {
+            self.world.greet(from, Some(greeting.call));
         }
         self.lift_fence();
         self.on_heard(from, false);
+        self.start_if_ready();
     }
 
     /// A member is there once each of the two knows that the other hears it.
@@ -502,24 +505,27 @@ impl Driver<Mail> {
         peer.is_there = true;
         peer.since = Instant::now();
         peer.standing = Standing::Open;
+        (peer.we_refused, peer.refused_us) = (None, None);
         peer.trouble = Trouble::default();
         let before = peer.connections;
         peer.connections += 1;
         self.report(Event::Connected { peer: id, before });
-        self.start_if_ready();
+        self.world.call_the_roll();
     }
 
-    /// Says no, if not too many were told so lately.
+    /// Says no: to a member always, and to others if not too many were told so lately.
     fn refuse(&mut self, who: NodeId, life: u64, why: Refusal, source: SocketAddr) {
         self.world.counts.refused += 1;
-        if self.world.refusals.ask(Instant::now()).is_some() {
+        let now = Instant::now();
+        let known = self.world.peers.get_mut(who.index()).and_then(Option::as_mut);
+        let (is_member, is_news) = known.map_or((false, true), |peer| {
+            (peer.at == Some(source), peer.refuse(&why, Refuser::Us))
+        });
+        if is_member || self.world.refusals.ask(now).is_some() {
             let words = Body::Refuse(Refuse { life, why: why.clone() });
             self.world.push_to(who, source, words);
         }
-        let sentence = format!("we refused it: {}", why.sentence(Refuser::Us));
-        let known = self.world.peers.get_mut(who.index()).and_then(Option::as_mut);
-        let is_news = known.is_none_or(|peer| peer.standing.refuse(&why, sentence));
-        if is_news && self.world.strays.ask(Instant::now()).is_some() {
+        if is_news && (is_member || self.world.strays.ask(now).is_some()) {
             let who = format!("node {who} at {source}");
             self.report(Event::WeRefused { who, why });
         }
@@ -541,8 +547,7 @@ impl Driver<Mail> {
         peer.trouble = Trouble::default();
         peer.is_called = false;
         peer.pause = timing.backoff_max;
-        let sentence = format!("it refused us: {}", why.sentence(Refuser::Them));
-        if peer.standing.refuse(why, sentence) {
+        if peer.refuse(why, Refuser::Them) {
             self.report(Event::RefusedUs { peer: from, why: why.clone() });
         }
         self.draw_consequences(from, why, has_begun);
@@ -593,24 +598,25 @@ impl Driver<Mail> {
     /// Calls those who are not there and whose turn it is.
     fn call(&mut self, now: Instant) {
         self.world.next_call = None;
-        let timing = self.world.timing;
+        let (timing, has_begun) = (self.world.timing, self.has_begun());
+        if !has_begun {
+            self.world.call_the_roll();
+        }
         let mut is_unheard = false;
         for index in 0..self.world.peers.len() {
             let Some(peer) = &self.world.peers[index] else { continue };
-            if peer.is_there || peer.is_gone() {
+            let (id, is_there) = (peer.id, peer.is_there);
+            if peer.is_gone() || is_there && (has_begun || self.world.has_answered(peer)) {
                 continue;
             }
-            let id = peer.id;
             if peer.next_call <= now {
                 self.call_one(id);
-                is_unheard |= self.world.peer(id).life.is_some();
+                is_unheard |= !is_there && self.world.peer(id).life.is_some();
                 let jitter = self.world.jitter();
                 self.world.peer(id).called(now, jitter, &timing);
             }
-            if !self.world.peer(id).is_there {
-                let next = self.world.peer(id).next_call;
-                self.world.call_by(next);
-            }
+            let next = self.world.peer(id).next_call;
+            self.world.call_by(next);
         }
         if is_unheard && self.world.casts() {
             // By this they hear whether they hear us.
@@ -639,7 +645,7 @@ impl Driver<Mail> {
         }
         let peer = self.world.peer(id);
         if peer.at.is_some() {
-            self.world.greet(id, false);
+            self.world.greet(id, None);
         } else if !std::mem::replace(&mut peer.is_looked_up, true) {
             let address = peer.address.clone();
             let is_ipv4 = self.world.sockets.own.local_addr().is_ok_and(|at| at.is_ipv4());

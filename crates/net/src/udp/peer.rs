@@ -8,7 +8,7 @@ use vorrang_protocol::NodeId;
 
 use super::datagram::Greeting;
 use crate::config::Timing;
-use crate::hello::Refusal;
+use crate::hello::{Refusal, Refuser};
 use crate::lives::{Admission, Parting};
 use crate::network::Member;
 use crate::standing::{Pulse, Standing, Trouble};
@@ -38,6 +38,9 @@ pub(super) struct Peer {
     pub(super) since: Instant,
     pub(super) pulse: Pulse,
     pub(super) standing: Standing,
+    /// Why we refused it last, and why it refused us: here both may.
+    pub(super) we_refused: Option<Refusal>,
+    pub(super) refused_us: Option<Refusal>,
     pub(super) trouble: Trouble,
     /// Whether it remembers a former life of ours, and refuses this one.
     pub(super) is_remembered: bool,
@@ -46,6 +49,8 @@ pub(super) struct Peer {
     pub(super) pause: Duration,
     /// Whether it was called since it last said anything.
     pub(super) is_called: bool,
+    /// The number of the latest of our calls that it has answered.
+    pub(super) answered: u64,
     pub(super) sent: u64,
     pub(super) received: u64,
     pub(super) dropped: u64,
@@ -68,12 +73,15 @@ impl Peer {
             since: now,
             pulse: Pulse::new(now),
             standing: Standing::Open,
+            we_refused: None,
+            refused_us: None,
             trouble: Trouble::default(),
             is_remembered: false,
             connections: 0,
             next_call: now,
             pause: timing.backoff_min,
             is_called: false,
+            answered: 0,
             sent: 0,
             received: 0,
             dropped: 0,
@@ -86,6 +94,17 @@ impl Peer {
 
     pub(super) const fn is_gone(&self) -> bool {
         self.parting().is_some()
+    }
+
+    /// One of us refuses the other. True if that is news.
+    pub(super) fn refuse(&mut self, why: &Refusal, by: Refuser) -> bool {
+        let (told, who) = match by {
+            Refuser::Us => (&mut self.we_refused, "we refused it"),
+            Refuser::Them => (&mut self.refused_us, "it refused us"),
+        };
+        let is_news = told.replace(why.clone()).as_ref() != Some(why);
+        self.standing.refuse(why, format!("{who}: {}", why.sentence(by)));
+        is_news && !self.is_gone()
     }
 
     /// Whether one multicast reaches it.
@@ -128,7 +147,7 @@ impl Peer {
 
     /// Its process is another one, and nothing has come of the former: we had not begun.
     pub(super) fn forget(&mut self, timing: &Timing) {
-        (self.life, self.knows_us) = (None, false);
+        (self.life, self.knows_us, self.answered) = (None, false, 0);
         (self.hears_us, self.is_heard, self.is_plain) = (Some(false), false, false);
         self.standing = Standing::Open;
         self.go(timing);

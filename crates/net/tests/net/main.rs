@@ -12,3 +12,5 @@ mod refusals;
 mod strangers;
 mod support;
 mod timing;
+mod udp;
+mod udp_support;
