@@ -149,9 +149,7 @@ impl<W: Network> Driver<W> {
         self.poll_sleep();
         let is_over = match &self.phase {
             Phase::Over(_) => true,
-            Phase::Closing(deadline, _) => {
-                self.world.is_settled() || Instant::now() >= *deadline
-            }
+            Phase::Closing(deadline, _) => self.world.is_settled() || Instant::now() >= *deadline,
             Phase::Gathering | Phase::Running => false,
         };
         if is_over {
@@ -199,9 +197,9 @@ impl<W: Network> Driver<W> {
             }
             (Phase::Gathering, None) => self.held.push((command, patience, reply)),
             (Phase::Running, None) => {
-                let outcome = self.check_prospect(&command).and_then(|()| {
-                    self.resident.command(command, patience, &mut self.world)
-                });
+                let outcome = self
+                    .check_prospect(&command)
+                    .and_then(|()| self.resident.command(command, patience, &mut self.world));
                 let _ = reply.send(outcome);
                 self.settle();
             }

@@ -143,19 +143,41 @@ struct Sink<'a, 'b, P: Protocol> {
     desk: &'a mut Desk<'b, P::Notice>,
 }
 
+impl<P: Protocol> Sink<'_, '_, P> {
+    /// Writes a message on the desk's sheet.
+    #[inline(never)]
+    fn write(&mut self, message: &P::Message) -> Result<(), WireError> {
+        if numbers::are_within(self.papers.largest, message) {
+            wire::write(message, self.desk.blank())
+        } else {
+            Err(WireError::Number)
+        }
+    }
+
+    /// Sends what was written.
+    #[inline(never)]
+    fn post(&mut self, to: NodeId, message: &P::Message, written: Result<(), WireError>) {
+        let seq = self.desk.send(to, message.kind(), written);
+        if let (Some(seq), Some(tape)) = (seq, &mut self.papers.tape) {
+            tape.push(What::Send { to, seq, message: message.clone() });
+        }
+    }
+}
+
 /// Not inlined: an algorithm calls these from many places, and a call costs it nothing that a
 /// message over a network would notice.
 impl<P: Protocol> Effects<P> for Sink<'_, '_, P> {
     #[inline(never)]
     fn send(&mut self, to: NodeId, message: P::Message) {
-        let encoded = if numbers::are_within(self.papers.largest, &message) {
-            wire::write(&message, self.desk.blank())
-        } else {
-            Err(WireError::Number)
-        };
-        let seq = self.desk.send(to, message.kind(), encoded);
-        if let (Some(seq), Some(tape)) = (seq, &mut self.papers.tape) {
-            tape.push(What::Send { to, seq, message });
+        let written = self.write(&message);
+        self.post(to, &message, written);
+    }
+
+    /// Written once, whatever carries it.
+    fn broadcast(&mut self, to: impl IntoIterator<Item = NodeId>, message: P::Message) {
+        let written = self.write(&message);
+        for id in to {
+            self.post(id, &message, written.clone());
         }
     }
 

@@ -225,8 +225,7 @@ async fn take_up(resident: Box<dyn Resident>, site: Site) -> Result<Reins, NetEr
         }
         Carriage::Datagrams { udp, socket } => {
             let mail = Mail::open(udp, socket, &config, &identity, rng).await?;
-            let places = mail.places();
-            Ok(set_to_work(resident, (mail, places), config, identity))
+            Ok(set_to_work(resident, (mail, Mail::PLACES), config, identity))
         }
     }
 }

@@ -247,8 +247,7 @@ impl<C: Data, N: Data> Household<C, N> {
         let Some(limit) = post.limit() else {
             return Ok(());
         };
-        let (mut inside, mut notices, mut scale) =
-            (self.inside.apart(), VecDeque::new(), Scale(0));
+        let (mut inside, mut notices, mut scale) = (self.inside.apart(), VecDeque::new(), Scale(0));
         let mut desk = Desk { inside: &mut inside, post: &mut scale, notices: &mut notices };
         self.machine.rehearse(command.clone(), &mut desk);
         match scale {

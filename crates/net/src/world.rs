@@ -47,13 +47,13 @@ impl World {
         rng: Xoshiro256PlusPlus,
     ) -> Self {
         let (me, peers, limits) = (config.id, &config.peers, config.limits);
-        let link = |(id, address): (u32, &String)| {
+        let to_peer = |(id, address): (u32, &String)| {
             let peer = NodeId(id);
             (peer != me).then(|| Link::new(peer, address.clone()))
         };
         Self {
             me,
-            links: (0..).zip(peers).map(link).collect(),
+            links: (0..).zip(peers).map(to_peer).collect(),
             touched: VecDeque::new(),
             limits,
             given_up: Vec::new(),

@@ -12,7 +12,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use tokio::net::UdpSocket;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
-use vorrang_protocol::NodeId;
+use vorrang_protocol::{NodeId, NodeSet};
 
 use super::datagram::{self, Body, Frame, Greeting, MAX_DATAGRAM, MAX_PAYLOAD};
 use super::faults::Chance;
@@ -120,6 +120,8 @@ struct Pending {
     number: u64,
     message: Vec<u8>,
     to: Vec<NodeId>,
+    /// The same, to be looked up.
+    among: NodeSet,
 }
 
 impl Mail {
@@ -201,9 +203,7 @@ impl Mail {
     }
 
     /// How many places there are of which the task must be told.
-    pub(crate) const fn places(&self) -> usize {
-        PLACES
-    }
+    pub(crate) const PLACES: usize = PLACES;
 
     pub(super) fn others(&self) -> impl Iterator<Item = &Peer> {
         self.peers.iter().flatten()
@@ -241,7 +241,7 @@ impl Mail {
             knows: peer.life,
             hears: match self.casting {
                 Casting::Unicast => None,
-                Casting::Multicast { .. } => Some(peer.is_heard),
+                Casting::Multicast { .. } => Some(peer.hearing.is_heard),
             },
             call: answers.unwrap_or(self.calls),
             is_answer: answers.is_some(),
@@ -292,13 +292,12 @@ impl Mail {
 
     /// Queues the message that waits for more receivers: from now on others come behind it.
     pub(super) fn post_pending(&mut self) {
-        let Pending { number, message, mut to } = std::mem::take(&mut self.pending);
+        let Pending { number, message, mut to, mut among } = std::mem::take(&mut self.pending);
         if !to.is_empty() {
             let frame = self.frame(None, Body::Data { number, message: &message });
             let is_for_all = to.len() == self.reachable;
-            let hears = |id: &NodeId| {
-                self.peers[id.index()].as_ref().is_some_and(Peer::hears_casts)
-            };
+            let hears =
+                |id: &NodeId| self.peers[id.index()].as_ref().is_some_and(Peer::hears_casts);
             let listeners = to.iter().filter(|id| hears(id)).count();
             if let (true, 2.., Casting::Multicast { group, .. }) =
                 (is_for_all, listeners, &self.casting)
@@ -308,13 +307,15 @@ impl Mail {
                 to.retain(|id| !hears(id));
             }
             let peers = &self.peers;
-            let each = to.iter().filter_map(|&id| Some((Some(id), peers[id.index()].as_ref()?.at?)));
+            let each =
+                to.iter().filter_map(|&id| Some((Some(id), peers[id.index()].as_ref()?.at?)));
             self.counts.unicast += self.out.push(&frame, each).unwrap_or_default();
             self.has_said |= is_for_all;
         }
         // Its room is used again.
         to.clear();
-        self.pending = Pending { number, message, to };
+        among.clear();
+        self.pending = Pending { number, message, to, among };
     }
 
     /// Begins to call everyone once more if everyone is there, or gives that up if not.
@@ -334,7 +335,7 @@ impl Mail {
 
     /// Whether a peer was there when everyone was.
     pub(super) fn has_answered(&self, peer: &Peer) -> bool {
-        peer.is_there && self.roll.is_some_and(|roll| peer.answered >= roll)
+        peer.is_there && self.roll.is_some_and(|roll| peer.calls.answered >= roll)
     }
 
     /// Notes that members that are not there are to be called by then.
@@ -421,7 +422,7 @@ impl Post for Mail {
         peer.sent += 1;
         let is_same = !self.pending.to.is_empty()
             && self.pending.message == message
-            && !self.pending.to.contains(&to);
+            && !self.pending.among.contains(to);
         if !is_same {
             self.post_pending();
             self.pending.number = self.next_number;
@@ -430,6 +431,7 @@ impl Post for Mail {
             self.next_number += 1;
         }
         self.pending.to.push(to);
+        self.pending.among.insert(to);
         Ok(Some(self.pending.number))
     }
 

@@ -64,6 +64,7 @@ mod meeting;
 mod outgoing;
 mod peer;
 mod sockets;
+mod traffic;
 
 pub use datagram::MAX_PAYLOAD;
 pub(crate) use mail::Mail;
@@ -218,7 +219,8 @@ mod tests {
     #[test]
     fn derived_addresses_are_local_and_differ_with_the_list() {
         let peers = |port: u16| vec![format!("127.0.0.1:{port}"), "127.0.0.1:9".to_owned()];
-        let groups: Vec<SocketAddrV4> = (1..50).map(|port| Multicast::of(&peers(port)).group).collect();
+        let groups: Vec<SocketAddrV4> =
+            (1..50).map(|port| Multicast::of(&peers(port)).group).collect();
         for group in &groups {
             assert_eq!(group.ip().octets()[..2], [239, 255]);
             assert!((10_000..30_000).contains(&group.port()), "{group}");

@@ -110,9 +110,8 @@ mod tests {
             let (address, range) = &out.queue[place];
             (address.port(), datagram::decode(&out.bytes[range.clone()]).unwrap())
         };
-        let ours = |port, to: Option<u32>, message| {
-            (port, Frame { to: to.map(NodeId), ..frame(message) })
-        };
+        let ours =
+            |port, to: Option<u32>, message| (port, Frame { to: to.map(NodeId), ..frame(message) });
         assert_eq!(read(0), ours(7, Some(7), b"ab"));
         assert_eq!(read(1), ours(8, Some(8), b"ab"));
         assert_eq!(read(2), ours(9, None, b"d"));

@@ -21,17 +21,9 @@ pub(super) struct Peer {
     pub(super) address: String,
     /// Where that is, once it is known.
     pub(super) at: Option<SocketAddr>,
-    pub(super) is_looked_up: bool,
     /// The process that we have met.
     pub(super) life: Option<u64>,
-    /// Whether it has met us.
-    pub(super) knows_us: bool,
-    /// Whether it hears our multicasts, as it says; none if it does without.
-    pub(super) hears_us: Option<bool>,
-    /// Whether we hear its multicasts.
-    pub(super) is_heard: bool,
-    /// Whether we do without multicasts between us, since they do not come through.
-    pub(super) is_plain: bool,
+    pub(super) hearing: Hearing,
     /// Whether each of us knows that the other hears it.
     pub(super) is_there: bool,
     /// When it came, or went, or was met at all.
@@ -45,15 +37,48 @@ pub(super) struct Peer {
     /// Whether it remembers a former life of ours, and refuses this one.
     pub(super) is_remembered: bool,
     pub(super) connections: u64,
-    pub(super) next_call: Instant,
-    pub(super) pause: Duration,
-    /// Whether it was called since it last said anything.
-    pub(super) is_called: bool,
-    /// The number of the latest of our calls that it has answered.
-    pub(super) answered: u64,
+    pub(super) calls: Calls,
     pub(super) sent: u64,
     pub(super) received: u64,
     pub(super) dropped: u64,
+}
+
+/// Who hears whom.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hearing {
+    /// Whether it has met us.
+    pub(super) knows_us: bool,
+    /// Whether it hears our multicasts, as it says; none if it does without.
+    pub(super) hears_us: Option<bool>,
+    /// Whether we hear its multicasts.
+    pub(super) is_heard: bool,
+    /// Whether we do without multicasts between us, since they do not come through.
+    pub(super) is_plain: bool,
+}
+
+impl Hearing {
+    const NOTHING: Self =
+        Self { knows_us: false, hears_us: Some(false), is_heard: false, is_plain: false };
+
+    /// Whether each hears the other, by multicast where `casts` says so.
+    pub(super) fn is_mutual(self, casts: bool) -> bool {
+        let Self { knows_us, hears_us, is_heard, is_plain } = self;
+        let does_without = !casts || is_plain || hears_us.is_none();
+        knows_us && (does_without || is_heard && hears_us == Some(true))
+    }
+}
+
+/// How it is called while it is not there.
+#[derive(Debug)]
+pub(super) struct Calls {
+    pub(super) next: Instant,
+    pub(super) pause: Duration,
+    /// Whether it was called since it last said anything.
+    pub(super) is_open: bool,
+    /// The number of the latest of our calls that it has answered.
+    pub(super) answered: u64,
+    /// Whether somebody finds out where it is.
+    pub(super) is_looked_up: bool,
 }
 
 impl Peer {
@@ -63,12 +88,8 @@ impl Peer {
             id,
             at: address.parse().ok(),
             address,
-            is_looked_up: false,
             life: None,
-            knows_us: false,
-            hears_us: Some(false),
-            is_heard: false,
-            is_plain: false,
+            hearing: Hearing::NOTHING,
             is_there: false,
             since: now,
             pulse: Pulse::new(now),
@@ -78,10 +99,13 @@ impl Peer {
             trouble: Trouble::default(),
             is_remembered: false,
             connections: 0,
-            next_call: now,
-            pause: timing.backoff_min,
-            is_called: false,
-            answered: 0,
+            calls: Calls {
+                next: now,
+                pause: timing.backoff_min,
+                is_open: false,
+                answered: 0,
+                is_looked_up: false,
+            },
             sent: 0,
             received: 0,
             dropped: 0,
@@ -109,7 +133,7 @@ impl Peer {
 
     /// Whether one multicast reaches it.
     pub(super) const fn hears_casts(&self) -> bool {
-        matches!(self.hears_us, Some(true))
+        matches!(self.hearing.hears_us, Some(true))
     }
 
     /// What to do about a hello of a process that is set up as we are, from where the member is.
@@ -147,8 +171,7 @@ impl Peer {
 
     /// Its process is another one, and nothing has come of the former: we had not begun.
     pub(super) fn forget(&mut self, timing: &Timing) {
-        (self.life, self.knows_us, self.answered) = (None, false, 0);
-        (self.hears_us, self.is_heard, self.is_plain) = (Some(false), false, false);
+        (self.life, self.hearing, self.calls.answered) = (None, Hearing::NOTHING, 0);
         self.standing = Standing::Open;
         self.go(timing);
     }
@@ -171,19 +194,20 @@ impl Peer {
 
     /// Something has changed: it is to be called at once.
     pub(super) fn hasten(&mut self, timing: &Timing) {
-        (self.next_call, self.pause) = (Instant::now(), timing.backoff_min);
+        (self.calls.next, self.calls.pause) = (Instant::now(), timing.backoff_min);
     }
 
     /// It was called; says when that may be done again.
     pub(super) fn called(&mut self, now: Instant, jitter: f64, timing: &Timing) {
-        self.next_call = now + self.pause.mul_f64(0.5 + jitter / 2.0);
-        self.pause = (self.pause * 2).min(timing.backoff_max);
-        self.is_called = true;
+        let Calls { next, pause, is_open, .. } = &mut self.calls;
+        *next = now + pause.mul_f64(0.5 + jitter / 2.0);
+        *pause = (*pause * 2).min(timing.backoff_max);
+        *is_open = true;
     }
 
     /// What is wrong with one that is not there.
     pub(super) fn complaint(&self) -> &'static str {
-        match (self.life, self.knows_us, self.is_heard) {
+        match (self.life, self.hearing.knows_us, self.hearing.is_heard) {
             (None, ..) => "it does not answer",
             (Some(_), false, _) => "it speaks, and does not hear us",
             (Some(_), true, false) => "it answers, and its multicasts do not come through",

@@ -80,7 +80,7 @@ pub(super) fn join(own: &UdpSocket, cast: &Multicast) -> io::Result<UdpSocket> {
     let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
     socket.set_reuse_address(true)?;
     socket.set_nonblocking(true)?;
-    socket.bind(&SocketAddr::V4(bound_to(group)).into())?;
+    socket.bind(&SocketAddr::V4(bound_to(*group)).into())?;
     socket.join_multicast_v4(group.ip(), interface)?;
     let socket = UdpSocket::from_std(socket.into())?;
     enlarge(&socket);
@@ -89,7 +89,7 @@ pub(super) fn join(own: &UdpSocket, cast: &Multicast) -> io::Result<UdpSocket> {
 
 /// Bound to the group's own address, a socket hears nothing that is sent elsewhere. Windows does
 /// not allow that.
-const fn bound_to(group: &SocketAddrV4) -> SocketAddrV4 {
+const fn bound_to(group: SocketAddrV4) -> SocketAddrV4 {
     let ip = if cfg!(windows) { Ipv4Addr::UNSPECIFIED } else { *group.ip() };
     SocketAddrV4::new(ip, group.port())
 }

@@ -13,4 +13,5 @@ mod strangers;
 mod support;
 mod timing;
 mod udp;
+mod udp_strays;
 mod udp_support;

@@ -46,7 +46,7 @@ async fn everyone_hears_everyone_by_multicast_and_by_unicast() {
 #[tokio::test]
 async fn what_is_for_all_is_one_datagram_and_what_is_for_some_is_one_each() {
     const NODES: u32 = 6;
-    let (mut nodes, peers) = group(NODES, |peers| cast(peers)).await;
+    let (mut nodes, peers) = group(NODES, cast).await;
     let ear = listen_to(Multicast::of(&peers).group);
     // What they said before is heard by then: answers to late hellos would be counted, too.
     for id in 1..NODES {
@@ -103,8 +103,7 @@ async fn heartbeats_find_out_who_is_down() {
     for (id, socket) in (0..).map(NodeId).zip(sockets) {
         let faults = Faults { lost: 0.2, doubled: 0.1, overtaken: 0.1, seed: 3 };
         let udp = Udp { faults, ..cast(&peers) };
-        let config =
-            Config { timing: quick(), ..Config::new(id, peers.clone(), "heartbeat") };
+        let config = Config { timing: quick(), ..Config::new(id, peers.clone(), "heartbeat") };
         let node = Node::over_udp(udp, Heartbeat::of(id, &setup), config).socket(socket);
         nodes.push(node.start().await.unwrap());
     }
@@ -114,7 +113,8 @@ async fn heartbeats_find_out_who_is_down() {
     let (dead, _) = nodes.remove(1);
     dead.kill().await;
     for (node, notices) in &mut nodes {
-        assert_eq!(soon("a suspicion", notices.recv()).await, Some(Belief::Suspect(NodeId(1))));
+        // On a busy machine others may have been suspected, too, and trusted again.
+        while soon("a suspicion", notices.recv()).await != Some(Belief::Suspect(NodeId(1))) {}
         let counts = node.status().await.unwrap().datagrams.unwrap();
         assert!(counts.multicast > 10 && counts.lost > 0, "{counts:?}");
     }
@@ -133,8 +133,7 @@ async fn a_lock_over_reliable_channels_gets_over_lost_doubled_and_overtaken_data
         for (id, socket) in (0..).zip(sockets) {
             let patience = Patience { time_out: Duration::from_millis(2), tries: u8::MAX };
             let channels = Peers::All(Group::of(NODES));
-            let machine =
-                Reliable::new(NodeId(id), machine(id, NODES), channels, patience);
+            let machine = Reliable::new(NodeId(id), machine(id, NODES), channels, patience);
             let faults = Faults { lost: 0.2, doubled: 0.2, overtaken: 0.2, seed };
             let udp = Udp { faults, ..cast(&peers) };
             let node = Node::over_udp(udp, machine, config(id, &peers)).socket(socket);
@@ -159,9 +158,8 @@ async fn a_lock_over_reliable_channels_gets_over_lost_doubled_and_overtaken_data
         assert!(verdict.is_safe(), "{:?}", verdict.violations);
         assert_eq!(verdict.owed, None);
         assert!(verdict.in_flight > 100, "many were lost: {}", verdict.in_flight);
-        let is_entry = |what: &What<Reliable<RicartAgrawala>>| {
-            matches!(what, What::Notice(Notice::Entered))
-        };
+        let is_entry =
+            |what: &What<Reliable<RicartAgrawala>>| matches!(what, What::Notice(Notice::Entered));
         let entries = records.iter().filter(|record| is_entry(&record.what)).count();
         assert_eq!(entries, (ENTRIES * NODES) as usize);
     }

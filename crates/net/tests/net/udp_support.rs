@@ -114,8 +114,7 @@ pub(crate) async fn start(
     config: Config,
     socket: Option<std::net::UdpSocket>,
 ) -> Running {
-    let mut node =
-        Node::over_udp(udp, Crier::new(config.id.0, config.peers.len() as u32), config);
+    let mut node = Node::over_udp(udp, Crier::new(config.id.0, config.peers.len() as u32), config);
     if let Some(socket) = socket {
         node = node.socket(socket);
     }
@@ -130,7 +129,10 @@ pub(crate) fn cast(peers: &[String]) -> Udp {
 }
 
 /// A group of so many, all met.
-pub(crate) async fn group(nodes: u32, udp: impl Fn(&[String]) -> Udp) -> (Vec<Running>, Vec<String>) {
+pub(crate) async fn group(
+    nodes: u32,
+    udp: impl Fn(&[String]) -> Udp,
+) -> (Vec<Running>, Vec<String>) {
     let (sockets, peers) = bind_loopback(nodes).unwrap();
     let mut running = Vec::new();
     for (id, socket) in (0..).zip(sockets) {
@@ -183,7 +185,7 @@ pub(crate) struct Puppet {
     /// Whether it says that it hears multicasts.
     pub(crate) hears: bool,
     /// What was said to it.
-    last: Option<Greeting>,
+    pub(crate) last: Option<Greeting>,
 }
 
 impl Puppet {
