@@ -213,21 +213,13 @@ impl fmt::Display for Event {
             Self::Missing { peer, since, means } => {
                 let since = since.as_secs_f64();
                 write!(f, "node {peer} has not been there for {since:.1} s")?;
-                let ending = match means.prospect {
-                    Prospect::Fine => return write!(f, "; {means}"),
-                    Prospect::Doubtful => "until it is back, requests may have to wait for it",
-                    Prospect::Hopeless => "until it is back, no request is granted",
-                };
-                write!(f, ", and {means}: {ending}")
+                let doubtful = "until it is back, requests may have to wait for it";
+                means.conclude(f, doubtful, "until it is back, no request is granted")
             }
             Self::Gone { peer, why, means } => {
                 write!(f, "node {peer} {why}")?;
-                let ending = match means.prospect {
-                    Prospect::Fine => return write!(f, "; {means}"),
-                    Prospect::Doubtful => "requests may wait for ever",
-                    Prospect::Hopeless => "no request can be granted any more",
-                };
-                write!(f, ", and {means}: {ending}")
+                let hopeless = "no request can be granted any more";
+                means.conclude(f, "requests may wait for ever", hopeless)
             }
             Self::Undelivered { peer } => write!(
                 f,
@@ -249,8 +241,7 @@ impl fmt::Display for Event {
             }
             Self::TooLarge { to: None, length, limit, more: _ } => write!(
                 f,
-                "a command was refused: its message of {length} bytes is longer than the {limit} \
-                 that fit into a datagram"
+                "a command was refused: a message of {length} bytes does not fit into {limit}"
             ),
             Self::TooLarge { to: Some(to), length, limit, more } => write!(
                 f,
@@ -292,6 +283,18 @@ pub struct Meaning {
     pub needs: Needs,
     /// So this becomes of them.
     pub prospect: Prospect,
+}
+
+impl Meaning {
+    /// Goes on with what becomes of requests, in these words if they may have to wait or will.
+    fn conclude(&self, f: &mut fmt::Formatter<'_>, doubtful: &str, hopeless: &str) -> fmt::Result {
+        let ending = match self.prospect {
+            Prospect::Fine => return write!(f, "; {self}"),
+            Prospect::Doubtful => doubtful,
+            Prospect::Hopeless => hopeless,
+        };
+        write!(f, ", and {self}: {ending}")
+    }
 }
 
 impl fmt::Display for Meaning {

@@ -68,6 +68,7 @@ mod bells;
 mod clock;
 mod config;
 mod connection;
+mod desk;
 mod driver;
 mod error;
 mod event;

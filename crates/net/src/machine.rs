@@ -9,9 +9,9 @@ use std::num::NonZeroU32;
 use vorrang_protocol::{Delay, Effects, Message, NodeId, Protocol, Refused};
 use vorrang_trace::What;
 
+use crate::desk::Desk;
 use crate::numbers;
 use crate::recorder::Tape;
-use crate::resident::Desk;
 use crate::timers::{Keys, Slot};
 use crate::wire::{self, UNREADABLE, WireError};
 

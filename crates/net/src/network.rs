@@ -12,9 +12,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 use vorrang_protocol::NodeId;
 
+use crate::desk::Post;
 use crate::driver::Driver;
 use crate::lives::Parting;
-use crate::resident::Post;
 use crate::status::{Datagrams, LinkStatus};
 
 /// What carries a node's messages.

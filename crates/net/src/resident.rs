@@ -7,19 +7,18 @@
 
 use std::any::Any;
 use std::collections::VecDeque;
-use std::num::NonZeroU32;
 use std::time::Duration;
 
-use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tokio::time::Instant;
-use vorrang_protocol::{Data, Delay, NodeId, Refused};
+use vorrang_protocol::{Data, NodeId, Refused};
 
 use crate::application::{AnyApplication, ApplicationEffects, Later};
+use crate::desk::{Desk, Inside, Post, Scale};
 use crate::error::CommandError;
 use crate::event::Event;
 use crate::machine::Machine;
-use crate::timers::{Agenda, Keys, Slot, deadline};
+use crate::timers::{Agenda, Keys, deadline};
 use crate::turns::{Before, LetGo, Patience, Seat, Stage, Steps};
 use crate::wire::WireError;
 
@@ -94,19 +93,6 @@ pub(crate) struct Account {
     pub(crate) machine: String,
 }
 
-/// Takes messages to other nodes.
-pub(crate) trait Post {
-    /// Queues a message and says its number; none if the peer is gone, or the message is longer
-    /// than there is a limit to.
-    fn send(&mut self, to: NodeId, message: &[u8]) -> Result<Option<u64>, WireError>;
-
-    /// How long a message may be, where that is so little that commands are tried before they are
-    /// carried out.
-    fn limit(&self) -> Option<usize> {
-        None
-    }
-}
-
 /// Why the machine does not carry out a command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Denied {
@@ -129,17 +115,6 @@ impl From<Denied> for CommandError {
     }
 }
 
-/// Sends nothing, and sees how long the longest message is.
-#[derive(Debug)]
-struct Scale(usize);
-
-impl Post for Scale {
-    fn send(&mut self, _: NodeId, message: &[u8]) -> Result<Option<u64>, WireError> {
-        self.0 = self.0.max(message.len());
-        Ok(None)
-    }
-}
-
 /// A machine and its application while the problem is known.
 pub(crate) struct Household<C, N> {
     machine: Box<dyn Machine<C, N>>,
@@ -159,23 +134,6 @@ pub(crate) struct Household<C, N> {
     kind: Option<usize>,
 }
 
-/// All that the machine's effects act on, but the links.
-#[derive(Debug)]
-struct Inside {
-    me: NodeId,
-    nodes: usize,
-    /// What we sent ourselves, to be handled before anything else.
-    to_self: VecDeque<(u64, Vec<u8>)>,
-    sent_to_self: u64,
-    timers: Agenda,
-    rng: Xoshiro256PlusPlus,
-    sent: Vec<u64>,
-    received: Vec<u64>,
-    failure: Option<String>,
-    /// A message as bytes, in room that is used again.
-    bytes: Vec<u8>,
-}
-
 impl<C: Data, N: Data> Household<C, N> {
     /// The node `me` of so many.
     pub(crate) fn new(
@@ -184,19 +142,7 @@ impl<C: Data, N: Data> Household<C, N> {
         (me, nodes): (NodeId, usize),
         rng: Xoshiro256PlusPlus,
     ) -> Self {
-        let kinds = machine.kinds().len();
-        let inside = Inside {
-            me,
-            nodes,
-            to_self: VecDeque::new(),
-            sent_to_self: 0,
-            timers: Agenda::default(),
-            rng,
-            sent: vec![0; kinds],
-            received: vec![0; kinds],
-            failure: None,
-            bytes: Vec::new(),
-        };
+        let inside = Inside::new((me, nodes), machine.kinds().len(), rng);
         Self {
             machine,
             application,
@@ -450,115 +396,13 @@ impl<C: Data, N: Data> Resident for Household<C, N> {
     }
 }
 
-/// Where a machine puts what it does while it handles one event.
-pub(crate) struct Desk<'a, N> {
-    inside: &'a mut Inside,
-    post: &'a mut dyn Post,
-    notices: &'a mut VecDeque<N>,
-}
-
-impl<N> Desk<'_, N> {
-    /// An empty sheet, to write a message on.
-    pub(crate) fn blank(&mut self) -> &mut Vec<u8> {
-        self.inside.bytes.clear();
-        &mut self.inside.bytes
-    }
-
-    /// Sends what was written on the sheet, if that succeeded, and says its number; none if it does
-    /// not leave.
-    pub(crate) fn send(
-        &mut self,
-        to: NodeId,
-        kind: usize,
-        written: Result<(), WireError>,
-    ) -> Option<u64> {
-        self.inside.send(to, kind, written, self.post)
-    }
-
-    pub(crate) fn set_timer(&mut self, timer: Slot, delay: Delay) {
-        let at = deadline(self.inside.draw(delay));
-        self.inside.timers.set(timer, at);
-    }
-
-    pub(crate) fn cancel_timer(&mut self, timer: Slot) {
-        self.inside.timers.cancel(timer);
-    }
-
-    pub(crate) fn notify(&mut self, notice: N) {
-        self.notices.push_back(notice);
-    }
-
-    pub(crate) fn choose(&mut self, bound: NonZeroU32) -> u32 {
-        below(self.inside.rng.next_u64(), u64::from(bound.get())) as u32
-    }
-}
-
-impl Inside {
-    /// The same place with nothing in it, to try something.
-    fn apart(&self) -> Self {
-        Self {
-            me: self.me,
-            nodes: self.nodes,
-            to_self: VecDeque::new(),
-            sent_to_self: 0,
-            timers: Agenda::default(),
-            rng: self.rng.clone(),
-            sent: vec![0; self.sent.len()],
-            received: Vec::new(),
-            failure: None,
-            bytes: Vec::new(),
-        }
-    }
-
-    fn send(
-        &mut self,
-        to: NodeId,
-        kind: usize,
-        written: Result<(), WireError>,
-        post: &mut dyn Post,
-    ) -> Option<u64> {
-        if to.index() >= self.nodes {
-            self.failure = Some(format!("it sent to node {to}, which is not in its group"));
-            return None;
-        }
-        let sent = written.and_then(|()| {
-            if to == self.me {
-                let seq = self.sent_to_self;
-                self.sent_to_self += 1;
-                self.to_self.push_back((seq, self.bytes.clone()));
-                return Ok(Some(seq));
-            }
-            let seq = post.send(to, &self.bytes)?;
-            self.sent[kind] += u64::from(seq.is_some());
-            Ok(seq)
-        });
-        sent.unwrap_or_else(|error| {
-            self.failure = Some(format!("it cannot send to node {to}: {error}"));
-            None
-        })
-    }
-
-    fn draw(&mut self, delay: Delay) -> Duration {
-        let span = delay.max.saturating_sub(delay.min).as_nanos();
-        let span = u64::try_from(span).unwrap_or(u64::MAX);
-        let drawn = below(self.rng.next_u64(), span.saturating_add(1));
-        delay.min.saturating_add(Duration::from_nanos(drawn))
-    }
-}
-
-/// A random word as a number below `bound`.
-fn below(word: u64, bound: u64) -> u64 {
-    ((u128::from(word) * u128::from(bound)) >> 64) as u64
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::{Arc, Mutex};
 
-    use proptest::prelude::*;
     use rand_core::SeedableRng as _;
     use serde::{Deserialize, Serialize};
-    use vorrang_protocol::{Effects, Message, Protocol};
+    use vorrang_protocol::{Delay, Effects, Message, Protocol};
     use vorrang_trace::{Record, What};
 
     use super::*;
@@ -869,12 +713,5 @@ mod tests {
         let why = "it sent to node 3, which is not in its group".to_owned();
         assert_eq!(home.resident.end_turn(), Some(why));
         assert_eq!(home.resident.end_turn(), None);
-    }
-
-    proptest! {
-        #[test]
-        fn a_draw_is_below_its_bound(word: u64, bound in 1_u64..) {
-            prop_assert!(below(word, bound) < bound);
-        }
     }
 }

@@ -10,11 +10,11 @@ use tokio::time::Instant;
 use vorrang_protocol::NodeId;
 
 use crate::config::{Config, Limits};
+use crate::desk::Post;
 use crate::driver::Driver;
 use crate::link::Link;
 use crate::meet::{Arrival, Line};
 use crate::network::{Member, Network};
-use crate::resident::Post;
 use crate::status::{Datagrams, LinkStatus};
 use crate::wire::WireError;
 

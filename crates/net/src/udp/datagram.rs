@@ -1,23 +1,24 @@
 //! What is in a datagram: one frame.
 //!
 //! ```text
-//!   0     1     2         3      4                12         16           20                28
-//!   +-----+-----+---------+------+----------------+----------+------------+-----------------+------+
-//!   | 'V' | 'U' | version | kind | digest, u64 LE | from,    | to, u32 LE | life of `from`, | body |
-//!   |     |     |         |      | of the set-up  | u32 LE   | or all     | u64 LE          |      |
-//!   +-----+-----+---------+------+----------------+----------+------------+-----------------+------+
+//!   0     1     2         3      4          12        16       20            28
+//!   +-----+-----+---------+------+----------+---------+--------+-------------+------+
+//!   | 'V' | 'U' | version | kind | digest   | from    | to     | life of the | body |
+//!   |     |     |         |      | u64      | u32     | u32    | sender, u64 |      |
+//!   +-----+-----+---------+------+----------+---------+--------+-------------+------+
 //!
 //!   kind  body (postcard; integers are varints)   sent
 //!   1     hello: see `Greeting`                   to one, until it is heard and has heard us
 //!   2     refuse: see `Refuse`                    in answer to a hello
 //!   3     data: number, message                   to one, or to all at once
-//!   4     here: empty                             to all, when nothing was said to all for a while
+//!   4     here: empty                             to all, if nothing else was for a while
 //!   5     bye: empty                              to all, last
 //! ```
 //!
-//! `to` is `u32::MAX` in what is for all. The **digest** stands for all that members have in
-//! common: group, algorithm, set-up, list of peers and how all are reached at once. A list of peers
-//! may be too long for a datagram, so a hello says of it only where the two are.
+//! Numbers are little-endian; `to` is `u32::MAX` in what is for all. The **digest** stands for all
+//! that members have in common: group, algorithm, set-up, list of peers and how all are reached at
+//! once. A list of peers may be too long for a datagram, so a hello says of it only where the two
+//! are.
 //!
 //! A **life** is a number that a process draws when it starts: by it the others tell whether it is
 //! still the same process. The `number` of a message counts the messages of its sender, so that

@@ -21,11 +21,11 @@ use super::peer::Peer;
 use super::sockets::{self, CAST, OWN, PLACES, Sockets};
 use super::{Cast, Multicast, Udp};
 use crate::config::{Config, Timing};
+use crate::desk::Post;
 use crate::error::NetError;
 use crate::event::Event;
 use crate::hello::{Identity, draw_incarnation};
 use crate::ration::Ration;
-use crate::resident::Post;
 use crate::status::Datagrams;
 use crate::wire::WireError;
 

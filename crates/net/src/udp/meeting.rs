@@ -40,13 +40,14 @@ impl Driver<Mail> {
             return Err(Refusal::Sender { claimed: from, refuser: identity.me });
         };
         let our_place = &identity.peers[identity.me.index()];
-        let (is_at, seen_at) = (peer.at.map(|at| at.to_string()), source.to_string());
-        let mut places = [
+        let seen_at = source.to_string();
+        let is_at = peer.at.map_or_else(|| seen_at.clone(), |at| at.to_string());
+        let places = [
             (from, &peer.address, here),
             (identity.me, our_place, there),
-            (from, is_at.as_ref().unwrap_or(&peer.address), &seen_at),
-        ]
-        .into_iter();
+            (from, &is_at, &seen_at),
+        ];
+        let mut places = places.into_iter();
         if let Some((node, ours, theirs)) = places.find(|(_, ours, theirs)| ours != theirs) {
             let (ours, theirs) = Excerpt::pair(ours, theirs);
             return Err(Refusal::Peers { node, refuser: ours, refused: theirs });
@@ -65,6 +66,10 @@ impl Driver<Mail> {
         }
         let (has_begun, timing, ours) = (self.has_begun(), self.world.timing, self.world.life);
         let peer = self.world.peer(from);
+        if peer.at.is_none() {
+            // It will call again when we know where it is.
+            return self.on_stray(source, None);
+        }
         match peer.admit((life, ours), greeting, has_begun, &timing) {
             Admission::Welcome => {}
             Admission::Anew => {

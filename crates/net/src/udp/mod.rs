@@ -54,6 +54,7 @@
 
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddrV4};
+use std::str::FromStr;
 
 use crate::error::NetError;
 
@@ -130,6 +131,26 @@ impl Multicast {
     #[must_use]
     pub const fn or_unicast(self) -> Self {
         Self { or_unicast: true, ..self }
+    }
+}
+
+/// `unicast`, or the address and port of a group on loopback.
+impl FromStr for Cast {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "unicast" {
+            return Ok(Self::Unicast);
+        }
+        match text.parse::<SocketAddrV4>() {
+            Ok(group) if group.ip().is_multicast() && group.port() > 0 => {
+                Ok(Self::Multicast(Multicast::at(group)))
+            }
+            Ok(_) | Err(_) => Err(format!(
+                "'{text}' is neither 'unicast' nor a multicast address with a port, such as \
+                 239.255.1.2:7000"
+            )),
+        }
     }
 }
 
@@ -213,6 +234,17 @@ mod tests {
         ] {
             let error = udp.validate().unwrap_err().to_string();
             assert!(error.contains(words), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_way_to_reach_all_is_read_or_named() {
+        assert_eq!("unicast".parse(), Ok(Cast::Unicast));
+        let group = "239.255.1.2:7000".parse().unwrap();
+        assert_eq!("239.255.1.2:7000".parse(), Ok(Cast::Multicast(Multicast::at(group))));
+        for wrong in ["", "multicast", "10.1.2.3:7000", "239.255.1.2", "239.255.1.2:0", "[::1]:7"] {
+            let error = wrong.parse::<Cast>().unwrap_err();
+            assert!(error.starts_with(&format!("'{wrong}' is neither 'unicast' nor")), "{error}");
         }
     }
 

@@ -22,11 +22,13 @@ pub(super) struct Outgoing {
     queue: VecDeque<(SocketAddr, Range<usize>)>,
     /// How many were not sent: too many at once, or the system refused.
     pub(super) unsent: u64,
+    /// How many of them were too many, and nobody has said so yet.
+    pub(super) too_many: u64,
 }
 
 impl Outgoing {
-    /// Queues a frame to each of these, with its receiver's number in it; false if it does not fit
-    /// into a datagram.
+    /// Queues a frame to each of these, with its receiver's number in it, and says to how many. An
+    /// error says how long it is if it does not fit into a datagram.
     pub(super) fn push(
         &mut self,
         frame: &Frame<Body<'_>>,
@@ -39,6 +41,7 @@ impl Outgoing {
         for (id, address) in to {
             if self.bytes.len() > MOST_BYTES {
                 self.unsent += 1;
+                self.too_many += 1;
                 continue;
             }
             let place = if pushed == 0 {

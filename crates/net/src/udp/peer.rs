@@ -245,3 +245,99 @@ impl Peer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OURS: u64 = 1;
+
+    /// A peer that was met as 7, and was heard a moment ago.
+    fn met() -> Peer {
+        let mut peer = Peer::new(NodeId(2), "127.0.0.1:9".to_owned(), &Timing::default());
+        peer.life = Some(7);
+        peer
+    }
+
+    fn admit(peer: &Peer, life: u64, knows: Option<u64>, has_begun: bool) -> Admission {
+        let greeting = Greeting {
+            group: String::new(),
+            algorithm: String::new(),
+            setup: String::new(),
+            nodes: 3,
+            cast: String::new(),
+            here: String::new(),
+            there: String::new(),
+            heartbeat_ms: 1,
+            knows,
+            hears: None,
+            call: 1,
+            is_answer: false,
+        };
+        peer.admit((life, OURS), &greeting, has_begun, &Timing::default())
+    }
+
+    /// As after a long silence.
+    fn quiet(mut peer: Peer) -> Peer {
+        let long_ago = Instant::now() - Duration::from_secs(3);
+        peer.pulse = Pulse::new(long_ago);
+        peer.pulse.look(long_ago, Duration::from_secs(1));
+        peer
+    }
+
+    #[test]
+    fn whoever_was_met_is_welcome_again() {
+        for has_begun in [false, true] {
+            for knows in [None, Some(OURS)] {
+                assert_eq!(admit(&met(), 7, knows, has_begun), Admission::Welcome);
+            }
+            let confused = admit(&met(), 7, Some(5), has_begun);
+            assert!(matches!(confused, Admission::Nonsense(_)), "{confused:?}");
+        }
+    }
+
+    #[test]
+    fn another_life_is_let_in_before_the_start_once_the_former_is_silent_and_never_later() {
+        assert_eq!(admit(&met(), 8, None, false), Admission::Refuse(Refusal::Taken));
+        assert_eq!(admit(&quiet(met()), 8, None, false), Admission::Anew);
+        for peer in [met(), quiet(met())] {
+            assert_eq!(admit(&peer, 8, None, true), Admission::Refuse(Refusal::Restarted));
+            // It has outlived its group, and fences nobody.
+            assert_eq!(admit(&peer, 8, Some(5), true), Admission::Refuse(Refusal::Restarted));
+        }
+    }
+
+    #[test]
+    fn whoever_remembers_another_life_of_ours_says_so() {
+        let mut fresh = met();
+        fresh.forget(&Timing::default());
+        assert_eq!(admit(&fresh, 7, None, false), Admission::Welcome);
+        let forgotten = Admission::Refuse(Refusal::Forgotten);
+        assert_eq!(admit(&fresh, 7, Some(5), false), forgotten);
+        assert_eq!(admit(&quiet(met()), 8, Some(5), false), forgotten);
+    }
+
+    #[test]
+    fn whoever_has_left_stays_away() {
+        let mut gone = met();
+        gone.part(Parting::Left, "it has left", &Timing::default());
+        assert_eq!(admit(&gone, 7, Some(OURS), true), Admission::Refuse(Refusal::Left));
+        assert_eq!(admit(&gone, 8, None, true), Admission::Refuse(Refusal::Restarted));
+    }
+
+    #[test]
+    fn two_hear_each_other_by_multicast_or_do_without() {
+        let both =
+            Hearing { knows_us: true, hears_us: Some(true), is_heard: true, is_plain: false };
+        let does_not_hear = Hearing { hears_us: Some(false), ..both };
+        let is_not_heard = Hearing { is_heard: false, ..both };
+        assert!(both.is_mutual(true) && both.is_mutual(false));
+        for half in [does_not_hear, is_not_heard] {
+            assert!(!half.is_mutual(true) && half.is_mutual(false));
+            assert!(Hearing { is_plain: true, ..half }.is_mutual(true));
+            assert!(Hearing { hears_us: None, ..half }.is_mutual(true));
+        }
+        let stranger = Hearing { knows_us: false, ..both };
+        assert!(!stranger.is_mutual(true) && !stranger.is_mutual(false));
+    }
+}

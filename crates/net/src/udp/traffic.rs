@@ -316,8 +316,17 @@ impl Driver<Mail> {
         let mut failed = Vec::new();
         let Mail { out, sockets, .. } = &mut self.world;
         out.flush(&sockets.own, &mut cx, |to, error| failed.push((to, error)));
+        let too_many = std::mem::take(&mut out.too_many);
         for (to, error) in failed {
             self.on_unsent(to, &error);
+        }
+        if too_many == 0 {
+            return;
+        }
+        if let Some(more) = self.world.strays.ask(Instant::now()) {
+            let why = "more are sent than the system takes".to_owned();
+            let more = more + too_many - 1;
+            self.report(Event::Unsent { to: "a member".to_owned(), why, more });
         }
     }
 

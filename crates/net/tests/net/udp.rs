@@ -237,7 +237,7 @@ async fn an_application_is_told_that_a_message_does_not_fit() {
     let words = soon("a refusal", told.recv()).await.unwrap();
     assert!(words.contains("longer than fits into one datagram"), "{words}");
     let words = soon("an event", told.recv()).await.unwrap();
-    assert!(words.contains("9003 bytes is longer than the 1400"), "{words}");
+    assert!(words.contains("9003 bytes does not fit into 1400"), "{words}");
 }
 
 /// An address that nobody's interface has: it is for documentation only (RFC 5737).
