@@ -42,6 +42,23 @@ async fn everyone_hears_everyone_by_multicast_and_by_unicast() {
     assert!(alone[0].1.try_recv().is_err());
 }
 
+/// Each of them is called by all others at the same time, and some of that is lost on the way.
+#[tokio::test]
+async fn a_larger_group_finds_together() {
+    const NODES: u32 = 40;
+    let faults = Faults { lost: 0.1, ..Faults::default() };
+    let (mut nodes, _) = group(NODES, |peers| Udp { faults, ..cast(peers) }).await;
+    // A tenth of those who should hear it do not, each time.
+    let mut times = 0;
+    let has_heard = |node: &mut Running| usize::from(node.1.try_recv().is_ok());
+    while nodes.iter_mut().skip(1).map(has_heard).sum::<usize>() < 20 {
+        nodes[0].0.command(Order::All(vec![1])).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        times += 1;
+        assert!(times < 1_000, "hardly anybody hears it");
+    }
+}
+
 /// Counted at a socket that has joined the group as members have.
 #[tokio::test]
 async fn what_is_for_all_is_one_datagram_and_what_is_for_some_is_one_each() {
