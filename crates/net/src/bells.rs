@@ -63,6 +63,11 @@ impl Bells {
         Self { wakers, by_place, board, heard: Vec::with_capacity(count) }
     }
 
+    /// The place of the last.
+    pub(crate) const fn last(&self) -> usize {
+        self.by_place.len() - 1
+    }
+
     /// The wakers, by place.
     pub(crate) fn wakers(&self) -> Arc<[Waker]> {
         Arc::clone(&self.wakers)

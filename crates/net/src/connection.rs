@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead as _, AsyncWrite as _, ReadBuf};
 use tokio::time::Instant;
 
+use crate::standing::{Health, Pulse};
 use crate::transport::AnyStream;
 use crate::wire::{self, Frame, WireError};
 
@@ -26,26 +27,8 @@ pub(crate) struct Connection {
     pub(crate) output: Vec<u8>,
     written: usize,
     pulse: Pulse,
-}
-
-/// Whether a connection still carries anything, looked at twice a heartbeat. Flags, and no clock
-/// for every message.
-#[derive(Debug)]
-struct Pulse {
+    /// Whether anything was written since the last look.
     has_said: bool,
-    has_heard: bool,
-    /// Nothing was heard from then on.
-    quiet_since: Instant,
-    /// It was quiet for too long when we last looked. One look is not enough: if it was us who
-    /// stood still, what came meanwhile has not been read yet.
-    is_suspect: bool,
-}
-
-/// What the regular look at a link found.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Health {
-    Fine,
-    Silent,
 }
 
 impl Connection {
@@ -57,7 +40,8 @@ impl Connection {
             end: 0,
             output: Vec::new(),
             written: 0,
-            pulse: Pulse { has_said: true, has_heard: true, quiet_since: now, is_suspect: false },
+            pulse: Pulse::new(now),
+            has_said: true,
         }
     }
 
@@ -69,22 +53,13 @@ impl Connection {
     /// Looks whether anything still comes.
     pub(crate) fn look(&mut self, now: Instant, give_up: Duration) -> Health {
         // Whoever does not read on cannot tell.
-        let is_full = self.is_full();
-        let pulse = &mut self.pulse;
-        if std::mem::take(&mut pulse.has_heard) || is_full {
-            (pulse.quiet_since, pulse.is_suspect) = (now, false);
-        } else if now.saturating_duration_since(pulse.quiet_since) >= give_up {
-            if pulse.is_suspect {
-                return Health::Silent;
-            }
-            pulse.is_suspect = true;
-        }
-        Health::Fine
+        self.pulse.has_heard |= self.is_full();
+        self.pulse.look(now, give_up)
     }
 
     /// Whether nothing was said since the last look, and something can be.
     pub(crate) const fn is_due_to_speak(&mut self) -> bool {
-        let has_said = std::mem::replace(&mut self.pulse.has_said, false);
+        let has_said = std::mem::replace(&mut self.has_said, false);
         !has_said && self.has_written_all()
     }
 
@@ -151,7 +126,7 @@ impl Connection {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }
             self.written += written;
-            self.pulse.has_said = true;
+            self.has_said = true;
         }
         self.output.clear();
         self.written = 0;

@@ -1,4 +1,4 @@
-//! The node's task: it owns the machine and every connection, and handles one event at a time.
+//! The node's task: it owns the machine and every socket, and handles one event at a time.
 //!
 //! All sockets are polled by this one task. A message is read, handled and answered without passing
 //! through a channel or waking another task; what one turn produces for a peer is written at once,
@@ -11,11 +11,9 @@ use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
-use rand_xoshiro::Xoshiro256PlusPlus;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
-use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, Sleep};
-use vorrang_protocol::{NodeId, Refused};
+use vorrang_protocol::Refused;
 
 use crate::bells::Bells;
 use crate::config::{Config, Start};
@@ -23,30 +21,23 @@ use crate::error::{CommandError, StopReason};
 use crate::event::Event;
 use crate::handle::{Control, Goodbye, Reply};
 use crate::hello::Identity;
-use crate::link::Link;
-use crate::meet::{Arrival, Line};
 use crate::members::{Leaving, Told};
+use crate::network::Network;
 use crate::resident::{Account, AnyCommand, Resident};
 use crate::status::Status;
 use crate::timers::deadline;
 use crate::turns::{LetGo, Patience};
-use crate::world::World;
 
-pub(crate) struct Driver {
+pub(crate) struct Driver<W> {
     /// The machine and its application.
     pub(crate) resident: Box<dyn Resident>,
-    pub(crate) world: World,
+    /// What carries its messages.
+    pub(crate) world: W,
     /// The message that came last, in room that is used again.
     pub(crate) message: Vec<u8>,
-    pub(crate) rng: Xoshiro256PlusPlus,
     pub(crate) config: Config,
     pub(crate) identity: Arc<Identity>,
-    pub(crate) line: Line,
     pub(crate) control: mpsc::UnboundedReceiver<Control>,
-    pub(crate) arrivals: mpsc::UnboundedReceiver<Arrival>,
-    pub(crate) tasks: JoinSet<()>,
-    /// Who is about to connect us with each peer.
-    pub(crate) callers: Vec<Option<AbortHandle>>,
     pub(crate) events: broadcast::Sender<Event>,
     pub(crate) started: watch::Sender<bool>,
     pub(crate) stopped: Arc<OnceLock<StopReason>>,
@@ -55,13 +46,11 @@ pub(crate) struct Driver {
     pub(crate) held: Vec<Held>,
     /// Why we must not act, as long as somebody remembers a former life of ours.
     pub(crate) fenced: Option<String>,
-    /// Those of all links, by their numbers, and behind them that of the clock.
+    /// Those of the network, and behind them that of the clock.
     pub(crate) bells: Bells,
     pub(crate) sleep: Pin<Box<Sleep>>,
     pub(crate) sleeps_until: Option<Instant>,
-    /// When acknowledgements are sent that nothing has come to ride on.
-    pub(crate) next_ack: Option<Instant>,
-    /// When connections are looked at next, whether they still carry anything.
+    /// When the others are looked at next, whether they are still heard.
     pub(crate) next_look: Instant,
     /// What was said of each member's absence.
     pub(crate) told: Vec<Told>,
@@ -88,21 +77,17 @@ pub(crate) enum Phase {
     Over(Option<oneshot::Sender<()>>),
 }
 
-impl Driver {
+impl<W: Network> Driver<W> {
     /// Runs until it is told to stop.
     pub(crate) async fn run(mut self) {
-        let peers: Vec<NodeId> = self.world.others().map(|link| link.peer).collect();
-        for peer in peers {
-            self.dial(peer);
-        }
+        W::open(&mut self);
         self.start_if_ready();
         poll_fn(|cx| self.poll_turn_or_fail(cx)).await;
 
-        let Self { world, mut tasks, phase, control, let_go, .. } = self;
-        let unacknowledged = world.others().map(Link::unacknowledged).sum();
-        drop(world);
-        // Waits until the listener is closed, so that the address is free when we say so.
-        tasks.shutdown().await;
+        let Self { world, phase, control, let_go, .. } = self;
+        let unacknowledged = world.unacknowledged();
+        // So that the address is free when we say so.
+        world.close().await;
         drop(control);
         match phase {
             Phase::Closing(_, replies) => {
@@ -135,14 +120,14 @@ impl Driver {
     /// Handles all that has happened, then writes all that came of it.
     fn poll_turn(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         self.poll_control(cx);
-        self.poll_arrivals(cx);
+        W::poll_arrivals(self, cx);
         let rung = self.bells.listen(cx.waker());
         let mut is_time = false;
         for &place in &rung {
             if place == self.clock() {
                 is_time = true;
             } else {
-                self.poll_link(NodeId(place as u32));
+                W::on_bell(self, place);
             }
         }
         self.bells.hand_back(rung);
@@ -151,7 +136,7 @@ impl Driver {
         }
         let is_done = self.settle();
         self.leave_if_free();
-        self.flush();
+        W::flush(self);
         while let Some(event) = self.resident.next_event() {
             self.report(event);
         }
@@ -164,9 +149,7 @@ impl Driver {
         self.poll_sleep();
         let is_over = match &self.phase {
             Phase::Over(_) => true,
-            Phase::Closing(deadline, _) => {
-                self.world.others().all(Link::is_settled) || Instant::now() >= *deadline
-            }
+            Phase::Closing(deadline, _) => self.world.is_settled() || Instant::now() >= *deadline,
             Phase::Gathering | Phase::Running => false,
         };
         if is_over {
@@ -214,10 +197,9 @@ impl Driver {
             }
             (Phase::Gathering, None) => self.held.push((command, patience, reply)),
             (Phase::Running, None) => {
-                let outcome = self.check_prospect(&command).and_then(|()| {
-                    let taken = self.resident.command(command, patience, &mut self.world);
-                    taken.map_err(CommandError::Refused)
-                });
+                let outcome = self
+                    .check_prospect(&command)
+                    .and_then(|()| self.resident.command(command, patience, &mut self.world));
                 let _ = reply.send(outcome);
                 self.settle();
             }
@@ -258,10 +240,7 @@ impl Driver {
                 self.phase = Phase::Closing(until, leavers);
                 self.held.clear();
                 self.stop_acting();
-                for link in self.world.others_mut() {
-                    link.say_bye();
-                }
-                self.world.touch_all();
+                self.world.say_bye();
             }
         }
     }
@@ -273,11 +252,12 @@ impl Driver {
     fn status(&self) -> Status {
         let Account { sent, received, machine } = self.resident.account();
         Status {
-            id: self.world.me,
+            id: self.identity.me,
             started: *self.started.borrow(),
             fenced: self.fenced.clone(),
             turn: self.resident.stage(),
-            links: self.world.others().map(Link::status).collect(),
+            links: self.world.statuses(),
+            datagrams: self.world.datagrams(),
             sent,
             received,
             machine,
@@ -298,7 +278,7 @@ impl Driver {
     pub(crate) fn start_if_ready(&mut self) {
         let is_ready = match self.config.start {
             Start::AtOnce => true,
-            Start::WhenAllMet => self.world.others().all(Link::is_connected),
+            Start::WhenAllMet => self.world.has_met_all(),
         };
         if !is_ready || !matches!(self.phase, Phase::Gathering) || self.fenced.is_some() {
             return;
@@ -310,13 +290,7 @@ impl Driver {
         for (command, patience, reply) in std::mem::take(&mut self.held) {
             self.on_command(command, patience, reply);
         }
-        for index in 0..self.world.links.len() {
-            if index != self.world.me.index() {
-                self.handle_frames(NodeId(index as u32));
-                // It may not have been read to the end before.
-                self.bells.ring(index);
-            }
-        }
+        W::on_begun(self);
     }
 
     pub(crate) fn settle(&mut self) -> bool {
@@ -336,7 +310,7 @@ impl Driver {
         let leaving = self.leaving.as_ref().map(|leaving| leaving.until);
         let held = self.held.iter().filter_map(|(_, patience, _)| patience.map(|it| it.until));
         let patience = self.resident.gives_up_at().into_iter().chain(held).min();
-        [own, self.next_ack, closing, leaving, patience]
+        [own, self.world.next_deadline(), closing, leaving, patience]
             .into_iter()
             .flatten()
             .fold(self.next_look, Instant::min)
@@ -350,13 +324,10 @@ impl Driver {
         }
         self.resident.expire(now);
         self.expire_held(now);
-        if self.next_ack.is_some_and(|at| at <= now) {
-            self.next_ack = None;
-            self.acknowledge();
-        }
+        W::on_time(self, now);
         if self.next_look <= now {
             self.next_look = now + self.config.timing.heartbeat / 2;
-            self.look_at_links(now);
+            W::look(self, now);
             self.look_at_members();
         }
     }
@@ -378,7 +349,7 @@ impl Driver {
 
     /// The place of the clock's bell.
     const fn clock(&self) -> usize {
-        self.world.links.len()
+        self.bells.last()
     }
 
     /// Logs an event, tells the application, and whoever listens.

@@ -1,6 +1,7 @@
 //! What can go wrong at a node's edge.
 
 use std::io;
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::Arc;
 
 use vorrang_protocol::{NodeId, Refused};
@@ -43,6 +44,33 @@ pub enum NetError {
         /// How long it may be.
         limit: usize,
     },
+    /// A hello does not fit into one datagram: names, set-up or addresses are too long.
+    #[error(
+        "a node that says its set-up says {length} bytes, and a datagram takes at most {limit}: \
+         use shorter names"
+    )]
+    GreetingTooLong {
+        /// How long it is.
+        length: usize,
+        /// How long it may be.
+        limit: usize,
+    },
+    /// What was said of how to use UDP makes no sense.
+    #[error("{0}")]
+    Udp(String),
+    /// There is no multicast here, or not for us.
+    #[error(
+        "cannot join the multicast group {group} on the interface {interface}: {source} \
+         (without multicast, members can be sent datagrams of their own)"
+    )]
+    Multicast {
+        /// The group.
+        group: SocketAddrV4,
+        /// The address of the interface.
+        interface: Ipv4Addr,
+        /// What the system says.
+        source: io::Error,
+    },
 }
 
 /// Why a command was not carried out.
@@ -60,6 +88,15 @@ pub enum CommandError {
     /// It was given up before the node had met all others, so that nothing was asked.
     #[error("given up: this node has not met all others yet, and has asked nobody")]
     GivenUp,
+    /// Over UDP: a message that the machine would send for it does not fit into a datagram. Nothing
+    /// was done.
+    #[error("a message of {length} bytes would have to be sent, and at most {limit} are")]
+    TooLarge {
+        /// How long it is.
+        length: usize,
+        /// How long it may be.
+        limit: usize,
+    },
     /// There is no node any more; whether the command was carried out is not known.
     #[error("{0}")]
     Stopped(#[from] Stopped),

@@ -120,6 +120,45 @@ pub enum Event {
         /// Who remembers.
         by: NodeId,
     },
+    /// Over UDP: a datagram was dropped because it made no sense, or because of who sent it.
+    Stray {
+        /// Where it came from.
+        from: String,
+        /// What was wrong.
+        why: String,
+        /// How many more of this kind were not reported since the last that was.
+        more: u64,
+    },
+    /// Over UDP: a message of the machine is longer than fits into a datagram, and was not sent. As
+    /// far as the machine can tell, it was lost.
+    TooLarge {
+        /// To whom; none if it would have been sent for a command of the application inside the
+        /// node, which was refused.
+        to: Option<NodeId>,
+        /// How long it is.
+        length: usize,
+        /// How long it may be.
+        limit: usize,
+        /// How many more of this kind were not reported since the last that was.
+        more: u64,
+    },
+    /// Over UDP: the system did not send a datagram.
+    Unsent {
+        /// Where it should have gone.
+        to: String,
+        /// What the system says.
+        why: String,
+        /// How many more of this kind were not reported since the last that was.
+        more: u64,
+    },
+    /// Over UDP: multicasts do not work here, or not with a peer, so members are sent datagrams of
+    /// their own.
+    Unicast {
+        /// With whom; none if not at all.
+        peer: Option<NodeId>,
+        /// Why they do not.
+        why: String,
+    },
 }
 
 impl Event {
@@ -130,6 +169,10 @@ impl Event {
             | Self::GivenUp { .. }
             | Self::Fenced { .. } => tracing::error!(target: EVENT_TARGET, "{self}"),
             Self::Malformed { .. }
+            | Self::Stray { .. }
+            | Self::TooLarge { .. }
+            | Self::Unsent { .. }
+            | Self::Unicast { .. }
             | Self::Unanswered { .. }
             | Self::Missing { .. }
             | Self::Gone { .. }
@@ -170,21 +213,13 @@ impl fmt::Display for Event {
             Self::Missing { peer, since, means } => {
                 let since = since.as_secs_f64();
                 write!(f, "node {peer} has not been there for {since:.1} s")?;
-                let ending = match means.prospect {
-                    Prospect::Fine => return write!(f, "; {means}"),
-                    Prospect::Doubtful => "until it is back, requests may have to wait for it",
-                    Prospect::Hopeless => "until it is back, no request is granted",
-                };
-                write!(f, ", and {means}: {ending}")
+                let doubtful = "until it is back, requests may have to wait for it";
+                means.conclude(f, doubtful, "until it is back, no request is granted")
             }
             Self::Gone { peer, why, means } => {
                 write!(f, "node {peer} {why}")?;
-                let ending = match means.prospect {
-                    Prospect::Fine => return write!(f, "; {means}"),
-                    Prospect::Doubtful => "requests may wait for ever",
-                    Prospect::Hopeless => "no request can be granted any more",
-                };
-                write!(f, ", and {means}: {ending}")
+                let hopeless = "no request can be granted any more";
+                means.conclude(f, "requests may wait for ever", hopeless)
             }
             Self::Undelivered { peer } => write!(
                 f,
@@ -201,6 +236,40 @@ impl fmt::Display for Event {
             Self::Fenced { by } => {
                 write!(f, "fenced: node {by} remembers what we forgot when we were restarted")
             }
+            Self::Stray { from, why, more } => {
+                write!(f, "dropped a datagram from {from}: {why}{}", More(*more))
+            }
+            Self::TooLarge { to: None, length, limit, more: _ } => write!(
+                f,
+                "a command was refused: a message of {length} bytes does not fit into {limit}"
+            ),
+            Self::TooLarge { to: Some(to), length, limit, more } => write!(
+                f,
+                "a message to node {to} was not sent: its {length} bytes are more than the \
+                 {limit} that fit into a datagram{}",
+                More(*more)
+            ),
+            Self::Unsent { to, why, more } => {
+                write!(f, "a datagram to {to} was not sent: {why}{}", More(*more))
+            }
+            Self::Unicast { peer: None, why } => {
+                write!(f, "{why}: every member is sent datagrams of its own")
+            }
+            Self::Unicast { peer: Some(peer), why } => {
+                write!(f, "node {peer} is sent datagrams of its own: {why}")
+            }
+        }
+    }
+}
+
+/// How many more there were.
+struct More(u64);
+
+impl fmt::Display for More {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 => Ok(()),
+            more => write!(f, " (and {more} more of the kind)"),
         }
     }
 }
@@ -214,6 +283,18 @@ pub struct Meaning {
     pub needs: Needs,
     /// So this becomes of them.
     pub prospect: Prospect,
+}
+
+impl Meaning {
+    /// Goes on with what becomes of requests, in these words if they may have to wait or will.
+    fn conclude(&self, f: &mut fmt::Formatter<'_>, doubtful: &str, hopeless: &str) -> fmt::Result {
+        let ending = match self.prospect {
+            Prospect::Fine => return write!(f, "; {self}"),
+            Prospect::Doubtful => doubtful,
+            Prospect::Hopeless => hopeless,
+        };
+        write!(f, ", and {self}: {ending}")
+    }
 }
 
 impl fmt::Display for Meaning {

@@ -131,6 +131,11 @@ impl Identity {
         }
     }
 
+    /// Every how many milliseconds this node says something.
+    pub(crate) fn heartbeat_ms(&self) -> u64 {
+        millis(self.heartbeat)
+    }
+
     pub(crate) const fn nodes(&self) -> u32 {
         self.peers.len() as u32
     }
@@ -150,7 +155,7 @@ impl Identity {
         let Terms { incarnation, knows, received, attempt } = terms;
         Hello {
             who: self.introduce(target),
-            heartbeat_ms: millis(self.heartbeat),
+            heartbeat_ms: self.heartbeat_ms(),
             incarnation,
             knows,
             received,
@@ -173,24 +178,35 @@ impl Identity {
         }
     }
 
-    /// Whether a member of the same group speaks, and means us.
-    pub(crate) fn judge(&self, who: &Introduction) -> Result<(), Refusal> {
-        if who.group != self.group {
-            let (ours, theirs) = Excerpt::pair(&self.group, &who.group);
+    /// Whether one who belongs to this group, and says this of it, is set up as we are.
+    pub(crate) fn judge_setup(
+        &self,
+        group: &str,
+        algorithm: &str,
+        nodes: u32,
+        setup: &str,
+    ) -> Result<(), Refusal> {
+        if group != self.group {
+            let (ours, theirs) = Excerpt::pair(&self.group, group);
             return Err(Refusal::Group { refuser: ours, refused: theirs });
         }
-        if who.algorithm != self.algorithm {
-            let (ours, theirs) = Excerpt::pair(&self.algorithm, &who.algorithm);
+        if algorithm != self.algorithm {
+            let (ours, theirs) = Excerpt::pair(&self.algorithm, algorithm);
             return Err(Refusal::Algorithm { refuser: ours, refused: theirs });
         }
-        if who.peers.len() != self.peers.len() {
-            let refused = who.peers.len() as u32;
-            return Err(Refusal::Size { refuser: self.nodes(), refused });
+        if nodes != self.nodes() {
+            return Err(Refusal::Size { refuser: self.nodes(), refused: nodes });
         }
-        if who.setup != self.setup {
-            let (ours, theirs) = Excerpt::pair(&self.setup, &who.setup);
+        if setup != self.setup {
+            let (ours, theirs) = Excerpt::pair(&self.setup, setup);
             return Err(Refusal::Setup { refuser: ours, refused: theirs });
         }
+        Ok(())
+    }
+
+    /// Whether a member of the same group speaks, and means us.
+    pub(crate) fn judge(&self, who: &Introduction) -> Result<(), Refusal> {
+        self.judge_setup(&who.group, &who.algorithm, who.peers.len() as u32, &who.setup)?;
         let mut places = (0..).map(NodeId).zip(self.peers.iter().zip(&who.peers));
         if let Some((node, (ours, theirs))) = places.find(|(_, (ours, theirs))| ours != theirs) {
             let (ours, theirs) = Excerpt::pair(ours, theirs);
@@ -209,7 +225,7 @@ impl Identity {
         if claimed <= self.me || claimed.0 >= self.nodes() {
             return Err(Refusal::Sender { claimed, refuser: self.me });
         }
-        self.judge_pace(hello)
+        self.judge_pace(hello.heartbeat_ms)
     }
 
     /// Whether the one whom we dialled is the one we wanted.
@@ -218,7 +234,7 @@ impl Identity {
         if hello.who.sender != wanted {
             return Err(Refusal::Sender { claimed: hello.who.sender, refuser: self.me });
         }
-        self.judge_pace(hello)
+        self.judge_pace(hello.heartbeat_ms)
     }
 
     /// Whether the one who knocks may: a member with a lower number.
@@ -232,10 +248,10 @@ impl Identity {
     }
 
     /// Whether we would hear from it before we take it for dead.
-    fn judge_pace(&self, hello: &Hello) -> Result<(), Refusal> {
+    pub(crate) fn judge_pace(&self, heartbeat_ms: u64) -> Result<(), Refusal> {
         let patience = millis(self.give_up);
-        if hello.heartbeat_ms.saturating_mul(2) > patience {
-            return Err(Refusal::TooQuiet { refuser: patience, refused: hello.heartbeat_ms });
+        if heartbeat_ms.saturating_mul(2) > patience {
+            return Err(Refusal::TooQuiet { refuser: patience, refused: heartbeat_ms });
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Runs a distributed algorithm's state machine between real processes, over TCP.
+//! Runs a distributed algorithm's state machine between real processes, over TCP or UDP.
 //!
 //! A [`Node`] drives one [`Protocol`](vorrang_protocol::Protocol): the same machine, unchanged,
 //! that the simulator measures and the checker explores. It never knows which algorithm it runs.
@@ -18,6 +18,8 @@
 //!   leave without wedging the others ([`Handle::leave`]), if it knows what a turn is
 //!   ([`Node::steps`]). An [`Event`] says who is lost, back or gone, and what that means; what can
 //!   never be granted is refused.
+//! - **Over UDP** ([`udp`]) messages are lost, doubled and overtaken, and what is for all is one
+//!   multicast: for machines that count on nothing, and layers that make something of it.
 //! - **A run can be recorded**, on a [`Clock`] that all processes of a machine share, and judged by
 //!   the same monitors as a simulated one.
 //! - **Trust**: whoever can reach the port can speak as a member that has not been met yet, and
@@ -64,9 +66,9 @@ mod application;
 mod backlog;
 mod bells;
 mod clock;
-
 mod config;
 mod connection;
+mod desk;
 mod driver;
 mod error;
 mod event;
@@ -80,16 +82,20 @@ mod loopback;
 mod machine;
 mod meet;
 mod members;
+mod network;
 mod node;
 mod numbers;
 mod peers;
+mod ration;
 mod recorder;
 mod refusal;
 mod resident;
+mod standing;
 mod status;
 mod timers;
 mod transport;
 mod turns;
+pub mod udp;
 pub mod wire;
 mod world;
 
@@ -104,7 +110,9 @@ pub use handle::{EVENTS_KEPT, Goodbye, Handle};
 pub use loopback::bind_loopback;
 pub use node::{Node, Started, Starting};
 pub use numbers::MAX_NUMBER;
+pub use ration::Ration;
 pub use recorder::{Log, Recorder};
-pub use status::{LinkState, LinkStatus, Status};
+pub use status::{Datagrams, LinkState, LinkStatus, Status};
 pub use transport::{Listener, Tcp, Transport};
 pub use turns::{LetGo, Stage, Steps};
+pub use udp::{Cast, Faults, Multicast, Udp};

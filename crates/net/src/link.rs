@@ -21,10 +21,10 @@ use vorrang_protocol::{Never, NodeId};
 use crate::backlog::Backlog;
 use crate::config::{Limits, Timing};
 use crate::connection::Connection;
-pub(crate) use crate::connection::Health;
 use crate::hello::{Hello, Refusal};
 use crate::lives::{Admission, Lives, Moment, Parting, Terms};
-use crate::status::{LinkState, LinkStatus};
+use crate::standing::{Health, Standing, Trouble};
+use crate::status::LinkStatus;
 use crate::transport::AnyStream;
 use crate::wire::{self, Frame, WireError};
 
@@ -34,8 +34,6 @@ const ACK_EVERY: u64 = 32;
 const STAGE_LEN: usize = 1 << 16;
 /// A connection that ended sooner has hardly been one.
 const SHORT_LIFE: Duration = Duration::from_secs(1);
-/// How long a peer may not answer before that is worth a word.
-const TROUBLE_AFTER: Duration = Duration::from_millis(250);
 
 /// What outlives a connection.
 pub(crate) struct Link {
@@ -62,17 +60,7 @@ pub(crate) struct Link {
     failures: u32,
     dropped: u64,
     farewell: Farewell,
-    /// Calls in a row that nobody answered, and what became of the last.
-    unanswered: u64,
-    trouble: Option<String>,
-    is_trouble_told: bool,
-}
-
-#[derive(Debug)]
-enum Standing {
-    Open,
-    Refused(Refusal, String),
-    Gone(Parting, String),
+    trouble: Trouble,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -101,9 +89,7 @@ impl Link {
             failures: 0,
             dropped: 0,
             farewell: Farewell::None,
-            unanswered: 0,
-            trouble: None,
-            is_trouble_told: false,
+            trouble: Trouble::default(),
         }
     }
 
@@ -196,34 +182,19 @@ impl Link {
         }
     }
 
-    /// Nobody answers there. Says how often that was, if it is time to say so: not at once, since
-    /// it may just not have been started yet, and later whenever it was twice as often.
+    /// Nobody answers there. Says how often that was, if it is time to say so.
     pub(crate) fn unanswered(&mut self, why: String) -> Option<u64> {
-        self.unanswered += 1;
-        let is_other = self.trouble.as_ref() != Some(&why);
-        self.trouble = Some(why);
-        let is_due = self.since.elapsed() >= TROUBLE_AFTER;
-        let is_news =
-            is_due && (is_other || !self.is_trouble_told || self.unanswered.is_power_of_two());
-        self.is_trouble_told |= is_news;
-        is_news.then_some(self.unanswered)
+        self.trouble.unanswered(why, self.since.elapsed())
     }
 
     /// Somebody answers there.
     pub(crate) fn answered(&mut self) {
-        (self.unanswered, self.trouble, self.is_trouble_told) = (0, None, false);
+        self.trouble = Trouble::default();
     }
 
     /// One of us refuses the other. True if that is news.
     pub(crate) fn refuse(&mut self, why: &Refusal, sentence: String) -> bool {
-        match &self.standing {
-            Standing::Gone(..) => false,
-            Standing::Refused(known, _) if known == why => false,
-            Standing::Refused(..) | Standing::Open => {
-                self.standing = Standing::Refused(why.clone(), sentence);
-                true
-            }
-        }
+        self.standing.refuse(why, sentence)
     }
 
     /// The peer will not be back, or we will not: nothing is kept for it any more.
@@ -348,10 +319,7 @@ impl Link {
 
     /// Why the two will not come together again.
     pub(crate) const fn parting(&self) -> Option<Parting> {
-        match self.standing {
-            Standing::Gone(parting, _) => Some(parting),
-            Standing::Open | Standing::Refused(..) => None,
-        }
+        self.standing.parting()
     }
 
     pub(crate) fn unacknowledged(&self) -> usize {
@@ -359,13 +327,7 @@ impl Link {
     }
 
     pub(crate) fn status(&self) -> LinkStatus {
-        let since = self.since.elapsed();
-        let state = match (&self.standing, &self.connection) {
-            (Standing::Gone(_, why), _) => LinkState::Gone(why.clone()),
-            (_, Some(_)) => LinkState::Connected(since),
-            (Standing::Refused(_, why), None) => LinkState::Refused(why.clone()),
-            (Standing::Open, None) => LinkState::Connecting(since),
-        };
+        let state = self.standing.state(self.is_connected(), self.since.elapsed());
         LinkStatus {
             peer: self.peer,
             address: self.address.clone(),
@@ -376,8 +338,8 @@ impl Link {
             sent: self.backlog.next_seq(),
             received: self.received,
             dropped: self.dropped,
-            unanswered: self.unanswered,
-            trouble: self.trouble.clone(),
+            unanswered: self.trouble.unanswered,
+            trouble: self.trouble.why.clone(),
         }
     }
 
@@ -442,6 +404,8 @@ mod tests {
 
     use super::*;
     use crate::hello::Introduction;
+    use crate::standing::TROUBLE_AFTER;
+    use crate::status::LinkState;
 
     fn link() -> Link {
         Link::new(NodeId(1), "somewhere:1".to_owned())

@@ -9,9 +9,9 @@ use std::num::NonZeroU32;
 use vorrang_protocol::{Delay, Effects, Message, NodeId, Protocol, Refused};
 use vorrang_trace::What;
 
+use crate::desk::Desk;
 use crate::numbers;
 use crate::recorder::Tape;
-use crate::resident::Desk;
 use crate::timers::{Keys, Slot};
 use crate::wire::{self, UNREADABLE, WireError};
 
@@ -23,6 +23,8 @@ pub(crate) trait Machine<C, N>: Send {
     fn start(&mut self, desk: &mut Desk<'_, N>);
     /// The application asks for something.
     fn command(&mut self, command: C, desk: &mut Desk<'_, N>) -> Result<(), Refused>;
+    /// Does to a copy of itself what a command would do to it.
+    fn rehearse(&self, command: C, desk: &mut Desk<'_, N>);
     /// Reads a message, to be handled next, and says of which kind it is.
     fn read(&mut self, message: &[u8]) -> Result<usize, WireError>;
     /// Handles the message that was read last; a second time, nothing.
@@ -84,6 +86,13 @@ impl<P: Protocol> Machine<P::Command, P::Notice> for Typed<P> {
         outcome
     }
 
+    fn rehearse(&self, command: P::Command, desk: &mut Desk<'_, P::Notice>) {
+        let largest = self.papers.largest;
+        let mut papers = Papers { timers: Keys::new(), tape: None, largest };
+        // If it is refused, it will be once more.
+        let _ = self.machine.clone().on_command(command, &mut papers.sink(desk));
+    }
+
     fn read(&mut self, message: &[u8]) -> Result<usize, WireError> {
         self.incoming = None;
         let message: P::Message = wire::read(message).ok_or(UNREADABLE)?;
@@ -134,19 +143,41 @@ struct Sink<'a, 'b, P: Protocol> {
     desk: &'a mut Desk<'b, P::Notice>,
 }
 
+impl<P: Protocol> Sink<'_, '_, P> {
+    /// Writes a message on the desk's sheet.
+    #[inline(never)]
+    fn write(&mut self, message: &P::Message) -> Result<(), WireError> {
+        if numbers::are_within(self.papers.largest, message) {
+            wire::write(message, self.desk.blank())
+        } else {
+            Err(WireError::Number)
+        }
+    }
+
+    /// Sends what was written.
+    #[inline(never)]
+    fn post(&mut self, to: NodeId, message: &P::Message, written: Result<(), WireError>) {
+        let seq = self.desk.send(to, message.kind(), written);
+        if let (Some(seq), Some(tape)) = (seq, &mut self.papers.tape) {
+            tape.push(What::Send { to, seq, message: message.clone() });
+        }
+    }
+}
+
 /// Not inlined: an algorithm calls these from many places, and a call costs it nothing that a
 /// message over a network would notice.
 impl<P: Protocol> Effects<P> for Sink<'_, '_, P> {
     #[inline(never)]
     fn send(&mut self, to: NodeId, message: P::Message) {
-        let encoded = if numbers::are_within(self.papers.largest, &message) {
-            wire::write(&message, self.desk.blank())
-        } else {
-            Err(WireError::Number)
-        };
-        let seq = self.desk.send(to, message.kind(), encoded);
-        if let (Some(seq), Some(tape)) = (seq, &mut self.papers.tape) {
-            tape.push(What::Send { to, seq, message });
+        let written = self.write(&message);
+        self.post(to, &message, written);
+    }
+
+    /// Written once, whatever carries it.
+    fn broadcast(&mut self, to: impl IntoIterator<Item = NodeId>, message: P::Message) {
+        let written = self.write(&message);
+        for id in to {
+            self.post(id, &message, written.clone());
         }
     }
 

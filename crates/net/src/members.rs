@@ -12,8 +12,8 @@ use crate::driver::{Driver, Phase};
 use crate::error::CommandError;
 use crate::event::{Event, Meaning};
 use crate::handle::Goodbye;
-use crate::link::Link;
 use crate::lives::Parting;
+use crate::network::{Member, Network};
 use crate::resident::AnyCommand;
 use crate::timers::deadline;
 use crate::turns::{LetGo, Stage};
@@ -47,7 +47,7 @@ impl Parting {
 }
 
 /// Those who are not there.
-impl Driver {
+impl<W: Network> Driver<W> {
     /// Says, once each, who is missing for long or gone for good, and what that means.
     pub(crate) fn look_at_members(&mut self) {
         if !matches!(self.phase, Phase::Running) {
@@ -56,11 +56,11 @@ impl Driver {
         let patience = self.config.timing.give_up;
         // Others get over that, or have been told that nothing is granted any more.
         let heeds_loss = matches!(self.config.needs, Needs::One(_) | Needs::Anyone);
-        for index in 0..self.world.links.len() {
-            let Some(link) = &self.world.links[index] else { continue };
-            let (peer, parting, missing) = (link.peer, link.parting(), link.missing_for());
+        let members: Vec<Member> = self.world.members().collect();
+        for Member { peer, parting, missing_for: missing, has_dropped, .. } in members {
+            let index = peer.index();
             let told = match (parting, missing) {
-                (Some(_), _) if heeds_loss && link.has_dropped() => Told::Undelivered,
+                (Some(_), _) if heeds_loss && has_dropped => Told::Undelivered,
                 (Some(_), _) => Told::Gone,
                 (None, Some(since)) if since >= patience => Told::Missing,
                 (None, Some(_)) => continue,
@@ -87,12 +87,14 @@ impl Driver {
     }
 
     fn gone(&self) -> Vec<NodeId> {
-        self.world.others().filter(|link| link.is_gone()).map(|link| link.peer).collect()
+        let members = self.world.members();
+        members.filter(|member| member.parting.is_some()).map(|member| member.peer).collect()
     }
 
     /// Those who are gone, and those who do not answer.
     fn absent(&self) -> Vec<NodeId> {
-        self.world.others().filter(|link| !link.is_connected()).map(|link| link.peer).collect()
+        let members = self.world.members();
+        members.filter(|member| member.missing_for.is_some()).map(|member| member.peer).collect()
     }
 
     fn meaning(&self, without: &[NodeId]) -> Meaning {
@@ -129,8 +131,9 @@ impl Driver {
     /// Where these nodes are, in words: the first, and how many more.
     fn say_who(&self, nodes: &[NodeId]) -> String {
         let Some(&first) = nodes.first() else { return String::new() };
-        let link = self.world.links[first.index()].as_ref();
-        let how = link.and_then(Link::parting).map_or("does not answer", Parting::in_words);
+        let parting = self.world.members().find(|member| member.peer == first);
+        let parting = parting.and_then(|member| member.parting);
+        let how = parting.map_or("does not answer", Parting::in_words);
         let mut words = format!("node {first} {how}");
         if nodes.len() > 1 {
             let _ = write!(words, " (and {} more)", nodes.len() - 1);
@@ -139,8 +142,34 @@ impl Driver {
     }
 }
 
+/// A former life of ours.
+impl<W: Network> Driver<W> {
+    /// A peer remembers what we have forgotten: as long as it does, nothing that we could do is
+    /// safe.
+    pub(crate) fn fence(&mut self, by: NodeId) {
+        self.world.note_remembered(by);
+        if self.fenced.is_some() {
+            return;
+        }
+        let why = format!("it was restarted, and node {by} remembers what it has forgotten");
+        for (_, _, reply) in self.held.drain(..) {
+            let _ = reply.send(Err(CommandError::Fenced(why.clone())));
+        }
+        self.fenced = Some(why);
+        self.report(Event::Fenced { by });
+    }
+
+    /// Nobody may be left who remembers a former life of ours.
+    pub(crate) fn lift_fence(&mut self) {
+        if self.fenced.is_some() && !self.world.members().any(|member| member.is_remembered) {
+            self.fenced = None;
+            tracing::warn!("nobody remembers a former life of this node any more");
+        }
+    }
+}
+
 /// Leaving.
-impl Driver {
+impl<W: Network> Driver<W> {
     /// Lets go what the node has or waits for, and leaves when that is done, or when the time is
     /// over.
     pub(crate) fn on_leave(&mut self, within: Duration, reply: oneshot::Sender<Goodbye>) {

@@ -24,14 +24,16 @@ use crate::hello::Identity;
 use crate::machine::{Machine, Typed};
 use crate::meet::{self, Line};
 use crate::members::Told;
+use crate::network::Network;
 use crate::recorder::{Recorder, Tape};
 use crate::resident::{Household, Resident};
 use crate::transport::{AnyTransport, Door, Tcp, Transport};
 use crate::turns::{LetGo, Steps};
+use crate::udp::{Mail, Udp};
 use crate::world::World;
 
-/// A node that has not started yet.
-pub struct Node<P: Protocol, T: Transport = Tcp> {
+/// A node that has not started yet, over connections of a [`Transport`] or over [`Udp`].
+pub struct Node<P: Protocol, T = Tcp> {
     machine: P,
     recorder: Option<(Box<dyn Recorder<P>>, Clock)>,
     steps: Option<Steps<P::Command, P::Notice>>,
@@ -39,7 +41,7 @@ pub struct Node<P: Protocol, T: Transport = Tcp> {
     carried_by: PhantomData<fn() -> T>,
 }
 
-impl<P: Protocol, T: Transport> std::fmt::Debug for Node<P, T> {
+impl<P: Protocol, T> std::fmt::Debug for Node<P, T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Node")
             .field("machine", &self.machine)
@@ -58,21 +60,44 @@ impl<P: Protocol> Node<P> {
 impl<P: Protocol, T: Transport> Node<P, T> {
     /// A node that runs `machine` over another transport.
     pub fn over(transport: T, machine: P, config: Config) -> Self {
-        Self {
-            machine,
-            recorder: None,
-            steps: None,
-            site: Site { config, transport: Arc::new(transport), listener: None },
-            carried_by: PhantomData,
-        }
+        let carriage = Carriage::Streams { transport: Arc::new(transport), listener: None };
+        Self::on(carriage, machine, config)
     }
 
     /// Takes connections from `listener`, which is bound already, instead of binding the address in
     /// the list of peers: so ports can be drawn by the system before anybody needs to know them.
     #[must_use]
     pub fn listener(mut self, listener: T::Listener) -> Self {
-        self.site.listener = Some(Box::new(listener));
+        if let Carriage::Streams { listener: place, .. } = &mut self.site.carriage {
+            *place = Some(Box::new(listener));
+        }
         self
+    }
+}
+
+impl<P: Protocol> Node<P, Udp> {
+    /// A node that runs `machine` over UDP, where messages are lost, doubled and overtaken: see
+    /// [`udp`](crate::udp). `config.peers` are where the members take datagrams;
+    /// [`limits`](crate::Limits) but for numbers mean nothing, since nothing waits for anybody.
+    pub fn over_udp(udp: Udp, machine: P, config: Config) -> Self {
+        Self::on(Carriage::Datagrams { udp, socket: None }, machine, config)
+    }
+
+    /// Uses `socket`, which is bound already, instead of binding the address in the list of peers:
+    /// so ports can be drawn by the system before anybody needs to know them.
+    #[must_use]
+    pub fn socket(mut self, socket: std::net::UdpSocket) -> Self {
+        if let Carriage::Datagrams { socket: place, .. } = &mut self.site.carriage {
+            *place = Some(socket);
+        }
+        self
+    }
+}
+
+impl<P: Protocol, T> Node<P, T> {
+    const fn on(carriage: Carriage, machine: P, config: Config) -> Self {
+        let site = Site { config, carriage };
+        Self { machine, recorder: None, steps: None, site, carried_by: PhantomData }
     }
 
     /// Records everything that happens at the node, on `clock`.
@@ -141,8 +166,13 @@ fn listen<C: 'static, N: Send + 'static>(
 /// Where a node is to run.
 struct Site {
     config: Config,
-    transport: AnyTransport,
-    listener: Option<Box<dyn Door>>,
+    carriage: Carriage,
+}
+
+/// What is to carry its messages.
+enum Carriage {
+    Streams { transport: AnyTransport, listener: Option<Box<dyn Door>> },
+    Datagrams { udp: Udp, socket: Option<std::net::UdpSocket> },
 }
 
 /// The last step at which the problem is known: from here on there are only bytes and boxes.
@@ -172,55 +202,69 @@ fn move_in(resident: Box<dyn Resident>, site: Site) -> Starting<Reins> {
 }
 
 async fn take_up(resident: Box<dyn Resident>, site: Site) -> Result<Reins, NetError> {
-    let Site { config, transport, listener } = site;
+    let Site { config, carriage } = site;
     let identity = Arc::new(Identity::new(&config));
-    identity.validate()?;
-    let (me, nodes, timing) = (config.id, config.peers.len(), config.timing);
-    let listener = match listener {
-        Some(listener) => listener,
-        None => bind(&transport, config.listens_on()).await?,
-    };
-    let (door, arrivals) = mpsc::unbounded_channel();
-    let mut tasks = JoinSet::new();
-    let line = Line { transport, identity: Arc::clone(&identity), timing, arrivals: door };
-    tasks.spawn(meet::listen(listener, line.clone()));
+    let mut rng = generator(&config);
+    // Another one than the machine draws from.
+    rng.long_jump();
+    match carriage {
+        Carriage::Streams { transport, listener } => {
+            identity.validate()?;
+            let listener = match listener {
+                Some(listener) => listener,
+                None => bind(&transport, config.listens_on()).await?,
+            };
+            let (door, arrivals) = mpsc::unbounded_channel();
+            let mut tasks = JoinSet::new();
+            let timing = config.timing;
+            let line = Line { transport, identity: Arc::clone(&identity), timing, arrivals: door };
+            tasks.spawn(meet::listen(listener, line.clone()));
+            let world = World::new(&config, (line, arrivals), tasks, rng);
+            let places = config.peers.len();
+            Ok(set_to_work(resident, (world, places), config, identity))
+        }
+        Carriage::Datagrams { udp, socket } => {
+            let mail = Mail::open(udp, socket, &config, &identity, rng).await?;
+            Ok(set_to_work(resident, (mail, Mail::PLACES), config, identity))
+        }
+    }
+}
 
+/// Starts the task of a node over a network with so many places of which it must be told.
+fn set_to_work<W: Network>(
+    resident: Box<dyn Resident>,
+    (world, places): (W, usize),
+    config: Config,
+    identity: Arc<Identity>,
+) -> Reins {
+    let (me, nodes) = (config.id, config.peers.len());
     let (control_sender, control) = mpsc::unbounded_channel();
     let (events, event_receiver) = broadcast::channel(EVENTS_KEPT);
     let (started, started_receiver) = watch::channel(false);
     let stopped = Arc::new(OnceLock::new());
-    let mut rng = generator(&config);
-    // Another one than the machine draws from.
-    rng.long_jump();
     let driver = Driver {
         resident,
-        world: World::new(me, &config.peers, config.limits),
+        world,
         message: Vec::new(),
-        rng,
         config,
         identity,
-        line,
         control,
-        arrivals,
-        tasks,
-        callers: vec![None; nodes],
         events,
         started,
         stopped: Arc::clone(&stopped),
         phase: Phase::Gathering,
         held: Vec::new(),
         fenced: None,
-        bells: Bells::new(nodes + 1),
+        bells: Bells::new(places + 1),
         sleep: Box::pin(tokio::time::sleep(Duration::ZERO)),
         sleeps_until: None,
-        next_ack: None,
         next_look: Instant::now(),
         told: vec![Told::Nothing; nodes],
         leaving: None,
         let_go: LetGo::Nothing,
     };
     tokio::spawn(driver.run());
-    Ok(Reins::new(me, control_sender, stopped, started_receiver, event_receiver))
+    Reins::new(me, control_sender, stopped, started_receiver, event_receiver)
 }
 
 async fn bind(transport: &AnyTransport, address: &str) -> Result<Box<dyn Door>, NetError> {

@@ -7,20 +7,20 @@ use tokio::time::Instant;
 use vorrang_protocol::NodeId;
 
 use crate::driver::Driver;
-use crate::error::CommandError;
 use crate::event::Event;
 use crate::hello::{Hello, Refusal, Refuser};
-use crate::link::Health;
 use crate::lives::{Admission, Parting};
 use crate::meet::{self, Arrival, Dial, Guest, Visit};
+use crate::standing::Health;
 use crate::transport::AnyStream;
 use crate::wire::Frame;
+use crate::world::World;
 
 /// How often a link is read from before others are looked at.
 const READS_A_TURN: usize = 4;
 
 /// Links.
-impl Driver {
+impl Driver<World> {
     /// Acknowledges what is owed.
     pub(crate) fn acknowledge(&mut self) {
         for link in self.world.others_mut() {
@@ -166,8 +166,8 @@ impl Driver {
         while let Some(peer) = self.world.next_touched() {
             let link = self.world.link(peer);
             let flushed = link.flush(&mut Context::from_waker(&wakers[peer.index()]));
-            if link.wants_ack() && self.next_ack.is_none() {
-                self.next_ack = Some(Instant::now() + self.config.timing.ack);
+            if link.wants_ack() && self.world.next_ack.is_none() {
+                self.world.next_ack = Some(Instant::now() + self.config.timing.ack);
             }
             if let Err(error) = flushed {
                 self.lose(peer, &error.to_string());
@@ -192,8 +192,8 @@ impl Driver {
 
     /// Sees to it that we get connected: dials a peer, or knocks if it is the one who dials.
     pub(crate) fn dial(&mut self, peer: NodeId) {
-        while self.tasks.try_join_next().is_some() {}
-        let seed = self.rng.next_u64();
+        while self.world.tasks.try_join_next().is_some() {}
+        let seed = self.world.rng.next_u64();
         self.stop_calling(peer);
         let link = self.world.link(peer);
         if link.is_gone() {
@@ -209,24 +209,24 @@ impl Driver {
                 pause: link.redial_pause(&self.config.timing),
                 seed,
             };
-            self.tasks.spawn(meet::dial(self.line.clone(), whom))
+            self.world.tasks.spawn(meet::dial(self.world.line.clone(), whom))
         } else {
-            self.tasks.spawn(meet::knock(self.line.clone(), peer, address))
+            self.world.tasks.spawn(meet::knock(self.world.line.clone(), peer, address))
         };
-        self.callers[peer.index()] = Some(caller);
+        self.world.callers[peer.index()] = Some(caller);
     }
 
     fn stop_calling(&mut self, peer: NodeId) {
-        if let Some(caller) = self.callers[peer.index()].take() {
+        if let Some(caller) = self.world.callers[peer.index()].take() {
             caller.abort();
         }
     }
 }
 
 /// Those who come, and those who refuse us.
-impl Driver {
+impl Driver<World> {
     pub(crate) fn poll_arrivals(&mut self, cx: &mut Context<'_>) {
-        while let Poll::Ready(Some(arrival)) = self.arrivals.poll_recv(cx) {
+        while let Poll::Ready(Some(arrival)) = self.world.arrivals.poll_recv(cx) {
             match arrival {
                 Arrival::Inbound { visit, theirs } => self.on_inbound(visit, &theirs),
                 Arrival::Knocked { visit, sender } => self.on_knock(visit, sender),
@@ -258,7 +258,7 @@ impl Driver {
     /// Somebody dialled us.
     fn on_inbound(&mut self, visit: Visit, theirs: &Hello) {
         // Those that were refused, and have gone.
-        while self.tasks.try_join_next().is_some() {}
+        while self.world.tasks.try_join_next().is_some() {}
         let peer = theirs.who.sender;
         let has_begun = self.has_begun();
         match self.world.link(peer).admit(theirs, has_begun, &self.config.timing) {
@@ -277,7 +277,7 @@ impl Driver {
                 if why == Refusal::Forgotten {
                     self.fence(peer);
                 }
-                self.tasks.spawn(visit.refuse(why, self.config.timing));
+                self.world.tasks.spawn(visit.refuse(why, self.config.timing));
             }
             Admission::Nonsense(why) => {
                 self.on_nonsense(format!("node {peer} at {}", visit.from()), why.to_owned());
@@ -296,7 +296,7 @@ impl Driver {
 
     /// Somebody waits for our call.
     fn on_knock(&mut self, visit: Visit, peer: NodeId) {
-        while self.tasks.try_join_next().is_some() {}
+        while self.world.tasks.try_join_next().is_some() {}
         let link = self.world.link(peer);
         let why = match link.parting() {
             // Whoever knocks has not parted from us: it is another life.
@@ -309,7 +309,7 @@ impl Driver {
         if why != Refusal::WillCall {
             self.on_we_refused(Guest::Claims(peer, visit.from().to_owned()), &why);
         }
-        self.tasks.spawn(visit.refuse(why, self.config.timing));
+        self.world.tasks.spawn(visit.refuse(why, self.config.timing));
     }
 
     /// Somebody whom we dialled has answered.
@@ -326,7 +326,7 @@ impl Driver {
             Admission::Refuse(why) => {
                 link.fail();
                 self.on_we_refused(Guest::Member(peer), &why);
-                self.tasks.spawn(async move { meet::refuse(stream, &why, timing).await });
+                self.world.tasks.spawn(async move { meet::refuse(stream, &why, timing).await });
                 self.dial(peer);
             }
             Admission::Nonsense(why) => {
@@ -428,30 +428,9 @@ impl Driver {
             | Refusal::Sender { .. }
             | Refusal::Taken
             | Refusal::TooQuiet { .. }
+            | Refusal::Cast { .. }
+            | Refusal::List
             | Refusal::WillCall => {}
-        }
-    }
-
-    /// A peer remembers what we have forgotten: as long as it does, nothing that we could do is
-    /// safe.
-    fn fence(&mut self, by: NodeId) {
-        self.world.link(by).is_remembered = true;
-        if self.fenced.is_some() {
-            return;
-        }
-        let why = format!("it was restarted, and node {by} remembers what it has forgotten");
-        for (_, _, reply) in self.held.drain(..) {
-            let _ = reply.send(Err(CommandError::Fenced(why.clone())));
-        }
-        self.fenced = Some(why);
-        self.report(Event::Fenced { by });
-    }
-
-    /// Nobody may be left who remembers a former life of ours.
-    fn lift_fence(&mut self) {
-        if self.fenced.is_some() && !self.world.others().any(|link| link.is_remembered) {
-            self.fenced = None;
-            tracing::warn!("nobody remembers a former life of this node any more");
         }
     }
 }

@@ -93,6 +93,16 @@ pub enum Refusal {
     },
     /// The other knocked, and all is well: it is the refuser who calls, and it will.
     WillCall,
+    /// They reach all members at once in different ways: over UDP only.
+    Cast {
+        /// How the one who refuses does.
+        refuser: Excerpt,
+        /// How the other does.
+        refused: Excerpt,
+    },
+    /// Their lists of peers differ, and not in where the two of them are: over UDP, where a list
+    /// may be too long for a hello.
+    List,
 }
 
 /// Who refused, from where a sentence is spoken.
@@ -121,7 +131,9 @@ impl Refusal {
             | Self::Taken
             | Self::Forgotten
             | Self::TooQuiet { .. }
-            | Self::WillCall => false,
+            | Self::WillCall
+            | Self::Cast { .. }
+            | Self::List => false,
         }
     }
 
@@ -179,11 +191,15 @@ impl Refusal {
                     "we speak every {refused} ms, and it gives up after {refuser} ms of silence"
                 ),
             },
+            Self::Cast { refuser, refused } => {
+                two("reaches all by", "reach all by", refuser, refused)
+            }
             Self::Restarted
             | Self::Taken
             | Self::Forgotten
             | Self::Left
             | Self::GivenUp
+            | Self::List
             | Self::WillCall => self.plain_sentence(by).to_owned(),
         }
     }
@@ -211,6 +227,9 @@ impl Refusal {
             (Self::GivenUp, Refuser::Them) => "too many messages waited for us, and are gone",
             (Self::WillCall, Refuser::Us) => "it is we who call, and we will",
             (Self::WillCall, Refuser::Them) => "it is the one who calls, and it will",
+            (Self::List, Refuser::Us | Refuser::Them) => {
+                "its list of peers is not ours, though both have the two of us in one place"
+            }
             (
                 Self::Version { .. }
                 | Self::Group { .. }
@@ -220,7 +239,8 @@ impl Refusal {
                 | Self::Peers { .. }
                 | Self::Target { .. }
                 | Self::Sender { .. }
-                | Self::TooQuiet { .. },
+                | Self::TooQuiet { .. }
+                | Self::Cast { .. },
                 Refuser::Us | Refuser::Them,
             ) => "",
         }
@@ -316,6 +336,16 @@ mod tests {
                 Refusal::TooQuiet { refuser: 5_000, refused: 9_000 },
                 "it speaks every 9000 ms, and we give up after 5000 ms of silence",
                 "we speak every 9000 ms, and it gives up after 5000 ms of silence",
+            ),
+            (
+                Refusal::Cast { refuser: "unicast".into(), refused: "239.1.2.3:7000".into() },
+                "it reaches all by 239.1.2.3:7000, we reach all by unicast",
+                "it reaches all by unicast, we reach all by 239.1.2.3:7000",
+            ),
+            (
+                Refusal::List,
+                "its list of peers is not ours, though both have the two of us in one place",
+                "its list of peers is not ours, though both have the two of us in one place",
             ),
             (
                 Refusal::WillCall,

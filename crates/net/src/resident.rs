@@ -7,18 +7,18 @@
 
 use std::any::Any;
 use std::collections::VecDeque;
-use std::num::NonZeroU32;
 use std::time::Duration;
 
-use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tokio::time::Instant;
-use vorrang_protocol::{Data, Delay, NodeId, Refused};
+use vorrang_protocol::{Data, NodeId, Refused};
 
 use crate::application::{AnyApplication, ApplicationEffects, Later};
+use crate::desk::{Desk, Inside, Post, Scale};
+use crate::error::CommandError;
 use crate::event::Event;
 use crate::machine::Machine;
-use crate::timers::{Agenda, Keys, Slot, deadline};
+use crate::timers::{Agenda, Keys, deadline};
 use crate::turns::{Before, LetGo, Patience, Seat, Stage, Steps};
 use crate::wire::WireError;
 
@@ -28,6 +28,9 @@ pub(crate) type AnyCommand = Box<dyn Any + Send>;
 /// How many local events (commands of the application, messages to self) a turn handles before it
 /// lets other tasks run.
 const LOCAL_EVENTS_A_TURN: usize = 256;
+
+/// What an application hears; [`Event::TooLarge`] has the numbers.
+const TOO_LARGE: Refused = Refused("a message of it would be longer than fits into one datagram");
 
 const NOT_TO_BE_GIVEN_UP: Refused =
     Refused("that cannot be given up: it is no request, or this node does not know turns");
@@ -42,7 +45,7 @@ pub(crate) trait Resident: Send {
         command: AnyCommand,
         patience: Option<Patience>,
         post: &mut dyn Post,
-    ) -> Result<(), Refused>;
+    ) -> Result<(), CommandError>;
     /// Whether a command asks for something that others must grant.
     fn asks(&self, command: &AnyCommand) -> bool;
     /// Gives up what was asked for.
@@ -90,10 +93,26 @@ pub(crate) struct Account {
     pub(crate) machine: String,
 }
 
-/// Takes messages to other nodes.
-pub(crate) trait Post {
-    /// Queues a message and says its number; none if the peer is gone.
-    fn send(&mut self, to: NodeId, message: &[u8]) -> Result<Option<u64>, WireError>;
+/// Why the machine does not carry out a command.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Denied {
+    Refused(Refused),
+    TooLarge { length: usize, limit: usize },
+}
+
+impl From<Refused> for Denied {
+    fn from(refused: Refused) -> Self {
+        Self::Refused(refused)
+    }
+}
+
+impl From<Denied> for CommandError {
+    fn from(denied: Denied) -> Self {
+        match denied {
+            Denied::Refused(refused) => Self::Refused(refused),
+            Denied::TooLarge { length, limit } => Self::TooLarge { length, limit },
+        }
+    }
 }
 
 /// A machine and its application while the problem is known.
@@ -115,23 +134,6 @@ pub(crate) struct Household<C, N> {
     kind: Option<usize>,
 }
 
-/// All that the machine's effects act on, but the links.
-#[derive(Debug)]
-struct Inside {
-    me: NodeId,
-    nodes: usize,
-    /// What we sent ourselves, to be handled before anything else.
-    to_self: VecDeque<(u64, Vec<u8>)>,
-    sent_to_self: u64,
-    timers: Agenda,
-    rng: Xoshiro256PlusPlus,
-    sent: Vec<u64>,
-    received: Vec<u64>,
-    failure: Option<String>,
-    /// A message as bytes, in room that is used again.
-    bytes: Vec<u8>,
-}
-
 impl<C: Data, N: Data> Household<C, N> {
     /// The node `me` of so many.
     pub(crate) fn new(
@@ -140,19 +142,7 @@ impl<C: Data, N: Data> Household<C, N> {
         (me, nodes): (NodeId, usize),
         rng: Xoshiro256PlusPlus,
     ) -> Self {
-        let kinds = machine.kinds().len();
-        let inside = Inside {
-            me,
-            nodes,
-            to_self: VecDeque::new(),
-            sent_to_self: 0,
-            timers: Agenda::default(),
-            rng,
-            sent: vec![0; kinds],
-            received: vec![0; kinds],
-            failure: None,
-            bytes: Vec::new(),
-        };
+        let inside = Inside::new((me, nodes), machine.kinds().len(), rng);
         Self {
             machine,
             application,
@@ -177,22 +167,39 @@ impl<C: Data, N: Data> Household<C, N> {
         (&mut *self.machine, desk)
     }
 
-    fn obey(&mut self, command: C, post: &mut dyn Post) -> Result<(), Refused> {
+    fn obey(&mut self, command: C, post: &mut dyn Post) -> Result<(), Denied> {
         let Some(seat) = &mut self.seat else {
+            self.rehearse(&command, post)?;
             let (machine, mut desk) = self.at_work(post);
-            return machine.command(command, &mut desk);
+            return Ok(machine.command(command, &mut desk)?);
         };
         match seat.before(&command) {
             Before::Adopted => return Ok(()),
-            Before::Refuse(refused) => return Err(refused),
+            Before::Refuse(refused) => return Err(refused.into()),
             Before::Pass => {}
         }
+        self.rehearse(&command, post)?;
         let (machine, mut desk) = self.at_work(post);
         machine.command(command.clone(), &mut desk)?;
         if let Some(seat) = &mut self.seat {
             seat.after(&command);
         }
         Ok(())
+    }
+
+    /// Where messages must be short, has a copy of the machine carry out a command for nobody: one
+    /// of which a message could not be sent is refused before the machine counts on it.
+    fn rehearse(&self, command: &C, post: &dyn Post) -> Result<(), Denied> {
+        let Some(limit) = post.limit() else {
+            return Ok(());
+        };
+        let (mut inside, mut notices, mut scale) = (self.inside.apart(), VecDeque::new(), Scale(0));
+        let mut desk = Desk { inside: &mut inside, post: &mut scale, notices: &mut notices };
+        self.machine.rehearse(command.clone(), &mut desk);
+        match scale {
+            Scale(length) if length > limit => Err(Denied::TooLarge { length, limit }),
+            Scale(_) => Ok(()),
+        }
     }
 
     /// The machine tells something: to the application, unless that has given up on it.
@@ -207,10 +214,24 @@ impl<C: Data, N: Data> Household<C, N> {
             match self.obey(leave, post) {
                 Ok(()) => self.events.push_back(Event::LetGo),
                 Err(why) => {
+                    let why = CommandError::from(why);
                     self.inside.failure = Some(format!("it does not release what it got: {why}"));
                 }
             }
         }
+    }
+
+    /// A command of the application was not carried out.
+    fn turn_down(&mut self, denied: &Denied) {
+        let refused = match *denied {
+            Denied::Refused(refused) => refused,
+            Denied::TooLarge { length, limit } => {
+                self.events.push_back(Event::TooLarge { to: None, length, limit, more: 0 });
+                TOO_LARGE
+            }
+        };
+        self.application.on_refused(refused, &mut self.fx);
+        self.take_wishes();
     }
 
     fn take_wishes(&mut self) {
@@ -234,10 +255,10 @@ impl<C: Data, N: Data> Resident for Household<C, N> {
         command: AnyCommand,
         patience: Option<Patience>,
         post: &mut dyn Post,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), CommandError> {
         let command = command.downcast().expect("a handle gives commands of its machine's type");
         if patience.is_some() && !self.seat.as_ref().is_some_and(|seat| seat.asks(&command)) {
-            return Err(NOT_TO_BE_GIVEN_UP);
+            return Err(NOT_TO_BE_GIVEN_UP.into());
         }
         self.obey(*command, post)?;
         if let Some(seat) = &mut self.seat {
@@ -322,9 +343,8 @@ impl<C: Data, N: Data> Resident for Household<C, N> {
                 machine.read(&message).expect("a node reads what it wrote");
                 machine.receive(me, seq, &mut desk);
             } else if let Some(command) = self.asked.pop_front() {
-                if let Err(refused) = self.obey(command, post) {
-                    self.application.on_refused(refused, &mut self.fx);
-                    self.take_wishes();
+                if let Err(denied) = self.obey(command, post) {
+                    self.turn_down(&denied);
                 }
             } else {
                 return true;
@@ -376,99 +396,13 @@ impl<C: Data, N: Data> Resident for Household<C, N> {
     }
 }
 
-/// Where a machine puts what it does while it handles one event.
-pub(crate) struct Desk<'a, N> {
-    inside: &'a mut Inside,
-    post: &'a mut dyn Post,
-    notices: &'a mut VecDeque<N>,
-}
-
-impl<N> Desk<'_, N> {
-    /// An empty sheet, to write a message on.
-    pub(crate) fn blank(&mut self) -> &mut Vec<u8> {
-        self.inside.bytes.clear();
-        &mut self.inside.bytes
-    }
-
-    /// Sends what was written on the sheet, if that succeeded, and says its number; none if it does
-    /// not leave.
-    pub(crate) fn send(
-        &mut self,
-        to: NodeId,
-        kind: usize,
-        written: Result<(), WireError>,
-    ) -> Option<u64> {
-        self.inside.send(to, kind, written, self.post)
-    }
-
-    pub(crate) fn set_timer(&mut self, timer: Slot, delay: Delay) {
-        let at = deadline(self.inside.draw(delay));
-        self.inside.timers.set(timer, at);
-    }
-
-    pub(crate) fn cancel_timer(&mut self, timer: Slot) {
-        self.inside.timers.cancel(timer);
-    }
-
-    pub(crate) fn notify(&mut self, notice: N) {
-        self.notices.push_back(notice);
-    }
-
-    pub(crate) fn choose(&mut self, bound: NonZeroU32) -> u32 {
-        below(self.inside.rng.next_u64(), u64::from(bound.get())) as u32
-    }
-}
-
-impl Inside {
-    fn send(
-        &mut self,
-        to: NodeId,
-        kind: usize,
-        written: Result<(), WireError>,
-        post: &mut dyn Post,
-    ) -> Option<u64> {
-        if to.index() >= self.nodes {
-            self.failure = Some(format!("it sent to node {to}, which is not in its group"));
-            return None;
-        }
-        let sent = written.and_then(|()| {
-            if to == self.me {
-                let seq = self.sent_to_self;
-                self.sent_to_self += 1;
-                self.to_self.push_back((seq, self.bytes.clone()));
-                return Ok(Some(seq));
-            }
-            let seq = post.send(to, &self.bytes)?;
-            self.sent[kind] += u64::from(seq.is_some());
-            Ok(seq)
-        });
-        sent.unwrap_or_else(|error| {
-            self.failure = Some(format!("it cannot send to node {to}: {error}"));
-            None
-        })
-    }
-
-    fn draw(&mut self, delay: Delay) -> Duration {
-        let span = delay.max.saturating_sub(delay.min).as_nanos();
-        let span = u64::try_from(span).unwrap_or(u64::MAX);
-        let drawn = below(self.rng.next_u64(), span.saturating_add(1));
-        delay.min.saturating_add(Duration::from_nanos(drawn))
-    }
-}
-
-/// A random word as a number below `bound`.
-fn below(word: u64, bound: u64) -> u64 {
-    ((u128::from(word) * u128::from(bound)) >> 64) as u64
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::{Arc, Mutex};
 
-    use proptest::prelude::*;
     use rand_core::SeedableRng as _;
     use serde::{Deserialize, Serialize};
-    use vorrang_protocol::{Effects, Message, Protocol};
+    use vorrang_protocol::{Delay, Effects, Message, Protocol};
     use vorrang_trace::{Record, What};
 
     use super::*;
@@ -574,13 +508,17 @@ mod tests {
     }
 
     #[derive(Default)]
-    struct Letters(Vec<(NodeId, Vec<u8>)>);
+    struct Letters(Vec<(NodeId, Vec<u8>)>, Option<usize>);
 
     /// Node 2 has left.
     impl Post for Letters {
         fn send(&mut self, to: NodeId, message: &[u8]) -> Result<Option<u64>, WireError> {
             self.0.push((to, message.to_vec()));
             Ok((to != NodeId(2)).then_some(self.0.len() as u64 - 1))
+        }
+
+        fn limit(&self) -> Option<usize> {
+            self.1
         }
     }
 
@@ -596,7 +534,7 @@ mod tests {
             Self { resident, heard, post: Letters::default(), log }
         }
 
-        fn ask(&mut self, ask: Ask) -> Result<(), Refused> {
+        fn ask(&mut self, ask: Ask) -> Result<(), CommandError> {
             let outcome = self.resident.command(Box::new(ask), None, &mut self.post);
             assert!(self.resident.settle(true, &mut self.post));
             outcome
@@ -733,10 +671,25 @@ mod tests {
     }
 
     #[test]
+    fn a_command_with_too_long_a_message_is_refused_before_anything_has_happened() {
+        let mut home = Home::new();
+        home.post.1 = Some(10);
+        let send = |length| Ask::Send(0, Word::Secret("x".repeat(length)));
+        home.ask(send(8)).unwrap();
+        // A byte says which word it is, another how long it is.
+        let denied = CommandError::TooLarge { length: 11, limit: 10 };
+        assert_eq!(home.ask(send(9)), Err(denied));
+        assert_eq!(home.post.0.len(), 1);
+        assert_eq!(home.records().len(), 2, "the first command, and what was sent for it");
+        home.post.1 = None;
+        home.ask(send(9)).unwrap();
+    }
+
+    #[test]
     fn a_refused_command_is_not_recorded_and_its_giver_is_told() {
         let mut home = Home::new();
         home.resident.start(&mut home.post);
-        assert_eq!(home.ask(Ask::Nonsense), Err(REFUSED));
+        assert_eq!(home.ask(Ask::Nonsense), Err(REFUSED.into()));
         assert_eq!(home.heard(), ["start"]);
         home.ask(Ask::Set('n', 1)).unwrap();
         home.pass(2);
@@ -760,12 +713,5 @@ mod tests {
         let why = "it sent to node 3, which is not in its group".to_owned();
         assert_eq!(home.resident.end_turn(), Some(why));
         assert_eq!(home.resident.end_turn(), None);
-    }
-
-    proptest! {
-        #[test]
-        fn a_draw_is_below_its_bound(word: u64, bound in 1_u64..) {
-            prop_assert!(below(word, bound) < bound);
-        }
     }
 }

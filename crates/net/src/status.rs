@@ -22,12 +22,36 @@ pub struct Status {
     pub turn: Option<(Stage, Duration)>,
     /// The links to all others, lowest first.
     pub links: Vec<LinkStatus>,
+    /// What has gone through the sockets; none over TCP, where streams do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub datagrams: Option<Datagrams>,
     /// Messages sent to others, by kind.
     pub sent: Vec<(&'static str, u64)>,
     /// Messages handled from others, by kind.
     pub received: Vec<(&'static str, u64)>,
     /// The machine's state, as it shows itself.
     pub machine: String,
+}
+
+/// What has gone through the sockets of a node over UDP, hellos and heartbeats included.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Datagrams {
+    /// Sent to one member each.
+    pub unicast: u64,
+    /// Sent to all members at once: one datagram each, however many members there are.
+    pub multicast: u64,
+    /// Not sent: the system did not take them as fast as they came, or at all.
+    pub unsent: u64,
+    /// Received, those that were dropped on purpose included.
+    pub received: u64,
+    /// Received and not heeded: of strangers, of other lives, malformed, or at the wrong moment.
+    pub refused: u64,
+    /// Received and dropped on purpose ([`Faults`](crate::Faults)).
+    pub lost: u64,
+    /// Received and heeded twice on purpose.
+    pub doubled: u64,
+    /// Received and put behind the next one on purpose.
+    pub overtaken: u64,
 }
 
 /// The link to one other node.

@@ -1,12 +1,21 @@
-//! The links of a node.
+//! The links of a node: one that is connected with all others.
 
 use std::collections::VecDeque;
+use std::task::Context;
 
+use rand_xoshiro::Xoshiro256PlusPlus;
+use tokio::sync::mpsc;
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::Instant;
 use vorrang_protocol::NodeId;
 
-use crate::config::Limits;
+use crate::config::{Config, Limits};
+use crate::desk::Post;
+use crate::driver::Driver;
 use crate::link::Link;
-use crate::resident::Post;
+use crate::meet::{Arrival, Line};
+use crate::network::{Member, Network};
+use crate::status::{Datagrams, LinkStatus};
 use crate::wire::WireError;
 
 pub(crate) struct World {
@@ -19,20 +28,41 @@ pub(crate) struct World {
     limits: Limits,
     /// Those for whom too much waited, and nobody has said so yet.
     pub(crate) given_up: Vec<NodeId>,
+    /// How others are reached, and those who have come.
+    pub(crate) line: Line,
+    pub(crate) arrivals: mpsc::UnboundedReceiver<Arrival>,
+    pub(crate) tasks: JoinSet<()>,
+    /// Who is about to connect us with each peer.
+    pub(crate) callers: Vec<Option<AbortHandle>>,
+    /// When acknowledgements are sent that nothing has come to ride on.
+    pub(crate) next_ack: Option<Instant>,
+    pub(crate) rng: Xoshiro256PlusPlus,
 }
 
 impl World {
-    pub(crate) fn new(me: NodeId, peers: &[String], limits: Limits) -> Self {
-        let link = |(id, address): (u32, &String)| {
+    pub(crate) fn new(
+        config: &Config,
+        (line, arrivals): (Line, mpsc::UnboundedReceiver<Arrival>),
+        tasks: JoinSet<()>,
+        rng: Xoshiro256PlusPlus,
+    ) -> Self {
+        let (me, peers, limits) = (config.id, &config.peers, config.limits);
+        let to_peer = |(id, address): (u32, &String)| {
             let peer = NodeId(id);
             (peer != me).then(|| Link::new(peer, address.clone()))
         };
         Self {
             me,
-            links: (0..).zip(peers).map(link).collect(),
+            links: (0..).zip(peers).map(to_peer).collect(),
             touched: VecDeque::new(),
             limits,
             given_up: Vec::new(),
+            line,
+            arrivals,
+            tasks,
+            callers: vec![None; peers.len()],
+            next_ack: None,
+            rng,
         }
     }
 
@@ -84,5 +114,99 @@ impl Post for World {
             self.given_up.push(to);
         }
         Ok(seq)
+    }
+}
+
+impl Network for World {
+    fn open(driver: &mut Driver<Self>) {
+        let peers: Vec<NodeId> = driver.world.others().map(|link| link.peer).collect();
+        for peer in peers {
+            driver.dial(peer);
+        }
+    }
+
+    fn poll_arrivals(driver: &mut Driver<Self>, cx: &mut Context<'_>) {
+        driver.poll_arrivals(cx);
+    }
+
+    fn on_bell(driver: &mut Driver<Self>, place: usize) {
+        driver.poll_link(NodeId(place as u32));
+    }
+
+    fn on_begun(driver: &mut Driver<Self>) {
+        for index in 0..driver.world.links.len() {
+            if index != driver.world.me.index() {
+                driver.handle_frames(NodeId(index as u32));
+                // It may not have been read to the end before.
+                driver.bells.ring(index);
+            }
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        self.next_ack
+    }
+
+    fn on_time(driver: &mut Driver<Self>, now: Instant) {
+        if driver.world.next_ack.is_some_and(|at| at <= now) {
+            driver.world.next_ack = None;
+            driver.acknowledge();
+        }
+    }
+
+    fn look(driver: &mut Driver<Self>, now: Instant) {
+        driver.look_at_links(now);
+    }
+
+    fn flush(driver: &mut Driver<Self>) {
+        driver.flush();
+    }
+
+    fn say_bye(&mut self) {
+        for link in self.others_mut() {
+            link.say_bye();
+        }
+        self.touch_all();
+    }
+
+    fn is_settled(&self) -> bool {
+        self.others().all(Link::is_settled)
+    }
+
+    async fn close(self) {
+        let Self { links, mut tasks, .. } = self;
+        drop(links);
+        // Waits until the listener is closed.
+        tasks.shutdown().await;
+    }
+
+    fn has_met_all(&self) -> bool {
+        self.others().all(Link::is_connected)
+    }
+
+    fn unacknowledged(&self) -> usize {
+        self.others().map(Link::unacknowledged).sum()
+    }
+
+    fn members(&self) -> impl Iterator<Item = Member> {
+        self.others().map(|link| Member {
+            peer: link.peer,
+            parting: link.parting(),
+            missing_for: link.missing_for(),
+            has_dropped: link.has_dropped(),
+            is_remembered: link.is_remembered,
+        })
+    }
+
+    fn note_remembered(&mut self, peer: NodeId) {
+        self.link(peer).is_remembered = true;
+    }
+
+    fn statuses(&self) -> Vec<LinkStatus> {
+        self.others().map(Link::status).collect()
+    }
+
+    fn datagrams(&self) -> Option<Datagrams> {
+        None
     }
 }

@@ -136,7 +136,7 @@ fn kept_out(status: &Status) -> Option<String> {
 /// A port in use is the world's fault, a list of peers that makes no sense is the caller's.
 fn not_started(error: NetError) -> Failure {
     match error {
-        NetError::Bind { .. } => Failure::World(error.to_string()),
+        NetError::Bind { .. } | NetError::Multicast { .. } => Failure::World(error.to_string()),
         other => Failure::Usage(other.to_string()),
     }
 }
@@ -259,7 +259,9 @@ impl<Q: Driven> Talk<Q> {
                 self.voice.tell(format!("{BOLD}{}{RESET}", wrap(&event.to_string())));
                 return;
             }
-            Event::Malformed { .. } | Event::WeRefused { .. } => &mut self.strangers,
+            Event::Malformed { .. } | Event::WeRefused { .. } | Event::Stray { .. } => {
+                &mut self.strangers
+            }
             Event::Connected { .. }
             | Event::Lost { .. }
             | Event::RefusedUs { .. }
@@ -272,6 +274,9 @@ impl<Q: Driven> Talk<Q> {
             | Event::Doubt { .. }
             | Event::LetGo
             | Event::Started
+            | Event::TooLarge { .. }
+            | Event::Unsent { .. }
+            | Event::Unicast { .. }
             | Event::Fenced { .. } => &mut self.members,
         };
         if let Some(missed) = ration.ask(Instant::now()) {

@@ -12,3 +12,6 @@ mod refusals;
 mod strangers;
 mod support;
 mod timing;
+mod udp;
+mod udp_strays;
+mod udp_support;

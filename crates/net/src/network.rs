@@ -1,0 +1,70 @@
+//! What carries a node's messages, as the node's task sees it: connections with all others
+//! ([`world`](crate::world)), or datagrams ([`udp`](crate::udp)).
+//!
+//! The task is the same over both. It keeps the machine, what the handle asks, time, and what is
+//! said of members; whatever comes from outside is handled by a network, which is given the whole
+//! task to do so.
+
+use std::future::Future;
+use std::task::Context;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use vorrang_protocol::NodeId;
+
+use crate::desk::Post;
+use crate::driver::Driver;
+use crate::lives::Parting;
+use crate::status::{Datagrams, LinkStatus};
+
+/// What carries a node's messages.
+pub(crate) trait Network: Post + Sized + Send + 'static {
+    /// Begins to look for the others.
+    fn open(driver: &mut Driver<Self>);
+    /// Handles what was done for it outside of the task.
+    fn poll_arrivals(driver: &mut Driver<Self>, cx: &mut Context<'_>);
+    /// A bell has rung: something can be read there, or written.
+    fn on_bell(driver: &mut Driver<Self>, place: usize);
+    /// The machine has begun: it can be given what came before.
+    fn on_begun(driver: &mut Driver<Self>);
+    /// When something is due.
+    fn next_deadline(&self) -> Option<Instant>;
+    /// Does what is due.
+    fn on_time(driver: &mut Driver<Self>, now: Instant);
+    /// Looks whether the others are still heard, twice a heartbeat.
+    fn look(driver: &mut Driver<Self>, now: Instant);
+    /// Writes all that a turn has produced.
+    fn flush(driver: &mut Driver<Self>);
+    /// Queues a goodbye to everyone behind all that was sent.
+    fn say_bye(&mut self);
+    /// Whether nothing more can be done for what was sent.
+    fn is_settled(&self) -> bool;
+    /// Ends; when that is done, the address is free.
+    fn close(self) -> impl Future<Output = ()> + Send;
+    /// Whether everyone is there.
+    fn has_met_all(&self) -> bool;
+    /// How many messages were sent of which nobody knows whether they arrived.
+    fn unacknowledged(&self) -> usize;
+    /// How it stands with the others, lowest first.
+    fn members(&self) -> impl Iterator<Item = Member>;
+    /// Notes that a peer remembers a former life of ours.
+    fn note_remembered(&mut self, peer: NodeId);
+    /// The same, for people and programs.
+    fn statuses(&self) -> Vec<LinkStatus>;
+    /// What has gone through the sockets, if what goes through them are datagrams.
+    fn datagrams(&self) -> Option<Datagrams>;
+}
+
+/// How it stands with another node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Member {
+    pub(crate) peer: NodeId,
+    /// Why the two will not come together again.
+    pub(crate) parting: Option<Parting>,
+    /// For how long it has not been there, if it is not.
+    pub(crate) missing_for: Option<Duration>,
+    /// Whether something that was sent to it is known never to have arrived.
+    pub(crate) has_dropped: bool,
+    /// Whether it remembers a former life of ours, and refuses this one.
+    pub(crate) is_remembered: bool,
+}
