@@ -7,6 +7,8 @@ use std::time::Duration;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use serde_json::{Value, json};
 use vorrang_algorithms::card::{About, Order};
+use vorrang_algorithms::multicast::Multicast;
+use vorrang_algorithms::problem::Problem as _;
 use vorrang_algorithms::quorum::Quorums;
 use vorrang_algorithms::setup::{Parameter, Setup};
 use vorrang_algorithms::topology::Topology;
@@ -26,7 +28,20 @@ pub(crate) const MOST_NODES: u32 = 1_000_000;
 
 /// How long a message takes at most over a real network, if nobody says: longer than a busy machine
 /// is.
-pub(crate) const TIMELY_ENOUGH: Duration = Duration::from_secs(1);
+const TIMELY_ENOUGH: Duration = Duration::from_secs(1);
+
+/// The same for algorithms that only send again what takes longer.
+const SOON_ENOUGH: Duration = Duration::from_millis(100);
+
+/// How long an algorithm believes a message to take at most over a real network, if that matters to
+/// it and nobody says.
+pub(crate) fn within_if_real(about: &About) -> Option<Duration> {
+    let sends_again = about.problem == Multicast::NAME;
+    match about.assumes.timely {
+        true => Some(TIMELY_ENOUGH),
+        false => sends_again.then_some(SOON_ENOUGH),
+    }
+}
 
 /// One millisecond.
 const DEFAULT_LATENCY: Distribution = Distribution::Constant(1_000_000);

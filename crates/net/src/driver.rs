@@ -250,7 +250,7 @@ impl<W: Network> Driver<W> {
     }
 
     fn status(&self) -> Status {
-        let Account { sent, received, machine } = self.resident.account();
+        let Account { sent, received, owes, machine } = self.resident.account();
         Status {
             id: self.identity.me,
             started: *self.started.borrow(),
@@ -260,6 +260,7 @@ impl<W: Network> Driver<W> {
             datagrams: self.world.datagrams(),
             sent,
             received,
+            owes,
             machine,
         }
     }

@@ -35,6 +35,8 @@ pub(crate) trait Machine<C, N>: Send {
     fn end_turn(&mut self);
     /// The machine as it shows itself.
     fn show(&self) -> String;
+    /// Whether others may still need it for what was asked of it.
+    fn owes(&self) -> bool;
 }
 
 /// A machine while its type is known.
@@ -128,6 +130,9 @@ impl<P: Protocol> Machine<P::Command, P::Notice> for Typed<P> {
 
     fn show(&self) -> String {
         format!("{:?}", self.machine)
+    }
+    fn owes(&self) -> bool {
+        self.machine.owes()
     }
 }
 

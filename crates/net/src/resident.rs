@@ -89,6 +89,8 @@ pub(crate) struct Account {
     pub(crate) sent: Vec<(&'static str, u64)>,
     /// Messages handled from others, by kind.
     pub(crate) received: Vec<(&'static str, u64)>,
+    /// Whether others may still need it.
+    pub(crate) owes: bool,
     /// The machine as it shows itself.
     pub(crate) machine: String,
 }
@@ -391,8 +393,8 @@ impl<C: Data, N: Data> Resident for Household<C, N> {
         let kinds = self.machine.kinds();
         let by_kind = |counts: &[u64]| kinds.iter().copied().zip(counts.to_vec()).collect();
         let Inside { sent, received, .. } = &self.inside;
-        let machine = self.machine.show();
-        Account { sent: by_kind(sent), received: by_kind(received), machine }
+        let (machine, owes) = (self.machine.show(), self.machine.owes());
+        Account { sent: by_kind(sent), received: by_kind(received), owes, machine }
     }
 }
 

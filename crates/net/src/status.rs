@@ -29,6 +29,9 @@ pub struct Status {
     pub sent: Vec<(&'static str, u64)>,
     /// Messages handled from others, by kind.
     pub received: Vec<(&'static str, u64)>,
+    /// Whether others may still need this node for what its application has asked: if it left now,
+    /// something could be lost.
+    pub owes: bool,
     /// The machine's state, as it shows itself.
     pub machine: String,
 }

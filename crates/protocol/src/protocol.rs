@@ -64,6 +64,12 @@ pub trait Protocol: Clone + Eq + Hash + Debug + Send + Sync + 'static {
         0
     }
 
+    /// Whether others may still need this node for what its application has asked: if it left now,
+    /// something could be lost.
+    fn owes(&self) -> bool {
+        false
+    }
+
     /// The handlers as one, for drivers, traces and replay.
     ///
     /// # Errors

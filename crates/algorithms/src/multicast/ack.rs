@@ -233,6 +233,10 @@ impl Carrier for Ack {
         self.sent.len() < self.window as usize
     }
 
+    fn owes(&self) -> bool {
+        !self.sent.is_empty()
+    }
+
     fn holds(&self) -> usize {
         self.sent.len() + self.early as usize
     }

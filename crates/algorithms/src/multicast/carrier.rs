@@ -60,6 +60,9 @@ pub trait Carrier: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     /// Whether one more may be under way.
     fn has_room(&self) -> bool;
 
+    /// Whether somebody may still miss something that was sent from here.
+    fn owes(&self) -> bool;
+
     /// How many bodies it keeps, for others or because they came too early.
     fn holds(&self) -> usize;
 }

@@ -445,6 +445,10 @@ impl Carrier for Nack {
         self.history.len() < self.window as usize
     }
 
+    fn owes(&self) -> bool {
+        !self.history.is_empty()
+    }
+
     fn holds(&self) -> usize {
         self.history.len() + self.early as usize
     }

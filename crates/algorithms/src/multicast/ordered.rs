@@ -266,6 +266,10 @@ impl<C: Carrier> Protocol for Ordered<C> {
         self.look(fx);
     }
 
+    fn owes(&self) -> bool {
+        self.carrier.owes() || !self.waiting.is_empty() || self.order.own_pending() > 0
+    }
+
     fn holds(&self) -> usize {
         self.carrier.holds() + self.waiting.len() + self.order.holds()
     }

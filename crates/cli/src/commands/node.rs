@@ -1,23 +1,26 @@
-//! `vorrang node`: one real node over TCP, driven by hand.
+//! `vorrang node`: one real node over TCP or UDP, driven by hand.
 
 use std::io::{IsTerminal as _, stderr};
-use std::net::ToSocketAddrs as _;
+use std::net::{Ipv4Addr, ToSocketAddrs as _};
 use std::path::PathBuf;
 use std::process::exit;
 
 use tracing_subscriber::EnvFilter;
+use vorrang_algorithms::card::About;
 use vorrang_algorithms::setup::Parameter;
+use vorrang_net::udp::{Cast, Faults, Multicast, Udp};
 use vorrang_net::{EVENT_TARGET, Timing};
+use vorrang_sim::Share;
 
 use crate::failure::Failure;
 use crate::given::Given;
 use crate::lookup;
 use crate::network::conversation::Served;
 use crate::network::voice::Voice;
-use crate::options::{SetupArgs, TIMELY_ENOUGH};
+use crate::options::{SetupArgs, within_if_real};
 use crate::values::{WallTime, whole};
 
-/// Run one real node over TCP; lines on standard input drive it
+/// Run one real node over TCP or UDP; lines on standard input drive it
 ///
 /// Start one on each machine, or three in three terminals, with the same --peers; a node begins
 /// when it has met all others. Then type:
@@ -29,6 +32,9 @@ use crate::values::{WallTime, whole};
 ///   status     how this node and its links are (status --json for programs)
 ///   help       what else there is, for other problems too
 ///   quit       leave the group; end of input does the same, unless --stay
+///
+/// With --algorithm ack, nack or srm, every other line is multicast to all. Whoever leaves then
+/// waits until what it has said is everywhere.
 ///
 /// SIGTERM, SIGHUP and Ctrl-C are the same as quit; the second ends the process at once. Whoever
 /// leaves releases what it has, and gives up what it waits for.
@@ -42,6 +48,9 @@ use crate::values::{WallTime, whole};
     vorrang node --id 0 --peers 127.0.0.1:7000,127.0.0.1:7001,127.0.0.1:7002\n  \
     vorrang node --id 1 --peers 127.0.0.1:7000,127.0.0.1:7001,127.0.0.1:7002\n  \
     vorrang node --id 2 --peers 127.0.0.1:7000,127.0.0.1:7001,127.0.0.1:7002\n\n\
+    A chat over IP multicast that loses one datagram in five, in two terminals:\n  \
+    vorrang node --id 0 --peers 127.0.0.1:7000,127.0.0.1:7001 -a nack --udp --drop 20%\n  \
+    vorrang node --id 1 --peers 127.0.0.1:7000,127.0.0.1:7001 -a nack --udp --drop 20%\n\n\
     VORRANG_LOG sets what is logged: error, warn (as it is), info or debug.")]
 pub(crate) struct Node {
     /// Which of the peers this is, counted from 0
@@ -80,6 +89,18 @@ pub(crate) struct Node {
     /// Wait no longer than so, when leaving, for what is given up to be granted and released
     #[arg(long, default_value = "5s", value_name = "TIME", help_heading = "Timing")]
     pub(crate) leave_within: WallTime,
+    /// Over UDP instead of TCP, where datagrams are lost: only for algorithms that stand that. What
+    /// is for all goes as one datagram to this multicast address; to each alone if it is 'unicast'
+    /// [default: an address that is derived from --peers]
+    #[arg(long, value_name = "GROUP", num_args = 0..=1, default_missing_value = "")]
+    #[arg(help_heading = "Datagrams")]
+    udp: Option<String>,
+    /// Join the multicast group on the interface with this address, and not on loopback
+    #[arg(long, value_name = "ADDRESS", requires = "udp", help_heading = "Datagrams")]
+    interface: Option<Ipv4Addr>,
+    /// Lose this share of all datagrams that come, to see what comes of it
+    #[arg(long, value_name = "SHARE", requires = "udp", help_heading = "Datagrams")]
+    drop: Option<Share>,
     #[command(flatten, next_help_heading = "Set-up, the same everywhere")]
     setup: Given<SetupArgs>,
 }
@@ -111,9 +132,12 @@ impl Node {
         listen_to_log(&voice);
         let about = entry.algorithm.about();
         self.setup.check_fit(&[&about])?;
+        self.check_udp(&about)?;
         let mut setup = self.setup.args.setup(&about, nodes)?;
-        if about.assumes.timely && !self.setup.args.says(Parameter::Within) {
-            setup.within = TIMELY_ENOUGH;
+        if let Some(within) = within_if_real(&about)
+            && !self.setup.args.says(Parameter::Within)
+        {
+            setup.within = within;
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let served = Served { about, setup: setup.clone(), node: self, voice: voice.clone() };
@@ -129,6 +153,39 @@ impl Node {
                 Ok(())
             }
         }
+    }
+
+    /// How it is reached by datagrams, if it is.
+    pub(crate) fn udp(&self) -> Option<Udp> {
+        let group = self.udp.as_deref()?;
+        let mut cast = if group.is_empty() {
+            Cast::Multicast(Multicast::of(&self.peers))
+        } else {
+            group.parse().expect("it was looked at before")
+        };
+        if let (Cast::Multicast(multicast), Some(interface)) = (&mut cast, self.interface) {
+            *multicast = multicast.on(interface);
+        }
+        let lost = self.drop.map_or(0.0, Share::value);
+        let faults = Faults { lost, seed: u64::from(self.id), ..Faults::default() };
+        Some(Udp { cast, faults })
+    }
+
+    /// Refuses datagrams for an algorithm that does not stand their being lost.
+    fn check_udp(&self, about: &About) -> Result<(), Failure> {
+        let Some(group) = &self.udp else { return Ok(()) };
+        if !group.is_empty() {
+            let cast: Result<Cast, String> = group.parse();
+            cast.map_err(|why| Failure::usage(format!("--udp: {why}")))?;
+        }
+        if about.assumes.reliable {
+            return Err(Failure::usage(format!(
+                "--udp: datagrams are lost, and {} assumes that {}",
+                about.name,
+                about.assumes.sentence()
+            )));
+        }
+        Ok(())
     }
 
     /// Where it listens.

@@ -3,11 +3,13 @@
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use vorrang_algorithms::card::About;
 use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::registry;
@@ -56,21 +58,38 @@ where
         needs,
         ..Config::new(id, node.peers.clone(), name)
     };
-    let mut starting = vorrang_net::Node::new(make(id), config);
-    if let Some(steps) = Q::steps() {
-        starting = starting.steps(steps);
-    }
     let log = node.trace.as_ref().map(|_| Log::new());
-    if let Some(log) = &log {
-        starting = starting.record(log.clone(), Clock::start());
-    }
+    let starting = match node.udp() {
+        None => start::<Q, _, _>(vorrang_net::Node::new(make(id), config), log.as_ref()),
+        Some(udp) => {
+            start::<Q, _, _>(vorrang_net::Node::over_udp(udp, make(id), config), log.as_ref())
+        }
+    };
     let save = move |file: File| {
         let Some(log) = log else { return Ok(()) };
         let header = header(&about, &setup).with("node", &id);
         let trace = Trace::<P> { header, records: log.take() };
         trace.write(BufWriter::new(file))
     };
-    Box::pin(attend::<Q>(name, (node, voice), starting.start(), Box::new(save)))
+    Box::pin(attend::<Q>(name, (node, voice), starting, Box::new(save)))
+}
+
+/// Starts a node, on whatever network.
+fn start<Q, P, T>(
+    mut node: vorrang_net::Node<P, T>,
+    log: Option<&Log<P>>,
+) -> Starting<Started<Q>>
+where
+    Q: Driven,
+    P: Protocol<Command = Q::Command, Notice = Q::Notice>,
+{
+    if let Some(steps) = Q::steps() {
+        node = node.steps(steps);
+    }
+    if let Some(log) = log {
+        node = node.record(log.clone(), Clock::start());
+    }
+    node.start()
 }
 
 type Started<Q> = (Handle<<Q as Problem>::Command>, UnboundedReceiver<<Q as Problem>::Notice>);
@@ -96,12 +115,13 @@ async fn attend<Q: Driven>(
     let mut talk = Talk::<Q> {
         name,
         events: handle.events(),
-        handle,
         notices,
-        voice,
         has_started: false,
+        in_line: InLine::to(&handle, &voice),
         strangers: Ration::new(20, Duration::from_secs(1)),
         members: Ration::new(200, Duration::from_millis(100)),
+        handle,
+        voice,
     };
     let ended = talk.converse(&mut signals, node.stay).await;
     let impatient = tokio::spawn(signals.die_of_the_next());
@@ -149,6 +169,8 @@ struct Talk<Q: Driven> {
     events: broadcast::Receiver<Event>,
     voice: Voice,
     has_started: bool,
+    /// Where commands wait that are obeyed one after the other.
+    in_line: InLine<Q::Command>,
     /// How much is said of those who do not belong here, and how much of those who do.
     strangers: Ration,
     members: Ration,
@@ -169,7 +191,7 @@ impl<Q: Driven> Talk<Q> {
                     Err(RecvError::Closed) => return Ok(()),
                     event => self.event(event),
                 },
-                typed = input.next(), if has_input => match typed? {
+                typed = input.next(), if has_input && self.in_line.has_room() => match typed? {
                     None if stay => has_input = false,
                     None => return Ok(()),
                     Some(Typed::TooLong) => {
@@ -220,6 +242,9 @@ impl<Q: Driven> Talk<Q> {
     /// Gives the node a command. Before all nodes have met it waits with the node; the conversation
     /// must not.
     fn pass_on(&self, command: Q::Command, within: Option<WallTime>) {
+        if Q::said("").is_some() {
+            return self.in_line.push(command);
+        }
         let (handle, voice) = (self.handle.clone(), self.voice.clone());
         tokio::spawn(async move {
             let outcome = match within {
@@ -302,8 +327,34 @@ impl<Q: Driven> Talk<Q> {
         self.voice.aside(format!("{DIM}{}{RESET}", wrap(&harmless(text))));
     }
 
+    /// Waits until all that was typed has been said, and nobody needs this node for it any more; for
+    /// no longer than so.
+    async fn see_through(&mut self, within: WallTime) -> Result<(), Stopped> {
+        let (begun, mut tick) = (Instant::now(), tokio::time::interval(Duration::from_millis(20)));
+        while begun.elapsed() < within.0 {
+            tokio::select! {
+                Some(notice) = self.notices.recv() => self.notice(&notice),
+                Ok(event) = self.events.recv() => self.event(Ok(event)),
+                _ = tick.tick() => {
+                    let is_said = self.in_line.is_empty();
+                    let status = self.handle.status().await?;
+                    if !status.started || (is_said && !status.owes) {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        self.voice.tell(wrap(&format!(
+            "what was said last may not be everywhere: {within} were not enough (--leave-within)"
+        )));
+        Ok(())
+    }
+
     /// Leaves the group, and tells what happens meanwhile.
     async fn leave(&mut self, within: WallTime, status: Option<&Status>) -> Result<(), Stopped> {
+        if Q::said("").is_some() {
+            self.see_through(within).await?;
+        }
         let stage = status.and_then(|status| status.turn).map(|(stage, _)| stage);
         if matches!(stage, Some(Stage::Waiting | Stage::GivenUp)) {
             self.voice.tell(wrap(&format!(
@@ -337,6 +388,55 @@ impl<Q: Driven> Talk<Q> {
             )),
         });
         Ok(())
+    }
+}
+
+/// Commands that are obeyed one after the other, each as soon as the node has room for it.
+struct InLine<C> {
+    commands: UnboundedSender<C>,
+    waiting: Arc<AtomicUsize>,
+}
+
+impl<C: Clone + Send + 'static> InLine<C> {
+    /// How many lines are read ahead of what the node takes.
+    const MOST: usize = 64;
+    /// How long to wait before a node that has no room is asked again.
+    const A_MOMENT: Duration = Duration::from_millis(5);
+
+    fn to(handle: &Handle<C>, voice: &Voice) -> Self {
+        let (commands, mut come) = mpsc::unbounded_channel::<C>();
+        let waiting = Arc::new(AtomicUsize::new(0));
+        let (handle, voice, count) = (handle.clone(), voice.clone(), Arc::clone(&waiting));
+        tokio::spawn(async move {
+            while let Some(command) = come.recv().await {
+                loop {
+                    match handle.command(command.clone()).await {
+                        Ok(()) => break,
+                        Err(CommandError::Refused(_)) => tokio::time::sleep(Self::A_MOMENT).await,
+                        Err(error) => {
+                            voice.tell(in_words(&error));
+                            break;
+                        }
+                    }
+                }
+                count.fetch_sub(1, Ordering::Relaxed);
+            }
+        });
+        Self { commands, waiting }
+    }
+
+    fn push(&self, command: C) {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        // Who takes them is there as long as this is.
+        let _ = self.commands.send(command);
+    }
+
+    fn has_room(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) < Self::MOST
+    }
+
+    fn is_empty(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) == 0
     }
 }
 

@@ -33,6 +33,14 @@ impl<C: FromStr<Err = String>> Order<C> {
     /// Reads a line; none if there is nothing in it.
     pub(super) fn read<Q: Driven<Command = C>>(line: &str) -> Result<Option<Self>, String> {
         let words: Vec<&str> = line.split_whitespace().collect();
+        let is_alone = words.len() == 1 || *words == ["status", "--json"];
+        let is_word = |word: &&str| ALWAYS.iter().any(|(known, _)| known == word);
+        if let Some(first) = words.first()
+            && !(is_alone && is_word(first))
+            && let Some(said) = Q::said(line)
+        {
+            return Ok(Some(Self::Command(said, None)));
+        }
         Ok(Some(match *words {
             [] => return Ok(None),
             ["quit"] => Self::Quit,

@@ -124,6 +124,12 @@ pub(crate) trait Driven: Catalogued {
     fn steps() -> Option<Steps<Self::Command, Self::Notice>> {
         None
     }
+    /// What a line means that is none of the words which every node knows, if any line means
+    /// something. Then lines are obeyed one after the other, and each waits until the node takes
+    /// it.
+    fn said(_line: &str) -> Option<Self::Command> {
+        None
+    }
     /// Whom an algorithm needs, to do what it is asked.
     fn needs(card: &'static Card<Self>, setup: &Setup) -> Needs;
     /// What a person is told of a command that was obeyed and has no other answer.

@@ -26,7 +26,7 @@ use crate::failure::Failure;
 use crate::figures::{Figure, Measured, Reading};
 use crate::network::Place;
 use crate::network::once::{self, Until};
-use crate::options::{Between, RunArgs, TIMELY_ENOUGH, list};
+use crate::options::{Between, RunArgs, list, within_if_real};
 use crate::selection::Axis;
 use crate::values::whole;
 
@@ -250,11 +250,9 @@ impl Driven for Multicast {
         let asked = args.setup.setup(&card.about(), nodes)?.topology;
         let (mut setup, between) = args.placed(&card.about())?;
         if !args.setup.says(Parameter::Within) {
-            setup.within = if is_real {
-                TIMELY_ENOUGH / 10
-            } else {
-                Duration::from_nanos(between.nearly_longest_ns())
-            };
+            let real = within_if_real(&card.about()).filter(|_| is_real);
+            let simulated = || Duration::from_nanos(between.nearly_longest_ns());
+            setup.within = real.unwrap_or_else(simulated);
         }
         let given = &args.multicast;
         let senders = given.senders.unwrap_or(nodes);
@@ -322,6 +320,14 @@ impl Driven for Multicast {
     const COMMANDS: &'static [(&'static str, &'static str)] =
         &[("cast TEXT", "tell this to all members; so does any line that is no command")];
 
+    fn said(line: &str) -> Option<Command> {
+        let line = line.trim();
+        let text = match line.split_once(' ') {
+            Some(("cast", text)) => text.trim_start(),
+            Some(_) | None => line,
+        };
+        Some(Command::Cast(text.into()))
+    }
     /// A sender gives nobody up.
     fn needs(_: &'static Card, _: &Setup) -> Needs {
         Needs::Anyone

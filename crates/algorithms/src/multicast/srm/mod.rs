@@ -638,6 +638,10 @@ impl Carrier for Srm {
         own < self.window as usize
     }
 
+    fn owes(&self) -> bool {
+        self.seeks().next().is_some()
+    }
+
     fn holds(&self) -> usize {
         self.kept as usize
     }
