@@ -13,5 +13,6 @@ mod strangers;
 mod support;
 mod timing;
 mod udp;
+mod udp_multicast;
 mod udp_strays;
 mod udp_support;

@@ -23,6 +23,8 @@ pub enum Waits {
     Given([u32; 4]),
 }
 
+/// Nobody asks again sooner than after so many thousandths of a distance, before any back-off.
+const LEAST: u64 = 125;
 /// Nobody waits for longer than so many times a distance, before any back-off.
 const MOST: u32 = 1_000_000;
 
@@ -86,7 +88,9 @@ impl Factors {
     /// The wait that was drawn, over such a distance, after so many rounds.
     pub(super) fn wait(self, distance: Duration, doublings: u8, (drawn, of): (u32, u32)) -> Duration {
         let share = u64::from(self.width) * u64::from(drawn) / u64::from(of.max(2) - 1);
-        let thousandths = u128::from(u64::from(self.start) + share) << doublings;
+        // Who has asked and draws the shortest wait of all must not ask at once for ever.
+        let least = if doublings > 0 { LEAST } else { 0 };
+        let thousandths = u128::from((u64::from(self.start) + share).max(least)) << doublings;
         let ns = distance.as_nanos().saturating_mul(thousandths) / 1000;
         Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX / 4))
     }
@@ -247,6 +251,9 @@ mod tests {
         assert_eq!(factors.wait(ms(3), 0, (0, 2)), ms(6));
         assert_eq!(factors.wait(ms(3), 0, (1, 2)), ms(12));
         assert_eq!(factors.wait(ms(3), 2, (500, 1001)), ms(36));
+        let none = Factors { start: 0, width: 0 };
+        assert_eq!(none.wait(ms(8), 0, (0, 2)), ms(0));
+        assert_eq!(none.wait(ms(8), 1, (0, 2)), ms(2), "but not for ever");
     }
 
     #[test]

@@ -1,0 +1,130 @@
+//! Reliable multicast where losses are real: over datagrams, by IP multicast, some of which are
+//! dropped on purpose.
+
+use std::time::Duration;
+
+use tokio::sync::mpsc::UnboundedReceiver;
+use vorrang_algorithms::multicast::ack::Ack;
+use vorrang_algorithms::multicast::carrier::Carrier;
+use vorrang_algorithms::multicast::nack::Nack;
+use vorrang_algorithms::multicast::ordering::Ordering;
+use vorrang_algorithms::multicast::spec::Deliveries;
+use vorrang_algorithms::multicast::srm::Srm;
+use vorrang_algorithms::multicast::{Command, Notice, Ordered, Text};
+use vorrang_algorithms::setup::Setup;
+use vorrang_net::udp::{Cast, Faults, MAX_PAYLOAD, Multicast, Udp, bind_loopback};
+use vorrang_net::{Clock, CommandError, Config, Handle, Log, Node};
+use vorrang_protocol::{Group, NodeId};
+use vorrang_trace::judge;
+
+use crate::support::soon;
+
+const NODES: u32 = 4;
+const SAID: u32 = 40;
+
+type Member<C> = (Handle<Command>, UnboundedReceiver<Notice>, std::marker::PhantomData<C>);
+
+async fn group<C: Carrier>(
+    ordering: Ordering,
+    lost: f64,
+) -> (Vec<Member<C>>, Log<Ordered<C>>, Setup) {
+    let mut setup = Setup::new(Group::of(NODES));
+    setup.ordering = ordering;
+    setup.within = Duration::from_millis(5);
+    let (sockets, peers) = bind_loopback(NODES).unwrap();
+    let (log, clock) = (Log::new(), Clock::start());
+    let mut members = Vec::new();
+    for (id, socket) in (0..).map(NodeId).zip(sockets) {
+        let faults = Faults { lost, seed: 7, ..Faults::default() };
+        let cast = Cast::Multicast(Multicast::of(&peers).or_unicast());
+        let config = Config::new(id, peers.clone(), "multicast");
+        let node = Node::over_udp(Udp { cast, faults }, Ordered::<C>::of(id, &setup), config);
+        let started = node.socket(socket).record(log.clone(), clock).start().await.unwrap();
+        members.push((started.0, started.1, std::marker::PhantomData));
+    }
+    (members, log, setup)
+}
+
+/// Everyone says something, again and again; all hear all of it, and the monitors agree.
+async fn all_is_heard<C: Carrier>(ordering: Ordering) {
+    let (mut members, log, setup) = group::<C>(ordering, 0.2).await;
+    for (handle, ..) in &members {
+        let handle = handle.clone();
+        tokio::spawn(async move {
+            for number in 0..SAID {
+                let text: Text = format!("line {number}").as_str().into();
+                while let Err(error) = handle.command(Command::Cast(text.clone())).await {
+                    assert!(matches!(error, CommandError::Refused(_)), "{error}");
+                    tokio::time::sleep(Duration::from_millis(2)).await;
+                }
+            }
+        });
+    }
+    let mut heard = vec![Vec::new(); NODES as usize];
+    for ((_, notices, _), heard) in members.iter_mut().zip(&mut heard) {
+        while heard.len() < (NODES * SAID) as usize {
+            match soon("a delivery", notices.recv()).await.expect("the node goes on") {
+                Notice::Delivered { from, number, text } => {
+                    assert_eq!(*text.0, *format!("line {number}"));
+                    heard.push((from, number));
+                }
+                Notice::Full | Notice::Room => {}
+            }
+        }
+    }
+    if ordering.is_total() {
+        assert!(heard.iter().all(|other| *other == heard[0]), "one order");
+    }
+    for (handle, ..) in members {
+        let counts = handle.status().await.unwrap().datagrams.unwrap();
+        assert!(counts.lost > 20, "{counts:?}");
+        handle.kill().await;
+    }
+    let verdict = judge(&log.take(), Deliveries::new(setup.group, setup.ordering));
+    assert!(verdict.is_safe(), "{ordering:?}: {:?}", verdict.violations);
+    assert_eq!(verdict.owed, None, "{ordering:?}");
+}
+
+#[tokio::test]
+async fn acknowledgements_get_over_datagrams_that_are_dropped() {
+    all_is_heard::<Ack>(Ordering::Fifo).await;
+    all_is_heard::<Ack>(Ordering::Skeen).await;
+}
+
+#[tokio::test]
+async fn negative_acknowledgements_get_over_datagrams_that_are_dropped() {
+    all_is_heard::<Nack>(Ordering::Causal).await;
+    all_is_heard::<Nack>(Ordering::Sequencer).await;
+}
+
+#[tokio::test]
+async fn srm_gets_over_datagrams_that_are_dropped() {
+    all_is_heard::<Srm>(Ordering::Fifo).await;
+    all_is_heard::<Srm>(Ordering::Token).await;
+}
+
+/// One datagram for all, however many they are.
+#[tokio::test]
+async fn what_is_said_to_all_is_one_datagram() {
+    let (mut members, ..) = group::<Nack>(Ordering::Fifo, 0.0).await;
+    let handle = members[0].0.clone();
+    for (_, notices, _) in &mut members {
+        handle.command(Command::Cast("once".into())).await.unwrap();
+        soon("a delivery", notices.recv()).await.unwrap();
+    }
+    let status = handle.status().await.unwrap();
+    let sent = status.sent.iter().find(|it| it.0 == "DATA").unwrap().1;
+    assert_eq!(sent, u64::from(NODES * (NODES - 1)), "to each, as an algorithm counts");
+    let counts = status.datagrams.unwrap();
+    assert!(counts.multicast >= u64::from(NODES), "{counts:?}");
+}
+
+#[tokio::test]
+async fn a_text_that_does_not_fit_a_datagram_is_refused_with_the_limit() {
+    let (members, ..) = group::<Ack>(Ordering::Fifo, 0.0).await;
+    let long: Text = "x".repeat(MAX_PAYLOAD).as_str().into();
+    let refused = members[0].0.command(Command::Cast(long)).await.unwrap_err();
+    assert!(matches!(refused, CommandError::TooLarge { .. }), "{refused}");
+    assert!(refused.to_string().contains(&MAX_PAYLOAD.to_string()), "{refused}");
+    members[0].0.command(Command::Cast("short".into())).await.expect("nothing was counted on");
+}
