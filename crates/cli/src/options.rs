@@ -31,7 +31,7 @@ pub(crate) const MOST_NODES: u32 = 1_000_000;
 const TIMELY_ENOUGH: Duration = Duration::from_secs(1);
 
 /// The same for algorithms that only send again what takes longer.
-const SOON_ENOUGH: Duration = Duration::from_millis(100);
+const SOON_ENOUGH: Duration = Duration::from_millis(20);
 
 /// How long an algorithm believes a message to take at most over a real network, if that matters to
 /// it and nobody says.

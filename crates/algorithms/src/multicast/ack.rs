@@ -31,8 +31,9 @@
 //! acknowledged all before that first one has them all; so nothing comes from further ahead than a
 //! window, and a receiver keeps less than a window of every sender.
 //!
-//! **What it is bad at**: all acknowledgements meet at the sender. The figure
-//! `busiest_control_per_multicast` shows this *implosion*: N−1, where others divide the work.
+//! **What it is bad at**: all acknowledgements meet at the sender. With one sender, the figure
+//! `busiest_control_per_multicast` shows this *implosion*: N−1 for each of its messages, where
+//! others need a small part of that.
 //!
 //! **Departures**: what is missing is sent again to each that misses it, never once more to all. A
 //! message has a time-out of its own, twice as long every time, up to 64 times as long: so nothing
@@ -251,7 +252,7 @@ pub const CARD: Card = Card {
     assumes: Assumes { reliable: false, ..Assumes::ANY_ORDER },
     takes: TAKES,
     terms: Terms { data: &["DATA"], checked: &[1, 1, 0] },
-    theory: &[CONTROL.costs(control), IMPLOSION.costs(control), LATENCY.costs(Setting::latency)],
+    theory: &[CONTROL.costs(control), IMPLOSION.costs(implosion), LATENCY.costs(Setting::latency)],
     flaws: FLAWS,
     source: include_str!("ack.rs"),
 };
@@ -261,6 +262,16 @@ pub const CARD: Card = Card {
 fn control(at: &Setting) -> Span {
     let others = f64::from(at.nodes()) - 1.0;
     at.control(Span::exactly(others), others / (1.0 - at.loss))
+}
+
+/// Where one speaks, all acknowledgements come to it.
+fn implosion(at: &Setting) -> Span {
+    let others = f64::from(at.nodes()) - 1.0;
+    match (at.senders, at.loss > 0.0, at.setup.ordering.is_total()) {
+        (1, false, false) => Span::exactly(others),
+        (_, false, false) => Span::between(0.0, others),
+        (_, true, _) | (_, _, true) => Span::between(0.0, f64::INFINITY),
+    }
 }
 
 /// What people get wrong; built in [`super::flaws`].
@@ -294,3 +305,60 @@ const FLAWS: &[Flaw] = &[
         shown_by: Demonstration::of(&[1, 1]).given(&[(Parameter::Ordering, "lamport")]),
     },
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::super::ordered::testing::{hear, member, run_out, say};
+    use super::*;
+
+    fn data(number: u64, text: &str) -> Message {
+        Message::Data { number, body: Body::Plain(text.into()) }
+    }
+
+    #[test]
+    fn what_is_said_is_sent_again_to_those_who_miss_it_until_all_have_acknowledged_it() {
+        let mut node = member::<Ack>(0, 3, &[]);
+        let said = ["1 DATA(0: a)", "2 DATA(0: a)", "Resend(0) in 3ms", "delivers 0/0: a"];
+        assert_eq!(say(&mut node, "a"), said);
+        assert_eq!(hear(&mut node, 1, Message::Ack(0)), [""; 0]);
+        assert_eq!(run_out(&mut node, Resend(0)), ["2 DATA(0: a)", "Resend(0) in 6ms"]);
+        assert_eq!(run_out(&mut node, Resend(0)), ["2 DATA(0: a)", "Resend(0) in 12ms"]);
+        assert_eq!(hear(&mut node, 1, Message::Ack(0)), [""; 0], "again");
+        assert_eq!(hear(&mut node, 2, Message::Ack(7)), [""; 0], "of nothing");
+        assert_eq!(hear(&mut node, 2, Message::Ack(0)), ["no Resend(0)"]);
+        assert_eq!((node.carrier.first, node.carrier.holds()), (1, 0));
+    }
+
+    #[test]
+    fn what_comes_is_acknowledged_always_and_delivered_once_in_order() {
+        let mut node = member::<Ack>(1, 2, &[(Parameter::Window, "4")]);
+        assert_eq!(hear(&mut node, 0, data(1, "b")), ["0 ACK(1)"], "too early");
+        assert_eq!(node.carrier.holds(), 1);
+        let both = ["0 ACK(0)", "delivers 0/0: a", "delivers 0/1: b"];
+        assert_eq!(hear(&mut node, 0, data(0, "a")), both);
+        assert_eq!(hear(&mut node, 0, data(1, "b")), ["0 ACK(1)"], "again");
+        assert_eq!(hear(&mut node, 0, data(9, "x")), [""; 0], "nobody is so far ahead");
+    }
+
+    #[test]
+    fn acknowledgements_of_one_do_not_hold_up_those_of_another() {
+        let mut node = member::<Ack>(0, 2, &[]);
+        say(&mut node, "a");
+        say(&mut node, "b");
+        assert_eq!(hear(&mut node, 1, Message::Ack(1)), ["no Resend(1)"]);
+        assert_eq!(node.carrier.sent.len(), 2, "kept behind the first");
+        hear(&mut node, 1, Message::Ack(0));
+        assert_eq!((node.carrier.sent.len(), node.carrier.first), (0, 2));
+    }
+
+    #[test]
+    fn every_copy_that_arrives_is_acknowledged() {
+        let setup = Setup::new(Group::of(20));
+        let at = |loss| Setting { setup: setup.clone(), loss, senders: 20, is_complete: true };
+        assert_eq!(control(&at(0.0)), Span::exactly(19.0));
+        assert_eq!(control(&at(0.05)).typical, Some(20.0));
+        let mut skeen = at(0.0);
+        skeen.setup.set(Parameter::Ordering, "skeen").unwrap();
+        assert_eq!(control(&skeen), Span::exactly(5.0 * 19.0));
+    }
+}

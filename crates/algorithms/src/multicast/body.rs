@@ -20,7 +20,7 @@ pub struct Id {
 
 impl fmt::Display for Id {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}#{}", self.from, self.number)
+        write!(f, "{}/{}", self.from, self.number)
     }
 }
 
@@ -125,7 +125,7 @@ impl fmt::Display for Body {
                 }
                 Ok(())
             }
-            Self::Final { number, place } => write!(f, " #{number} at {}.{}", place.clock, place.by),
+            Self::Final { number, place } => write!(f, " {number} at {}.{}", place.clock, place.by),
         }
     }
 }

@@ -127,9 +127,9 @@ impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Delivered { from, number, text } if text.0.is_empty() => {
-                write!(f, "delivers {from}#{number}")
+                write!(f, "delivers {from}/{number}")
             }
-            Self::Delivered { from, number, text } => write!(f, "delivers {from}#{number}: {text}"),
+            Self::Delivered { from, number, text } => write!(f, "delivers {from}/{number}: {text}"),
             Self::Full => f.write_str("has no room for more"),
             Self::Room => f.write_str("has room again"),
         }

@@ -108,13 +108,13 @@ pub enum Message {
         /// What it is.
         body: Body,
     },
-    /// Of the receiver's messages these are missing: the first, and of the 64 from there on those
+    /// Of the receiver's messages these are missing: the first, and of the 32 from there on those
     /// whose bits are set.
     Nack {
         /// The first.
         first: u64,
         /// The bits.
-        mask: u64,
+        mask: u32,
     },
     /// The sender has sent all below this number.
     Heartbeat(u64),
@@ -168,8 +168,9 @@ impl fmt::Display for Message {
 }
 
 /// The numbers that a mask stands for.
-fn numbers(first: u64, mask: u64) -> impl Iterator<Item = u64> {
-    (0..64).filter(move |bit| mask >> bit & 1 == 1).filter_map(move |bit| first.checked_add(bit))
+fn numbers(first: u64, mask: u32) -> impl Iterator<Item = u64> {
+    let bits = (0..32_u32).filter(move |bit| mask >> bit & 1 == 1);
+    bits.filter_map(move |bit| first.checked_add(bit.into()))
 }
 
 /// What a carrier may be woken for.
@@ -314,7 +315,7 @@ impl Nack {
         self.learn(from, below, fx);
     }
 
-    fn on_nack(&self, from: NodeId, wanted: (u64, u64), fx: &mut impl Effects<Ordered<Self>>) {
+    fn on_nack(&self, from: NodeId, wanted: (u64, u32), fx: &mut impl Effects<Ordered<Self>>) {
         for number in numbers(wanted.0, wanted.1) {
             let Some(place) = number.checked_sub(self.first) else { continue };
             if let Some(body) = self.history.get(place as usize) {
@@ -352,13 +353,13 @@ fn ask<C>(of: NodeId, missing: impl Iterator<Item = u64>, fx: &mut impl Effects<
 where
     C: Carrier<Message = Message>,
 {
-    let mut wanted: Option<(u64, u64)> = None;
+    let mut wanted: Option<(u64, u32)> = None;
     let mut say = |(first, mask)| {
         fx.send(of, ordered::Message::Carried(Message::Nack { first, mask }));
     };
     for number in missing {
         match &mut wanted {
-            Some((first, mask)) if number - *first < 64 => *mask |= 1 << (number - *first),
+            Some((first, mask)) if number - *first < 32 => *mask |= 1 << (number - *first),
             _ => {
                 if let Some(full) = wanted.replace((number, 1)) {
                     say(full);
@@ -507,3 +508,76 @@ const FLAWS: &[Flaw] = &[
         shown_by: Demonstration::of(&[1, 0, 0]).losing(1),
     },
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::super::ordered::testing::{hear, member, run_out, say};
+    use super::*;
+
+    fn data(number: u64) -> Message {
+        Message::Data { number, body: Body::Plain("".into()) }
+    }
+
+    /// Messages 1 to 7 of the specification are 0 to 6 here.
+    #[test]
+    fn a_gap_is_asked_for_and_a_lost_tail_is_not_noticed_without_a_heartbeat() {
+        let mut node = member::<Nack>(1, 2, &[]);
+        assert_eq!(hear(&mut node, 0, data(0)), ["delivers 0/0"]);
+        assert_eq!(hear(&mut node, 0, data(1)), ["delivers 0/1"]);
+        assert_eq!(hear(&mut node, 0, data(3)), ["0 NACK{2}", "Repeat(0) in 3ms"]);
+        assert_eq!(hear(&mut node, 0, data(4)), [""; 0], "asked for already");
+        let repaired = ["no Repeat(0)", "delivers 0/2", "delivers 0/3", "delivers 0/4"];
+        assert_eq!(hear(&mut node, 0, data(2)), repaired);
+        assert_eq!(hear(&mut node, 0, data(5)), ["delivers 0/5"]);
+        let told = hear(&mut node, 0, Message::Heartbeat(7));
+        assert_eq!(told, ["0 DIGEST(6)", "0 NACK{6}", "Repeat(0) in 3ms"]);
+        assert_eq!(run_out(&mut node, Timer::Repeat(NodeId(0))), ["0 NACK{6}", "Repeat(0) in 6ms"]);
+        assert_eq!(hear(&mut node, 0, data(6)), ["no Repeat(0)", "delivers 0/6"]);
+        assert_eq!(hear(&mut node, 0, data(6)), [""; 0], "again");
+        assert_eq!(hear(&mut node, 0, Message::Heartbeat(500)), [""; 0], "nobody is so far ahead");
+    }
+
+    #[test]
+    fn a_sender_says_how_far_it_has_come_until_it_knows_that_all_have_everything() {
+        let mut node = member::<Nack>(0, 3, &[]);
+        let said = ["1 DATA(0: a)", "2 DATA(0: a)", "Beat in 3ms", "delivers 0/0: a"];
+        assert_eq!(say(&mut node, "a"), said);
+        let beats = ["1 HEARTBEAT(1)", "2 HEARTBEAT(1)", "Beat in 6ms"];
+        assert_eq!(run_out(&mut node, Timer::Beat), beats);
+        assert_eq!(run_out(&mut node, Timer::Beat).last().unwrap(), "Beat in 12ms");
+        assert_eq!(hear(&mut node, 1, Message::Nack { first: 0, mask: 5 }), ["1 DATA(0: a)"]);
+        assert_eq!(hear(&mut node, 1, Message::Digest(1)), [""; 0], "one of two");
+        assert_eq!(hear(&mut node, 2, Message::Digest(9)), [""; 0], "of what was never sent");
+        assert_eq!(hear(&mut node, 2, Message::Digest(1)), ["no Beat"]);
+        assert_eq!(node.carrier.holds(), 0);
+        assert_eq!(hear(&mut node, 1, Message::Nack { first: 0, mask: 1 }), [""; 0], "forgotten");
+    }
+
+    #[test]
+    fn a_stop_signal_is_said_three_times_and_no_tail_never() {
+        let mut stop = member::<Nack>(0, 2, &[(Parameter::Tail, "stop")]);
+        say(&mut stop, "a");
+        for left in [2, 1, 0] {
+            let said = run_out(&mut stop, Timer::Beat);
+            assert_eq!(said.len(), 1 + usize::from(left > 0), "{said:?}");
+        }
+        let mut none = member::<Nack>(0, 2, &[(Parameter::Tail, "none")]);
+        assert_eq!(say(&mut none, "a"), ["1 DATA(0: a)", "delivers 0/0: a"]);
+    }
+
+    #[test]
+    fn half_a_window_is_worth_a_digest() {
+        let mut node = member::<Nack>(1, 2, &[(Parameter::Window, "4")]);
+        assert_eq!(hear(&mut node, 0, data(0)), ["delivers 0/0"]);
+        assert_eq!(hear(&mut node, 0, data(1)), ["0 DIGEST(2)", "delivers 0/1"]);
+        assert_eq!(hear(&mut node, 0, data(2)), ["delivers 0/2"]);
+    }
+
+    #[test]
+    fn wide_gaps_take_several_requests() {
+        let mut node = member::<Nack>(1, 2, &[(Parameter::Window, "100")]);
+        let asked = hear(&mut node, 0, data(50));
+        assert_eq!(asked.len(), 3, "{asked:?}");
+        assert!(asked[0].starts_with("0 NACK{0,1,") && asked[1].starts_with("0 NACK{32,33,"));
+    }
+}

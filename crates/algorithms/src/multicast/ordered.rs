@@ -274,3 +274,114 @@ impl<C: Carrier> Protocol for Ordered<C> {
         self.carrier.holds() + self.waiting.len() + self.order.holds()
     }
 }
+
+/// What tests of all carriers and orders need.
+#[cfg(test)]
+pub(super) mod testing {
+    use alloc::format;
+    use alloc::string::String;
+
+    use vorrang_protocol::{Effect, Group, Outbox};
+
+    use super::*;
+    use crate::setup::Parameter;
+
+    /// A member of so many, with these parameters.
+    pub(in crate::multicast) fn member<C: Carrier>(
+        me: u32,
+        nodes: u32,
+        given: &[(Parameter, &str)],
+    ) -> Ordered<C> {
+        let mut setup = Setup::new(Group::of(nodes));
+        for (parameter, text) in given {
+            setup.set(*parameter, text).unwrap();
+        }
+        Ordered::of(NodeId(me), &setup)
+    }
+
+    /// What comes of something, in words.
+    pub(in crate::multicast) fn came<C: Carrier>(
+        node: &mut Ordered<C>,
+        act: impl FnOnce(&mut Ordered<C>, &mut Outbox<Ordered<C>>),
+    ) -> Vec<String> {
+        let mut fx = Outbox::default();
+        act(node, &mut fx);
+        let shown = |effect: Effect<Ordered<C>>| match effect {
+            Effect::Send { to, message } => format!("{to} {message}"),
+            Effect::SetTimer { timer, delay } if delay.min == delay.max => {
+                format!("{timer:?} in {:?}", delay.min)
+            }
+            Effect::SetTimer { timer, delay } => {
+                format!("{timer:?} in {:?} to {:?}", delay.min, delay.max)
+            }
+            Effect::CancelTimer(timer) => format!("no {timer:?}"),
+            Effect::Notify(notice) => format!("{notice}"),
+        };
+        fx.take().into_iter().map(shown).collect()
+    }
+
+    pub(in crate::multicast) fn say<C: Carrier>(node: &mut Ordered<C>, text: &str) -> Vec<String> {
+        came(node, |node, fx| node.on_command(Command::Cast(text.into()), fx).unwrap())
+    }
+
+    pub(in crate::multicast) fn hear<C: Carrier>(
+        node: &mut Ordered<C>,
+        from: u32,
+        message: C::Message,
+    ) -> Vec<String> {
+        let message = Message::Carried(message);
+        came(node, |node, fx| node.on_message(NodeId(from), message, fx))
+    }
+
+    pub(in crate::multicast) fn run_out<C: Carrier>(
+        node: &mut Ordered<C>,
+        timer: C::Timer,
+    ) -> Vec<String> {
+        came(node, |node, fx| node.on_timer(Timer::Carrier(timer), fx))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString as _;
+
+    use super::testing::{came, hear, member, say};
+    use super::*;
+    use crate::multicast::ack::{self, Ack};
+    use crate::multicast::nack::Nack;
+    use crate::setup::Parameter;
+
+    #[test]
+    fn whoever_has_no_room_says_so_and_takes_nothing_until_there_is() {
+        let mut node = member::<Ack>(0, 2, &[(Parameter::Window, "1")]);
+        let said = say(&mut node, "a");
+        assert_eq!(said.last().unwrap(), "has no room for more");
+        assert!(node.owes(), "the other may miss it");
+        let before = node.clone();
+        let again = Command::Cast("b".into());
+        came(&mut node, |node, fx| assert!(node.on_command(again, fx).is_err()));
+        assert_eq!(node, before);
+        assert_eq!(hear(&mut node, 1, ack::Message::Ack(0)), ["no Resend(0)", "has room again"]);
+        assert!(!node.owes());
+    }
+
+    #[test]
+    fn a_member_alone_hears_itself() {
+        for ordering in ["fifo", "causal", "sequencer", "token", "lamport", "skeen"] {
+            let given = [(Parameter::Ordering, ordering)];
+            assert_eq!(say(&mut member::<Nack>(0, 1, &given), "a"), ["delivers 0/0: a"]);
+        }
+    }
+
+    #[test]
+    fn messages_are_counted_by_kind() {
+        use vorrang_protocol::Message as _;
+        type Both = Message<ack::Message>;
+        assert_eq!(Both::KINDS[..5], ["GREETING", "RECEIPT", "WANT", "TOKEN", "PROPOSE"]);
+        assert_eq!(Both::KINDS[5..], ["DATA", "CLOCK", "ORDER", "FINAL", "ACK"]);
+        let ack: Both = Message::Carried(ack::Message::Ack(3));
+        assert_eq!((ack.kind_name(), ack.to_string().as_str()), ("ACK", "ACK(3)"));
+        let mail = Message::<ack::Message>::Mail(reliable::Message::Greeting { life: 1 });
+        assert_eq!(mail.kind_name(), "GREETING");
+    }
+}

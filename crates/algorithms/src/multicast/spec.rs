@@ -323,7 +323,7 @@ mod tests {
         told(&mut monitor, 0, 0, 0).unwrap();
         told(&mut monitor, 1, 0, 0).unwrap();
         assert_eq!(monitor.owed(), [Debt { to: NodeId(2), property: VALIDITY }]);
-        assert_eq!(monitor.at_rest().unwrap_err().what, "node 2 never delivers 0#0");
+        assert_eq!(monitor.at_rest().unwrap_err().what, "node 2 never delivers 0/0");
         told(&mut monitor, 2, 0, 0).unwrap();
         monitor.at_rest().unwrap();
     }

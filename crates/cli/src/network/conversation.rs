@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::sync::broadcast;
@@ -263,6 +263,10 @@ impl<Q: Driven> Talk<Q> {
     }
 
     fn notice(&self, notice: &Q::Notice) {
+        if let Some(has_room) = Q::room(notice) {
+            // Lines wait by themselves.
+            return self.in_line.is_full.store(!has_room, Ordering::Relaxed);
+        }
         self.voice.tell(format!("{BOLD}{}{RESET}", harmless(&notice.to_string())));
     }
 
@@ -395,6 +399,8 @@ impl<Q: Driven> Talk<Q> {
 struct InLine<C> {
     commands: UnboundedSender<C>,
     waiting: Arc<AtomicUsize>,
+    /// Whether the node takes none at the moment.
+    is_full: Arc<AtomicBool>,
 }
 
 impl<C: Clone + Send + 'static> InLine<C> {
@@ -405,11 +411,15 @@ impl<C: Clone + Send + 'static> InLine<C> {
 
     fn to(handle: &Handle<C>, voice: &Voice) -> Self {
         let (commands, mut come) = mpsc::unbounded_channel::<C>();
-        let waiting = Arc::new(AtomicUsize::new(0));
-        let (handle, voice, count) = (handle.clone(), voice.clone(), Arc::clone(&waiting));
+        let (waiting, is_full) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+        let (handle, voice) = (handle.clone(), voice.clone());
+        let (count, full) = (Arc::clone(&waiting), Arc::clone(&is_full));
         tokio::spawn(async move {
             while let Some(command) = come.recv().await {
                 loop {
+                    while full.load(Ordering::Relaxed) {
+                        tokio::time::sleep(Self::A_MOMENT).await;
+                    }
                     match handle.command(command.clone()).await {
                         Ok(()) => break,
                         Err(CommandError::Refused(_)) => tokio::time::sleep(Self::A_MOMENT).await,
@@ -422,7 +432,7 @@ impl<C: Clone + Send + 'static> InLine<C> {
                 count.fetch_sub(1, Ordering::Relaxed);
             }
         });
-        Self { commands, waiting }
+        Self { commands, waiting, is_full }
     }
 
     fn push(&self, command: C) {

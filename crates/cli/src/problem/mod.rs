@@ -130,6 +130,10 @@ pub(crate) trait Driven: Catalogued {
     fn said(_line: &str) -> Option<Self::Command> {
         None
     }
+    /// Whether a node takes more from now on, if this notice says so.
+    fn room(_notice: &Self::Notice) -> Option<bool> {
+        None
+    }
     /// Whom an algorithm needs, to do what it is asked.
     fn needs(card: &'static Card<Self>, setup: &Setup) -> Needs;
     /// What a person is told of a command that was obeyed and has no other answer.

@@ -108,7 +108,8 @@ impl Scenario {
         let is_timely = self.is_real || self.between.is_within(&self.setup);
         let has_room = self.every.mean_ns() > 0.0;
         let speaks = if of.is_time { is_constant && has_room } else { is_timely };
-        self.card.cost(of, &setting).filter(|span| speaks && span.high.is_finite() || span.low > 0.0)
+        let says = |span: &Span| span.high.is_finite() || span.low > 0.0 || span.typical.is_some();
+        self.card.cost(of, &setting).filter(|span| speaks && says(span))
     }
 
     /// What a run came to, with times in a unit of so many nanoseconds.
@@ -138,7 +139,8 @@ impl Scenario {
                 .theory(self.theory(CONTROL), spread),
             Figure::real(IMPLOSION.key, per(tally.busiest() as f64, multicasts))
                 .labelled(IMPLOSION.name)
-                .column("BUSIEST"),
+                .column("BUSIEST")
+                .theory(self.theory(IMPLOSION), None),
             Figure::count("duplicates", "duplicates", tally.duplicates()).column("DUPLICATES"),
             Figure::count("losses", "messages lost to some", losses),
             Figure::count("recoveries", "recovered", recovery.count()),
@@ -173,7 +175,7 @@ impl Scenario {
             Figure::real("latency_max", in_units(latency.max())).labelled("at most").unit(unit),
             Figure::of("buffer_max", self.buffer(tally)).labelled("most messages kept").column("KEPT"),
             Figure::count("messages", "messages", tally.traffic().messages()).column("MESSAGES"),
-            Figure::of("messages_by_kind", Reading::Counts(tally.traffic().by_kind())),
+            Figure::of("messages_by_kind", Reading::Counts(there(tally.traffic().by_kind()))),
             Figure::count("bytes", "bytes", tally.traffic().bytes()),
         ]);
         figures
@@ -183,6 +185,12 @@ impl Scenario {
     fn buffer(&self, tally: &Tally) -> Reading {
         if self.is_real { Reading::Unknown } else { Reading::Count(tally.buffer_max() as u64) }
     }
+}
+
+/// Without those that there were none of: most belong to orders that are not asked for.
+fn there(mut by_kind: Vec<(&'static str, u64)>) -> Vec<(&'static str, u64)> {
+    by_kind.retain(|(_, count)| *count > 0);
+    by_kind
 }
 
 impl Scene for Scenario {
@@ -327,6 +335,13 @@ impl Driven for Multicast {
             Some(_) | None => line,
         };
         Some(Command::Cast(text.into()))
+    }
+    fn room(notice: &Notice) -> Option<bool> {
+        match notice {
+            Notice::Delivered { .. } => None,
+            Notice::Full => Some(false),
+            Notice::Room => Some(true),
+        }
     }
     /// A sender gives nobody up.
     fn needs(_: &'static Card, _: &Setup) -> Needs {

@@ -278,7 +278,7 @@ impl fmt::Display for Letter {
         match self {
             Self::Want(by) => write!(f, "WANT({by})"),
             Self::Token(next) => write!(f, "TOKEN({next})"),
-            Self::Propose { number, clock } => write!(f, "PROPOSE(#{number},{clock})"),
+            Self::Propose { number, clock } => write!(f, "PROPOSE({number},{clock})"),
         }
     }
 }

@@ -96,7 +96,7 @@ impl fmt::Display for Message {
                 for (at, (from, next, below)) in news.streams.0.iter().enumerate() {
                     write!(f, "{}{from}:{next}", if at > 0 { "," } else { "" })?;
                     if below > next {
-                        write!(f, "/{below}")?;
+                        write!(f, "<{below}")?;
                     }
                 }
                 f.write_str(")")

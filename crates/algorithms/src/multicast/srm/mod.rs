@@ -8,10 +8,10 @@
 //! and repaired about once.
 //!
 //! ```text
-//!   S  ──DATA(1)──────x──DATA(2)──┬─────────────────▲─────────┬─REPAIR(S#1)─┬──►
+//!   S  ──DATA(1)──────x──DATA(2)──┬─────────────────▲─────────┬─REPAIR(S/1)─┬──►
 //!                  lost to both   │                 │         │             │
 //!   A  ───────────────────────────▼──(2 d)──REQUEST─┼─────────┼─────────────▼──►   one asks,
-//!                                 │           (S#1) │                       │
+//!                                 │           (S/1) │                       │
 //!   B  ───────────────────────────▼─────────────────▼─(backs off)───────────▼──►   both get it
 //! ```
 //!
@@ -697,3 +697,147 @@ const FLAWS: &[Flaw] = &[
         shown_by: Demonstration::of(&[1, 0, 0]).losing(2),
     },
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::super::ordered::testing::{came, hear, member, run_out, say};
+    use super::*;
+
+    const LINE: &[(Parameter, &str)] = &[
+        (Parameter::Topology, "line"),
+        (Parameter::Waits, "2,0,1,0"),
+        (Parameter::Distances, "known"),
+    ];
+
+    fn data(number: u64) -> Message {
+        Message::Data { number, stable: 0, body: Body::Plain("".into()) }
+    }
+
+    fn lost() -> Id {
+        Id { from: NodeId(0), number: 5 }
+    }
+
+    /// A member that has all but number 5.
+    fn misses(me: u32) -> (Ordered<Srm>, Vec<alloc::string::String>) {
+        let mut node = member::<Srm>(me, 3, LINE);
+        for number in 0..5 {
+            hear(&mut node, 0, data(number));
+        }
+        let noticed = hear(&mut node, 0, data(6));
+        (node, noticed)
+    }
+
+    /// The chain S–A–B of the specification, which are 0, 1 and 2.
+    #[test]
+    fn on_a_line_the_nearest_asks_and_the_others_back_off() {
+        let (mut a, noticed) = misses(1);
+        assert_eq!(noticed, ["Request(0/5) in 2ms"]);
+        let (mut b, noticed) = misses(2);
+        assert_eq!(noticed, ["Request(0/5) in 4ms"]);
+
+        let asked = run_out(&mut a, Timer::Request(lost()));
+        let request = ["0 REQUEST(0/5)", "2 REQUEST(0/5)"];
+        assert_eq!(asked[..2], request);
+        assert_eq!(asked[2..], ["Request(0/5) in 4ms", "Ignore(0/5) in 2ms"]);
+        let request = Message::Request { of: lost(), distance_ns: 1_000_000 };
+        let backs_off = ["Request(0/5) in 8ms", "Ignore(0/5) in 4ms"];
+        assert_eq!(hear(&mut b, 1, request.clone()), backs_off);
+        assert_eq!(hear(&mut b, 1, request.clone()), [""; 0], "the same round");
+
+        let mut s = member::<Srm>(0, 3, LINE);
+        for _ in 0..7 {
+            say(&mut s, "");
+        }
+        assert_eq!(hear(&mut s, 1, request.clone()), ["Repair(0/5) in 1ms"]);
+        assert_eq!(hear(&mut s, 2, request.clone()), [""; 0], "it will");
+        let repairs = run_out(&mut s, Timer::Repair(lost()));
+        assert_eq!(repairs, ["1 REPAIR(0/5)", "2 REPAIR(0/5)", "Hold(0/5) in 3ms"]);
+        assert_eq!(hear(&mut s, 2, request.clone()), [""; 0], "it just has");
+        assert_eq!(run_out(&mut s, Timer::Hold(lost())), [""; 0]);
+        assert_eq!(hear(&mut s, 2, request), ["Repair(0/5) in 2ms"], "long ago");
+
+        let repair = Message::Repair { of: lost(), body: Body::Plain("".into()) };
+        for (node, hold) in [(&mut a, "Hold(0/5) in 3ms"), (&mut b, "Hold(0/5) in 6ms")] {
+            let found = hear(node, 0, repair.clone());
+            let done = [hold, "no Request(0/5)", "no Ignore(0/5)", "delivers 0/5", "delivers 0/6"];
+            assert_eq!(found, done);
+            assert!(node.carrier.streams[&NodeId(0)].missing.is_empty());
+        }
+    }
+
+    #[test]
+    fn whoever_hears_of_another_repair_need_not_do_it() {
+        let mut b = member::<Srm>(2, 3, LINE);
+        for number in 0..6 {
+            hear(&mut b, 0, data(number));
+        }
+        let request = Message::Request { of: lost(), distance_ns: 0 };
+        assert_eq!(hear(&mut b, 1, request), ["Repair(0/5) in 1ms"]);
+        let repair = Message::Repair { of: lost(), body: Body::Plain("".into()) };
+        assert_eq!(hear(&mut b, 0, repair), ["no Repair(0/5)", "Hold(0/5) in 6ms"]);
+    }
+
+    #[test]
+    fn a_request_for_what_was_not_known_to_be_sent_is_news() {
+        let mut b = member::<Srm>(2, 3, LINE);
+        let request = Message::Request { of: Id { number: 1, ..lost() }, distance_ns: 0 };
+        let heard = hear(&mut b, 1, request);
+        assert!(heard.contains(&"Request(0/0) in 4ms".into()), "{heard:?}");
+        assert!(heard.contains(&"Request(0/1) in 8ms".into()), "{heard:?}");
+        let absurd = Message::Request { of: Id { number: 900, ..lost() }, distance_ns: 0 };
+        assert_eq!(hear(&mut b, 1, absurd), [""; 0]);
+        let mine = Message::Request { of: Id { from: NodeId(2), number: 0 }, distance_ns: 0 };
+        assert_eq!(hear(&mut b, 1, mine), [""; 0], "nobody has sent that");
+    }
+
+    #[test]
+    fn sessions_end_when_everyone_has_told_that_it_has_everything() {
+        let known = &[(Parameter::Distances, "known")];
+        let mut s = member::<Srm>(0, 2, known);
+        let said = say(&mut s, "");
+        assert_eq!(said, ["1 DATA(0)", "Session in 2ms to 6ms", "delivers 0/0"]);
+        assert_eq!(run_out(&mut s, Timer::Session), ["Session in 2ms to 6ms"], "busy until now");
+        let told = run_out(&mut s, Timer::Session);
+        assert_eq!(told, ["1 SESSION(0:1)", "Session in 4ms to 12ms"]);
+        let mut r = member::<Srm>(1, 2, known);
+        hear(&mut r, 0, data(0));
+        run_out(&mut r, Timer::Session);
+        assert_eq!(run_out(&mut r, Timer::Session), ["0 SESSION(0:1)"], "and no more");
+        let news = News {
+            streams: [(NodeId(0), 1, 1)].into_iter().collect(),
+            stable: 0,
+            seeks: [].into_iter().collect(),
+            stamp: None,
+            echoes: [].into_iter().collect(),
+        };
+        assert!(s.carrier.owes());
+        hear(&mut s, 1, Message::Session(news));
+        assert!(!s.carrier.owes() && s.carrier.holds() == 0);
+        assert_eq!(run_out(&mut s, Timer::Session), [""; 0]);
+    }
+
+    #[test]
+    fn a_session_shows_a_lost_tail() {
+        let mut r = member::<Srm>(1, 2, &[(Parameter::Distances, "known"), (Parameter::Waits, "line")]);
+        let news = News {
+            streams: [(NodeId(0), 1, 1)].into_iter().collect(),
+            stable: 0,
+            seeks: [NodeId(1)].into_iter().collect(),
+            stamp: None,
+            echoes: [].into_iter().collect(),
+        };
+        let heard = hear(&mut r, 0, Message::Session(news));
+        assert_eq!(heard, ["Request(0/0) in 2ms", "Session in 2ms to 6ms"]);
+    }
+
+    #[test]
+    fn distances_are_measured_by_ticks_that_end() {
+        let mut node = member::<Srm>(0, 2, &[]);
+        let said = say(&mut node, "");
+        assert_eq!(said[1..3], ["Session in 2ms to 6ms", "Tick in 125µs"]);
+        assert_eq!(came(&mut node, |node, fx| node.carrier.on_timer(Timer::Tick, fx)), ["Tick in 125µs"]);
+        node.carrier.sessions.is_armed = false;
+        assert_eq!(run_out(&mut node, Timer::Tick), [""; 0]);
+        assert_eq!(node.carrier.map.clock(), None);
+    }
+}
