@@ -59,7 +59,8 @@ enum Way {
     Even,
     /// So many links, each of which takes so long.
     Links(Arc<[u32]>, Duration),
-    Measured { others: u32, peers: BTreeMap<NodeId, Peer> },
+    /// What is known of each, and of how many not enough.
+    Measured { peers: BTreeMap<NodeId, Peer>, left: u32 },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -74,7 +75,7 @@ impl Map {
     pub(super) fn of(me: NodeId, setup: &Setup) -> Self {
         let others = setup.group.size() - 1;
         let way = match (setup.distances, links(me, setup)) {
-            (Distances::Measured, _) => Way::Measured { others, peers: BTreeMap::new() },
+            (Distances::Measured, _) => Way::Measured { peers: BTreeMap::new(), left: others },
             (Distances::Known, None) => Way::Even,
             (Distances::Known, Some(links)) => Way::Links(links, setup.within),
         };
@@ -104,9 +105,7 @@ impl Map {
     pub(super) fn is_measuring(&self) -> bool {
         match &self.way {
             Way::Even | Way::Links(..) => false,
-            Way::Measured { others, peers } => {
-                (peers.values().filter(|it| it.answers >= ENOUGH).count() as u32) < *others
-            }
+            Way::Measured { left, .. } => *left > 0,
         }
     }
 
@@ -143,7 +142,7 @@ impl Map {
     /// Somebody has said what its clock is, and echoed this member's.
     pub(super) fn hear(&mut self, from: NodeId, stamp: Option<u32>, echo: Option<(u32, u32)>) {
         let tick = self.tick();
-        let (Way::Measured { peers, .. }, Some(clock)) = (&mut self.way, self.clock) else { return };
+        let (Way::Measured { peers, left }, Some(clock)) = (&mut self.way, self.clock) else { return };
         let peer = peers.entry(from).or_default();
         peer.echo = stamp.map(|stamp| (stamp, clock));
         let round = echo.and_then(|(stamp, since)| clock.checked_sub(stamp)?.checked_sub(since));
@@ -153,6 +152,7 @@ impl Map {
             let before = peer.distance.unwrap_or(now);
             peer.distance = Some((before * u32::from(peer.answers) + now) / (u32::from(peer.answers) + 1));
             peer.answers += 1;
+            *left -= u32::from(peer.answers == ENOUGH);
         }
     }
 }
