@@ -15,8 +15,8 @@ use vorrang_protocol::{Group, NodeId, parse_duration_ns, show_duration_ns};
 use crate::election::tree_election::Contention;
 use crate::multicast::nack::Tail;
 use crate::multicast::ordering::Ordering;
-use crate::multicast::srm::distance::Distances;
-use crate::multicast::srm::pace::Waits;
+use crate::multicast::suppression::distance::Distances;
+use crate::multicast::suppression::pace::Waits;
 pub use crate::priorities::Priorities;
 use crate::quorum::Quorums;
 use crate::structure::Structures;
@@ -238,10 +238,9 @@ impl Parameter {
             Self::Greedy => "TIMES",
             Self::Arbitration | Self::Contention | Self::Tail => "RULE",
             Self::Window => "MESSAGES",
-            Self::Ordering => "ORDER",
             Self::Waits => "FACTORS",
             Self::Distances => "HOW",
-            Self::Ring => "ORDER",
+            Self::Ring | Self::Ordering => "ORDER",
             Self::Priorities => "NUMBERS",
             Self::Quorum => "SYSTEM",
             Self::Structure => "SETS",

@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use vorrang_algorithms::card::Order;
 use vorrang_algorithms::detection::Detection;
-use vorrang_algorithms::multicast::Multicast;
 use vorrang_algorithms::election::Election;
 use vorrang_algorithms::layer::reliable::{Patience, Peers, Reliable};
+use vorrang_algorithms::multicast::Multicast;
 use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::registry;

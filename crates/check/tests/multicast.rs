@@ -9,7 +9,7 @@ use vorrang_algorithms::multicast::nack::{Nack, Tail};
 use vorrang_algorithms::multicast::ordering::Ordering;
 use vorrang_algorithms::multicast::spec::Deliveries;
 use vorrang_algorithms::multicast::srm::Srm;
-use vorrang_algorithms::multicast::srm::distance::Distances;
+use vorrang_algorithms::multicast::suppression::distance::Distances;
 use vorrang_algorithms::multicast::{Command, Ordered, Text};
 use vorrang_algorithms::setup::Setup;
 use vorrang_check::{
@@ -30,9 +30,8 @@ fn system<C: Carrier>(
     setup: &Setup,
     faults: Faults,
 ) -> System<Ordered<C>, Deliveries> {
-    let asks = |count: &u32| {
-        (0..*count).map(|_| Ask::at_once(Command::Cast(Text::default()))).collect()
-    };
+    let asks =
+        |count: &u32| (0..*count).map(|_| Ask::at_once(Command::Cast(Text::default()))).collect();
     System {
         nodes: setup.group.members().map(|id| Ordered::<C>::of(id, setup)).collect(),
         plan: Plan::PerNode(casts.iter().map(asks).collect()),

@@ -37,10 +37,7 @@ const SOON_ENOUGH: Duration = Duration::from_millis(20);
 /// it and nobody says.
 pub(crate) fn within_if_real(about: &About) -> Option<Duration> {
     let sends_again = about.problem == Multicast::NAME;
-    match about.assumes.timely {
-        true => Some(TIMELY_ENOUGH),
-        false => sends_again.then_some(SOON_ENOUGH),
-    }
+    if about.assumes.timely { Some(TIMELY_ENOUGH) } else { sends_again.then_some(SOON_ENOUGH) }
 }
 
 /// One millisecond.

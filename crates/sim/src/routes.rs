@@ -45,9 +45,8 @@ impl<M: Clone + Eq> Routes<M> {
         (step, message): (u64, &M),
         mut link: impl FnMut() -> Fate,
     ) -> Fate {
-        let is_last = |(by, at, last): &(NodeId, u64, M)| {
-            (*by, *at) == (from, step) && last == message
-        };
+        let is_last =
+            |(by, at, last): &(NodeId, u64, M)| (*by, *at) == (from, step) && last == message;
         if !self.last.as_ref().is_some_and(is_last) {
             self.last = Some((from, step, message.clone()));
             self.count += 1;
@@ -114,7 +113,10 @@ mod tests {
     #[test]
     fn a_message_to_many_travels_each_link_once() {
         let fates = [(1, false), (2, false), (4, false), (8, false)];
-        assert_eq!(travels(&fates, &[1, 2, 3, 4]), [(1, false), (3, false), (7, false), (15, false)]);
+        assert_eq!(
+            travels(&fates, &[1, 2, 3, 4]),
+            [(1, false), (3, false), (7, false), (15, false)]
+        );
         assert_eq!(travels(&fates, &[4, 2]), [(15, false), (3, false)], "whoever is asked first");
     }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use vorrang_algorithms::multicast::ordering::Ordering;
-use vorrang_algorithms::multicast::srm::distance::Distances;
+use vorrang_algorithms::multicast::suppression::distance::Distances;
 use vorrang_algorithms::multicast::{Command, Multicast, Notice, Text};
 use vorrang_algorithms::setup::{Parameter, Setup};
 use vorrang_catalogue::find;

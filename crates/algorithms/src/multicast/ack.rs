@@ -46,9 +46,7 @@ use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Effects, Group, NodeId, NodeSet};
 
 use super::body::Body;
-use super::card::{
-    CONTROL, Card, Demonstration, Flaw, IMPLOSION, LATENCY, Setting, TAKES, Terms,
-};
+use super::card::{CONTROL, Card, Demonstration, Flaw, IMPLOSION, LATENCY, Setting, TAKES, Terms};
 use super::carrier::{Carrier, Up, longest};
 use super::inbox::{Come, Inbox};
 use super::ordered::{self, Ordered};
@@ -161,7 +159,12 @@ impl Ack {
         true
     }
 
-    pub(super) fn on_ack(&mut self, from: NodeId, number: u64, fx: &mut impl Effects<Ordered<Self>>) {
+    pub(super) fn on_ack(
+        &mut self,
+        from: NodeId,
+        number: u64,
+        fx: &mut impl Effects<Ordered<Self>>,
+    ) {
         let Some(place) = number.checked_sub(self.first) else { return };
         let Some(sent) = self.sent.get_mut(place as usize) else { return };
         if sent.missing.remove(from) && sent.missing.is_empty() {
@@ -302,7 +305,7 @@ const FLAWS: &[Flaw] = &[
         what: "what has the first stamp is delivered before everyone was heard with a later one: \
                one with an earlier stamp may still come",
         breaks: "total order",
-        shown_by: Demonstration::of(&[1, 1]).given(&[(Parameter::Ordering, "lamport")]),
+        shown_by: Demonstration::of(&[1, 1, 0]).given(&[(Parameter::Ordering, "lamport")]),
     },
 ];
 

@@ -82,7 +82,7 @@ impl Setting {
         // Every letter has its receipt.
         let beside = (bodies - 1.0) * others + 2.0 * letters;
         let most = if is_lossy { f64::INFINITY } else { bodies * without.high + beside };
-        let plain = bodies == 1.0 && letters == 0.0;
+        let plain = !self.setup.ordering.is_total();
         if is_exact && !is_lossy {
             let low = bodies * without.low + beside;
             return if low < most { Span::between(low, most) } else { Span::exactly(most) };

@@ -82,7 +82,9 @@ impl Mistake<Ordered<Srm>> for NoDuplicateFilter {
     ) {
         let said = match &message {
             Message::Carried(srm::Message::Data { number, body, .. }) => Some((from, number, body)),
-            Message::Carried(srm::Message::Repair { of, body }) => Some((of.from, &of.number, body)),
+            Message::Carried(srm::Message::Repair { of, body }) => {
+                Some((of.from, &of.number, body))
+            }
             Message::Carried(srm::Message::Request { .. } | srm::Message::Session(_))
             | Message::Mail(_) => None,
         };
@@ -214,7 +216,9 @@ pub struct CausalByFifoOnly;
 
 impl Mistake<Ordered<Ack>> for CausalByFifoOnly {
     fn edit(mut message: Message<ack::Message>) -> Message<ack::Message> {
-        if let Message::Carried(ack::Message::Data { body: Body::After(past, _), .. }) = &mut message {
+        if let Message::Carried(ack::Message::Data { body: Body::After(past, _), .. }) =
+            &mut message
+        {
             *past = past.0.iter().map(|_| 0).collect();
         }
         message
@@ -235,7 +239,8 @@ impl Mistake<Ordered<Ack>> for DeliveredBeforeStable {
     ) {
         let stamp = match &message {
             Message::Carried(ack::Message::Data { body: Body::Stamped(stamp, _), .. }) => *stamp,
-            Message::Carried(ack::Message::Data { .. } | ack::Message::Ack(_)) | Message::Mail(_) => 0,
+            Message::Carried(ack::Message::Data { .. } | ack::Message::Ack(_))
+            | Message::Mail(_) => 0,
         };
         node.on_message(from, message, fx);
         if stamp > 0 {

@@ -68,8 +68,8 @@ mod tests {
         let mut inbox = Inbox { next: 3, ..Inbox::default() };
         inbox.early.insert(5, Body::Plain(Text::default()));
         let places = [2, 3, 4, 5, 6, 7].map(|number| inbox.place(number, 4));
-        use Come::{Absurd, Again, Early, InTurn};
-        assert_eq!(places, [Again, InTurn, Early, Again, Early, Absurd]);
+        let [again, early] = [Come::Again, Come::Early];
+        assert_eq!(places, [again, Come::InTurn, early, again, early, Come::Absurd]);
         assert_eq!(inbox.missing(8).collect::<Vec<_>>(), [3, 4, 6, 7]);
         assert_eq!(inbox.ready(), None);
         inbox.next = 5;

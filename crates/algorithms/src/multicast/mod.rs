@@ -18,6 +18,7 @@ pub mod ordered;
 pub mod ordering;
 pub mod spec;
 pub mod srm;
+pub mod suppression;
 
 use alloc::boxed::Box;
 use alloc::format;

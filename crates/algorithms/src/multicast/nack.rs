@@ -326,7 +326,12 @@ impl Nack {
     }
 
     /// What all have is forgotten.
-    pub(super) fn on_digest(&mut self, from: NodeId, upto: u64, fx: &mut impl Effects<Ordered<Self>>) {
+    pub(super) fn on_digest(
+        &mut self,
+        from: NodeId,
+        upto: u64,
+        fx: &mut impl Effects<Ordered<Self>>,
+    ) {
         let next = self.next();
         let known = &mut self.known[from.index()];
         if upto <= *known || upto > next {

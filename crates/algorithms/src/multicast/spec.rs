@@ -148,7 +148,10 @@ impl Deliveries {
         let message = &mut sent.rest[behind];
         if message.text != *text {
             let (is, was) = (text, &message.text);
-            return broken(INTEGRITY, format!("node {at} delivers {id} as '{is}', sent as '{was}'"));
+            return broken(
+                INTEGRITY,
+                format!("node {at} delivers {id} as '{is}', sent as '{was}'"),
+            );
         }
         message.left -= 1;
         let past = message.past.clone();

@@ -75,10 +75,7 @@ where
 }
 
 /// Starts a node, on whatever network.
-fn start<Q, P, T>(
-    mut node: vorrang_net::Node<P, T>,
-    log: Option<&Log<P>>,
-) -> Starting<Started<Q>>
+fn start<Q, P, T>(mut node: vorrang_net::Node<P, T>, log: Option<&Log<P>>) -> Starting<Started<Q>>
 where
     Q: Driven,
     P: Protocol<Command = Q::Command, Notice = Q::Notice>,

@@ -22,8 +22,6 @@ pub(crate) struct Casting {
     is_late: Vec<bool>,
     /// The kinds of messages that carry what is said.
     data: &'static [&'static str],
-    /// How many of those that speak go down.
-    is_down: Vec<bool>,
 }
 
 impl Casting {
@@ -36,11 +34,15 @@ impl Casting {
         let nodes = nodes as usize;
         let flags = || vec![false; nodes];
         let left = shares(multicasts, senders);
-        Self { left, every, is_full: flags(), is_late: flags(), data, is_down: flags() }
+        Self { left, every, is_full: flags(), is_late: flags(), data }
     }
 
-    fn speak_in(&self, in_ns: u64, at: NodeId, orders: &mut Orders<'_, Command>) {
-        orders.command_in(in_ns, at, Command::Cast(Text::default()));
+    /// The next time of a member that has something to say.
+    fn speak_later(&self, at: NodeId, orders: &mut Orders<'_, Command>) {
+        if self.left.get(at.index()).is_some_and(|&left| left > 0) {
+            let in_ns = orders.draw(self.every);
+            orders.command_in(in_ns, at, Command::Cast(Text::default()));
+        }
     }
 }
 
@@ -57,11 +59,8 @@ impl Workload<Command, Notice> for Casting {
         Tally::new(nodes, kinds, self.data)
     }
     fn on_start(&mut self, orders: &mut Orders<'_, Command>) {
-        for at in 0..self.left.len() {
-            if self.left[at] > 0 {
-                let in_ns = orders.draw(self.every);
-                self.speak_in(in_ns, NodeId(at as u32), orders);
-            }
+        for at in 0..self.left.len() as u32 {
+            self.speak_later(NodeId(at), orders);
         }
     }
     fn withholds(&mut self, at: NodeId, _: &Command) -> bool {
@@ -70,10 +69,7 @@ impl Workload<Command, Notice> for Casting {
     }
     fn on_command(&mut self, at: NodeId, _: &Command, orders: &mut Orders<'_, Command>) {
         self.left[at.index()] -= 1;
-        if self.left[at.index()] > 0 {
-            let in_ns = orders.draw(self.every);
-            self.speak_in(in_ns, at, orders);
-        }
+        self.speak_later(at, orders);
     }
     fn on_notice(&mut self, at: NodeId, notice: &Notice, orders: &mut Orders<'_, Command>) {
         match notice {
@@ -82,22 +78,18 @@ impl Workload<Command, Notice> for Casting {
             Notice::Room => {
                 self.is_full[at.index()] = false;
                 if std::mem::take(&mut self.is_late[at.index()]) {
-                    self.speak_in(0, at, orders);
+                    orders.command_in(0, at, Command::Cast(Text::default()));
                 }
             }
         }
     }
     /// What it had in mind is forgotten.
     fn on_crash(&mut self, at: NodeId, _: &mut Orders<'_, Command>) {
-        self.is_down[at.index()] = true;
         self.is_full[at.index()] = false;
         self.is_late[at.index()] = false;
     }
     fn on_restart(&mut self, at: NodeId, orders: &mut Orders<'_, Command>) {
-        if self.left.get(at.index()).is_some_and(|&left| left > 0) {
-            let in_ns = orders.draw(self.every);
-            self.speak_in(in_ns, at, orders);
-        }
+        self.speak_later(at, orders);
     }
 }
 
@@ -222,7 +214,12 @@ impl Tally {
     /// How many control messages were sent.
     pub(crate) fn control(&self) -> u64 {
         let by_kind = self.traffic.by_kind();
-        by_kind.iter().zip(&self.is_data).filter(|(_, is_data)| !**is_data).map(|(it, _)| it.1).sum()
+        by_kind
+            .iter()
+            .zip(&self.is_data)
+            .filter(|(_, is_data)| !**is_data)
+            .map(|(it, _)| it.1)
+            .sum()
     }
     /// The most control messages that came to one member.
     pub(crate) fn busiest(&self) -> u64 {
@@ -248,7 +245,9 @@ impl Meter<Command, Notice> for Tally {
         self.delivered += 1;
         let said = &mut self.said[from.index()];
         let place = number.checked_sub(said.first).map(|place| place as usize);
-        let Some((said_ns, left)) = place.and_then(|place| said.rest.get_mut(place)) else { return };
+        let Some((said_ns, left)) = place.and_then(|place| said.rest.get_mut(place)) else {
+            return;
+        };
         if at != *from {
             self.latency.add(at_ns.saturating_sub(*said_ns));
         }
@@ -276,7 +275,9 @@ impl Meter<Command, Notice> for Tally {
             return;
         }
         copies.count += 1;
-        if copies.was_lost && let Some(lost_ns) = self.lost.remove(&(at, source, number)) {
+        if copies.was_lost
+            && let Some(lost_ns) = self.lost.remove(&(at, source, number))
+        {
             self.recovery.add(at_ns.saturating_sub(lost_ns));
         }
         while carried.rest.front().is_some_and(|it| it.count + 1 >= self.nodes) {

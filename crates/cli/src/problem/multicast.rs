@@ -6,9 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use vorrang_algorithms::card::{About, Quantity, Span};
-use vorrang_algorithms::multicast::card::{
-    CONTROL, Card, IMPLOSION, LATENCY, REQUESTS, Setting,
-};
+use vorrang_algorithms::multicast::card::{CONTROL, Card, IMPLOSION, LATENCY, REQUESTS, Setting};
 use vorrang_algorithms::multicast::spec::Deliveries;
 use vorrang_algorithms::multicast::{Command, Multicast, Notice, Text};
 use vorrang_algorithms::setup::{Parameter, Setup, Unfit};
@@ -173,7 +171,9 @@ impl Scenario {
                 .column("LATENCY/T")
                 .theory(latency.mean().and_then(|_| self.theory(LATENCY)), None),
             Figure::real("latency_max", in_units(latency.max())).labelled("at most").unit(unit),
-            Figure::of("buffer_max", self.buffer(tally)).labelled("most messages kept").column("KEPT"),
+            Figure::of("buffer_max", self.buffer(tally))
+                .labelled("most messages kept")
+                .column("KEPT"),
             Figure::count("messages", "messages", tally.traffic().messages()).column("MESSAGES"),
             Figure::of("messages_by_kind", Reading::Counts(there(tally.traffic().by_kind()))),
             Figure::count("bytes", "bytes", tally.traffic().bytes()),
@@ -225,7 +225,9 @@ impl Scene for Scenario {
         if self.is_complete() {
             return None;
         }
-        Some(self.setup.topology.graph(self.setup.group).expect("the nodes were made on this graph"))
+        Some(
+            self.setup.topology.graph(self.setup.group).expect("the nodes were made on this graph"),
+        )
     }
 }
 
@@ -436,9 +438,8 @@ fn question(
             || faults.duplicates < shown.duplicates;
         remarks.of_flaw(flaw, &takes, falls_short);
     }
-    let asks = |count: &u32| {
-        (0..*count).map(|_| Ask::at_once(Command::Cast(Text::default()))).collect()
-    };
+    let asks =
+        |count: &u32| (0..*count).map(|_| Ask::at_once(Command::Cast(Text::default()))).collect();
     let around = surroundings(&about, &setup, &links, faults);
     let said = format!("{}, multicasts {}", nodes_in_words(nodes as usize), list(&casts));
     Ok(Question {

@@ -67,13 +67,7 @@ impl Skeen {
     }
 
     /// Somebody proposes a place for one of this member's messages.
-    pub(super) fn proposed(
-        &mut self,
-        by: NodeId,
-        number: u64,
-        clock: u64,
-        acts: &mut Vec<Act>,
-    ) {
+    pub(super) fn proposed(&mut self, by: NodeId, number: u64, clock: u64, acts: &mut Vec<Act>) {
         let place = Place { clock, by };
         let (count, highest) = self.proposals.entry(number).or_insert((0, place));
         *count += 1;

@@ -29,7 +29,7 @@ const FIRST: NodeId = NodeId(0);
 pub struct Token {
     me: NodeId,
     /// The next place to give, where the token is.
-    token: Option<u64>,
+    next_place: Option<u64>,
     /// Who may have asked last; this member, if nobody has since it did.
     last: NodeId,
     /// Whether it has asked for the token and has not got it yet.
@@ -57,7 +57,7 @@ impl Token {
     pub(super) fn new(me: NodeId) -> Self {
         Self {
             me,
-            token: (me == FIRST).then_some(0),
+            next_place: (me == FIRST).then_some(0),
             last: FIRST,
             is_asking: false,
             heir: None,
@@ -70,7 +70,7 @@ impl Token {
 
     pub(super) fn cast(&mut self, text: Text, acts: &mut Vec<Act>) {
         self.own.push_back(text);
-        if self.token.is_some() {
+        if self.next_place.is_some() {
             self.speak(acts);
         } else if !self.is_asking {
             self.is_asking = true;
@@ -81,7 +81,7 @@ impl Token {
 
     /// Gives its own messages the next places, where the token is.
     fn speak(&mut self, acts: &mut Vec<Act>) {
-        let Some(place) = &mut self.token else { return };
+        let Some(place) = &mut self.next_place else { return };
         for text in self.own.drain(..) {
             acts.push(Act::Put(Body::Placed(*place, text)));
             *place += 1;
@@ -102,9 +102,9 @@ impl Token {
 
     /// Gives the token to whoever is next, if this member has it and there is one.
     fn give(&mut self, acts: &mut Vec<Act>) {
-        if self.token.is_some()
+        if self.next_place.is_some()
             && let Some(to) = self.heir.take()
-            && let Some(place) = self.token.take()
+            && let Some(place) = self.next_place.take()
         {
             acts.push(Act::Mail { to, letter: Letter::Token(place) });
         }
@@ -112,7 +112,7 @@ impl Token {
 
     /// The token has come.
     pub(super) fn came(&mut self, place: u64, acts: &mut Vec<Act>) {
-        self.token = Some(place);
+        self.next_place = Some(place);
         self.is_asking = false;
         self.speak(acts);
         self.give(acts);

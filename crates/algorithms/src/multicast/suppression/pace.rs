@@ -49,7 +49,8 @@ impl FromStr for Waits {
         let mut given = [0; 4];
         let mut parts = text.split(',');
         for factor in &mut given {
-            let number: f64 = parts.next().and_then(|it| it.trim().parse().ok()).ok_or_else(unknown)?;
+            let number: f64 =
+                parts.next().and_then(|it| it.trim().parse().ok()).ok_or_else(unknown)?;
             if !(0.0..=f64::from(MOST / 1000)).contains(&number) {
                 return Err(unknown());
             }
@@ -86,7 +87,12 @@ pub struct Factors {
 
 impl Factors {
     /// The wait that was drawn, over such a distance, after so many rounds.
-    pub(super) fn wait(self, distance: Duration, doublings: u8, (drawn, of): (u32, u32)) -> Duration {
+    pub(in crate::multicast) fn wait(
+        self,
+        distance: Duration,
+        doublings: u8,
+        (drawn, of): (u32, u32),
+    ) -> Duration {
         let share = u64::from(self.width) * u64::from(drawn) / u64::from(of.max(2) - 1);
         // Who has asked and draws the shortest wait of all must not ask at once for ever.
         let least = if doublings > 0 { LEAST } else { 0 };
@@ -98,16 +104,16 @@ impl Factors {
 
 /// The factors of a member, and what it makes of its experience.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Pace {
-    pub(super) request: Learner,
-    pub(super) repair: Learner,
-    pub(super) is_adaptive: bool,
+pub(in crate::multicast) struct Pace {
+    pub(in crate::multicast) request: Learner,
+    pub(in crate::multicast) repair: Learner,
+    pub(in crate::multicast) is_adaptive: bool,
 }
 
 /// Factors, and averages of what came of them.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Learner {
-    pub(super) factors: Factors,
+pub(in crate::multicast) struct Learner {
+    pub(in crate::multicast) factors: Factors,
     /// The lowest and the highest that they may become.
     bounds: [Factors; 2],
     /// How many more there were than one, in thousandths.
@@ -118,19 +124,19 @@ pub(super) struct Learner {
 
 /// What came of one loss, or of one request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub(super) struct Experience {
+pub(in crate::multicast) struct Experience {
     /// How many there were besides the first.
-    pub(super) duplicates: u32,
+    pub(in crate::multicast) duplicates: u32,
     /// How long it took to the first, in thousandths of a round trip.
-    pub(super) delay: u32,
+    pub(in crate::multicast) delay: u32,
     /// Whether this member sent one.
-    pub(super) sent: bool,
+    pub(in crate::multicast) sent: bool,
     /// Whether all duplicates came from further away.
-    pub(super) is_closest: bool,
+    pub(in crate::multicast) is_closest: bool,
 }
 
 impl Pace {
-    pub(super) fn of(waits: Waits, nodes: u32) -> Self {
+    pub(in crate::multicast) fn of(waits: Waits, nodes: u32) -> Self {
         let members = f64::from(nodes);
         let log = (thousandths(log10(members))).max(1);
         let root = thousandths(root(members));
@@ -160,7 +166,7 @@ impl Pace {
 
 impl Learner {
     /// Learns from an experience: Floyd et al., section VII. Averages move by a quarter.
-    pub(super) fn learn(&mut self, it: Experience) {
+    pub(in crate::multicast) fn learn(&mut self, it: Experience) {
         let quarter = |average: u32, now: u32| (3 * u64::from(average) + u64::from(now)) / 4;
         self.duplicates = quarter(self.duplicates, it.duplicates.saturating_mul(1000)) as u32;
         self.delay = quarter(self.delay, it.delay) as u32;
@@ -235,7 +241,8 @@ mod tests {
 
     #[test]
     fn the_fixed_ones_are_those_of_the_paper() {
-        for (nodes, log, root) in [(1, 1, 1000), (10, 1000, 3162), (100, 2000, 10000), (20, 1301, 4472)]
+        for (nodes, log, root) in
+            [(1, 1, 1000), (10, 1000, 3162), (100, 2000, 10000), (20, 1301, 4472)]
         {
             let pace = Pace::of(Waits::Fixed, nodes);
             assert_eq!(pace.request.factors, Factors { start: 2000, width: 2000 });

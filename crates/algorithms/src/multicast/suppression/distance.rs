@@ -45,7 +45,7 @@ const TICKS: u32 = 8;
 
 /// How far away others are.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Map {
+pub(in crate::multicast) struct Map {
     /// What a distance is that is not known.
     longest: Duration,
     way: Way,
@@ -72,7 +72,7 @@ struct Peer {
 }
 
 impl Map {
-    pub(super) fn of(me: NodeId, setup: &Setup) -> Self {
+    pub(in crate::multicast) fn of(me: NodeId, setup: &Setup) -> Self {
         let others = setup.group.size() - 1;
         let way = match (setup.distances, links(me, setup)) {
             (Distances::Measured, _) => Way::Measured { peers: BTreeMap::new(), left: others },
@@ -82,7 +82,7 @@ impl Map {
         Self { longest: longest(me, setup), way, clock: None }
     }
 
-    pub(super) fn to(&self, other: NodeId) -> Duration {
+    pub(in crate::multicast) fn to(&self, other: NodeId) -> Duration {
         match &self.way {
             Way::Even => self.longest,
             Way::Links(links, each) => *each * links[other.index()],
@@ -92,44 +92,46 @@ impl Map {
         }
     }
 
-    pub(super) const fn clock(&self) -> Option<u32> {
+    pub(in crate::multicast) const fn clock(&self) -> Option<u32> {
         self.clock
     }
 
     /// How long a tick takes.
-    pub(super) fn tick(&self) -> Duration {
+    pub(in crate::multicast) fn tick(&self) -> Duration {
         (self.longest / TICKS).max(Duration::from_nanos(1))
     }
 
     /// Whether some distances are to be measured.
-    pub(super) fn is_measuring(&self) -> bool {
+    pub(in crate::multicast) fn is_measuring(&self) -> bool {
         match &self.way {
             Way::Even | Way::Links(..) => false,
             Way::Measured { left, .. } => *left > 0,
         }
     }
 
-    pub(super) const fn start(&mut self) {
+    pub(in crate::multicast) const fn start(&mut self) {
         self.clock = Some(0);
     }
 
-    pub(super) const fn advance(&mut self) {
+    pub(in crate::multicast) const fn advance(&mut self) {
         if let Some(clock) = &mut self.clock {
             *clock = clock.saturating_add(1);
         }
     }
 
     /// The clock stands, and what it said before means nothing.
-    pub(super) fn stop(&mut self) {
+    pub(in crate::multicast) fn stop(&mut self) {
         self.clock = None;
         if let Way::Measured { peers, .. } = &mut self.way {
-            peers.values_mut().for_each(|peer| peer.echo = None);
+            for peer in peers.values_mut() {
+                peer.echo = None;
+            }
             peers.retain(|_, peer| *peer != Peer::default());
         }
     }
 
     /// What is echoed, each clock once.
-    pub(super) fn echoes(&mut self) -> Shared<(NodeId, u32, u32)> {
+    pub(in crate::multicast) fn echoes(&mut self) -> Shared<(NodeId, u32, u32)> {
         let (Way::Measured { peers, .. }, Some(clock)) = (&mut self.way, self.clock) else {
             return [].into_iter().collect();
         };
@@ -140,9 +142,16 @@ impl Map {
     }
 
     /// Somebody has said what its clock is, and echoed this member's.
-    pub(super) fn hear(&mut self, from: NodeId, stamp: Option<u32>, echo: Option<(u32, u32)>) {
+    pub(in crate::multicast) fn hear(
+        &mut self,
+        from: NodeId,
+        stamp: Option<u32>,
+        echo: Option<(u32, u32)>,
+    ) {
         let tick = self.tick();
-        let (Way::Measured { peers, left }, Some(clock)) = (&mut self.way, self.clock) else { return };
+        let (Way::Measured { peers, left }, Some(clock)) = (&mut self.way, self.clock) else {
+            return;
+        };
         let peer = peers.entry(from).or_default();
         peer.echo = stamp.map(|stamp| (stamp, clock));
         let round = echo.and_then(|(stamp, since)| clock.checked_sub(stamp)?.checked_sub(since));
@@ -150,7 +159,8 @@ impl Map {
             let now = (tick * round / 2).max(tick / 2).min(self.longest * 4);
             // The mean of all answers.
             let before = peer.distance.unwrap_or(now);
-            peer.distance = Some((before * u32::from(peer.answers) + now) / (u32::from(peer.answers) + 1));
+            peer.distance =
+                Some((before * u32::from(peer.answers) + now) / (u32::from(peer.answers) + 1));
             peer.answers += 1;
             *left -= u32::from(peer.answers == ENOUGH);
         }

@@ -1,0 +1,419 @@
+//! Scalable reliable multicast: anybody asks, anybody answers, and everyone hears it.
+//!
+//! Floyd, Jacobson, Liu, `McCanne` and Zhang, "A reliable multicast framework for light-weight
+//! sessions and application level framing", IEEE/ACM Transactions on Networking 5(6), 1997. Whoever
+//! misses something waits for a while, the longer the farther away its sender is, and then asks
+//! *all*. Whoever hears that and misses it too need not ask; whoever has it waits for a while, too,
+//! and then repairs it for all, unless another was quicker. So a loss that many suffer is asked for
+//! and repaired about once.
+//!
+//! ```text
+//!   S  ──DATA(1)──────x──DATA(2)──┬─────────────────▲─────────┬─REPAIR(S/1)─┬──►
+//!                  lost to both   │                 │         │             │
+//!   A  ───────────────────────────▼──(2 d)──REQUEST─┼─────────┼─────────────▼──►   one asks,
+//!                                 │           (S/1) │                       │
+//!   B  ───────────────────────────▼─────────────────▼─(backs off)───────────▼──►   both get it
+//! ```
+//!
+//! | per loss | cost |
+//! | --- | --- |
+//! | messages | about one request and one repair, each to N−1 members |
+//! | latency | a request waits for C1 d to (C1+C2) d, a repair for D1 d to (D1+D2) d |
+//! | kept | by everyone: what is not known to be everywhere, a window of each sender at most |
+//!
+//! **Request.** A member that misses something of S waits for 2ⁱ · [C1 d, (C1+C2) d], where d is the
+//! distance to S and i is 0 at first; then it asks, and waits again with i+1. If it hears somebody
+//! else's request first it backs off: i+1, and a new draw. Until half of that has passed it *ignores*
+//! further requests: they belong to the same round. i is at most 5.
+//!
+//! **Repair.** A member that has what another asks for waits for [D1 d, (D1+D2) d], where d is the
+//! distance to the one who asked, and then sends it to all, unless it has heard a repair. Having
+//! sent or heard one, it *holds* for 3 d, d being the distance to the sender of what was repaired:
+//! requests that come until then were made before the repair arrived.
+//!
+//! **Sessions.** Members say now and then how far they have come: that shows a loss of the last
+//! message, tells senders what is everywhere and can be forgotten, and measures distances. One in
+//! twenty messages at most is of this kind, unless a window would be full otherwise, or nobody says
+//! anything else; and the more members there are the more seldom each says it.
+//!
+//! **Waits** (`--waits`): `fixed`, as in the paper, C1 = C2 = 2, D1 = D2 = log₁₀ N; `adaptive`, as
+//! its section VII: more duplicates than one lengthen, delays of more than a round trip shorten;
+//! `star` and `line`, what fits where only chance or only distance tells members apart; or numbers.
+//!
+//! **Assumes** nothing of order, losses and duplicates, but that a message sent again and again
+//! arrives some time. What a sender that crashes has got to one other member gets to all who are
+//! up; but nobody is ever given up, so a window may be full for ever.
+//!
+//! **Once, in order**: as [with acknowledgements](super::ack), by numbers. **Everyone gets it**:
+//! whoever misses something and knows it asks until it comes. That it does know is the affair of
+//! sessions: a sender says how far it has come until everybody has told it the same. What somebody
+//! misses, its sender keeps, since it forgets only what all have said to have. **It comes to rest**,
+//! since whoever has nothing new to say and of whom nothing is wanted is silent.
+//!
+//! **Departures**: sessions end when there is nothing to say, so that a run can end; the paper's go
+//! on. Randomness is a [choice](vorrang_protocol::Effects::choose) among so many values (`--draws`),
+//! so that a checker can try them all: two of them, the shortest and the longest, are all that it
+//! needs. Numbers are per sender, where the paper has names. There is no scoped recovery.
+
+use alloc::collections::BTreeMap;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::num::NonZeroU32;
+use core::time::Duration;
+
+use vorrang_protocol::{Delay, Effects, Group, NodeId};
+
+use super::body::{Body, Id};
+use super::card::{Card, Demonstration, Flaw, LATENCY, REQUESTS, Setting, Terms};
+use super::carrier::{Carrier, Up, longest};
+use super::ordered::{self, Ordered};
+use super::suppression::distance::Map;
+pub use super::suppression::message::{Message, Timer};
+use super::suppression::pace::Pace;
+use super::suppression::sessions::Sessions;
+use super::suppression::stream::Stream;
+use crate::card::{Assumes, Span};
+use crate::setup::{Parameter, Setup};
+
+/// A member's part.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Srm {
+    pub(super) me: NodeId,
+    pub(super) group: Group,
+    pub(super) window: u32,
+    pub(super) draws: NonZeroU32,
+    pub(super) longest: Duration,
+    /// What comes from each sender, this member included.
+    pub(super) streams: BTreeMap<NodeId, Stream>,
+    /// How far each has come with what this member has sent, as far as is known.
+    pub(super) known: Vec<u64>,
+    pub(super) map: Map,
+    pub(super) pace: Pace,
+    pub(super) sessions: Sessions,
+    pub(super) kept: u32,
+}
+
+impl Srm {
+    pub(super) fn say(&self, message: Message, fx: &mut impl Effects<Ordered<Self>>) {
+        fx.broadcast(self.group.others(self.me), ordered::Message::Carried(message));
+    }
+
+    pub(super) fn set(timer: Timer, after: Duration, fx: &mut impl Effects<Ordered<Self>>) {
+        fx.set_timer(ordered::Timer::Carrier(timer), Delay::exactly(after));
+    }
+
+    pub(super) fn cancel(timer: Timer, fx: &mut impl Effects<Ordered<Self>>) {
+        fx.cancel_timer(ordered::Timer::Carrier(timer));
+    }
+
+    pub(super) fn stream(&mut self, of: NodeId) -> &mut Stream {
+        self.streams.entry(of).or_default()
+    }
+}
+
+impl Carrier for Srm {
+    type Message = Message;
+    type Timer = Timer;
+
+    fn of(me: NodeId, setup: &Setup) -> Self {
+        Self {
+            me,
+            group: setup.group,
+            window: setup.window,
+            draws: setup.draws,
+            longest: longest(me, setup),
+            streams: BTreeMap::new(),
+            known: vec![0; setup.group.size() as usize],
+            map: Map::of(me, setup),
+            pace: Pace::of(setup.waits, setup.group.size()),
+            sessions: Sessions::default(),
+            kept: 0,
+        }
+    }
+
+    fn cast(&mut self, body: Body, fx: &mut impl Effects<Ordered<Self>>) {
+        if self.group.size() == 1 {
+            return;
+        }
+        let own = self.streams.entry(self.me).or_default();
+        let (number, stable) = (own.inbox.next, own.first);
+        own.inbox.next += 1;
+        own.below = own.inbox.next;
+        own.told = own.inbox.next;
+        own.kept.push_back(body.clone());
+        self.kept += 1;
+        self.say(Message::Data { number, stable, body }, fx);
+        self.sessions.quiet = 0;
+        self.sessions.is_busy = true;
+        self.wake(fx);
+    }
+
+    fn on_message(
+        &mut self,
+        from: NodeId,
+        message: Message,
+        up: &mut Up,
+        fx: &mut impl Effects<Ordered<Self>>,
+    ) {
+        match message {
+            Message::Data { number, stable, body } => {
+                self.take(Id { from, number }, body, up, fx);
+                self.forget(from, stable);
+            }
+            Message::Request { of, distance_ns } => {
+                if self.group.contains(of.from) {
+                    self.on_request(from, of, distance_ns, fx);
+                }
+            }
+            Message::Repair { of, body } => {
+                if self.group.contains(of.from) {
+                    self.repaired(Some(from), of, fx);
+                    self.take(of, body, up, fx);
+                }
+            }
+            Message::Session(news) => self.on_session(from, &news, fx),
+        }
+    }
+
+    fn on_timer(&mut self, timer: Timer, fx: &mut impl Effects<Ordered<Self>>) {
+        match timer {
+            Timer::Request(of) => {
+                let distance_ns = self.map.to(of.from).as_nanos() as u64;
+                self.say(Message::Request { of, distance_ns }, fx);
+                self.asked(of, None);
+                self.back_off(of, fx);
+            }
+            Timer::Ignore(of) => {
+                if let Some(missing) = self.stream(of.from).missing.get_mut(&of.number) {
+                    missing.is_ignoring = false;
+                }
+            }
+            Timer::Repair(of) => {
+                if let Some(body) = self.stream(of.from).get(of.number).cloned() {
+                    self.say(Message::Repair { of, body }, fx);
+                }
+                self.repaired(None, of, fx);
+            }
+            Timer::Hold(of) => {
+                if let Some(Some(came)) = self.stream(of.from).held.remove(&of.number) {
+                    self.pace.repair.learn(came);
+                }
+            }
+            Timer::Session => self.on_session_time(fx),
+            Timer::Tick => self.on_tick(fx),
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        let own = self.streams.get(&self.me).map_or(0, |own| own.kept.len());
+        own < self.window as usize
+    }
+
+    fn owes(&self) -> bool {
+        self.seeks().next().is_some()
+    }
+
+    fn holds(&self) -> usize {
+        self.kept as usize
+    }
+}
+
+/// What the algorithm says of itself.
+pub const CARD: Card = Card {
+    name: "srm",
+    title: "Scalable reliable multicast",
+    solves: "reliable multicast",
+    citation: "Floyd, Jacobson, Liu, McCanne and Zhang, IEEE/ACM ToN 5(6), 1997",
+    assumes: Assumes { reliable: false, ..Assumes::ANY_ORDER },
+    takes: &[
+        Parameter::Topology,
+        Parameter::Within,
+        Parameter::Window,
+        Parameter::Ordering,
+        Parameter::Waits,
+        Parameter::Distances,
+        Parameter::Draws,
+    ],
+    terms: Terms { data: &["DATA", "REPAIR"], checked: &[1, 0] },
+    theory: &[LATENCY.costs(Setting::latency), REQUESTS.costs(requests)],
+    flaws: FLAWS,
+    source: include_str!("srm.rs"),
+};
+
+/// Somebody asks for every loss.
+fn requests(_: &Setting) -> Span {
+    Span::between(1.0, f64::INFINITY)
+}
+
+/// What people get wrong; built in [`super::flaws`].
+const FLAWS: &[Flaw] = &[
+    Flaw {
+        name: "no-sessions",
+        what: "nobody says how far it has come: if the last message is lost there is no gap to \
+               show it, and it is lost for ever",
+        breaks: "validity",
+        shown_by: Demonstration::of(&[1, 0]).losing(1),
+    },
+    Flaw {
+        name: "no-duplicate-filter",
+        what: "what comes again is delivered again: two repairs of one loss are two messages",
+        breaks: "integrity",
+        shown_by: Demonstration::of(&[1, 0]).doubling(1),
+    },
+    Flaw {
+        name: "no-ignore-interval",
+        what: "every request for what is missing doubles the wait, also those of one round: where \
+               two ask at once, both wait four times as long for a repair that may be lost",
+        breaks: "one back-off a round",
+        shown_by: Demonstration::of(&[1, 0, 0]).losing(2),
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::super::ordered::testing::{came, hear, member, run_out, say};
+    use super::super::suppression::message::News;
+    use super::*;
+
+    const LINE: &[(Parameter, &str)] = &[
+        (Parameter::Topology, "line"),
+        (Parameter::Waits, "2,0,1,0"),
+        (Parameter::Distances, "known"),
+    ];
+
+    fn data(number: u64) -> Message {
+        Message::Data { number, stable: 0, body: Body::Plain("".into()) }
+    }
+
+    fn lost() -> Id {
+        Id { from: NodeId(0), number: 5 }
+    }
+
+    /// A member that has all but number 5.
+    fn misses(me: u32) -> (Ordered<Srm>, Vec<alloc::string::String>) {
+        let mut node = member::<Srm>(me, 3, LINE);
+        for number in 0..5 {
+            hear(&mut node, 0, data(number));
+        }
+        let noticed = hear(&mut node, 0, data(6));
+        (node, noticed)
+    }
+
+    /// The chain S–A–B of the specification, which are 0, 1 and 2.
+    #[test]
+    fn on_a_line_the_nearest_asks_and_the_others_back_off() {
+        let (mut a, noticed) = misses(1);
+        assert_eq!(noticed, ["Request(0/5) in 2ms"]);
+        let (mut b, noticed) = misses(2);
+        assert_eq!(noticed, ["Request(0/5) in 4ms"]);
+
+        let asked = run_out(&mut a, Timer::Request(lost()));
+        let request = ["0 REQUEST(0/5)", "2 REQUEST(0/5)"];
+        assert_eq!(asked[..2], request);
+        assert_eq!(asked[2..], ["Request(0/5) in 4ms", "Ignore(0/5) in 2ms"]);
+        let request = Message::Request { of: lost(), distance_ns: 1_000_000 };
+        let backs_off = ["Request(0/5) in 8ms", "Ignore(0/5) in 4ms"];
+        assert_eq!(hear(&mut b, 1, request.clone()), backs_off);
+        assert_eq!(hear(&mut b, 1, request.clone()), [""; 0], "the same round");
+
+        let mut s = member::<Srm>(0, 3, LINE);
+        for _ in 0..7 {
+            say(&mut s, "");
+        }
+        assert_eq!(hear(&mut s, 1, request.clone()), ["Repair(0/5) in 1ms"]);
+        assert_eq!(hear(&mut s, 2, request.clone()), [""; 0], "it will");
+        let repairs = run_out(&mut s, Timer::Repair(lost()));
+        assert_eq!(repairs, ["1 REPAIR(0/5)", "2 REPAIR(0/5)", "Hold(0/5) in 3ms"]);
+        assert_eq!(hear(&mut s, 2, request.clone()), [""; 0], "it just has");
+        assert_eq!(run_out(&mut s, Timer::Hold(lost())), [""; 0]);
+        assert_eq!(hear(&mut s, 2, request), ["Repair(0/5) in 2ms"], "long ago");
+
+        let repair = Message::Repair { of: lost(), body: Body::Plain("".into()) };
+        for (node, hold) in [(&mut a, "Hold(0/5) in 3ms"), (&mut b, "Hold(0/5) in 6ms")] {
+            let found = hear(node, 0, repair.clone());
+            let done = [hold, "no Request(0/5)", "no Ignore(0/5)", "delivers 0/5", "delivers 0/6"];
+            assert_eq!(found, done);
+            assert!(node.carrier.streams[&NodeId(0)].missing.is_empty());
+        }
+    }
+
+    #[test]
+    fn whoever_hears_of_another_repair_need_not_do_it() {
+        let mut b = member::<Srm>(2, 3, LINE);
+        for number in 0..6 {
+            hear(&mut b, 0, data(number));
+        }
+        let request = Message::Request { of: lost(), distance_ns: 0 };
+        assert_eq!(hear(&mut b, 1, request), ["Repair(0/5) in 1ms"]);
+        let repair = Message::Repair { of: lost(), body: Body::Plain("".into()) };
+        assert_eq!(hear(&mut b, 0, repair), ["no Repair(0/5)", "Hold(0/5) in 6ms"]);
+    }
+
+    #[test]
+    fn a_request_for_what_was_not_known_to_be_sent_is_news() {
+        let mut b = member::<Srm>(2, 3, LINE);
+        let request = Message::Request { of: Id { number: 1, ..lost() }, distance_ns: 0 };
+        let heard = hear(&mut b, 1, request);
+        assert!(heard.contains(&"Request(0/0) in 4ms".into()), "{heard:?}");
+        assert!(heard.contains(&"Request(0/1) in 8ms".into()), "{heard:?}");
+        let absurd = Message::Request { of: Id { number: 900, ..lost() }, distance_ns: 0 };
+        assert_eq!(hear(&mut b, 1, absurd), [""; 0]);
+        let mine = Message::Request { of: Id { from: NodeId(2), number: 0 }, distance_ns: 0 };
+        assert_eq!(hear(&mut b, 1, mine), [""; 0], "nobody has sent that");
+    }
+
+    #[test]
+    fn sessions_end_when_everyone_has_told_that_it_has_everything() {
+        let known = &[(Parameter::Distances, "known")];
+        let mut s = member::<Srm>(0, 2, known);
+        let said = say(&mut s, "");
+        assert_eq!(said, ["1 DATA(0)", "Session in 2ms to 6ms", "delivers 0/0"]);
+        assert_eq!(run_out(&mut s, Timer::Session), ["Session in 2ms to 6ms"], "busy until now");
+        let told = run_out(&mut s, Timer::Session);
+        assert_eq!(told, ["1 SESSION(0:1)", "Session in 4ms to 12ms"]);
+        let mut r = member::<Srm>(1, 2, known);
+        hear(&mut r, 0, data(0));
+        run_out(&mut r, Timer::Session);
+        assert_eq!(run_out(&mut r, Timer::Session), ["0 SESSION(0:1)"], "and no more");
+        let news = News {
+            streams: [(NodeId(0), 1, 1)].into_iter().collect(),
+            stable: 0,
+            seeks: [].into_iter().collect(),
+            stamp: None,
+            echoes: [].into_iter().collect(),
+        };
+        assert!(s.carrier.owes());
+        hear(&mut s, 1, Message::Session(news));
+        assert!(!s.carrier.owes() && s.carrier.holds() == 0);
+        assert_eq!(run_out(&mut s, Timer::Session), [""; 0]);
+    }
+
+    #[test]
+    fn a_session_shows_a_lost_tail() {
+        let mut r =
+            member::<Srm>(1, 2, &[(Parameter::Distances, "known"), (Parameter::Waits, "line")]);
+        let news = News {
+            streams: [(NodeId(0), 1, 1)].into_iter().collect(),
+            stable: 0,
+            seeks: [NodeId(1)].into_iter().collect(),
+            stamp: None,
+            echoes: [].into_iter().collect(),
+        };
+        let heard = hear(&mut r, 0, Message::Session(news));
+        assert_eq!(heard, ["Request(0/0) in 2ms", "Session in 2ms to 6ms"]);
+    }
+
+    #[test]
+    fn distances_are_measured_by_ticks_that_end() {
+        let mut node = member::<Srm>(0, 2, &[]);
+        let said = say(&mut node, "");
+        assert_eq!(said[1..3], ["Session in 2ms to 6ms", "Tick in 125µs"]);
+        assert_eq!(
+            came(&mut node, |node, fx| node.carrier.on_timer(Timer::Tick, fx)),
+            ["Tick in 125µs"]
+        );
+        node.carrier.sessions.is_armed = false;
+        assert_eq!(run_out(&mut node, Timer::Tick), [""; 0]);
+        assert_eq!(node.carrier.map.clock(), None);
+    }
+}

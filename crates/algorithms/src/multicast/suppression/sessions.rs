@@ -1,0 +1,177 @@
+//! How far everyone has come: what shows a lost tail, what need not be kept, and how far away others
+//! are.
+
+use core::time::Duration;
+
+use vorrang_protocol::{Delay, Effects, NodeId};
+
+use super::message::{Message, News, Timer};
+use super::recovery::MOST_DOUBLINGS;
+use crate::multicast::ordered::{self, Ordered};
+use crate::multicast::srm::Srm;
+
+/// When to say how far this member has come.
+#[expect(clippy::struct_excessive_bools, reason = "each is a question of its own")]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub(in crate::multicast) struct Sessions {
+    pub(in crate::multicast) is_armed: bool,
+    /// It is to be said although others say something.
+    pub(in crate::multicast) is_due: bool,
+    /// Something has come since it was last said, or somebody wants to know.
+    pub(in crate::multicast) has_news: bool,
+    /// How many messages have come since, up to as many as make a difference.
+    pub(in crate::multicast) heard: u64,
+    /// Whether something has come since the timer was set.
+    pub(in crate::multicast) is_busy: bool,
+    /// How often it was said in a row with nothing else to say.
+    pub(in crate::multicast) quiet: u8,
+}
+
+impl Srm {
+    /// Whether it has something to say, or something to wait for.
+    pub(in crate::multicast) fn is_restless(&self) -> bool {
+        self.sessions.has_news || self.seeks().next().is_some()
+    }
+
+    /// Of whom this member does not know that they have all it has sent.
+    pub(in crate::multicast) fn seeks(&self) -> impl Iterator<Item = NodeId> + '_ {
+        let next = self.streams.get(&self.me).map_or(0, |own| own.inbox.next);
+        self.group.others(self.me).filter(move |id| self.known[id.index()] < next)
+    }
+
+    /// Between two sessions: the longer the more members there are, so that all of them together
+    /// say no more than one thing in the time of a message.
+    pub(in crate::multicast) fn period(&self) -> Duration {
+        let members = self.group.size().clamp(4, 1 << 20);
+        self.longest.saturating_mul(members << self.sessions.quiet)
+    }
+
+    /// Sees to it that it says how far it has come, if there is anything to say, and that time is
+    /// counted, if it must be.
+    pub(in crate::multicast) fn wake(&mut self, fx: &mut impl Effects<Ordered<Self>>) {
+        if !self.sessions.is_armed && self.is_restless() {
+            self.sessions.is_armed = true;
+            if self.seeks().next().is_none() {
+                self.sessions.quiet = 0;
+            }
+            let period = self.period();
+            let delay = Delay::between(period / 2, period + period / 2);
+            fx.set_timer(ordered::Timer::Carrier(Timer::Session), delay);
+        }
+        if self.counts_time() {
+            self.start_clock(fx);
+        }
+    }
+
+    /// Counts time from now on, if it did not.
+    pub(in crate::multicast) fn start_clock(&mut self, fx: &mut impl Effects<Ordered<Self>>) {
+        if self.map.clock().is_none() {
+            self.map.start();
+            Self::set(Timer::Tick, self.map.tick(), fx);
+        }
+    }
+
+    pub(in crate::multicast) fn counts_time(&self) -> bool {
+        let misses = || self.streams.values().any(|it| !it.missing.is_empty());
+        let repairs = || self.streams.values().any(|it| !it.repairs.is_empty());
+        (self.map.is_measuring() && self.sessions.is_armed)
+            || (self.pace.is_adaptive && (misses() || repairs()))
+    }
+
+    /// It is time to say how far it has come, unless others are still at it.
+    pub(in crate::multicast) fn on_session_time(&mut self, fx: &mut impl Effects<Ordered<Self>>) {
+        let was_busy = core::mem::take(&mut self.sessions.is_busy);
+        self.sessions.is_armed = false;
+        if (self.sessions.is_due || !was_busy) && self.is_restless() {
+            self.speak(fx);
+            self.sessions.quiet = (self.sessions.quiet + 1).min(MOST_DOUBLINGS);
+        }
+        self.wake(fx);
+    }
+
+    /// Time passes, as long as somebody cares.
+    pub(in crate::multicast) fn on_tick(&mut self, fx: &mut impl Effects<Ordered<Self>>) {
+        self.map.advance();
+        if self.counts_time() {
+            Self::set(Timer::Tick, self.map.tick(), fx);
+        } else {
+            self.map.stop();
+        }
+    }
+
+    /// Says how far it has come before long, though others say something: a window may wait for it.
+    pub(in crate::multicast) fn speak_soon(&mut self, fx: &mut impl Effects<Ordered<Self>>) {
+        if !self.sessions.is_due {
+            self.sessions.is_due = true;
+            self.sessions.is_armed = true;
+            let delay = Delay::between(Duration::ZERO, self.longest);
+            fx.set_timer(ordered::Timer::Carrier(Timer::Session), delay);
+        }
+    }
+
+    pub(in crate::multicast) fn speak(&mut self, fx: &mut impl Effects<Ordered<Self>>) {
+        let streams = self.streams.iter_mut().map(|(&from, stream)| {
+            stream.told = stream.inbox.next;
+            (from, stream.inbox.next, stream.below)
+        });
+        let streams = streams.collect();
+        let stable = self.streams.get(&self.me).map_or(0, |own| own.first);
+        let stamp = self.map.clock().filter(|_| self.map.is_measuring());
+        let seeks = self.seeks().collect();
+        let news = News { streams, stable, seeks, stamp, echoes: self.map.echoes() };
+        self.say(Message::Session(news), fx);
+        self.sessions.has_news = false;
+        self.sessions.is_due = false;
+        self.sessions.heard = 0;
+    }
+
+    pub(in crate::multicast) fn on_session(
+        &mut self,
+        from: NodeId,
+        news: &News,
+        fx: &mut impl Effects<Ordered<Self>>,
+    ) {
+        let echo = news.echoes.0.iter().find(|it| it.0 == self.me).map(|it| (it.1, it.2));
+        self.map.hear(from, news.stamp, echo);
+        for &(source, next, below) in news.streams.0.iter() {
+            if !self.group.contains(source) {
+                continue;
+            }
+            if source == self.me {
+                self.arrived(from, next);
+            } else {
+                self.learn(source, below, fx);
+            }
+        }
+        self.forget(from, news.stable);
+        if news.seeks.0.contains(&self.me) {
+            self.sessions.has_news = true;
+        }
+        self.wake(fx);
+    }
+
+    /// A member has all of this one's messages below a number.
+    pub(in crate::multicast) fn arrived(&mut self, at: NodeId, below: u64) {
+        let own = self.streams.entry(self.me).or_default();
+        let known = &mut self.known[at.index()];
+        if below <= *known || below > own.inbox.next {
+            return;
+        }
+        let was_last = *known == own.first;
+        *known = below;
+        if was_last {
+            let others = self.group.others(self.me);
+            let all = others.map(|id| self.known[id.index()]).min().unwrap_or(below);
+            self.forget(self.me, all);
+        }
+    }
+
+    /// What is everywhere need not be kept.
+    pub(in crate::multicast) fn forget(&mut self, from: NodeId, stable: u64) {
+        let stream = self.streams.entry(from).or_default();
+        while stream.first < stable && stream.kept.pop_front().is_some() {
+            stream.first += 1;
+            self.kept -= 1;
+        }
+    }
+}
