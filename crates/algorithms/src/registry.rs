@@ -3,11 +3,9 @@
 //! Past it, everything is generic. Whoever wants to do something with the algorithms of a problem
 //! is a [`Register`] and is shown them all.
 
-use alloc::vec::Vec;
+use vorrang_protocol::Protocol;
 
-use vorrang_protocol::{Invariant, Protocol};
-
-use crate::card::{About, Card};
+use crate::card::Card;
 use crate::detection::Detection;
 use crate::detection::flaws::{FirstAwaitedForEver, LearnsNothing, NeverRecovers};
 use crate::detection::heartbeat::{self, Heartbeat};
@@ -24,6 +22,7 @@ use crate::election::flaws::watching::NobodyCalls;
 use crate::election::ring_election::{self, RingElection};
 use crate::election::watching::Watching;
 use crate::election::{Election, echo_election, tree_election, watching_bully, watching_ring};
+pub use crate::lookup::{Invariants, Visit, abouts, cards, unknown, visit};
 use crate::multicast::ack::Ack;
 use crate::multicast::flaws::{
     CausalByFifoOnly, DeliveredBeforeStable, FreedWhenOneHasIt, NoDuplicateFilter,
@@ -91,7 +90,6 @@ use crate::mutex::{Mutex, group_exclusion};
 use crate::mutex::{regenerating_raymond, regenerating_ring, regenerating_suzuki_kasami};
 use crate::problem::Problem;
 pub use crate::recipe::{Node, Recipe, of_graph, of_group, of_quorums, of_setup};
-use crate::setup::{Setup, Unfit};
 use crate::wave::Wave;
 use crate::wave::echo::{self, Echo};
 use crate::wave::echo_taboo;
@@ -370,7 +368,8 @@ impl Listed for Multicast {
         into.algorithm(card, correct());
         into.flaw(card, "no-sessions", correct().with(NoSessions));
         into.flaw(card, "no-duplicate-filter", correct().with(NoDuplicateFilter));
-        into.flaw(card, "no-ignore-interval", correct().with(NoIgnoreInterval).guarded(ONE_BACK_OFF));
+        let flawed = correct().with(NoIgnoreInterval).guarded(ONE_BACK_OFF);
+        into.flaw(card, "no-ignore-interval", flawed);
     }
 }
 
@@ -394,128 +393,6 @@ pub trait Register<Q: Problem> {
 pub trait Listed: Problem {
     /// Shows every algorithm of the problem and every mistake.
     fn register(into: &mut impl Register<Self>);
-}
-
-/// What can be said of every algorithm of every problem, in the order of the catalogue.
-pub fn abouts() -> Vec<About> {
-    struct Abouts(Vec<About>);
-    impl<Q: Problem> Register<Q> for Abouts {
-        fn algorithm<P>(&mut self, card: &'static Card<Q>, _: Recipe<P>)
-        where
-            P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-        {
-            self.0.push(card.about());
-        }
-        fn flaw<P>(&mut self, _: &'static Card<Q>, _: &'static str, _: Recipe<P>)
-        where
-            P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-        {
-        }
-    }
-    let mut abouts = Abouts(Vec::new());
-    register(&mut abouts);
-    abouts.0
-}
-
-/// The cards of all algorithms of a problem.
-pub fn cards<Q: Listed>() -> Vec<&'static Card<Q>> {
-    struct Cards<Q: Problem>(Vec<&'static Card<Q>>);
-    impl<Q: Problem> Register<Q> for Cards<Q> {
-        fn algorithm<P>(&mut self, card: &'static Card<Q>, _: Recipe<P>)
-        where
-            P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-        {
-            self.0.push(card);
-        }
-        fn flaw<P>(&mut self, _: &'static Card<Q>, _: &'static str, _: Recipe<P>)
-        where
-            P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-        {
-        }
-    }
-    let mut cards = Cards(Vec::new());
-    Q::register(&mut cards);
-    cards.0
-}
-
-/// What holds of the nodes of an algorithm and their messages at every moment.
-pub type Invariants<P> = &'static [Invariant<P>];
-
-/// Something to do with one algorithm of a problem once its type is known.
-pub trait Visit<Q: Problem> {
-    /// What comes of it.
-    type Output;
-
-    /// Does it, with a way to make the nodes and what holds of them at every moment.
-    fn visit<P>(self, card: &'static Card<Q>, node: Node<P>, holds: Invariants<P>) -> Self::Output
-    where
-        P: Protocol<Command = Q::Command, Notice = Q::Notice>;
-}
-
-/// Visits the algorithm called `name`, with a mistake if there is to be one.
-///
-/// # Errors
-///
-/// If there is no such name or mistake, or the set-up does not fit.
-pub fn visit<Q: Listed, V: Visit<Q>>(
-    name: &str,
-    flaw: Option<&str>,
-    setup: &Setup,
-    visitor: V,
-) -> Result<V::Output, Unfit> {
-    let mut find = Find { name, flaw, setup, visitor: Some(visitor), output: None };
-    Q::register(&mut find);
-    find.output.unwrap_or_else(|| Err(unknown(name, flaw)))
-}
-
-/// What is said of a name that is not in the catalogue.
-pub fn unknown(name: &str, flaw: Option<&str>) -> Unfit {
-    match flaw {
-        None => Unfit(alloc::format!("there is no algorithm '{name}'")),
-        Some(flaw) => Unfit(alloc::format!("there is no '{name}' with a flaw '{flaw}'")),
-    }
-}
-
-/// Looks for one algorithm, and does with it what is to be done.
-struct Find<'a, V, O> {
-    name: &'a str,
-    flaw: Option<&'a str>,
-    setup: &'a Setup,
-    visitor: Option<V>,
-    output: Option<Result<O, Unfit>>,
-}
-
-impl<V, O> Find<'_, V, O> {
-    fn look<Q, P>(&mut self, card: &'static Card<Q>, flaw: Option<&str>, recipe: &Recipe<P>)
-    where
-        Q: Problem,
-        P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-        V: Visit<Q, Output = O>,
-    {
-        if card.name == self.name
-            && flaw == self.flaw
-            && let Some(visitor) = self.visitor.take()
-        {
-            let holds = recipe.invariants();
-            let output = recipe.nodes(self.setup).map(|node| visitor.visit(card, node, holds));
-            self.output = Some(output);
-        }
-    }
-}
-
-impl<Q: Problem, V: Visit<Q>> Register<Q> for Find<'_, V, V::Output> {
-    fn algorithm<P>(&mut self, card: &'static Card<Q>, recipe: Recipe<P>)
-    where
-        P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-    {
-        self.look(card, None, &recipe);
-    }
-    fn flaw<P>(&mut self, card: &'static Card<Q>, flaw: &'static str, recipe: Recipe<P>)
-    where
-        P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-    {
-        self.look(card, Some(flaw), &recipe);
-    }
 }
 
 #[cfg(test)]

@@ -260,8 +260,8 @@ pub const CARD: Card = Card {
     source: include_str!("ack.rs"),
 };
 
-/// Every copy that arrives is acknowledged, and one is sent until an acknowledgement has arrived: of
-/// 1/(1−p)² copies a share of 1−p arrives.
+/// Every copy that arrives is acknowledged, and one is sent until an acknowledgement has arrived:
+/// of 1/(1−p)² copies a share of 1−p arrives.
 fn control(at: &Setting) -> Span {
     let others = f64::from(at.nodes()) - 1.0;
     at.control(Span::exactly(others), others / (1.0 - at.loss))

@@ -19,6 +19,7 @@ pub mod ordering;
 pub mod spec;
 pub mod srm;
 pub mod suppression;
+mod tail;
 
 use alloc::boxed::Box;
 use alloc::format;

@@ -14,7 +14,7 @@
 //!
 //! | per multicast to N members | cost |
 //! | --- | --- |
-//! | messages | N−1 of data, and what keeps it bounded: a digest of every member for half a window |
+//! | messages | N−1 of data, and a digest of every member for half a window |
 //! | control | 2(N−1)/W, and 2(N−1) when a sender falls silent; a NACK for every loss |
 //! | latency | T; a round trip more for a loss that is seen by the next message |
 //! | kept | a window of what was sent; what waits behind a gap |
@@ -34,11 +34,11 @@
 //! arrives some time, and that nobody crashes. Where messages overtake each other, gaps are seen
 //! that are none, and some things are sent twice.
 //!
-//! **Once, in order**: as [with acknowledgements](super::ack), by numbers. **Everyone gets it** (but
-//! for `stop` and `none`): as long as the sender does not know that all have everything it says how
-//! far it has come; who misses something then knows it, and asks until it comes; the sender still
-//! has it, since it forgets only what all have. **It comes to rest** because digests answer
-//! heartbeats until the last has arrived.
+//! **Once, in order**: as [with acknowledgements](super::ack), by numbers. **Everyone gets it**
+//! (but for `stop` and `none`): as long as the sender does not know that all have everything it
+//! says how far it has come; who misses something then knows it, and asks until it comes; the
+//! sender still has it, since it forgets only what all have. **It comes to rest** because digests
+//! answer heartbeats until the last has arrived.
 //!
 //! **Departures**: requests and repairs go from one to one, so that they are no news to others;
 //! [SRM](super::srm) shares them. Digests ride on nothing else.
@@ -56,46 +56,10 @@ use super::card::{CONTROL, Card, Demonstration, Flaw, LATENCY, Setting, Terms};
 use super::carrier::{Carrier, Up, longest};
 use super::inbox::{Come, Inbox};
 use super::ordered::{self, Ordered};
+pub use super::tail::Tail;
 use crate::card::{Assumes, Span};
 use crate::layer::reliable::Patience;
 use crate::setup::{Parameter, Setup};
-
-/// How a loss of the last message is found out.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub enum Tail {
-    /// A sender says how far it has come until it knows that all have everything.
-    #[default]
-    Heartbeat,
-    /// It says so three times.
-    Stop,
-    /// It is not.
-    None,
-}
-
-impl Tail {
-    /// All that there are.
-    pub const ALL: [Self; 3] = [Self::Heartbeat, Self::Stop, Self::None];
-    /// How often a stop signal is sent.
-    pub const STOPS: u8 = 3;
-
-    /// What it is called.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Heartbeat => "heartbeat",
-            Self::Stop => "stop",
-            Self::None => "none",
-        }
-    }
-
-    /// Whether there is another word after so many.
-    const fn goes_on_after(self, beats: u8) -> bool {
-        match self {
-            Self::Heartbeat => true,
-            Self::Stop => beats < Self::STOPS,
-            Self::None => false,
-        }
-    }
-}
 
 /// What carriers say to each other.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]

@@ -1,5 +1,5 @@
-//! What must hold, whatever the algorithm, after Hadzilacos and Toueg, "Fault-tolerant broadcasts and
-//! related problems", in Mullender (ed.), Distributed Systems, 1993.
+//! What must hold, whatever the algorithm, after Hadzilacos and Toueg, "Fault-tolerant broadcasts
+//! and related problems", in Mullender (ed.), Distributed Systems, 1993.
 //!
 //! | property | says |
 //! | --- | --- |
@@ -7,13 +7,13 @@
 //! | `validity` | what a member sends that stays up, every member that stays up delivers |
 //! | `agreement` | what one member delivers, every member that stays up delivers |
 //! | `fifo order` | the messages of one sender are delivered as it sent them |
-//! | `causal order` | none is delivered before one that its sender had delivered or sent before it |
+//! | `causal order` | none is delivered before one that its sender had delivered or sent before |
 //! | `total order` | all members deliver in one order: each a beginning of it |
 //!
-//! The last two only where they are [promised](super::ordering::Ordering). Of a member that was down
-//! and came up again nothing is demanded: it has forgotten which of its numbers it has used, and a
-//! group that takes it in again is another problem. Members between which the network is cut owe
-//! each other what they miss when it is whole again.
+//! The last two only where they are [promised](super::ordering::Ordering). Of a member that was
+//! down and came up again nothing is demanded: it has forgotten which of its numbers it has used,
+//! and a group that takes it in again is another problem. Members between which the network is cut
+//! owe each other what they miss when it is whole again.
 
 use alloc::collections::VecDeque;
 use alloc::format;

@@ -21,10 +21,10 @@
 //! | latency | a request waits for C1 d to (C1+C2) d, a repair for D1 d to (D1+D2) d |
 //! | kept | by everyone: what is not known to be everywhere, a window of each sender at most |
 //!
-//! **Request.** A member that misses something of S waits for 2ⁱ · [C1 d, (C1+C2) d], where d is the
-//! distance to S and i is 0 at first; then it asks, and waits again with i+1. If it hears somebody
-//! else's request first it backs off: i+1, and a new draw. Until half of that has passed it *ignores*
-//! further requests: they belong to the same round. i is at most 5.
+//! **Request.** A member that misses something of S waits for 2ⁱ · [C1 d, (C1+C2) d], where d is
+//! the distance to S and i is 0 at first; then it asks, and waits again with i+1. If it hears
+//! somebody else's request first it backs off: i+1, and a new draw. Until half of that has passed
+//! it *ignores* further requests: they belong to the same round. i is at most 5.
 //!
 //! **Repair.** A member that has what another asks for waits for [D1 d, (D1+D2) d], where d is the
 //! distance to the one who asked, and then sends it to all, unless it has heard a repair. Having
@@ -47,13 +47,14 @@
 //! **Once, in order**: as [with acknowledgements](super::ack), by numbers. **Everyone gets it**:
 //! whoever misses something and knows it asks until it comes. That it does know is the affair of
 //! sessions: a sender says how far it has come until everybody has told it the same. What somebody
-//! misses, its sender keeps, since it forgets only what all have said to have. **It comes to rest**,
-//! since whoever has nothing new to say and of whom nothing is wanted is silent.
+//! misses, its sender keeps, since it forgets only what all have said to have. **It comes to
+//! rest**, since whoever has nothing new to say and of whom nothing is wanted is silent.
 //!
-//! **Departures**: sessions end when there is nothing to say, so that a run can end; the paper's go
-//! on. Randomness is a [choice](vorrang_protocol::Effects::choose) among so many values (`--draws`),
-//! so that a checker can try them all: two of them, the shortest and the longest, are all that it
-//! needs. Numbers are per sender, where the paper has names. There is no scoped recovery.
+//! **Departures**: sessions end when there is nothing to say, so that a run can end; the paper's
+//! go on. Randomness is a [choice](vorrang_protocol::Effects::choose) among so many values
+//! (`--draws`), so that a checker can try them all: two of them, the shortest and the longest, are
+//! all that it needs. Numbers are per sender, where the paper has names. There is no scoped
+//! recovery.
 
 use alloc::collections::BTreeMap;
 use alloc::vec;

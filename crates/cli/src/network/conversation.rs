@@ -328,8 +328,8 @@ impl<Q: Driven> Talk<Q> {
         self.voice.aside(format!("{DIM}{}{RESET}", wrap(&harmless(text))));
     }
 
-    /// Waits until all that was typed has been said, and nobody needs this node for it any more; for
-    /// no longer than so.
+    /// Waits until all that was typed has been said, and nobody needs this node for it any more;
+    /// for no longer than so.
     async fn see_through(&mut self, within: WallTime) -> Result<(), Stopped> {
         let (begun, mut tick) = (Instant::now(), tokio::time::interval(Duration::from_millis(20)));
         while begun.elapsed() < within.0 {

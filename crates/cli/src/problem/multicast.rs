@@ -379,18 +379,8 @@ fn question(
     args: &CheckArgs,
 ) -> Result<Question<Multicast>, Failure> {
     let shown = flaw.and_then(|name| card.flaw(name)).map(|flaw| flaw.shown_by);
-    let said = args.multicast.casts.as_deref();
-    let usual: &[u32] = shown.map_or(card.terms.checked, |shown| shown.casts);
-    let many = said.filter(|said| said.len() > 1).map_or(usual.len(), <[u32]>::len) as u32;
-    let nodes = args.nodes.unwrap_or(many);
-    let casts: Vec<u32> = match said {
-        Some([one]) => vec![*one; nodes as usize],
-        Some(each) if each.len() != nodes as usize => {
-            return Err(one_a_node("--casts", each.len(), nodes));
-        }
-        Some(each) => each.to_vec(),
-        None => (0..nodes as usize).map(|at| usual.get(at).copied().unwrap_or(0)).collect(),
-    };
+    let casts = casts(args, shown.map_or(card.terms.checked, |shown| shown.casts))?;
+    let nodes = casts.len() as u32;
     let about = card.about();
     let mut setup = args.setup.setup(&about, nodes)?;
     let given = shown.map_or(&[][..], |shown| shown.given);
@@ -454,6 +444,19 @@ fn question(
         line,
         setup,
     })
+}
+
+/// How often each member speaks: as was said, or else as is usual.
+fn casts(args: &CheckArgs, usual: &[u32]) -> Result<Vec<u32>, Failure> {
+    let said = args.multicast.casts.as_deref();
+    let many = said.filter(|said| said.len() > 1).map_or(usual.len(), <[u32]>::len) as u32;
+    let nodes = args.nodes.unwrap_or(many);
+    match said {
+        Some([one]) => Ok(vec![*one; nodes as usize]),
+        Some(each) if each.len() != nodes as usize => Err(one_a_node("--casts", each.len(), nodes)),
+        Some(each) => Ok(each.to_vec()),
+        None => Ok((0..nodes as usize).map(|at| usual.get(at).copied().unwrap_or(0)).collect()),
+    }
 }
 
 /// How many links there are between the two members that are farthest apart.

@@ -1,13 +1,13 @@
 //! In which order messages are delivered, whatever carries them.
 //!
-//! | order | promises | how | messages, latency |
+//! | order | promises | how | costs |
 //! | --- | --- | --- | --- |
-//! | `fifo` | those of one sender as it sent them | as they are carried | none more, T |
-//! | `causal` | besides, none before one that its sender had delivered | a vector of counts on every message (Birman, Schiper and Stephenson, ACM TOCS 9(3), 1991) | none more, T |
-//! | `sequencer` | besides, the same at all members | member 0 says who is next (Kaashoek and Tanenbaum, ICDCS 1991) | N−1 more, 2T |
-//! | `token` | the same | whoever has the token gives the next places | a token and whoever asks for it, T with the token |
-//! | `lamport` | the same | by stamps, when everyone was heard with a later one (Lamport, CACM 21(7), 1978) | (N−1)² more at worst, 2T |
-//! | `skeen` | the same | by the highest of all members' proposals (Birman and Joseph, ACM TOCS 5(1), 1987) | 2(N−1) more, 3T |
+//! | `fifo` | those of one sender as it sent them | as they are carried | nothing, T |
+//! | `causal` | besides, none before its causes | counts on every message | nothing, T |
+//! | `sequencer` | besides, the same at all | member 0 says who is next | N−1 more, 2T |
+//! | `token` | the same | the token gives places | who asks for it, T with it |
+//! | `lamport` | the same | by stamps, once all were heard | up to (N−1)² more, 2T |
+//! | `skeen` | the same | the highest of all proposals | 2(N−1) more, 3T |
 //!
 //! All need a carrier that keeps each sender's order. A total order of messages that are delivered
 //! before their sender says anything that depends on them is causal, too.

@@ -3,7 +3,8 @@
 //! Skeen's protocol, in Birman and Joseph, "Reliable communication in the presence of failures",
 //! ACM TOCS 5(1), 1987 (ABCAST). Whoever hears a message proposes a place for it, later than any
 //! that it has seen, and puts it in line there, undecided. The sender takes the highest of all
-//! proposals and has it carried to all as final. A member delivers the first in line if it is final.
+//! proposals and has it carried to all as final. A member delivers the first in line if it is
+//! final.
 //!
 //! **One order**: by final places, which differ (a clock, and whose proposal it was). What a member
 //! delivers had the lowest place in its line; whatever is or will be in line there undecided ends

@@ -3,9 +3,9 @@
 //! As in Chang and Maxemchuk, ACM TOCS 2(3), 1984, and Amir, Moser, Melliar-Smith, Agarwal and
 //! Ciarfella, ACM TOCS 13(4), 1995. Theirs goes round; here it stays where it is until another
 //! wants it, so that a group that has nothing to say is silent. Who asks whom is decided as by
-//! Naimi and Trehel, ICDCS 1987: everyone knows of one that may be the last to have asked; a wish is
-//! passed on along these, and whoever passes it on takes it for the last one from then on. The wish
-//! comes to the one that asked last, which gives the token to it once it has had it.
+//! Naimi and Trehel, ICDCS 1987: everyone knows of one that may be the last to have asked; a wish
+//! is passed on along these, and whoever passes it on takes it for the last one from then on. The
+//! wish comes to the one that asked last, which gives the token to it once it has had it.
 //!
 //! **One order**: places are given by the one token, each once; all deliver by place. **Live**:
 //! every place that was given is that of a message on its way; those who ask form a line, each

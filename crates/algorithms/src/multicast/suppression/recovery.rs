@@ -1,4 +1,5 @@
-//! What is missing is asked for, and what others miss is repaired: once for all, as far as that goes.
+//! What is missing is asked for, and what others miss is repaired: once for all, as far as that
+//! goes.
 
 use alloc::vec::Vec;
 use core::time::Duration;

@@ -1,5 +1,5 @@
-//! How far everyone has come: what shows a lost tail, what need not be kept, and how far away others
-//! are.
+//! How far everyone has come: what shows a lost tail, what need not be kept, and how far away
+//! others are.
 
 use core::time::Duration;
 

@@ -1,0 +1,378 @@
+//! What an algorithm may have to be told besides the group, one thing at a time: how it is called,
+//! what it means, how it is read and written.
+
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+use core::num::NonZeroU32;
+use core::time::Duration;
+
+use vorrang_protocol::{NodeId, parse_duration_ns, show_duration_ns};
+
+use crate::election::tree_election::Contention;
+use crate::multicast::nack::Tail;
+use crate::multicast::ordering::Ordering;
+use crate::multicast::suppression::distance::Distances;
+use crate::priorities::Priorities;
+use crate::setup::Setup;
+use crate::topology::ring::Ring;
+
+/// Who of several that wait gets the token, where an algorithm leaves that open.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub enum Arbitration {
+    /// The first to the right of whoever gives it away.
+    #[default]
+    RoundRobin,
+    /// Whoever has asked least often; of several the first to the right.
+    LeastServed,
+    /// Whoever is nearest on the ring of all numbers; of two the one to the right.
+    Nearest,
+}
+
+impl Arbitration {
+    /// All that there are.
+    pub const ALL: [Self; 3] = [Self::RoundRobin, Self::LeastServed, Self::Nearest];
+
+    /// What it is called.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::RoundRobin => "round-robin",
+            Self::LeastServed => "least-served",
+            Self::Nearest => "nearest",
+        }
+    }
+}
+
+/// What is under way is kept.
+const MOST_WINDOW: u32 = 1 << 20;
+/// Finer than any difference that is seen.
+const MOST_DRAWS: u32 = 1_000_000;
+pub(crate) const USUAL_DRAWS: NonZeroU32 = NonZeroU32::MIN.saturating_add(1000);
+
+/// Nobody needs more, and every token is a message under way.
+const MOST_RESOURCES: u32 = 64;
+
+/// Something that an algorithm may have to be told besides the group.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Parameter {
+    /// How many may be inside together.
+    K,
+    /// How long a message takes at most.
+    Within,
+    /// Who has the token at first.
+    Holder,
+    /// Who can send to whom.
+    Topology,
+    /// How often in a row a node may put its own request first.
+    Greedy,
+    /// Who of several that wait gets the token.
+    Arbitration,
+    /// How long a token that nobody wants stays at a node.
+    Rest,
+    /// How many resources there are, all of which an entry needs.
+    Resources,
+    /// Who starts, where only one may.
+    Initiator,
+    /// How urgent the requests of the nodes are.
+    Priorities,
+    /// Whom each node must ask.
+    Quorum,
+    /// Whom each node asks and informs.
+    Structure,
+    /// Who comes after whom on a ring.
+    Ring,
+    /// How late a timer may run out.
+    Late,
+    /// How two nodes that want each other for a parent are told apart.
+    Contention,
+    /// How long a node waits for its last neighbour to ask.
+    Gather,
+    /// How often a node says that it is up.
+    Beat,
+    /// How late it may be heard before it is suspected.
+    Margin,
+    /// How many messages of a sender may be under way.
+    Window,
+    /// How a loss of the last message is found out.
+    Tail,
+    /// In which order messages are delivered.
+    Ordering,
+    /// How long to wait before asking and before repairing.
+    Waits,
+    /// Whether it is known how far away others are.
+    Distances,
+    /// From how many different waits one is drawn.
+    Draws,
+}
+
+// What some of them mean, in more words than fit into a list.
+const WINDOW: &str = "How many messages of a sender may be under way before it takes no more [default: \
+     64]";
+const TAIL: &str = "How a loss of the last message is found out: heartbeat (the sender says how far \
+     it has come until all have everything), stop (it says so three times) or none \
+     [default: heartbeat]";
+const ORDERING: &str = "In which order messages are delivered: fifo, causal, sequencer, token, lamport or \
+     skeen; the last four are total [default: fifo]";
+const WAITS: &str = "How many distances to wait before asking for what is missing, and before \
+     repairing it: fixed, adaptive, star, line, or C1,C2,D1,D2 [default: fixed]";
+const DISTANCES: &str = "Whether it is measured how far away others are, or known: measured or known \
+     [default: measured; known in a check]";
+const DRAWS: &str = "From how many different waits one is drawn, the shortest and the longest included \
+     [default: 1001; 2 in a check]";
+const TOPOLOGY: &str = "Who can send to whom: ring, line, star, complete, tree:2, grid, torus, hypercube, \
+     random-tree, random:0.1, or a file of links [default: what the algorithm is \
+     usually run on]";
+const QUORUM: &str = "Whom each node must ask: plane, grid, majority, weighted:2,1,1, triangle, \
+     wall:1,2,3, tree, all, singleton, sets:0-1,1-2,0-2, or a file of sets [default: \
+     the plane if there is one of so many nodes, else the grid]";
+
+impl Parameter {
+    /// All that there are.
+    pub const ALL: [Self; 24] = [
+        Self::K,
+        Self::Within,
+        Self::Holder,
+        Self::Topology,
+        Self::Greedy,
+        Self::Arbitration,
+        Self::Rest,
+        Self::Resources,
+        Self::Initiator,
+        Self::Priorities,
+        Self::Quorum,
+        Self::Structure,
+        Self::Ring,
+        Self::Late,
+        Self::Contention,
+        Self::Gather,
+        Self::Beat,
+        Self::Margin,
+        Self::Window,
+        Self::Tail,
+        Self::Ordering,
+        Self::Waits,
+        Self::Distances,
+        Self::Draws,
+    ];
+
+    /// What it is called, without the hyphens.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::K => "k",
+            Self::Within => "within",
+            Self::Holder => "holder",
+            Self::Topology => "topology",
+            Self::Greedy => "greedy",
+            Self::Arbitration => "arbitration",
+            Self::Rest => "rest",
+            Self::Resources => "resources",
+            Self::Initiator => "initiator",
+            Self::Priorities => "priorities",
+            Self::Quorum => "quorum",
+            Self::Structure => "structure",
+            Self::Ring => "ring",
+            Self::Late => "late",
+            Self::Contention => "contention",
+            Self::Gather => "gather",
+            Self::Beat => "beat",
+            Self::Margin => "margin",
+            Self::Window => "window",
+            Self::Tail => "tail",
+            Self::Ordering => "ordering",
+            Self::Waits => "waits",
+            Self::Distances => "distances",
+            Self::Draws => "draws",
+        }
+    }
+
+    /// What stands for its value in a help text.
+    pub const fn value(self) -> &'static str {
+        match self {
+            Self::K | Self::Resources | Self::Draws => "NUMBER",
+            Self::Within | Self::Rest | Self::Late | Self::Gather | Self::Beat | Self::Margin => {
+                "TIME"
+            }
+            Self::Holder | Self::Initiator => "NODE",
+            Self::Topology => "SHAPE",
+            Self::Greedy => "TIMES",
+            Self::Arbitration | Self::Contention | Self::Tail => "RULE",
+            Self::Window => "MESSAGES",
+            Self::Waits => "FACTORS",
+            Self::Distances => "HOW",
+            Self::Ring | Self::Ordering => "ORDER",
+            Self::Priorities => "NUMBERS",
+            Self::Quorum => "SYSTEM",
+            Self::Structure => "SETS",
+        }
+    }
+
+    /// What it means, in a sentence for people.
+    pub const fn what(self) -> &'static str {
+        match self {
+            Self::K => "How many may be inside together [default: 2]",
+            Self::Within => {
+                "How long a message takes at most, for algorithms with time-outs [default: what \
+                 --latency allows in a simulation, 1s over a network, 1ms elsewhere]"
+            }
+            Self::Holder => "Who has the token at first [default: 0]",
+            Self::Topology => TOPOLOGY,
+            Self::Greedy => {
+                "How often in a row a node with the token may put its own request before those of \
+                 its neighbours [default: 0]"
+            }
+            Self::Arbitration => {
+                "Who of several that wait gets the token: round-robin, least-served or nearest \
+                 [default: round-robin]"
+            }
+            Self::Rest => {
+                "How long a token that has come all the way round unused stays at every node \
+                 [default: 1ms]"
+            }
+            Self::Resources => {
+                "How many resources there are, each with its own token, all of which an entry \
+                 needs [default: 1]"
+            }
+            Self::Initiator => "Who starts the wave [default: 0]",
+            Self::Priorities => {
+                "How urgent the requests of the nodes are, a number a node, such as 0,0,5: the \
+                 highest goes first, and whoever waits ages [default: none]"
+            }
+            Self::Quorum => QUORUM,
+            Self::Structure => {
+                "Whom each node asks and whom it informs: central, lamport, ricart-agrawala, \
+                 maekawa, or sets:0-1/0,0-1/1,0-1-2 with a pair of sets a node [default: maekawa, \
+                 over --quorum]"
+            }
+            Self::Ring => {
+                "Who comes after whom on the ring: ascending, descending, random, or all nodes, as \
+                 in 0-2-1 [default: ascending]"
+            }
+            Self::Late => {
+                "How late a timer may run out, for algorithms with time-outs [default: 0]"
+            }
+            Self::Contention => {
+                "How two nodes that want each other for a parent are told apart: wait (by waiting \
+                 for a short or a long time, as a coin falls) or id (the higher is the parent) \
+                 [default: wait]"
+            }
+            Self::Gather => {
+                "How long a node whose last neighbour has not asked waits for that [default: 0]"
+            }
+            Self::Beat => "How often a node says that it is up [default: 5ms]",
+            Self::Margin => {
+                "How much later than --beat a node may be heard before it is suspected; twice as \
+                 much after every mistake [default: 500us]"
+            }
+            Self::Window => WINDOW,
+            Self::Tail => TAIL,
+            Self::Ordering => ORDERING,
+            Self::Waits => WAITS,
+            Self::Distances => DISTANCES,
+            Self::Draws => DRAWS,
+        }
+    }
+
+    pub(crate) fn set(self, setup: &mut Setup, text: &str) -> Result<(), String> {
+        let number = || text.parse::<u32>();
+        let group = setup.group;
+        let node = || match number() {
+            Ok(id) if group.contains(NodeId(id)) => Ok(NodeId(id)),
+            Ok(_) | Err(_) => {
+                Err(format!("'{text}' is not a node: the last node is {}", group.size() - 1))
+            }
+        };
+        match self {
+            Self::K => match number() {
+                Ok(k) if k > 0 => setup.k = k,
+                Ok(_) | Err(_) => return Err(format!("'{text}' is not a number of at least 1")),
+            },
+            Self::Within => match time(text)? {
+                Duration::ZERO => return Err(format!("'{text}': a message takes some time")),
+                within => setup.within = within,
+            },
+            Self::Holder => setup.holder = node()?,
+            Self::Topology => setup.topology = text.parse()?,
+            Self::Greedy => match number() {
+                Ok(times) => setup.greedy = times,
+                Err(_) => return Err(format!("'{text}' is not a number of at least 0")),
+            },
+            Self::Arbitration => {
+                setup.arbitration = one_of(&Arbitration::ALL, Arbitration::name, text)?;
+            }
+            Self::Rest => setup.rest = time(text)?,
+            Self::Resources => setup.resources = up_to(text, MOST_RESOURCES)?.get(),
+            Self::Initiator => setup.initiator = node()?,
+            Self::Priorities => setup.priorities = Priorities::read(text, group)?,
+            Self::Quorum => setup.quorum = text.parse()?,
+            Self::Structure => setup.structure = text.parse()?,
+            Self::Ring => setup.ring = Ring::read(text, group)?,
+            Self::Late => setup.late = time(text)?,
+            Self::Contention => {
+                setup.contention = one_of(&Contention::ALL, Contention::name, text)?;
+            }
+            Self::Gather => setup.gather = time(text)?,
+            Self::Beat => match time(text)? {
+                Duration::ZERO => return Err(format!("'{text}': between two there is some time")),
+                beat => setup.beat = beat,
+            },
+            Self::Margin => match time(text)? {
+                Duration::ZERO => return Err(format!("'{text}': twice nothing is nothing")),
+                margin => setup.margin = margin,
+            },
+            Self::Window => setup.window = up_to(text, MOST_WINDOW)?.get(),
+            Self::Tail => setup.tail = one_of(&Tail::ALL, Tail::name, text)?,
+            Self::Ordering => setup.ordering = one_of(&Ordering::ALL, Ordering::name, text)?,
+            Self::Waits => setup.waits = text.parse()?,
+            Self::Distances => setup.distances = one_of(&Distances::ALL, Distances::name, text)?,
+            Self::Draws => setup.draws = up_to(text, MOST_DRAWS)?,
+        }
+        Ok(())
+    }
+
+    /// Its value in a set-up, as it is written.
+    pub fn show(self, setup: &Setup) -> String {
+        match self {
+            Self::K => setup.k.to_string(),
+            Self::Within => show_duration_ns(setup.within.as_nanos() as u64),
+            Self::Holder => setup.holder.to_string(),
+            Self::Topology => setup.topology.to_string(),
+            Self::Greedy => setup.greedy.to_string(),
+            Self::Arbitration => setup.arbitration.name().to_string(),
+            Self::Rest => show_duration_ns(setup.rest.as_nanos() as u64),
+            Self::Resources => setup.resources.to_string(),
+            Self::Initiator => setup.initiator.to_string(),
+            Self::Priorities => setup.priorities.to_string(),
+            Self::Quorum => setup.quorum.to_string(),
+            Self::Structure => setup.structure.to_string(),
+            Self::Ring => setup.ring.to_string(),
+            Self::Late => show_duration_ns(setup.late.as_nanos() as u64),
+            Self::Contention => setup.contention.name().to_string(),
+            Self::Gather => show_duration_ns(setup.gather.as_nanos() as u64),
+            Self::Beat => show_duration_ns(setup.beat.as_nanos() as u64),
+            Self::Margin => show_duration_ns(setup.margin.as_nanos() as u64),
+            Self::Window => setup.window.to_string(),
+            Self::Tail => setup.tail.name().to_string(),
+            Self::Ordering => setup.ordering.name().to_string(),
+            Self::Waits => setup.waits.to_string(),
+            Self::Distances => setup.distances.name().to_string(),
+            Self::Draws => setup.draws.to_string(),
+        }
+    }
+}
+
+fn up_to(text: &str, most: u32) -> Result<NonZeroU32, String> {
+    let number = text.parse::<NonZeroU32>().ok().filter(|number| number.get() <= most);
+    number.ok_or_else(|| format!("'{text}' is not a number from 1 to {most}"))
+}
+
+fn time(text: &str) -> Result<Duration, String> {
+    let ns = parse_duration_ns(text).map_err(|why| format!("'{text}': {why}"))?;
+    Ok(Duration::from_nanos(ns))
+}
+
+fn one_of<T: Copy>(all: &[T], name: fn(T) -> &'static str, text: &str) -> Result<T, String> {
+    all.iter().copied().find(|&it| name(it) == text).ok_or_else(|| {
+        let names: Vec<&str> = all.iter().map(|&it| name(it)).collect();
+        format!("'{text}' is not one of: {}", names.join(", "))
+    })
+}
