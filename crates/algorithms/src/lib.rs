@@ -19,7 +19,7 @@ pub mod detection;
 pub mod election;
 pub mod flaw;
 pub mod layer;
-mod lookup;
+mod listing;
 pub mod multicast;
 pub mod mutex;
 mod parameter;

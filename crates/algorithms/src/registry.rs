@@ -3,9 +3,11 @@
 //! Past it, everything is generic. Whoever wants to do something with the algorithms of a problem
 //! is a [`Register`] and is shown them all.
 
+use alloc::vec::Vec;
+
 use vorrang_protocol::Protocol;
 
-use crate::card::Card;
+use crate::card::{About, Card};
 use crate::detection::Detection;
 use crate::detection::flaws::{FirstAwaitedForEver, LearnsNothing, NeverRecovers};
 use crate::detection::heartbeat::{self, Heartbeat};
@@ -22,7 +24,7 @@ use crate::election::flaws::watching::NobodyCalls;
 use crate::election::ring_election::{self, RingElection};
 use crate::election::watching::Watching;
 use crate::election::{Election, echo_election, tree_election, watching_bully, watching_ring};
-pub use crate::lookup::{Invariants, Visit, abouts, cards, unknown, visit};
+pub use crate::listing::{Invariants, Listed, Register, Visit, cards, unknown, visit};
 use crate::multicast::ack::Ack;
 use crate::multicast::flaws::{
     CausalByFifoOnly, DeliveredBeforeStable, FreedWhenOneHasIt, NoDuplicateFilter,
@@ -373,26 +375,25 @@ impl Listed for Multicast {
     }
 }
 
-/// Takes in the algorithms of a problem.
-///
-/// What is wrong on purpose comes by a method of its own, so that whoever only checks it compiles
-/// nothing else for it.
-pub trait Register<Q: Problem> {
-    /// An algorithm.
-    fn algorithm<P>(&mut self, card: &'static Card<Q>, recipe: Recipe<P>)
-    where
-        P: Protocol<Command = Q::Command, Notice = Q::Notice>;
-
-    /// The same, with a known mistake.
-    fn flaw<P>(&mut self, card: &'static Card<Q>, flaw: &'static str, recipe: Recipe<P>)
-    where
-        P: Protocol<Command = Q::Command, Notice = Q::Notice>;
-}
-
-/// A problem whose algorithms are listed here.
-pub trait Listed: Problem {
-    /// Shows every algorithm of the problem and every mistake.
-    fn register(into: &mut impl Register<Self>);
+/// What can be said of every algorithm of every problem, in the order of the catalogue.
+pub fn abouts() -> Vec<About> {
+    struct Abouts(Vec<About>);
+    impl<Q: Problem> Register<Q> for Abouts {
+        fn algorithm<P>(&mut self, card: &'static Card<Q>, _: Recipe<P>)
+        where
+            P: Protocol<Command = Q::Command, Notice = Q::Notice>,
+        {
+            self.0.push(card.about());
+        }
+        fn flaw<P>(&mut self, _: &'static Card<Q>, _: &'static str, _: Recipe<P>)
+        where
+            P: Protocol<Command = Q::Command, Notice = Q::Notice>,
+        {
+        }
+    }
+    let mut abouts = Abouts(Vec::new());
+    register(&mut abouts);
+    abouts.0
 }
 
 #[cfg(test)]
@@ -400,6 +401,7 @@ mod tests {
     use vorrang_protocol::{Group, NodeId};
 
     use super::*;
+    use crate::setup::{Setup, Unfit};
 
     /// Makes a node of everything, and notes what it was.
     #[derive(Default)]

@@ -143,8 +143,8 @@ where
     }
 
     /// Passes messages on along the links of a graph: on every link one takes as long as the
-    /// network says and is lost as often as [faults](Self::with_faults) say. What a node sends to several
-    /// in one step goes over a link once.
+    /// network says and is lost as often as [faults](Self::with_faults) say. What a node sends to
+    /// several in one step goes over a link once.
     ///
     /// # Panics
     ///

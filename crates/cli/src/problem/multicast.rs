@@ -414,12 +414,7 @@ fn question(
     line.extend(more.into_iter().filter(|(is_new, _)| *is_new).map(|(_, text)| text));
 
     let mut remarks = Remarks::default();
-    if casts.iter().all(|&count| count == 0) {
-        remarks.warnings.push("nobody says anything".to_owned());
-    }
-    if nodes == 1 {
-        remarks.warnings.push("a single member has nobody to tell".to_owned());
-    }
+    remarks.warnings.extend(emptiness(&casts).map(str::to_owned));
     if let (Some(flaw), Some(shown)) = (flaw, shown) {
         let takes = format!("--casts {}", list(shown.casts));
         let short = |at: usize| casts.get(at).copied().unwrap_or(0) < shown.casts[at];
@@ -444,6 +439,15 @@ fn question(
         line,
         setup,
     })
+}
+
+/// Why nothing could be wrong with this.
+fn emptiness(casts: &[u32]) -> Option<&'static str> {
+    match casts {
+        [_] => Some("a single member has nobody to tell"),
+        _ if casts.iter().all(|&count| count == 0) => Some("nobody says anything"),
+        _ => None,
+    }
 }
 
 /// How often each member speaks: as was said, or else as is usual.

@@ -1,34 +1,34 @@
-//! Algorithms of the registry by their names, and all of them in a row.
+//! What it takes to be listed, and to be found by a name.
 
 use alloc::vec::Vec;
 
 use vorrang_protocol::{Invariant, Protocol};
 
-use crate::card::{About, Card};
+use crate::card::Card;
 use crate::problem::Problem;
 use crate::recipe::{Node, Recipe};
-use crate::registry::{Listed, Register, register};
 use crate::setup::{Setup, Unfit};
 
-/// What can be said of every algorithm of every problem, in the order of the catalogue.
-pub fn abouts() -> Vec<About> {
-    struct Abouts(Vec<About>);
-    impl<Q: Problem> Register<Q> for Abouts {
-        fn algorithm<P>(&mut self, card: &'static Card<Q>, _: Recipe<P>)
-        where
-            P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-        {
-            self.0.push(card.about());
-        }
-        fn flaw<P>(&mut self, _: &'static Card<Q>, _: &'static str, _: Recipe<P>)
-        where
-            P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-        {
-        }
-    }
-    let mut abouts = Abouts(Vec::new());
-    register(&mut abouts);
-    abouts.0
+/// Takes in the algorithms of a problem.
+///
+/// What is wrong on purpose comes by a method of its own, so that whoever only checks it compiles
+/// nothing else for it.
+pub trait Register<Q: Problem> {
+    /// An algorithm.
+    fn algorithm<P>(&mut self, card: &'static Card<Q>, recipe: Recipe<P>)
+    where
+        P: Protocol<Command = Q::Command, Notice = Q::Notice>;
+
+    /// The same, with a known mistake.
+    fn flaw<P>(&mut self, card: &'static Card<Q>, flaw: &'static str, recipe: Recipe<P>)
+    where
+        P: Protocol<Command = Q::Command, Notice = Q::Notice>;
+}
+
+/// A problem whose algorithms are listed here.
+pub trait Listed: Problem {
+    /// Shows every algorithm of the problem and every mistake.
+    fn register(into: &mut impl Register<Self>);
 }
 
 /// The cards of all algorithms of a problem.
