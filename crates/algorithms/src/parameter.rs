@@ -106,25 +106,27 @@ pub enum Parameter {
 }
 
 // What some of them mean, in more words than fit into a list.
-const WINDOW: &str =
-    "How many messages of a sender may be under way before it takes no more [default: 64]";
-const TAIL: &str = "How a loss of the last message is found out: heartbeat (the sender says how far it \
-     has come until all have everything), stop (it says so three times) or none [default: \
-     heartbeat]";
-const ORDERING: &str = "In which order messages are delivered: fifo, causal, sequencer, token, lamport or \
-     skeen; the last four are total [default: fifo]";
-const WAITS: &str = "How many distances to wait before asking for what is missing, and before repairing \
-     it: fixed, adaptive, star, line, or C1,C2,D1,D2 [default: fixed]";
-const DISTANCES: &str = "Whether it is measured how far away others are, or known: measured or known [default: \
-     measured; known in a check]";
-const DRAWS: &str = "From how many different waits one is drawn, the shortest and the longest included \
-     [default: 1001; 2 in a check]";
-const TOPOLOGY: &str = "Who can send to whom: ring, line, star, complete, tree:2, grid, torus, hypercube, \
-     random-tree, random:0.1, or a file of links [default: what the algorithm is usually \
-     run on]";
-const QUORUM: &str = "Whom each node must ask: plane, grid, majority, weighted:2,1,1, triangle, wall:1,2,3, \
-     tree, all, singleton, sets:0-1,1-2,0-2, or a file of sets [default: the plane if \
-     there is one of so many nodes, else the grid]";
+const WINDOW: &str = "How many messages of a sender may be under way before it takes no more \
+     [default: 64]";
+const TAIL: &str = "How a loss of the last message is found out: heartbeat (the sender \
+     says how far it has come until all have everything), stop (it says so \
+     three times) or none [default: heartbeat]";
+const ORDERING: &str = "In which order messages are delivered: fifo, causal, sequencer, token, \
+     lamport or skeen; the last four are total [default: fifo]";
+const WAITS: &str = "How many distances to wait before asking for what is missing, and \
+     before repairing it: fixed, adaptive, star, line, or C1,C2,D1,D2 \
+     [default: fixed]";
+const DISTANCES: &str = "Whether it is measured how far away others are, or known: measured or \
+     known [default: measured; known in a check]";
+const DRAWS: &str = "From how many different waits one is drawn, the shortest and the \
+     longest included [default: 1001; 2 in a check]";
+const TOPOLOGY: &str = "Who can send to whom: ring, line, star, complete, tree:2, grid, torus, \
+     hypercube, random-tree, random:0.1, or a file of links [default: what \
+     the algorithm is usually run on]";
+const QUORUM: &str = "Whom each node must ask: plane, grid, majority, weighted:2,1,1, \
+     triangle, wall:1,2,3, tree, all, singleton, sets:0-1,1-2,0-2, or a \
+     file of sets [default: the plane if there is one of so many nodes, \
+     else the grid]";
 
 impl Parameter {
     /// All that there are.

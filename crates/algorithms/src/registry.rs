@@ -401,7 +401,6 @@ mod tests {
     use vorrang_protocol::{Group, NodeId};
 
     use super::*;
-    use crate::setup::{Setup, Unfit};
 
     /// Makes a node of everything, and notes what it was.
     #[derive(Default)]
