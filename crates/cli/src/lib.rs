@@ -26,6 +26,7 @@ mod statistics;
 mod stepping;
 mod survive;
 mod table;
+mod tracefile;
 mod trouble;
 mod values;
 
@@ -67,6 +68,7 @@ enum Command {
     Survive(commands::survive::Survive),
     Sweep(sweep::Sweep),
     Merge(merge::Merge),
+    Replay(commands::replay::Replay),
     Topology(topology::Topology),
     Quorum(commands::quorum::Quorum),
     Completions(completions::Completions),
@@ -108,6 +110,7 @@ pub fn main(register: fn(&mut Catalogue)) -> ExitCode {
         Command::Survive(survive) => survive.execute(),
         Command::Sweep(sweep) => sweep.execute(),
         Command::Merge(merge) => merge.execute(),
+        Command::Replay(replay) => replay.execute(),
         Command::Topology(topology) => topology.execute(),
         Command::Quorum(quorum) => quorum.execute(),
         Command::Completions(completions) => completions.execute(),

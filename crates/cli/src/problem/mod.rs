@@ -9,6 +9,7 @@
 
 mod catalogue;
 pub(crate) mod channels;
+mod counterexample;
 pub(crate) mod detection;
 pub(crate) mod election;
 pub(crate) mod election_question;
@@ -16,6 +17,7 @@ pub(crate) mod mutex;
 pub(crate) mod mutex_question;
 mod mutex_scope;
 mod remarks;
+mod retrace;
 mod scene;
 mod seen;
 mod simulate;
@@ -37,7 +39,8 @@ use vorrang_check as check;
 use vorrang_net::Steps;
 use vorrang_protocol::{Graph, Guard, Invariant, Message as _, Monitor, Needs, NodeId, Protocol};
 use vorrang_sim::Workload;
-use vorrang_trace::{Meter, Objection, Record, replay};
+use vorrang_trace::replay::Cast;
+use vorrang_trace::{Line, Meter, Objection, Record, Recording, replay};
 
 use crate::commands::check::CheckArgs;
 use crate::failure::Failure;
@@ -51,12 +54,13 @@ use crate::selection::Axis;
 
 pub use catalogue::Catalogue;
 pub(crate) use catalogue::{Entry, catalogue, know};
-use channels::{Simulable, simulable};
+use channels::{Layer, Simulable, simulable};
 pub(crate) use remarks::Remarks;
+pub(crate) use retrace::{Retraced, Watching, sides};
 pub(crate) use scene::Scene;
 use seen::Told;
 pub(crate) use seen::{Doing, Posts, Role, Said, Seen, Sight};
-pub(crate) use simulate::{Kinds, header};
+pub(crate) use simulate::{Kinds, header, run_header};
 use simulate::{Simulated, Until};
 pub(crate) use staged::{Ahead, Look, Staged};
 pub(crate) use verify::Query;
@@ -190,6 +194,8 @@ pub(crate) type Future<'a> = Pin<Box<dyn std::future::Future<Output = Result<(),
 pub(crate) trait Subject: Send + Sync {
     fn question(&self, args: &CheckArgs) -> Result<Query, Failure>;
     fn stage(&self, args: &CheckArgs) -> Result<Box<dyn Staged>, Failure>;
+    /// Does a recorded run once more, and shows every node after whatever happened to it.
+    fn retrace(&self, run: &Recording, watch: Watching<'_>) -> Result<Retraced, Failure>;
 }
 
 /// An algorithm, with its types gone.
@@ -237,7 +243,14 @@ impl<Q: Driven> Subject for SubjectOf<Q> {
         let (nodes, guards) = self.nodes(&question.setup, args)?;
         let graph = graph((card, flaw), &question.setup)?;
         let goes_wrong = question.faults != check::Faults::NONE && args.reliable.is_none();
-        let mut query = verify::query(question, (nodes, graph), &guards, args);
+        let mut header = header(&card.about(), &question.setup);
+        if let Some(flaw) = flaw {
+            header = header.with("flaw", &flaw);
+        }
+        if let Some(layer) = args.layer(&question.setup) {
+            header = layer.note(header);
+        }
+        let mut query = verify::query(question, (nodes, graph), (&guards, header), args);
         if goes_wrong && !args.guards(&guards).is_empty() {
             query.remarks.notes.push(format!(
                 "faults may break what the proof of {} rests on before anything that it promises: \
@@ -260,20 +273,38 @@ impl<Q: Driven> Subject for SubjectOf<Q> {
         let monitor = if args.reliable.is_some() { monitor } else { Q::staged(card, &setup, flaw) };
         Ok(staged::stage::<Q>((card, flaw), (setup, links.order, monitor), (nodes, guards)))
     }
+    fn retrace(&self, run: &Recording, watch: Watching<'_>) -> Result<Retraced, Failure> {
+        let text = run.header.get("setup").unwrap_or_default();
+        let setup =
+            Setup::read(text, self.0.card.takes).map_err(|unfit| Failure::Usage(unfit.0))?;
+        let (node, _) = self.node(&setup, Layer::noted(&run.header), Vec::new())?;
+        retrace::retrace(&*node, run, watch)
+    }
 }
 
 impl<Q: Driven> SubjectOf<Q> {
     /// The nodes, over reliable channels if they are wanted, and what holds of them.
     fn nodes(&self, setup: &Setup, args: &CheckArgs) -> Result<Guarded<Q>, Failure> {
-        let node = make(&self.0.recipe, setup)?;
         let guards = args.guards(&self.0.guards);
-        let Some(how) = args.reliable else {
-            return Ok((setup.group.members().map(|id| node(id)).collect(), guards));
-        };
+        let (node, guards) = self.node(setup, args.layer(setup), guards)?;
+        Ok((setup.group.members().map(|id| node(id)).collect(), guards))
+    }
+
+    fn node(
+        &self,
+        setup: &Setup,
+        layer: Option<Layer>,
+        guards: Vec<Guard<NodeOf<Q>>>,
+    ) -> Result<MadeOf<Q>, Failure> {
+        let node = make(&self.0.recipe, setup)?;
+        let Some(layer) = layer else { return Ok((node, guards)) };
         let graph = graph((self.0.card, self.0.flaw), setup)?;
-        Ok(channels::any::<Q>(how, (node, &guards), (setup, graph), args.tries()))
+        Ok(channels::any::<Q>(layer, (node, &guards), (setup, graph)))
     }
 }
+
+/// How nodes are made, and what holds of them.
+type MadeOf<Q> = (Node<NodeOf<Q>>, Vec<Guard<NodeOf<Q>>>);
 
 /// Nodes, and what holds of them.
 type Guarded<Q> = (Vec<NodeOf<Q>>, Vec<Guard<NodeOf<Q>>>);
@@ -371,9 +402,10 @@ impl<P: Protocol> Made<P> {
         if !scene.between().is_guarded {
             return None;
         }
-        let nodes = scene.setup().group.members().map(|id| (self.node)(id)).collect();
         let guards: Vec<Guard<P>> = self.invariants.iter().map(Into::into).collect();
-        replay(nodes, records, &guards).err()
+        let cast = Cast::new(scene.setup().group.size(), &*self.node).guarded(&guards);
+        let lines: Vec<Line> = records.iter().map(Into::into).collect();
+        replay(&cast, &lines, true, &mut |_, _, _| {}).err()
     }
 }
 

@@ -118,12 +118,12 @@ where
     fn record(&mut self, record: Record<P>) {
         match &mut self.witness {
             Witness::File(file) => file.write(&record),
-            Witness::Memory(seen) => seen.push(sight::<Q, P>(record)),
+            Witness::Memory(seen) => seen.extend(sight::<Q, P>(record)),
         }
     }
 }
 
-fn sight<Q, P>(record: Record<P>) -> Seen
+fn sight<Q, P>(record: Record<P>) -> Option<Seen>
 where
     Q: Driven,
     P: Protocol<Command = Q::Command, Notice = Q::Notice>,
@@ -144,11 +144,14 @@ where
         What::Send { to, seq, message } => Sight::Sent { to, letter: letter(seq, &message) },
         What::Receive { from, seq, message } => Sight::Got { from, letter: letter(seq, &message) },
         What::Timer(timer) => Sight::Timer(format!("{timer:?}")),
+        // No place to strike: it is in the middle of an event.
+        What::Choice(_) => return None,
         What::Lost { to, seq, why } => {
             let why = match why {
                 Loss::Network => "",
                 Loss::Partition => ": the network has fallen apart",
                 Loss::Down => ": that is down",
+                Loss::NoLink => ": there is no link to it",
             };
             Sight::Wrong(format!("message {seq} to {to} is lost{why}"))
         }
@@ -160,7 +163,7 @@ where
         }
         What::Fault(fault) => Sight::Wrong(format!("{fault:?}")),
     };
-    Seen { at_ns: record.at_ns, node: record.node, what }
+    Some(Seen { at_ns: record.at_ns, node: record.node, what })
 }
 
 /// A line of a run.

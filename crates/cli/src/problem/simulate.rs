@@ -1,7 +1,5 @@
 //! A scenario in the simulator.
 
-use std::fs::File;
-use std::io::BufWriter;
 use std::path::Path;
 use std::time::Instant;
 
@@ -12,13 +10,15 @@ use vorrang_algorithms::registry::Node;
 use vorrang_algorithms::setup::Setup;
 use vorrang_protocol::{Guard, Protocol};
 use vorrang_sim::{FaultCounts, Faults, Report, SimError, Simulation};
-use vorrang_trace::{Header, Record, Writer};
+use vorrang_trace::{Header, Record, Writer, Wrong};
 
+use super::channels::Layer;
 use super::seen::{Seen, Told, Witness};
 use super::{Driven, Nodes, Scene, SummaryOf};
 use crate::failure::Failure;
 use crate::figures::Measured;
 use crate::output::show_after_a_second;
+use crate::tracefile::Outlet;
 
 /// How far a simulation goes.
 #[derive(Clone, Copy)]
@@ -42,12 +42,11 @@ pub(super) fn measure<Q: Driven>(
     trace: Option<&Path>,
     until: Until<'_>,
 ) -> Result<Measured, Failure> {
-    let (about, options) = (scenario.about(), scenario.options(false));
-    let to_file = |path| ToFile::new(path, &about, scenario.setup(), &options);
+    let to_file = |path| ToFile::new(path, &run_header(scenario, false));
     let file = trace.map(to_file).transpose()?;
     let (measured, witness) = told(scenario, nodes, file.map(Witness::File), until)?;
     if let (Some(Witness::File(file)), Some(path)) = (witness, trace) {
-        file.finish(path)?;
+        file.finish(path, measured.wrong())?;
     }
     Ok(measured)
 }
@@ -187,20 +186,41 @@ where
 
 /// What a trace begins with: which algorithm, and how it was set up.
 pub(crate) fn header(about: &About, setup: &Setup) -> Header {
-    Header::new(about.name, setup.group.size()).with("setup", &setup.text(about.takes))
+    Header::new(about.name, setup.group.size())
+        .with("version", &env!("CARGO_PKG_VERSION"))
+        .with("problem", &about.problem)
+        .with("setup", &setup.text(about.takes))
+}
+
+/// The same of a run that was decided on, in the simulator or over a real network.
+pub(crate) fn run_header(scene: &impl Scene, net: bool) -> Header {
+    let (about, between, options) = (scene.about(), scene.between(), scene.options(net));
+    let mut header = header(&about, scene.setup())
+        .with("driver", &if net { "net" } else { "sim" })
+        .with("seed", &scene.seed())
+        .with("options", &options)
+        .with(
+            "command",
+            &format!("vorrang run {}{} {options}", about.name, ["", " --net"][usize::from(net)]),
+        );
+    if let Some(flaw) = between.flaw {
+        header = header.with("flaw", &flaw);
+    }
+    if between.is_reliable {
+        header = Layer::simulated(between).note(header);
+    }
+    header
 }
 
 /// Writes records as they come; a full disk is reported at the end.
 pub(super) struct ToFile {
-    writer: Writer<BufWriter<File>>,
+    writer: Writer<Outlet>,
     failed: Option<std::io::Error>,
 }
 
 impl ToFile {
-    fn new(path: &Path, about: &About, setup: &Setup, options: &str) -> Result<Self, Failure> {
-        let header = header(about, setup).with("options", &options);
-        let file = File::create(path).map_err(|error| Failure::at(path, error))?;
-        let writer = Writer::new(BufWriter::new(file), &header);
+    fn new(path: &Path, header: &Header) -> Result<Self, Failure> {
+        let writer = Outlet::create(path).and_then(|outlet| Writer::new(outlet, header));
         Ok(Self { writer: writer.map_err(|error| Failure::at(path, error))?, failed: None })
     }
 
@@ -210,8 +230,9 @@ impl ToFile {
         }
     }
 
-    fn finish(self, path: &Path) -> Result<(), Failure> {
-        let written = self.failed.map_or(Ok(()), Err).and_then(|()| self.writer.finish());
-        written.map_err(|error| Failure::at(path, error))
+    fn finish(self, path: &Path, wrong: Option<Wrong>) -> Result<(), Failure> {
+        let written = self.failed.map_or(Ok(()), Err);
+        let written = written.and_then(|()| self.writer.finish(wrong, None));
+        written.and_then(Outlet::finish).map_err(|error| Failure::at(path, error))
     }
 }
