@@ -17,6 +17,7 @@ mod means;
 mod network;
 mod options;
 mod output;
+mod pictures;
 mod problem;
 mod prose;
 mod quorum;
@@ -26,6 +27,7 @@ mod statistics;
 mod stepping;
 mod survive;
 mod table;
+mod telling;
 mod tracefile;
 mod trouble;
 mod values;
@@ -69,6 +71,7 @@ enum Command {
     Sweep(sweep::Sweep),
     Merge(merge::Merge),
     Replay(commands::replay::Replay),
+    Draw(commands::draw::Draw),
     Topology(topology::Topology),
     Quorum(commands::quorum::Quorum),
     Completions(completions::Completions),
@@ -111,6 +114,7 @@ pub fn main(register: fn(&mut Catalogue)) -> ExitCode {
         Command::Sweep(sweep) => sweep.execute(),
         Command::Merge(merge) => merge.execute(),
         Command::Replay(replay) => replay.execute(),
+        Command::Draw(draw) => draw.execute(),
         Command::Topology(topology) => topology.execute(),
         Command::Quorum(quorum) => quorum.execute(),
         Command::Completions(completions) => completions.execute(),

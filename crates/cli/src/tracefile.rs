@@ -155,6 +155,15 @@ impl Recorded {
     }
 }
 
+impl Recorded {
+    /// As it is read back.
+    pub(crate) fn recording(&self) -> Result<Recording, ReadError> {
+        let mut writer = Writer::new(Vec::new(), &self.header)?;
+        writer.write_lines(&self.lines.0, self.lines.1)?;
+        Recording::read(&writer.finish(self.wrong.clone(), self.repeats_from)?[..])
+    }
+}
+
 /// Reads a trace, compressed or not, whatever its name.
 pub(crate) fn read(path: &Path) -> Result<Recording, Failure> {
     let file = File::open(path).map_err(|error| Failure::at(path, error))?;

@@ -3,6 +3,7 @@
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod completions;
+pub(crate) mod draw;
 pub(crate) mod explain;
 pub(crate) mod list;
 pub(crate) mod merge;

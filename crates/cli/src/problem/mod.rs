@@ -22,6 +22,7 @@ mod scene;
 mod seen;
 mod simulate;
 mod staged;
+mod subject;
 mod suspicion;
 mod verify;
 pub(crate) mod wave;
@@ -36,6 +37,7 @@ use vorrang_algorithms::registry::{Node, Recipe};
 use vorrang_algorithms::setup::{Setup, Unfit};
 use vorrang_catalogue::{self as any, Catalogued, NodeOf};
 use vorrang_check as check;
+use vorrang_draw::Look;
 use vorrang_net::Steps;
 use vorrang_protocol::{Graph, Guard, Invariant, Message as _, Monitor, Needs, NodeId, Protocol};
 use vorrang_sim::Workload;
@@ -54,7 +56,7 @@ use crate::selection::Axis;
 
 pub use catalogue::Catalogue;
 pub(crate) use catalogue::{Entry, catalogue, know};
-use channels::{Layer, Simulable, simulable};
+use channels::{Simulable, simulable};
 pub(crate) use remarks::Remarks;
 pub(crate) use retrace::{Retraced, Watching, sides};
 pub(crate) use scene::Scene;
@@ -62,7 +64,8 @@ use seen::Told;
 pub(crate) use seen::{Doing, Posts, Role, Said, Seen, Sight};
 pub(crate) use simulate::{Kinds, header, run_header};
 use simulate::{Simulated, Until};
-pub(crate) use staged::{Ahead, Look, Staged};
+pub(crate) use staged::{Ahead, Look as Glance, Staged};
+use subject::{MadeOf, SubjectOf};
 pub(crate) use verify::Query;
 
 /// A problem, and what the drivers must know to run any algorithm of it.
@@ -96,6 +99,16 @@ pub(crate) trait Driven: Catalogued {
     fn doing(said: Said<'_, Self::Command, Self::Notice>) -> Option<Doing>;
     fn posts(_scenario: &Self::Scenario) -> Posts {
         Posts::default()
+    }
+
+    // --- in pictures
+    /// What something that a node is asked or tells looks like: by default, as what it then does.
+    fn look(at: NodeId, said: Said<'_, Self::Command, Self::Notice>) -> Look {
+        Self::doing(said).map_or_else(Look::default, |doing| doing.look(at))
+    }
+    /// The kinds of messages that carry a token.
+    fn tokens(_card: &'static Card<Self>) -> &'static [&'static str] {
+        &[]
     }
 
     // --- in the checker
@@ -196,6 +209,10 @@ pub(crate) trait Subject: Send + Sync {
     fn stage(&self, args: &CheckArgs) -> Result<Box<dyn Staged>, Failure>;
     /// Does a recorded run once more, and shows every node after whatever happened to it.
     fn retrace(&self, run: &Recording, watch: Watching<'_>) -> Result<Retraced, Failure>;
+    /// What was asked or told in a recorded run, in words, and what it looks like.
+    fn looks(&self, at: NodeId, told: &vorrang_trace::Told) -> Option<(String, Look)>;
+    /// The kinds of messages that carry a token.
+    fn tokens(&self) -> &'static [&'static str];
 }
 
 /// An algorithm, with its types gone.
@@ -232,82 +249,6 @@ pub(crate) trait Run: Send + Sync {
     fn kinds(&self) -> Kinds;
     fn posts(&self) -> Posts;
 }
-
-/// What is checked and staged: nothing in it knows which algorithm it is.
-struct SubjectOf<Q: Problem>(&'static any::Entry<Q>);
-
-impl<Q: Driven> Subject for SubjectOf<Q> {
-    fn question(&self, args: &CheckArgs) -> Result<Query, Failure> {
-        let &any::Entry { card, flaw, .. } = self.0;
-        let question = Q::question(card, flaw, args)?;
-        let (nodes, guards) = self.nodes(&question.setup, args)?;
-        let graph = graph((card, flaw), &question.setup)?;
-        let goes_wrong = question.faults != check::Faults::NONE && args.reliable.is_none();
-        let mut header = header(&card.about(), &question.setup);
-        if let Some(flaw) = flaw {
-            header = header.with("flaw", &flaw);
-        }
-        if let Some(layer) = args.layer(&question.setup) {
-            header = layer.note(header);
-        }
-        let mut query = verify::query(question, (nodes, graph), (&guards, header), args);
-        if goes_wrong && !args.guards(&guards).is_empty() {
-            query.remarks.notes.push(format!(
-                "faults may break what the proof of {} rests on before anything that it promises: \
-                 --no-invariants leaves that out",
-                card.name
-            ));
-        }
-        if args.timely.is_some() && !self.0.sets_timers {
-            let name = card.name;
-            let note = format!("{name} sets no timers: time makes no difference to it");
-            query.remarks.notes.push(note);
-        }
-        Ok(query)
-    }
-    fn stage(&self, args: &CheckArgs) -> Result<Box<dyn Staged>, Failure> {
-        let &any::Entry { card, flaw, .. } = self.0;
-        let Question { setup, links, monitor, .. } = Q::question(card, flaw, args)?;
-        let (nodes, guards) = self.nodes(&setup, args)?;
-        // Promises about causes are none about the layer's messages.
-        let monitor = if args.reliable.is_some() { monitor } else { Q::staged(card, &setup, flaw) };
-        Ok(staged::stage::<Q>((card, flaw), (setup, links.order, monitor), (nodes, guards)))
-    }
-    fn retrace(&self, run: &Recording, watch: Watching<'_>) -> Result<Retraced, Failure> {
-        let text = run.header.get("setup").unwrap_or_default();
-        let setup =
-            Setup::read(text, self.0.card.takes).map_err(|unfit| Failure::Usage(unfit.0))?;
-        let (node, _) = self.node(&setup, Layer::noted(&run.header), Vec::new())?;
-        retrace::retrace(&*node, run, watch)
-    }
-}
-
-impl<Q: Driven> SubjectOf<Q> {
-    /// The nodes, over reliable channels if they are wanted, and what holds of them.
-    fn nodes(&self, setup: &Setup, args: &CheckArgs) -> Result<Guarded<Q>, Failure> {
-        let guards = args.guards(&self.0.guards);
-        let (node, guards) = self.node(setup, args.layer(setup), guards)?;
-        Ok((setup.group.members().map(|id| node(id)).collect(), guards))
-    }
-
-    fn node(
-        &self,
-        setup: &Setup,
-        layer: Option<Layer>,
-        guards: Vec<Guard<NodeOf<Q>>>,
-    ) -> Result<MadeOf<Q>, Failure> {
-        let node = make(&self.0.recipe, setup)?;
-        let Some(layer) = layer else { return Ok((node, guards)) };
-        let graph = graph((self.0.card, self.0.flaw), setup)?;
-        Ok(channels::any::<Q>(layer, (node, &guards), (setup, graph)))
-    }
-}
-
-/// How nodes are made, and what holds of them.
-type MadeOf<Q> = (Node<NodeOf<Q>>, Vec<Guard<NodeOf<Q>>>);
-
-/// Nodes, and what holds of them.
-type Guarded<Q> = (Vec<NodeOf<Q>>, Vec<Guard<NodeOf<Q>>>);
 
 /// An algorithm while its types are known.
 struct Of<Q: Problem, P: Protocol> {

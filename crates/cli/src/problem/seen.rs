@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use vorrang_draw::{Bar, Look, Mark};
 use vorrang_protocol::{Message as _, NodeId, Protocol, show_duration_ns};
 use vorrang_sim::Recorder;
 use vorrang_trace::{Fault, Loss, Record, What};
@@ -59,6 +60,24 @@ pub(crate) enum Doing {
     Began,
     /// It follows this one.
     Follows(NodeId),
+}
+
+impl Doing {
+    /// What it looks like, at a node.
+    pub(super) fn look(self, at: NodeId) -> Look {
+        match self {
+            Self::Waits => Look::bar(Bar::Outlined("waits")),
+            Self::IsInside => Look::bar(Bar::Filled("inside")),
+            Self::Rests => Look::bar(Bar::Ends),
+            Self::Began => Look::mark(Mark::Begins("begins")),
+            Self::Follows(leader) if leader == at => {
+                Look { mark: Some(Mark::Star("leads")), ..Look::bar(Bar::Filled("leads")) }
+            }
+            Self::Follows(_) => {
+                Look { mark: Some(Mark::Diamond("follows")), ..Look::bar(Bar::Ends) }
+            }
+        }
+    }
 }
 
 /// What a node is to the others when it crashes.
