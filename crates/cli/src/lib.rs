@@ -18,6 +18,7 @@ mod network;
 mod options;
 mod output;
 mod pictures;
+mod plotting;
 mod problem;
 mod prose;
 mod quorum;
@@ -70,6 +71,7 @@ enum Command {
     Survive(commands::survive::Survive),
     Sweep(sweep::Sweep),
     Merge(merge::Merge),
+    Plot(commands::plot::Plot),
     Replay(commands::replay::Replay),
     Draw(commands::draw::Draw),
     Topology(topology::Topology),
@@ -113,6 +115,7 @@ pub fn main(register: fn(&mut Catalogue)) -> ExitCode {
         Command::Survive(survive) => survive.execute(),
         Command::Sweep(sweep) => sweep.execute(),
         Command::Merge(merge) => merge.execute(),
+        Command::Plot(plot) => plot.execute(),
         Command::Replay(replay) => replay.execute(),
         Command::Draw(draw) => draw.execute(),
         Command::Topology(topology) => topology.execute(),

@@ -6,6 +6,7 @@
 //! - [`spacetime`]: the space-time diagram, as SVG;
 //! - [`mermaid`], [`shiviz`], [`perfetto`], [`dot`], [`text`]: the same for others to show;
 //! - [`graph`]: nodes and what is between them, as SVG and for Graphviz;
+//! - [`plot`]: measured points over what the theory says;
 //! - [`png`]: any of these pictures as pixels.
 #![forbid(unsafe_code)]
 
@@ -22,6 +23,7 @@ pub mod mermaid;
 mod naming;
 pub mod perfetto;
 mod places;
+pub mod plot;
 pub mod png;
 pub mod shiviz;
 pub mod spacetime;
@@ -34,5 +36,6 @@ mod words;
 pub use chart::Chart;
 pub use graph::Graph;
 pub use places::Placement;
+pub use plot::Plot;
 pub use story::{Bar, Clock, Event, Letter, Look, Mark, Story, What, Wrong};
 pub use style::Theme;

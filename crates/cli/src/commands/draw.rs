@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use vorrang_algorithms::quorum::Quorums;
 use vorrang_algorithms::setup::Unfit;
 use vorrang_draw::clocks::Clocks;
 use vorrang_draw::spacetime::{self, Options};
@@ -386,7 +387,9 @@ impl OfSystem {
             // There is no such option here.
             Failure::usage(why.trim_start_matches("--quorum "))
         })?;
-        let and = self.and.unwrap_or((self.of + nodes.div_ceil(2)) % nodes);
+        // Ways down a tree part where its last node is.
+        let far = if quorums == Quorums::Tree { nodes - 1 } else { nodes.div_ceil(2) };
+        let and = self.and.unwrap_or((self.of + far) % nodes);
         for &id in self.dead.iter().chain([&self.of, &and]) {
             if id >= nodes {
                 let last = nodes - 1;

@@ -8,6 +8,7 @@ pub(crate) mod explain;
 pub(crate) mod list;
 pub(crate) mod merge;
 pub(crate) mod node;
+pub(crate) mod plot;
 pub(crate) mod quorum;
 pub(crate) mod replay;
 pub(crate) mod run;
