@@ -17,6 +17,7 @@ mod means;
 mod network;
 mod options;
 mod output;
+mod page;
 mod pictures;
 mod plotting;
 mod problem;
@@ -72,6 +73,7 @@ enum Command {
     Sweep(sweep::Sweep),
     Merge(merge::Merge),
     Plot(commands::plot::Plot),
+    Report(commands::report::Report),
     Replay(commands::replay::Replay),
     Draw(commands::draw::Draw),
     Topology(topology::Topology),
@@ -116,6 +118,7 @@ pub fn main(register: fn(&mut Catalogue)) -> ExitCode {
         Command::Sweep(sweep) => sweep.execute(),
         Command::Merge(merge) => merge.execute(),
         Command::Plot(plot) => plot.execute(),
+        Command::Report(report) => report.execute(),
         Command::Replay(replay) => replay.execute(),
         Command::Draw(draw) => draw.execute(),
         Command::Topology(topology) => topology.execute(),

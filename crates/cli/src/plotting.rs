@@ -69,6 +69,21 @@ impl Points<'_> {
             .collect()
     }
 
+    /// Those that tell series of one algorithm apart: what follows from x, such as how many ask,
+    /// and what an algorithm assumes, such as the order of messages, does not.
+    fn others(&self, x: usize) -> Vec<usize> {
+        let Some(algorithm) = self.column("algorithm") else { return Vec::new() };
+        let differ = |column: usize| {
+            let mut seen: BTreeMap<(&str, &str), &str> = BTreeMap::new();
+            self.rows.iter().any(|row| {
+                let known = seen.entry((&row[algorithm], &row[x])).or_insert(&row[column]);
+                *known != row[column]
+            })
+        };
+        let varied = self.varied().into_iter().filter(|&it| it != x && it != algorithm);
+        varied.filter(|&it| differ(it)).collect()
+    }
+
     fn x(&self, wanted: Option<&str>) -> Result<usize, Failure> {
         let varied = self.varied();
         let is_number = |it: usize| self.rows.iter().all(|row| value(&row[it]).is_some());
@@ -134,12 +149,14 @@ pub(crate) fn plot(points: &Points<'_>, wanted: &Wanted) -> Result<Plot, Failure
     }
     let x = points.x(wanted.x.as_deref())?;
     let y = points.y(wanted.y.as_deref())?;
-    let others: Vec<usize> = points.varied().into_iter().filter(|&it| it != x).collect();
+    let others = points.others(x);
     let mut groups: BTreeMap<String, Vec<&[String]>> = BTreeMap::new();
     for row in &points.rows {
-        let name: Vec<&str> = others.iter().map(|&it| &*row[it]).collect();
         let algorithm = points.column("algorithm").map_or("", |it| &row[it]);
-        let name = if name.is_empty() { algorithm.to_owned() } else { name.join(" ") };
+        let mut name = algorithm.to_owned();
+        for &other in &others {
+            name += &format!(", {} {}", called(&points.header[other]), row[other]);
+        }
         groups.entry(name).or_default().push(row);
     }
     let series: Vec<Series> =
@@ -227,10 +244,12 @@ mod tests {
     use super::*;
 
     fn sheet() -> (Vec<String>, Vec<Vec<String>>) {
-        let header = "point,algorithm,nodes,seed,load,time_unit,messages_per_entry,\
-                      messages_per_entry_error,messages_per_entry_theory_typical";
-        let rows = "0,a,2,1,heavy,T,2.0,0.5,2.0\n1,a,2,2,heavy,T,4.0,0.5,2.0\n\
-                    2,a,64,1,heavy,T,128.0,0.5,\n3,b,2,1,heavy,T,3.0,0.5,\n4,b,64,1,heavy,T,,,";
+        let header = "point,algorithm,nodes,seed,load,contenders,order,time_unit,\
+                      messages_per_entry,messages_per_entry_error,\
+                      messages_per_entry_theory_typical";
+        let rows = "0,a,2,1,heavy,2,any,T,2.0,0.5,2.0\n1,a,2,2,heavy,2,any,T,4.0,0.5,2.0\n\
+                    2,a,64,1,heavy,64,any,T,128.0,0.5,\n3,b,2,1,heavy,1,fifo,T,3.0,0.5,\n\
+                    4,b,64,1,heavy,63,fifo,T,,,";
         let cells = |line: &str| line.split(',').map(str::to_owned).collect::<Vec<_>>();
         (cells(header), rows.lines().map(cells).collect())
     }
@@ -251,6 +270,16 @@ mod tests {
         assert_eq!(plot.series[0].points[1].error, Some(0.5), "its own, of one run");
         assert_eq!((plot.series[0].theory.len(), plot.series[1].points.len()), (1, 1));
         assert_eq!((plot.x.is_log, plot.y.is_log), (true, true));
+    }
+
+    #[test]
+    fn what_else_was_varied_makes_series_of_its_own() {
+        let (header, mut rows) = sheet();
+        rows[1][4] = "light".to_owned();
+        let rows = rows.iter().map(Vec::as_slice).collect();
+        let plot = plot(&Points { header: &header, rows }, &Wanted::default()).unwrap();
+        let names: Vec<&str> = plot.series.iter().map(|it| &*it.name).collect();
+        assert_eq!(names, ["a, load heavy", "a, load light", "b, load heavy"]);
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
 use ruzstd::decoding::StreamingDecoder;
@@ -30,15 +30,46 @@ const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// Where a trace goes: a file that is written, and compressed, by a thread of its own.
 pub(crate) struct Outlet {
     /// None once the file is to be closed.
-    pieces: Option<SyncSender<Vec<u8>>>,
+    pieces: Option<SyncSender<Piece>>,
     writer: Option<JoinHandle<io::Result<()>>>,
 }
 
+/// What is to be written: now, or as soon as it is made.
+enum Piece {
+    Bytes(Vec<u8>),
+    Made(Receiver<Vec<u8>>),
+}
+
+impl Piece {
+    fn bytes(self) -> io::Result<Vec<u8>> {
+        match self {
+            Self::Bytes(bytes) => Ok(bytes),
+            Self::Made(bytes) => {
+                bytes.recv().map_err(|_| io::Error::other("a part of the trace was not made"))
+            }
+        }
+    }
+}
+
 impl Outlet {
+    /// Writes what is yet to be made of something, in its turn; it is made on any core.
+    pub(crate) fn make(&self, work: impl FnOnce() -> Vec<u8> + Send + 'static) -> io::Result<()> {
+        let (sender, made) = sync_channel(1);
+        rayon::spawn(move || {
+            // Whoever no longer waits for it has given up.
+            let _ = sender.send(work());
+        });
+        let sent = self.pieces.as_ref().map(|pieces| pieces.send(Piece::Made(made)));
+        match sent {
+            Some(Ok(())) => Ok(()),
+            Some(Err(_)) | None => Err(io::Error::other("the trace is closed")),
+        }
+    }
+
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
         let file = File::create(path)?;
         let is_packed = path.extension().is_some_and(|it| it == "zst");
-        let (pieces, waiting) = sync_channel::<Vec<u8>>(WAITING);
+        let (pieces, waiting) = sync_channel::<Piece>(WAITING);
         let writer = thread::spawn(move || {
             if is_packed {
                 pack(waiting.into_iter(), file)
@@ -70,7 +101,7 @@ impl Drop for Outlet {
 
 impl Write for Outlet {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let sent = self.pieces.as_ref().map(|pieces| pieces.send(bytes.to_vec()));
+        let sent = self.pieces.as_ref().map(|pieces| pieces.send(Piece::Bytes(bytes.to_vec())));
         if let Some(Ok(())) = sent {
             return Ok(bytes.len());
         }
@@ -83,17 +114,17 @@ impl Write for Outlet {
     }
 }
 
-fn copy(pieces: impl Iterator<Item = Vec<u8>>, mut file: File) -> io::Result<()> {
+fn copy(pieces: impl Iterator<Item = Piece>, mut file: File) -> io::Result<()> {
     for piece in pieces {
-        file.write_all(&piece)?;
+        file.write_all(&piece.bytes()?)?;
     }
     file.flush()
 }
 
-fn pack(pieces: impl Iterator<Item = Vec<u8>>, mut file: File) -> io::Result<()> {
+fn pack(pieces: impl Iterator<Item = Piece>, mut file: File) -> io::Result<()> {
     let mut frame = Vec::new();
     for piece in pieces {
-        frame.extend_from_slice(&piece);
+        frame.extend_from_slice(&piece.bytes()?);
         if frame.len() >= FRAME {
             file.write_all(&compress_to_vec(&frame[..], CompressionLevel::Fastest))?;
             frame.clear();
@@ -288,7 +319,7 @@ mod tests {
 
     #[test]
     fn a_file_that_cannot_be_written_is_said_so() {
-        let error = sample(1).save(Path::new("/nowhere/at/all")).unwrap_err();
+        let error = sample(1).save(Path::new("nowhere/at/all")).unwrap_err();
         assert_eq!(error.code(), 4, "{error}");
     }
 }

@@ -227,7 +227,8 @@ fn draw_node(svg: &mut Svg, node: &Node, (x, y): (f64, f64), radius: f64) {
     let (cx, cy, r) = (Num(x), Num(y), Num(radius));
     let title = escaped(&node.name);
     svg.put(format_args!(
-        "<circle cx=\"{cx}\" cy=\"{cy}\" r=\"{r}\" class=\"{class}\"><title>{title}</title></circle>"
+        "<circle cx=\"{cx}\" cy=\"{cy}\" r=\"{r}\" class=\"{class}\"><title>{title}</title>\
+         </circle>"
     ));
     // Letters that do not fit are not written.
     if radius >= 11.0 && width(&node.name, 12.0) < 2.0 * radius {

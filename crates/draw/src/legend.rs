@@ -76,10 +76,14 @@ fn signs(chart: &Chart, story: &Story) -> Vec<(String, Sign)> {
             Bar::Outlined(name) => ("wait", name),
             Bar::Ends => continue,
         };
-        all.push((name.to_owned(), Box::new(move |(x, y)| {
-            let (x, y) = (Num(x + 1.0), Num(y - 5.0));
-            format!("<rect x=\"{x}\" y=\"{y}\" width=\"24\" height=\"10\" rx=\"2\" class=\"{class}\"/>")
-        })));
+        all.push((
+            name.to_owned(),
+            Box::new(move |(x, y)| {
+                let (x, y) = (Num(x + 1.0), Num(y - 5.0));
+                let place = format!("x=\"{x}\" y=\"{y}\" width=\"24\" height=\"10\"");
+                format!("<rect {place} rx=\"2\" class=\"{class}\"/>")
+            }),
+        ));
     }
     let mut marks: Vec<Mark> = Vec::new();
     for point in &chart.points {

@@ -1,4 +1,4 @@
-//! What stands around a space-time diagram: heading, times, sentences, and what every event changed.
+//! What stands around a space-time diagram: heading, times, sentences, what every event changed.
 
 use crate::chart::Chart;
 use crate::layout::Layout;

@@ -61,6 +61,18 @@ pub fn perfetto(story: &Story) -> String {
             "ts": time(point.at),
         }));
     }
+    messages(story, &chart, (&time, short), &mut events);
+    let other = json!({"command": story.command});
+    json!({"traceEvents": events, "displayTimeUnit": "ns", "otherData": other}).to_string() + "\n"
+}
+
+/// Every message: a slice where it is sent, one where it arrives, and a flow between them.
+fn messages(
+    story: &Story,
+    chart: &Chart,
+    (time, short): (&dyn Fn(u64) -> f64, f64),
+    events: &mut Vec<Value>,
+) {
     for (id, arrow) in chart.arrows.iter().enumerate() {
         let said = match &story.events[arrow.event].what {
             What::Sent { letter, .. } | What::Got { letter, .. } => letter.text.clone(),
@@ -82,8 +94,6 @@ pub fn perfetto(story: &Story) -> String {
             }));
         }
     }
-    let other = json!({"command": story.command});
-    json!({"traceEvents": events, "displayTimeUnit": "ns", "otherData": other}).to_string() + "\n"
 }
 
 fn slice(name: &str, category: &str, node: usize, from: f64, long: f64) -> Value {

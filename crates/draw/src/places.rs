@@ -141,8 +141,8 @@ fn hang(node: usize, order: &[usize], parent: &[Option<usize>], x: &mut [f64], n
     }
 }
 
-/// After Fruchterman and Reingold, "Graph drawing by force-directed placement", 1991: from a circle,
-/// so that the same graph always looks the same.
+/// After Fruchterman and Reingold, "Graph drawing by force-directed placement", 1991: from a
+/// circle, so that the same graph always looks the same.
 fn springs(graph: &Graph, apart: f64) -> Vec<(f64, f64)> {
     const ROUNDS: usize = 300;
     let count = graph.nodes.len();

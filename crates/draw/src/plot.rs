@@ -137,7 +137,9 @@ impl Plot {
         top += 22.0;
         let names = self.series.iter().map(|it| width(&it.name, 10.5)).fold(0.0, f64::max);
         let right = WIDE - names - 34.0;
-        let (bottom, height) = (top + HIGH - 120.0, top + HIGH - 120.0 + BELOW);
+        // There is room for every name.
+        let high = (HIGH - 120.0).max(LINE * self.series.len() as f64);
+        let (bottom, height) = (top + high, top + high + BELOW);
         let points = || self.series.iter().flat_map(|it| &it.points);
         let theory = || self.series.iter().flat_map(|it| &it.theory);
         let xs: Vec<f64> = points().map(|it| it.x).chain(theory().map(|it| it.0)).collect();
@@ -271,7 +273,8 @@ fn draw(svg: &mut Svg, series: &Series, place: usize, (x, y): (&Scale, &Scale)) 
             let (up, down) = (y.at(point.y + error), y.at(low));
             let (left, right) = (Num(cx - 3.5), Num(cx + 3.5));
             svg.put(format_args!(
-                "<path class=\"er ko{kind}\" d=\"M{left} {0}H{right}M{left} {1}H{right}M{2} {0}V{1}\"/>",
+                "<path class=\"er ko{kind}\" d=\"M{left} {0}H{right}M{left} {1}H{right}\
+                 M{2} {0}V{1}\"/>",
                 Num(up),
                 Num(down),
                 Num(cx)

@@ -51,8 +51,8 @@ mod tests {
     fn letters_are_drawn_whatever_the_machine_has() {
         let with = |text: &str| {
             let svg = format!(
-                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"60\" height=\"20\"><text x=\"2\" \
-                 y=\"15\" font-family=\"Nonesuch\">{text}</text></svg>"
+                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"60\" height=\"20\"><text \
+                 x=\"2\" y=\"15\" font-family=\"Nonesuch\">{text}</text></svg>"
             );
             png(&svg, 1.0).expect("it is an SVG")
         };

@@ -1,7 +1,8 @@
 //! A run as a log of `ShiViz`, with vector clocks.
 //!
 //! An event takes two lines: its node and its clock, and what it is. The first two lines of the
-//! file are what `ShiViz` is to be told: a regular expression, and what delimits executions (nothing).
+//! file are what `ShiViz` is to be told: a regular expression, and what delimits executions, which
+//! is nothing.
 
 use crate::clocks::{counts, vectors};
 use crate::story::Story;

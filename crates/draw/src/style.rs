@@ -82,22 +82,27 @@ const FIXED: &str = "\
 .h{font-size:16px;font-weight:600}.t{font-size:12px}.s{font-size:10.5px}.l{font-size:10.5px;\
 paint-order:stroke;stroke-width:3.5px;stroke-linejoin:round}.n{font-size:13px;font-weight:600}\
 .b{font-weight:600}.e{text-anchor:end}.c{text-anchor:middle}.a{stroke-width:1.3px}\
-.f{stroke-width:.8px}.tok{stroke-width:2.6px}.tok.thin{stroke-width:1.3px}.way{stroke-width:2.8px}.dash{stroke-dasharray:4 3}.lane{stroke-width:1.2px}\
-.down{stroke-width:1.2px;stroke-dasharray:1.5 4}.wait{stroke-width:1.4px}.wait.thin{stroke-width:.6px;fill-opacity:0}.x{stroke-width:2.2px;\
+.f{stroke-width:.8px}.tok{stroke-width:2.6px}.tok.thin{stroke-width:1.3px}\
+.way{stroke-width:2.8px}.dash{stroke-dasharray:4 3}.lane{stroke-width:1.2px}\
+.down{stroke-width:1.2px;stroke-dasharray:1.5 4}.wait{stroke-width:1.4px}\
+.wait.thin{stroke-width:.6px;fill-opacity:0}.x{stroke-width:2.2px;\
 fill:none;stroke-linecap:round}.grid{stroke-width:1px}.wl{stroke-width:1.6px;stroke-dasharray:5 3}\
 .edge{stroke-width:1.3px;fill:none}.tree{stroke-width:2.6px;fill:none}.none{fill:none}\
 .cv{fill:none;stroke-width:1.5px;stroke-dasharray:6 4}.er{stroke-width:1.2px;fill:none}\
-.mono{font-family:ui-monospace,'Cascadia Mono','SF Mono',Menlo,Consolas,'DejaVu Sans Mono',Inter,monospace}";
+.mono{font-family:ui-monospace,'Cascadia Mono','SF Mono',Menlo,Consolas,'DejaVu Sans Mono',Inter,\
+monospace}";
 
 impl Colours {
     fn rules(&self) -> String {
         let Self { paper, ink, muted, lane, grid, band, node, kinds, token, wrong } = self;
         let mut text = format!(
-            ".paper{{fill:{paper}}}.back{{fill:{paper};fill-opacity:.86}}.h,.n,.t,.l,.s{{fill:{ink}}}.l{{stroke:{paper}}}\
+            ".paper{{fill:{paper}}}.back{{fill:{paper};fill-opacity:.86}}.h,.n,.t,.l,\
+.s{{fill:{ink}}}.l{{stroke:{paper}}}\
              .m,.m.s,.m.t{{fill:{muted}}}.lane,.down{{stroke:{lane}}}.grid{{stroke:{grid}}}\
              .wait{{stroke:{node};fill:{paper}}}.in{{fill:{node}}}.pt{{fill:{node}}}\
              .still{{fill:{band};fill-opacity:.45}}.band{{fill:{band};fill-opacity:.13}}\
-             .bt{{fill:{band}}}.x,.wl{{stroke:{wrong}}}.wt{{fill:{wrong}}}.wx2{{fill:{wrong}}}.wx{{fill:{wrong}}}\
+             .bt{{fill:{band}}}.x,.wl{{stroke:{wrong}}}.wt{{fill:{wrong}}}.wx2{{fill:{wrong}}}\
+             .wx{{fill:{wrong}}}\
              .tok{{stroke:{token};fill:{token}}}.tt{{fill:{token}}}.tick{{stroke:{muted}}}\
              .ring{{stroke:{node};fill:{paper};stroke-width:1.6px}}.box{{stroke:{grid};fill:none}}\
              .edge{{stroke:{lane}}}.tree{{stroke:{node}}}.knot{{fill:{paper};stroke:{node};\

@@ -50,6 +50,13 @@ impl Header {
         self.parameters.get(name).map(String::as_str)
     }
 
+    /// The first line of a trace.
+    pub fn line(&self) -> Vec<u8> {
+        let mut line = serde_json::to_vec(self).expect("a header can be written");
+        line.push(b'\n');
+        line
+    }
+
     /// Reads a first line.
     ///
     /// # Errors
@@ -78,6 +85,16 @@ pub struct End {
     /// The time from which on the run repeats for ever, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeats_from: Option<u64>,
+}
+
+impl End {
+    /// The last line of a trace.
+    pub fn line(&self) -> Vec<u8> {
+        let named = BTreeMap::from([(END, self)]);
+        let mut line = serde_json::to_vec(&named).expect("an end can be written");
+        line.push(b'\n');
+        line
+    }
 }
 
 /// What was wrong with a run.
@@ -194,9 +211,7 @@ impl<W: Write> Writer<W> {
     ///
     /// If `out` cannot be written.
     pub fn new(mut out: W, header: &Header) -> io::Result<Self> {
-        let mut line = serde_json::to_vec(header)?;
-        line.push(b'\n');
-        out.write_all(&line)?;
+        out.write_all(&header.line())?;
         Ok(Self { out, lines: Vec::with_capacity(AT_ONCE + AT_ONCE / 4), records: 0 })
     }
 
@@ -235,8 +250,7 @@ impl<W: Write> Writer<W> {
     /// If the file cannot be written.
     pub fn finish(mut self, wrong: Option<Wrong>, repeats_from: Option<u64>) -> io::Result<W> {
         let end = End { records: self.records, wrong, repeats_from };
-        serde_json::to_writer(&mut self.lines, &BTreeMap::from([(END, end)]))?;
-        self.lines.push(b'\n');
+        self.lines.extend_from_slice(&end.line());
         self.hand_on()?;
         self.out.flush()?;
         Ok(self.out)
@@ -358,7 +372,10 @@ pub enum ReadError {
     #[error("this is not a trace: its first line is not a header with vorrang_trace")]
     Foreign,
     /// Another version wrote it.
-    #[error("the trace has format {format}, and this version reads format {FORMAT}{}", newer(*format))]
+    #[error(
+        "the trace has format {format}, and this version reads format {FORMAT}{}",
+        newer(*format)
+    )]
     Format {
         /// Which it has.
         format: u64,

@@ -190,7 +190,7 @@ fn letter<M: Message>(
     envelope(out, names, peer, seq);
     data(out, message);
     out.extend_from_slice(b",\"kind\":");
-    text(out, format_args!("{}", message.kind_name()));
+    quoted(out, message.kind_name());
     out.extend_from_slice(b",\"text\":");
     text(out, format_args!("{message}"));
     out.push(b'}');
@@ -217,12 +217,26 @@ fn put(out: &mut Vec<u8>, what: std::fmt::Arguments<'_>) {
 }
 
 /// In quotes: at once if nothing in it means anything to JSON, and nearly nothing ever does.
+fn quoted(out: &mut Vec<u8>, text: &str) {
+    if is_plain(text.as_bytes()) {
+        out.push(b'"');
+        out.extend_from_slice(text.as_bytes());
+        out.push(b'"');
+    } else {
+        data(out, &text);
+    }
+}
+
+fn is_plain(text: &[u8]) -> bool {
+    text.iter().all(|&byte| byte >= b' ' && byte != b'"' && byte != b'\\')
+}
+
+/// The same of what is yet to be written.
 fn text(out: &mut Vec<u8>, what: std::fmt::Arguments<'_>) {
     let start = out.len();
     out.push(b'"');
     put(out, what);
-    let is_plain = |&byte: &u8| byte >= b' ' && byte != b'"' && byte != b'\\';
-    if out[start + 1..].iter().all(is_plain) {
+    if is_plain(&out[start + 1..]) {
         out.push(b'"');
     } else {
         let said = String::from_utf8_lossy(&out[start + 1..]).into_owned();

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::ValueEnum;
 use vorrang_algorithms::quorum::Quorums;
@@ -22,7 +23,7 @@ use crate::network::Place;
 use crate::options::{RunArgs, quorums, topology};
 use crate::output::{BAD, BOLD, DIM, RESET, print, say_aside};
 use crate::pictures;
-use crate::problem::run_of;
+use crate::problem::{Run, run_of};
 use crate::table::screen;
 use crate::telling;
 use crate::tracefile;
@@ -337,15 +338,19 @@ impl Inline {
     fn record(mut self) -> Result<Recording, Failure> {
         let entry = lookup::algorithm(&self.algorithm)?;
         self.options.args.common.is_real = self.net;
-        let run = run_of(entry, &self.options)?;
-        let scratch = Scratch::new();
-        let path = Some(scratch.0.as_path());
-        let ran = if self.net { run.over_tcp(Place::Here, path) } else { run.simulate(path, None) };
-        match ran {
-            // A run that ends badly is worth a picture, too.
-            Ok(_) | Err(Failure::Failed(_)) => tracefile::read(&scratch.0),
-            Err(failure) => Err(failure),
-        }
+        record(&*run_of(entry, &self.options)?, self.net)
+    }
+}
+
+/// Makes a run, and reads what was recorded of it.
+pub(crate) fn record(run: &dyn Run, net: bool) -> Result<Recording, Failure> {
+    let scratch = Scratch::new();
+    let path = Some(scratch.0.as_path());
+    let ran = if net { run.over_tcp(Place::Here, path) } else { run.simulate(path, None) };
+    match ran {
+        // A run that ends badly is worth a picture, too.
+        Ok(_) | Err(Failure::Failed(_)) => tracefile::read(&scratch.0),
+        Err(failure) => Err(failure),
     }
 }
 
@@ -407,7 +412,9 @@ struct Scratch(PathBuf);
 
 impl Scratch {
     fn new() -> Self {
-        let name = format!("vorrang-draw-{}.jsonl", std::process::id());
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("vorrang-draw-{}-{number}.jsonl", std::process::id());
         Self(std::env::temp_dir().join(name))
     }
 }

@@ -11,6 +11,7 @@ pub(crate) mod node;
 pub(crate) mod plot;
 pub(crate) mod quorum;
 pub(crate) mod replay;
+pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod step;
 pub(crate) mod survive;

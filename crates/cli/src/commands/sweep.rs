@@ -188,7 +188,7 @@ impl UnderWay {
 
 /// One point, measured. Nothing in it depends on the machine, so that equal points are equal; and
 /// nothing on the algorithm, so that all have the same columns.
-fn figures(measured: &Measured) -> Fields {
+pub(crate) fn figures(measured: &Measured) -> Fields {
     let mut figures = measured.json();
     let fields = figures.as_object_mut().expect("a measurement is an object");
     for not_everywhere in ["wall_seconds", "driver", "messages_by_kind"] {
@@ -198,7 +198,7 @@ fn figures(measured: &Measured) -> Fields {
 }
 
 /// The columns of a sweep's file: those of runs that have not begun, one of each problem.
-fn header(runs: &[&dyn Run]) -> Result<Vec<String>, Failure> {
+pub(crate) fn header(runs: &[&dyn Run]) -> Result<Vec<String>, Failure> {
     let mut problems = HashSet::new();
     let mut columns = vec![IDENTITY.map(|name| (name.to_owned(), String::new())).to_vec()];
     for run in runs.iter().filter(|run| problems.insert(run.about().problem)) {

@@ -136,7 +136,7 @@ where
 
     fn record(&mut self, record: Record<P>) {
         match &mut self.witness {
-            Witness::File(file) => file.write(&record),
+            Witness::File(file) => file.write(record),
             Witness::Memory(seen) => seen.extend(sight::<Q, P>(record)),
         }
     }
