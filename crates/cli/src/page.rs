@@ -1,4 +1,6 @@
 //! A page of HTML that needs nothing else: no network, no scripts, no fonts.
+//!
+//! Style sheets of pictures hold for the whole page, so the page has no class that they have.
 
 use std::fmt::Write as _;
 
@@ -20,24 +22,26 @@ background:var(--paper);\
 color:var(--ink);font:16px/1.55 system-ui,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif}\
 h1{font-size:1.9rem;line-height:1.2;margin:.3em 0}h2{font-size:1.35rem;margin:2.2em 0 .5em;\
 border-bottom:1px solid var(--line);padding-bottom:.25em}h3{font-size:1.05rem;margin:1.8em 0 .3em}\
-p{max-width:44em}.m{color:var(--muted)}.w{overflow-x:auto;-webkit-overflow-scrolling:touch;\
+p{max-width:44em}.wide{overflow-x:auto;-webkit-overflow-scrolling:touch;\
 margin:.6em 0}\
-.w>svg{display:block;height:auto;max-width:100%;min-width:560px}\
+.wide>svg{display:block;height:auto;max-width:100%;min-width:560px}\
 table{border-collapse:collapse;font-size:.86rem;font-variant-numeric:tabular-nums}\
 th,td{padding:.28em .7em;text-align:right;white-space:nowrap;border-bottom:1px solid var(--line)}\
 th{font-weight:600;color:var(--muted)}th:first-child,td:first-child{text-align:left;\
 position:sticky;\
-left:0;background:var(--paper)}td.l{text-align:left;white-space:normal}\
+left:0;background:var(--paper)}td.left{text-align:left;white-space:normal}\
 pre,code{font:13px/1.5 ui-monospace,'SF Mono',Menlo,Consolas,monospace}\
 pre{background:var(--soft);padding:.6em .8em;border-radius:6px;overflow-x:auto;margin:.4em 0}\
-.g{color:var(--good);font-weight:600}.x{color:var(--bad);font-weight:600}nav a{margin-right:1.1em}\
+.good{color:var(--good);font-weight:600}.bad{color:var(--bad);font-weight:600}\
+nav a{margin-right:1.1em}\
 a{color:inherit}\
 @media (max-width:600px){body{padding:14px 12px 40px;font-size:15px}h1{font-size:1.5rem}}\
 @media print{:root{color-scheme:light;--ink:#000;--muted:#444;--line:#bbb;--paper:#fff;\
 --soft:#f3f3f3}\
 body{max-width:none;padding:0;font-size:10.5pt}nav{display:none}h2{break-after:avoid}\
 h3{break-after:avoid}\
-.w{overflow:visible;break-inside:avoid}.w>svg{min-width:0}table{font-size:8pt;break-inside:auto}\
+.wide{overflow:visible;break-inside:avoid}.wide>svg{min-width:0}\
+table{font-size:8pt;break-inside:auto}\
 tr{break-inside:avoid}th:first-child,td:first-child{position:static}pre{white-space:pre-wrap}}";
 
 impl Page {
@@ -71,20 +75,20 @@ impl Page {
 
     /// A picture, which is SVG.
     pub(crate) fn picture(&mut self, svg: &str) {
-        let _ = writeln!(self.body, "<div class=\"w\">{svg}</div>");
+        let _ = writeln!(self.body, "<div class=\"wide\">{svg}</div>");
     }
 
     /// A table, the first row of which is its header; ticks and crosses are coloured.
     pub(crate) fn table(&mut self, rows: &[Vec<String>], is_text: &[usize]) {
-        self.body += "<div class=\"w\"><table>\n";
+        self.body += "<div class=\"wide\"><table>\n";
         for (number, row) in rows.iter().enumerate() {
             let tag = if number == 0 { "th" } else { "td" };
             let mut line = String::new();
             for (place, cell) in row.iter().enumerate() {
                 let class = match (is_text.contains(&place), cell.as_str()) {
-                    (_, "✓" | "verified") => " class=\"g\"",
-                    (_, "✗" | "violated") => " class=\"x\"",
-                    (true, _) => " class=\"l\"",
+                    (_, "✓" | "verified") => " class=\"good\"",
+                    (_, "✗" | "violated") => " class=\"bad\"",
+                    (true, _) => " class=\"left\"",
                     (false, _) => "",
                 };
                 let _ = write!(line, "<{tag}{class}>{}</{tag}>", escaped(cell));
