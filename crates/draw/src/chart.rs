@@ -352,7 +352,8 @@ impl Making {
         };
         let down: Vec<bool> = (0..story.lanes.len()).map(is_down).collect();
         for arrow in &mut self.chart.arrows {
-            if arrow.fate == Fate::UnderWay && down.get(arrow.to) == Some(&true) {
+            let is_late = arrow.sent < end && down.get(arrow.to) == Some(&true);
+            if arrow.fate == Fate::UnderWay && is_late {
                 arrow.fate = Fate::TooLate(end);
             }
         }

@@ -6,7 +6,7 @@ use crate::dot::quoted;
 use crate::places::{Placement, places};
 use crate::spacetime::pointed;
 use crate::style::Theme;
-use crate::svg::{Num, Svg, escaped, width, wrap};
+use crate::svg::{Num, Svg, escaped, width, wrap, wrap_mono};
 
 /// A picture of nodes.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -96,7 +96,7 @@ impl Graph {
         let room = wide.max(360.0);
         svg.text((20.0, 30.0), "h", &self.title);
         let mut top = 32.0;
-        for line in wrap(&self.command, 10.5, room - 40.0) {
+        for line in wrap_mono(&self.command, 10.5, room - 40.0) {
             top += 15.0;
             svg.text((20.0, top), "s m mono", &line);
         }

@@ -3,13 +3,13 @@
 use crate::chart::Chart;
 use crate::layout::Layout;
 use crate::story::{Clock, Event, Story, What};
-use crate::svg::{Svg, width, wrap};
+use crate::svg::{Svg, width, wrap, wrap_mono};
 use crate::words::{duration, round_step};
 
 pub(crate) fn heading(svg: &mut Svg, story: &Story, layout: &Layout) -> f64 {
     svg.text((20.0, 30.0), "h", &story.title);
     let mut y = 32.0;
-    for line in wrap(&story.command, 10.5, layout.width() - 40.0) {
+    for line in wrap_mono(&story.command, 10.5, layout.width() - 40.0) {
         y += 15.0;
         svg.text((20.0, y), "s m mono", &line);
     }
@@ -82,7 +82,7 @@ pub(crate) fn states(svg: &mut Svg, story: &Story, layout: &Layout, mut y: f64) 
         let said = width(&story.says(event), 10.5) * 1.05 + 14.0;
         let state = event.state.as_deref().unwrap_or("nothing changes");
         let begin = indent + said;
-        let lines = wrap(state, 10.5, (room - begin).max(200.0));
+        let lines = wrap_mono(state, 10.5, (room + 10.0 - begin).max(200.0));
         for (place, line) in lines.iter().enumerate() {
             y += if place > 0 { 14.0 } else { 0.0 };
             svg.text((begin, y), "s m mono", line);

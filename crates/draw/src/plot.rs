@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 
 use crate::style::{KINDS, Theme};
-use crate::svg::{Num, Svg, escaped, width, wrap};
+use crate::svg::{Num, Svg, escaped, width, wrap_mono};
 use crate::words::{number, round_step};
 
 /// A plot.
@@ -130,7 +130,7 @@ impl Plot {
         let mut svg = Svg::default();
         svg.text((20.0, 30.0), "h", &self.title);
         let mut top = 34.0;
-        for line in wrap(&self.remark, 10.5, WIDE - 40.0) {
+        for line in wrap_mono(&self.remark, 10.5, WIDE - 40.0) {
             top += 15.0;
             svg.text((20.0, top), "s m mono", &line);
         }

@@ -102,11 +102,20 @@ pub(crate) fn width(text: &str, size: f64) -> f64 {
 
 /// Lines of words, none wider than this unless a word is.
 pub(crate) fn wrap(text: &str, size: f64, room: f64) -> Vec<String> {
+    lines(text, |line| width(line, size) <= room)
+}
+
+/// The same of letters that are all as wide as each other.
+pub(crate) fn wrap_mono(text: &str, size: f64, room: f64) -> Vec<String> {
+    lines(text, |line| line.chars().count() as f64 * size * 0.62 <= room)
+}
+
+fn lines(text: &str, fits: impl Fn(&str) -> bool) -> Vec<String> {
     let mut lines: Vec<String> = vec![String::new()];
     for word in text.split_whitespace() {
         let line = lines.last_mut().expect("there is a first line");
         let longer = if line.is_empty() { word.to_owned() } else { format!("{line} {word}") };
-        if line.is_empty() || width(&longer, size) <= room {
+        if line.is_empty() || fits(&longer) {
             *line = longer;
         } else {
             lines.push(word.to_owned());

@@ -100,7 +100,7 @@ impl Report {
     fn words(&self, nodes: &str, seeds: u64) -> Vec<String> {
         let mut words = vec!["--nodes".to_owned(), nodes.to_owned()];
         words.extend(if self.is_mutex() {
-            ["--entries".to_owned(), MEASURED.to_string()]
+            ["--entries".to_owned(), MEASURED.max(20 * u64::from(self.nodes)).to_string()]
         } else {
             ["--problem".to_owned(), self.problem.clone()]
         });
