@@ -13,6 +13,8 @@ pub(crate) struct Layout {
     pub(crate) span: f64,
     /// How far apart nodes are.
     pub(crate) gap: f64,
+    /// From when to when.
+    pub(crate) begin: u64,
     pub(crate) end: u64,
     pub(crate) lanes: usize,
     pub(crate) clock: Clock,
@@ -30,15 +32,26 @@ pub(crate) const NARROWEST: f64 = 640.0;
 const WIDEST: f64 = 2400.0;
 pub(crate) const RIGHT: f64 = 44.0;
 
+/// When a picture begins and ends: with the run, unless nothing happens for long, as before all
+/// nodes of a network have met.
+fn extent(story: &Story) -> (u64, u64) {
+    let end = story.end().max(1);
+    let first = story.events.iter().map(|event| event.at).min().unwrap_or(0);
+    let waits = first > (end - first) / 8;
+    let begin = if waits && story.clock == Clock::Nanoseconds { first.min(end - 1) } else { 0 };
+    (begin, end)
+}
+
 impl Layout {
     /// A picture of so many pixels, or as many as it takes to read it.
     pub(crate) fn of(story: &Story, chart: &Chart, wanted: Option<f64>) -> Self {
         let lanes = story.lanes.len();
         let names = story.lanes.iter().map(|name| width(name, 13.0)).fold(30.0, f64::max);
         let left = names + 28.0;
-        let end = story.end().max(1);
+        let (begin, end) = extent(story);
+        let long = (end - begin) as f64;
         let natural = match story.clock {
-            Clock::Steps => end as f64 * STEP,
+            Clock::Steps => long * STEP,
             Clock::Nanoseconds => {
                 let mut ways: Vec<u64> = chart
                     .arrows
@@ -46,8 +59,8 @@ impl Layout {
                     .filter_map(|it| Some(it.got? - it.sent).filter(|&ns| ns > 0))
                     .collect();
                 ways.sort_unstable();
-                let way = ways.get(ways.len() / 2).copied().unwrap_or(end / 12).max(1);
-                end as f64 / way as f64 * WAY
+                let usual = ways.get(ways.len() / 2).map_or(long / 12.0, |&ns| ns as f64);
+                long / usual.max(1.0) * WAY
             }
         };
         let span = match wanted {
@@ -65,11 +78,13 @@ impl Layout {
         let share = span / natural.max(1.0);
         let way = (WAY * share).clamp(6.0, 60.0);
         let is_crowded = share < 0.34;
-        Self { left, top: 0.0, span, gap, end, lanes, clock: story.clock, way, is_crowded }
+        let (top, clock) = (0.0, story.clock);
+        Self { left, top, span, gap, begin, end, lanes, clock, way, is_crowded }
     }
 
     pub(crate) fn x(&self, at: u64) -> f64 {
-        self.left + at.min(self.end) as f64 / self.end as f64 * self.span
+        let at = at.clamp(self.begin, self.end) - self.begin;
+        self.left + at as f64 / (self.end - self.begin) as f64 * self.span
     }
 
     pub(crate) fn y(&self, node: usize) -> f64 {

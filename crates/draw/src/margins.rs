@@ -29,12 +29,14 @@ pub(crate) fn listed(story: &Story) -> impl Iterator<Item = (usize, &Event)> {
 pub(crate) fn axis(svg: &mut Svg, layout: &Layout) -> f64 {
     let y = layout.bottom() + 4.0;
     svg.line((layout.left - 6.0, y), (layout.right() + 10.0, y), "ax");
-    let wanted = layout.end as f64 / (layout.span / 96.0);
+    let long = (layout.end - layout.begin) as f64;
+    let wanted = long / (layout.span / 96.0);
     let step = match layout.clock {
         Clock::Nanoseconds => round_step(wanted).max(1.0),
-        Clock::Steps => round_step(layout.end as f64 / (layout.span / 30.0)).max(1.0),
+        Clock::Steps => round_step(long / (layout.span / 30.0)).max(1.0),
     } as u64;
-    for at in (0..=layout.end).step_by(step.max(1) as usize) {
+    let step = step.max(1);
+    for at in (layout.begin.next_multiple_of(step)..=layout.end).step_by(step as usize) {
         let x = layout.x(at);
         svg.line((x, y), (x, y + 4.0), "ax");
         let text = match layout.clock {

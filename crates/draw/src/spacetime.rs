@@ -502,6 +502,18 @@ mod tests {
     }
 
     #[test]
+    fn what_comes_before_the_first_event_of_a_network_is_not_drawn() {
+        let mut late = story(3, 10);
+        for event in &mut late.events {
+            event.at += 1_000_000_000;
+        }
+        let (drawn, early) =
+            (svg(&late, &Options::default()), svg(&story(3, 10), &Options::default()));
+        assert_eq!(labels(&drawn).len(), labels(&early).len());
+        assert!(drawn.contains(">1.002 s<"), "{drawn}");
+    }
+
+    #[test]
     fn a_reader_who_prefers_the_dark_gets_it() {
         let story = story(2, 3);
         let with = |theme| svg(&story, &Options { theme, ..Options::default() });
