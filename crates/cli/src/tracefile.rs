@@ -4,8 +4,10 @@
 //! A compressed file is a row of frames, each of which can be read alone: so it can be read as far
 //! as it goes if it was cut off, like any other trace.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
@@ -122,18 +124,35 @@ fn copy(pieces: impl Iterator<Item = Piece>, mut file: File) -> io::Result<()> {
 }
 
 fn pack(pieces: impl Iterator<Item = Piece>, mut file: File) -> io::Result<()> {
-    let mut frame = Vec::new();
+    let (mut frame, mut under_way) = (Vec::new(), VecDeque::new());
     for piece in pieces {
         frame.extend_from_slice(&piece.bytes()?);
         if frame.len() >= FRAME {
-            file.write_all(&compress_to_vec(&frame[..], CompressionLevel::Fastest))?;
-            frame.clear();
+            under_way.push_back(packed(mem::take(&mut frame)));
+        }
+        if under_way.len() > WAITING
+            && let Some(first) = under_way.pop_front()
+        {
+            file.write_all(&first.bytes()?)?;
         }
     }
     if !frame.is_empty() {
-        file.write_all(&compress_to_vec(&frame[..], CompressionLevel::Fastest))?;
+        under_way.push_back(packed(frame));
+    }
+    for frame in under_way {
+        file.write_all(&frame.bytes()?)?;
     }
     file.flush()
+}
+
+/// A frame, packed on any core.
+fn packed(frame: Vec<u8>) -> Piece {
+    let (sender, packed) = sync_channel(1);
+    rayon::spawn(move || {
+        // Whoever no longer waits for it has given up.
+        let _ = sender.send(compress_to_vec(&frame[..], CompressionLevel::Fastest));
+    });
+    Piece::Made(packed)
 }
 
 /// A file to which a run will be written once it is over. A file that cannot be written is no

@@ -1,8 +1,8 @@
 //! One run as data: what happened, at which node, when.
 //!
 //! - [`record`]: the records themselves;
-//! - [`file`]: how a run is written to a file as it happens, and read back;
-//! - [`line`]: the same for whoever does not know the algorithm;
+//! - [`mod@file`]: how a run is written to a file as it happens, and read back;
+//! - [`mod@line`]: the same for whoever does not know the algorithm;
 //! - [`mod@judge`]: the monitors of a problem, over a recorded run;
 //! - [`mod@replay`]: a recorded run, done once more by the machines;
 //! - [`meter`]: what every run is measured by;
