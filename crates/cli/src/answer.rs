@@ -5,6 +5,7 @@ use vorrang_algorithms::card::About;
 
 use crate::output::{BAD, BOLD, DIM, GOOD, RESET, figure, grouped};
 use crate::table::wrapped;
+use crate::tracefile::Recorded;
 
 /// What came of a check.
 pub(crate) struct Answer {
@@ -33,6 +34,8 @@ pub(crate) struct Answer {
     pub(crate) covers: Option<String>,
     /// Why it says less than it seems.
     pub(crate) warnings: Vec<String>,
+    /// The run to what is wrong, as a trace.
+    pub(crate) recorded: Option<Recorded>,
 }
 
 impl Answer {

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 use vorrang_algorithms::card::{Agreement, Span};
 use vorrang_sim::FaultCounts;
+use vorrang_trace::Wrong;
 
 use crate::output::{BAD, DIM, GOOD, RESET, figure, grouped};
 use crate::table::{table_right, wrapped};
@@ -131,6 +132,12 @@ impl Measured {
     /// Nothing was wrong, and nothing was left undone.
     pub(crate) const fn is_fine(&self) -> bool {
         self.safe && self.quiescent
+    }
+
+    /// What was wrong, as a trace of it ends with it.
+    pub(crate) fn wrong(&self) -> Option<Wrong> {
+        let what = self.violation.clone()?;
+        Some(Wrong { what, at_ns: self.violated_ns })
     }
 
     /// How the algorithm was set up, as it would have to be typed.

@@ -17,6 +17,9 @@ mod means;
 mod network;
 mod options;
 mod output;
+mod page;
+mod pictures;
+mod plotting;
 mod problem;
 mod prose;
 mod quorum;
@@ -26,6 +29,8 @@ mod statistics;
 mod stepping;
 mod survive;
 mod table;
+mod telling;
+mod tracefile;
 mod trouble;
 mod values;
 
@@ -67,6 +72,10 @@ enum Command {
     Survive(commands::survive::Survive),
     Sweep(sweep::Sweep),
     Merge(merge::Merge),
+    Plot(commands::plot::Plot),
+    Report(commands::report::Report),
+    Replay(commands::replay::Replay),
+    Draw(commands::draw::Draw),
     Topology(topology::Topology),
     Quorum(commands::quorum::Quorum),
     Completions(completions::Completions),
@@ -108,6 +117,10 @@ pub fn main(register: fn(&mut Catalogue)) -> ExitCode {
         Command::Survive(survive) => survive.execute(),
         Command::Sweep(sweep) => sweep.execute(),
         Command::Merge(merge) => merge.execute(),
+        Command::Plot(plot) => plot.execute(),
+        Command::Report(report) => report.execute(),
+        Command::Replay(replay) => replay.execute(),
+        Command::Draw(draw) => draw.execute(),
         Command::Topology(topology) => topology.execute(),
         Command::Quorum(quorum) => quorum.execute(),
         Command::Completions(completions) => completions.execute(),

@@ -78,6 +78,7 @@ impl Answer {
                 What::Send { .. }
                 | What::Receive { .. }
                 | What::Timer(_)
+                | What::Choice(_)
                 | What::Lost { .. }
                 | What::Doubled { .. }
                 | What::Crash

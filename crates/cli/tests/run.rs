@@ -12,7 +12,7 @@ use vorrang_algorithms::mutex::{Command, Mutex, Notice};
 use vorrang_algorithms::registry::{self, Invariants, Node, Visit, cards};
 use vorrang_algorithms::setup::Setup;
 use vorrang_protocol::{Group, Protocol};
-use vorrang_trace::{Trace, Verdict, judge};
+use vorrang_trace::{Ending, Trace, Verdict, judge};
 
 const FIGURES: [&str; 18] = [
     "algorithm",
@@ -160,7 +160,8 @@ impl Visit<Mutex> for Judge<'_> {
         P: Protocol<Command = Command, Notice = Notice>,
     {
         let file = BufReader::new(File::open(self.path).expect("the trace is there"));
-        let trace: Trace<P> = Trace::read(file).expect("a trace that can be read");
+        let (trace, ending) = Trace::<P>::read(file).expect("a trace that can be read");
+        assert!(matches!(ending, Ending::Whole(_)), "{}: {ending:?}", card.name);
         assert_eq!((&*trace.header.algorithm, trace.header.nodes), (card.name, 4));
         let exclusion = card.exclusion(&self.setup);
         (judge(&trace.records, exclusion), trace.records.len())

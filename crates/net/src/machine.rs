@@ -210,6 +210,10 @@ impl<P: Protocol> Effects<P> for Sink<'_, '_, P> {
     }
 
     fn choose(&mut self, bound: NonZeroU32) -> u32 {
-        self.desk.choose(bound)
+        let value = self.desk.choose(bound);
+        if let Some(tape) = &mut self.papers.tape {
+            tape.push(What::Choice(value));
+        }
+        value
     }
 }

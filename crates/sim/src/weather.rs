@@ -309,7 +309,7 @@ where
         let Upcoming::Message(Letter { from, past, .. }) = event else { return };
         let Some(Trouble { weather, .. }) = self.faults.as_deref_mut() else { return };
         let count = match why {
-            Loss::Network => &mut weather.counts.lost,
+            Loss::Network | Loss::NoLink => &mut weather.counts.lost,
             Loss::Partition => &mut weather.counts.cut_off,
             Loss::Down => &mut weather.counts.to_the_dead,
         };

@@ -6,7 +6,7 @@ use std::mem;
 use std::num::NonZeroU32;
 
 use vorrang_protocol::{Delay, Effects, Graph, Message, Monitor, NodeId, Protocol, Violation};
-use vorrang_trace::{Meter, Record, What};
+use vorrang_trace::{Loss, Meter, Record, What};
 
 use crate::links::Links;
 use crate::queue::{Key, Queue};
@@ -261,6 +261,9 @@ where
     fn go_astray(&mut self, from: NodeId, to: NodeId, message: &P::Message) {
         let what = format!("node {from} sent {message} to node {to}, to which it has no link");
         self.judge(Err(Violation { property: "stray message", what }));
+        let seq = self.queue.next_number();
+        self.record(from, || What::Send { to, seq, message: message.clone() });
+        self.record(from, || What::Lost { to, seq, why: Loss::NoLink });
     }
 
     pub(crate) fn record(&mut self, node: NodeId, what: impl FnOnce() -> What<P>) {
@@ -373,6 +376,8 @@ where
     }
 
     fn choose(&mut self, bound: NonZeroU32) -> u32 {
-        self.world.random.below(bound.get().into()) as u32
+        let value = self.world.random.below(bound.get().into()) as u32;
+        self.world.record(self.at, || What::Choice(value));
+        value
     }
 }

@@ -247,6 +247,7 @@ fn sends(card: &Card, setup: &Setup) -> Vec<(NodeId, NodeId)> {
         | What::Notice(_)
         | What::Receive { .. }
         | What::Timer(_)
+        | What::Choice(_)
         | What::Lost { .. }
         | What::Crash
         | What::Restart

@@ -49,6 +49,7 @@ fn entries(setup: Setup, workload: Turns<Command>) -> (Vec<(u64, u32)>, u64, u64
         | What::Send { .. }
         | What::Receive { .. }
         | What::Timer(_)
+        | What::Choice(_)
         | What::Lost { .. }
         | What::Crash
         | What::Restart

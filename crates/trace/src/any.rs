@@ -9,7 +9,7 @@
 //!
 //! All of that is passed on to the types themselves, so that a node behaves, hashes and shows
 //! itself as it would without. Only what needs a type by its name cannot be had any more: messages
-//! know their kinds but not the list of all, and cannot be read back.
+//! know their kinds but not the list of all, and are read back only by a node that has the type.
 
 use std::any::{Any, TypeId};
 use std::cmp::Ordering;
@@ -22,6 +22,7 @@ use std::sync::{PoisonError, RwLock};
 
 use serde::ser::SerializeTuple as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde_json::Value as Json;
 use vorrang_protocol::{
     Data, Delay, Effects, Event, Guard, Invariant, Message, NodeId, Protocol, Refused,
 };
@@ -96,6 +97,11 @@ impl<C: Data, N: Data> Protocol for AnyNode<C, N> {
 }
 
 impl<C: Data, N: Data> AnyNode<C, N> {
+    /// A message of this node's algorithm as it was written in a trace, if it is one.
+    pub fn message(&self, written: &Json) -> Option<AnyMessage> {
+        self.0.read(written)
+    }
+
     fn tell(&mut self, event: Event<Self>, fx: &mut dyn Effects<Self>) {
         self.0.meet(event, Sink(fx)).expect("only commands are refused");
     }
@@ -242,11 +248,12 @@ macro_rules! passed_on {
 passed_on!(AnyMessage);
 passed_on!(AnyTimer);
 
-/// For people as text; for machines, which could not read it back, as many bytes as it would take.
+/// In a text as with its type; for machines, which could not read it back, as many bytes as it
+/// would take.
 impl Serialize for AnyMessage {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if serializer.is_human_readable() {
-            return serializer.collect_str(self);
+            return self.0.json().serialize(serializer);
         }
         let mut bytes = serializer.serialize_tuple(self.0.encoded_len())?;
         for _ in 0..self.0.encoded_len() {
@@ -258,7 +265,7 @@ impl Serialize for AnyMessage {
 
 impl Serialize for AnyTimer {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&format_args!("{self:?}"))
+        self.0.json().serialize(serializer)
     }
 }
 
@@ -280,6 +287,8 @@ impl<T: Any + Eq + Hash + Debug + Send + Sync> Value for T {
 /// A timer as seen from there.
 trait Key: Value {
     fn compare(&self, other: &dyn Any) -> Ordering;
+    /// As it is written in a trace.
+    fn json(&self) -> Json;
 }
 
 impl<T: Data> Key for T {
@@ -288,6 +297,9 @@ impl<T: Data> Key for T {
             Some(other) => self.cmp(other),
             None => TypeId::of::<T>().cmp(&other.type_id()),
         }
+    }
+    fn json(&self) -> Json {
+        serde_json::to_value(self).expect("what happens in a run can be written as JSON")
     }
 }
 
@@ -324,6 +336,7 @@ trait Object<C, N>: Value {
     where
         C: Data,
         N: Data;
+    fn read(&self, written: &Json) -> Option<AnyMessage>;
     fn remains(&self, fresh: Box<dyn Object<C, N>>) -> Box<dyn Object<C, N>>;
     fn copy(&self) -> Box<dyn Object<C, N>>;
     fn holds(&self) -> usize;
@@ -345,6 +358,10 @@ impl<P: Protocol> Object<P::Command, P::Notice> for P {
             Event::Timer(timer) => Event::Timer(*typed(timer.0)),
         };
         self.handle(event, &mut fx)
+    }
+    fn read(&self, written: &Json) -> Option<AnyMessage> {
+        let read = P::Message::deserialize(written).ok()?;
+        Some(AnyMessage(Box::new(read)))
     }
     fn remains(
         &self,
@@ -473,7 +490,19 @@ mod tests {
         assert_eq!((Message::kind(&any), Message::kind_name(&any)), of(&request));
         assert_eq!(of(&request), (0, "REQUEST"));
         assert_eq!(encoded_len(&any), encoded_len(&request));
-        assert_eq!(serde_json::to_string(&any).unwrap(), r#""REQUEST(300)""#);
+        assert_eq!(serde_json::to_string(&any).unwrap(), r#"{"request":{"time":300}}"#);
+    }
+
+    #[test]
+    fn a_message_is_read_back_by_whoever_knows_its_type() {
+        let request = ricart_agrawala::Message::Request { time: 300 };
+        let any = AnyMessage(Box::new(request));
+        let written = serde_json::to_value(&any).unwrap();
+        let group = Group::of(2);
+        let node = AnyNode::new(RicartAgrawala::new(NodeId(0), group));
+        assert_eq!(node.message(&written), Some(any));
+        let other = AnyNode::new(Central::new(NodeId(0), group));
+        assert_eq!(other.message(&written), None);
     }
 
     #[test]
@@ -508,7 +537,7 @@ mod tests {
     #[test]
     fn what_has_lost_its_type_cannot_be_read_back() {
         let text = serde_json::to_string(&AnyTimer::new(7_u8)).unwrap();
-        assert_eq!(text, "\"7\"");
+        assert_eq!(text, "7");
         let why = serde_json::from_str::<AnyTimer>(&text).unwrap_err();
         assert!(why.to_string().contains("cannot be read back"));
     }

@@ -61,6 +61,7 @@ where
             What::Fault(Fault::Partition { sides }) => Seen::Cut(sides),
             What::Fault(Fault::Heal { sides }) => Seen::Heal(sides),
             What::Timer(_)
+            | What::Choice(_)
             | What::Fault(
                 Fault::Pause
                 | Fault::Resume

@@ -1,6 +1,8 @@
 //! One run as data: what happened, at which node, when.
 //!
-//! - [`record`]: the records themselves, and how a run is written to a file and read back;
+//! - [`record`]: the records themselves;
+//! - [`mod@file`]: how a run is written to a file as it happens, and read back;
+//! - [`mod@line`]: the same for whoever does not know the algorithm;
 //! - [`mod@judge`]: the monitors of a problem, over a recorded run;
 //! - [`mod@replay`]: a recorded run, done once more by the machines;
 //! - [`meter`]: what every run is measured by;
@@ -12,7 +14,9 @@
 
 pub mod any;
 pub mod batches;
+pub mod file;
 pub mod judge;
+pub mod line;
 pub mod measure;
 pub mod meter;
 pub mod record;
@@ -22,9 +26,11 @@ pub mod stage;
 
 pub use any::AnyNode;
 pub use batches::Batches;
+pub use file::{Digest, End, Ending, Header, ReadError, Trace, Writer, Wrong};
 pub use judge::{Verdict, judge};
+pub use line::{Letter, Line, Recording, Told};
 pub use measure::{Measure, Summary};
 pub use meter::{Meter, Traffic};
-pub use record::{Digest, Fault, Header, Loss, ReadError, Record, Trace, What, Writer};
+pub use record::{Fault, Loss, Record, What};
 pub use replay::{Objection, replay};
 pub use stage::Stage;

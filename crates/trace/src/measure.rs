@@ -140,6 +140,7 @@ impl Measure {
                 What::Receive { from, .. } => measure.on_receive(*from, record.node),
                 What::Crash => measure.on_crash(record.node),
                 What::Timer(_)
+                | What::Choice(_)
                 | What::Lost { .. }
                 | What::Doubled { .. }
                 | What::Restart
@@ -273,6 +274,7 @@ fn step<P: Protocol<Command: Turn, Notice: Turn>>(record: &Record<P>) -> Option<
         What::Send { .. }
         | What::Receive { .. }
         | What::Timer(_)
+        | What::Choice(_)
         | What::Lost { .. }
         | What::Doubled { .. }
         | What::Crash

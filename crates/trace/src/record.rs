@@ -1,44 +1,12 @@
-//! A run as a list of records, and as a file: one JSON object a line, the first of them a header.
+//! What can happen in a run, as data: a record is one thing that happened at one node.
 
-use std::collections::BTreeMap;
-use std::io::{self, BufRead, Write};
+use std::io::Write as _;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{NodeId, Protocol};
-
-/// The format that this version writes and reads.
-pub const FORMAT: u32 = 1;
-
-/// What a run was a run of.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Header {
-    /// The version of the file's format.
-    pub vorrang_trace: u32,
-    /// The algorithm's name.
-    pub algorithm: String,
-    /// How many nodes took part.
-    pub nodes: u32,
-    /// What decides the run besides: the seed, the load, the latency, whatever there was.
-    pub parameters: BTreeMap<String, String>,
-}
-
-impl Header {
-    /// The header of a run of `algorithm`.
-    pub fn new(algorithm: &str, nodes: u32) -> Self {
-        let algorithm = algorithm.to_owned();
-        Self { vorrang_trace: FORMAT, algorithm, nodes, parameters: BTreeMap::new() }
-    }
-
-    /// Adds a parameter.
-    #[must_use]
-    pub fn with(mut self, name: &str, value: &impl ToString) -> Self {
-        self.parameters.insert(name.to_owned(), value.to_string());
-        self
-    }
-}
+use vorrang_protocol::{Message, NodeId, Protocol};
 
 /// One thing that happened at one node.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(bound = "")]
 pub struct Record<P: Protocol> {
     /// When, in nanoseconds since the run began.
@@ -51,7 +19,7 @@ pub struct Record<P: Protocol> {
 }
 
 /// What can happen at a node, seen from outside.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(bound = "", rename_all = "snake_case")]
 pub enum What<P: Protocol> {
     /// The application asked for something, and was not refused.
@@ -78,6 +46,8 @@ pub enum What<P: Protocol> {
     },
     /// A timer ran out.
     Timer(P::Timer),
+    /// The node chose by lot, and this is what came up.
+    Choice(u32),
     /// A message that the node sent will not arrive; if it is doubled, one of the two.
     Lost {
         /// Who will not get it.
@@ -152,223 +122,184 @@ pub enum Loss {
     Partition,
     /// The node to which it went was down.
     Down,
+    /// There was no link to that node: a mistake of the algorithm.
+    NoLink,
 }
 
-/// A whole run.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Trace<P: Protocol> {
-    /// What it was a run of.
-    pub header: Header,
-    /// What happened, in an order that respects cause.
-    pub records: Vec<Record<P>>,
-}
-
-impl<P: Protocol> Trace<P> {
-    /// Reads a file that a [`Writer`] wrote.
+impl<P: Protocol> Record<P> {
+    /// Adds the record to a text, as one line of a [trace](crate::file): a JSON object.
     ///
-    /// # Errors
-    ///
-    /// If the file cannot be read, or a line of it is not what it should be.
-    pub fn read(file: impl BufRead) -> Result<Self, ReadError> {
-        let mut lines = file.lines().enumerate();
-        let first = lines.next().ok_or(ReadError::Empty)?.1?;
-        let header: Header =
-            serde_json::from_str(&first).map_err(|source| ReadError::Line { line: 1, source })?;
-        if header.vorrang_trace != FORMAT {
-            return Err(ReadError::Format(header.vorrang_trace));
+    /// A message is written as data, and beside that its kind and its text, so that a trace can be
+    /// shown by whoever does not know the algorithm.
+    pub fn write_line(&self, out: &mut Vec<u8>) {
+        begin(out, self.at_ns, self.node);
+        match &self.what {
+            What::Command(command) => named(out, "command", command),
+            What::Notice(notice) => named(out, "notice", notice),
+            What::Timer(timer) => named(out, "timer", timer),
+            What::Send { to, seq, message } => letter(out, ("send", "to"), (*to, *seq), message),
+            What::Receive { from, seq, message } => {
+                letter(out, ("receive", "from"), (*from, *seq), message);
+            }
+            What::Choice(value) => named(out, "choice", value),
+            What::Lost { to, seq, why } => {
+                put(out, format_args!("\"lost\":{{\"to\":{to},\"seq\":{seq},\"why\":"));
+                data(out, why);
+                out.push(b'}');
+            }
+            What::Doubled { to, seq } => {
+                put(out, format_args!("\"doubled\":{{\"to\":{to},\"seq\":{seq}}}"));
+            }
+            What::Crash => out.extend_from_slice(b"\"crash\":null"),
+            What::Restart => out.extend_from_slice(b"\"restart\":null"),
+            What::Fault(fault) => named(out, "fault", fault),
         }
-        let mut records = Vec::new();
-        for (index, line) in lines {
-            let record = serde_json::from_str(&line?)
-                .map_err(|source| ReadError::Line { line: index + 1, source })?;
-            records.push(record);
+        out.extend_from_slice(b"}\n");
+    }
+
+    /// The line that [`write_line`](Self::write_line) adds, without its end.
+    pub fn line(&self) -> String {
+        let mut line = Vec::new();
+        self.write_line(&mut line);
+        line.pop();
+        String::from_utf8(line).expect("JSON is text")
+    }
+}
+
+fn begin(out: &mut Vec<u8>, at_ns: u64, node: NodeId) {
+    out.extend_from_slice(b"{\"at_ns\":");
+    number(out, at_ns);
+    out.extend_from_slice(b",\"node\":");
+    number(out, node.0.into());
+    out.push(b',');
+}
+
+fn named(out: &mut Vec<u8>, name: &str, value: &impl Serialize) {
+    out.push(b'"');
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b"\":");
+    data(out, value);
+}
+
+fn letter<M: Message>(
+    out: &mut Vec<u8>,
+    names: (&str, &str),
+    (peer, seq): (NodeId, u64),
+    message: &M,
+) {
+    envelope(out, names, peer, seq);
+    data(out, message);
+    out.extend_from_slice(b",\"kind\":");
+    quoted(out, message.kind_name());
+    out.extend_from_slice(b",\"text\":");
+    text(out, format_args!("{message}"));
+    out.push(b'}');
+}
+
+fn envelope(out: &mut Vec<u8>, (what, whom): (&str, &str), peer: NodeId, seq: u64) {
+    out.push(b'"');
+    out.extend_from_slice(what.as_bytes());
+    out.extend_from_slice(b"\":{\"");
+    out.extend_from_slice(whom.as_bytes());
+    out.extend_from_slice(b"\":");
+    number(out, peer.0.into());
+    out.extend_from_slice(b",\"seq\":");
+    number(out, seq);
+    out.extend_from_slice(b",\"message\":");
+}
+
+fn data(out: &mut Vec<u8>, value: &impl Serialize) {
+    serde_json::to_writer(out, value).expect("what happens in a run can be written as JSON");
+}
+
+fn put(out: &mut Vec<u8>, what: std::fmt::Arguments<'_>) {
+    out.write_fmt(what).expect("a text takes all that is written");
+}
+
+/// In quotes: at once if nothing in it means anything to JSON, and nearly nothing ever does.
+fn quoted(out: &mut Vec<u8>, text: &str) {
+    if is_plain(text.as_bytes()) {
+        out.push(b'"');
+        out.extend_from_slice(text.as_bytes());
+        out.push(b'"');
+    } else {
+        data(out, &text);
+    }
+}
+
+fn is_plain(text: &[u8]) -> bool {
+    text.iter().all(|&byte| byte >= b' ' && byte != b'"' && byte != b'\\')
+}
+
+/// The same of what is yet to be written.
+fn text(out: &mut Vec<u8>, what: std::fmt::Arguments<'_>) {
+    let start = out.len();
+    out.push(b'"');
+    put(out, what);
+    if is_plain(&out[start + 1..]) {
+        out.push(b'"');
+    } else {
+        let said = String::from_utf8_lossy(&out[start + 1..]).into_owned();
+        out.truncate(start);
+        data(out, &said);
+    }
+}
+
+/// Numbers are half of a trace.
+fn number(out: &mut Vec<u8>, mut number: u64) {
+    let mut digits = [0; 20];
+    let mut first = digits.len();
+    loop {
+        first -= 1;
+        digits[first] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
         }
-        Ok(Self { header, records })
     }
-
-    /// Writes the whole run.
-    ///
-    /// # Errors
-    ///
-    /// If `out` cannot be written.
-    pub fn write(&self, out: impl Write) -> io::Result<()> {
-        let mut writer = Writer::new(out, &self.header)?;
-        for record in &self.records {
-            writer.write(record)?;
-        }
-        writer.finish()
-    }
-
-    /// A number that two runs share only if they are the same, byte for byte: FNV-1a of what
-    /// [`write`](Self::write) writes.
-    pub fn digest(&self) -> u64 {
-        let mut digest = Digest::default();
-        self.write(&mut digest).expect("a digest takes all that is written");
-        digest.value()
-    }
-
-    /// Puts records that several nodes made on one clock into one order: by time, and a receipt
-    /// never before its sending.
-    pub fn sort(&mut self) {
-        self.records.sort_by_key(|record| record.at_ns);
-    }
-}
-
-/// A digest of what is written to it, by FNV-1a: for telling texts apart, not for security.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Digest(u64);
-
-impl Digest {
-    /// The digest of what has been written.
-    pub const fn value(self) -> u64 {
-        self.0
-    }
-}
-
-impl Default for Digest {
-    fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-}
-
-impl Write for Digest {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        for &byte in bytes {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
-        }
-        Ok(bytes.len())
-    }
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// Writes a run as it happens.
-#[derive(Debug)]
-pub struct Writer<W> {
-    out: W,
-}
-
-impl<W: Write> Writer<W> {
-    /// Starts with the header.
-    ///
-    /// # Errors
-    ///
-    /// If `out` cannot be written.
-    pub fn new(mut out: W, header: &Header) -> io::Result<Self> {
-        line(&mut out, header)?;
-        Ok(Self { out })
-    }
-
-    /// Adds a record.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be written.
-    pub fn write<P: Protocol>(&mut self, record: &Record<P>) -> io::Result<()> {
-        line(&mut self.out, record)
-    }
-
-    /// Sees to it that all has been written.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be written.
-    pub fn finish(mut self) -> io::Result<()> {
-        self.out.flush()
-    }
-}
-
-fn line(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, value)?;
-    out.write_all(b"\n")
-}
-
-/// Why a file is not a run.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadError {
-    /// The file could not be read.
-    #[error("the trace cannot be read: {0}")]
-    Io(#[from] io::Error),
-    /// There is no header.
-    #[error("the trace is empty")]
-    Empty,
-    /// Another version wrote it.
-    #[error("the trace has format {0}, and this version reads format {FORMAT}")]
-    Format(u32),
-    /// A line is not a record of this algorithm.
-    #[error("line {line} of the trace is not a record of this algorithm: {source}")]
-    Line {
-        /// Counted from 1.
-        line: usize,
-        /// What is wrong with it.
-        source: serde_json::Error,
-    },
+    out.extend_from_slice(&digits[first..]);
 }
 
 #[cfg(test)]
 mod tests {
-    use vorrang_algorithms::mutex::ricart_agrawala::{Message, RicartAgrawala};
-    use vorrang_algorithms::mutex::{Claim, Command, Notice};
+    use vorrang_algorithms::mutex::ricart_agrawala::{self, RicartAgrawala};
 
     use super::*;
 
-    fn sample() -> Trace<RicartAgrawala> {
-        let at = |at_ns, node, what| Record { at_ns, node: NodeId(node), what };
-        let message = Message::Request { time: 1 };
-        Trace {
-            header: Header::new("ricart-agrawala", 2).with("seed", &7),
-            records: vec![
-                at(0, 1, What::Command(Command::Acquire(Claim::Exclusive))),
-                at(0, 1, What::Send { to: NodeId(0), seq: 0, message }),
-                at(5, 0, What::Receive { from: NodeId(1), seq: 0, message }),
-                at(9, 1, What::Notice(Notice::Entered)),
-            ],
-        }
-    }
-
-    #[test]
-    fn a_run_is_read_back_as_it_was_written() {
-        let mut file = Vec::new();
-        sample().write(&mut file).unwrap();
-        assert_eq!(Trace::read(&file[..]).unwrap(), sample());
-    }
-
     #[test]
     fn a_record_reads_as_one_plain_line() {
-        let line = serde_json::to_string(&sample().records[1]).unwrap();
+        let at = |what| Record::<RicartAgrawala> { at_ns: 120, node: NodeId(1), what };
+        let message = ricart_agrawala::Message::Request { time: 1 };
         assert_eq!(
-            line,
-            r#"{"at_ns":0,"node":1,"send":{"to":0,"seq":0,"message":{"request":{"time":1}}}}"#
+            at(What::Send { to: NodeId(0), seq: 0, message }).line(),
+            r#"{"at_ns":120,"node":1,"send":{"to":0,"seq":0,"message":{"request":{"time":1}},"#
+                .to_owned()
+                + r#""kind":"REQUEST","text":"REQUEST(1)"}}"#
+        );
+        assert_eq!(at(What::Crash).line(), r#"{"at_ns":120,"node":1,"crash":null}"#);
+        let lost = What::Lost { to: NodeId(2), seq: 7, why: Loss::Down };
+        assert_eq!(
+            at(lost).line(),
+            r#"{"at_ns":120,"node":1,"lost":{"to":2,"seq":7,"why":"down"}}"#
         );
     }
 
     #[test]
-    fn a_broken_line_is_named() {
-        let mut file = Vec::new();
-        sample().write(&mut file).unwrap();
-        file.extend_from_slice(b"{\"at_ns\":1}\n");
-        let error = Trace::<RicartAgrawala>::read(&file[..]).unwrap_err();
-        assert!(error.to_string().starts_with("line 6 of the trace"), "{error}");
+    fn what_means_something_to_json_is_escaped() {
+        let mut out = Vec::new();
+        text(&mut out, format_args!("say \"{}\"", 1));
+        assert_eq!(out, br#""say \"1\"""#);
+        out.clear();
+        text(&mut out, format_args!("plain"));
+        assert_eq!(out, br#""plain""#);
     }
 
     #[test]
-    fn an_empty_file_and_a_foreign_format_are_refused() {
-        let error = Trace::<RicartAgrawala>::read(&b""[..]).unwrap_err();
-        assert_eq!(error.to_string(), "the trace is empty");
-        let mut foreign = sample();
-        foreign.header.vorrang_trace = 99;
-        let mut file = Vec::new();
-        foreign.write(&mut file).unwrap();
-        let error = Trace::<RicartAgrawala>::read(&file[..]).unwrap_err();
-        assert_eq!(error.to_string(), "the trace has format 99, and this version reads format 1");
-    }
-
-    #[test]
-    fn the_digest_sees_every_byte() {
-        let mut other = sample();
-        other.records[2].at_ns += 1;
-        assert_eq!(sample().digest(), sample().digest());
-        assert_ne!(sample().digest(), other.digest());
+    fn numbers_of_any_size_are_written() {
+        for number in [0, 9, 10, 1_234_567_890, u64::MAX] {
+            let mut out = Vec::new();
+            super::number(&mut out, number);
+            assert_eq!(out, number.to_string().as_bytes());
+        }
     }
 }

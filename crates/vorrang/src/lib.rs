@@ -58,6 +58,8 @@ pub use vorrang_algorithms as algorithms;
 pub use vorrang_catalogue as catalogue;
 #[cfg(feature = "check")]
 pub use vorrang_check as check;
+#[cfg(feature = "draw")]
+pub use vorrang_draw as draw;
 #[cfg(feature = "net")]
 pub use vorrang_net as net;
 pub use vorrang_protocol as protocol;

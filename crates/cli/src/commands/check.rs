@@ -1,6 +1,7 @@
 //! `vorrang check`: every interleaving, and a shortest run to what is wrong.
 
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
@@ -19,9 +20,9 @@ use crate::given::Given;
 use crate::interrupt;
 use crate::lookup;
 use crate::options::{OrderKind, SetupArgs, name};
-use crate::output::{BAD, DIM, RESET, print, print_json};
+use crate::output::{BAD, DIM, RESET, print, print_json, say_aside};
 use crate::problem::Query;
-use crate::problem::channels::Channels;
+use crate::problem::channels::{Channels, Layer};
 use crate::problem::election_question::ElectionCheckArgs;
 use crate::problem::multicast::MulticastCheckArgs;
 use crate::problem::mutex_question::MutexCheckArgs;
@@ -55,6 +56,10 @@ pub(crate) struct Check {
     algorithm: String,
     #[command(flatten)]
     args: Given<CheckArgs>,
+    /// Write the run to what is wrong, if there is one, to this file; compressed if its name ends
+    /// in .zst
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    trace: Option<PathBuf>,
 }
 
 const MOST_THREADS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(1023);
@@ -213,6 +218,11 @@ impl CheckArgs {
         self.budget.duplicates
     }
 
+    /// The layer of reliable channels, if there is one.
+    pub(crate) fn layer(&self, setup: &Setup) -> Option<Layer> {
+        self.reliable.map(|how| Layer::checked(how, setup.within, self.tries()))
+    }
+
     /// What may go wrong; so many crashes and restarts, if nothing is said of them.
     pub(crate) fn faults(&self, usual: (u8, u8)) -> Faults {
         self.faults_of(usual, (0, 0))
@@ -356,6 +366,14 @@ impl Check {
         } else {
             print(&answer.text())?;
             print_warnings(&late)?;
+        }
+        match (&self.trace, &answer.recorded) {
+            (Some(path), Some(recorded)) => recorded.save(path)?,
+            (Some(path), None) => say_aside(&format!(
+                "nothing was violated, so there is no run to write to {}",
+                path.display()
+            )),
+            (None, _) => {}
         }
         match (&answer.violation, answer.bound) {
             (Some(_), _) => Err(Failure::AlreadySaid),

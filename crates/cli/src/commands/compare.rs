@@ -74,35 +74,42 @@ impl Compare {
             many => format!("--seed {} --seeds {many}", first.runs[0].seed),
         };
         let title = format!("{page} {seeds}\n\n");
-        // Each figure that a comparison shows, and whether the theory says anything of it here.
-        let columns: Vec<(&Figure, bool)> = first
-            .figures()
-            .filter(|figure| figure.column.is_some())
-            .map(|figure| (figure, rows.iter().any(|row| row.theory(figure.key).is_some())))
-            .collect();
-        let leading = columns.first().map_or("", |(figure, _)| figure.key);
-        let mut header = vec!["ALGORITHM".to_owned()];
-        for (figure, has_theory) in &columns {
-            header.extend(figure.column.map(str::to_owned));
-            if *has_theory {
-                header.extend(["THEORY".to_owned(), String::new()]);
-            }
-        }
-        let rank = |row: &Row| row.estimate(leading).map_or(0.0, |it| it.mean);
-        let mut ranked = rows.clone();
-        ranked.sort_by(|a, b| rank(a).total_cmp(&rank(b)));
-        let mut cells = vec![header];
-        let is_twice = |name| rows.iter().filter(|row| row.runs[0].name == name).count() > 1;
-        cells.extend(ranked.iter().map(|row| row.cells(is_twice(row.runs[0].name), &columns)));
+        let (cells, groups) = cells(&rows);
         if self.markdown {
             return format!("{title}{}\n", markdown(&cells));
         }
-        let groups: Vec<usize> =
-            columns.iter().map(|(_, has_theory)| if *has_theory { 3 } else { 1 }).collect();
         let text = coloured(&tables(&cells, &groups, screen().unwrap_or(WIDTH)));
-        let wrong: String = ranked.iter().filter_map(|row| row.complaint()).collect();
+        let wrong: String = rows.iter().filter_map(|row| row.complaint()).collect();
         format!("{}{text}{}\n", wrapped(&title), wrapped(&wrong))
     }
+}
+
+/// A table of what was measured, fewest of what its first column counts first; and how many of its
+/// columns belong together, after the first.
+pub(crate) fn cells(rows: &[&Row]) -> (Vec<Vec<String>>, Vec<usize>) {
+    let Some(first) = rows.first() else { return Default::default() };
+    // Each figure that a comparison shows, and whether the theory says anything of it here.
+    let columns: Vec<(&Figure, bool)> = first
+        .figures()
+        .filter(|figure| figure.column.is_some())
+        .map(|figure| (figure, rows.iter().any(|row| row.theory(figure.key).is_some())))
+        .collect();
+    let leading = columns.first().map_or("", |(figure, _)| figure.key);
+    let mut header = vec!["ALGORITHM".to_owned()];
+    for (figure, has_theory) in &columns {
+        header.extend(figure.column.map(str::to_owned));
+        if *has_theory {
+            header.extend(["THEORY".to_owned(), String::new()]);
+        }
+    }
+    let rank = |row: &Row| row.estimate(leading).map_or(0.0, |it| it.mean);
+    let mut ranked = rows.to_vec();
+    ranked.sort_by(|a, b| rank(a).total_cmp(&rank(b)));
+    let mut cells = vec![header];
+    let is_twice = |name| rows.iter().filter(|row| row.runs[0].name == name).count() > 1;
+    cells.extend(ranked.iter().map(|row| row.cells(is_twice(row.runs[0].name), &columns)));
+    let groups = columns.iter().map(|(_, has_theory)| if *has_theory { 3 } else { 1 }).collect();
+    (cells, groups)
 }
 
 /// What fits on a page, if nobody says how wide the screen is.

@@ -42,7 +42,8 @@ pub(crate) struct Run {
     /// With --net: one operating-system process a node
     #[arg(long, requires = "net", help_heading = "Where it runs")]
     processes: bool,
-    /// Also write everything that happens to this file, one JSON object a line
+    /// Also write everything that happens to this file, one JSON object a line; compressed if its
+    /// name ends in .zst. 'vorrang replay' and 'vorrang draw' read it
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     trace: Option<PathBuf>,
     #[command(flatten)]

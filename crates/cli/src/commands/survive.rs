@@ -1,5 +1,7 @@
 //! `vorrang survive`: what a single fault does to every algorithm.
 
+use std::path::PathBuf;
+
 use rayon::prelude::*;
 use serde_json::{Value, json as object};
 
@@ -67,6 +69,9 @@ pub(crate) struct Survive {
     #[arg(long, num_args = 2, value_names = ["ALGORITHM", "FAULT"])]
     #[arg(conflicts_with_all = ["algorithms", "problem", "csv", "markdown"])]
     witness: Option<Vec<String>>,
+    /// With --witness: write that run to this file; compressed if its name ends in .zst
+    #[arg(long, value_name = "FILE", requires = "witness", help_heading = "Output")]
+    trace: Option<PathBuf>,
     #[command(flatten, next_help_heading = "Set-up")]
     setup: Given<SetupArgs>,
     #[command(flatten)]
@@ -189,6 +194,14 @@ impl Survive {
         let cell = &row.cells[place];
         let seen = cell.witness.as_ref().map(|it| row.observe(it)).transpose()?;
         let until_ns = cell.witness.as_ref().and_then(|it| it.violated_ns);
+        match (&self.trace, &cell.witness) {
+            (Some(path), Some(witness)) => row.save(witness, path)?,
+            (Some(path), None) => say_aside(&format!(
+                "there is no witness, so there is no run to write to {}",
+                path.display()
+            )),
+            (None, _) => {}
+        }
         let lines = testimony(seen.as_deref().unwrap_or_default(), until_ns);
         if self.format.json {
             let mut values = json(row, under);

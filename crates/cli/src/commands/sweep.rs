@@ -3,16 +3,20 @@
 use std::collections::HashSet;
 use std::fs;
 use std::io::Write as _;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
+use vorrang_draw::Theme;
 use vorrang_trace::Digest;
 
+use crate::commands::plot::{check_name, of_sheet, save};
 use crate::failure::Failure;
 use crate::figures::Measured;
 use crate::interrupt;
 use crate::output::{Fields, csv_fields, csv_header, csv_row, progress, show_after_a_second};
+use crate::plotting::Wanted;
 use crate::problem::Run;
 use crate::selection::Selection;
 use crate::sheet::{Appender, Destination, IDENTITY, Shard, Sheet};
@@ -27,6 +31,7 @@ use crate::sheet::{Appender, Destination, IDENTITY, Shard, Sheet};
 #[command(after_help = "Examples:\n  \
     vorrang sweep --nodes 2..=256*2 --seeds 10 --csv out.csv\n  \
     vorrang sweep --nodes 13 --think 0,1ms,10ms --algorithms lamport,central --csv out.csv\n  \
+    vorrang sweep --nodes 2..=64*2 --seeds 5 --csv out.csv --plot messages.svg\n  \
     vorrang sweep --nodes 2..=256 --csv out.csv --resume\n  \
     vorrang sweep --nodes 2..=256 --csv part3.csv --shard 3/16")]
 pub(crate) struct Sweep {
@@ -41,12 +46,21 @@ pub(crate) struct Sweep {
     /// Compute only a part, say the third of sixteen; 'vorrang merge' joins the parts
     #[arg(long, value_name = "PART/PARTS", default_value = "1/1")]
     shard: Shard,
+    /// Also plot it, when all is known: .svg or .png. 'vorrang plot' can do more with the file
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+    /// With --plot: the column that goes up [default: messages]
+    #[arg(long, value_name = "COLUMN", requires = "plot")]
+    y: Option<String>,
 }
 
 type Point<'a> = (u64, &'a dyn Run);
 
 impl Sweep {
     pub(crate) fn execute(self) -> Result<(), Failure> {
+        if let Some(path) = &self.plot {
+            check_name(path)?;
+        }
         let selected = self.selection.runs(|_| ("nodes", &["2", "4", "8", "16", "32", "64"]))?;
         selected.say_left_out();
         let runs: Vec<&dyn Run> = selected.runs.iter().flatten().map(|run| &**run).collect();
@@ -82,6 +96,10 @@ impl Sweep {
         let (all, now) = (under_way.identity.1, missing.len());
         let line = format!("{known} of {all} points in {}, {now} computed now", self.csv);
         self.csv.report(&line)?;
+        if let Some(path) = &self.plot {
+            let wanted = Wanted { y: self.y.clone(), ..Wanted::default() };
+            save(&of_sheet(&sheet, &wanted)?, Theme::Auto, path)?;
+        }
         sheet.verdict()
     }
 
@@ -170,7 +188,7 @@ impl UnderWay {
 
 /// One point, measured. Nothing in it depends on the machine, so that equal points are equal; and
 /// nothing on the algorithm, so that all have the same columns.
-fn figures(measured: &Measured) -> Fields {
+pub(crate) fn figures(measured: &Measured) -> Fields {
     let mut figures = measured.json();
     let fields = figures.as_object_mut().expect("a measurement is an object");
     for not_everywhere in ["wall_seconds", "driver", "messages_by_kind"] {
@@ -180,7 +198,7 @@ fn figures(measured: &Measured) -> Fields {
 }
 
 /// The columns of a sweep's file: those of runs that have not begun, one of each problem.
-fn header(runs: &[&dyn Run]) -> Result<Vec<String>, Failure> {
+pub(crate) fn header(runs: &[&dyn Run]) -> Result<Vec<String>, Failure> {
     let mut problems = HashSet::new();
     let mut columns = vec![IDENTITY.map(|name| (name.to_owned(), String::new())).to_vec()];
     for run in runs.iter().filter(|run| problems.insert(run.about().problem)) {

@@ -1,7 +1,5 @@
 //! One node that is driven by hand: does what is typed, and tells what happens.
 
-use std::fs::File;
-use std::io::BufWriter;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -19,7 +17,7 @@ use vorrang_net::{
     NetError, Stage, Starting, Status, Stopped,
 };
 use vorrang_protocol::{Needs, NodeId, Protocol};
-use vorrang_trace::Trace;
+use vorrang_trace::{Record, Writer};
 
 use super::condition;
 use super::input::{Input, MAX_LINE, Typed};
@@ -31,6 +29,7 @@ use crate::failure::Failure;
 use crate::output::{BOLD, DIM, RESET, is_closed};
 use crate::problem::{Driven, Future, header};
 use crate::table::wrapped;
+use crate::tracefile::Outlet;
 use crate::values::WallTime;
 
 /// A node that is to be run.
@@ -65,11 +64,13 @@ where
             start::<Q, _, _>(vorrang_net::Node::over_udp(udp, make(id), config), log.as_ref())
         }
     };
-    let save = move |file: File| {
+    let save = move |file: Outlet| {
         let Some(log) = log else { return Ok(()) };
-        let header = header(&about, &setup).with("node", &id);
-        let trace = Trace::<P> { header, records: log.take() };
-        trace.write(BufWriter::new(file))
+        let header = header(&about, &setup).with("driver", &"node").with("node", &id);
+        let records: Vec<Record<P>> = log.take();
+        let mut writer = Writer::new(file, &header)?;
+        records.iter().try_for_each(|record| writer.write(record))?;
+        writer.finish(None, None)?.finish()
     };
     Box::pin(attend::<Q>(name, (node, voice), starting, Box::new(save)))
 }
@@ -95,11 +96,11 @@ async fn attend<Q: Driven>(
     name: &'static str,
     (node, voice): (Node, Voice),
     starting: Starting<Started<Q>>,
-    save: Box<dyn FnOnce(File) -> std::io::Result<()>>,
+    save: Box<dyn FnOnce(Outlet) -> std::io::Result<()>>,
 ) -> Result<(), Failure> {
     let id = NodeId(node.id);
     // A trace that cannot be written is no surprise for the end.
-    let create = |path: PathBuf| match File::create(&path) {
+    let create = |path: PathBuf| match Outlet::create(&path) {
         Ok(file) => Ok((path, file)),
         Err(error) => Err(Failure::at(&path, error)),
     };

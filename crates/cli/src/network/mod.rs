@@ -19,8 +19,6 @@ pub(crate) mod voice;
 pub(crate) mod worker;
 
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::{self, BufWriter};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -33,7 +31,7 @@ use vorrang_algorithms::mutex::{Command, Notice};
 use vorrang_net::{Clock, Config, Handle, Log, Starting};
 use vorrang_protocol::{NodeId, Protocol};
 use vorrang_sim::{FaultCounts, Random, share};
-use vorrang_trace::{Measure, Record, Summary, Verdict, What, Writer, judge};
+use vorrang_trace::{Measure, Record, Summary, Verdict, What, judge};
 
 use self::kills::{Kills, in_order};
 use self::turns::Turns;
@@ -42,7 +40,8 @@ use crate::failure::Failure;
 use crate::figures::Measured;
 use crate::output::{progress, show_after_a_second};
 use crate::problem::mutex::{LoadKind, Scenario, figures};
-use crate::problem::{Made, Scene, header};
+use crate::problem::{Made, Scene, run_header};
+use crate::tracefile::Tape;
 
 /// Where the nodes run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,9 +63,7 @@ where
     P: Protocol<Command = Command, Notice = Notice>,
 {
     let start = Instant::now();
-    // A trace that cannot be written is no surprise for the end.
-    let create = |path: &Path| File::create(path).map_err(|error| Failure::at(path, error));
-    let file = save.map(create).transpose()?;
+    let tape = save.map(Tape::create).transpose()?;
     let records = match place {
         Place::Here => {
             let log = Log::new();
@@ -92,12 +89,13 @@ where
             in_order(recorded)?
         }
     };
-    if let (Some(path), Some(file)) = (save, file) {
-        self::save(scenario, &records, file).map_err(|error| Failure::at(path, error))?;
-    }
     let mut observed = Observed::of(scenario, &records);
     observed.objection = made.objection(scenario, &records).map(|it| it.to_string());
-    Ok(measured(scenario, observed, start.elapsed()))
+    let measured = measured(scenario, observed, start.elapsed());
+    if let Some(tape) = tape {
+        tape.save(&run_header(scenario, true), &records, measured.wrong())?;
+    }
+    Ok(measured)
 }
 
 /// Starts a node with its application.
@@ -311,6 +309,8 @@ struct Observed {
     /// What those who did it once more object to.
     objection: Option<String>,
     faults: Option<FaultCounts>,
+    /// When it was that something happened which never should.
+    violated_ns: Option<u64>,
 }
 
 impl Observed {
@@ -319,8 +319,10 @@ impl Observed {
         P: Protocol<Command = Command, Notice = Notice>,
     {
         let (card, setup) = (scenario.card, &scenario.setup);
+        let verdict = judge(records, card.watch(setup, card.promised(setup)));
         Self {
-            verdict: judge(records, card.watch(setup, card.promised(setup))),
+            violated_ns: verdict.violations.first().map(|&(place, _)| records[place].at_ns),
+            verdict,
             summary: Summary {
                 overtakes: Some(judge(records, HappenedBefore::default()).count("ordering")),
                 ..Measure::of(scenario.nodes(), records).summary()
@@ -334,7 +336,7 @@ impl Observed {
 
 /// Judges and measures a recorded run.
 fn measured(scenario: &Scenario, observed: Observed, wall: Duration) -> Measured {
-    let Observed { verdict, summary, events, objection, faults } = observed;
+    let Observed { verdict, summary, events, objection, faults, violated_ns } = observed;
     let first = verdict.violations.first().map(|(_, violation)| violation);
     let card = scenario.card;
     let is_perpetual = card.terms.perpetual || scenario.faults().is_some();
@@ -355,7 +357,7 @@ fn measured(scenario: &Scenario, observed: Observed, wall: Duration) -> Measured
         safe: verdict.is_safe() && objection.is_none(),
         quiescent: if is_perpetual { owed.is_none() } else { verdict.is_quiescent() },
         violation: first.map(ToString::to_string).or(objection).or(owed),
-        violated_ns: None,
+        violated_ns,
         events,
         wall_seconds: wall.as_secs_f64(),
     }
@@ -387,11 +389,4 @@ fn events<P: Protocol>(records: &[Record<P>]) -> u64 {
         matches!(record.what, What::Command(_) | What::Receive { .. } | What::Timer(_))
     };
     records.iter().filter(is_event).count() as u64
-}
-
-fn save<P: Protocol>(scene: &impl Scene, records: &[Record<P>], file: File) -> io::Result<()> {
-    let header = header(&scene.about(), scene.setup()).with("options", &scene.options(true));
-    let mut writer = Writer::new(BufWriter::new(file), &header)?;
-    records.iter().try_for_each(|record| writer.write(record))?;
-    writer.finish()
 }

@@ -2,7 +2,6 @@
 //! that comes of it has happened: all nodes in this process, or a process a node.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -15,10 +14,11 @@ use vorrang_trace::{Meter, Record, What, judge};
 use super::kills::{self, Kills, in_order};
 use super::local::{self, Local};
 use super::processes::{self, Processes, Recorded};
-use super::{Counted as _, News, Place, events, head, make_room, orders, runtime, save, settle};
+use super::{Counted as _, News, Place, events, head, make_room, orders, runtime, settle};
 use crate::failure::Failure;
 use crate::figures::{Figure, Measured};
-use crate::problem::{Made, Scene};
+use crate::problem::{Made, Scene, run_header};
+use crate::tracefile::Tape;
 
 /// When all that comes of the commands has happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,8 +47,7 @@ where
     T: Meter<P::Command, P::Notice>,
 {
     let start = Instant::now();
-    let create = |path: &Path| File::create(path).map_err(|error| Failure::at(path, error));
-    let file = save_to.map(create).transpose()?;
+    let tape = save_to.map(Tape::create).transpose()?;
     let records = match place {
         Place::Here => {
             let (log, clock) = (Log::new(), Clock::start());
@@ -64,9 +63,6 @@ where
         }
         Place::Processes => in_order(runtime()?.block_on(tell_processes(scene, commands))?)?,
     };
-    if let (Some(path), Some(file)) = (save_to, file) {
-        save(scene, &records, file).map_err(|error| Failure::at(path, error))?;
-    }
     let verdict = judge(&records, monitor);
     feed(&mut meter, &records);
     let first = verdict.violations.first().map(|(_, violation)| violation);
@@ -75,7 +71,7 @@ where
     // What was sent to the dead is under way for ever.
     let owed = if faults.is_some() { &verdict.owed } else { &verdict.at_rest };
     let at_rest = owed.as_ref().map(ToString::to_string);
-    Ok(Measured {
+    let measured = Measured {
         name: scene.about().name,
         seed: scene.seed(),
         head: head(scene),
@@ -84,10 +80,14 @@ where
         quiescent: if faults.is_some() { verdict.owed.is_none() } else { verdict.is_quiescent() },
         faults,
         violation: first.map(ToString::to_string).or(objection).or(at_rest),
-        violated_ns: None,
+        violated_ns: verdict.violations.first().map(|&(place, _)| records[place].at_ns),
         events: events(&records),
         wall_seconds: start.elapsed().as_secs_f64(),
-    })
+    };
+    if let Some(tape) = tape {
+        tape.save(&run_header(scene, true), &records, measured.wrong())?;
+    }
+    Ok(measured)
 }
 
 /// Nobody waits longer for a node to say something.
@@ -222,7 +222,11 @@ fn feed<P: Protocol, T: Meter<P::Command, P::Notice>>(meter: &mut T, records: &[
             }
             What::Crash => meter.on_crash(*at_ns, *node),
             What::Restart => meter.on_restart(*at_ns, *node),
-            What::Timer(_) | What::Lost { .. } | What::Doubled { .. } | What::Fault(_) => {}
+            What::Timer(_)
+            | What::Choice(_)
+            | What::Lost { .. }
+            | What::Doubled { .. }
+            | What::Fault(_) => {}
         }
     }
 }

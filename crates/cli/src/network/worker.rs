@@ -184,11 +184,7 @@ where
         let node = Node::new(node(config.id), config).listener(listener);
         node.record(records, clock).start_with(application)
     };
-    let lines = move || -> Vec<String> {
-        let line =
-            |record: &Record<P>| serde_json::to_string(record).expect("a record can be written");
-        log.take().iter().map(line).collect()
-    };
+    let lines = move || -> Vec<String> { log.take().iter().map(Record::line).collect() };
     Box::pin(obey_to_the_end(work, card.name, Box::new(launch), heard, Box::new(lines)))
 }
 

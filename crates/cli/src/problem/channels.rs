@@ -11,8 +11,8 @@ use vorrang_algorithms::layer::reliable::{self, Patience, Peers, Reliable};
 use vorrang_algorithms::recipe::Node;
 use vorrang_algorithms::setup::Setup;
 use vorrang_catalogue::{Entry, NodeOf};
-use vorrang_protocol::{Data, Graph, Guard, NodeId, Protocol};
-use vorrang_trace::AnyNode;
+use vorrang_protocol::{Data, Graph, Guard, NodeId, Protocol, parse_duration_ns, show_duration_ns};
+use vorrang_trace::{AnyNode, Header};
 
 use super::seen::Told;
 use super::simulate::{self, Kinds, Simulated, Until};
@@ -20,6 +20,7 @@ use super::{Driven, Nodes, Scene};
 use crate::failure::Failure;
 use crate::figures::Measured;
 use crate::network::Place;
+use crate::options::{Between, name};
 
 /// How often something is sent again in a simulation before a peer is left alone: with time-outs
 /// that double up to 64 times, that is after some six thousand message delays.
@@ -32,6 +33,41 @@ pub(crate) enum Channels {
     Correct,
     /// A known mistake: what is sent again is handed up again
     NoDuplicateFilter,
+}
+
+/// A layer of reliable channels, as a trace tells of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Layer {
+    pub(crate) how: Channels,
+    within: Duration,
+    tries: u8,
+}
+
+impl Layer {
+    pub(crate) const fn checked(how: Channels, within: Duration, tries: u8) -> Self {
+        Self { how, within, tries }
+    }
+
+    pub(super) fn simulated(between: &Between) -> Self {
+        let within = Duration::from_nanos(between.nearly_longest_ns());
+        Self { how: Channels::Correct, within, tries: TRIES }
+    }
+
+    /// Adds it to what is said of a run.
+    pub(crate) fn note(self, header: Header) -> Header {
+        header
+            .with("channels", &name(&self.how))
+            .with("channels_within", &show_duration_ns(self.within.as_nanos() as u64))
+            .with("channels_tries", &self.tries)
+    }
+
+    /// The layer that a run was over, if it was.
+    pub(crate) fn noted(header: &Header) -> Option<Self> {
+        let how = Channels::from_str(header.get("channels")?, true).ok()?;
+        let within = parse_duration_ns(header.get("channels_within")?).ok()?;
+        let tries = header.get("channels_tries")?.parse().ok()?;
+        Some(Self { how, within: Duration::from_nanos(within), tries })
+    }
 }
 
 type Over<Q> = Reliable<NodeOf<Q>>;
@@ -52,21 +88,19 @@ fn over<Q: Driven>(
 
 /// The same without a type, for the checker and a stage; and what holds of them.
 pub(super) fn any<Q: Driven>(
-    how: Channels,
+    layer: Layer,
     (node, guards): (Node<NodeOf<Q>>, &[Guard<NodeOf<Q>>]),
     (setup, graph): (&Setup, Option<Graph>),
-    tries: u8,
-) -> (Vec<NodeOf<Q>>, Vec<Guard<NodeOf<Q>>>) {
-    let node = over::<Q>(node, setup, graph, Patience::within(setup.within, tries));
-    let members = setup.group.members();
-    match how {
+) -> super::MadeOf<Q> {
+    let node = over::<Q>(node, setup, graph, Patience::within(layer.within, layer.tries));
+    match layer.how {
         Channels::Correct => {
             let guards = guards.iter().cloned().map(Reliable::guard).map(AnyNode::guard_of);
-            (members.map(|id| AnyNode::new(node(id))).collect(), guards.collect())
+            (Arc::new(move |id| AnyNode::new(node(id))), guards.collect())
         }
         Channels::NoDuplicateFilter => {
-            let flawed = |id| AnyNode::new(Flawed::new(node(id), NoDuplicateFilter));
-            (members.map(flawed).collect(), Vec::new())
+            let flawed = move |id| AnyNode::new(Flawed::new(node(id), NoDuplicateFilter));
+            (Arc::new(flawed), Vec::new())
         }
     }
 }
@@ -89,8 +123,8 @@ pub(super) fn simulable<Q: Driven>(
     let node = super::make(&of.recipe, setup)?;
     let graph = scenario.about().assumes.layout.graph(setup);
     let graph = graph.map_err(|unfit| Failure::Usage(unfit.0))?;
-    let longest = Duration::from_nanos(between.nearly_longest_ns());
-    let node = over::<Q>(node, setup, graph, Patience::within(longest, TRIES));
+    let Layer { within, tries, .. } = Layer::simulated(between);
+    let node = over::<Q>(node, setup, graph, Patience::within(within, tries));
     Ok(Simulable {
         node: Arc::new(node),
         guards: of.guards.iter().cloned().map(Reliable::guard).collect(),

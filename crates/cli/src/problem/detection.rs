@@ -11,6 +11,7 @@ use vorrang_algorithms::detection::spec::Suspicions;
 use vorrang_algorithms::detection::{Command, Detection, Notice};
 use vorrang_algorithms::setup::{Parameter, Setup, Unfit};
 use vorrang_check::{Ask, Plan};
+use vorrang_draw::{Look, Mark};
 use vorrang_protocol::{Message as _, Needs, NodeId, Protocol, show_duration_ns};
 use vorrang_sim::{Distribution, Fault, Faults, Orders, Workload};
 
@@ -282,6 +283,14 @@ impl Driven for Detection {
         match said {
             Said::Command(command) => match *command {},
             Said::Notice(Notice::Suspect(_) | Notice::Trust(_)) => None,
+        }
+    }
+
+    fn look(_: NodeId, said: Said<'_, Command, Notice>) -> Look {
+        match said {
+            Said::Command(command) => match *command {},
+            Said::Notice(Notice::Suspect(_)) => Look::mark(Mark::Warns("suspects")),
+            Said::Notice(Notice::Trust(_)) => Look::mark(Mark::Diamond("trusts again")),
         }
     }
 

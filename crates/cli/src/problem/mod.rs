@@ -10,6 +10,7 @@
 mod casting;
 mod catalogue;
 pub(crate) mod channels;
+mod counterexample;
 pub(crate) mod detection;
 pub(crate) mod election;
 pub(crate) mod election_question;
@@ -18,10 +19,12 @@ pub(crate) mod mutex;
 pub(crate) mod mutex_question;
 mod mutex_scope;
 mod remarks;
+mod retrace;
 mod scene;
 mod seen;
 mod simulate;
 mod staged;
+mod subject;
 mod suspicion;
 mod verify;
 pub(crate) mod wave;
@@ -36,10 +39,12 @@ use vorrang_algorithms::registry::{Node, Recipe};
 use vorrang_algorithms::setup::{Setup, Unfit};
 use vorrang_catalogue::{self as any, Catalogued, NodeOf};
 use vorrang_check as check;
+use vorrang_draw::Look;
 use vorrang_net::Steps;
 use vorrang_protocol::{Graph, Guard, Invariant, Message as _, Monitor, Needs, NodeId, Protocol};
 use vorrang_sim::Workload;
-use vorrang_trace::{Meter, Objection, Record, replay};
+use vorrang_trace::replay::Cast;
+use vorrang_trace::{Line, Meter, Objection, Record, Recording, replay};
 
 use crate::commands::check::CheckArgs;
 use crate::failure::Failure;
@@ -55,12 +60,14 @@ pub use catalogue::Catalogue;
 pub(crate) use catalogue::{Entry, catalogue, know};
 use channels::{Simulable, simulable};
 pub(crate) use remarks::Remarks;
+pub(crate) use retrace::{Retraced, Watching, sides};
 pub(crate) use scene::Scene;
 use seen::Told;
 pub(crate) use seen::{Doing, Posts, Role, Said, Seen, Sight};
-pub(crate) use simulate::{Kinds, header};
+pub(crate) use simulate::{Kinds, header, run_header};
 use simulate::{Simulated, Until};
-pub(crate) use staged::{Ahead, Look, Staged};
+pub(crate) use staged::{Ahead, Look as Glance, Staged};
+use subject::{MadeOf, SubjectOf};
 pub(crate) use verify::Query;
 
 /// A problem, and what the drivers must know to run any algorithm of it.
@@ -94,6 +101,16 @@ pub(crate) trait Driven: Catalogued {
     fn doing(said: Said<'_, Self::Command, Self::Notice>) -> Option<Doing>;
     fn posts(_scenario: &Self::Scenario) -> Posts {
         Posts::default()
+    }
+
+    // --- in pictures
+    /// What something that a node is asked or tells looks like: by default, as what it then does.
+    fn look(at: NodeId, said: Said<'_, Self::Command, Self::Notice>) -> Look {
+        Self::doing(said).map_or_else(Look::default, |doing| doing.look(at))
+    }
+    /// The kinds of messages that carry a token.
+    fn tokens(_card: &'static Card<Self>) -> &'static [&'static str] {
+        &[]
     }
 
     // --- in the checker
@@ -202,6 +219,12 @@ pub(crate) type Future<'a> = Pin<Box<dyn std::future::Future<Output = Result<(),
 pub(crate) trait Subject: Send + Sync {
     fn question(&self, args: &CheckArgs) -> Result<Query, Failure>;
     fn stage(&self, args: &CheckArgs) -> Result<Box<dyn Staged>, Failure>;
+    /// Does a recorded run once more, and shows every node after whatever happened to it.
+    fn retrace(&self, run: &Recording, watch: Watching<'_>) -> Result<Retraced, Failure>;
+    /// What was asked or told in a recorded run, in words, and what it looks like.
+    fn looks(&self, at: NodeId, told: &vorrang_trace::Told) -> Option<(String, Look)>;
+    /// The kinds of messages that carry a token.
+    fn tokens(&self) -> &'static [&'static str];
 }
 
 /// An algorithm, with its types gone.
@@ -238,57 +261,6 @@ pub(crate) trait Run: Send + Sync {
     fn kinds(&self) -> Kinds;
     fn posts(&self) -> Posts;
 }
-
-/// What is checked and staged: nothing in it knows which algorithm it is.
-struct SubjectOf<Q: Problem>(&'static any::Entry<Q>);
-
-impl<Q: Driven> Subject for SubjectOf<Q> {
-    fn question(&self, args: &CheckArgs) -> Result<Query, Failure> {
-        let &any::Entry { card, flaw, .. } = self.0;
-        let question = Q::question(card, flaw, args)?;
-        let (nodes, guards) = self.nodes(&question.setup, args)?;
-        let graph = graph((card, flaw), &question.setup)?;
-        let goes_wrong = question.faults != check::Faults::NONE && args.reliable.is_none();
-        let mut query = verify::query(question, (nodes, graph), &guards, args);
-        if goes_wrong && !args.guards(&guards).is_empty() {
-            query.remarks.notes.push(format!(
-                "faults may break what the proof of {} rests on before anything that it promises: \
-                 --no-invariants leaves that out",
-                card.name
-            ));
-        }
-        if args.timely.is_some() && !self.0.sets_timers {
-            let name = card.name;
-            let note = format!("{name} sets no timers: time makes no difference to it");
-            query.remarks.notes.push(note);
-        }
-        Ok(query)
-    }
-    fn stage(&self, args: &CheckArgs) -> Result<Box<dyn Staged>, Failure> {
-        let &any::Entry { card, flaw, .. } = self.0;
-        let Question { setup, links, monitor, .. } = Q::question(card, flaw, args)?;
-        let (nodes, guards) = self.nodes(&setup, args)?;
-        // Promises about causes are none about the layer's messages.
-        let monitor = if args.reliable.is_some() { monitor } else { Q::staged(card, &setup, flaw) };
-        Ok(staged::stage::<Q>((card, flaw), (setup, links.order, monitor), (nodes, guards)))
-    }
-}
-
-impl<Q: Driven> SubjectOf<Q> {
-    /// The nodes, over reliable channels if they are wanted, and what holds of them.
-    fn nodes(&self, setup: &Setup, args: &CheckArgs) -> Result<Guarded<Q>, Failure> {
-        let node = make(&self.0.recipe, setup)?;
-        let guards = args.guards(&self.0.guards);
-        let Some(how) = args.reliable else {
-            return Ok((setup.group.members().map(|id| node(id)).collect(), guards));
-        };
-        let graph = graph((self.0.card, self.0.flaw), setup)?;
-        Ok(channels::any::<Q>(how, (node, &guards), (setup, graph), args.tries()))
-    }
-}
-
-/// Nodes, and what holds of them.
-type Guarded<Q> = (Vec<NodeOf<Q>>, Vec<Guard<NodeOf<Q>>>);
 
 /// An algorithm while its types are known.
 struct Of<Q: Problem, P: Protocol> {
@@ -383,9 +355,10 @@ impl<P: Protocol> Made<P> {
         if !scene.between().is_guarded {
             return None;
         }
-        let nodes = scene.setup().group.members().map(|id| (self.node)(id)).collect();
         let guards: Vec<Guard<P>> = self.invariants.iter().map(Into::into).collect();
-        replay(nodes, records, &guards).err()
+        let cast = Cast::new(scene.setup().group.size(), &*self.node).guarded(&guards);
+        let lines: Vec<Line> = records.iter().map(Into::into).collect();
+        replay(&cast, &lines, true, &mut |_, _, _| {}).err()
     }
 }
 

@@ -415,6 +415,10 @@ impl Driven for Mutex {
         Posts { coordinators: members.rev().take(servers as usize).collect(), tokens }
     }
 
+    fn tokens(card: &'static Card) -> &'static [&'static str] {
+        card.terms.tokens
+    }
+
     type Watch = Watch;
 
     fn question(

@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use vorrang_draw::{Bar, Look, Mark};
 use vorrang_protocol::{Message as _, NodeId, Protocol, show_duration_ns};
 use vorrang_sim::Recorder;
 use vorrang_trace::{Fault, Loss, Record, What};
@@ -61,6 +62,24 @@ pub(crate) enum Doing {
     Follows(NodeId),
 }
 
+impl Doing {
+    /// What it looks like, at a node.
+    pub(super) fn look(self, at: NodeId) -> Look {
+        match self {
+            Self::Waits => Look::bar(Bar::Outlined("waits")),
+            Self::IsInside => Look::bar(Bar::Filled("inside")),
+            Self::Rests => Look::bar(Bar::Ends),
+            Self::Began => Look::mark(Mark::Begins("begins")),
+            Self::Follows(leader) if leader == at => {
+                Look { mark: Some(Mark::Star("leads")), ..Look::bar(Bar::Filled("leads")) }
+            }
+            Self::Follows(_) => {
+                Look { mark: Some(Mark::Diamond("follows")), ..Look::bar(Bar::Ends) }
+            }
+        }
+    }
+}
+
 /// What a node is to the others when it crashes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Role {
@@ -117,13 +136,13 @@ where
 
     fn record(&mut self, record: Record<P>) {
         match &mut self.witness {
-            Witness::File(file) => file.write(&record),
-            Witness::Memory(seen) => seen.push(sight::<Q, P>(record)),
+            Witness::File(file) => file.write(record),
+            Witness::Memory(seen) => seen.extend(sight::<Q, P>(record)),
         }
     }
 }
 
-fn sight<Q, P>(record: Record<P>) -> Seen
+fn sight<Q, P>(record: Record<P>) -> Option<Seen>
 where
     Q: Driven,
     P: Protocol<Command = Q::Command, Notice = Q::Notice>,
@@ -144,11 +163,14 @@ where
         What::Send { to, seq, message } => Sight::Sent { to, letter: letter(seq, &message) },
         What::Receive { from, seq, message } => Sight::Got { from, letter: letter(seq, &message) },
         What::Timer(timer) => Sight::Timer(format!("{timer:?}")),
+        // No place to strike: it is in the middle of an event.
+        What::Choice(_) => return None,
         What::Lost { to, seq, why } => {
             let why = match why {
                 Loss::Network => "",
                 Loss::Partition => ": the network has fallen apart",
                 Loss::Down => ": that is down",
+                Loss::NoLink => ": there is no link to it",
             };
             Sight::Wrong(format!("message {seq} to {to} is lost{why}"))
         }
@@ -160,7 +182,7 @@ where
         }
         What::Fault(fault) => Sight::Wrong(format!("{fault:?}")),
     };
-    Seen { at_ns: record.at_ns, node: record.node, what }
+    Some(Seen { at_ns: record.at_ns, node: record.node, what })
 }
 
 /// A line of a run.

@@ -1,7 +1,8 @@
 //! A scenario in the simulator.
 
-use std::fs::File;
-use std::io::BufWriter;
+use std::any::Any;
+use std::io::Write as _;
+use std::mem;
 use std::path::Path;
 use std::time::Instant;
 
@@ -12,13 +13,15 @@ use vorrang_algorithms::registry::Node;
 use vorrang_algorithms::setup::Setup;
 use vorrang_protocol::{Guard, Protocol};
 use vorrang_sim::{FaultCounts, Faults, Report, SimError, Simulation};
-use vorrang_trace::{Header, Record, Writer};
+use vorrang_trace::{End, Header, Record, Wrong};
 
+use super::channels::Layer;
 use super::seen::{Seen, Told, Witness};
 use super::{Driven, Nodes, Scene, SummaryOf};
 use crate::failure::Failure;
 use crate::figures::Measured;
 use crate::output::show_after_a_second;
+use crate::tracefile::Outlet;
 
 /// How far a simulation goes.
 #[derive(Clone, Copy)]
@@ -42,12 +45,11 @@ pub(super) fn measure<Q: Driven>(
     trace: Option<&Path>,
     until: Until<'_>,
 ) -> Result<Measured, Failure> {
-    let (about, options) = (scenario.about(), scenario.options(false));
-    let to_file = |path| ToFile::new(path, &about, scenario.setup(), &options);
+    let to_file = |path| ToFile::new(path, &run_header(scenario, false));
     let file = trace.map(to_file).transpose()?;
     let (measured, witness) = told(scenario, nodes, file.map(Witness::File), until)?;
     if let (Some(Witness::File(file)), Some(path)) = (witness, trace) {
-        file.finish(path)?;
+        file.finish(path, measured.wrong())?;
     }
     Ok(measured)
 }
@@ -142,10 +144,17 @@ where
         let fresh = node.clone();
         simulation = simulation.with_faults(faults, scenario.seed(), move |id| fresh(id));
     }
-    if let Until::Over(bar) = until {
-        to_the_end::<Q, P>(&mut simulation, bar)?;
+    let ended = match until {
+        Until::Over(bar) => to_the_end::<Q, P>(&mut simulation, bar),
+        Until::Begun => Ok(()),
+    };
+    let report = simulation.report();
+    let mut recorder = simulation.into_recorder();
+    if let Some(Told { witness: Witness::File(file), .. }) = &mut recorder {
+        file.end::<P>();
     }
-    Ok((simulation.report(), simulation.into_recorder()))
+    // What was recorded up to then is kept.
+    ended.map(|()| (report, recorder))
 }
 
 type SimulationOf<Q, P> =
@@ -190,31 +199,95 @@ where
 
 /// What a trace begins with: which algorithm, and how it was set up.
 pub(crate) fn header(about: &About, setup: &Setup) -> Header {
-    Header::new(about.name, setup.group.size()).with("setup", &setup.text(about.takes))
+    Header::new(about.name, setup.group.size())
+        .with("version", &env!("CARGO_PKG_VERSION"))
+        .with("problem", &about.problem)
+        .with("setup", &setup.text(about.takes))
+}
+
+/// The same of a run that was decided on, in the simulator or over a real network.
+pub(crate) fn run_header(scene: &impl Scene, net: bool) -> Header {
+    let (about, between, options) = (scene.about(), scene.between(), scene.options(net));
+    let mut header = header(&about, scene.setup())
+        .with("driver", &if net { "net" } else { "sim" })
+        .with("seed", &scene.seed())
+        .with("options", &options)
+        .with(
+            "command",
+            &format!("vorrang run {}{} {options}", about.name, ["", " --net"][usize::from(net)]),
+        );
+    if let Some(flaw) = between.flaw {
+        header = header.with("flaw", &flaw);
+    }
+    if between.is_reliable {
+        header = Layer::simulated(between).note(header);
+    }
+    header
 }
 
 /// Writes records as they come; a full disk is reported at the end.
+///
+/// What a record looks like as a line is found out on another core: a simulation is faster than any
+/// text of it.
 pub(super) struct ToFile {
-    writer: Writer<BufWriter<File>>,
+    outlet: Outlet,
+    /// A `Vec<Record<P>>` of those that were not handed on yet.
+    batch: Option<Box<dyn Any>>,
+    records: u64,
     failed: Option<std::io::Error>,
 }
 
+/// So many records are handed on at once.
+const BATCH: usize = 2048;
+
 impl ToFile {
-    fn new(path: &Path, about: &About, setup: &Setup, options: &str) -> Result<Self, Failure> {
-        let header = header(about, setup).with("options", &options);
-        let file = File::create(path).map_err(|error| Failure::at(path, error))?;
-        let writer = Writer::new(BufWriter::new(file), &header);
-        Ok(Self { writer: writer.map_err(|error| Failure::at(path, error))?, failed: None })
+    fn new(path: &Path, header: &Header) -> Result<Self, Failure> {
+        let outlet = Outlet::create(path).and_then(|mut outlet| {
+            outlet.write_all(&header.line())?;
+            Ok(outlet)
+        });
+        let outlet = outlet.map_err(|error| Failure::at(path, error))?;
+        Ok(Self { outlet, batch: None, records: 0, failed: None })
     }
 
-    pub(super) fn write<P: Protocol>(&mut self, record: &Record<P>) {
-        if self.failed.is_none() {
-            self.failed = self.writer.write(record).err();
+    pub(super) fn write<P: Protocol>(&mut self, record: Record<P>) {
+        let batch = self.batch.get_or_insert_with(|| Box::new(Vec::<Record<P>>::new()));
+        let batch = batch.downcast_mut::<Vec<Record<P>>>().expect("a run is of one algorithm");
+        batch.push(record);
+        self.records += 1;
+        if batch.len() == BATCH {
+            let batch = mem::replace(batch, Vec::with_capacity(BATCH));
+            self.hand_on(batch);
         }
     }
 
-    fn finish(self, path: &Path) -> Result<(), Failure> {
-        let written = self.failed.map_or(Ok(()), Err).and_then(|()| self.writer.finish());
-        written.map_err(|error| Failure::at(path, error))
+    fn hand_on<P: Protocol>(&mut self, batch: Vec<Record<P>>) {
+        if self.failed.is_some() {
+            return;
+        }
+        let made = self.outlet.make(move || {
+            let mut lines = Vec::with_capacity(batch.len() * 140);
+            for record in &batch {
+                record.write_line(&mut lines);
+            }
+            lines
+        });
+        self.failed = made.err();
+    }
+
+    /// Hands on what is left, once no more will come.
+    pub(super) fn end<P: Protocol>(&mut self) {
+        let batch = self.batch.take().and_then(|batch| batch.downcast::<Vec<Record<P>>>().ok());
+        if let Some(batch) = batch {
+            self.hand_on(*batch);
+        }
+    }
+
+    fn finish(self, path: &Path, wrong: Option<Wrong>) -> Result<(), Failure> {
+        let Self { mut outlet, records, failed, .. } = self;
+        let end = End { records, wrong, repeats_from: None };
+        // What the thread that writes has to say is why it failed.
+        let written = failed.map_or_else(|| outlet.write_all(&end.line()), Err);
+        outlet.finish().and(written).map_err(|error| Failure::at(path, error))
     }
 }

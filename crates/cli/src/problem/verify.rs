@@ -9,8 +9,9 @@ use vorrang_check::{
     Bound, Bounds, Move, Outcome, Progress, Report, Stray, System, Walks, explore_after, walk,
 };
 use vorrang_protocol::{Effect, Graph, Guard};
+use vorrang_trace::Header;
 
-use super::{Driven, NodeOf, Question, Remarks};
+use super::{Driven, NodeOf, Question, Remarks, counterexample};
 use crate::commands::check::{Answer, CheckArgs};
 use crate::interrupt;
 use crate::output::{grouped, show_after_a_second, spinner};
@@ -27,7 +28,7 @@ pub(crate) struct Query {
 pub(super) fn query<Q: Driven>(
     question: Question<Q>,
     (nodes, graph): (Vec<NodeOf<Q>>, Option<Graph>),
-    guards: &[Guard<NodeOf<Q>>],
+    (guards, header): (&[Guard<NodeOf<Q>>], Header),
     args: &CheckArgs,
 ) -> Query {
     let system = System {
@@ -43,6 +44,8 @@ pub(super) fn query<Q: Driven>(
     properties.extend(question.fair.then(|| "no starvation in fair runs".to_owned()));
     properties.extend(args.guards(guards).iter().map(|it| it.name().to_owned()));
     let shows_progress = !args.json;
+    let header =
+        header.with("driver", &"check").with("clock", &"steps").with("command", &question.line);
     let covers = match args.reliable {
         None => question.covers,
         Some(_) => format!("{}, {}", question.covers, in_tries(args.tries())),
@@ -56,7 +59,9 @@ pub(super) fn query<Q: Driven>(
             let looked = look::<Q>(&system, &[], &bounds, threads, shows_progress);
             (looked.unwrap_or_else(|stray| unreachable!("{stray}")).0, None)
         };
+        let recorded = counterexample::recorded(header, &report.outcome);
         let mut answer = answer::<Q>(report, properties, start.elapsed().as_secs_f64());
+        answer.recorded = recorded;
         answer.covers = Some(covers);
         if let Some((walks, left)) = walked {
             answer.is_shortest = false;
@@ -188,6 +193,7 @@ pub(super) fn answer<Q: Driven>(
         odds,
         covers: None,
         warnings: Vec::new(),
+        recorded: None,
     }
 }
 

@@ -10,6 +10,7 @@ use vorrang_algorithms::wave::card::{Card, DURATION, MESSAGES, Setting, TREE_DEP
 use vorrang_algorithms::wave::spec::Spanning;
 use vorrang_algorithms::wave::{Command, Gathered, Notice, Wave};
 use vorrang_check::{Ask, Plan};
+use vorrang_draw::{Look, Mark};
 use vorrang_protocol::{Message, Needs, NodeId, Protocol};
 use vorrang_sim::{Orders, Workload};
 use vorrang_trace::{Meter, Traffic};
@@ -227,6 +228,17 @@ impl Driven for Wave {
         match said {
             Said::Command(Command::Start) => Some(Doing::Began),
             Said::Notice(Notice::Joined { .. } | Notice::Done(_)) => None,
+        }
+    }
+
+    fn look(_: NodeId, said: Said<'_, Command, Notice>) -> Look {
+        match said {
+            Said::Command(Command::Start) => Look::mark(Mark::Begins("begins")),
+            Said::Notice(Notice::Joined { parent }) => {
+                let parent = Some(parent.index());
+                Look { parent, ..Look::mark(Mark::Diamond("joins, below its parent")) }
+            }
+            Said::Notice(Notice::Done(_)) => Look::mark(Mark::Star("is done")),
         }
     }
 

@@ -24,6 +24,8 @@ use crate::problem::Staged;
 pub(crate) use ahead::blank_check;
 use input::{cut, read_line};
 
+pub(crate) use view::plain;
+
 /// Random steps at once.
 const MOST_AT_RANDOM: u64 = 100_000;
 

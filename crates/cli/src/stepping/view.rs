@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::output::{BOLD, DIM, RESET};
-use crate::problem::Look;
+use crate::problem::Glance as Look;
 use crate::table::screen;
 
 /// Lines of a list that is shown unasked.
@@ -97,7 +97,7 @@ fn wrap(text: &mut String, title: &str, words: &str, columns: usize) {
 }
 
 /// A node's state without what says nothing: who it is, of which group, and what its type is.
-fn plain(shown: &str) -> String {
+pub(crate) fn plain(shown: &str) -> String {
     let mut text = String::new();
     let mut rest = shown;
     // `NodeId(2)` is 2.

@@ -10,6 +10,7 @@ mod report;
 
 use std::cmp::Ordering;
 use std::fmt;
+use std::path::Path;
 
 use rayon::prelude::*;
 use vorrang_algorithms::card::Order;
@@ -225,6 +226,16 @@ pub(crate) struct Row {
 impl Row {
     pub(crate) fn cell(&self, fault: Fault) -> Option<&Cell> {
         self.cells.iter().find(|cell| cell.fault == fault)
+    }
+
+    /// Writes the run that shows what a fault does to a file.
+    pub(crate) fn save(&self, witness: &Witness, path: &Path) -> Result<(), Failure> {
+        let saved = self.entry.algorithm.run(&witness.args)?.simulate(Some(path), None);
+        match saved {
+            // A node refused what it should have been ready for: that is what it shows.
+            Ok(_) | Err(Failure::Failed(_)) => Ok(()),
+            Err(failure) => Err(failure),
+        }
     }
 
     /// The run that shows what a fault does, with all that happened, if it ends badly.

@@ -61,6 +61,7 @@ fn assert_cause_before_effect(records: &[Record<RicartAgrawala>]) {
             What::Command(_)
             | What::Notice(_)
             | What::Timer(_)
+            | What::Choice(_)
             | What::Lost { .. }
             | What::Crash
             | What::Doubled { .. }

@@ -5,7 +5,8 @@ use vorrang_tidy::{Crate, Dependency, Manifest, Offences, Source, Tree};
 /// The crates of ours that a crate may be built with; none if we have never heard of it.
 fn below(name: &str) -> Option<Allowed> {
     Some(match name {
-        "protocol" => Allowed::Only(&[]),
+        // What is drawn is told by others.
+        "protocol" | "draw" => Allowed::Only(&[]),
         "algorithms" | "trace" => Allowed::Only(&["vorrang-protocol"]),
         // The drivers: they see neither an algorithm nor each other.
         "sim" | "check" | "net" => Allowed::Only(&["vorrang-protocol", "vorrang-trace"]),

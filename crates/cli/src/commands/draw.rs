@@ -1,0 +1,426 @@
+//! `vorrang draw`: a run as a picture, and what runs are runs on.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use clap::ValueEnum;
+use vorrang_algorithms::quorum::Quorums;
+use vorrang_algorithms::setup::Unfit;
+use vorrang_draw::clocks::Clocks;
+use vorrang_draw::spacetime::{self, Options};
+use vorrang_draw::text::Paint;
+use vorrang_draw::{Graph, Story, Theme, dot, mermaid, perfetto, png, shiviz, text};
+use vorrang_protocol::{Group, NodeId, NodeSet};
+use vorrang_trace::Recording;
+
+use crate::commands::check::{Answer, CheckArgs};
+use crate::commands::replay::remark;
+use crate::failure::Failure;
+use crate::given::Given;
+use crate::lookup;
+use crate::network::Place;
+use crate::options::{RunArgs, quorums, topology};
+use crate::output::{BAD, BOLD, DIM, RESET, print, say_aside};
+use crate::pictures;
+use crate::problem::{Run, run_of};
+use crate::table::screen;
+use crate::telling;
+use crate::tracefile;
+use crate::values::whole;
+
+/// Draw a run as a space-time diagram: a line a node, time to the right, messages as arrows
+///
+/// The run is one that was recorded (a file that --trace wrote), or one that is made now: `draw run
+/// …` with the options of `vorrang run`, `draw check …` with those of `vorrang check`, for the run
+/// to what is wrong. What nodes wait for is outlined, what they are inside of is filled; crashes,
+/// losses, partitions, pauses and the way of a token are seen; below stands what went wrong, and
+/// who waited for whom.
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
+#[command(after_help = "Examples:\n  \
+    vorrang draw run ricart-agrawala --nodes 3 --entries 4 -o run.svg\n  \
+    vorrang draw check maekawa-basic -o deadlock.svg --states\n  \
+    vorrang draw run.jsonl.zst --format text\n  \
+    vorrang draw run echo --nodes 12 --topology random:0.3 --view tree -o tree.svg\n  \
+    vorrang draw quorum plane --nodes 13 -o plane.svg\n  \
+    vorrang draw run raymond --nodes 7 --entries 10 --format perfetto -o run.json\n\n\
+    Perfetto is at https://ui.perfetto.dev, ShiViz at https://bestchai.bitbucket.io/shiviz.")]
+pub(crate) struct Draw {
+    #[command(subcommand)]
+    source: Option<Source>,
+    /// A trace, compressed or not
+    file: Option<PathBuf>,
+    #[command(flatten)]
+    how: How,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Source {
+    /// Draw a run that is made now, with the options of `vorrang run`
+    Run(Box<Inline>),
+    /// Draw the run to what is wrong, with the options of `vorrang check`
+    Check(Box<Question>),
+    /// Draw a topology: ring, line, star, complete, tree:2, grid, torus, hypercube, random-tree,
+    /// random:0.1, or a file of links
+    Topology(OfShape),
+    /// Draw a quorum system with two quorums and where they meet
+    Quorum(OfSystem),
+}
+
+#[derive(Debug, clap::Args)]
+struct OfShape {
+    /// As `vorrang topology` has it
+    shape: String,
+    /// How many nodes, N
+    #[arg(long, short, default_value_t = 13, value_parser = whole(1..=MOST_DRAWN))]
+    nodes: u32,
+    /// Decides what is drawn by lot
+    #[arg(long, default_value_t = 1, value_parser = whole(0..=u64::MAX))]
+    seed: u64,
+}
+
+#[derive(Debug, clap::Args)]
+struct OfSystem {
+    /// As `vorrang quorum` has it
+    system: String,
+    /// How many nodes, N [default: as many as the system says, or 13]
+    #[arg(long, short, value_parser = whole(1..=MOST_DRAWN))]
+    nodes: Option<u32>,
+    /// Whose quorum is drawn
+    #[arg(long, value_name = "NODE", default_value_t = 0, value_parser = whole(0..=MOST_DRAWN - 1))]
+    of: u32,
+    /// Whose quorum is drawn beside it [default: that of the node half-way round]
+    #[arg(long, value_name = "NODE", value_parser = whole(0..=MOST_DRAWN - 1))]
+    and: Option<u32>,
+    /// Draw a quorum without these nodes instead, as in 0,1
+    #[arg(long, value_name = "NODES", value_delimiter = ',', conflicts_with_all = ["of", "and"])]
+    #[arg(value_parser = whole(0..=MOST_DRAWN - 1))]
+    dead: Vec<u32>,
+}
+
+/// More nodes than this make no picture.
+const MOST_DRAWN: u32 = 2_000;
+
+#[derive(Debug, clap::Args)]
+struct Inline {
+    /// Which algorithm, as `vorrang list` calls it
+    algorithm: String,
+    #[command(flatten)]
+    options: Given<RunArgs>,
+    /// Run over real TCP on loopback instead of the simulator
+    #[arg(long, help_heading = "Where it runs")]
+    net: bool,
+}
+
+#[derive(Debug, clap::Args)]
+struct Question {
+    /// Which algorithm, as `vorrang list` calls it
+    algorithm: String,
+    #[command(flatten)]
+    args: Given<CheckArgs>,
+}
+
+/// How it is drawn, and where to.
+#[derive(Debug, clap::Args)]
+pub(crate) struct How {
+    /// The file to write; without one, text goes to standard output
+    #[arg(long, short, value_name = "FILE", global = true, help_heading = "Picture")]
+    output: Option<PathBuf>,
+    /// What to write [default: by the name of the file, or text]
+    #[arg(long, value_enum, global = true, help_heading = "Picture")]
+    format: Option<Kind>,
+    /// For which background: what the reader prefers, if the format can tell
+    #[arg(long, value_enum, default_value = "auto", global = true, help_heading = "Picture")]
+    theme: Background,
+    /// How wide, in pixels or columns [default: as it takes to read it]
+    #[arg(long, global = true, help_heading = "Picture", value_parser = whole(40..=20_000_u32))]
+    width: Option<u32>,
+    /// Of PNG, how many pixels for one of SVG
+    #[arg(long, global = true, default_value_t = 2, help_heading = "Picture")]
+    #[arg(value_parser = whole(1..=8_u32))]
+    scale: u32,
+    /// What to show of a run
+    #[arg(long, value_enum, default_value = "time", global = true, help_heading = "Picture")]
+    view: View,
+    /// Show what every event changed at its node
+    #[arg(long, global = true, help_heading = "Picture")]
+    states: bool,
+    /// Write logical clocks at events
+    #[arg(long, value_enum, global = true, help_heading = "Picture")]
+    clocks: Option<Logical>,
+}
+
+/// What can be written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Kind {
+    /// A picture for browsers and papers, light and dark
+    Svg,
+    /// The same in pixels
+    Png,
+    /// A sequence diagram for Markdown
+    Mermaid,
+    /// A log with vector clocks
+    Shiviz,
+    /// Trace events, for Perfetto and Chrome
+    Perfetto,
+    /// A graph of what happened before what, for Graphviz
+    Dot,
+    /// Columns for a terminal
+    Text,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum View {
+    /// A space-time diagram
+    Time,
+    /// Who waits for whom when it is over
+    Waits,
+    /// The tree that it has made
+    Tree,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Background {
+    /// As the reader prefers
+    Auto,
+    /// White
+    Light,
+    /// Dark
+    Dark,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Logical {
+    /// A number
+    Lamport,
+    /// A number for every node
+    Vector,
+}
+
+/// Wider than this, lines are no longer followed.
+const WIDE: usize = 200;
+
+impl Draw {
+    pub(crate) fn execute(self) -> Result<(), Failure> {
+        let kind = self.how.kind()?;
+        let run = match (self.source, self.file) {
+            (Some(Source::Run(inline)), _) => inline.record()?,
+            (Some(Source::Check(question)), _) => question.record()?,
+            (Some(Source::Topology(shape)), _) => return self.how.show(kind, &shape.graph()?),
+            (Some(Source::Quorum(system)), _) => return self.how.show(kind, &system.graph()?),
+            (None, Some(path)) => tracefile::read(&path)?,
+            (None, None) => return Err(Failure::usage("draw what? Say a trace, run or check")),
+        };
+        if let Some(remark) = remark(&run) {
+            say_aside(&remark);
+        }
+        let story = telling::story(&run, self.how.states)?;
+        match self.how.view {
+            View::Time => self.how.draw(kind, &story),
+            View::Waits => self.how.show(kind, &pictures::waits(&story)),
+            View::Tree => self.how.show(kind, &pictures::tree(&story)?),
+        }
+    }
+}
+
+impl How {
+    fn kind(&self) -> Result<Kind, Failure> {
+        if let Some(kind) = self.format {
+            return Ok(kind);
+        }
+        let Some(path) = &self.output else { return Ok(Kind::Text) };
+        let ending = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
+        Ok(match ending.to_ascii_lowercase().as_str() {
+            "svg" => Kind::Svg,
+            "png" => Kind::Png,
+            "mmd" | "mermaid" => Kind::Mermaid,
+            "shiviz" | "log" => Kind::Shiviz,
+            "json" | "perfetto" => Kind::Perfetto,
+            "dot" | "gv" => Kind::Dot,
+            "txt" => Kind::Text,
+            _ => {
+                let path = path.display();
+                return Err(Failure::usage(format!(
+                    "{path}: nothing is known by that ending: say --format, or one of .svg, .png, \
+                     .mmd (Mermaid), .log (ShiViz), .json (Perfetto), .dot, .txt"
+                )));
+            }
+        })
+    }
+
+    fn draw(&self, kind: Kind, story: &Story) -> Result<(), Failure> {
+        let options = Options {
+            theme: self.theme(),
+            width: self.width.map(f64::from),
+            states: self.states,
+            clocks: self.clocks.map(|clocks| match clocks {
+                Logical::Lamport => Clocks::Lamport,
+                Logical::Vector => Clocks::Vector,
+            }),
+        };
+        match kind {
+            Kind::Svg => self.write(spacetime::svg(story, &options).as_bytes()),
+            Kind::Png => {
+                let svg = spacetime::svg(story, &options);
+                let pixels = png::png(&svg, f64::from(self.scale));
+                self.write(&pixels.map_err(Failure::Usage)?)
+            }
+            Kind::Mermaid => self.write(mermaid::mermaid(story).as_bytes()),
+            Kind::Shiviz => self.write(shiviz::shiviz(story).as_bytes()),
+            Kind::Perfetto => self.write(perfetto::perfetto(story).as_bytes()),
+            Kind::Dot => self.write(dot::dot(story).as_bytes()),
+            Kind::Text => {
+                let wide = self.width.map(|it| it as usize).or_else(screen).unwrap_or(WIDE);
+                let heading =
+                    format!("{BOLD}{}{RESET}\n{DIM}{}{RESET}\n\n", story.title, story.command);
+                let shown = heading + &text::text(story, wide, &painted);
+                match &self.output {
+                    None => print(&shown),
+                    Some(_) => {
+                        self.write(anstream::adapter::strip_str(&shown).to_string().as_bytes())
+                    }
+                }
+            }
+        }
+    }
+
+    fn theme(&self) -> Theme {
+        match self.theme {
+            Background::Auto => Theme::Auto,
+            Background::Light => Theme::Light,
+            Background::Dark => Theme::Dark,
+        }
+    }
+
+    /// Draws nodes and what is between them.
+    fn show(&self, kind: Kind, graph: &Graph) -> Result<(), Failure> {
+        match kind {
+            Kind::Svg => self.write(graph.svg(self.theme()).as_bytes()),
+            Kind::Png => {
+                let pixels = png::png(&graph.svg(self.theme()), f64::from(self.scale));
+                self.write(&pixels.map_err(Failure::Usage)?)
+            }
+            // What no terminal shows, Graphviz does.
+            Kind::Dot | Kind::Text => self.write(graph.dot().as_bytes()),
+            Kind::Mermaid | Kind::Shiviz | Kind::Perfetto => Err(Failure::usage(
+                "that format is for runs: nodes and what is between them are drawn as svg, png or \
+                 dot",
+            )),
+        }
+    }
+
+    fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
+        match &self.output {
+            Some(path) => fs::write(path, bytes).map_err(|error| Failure::at(path, error)),
+            None => match std::str::from_utf8(bytes) {
+                Ok(text) => print(text),
+                Err(_) => Err(Failure::usage("pixels are not for a terminal: say -o FILE")),
+            },
+        }
+    }
+}
+
+fn painted(paint: Paint, text: &str) -> String {
+    const BLUE: anstyle::Style = anstyle::AnsiColor::Cyan.on_default();
+    const YELLOW: anstyle::Style = anstyle::AnsiColor::Yellow.on_default().bold();
+    let style = match paint {
+        Paint::Strong => BOLD,
+        Paint::Message => BLUE,
+        Paint::Token => YELLOW,
+        Paint::Bad => BAD,
+        Paint::Dim => DIM,
+    };
+    format!("{style}{text}{RESET}")
+}
+
+impl Inline {
+    fn record(mut self) -> Result<Recording, Failure> {
+        let entry = lookup::algorithm(&self.algorithm)?;
+        self.options.args.common.is_real = self.net;
+        record(&*run_of(entry, &self.options)?, self.net)
+    }
+}
+
+/// Makes a run, and reads what was recorded of it.
+pub(crate) fn record(run: &dyn Run, net: bool) -> Result<Recording, Failure> {
+    let scratch = Scratch::new();
+    let path = Some(scratch.0.as_path());
+    let ran = if net { run.over_tcp(Place::Here, path) } else { run.simulate(path, None) };
+    match ran {
+        // A run that ends badly is worth a picture, too.
+        Ok(_) | Err(Failure::Failed(_)) => tracefile::read(&scratch.0),
+        Err(failure) => Err(failure),
+    }
+}
+
+impl Question {
+    fn record(self) -> Result<Recording, Failure> {
+        let entry = lookup::algorithm(&self.algorithm)?;
+        let args = &self.args.args;
+        self.args.check_fit(&[&entry.algorithm.about()])?;
+        let query = match &args.flaw {
+            None => entry.correct.question(args)?,
+            Some(name) => lookup::flawed(entry, name)?.question(args)?,
+        };
+        let answer: Answer = (query.answer)();
+        match &answer.recorded {
+            Some(recorded) => recorded.recording().map_err(|why| Failure::World(why.to_string())),
+            None => Err(Failure::Failed(format!(
+                "there is nothing to draw: the outcome is {}, and no run to anything wrong was \
+                 found\n  {}",
+                answer.outcome, query.line
+            ))),
+        }
+    }
+}
+
+impl OfShape {
+    fn graph(&self) -> Result<Graph, Failure> {
+        let shape = topology(&self.shape)?.seeded(self.seed);
+        let graph = shape.graph(Group::of(self.nodes)).map_err(|unfit| Failure::Usage(unfit.0))?;
+        let command = format!("vorrang draw topology {} --nodes {}", shape.in_short(), self.nodes);
+        Ok(pictures::topology(&shape, &graph, command))
+    }
+}
+
+impl OfSystem {
+    fn graph(&self) -> Result<Graph, Failure> {
+        let quorums = quorums(&self.system, "")?;
+        let nodes = self.nodes.or(quorums.nodes()).unwrap_or(13);
+        let system = quorums.system(Group::of(nodes)).map_err(|Unfit(why)| {
+            // There is no such option here.
+            Failure::usage(why.trim_start_matches("--quorum "))
+        })?;
+        // Ways down a tree part where its last node is.
+        let far = if quorums == Quorums::Tree { nodes - 1 } else { nodes.div_ceil(2) };
+        let and = self.and.unwrap_or((self.of + far) % nodes);
+        for &id in self.dead.iter().chain([&self.of, &and]) {
+            if id >= nodes {
+                let last = nodes - 1;
+                return Err(Failure::usage(format!("there is no node {id}: the last is {last}")));
+            }
+        }
+        let dead: NodeSet = self.dead.iter().copied().map(NodeId).collect();
+        let command = format!("vorrang draw quorum {} --nodes {nodes}", self.system);
+        Ok(pictures::quorum(&quorums, &system, (self.of, and), &dead, command))
+    }
+}
+
+/// A file that is gone when nobody needs it any more.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Self {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("vorrang-draw-{}-{number}.jsonl", std::process::id());
+        Self(std::env::temp_dir().join(name))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_file::<&Path>(&self.0);
+    }
+}

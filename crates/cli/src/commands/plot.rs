@@ -1,0 +1,115 @@
+//! `vorrang plot`: what a sweep has measured, over what the theory says.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use vorrang_draw::{Plot as Picture, Theme, png};
+
+use crate::failure::Failure;
+use crate::plotting::{Points, Wanted, plot};
+use crate::sheet::Sheet;
+
+/// Plot what a sweep has measured: points with confidence intervals, over what the theory says
+///
+/// Every algorithm is a series, named where it ends; so is every combination of other options that
+/// the sweep went through. Several seeds become a mean with its 95 % confidence interval. What the
+/// theory says is dashed.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    vorrang sweep --nodes 2..=64*2 --seeds 5 --csv out.csv\n  \
+    vorrang plot out.csv -o messages.svg\n  \
+    vorrang plot out.csv --y sync_delay_mean -o delay.png\n  \
+    vorrang plot loss.csv --x loss --y throughput --log none -o loss.svg")]
+pub(crate) struct Plot {
+    /// The file that `vorrang sweep` wrote
+    file: PathBuf,
+    /// The picture to write: .svg or .png
+    #[arg(long, short, value_name = "FILE")]
+    output: PathBuf,
+    /// What goes up: a column of figures [default: messages]
+    #[arg(long, value_name = "COLUMN")]
+    y: Option<String>,
+    /// What goes to the right: a column of options [default: nodes, or what varies]
+    #[arg(long, value_name = "COLUMN")]
+    x: Option<String>,
+    /// Which axes are logarithmic [default: where numbers lie far apart]
+    #[arg(long, value_enum)]
+    log: Option<Log>,
+    /// For which background: what the reader prefers, if the format can tell
+    #[arg(long, value_enum, default_value = "auto")]
+    theme: Background,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Log {
+    /// Neither
+    None,
+    /// The one to the right
+    X,
+    /// The one up
+    Y,
+    /// Both
+    Both,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Background {
+    /// As the reader prefers
+    Auto,
+    /// White
+    Light,
+    /// Dark
+    Dark,
+}
+
+impl Plot {
+    pub(crate) fn execute(self) -> Result<(), Failure> {
+        let sheet = Sheet::read(&self.file)?;
+        let wanted = Wanted {
+            x: self.x,
+            y: self.y,
+            log: self.log.map(|log| match log {
+                Log::None => (false, false),
+                Log::X => (true, false),
+                Log::Y => (false, true),
+                Log::Both => (true, true),
+            }),
+            remark: String::new(),
+        };
+        let theme = match self.theme {
+            Background::Auto => Theme::Auto,
+            Background::Light => Theme::Light,
+            Background::Dark => Theme::Dark,
+        };
+        save(&of_sheet(&sheet, &wanted)?, theme, &self.output)
+    }
+}
+
+pub(crate) fn of_sheet(sheet: &Sheet, wanted: &Wanted) -> Result<Picture, Failure> {
+    let rows = sheet.rows.values().map(Vec::as_slice).collect();
+    plot(&Points { header: &sheet.header, rows }, wanted)
+}
+
+/// Whether a plot can be written to a file of that name.
+pub(crate) fn check_name(path: &Path) -> Result<(), Failure> {
+    match ending(path).as_str() {
+        "svg" | "png" => Ok(()),
+        _ => Err(Failure::usage(format!("{}: a plot is .svg or .png", path.display()))),
+    }
+}
+
+fn ending(path: &Path) -> String {
+    path.extension().and_then(|it| it.to_str()).unwrap_or_default().to_ascii_lowercase()
+}
+
+pub(crate) fn save(picture: &Picture, theme: Theme, path: &Path) -> Result<(), Failure> {
+    check_name(path)?;
+    let svg = picture.svg(theme);
+    let written = if ending(path) == "png" {
+        fs::write(path, png::png(&svg, 2.0).map_err(Failure::Usage)?)
+    } else {
+        fs::write(path, svg)
+    };
+    written.map_err(|error| Failure::at(path, error))
+}

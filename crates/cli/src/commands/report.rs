@@ -1,0 +1,283 @@
+//! `vorrang report`: all that can be said of the algorithms of a problem, on one page to hand out.
+
+use std::fs;
+use std::path::PathBuf;
+
+use clap::{Args as _, Command, FromArgMatches as _};
+use rayon::prelude::*;
+use vorrang_draw::Theme;
+use vorrang_draw::spacetime::{self, Options};
+
+use crate::commands::check::CheckArgs;
+use crate::commands::compare::cells;
+use crate::commands::draw::record;
+use crate::commands::sweep::{figures, header};
+use crate::failure::Failure;
+use crate::given::Given;
+use crate::lookup;
+use crate::means::{Row, measure};
+use crate::output::{csv_row, grouped, progress, show_after_a_second};
+use crate::page::Page;
+use crate::plotting::{Points, Wanted, plot};
+use crate::problem::{Entry, Run};
+use crate::selection::Selection;
+use crate::telling;
+use crate::values::whole;
+
+/// Write a page to hand out: a comparison, plots, a diagram of each algorithm, what was verified
+///
+/// One HTML file that needs nothing else, neither network nor scripts; it can be read on a phone
+/// and printed. With everything stands the command that repeats it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    vorrang report --nodes 13 -o report.html\n  \
+    vorrang report --problem election --nodes 8 -o elections.html\n  \
+    vorrang report --algorithms lamport,ricart-agrawala,maekawa --nodes 7 -o three.html")]
+pub(crate) struct Report {
+    /// The file to write
+    #[arg(long, short, value_name = "FILE")]
+    output: PathBuf,
+    /// How many nodes are compared, N
+    #[arg(long, short, default_value_t = 13, value_parser = whole(2..=256_u32))]
+    nodes: u32,
+    /// Which problem: mutex, election, wave, detection, or a variant such as k-exclusion
+    #[arg(long, value_name = "PROBLEM", default_value = "mutex")]
+    problem: String,
+    /// Which algorithms, separated by commas [default: those that solve the problem as it stands]
+    #[arg(long, short, value_delimiter = ',', value_name = "NAMES")]
+    algorithms: Vec<String>,
+    /// How many seeds for every point
+    #[arg(long, default_value_t = 3, value_parser = whole(1..=100_u64))]
+    seeds: u64,
+    /// How long each algorithm is checked at most, in seconds; 0 leaves that out
+    #[arg(long, default_value_t = 10, value_parser = whole(0..=86_400_u64))]
+    check: u64,
+}
+
+/// Entries of runs that are measured, and of those that are drawn.
+const MEASURED: u64 = 1_000;
+const DRAWN: u64 = 4;
+/// Nodes of runs that are drawn, and of those that are checked.
+const DRAWN_NODES: u32 = 4;
+const CHECKED_NODES: u32 = 3;
+
+impl Report {
+    pub(crate) fn execute(self) -> Result<(), Failure> {
+        // A file that cannot be written is no surprise for the end.
+        fs::write(&self.output, "").map_err(|error| Failure::at(&self.output, error))?;
+        let entries = lookup::algorithms(&self.algorithms, Some(&self.problem))?;
+        let first = entries.first().map(|entry| entry.algorithm.about());
+        let title = first.map_or("", |about| about.problem_title);
+        let mut page = Page::new(&format!("Vorrang: {title}, {} nodes", self.nodes));
+        page.paragraph(&format!(
+            "{} algorithms, each written once as a state machine and run here in a simulator and \
+             in a model checker. Times are in T, the mean latency of a message. With everything \
+             stands the command that repeats it; version {}.",
+            entries.len(),
+            env!("CARGO_PKG_VERSION")
+        ));
+        page.links(&[
+            ("comparison", "Comparison"),
+            ("plots", "Plots"),
+            ("diagrams", "Diagrams"),
+            ("verification", "Verification"),
+        ]);
+        self.comparison(&mut page)?;
+        self.plots(&mut page)?;
+        diagrams(&mut page, &entries)?;
+        if self.check > 0 {
+            self.verification(&mut page, &entries)?;
+        }
+        let page = page.finish();
+        fs::write(&self.output, page).map_err(|error| Failure::at(&self.output, error))
+    }
+
+    fn is_mutex(&self) -> bool {
+        self.problem == "mutex"
+    }
+
+    /// The words by which algorithms are selected, with so many nodes.
+    fn words(&self, nodes: &str, seeds: u64) -> Vec<String> {
+        let mut words = vec!["--nodes".to_owned(), nodes.to_owned()];
+        words.extend(if self.is_mutex() {
+            ["--entries".to_owned(), MEASURED.max(20 * u64::from(self.nodes)).to_string()]
+        } else {
+            ["--problem".to_owned(), self.problem.clone()]
+        });
+        // Those that were named and cannot be asked by several at once are not compared.
+        let is_fit = |name: &&String| {
+            let entry = lookup::algorithm(name);
+            entry.is_ok_and(|entry| !entry.algorithm.about().assumes.one_at_a_time)
+        };
+        if !self.algorithms.is_empty() {
+            let names: Vec<&str> =
+                self.algorithms.iter().filter(is_fit).map(String::as_str).collect();
+            words.extend(["--algorithms".to_owned(), names.join(",")]);
+        }
+        words.extend(["--seeds".to_owned(), seeds.to_string()]);
+        words
+    }
+
+    fn comparison(&self, page: &mut Page) -> Result<(), Failure> {
+        let words = self.words(&self.nodes.to_string(), self.seeds);
+        let selected = selection(&words)?.runs(|algorithm| algorithm.contrast())?;
+        let rows = measure(&selected.runs)?;
+        page.part("comparison", "Comparison");
+        page.paragraph(
+            "Beside every mean stands what the theory says: ✓ where it predicts a value and the \
+             measured mean meets it, ○ where it gives a range and the mean lies within, ✗ where \
+             the two disagree.",
+        );
+        let mut titles: Vec<&str> = Vec::new();
+        for row in &rows {
+            if !titles.contains(&&*row.page) {
+                titles.push(&row.page);
+            }
+        }
+        for title in titles {
+            let of_page: Vec<&Row> = rows.iter().filter(|row| row.page == title).collect();
+            page.heading(title);
+            page.table(&cells(&of_page).0, &[]);
+        }
+        for sentence in &selected.left_out {
+            page.paragraph(sentence);
+        }
+        page.command(&format!("vorrang compare {}", words.join(" ")));
+        Ok(())
+    }
+
+    fn plots(&self, page: &mut Page) -> Result<(), Failure> {
+        let mut sizes: Vec<u32> = vec![2, 3, 4, 6, 8, 13, 21, 32, 64, 128];
+        sizes.retain(|&it| it < self.nodes);
+        sizes.push(self.nodes);
+        let sizes: Vec<String> = sizes.iter().map(u32::to_string).collect();
+        let words = self.words(&sizes.join(","), self.seeds);
+        let selected = selection(&words)?.runs(|_| ("nodes", &[]))?;
+        let runs: Vec<&dyn Run> = selected.runs.iter().flatten().map(|run| &**run).collect();
+        let header = header(&runs)?;
+        let bar = progress(runs.len() as u64, "{bar:40} {pos} of {len} points, {eta} left");
+        let one = |run: &&dyn Run| {
+            let row = csv_row(&header, &figures(&run.simulate(None, None)?));
+            bar.inc(1);
+            show_after_a_second(&bar);
+            Ok(row)
+        };
+        let rows = runs.par_iter().map(one).collect::<Result<Vec<_>, Failure>>()?;
+        bar.finish_and_clear();
+        page.part("plots", "Plots");
+        let file = "sweep.csv";
+        page.command(&format!("vorrang sweep {} --csv {file}", words.join(" ")));
+        for y in self.plotted() {
+            let points = Points { header: &header, rows: rows.iter().map(Vec::as_slice).collect() };
+            let wanted = Wanted { y: Some((*y).to_owned()), ..Wanted::default() };
+            // What a problem does not measure is not plotted.
+            let Ok(picture) = plot(&points, &wanted) else { continue };
+            page.picture(&picture.svg(Theme::Auto));
+            page.command(&format!("vorrang plot {file} --y {y} -o {y}.svg"));
+        }
+        Ok(())
+    }
+
+    /// What is plotted.
+    fn plotted(&self) -> &'static [&'static str] {
+        const OF_LOCKS: [&str; 4] =
+            ["messages_per_entry", "sync_delay_mean", "response_mean", "throughput"];
+        if self.is_mutex() { &OF_LOCKS } else { &["messages", "duration", "detection_mean"] }
+    }
+
+    fn verification(&self, page: &mut Page, entries: &[&'static Entry]) -> Result<(), Failure> {
+        page.part("verification", "Verification");
+        page.paragraph(&format!(
+            "Every interleaving of {CHECKED_NODES} nodes, for at most {} seconds each. Verified \
+             means that all states were seen and nothing was wrong; bounded, that nothing was \
+             wrong as far as the time allowed to look; violated, that there is a run to something \
+             wrong, which stands below as a picture. Some algorithms are in the catalogue to be \
+             seen failing.",
+            self.check
+        ));
+        let head = ["ALGORITHM", "OUTCOME", "STATES", "WHAT WAS CHECKED"];
+        let mut rows = vec![head.map(str::to_owned).to_vec()];
+        let (mut commands, mut pictures) = (Vec::new(), Vec::new());
+        for entry in entries {
+            let name = entry.algorithm.about().name;
+            let args = check_args(self.check)?;
+            let query = match entry.correct.question(&args) {
+                Ok(query) => query,
+                Err(Failure::Usage(why)) => {
+                    rows.push(vec![name.to_owned(), "–".to_owned(), String::new(), why]);
+                    continue;
+                }
+                Err(failure) => return Err(failure),
+            };
+            commands.push(query.line.clone());
+            let answer = (query.answer)();
+            let checked = match &answer.violation {
+                Some((property, what)) => format!("{property}: {what}"),
+                None => answer.properties.join(", "),
+            };
+            rows.push(vec![
+                name.to_owned(),
+                answer.outcome.to_owned(),
+                grouped(answer.states),
+                checked,
+            ]);
+            if let Some(recorded) = &answer.recorded {
+                let run = recorded.recording().map_err(|why| Failure::World(why.to_string()))?;
+                pictures.push(spacetime::svg(&telling::story(&run, false)?, &Options::default()));
+            }
+        }
+        page.table(&rows, &[3]);
+        page.command(&commands.join("\n"));
+        for picture in pictures {
+            page.picture(&picture);
+        }
+        Ok(())
+    }
+}
+
+/// A short run of each.
+fn diagrams(page: &mut Page, entries: &[&'static Entry]) -> Result<(), Failure> {
+    page.part("diagrams", "Diagrams");
+    page.paragraph("A short run of each algorithm: a line a node, time to the right.");
+    for entry in entries {
+        let about = entry.algorithm.about();
+        let mut line = format!("--nodes {DRAWN_NODES} --latency uniform:500us..1500us");
+        if about.problem == "mutex" {
+            let load = if about.assumes.one_at_a_time { " --load light" } else { " --think 2ms" };
+            line += &format!(" --entries {DRAWN}{load}");
+        } else if about.problem == "detection" {
+            line += " --crash 2@12ms --for 30ms";
+        }
+        page.heading(&format!("{}: {}", about.name, about.title));
+        page.paragraph(about.citation);
+        let run = match crate::axes::options(&line).and_then(|args| entry.algorithm.run(&args)) {
+            Ok(run) => run,
+            // It needs another set-up than the others.
+            Err(Failure::Usage(why)) => {
+                page.paragraph(&format!("Not drawn: {why}."));
+                continue;
+            }
+            Err(failure) => return Err(failure),
+        };
+        let story = telling::story(&record(&*run, false)?, false)?;
+        page.picture(&spacetime::svg(&story, &Options::default()));
+        page.command(&format!("vorrang draw run {} {line} -o {}.svg", about.name, about.name));
+    }
+    Ok(())
+}
+
+fn selection(words: &[String]) -> Result<Selection, Failure> {
+    let mut command = Selection::augment_args(Command::new("report").no_binary_name(true));
+    let wrong = |error: clap::Error| Failure::usage(error.to_string());
+    let matches = command.try_get_matches_from_mut(words).map_err(wrong)?;
+    Selection::from_arg_matches(&matches).map_err(wrong)
+}
+
+fn check_args(seconds: u64) -> Result<CheckArgs, Failure> {
+    let mut command = CheckArgs::augment_args(Command::new("check").no_binary_name(true));
+    let words = ["--nodes", &CHECKED_NODES.to_string(), "--time", &format!("{seconds}s"), "--json"]
+        .map(str::to_owned);
+    let wrong = |error: clap::Error| Failure::usage(error.to_string());
+    let matches = command.try_get_matches_from_mut(words).map_err(wrong)?;
+    Given::<CheckArgs>::from_arg_matches(&matches).map_err(wrong).map(|given| given.args)
+}

@@ -1,0 +1,253 @@
+//! Nodes and what is between them: topologies, trees, quorum systems, who waits for whom.
+
+use std::fmt::Write as _;
+
+use crate::dot::quoted;
+use crate::places::{Placement, places};
+use crate::spacetime::pointed;
+use crate::style::Theme;
+use crate::svg::{Num, Svg, escaped, width, wrap, wrap_mono};
+
+/// A picture of nodes.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Graph {
+    /// What it is.
+    pub title: String,
+    /// What makes it, as it would be typed.
+    pub command: String,
+    /// Its nodes.
+    pub nodes: Vec<Node>,
+    /// What is between them.
+    pub links: Vec<Link>,
+    /// Sets of nodes, each drawn as a loop through its members.
+    pub sets: Vec<Vec<usize>>,
+    /// Where the nodes are.
+    pub placement: Placement,
+    /// What is said below.
+    pub caption: Vec<String>,
+}
+
+/// A node.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Node {
+    /// What is written in it.
+    pub name: String,
+    /// What it is.
+    pub rank: Rank,
+}
+
+/// What a node is among others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Rank {
+    /// Nothing.
+    #[default]
+    Plain,
+    /// In the first set that is looked at.
+    One,
+    /// In the second.
+    Two,
+    /// In both.
+    Both,
+    /// It is down.
+    Dead,
+    /// It is where all begins.
+    Root,
+}
+
+/// What is between two nodes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Link {
+    /// One end.
+    pub from: usize,
+    /// The other.
+    pub to: usize,
+    /// What it is.
+    pub rank: Bond,
+}
+
+/// What a link is among others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Bond {
+    /// A link both ways.
+    Link,
+    /// From a parent to a child.
+    Tree,
+    /// One waits for another.
+    Wait,
+    /// The same, and it is part of a circle.
+    Circle,
+}
+
+impl Graph {
+    /// Nodes that are called by their numbers.
+    pub fn numbered(count: usize) -> Vec<Node> {
+        (0..count).map(|id| Node { name: id.to_string(), rank: Rank::Plain }).collect()
+    }
+
+    /// Draws it as SVG.
+    pub fn svg(&self, theme: Theme) -> String {
+        let radius = match self.nodes.len() {
+            0..=40 => 15.0,
+            41..=120 => 11.0,
+            _ => 7.0,
+        };
+        let (mut at, (wide, high)) = places(self, radius);
+        let mut svg = Svg::default();
+        let room = wide.max(360.0);
+        svg.text((20.0, 30.0), "h", &self.title);
+        let mut top = 32.0;
+        for line in wrap_mono(&self.command, 10.5, room - 40.0) {
+            top += 15.0;
+            svg.text((20.0, top), "s m mono", &line);
+        }
+        top += 16.0;
+        for place in &mut at {
+            *place = (place.0 + (room - wide) / 2.0, place.1 + top);
+        }
+        self.draw_sets(&mut svg, &at);
+        self.draw_links(&mut svg, &at, radius);
+        for (node, &place) in self.nodes.iter().zip(&at) {
+            draw_node(&mut svg, node, place, radius);
+        }
+        let mut bottom = self.legend(&mut svg, top + high + 14.0);
+        for sentence in &self.caption {
+            for line in wrap(sentence, 12.0, room - 40.0) {
+                bottom += 17.0;
+                svg.text((20.0, bottom), "t", &line);
+            }
+        }
+        svg.finish((room, bottom + 18.0), theme, &format!("{}: {}", self.title, self.command))
+    }
+
+    fn draw_sets(&self, svg: &mut Svg, at: &[(f64, f64)]) {
+        for (number, set) in self.sets.iter().enumerate() {
+            // The first two are those that are looked at.
+            let class = match number {
+                0 => "ko0 tree",
+                1 => "ko1 tree",
+                _ => "edge",
+            };
+            let mut path = String::new();
+            for (place, &node) in set.iter().enumerate() {
+                let letter = if place == 0 { 'M' } else { 'L' };
+                let _ = write!(path, "{letter}{} {}", Num(at[node].0), Num(at[node].1));
+            }
+            let faint = if number < 2 { "0.85" } else { "0.5" };
+            svg.put(format_args!(
+                "<path class=\"{class}\" stroke-linejoin=\"round\" opacity=\"{faint}\" \
+                 d=\"{path}Z\"/>"
+            ));
+        }
+    }
+
+    fn draw_links(&self, svg: &mut Svg, at: &[(f64, f64)], radius: f64) {
+        let faint = if self.links.len() > 400 { " opacity=\"0.5\"" } else { "" };
+        for link in &self.links {
+            let (from, to) = (at[link.from], at[link.to]);
+            let (x1, y1, x2, y2) = (Num(from.0), Num(from.1), Num(to.0), Num(to.1));
+            match link.rank {
+                Bond::Link => svg.put(format_args!(
+                    "<line x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\" class=\"edge\"{faint}/>"
+                )),
+                Bond::Tree => {
+                    let path = pointed(from, short_of(from, to, radius + 2.0));
+                    svg.put(format_args!("<path class=\"k0 way\" d=\"{path}\"/>"));
+                }
+                Bond::Wait | Bond::Circle => {
+                    // Two that wait for each other are two arrows.
+                    let is_mutual =
+                        self.links.iter().any(|it| (it.from, it.to) == (link.to, link.from));
+                    let (from, to) = if is_mutual { beside(from, to, 5.0) } else { (from, to) };
+                    let path = pointed(from, short_of(from, to, radius + 2.0));
+                    let class = if link.rank == Bond::Circle { "x wx2" } else { "k6 a" };
+                    svg.put(format_args!("<path class=\"{class}\" d=\"{path}\"/>"));
+                }
+            }
+        }
+    }
+
+    /// What the colours of nodes mean.
+    fn legend(&self, svg: &mut Svg, y: f64) -> f64 {
+        let names = [
+            (Rank::One, "one quorum"),
+            (Rank::Two, "another"),
+            (Rank::Both, "in both"),
+            (Rank::Dead, "down"),
+        ];
+        let mut x = 28.0;
+        for (rank, name) in names {
+            if self.nodes.iter().any(|node| node.rank == rank) {
+                draw_node(svg, &Node { name: String::new(), rank }, (x, y - 4.0), 7.0);
+                svg.text((x + 14.0, y), "s m", name);
+                x += 34.0 + width(name, 10.5);
+            }
+        }
+        if x > 28.0 { y + 10.0 } else { y - 10.0 }
+    }
+
+    /// For Graphviz.
+    pub fn dot(&self) -> String {
+        let is_directed = self.links.iter().any(|it| it.rank != Bond::Link);
+        let (kind, arrow) = if is_directed { ("digraph", "->") } else { ("graph", "--") };
+        let mut text =
+            format!("{kind} {{\n  label={}\n  node [shape=circle]\n", quoted(&self.title));
+        for (id, node) in self.nodes.iter().enumerate() {
+            let style = match node.rank {
+                Rank::Plain => "",
+                Rank::One => ", style=filled, fillcolor=lightblue",
+                Rank::Two => ", style=filled, fillcolor=lightsalmon",
+                Rank::Both => ", style=filled, fillcolor=gold",
+                Rank::Dead => ", style=dashed",
+                Rank::Root => ", shape=doublecircle",
+            };
+            let _ = writeln!(text, "  n{id} [label={}{style}]", quoted(&node.name));
+        }
+        for link in &self.links {
+            let style = match link.rank {
+                Bond::Link if is_directed => " [dir=none, color=grey]",
+                Bond::Link | Bond::Wait => "",
+                Bond::Tree => " [penwidth=2]",
+                Bond::Circle => " [penwidth=2, color=red]",
+            };
+            let _ = writeln!(text, "  n{} {arrow} n{}{style}", link.from, link.to);
+        }
+        text + "}\n"
+    }
+}
+
+fn draw_node(svg: &mut Svg, node: &Node, (x, y): (f64, f64), radius: f64) {
+    let (class, letters) = match node.rank {
+        Rank::Plain => ("knot", "t c"),
+        Rank::One => ("one", "t c b onw"),
+        Rank::Two => ("two", "t c b onw"),
+        Rank::Both => ("both", "t c b onw"),
+        Rank::Dead => ("knot dash", "t c m"),
+        Rank::Root => ("in", "t c b onw"),
+    };
+    let (cx, cy, r) = (Num(x), Num(y), Num(radius));
+    let title = escaped(&node.name);
+    svg.put(format_args!(
+        "<circle cx=\"{cx}\" cy=\"{cy}\" r=\"{r}\" class=\"{class}\"><title>{title}</title>\
+         </circle>"
+    ));
+    // Letters that do not fit are not written.
+    if radius >= 11.0 && width(&node.name, 12.0) < 2.0 * radius {
+        svg.text((x, y + 4.2), letters, &node.name);
+    }
+}
+
+/// Before the edge of a node.
+fn short_of(from: (f64, f64), to: (f64, f64), by: f64) -> (f64, f64) {
+    let (dx, dy) = (to.0 - from.0, to.1 - from.1);
+    let length = dx.hypot(dy).max(0.001);
+    let share = ((length - by) / length).max(0.0);
+    (from.0 + dx * share, from.1 + dy * share)
+}
+
+/// The same way, a little to its right.
+fn beside(from: (f64, f64), to: (f64, f64), by: f64) -> ((f64, f64), (f64, f64)) {
+    let (dx, dy) = (to.0 - from.0, to.1 - from.1);
+    let length = dx.hypot(dy).max(0.001);
+    let (ox, oy) = (-dy / length * by, dx / length * by);
+    ((from.0 + ox, from.1 + oy), (to.0 + ox, to.1 + oy))
+}

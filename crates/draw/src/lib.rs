@@ -1,0 +1,41 @@
+//! Pictures of distributed runs. Nothing here knows an algorithm or a problem: a [`Story`] is what
+//! can be seen of a run from outside, told by whoever knows what it means.
+//!
+//! - [`story`]: what is told;
+//! - [`chart`]: what there is to draw of it: arrows, bars, marks;
+//! - [`spacetime`]: the space-time diagram, as SVG;
+//! - [`mermaid`], [`shiviz`], [`perfetto`], [`dot`], [`text`]: the same for others to show;
+//! - [`graph`]: nodes and what is between them, as SVG and for Graphviz;
+//! - [`plot`]: measured points over what the theory says;
+//! - [`png`]: any of these pictures as pixels.
+#![forbid(unsafe_code)]
+
+mod captions;
+pub mod chart;
+pub mod clocks;
+pub mod dot;
+pub mod graph;
+mod labels;
+mod layout;
+mod legend;
+mod margins;
+pub mod mermaid;
+mod naming;
+pub mod perfetto;
+mod places;
+pub mod plot;
+pub mod png;
+pub mod shiviz;
+pub mod spacetime;
+pub mod story;
+mod style;
+mod svg;
+pub mod text;
+mod words;
+
+pub use chart::Chart;
+pub use graph::Graph;
+pub use places::Placement;
+pub use plot::Plot;
+pub use story::{Bar, Clock, Event, Letter, Look, Mark, Story, What, Wrong};
+pub use style::Theme;

@@ -1,0 +1,225 @@
+//! What can be seen of a run from outside.
+
+/// A run.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Story {
+    /// What it is a run of.
+    pub title: String,
+    /// What repeats it, as it would be typed.
+    pub command: String,
+    /// What the times of its events are.
+    pub clock: Clock,
+    /// What its nodes are called, in their order.
+    pub lanes: Vec<String>,
+    /// What happened, in an order that respects cause.
+    pub events: Vec<Event>,
+    /// What went wrong.
+    pub wrong: Option<Wrong>,
+    /// When what then repeats for ever began.
+    pub repeats_from: Option<u64>,
+    /// What a reader should know besides.
+    pub remarks: Vec<String>,
+}
+
+/// What times are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Clock {
+    /// Nanoseconds since the run began.
+    #[default]
+    Nanoseconds,
+    /// Numbers of steps: only their order means something.
+    Steps,
+}
+
+/// What went wrong with a run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Wrong {
+    /// At which moment, if at one.
+    pub at: Option<u64>,
+    /// What, in words.
+    pub what: String,
+}
+
+/// One thing that happened at one node.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Event {
+    /// When.
+    pub at: u64,
+    /// Where.
+    pub node: usize,
+    /// What.
+    pub what: What,
+    /// What it changed at the node, in words.
+    pub state: Option<String>,
+}
+
+/// What can happen at a node.
+#[derive(Clone, PartialEq, Debug)]
+pub enum What {
+    /// Its application asked for something, or was told.
+    Said {
+        /// What, in words.
+        text: String,
+        /// Whether it asked.
+        is_command: bool,
+        /// What it looks like.
+        look: Look,
+    },
+    /// It sent a message.
+    Sent {
+        /// To whom.
+        to: usize,
+        /// The message.
+        letter: Letter,
+    },
+    /// A message arrived.
+    Got {
+        /// From whom.
+        from: usize,
+        /// The message.
+        letter: Letter,
+    },
+    /// A timer ran out.
+    Timer(String),
+    /// It drew by lot.
+    Choice(u32),
+    /// A message that it sent will not arrive.
+    Lost {
+        /// Who will not get it.
+        to: usize,
+        /// Its number.
+        number: u64,
+        /// Why.
+        why: &'static str,
+    },
+    /// A message that it sent will arrive twice.
+    Doubled {
+        /// Who will get it.
+        to: usize,
+        /// Its number.
+        number: u64,
+    },
+    /// It went down.
+    Crash,
+    /// It came up again.
+    Restart,
+    /// It stands still.
+    Pause,
+    /// It goes on.
+    Resume,
+    /// Something befell the whole network, or no longer does.
+    Network {
+        /// What, in words.
+        text: String,
+        /// Whether it begins.
+        begins: bool,
+    },
+    /// Something else that is worth a word.
+    Remark(String),
+}
+
+/// A message.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Letter {
+    /// Its number: no other from the same sender to the same receiver has it.
+    pub number: u64,
+    /// Its kind.
+    pub kind: String,
+    /// What it says.
+    pub text: String,
+    /// Whether it carries a token.
+    pub is_token: bool,
+}
+
+/// What something that was asked or told looks like.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Look {
+    /// What the node is in from now on, if that changes.
+    pub bar: Option<Bar>,
+    /// A mark at that moment.
+    pub mark: Option<Mark>,
+    /// The node below which this one hangs in a tree from now on.
+    pub parent: Option<usize>,
+}
+
+/// What a node is in for a while.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Bar {
+    /// Nothing.
+    Ends,
+    /// Something that lasts: an outline, with its name.
+    Outlined(&'static str),
+    /// What everything is about: filled, with its name.
+    Filled(&'static str),
+}
+
+/// A mark at a moment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mark {
+    /// It begins something.
+    Begins(&'static str),
+    /// It leads, it decides, it is done.
+    Star(&'static str),
+    /// It takes note of what was decided, or delivers.
+    Diamond(&'static str),
+    /// It believes something bad.
+    Warns(&'static str),
+}
+
+impl Mark {
+    /// What it is called.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Begins(name) | Self::Star(name) | Self::Diamond(name) | Self::Warns(name) => name,
+        }
+    }
+}
+
+impl Look {
+    /// A node is in something from now on.
+    pub const fn bar(bar: Bar) -> Self {
+        Self { bar: Some(bar), mark: None, parent: None }
+    }
+
+    /// A mark.
+    pub const fn mark(mark: Mark) -> Self {
+        Self { bar: None, mark: Some(mark), parent: None }
+    }
+}
+
+impl Story {
+    /// When the last thing happened.
+    pub fn end(&self) -> u64 {
+        let last = self.events.iter().map(|event| event.at).max().unwrap_or(0);
+        last.max(self.wrong.as_ref().and_then(|wrong| wrong.at).unwrap_or(0))
+    }
+
+    /// A time, in words.
+    pub fn when(&self, at: u64) -> String {
+        match self.clock {
+            Clock::Nanoseconds => crate::words::duration(at),
+            Clock::Steps => format!("step {at}"),
+        }
+    }
+
+    /// An event, in words.
+    pub fn says(&self, event: &Event) -> String {
+        let node = &self.lanes[event.node];
+        let lane = |node: usize| self.lanes.get(node).map_or("?", String::as_str);
+        match &event.what {
+            What::Said { text, .. } | What::Network { text, .. } | What::Remark(text) => {
+                format!("{node} {text}")
+            }
+            What::Sent { to, letter } => format!("{node} → {} {}", lane(*to), letter.text),
+            What::Got { from, letter } => format!("{node} ← {} {}", lane(*from), letter.text),
+            What::Timer(timer) => format!("{node} timer {timer}"),
+            What::Choice(value) => format!("{node} draws {value}"),
+            What::Lost { to, why, .. } => format!("{node} → {} is lost: {why}", lane(*to)),
+            What::Doubled { to, .. } => format!("{node} → {} comes twice", lane(*to)),
+            What::Crash => format!("{node} crashes"),
+            What::Restart => format!("{node} comes up again"),
+            What::Pause => format!("{node} stands still"),
+            What::Resume => format!("{node} goes on"),
+        }
+    }
+}
