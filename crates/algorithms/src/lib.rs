@@ -18,6 +18,7 @@ pub mod clock;
 pub mod detection;
 pub mod election;
 pub mod flaw;
+pub mod group;
 pub mod layer;
 pub mod mutex;
 pub mod partition;
