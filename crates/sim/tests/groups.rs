@@ -1,6 +1,6 @@
-//! Virtual synchrony where anything goes wrong: nodes crash and come up again, stand still, join and
-//! leave; messages are lost, doubled and overtaken; the network falls apart. Whatever happens, no
-//! monitor objects, and once all is over everyone who wants in is in one view.
+//! Virtual synchrony where anything goes wrong: nodes crash and come up again, stand still, join
+//! and leave; messages are lost, doubled and overtaken; the network falls apart. Whatever happens,
+//! no monitor objects, and once all is over everyone who wants in is in one view.
 //!
 //! `VORRANG_SCHEDULES=1000000 cargo test -p vorrang-sim --test groups swarm` tries so many seeds,
 //! and `VORRANG_SEED=17` that one alone.

@@ -2,9 +2,10 @@
 //!
 //! A group needs one decision for every view: what the next one is. Whoever decides is asked to
 //! [propose](Decide::Propose) something for a number, and some time tells what was
-//! [decided](Decided::Learned) under that number, perhaps somebody else's proposal. Under one number
-//! everyone learns the same. That is all that the layers above know, so that an existing service
-//! may decide as well; [`Synod`](super::synod::Synod) is the one that is built in and checked.
+//! [decided](Decided::Learned) under that number, perhaps somebody else's proposal. Under one
+//! number everyone learns the same. That is all that the layers above know, so that an existing
+//! service may decide as well; [`Synod`](super::synod::Synod) is the one that is built in and
+//! checked.
 
 use alloc::vec::Vec;
 

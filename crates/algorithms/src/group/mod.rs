@@ -1,8 +1,8 @@
 //! Group communication with views: the members agree on who belongs to the group, one view after
 //! the other, and between two views all deliver the same messages in the same order.
 //!
-//! The application says [`Command::Join`] and [`Command::Leave`], and [`Command::Multicast`] to tell
-//! all members something. It is told [`Notice::View`] when a view begins, [`Notice::Delivered`] for
+//! The application says [`Command::Join`] and [`Command::Leave`], and [`Command::Multicast`] to
+//! tell all members something. It is told [`Notice::View`] when a view begins, [`Notice::Delivered`] for
 //! every message, its own included, [`Notice::Blocked`] when a view is about to end (what it
 //! multicasts from then on belongs to the next view), and [`Notice::Out`] when it belongs to the
 //! group no more.
@@ -12,6 +12,7 @@ mod change;
 pub mod decision;
 pub mod detecting;
 pub mod flaws;
+pub mod locks;
 mod log;
 pub mod message;
 pub mod replica;

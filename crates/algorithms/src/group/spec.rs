@@ -6,15 +6,15 @@
 //! | property | says | source |
 //! | --- | --- | --- |
 //! | `self inclusion` | whoever installs a view belongs to it | §3.1 |
-//! | `increasing views` | a node installs views in the order of their numbers | §3.1, local monotony |
-//! | `view agreement` | views with the same number have the same members | §3.1, primary component |
-//! | `one successor` | whoever goes on from a view goes on to the same one | §3.2.1 |
-//! | `virtual synchrony` | those who go on from one view to the next have delivered the same | §4.1.2 |
+//! | `increasing views` | a node installs views in the order of their numbers | §3.1 |
+//! | `view agreement` | views with the same number have the same members | §3.2 |
+//! | `one successor` | whoever goes on from a view goes on to the same one | §3.2 |
+//! | `virtual synchrony` | those who go on to the same view have delivered the same | §4.1.2 |
 //! | `sending view delivery` | a message is delivered in the view in which it was sent | §4.1.3 |
 //! | `total order` | those who go on have delivered in the same order | §4.3, strong, in a view |
 //! | `no duplicates` | a message is delivered once | §4.1.1 |
-//! | `state transfer` | all who install a view begin it with the same state, which members go on with | Birman and Joseph, §4 |
-//! | `settling` | those who are up, can hear each other and want in end up in one view, with all messages | §5, membership and multicast liveness |
+//! | `state transfer` | all who install a view begin it with the state of those who go on | SOSP |
+//! | `settling` | those who are up and want in end up in one view, with all messages | §5 |
 //!
 //! Nothing is said of what somebody has delivered who does not go on: it may be more than the
 //! others ever see, and in another order (they are not *uniform*). The last property only holds if

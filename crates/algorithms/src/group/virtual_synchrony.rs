@@ -12,8 +12,8 @@
 //! | layer | does | |
 //! | --- | --- | --- |
 //! | [`Replica`] | keeps the application's state, and hands it over | `replica.rs` |
-//! | [`Views`] | messages in one order, by a sequencer; the flush at the end | `log.rs`, `views.rs`, `change.rs` |
-//! | [`Decision`](super::decision::Decision) | one next view for every view: propose, learn | `decision.rs`, `synod.rs` |
+//! | [`Views`] | messages in one order; the flush at the end | `log.rs`, `views.rs`, `change.rs` |
+//! | [`Synod`] | one next view for every view: propose, learn | `decision.rs`, `synod.rs` |
 //! | [`Detecting`] | who seems to be down | `detecting.rs` |
 //!
 //! ```text
@@ -91,10 +91,9 @@
 //! crate::detection::heartbeat) with every mistake.
 //!
 //! **Departures.** The literature has the coordinator install the view itself, and a second phase
-//! only sometimes; without it, one that installs a view and dies leaves two
-//! (`vorrang check` would show it: [`flaws`](super::flaws)). Ranks are the nodes' numbers, not their
-//! age in the group. A group cannot be left by its last member before another has come in: nobody
-//! could come in any more.
+//! only sometimes; without it, one that installs a view and dies leaves two (the checker shows it:
+//! [`flaws`](super::flaws)). Ranks are the nodes' numbers, not their age in the group. A group
+//! cannot be left by its last member before another has come in: nobody could come in any more.
 
 use vorrang_protocol::NodeId;
 
@@ -129,7 +128,9 @@ pub fn founded_by(founders: &[NodeId], me: NodeId, setup: &Setup) -> VirtualSync
 }
 
 /// What the algorithm says of itself.
-pub const CARD: Card = Card {
+///
+/// It is in no registry yet: the drivers of the command line do not know the problem.
+pub static CARD: Card = Card {
     name: "virtual-synchrony",
     title: "Virtual synchrony",
     solves: "group communication",

@@ -1,0 +1,249 @@
+//! Locks on views: every algorithm for mutual exclusion survives crashes, restarts, losses, pauses
+//! and partitions, and none of its messages knows.
+//!
+//! `VORRANG_SCHEDULES=100000 cargo test -p vorrang-sim --test locks` tries so many seeds of each,
+//! and `VORRANG_SEED=17` that one alone.
+
+use vorrang_algorithms::group::detecting::Detecting;
+use vorrang_algorithms::group::locks::spec::Locked;
+use vorrang_algorithms::group::locks::{Anew, Fence, Locks, Notice};
+use vorrang_algorithms::layer::Reliable;
+use vorrang_algorithms::layer::reliable::{Patience, Peers};
+use vorrang_algorithms::mutex::spec::Admission;
+use vorrang_algorithms::mutex::{Claim, Command, Mutex};
+use vorrang_algorithms::setup::Setup;
+use vorrang_catalogue::{Catalogued, Entry, NodeOf};
+use vorrang_protocol::{Group, Message, NodeId, Order};
+use vorrang_sim::{
+    Distribution, Fault, Faults, Network, Orders, Random, Report, Severity, Simulation, Workload,
+};
+use vorrang_trace::Meter;
+
+const MS: u64 = 1_000_000;
+const ACQUIRE: Command = Command::Acquire(Claim::Exclusive);
+
+type Node = Detecting<Locks<Reliable<NodeOf<Mutex>>>>;
+
+/// Those that let one in at a time, whoever asks when.
+fn algorithms() -> impl Iterator<Item = &'static Entry<Mutex>> {
+    Mutex::entries().iter().filter(|entry| {
+        let (card, setup) = (entry.card, Setup::new(Group::of(3)));
+        let is_plain = !card.assumes.timely && !card.assumes.one_at_a_time;
+        let is_exclusive = card.terms.claims.contains(&Claim::Exclusive)
+            && matches!((card.terms.admission)(&setup), Admission::One);
+        entry.flaw.is_none() && is_plain && is_exclusive
+    })
+}
+
+fn node(entry: &'static Entry<Mutex>, me: NodeId, setup: &Setup) -> Node {
+    let patience = Patience::within(setup.within, 200);
+    let anew = Anew::new(move |rank, group| {
+        let node = entry.recipe.nodes(&entry.card.setup(group)).expect("any number of nodes");
+        Reliable::new(rank, node(rank), Peers::All(group), patience)
+    });
+    let founders: Vec<NodeId> = setup.group.members().collect();
+    Detecting::new(me, setup, Locks::new(me, setup.group, &founders, anew))
+}
+
+/// Every node asks, stays, leaves and asks again, until the time is over. The resource that they
+/// use checks their numbers, when they come and when they go.
+#[derive(Debug)]
+struct Users {
+    nodes: u32,
+    until_ns: u64,
+    pause_ns: f64,
+    stay_ns: f64,
+}
+
+impl Users {
+    fn ask(&self, at: NodeId, orders: &mut Orders<'_, Command>) {
+        let in_ns = orders.random.exponential(self.pause_ns) as u64 + 1;
+        if orders.now_ns + in_ns < self.until_ns {
+            orders.command_in(in_ns, at, ACQUIRE);
+        }
+    }
+}
+
+impl Workload<Command, Notice> for Users {
+    type Meter = Resource;
+
+    fn meter(&self, _: u32, _: &'static [&'static str]) -> Resource {
+        Resource { held: vec![None; self.nodes as usize], ..Resource::default() }
+    }
+    fn on_start(&mut self, orders: &mut Orders<'_, Command>) {
+        for at in (0..orders.nodes).map(NodeId) {
+            self.ask(at, orders);
+        }
+    }
+    fn on_command(&mut self, at: NodeId, command: &Command, orders: &mut Orders<'_, Command>) {
+        if *command == Command::Release {
+            self.ask(at, orders);
+        }
+    }
+    fn on_notice(&mut self, at: NodeId, notice: &Notice, orders: &mut Orders<'_, Command>) {
+        if let Notice::Entered(_) = notice {
+            let in_ns = orders.random.exponential(self.stay_ns) as u64;
+            orders.command_in(in_ns, at, Command::Release);
+        }
+    }
+    fn on_restart(&mut self, at: NodeId, orders: &mut Orders<'_, Command>) {
+        self.ask(at, orders);
+    }
+}
+
+/// A resource that refuses whoever shows a lower number than it has seen.
+#[derive(Clone, Debug, Default)]
+struct Resource {
+    held: Vec<Option<Fence>>,
+    highest: Option<Fence>,
+    entries: u64,
+    refused: u64,
+    messages: u64,
+}
+
+impl Meter<Command, Notice> for Resource {
+    type Tag = ();
+    type Summary = Self;
+
+    fn on_command(&mut self, _: u64, at: NodeId, command: &Command) {
+        if *command == Command::Release
+            && let Some(fence) = self.held[at.index()].take()
+        {
+            self.refused += u64::from(Some(fence) < self.highest);
+        }
+    }
+    fn on_notice(&mut self, _: u64, at: NodeId, notice: &Notice) {
+        if let Notice::Entered(fence) = *notice {
+            self.held[at.index()] = Some(fence);
+            self.refused += u64::from(Some(fence) < self.highest);
+            self.highest = self.highest.max(Some(fence));
+            self.entries += 1;
+        }
+    }
+    fn on_send<M: Message>(&mut self, _: NodeId, _: NodeId, message: &M) {
+        self.messages += u64::from(message.kind_name() != "STATUS");
+    }
+    fn on_receive(&mut self, _: NodeId, _: NodeId, (): ()) {}
+    fn on_crash(&mut self, _: u64, at: NodeId) {
+        self.held[at.index()] = None;
+    }
+    fn progress(&self) -> u64 {
+        self.entries
+    }
+    fn summary(&self) -> Self {
+        self.clone()
+    }
+}
+
+struct Run {
+    nodes: u32,
+    latency: Distribution,
+    faults: Faults,
+    is_fenced: bool,
+    until_ns: u64,
+    seed: u64,
+}
+
+impl Run {
+    fn done(self, entry: &'static Entry<Mutex>) -> Report<Resource> {
+        let setup = Setup::new(Group::of(self.nodes));
+        let locked = Locked::new(setup.group);
+        let again = setup.clone();
+        Simulation::new(
+            setup.group.members().map(|id| node(entry, id, &setup)),
+            if self.is_fenced { locked.fenced() } else { locked },
+            Network { latency: self.latency, order: Order::Any },
+            Users {
+                nodes: self.nodes,
+                until_ns: self.until_ns,
+                pause_ns: 4.0 * MS as f64,
+                stay_ns: 3.0 * MS as f64,
+            },
+            self.seed,
+        )
+        .with_faults(self.faults, self.seed, move |id| node(entry, id, &again))
+        .until(self.until_ns + 1500 * MS)
+        .run()
+        .unwrap()
+    }
+}
+
+fn seeds(usually: u64) -> std::ops::Range<u64> {
+    let number = |name: &str| {
+        let text = std::env::var(name).ok()?;
+        Some(text.parse().unwrap_or_else(|_| panic!("{name} is a number, not '{text}'")))
+    };
+    match number("VORRANG_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..number("VORRANG_SCHEDULES").unwrap_or(usually),
+    }
+}
+
+#[track_caller]
+fn is_fine(name: &str, seed: u64, report: &Report<Resource>) {
+    let violation = report.first_violation.as_ref().map(|it| &it.1);
+    assert!(report.is_safe(), "{name}, VORRANG_SEED={seed}: {violation:?}");
+    assert!(report.is_quiescent(), "{name}, VORRANG_SEED={seed}: {report:#?}");
+}
+
+/// Messages take equally long, so nobody is suspected who is up: then nobody is ever beside
+/// another, whoever crashes when, and comes back or not.
+#[test]
+fn with_crashes_alone_nobody_is_ever_beside_another() {
+    let mut names = 0;
+    for entry in algorithms() {
+        names += 1;
+        let mut entries = 0;
+        for seed in seeds(10) {
+            let mut random = Random::new(seed);
+            let mut script = Vec::new();
+            for id in [0, 2].map(|at| NodeId((seed as u32 + at) % 5)) {
+                let at_ns = random.below(200 * MS);
+                script.push((at_ns, Fault::Crash(id)));
+                if random.below(2) == 0 {
+                    script.push((at_ns + 1 + random.below(50 * MS), Fault::Restart(id)));
+                }
+            }
+            script.sort_by_key(|it| it.0);
+            let run = Run {
+                nodes: 5,
+                latency: Distribution::Constant(MS),
+                faults: Faults::default().script(script),
+                is_fenced: false,
+                until_ns: 300 * MS,
+                seed,
+            };
+            let report = run.done(entry);
+            is_fine(entry.card.name, seed, &report);
+            assert_eq!(report.summary.refused, 0, "{}: {report:?}", entry.card.name);
+            entries += report.summary.entries;
+        }
+        println!("{}: {entries} entries", entry.card.name);
+        assert!(entries > 20 * seeds(10).count() as u64, "{}: {entries}", entry.card.name);
+    }
+    assert!(names >= 15, "only {names} algorithms");
+}
+
+#[test]
+fn whatever_goes_wrong_numbers_grow_and_whoever_waits_enters_in_the_end() {
+    for entry in algorithms() {
+        let (mut entries, mut refused) = (0, 0);
+        for seed in seeds(10) {
+            let mut random = Random::new(seed);
+            let (nodes, until_ns) = (3 + random.below(3) as u32, 500 * MS);
+            let run = Run {
+                nodes,
+                latency: Distribution::Uniform(MS / 10, 2 * MS),
+                faults: Faults::drawn(Severity::Harsh, nodes, MS, until_ns, seed).late_ns(5 * MS),
+                is_fenced: true,
+                until_ns,
+                seed,
+            };
+            let report = run.done(entry);
+            is_fine(entry.card.name, seed, &report);
+            entries += report.summary.entries;
+            refused += report.summary.refused;
+        }
+        println!("{}: {entries} entries, {refused} refused", entry.card.name);
+    }
+}
