@@ -4,18 +4,22 @@
 //! `VORRANG_SCHEDULES=100000 cargo test -p vorrang-sim --test locks` tries so many seeds of each,
 //! and `VORRANG_SEED=17` that one alone.
 
+use std::time::Duration;
+
 use vorrang_algorithms::group::detecting::Detecting;
 use vorrang_algorithms::group::locks::spec::Locked;
-use vorrang_algorithms::group::locks::{Anew, Fence, Locks, Notice};
+use vorrang_algorithms::group::locks::{Anew, Fence, Lease, Locks, Notice};
 use vorrang_algorithms::layer::Reliable;
 use vorrang_algorithms::layer::reliable::{Patience, Peers};
+use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
 use vorrang_algorithms::mutex::spec::Admission;
 use vorrang_algorithms::mutex::{Claim, Command, Mutex};
 use vorrang_algorithms::setup::Setup;
 use vorrang_catalogue::{Catalogued, Entry, NodeOf};
-use vorrang_protocol::{Group, Message, NodeId, Order};
+use vorrang_protocol::{Delay, Effects, Group, Message, NodeId, Order, Protocol, Refused};
 use vorrang_sim::{
-    Distribution, Fault, Faults, Network, Orders, Random, Report, Severity, Simulation, Workload,
+    Distribution, Fault, Faults, Network, Orders, Partition, Random, Report, Severity, Simulation,
+    Workload,
 };
 use vorrang_trace::Meter;
 
@@ -113,11 +117,14 @@ impl Meter<Command, Notice> for Resource {
         }
     }
     fn on_notice(&mut self, _: u64, at: NodeId, notice: &Notice) {
-        if let Notice::Entered(fence) = *notice {
-            self.held[at.index()] = Some(fence);
-            self.refused += u64::from(Some(fence) < self.highest);
-            self.highest = self.highest.max(Some(fence));
-            self.entries += 1;
+        match *notice {
+            Notice::Entered(fence) => {
+                self.held[at.index()] = Some(fence);
+                self.refused += u64::from(Some(fence) < self.highest);
+                self.highest = self.highest.max(Some(fence));
+                self.entries += 1;
+            }
+            Notice::PutOut => self.held[at.index()] = None,
         }
     }
     fn on_send<M: Message>(&mut self, _: NodeId, _: NodeId, message: &M) {
@@ -165,6 +172,136 @@ impl Run {
         .until(self.until_ns + 1500 * MS)
         .run()
         .unwrap()
+    }
+}
+
+/// Three nodes; the one that asks first stays inside for long, is cut off meanwhile, and the others
+/// ask. How often the monitor objects to two inside, and the resource to a late number, if the
+/// clock of that node runs so many times too slowly.
+fn cut_off(lease: Option<Lease>, slow: u32) -> (Option<&'static str>, Resource) {
+    // A heartbeat that is eight times as late is not too late.
+    let setup = Setup { margin: Duration::from_millis(50), ..Setup::new(Group::of(3)) };
+    let founders: Vec<NodeId> = setup.group.members().collect();
+    let pace = setup.clone();
+    let node = move |id: NodeId| {
+        let anew = Anew::new(RicartAgrawala::new);
+        let locks = Locks::new(id, Group::of(3), &founders, anew);
+        let locks = lease.iter().fold(locks, |locks, lease| locks.with_lease(*lease));
+        let node = Detecting::new(id, &pace, locks);
+        Slow { node, times: if id == NodeId(2) { slow } else { 1 } }
+    };
+    let cut = Partition::new(&[vec![NodeId(2)]]).unwrap();
+    let script = vec![(20 * MS, Fault::Partition(cut.clone())), (200 * MS, Fault::Heal(cut))];
+    let report = Simulation::new(
+        setup.group.members().map(&node),
+        Locked::new(setup.group),
+        Network::constant_ms(1),
+        LongStay,
+        1,
+    )
+    .with_faults(Faults::default().script(script), 1, node)
+    .until(2000 * MS)
+    .run()
+    .unwrap();
+    assert!(report.is_quiescent(), "{report:#?}");
+    assert_eq!(report.summary.entries, 3, "{report:#?}");
+    (report.first_violation.map(|it| it.1.property), report.summary)
+}
+
+/// Node 2 stays inside from the beginning until 150 ms, the others ask at 30 ms and stay for 5 ms.
+#[derive(Debug)]
+struct LongStay;
+
+impl Workload<Command, Notice> for LongStay {
+    type Meter = Resource;
+
+    fn meter(&self, nodes: u32, _: &'static [&'static str]) -> Resource {
+        Resource { held: vec![None; nodes as usize], ..Resource::default() }
+    }
+    fn on_start(&mut self, orders: &mut Orders<'_, Command>) {
+        orders.command_in(0, NodeId(2), ACQUIRE);
+        orders.command_in(150 * MS, NodeId(2), Command::Release);
+        orders.command_in(30 * MS, NodeId(0), ACQUIRE);
+        orders.command_in(30 * MS, NodeId(1), ACQUIRE);
+    }
+    fn on_notice(&mut self, at: NodeId, notice: &Notice, orders: &mut Orders<'_, Command>) {
+        if let Notice::Entered(_) = notice
+            && at != NodeId(2)
+        {
+            orders.command_in(5 * MS, at, Command::Release);
+        }
+    }
+}
+
+/// A node whose clock is so many times too slow.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Slow<P> {
+    node: P,
+    times: u32,
+}
+
+struct Slowly<'a, E> {
+    fx: &'a mut E,
+    times: u32,
+}
+
+impl<P: Protocol, E: Effects<Slow<P>>> Effects<P> for Slowly<'_, E> {
+    fn send(&mut self, to: NodeId, message: P::Message) {
+        self.fx.send(to, message);
+    }
+    fn set_timer(&mut self, timer: P::Timer, delay: Delay) {
+        let delay = Delay::between(delay.min * self.times, delay.max * self.times);
+        self.fx.set_timer(timer, delay);
+    }
+    fn cancel_timer(&mut self, timer: P::Timer) {
+        self.fx.cancel_timer(timer);
+    }
+    fn notify(&mut self, notice: P::Notice) {
+        self.fx.notify(notice);
+    }
+    fn choose(&mut self, bound: std::num::NonZeroU32) -> u32 {
+        self.fx.choose(bound)
+    }
+}
+
+impl<P: Protocol> Protocol for Slow<P> {
+    type Message = P::Message;
+    type Timer = P::Timer;
+    type Command = P::Command;
+    type Notice = P::Notice;
+
+    fn on_start(&mut self, fx: &mut impl Effects<Self>) {
+        self.node.on_start(&mut Slowly { fx, times: self.times });
+    }
+    fn on_command(
+        &mut self,
+        command: P::Command,
+        fx: &mut impl Effects<Self>,
+    ) -> Result<(), Refused> {
+        self.node.on_command(command, &mut Slowly { fx, times: self.times })
+    }
+    fn on_message(&mut self, from: NodeId, message: P::Message, fx: &mut impl Effects<Self>) {
+        self.node.on_message(from, message, &mut Slowly { fx, times: self.times });
+    }
+    fn on_timer(&mut self, timer: P::Timer, fx: &mut impl Effects<Self>) {
+        self.node.on_timer(timer, &mut Slowly { fx, times: self.times });
+    }
+}
+
+/// With a lease it is put out before the others enter; without, or if its clock is slower than
+/// anybody assumed, it is not, and only the resource knows.
+#[test]
+fn whoever_is_cut_off_leaves_before_others_enter_if_clocks_are_as_assumed() {
+    let lease = |drift| Some(Lease::new(Duration::from_millis(20), drift));
+    for (lease, slow, objection, refused) in [
+        (None, 1, Some("exclusion"), 1),
+        (lease(0), 1, None, 0),
+        (lease(0), 8, Some("exclusion"), 1),
+        (lease(900), 8, None, 0),
+    ] {
+        let (found, resource) = cut_off(lease, slow);
+        assert_eq!(found, objection, "{lease:?}, {slow} times too slow");
+        assert_eq!(resource.refused, refused, "{lease:?}, {slow} times too slow");
     }
 }
 

@@ -199,7 +199,9 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
             upto: report.base + report.entries.len() as u32,
             info: report.info.clone(),
         });
-        Install { view, base, log, infos: infos.collect() }
+        let is_gone = |it: &&Member| !self.is_over(**it) && !counts(it.node);
+        let gone = self.last.view.members.iter().filter(is_gone).map(|it| it.node).collect();
+        Install { view, base, log, infos: infos.collect(), gone }
     }
 
     /// Lets the machine that decides act, and hears what it says.

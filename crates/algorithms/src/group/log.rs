@@ -119,6 +119,11 @@ impl<B: Data> Log<B> {
         (upto..).zip(missed.cloned()).collect()
     }
 
+    /// Whether another has said how far it has come.
+    pub(super) fn has_heard(&self, of: NodeId) -> bool {
+        self.had.contains_key(&of)
+    }
+
     /// Forgets what all of these others are known to have delivered.
     pub(super) fn forget(&mut self, mut others: impl Iterator<Item = NodeId>) {
         let had = |of: NodeId| self.had.get(&of).copied().unwrap_or(0);
@@ -207,7 +212,9 @@ mod tests {
             log.take(place, entry(1, place, payload));
         }
         let others = [1, 2].map(NodeId);
+        assert!(!log.has_heard(NodeId(1)));
         assert_eq!(log.heard(NodeId(1), 2), []);
+        assert!(log.has_heard(NodeId(1)));
         log.forget(others.into_iter());
         assert_eq!(log.base, 0, "nothing was heard of node 2");
         assert_eq!(log.heard(NodeId(2), 1), []);

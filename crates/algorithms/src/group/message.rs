@@ -112,6 +112,8 @@ pub struct Install<B, I> {
     pub log: Vec<Entry<B>>,
     /// What the applications of those who go on have handed over.
     pub infos: Vec<Info<I>>,
+    /// Members of the view before of which nothing is known: they may not know that it has ended.
+    pub gone: Vec<NodeId>,
 }
 
 /// What an application has handed over.
@@ -128,7 +130,7 @@ pub struct Info<I> {
 impl<B, I> Install<B, I> {
     /// The first view of a group, before which there was nothing.
     pub const fn first(view: View) -> Self {
-        Self { view, base: 0, log: Vec::new(), infos: Vec::new() }
+        Self { view, base: 0, log: Vec::new(), infos: Vec::new(), gone: Vec::new() }
     }
 
     /// What is left to be delivered after so many messages.

@@ -2,10 +2,10 @@
 //! the other, and between two views all deliver the same messages in the same order.
 //!
 //! The application says [`Command::Join`] and [`Command::Leave`], and [`Command::Multicast`] to
-//! tell all members something. It is told [`Notice::View`] when a view begins, [`Notice::Delivered`] for
-//! every message, its own included, [`Notice::Blocked`] when a view is about to end (what it
-//! multicasts from then on belongs to the next view), and [`Notice::Out`] when it belongs to the
-//! group no more.
+//! tell all members something. It is told [`Notice::View`] when a view begins,
+//! [`Notice::Delivered`] for every message, its own included, [`Notice::Blocked`] when a view is
+//! about to end (what it multicasts from then on belongs to the next view), and [`Notice::Out`]
+//! when it belongs to the group no more.
 
 pub mod card;
 mod change;

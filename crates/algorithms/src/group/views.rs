@@ -322,10 +322,12 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         }
     }
 
-    /// Whether it is up to this node to tell another what it has missed: to the lowest that is in.
+    /// Whether it is up to this node to tell another what it has missed: to the lowest that is
+    /// known to be in the view. Those who should be may have missed it as well.
     fn helps(&self, whom: NodeId) -> bool {
-        let lowest = self.active().find(|&node| node != whom);
-        self.inside.is_none() || lowest == Some(self.me)
+        let Some(inside) = &self.inside else { return true };
+        let is_in = |node: NodeId| node != whom && inside.log.has_heard(node);
+        !self.active().take_while(|&node| node < self.me).any(is_in)
     }
 
     fn on_progress(&mut self, from: NodeId, progress: Progress, fx: &mut impl Effects<Self>) {

@@ -32,11 +32,28 @@ pub enum Word<M> {
     Left,
     /// Have you?
     HaveYouLeft,
+    /// Are you in this view? The number of the question.
+    AreYouThere(u32),
+    /// I am.
+    IAmThere(u32),
     /// Of the algorithm.
     Lock(M),
 }
 
-const OWN: [&str; 2] = ["LEFT", "HAVE_YOU_LEFT"];
+impl<M> Word<M> {
+    /// Its place among the layer's own, or what it says of the algorithm.
+    const fn own(&self) -> Result<usize, &M> {
+        match self {
+            Self::Left => Ok(0),
+            Self::HaveYouLeft => Ok(1),
+            Self::AreYouThere(_) => Ok(2),
+            Self::IAmThere(_) => Ok(3),
+            Self::Lock(message) => Err(message),
+        }
+    }
+}
+
+const OWN: [&str; 4] = ["LEFT", "HAVE_YOU_LEFT", "ARE_YOU_THERE", "I_AM_THERE"];
 
 /// One list after the other, then its own. The rest is empty: see
 /// [`with`](crate::layer::kinds::with).
@@ -49,8 +66,11 @@ const fn kinds(
         all[kind] = first[kind];
         kind += 1;
     }
-    all[kind] = OWN[0];
-    all[kind + 1] = OWN[1];
+    kind = 0;
+    while kind < OWN.len() {
+        all[first.len() + kind] = OWN[kind];
+        kind += 1;
+    }
     kind = 0;
     while kind < then.len() {
         all[first.len() + OWN.len() + kind] = then[kind];
@@ -74,20 +94,20 @@ where
     fn kind(&self) -> usize {
         match self {
             Self::Views(message) => message.kind(),
-            Self::Within { word: Word::Left, .. } => V::KINDS.len(),
-            Self::Within { word: Word::HaveYouLeft, .. } => V::KINDS.len() + 1,
-            Self::Within { word: Word::Lock(message), .. } => {
-                V::KINDS.len() + OWN.len() + message.kind()
-            }
+            Self::Within { word, .. } => match word.own() {
+                Ok(place) => V::KINDS.len() + place,
+                Err(message) => V::KINDS.len() + OWN.len() + message.kind(),
+            },
         }
     }
 
     fn kind_name(&self) -> &'static str {
         match self {
             Self::Views(message) => message.kind_name(),
-            Self::Within { word: Word::Left, .. } => OWN[0],
-            Self::Within { word: Word::HaveYouLeft, .. } => OWN[1],
-            Self::Within { word: Word::Lock(message), .. } => message.kind_name(),
+            Self::Within { word, .. } => match word.own() {
+                Ok(place) => OWN[place],
+                Err(message) => message.kind_name(),
+            },
         }
     }
 }
@@ -97,10 +117,9 @@ impl<V: fmt::Display, M: fmt::Display> fmt::Display for Message<V, M> {
         match self {
             Self::Views(message) => message.fmt(f),
             Self::Within { view, clock, word } => {
-                match word {
-                    Word::Left => f.write_str(OWN[0]),
-                    Word::HaveYouLeft => f.write_str(OWN[1]),
-                    Word::Lock(message) => message.fmt(f),
+                match word.own() {
+                    Ok(place) => f.write_str(OWN[place]),
+                    Err(message) => message.fmt(f),
                 }?;
                 write!(f, " [view {view}, clock {clock}]")
             }
@@ -117,6 +136,14 @@ impl<V: Beat, M> Beat for Message<V, M> {
     }
 }
 
-/// What a node may be woken for: what its algorithm has set, in this view.
+/// What a node may be woken for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-pub struct Timer<T>(pub u64, pub T);
+#[serde(rename_all = "snake_case")]
+pub enum Timer<T> {
+    /// What its algorithm has set, in this view.
+    Lock(u64, T),
+    /// A lease that began with the question of this number is over.
+    Lease(u32),
+    /// Whoever was left behind when this view began knows it by now.
+    Over(u64),
+}

@@ -23,8 +23,8 @@
 //!    the clock below: all that algorithms have in common. (Their own stamps are inside their
 //!    machines, if they have any, and mean nothing to others.)
 //! 2. Those who were inside stay so, and nobody asks before they have left: each says so to all
-//!    (LEFT). Then all who wait ask. So the new nodes of the algorithm, which know of nobody inside,
-//!    start when nobody is.
+//!    (LEFT). Then all who wait ask. So the new nodes of the algorithm, which know of nobody
+//!    inside, start when nobody is.
 //!
 //! A token needs no care: it belongs to a view, and in the next one there is a new one, once, as
 //! there is one next view. What it costs: nothing while views last; after one that ends while
@@ -40,10 +40,11 @@
 //! nothing else, and an entry's number is the view and the clock. Of two entries in one view the
 //! second comes after the first has left, and the algorithm can only know that by a chain of
 //! messages from that exit: all of them carry the clock of the first entry or more, and the second
-//! counts one more. A later view has a larger number. So numbers grow with entries, but for those of nodes that were
-//! left behind and do not know it yet; and a resource that refuses numbers lower than the highest
-//! it has seen refuses these. (With several inside at a time, as
-//! in k-exclusion, there is no such chain between them: their numbers only tell views apart.)
+//! counts one more. A later view has a larger number. So numbers grow with entries, but for those
+//! of nodes that were left behind and do not know it yet; and a resource that refuses numbers lower
+//! than the highest it has seen refuses these. (With several inside at a time, as in k-exclusion,
+//! there is no such chain between them: their numbers only tell views apart.) With a [`Lease`],
+//! whoever was left behind is put out before others enter, if clocks are as good as assumed.
 //!
 //! **Live** as views are: whoever waits keeps its time, asks again in every view, and in a view
 //! that lasts is served by the algorithm.
@@ -52,24 +53,25 @@
 //! that are made should have [channels](crate::layer::Reliable) of their own. An algorithm whose
 //! last node [only serves](crate::mutex::card::Terms) must let it compete.
 
+mod effects;
 pub mod flaws;
+mod lease;
 pub mod message;
 pub mod spec;
+mod values;
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::fmt;
-use core::hash::{Hash, Hasher};
 use core::marker::PhantomData;
-use core::num::NonZeroU32;
 
-use serde::{Deserialize, Serialize};
-use vorrang_protocol::{
-    Delay, Effects, Group, Never, NodeId, NodeSet, Protocol, Refused, Step, Turn,
-};
+use vorrang_protocol::{Effects, Group, Never, NodeId, NodeSet, Protocol, Refused};
 
+use self::effects::{Among, Beneath};
+pub use self::lease::Lease;
+use self::lease::Tenure;
 use self::message::{Message, Timer, Word};
+pub use self::values::{Anew, Fence, Notice, Standing};
 use super::message::Install;
 use super::synod::Synod;
 use super::views::{Ask, Input, Told, Views};
@@ -82,101 +84,14 @@ pub type Below = Views<Never, Standing, Synod<Install<Never, Standing>>>;
 /// What it says.
 type Letter<P> = Message<<Below as Protocol>::Message, <P as Protocol>::Message>;
 
-/// How an application stands when a view ends: what is handed over.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-pub struct Standing {
-    /// Since when it waits, if it does.
-    pub waits_since: Option<u64>,
-    /// Whether it is inside.
-    pub is_inside: bool,
-    /// The node's clock.
-    pub clock: u64,
-}
-
-/// What an entry shows to the resource: larger is later.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-pub struct Fence {
-    /// The view, compared first.
-    pub view: u64,
-    /// The Lamport clock at the entry.
-    pub clock: u64,
-}
-
-impl fmt::Display for Fence {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "({}, {})", self.view, self.clock)
-    }
-}
-
-/// What an application is told.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Notice {
-    /// You are inside, until you release or are put out.
-    Entered(Fence),
-    /// You are inside no more: the others have gone on without you.
-    PutOut,
-}
-
-impl fmt::Display for Notice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Entered(fence) => write!(f, "entered {fence}"),
-            Self::PutOut => f.write_str("put out"),
-        }
-    }
-}
-
-impl Turn for Notice {
-    fn step(&self) -> Option<Step> {
-        match self {
-            Self::Entered(_) => Some(Step::Enter),
-            Self::PutOut => None,
-        }
-    }
-}
-
-/// Makes the nodes of an algorithm among so many: the same for all nodes of a group.
-pub struct Anew<P>(Arc<dyn Fn(NodeId, Group) -> P + Send + Sync>);
-
-impl<P> Anew<P> {
-    /// By this.
-    pub fn new(make: impl Fn(NodeId, Group) -> P + Send + Sync + 'static) -> Self {
-        Self(Arc::new(make))
-    }
-}
-
-impl<P> Clone for Anew<P> {
-    fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
-    }
-}
-
-/// There is one in a group.
-impl<P> PartialEq for Anew<P> {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl<P> Eq for Anew<P> {}
-
-impl<P> Hash for Anew<P> {
-    fn hash<H: Hasher>(&self, _: &mut H) {}
-}
-
-impl<P> fmt::Debug for Anew<P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Anew")
-    }
-}
-
 /// One node.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Locks<P: Protocol> {
     me: NodeId,
     anew: Anew<P>,
     views: Below,
+    lease: Option<Lease>,
+    tenure: Tenure,
     application: Application,
     /// Counts entries.
     clock: Clock,
@@ -211,6 +126,10 @@ struct Work<P> {
     node: P,
     /// Who was inside when the view began, and has not said that it has left.
     inside: NodeSet,
+    /// Whether somebody may not know yet that it was left behind: then nobody asks.
+    is_early: bool,
+    /// Whether the algorithm has let the application in, and it waits for a lease.
+    is_granted: bool,
 }
 
 impl<P> Work<P> {
@@ -236,11 +155,20 @@ impl<P: Exclusive> Locks<P> {
             me,
             anew,
             views: Views::new(me, universe, founders),
+            lease: None,
+            tenure: Tenure::default(),
             application: Application::Outside,
             clock: Clock::default(),
             work: None,
             early: BTreeMap::new(),
         }
+    }
+
+    /// The same, whose applications are inside for no longer than they can prove that they belong
+    /// to the view: the same lease for all nodes of a group.
+    #[must_use]
+    pub fn with_lease(self, lease: Lease) -> Self {
+        Self { lease: Some(lease), ..self }
     }
 
     /// The number of the newest view that it knows.
@@ -254,7 +182,8 @@ impl<P: Exclusive> Locks<P> {
             Application::Waits { since, .. } => (Some(since), false),
             Application::Inside => (None, true),
         };
-        Standing { waits_since, is_inside, clock: self.clock.now() }
+        let is_early = self.work.as_ref().is_some_and(|work| work.is_early);
+        Standing { waits_since, is_inside, is_early, clock: self.clock.now() }
     }
 
     /// Lets the machine below act, and does what it says until it has nothing more to say.
@@ -270,8 +199,8 @@ impl<P: Exclusive> Locks<P> {
                 match it {
                     Told::Block => {
                         // From here on nobody enters: what the algorithm would say comes too late.
-                        self.work = None;
                         let ok = Input::Ask(Ask::BlockOk(self.standing()));
+                        self.work = None;
                         let beneath = &mut Beneath { fx, told: &mut told, of: PhantomData };
                         self.views.on_command(ok, beneath).expect("it was told to block");
                     }
@@ -312,7 +241,11 @@ impl<P: Exclusive> Locks<P> {
         let group = Group::of(members.len() as u32);
         let me = members.iter().position(|&node| node == self.me).unwrap_or_default();
         let node = (self.anew.0)(NodeId(me as u32), group);
-        self.work = Some(Work { view, members: members.into(), node, inside });
+        let was_early = install.infos.iter().any(|it| it.info.is_early);
+        let is_early = self.lease.is_some() && (was_early || !install.gone.is_empty());
+        let (members, is_granted) = (members.into(), false);
+        self.work = Some(Work { view, members, node, inside, is_early, is_granted });
+        self.wait_for_the_left_behind(fx);
         self.on_work(fx, |node, among| node.on_start(among));
         let has_left = is_inside(&self.me) && self.application != Application::Inside;
         if has_left {
@@ -329,7 +262,7 @@ impl<P: Exclusive> Locks<P> {
     /// Asks for the application, if it waits and nobody is inside from before.
     fn ask(&mut self, fx: &mut impl Effects<Self>) {
         let Application::Waits { claim, .. } = self.application else { return };
-        if self.work.as_ref().is_some_and(|work| work.inside.is_empty()) {
+        if self.work.as_ref().is_some_and(|work| work.inside.is_empty() && !work.is_early) {
             self.on_work(fx, |node, among| {
                 let asked = node.on_command(Command::Acquire(claim), among);
                 asked.expect("a node that is outside may ask");
@@ -365,10 +298,33 @@ impl<P: Exclusive> Locks<P> {
         let mut among = Among { fx, view, clock, members: &work.members, has_entered: false };
         act(&mut work.node, &mut among);
         if among.has_entered && matches!(self.application, Application::Waits { .. }) {
-            self.application = Application::Inside;
-            let clock = self.clock.tick();
-            fx.notify(Notice::Entered(Fence { view, clock }));
+            work.is_granted = true;
+            self.enter(fx);
         }
+    }
+
+    /// Lets the application enter, if the algorithm lets it and it has a lease, if it needs one.
+    fn enter(&mut self, fx: &mut impl Effects<Self>) {
+        let Some(work) = self.work.as_mut().filter(|work| work.is_granted) else { return };
+        if self.lease.is_some() && self.tenure.valid.is_none() {
+            return self.keep_lease(fx);
+        }
+        work.is_granted = false;
+        let (view, clock) = (work.view, self.clock.tick());
+        self.application = Application::Inside;
+        fx.notify(Notice::Entered(Fence { view, clock }));
+    }
+
+    /// The application is inside no more, as far as the algorithm is concerned.
+    fn release(&mut self, fx: &mut impl Effects<Self>) {
+        let was_before = self.work.as_ref().is_some_and(|it| it.inside.contains(self.me));
+        if was_before {
+            return self.leaves(self.me, fx);
+        }
+        self.on_work(fx, |node, among| {
+            let left = node.on_command(Command::Release, among);
+            left.expect("a node that is inside may leave");
+        });
     }
 
     /// Something of the view that this node is in.
@@ -380,6 +336,11 @@ impl<P: Exclusive> Locks<P> {
                 self.on_work(fx, |node, among| node.on_message(place, message, among));
             }
             Word::Left => self.leaves(from, fx),
+            Word::AreYouThere(round) => {
+                let (view, clock) = (work.view, self.clock.now());
+                fx.send(from, Message::Within { view, clock, word: Word::IAmThere(round) });
+            }
+            Word::IAmThere(round) => self.on_there(from, round, fx),
             Word::HaveYouLeft if work.inside.contains(self.me) => {}
             Word::HaveYouLeft => {
                 let (view, clock) = (work.view, self.clock.now());
@@ -404,15 +365,7 @@ impl<P: Exclusive> Locks<P> {
             }
             (Command::Release, Application::Inside) => {
                 self.application = Application::Outside;
-                let was_before = self.work.as_ref().is_some_and(|it| it.inside.contains(self.me));
-                if was_before {
-                    self.leaves(self.me, fx);
-                } else {
-                    self.on_work(fx, |node, among| {
-                        let left = node.on_command(Command::Release, among);
-                        left.expect("a node that is inside may leave");
-                    });
-                }
+                self.release(fx);
             }
             (Command::Release, Application::PutOut) => self.application = Application::Outside,
             (Command::Acquire(_), Application::Waits { .. }) => return Err(ALREADY_WAITING),
@@ -453,6 +406,7 @@ impl<P: Exclusive> Protocol for Locks<P> {
             Input::Trust(node) => Input::Trust(node),
             Input::Beat => {
                 self.beat(fx);
+                self.keep_lease(fx);
                 Input::Beat
             }
         };
@@ -479,9 +433,19 @@ impl<P: Exclusive> Protocol for Locks<P> {
     }
 
     fn on_timer(&mut self, timer: Self::Timer, fx: &mut impl Effects<Self>) {
-        let Timer(view, timer) = timer;
-        if self.work.as_ref().is_some_and(|work| work.view == view) {
-            self.on_work(fx, |node, among| node.on_timer(timer, among));
+        let is_now = |view: u64| self.work.as_ref().is_some_and(|work| work.view == view);
+        match timer {
+            Timer::Lock(view, timer) if is_now(view) => {
+                self.on_work(fx, |node, among| node.on_timer(timer, among));
+            }
+            Timer::Over(view) if is_now(view) => {
+                if let Some(work) = &mut self.work {
+                    work.is_early = false;
+                }
+                self.ask(fx);
+            }
+            Timer::Lease(round) => self.on_lease_over(round, fx),
+            Timer::Lock(..) | Timer::Over(_) => {}
         }
     }
 
@@ -492,58 +456,5 @@ impl<P: Exclusive> Protocol for Locks<P> {
     /// The application has crashed as well; views have larger numbers than before.
     fn kept(&self, fresh: Self) -> Self {
         Self { views: self.views.kept(fresh.views), ..fresh }
-    }
-}
-
-/// The effects of the machine below.
-struct Beneath<'a, P, E> {
-    fx: &'a mut E,
-    told: &'a mut Vec<Told<Never, Standing>>,
-    of: PhantomData<P>,
-}
-
-impl<P: Exclusive, E: Effects<Locks<P>>> Effects<Below> for Beneath<'_, P, E> {
-    fn send(&mut self, to: NodeId, message: <Below as Protocol>::Message) {
-        self.fx.send(to, Message::Views(message));
-    }
-    fn set_timer(&mut self, timer: Never, _: Delay) {
-        match timer {}
-    }
-    fn cancel_timer(&mut self, timer: Never) {
-        match timer {}
-    }
-    fn notify(&mut self, told: Told<Never, Standing>) {
-        self.told.push(told);
-    }
-    fn choose(&mut self, bound: NonZeroU32) -> u32 {
-        self.fx.choose(bound)
-    }
-}
-
-/// The effects of the algorithm.
-struct Among<'a, E> {
-    fx: &'a mut E,
-    view: u64,
-    clock: u64,
-    members: &'a [NodeId],
-    has_entered: bool,
-}
-
-impl<P: Exclusive, E: Effects<Locks<P>>> Effects<P> for Among<'_, E> {
-    fn send(&mut self, to: NodeId, message: P::Message) {
-        let (to, view, clock) = (self.members[to.index()], self.view, self.clock);
-        self.fx.send(to, Message::Within { view, clock, word: Word::Lock(message) });
-    }
-    fn set_timer(&mut self, timer: P::Timer, delay: Delay) {
-        self.fx.set_timer(Timer(self.view, timer), delay);
-    }
-    fn cancel_timer(&mut self, timer: P::Timer) {
-        self.fx.cancel_timer(Timer(self.view, timer));
-    }
-    fn notify(&mut self, _: crate::mutex::Notice) {
-        self.has_entered = true;
-    }
-    fn choose(&mut self, bound: NonZeroU32) -> u32 {
-        self.fx.choose(bound)
     }
 }

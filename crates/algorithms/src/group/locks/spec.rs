@@ -6,10 +6,11 @@
 //! | `fencing` | of two entries the later one has the larger number |
 //! | `progress` | whoever waits and is up enters, if enough are up and suspicions come right |
 //!
-//! Exclusion cannot hold where somebody is suspected wrongly: whoever is cut off, and inside or about
-//! to enter, does not know that the others go on. There [fencing](Locked::fenced) takes its place:
-//! numbers grow within a view, and whoever was left behind in an older view has a lower number than
-//! those who have gone on, so that a resource that checks numbers refuses it.
+//! Without leases, exclusion cannot hold where somebody is suspected wrongly: whoever is cut off,
+//! and inside or about to enter, does not know that the others go on. There
+//! [fencing](Locked::fenced) takes its place: numbers grow within a view, and whoever was left
+//! behind in an older view has a lower number than those who have gone on, so that a resource that
+//! checks numbers refuses it.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -75,14 +76,14 @@ impl Locked {
             let what = format!("node {at} enters with {fence}, which is not the highest so far");
             return violation(FENCING, what);
         }
+        let node = &mut self.nodes[at.index()];
+        node.is_inside = true;
+        node.waits = false;
         let others = (0..).map(NodeId).zip(&self.nodes).filter(|(id, _)| *id != at);
         let inside = others.filter(|(_, node)| node.is_up && node.is_inside).map(|it| it.0).next();
         if let Some(other) = inside.filter(|_| !self.is_fenced) {
             return violation(EXCLUSION, format!("node {at} enters while node {other} is inside"));
         }
-        let node = &mut self.nodes[at.index()];
-        node.is_inside = true;
-        node.waits = false;
         Ok(())
     }
 
