@@ -199,22 +199,17 @@ fn the_same_for_large_systems() {
     if std::env::var("VORRANG_LARGE").is_err() {
         return;
     }
-    let cases: &[Case] = &[
-        (3, &[&["suspect 1"], &["suspect 0"], &[]], crashes(1, 1), Order::Fifo, 1_031_819),
-        (3, &[&["suspect 1"], &["suspect 0"], &["send 1"]], Faults::NONE, Order::Any, 0),
-        (2, &[&["suspect 1"], &["suspect 0", "send 1"], &["join"]], crashes(1, 0), Order::Any, 0),
-        (3, &[&["send 1"], &["suspect 0"], &["suspect 0"]], crashes(1, 1), Order::Fifo, 0),
-        (
-            3,
-            &[&["suspect 2"], &["suspect 2"], &["send 1"], &["join"]],
-            crashes(1, 0),
-            Order::Fifo,
-            0,
-        ),
+    let cases: &[(&[&[&str]], Faults)] = &[
+        (&[&["suspect 1"], &["suspect 0"], &[]], crashes(1, 1)),
+        (&[&["suspect 2"], &["suspect 2"], &["send 1"], &["join"]], crashes(1, 0)),
+        (&[&["send 1"], &["suspect 0"], &["suspect 0"]], crashes(1, 1)),
     ];
-    have_states(cases.iter().map(|(founders, lists, faults, order, states)| {
-        (system(*founders, lists, right).faults(*faults).links(*order), states)
-    }));
+    for (lists, faults) in cases {
+        match explored(&system(3, lists, right).faults(*faults).links(Order::Fifo)) {
+            Ok(states) => println!("{lists:?}: {states} states"),
+            Err((what, run)) => panic!("{lists:?}: {what}\n{}", run.join("\n")),
+        }
+    }
 }
 
 fn decided_by<D: Decision<Value>>(

@@ -2,8 +2,8 @@
 //! failure detector below (which feeds it) and an application above (which blocks when it is told).
 //!
 //! What it is for and why it is right stands with [the whole](super::virtual_synchrony). Here is
-//! how a member stands to a view, and what it does with messages; [`change`](super::change) is how
-//! a view ends and the next begins.
+//! how a member stands to a view, and what it does with messages; `change.rs` is how a view ends
+//! and the next begins.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;

@@ -87,8 +87,8 @@
 //!
 //! **What it does not do.** It is not uniform: somebody who does not go on may have delivered what
 //! nobody else ever will. While views change faster than 5T nothing is delivered. Views change for
-//! whoever is suspected, rightly or not; the time-outs of the detector [grow](
-//! crate::detection::heartbeat) with every mistake.
+//! whoever is suspected, rightly or not; but the [detector](crate::detection::heartbeat)'s
+//! time-outs grow with every mistake.
 //!
 //! **Departures.** The literature has the coordinator install the view itself, and a second phase
 //! only sometimes; without it, one that installs a view and dies leaves two (the checker shows it:
