@@ -13,6 +13,7 @@
 //! | `sending view delivery` | a message is delivered in the view in which it was sent | §4.1.3 |
 //! | `total order` | those who go on have delivered in the same order | §4.3, strong, in a view |
 //! | `no duplicates` | a message is delivered once | §4.1.1 |
+//! | `sender order` | messages of one sender are delivered as they were sent, without gaps | §4.2 |
 //! | `state transfer` | all who install a view begin it with the state of those who go on | SOSP |
 //! | `settling` | those who are up and want in end up in one view, with all messages | §5 |
 //!
@@ -42,6 +43,7 @@ const SYNCHRONY: &str = "virtual synchrony";
 const SENDING_VIEW: &str = "sending view delivery";
 const TOTAL_ORDER: &str = "total order";
 const NO_DUPLICATES: &str = "no duplicates";
+const FIFO: &str = "sender order";
 const STATE: &str = "state transfer";
 const SETTLING: &str = "settling";
 
@@ -81,6 +83,8 @@ struct Stay {
     is_blocked: bool,
     /// What it has delivered, by sender and number.
     delivered: Vec<(NodeId, u32)>,
+    /// For each sender, how many of these.
+    next: BTreeMap<NodeId, u32>,
     state: u64,
 }
 
@@ -131,7 +135,7 @@ impl Synchrony {
         let (before, from) = (node.inside.take(), node.last);
         node.last = view.id;
         let queue = core::mem::take(&mut node.queue);
-        let stay = Stay { is_blocked: false, delivered: Vec::new(), state };
+        let stay = Stay { is_blocked: false, delivered: Vec::new(), next: BTreeMap::new(), state };
         node.inside = Some(stay);
         let new = Known { view: view.clone(), state, sent: BTreeMap::new(), next: None };
         let known = self.views.entry(view.id).or_insert(new);
@@ -213,10 +217,16 @@ impl Synchrony {
             );
             return violation(SENDING_VIEW, what);
         }
-        if stay.delivered.contains(&(from, number)) {
+        let next = stay.next.entry(from).or_insert(0);
+        if number < *next {
             let what = format!("node {at} delivers {payload} from {from} once more");
             return violation(NO_DUPLICATES, what);
         }
+        if number > *next {
+            let what = format!("node {at} delivers {payload} from {from} before an earlier one");
+            return violation(FIFO, what);
+        }
+        *next += 1;
         stay.delivered.push((from, number));
         stay.state = ledger(stay.state, payload);
         Ok(())
@@ -548,6 +558,9 @@ mod tests {
         objects(delivers(&mut monitor.clone(), 2, 0, 0, 7), SENDING_VIEW);
         delivers(&mut monitor, 1, 0, 0, 7).unwrap();
         objects(delivers(&mut monitor.clone(), 1, 0, 0, 7), NO_DUPLICATES);
+        sends(&mut monitor, 0, 8);
+        sends(&mut monitor, 0, 9);
+        objects(delivers(&mut monitor, 1, 0, 2, 9), FIFO);
         let mut late = founded(2);
         sends(&mut late, 0, 7);
         installs(&mut late, 1, &view(2, &[0, 1]), 0).unwrap();
