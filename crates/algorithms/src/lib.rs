@@ -18,6 +18,7 @@ pub mod clock;
 pub mod detection;
 pub mod election;
 pub mod flaw;
+pub mod group;
 pub mod layer;
 mod listing;
 pub mod multicast;

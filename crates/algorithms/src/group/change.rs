@@ -1,0 +1,301 @@
+//! How a view ends and the next begins: the flush, the proposal, and what is decided.
+//!
+//! ```text
+//!   0  ──FLUSH──┐ ▲─FLUSH_OK    ──ACCEPT──┐ ▲─ACCEPTED   ──NEWVIEW──┐   (0: lowest that is up)
+//!   1  ─────────▼─┴───[ blocked ]─────────▼─┴───────────────────────▼──[ next view ]──►
+//!   2  ✗                                                            T: 5 in all
+//! ```
+
+use alloc::vec::Vec;
+
+use vorrang_protocol::{Data, Effects, Lift, NodeId, NodeSet};
+
+use super::decision::{Decide, Decided, Decision};
+use super::log;
+use super::message::{Info, Install, Message, Report};
+use super::view::{Member, View};
+use super::views::{Inside, Phase, Told, Views};
+
+impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
+    /// Whether a node has begun another life since it became a member: that one is over for sure.
+    fn is_over(&self, member: Member) -> bool {
+        match self.peers.get(&member.node) {
+            Some(peer) => peer.life > member.life,
+            None => member.node == self.me && self.life > member.life,
+        }
+    }
+
+    /// The members that seem to be there, lowest first.
+    pub(super) fn active(&self) -> impl Iterator<Item = NodeId> + '_ {
+        let is_there = |it: &&Member| !self.is_over(**it) && !self.suspects.contains(it.node);
+        self.last.view.members.iter().filter(is_there).map(|it| it.node)
+    }
+
+    /// Whether it is up to this node to bring about the next view: to the lowest member that seems
+    /// to be there. If all members are known to have begun other lives, nobody is left who knows
+    /// anything, and it is up to the lowest node of those.
+    fn is_coordinator(&self) -> bool {
+        if self.inside.is_some() {
+            return self.active().next() == Some(self.me);
+        }
+        let members = &self.last.view.members;
+        let lowest = members.iter().map(|it| it.node).find(|it| !self.suspects.contains(*it));
+        lowest == Some(self.me) && members.iter().all(|&it| self.is_over(it))
+    }
+
+    /// Who belongs to the next view, if nothing changes.
+    fn next_members(&self) -> Vec<Member> {
+        let stays = |it: &&Member| match self.peers.get(&it.node) {
+            _ if it.node == self.me => self.wants && self.inside.is_some(),
+            _ if self.suspects.contains(it.node) => false,
+            Some(peer) => peer.life <= it.life && !peer.wants_out,
+            None => true,
+        };
+        let mut next: Vec<Member> = self.last.view.members.iter().filter(stays).copied().collect();
+        for (&node, peer) in &self.peers {
+            let member = Member { node, life: peer.life };
+            let is_newer = self.last.view.life_of(node).is_none_or(|life| life < peer.life);
+            if is_newer && !peer.wants_out && !self.suspects.contains(node) {
+                next.push(member);
+            }
+        }
+        let comes_back = self.wants && self.inside.is_none();
+        // Somebody must be left, or nobody could ever come in.
+        let is_last = next.is_empty() && self.inside.is_some();
+        if comes_back || is_last {
+            next.push(self.itself());
+        }
+        next.sort_unstable();
+        next
+    }
+
+    /// Ends the view if that is up to this node and there is reason to: somebody is to go or to
+    /// come, or somebody has been stopped already, perhaps by one who could not go on.
+    pub(super) fn consider(&mut self, is_stopped: bool, fx: &mut impl Effects<Self>) {
+        if !self.is_coordinator() {
+            return;
+        }
+        if let Some(inside) = &self.inside
+            && inside.phase == Phase::Running
+        {
+            if !is_stopped && self.next_members() == self.last.view.members {
+                return;
+            }
+            self.block(fx);
+        }
+        self.ask_to_stop(false, fx);
+        self.propose(false, fx);
+    }
+
+    /// The same once more, since what was sent may be lost.
+    pub(super) fn insist(&mut self, fx: &mut impl Effects<Self>) {
+        let is_running = self.inside.as_ref().is_some_and(|it| it.phase == Phase::Running);
+        if self.is_coordinator() && !is_running {
+            self.ask_to_stop(true, fx);
+            self.propose(true, fx);
+        }
+    }
+
+    /// Tells the application to stop.
+    fn block(&mut self, fx: &mut impl Effects<Self>) {
+        if let Some(inside) = &mut self.inside
+            && inside.phase == Phase::Running
+        {
+            inside.phase = Phase::Blocking;
+            fx.notify(Told::Block);
+        }
+    }
+
+    /// Members that are there as far as is known, and have not stopped.
+    fn awaited(&self) -> Vec<NodeId> {
+        let Some(inside) = &self.inside else { return Vec::new() };
+        self.active().filter(|node| !inside.reports.contains_key(node)).collect()
+    }
+
+    fn ask_to_stop(&mut self, again: bool, fx: &mut impl Effects<Self>) {
+        let (awaited, me, view) = (self.awaited(), self.me, self.last.view.id);
+        let Some(inside) = &mut self.inside else { return };
+        for node in awaited {
+            if node != me && (inside.asked.insert(node) || again) {
+                fx.send(node, Message::Flush { view });
+            }
+        }
+    }
+
+    /// A node of the view asks for it to end; perhaps of an earlier life of this node.
+    pub(super) fn on_flush(&mut self, from: NodeId, fx: &mut impl Effects<Self>) {
+        let view = self.last.view.id;
+        let Some(inside) = &mut self.inside else { return self.announce_to(from, fx) };
+        if let Some(report) = inside.reports.get(&self.me) {
+            return fx.send(from, Message::FlushOk { view, report: report.clone() });
+        }
+        inside.asked_by.insert(from);
+        self.block(fx);
+    }
+
+    /// The application has stopped. From here on it delivers nothing in this view.
+    pub(super) fn on_block_ok(&mut self, info: I, fx: &mut impl Effects<Self>) {
+        let view = self.last.view.id;
+        let Some(inside) = self.inside.as_mut().filter(|it| it.phase == Phase::Blocking) else {
+            return;
+        };
+        inside.phase = Phase::Frozen;
+        let report = inside.log.report(info);
+        for to in core::mem::take(&mut inside.asked_by).iter() {
+            fx.send(to, Message::FlushOk { view, report: report.clone() });
+        }
+        inside.reports.insert(self.me, report);
+        self.consider(true, fx);
+    }
+
+    pub(super) fn on_flush_ok(
+        &mut self,
+        from: NodeId,
+        report: Report<B, I>,
+        fx: &mut impl Effects<Self>,
+    ) {
+        let Some(inside) = &mut self.inside else { return };
+        if inside.phase != Phase::Running {
+            inside.reports.insert(from, report);
+            self.consider(true, fx);
+        }
+    }
+
+    /// Proposes what comes next, once all that are there have stopped, if they are enough.
+    fn propose(&mut self, again: bool, fx: &mut impl Effects<Self>) {
+        if !self.awaited().is_empty() {
+            return;
+        }
+        let is_here = |it: &&Member| {
+            let is_back = self.is_over(**it) && !self.suspects.contains(it.node);
+            is_back || self.active().any(|node| node == it.node)
+        };
+        let members = &self.last.view.members;
+        let here: NodeSet = members.iter().filter(is_here).map(|it| it.node).collect();
+        let voters: Vec<NodeId> = self.last.view.nodes().collect();
+        let is_done = self.inside.as_ref().is_some_and(|it| it.has_proposed) && !again;
+        if is_done || !D::suffices(&voters, &here) || self.next_members().is_empty() {
+            return;
+        }
+        let (number, value) = (self.last.view.id, self.next());
+        if let Some(inside) = &mut self.inside {
+            inside.has_proposed = true;
+        }
+        let command = Decide::Propose { number, voters, value };
+        self.decide(fx, |decision, lift| {
+            decision.on_command(command, lift).expect("anything may be proposed");
+        });
+    }
+
+    /// What comes next, made of what those have that have stopped.
+    fn next(&self) -> Install<B, I> {
+        let view = View { id: self.last.view.id + 1, members: self.next_members() };
+        let Some(inside) = &self.inside else { return Install::first(view) };
+        let counts = |node: NodeId| self.active().any(|it| it == node);
+        let reports = inside.reports.iter().filter(|&(&node, _)| counts(node));
+        let (base, log) = log::cut(reports.clone().map(|(_, report)| report));
+        let infos = reports.map(|(&of, report)| Info {
+            of,
+            upto: report.base + report.entries.len() as u32,
+            info: report.info.clone(),
+        });
+        let is_gone = |it: &&Member| !self.is_over(**it) && !counts(it.node);
+        let gone = self.last.view.members.iter().filter(is_gone).map(|it| it.node).collect();
+        Install { view, base, log, infos: infos.collect(), gone }
+    }
+
+    /// Lets the machine that decides act, and hears what it says.
+    fn decide<E: Effects<Self>>(
+        &mut self,
+        fx: &mut E,
+        act: impl FnOnce(&mut D, &mut Lift<'_, D, Self, E>),
+    ) {
+        let mut heard = Vec::new();
+        act(&mut self.decision, &mut Lift::new(fx, &mut heard));
+        for Decided::Learned { number, value } in heard {
+            if number == self.last.view.id {
+                let gone =
+                    self.last.view.nodes().filter(|&node| value.view.life_of(node).is_none());
+                let all = gone.chain(value.view.nodes()).filter(|&node| node != self.me);
+                fx.broadcast(all, Message::NewView(value.clone()));
+                self.install(value, fx);
+            }
+        }
+    }
+
+    pub(super) fn on_decision(
+        &mut self,
+        from: NodeId,
+        message: D::Message,
+        fx: &mut impl Effects<Self>,
+    ) {
+        match D::question(&message) {
+            Some(number) if number < self.last.view.id => {
+                fx.send(from, Message::NewView(self.last.clone()));
+            }
+            _ => self.decide(fx, |decision, lift| decision.on_message(from, message, lift)),
+        }
+    }
+
+    /// A view that was decided on: it begins, with this node or without.
+    pub(super) fn install(&mut self, install: Install<B, I>, fx: &mut impl Effects<Self>) {
+        if install.view.id <= self.last.view.id {
+            return;
+        }
+        let has_it = install.view.has(self.itself());
+        let was_in = self.inside.is_some();
+        // Whoever has missed a view was not in that, and comes from outside.
+        let went_on = has_it && was_in && install.view.id == self.last.view.id + 1;
+        let is_in = went_on || (has_it && self.wants);
+        if let Some(before) = self.inside.take().filter(|_| went_on) {
+            for entry in install.after(before.log.upto()) {
+                fx.notify(Told::Deliver(entry.clone()));
+            }
+        }
+        self.last = install;
+        let (view, id) = (&self.last.view, self.last.view.id);
+        self.peers.retain(|&node, peer| match view.life_of(node) {
+            Some(life) => *peer > (super::views::Peer { life, wants_out: false }),
+            None => true,
+        });
+        self.decide(fx, |decision, lift| {
+            decision.on_command(Decide::Settled(id - 1), lift).expect("anything may be settled");
+        });
+        if was_in && !went_on {
+            fx.notify(Told::Out);
+        }
+        if is_in {
+            self.inside = Some(Inside::new());
+            fx.notify(Told::Installed { install: self.last.clone(), went_on });
+            for payload in core::mem::take(&mut self.queue) {
+                self.multicast(payload, fx);
+            }
+        } else if was_in || has_it {
+            self.life += 1;
+            self.announce(fx);
+        }
+        self.catch_up(fx);
+        self.consider(false, fx);
+    }
+
+    /// What was heard of the view before it began.
+    fn catch_up(&mut self, fx: &mut impl Effects<Self>) {
+        let id = self.last.view.id;
+        for (from, message) in core::mem::take(&mut self.early) {
+            match message {
+                Message::Data { view, .. }
+                | Message::Ordered { view, .. }
+                | Message::Flush { view }
+                | Message::FlushOk { view, .. } => {
+                    if view == id {
+                        self.on_current(from, message, fx);
+                    } else if view > id {
+                        self.early.insert((from, message));
+                    }
+                }
+                Message::Status(status) => self.on_status(from, status, fx),
+                Message::NewView(_) | Message::Decision(_) => {}
+            }
+        }
+    }
+}

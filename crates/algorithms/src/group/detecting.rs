@@ -1,0 +1,191 @@
+//! A failure detector below a machine that needs one: [heartbeats](crate::detection::heartbeat),
+//! which carry what the machine has to say anyway.
+
+use alloc::vec::Vec;
+use core::fmt;
+use core::marker::PhantomData;
+use core::num::NonZeroU32;
+
+use serde::{Deserialize, Serialize};
+use vorrang_protocol::{Data, Delay, Effects, NodeId, Protocol, Refused};
+
+use super::message::Beat;
+use super::views::Input;
+use crate::detection::Notice as Belief;
+use crate::detection::heartbeat::{self, Heartbeat};
+use crate::setup::Setup;
+
+/// One node, with the machine above.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Detecting<P> {
+    detector: Heartbeat,
+    above: P,
+}
+
+impl<P> Detecting<P> {
+    /// Below this, at the pace that the set-up says.
+    pub fn new(me: NodeId, setup: &Setup, above: P) -> Self {
+        Self { detector: Heartbeat::of(me, setup), above }
+    }
+
+    /// The machine above.
+    pub const fn above(&self) -> &P {
+        &self.above
+    }
+}
+
+/// What a node may be woken for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Timer<T> {
+    /// By the detector.
+    Heartbeat(heartbeat::Timer),
+    /// By the machine above.
+    Above(T),
+}
+
+/// As each is called without the other.
+impl<T: fmt::Debug> fmt::Debug for Timer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Heartbeat(timer) => timer.fmt(f),
+            Self::Above(timer) => timer.fmt(f),
+        }
+    }
+}
+
+impl<C, P> Detecting<P>
+where
+    C: Data,
+    P: Protocol<Command = Input<C>, Message: Beat>,
+{
+    /// Lets the detector act, and passes on what it believes.
+    fn on_detector<E: Effects<Self>>(
+        &mut self,
+        fx: &mut E,
+        act: impl FnOnce(&mut Heartbeat, &mut Unheard<'_, P, E>),
+    ) {
+        let mut believed = Vec::new();
+        let above = PhantomData;
+        act(&mut self.detector, &mut Unheard { fx, believed: &mut believed, above });
+        for belief in believed {
+            let input = match belief {
+                Belief::Suspect(node) => Input::Suspect(node),
+                Belief::Trust(node) => Input::Trust(node),
+            };
+            self.tell(input, fx);
+        }
+    }
+
+    fn tell(&mut self, input: Input<C>, fx: &mut impl Effects<Self>) {
+        let told = self.above.on_command(input, &mut Through { fx });
+        told.expect("what a detector says is never refused");
+    }
+}
+
+impl<C, P> Protocol for Detecting<P>
+where
+    C: Data,
+    P: Protocol<Command = Input<C>, Message: Beat>,
+{
+    type Message = P::Message;
+    type Timer = Timer<P::Timer>;
+    type Command = C;
+    type Notice = P::Notice;
+
+    fn on_start(&mut self, fx: &mut impl Effects<Self>) {
+        self.above.on_start(&mut Through { fx });
+        self.on_detector(fx, |detector, unheard| detector.on_start(unheard));
+        self.tell(Input::Beat, fx);
+    }
+
+    fn on_command(&mut self, command: C, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
+        self.above.on_command(Input::Ask(command), &mut Through { fx })
+    }
+
+    fn on_message(&mut self, from: NodeId, message: P::Message, fx: &mut impl Effects<Self>) {
+        if message.is_beat() {
+            self.on_detector(fx, |detector, unheard| {
+                detector.on_message(from, heartbeat::Message::Heartbeat, unheard);
+            });
+        }
+        self.above.on_message(from, message, &mut Through { fx });
+    }
+
+    fn on_timer(&mut self, timer: Timer<P::Timer>, fx: &mut impl Effects<Self>) {
+        match timer {
+            Timer::Heartbeat(timer) => {
+                self.on_detector(fx, |detector, unheard| detector.on_timer(timer, unheard));
+                if timer == heartbeat::Timer::Beat {
+                    self.tell(Input::Beat, fx);
+                }
+            }
+            Timer::Above(timer) => self.above.on_timer(timer, &mut Through { fx }),
+        }
+    }
+
+    fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
+        self.above.on_restart(&mut Through { fx });
+        self.on_detector(fx, |detector, unheard| detector.on_restart(unheard));
+    }
+
+    fn kept(&self, fresh: Self) -> Self {
+        Self { above: self.above.kept(fresh.above), ..fresh }
+    }
+}
+
+/// The effects of the detector. What it would send is left to the machine above.
+struct Unheard<'a, P, E> {
+    fx: &'a mut E,
+    believed: &'a mut Vec<Belief>,
+    above: PhantomData<P>,
+}
+
+impl<C, P, E> Effects<Heartbeat> for Unheard<'_, P, E>
+where
+    C: Data,
+    P: Protocol<Command = Input<C>, Message: Beat>,
+    E: Effects<Detecting<P>>,
+{
+    fn send(&mut self, _: NodeId, _: heartbeat::Message) {}
+    fn set_timer(&mut self, timer: heartbeat::Timer, delay: Delay) {
+        self.fx.set_timer(Timer::Heartbeat(timer), delay);
+    }
+    fn cancel_timer(&mut self, timer: heartbeat::Timer) {
+        self.fx.cancel_timer(Timer::Heartbeat(timer));
+    }
+    fn notify(&mut self, belief: Belief) {
+        self.believed.push(belief);
+    }
+    fn choose(&mut self, bound: NonZeroU32) -> u32 {
+        self.fx.choose(bound)
+    }
+}
+
+/// The effects of the machine above.
+struct Through<'a, E> {
+    fx: &'a mut E,
+}
+
+impl<C, P, E> Effects<P> for Through<'_, E>
+where
+    C: Data,
+    P: Protocol<Command = Input<C>, Message: Beat>,
+    E: Effects<Detecting<P>>,
+{
+    fn send(&mut self, to: NodeId, message: P::Message) {
+        self.fx.send(to, message);
+    }
+    fn set_timer(&mut self, timer: P::Timer, delay: Delay) {
+        self.fx.set_timer(Timer::Above(timer), delay);
+    }
+    fn cancel_timer(&mut self, timer: P::Timer) {
+        self.fx.cancel_timer(Timer::Above(timer));
+    }
+    fn notify(&mut self, notice: P::Notice) {
+        self.fx.notify(notice);
+    }
+    fn choose(&mut self, bound: NonZeroU32) -> u32 {
+        self.fx.choose(bound)
+    }
+}

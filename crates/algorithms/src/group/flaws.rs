@@ -1,0 +1,171 @@
+//! The mistakes that people make with views, each around a correct machine.
+//!
+//! What is wrong about deciding is a machine of its own that decides wrongly; what is wrong about
+//! messages is a [`Mistake`] around [`Views`].
+
+use core::marker::PhantomData;
+
+use vorrang_protocol::{Effects, Never, NodeId, NodeSet, Protocol, Refused, Relay};
+
+use super::decision::{Decide, Decided, Decision};
+use super::message::{Install, Message};
+use super::synod::{self, Synod};
+use super::view::is_primary;
+use super::views::{Ask, Input, Phase, Views};
+use crate::flaw::Mistake;
+
+/// What is decided about.
+type Value = Install<u32, u64>;
+
+/// A way to decide wrongly.
+pub trait Misjudges:
+    Copy + Eq + core::hash::Hash + core::fmt::Debug + Send + Sync + 'static
+{
+    /// What is proposed is decided.
+    const AT_ONCE: bool = false;
+    /// However few can decide.
+    const ANY_NUMBER: bool = false;
+    /// A crash takes votes and promises along.
+    const FORGETS: bool = false;
+
+    /// What is proposed is altered.
+    fn alter(_value: &mut Value) {}
+}
+
+/// A machine that decides wrongly.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Misjudging<F> {
+    synod: Synod<Value>,
+    how: PhantomData<F>,
+}
+
+impl<F: Misjudges> Protocol for Misjudging<F> {
+    type Message = synod::Message<Value>;
+    type Timer = Never;
+    type Command = Decide<Value>;
+    type Notice = Decided<Value>;
+
+    fn on_command(
+        &mut self,
+        mut command: Decide<Value>,
+        fx: &mut impl Effects<Self>,
+    ) -> Result<(), Refused> {
+        if let Decide::Propose { number, value, .. } = &mut command {
+            F::alter(value);
+            if F::AT_ONCE {
+                fx.notify(Decided::Learned { number: *number, value: value.clone() });
+                return Ok(());
+            }
+        }
+        self.synod.on_command(command, &mut Relay::<Self, _, _>::new(fx))
+    }
+
+    fn on_message(&mut self, from: NodeId, message: Self::Message, fx: &mut impl Effects<Self>) {
+        self.synod.on_message(from, message, &mut Relay::<Self, _, _>::new(fx));
+    }
+
+    fn kept(&self, fresh: Self) -> Self {
+        if F::FORGETS {
+            return fresh;
+        }
+        Self { synod: self.synod.kept(fresh.synod), ..fresh }
+    }
+}
+
+impl<F: Misjudges> Decision<Value> for Misjudging<F> {
+    fn new(me: NodeId) -> Self {
+        Self { synod: Synod::new(me), how: PhantomData }
+    }
+    fn suffices(voters: &[NodeId], present: &NodeSet) -> bool {
+        F::ANY_NUMBER || is_primary(voters, present)
+    }
+    fn question(message: &Self::Message) -> Option<u64> {
+        Synod::question(message)
+    }
+}
+
+/// The coordinator installs what it has proposed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct NoSecondPhase;
+
+impl Misjudges for NoSecondPhase {
+    const AT_ONCE: bool = true;
+}
+
+/// Whoever is left goes on.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct MinorityGoesOn;
+
+impl Misjudges for MinorityGoesOn {
+    const AT_ONCE: bool = true;
+    const ANY_NUMBER: bool = true;
+}
+
+/// Messages of those who are gone are dropped.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct OrphansDropped;
+
+impl Misjudges for OrphansDropped {
+    fn alter(value: &mut Value) {
+        let view = &value.view;
+        value.log.retain(|entry| view.life_of(entry.from).is_some());
+    }
+}
+
+/// Whoever comes in begins with nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct NothingHandedOver;
+
+impl Misjudges for NothingHandedOver {
+    fn alter(value: &mut Value) {
+        value.infos.clear();
+    }
+}
+
+/// Votes do not survive a crash.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct VotesForgotten;
+
+impl Misjudges for VotesForgotten {
+    const FORGETS: bool = true;
+}
+
+/// Whoever has told what it has goes on.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct NoFreeze;
+
+impl<D: Decision<Value>> Mistake<Views<u32, u64, D>> for NoFreeze {
+    fn on_command(
+        self,
+        node: &mut Views<u32, u64, D>,
+        command: Input<Ask<u32, u64>>,
+        fx: &mut impl Effects<Views<u32, u64, D>>,
+    ) -> Result<(), Refused> {
+        let has_told = matches!(command, Input::Ask(Ask::BlockOk(_)));
+        node.on_command(command, fx)?;
+        let leads = node.active().next() == Some(node.me);
+        if let Some(inside) = node.inside.as_mut().filter(|_| has_told && !leads) {
+            inside.phase = Phase::Running;
+        }
+        Ok(())
+    }
+}
+
+/// What comes late is delivered all the same.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct AcrossTheBarrier;
+
+impl<D: Decision<Value>> Mistake<Views<u32, u64, D>> for AcrossTheBarrier {
+    fn on_message(
+        self,
+        node: &mut Views<u32, u64, D>,
+        from: NodeId,
+        mut message: Message<u32, u64, D::Message>,
+        fx: &mut impl Effects<Views<u32, u64, D>>,
+    ) {
+        if let Message::Ordered { view, .. } = &mut message {
+            *view = (*view).max(node.view().id);
+        }
+        node.on_message(from, message, fx);
+    }
+}

@@ -1,0 +1,64 @@
+//! What the machines inside a node do, as it passes it on.
+
+use alloc::vec::Vec;
+use core::marker::PhantomData;
+use core::num::NonZeroU32;
+
+use vorrang_protocol::{Delay, Effects, Never, NodeId, Protocol};
+
+use super::message::{Message, Timer, Word};
+use super::{Below, Exclusive, Locks, Standing};
+use crate::group::views::Told;
+
+/// The effects of the machine below.
+pub(super) struct Beneath<'a, P, E> {
+    pub(super) fx: &'a mut E,
+    pub(super) told: &'a mut Vec<Told<Never, Standing>>,
+    pub(super) of: PhantomData<P>,
+}
+
+impl<P: Exclusive, E: Effects<Locks<P>>> Effects<Below> for Beneath<'_, P, E> {
+    fn send(&mut self, to: NodeId, message: <Below as Protocol>::Message) {
+        self.fx.send(to, Message::Views(message));
+    }
+    fn set_timer(&mut self, timer: Never, _: Delay) {
+        match timer {}
+    }
+    fn cancel_timer(&mut self, timer: Never) {
+        match timer {}
+    }
+    fn notify(&mut self, told: Told<Never, Standing>) {
+        self.told.push(told);
+    }
+    fn choose(&mut self, bound: NonZeroU32) -> u32 {
+        self.fx.choose(bound)
+    }
+}
+
+/// The effects of the algorithm.
+pub(super) struct Among<'a, E> {
+    pub(super) fx: &'a mut E,
+    pub(super) view: u64,
+    pub(super) clock: u64,
+    pub(super) members: &'a [NodeId],
+    pub(super) has_entered: bool,
+}
+
+impl<P: Exclusive, E: Effects<Locks<P>>> Effects<P> for Among<'_, E> {
+    fn send(&mut self, to: NodeId, message: P::Message) {
+        let (to, view, clock) = (self.members[to.index()], self.view, self.clock);
+        self.fx.send(to, Message::Within { view, clock, word: Word::Lock(message) });
+    }
+    fn set_timer(&mut self, timer: P::Timer, delay: Delay) {
+        self.fx.set_timer(Timer::Lock(self.view, timer), delay);
+    }
+    fn cancel_timer(&mut self, timer: P::Timer) {
+        self.fx.cancel_timer(Timer::Lock(self.view, timer));
+    }
+    fn notify(&mut self, _: crate::mutex::Notice) {
+        self.has_entered = true;
+    }
+    fn choose(&mut self, bound: NonZeroU32) -> u32 {
+        self.fx.choose(bound)
+    }
+}

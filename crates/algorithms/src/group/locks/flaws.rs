@@ -1,0 +1,107 @@
+//! The mistakes that people make with locks on views.
+
+use vorrang_protocol::{Effects, NodeId, Protocol, Refused};
+
+use super::message::Message;
+use super::{Application, Exclusive, Letter, Locks};
+use crate::flaw::Mistake;
+use crate::group::views::Input;
+use crate::mutex::Command;
+
+/// Whoever has told how it stands goes on, and enters all the same: the others go on as if it
+/// waited.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct EntersFrozen;
+
+impl EntersFrozen {
+    fn act<P: Exclusive, T>(node: &mut Locks<P>, act: impl FnOnce(&mut Locks<P>) -> T) -> T {
+        let before = node.work.clone();
+        let done = act(node);
+        let (me, is_inside) = (node.me, node.application == Application::Inside);
+        match &mut node.work {
+            None if before.as_ref().is_some_and(|it| it.view == node.views.view().id) => {
+                node.work = before;
+            }
+            // It knows that it is inside, though nobody else does.
+            Some(work) if is_inside && before.is_some_and(|it| it.view != work.view) => {
+                work.inside.insert(me);
+            }
+            Some(_) | None => {}
+        }
+        done
+    }
+}
+
+impl<P: Exclusive> Mistake<Locks<P>> for EntersFrozen {
+    fn on_command(
+        self,
+        node: &mut Locks<P>,
+        command: Input<Command>,
+        fx: &mut impl Effects<Locks<P>>,
+    ) -> Result<(), Refused> {
+        Self::act(node, |node| node.on_command(command, fx))
+    }
+    fn on_message(
+        self,
+        node: &mut Locks<P>,
+        from: NodeId,
+        message: Letter<P>,
+        fx: &mut impl Effects<Locks<P>>,
+    ) {
+        Self::act(node, |node| node.on_message(from, message, fx));
+    }
+}
+
+/// Nobody waits for those who were inside before.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct HolderForgotten;
+
+impl<P: Exclusive> Mistake<Locks<P>> for HolderForgotten {
+    fn on_message(
+        self,
+        node: &mut Locks<P>,
+        from: NodeId,
+        message: Letter<P>,
+        fx: &mut impl Effects<Locks<P>>,
+    ) {
+        node.on_message(from, message, fx);
+        if node.application != Application::Inside
+            && let Some(work) = node.work.as_mut().filter(|it| !it.inside.is_empty())
+        {
+            work.inside.clear();
+            node.ask(fx);
+        }
+    }
+}
+
+/// A message of an older view is taken for one of this.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ViewIgnored;
+
+impl<P: Exclusive> Mistake<Locks<P>> for ViewIgnored {
+    fn on_message(
+        self,
+        node: &mut Locks<P>,
+        from: NodeId,
+        mut message: Letter<P>,
+        fx: &mut impl Effects<Locks<P>>,
+    ) {
+        if let Message::Within { view, .. } = &mut message {
+            *view = node.view().max(*view);
+        }
+        node.on_message(from, message, fx);
+    }
+}
+
+/// Entries are not counted: the number is the view's alone.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ClockNotCarried;
+
+impl<P: Exclusive> Mistake<Locks<P>> for ClockNotCarried {
+    fn edit(mut message: Letter<P>) -> Letter<P> {
+        if let Message::Within { clock, .. } = &mut message {
+            *clock = 0;
+        }
+        message
+    }
+}

@@ -1,0 +1,164 @@
+//! Leases: an application is inside for no longer than it can prove that it belongs to the view.
+//! After Cary G. Gray and David R. Cheriton, "Leases: an efficient fault-tolerant mechanism for
+//! distributed file cache consistency", SOSP 1989.
+//!
+//! Whoever is inside asks the members of its view again and again whether they are there. When so
+//! many have answered that no next view can come about without one of them (a
+//! [primary set](crate::group::view::is_primary)), it has a lease, for a length of time that began
+//! when it *asked*. Without one it does not enter, and when one is over it is put out.
+//!
+//! In the next view nobody asks before all leases of those who were left behind are over. Of the
+//! members that brought it about, one has answered for each such lease, before it stopped; so the
+//! view began after each of these leases did, and to wait for their length is enough. A clock may
+//! be faster or slower than it should by a share ρ at most: then a length L by the slowest clock is
+//! L (1 + ρ) ∕ (1 − ρ) by the fastest, and so long do they wait.
+//!
+//! **What it rests on**: the bound on drift, and that nobody stands still between its look at the
+//! clock and what it does. Beyond that, only numbers help (see [`Fence`](super::Fence)). What it
+//! costs: 2(N − 1) messages in every period while somebody is inside, and after the crash of a
+//! member a wait, since it might have been inside and might not be down.
+
+use core::time::Duration;
+
+use vorrang_protocol::{Delay, Effects, NodeId, NodeSet};
+
+use super::message::{Message, Timer, Word};
+use super::{Application, Exclusive, Locks, Notice};
+use crate::group::view::is_primary;
+
+/// How long leases are.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Lease {
+    length: Duration,
+    wait: Duration,
+}
+
+impl Lease {
+    /// Leases of this length, by clocks that are wrong by so many parts in a thousand at most.
+    ///
+    /// # Panics
+    ///
+    /// If a clock may stand still.
+    pub const fn new(length: Duration, drift_per_mille: u32) -> Self {
+        assert!(drift_per_mille < 1000, "a clock runs");
+        let (fast, slow) = (1000 + drift_per_mille, 1000 - drift_per_mille);
+        // Rounded up.
+        let wait =
+            length.saturating_mul(fast).saturating_add(Duration::from_nanos(slow as u64 - 1));
+        Self { length, wait: Duration::from_nanos((wait.as_nanos() / slow as u128) as u64) }
+    }
+
+    /// How long the next view waits for those who were left behind.
+    pub const fn wait(&self) -> Duration {
+        self.wait
+    }
+}
+
+/// What a node has proved of its belonging to the view.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(super) struct Tenure {
+    /// The number of its last question.
+    round: u32,
+    /// Whether too few have answered yet.
+    is_open: bool,
+    /// Who has.
+    answered: NodeSet,
+    /// The question that its lease began with, if it has one.
+    pub(super) valid: Option<u32>,
+}
+
+impl<P: Exclusive> Locks<P> {
+    /// Whether it must prove that it belongs to the view.
+    fn needs_lease(&self) -> bool {
+        let Some(work) = self.work.as_ref().filter(|_| self.lease.is_some()) else { return false };
+        work.is_granted || self.application == Application::Inside
+    }
+
+    /// Asks whether the others are there. If it is answered, a lease began now.
+    pub(super) fn renew(&mut self, fx: &mut impl Effects<Self>) {
+        let Some(Lease { length, .. }) = self.lease else { return };
+        self.tenure.round += 1;
+        self.tenure.is_open = true;
+        self.tenure.answered.clear();
+        fx.set_timer(Timer::Lease(self.tenure.round), Delay::exactly(length));
+        self.ask_the_others(fx);
+        self.on_there(self.me, self.tenure.round, fx);
+    }
+
+    fn ask_the_others(&self, fx: &mut impl Effects<Self>) {
+        let Some(work) = &self.work else { return };
+        let Tenure { round, answered, .. } = &self.tenure;
+        let silent = |it: &NodeId| *it != self.me && !answered.contains(*it);
+        let (view, clock) = (work.view, self.clock.now());
+        let others = work.members.iter().copied().filter(silent);
+        fx.broadcast(others, Message::Within { view, clock, word: Word::AreYouThere(*round) });
+    }
+
+    /// Asks anew, or once more if too few have answered.
+    pub(super) fn keep_lease(&mut self, fx: &mut impl Effects<Self>) {
+        if self.needs_lease() {
+            if self.tenure.is_open { self.ask_the_others(fx) } else { self.renew(fx) }
+        }
+    }
+
+    /// Another was there after it was asked.
+    pub(super) fn on_there(&mut self, from: NodeId, round: u32, fx: &mut impl Effects<Self>) {
+        let Some(work) = &self.work else { return };
+        if !self.tenure.is_open || round != self.tenure.round {
+            return;
+        }
+        self.tenure.answered.insert(from);
+        let mut members = work.members.to_vec();
+        members.sort_unstable();
+        if is_primary(&members, &self.tenure.answered) {
+            self.tenure.is_open = false;
+            self.tenure.answered.clear();
+            if let Some(before) = self.tenure.valid.replace(round) {
+                fx.cancel_timer(Timer::Lease(before));
+            }
+            self.enter(fx);
+        }
+    }
+
+    pub(super) fn on_lease_over(&mut self, round: u32, fx: &mut impl Effects<Self>) {
+        if self.tenure.valid == Some(round) {
+            self.tenure.valid = None;
+            if self.application == Application::Inside {
+                self.application = Application::PutOut;
+                fx.notify(Notice::PutOut);
+                self.release(fx);
+            }
+        } else if self.tenure.is_open && self.tenure.round == round {
+            self.tenure.is_open = false;
+            self.tenure.answered.clear();
+            self.keep_lease(fx);
+        }
+    }
+
+    /// In a new view: waits for those who may not know that they were left behind.
+    pub(super) fn wait_for_the_left_behind(&self, fx: &mut impl Effects<Self>) {
+        if let (Some(work), Some(lease)) = (&self.work, self.lease)
+            && work.is_early
+        {
+            fx.set_timer(Timer::Over(work.view), Delay::exactly(lease.wait));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_slowest_clock_s_lease_is_over_when_the_fastest_has_waited() {
+        let ms = Duration::from_millis;
+        assert_eq!(Lease::new(ms(20), 0).wait(), ms(20));
+        assert_eq!(Lease::new(ms(9), 100).wait(), ms(11));
+        for drift in [1, 7, 100, 333, 999] {
+            let lease = Lease::new(Duration::from_nanos(1_000_003), drift);
+            let slowest = lease.length.as_nanos() * 1000 * 1000 / u128::from(1000 - drift);
+            let fastest = lease.wait.as_nanos() * 1000 * 1000 / u128::from(1000 + drift);
+            assert!(fastest + 1 >= slowest, "{drift}: {fastest} {slowest}");
+        }
+    }
+}

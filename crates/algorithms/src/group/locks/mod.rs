@@ -1,0 +1,460 @@
+//! Locks that survive crashes: any algorithm for mutual exclusion, run inside views.
+//!
+//! The algorithms of [`mutex`](crate::mutex) are written for a group in which nobody crashes. On
+//! views nobody does: within a view all members are there, and a crash appears as the next view,
+//! in which the algorithm starts anew among those that are left.
+//!
+//! ```text
+//!         view 1 {0, 1, 2}                  : view 2 {0, 1}
+//!   0  ──[ waits ]──────────[ blocked ]─────:──[ starts anew; waits first ]──[ inside (2, 9) ]──►
+//!   1  ──[ waits ]──────────[ blocked ]─────:──[ starts anew; waits second ]────────────────────►
+//!   2  ──[ inside (1, 4) ]──✗               :   what it still writes is refused: (1, 4) < (2, 9)
+//! ```
+//!
+//! **The rules.** Messages of the algorithm carry the number of their view; those of an older view
+//! are dropped, those of a newer one kept until it begins. *Freeze*: whoever is told that a view
+//! ends stops its algorithm, tells whether it is inside or waits, and enters no more before the
+//! next view; to leave is allowed. *Rebuild*: in the next view everybody knows what all who go on
+//! have told, and everybody makes a new node of the algorithm, without a message.
+//!
+//! 1. Whoever waits is numbered first, the longest wait lowest, then all others. Where an algorithm
+//!    breaks ties by number, whoever waits longest goes first; where it has a token, the lowest
+//!    has it, so that the longest wait ends at once. The time since which a node waits is that of
+//!    the clock below: all that algorithms have in common. (Their own stamps are inside their
+//!    machines, if they have any, and mean nothing to others.)
+//! 2. Those who were inside stay so, and nobody asks before they have left: each says so to all
+//!    (LEFT). Then all who wait ask. So the new nodes of the algorithm, which know of nobody
+//!    inside, start when nobody is.
+//!
+//! A token needs no care: it belongs to a view, and in the next one there is a new one, once, as
+//! there is one next view. What it costs: nothing while views last; after one that ends while
+//! somebody is inside, N − 1 messages; and all who wait ask again.
+//!
+//! **Safe.** *Within a view* the machine's nodes exchange exactly the messages of a run of the
+//! algorithm without crashes, which starts with nobody inside: so at most one is (as many as the
+//! algorithm admits). *From view to view*: by the freeze, those who go on are inside as they have
+//! told, or have left since; the algorithm does not start before these have left. *Whoever does not
+//! go on* may believe that it is inside until it hears of the next view. Hence:
+//!
+//! **Fencing.** Every message carries a [Lamport clock](crate::clock) that counts entries and
+//! nothing else, and an entry's number is the view and the clock. Of two entries in one view the
+//! second comes after the first has left, and the algorithm can only know that by a chain of
+//! messages from that exit: all of them carry the clock of the first entry or more, and the second
+//! counts one more. A later view has a larger number. So numbers grow with entries, but for those
+//! of nodes that were left behind and do not know it yet; and a resource that refuses numbers lower
+//! than the highest it has seen refuses these. (With several inside at a time, as in k-exclusion,
+//! there is no such chain between them: their numbers only tell views apart.) With a [`Lease`],
+//! whoever was left behind is put out before others enter, if clocks are as good as assumed.
+//!
+//! **Live** as views are: whoever waits keeps its time, asks again in every view, and in a view
+//! that lasts is served by the algorithm.
+//!
+//! **Assumes** of links what the algorithm assumes within a view: over links that lose, the nodes
+//! that are made should have [channels](crate::layer::Reliable) of their own. An algorithm whose
+//! last node [only serves](crate::mutex::card::Terms) must let it compete.
+
+mod effects;
+pub mod flaws;
+mod lease;
+pub mod message;
+pub mod spec;
+mod values;
+
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::marker::PhantomData;
+
+use vorrang_protocol::{Effects, Group, Never, NodeId, NodeSet, Protocol, Refused};
+
+use self::effects::{Among, Beneath};
+pub use self::lease::Lease;
+use self::lease::Tenure;
+use self::message::{Message, Timer, Word};
+pub use self::values::{Anew, Fence, Notice, Standing};
+use super::message::Install;
+use super::synod::Synod;
+use super::views::{Ask, Input, Told, Views};
+use crate::clock::Clock;
+use crate::mutex::{ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, NOT_INSIDE};
+
+/// The machine below.
+pub type Below = Views<Never, Standing, Synod<Install<Never, Standing>>>;
+
+/// What it says.
+type Letter<P> = Message<<Below as Protocol>::Message, <P as Protocol>::Message>;
+
+/// One node.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Locks<P: Protocol> {
+    me: NodeId,
+    anew: Anew<P>,
+    views: Below,
+    lease: Option<Lease>,
+    tenure: Tenure,
+    application: Application,
+    /// Counts entries.
+    clock: Clock,
+    /// The algorithm, while there is a view and it has not been told to end.
+    work: Option<Work<P>>,
+    /// What came for views that it does not know yet, by view, in the order in which it came.
+    early: BTreeMap<u64, Vec<Heard<P>>>,
+}
+
+/// What was heard, and of whom.
+type Heard<P> = (NodeId, Word<<P as Protocol>::Message>);
+
+/// What the application is doing.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Application {
+    Outside,
+    Waits {
+        claim: Claim,
+        since: u64,
+    },
+    Inside,
+    /// It was told that it is inside no more, and has not said that it has left.
+    PutOut,
+}
+
+/// The algorithm in a view.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Work<P> {
+    view: u64,
+    /// The members, as the algorithm numbers them.
+    members: Arc<[NodeId]>,
+    node: P,
+    /// Who was inside when the view began, and has not said that it has left.
+    inside: NodeSet,
+    /// Whether somebody may not know yet that it was left behind: then nobody asks.
+    is_early: bool,
+    /// Whether the algorithm has let the application in, and it waits for a lease.
+    is_granted: bool,
+}
+
+impl<P> Work<P> {
+    fn place(&self, node: NodeId) -> Option<NodeId> {
+        let place = self.members.iter().position(|&it| it == node)?;
+        Some(NodeId(place as u32))
+    }
+}
+
+/// An algorithm for mutual exclusion.
+pub trait Exclusive: Protocol<Command = Command, Notice = crate::mutex::Notice> {}
+
+impl<P: Protocol<Command = Command, Notice = crate::mutex::Notice>> Exclusive for P {}
+
+impl<P: Exclusive> Locks<P> {
+    /// A node of a group that these nodes have founded, among all nodes that there may ever be.
+    ///
+    /// # Panics
+    ///
+    /// As [`Views::new`].
+    pub fn new(me: NodeId, universe: Group, founders: &[NodeId], anew: Anew<P>) -> Self {
+        Self {
+            me,
+            anew,
+            views: Views::new(me, universe, founders),
+            lease: None,
+            tenure: Tenure::default(),
+            application: Application::Outside,
+            clock: Clock::default(),
+            work: None,
+            early: BTreeMap::new(),
+        }
+    }
+
+    /// The same, whose applications are inside for no longer than they can prove that they belong
+    /// to the view: the same lease for all nodes of a group.
+    #[must_use]
+    pub fn with_lease(self, lease: Lease) -> Self {
+        Self { lease: Some(lease), ..self }
+    }
+
+    /// The number of the newest view that it knows.
+    const fn view(&self) -> u64 {
+        self.views.view().id
+    }
+
+    fn standing(&self) -> Standing {
+        let (waits_since, is_inside) = match self.application {
+            Application::Outside | Application::PutOut => (None, false),
+            Application::Waits { since, .. } => (Some(since), false),
+            Application::Inside => (None, true),
+        };
+        let is_early = self.work.as_ref().is_some_and(|work| work.is_early);
+        Standing { waits_since, is_inside, is_early, clock: self.clock.now() }
+    }
+
+    /// Lets the machine below act, and does what it says until it has nothing more to say.
+    fn below<E: Effects<Self>, T>(
+        &mut self,
+        fx: &mut E,
+        act: impl FnOnce(&mut Below, &mut Beneath<'_, P, E>) -> T,
+    ) -> T {
+        let mut told = Vec::new();
+        let done = act(&mut self.views, &mut Beneath { fx, told: &mut told, of: PhantomData });
+        while !told.is_empty() {
+            for it in core::mem::take(&mut told) {
+                match it {
+                    Told::Block => {
+                        // From here on nobody enters: what the algorithm would say comes too late.
+                        let ok = Input::Ask(Ask::BlockOk(self.standing()));
+                        self.work = None;
+                        let beneath = &mut Beneath { fx, told: &mut told, of: PhantomData };
+                        self.views.on_command(ok, beneath).expect("it was told to block");
+                    }
+                    Told::Deliver(entry) => match entry.payload {},
+                    Told::Installed { install, .. } => self.begin(&install, fx),
+                    Told::Out => self.put_out(fx),
+                }
+            }
+        }
+        done
+    }
+
+    fn put_out(&mut self, fx: &mut impl Effects<Self>) {
+        self.work = None;
+        if self.application == Application::Inside {
+            self.application = Application::PutOut;
+            fx.notify(Notice::PutOut);
+        }
+    }
+
+    /// Starts the algorithm anew among the members of the view.
+    fn begin<E: Effects<Self>>(&mut self, install: &Install<Never, Standing>, fx: &mut E) {
+        let view = install.view.id;
+        let standing = |node: NodeId| {
+            let info = install.infos.iter().find(|it| it.of == node)?;
+            Some(info.info)
+        };
+        for info in &install.infos {
+            self.clock.witness(info.info.clock);
+        }
+        let mut members: Vec<NodeId> = install.view.nodes().collect();
+        members.sort_by_key(|&node| {
+            let since = standing(node).and_then(|it| it.waits_since);
+            (since.is_none(), since, node)
+        });
+        let is_inside = |node: &NodeId| standing(*node).is_some_and(|it| it.is_inside);
+        let inside: NodeSet = members.iter().copied().filter(is_inside).collect();
+        let group = Group::of(members.len() as u32);
+        let me = members.iter().position(|&node| node == self.me).unwrap_or_default();
+        let node = (self.anew.0)(NodeId(me as u32), group);
+        let was_early = install.infos.iter().any(|it| it.info.is_early);
+        let is_early = self.lease.is_some() && (was_early || !install.gone.is_empty());
+        let (members, is_granted) = (members.into(), false);
+        self.work = Some(Work { view, members, node, inside, is_early, is_granted });
+        self.wait_for_the_left_behind(fx);
+        self.on_work(fx, |node, among| node.on_start(among));
+        let has_left = is_inside(&self.me) && self.application != Application::Inside;
+        if has_left {
+            self.leaves(self.me, fx);
+        } else {
+            self.ask(fx);
+        }
+        self.early = self.early.split_off(&view);
+        for (from, word) in self.early.remove(&view).unwrap_or_default() {
+            self.on_word(from, word, fx);
+        }
+    }
+
+    /// Asks for the application, if it waits and nobody is inside from before.
+    fn ask(&mut self, fx: &mut impl Effects<Self>) {
+        let Application::Waits { claim, .. } = self.application else { return };
+        if self.work.as_ref().is_some_and(|work| work.inside.is_empty() && !work.is_early) {
+            self.on_work(fx, |node, among| {
+                let asked = node.on_command(Command::Acquire(claim), among);
+                asked.expect("a node that is outside may ask");
+            });
+        }
+    }
+
+    /// Whoever was inside when the view began has left. If it was this node, it says so.
+    fn leaves(&mut self, who: NodeId, fx: &mut impl Effects<Self>) {
+        let Some(work) = self.work.as_mut() else { return };
+        if !work.inside.remove(who) {
+            return;
+        }
+        let is_free = work.inside.is_empty();
+        if who == self.me {
+            let (view, clock) = (work.view, self.clock.now());
+            let others = work.members.iter().copied().filter(|&it| it != who);
+            fx.broadcast(others, Message::Within { view, clock, word: Word::Left });
+        }
+        if is_free {
+            self.ask(fx);
+        }
+    }
+
+    /// Lets the algorithm act, if it goes on, and the application enter if it says so.
+    fn on_work<E: Effects<Self>>(
+        &mut self,
+        fx: &mut E,
+        act: impl FnOnce(&mut P, &mut Among<'_, E>),
+    ) {
+        let Some(work) = &mut self.work else { return };
+        let (view, clock) = (work.view, self.clock.now());
+        let mut among = Among { fx, view, clock, members: &work.members, has_entered: false };
+        act(&mut work.node, &mut among);
+        if among.has_entered && matches!(self.application, Application::Waits { .. }) {
+            work.is_granted = true;
+            self.enter(fx);
+        }
+    }
+
+    /// Lets the application enter, if the algorithm lets it and it has a lease, if it needs one.
+    fn enter(&mut self, fx: &mut impl Effects<Self>) {
+        let Some(work) = self.work.as_mut().filter(|work| work.is_granted) else { return };
+        if self.lease.is_some() && self.tenure.valid.is_none() {
+            return self.keep_lease(fx);
+        }
+        work.is_granted = false;
+        let (view, clock) = (work.view, self.clock.tick());
+        self.application = Application::Inside;
+        fx.notify(Notice::Entered(Fence { view, clock }));
+    }
+
+    /// The application is inside no more, as far as the algorithm is concerned.
+    fn release(&mut self, fx: &mut impl Effects<Self>) {
+        let was_before = self.work.as_ref().is_some_and(|it| it.inside.contains(self.me));
+        if was_before {
+            return self.leaves(self.me, fx);
+        }
+        self.on_work(fx, |node, among| {
+            let left = node.on_command(Command::Release, among);
+            left.expect("a node that is inside may leave");
+        });
+    }
+
+    /// Something of the view that this node is in.
+    fn on_word(&mut self, from: NodeId, said: Word<P::Message>, fx: &mut impl Effects<Self>) {
+        let Some(work) = &self.work else { return };
+        let Some(place) = work.place(from) else { return };
+        match said {
+            Word::Lock(message) => {
+                self.on_work(fx, |node, among| node.on_message(place, message, among));
+            }
+            Word::Left => self.leaves(from, fx),
+            Word::AreYouThere(round) => {
+                let (view, clock) = (work.view, self.clock.now());
+                fx.send(from, Message::Within { view, clock, word: Word::IAmThere(round) });
+            }
+            Word::IAmThere(round) => self.on_there(from, round, fx),
+            Word::HaveYouLeft if work.inside.contains(self.me) => {}
+            Word::HaveYouLeft => {
+                let (view, clock) = (work.view, self.clock.now());
+                fx.send(from, Message::Within { view, clock, word: Word::Left });
+            }
+        }
+    }
+
+    /// What was said may be lost.
+    fn beat(&self, fx: &mut impl Effects<Self>) {
+        let Some(work) = &self.work else { return };
+        let (view, clock) = (work.view, self.clock.now());
+        let others = work.inside.iter().filter(|&it| it != self.me);
+        fx.broadcast(others, Message::Within { view, clock, word: Word::HaveYouLeft });
+    }
+
+    fn on_ask(&mut self, command: Command, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
+        match (command, self.application) {
+            (Command::Acquire(claim), Application::Outside | Application::PutOut) => {
+                self.application = Application::Waits { claim, since: self.clock.now() };
+                self.ask(fx);
+            }
+            (Command::Release, Application::Inside) => {
+                self.application = Application::Outside;
+                self.release(fx);
+            }
+            (Command::Release, Application::PutOut) => self.application = Application::Outside,
+            (Command::Acquire(_), Application::Waits { .. }) => return Err(ALREADY_WAITING),
+            (Command::Acquire(_), Application::Inside) => return Err(ALREADY_INSIDE),
+            (Command::Release, Application::Outside | Application::Waits { .. }) => {
+                return Err(NOT_INSIDE);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<P: Exclusive> Protocol for Locks<P> {
+    type Message = Letter<P>;
+    type Timer = Timer<P::Timer>;
+    type Command = Input<Command>;
+    type Notice = Notice;
+
+    /// Whoever is not in from the beginning comes in.
+    fn on_start(&mut self, fx: &mut impl Effects<Self>) {
+        self.below(fx, |views, beneath| {
+            views.on_start(beneath);
+            if !views.is_inside() {
+                let joined = views.on_command(Input::Ask(Ask::Join), beneath);
+                joined.expect("a node that is not in may join");
+            }
+        });
+    }
+
+    fn on_command(
+        &mut self,
+        command: Input<Command>,
+        fx: &mut impl Effects<Self>,
+    ) -> Result<(), Refused> {
+        let below = match command {
+            Input::Ask(command) => return self.on_ask(command, fx),
+            Input::Suspect(node) => Input::Suspect(node),
+            Input::Trust(node) => Input::Trust(node),
+            Input::Beat => {
+                self.beat(fx);
+                self.keep_lease(fx);
+                Input::Beat
+            }
+        };
+        self.below(fx, |views, beneath| views.on_command(below, beneath))
+    }
+
+    fn on_message(&mut self, from: NodeId, message: Letter<P>, fx: &mut impl Effects<Self>) {
+        match message {
+            Message::Views(message) => {
+                self.below(fx, |views, beneath| views.on_message(from, message, beneath));
+            }
+            Message::Within { view, clock, word } => {
+                let now = self.view();
+                if view > now {
+                    self.early.entry(view).or_default().push((from, word));
+                    // It is in no entry before that view begins.
+                    self.clock.witness(clock);
+                } else if self.work.as_ref().is_some_and(|work| work.view == view) {
+                    self.clock.witness(clock);
+                    self.on_word(from, word, fx);
+                }
+            }
+        }
+    }
+
+    fn on_timer(&mut self, timer: Self::Timer, fx: &mut impl Effects<Self>) {
+        let is_now = |view: u64| self.work.as_ref().is_some_and(|work| work.view == view);
+        match timer {
+            Timer::Lock(view, timer) if is_now(view) => {
+                self.on_work(fx, |node, among| node.on_timer(timer, among));
+            }
+            Timer::Over(view) if is_now(view) => {
+                if let Some(work) = &mut self.work {
+                    work.is_early = false;
+                }
+                self.ask(fx);
+            }
+            Timer::Lease(round) => self.on_lease_over(round, fx),
+            Timer::Lock(..) | Timer::Over(_) => {}
+        }
+    }
+
+    fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
+        self.below(fx, |views, beneath| views.on_restart(beneath));
+    }
+
+    /// The application has crashed as well; views have larger numbers than before.
+    fn kept(&self, fresh: Self) -> Self {
+        Self { views: self.views.kept(fresh.views), ..fresh }
+    }
+}

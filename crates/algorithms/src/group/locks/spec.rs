@@ -1,0 +1,273 @@
+//! What must hold of locks on views, whatever the algorithm within.
+//!
+//! | property | says |
+//! | --- | --- |
+//! | `exclusion` | nobody enters while another is inside that is up and was not put out |
+//! | `fencing` | of two entries the later one has the larger number |
+//! | `progress` | whoever waits and is up enters, if enough are up and suspicions come right |
+//!
+//! Without leases, exclusion cannot hold where somebody is suspected wrongly: whoever is cut off,
+//! and inside or about to enter, does not know that the others go on. There
+//! [fencing](Locked::fenced) takes its place: numbers grow within a view, and whoever was left
+//! behind in an older view has a lower number than those who have gone on, so that a resource that
+//! checks numbers refuses it.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use vorrang_protocol::{Debt, Group, Monitor, NodeId, NodeSet, Violation};
+
+use super::{Fence, Notice};
+use crate::group::view::is_primary;
+use crate::group::views::Input;
+use crate::mutex::Command;
+use crate::partition::Cuts;
+
+const EXCLUSION: &str = "exclusion";
+const FENCING: &str = "fencing";
+const PROGRESS: &str = "progress";
+
+/// All properties.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Locked {
+    nodes: Vec<Seen>,
+    /// For every view the clock of the last entry.
+    clocks: BTreeMap<u64, u64>,
+    cuts: Cuts,
+    /// Whether the detector may be wrong about somebody who is inside.
+    is_fenced: bool,
+    /// Whether it is told whom nodes suspect. If not, they are assumed to be right in the end.
+    is_told: bool,
+}
+
+/// What was seen of a node.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Seen {
+    is_up: bool,
+    is_inside: bool,
+    waits: bool,
+    suspects: NodeSet,
+}
+
+impl Locked {
+    /// Nobody has asked for anything. All nodes have founded the group.
+    pub fn new(group: Group) -> Self {
+        let seen = Seen { is_up: true, is_inside: false, waits: false, suspects: NodeSet::EMPTY };
+        let nodes = vec![seen; group.size() as usize];
+        Self { nodes, clocks: BTreeMap::new(), cuts: Cuts::NONE, is_fenced: false, is_told: false }
+    }
+
+    /// The same, where somebody may be suspected wrongly: only a resource that checks numbers need
+    /// be safe.
+    #[must_use]
+    pub fn fenced(self) -> Self {
+        Self { is_fenced: true, ..self }
+    }
+
+    fn on_entered(&mut self, at: NodeId, fence: Fence) -> Result<(), Violation> {
+        let violation = |property, what: String| Err(Violation { property, what });
+        let is_left_behind = self.clocks.keys().next_back().is_some_and(|&it| fence.view < it);
+        let before = self.clocks.insert(fence.view, fence.clock);
+        let is_lower = before.is_some_and(|clock| fence.clock <= clock);
+        if is_lower || (is_left_behind && !self.is_fenced) {
+            let what = format!("node {at} enters with {fence}, which is not the highest so far");
+            return violation(FENCING, what);
+        }
+        let node = &mut self.nodes[at.index()];
+        node.is_inside = true;
+        node.waits = false;
+        let others = (0..).map(NodeId).zip(&self.nodes).filter(|(id, _)| *id != at);
+        let inside = others.filter(|(_, node)| node.is_up && node.is_inside).map(|it| it.0).next();
+        if let Some(other) = inside.filter(|_| !self.is_fenced) {
+            return violation(EXCLUSION, format!("node {at} enters while node {other} is inside"));
+        }
+        Ok(())
+    }
+
+    /// Who waits, unless something is in the way.
+    fn waiting(&self) -> Vec<NodeId> {
+        let all = || (0..self.nodes.len() as u32).map(NodeId);
+        let seen = |id: NodeId| &self.nodes[id.index()];
+        let up: NodeSet = all().filter(|&it| seen(it).is_up).collect();
+        let voters: Vec<NodeId> = all().collect();
+        let is_right = |at: NodeId| {
+            all().all(|of| of == at || seen(at).suspects.contains(of) != up.contains(of))
+        };
+        let is_inside = |at: NodeId| seen(at).is_inside && seen(at).is_up;
+        let can_hear = all().all(|one| all().all(|other| self.cuts.can_hear(one, other)));
+        let is_fine = can_hear
+            && is_primary(&voters, &up)
+            && !all().any(is_inside)
+            && (!self.is_told || up.iter().all(is_right));
+        if is_fine { up.iter().filter(|&it| seen(it).waits).collect() } else { Vec::new() }
+    }
+}
+
+impl Monitor for Locked {
+    type Command = Command;
+    type Notice = Notice;
+    type Tag = ();
+
+    fn on_command(&mut self, at: NodeId, command: &Command) -> Result<(), Violation> {
+        let node = &mut self.nodes[at.index()];
+        match command {
+            Command::Acquire(_) => node.waits = true,
+            Command::Release => node.is_inside = false,
+        }
+        Ok(())
+    }
+    fn on_notice(&mut self, at: NodeId, notice: &Notice) -> Result<(), Violation> {
+        match *notice {
+            Notice::Entered(fence) => self.on_entered(at, fence),
+            Notice::PutOut => {
+                self.nodes[at.index()].is_inside = false;
+                Ok(())
+            }
+        }
+    }
+    fn at_rest(&self) -> Result<(), Violation> {
+        match self.waiting().first() {
+            Some(at) => {
+                let what = format!("node {at} waits for ever");
+                Err(Violation { property: PROGRESS, what })
+            }
+            None => Ok(()),
+        }
+    }
+    fn owed(&self) -> Vec<Debt> {
+        self.waiting().into_iter().map(|to| Debt { to, property: PROGRESS }).collect()
+    }
+    fn on_crash(&mut self, at: NodeId) {
+        let node = &mut self.nodes[at.index()];
+        *node = Seen { is_up: false, is_inside: false, waits: false, suspects: NodeSet::EMPTY };
+    }
+    fn on_restart(&mut self, at: NodeId) {
+        self.nodes[at.index()].is_up = true;
+    }
+    fn on_cut(&mut self, sides: &[Vec<NodeId>]) {
+        self.cuts.on_cut(sides);
+    }
+    fn on_heal(&mut self, sides: &[Vec<NodeId>]) {
+        self.cuts.on_heal(sides);
+    }
+}
+
+/// The same, for machines that are fed by a failure detector: what that says is seen as well.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Fed(Locked);
+
+impl Fed {
+    /// Whom nodes suspect is seen.
+    pub fn new(locked: Locked) -> Self {
+        Self(Locked { is_told: true, ..locked })
+    }
+}
+
+impl Monitor for Fed {
+    type Command = Input<Command>;
+    type Notice = Notice;
+    type Tag = ();
+
+    fn on_command(&mut self, at: NodeId, command: &Input<Command>) -> Result<(), Violation> {
+        let suspects = &mut self.0.nodes[at.index()].suspects;
+        match command {
+            Input::Ask(command) => return self.0.on_command(at, command),
+            Input::Suspect(of) => {
+                suspects.insert(*of);
+            }
+            Input::Trust(of) => {
+                suspects.remove(*of);
+            }
+            Input::Beat => {}
+        }
+        Ok(())
+    }
+    fn on_notice(&mut self, at: NodeId, notice: &Notice) -> Result<(), Violation> {
+        self.0.on_notice(at, notice)
+    }
+    fn at_rest(&self) -> Result<(), Violation> {
+        self.0.at_rest()
+    }
+    fn owed(&self) -> Vec<Debt> {
+        self.0.owed()
+    }
+    fn on_crash(&mut self, at: NodeId) {
+        self.0.on_crash(at);
+    }
+    fn on_restart(&mut self, at: NodeId) {
+        self.0.on_restart(at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mutex::Claim;
+
+    const ACQUIRE: Command = Command::Acquire(Claim::Exclusive);
+
+    fn asks(monitor: &mut Locked, at: u32) {
+        monitor.on_command(NodeId(at), &ACQUIRE).unwrap();
+    }
+
+    fn enters(monitor: &mut Locked, at: u32, view: u64, clock: u64) -> Result<(), &'static str> {
+        let entered = Notice::Entered(Fence { view, clock });
+        monitor.on_notice(NodeId(at), &entered).map_err(|it| it.property)
+    }
+
+    #[test]
+    fn two_are_not_inside_unless_one_is_down_or_was_put_out() {
+        let mut monitor = Locked::new(Group::of(3));
+        enters(&mut monitor, 0, 1, 1).unwrap();
+        assert_eq!(enters(&mut monitor.clone(), 1, 1, 2), Err(EXCLUSION));
+        assert_eq!(enters(&mut monitor.clone().fenced(), 1, 1, 2), Ok(()));
+        let mut down = monitor.clone();
+        down.on_crash(NodeId(0));
+        enters(&mut down, 1, 2, 2).unwrap();
+        let mut left = monitor.clone();
+        left.on_command(NodeId(0), &Command::Release).unwrap();
+        enters(&mut left, 1, 1, 2).unwrap();
+        monitor.on_notice(NodeId(0), &Notice::PutOut).unwrap();
+        enters(&mut monitor, 1, 2, 2).unwrap();
+    }
+
+    #[test]
+    fn numbers_grow_from_entry_to_entry() {
+        let mut monitor = Locked::new(Group::of(3)).fenced();
+        enters(&mut monitor, 0, 1, 9).unwrap();
+        assert_eq!(enters(&mut monitor.clone(), 1, 1, 9), Err(FENCING));
+        enters(&mut monitor, 1, 2, 1).unwrap();
+        assert_eq!(enters(&mut monitor.clone(), 2, 1, 9), Err(FENCING));
+        assert_eq!(enters(&mut monitor.clone(), 2, 1, 10), Ok(()), "the resource refuses it");
+        monitor.is_fenced = false;
+        assert_eq!(enters(&mut monitor, 2, 1, 10), Err(FENCING));
+    }
+
+    #[test]
+    fn whoever_waits_enters_unless_too_few_are_up_or_somebody_is_inside() {
+        let mut monitor = Locked::new(Group::of(3));
+        asks(&mut monitor, 1);
+        assert_eq!(monitor.at_rest().unwrap_err().property, PROGRESS);
+        assert_eq!(monitor.owed(), [Debt { to: NodeId(1), property: PROGRESS }]);
+        let mut inside = monitor.clone();
+        enters(&mut inside, 0, 1, 1).unwrap();
+        inside.at_rest().unwrap();
+        let mut cut = monitor.clone();
+        cut.on_cut(&[vec![NodeId(2)]]);
+        cut.at_rest().unwrap();
+        cut.on_heal(&[vec![NodeId(2)]]);
+        assert!(cut.at_rest().is_err());
+        monitor.on_crash(NodeId(2));
+        let mut told = Fed::new(monitor.clone());
+        told.at_rest().expect("nobody knows");
+        for at in [0, 1] {
+            told.on_command(NodeId(at), &Input::Suspect(NodeId(2))).unwrap();
+        }
+        assert!(told.at_rest().is_err());
+        monitor.on_crash(NodeId(0));
+        monitor.at_rest().expect("one of three");
+    }
+}

@@ -1,0 +1,254 @@
+//! The messages of one view, in one order: a fixed sequencer to whom senders send, and who sends to
+//! all. (M. Frans Kaashoek and Andrew S. Tanenbaum, "Group communication in the Amoeba distributed
+//! operating system", ICDCS 1991; in the terms of Défago, Schiper and Urbán, "Total order broadcast
+//! and multicast algorithms", ACM Computing Surveys 36(4), 2004: unicast, then broadcast.)
+//!
+//! The sequencer gives every message a place as it comes, each sender's in the order in which they
+//! were sent. What has a place is delivered in the order of places. All of it is kept until
+//! everybody is known to have it.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use vorrang_protocol::{Data, NodeId};
+
+use super::message::{Entry, Report};
+
+/// What a member has of the messages of its view.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Log<B> {
+    /// How many messages everybody is known to have delivered: they are forgotten.
+    base: u32,
+    /// What was delivered after these.
+    entries: Vec<Entry<B>>,
+    /// What has a place further on.
+    early: BTreeMap<u32, Entry<B>>,
+    /// How many it has multicast itself.
+    sent: u32,
+    /// Those of them that it has not delivered.
+    pending: Vec<Entry<B>>,
+    /// Whether the first of these was there at the last beat.
+    is_slow: bool,
+    /// How many of each sender have a place, and what waits for others of the same sender: known
+    /// to the sequencer only.
+    placed: BTreeMap<NodeId, u32>,
+    waiting: BTreeMap<(NodeId, u32), B>,
+    /// How many each of the others has delivered, as far as it has said.
+    had: BTreeMap<NodeId, u32>,
+}
+
+impl<B: Data> Log<B> {
+    pub(super) const fn new() -> Self {
+        Self {
+            base: 0,
+            entries: Vec::new(),
+            early: BTreeMap::new(),
+            sent: 0,
+            pending: Vec::new(),
+            is_slow: false,
+            placed: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+            had: BTreeMap::new(),
+        }
+    }
+
+    /// How many messages were delivered.
+    pub(super) const fn upto(&self) -> u32 {
+        self.base + self.entries.len() as u32
+    }
+
+    /// Numbers a message of its own.
+    pub(super) fn send(&mut self, me: NodeId, payload: B) -> Entry<B> {
+        let entry = Entry { from: me, number: self.sent, payload };
+        self.sent += 1;
+        self.pending.push(entry.clone());
+        entry
+    }
+
+    /// As sequencer: puts a message in line, and gives places to those that can have one now.
+    pub(super) fn place(&mut self, entry: Entry<B>) -> Vec<(u32, Entry<B>)> {
+        let Entry { from, number, payload } = entry;
+        let next = self.placed.entry(from).or_insert(0);
+        if number >= *next {
+            self.waiting.insert((from, number), payload);
+        }
+        let mut placed = Vec::new();
+        while let Some(payload) = self.waiting.remove(&(from, *next)) {
+            let place = self.base + (self.entries.len() + placed.len()) as u32;
+            placed.push((place, Entry { from, number: *next, payload }));
+            *next += 1;
+        }
+        placed
+    }
+
+    /// A message has a place: what can be delivered now.
+    pub(super) fn take(&mut self, place: u32, entry: Entry<B>) -> Vec<Entry<B>> {
+        if place >= self.upto() {
+            self.early.insert(place, entry);
+        }
+        let mut ready = Vec::new();
+        while let Some(entry) = self.early.remove(&self.upto()) {
+            self.delivered(entry.clone());
+            ready.push(entry);
+        }
+        ready
+    }
+
+    fn delivered(&mut self, entry: Entry<B>) {
+        let before = self.pending.len();
+        self.pending.retain(|it| (it.from, it.number) != (entry.from, entry.number));
+        self.is_slow &= self.pending.len() == before;
+        self.entries.push(entry);
+    }
+
+    /// Its own messages that have waited for a place since the last beat, to be sent again.
+    pub(super) fn beat(&mut self) -> &[Entry<B>] {
+        let was_slow = self.is_slow;
+        self.is_slow = !self.pending.is_empty();
+        if was_slow { &self.pending } else { &[] }
+    }
+
+    /// Another has delivered so many. If it has not come further since it last said so, what it
+    /// should have, with the places: to be sent again.
+    pub(super) fn heard(&mut self, of: NodeId, upto: u32) -> Vec<(u32, Entry<B>)> {
+        let before = self.had.insert(of, upto);
+        if before != Some(upto) || upto < self.base {
+            return Vec::new();
+        }
+        let missed = self.entries.iter().skip((upto - self.base) as usize);
+        (upto..).zip(missed.cloned()).collect()
+    }
+
+    /// Whether another has said how far it has come.
+    pub(super) fn has_heard(&self, of: NodeId) -> bool {
+        self.had.contains_key(&of)
+    }
+
+    /// Forgets what all of these others are known to have delivered.
+    pub(super) fn forget(&mut self, mut others: impl Iterator<Item = NodeId>) {
+        let had = |of: NodeId| self.had.get(&of).copied().unwrap_or(0);
+        let Some(stable) = others.try_fold(self.upto(), |least, of| match had(of) {
+            0 => None,
+            upto => Some(least.min(upto)),
+        }) else {
+            return;
+        };
+        if stable > self.base {
+            self.entries.drain(..(stable - self.base) as usize);
+            self.base = stable;
+        }
+    }
+
+    /// What it has, when the view ends.
+    pub(super) fn report<I>(&self, info: I) -> Report<B, I> {
+        Report {
+            base: self.base,
+            entries: self.entries.clone(),
+            early: self.early.iter().map(|(&place, entry)| (place, entry.clone())).collect(),
+            pending: self.pending.clone(),
+            info,
+        }
+    }
+}
+
+/// What everyone who goes on delivers in the view that ends, made of what these have: how many
+/// everybody has delivered, and what comes after.
+///
+/// All that have a place, up to the first place of which nobody knows; then what the reporters have
+/// multicast and nobody knows a place of, by sender and number. Nobody has delivered anything of
+/// the latter: what is delivered has a place, and so has all before it.
+pub(super) fn cut<'a, B: Data, I: 'a>(
+    reports: impl Iterator<Item = &'a Report<B, I>> + Clone,
+) -> (u32, Vec<Entry<B>>) {
+    let base = reports.clone().map(|it| it.base).max().unwrap_or(0);
+    let mut known = BTreeMap::new();
+    for report in reports.clone() {
+        known.extend((report.base..).zip(&report.entries));
+        known.extend(report.early.iter().map(|(place, entry)| (*place, entry)));
+    }
+    let mut log: Vec<Entry<B>> =
+        (base..).map_while(|place| known.get(&place).map(|&entry| entry.clone())).collect();
+    let mut rest: Vec<&Entry<B>> = reports.flat_map(|it| &it.pending).collect();
+    rest.retain(|it| !log.iter().any(|had| (had.from, had.number) == (it.from, it.number)));
+    rest.sort_by_key(|it| (it.from, it.number));
+    log.extend(rest.into_iter().cloned());
+    (base, log)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(from: u32, number: u32, payload: char) -> Entry<char> {
+        Entry { from: NodeId(from), number, payload }
+    }
+
+    fn text(entries: &[Entry<char>]) -> alloc::string::String {
+        entries.iter().map(|it| it.payload).collect()
+    }
+
+    #[test]
+    fn a_sender_s_messages_get_places_in_the_order_in_which_they_were_sent() {
+        let mut log = Log::new();
+        assert_eq!(log.place(entry(1, 1, 'b')), []);
+        assert_eq!(log.place(entry(1, 0, 'a')), [(0, entry(1, 0, 'a')), (1, entry(1, 1, 'b'))]);
+        assert_eq!(log.place(entry(1, 0, 'a')), [], "once");
+        assert!(log.waiting.is_empty());
+    }
+
+    #[test]
+    fn places_are_filled_in_order_and_once() {
+        let mut log = Log::new();
+        assert_eq!(text(&log.take(1, entry(2, 0, 'b'))), "");
+        assert_eq!(text(&log.take(0, entry(1, 0, 'a'))), "ab");
+        assert_eq!(text(&log.take(0, entry(1, 0, 'a'))), "");
+        assert_eq!(log.upto(), 2);
+    }
+
+    #[test]
+    fn what_all_have_is_forgotten_and_who_stands_still_is_helped() {
+        let mut log = Log::new();
+        for (place, payload) in (0..).zip(['a', 'b', 'c']) {
+            log.take(place, entry(1, place, payload));
+        }
+        let others = [1, 2].map(NodeId);
+        assert!(!log.has_heard(NodeId(1)));
+        assert_eq!(log.heard(NodeId(1), 2), []);
+        assert!(log.has_heard(NodeId(1)));
+        log.forget(others.into_iter());
+        assert_eq!(log.base, 0, "nothing was heard of node 2");
+        assert_eq!(log.heard(NodeId(2), 1), []);
+        log.forget(others.into_iter());
+        assert_eq!((log.base, log.upto()), (1, 3));
+        assert_eq!(log.heard(NodeId(2), 1), [(1, entry(1, 1, 'b')), (2, entry(1, 2, 'c'))]);
+        assert_eq!(log.heard(NodeId(2), 3), [], "it has come further");
+        assert_eq!(log.heard(NodeId(2), 3), [], "and has everything");
+    }
+
+    #[test]
+    fn the_cut_is_what_anybody_has_up_to_the_first_gap_and_what_is_pending() {
+        let report = |base: u32, had: &[char], early: &[(u32, char)], pending: &[(u32, char)]| {
+            let places = (base..).zip(had);
+            Report {
+                base,
+                entries: places.map(|(place, &it)| entry(0, place, it)).collect(),
+                early: early.iter().map(|&(place, it)| (place, entry(0, place, it))).collect(),
+                pending: pending.iter().map(|&(number, it)| entry(7, number, it)).collect(),
+                info: (),
+            }
+        };
+        let cut = |reports: &[Report<char, ()>]| {
+            let (base, log) = super::cut(reports.iter());
+            (base, text(&log))
+        };
+        assert_eq!(cut(&[report(0, &['a'], &[], &[]), report(0, &[], &[], &[])]), (0, "a".into()));
+        let gap = report(0, &['a'], &[(2, 'c'), (4, 'e')], &[]);
+        assert_eq!(cut(core::slice::from_ref(&gap)), (0, "a".into()));
+        assert_eq!(cut(&[gap, report(1, &['b'], &[], &[])]), (1, "bc".into()));
+        let pending = report(0, &['a'], &[], &[(1, 'y'), (0, 'x')]);
+        assert_eq!(cut(core::slice::from_ref(&pending)), (0, "axy".into()), "by sender and number");
+        let mut placed = report(0, &['a'], &[], &[]);
+        placed.entries.push(entry(7, 0, 'x'));
+        assert_eq!(cut(&[pending, placed]), (0, "axy".into()), "once");
+    }
+}

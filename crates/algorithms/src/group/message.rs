@@ -1,0 +1,226 @@
+//! What the members of a group tell each other.
+
+use alloc::string::ToString;
+use alloc::vec::Vec;
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+use vorrang_protocol::{Data, NodeId};
+
+use super::view::View;
+use crate::layer::kinds::{MOST_KINDS, with};
+
+/// What nodes say to each other; `B` is what applications multicast, `I` what they hand over when a
+/// view ends, and `M` what is said to decide what comes next.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Message<B, I, M> {
+    /// How I stand: I want in, I want out, I am up, I have come so far.
+    Status(Status),
+    /// To the sequencer: put this in order.
+    Data {
+        /// In this view.
+        view: u64,
+        /// The sender's, in this view, from 0.
+        number: u32,
+        /// What is multicast.
+        payload: B,
+    },
+    /// From the sequencer: this comes at this place.
+    Ordered {
+        /// In this view.
+        view: u64,
+        /// From 0.
+        place: u32,
+        /// What comes there.
+        entry: Entry<B>,
+    },
+    /// This view ends: stop, and tell what you have.
+    Flush {
+        /// The view.
+        view: u64,
+    },
+    /// I have stopped, and this is what I have.
+    FlushOk {
+        /// The view.
+        view: u64,
+        /// What I have.
+        report: Report<B, I>,
+    },
+    /// This comes next: it is decided.
+    NewView(Install<B, I>),
+    /// To decide it.
+    Decision(M),
+}
+
+/// How a node stands.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct Status {
+    /// In which life it is. Earlier ones are over.
+    pub life: u32,
+    /// Whether its application wants to belong to the group.
+    pub wants: bool,
+    /// The newest view that it knows.
+    pub view: u64,
+    /// How far it has come in that view, if it belongs to it.
+    pub inside: Option<Progress>,
+}
+
+/// How far a node has come in its view.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct Progress {
+    /// How many messages it has delivered.
+    pub upto: u32,
+    /// Whether it has stopped.
+    pub is_frozen: bool,
+}
+
+/// A message of an application.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct Entry<B> {
+    /// Who multicast it.
+    pub from: NodeId,
+    /// The sender's, in this view, from 0.
+    pub number: u32,
+    /// What it says.
+    pub payload: B,
+}
+
+/// What a member has when it stops.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct Report<B, I> {
+    /// How many messages everybody has delivered, as far as it knows.
+    pub base: u32,
+    /// What it has delivered after these.
+    pub entries: Vec<Entry<B>>,
+    /// What it knows of later places.
+    pub early: Vec<(u32, Entry<B>)>,
+    /// What it has multicast and not delivered.
+    pub pending: Vec<Entry<B>>,
+    /// What its application hands over.
+    pub info: I,
+}
+
+/// A view, and what those who come from the one before must know.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct Install<B, I> {
+    /// The view.
+    pub view: View,
+    /// How many messages of the view before everybody had delivered.
+    pub base: u32,
+    /// Those after these, up to its end.
+    pub log: Vec<Entry<B>>,
+    /// What the applications of those who go on have handed over.
+    pub infos: Vec<Info<I>>,
+    /// Members of the view before of which nothing is known: they may not know that it has ended.
+    pub gone: Vec<NodeId>,
+}
+
+/// What an application has handed over.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct Info<I> {
+    /// Whose.
+    pub of: NodeId,
+    /// How many messages of the view it had delivered by then.
+    pub upto: u32,
+    /// What it handed over.
+    pub info: I,
+}
+
+impl<B, I> Install<B, I> {
+    /// The first view of a group, before which there was nothing.
+    pub const fn first(view: View) -> Self {
+        Self { view, base: 0, log: Vec::new(), infos: Vec::new(), gone: Vec::new() }
+    }
+
+    /// What is left to be delivered after so many messages.
+    pub fn after(&self, upto: u32) -> &[Entry<B>] {
+        let had = upto.saturating_sub(self.base) as usize;
+        self.log.get(had..).unwrap_or_default()
+    }
+}
+
+impl<B, I, M> From<M> for Message<B, I, M> {
+    fn from(message: M) -> Self {
+        Self::Decision(message)
+    }
+}
+
+/// A message by which a node is heard to be up.
+pub trait Beat {
+    /// Whether it is one.
+    fn is_beat(&self) -> bool;
+}
+
+impl<B, I, M> Beat for Message<B, I, M> {
+    fn is_beat(&self) -> bool {
+        matches!(self, Self::Status(_))
+    }
+}
+
+const OWN: [&str; 6] = ["STATUS", "DATA", "ORDER", "FLUSH", "FLUSH_OK", "NEWVIEW"];
+
+impl<B: Data, I: Data, M: vorrang_protocol::Message> Message<B, I, M> {
+    const KINDS_AND_MORE: &'static [&'static str; MOST_KINDS] = &with(OWN, M::KINDS);
+}
+
+impl<B: Data, I: Data, M: vorrang_protocol::Message> vorrang_protocol::Message
+    for Message<B, I, M>
+{
+    const KINDS: &'static [&'static str] =
+        Self::KINDS_AND_MORE.split_at(OWN.len() + M::KINDS.len()).0;
+
+    fn kind(&self) -> usize {
+        match self {
+            Self::Status(_) => 0,
+            Self::Data { .. } => 1,
+            Self::Ordered { .. } => 2,
+            Self::Flush { .. } => 3,
+            Self::FlushOk { .. } => 4,
+            Self::NewView(_) => 5,
+            Self::Decision(message) => OWN.len() + message.kind(),
+        }
+    }
+}
+
+impl<B: Data, I: Data, M: vorrang_protocol::Message> fmt::Display for Message<B, I, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Status(status) => write!(f, "STATUS({status})"),
+            Self::Data { view, number, payload } => {
+                write!(f, "DATA({view}: number {number}, {payload:?})")
+            }
+            Self::Ordered { view, place, entry } => write!(f, "ORDER({view}: {place}, {entry})"),
+            Self::Flush { view } => write!(f, "FLUSH({view})"),
+            Self::FlushOk { view, report } => {
+                let Report { base, entries, early, pending, info } = report;
+                let upto = base + entries.len() as u32;
+                write!(f, "FLUSH_OK({view}: {upto} delivered, {} ahead, ", early.len())?;
+                write!(f, "{} pending, {info:?})", pending.len())
+            }
+            Self::NewView(install) => {
+                let log: Vec<_> = install.log.iter().map(ToString::to_string).collect();
+                write!(f, "NEWVIEW({} after [{}])", install.view, log.join("; "))
+            }
+            Self::Decision(message) => fmt::Display::fmt(message, f),
+        }
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { life, wants, view, inside } = self;
+        write!(f, "life {life}, {}, view {view}", if *wants { "in" } else { "out" })?;
+        match inside {
+            Some(Progress { upto, is_frozen: false }) => write!(f, " + {upto}"),
+            Some(Progress { upto, is_frozen: true }) => write!(f, " + {upto}, blocked"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl<B: fmt::Debug> fmt::Display for Entry<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "number {} of {}, {:?}", self.number, self.from, self.payload)
+    }
+}

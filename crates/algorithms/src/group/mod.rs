@@ -1,0 +1,161 @@
+//! Group communication with views: the members agree on who belongs to the group, one view after
+//! the other, and between two views all deliver the same messages in the same order.
+//!
+//! The application says [`Command::Join`] and [`Command::Leave`], and [`Command::Multicast`] to
+//! tell all members something. It is told [`Notice::View`] when a view begins,
+//! [`Notice::Delivered`] for every message, its own included, [`Notice::Blocked`] when a view is
+//! about to end (what it multicasts from then on belongs to the next view), and [`Notice::Out`]
+//! when it belongs to the group no more.
+
+pub mod card;
+mod change;
+pub mod decision;
+pub mod detecting;
+pub mod flaws;
+pub mod locks;
+mod log;
+pub mod message;
+pub mod replica;
+pub mod spec;
+pub mod synod;
+pub mod view;
+pub mod views;
+pub mod virtual_synchrony;
+
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+use core::fmt;
+use core::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use vorrang_protocol::{NodeId, Refused};
+
+pub use card::Card;
+pub use view::{Member, View};
+
+use crate::problem::Problem;
+
+/// The problem.
+#[derive(Clone, Copy, Debug)]
+pub enum Grouping {}
+
+impl Problem for Grouping {
+    const NAME: &'static str = "group";
+    const TITLE: &'static str = "group communication";
+    type Command = Command;
+    type Notice = Notice;
+    type Terms = card::Terms;
+    type Setting = card::Setting;
+    type Demonstration = card::Demonstration;
+}
+
+/// What an application asks.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Command {
+    /// Wants to belong to the group.
+    Join,
+    /// Wants to belong to it no more.
+    Leave,
+    /// Tells all members a number.
+    Multicast(u32),
+}
+
+impl fmt::Display for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Join => f.write_str("join"),
+            Self::Leave => f.write_str("leave"),
+            Self::Multicast(number) => write!(f, "multicast {number}"),
+        }
+    }
+}
+
+impl FromStr for Command {
+    type Err = String;
+
+    /// Reads what [`Display`](fmt::Display) writes.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        match *words {
+            ["join"] => Ok(Self::Join),
+            ["leave"] => Ok(Self::Leave),
+            ["multicast", number] => number.parse().map(Self::Multicast).map_err(|_| {
+                format!("a multicast is of a number from 0 to {}, not '{number}'", u32::MAX)
+            }),
+            _ => Err(format!("unknown command '{text}': say join, leave or multicast NUMBER")),
+        }
+    }
+}
+
+/// What an application is told.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Notice {
+    /// A view begins, to which this node belongs.
+    View {
+        /// The view.
+        view: View,
+        /// What all messages so far come to: see [`ledger`].
+        state: u64,
+    },
+    /// A message is delivered, in the view that the node is in.
+    Delivered {
+        /// Who has multicast it.
+        from: NodeId,
+        /// Which of that one's in this view it is, from 0.
+        number: u32,
+        /// What it says.
+        payload: u32,
+    },
+    /// The view is about to end.
+    Blocked,
+    /// This node belongs to the group no more. Unless it wanted to leave, it tries to come back.
+    Out,
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::View { view, .. } => write!(f, "view {view}"),
+            Self::Delivered { from, payload, .. } => write!(f, "{payload} from {from}"),
+            Self::Blocked => f.write_str("blocked"),
+            Self::Out => f.write_str("out of the group"),
+        }
+    }
+}
+
+/// The state of the application that every member has: what it was, after one more message. It
+/// stands for any replica that does something with every message, in their order: members that have
+/// delivered the same have the same, and whoever comes in must be given it.
+pub fn ledger(state: u64, payload: u32) -> u64 {
+    state.wrapping_mul(0x100_0000_01b3).wrapping_add(u64::from(payload)).wrapping_add(1)
+}
+
+/// Nodes, as in `0, 1`.
+fn list<T: fmt::Display>(all: impl IntoIterator<Item = T>) -> String {
+    let all: Vec<String> = all.into_iter().map(|it| it.to_string()).collect();
+    all.join(", ")
+}
+
+/// To join once more.
+pub const ALREADY_IN: Refused = Refused("cannot join: it belongs to the group, or has asked to");
+/// To leave, or to multicast, without belonging to the group.
+pub const NOT_IN: Refused =
+    Refused("cannot leave or multicast: it neither belongs to the group nor has asked to");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_read_as_they_are_written() {
+        for command in [Command::Join, Command::Leave, Command::Multicast(7)] {
+            assert_eq!(command.to_string().parse(), Ok(command));
+        }
+        let wrong = |text: &str| text.parse::<Command>().unwrap_err();
+        assert!(wrong("multicast -1").contains("not '-1'"));
+        assert!(wrong("enter").contains("unknown command 'enter'"));
+    }
+}

@@ -1,0 +1,134 @@
+//! An application that lives on views: it keeps a [`ledger`] of all messages, the same at every
+//! member, and hands it over to whoever comes in.
+
+use alloc::vec::Vec;
+
+use vorrang_protocol::{Effects, Lift, NodeId, Protocol, Refused};
+
+use super::message::Install;
+use super::views::{Ask, Input, Told};
+use super::{Command, Notice, ledger};
+
+/// One node, on top of a machine that has views.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Replica<C> {
+    pub(super) views: C,
+    state: u64,
+}
+
+impl<C> Replica<C> {
+    /// On top of this.
+    pub const fn new(views: C) -> Self {
+        Self { views, state: 0 }
+    }
+
+    /// What it is on top of.
+    pub const fn views(&self) -> &C {
+        &self.views
+    }
+}
+
+/// What goes on between a machine with views and this application.
+pub trait HasViews: Protocol<Command = Input<Ask<u32, u64>>, Notice = Told<u32, u64>> {}
+
+impl<C: Protocol<Command = Input<Ask<u32, u64>>, Notice = Told<u32, u64>>> HasViews for C {}
+
+impl<C: HasViews> Replica<C> {
+    /// Lets the machine below act, and does what it says until it has nothing more to say.
+    fn below<E: Effects<Self>, T>(
+        &mut self,
+        fx: &mut E,
+        act: impl FnOnce(&mut C, &mut Lift<'_, C, Self, E>) -> T,
+    ) -> T {
+        let mut told = Vec::new();
+        let done = act(&mut self.views, &mut Lift::new(fx, &mut told));
+        while !told.is_empty() {
+            for it in core::mem::take(&mut told) {
+                self.on_told(it, &mut told, fx);
+            }
+        }
+        done
+    }
+
+    fn on_told<E: Effects<Self>>(
+        &mut self,
+        it: Told<u32, u64>,
+        told: &mut Vec<Told<u32, u64>>,
+        fx: &mut E,
+    ) {
+        match it {
+            Told::Block => {
+                fx.notify(Notice::Blocked);
+                let ok = Input::Ask(Ask::BlockOk(self.state));
+                let lift = &mut Lift::<'_, C, Self, E>::new(fx, told);
+                self.views.on_command(ok, lift).expect("it was told to block");
+            }
+            Told::Deliver(entry) => {
+                self.state = ledger(self.state, entry.payload);
+                let (from, number, payload) = (entry.from, entry.number, entry.payload);
+                fx.notify(Notice::Delivered { from, number, payload });
+            }
+            Told::Installed { install, went_on } => {
+                if !went_on {
+                    self.state = transferred(&install);
+                }
+                fx.notify(Notice::View { view: install.view, state: self.state });
+            }
+            Told::Out => {
+                self.state = 0;
+                fx.notify(Notice::Out);
+            }
+        }
+    }
+}
+
+/// What one who goes on has handed over, and what it has delivered since; if there is nobody, there
+/// is nothing.
+fn transferred(install: &Install<u32, u64>) -> u64 {
+    let Some(info) = install.infos.first() else { return 0 };
+    let rest = install.after(info.upto).iter();
+    rest.fold(info.info, |state, entry| ledger(state, entry.payload))
+}
+
+impl<C: HasViews> Protocol for Replica<C> {
+    type Message = C::Message;
+    type Timer = C::Timer;
+    type Command = Input<Command>;
+    type Notice = Notice;
+
+    fn on_start(&mut self, fx: &mut impl Effects<Self>) {
+        self.below(fx, |views, lift| views.on_start(lift));
+    }
+
+    fn on_command(
+        &mut self,
+        command: Input<Command>,
+        fx: &mut impl Effects<Self>,
+    ) -> Result<(), Refused> {
+        let command = match command {
+            Input::Ask(Command::Join) => Input::Ask(Ask::Join),
+            Input::Ask(Command::Leave) => Input::Ask(Ask::Leave),
+            Input::Ask(Command::Multicast(payload)) => Input::Ask(Ask::Multicast(payload)),
+            Input::Suspect(node) => Input::Suspect(node),
+            Input::Trust(node) => Input::Trust(node),
+            Input::Beat => Input::Beat,
+        };
+        self.below(fx, |views, lift| views.on_command(command, lift))
+    }
+
+    fn on_message(&mut self, from: NodeId, message: C::Message, fx: &mut impl Effects<Self>) {
+        self.below(fx, |views, lift| views.on_message(from, message, lift));
+    }
+
+    fn on_timer(&mut self, timer: C::Timer, fx: &mut impl Effects<Self>) {
+        self.below(fx, |views, lift| views.on_timer(timer, lift));
+    }
+
+    fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
+        self.below(fx, |views, lift| views.on_restart(lift));
+    }
+
+    fn kept(&self, fresh: Self) -> Self {
+        Self { views: self.views.kept(fresh.views), ..fresh }
+    }
+}

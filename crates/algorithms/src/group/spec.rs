@@ -1,0 +1,663 @@
+//! What must hold, whatever the algorithm: virtual synchrony. After Kenneth P. Birman and Thomas A.
+//! Joseph, "Exploiting virtual synchrony in distributed systems", SOSP 1987; the names of the
+//! properties are those of Gregory V. Chockler, Idit Keidar and Roman Vitenberg, "Group
+//! communication specifications: a comprehensive study", ACM Computing Surveys 33(4), 2001.
+//!
+//! | property | says | source |
+//! | --- | --- | --- |
+//! | `self inclusion` | whoever installs a view belongs to it | §3.1 |
+//! | `increasing views` | a node installs views in the order of their numbers | §3.1 |
+//! | `view agreement` | views with the same number have the same members | §3.2 |
+//! | `one successor` | whoever goes on from a view goes on to the same one | §3.2 |
+//! | `virtual synchrony` | those who go on to the same view have delivered the same | §4.1.2 |
+//! | `sending view delivery` | a message is delivered in the view in which it was sent | §4.1.3 |
+//! | `total order` | those who go on have delivered in the same order | §4.3, strong, in a view |
+//! | `no duplicates` | a message is delivered once | §4.1.1 |
+//! | `sender order` | messages of one sender are delivered as they were sent, without gaps | §4.2 |
+//! | `state transfer` | all who install a view begin it with the state of those who go on | SOSP |
+//! | `settling` | those who are up and want in end up in one view, with all messages | §5 |
+//!
+//! Nothing is said of what somebody has delivered who does not go on: it may be more than the
+//! others ever see, and in another order (they are not *uniform*). The last property only holds if
+//! suspicions come right in the end and enough of a view are up ([`is_primary`]); where that can be
+//! seen not to be so, nothing is owed.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use vorrang_protocol::{Debt, Group, Monitor, NodeId, NodeSet, Violation};
+
+use super::view::{View, is_primary};
+use super::views::Input;
+use super::{Command, Notice, ledger, list};
+use crate::partition::Cuts;
+
+const SELF_INCLUSION: &str = "self inclusion";
+const INCREASING: &str = "increasing views";
+const AGREEMENT: &str = "view agreement";
+const ONE_SUCCESSOR: &str = "one successor";
+const SYNCHRONY: &str = "virtual synchrony";
+const SENDING_VIEW: &str = "sending view delivery";
+const TOTAL_ORDER: &str = "total order";
+const NO_DUPLICATES: &str = "no duplicates";
+const FIFO: &str = "sender order";
+const STATE: &str = "state transfer";
+const SETTLING: &str = "settling";
+
+/// All properties.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Synchrony {
+    nodes: Vec<Seen>,
+    /// Views that somebody is in, or may yet come to, by number.
+    views: BTreeMap<u64, Known>,
+    /// All others.
+    past: BTreeMap<u64, View>,
+    cuts: Cuts,
+    /// Whether it is told whom nodes suspect. If not, they are assumed to be right in the end.
+    is_told: bool,
+    /// Whether nothing is owed, since nothing need be settled when the run ends.
+    is_cut_off: bool,
+}
+
+/// What was seen of a node.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Seen {
+    is_up: bool,
+    wants: bool,
+    /// The last view that it was told of.
+    last: u64,
+    /// What it does in that, if it is in it.
+    inside: Option<Stay>,
+    /// What it has multicast for the next view.
+    queue: Vec<u32>,
+    /// Whom it believes to be down.
+    suspects: NodeSet,
+}
+
+/// What a node does in a view.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Stay {
+    is_blocked: bool,
+    /// What it has delivered, by sender and number.
+    delivered: Vec<(NodeId, u32)>,
+    /// For each sender, how many of these.
+    next: BTreeMap<NodeId, u32>,
+    state: u64,
+}
+
+/// What is known of a view.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Known {
+    view: View,
+    /// The state with which all began it.
+    state: u64,
+    /// What was multicast in it.
+    sent: BTreeMap<NodeId, Vec<u32>>,
+    /// To which view somebody went on, having delivered what.
+    next: Option<(u64, Vec<(NodeId, u32)>)>,
+}
+
+fn violation(property: &'static str, what: String) -> Result<(), Violation> {
+    Err(Violation { property, what })
+}
+
+impl Synchrony {
+    /// Nobody has been told anything; these want in.
+    pub fn new(universe: Group, founders: impl IntoIterator<Item = NodeId>) -> Self {
+        let seen = Seen {
+            is_up: true,
+            wants: false,
+            last: 0,
+            inside: None,
+            queue: Vec::new(),
+            suspects: NodeSet::EMPTY,
+        };
+        let mut nodes = vec![seen; universe.size() as usize];
+        for founder in founders {
+            nodes[founder.index()].wants = true;
+        }
+        let (views, past) = (BTreeMap::new(), BTreeMap::new());
+        Self { nodes, views, past, cuts: Cuts::NONE, is_told: false, is_cut_off: false }
+    }
+
+    fn on_view(&mut self, at: NodeId, view: &View, state: u64) -> Result<(), Violation> {
+        let node = &mut self.nodes[at.index()];
+        if view.life_of(at).is_none() {
+            return violation(SELF_INCLUSION, format!("node {at} is told of view {view}"));
+        }
+        if view.id <= node.last {
+            let what = format!("node {at} goes from view {} to view {}", node.last, view.id);
+            return violation(INCREASING, what);
+        }
+        let (before, from) = (node.inside.take(), node.last);
+        node.last = view.id;
+        let queue = core::mem::take(&mut node.queue);
+        let stay = Stay { is_blocked: false, delivered: Vec::new(), next: BTreeMap::new(), state };
+        node.inside = Some(stay);
+        let new = Known { view: view.clone(), state, sent: BTreeMap::new(), next: None };
+        let known = self.views.entry(view.id).or_insert(new);
+        known.sent.entry(at).or_default().extend(queue);
+        let agreed = self.past.get(&view.id).unwrap_or(&known.view);
+        if agreed != view {
+            let (id, had) = (view.id, list(&agreed.members));
+            let has = list(&view.members);
+            let what =
+                format!("view {id} has the members {has} at node {at}, and {had} at another");
+            return violation(AGREEMENT, what);
+        }
+        let agreed_state = known.state;
+        if let Some(before) = before {
+            self.on_end(at, from, view.id, &before, state)?;
+        }
+        if agreed_state != state {
+            let what = format!("node {at} begins view {} with a state of its own", view.id);
+            return violation(STATE, what);
+        }
+        self.forget();
+        Ok(())
+    }
+
+    /// A node goes on from one view to another.
+    fn on_end(
+        &mut self,
+        at: NodeId,
+        from: u64,
+        to: u64,
+        stay: &Stay,
+        state: u64,
+    ) -> Result<(), Violation> {
+        let Some(known) = self.views.get_mut(&from) else { return Ok(()) };
+        let (next, delivered) = known.next.get_or_insert_with(|| (to, stay.delivered.clone()));
+        if *next != to {
+            let what =
+                format!("node {at} goes from view {from} to view {to}, another to view {next}");
+            return violation(ONE_SUCCESSOR, what);
+        }
+        if *delivered == stay.delivered && stay.state != state {
+            let what = format!("node {at} comes from view {from} with another state than it had");
+            return violation(STATE, what);
+        }
+        if *delivered == stay.delivered {
+            return Ok(());
+        }
+        let sorted = |all: &[(NodeId, u32)]| all.iter().copied().collect::<BTreeSet<_>>();
+        if sorted(delivered) == sorted(&stay.delivered) {
+            let what = format!("node {at} has delivered in another order in view {from}");
+            return violation(TOTAL_ORDER, what);
+        }
+        let what = format!(
+            "node {at} has delivered {} messages in view {from}, and another that goes on {}{}",
+            stay.delivered.len(),
+            delivered.len(),
+            if stay.delivered.len() == delivered.len() { " others" } else { "" },
+        );
+        violation(SYNCHRONY, what)
+    }
+
+    fn on_delivered(
+        &mut self,
+        at: NodeId,
+        from: NodeId,
+        number: u32,
+        payload: u32,
+    ) -> Result<(), Violation> {
+        let node = &mut self.nodes[at.index()];
+        let Some(stay) = &mut node.inside else {
+            let what = format!("node {at} delivers {payload} from {from} and is in no view");
+            return violation(SENDING_VIEW, what);
+        };
+        let sent = self.views.get(&node.last).and_then(|known| known.sent.get(&from));
+        if sent.and_then(|all| all.get(number as usize)) != Some(&payload) {
+            let view = node.last;
+            let what = format!(
+                "node {at} delivers {payload} from {from} in view {view}, where it was not sent"
+            );
+            return violation(SENDING_VIEW, what);
+        }
+        let next = stay.next.entry(from).or_insert(0);
+        if number < *next {
+            let what = format!("node {at} delivers {payload} from {from} once more");
+            return violation(NO_DUPLICATES, what);
+        }
+        if number > *next {
+            let what = format!("node {at} delivers {payload} from {from} before an earlier one");
+            return violation(FIFO, what);
+        }
+        *next += 1;
+        stay.delivered.push((from, number));
+        stay.state = ledger(stay.state, payload);
+        Ok(())
+    }
+
+    /// Forgets what happened in views that nobody is in and nobody may come to any more; but never
+    /// who was in them, and nothing of the newest.
+    fn forget(&mut self) {
+        let Some(&newest) = self.views.keys().next_back() else { return };
+        let nodes = &self.nodes;
+        let is_needed = |id: u64, known: &Known| {
+            let is_in = |node: &Seen| node.inside.is_some() && node.last == id;
+            let may_come = |at: NodeId| {
+                let node = &nodes[at.index()];
+                node.is_up && node.last < id
+            };
+            id == newest || nodes.iter().any(is_in) || known.view.nodes().any(may_come)
+        };
+        let past = &mut self.past;
+        self.views.retain(|&id, known| {
+            let is_needed = is_needed(id, known);
+            if !is_needed {
+                past.insert(id, known.view.clone());
+            }
+            is_needed
+        });
+    }
+
+    /// The newest view that anybody was told of.
+    fn newest(&self) -> Option<&Known> {
+        self.views.values().next_back()
+    }
+
+    /// Those who are up and want in; unless something is in the way of their being in one view.
+    fn owed_to(&self) -> Option<Vec<NodeId>> {
+        let all = || (0..self.nodes.len() as u32).map(NodeId);
+        let up: NodeSet = all().filter(|it| self.nodes[it.index()].is_up).collect();
+        let is_right = |at: NodeId| {
+            let suspects = &self.nodes[at.index()].suspects;
+            all().all(|of| of == at || suspects.contains(of) != up.contains(of))
+        };
+        let can_hear = || all().all(|one| all().all(|other| self.cuts.can_hear(one, other)));
+        let newest = &self.newest()?.view;
+        let voters: Vec<NodeId> = newest.nodes().collect();
+        // Somebody knows what the members knew, or it is certain that nobody does.
+        let is_in =
+            |at: NodeId| newest.life_of(at).is_some() && self.nodes[at.index()].inside.is_some();
+        let has_state = up.iter().any(is_in) || voters.iter().all(|&it| up.contains(it));
+        let is_fine = !self.is_cut_off
+            && has_state
+            && is_primary(&voters, &up)
+            && (!self.is_told || up.iter().all(is_right))
+            && can_hear();
+        let wanting: Vec<NodeId> = up.iter().filter(|it| self.nodes[it.index()].wants).collect();
+        (is_fine && !wanting.is_empty()).then_some(wanting)
+    }
+
+    /// Who has not come to the view of all who want in, or not got all of its messages.
+    fn unsettled(&self) -> Vec<(NodeId, &'static str)> {
+        let Some(wanting) = self.owed_to() else { return Vec::new() };
+        let Some(newest) = self.newest() else { return Vec::new() };
+        let is_theirs = newest.view.nodes().eq(wanting.iter().copied());
+        let sent: usize = newest.sent.values().map(Vec::len).sum();
+        let mut wrong = Vec::new();
+        for (at, node) in (0..).map(NodeId).zip(&self.nodes).filter(|(_, node)| node.is_up) {
+            let what = match &node.inside {
+                None if node.wants => "is in no view",
+                Some(_) if !node.wants => "cannot leave",
+                Some(_) if node.last != newest.view.id => "is left behind",
+                Some(_) if !is_theirs => "is not in one view with all that want in",
+                Some(stay) if stay.is_blocked => "is blocked",
+                Some(stay) if stay.delivered.len() < sent => "has not got all messages",
+                None | Some(_) => continue,
+            };
+            wrong.push((at, what));
+        }
+        wrong
+    }
+}
+
+impl Monitor for Synchrony {
+    type Command = Command;
+    type Notice = Notice;
+    type Tag = ();
+
+    fn on_command(&mut self, at: NodeId, command: &Command) -> Result<(), Violation> {
+        let node = &mut self.nodes[at.index()];
+        match *command {
+            Command::Join => node.wants = true,
+            Command::Leave => {
+                node.wants = false;
+                node.queue.clear();
+            }
+            Command::Multicast(payload) => {
+                let is_running = node.inside.as_ref().is_some_and(|stay| !stay.is_blocked);
+                match self.views.get_mut(&node.last).filter(|_| is_running) {
+                    Some(known) => known.sent.entry(at).or_default().push(payload),
+                    None => node.queue.push(payload),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn on_notice(&mut self, at: NodeId, notice: &Notice) -> Result<(), Violation> {
+        match *notice {
+            Notice::View { ref view, state } => self.on_view(at, view, state),
+            Notice::Delivered { from, number, payload } => {
+                self.on_delivered(at, from, number, payload)
+            }
+            Notice::Blocked => {
+                if let Some(stay) = &mut self.nodes[at.index()].inside {
+                    stay.is_blocked = true;
+                }
+                Ok(())
+            }
+            Notice::Out => {
+                self.nodes[at.index()].inside = None;
+                self.forget();
+                Ok(())
+            }
+        }
+    }
+
+    fn at_rest(&self) -> Result<(), Violation> {
+        match self.unsettled().first() {
+            Some((at, what)) => violation(SETTLING, format!("node {at} {what}")),
+            None => Ok(()),
+        }
+    }
+
+    fn owed(&self) -> Vec<Debt> {
+        let debts = self.unsettled().into_iter();
+        debts.map(|(to, _)| Debt { to, property: SETTLING }).collect()
+    }
+
+    fn on_crash(&mut self, at: NodeId) {
+        let node = &mut self.nodes[at.index()];
+        node.is_up = false;
+        node.inside = None;
+        node.queue.clear();
+        node.suspects.clear();
+        self.forget();
+    }
+
+    fn on_restart(&mut self, at: NodeId) {
+        self.nodes[at.index()].is_up = true;
+    }
+
+    fn on_cut(&mut self, sides: &[Vec<NodeId>]) {
+        self.cuts.on_cut(sides);
+    }
+
+    fn on_heal(&mut self, sides: &[Vec<NodeId>]) {
+        self.cuts.on_heal(sides);
+    }
+}
+
+/// The same, for machines that are fed by a failure detector: what that says is seen as well.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Fed(Synchrony);
+
+impl Fed {
+    /// As [`Synchrony::new`]; nobody suspects anybody.
+    pub fn new(universe: Group, founders: impl IntoIterator<Item = NodeId>) -> Self {
+        Self(Synchrony { is_told: true, ..Synchrony::new(universe, founders) })
+    }
+}
+
+impl Fed {
+    /// The same, in a run that may end before all is settled.
+    #[must_use]
+    pub fn cut_off(mut self) -> Self {
+        self.0.is_cut_off = true;
+        self
+    }
+}
+
+impl Monitor for Fed {
+    type Command = Input<Command>;
+    type Notice = Notice;
+    type Tag = ();
+
+    fn on_command(&mut self, at: NodeId, command: &Input<Command>) -> Result<(), Violation> {
+        let suspects = &mut self.0.nodes[at.index()].suspects;
+        match command {
+            Input::Ask(command) => return self.0.on_command(at, command),
+            Input::Suspect(of) => {
+                suspects.insert(*of);
+            }
+            Input::Trust(of) => {
+                suspects.remove(*of);
+            }
+            Input::Beat => {}
+        }
+        Ok(())
+    }
+    fn on_notice(&mut self, at: NodeId, notice: &Notice) -> Result<(), Violation> {
+        self.0.on_notice(at, notice)
+    }
+    fn at_rest(&self) -> Result<(), Violation> {
+        self.0.at_rest()
+    }
+    fn owed(&self) -> Vec<Debt> {
+        self.0.owed()
+    }
+    fn on_crash(&mut self, at: NodeId) {
+        self.0.on_crash(at);
+    }
+    fn on_restart(&mut self, at: NodeId) {
+        self.0.on_restart(at);
+    }
+    fn on_cut(&mut self, sides: &[Vec<NodeId>]) {
+        self.0.on_cut(sides);
+    }
+    fn on_heal(&mut self, sides: &[Vec<NodeId>]) {
+        self.0.on_heal(sides);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::group::view::Member;
+
+    fn view(id: u64, nodes: &[u32]) -> View {
+        let members = nodes.iter().map(|&node| Member { node: NodeId(node), life: 0 });
+        View { id, members: members.collect() }
+    }
+
+    /// Three nodes, the first `founders` of which are in view 1.
+    fn founded(founders: u32) -> Synchrony {
+        let all: Vec<u32> = (0..founders).collect();
+        let mut monitor = Synchrony::new(Group::of(3), all.iter().copied().map(NodeId));
+        for &at in &all {
+            installs(&mut monitor, at, &view(1, &all), 0).unwrap();
+        }
+        monitor
+    }
+
+    fn installs(
+        monitor: &mut Synchrony,
+        at: u32,
+        view: &View,
+        state: u64,
+    ) -> Result<(), Violation> {
+        monitor.on_notice(NodeId(at), &Notice::View { view: view.clone(), state })
+    }
+
+    fn sends(monitor: &mut Synchrony, at: u32, payload: u32) {
+        monitor.on_command(NodeId(at), &Command::Multicast(payload)).unwrap();
+    }
+
+    fn delivers(
+        monitor: &mut Synchrony,
+        at: u32,
+        from: u32,
+        number: u32,
+        payload: u32,
+    ) -> Result<(), Violation> {
+        let from = NodeId(from);
+        monitor.on_notice(NodeId(at), &Notice::Delivered { from, number, payload })
+    }
+
+    #[track_caller]
+    fn objects(judged: Result<(), Violation>, property: &str) {
+        assert_eq!(judged.expect_err("it is wrong").property, property);
+    }
+
+    #[test]
+    fn whoever_installs_a_view_must_be_in_it_and_go_forward() {
+        let mut monitor = founded(3);
+        objects(installs(&mut monitor.clone(), 2, &view(2, &[0, 1]), 0), SELF_INCLUSION);
+        objects(installs(&mut monitor.clone(), 2, &view(1, &[0, 1, 2]), 0), INCREASING);
+        installs(&mut monitor, 2, &view(3, &[2]), 0).unwrap();
+        objects(installs(&mut monitor, 2, &view(2, &[0, 1, 2]), 0), INCREASING);
+    }
+
+    #[test]
+    fn a_view_has_the_same_members_everywhere_also_when_nobody_is_left_in_it() {
+        let mut monitor = founded(3);
+        installs(&mut monitor, 0, &view(2, &[0, 1]), 0).unwrap();
+        objects(installs(&mut monitor.clone(), 2, &view(2, &[1, 2]), 0), AGREEMENT);
+        installs(&mut monitor, 1, &view(2, &[0, 1]), 0).unwrap();
+        for at in [0, 1] {
+            installs(&mut monitor, at, &view(3, &[0, 1]), 0).unwrap();
+        }
+        monitor.on_crash(NodeId(2));
+        monitor.on_restart(NodeId(2));
+        objects(installs(&mut monitor, 2, &view(2, &[1, 2]), 0), AGREEMENT);
+    }
+
+    #[test]
+    fn all_who_go_on_go_on_to_the_same_view() {
+        let mut monitor = founded(3);
+        installs(&mut monitor, 0, &view(2, &[0, 1]), 0).unwrap();
+        objects(installs(&mut monitor, 1, &view(3, &[1, 2]), 0), ONE_SUCCESSOR);
+    }
+
+    #[test]
+    fn all_who_go_on_have_delivered_the_same_in_the_same_order() {
+        let mut monitor = founded(2);
+        sends(&mut monitor, 0, 7);
+        sends(&mut monitor, 1, 8);
+        delivers(&mut monitor, 0, 0, 0, 7).unwrap();
+        let state = ledger(0, 7);
+        let mut less = monitor.clone();
+        installs(&mut less, 0, &view(2, &[0, 1]), state).unwrap();
+        objects(installs(&mut less, 1, &view(2, &[0, 1]), state), SYNCHRONY);
+
+        delivers(&mut monitor, 0, 1, 0, 8).unwrap();
+        let state = ledger(state, 8);
+        installs(&mut monitor, 0, &view(2, &[0, 1]), state).unwrap();
+        let mut same = monitor.clone();
+        delivers(&mut same, 1, 0, 0, 7).unwrap();
+        delivers(&mut same, 1, 1, 0, 8).unwrap();
+        installs(&mut same, 1, &view(2, &[0, 1]), state).unwrap();
+        delivers(&mut monitor, 1, 1, 0, 8).unwrap();
+        delivers(&mut monitor, 1, 0, 0, 7).unwrap();
+        objects(installs(&mut monitor, 1, &view(2, &[0, 1]), state), TOTAL_ORDER);
+    }
+
+    #[test]
+    fn a_message_is_delivered_once_and_where_it_was_sent() {
+        let mut monitor = founded(2);
+        sends(&mut monitor, 0, 7);
+        objects(delivers(&mut monitor.clone(), 1, 0, 0, 9), SENDING_VIEW);
+        objects(delivers(&mut monitor.clone(), 1, 0, 1, 7), SENDING_VIEW);
+        objects(delivers(&mut monitor.clone(), 2, 0, 0, 7), SENDING_VIEW);
+        delivers(&mut monitor, 1, 0, 0, 7).unwrap();
+        objects(delivers(&mut monitor.clone(), 1, 0, 0, 7), NO_DUPLICATES);
+        sends(&mut monitor, 0, 8);
+        sends(&mut monitor, 0, 9);
+        objects(delivers(&mut monitor, 1, 0, 2, 9), FIFO);
+        let mut late = founded(2);
+        sends(&mut late, 0, 7);
+        installs(&mut late, 1, &view(2, &[0, 1]), 0).unwrap();
+        objects(delivers(&mut late, 1, 0, 0, 7), SENDING_VIEW);
+    }
+
+    #[test]
+    fn what_is_sent_while_blocked_belongs_to_the_next_view() {
+        let mut monitor = founded(2);
+        monitor.on_notice(NodeId(0), &Notice::Blocked).unwrap();
+        sends(&mut monitor, 0, 7);
+        objects(delivers(&mut monitor.clone(), 1, 0, 0, 7), SENDING_VIEW);
+        for at in [0, 1] {
+            installs(&mut monitor, at, &view(2, &[0, 1]), 0).unwrap();
+        }
+        delivers(&mut monitor, 1, 0, 0, 7).unwrap();
+    }
+
+    #[test]
+    fn whoever_comes_in_has_the_state_of_those_who_go_on() {
+        let mut monitor = founded(2);
+        sends(&mut monitor, 0, 7);
+        for at in [0, 1] {
+            delivers(&mut monitor, at, 0, 0, 7).unwrap();
+        }
+        let (all, state) = (view(2, &[0, 1, 2]), ledger(0, 7));
+        objects(installs(&mut monitor.clone(), 0, &all, 1), STATE);
+        installs(&mut monitor, 0, &all, state).unwrap();
+        objects(installs(&mut monitor.clone(), 2, &all, 0), STATE);
+        installs(&mut monitor, 2, &all, state).unwrap();
+    }
+
+    fn wrong(monitor: &Synchrony) -> Vec<(u32, &'static str)> {
+        monitor.unsettled().into_iter().map(|(at, what)| (at.0, what)).collect()
+    }
+
+    #[test]
+    fn those_who_want_in_end_up_in_one_view_with_all_messages() {
+        let mut monitor = founded(2);
+        monitor.at_rest().unwrap();
+        monitor.on_command(NodeId(2), &Command::Join).unwrap();
+        let apart = "is not in one view with all that want in";
+        assert_eq!(wrong(&monitor), [(0, apart), (1, apart), (2, "is in no view")]);
+        let all = view(2, &[0, 1, 2]);
+        installs(&mut monitor, 0, &all, 0).unwrap();
+        installs(&mut monitor, 2, &all, 0).unwrap();
+        assert_eq!(wrong(&monitor), [(1, "is left behind")]);
+        installs(&mut monitor, 1, &all, 0).unwrap();
+        monitor.at_rest().unwrap();
+        sends(&mut monitor, 1, 7);
+        delivers(&mut monitor, 1, 1, 0, 7).unwrap();
+        let not_all = "has not got all messages";
+        assert_eq!(wrong(&monitor), [(0, not_all), (2, not_all)]);
+        assert_eq!(monitor.owed().len(), 2);
+        objects(monitor.at_rest(), SETTLING);
+        let mut left = monitor.clone();
+        left.on_command(NodeId(2), &Command::Leave).unwrap();
+        assert_eq!(wrong(&left)[2], (2, "cannot leave"));
+        monitor.on_notice(NodeId(2), &Notice::Blocked).unwrap();
+        assert_eq!(wrong(&monitor)[1], (2, "is blocked"));
+    }
+
+    #[test]
+    fn nothing_is_owed_where_too_few_are_left_or_the_network_is_cut() {
+        let mut monitor = founded(2);
+        monitor.on_command(NodeId(2), &Command::Join).unwrap();
+        let sides = [vec![NodeId(0)]];
+        monitor.on_cut(&sides);
+        monitor.at_rest().unwrap();
+        monitor.on_heal(&sides);
+        assert_eq!(wrong(&monitor).len(), 3);
+        monitor.on_crash(NodeId(0));
+        monitor.at_rest().expect("half of them, without the lowest");
+        monitor.on_restart(NodeId(0));
+        assert_eq!(wrong(&monitor).len(), 3, "node 1 knows what there was");
+        monitor.on_crash(NodeId(1));
+        monitor.at_rest().expect("node 1 may have known what node 0 has forgotten");
+        monitor.on_restart(NodeId(1));
+        assert_eq!(wrong(&monitor).len(), 3, "nobody does");
+    }
+
+    #[test]
+    fn where_suspicions_are_seen_nothing_is_owed_before_they_are_right() {
+        let mut monitor = Fed::new(Group::of(3), [0, 1, 2].map(NodeId));
+        for at in 0..3 {
+            installs(&mut monitor.0, at, &view(1, &[0, 1, 2]), 0).unwrap();
+        }
+        monitor.on_crash(NodeId(2));
+        assert_eq!(monitor.owed(), []);
+        monitor.on_command(NodeId(0), &Input::Suspect(NodeId(2))).unwrap();
+        monitor.on_command(NodeId(1), &Input::Suspect(NodeId(2))).unwrap();
+        assert_eq!(monitor.owed().len(), 2);
+        monitor.on_command(NodeId(1), &Input::Suspect(NodeId(0))).unwrap();
+        monitor.at_rest().unwrap();
+        monitor.on_command(NodeId(1), &Input::Trust(NodeId(0))).unwrap();
+        monitor.on_command(NodeId(1), &Input::Beat).unwrap();
+        objects(monitor.at_rest(), SETTLING);
+        monitor.cut_off().at_rest().unwrap();
+    }
+}

@@ -1,0 +1,116 @@
+//! Views: who belongs to the group, and in which life.
+
+use alloc::string::ToString;
+use alloc::vec::Vec;
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+use vorrang_protocol::{NodeId, NodeSet};
+
+/// A member: a node in one of its lives. A node that comes up again, or comes back after it was
+/// excluded, is another member.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct Member {
+    /// The node.
+    pub node: NodeId,
+    /// Its life, from 0.
+    pub life: u32,
+}
+
+/// `2` in its first life, then `2'1`.
+impl fmt::Display for Member {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.life {
+            0 => write!(f, "{}", self.node),
+            life => write!(f, "{}'{life}", self.node),
+        }
+    }
+}
+
+/// Who belongs to the group, until the next view.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct View {
+    /// The first is 1, and the next one more.
+    pub id: u64,
+    /// Lowest first, each node once. A member's place is its rank.
+    pub members: Vec<Member>,
+}
+
+impl View {
+    /// The first view, of these nodes in their first lives.
+    pub fn first(founders: impl IntoIterator<Item = NodeId>) -> Self {
+        let mut members: Vec<Member> =
+            founders.into_iter().map(|node| Member { node, life: 0 }).collect();
+        members.sort_unstable();
+        members.dedup();
+        Self { id: 1, members }
+    }
+
+    /// The life in which a node belongs to it, if it does.
+    pub fn life_of(&self, node: NodeId) -> Option<u32> {
+        let place = self.members.binary_search_by_key(&node, |it| it.node).ok()?;
+        Some(self.members[place].life)
+    }
+
+    /// Whether it has this member.
+    pub fn has(&self, member: Member) -> bool {
+        self.life_of(member.node) == Some(member.life)
+    }
+
+    /// The nodes of its members, lowest first.
+    pub fn nodes(&self) -> impl DoubleEndedIterator<Item = NodeId> + '_ {
+        self.members.iter().map(|it| it.node)
+    }
+
+    /// Who puts messages in order: the lowest.
+    pub fn sequencer(&self) -> Option<NodeId> {
+        self.members.first().map(|it| it.node)
+    }
+}
+
+/// `2 {0, 1, 2'1}`.
+impl fmt::Display for View {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let members: Vec<_> = self.members.iter().map(ToString::to_string).collect();
+        write!(f, "{} {{{}}}", self.id, members.join(", "))
+    }
+}
+
+/// Whether these are more than half of all, or half of them with the lowest: any two such sets
+/// have a node in common, so at most one side of a divided network has one.
+pub fn is_primary(all: &[NodeId], present: &NodeSet) -> bool {
+    let here = all.iter().filter(|&&node| present.contains(node)).count();
+    let has_lowest = all.first().is_some_and(|&node| present.contains(node));
+    2 * here > all.len() || (2 * here == all.len() && has_lowest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_sides_are_never_both_primary_and_one_often_is() {
+        for size in 1..=6 {
+            let all: Vec<NodeId> = (10..10 + size).map(NodeId).collect();
+            for bits in 0..1_u32 << size {
+                let side = |bit: u32| {
+                    let is_on_it = |it: &&NodeId| bits >> (it.0 - 10) & 1 == bit;
+                    all.iter().filter(is_on_it).copied().collect()
+                };
+                let (one, other) = (side(0), side(1));
+                assert!(is_primary(&all, &one) != is_primary(&all, &other), "{one:?} {other:?}");
+            }
+        }
+        assert!(!is_primary(&[], &NodeSet::EMPTY));
+    }
+
+    #[test]
+    fn a_member_is_a_node_in_one_of_its_lives() {
+        let mut view = View::first([2, 0, 1, 2].map(NodeId));
+        view.members[2].life = 1;
+        assert_eq!(view.to_string(), "1 {0, 1, 2'1}");
+        assert!(view.has(Member { node: NodeId(2), life: 1 }));
+        assert!(!view.has(Member { node: NodeId(2), life: 0 }));
+        assert_eq!((view.life_of(NodeId(7)), view.sequencer()), (None, Some(NodeId(0))));
+    }
+}

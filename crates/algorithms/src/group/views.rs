@@ -1,0 +1,470 @@
+//! Views, and messages in one order within each: the machine in the middle of the stack, between a
+//! failure detector below (which feeds it) and an application above (which blocks when it is told).
+//!
+//! What it is for and why it is right stands with [the whole](super::virtual_synchrony). Here is
+//! how a member stands to a view, and what it does with messages; `change.rs` is how a view ends
+//! and the next begins.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+use vorrang_protocol::{Data, Effects, Group, Never, NodeId, NodeSet, Protocol, Refused};
+
+use super::decision::Decision;
+use super::log::Log;
+use super::message::{Entry, Install, Message, Progress, Report, Status};
+use super::view::{Member, View};
+use super::{ALREADY_IN, NOT_IN};
+
+/// What goes into a machine that lives on a failure detector: what its application asks, and what
+/// the detector believes.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Input<C> {
+    /// The application asks for something.
+    Ask(C),
+    /// This node seems to be down.
+    Suspect(NodeId),
+    /// It is up after all.
+    Trust(NodeId),
+    /// It is time to say that one is up; and to say again what may be lost.
+    Beat,
+}
+
+impl<C: fmt::Display> fmt::Display for Input<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ask(command) => command.fmt(f),
+            Self::Suspect(node) => write!(f, "suspect {node}"),
+            Self::Trust(node) => write!(f, "trust {node}"),
+            Self::Beat => f.write_str("beat"),
+        }
+    }
+}
+
+/// What the application above asks.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ask<B, I> {
+    /// Wants to belong to the group.
+    Join,
+    /// Wants to belong to it no more.
+    Leave,
+    /// Tells all members something.
+    Multicast(B),
+    /// Has stopped, as it was told to, and hands this over.
+    BlockOk(I),
+}
+
+/// What the application above is told.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Told<B, I> {
+    /// The view ends: stop, and hand over what others should know.
+    Block,
+    /// A message.
+    Deliver(Entry<B>),
+    /// A view begins.
+    Installed {
+        /// With all that is known of the one before.
+        install: Install<B, I>,
+        /// Whether this node was in that one.
+        went_on: bool,
+    },
+    /// This node belongs to the group no more; unless it wanted that, it tries to come back.
+    Out,
+}
+
+/// One node. `D` decides what comes next.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Views<B: Data, I: Data, D: Decision<Install<B, I>>> {
+    pub(super) me: NodeId,
+    pub(super) universe: Group,
+    /// On stable storage: in which life it is. It ends with a crash, and when the node belongs to
+    /// the group no more.
+    pub(super) life: u32,
+    /// On stable storage: whether its application wants to belong to the group.
+    pub(super) wants: bool,
+    /// On stable storage: the newest view that it knows, whether it belongs to it or not.
+    pub(super) last: Install<B, I>,
+    /// What it does in that view, if it belongs to it.
+    pub(super) inside: Option<Inside<B, I>>,
+    /// What others have said of themselves that the view does not say.
+    pub(super) peers: BTreeMap<NodeId, Peer>,
+    /// Who seems to be down.
+    pub(super) suspects: NodeSet,
+    /// What is to be multicast in the next view.
+    pub(super) queue: Vec<B>,
+    /// What was heard of views that it does not know yet.
+    pub(super) early: Early<B, I, D>,
+    pub(super) decision: D,
+}
+
+/// Messages, and who has sent them.
+type Early<B, I, D> = BTreeSet<(NodeId, Message<B, I, <D as Protocol>::Message>)>;
+
+/// What a member does in its view.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Inside<B, I> {
+    pub(super) log: Log<B>,
+    pub(super) phase: Phase,
+    /// Who is to be told what it has, once it has stopped.
+    pub(super) asked_by: NodeSet,
+    /// Whom it has asked to stop.
+    pub(super) asked: NodeSet,
+    /// What those have that have stopped, itself included.
+    pub(super) reports: BTreeMap<NodeId, Report<B, I>>,
+    /// Whether it has proposed what comes next.
+    pub(super) has_proposed: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Phase {
+    /// Messages are sent and delivered.
+    Running,
+    /// The application was told to stop.
+    Blocking,
+    /// It has: nothing more is sent or delivered in this view.
+    Frozen,
+}
+
+/// What another node has said of itself: what is later is greater.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) struct Peer {
+    pub(super) life: u32,
+    pub(super) wants_out: bool,
+}
+
+impl<B: Data, I: Data> Inside<B, I> {
+    pub(super) const fn new() -> Self {
+        Self {
+            log: Log::new(),
+            phase: Phase::Running,
+            asked_by: NodeSet::EMPTY,
+            asked: NodeSet::EMPTY,
+            reports: BTreeMap::new(),
+            has_proposed: false,
+        }
+    }
+}
+
+impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
+    /// A node of a group that these nodes have founded, among all nodes that there may ever be.
+    ///
+    /// # Panics
+    ///
+    /// If nobody has founded the group, or a founder is not in the universe.
+    pub fn new(me: NodeId, universe: Group, founders: &[NodeId]) -> Self {
+        assert!(!founders.is_empty(), "a group is founded by at least one node");
+        assert!(founders.iter().all(|&id| universe.contains(id)), "founders are nodes");
+        Self {
+            me,
+            universe,
+            life: 0,
+            wants: founders.contains(&me),
+            last: Install::first(View::first(founders.iter().copied())),
+            inside: None,
+            peers: BTreeMap::new(),
+            suspects: NodeSet::EMPTY,
+            queue: Vec::new(),
+            early: BTreeSet::new(),
+            decision: D::new(me),
+        }
+    }
+
+    /// The newest view that it knows.
+    pub const fn view(&self) -> &View {
+        &self.last.view
+    }
+
+    /// Whether it belongs to that view.
+    pub const fn is_inside(&self) -> bool {
+        self.inside.is_some()
+    }
+
+    pub(super) const fn itself(&self) -> Member {
+        Member { node: self.me, life: self.life }
+    }
+
+    /// All members of the view but itself.
+    pub(super) fn others(&self) -> Vec<NodeId> {
+        self.last.view.nodes().filter(|&node| node != self.me).collect()
+    }
+
+    fn status(&self) -> Status {
+        let inside = self.inside.as_ref().map(|inside| Progress {
+            upto: inside.log.upto(),
+            is_frozen: inside.phase != Phase::Running,
+        });
+        Status { life: self.life, wants: self.wants, view: self.last.view.id, inside }
+    }
+
+    /// Tells another how it stands.
+    pub(super) fn announce_to(&self, to: NodeId, fx: &mut impl Effects<Self>) {
+        fx.send(to, Message::Status(self.status()));
+    }
+
+    /// Tells everyone how it stands.
+    pub(super) fn announce(&self, fx: &mut impl Effects<Self>) {
+        fx.broadcast(self.universe.others(self.me), Message::Status(self.status()));
+    }
+
+    fn join(&mut self, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
+        // Whoever is still inside has said that it wants out, which cannot be taken back.
+        if self.wants || self.inside.is_some() {
+            return Err(ALREADY_IN);
+        }
+        self.wants = true;
+        // That it wanted out, in this life, may have been heard.
+        self.life += 1;
+        self.announce(fx);
+        Ok(())
+    }
+
+    fn leave(&mut self, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
+        if !self.wants {
+            return Err(NOT_IN);
+        }
+        self.wants = false;
+        self.queue.clear();
+        if self.inside.is_some() {
+            fx.broadcast(self.others(), Message::Status(self.status()));
+            self.consider(false, fx);
+        } else {
+            // Whoever has heard that it wanted in must not take it in any more.
+            self.life += 1;
+            fx.notify(Told::Out);
+            self.announce(fx);
+        }
+        Ok(())
+    }
+
+    pub(super) fn multicast(&mut self, payload: B, fx: &mut impl Effects<Self>) {
+        let sequencer = self.last.view.sequencer();
+        let view = self.last.view.id;
+        let Some(inside) = self.inside.as_mut().filter(|it| it.phase == Phase::Running) else {
+            return self.queue.push(payload);
+        };
+        let entry = inside.log.send(self.me, payload);
+        match sequencer {
+            Some(other) if other != self.me => {
+                let Entry { number, payload, .. } = entry;
+                fx.send(other, Message::Data { view, number, payload });
+            }
+            _ => self.place(entry, fx),
+        }
+    }
+
+    /// As sequencer: gives a message its place, and tells everyone.
+    fn place(&mut self, entry: Entry<B>, fx: &mut impl Effects<Self>) {
+        let (view, others) = (self.last.view.id, self.others());
+        let Some(inside) = &mut self.inside else { return };
+        for (place, entry) in inside.log.place(entry) {
+            let message = Message::Ordered { view, place, entry: entry.clone() };
+            fx.broadcast(others.iter().copied(), message);
+            for entry in inside.log.take(place, entry) {
+                fx.notify(Told::Deliver(entry));
+            }
+        }
+    }
+
+    /// A message of the view that this node is in, while it lasts.
+    fn on_ordered(&mut self, place: u32, entry: Entry<B>, fx: &mut impl Effects<Self>) {
+        let Some(inside) = &mut self.inside else { return };
+        if inside.phase == Phase::Running {
+            for entry in inside.log.take(place, entry) {
+                fx.notify(Told::Deliver(entry));
+            }
+        }
+    }
+
+    fn on_data(&mut self, from: NodeId, number: u32, payload: B, fx: &mut impl Effects<Self>) {
+        let is_mine = self.last.view.sequencer() == Some(self.me);
+        let is_running = self.inside.as_ref().is_some_and(|it| it.phase == Phase::Running);
+        if is_mine && is_running {
+            self.place(Entry { from, number, payload }, fx);
+        }
+    }
+
+    pub(super) fn on_status(&mut self, from: NodeId, status: Status, fx: &mut impl Effects<Self>) {
+        if status.view > self.last.view.id {
+            // A life that ended with a view that is not known here says nothing of those that are.
+            let is_other = |it: &(NodeId, _)| it.0 != from || !matches!(it.1, Message::Status(_));
+            self.early.retain(is_other);
+            self.early.insert((from, Message::Status(status)));
+            return;
+        }
+        let news = Peer { life: status.life, wants_out: !status.wants };
+        // Whoever is in a view that is over, and does not know, does not ask to be let in.
+        let says_something = status.inside.is_none() || news.wants_out;
+        let is_new = says_something
+            && match (self.peers.get(&from), self.last.view.life_of(from)) {
+                (Some(known), _) => news > *known,
+                (None, Some(life)) => news > Peer { life, wants_out: false },
+                (None, None) => true,
+            };
+        if is_new {
+            self.peers.insert(from, news);
+        }
+        if status.view < self.last.view.id {
+            if self.helps(from) {
+                fx.send(from, Message::NewView(self.last.clone()));
+            }
+        } else if status.view == self.last.view.id
+            && let Some(progress) = status.inside
+        {
+            self.on_progress(from, progress, fx);
+        }
+        if is_new {
+            self.consider(false, fx);
+        }
+    }
+
+    /// Whether it is up to this node to tell another what it has missed: to the lowest that is
+    /// known to be in the view. Those who should be may have missed it as well.
+    fn helps(&self, whom: NodeId) -> bool {
+        let Some(inside) = &self.inside else { return true };
+        let is_in = |node: NodeId| node != whom && inside.log.has_heard(node);
+        !self.active().take_while(|&node| node < self.me).any(is_in)
+    }
+
+    fn on_progress(&mut self, from: NodeId, progress: Progress, fx: &mut impl Effects<Self>) {
+        let Progress { upto, is_frozen } = progress;
+        let (view, is_sequencer) = (self.last.view.id, self.last.view.sequencer() == Some(self.me));
+        let Some(inside) = &mut self.inside else { return };
+        if is_frozen {
+            return self.consider(true, fx);
+        }
+        let missed = inside.log.heard(from, upto);
+        if is_sequencer && inside.phase == Phase::Running {
+            for (place, entry) in missed {
+                fx.send(from, Message::Ordered { view, place, entry });
+            }
+        }
+    }
+
+    /// Says how it stands, and says again what may be lost.
+    fn beat(&mut self, fx: &mut impl Effects<Self>) {
+        self.announce(fx);
+        let (view, others) = (self.last.view.id, self.others());
+        let sequencer = self.last.view.sequencer();
+        if let Some(inside) = &mut self.inside
+            && inside.phase == Phase::Running
+        {
+            inside.log.forget(others.into_iter());
+            for Entry { number, payload, .. } in inside.log.beat().iter().cloned() {
+                if let Some(other) = sequencer.filter(|&it| it != self.me) {
+                    fx.send(other, Message::Data { view, number, payload });
+                }
+            }
+        }
+        self.insist(fx);
+    }
+
+    /// What a message says of the view that this node is in.
+    pub(super) fn on_current(
+        &mut self,
+        from: NodeId,
+        message: Message<B, I, D::Message>,
+        fx: &mut impl Effects<Self>,
+    ) {
+        match message {
+            Message::Data { number, payload, .. } => self.on_data(from, number, payload, fx),
+            Message::Ordered { place, entry, .. } => self.on_ordered(place, entry, fx),
+            Message::Flush { .. } => self.on_flush(from, fx),
+            Message::FlushOk { report, .. } => self.on_flush_ok(from, report, fx),
+            // These are not about this view, or not only.
+            Message::Status(_) | Message::NewView(_) | Message::Decision(_) => {}
+        }
+    }
+
+    /// Of another view: what is older is over, what is newer is kept until then.
+    fn on_view_message(
+        &mut self,
+        from: NodeId,
+        view: u64,
+        message: Message<B, I, D::Message>,
+        fx: &mut impl Effects<Self>,
+    ) {
+        match view.cmp(&self.last.view.id) {
+            core::cmp::Ordering::Less => {
+                if matches!(message, Message::Flush { .. }) {
+                    fx.send(from, Message::NewView(self.last.clone()));
+                }
+            }
+            core::cmp::Ordering::Equal => self.on_current(from, message, fx),
+            core::cmp::Ordering::Greater => {
+                self.early.insert((from, message));
+            }
+        }
+    }
+}
+
+impl<B: Data, I: Data, D: Decision<Install<B, I>>> Protocol for Views<B, I, D> {
+    type Message = Message<B, I, D::Message>;
+    type Timer = Never;
+    type Command = Input<Ask<B, I>>;
+    type Notice = Told<B, I>;
+
+    fn on_start(&mut self, fx: &mut impl Effects<Self>) {
+        if self.last.view.has(self.itself()) {
+            self.inside = Some(Inside::new());
+            let install = self.last.clone();
+            fx.notify(Told::Installed { install, went_on: false });
+        }
+    }
+
+    /// Whoever wanted in before comes back, as somebody else.
+    fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
+        self.announce(fx);
+        self.consider(false, fx);
+    }
+
+    fn on_command(
+        &mut self,
+        command: Input<Ask<B, I>>,
+        fx: &mut impl Effects<Self>,
+    ) -> Result<(), Refused> {
+        match command {
+            Input::Ask(Ask::Join) => return self.join(fx),
+            Input::Ask(Ask::Leave) => return self.leave(fx),
+            Input::Ask(Ask::Multicast(_)) if !self.wants => return Err(NOT_IN),
+            Input::Ask(Ask::Multicast(payload)) => self.multicast(payload, fx),
+            Input::Ask(Ask::BlockOk(info)) => self.on_block_ok(info, fx),
+            Input::Suspect(node) => {
+                self.suspects.insert(node);
+                self.consider(false, fx);
+            }
+            Input::Trust(node) => {
+                self.suspects.remove(node);
+                self.consider(false, fx);
+            }
+            Input::Beat => self.beat(fx),
+        }
+        Ok(())
+    }
+
+    fn on_message(&mut self, from: NodeId, message: Self::Message, fx: &mut impl Effects<Self>) {
+        match message {
+            Message::Status(status) => self.on_status(from, status, fx),
+            Message::Data { view, .. }
+            | Message::Ordered { view, .. }
+            | Message::Flush { view }
+            | Message::FlushOk { view, .. } => self.on_view_message(from, view, message, fx),
+            Message::NewView(install) => self.install(install, fx),
+            Message::Decision(message) => self.on_decision(from, message, fx),
+        }
+    }
+
+    fn kept(&self, fresh: Self) -> Self {
+        Self {
+            life: self.life + 1,
+            wants: self.wants,
+            last: self.last.clone(),
+            decision: self.decision.kept(fresh.decision),
+            ..fresh
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! Virtual synchrony with a primary component: after Kenneth P. Birman and Thomas A. Joseph,
+//! "Exploiting virtual synchrony in distributed systems", SOSP 1987, with agreement on views as in
+//! Rachid Guerraoui and André Schiper, "The generic consensus service", IEEE TSE 27(1), 2001.
+//!
+//! A group has a *view*: a number, and its members. All members deliver the same messages in the
+//! same order, until the view ends; then those that go on have delivered the same, and begin the
+//! next view together. So a view is a barrier: what is decided by what was heard before it is
+//! decided alike by all.
+//!
+//! It is a stack, and each layer knows only the one below:
+//!
+//! | layer | does | |
+//! | --- | --- | --- |
+//! | [`Replica`] | keeps the application's state, and hands it over | `replica.rs` |
+//! | [`Views`] | messages in one order; the flush at the end | `log.rs`, `views.rs`, `change.rs` |
+//! | [`Synod`] | one next view for every view: propose, learn | `decision.rs`, `synod.rs` |
+//! | [`Detecting`] | who seems to be down | `detecting.rs` |
+//!
+//! ```text
+//!         view 1 {0, 1, 2}          : flush         decision       : view 2 {0, 1}
+//!   0  ──ORDER(0: a)────[ suspects ]──FLUSH─┐ ▲────ACCEPT─┐ ▲─NEWVIEW─┐──────────────►
+//!            │  x           2             :  │ │FLUSH_OK  │ │ACCEPTED │
+//!   1  ──────┼──────────────────────────────[ blocked ]───▼─┴─────────▼─[ a ]────────►
+//!   2  ──────▼──[ a ]──✗                  :                        :
+//! ```
+//!
+//! | N members | cost |
+//! | --- | --- |
+//! | messages | N − 1 for a multicast of the sequencer, N for one of anybody else |
+//! | heartbeats besides | one from each node to each other in every period |
+//! | delay | T at the sender and 2T at the others, none and T if it is the sequencer |
+//! | a view change | 5(N − 1) messages and 5T from the suspicion, 7T if the lowest is gone |
+//!
+//! **How a view ends.** The *coordinator* is the lowest member that seems to be there. If somebody
+//! is suspected, or wants to come or to go, it sends FLUSH to all members that seem to be there.
+//! Whoever gets one stops: its application is told to block, and from then on it delivers and
+//! sends nothing in this view. It answers with what it has: `FLUSH_OK`. When all that are not
+//! suspected have answered, and are a [primary set](super::view::is_primary) of the view, the
+//! coordinator proposes the next view, with its members, all messages that any of them has, and
+//! what their applications hand over. What is decided (perhaps somebody else's proposal) is sent to
+//! all as NEWVIEW; whoever goes on delivers what it misses of the old view, and begins the new one.
+//! Whoever finds itself excluded begins a new life and asks to be let in again. If a coordinator
+//! cannot finish, the next one begins anew, with those that have stopped.
+//!
+//! **Lives.** A member is a node in one of its lives. A life ends with a crash, or when the node
+//! leaves or is excluded. What others were told in an earlier life does not count: so nobody takes
+//! a node without memory for the one that it was. On stable storage lie the number of the life, the
+//! newest view known, and [promises and votes](super::synod): so a node that comes back may still
+//! vote on what comes after the view that it was a member of, though it goes on with nothing of
+//! it. If *all* members of a view come back without memory, the lowest proposes a view of
+//! these, with no state; before that, somebody might still have it.
+//!
+//! **Links** may lose, double and reorder. There is no layer of reliable channels below: what would
+//! be needed there is here anyway. Messages are kept until all have them, since a view may end;
+//! every heartbeat says in which view a node is and how far it has come, since that is what may be
+//! forgotten; and what was asked (stop, vote, let me in) is a state that lasts until it is answered
+//! and is said again with every heartbeat, not a message that must arrive. Channels would
+//! queue up what nobody will need once the view has changed, and need lives of their own.
+//!
+//! **Why it is safe.**
+//!
+//! 1. *At most one view follows a view.* The next view of view v is decided under the number v, by
+//!    voters that are the members of v, known to all who know v. [The decision](super::synod) is
+//!    one. So there is one chain of views, whatever anybody suspects: two parts of a group that
+//!    cannot hear each other cannot both go on.
+//! 2. *Whoever goes on from v to v + 1 has delivered in v exactly the log that was decided.* A
+//!    member is taken over into v + 1 only with its report, and after a report a node delivers
+//!    nothing in v. All that have places know the same at the same place, since one sequencer gives
+//!    them, once, and its places end when the view does. So what each has delivered is a beginning
+//!    of the longest sequence known to any of them, and the log begins with that one. Rest: what
+//!    has no place has been delivered by nobody who goes on. Whoever goes on delivers the rest of
+//!    the log. So all have the same, in the same order: *virtual synchrony* and *total order*.
+//! 3. *A message is delivered in the view in which it was sent*, since it carries its number, and
+//!    what is sent while a view ends is sent in the next. It is delivered to its sender, if that
+//!    goes on: it is in the sender's report, if not in the log before.
+//! 4. *Whoever comes in begins with the state of those who go on*, as of the end of the log: it is
+//!    part of what was decided.
+//!
+//! **Why it goes on.** Say that from some time on suspicions are right, and a primary set of the
+//! newest view is up and can hear each other; and somebody of them has not forgotten what happened
+//! in it, or all are back. Then all that are behind get NEWVIEW, since their heartbeats say where
+//! they are. One coordinator is left, as the lowest that is up is the same for all; those that wait
+//! for somebody else to finish tell it by their heartbeats that they have stopped, so that it ends
+//! the view even if nobody is to come or go. All that it waits for answer. Others propose no more,
+//! so its ballot gets through after one more try; and the view that is decided either has the
+//! members that it should, or is followed by one that has.
+//!
+//! **What it does not do.** It is not uniform: somebody who does not go on may have delivered what
+//! nobody else ever will. While views change faster than 5T nothing is delivered. Views change for
+//! whoever is suspected, rightly or not; but the [detector](crate::detection::heartbeat)'s
+//! time-outs grow with every mistake.
+//!
+//! **Departures.** The literature has the coordinator install the view itself, and a second phase
+//! only sometimes; without it, one that installs a view and dies leaves two (the checker shows it:
+//! [`flaws`](super::flaws)). Ranks are the nodes' numbers, not their age in the group. A group
+//! cannot be left by its last member before another has come in: nobody could come in any more.
+
+use vorrang_protocol::NodeId;
+
+use super::card::{Card, Demonstration, Flaw, MESSAGES, Setting, Terms};
+use super::detecting::Detecting;
+use super::message::Install;
+use super::replica::Replica;
+use super::synod::Synod;
+use super::views::Views;
+use crate::card::{Assumes, Span};
+use crate::setup::{Parameter, Setup};
+
+/// The machine without its failure detector: what suspicions, right or wrong, are fed to.
+pub type Core = Replica<Views<u32, u64, Synod<Install<u32, u64>>>>;
+
+/// One node.
+pub type VirtualSynchrony = Detecting<Core>;
+
+/// A node of a group that all nodes have founded.
+pub fn of(me: NodeId, setup: &Setup) -> VirtualSynchrony {
+    let founders: alloc::vec::Vec<NodeId> = setup.group.members().collect();
+    founded_by(&founders, me, setup)
+}
+
+/// A node of a group that these have founded. All others come in when they ask to.
+///
+/// # Panics
+///
+/// If these are none, or not nodes.
+pub fn founded_by(founders: &[NodeId], me: NodeId, setup: &Setup) -> VirtualSynchrony {
+    Detecting::new(me, setup, Replica::new(Views::new(me, setup.group, founders)))
+}
+
+/// What the algorithm says of itself.
+///
+/// It is in no registry yet: the drivers of the command line do not know the problem.
+pub static CARD: Card = Card {
+    name: "virtual-synchrony",
+    title: "Virtual synchrony",
+    solves: "group communication",
+    citation: "Birman and Joseph, SOSP 1987; Guerraoui and Schiper, IEEE TSE 27(1), 2001",
+    assumes: Assumes { reliable: false, ..Assumes::ANY_ORDER },
+    takes: &[Parameter::Beat, Parameter::Margin, Parameter::Late],
+    terms: Terms { settles },
+    theory: &[MESSAGES.costs(messages)],
+    flaws: FLAWS,
+    source: include_str!("virtual_synchrony.rs"),
+};
+
+/// A heartbeat for each of these, as any may be lost just before: to learn of the newest view, to
+/// be trusted, to ask to be let in, to end the view, to try once more with a higher ballot; and
+/// once more for those who have stopped meanwhile.
+fn settles(setup: &Setup) -> core::time::Duration {
+    setup.beat.saturating_add(setup.late).saturating_add(setup.margin).saturating_mul(20)
+}
+
+fn messages(at: &Setting) -> Span {
+    let nodes = f64::from(at.setup.group.size());
+    let by_others = if at.setup.group.size() > 1 { nodes } else { 0.0 };
+    Span::exactly(f64::from(at.by_sequencer) * (nodes - 1.0) + f64::from(at.by_others) * by_others)
+}
+
+/// What people get wrong; built in [`super::flaws`].
+const FLAWS: &[Flaw] = &[
+    Flaw {
+        name: "no-second-phase",
+        what: "the coordinator installs the next view as soon as all have stopped; if it is \
+               suspected meanwhile, another next view follows",
+        breaks: "view agreement",
+        shown_by: Demonstration { nodes: 3, crashes: 0 },
+    },
+    Flaw {
+        name: "minority-goes-on",
+        what: "whoever is left goes on, however few: two parts of a network have two next views",
+        breaks: "view agreement",
+        shown_by: Demonstration { nodes: 2, crashes: 0 },
+    },
+    Flaw {
+        name: "no-freeze",
+        what: "whoever has told what it has goes on delivering: more than it has told of",
+        breaks: "virtual synchrony",
+        shown_by: Demonstration { nodes: 3, crashes: 0 },
+    },
+    Flaw {
+        name: "orphans-dropped",
+        what: "messages of those who are gone are dropped, though some have delivered them",
+        breaks: "virtual synchrony",
+        shown_by: Demonstration { nodes: 3, crashes: 1 },
+    },
+    Flaw {
+        name: "across-the-barrier",
+        what: "a message that comes late is delivered in the view that it comes in",
+        breaks: "sending view delivery",
+        shown_by: Demonstration { nodes: 3, crashes: 0 },
+    },
+    Flaw {
+        name: "nothing-handed-over",
+        what: "whoever comes in begins with nothing",
+        breaks: "state transfer",
+        shown_by: Demonstration { nodes: 2, crashes: 0 },
+    },
+    Flaw {
+        name: "votes-forgotten",
+        what: "votes do not survive a crash: who has voted and comes back votes for another view",
+        breaks: "view agreement",
+        shown_by: Demonstration { nodes: 3, crashes: 1 },
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+    use alloc::string::String;
+    use alloc::vec::Vec;
+
+    use vorrang_protocol::{Effect, Group, Outbox, Protocol};
+
+    use super::*;
+    use crate::group::views::Input;
+    use crate::group::{Command, Notice};
+
+    /// Three members, and what is under way between them.
+    struct Stage {
+        nodes: Vec<Core>,
+        flight: Vec<(NodeId, NodeId, <Core as Protocol>::Message)>,
+        told: Vec<String>,
+    }
+
+    impl Stage {
+        fn new() -> Self {
+            let (universe, founders) = (Group::of(3), [0, 1, 2].map(NodeId));
+            let node = |id| Replica::new(Views::new(id, universe, &founders));
+            let nodes = universe.members().map(node).collect();
+            let mut stage = Self { nodes, flight: Vec::new(), told: Vec::new() };
+            for at in 0..3 {
+                stage.happens(at, Protocol::on_start);
+            }
+            stage.told.clear();
+            stage
+        }
+
+        fn happens(&mut self, at: u32, act: impl FnOnce(&mut Core, &mut Outbox<Core>)) {
+            let mut fx = Outbox::default();
+            act(&mut self.nodes[at as usize], &mut fx);
+            for effect in fx.take() {
+                match effect {
+                    Effect::Send { to, message } => self.flight.push((NodeId(at), to, message)),
+                    Effect::Notify(Notice::Blocked) => {}
+                    Effect::Notify(notice) => self.told.push(format!("{at}: {notice}")),
+                    Effect::SetTimer { timer, .. } | Effect::CancelTimer(timer) => match timer {},
+                }
+            }
+        }
+
+        fn command(&mut self, at: u32, command: Input<Command>) {
+            self.happens(at, |node, fx| node.on_command(command, fx).unwrap());
+        }
+
+        /// Delivers all between these nodes, the first first; what goes elsewhere is lost.
+        fn deliver_among(&mut self, nodes: &[u32]) {
+            while !self.flight.is_empty() {
+                let (from, to, message) = self.flight.remove(0);
+                if nodes.contains(&from.0) && nodes.contains(&to.0) {
+                    self.happens(to.0, |node, fx| node.on_message(from, message, fx));
+                }
+            }
+        }
+    }
+
+    /// A multicast of the highest reaches the lowest only, and both others are told to go on
+    /// without the sender: what one of them has, both deliver, in the old view.
+    #[test]
+    fn what_one_of_those_has_who_go_on_all_of_them_deliver() {
+        let mut stage = Stage::new();
+        stage.command(2, Input::Ask(Command::Multicast(7)));
+        stage.deliver_among(&[0, 2]);
+        stage.told.clear();
+        stage.command(0, Input::Suspect(NodeId(2)));
+        stage.deliver_among(&[0, 1]);
+        assert_eq!(stage.told, ["0: view 2 {0, 1}", "1: 7 from 2", "1: view 2 {0, 1}"]);
+    }
+
+    #[test]
+    fn what_has_reached_nobody_nobody_delivers() {
+        let mut stage = Stage::new();
+        stage.command(2, Input::Ask(Command::Multicast(7)));
+        stage.flight.clear();
+        stage.command(0, Input::Suspect(NodeId(2)));
+        stage.deliver_among(&[0, 1]);
+        assert_eq!(stage.told, ["0: view 2 {0, 1}", "1: view 2 {0, 1}"]);
+    }
+
+    /// The lowest suspects both others, and they suspect it: it is alone and waits, they go on.
+    #[test]
+    fn one_of_three_waits_and_two_go_on() {
+        let mut stage = Stage::new();
+        for (at, of) in [(0, 1), (0, 2), (1, 0), (2, 0)] {
+            stage.command(at, Input::Suspect(NodeId(of)));
+        }
+        stage.command(0, Input::Ask(Command::Multicast(7)));
+        stage.deliver_among(&[1, 2]);
+        assert_eq!(stage.told, ["1: view 2 {1, 2}", "2: view 2 {1, 2}"]);
+        for at in 0..3 {
+            for of in (0..3).filter(|&of| of != at) {
+                stage.command(at, Input::Trust(NodeId(of)));
+            }
+        }
+        stage.told.clear();
+        stage.command(0, Input::Beat);
+        stage.deliver_among(&[0, 1, 2]);
+        stage.told.sort();
+        let back = [
+            "0: 7 from 0",
+            "0: out of the group",
+            "0: view 3 {0'1, 1, 2}",
+            "1: 7 from 0",
+            "1: view 3 {0'1, 1, 2}",
+            "2: 7 from 0",
+            "2: view 3 {0'1, 1, 2}",
+        ];
+        assert_eq!(stage.told, back, "what it multicast while it was blocked is not lost");
+    }
+
+    #[test]
+    fn the_last_member_stays_until_another_comes() {
+        let mut stage = Stage::new();
+        for at in 0..3 {
+            stage.command(at, Input::Ask(Command::Leave));
+        }
+        stage.deliver_among(&[0, 1, 2]);
+        assert_eq!(stage.told, ["0: view 2 {0}", "1: out of the group", "2: out of the group"]);
+        stage.told.clear();
+        stage.command(1, Input::Ask(Command::Join));
+        stage.deliver_among(&[0, 1, 2]);
+        let last = stage.told.last().map(String::as_str);
+        assert_eq!(last, Some("1: view 3 {1'2}"), "{:?}", stage.told);
+        assert!(
+            stage.nodes[1].on_command(Input::Ask(Command::Join), &mut Outbox::default()).is_err()
+        );
+        assert!(
+            stage.nodes[0].on_command(Input::Ask(Command::Leave), &mut Outbox::default()).is_err()
+        );
+    }
+}

@@ -1,0 +1,151 @@
+//! Locks on views: every crash and every suspicion at every moment, around small algorithms.
+
+use std::num::NonZeroUsize;
+
+use vorrang_algorithms::flaw::{Flawed, Mistake};
+use vorrang_algorithms::group::locks::flaws::{
+    ClockNotCarried, EntersFrozen, HolderForgotten, ViewIgnored,
+};
+use vorrang_algorithms::group::locks::spec::{Fed, Locked};
+use vorrang_algorithms::group::locks::{Anew, Exclusive, Locks, Notice};
+use vorrang_algorithms::group::views::Input;
+use vorrang_algorithms::mutex::central::Central;
+use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
+use vorrang_algorithms::mutex::suzuki_kasami::SuzukiKasami;
+use vorrang_algorithms::mutex::{Claim, Command};
+use vorrang_check::{Ask, Bounds, Faults, Order, Outcome, Plan, System, explore};
+use vorrang_protocol::{Group, NodeId, Protocol};
+
+/// Whom a node suspects, some time, and then so many turns of it.
+type List = (&'static [u32], u32);
+
+fn asks((suspects, turns): List) -> Vec<Ask<Input<Command>>> {
+    let turn = [
+        Ask::then_wait(Input::Ask(Command::Acquire(Claim::Exclusive))),
+        Ask::to_end(Input::Ask(Command::Release)),
+    ];
+    let suspects = suspects.iter().map(|&of| Ask::at_once(Input::Suspect(NodeId(of))));
+    suspects.chain((0..turns).flat_map(|_| turn.clone())).collect()
+}
+
+fn system<N>(lists: &[List], monitor: Locked, node: impl Fn(NodeId) -> N) -> System<N, Fed>
+where
+    N: Protocol<Command = Input<Command>, Notice = Notice>,
+{
+    let group = Group::of(lists.len() as u32);
+    System::new(
+        group.members().map(node).collect(),
+        Plan::PerNode(lists.iter().copied().map(asks).collect()),
+        Fed::new(monitor),
+    )
+    .links(Order::Fifo)
+}
+
+/// Nodes, of which the first so many have founded the group.
+fn locks<P: Exclusive>(founders: u32, of: u32, anew: Anew<P>) -> impl Fn(NodeId) -> Locks<P> {
+    let founders: Vec<NodeId> = (0..founders).map(NodeId).collect();
+    move |id| Locks::new(id, Group::of(of), &founders, anew.clone())
+}
+
+fn ricart_agrawala() -> Anew<RicartAgrawala> {
+    Anew::new(RicartAgrawala::new)
+}
+
+fn suzuki_kasami() -> Anew<SuzukiKasami> {
+    Anew::new(|me, group| SuzukiKasami::new(me, group, NodeId(0)))
+}
+
+fn central() -> Anew<Central> {
+    Anew::new(Central::new)
+}
+
+/// How many states it has; or what is wrong, and the run to it.
+fn explored<N>(system: &System<N, Fed>) -> Result<u64, (String, Vec<String>)>
+where
+    N: Protocol<Command = Input<Command>, Notice = Notice>,
+{
+    let bounds = Bounds::default().memory_bytes(4 << 30);
+    let report = explore(system, &bounds, NonZeroUsize::MIN.saturating_add(1), |_| {});
+    match report.outcome {
+        Outcome::Verified => Ok(report.states),
+        Outcome::Violated { violation, run } => {
+            Err((violation.to_string(), run.moves.iter().map(ToString::to_string).collect()))
+        }
+        Outcome::Bounded { by } => panic!("{by:?} after {} states", report.states),
+    }
+}
+
+#[track_caller]
+fn have_states<P: Exclusive>(anew: fn() -> Anew<P>, expected: &[u64]) {
+    let crash = Faults::NONE.crashes(1);
+    let cases: [(&[List], Faults); 5] = [
+        (&[(&[2], 1), (&[2], 1), (&[], 1)], crash),
+        (&[(&[], 1), (&[0], 1), (&[0], 0)], crash),
+        (&[(&[1], 1), (&[0], 1)], crash.restarts(1)),
+        (&[(&[], 1), (&[0], 1), (&[0], 0)], Faults::NONE),
+        (&[(&[2], 1), (&[], 0), (&[], 2)], Faults::NONE),
+    ];
+    let mut found = Vec::new();
+    for (lists, faults) in cases {
+        let nodes = lists.len() as u32;
+        let monitor = Locked::new(Group::of(nodes)).fenced();
+        let system = system(lists, monitor, locks(nodes, nodes, anew())).faults(faults);
+        match explored(&system) {
+            Ok(states) => found.push(states),
+            Err((what, run)) => panic!("{lists:?}: {what}\n{}", run.join("\n")),
+        }
+    }
+    assert_eq!(found, expected);
+}
+
+/// Whoever is suspected wrongly is left behind, and does not know: numbers tell.
+#[test]
+fn whoever_is_suspected_numbers_grow_and_whoever_waits_enters() {
+    have_states(ricart_agrawala, &[41_166, 11_702, 724, 4_698, 2_536]);
+    have_states(suzuki_kasami, &[23_321, 4_406, 704, 1_668, 1_369]);
+    have_states(central, &[15_789, 9_760, 728, 3_698, 752]);
+}
+
+/// A view ends at any moment because another comes in, and nobody is suspected: then nobody is ever
+/// beside another.
+fn joined(anew: Anew<SuzukiKasami>) -> impl Fn(NodeId) -> Locks<SuzukiKasami> {
+    locks(2, 3, anew)
+}
+
+const JOINED: &[List] = &[(&[], 1), (&[], 2), (&[], 1)];
+
+#[test]
+fn who_comes_in_disturbs_nobody() {
+    let strict = || Locked::new(Group::of(3));
+    let states = [
+        explored(&system(JOINED, strict(), joined(suzuki_kasami()))),
+        explored(&system(JOINED, strict(), locks(2, 3, ricart_agrawala()))),
+        explored(&system(JOINED, strict(), locks(2, 3, central()))),
+    ];
+    assert_eq!(states, [Ok(29_887), Ok(99_971), Ok(9_589)]);
+}
+
+#[test]
+fn what_is_wrong_on_purpose_is_found() {
+    fn flawed<F>(mistake: F) -> impl Fn(NodeId) -> Flawed<Locks<SuzukiKasami>, F>
+    where
+        F: Mistake<Locks<SuzukiKasami>>,
+    {
+        let node = joined(suzuki_kasami());
+        move |id| Flawed::new(node(id), mistake)
+    }
+    let strict = || Locked::new(Group::of(3));
+    let found = [
+        explored(&system(JOINED, strict(), flawed(EntersFrozen))),
+        explored(&system(JOINED, strict(), flawed(HolderForgotten))),
+        explored(&system(JOINED, strict(), flawed(ViewIgnored)).links(Order::Any)),
+        explored(&system(JOINED, strict(), flawed(ClockNotCarried))),
+    ];
+    let shown = found.map(|it| {
+        let (what, run) = it.expect_err("it is wrong");
+        println!("{what}\n{}", run.join("\n"));
+        (what.split(':').next().unwrap_or_default().to_owned(), run.len())
+    });
+    let shown = shown.each_ref().map(|(property, steps)| (property.as_str(), *steps));
+    assert_eq!(shown, [("exclusion", 7), ("exclusion", 7), ("progress", 18), ("fencing", 5)]);
+}
