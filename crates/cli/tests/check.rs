@@ -128,7 +128,7 @@ impl Replay<'_> {
 fn setup_of(about: &About, answer: &Value) -> Setup {
     let line = answer["command"].as_str().expect("a command");
     let from = line.find("--nodes").expect("a number of nodes");
-    let to = line.find(" --order").expect("an order");
+    let to = line.find(" --order ").expect("an order");
     Setup::read(&line[from..to], about.takes).expect("a set-up")
 }
 
