@@ -88,6 +88,8 @@ pub struct Srm {
     pub(super) streams: BTreeMap<NodeId, Stream>,
     /// How far each has come with what this member has sent, as far as is known.
     pub(super) known: Vec<u64>,
+    /// Of how many it is not known that they have all of it.
+    pub(super) laggards: u32,
     pub(super) map: Map,
     pub(super) pace: Pace,
     pub(super) sessions: Sessions,
@@ -125,6 +127,7 @@ impl Carrier for Srm {
             longest: longest(me, setup),
             streams: BTreeMap::new(),
             known: vec![0; setup.group.size() as usize],
+            laggards: 0,
             map: Map::of(me, setup),
             pace: Pace::of(setup.waits, setup.group.size()),
             sessions: Sessions::default(),
@@ -143,6 +146,7 @@ impl Carrier for Srm {
         own.told = own.inbox.next;
         own.kept.push_back(body.clone());
         self.kept += 1;
+        self.laggards = self.group.size() - 1;
         self.say(Message::Data { number, stable, body }, fx);
         self.sessions.quiet = 0;
         self.sessions.is_busy = true;
@@ -211,7 +215,7 @@ impl Carrier for Srm {
     }
 
     fn owes(&self) -> bool {
-        self.seeks().next().is_some()
+        self.laggards > 0
     }
 
     fn holds(&self) -> usize {

@@ -13,6 +13,7 @@ use vorrang_algorithms::setup::{Parameter, Setup, Unfit};
 use vorrang_algorithms::topology::Topology;
 use vorrang_algorithms::topology::measure::shape_of;
 use vorrang_check::{Ask, Plan};
+use vorrang_draw::{Look, Mark};
 use vorrang_protocol::{Graph, Message as _, Needs, NodeId, Protocol};
 use vorrang_sim::{Distribution, Share};
 
@@ -308,6 +309,20 @@ impl Driven for Multicast {
             Said::Command(Command::Cast(_)) => Some(Doing::Began),
             Said::Notice(Notice::Delivered { .. } | Notice::Full | Notice::Room) => None,
         }
+    }
+
+    fn look(at: NodeId, said: Said<'_, Command, Notice>) -> Look {
+        match said {
+            Said::Command(Command::Cast(_)) => Look::mark(Mark::Begins("says something")),
+            // That it hears itself is no news.
+            Said::Notice(Notice::Delivered { from, .. }) if *from == at => Look::default(),
+            Said::Notice(Notice::Delivered { .. }) => Look::mark(Mark::Diamond("delivers")),
+            Said::Notice(Notice::Full) => Look::mark(Mark::Warns("has no room")),
+            Said::Notice(Notice::Room) => Look::default(),
+        }
+    }
+    fn tokens(_: &'static Card) -> &'static [&'static str] {
+        &["TOKEN"]
     }
 
     type Watch = Deliveries;

@@ -30,7 +30,7 @@ pub(in crate::multicast) struct Sessions {
 impl Srm {
     /// Whether it has something to say, or something to wait for.
     pub(in crate::multicast) fn is_restless(&self) -> bool {
-        self.sessions.has_news || self.seeks().next().is_some()
+        self.sessions.has_news || self.laggards > 0
     }
 
     /// Of whom this member does not know that they have all it has sent.
@@ -51,7 +51,7 @@ impl Srm {
     pub(in crate::multicast) fn wake(&mut self, fx: &mut impl Effects<Ordered<Self>>) {
         if !self.sessions.is_armed && self.is_restless() {
             self.sessions.is_armed = true;
-            if self.seeks().next().is_none() {
+            if self.laggards == 0 {
                 self.sessions.quiet = 0;
             }
             let period = self.period();
@@ -159,6 +159,7 @@ impl Srm {
         }
         let was_last = *known == own.first;
         *known = below;
+        self.laggards -= u32::from(below == own.inbox.next);
         if was_last {
             let others = self.group.others(self.me);
             let all = others.map(|id| self.known[id.index()]).min().unwrap_or(below);
