@@ -201,6 +201,12 @@ mod tests {
             (Parameter::Gather, "2ms"),
             (Parameter::Beat, "7ms"),
             (Parameter::Margin, "300us"),
+            (Parameter::Window, "5"),
+            (Parameter::Tail, "stop"),
+            (Parameter::Ordering, "skeen"),
+            (Parameter::Waits, "2,0,1,0.5"),
+            (Parameter::Distances, "known"),
+            (Parameter::Draws, "7"),
         ] {
             setup.set(parameter, text).unwrap();
         }
@@ -211,7 +217,8 @@ mod tests {
         let text = "--nodes 5 --k 3 --within 1500us --holder 4 --topology random:0.5:9 --greedy 1 \
                     --arbitration nearest --rest 20us --resources 2 --initiator 2 --priorities \
                     0,3,1,0,0 --quorum wall:2,3 --structure lamport --ring 4-0-2-1-3 --late 100us \
-                    --contention id --gather 2ms --beat 7ms --margin 300us";
+                    --contention id --gather 2ms --beat 7ms --margin 300us --window 5 --tail stop \
+                    --ordering skeen --waits 2,0,1,0.5 --distances known --draws 7";
         assert_eq!(setup.text(&Parameter::ALL), text);
         assert_eq!(Setup::read(text, &Parameter::ALL), Ok(setup));
     }

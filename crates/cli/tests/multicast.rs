@@ -62,6 +62,9 @@ fn negative_acknowledgements_cost_less_and_srm_repairs_for_all() {
     let srm = figures(line);
     let requests = number(&srm, "requests_per_loss");
     assert!((1.0..1.4).contains(&requests), "{srm}");
+    let star = line.replace("line", "star").replace("--distances known", "--senders 2");
+    let star = figures(&star.replace("--senders 1", ""));
+    assert!((1.0..2.0).contains(&number(&star, "requests_per_loss")), "measured: {star}");
     let hasty = figures(&line.replace("--waits line", "--waits 0,0.1,0,0.1"));
     assert!(number(&hasty, "requests_per_loss") > 2.0 * requests, "no suppression: {hasty}");
 }
@@ -72,6 +75,11 @@ fn a_lost_tail_is_lost_for_ever_without_a_cure() {
     assert!(code == 1 && out.contains("A shortest run to it, 2 steps"), "{out}");
     let (_, out, _) = run(&["check", "nack", "--casts", "1,0", "--losses", "3", "--tail", "stop"]);
     assert!(out.contains("verified"), "{out}");
+    // Without one, a window fills up for ever, and a run says so.
+    let stuck = figures("run nack --nodes 10 --senders 1 --window 4 --loss 30% --tail none");
+    assert_eq!((&stuck["safe"], &stuck["quiescent"]), (&true.into(), &false.into()), "{stuck}");
+    let stops = figures("run nack --nodes 10 --senders 1 --window 4 --loss 30% --tail stop");
+    assert_eq!(stops["multicasts"], 1000, "whoever waits for room goes on asking: {stops}");
 }
 
 #[test]

@@ -352,7 +352,10 @@ where
         }
         let second = fate.is_doubled.then(|| {
             weather.counts.duplicated += 1;
-            links.arrival_ns(now_ns, from, to, &mut weather.duplicates)
+            match way {
+                Some(way) => links.arrival_after_ns(now_ns, way.takes_ns, from, to),
+                None => links.arrival_ns(now_ns, from, to, &mut weather.duplicates),
+            }
         });
         if late_ns > 0 {
             self.record(from, || What::Fault(Noted::Delayed { to, seq, by_ns: late_ns }));

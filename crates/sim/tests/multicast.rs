@@ -254,26 +254,6 @@ fn buffers_are_bounded_by_the_window_of_every_sender() {
     }
 }
 
-/// A round in which many ask at once must not double waits many times.
-#[test]
-fn without_an_ignore_interval_what_is_lost_again_takes_longer() {
-    let mut took = [None, Some("no-ignore-interval")].map(|flaw| {
-        let mut run = Run::of("srm", 30);
-        run.flaw = flaw;
-        run.setup.set(Parameter::Topology, "star").unwrap();
-        run.setup.set(Parameter::Waits, "0,1,0,1").unwrap();
-        run.setup.distances = Distances::Known;
-        run.often = 3;
-        run.gap = Distribution::Constant(40 * MS);
-        run.faults = Faults::default().loss("25%".parse().unwrap());
-        let report = run.done();
-        assert!(report.is_safe() && report.is_quiescent(), "{:?}", report.at_rest);
-        report.summary.last_ns
-    });
-    took.sort_unstable();
-    println!("{took:?}");
-}
-
 #[test]
 fn a_loss_near_the_sender_is_asked_for_about_once() {
     for (topology, waits) in [("line", "line"), ("star", "fixed"), ("tree:2", "fixed")] {
@@ -287,8 +267,8 @@ fn a_loss_near_the_sender_is_asked_for_about_once() {
         let report = run.done();
         assert!(report.is_safe() && report.is_quiescent(), "{topology}: {:?}", report.at_rest);
         let asked = report.summary.sent("REQUEST") / 19;
+        // Of a message that is lost on a link, all copies behind it are.
         let lost = report.faults.lost;
-        println!("{topology}: {asked} requests, {lost} copies lost");
-        assert!(asked > 0 && asked < lost, "{topology}: {asked} for {lost}");
+        assert!(asked > 0 && asked < lost, "{topology}: {asked} for {lost} copies");
     }
 }

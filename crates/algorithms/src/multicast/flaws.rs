@@ -31,8 +31,8 @@ impl NoDuplicateFilter {
         fx: &mut impl Effects<Ordered<C>>,
     ) {
         if let Some(body) = body {
-            // It has the number that it had.
-            node.heard[from.index()] -= 1;
+            // It has the number that it had, if it was the last.
+            node.heard[from.index()] -= u64::from(body.kind() == 0);
             node.hear(from, body, fx);
         }
     }

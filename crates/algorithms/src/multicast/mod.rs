@@ -65,6 +65,12 @@ impl Problem for Multicast {
 #[serde(transparent)]
 pub struct Text(pub Box<str>);
 
+impl Text {
+    /// How long it may be: with all that carriers and orders add to it, which may be long after it
+    /// was taken, it fits into one datagram.
+    pub const MOST_BYTES: usize = 1280;
+}
+
 impl From<&str> for Text {
     fn from(text: &str) -> Self {
         Self(text.into())

@@ -396,7 +396,9 @@ impl Carrier for Nack {
                 let beat = Message::Heartbeat(self.next());
                 fx.broadcast(self.others(), ordered::Message::Carried(beat));
                 self.beats = (self.beats + 1).min(Patience::MOST_DOUBLINGS as u8);
-                if self.tail.goes_on_after(self.beats) {
+                // Whoever waits for room cannot wait for the next message to show what is missing.
+                let must_know = self.tail != Tail::None && !self.has_room();
+                if must_know || self.tail.goes_on_after(self.beats) {
                     let delay = self.patience.delay(self.beats);
                     fx.set_timer(ordered::Timer::Carrier(Timer::Beat), delay);
                 }

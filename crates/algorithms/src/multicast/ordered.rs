@@ -93,6 +93,11 @@ impl<T> From<reliable::Timer<vorrang_protocol::Never>> for Timer<T> {
     }
 }
 
+/// A sender has no room.
+pub const FULL: Refused = Refused("so much is under way that there is no room for more");
+/// A text is too long.
+pub const TOO_LONG: Refused = Refused("a text has at most 1280 bytes, so that it fits a datagram");
+
 /// A member.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Ordered<C: Carrier> {
@@ -200,7 +205,7 @@ impl<C: Carrier> Ordered<C> {
         {
             self.carrier.cast(body, fx);
         }
-        if self.order.waits_for_room() && self.has_room() {
+        while self.order.waits_for_room() && self.has_room() {
             let mut acts = Vec::new();
             self.order.on_room(&mut acts);
             self.act(acts, fx);
@@ -233,8 +238,11 @@ impl<C: Carrier> Protocol for Ordered<C> {
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
         let Command::Cast(text) = command;
+        if text.0.len() > Text::MOST_BYTES {
+            return Err(TOO_LONG);
+        }
         if self.is_full {
-            return Err(Refused("so much is under way that there is no room for more"));
+            return Err(FULL);
         }
         self.cast(text, fx);
         self.look(fx);

@@ -5,7 +5,7 @@
 //! | --- | --- |
 //! | `integrity` | a message is delivered at most once, and only as it was sent |
 //! | `validity` | what a member sends that stays up, every member that stays up delivers |
-//! | `agreement` | what one member delivers, every member that stays up delivers |
+//! | `agreement` | what one that stays up delivers, every member that stays up delivers |
 //! | `fifo order` | the messages of one sender are delivered as it sent them |
 //! | `causal order` | none is delivered before one that its sender had delivered or sent before |
 //! | `total order` | all members deliver in one order: each a beginning of it |
@@ -171,7 +171,10 @@ impl Deliveries {
         if let Some(past) = past {
             let all = &self.had[at.index()];
             let count = |place: usize| all.get(place).copied().unwrap_or(0);
-            if let Some(place) = (0..past.len()).find(|&place| count(place) < past[place]) {
+            let is_missing = |place: &usize| {
+                count(*place) < past[*place] && self.is_judged(self.senders[*place])
+            };
+            if let Some(place) = (0..past.len()).find(is_missing) {
                 let cause = Id { from: self.senders[place], number: count(place) };
                 let what = format!("node {at} delivers {id} before {cause}, which it follows from");
                 return broken(CAUSAL, what);
@@ -217,6 +220,22 @@ impl Total {
         }
         self.forget();
         Ok(())
+    }
+
+    /// The messages of this member do not count any more.
+    fn leave_out(&mut self, from: NodeId) {
+        for behind in (0..self.order.len())
+            .rev()
+            .filter(|&it| self.order[it].0.from == from)
+            .collect::<Vec<_>>()
+        {
+            self.order.remove(behind);
+            let place = self.first + behind as u64;
+            for reached in self.places.iter_mut().filter(|reached| **reached > place) {
+                *reached -= 1;
+            }
+        }
+        self.forget();
     }
 
     fn forget(&mut self) {
@@ -280,6 +299,9 @@ impl Monitor for Deliveries {
     fn on_restart(&mut self, at: NodeId) {
         self.up.insert(at);
         self.reborn.insert(at);
+        if let Some(total) = &mut self.total {
+            total.leave_out(at);
+        }
     }
 }
 
@@ -375,6 +397,18 @@ mod tests {
         cast(&mut monitor, 0);
         cast(&mut monitor, 1);
         told(&mut monitor, 2, 1, 0).expect("it did not know of the other");
+    }
+
+    #[test]
+    fn what_somebody_said_who_came_up_again_has_no_place_in_the_order() {
+        let mut monitor = watch(Ordering::Sequencer);
+        cast(&mut monitor, 0);
+        cast(&mut monitor, 1);
+        told(&mut monitor, 1, 0, 0).unwrap();
+        told(&mut monitor, 1, 1, 0).unwrap();
+        monitor.on_crash(NodeId(0));
+        monitor.on_restart(NodeId(0));
+        told(&mut monitor, 2, 1, 0).expect("what came before it does not count");
     }
 
     #[test]

@@ -173,7 +173,10 @@ impl Carrier for Srm {
             Message::Repair { of, body } => {
                 if self.group.contains(of.from) {
                     self.repaired(Some(from), of, fx);
-                    self.take(of, body, up, fx);
+                    // Nobody tells a member what it has said.
+                    if of.from != self.me {
+                        self.take(of, body, up, fx);
+                    }
                 }
             }
             Message::Session(news) => self.on_session(from, &news, fx),

@@ -34,7 +34,8 @@ use crate::values::{WallTime, whole};
 ///   quit       leave the group; end of input does the same, unless --stay
 ///
 /// With --algorithm ack, nack or srm, every other line is multicast to all. Whoever leaves then
-/// waits until what it has said is everywhere.
+/// waits until what it has said is everywhere. Nobody is taken out of a group yet: whoever is
+/// gone is waited for, and once a window is full the others can only be stopped.
 ///
 /// SIGTERM, SIGHUP and Ctrl-C are the same as quit; the second ends the process at once. Whoever
 /// leaves releases what it has, and gives up what it waits for.

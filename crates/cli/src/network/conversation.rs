@@ -16,7 +16,7 @@ use vorrang_net::{
     Clock, CommandError, Config, Event, Goodbye, Handle, LetGo, LinkState, LinkStatus, Log,
     NetError, Stage, Starting, Status, Stopped,
 };
-use vorrang_protocol::{Needs, NodeId, Protocol};
+use vorrang_protocol::{Needs, NodeId, Protocol, Refused};
 use vorrang_trace::{Record, Writer};
 
 use super::condition;
@@ -115,7 +115,7 @@ async fn attend<Q: Driven>(
         events: handle.events(),
         notices,
         has_started: false,
-        in_line: InLine::to(&handle, &voice),
+        in_line: InLine::to(&handle, &voice, Q::waits),
         strangers: Ration::new(20, Duration::from_secs(1)),
         members: Ration::new(200, Duration::from_millis(100)),
         handle,
@@ -407,7 +407,7 @@ impl<C: Clone + Send + 'static> InLine<C> {
     /// How long to wait before a node that has no room is asked again.
     const A_MOMENT: Duration = Duration::from_millis(5);
 
-    fn to(handle: &Handle<C>, voice: &Voice) -> Self {
+    fn to(handle: &Handle<C>, voice: &Voice, waits: fn(Refused) -> bool) -> Self {
         let (commands, mut come) = mpsc::unbounded_channel::<C>();
         let (waiting, is_full) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
         let (handle, voice) = (handle.clone(), voice.clone());
@@ -420,7 +420,9 @@ impl<C: Clone + Send + 'static> InLine<C> {
                     }
                     match handle.command(command.clone()).await {
                         Ok(()) => break,
-                        Err(CommandError::Refused(_)) => tokio::time::sleep(Self::A_MOMENT).await,
+                        Err(CommandError::Refused(why)) if waits(why) => {
+                            tokio::time::sleep(Self::A_MOMENT).await;
+                        }
                         Err(error) => {
                             voice.tell(in_words(&error));
                             break;

@@ -41,7 +41,9 @@ use vorrang_catalogue::{self as any, Catalogued, NodeOf};
 use vorrang_check as check;
 use vorrang_draw::Look;
 use vorrang_net::Steps;
-use vorrang_protocol::{Graph, Guard, Invariant, Message as _, Monitor, Needs, NodeId, Protocol};
+use vorrang_protocol::{
+    Graph, Guard, Invariant, Message as _, Monitor, Needs, NodeId, Protocol, Refused,
+};
 use vorrang_sim::Workload;
 use vorrang_trace::replay::Cast;
 use vorrang_trace::{Line, Meter, Objection, Record, Recording, replay};
@@ -89,6 +91,11 @@ pub(crate) trait Driven: Catalogued {
     fn figures(scenario: &Self::Scenario, summary: &SummaryOf<Self>) -> Vec<Figure>;
     /// What is wrong with a run besides what the monitor says.
     fn complaint(_scenario: &Self::Scenario, _summary: &SummaryOf<Self>) -> Option<String> {
+        None
+    }
+
+    /// What was to be done and was not, though nobody is owed anything.
+    fn undone(_scenario: &Self::Scenario, _summary: &SummaryOf<Self>) -> Option<String> {
         None
     }
 
@@ -146,6 +153,10 @@ pub(crate) trait Driven: Catalogued {
     /// it.
     fn said(_line: &str) -> Option<Self::Command> {
         None
+    }
+    /// Whether a command that was refused is to be given again in a while.
+    fn waits(_refused: Refused) -> bool {
+        false
     }
     /// Whether a node takes more from now on, if this notice says so.
     fn room(_notice: &Self::Notice) -> Option<bool> {

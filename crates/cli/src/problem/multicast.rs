@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use vorrang_algorithms::card::{About, Quantity, Span};
 use vorrang_algorithms::multicast::card::{CONTROL, Card, IMPLOSION, LATENCY, REQUESTS, Setting};
+use vorrang_algorithms::multicast::ordered::FULL;
 use vorrang_algorithms::multicast::spec::Deliveries;
 use vorrang_algorithms::multicast::{Command, Multicast, Notice, Text};
 use vorrang_algorithms::setup::{Parameter, Setup, Unfit};
@@ -14,7 +15,7 @@ use vorrang_algorithms::topology::Topology;
 use vorrang_algorithms::topology::measure::shape_of;
 use vorrang_check::{Ask, Plan};
 use vorrang_draw::{Look, Mark};
-use vorrang_protocol::{Graph, Message as _, Needs, NodeId, Protocol};
+use vorrang_protocol::{Graph, Message as _, Needs, NodeId, Protocol, Refused};
 use vorrang_sim::{Distribution, Share};
 
 use super::casting::{Casting, Tally, shares};
@@ -298,6 +299,17 @@ impl Driven for Multicast {
         scenario.figures(tally, (" T", scenario.between.latency.mean_ns()))
     }
 
+    /// Whoever is down says nothing more; else all that was to be said must have been.
+    fn undone(scenario: &Scenario, tally: &Tally) -> Option<String> {
+        let said = tally.multicasts();
+        let crashes =
+            scenario.between.faults.iter().any(|faults| faults.crashes().next().is_some());
+        (said < scenario.multicasts && !crashes).then(|| {
+            let all = scenario.multicasts;
+            format!("progress: {said} of {all} multicasts were made, and there is no room for more")
+        })
+    }
+
     const ROLES: &'static [Role] = &[Role::Other, Role::Initiator];
 
     fn trials(_: &'static Card, nodes: u32) -> Vec<String> {
@@ -352,6 +364,9 @@ impl Driven for Multicast {
             Some(_) | None => line,
         };
         Some(Command::Cast(text.into()))
+    }
+    fn waits(refused: Refused) -> bool {
+        refused == FULL
     }
     fn room(notice: &Notice) -> Option<bool> {
         match notice {

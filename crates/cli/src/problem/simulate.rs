@@ -80,7 +80,9 @@ fn told<Q: Driven>(
         format!("{violation} (at {})", vorrang_protocol::show_duration_ns(*at_ns))
     });
     let complaint = Q::complaint(scenario, &report.summary);
-    let at_rest = report.at_rest.as_ref().map(ToString::to_string);
+    let undone = Q::undone(scenario, &report.summary).filter(|_| report.is_over);
+    let is_done = undone.is_none();
+    let at_rest = report.at_rest.as_ref().map(ToString::to_string).or(undone);
     let mut head = vec![
         ("algorithm", json!(about.name)),
         ("problem", json!(about.problem)),
@@ -94,7 +96,7 @@ fn told<Q: Driven>(
         figures: Q::figures(scenario, &report.summary),
         faults: scenario.faults().map(|_| report.faults),
         safe: report.is_safe() && complaint.is_none(),
-        quiescent: report.is_quiescent(),
+        quiescent: report.is_quiescent() && is_done,
         violation: violation.or(complaint).or(at_rest).map(|what| match report.faults {
             faults if faults == FaultCounts::default() => what,
             _ => format!("{what}; {} assumes that {}", about.name, about.assumes.sentence()),

@@ -41,7 +41,7 @@ impl Lamport {
     }
 
     fn tick(&mut self) -> u64 {
-        self.clock += 1;
+        self.clock = self.clock.saturating_add(1);
         self.clock
     }
 
@@ -75,7 +75,7 @@ impl Lamport {
                 return;
             }
             let (number, text) = first.remove();
-            self.own -= u32::from(from == self.me);
+            self.own = self.own.saturating_sub(u32::from(from == self.me));
             acts.push(Act::Deliver { from, number, text });
         }
     }

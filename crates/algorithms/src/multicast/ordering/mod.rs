@@ -120,7 +120,7 @@ impl Order {
             Ordering::Fifo => Self::Fifo,
             Ordering::Causal => Self::Causal(Causal::new(group)),
             Ordering::Sequencer => Self::Sequencer(Sequencer::new(me)),
-            Ordering::Token => Self::Token(Token::new(me)),
+            Ordering::Token => Self::Token(Token::new(me, group)),
             Ordering::Lamport => Self::Lamport(Lamport::new(me, group)),
             Ordering::Skeen => Self::Skeen(Skeen::new(me, group)),
         }

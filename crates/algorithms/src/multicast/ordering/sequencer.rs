@@ -20,6 +20,9 @@ use crate::multicast::body::{Body, Id};
 /// Who decides.
 const SEQUENCER: NodeId = NodeId(0);
 
+/// How many are named at once, so that they fit into a datagram.
+const MOST_NAMED: usize = 64;
+
 /// What a member knows.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Sequencer {
@@ -66,7 +69,7 @@ impl Sequencer {
             && let Some(text) = self.here.remove(&id)
         {
             self.next.pop_front();
-            self.own -= u32::from(id.from == self.me);
+            self.own = self.own.saturating_sub(u32::from(id.from == self.me));
             acts.push(Act::Deliver { from: id.from, number: id.number, text });
         }
     }
@@ -77,8 +80,8 @@ impl Sequencer {
 
     /// Names what has come.
     pub(super) fn speak(&mut self, acts: &mut Vec<Act>) {
-        let unnamed = core::mem::take(&mut self.unnamed);
-        acts.push(Act::Put(Body::Next(unnamed.into_iter().collect())));
+        let many = self.unnamed.len().min(MOST_NAMED);
+        acts.push(Act::Put(Body::Next(self.unnamed.drain(..many).collect())));
     }
 
     pub(super) const fn own_pending(&self) -> usize {

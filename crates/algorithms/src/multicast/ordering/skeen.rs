@@ -55,7 +55,7 @@ impl Skeen {
 
     /// Proposes a place.
     pub(super) fn heard(&mut self, from: NodeId, number: u64, text: Text, acts: &mut Vec<Act>) {
-        self.clock += 1;
+        self.clock = self.clock.saturating_add(1);
         let (id, place) = (Id { from, number }, Place { clock: self.clock, by: self.me });
         self.places.insert(id, place);
         self.line.insert((place, id), Waiting { text, is_final: false });
@@ -94,7 +94,7 @@ impl Skeen {
         {
             let ((_, id), Waiting { text, .. }) = first.remove_entry();
             self.places.remove(&id);
-            self.own -= u32::from(id.from == self.me);
+            self.own = self.own.saturating_sub(u32::from(id.from == self.me));
             acts.push(Act::Deliver { from: id.from, number: id.number, text });
         }
     }

@@ -15,7 +15,7 @@
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
-use vorrang_protocol::NodeId;
+use vorrang_protocol::{Group, NodeId};
 
 use super::{Act, Letter};
 use crate::multicast::Text;
@@ -28,6 +28,7 @@ const FIRST: NodeId = NodeId(0);
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Token {
     me: NodeId,
+    group: Group,
     /// The next place to give, where the token is.
     next_place: Option<u64>,
     /// Who may have asked last; this member, if nobody has since it did.
@@ -54,9 +55,10 @@ struct Delivery {
 }
 
 impl Token {
-    pub(super) fn new(me: NodeId) -> Self {
+    pub(super) fn new(me: NodeId, group: Group) -> Self {
         Self {
             me,
+            group,
             next_place: (me == FIRST).then_some(0),
             last: FIRST,
             is_asking: false,
@@ -91,6 +93,9 @@ impl Token {
 
     /// Somebody wants the token.
     pub(super) fn wanted(&mut self, by: NodeId, acts: &mut Vec<Act>) {
+        if !self.group.contains(by) {
+            return;
+        }
         if self.last == self.me {
             self.heir = Some(by);
         } else {
@@ -123,7 +128,7 @@ impl Token {
         self.early.insert(place, Delivery { from, number, text });
         while let Some(Delivery { from, number, text }) = self.early.remove(&self.next) {
             self.next += 1;
-            self.placed -= u32::from(from == self.me);
+            self.placed = self.placed.saturating_sub(u32::from(from == self.me));
             acts.push(Act::Deliver { from, number, text });
         }
     }

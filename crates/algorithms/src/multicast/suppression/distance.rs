@@ -7,11 +7,11 @@
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use vorrang_protocol::NodeId;
 
-use crate::multicast::body::Shared;
 use crate::multicast::carrier::{links, longest};
 use crate::setup::Setup;
 
@@ -40,7 +40,7 @@ impl Distances {
 
 /// What is known of a distance after so many answers needs no more.
 const ENOUGH: u8 = 3;
-/// Ticks in the longest time that a message takes.
+/// Ticks in the longest time that a message takes over a link.
 const TICKS: u32 = 8;
 
 /// How far away others are.
@@ -49,8 +49,12 @@ pub(in crate::multicast) struct Map {
     /// What a distance is that is not known.
     longest: Duration,
     way: Way,
-    /// Ticks since the clock was started; none if it stands.
-    clock: Option<u32>,
+    /// How long a tick takes: the same everywhere, since others hear of it.
+    tick: Duration,
+    /// Ticks that were counted.
+    ticks: u32,
+    /// How many there were when the clock was last started; none if it stands.
+    began: Option<u32>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -79,7 +83,8 @@ impl Map {
             (Distances::Known, None) => Way::Even,
             (Distances::Known, Some(links)) => Way::Links(links, setup.within),
         };
-        Self { longest: longest(me, setup), way, clock: None }
+        let tick = (setup.within / TICKS).max(Duration::from_nanos(1));
+        Self { longest: longest(me, setup), way, tick, ticks: 0, began: None }
     }
 
     pub(in crate::multicast) fn to(&self, other: NodeId) -> Duration {
@@ -92,13 +97,13 @@ impl Map {
         }
     }
 
-    pub(in crate::multicast) const fn clock(&self) -> Option<u32> {
-        self.clock
+    pub(in crate::multicast) fn clock(&self) -> Option<u32> {
+        self.began.map(|_| self.ticks)
     }
 
     /// How long a tick takes.
-    pub(in crate::multicast) fn tick(&self) -> Duration {
-        (self.longest / TICKS).max(Duration::from_nanos(1))
+    pub(in crate::multicast) const fn tick(&self) -> Duration {
+        self.tick
     }
 
     /// Whether some distances are to be measured.
@@ -110,18 +115,16 @@ impl Map {
     }
 
     pub(in crate::multicast) const fn start(&mut self) {
-        self.clock = Some(0);
+        self.began = Some(self.ticks);
     }
 
     pub(in crate::multicast) const fn advance(&mut self) {
-        if let Some(clock) = &mut self.clock {
-            *clock = clock.saturating_add(1);
-        }
+        self.ticks = self.ticks.saturating_add(1);
     }
 
     /// The clock stands, and what it said before means nothing.
     pub(in crate::multicast) fn stop(&mut self) {
-        self.clock = None;
+        self.began = None;
         if let Way::Measured { peers, .. } = &mut self.way {
             for peer in peers.values_mut() {
                 peer.echo = None;
@@ -131,9 +134,10 @@ impl Map {
     }
 
     /// What is echoed, each clock once.
-    pub(in crate::multicast) fn echoes(&mut self) -> Shared<(NodeId, u32, u32)> {
-        let (Way::Measured { peers, .. }, Some(clock)) = (&mut self.way, self.clock) else {
-            return [].into_iter().collect();
+    pub(in crate::multicast) fn echoes(&mut self) -> Vec<(NodeId, u32, u32)> {
+        let clock = self.clock();
+        let (Way::Measured { peers, .. }, Some(clock)) = (&mut self.way, clock) else {
+            return Vec::new();
         };
         let echo = |(id, peer): (&NodeId, &mut Peer)| {
             peer.echo.take().map(|(stamp, at)| (*id, stamp, clock - at))
@@ -148,10 +152,12 @@ impl Map {
         stamp: Option<u32>,
         echo: Option<(u32, u32)>,
     ) {
-        let tick = self.tick();
-        let (Way::Measured { peers, left }, Some(clock)) = (&mut self.way, self.clock) else {
+        let (tick, clock) = (self.tick, self.ticks);
+        let (Way::Measured { peers, left }, Some(began)) = (&mut self.way, self.began) else {
             return;
         };
+        // How long the clock stood meanwhile, nobody knows.
+        let echo = echo.filter(|(stamp, _)| *stamp >= began);
         let peer = peers.entry(from).or_default();
         peer.echo = stamp.map(|stamp| (stamp, clock));
         let round = echo.and_then(|(stamp, since)| clock.checked_sub(stamp)?.checked_sub(since));
@@ -190,8 +196,8 @@ mod tests {
         for _ in 0..5 {
             map.advance();
         }
-        assert_eq!(map.echoes().0[..], [(NodeId(1), 9, 5)]);
-        assert!(map.echoes().0.is_empty(), "once");
+        assert_eq!(map.echoes(), [(NodeId(1), 9, 5)]);
+        assert!(map.echoes().is_empty(), "once");
         assert!(map.is_measuring());
         for _ in 0..2 {
             map.hear(NodeId(1), None, Some((10, 1)));
@@ -201,6 +207,30 @@ mod tests {
         assert!(measured > ms(1), "the mean of three: {measured:?}");
         map.hear(NodeId(1), None, Some((35, 0)));
         assert_eq!(map.to(NodeId(1)), measured, "enough is enough");
+    }
+
+    #[test]
+    fn an_echo_of_before_the_clock_stood_still_says_nothing() {
+        let mut map = Map::of(NodeId(0), &Setup::new(Group::of(2)));
+        map.start();
+        for _ in 0..5 {
+            map.advance();
+        }
+        map.stop();
+        map.start();
+        map.advance();
+        map.hear(NodeId(1), None, Some((2, 1)));
+        assert_eq!(map.to(NodeId(1)), Duration::from_millis(1), "not known");
+        map.hear(NodeId(1), None, Some((5, 0)));
+        assert!(map.to(NodeId(1)) < Duration::from_millis(1));
+    }
+
+    #[test]
+    fn all_members_count_in_the_same_ticks() {
+        let mut setup = Setup::new(Group::of(5));
+        setup.topology = Topology::Star;
+        let ticks = [0, 1].map(|id| Map::of(NodeId(id), &setup).tick());
+        assert_eq!(ticks, [setup.within / TICKS; 2]);
     }
 
     #[test]

@@ -23,8 +23,9 @@ pub enum Waits {
     Given([u32; 4]),
 }
 
-/// Nobody asks again sooner than after so many thousandths of a distance, before any back-off.
-const LEAST: u64 = 125;
+/// Nobody asks again sooner than after so many thousandths of a distance, before any back-off: a
+/// repair takes a round trip and its own wait.
+const LEAST: u64 = 1500;
 /// Nobody waits for longer than so many times a distance, before any back-off.
 const MOST: u32 = 1_000_000;
 
@@ -260,7 +261,7 @@ mod tests {
         assert_eq!(factors.wait(ms(3), 2, (500, 1001)), ms(36));
         let none = Factors { start: 0, width: 0 };
         assert_eq!(none.wait(ms(8), 0, (0, 2)), ms(0));
-        assert_eq!(none.wait(ms(8), 1, (0, 2)), ms(2), "but not for ever");
+        assert_eq!(none.wait(ms(8), 1, (0, 2)), ms(24), "a repair takes a round trip");
     }
 
     #[test]

@@ -1,14 +1,26 @@
 //! How far everyone has come: what shows a lost tail, what need not be kept, and how far away
 //! others are.
 
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use vorrang_protocol::{Delay, Effects, NodeId};
 
 use super::message::{Message, News, Timer};
 use super::recovery::MOST_DOUBLINGS;
+use crate::multicast::body::Shared;
 use crate::multicast::ordered::{self, Ordered};
 use crate::multicast::srm::Srm;
+
+// How much a session message says at most, so that it fits into a datagram.
+const STREAMS: usize = 30;
+const SEEKS: usize = 40;
+const ECHOES: usize = 25;
+
+/// One of the parts of a list.
+fn of_part<T: Copy>(list: &[T], part: usize, most: usize) -> Shared<T> {
+    list.chunks(most).nth(part).unwrap_or_default().iter().copied().collect()
+}
 
 /// When to say how far this member has come.
 #[expect(clippy::struct_excessive_bools, reason = "each is a question of its own")]
@@ -114,12 +126,24 @@ impl Srm {
             stream.told = stream.inbox.next;
             (from, stream.inbox.next, stream.below)
         });
-        let streams = streams.collect();
+        let streams: Vec<(NodeId, u64, u64)> = streams.collect();
+        let seeks: Vec<NodeId> = self.seeks().collect();
+        let echoes = self.map.echoes();
         let stable = self.streams.get(&self.me).map_or(0, |own| own.first);
         let stamp = self.map.clock().filter(|_| self.map.is_measuring());
-        let seeks = self.seeks().collect();
-        let news = News { streams, stable, seeks, stamp, echoes: self.map.echoes() };
-        self.say(Message::Session(news), fx);
+        let parts = (streams.len().div_ceil(STREAMS))
+            .max(seeks.len().div_ceil(SEEKS))
+            .max(echoes.len().div_ceil(ECHOES));
+        for part in 0..parts.max(1) {
+            let news = News {
+                streams: of_part(&streams, part, STREAMS),
+                stable,
+                seeks: of_part(&seeks, part, SEEKS),
+                stamp,
+                echoes: of_part(&echoes, part, ECHOES),
+            };
+            self.say(Message::Session(news), fx);
+        }
         self.sessions.has_news = false;
         self.sessions.is_due = false;
         self.sessions.heard = 0;
