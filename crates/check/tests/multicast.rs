@@ -81,7 +81,12 @@ fn doubled_messages_are_heard_once_in_every_order() {
 
 #[test]
 fn three_agree_on_an_order_where_nothing_is_lost() {
-    all_orders::<Ack>(&[1, 1, 0], Faults::NONE);
+    let casts = [1, 1, 0];
+    for ordering in [Ordering::Causal, Ordering::Sequencer, Ordering::Token] {
+        let setup = setup(&casts, ordering);
+        let found = explored(&system::<Ack>(&casts, &setup, Faults::NONE));
+        assert!(found.is_ok(), "{ordering:?}: {found:?}");
+    }
 }
 
 /// A member that speaks again while it waits for the token must not ask for it again.
