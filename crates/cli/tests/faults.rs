@@ -43,7 +43,10 @@ fn traced(args: &[&str], file: &str) -> (i32, Value, String, BTreeMap<String, u6
     measured.as_object_mut().expect("an object").remove("wall_seconds");
     let trace = fs::read_to_string(file).expect("a trace");
     let mut counts = BTreeMap::new();
-    for line in trace.lines().skip(1) {
+    // Between a header and an end.
+    let mut lines = trace.lines().skip(1).collect::<Vec<_>>();
+    lines.pop();
+    for line in lines {
         let record: Value = serde_json::from_str(line).expect("a record");
         let (what, more) = record.as_object().expect("an object").iter().nth(2).expect("a what");
         let name = match (what.as_str(), more) {
