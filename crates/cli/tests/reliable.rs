@@ -30,7 +30,7 @@ fn every_algorithm_runs_over_bad_links_as_if_they_were_good() {
         let is_late = about.assumes.timely && measured["violation"].is_string();
         assert!(code == 0 || is_late, "{}: {measured:#}", about.name);
         let kinds = measured["messages_by_kind"].as_object().expect("kinds");
-        let count = |kind: &str| kinds[kind].as_u64().expect("a count");
+        let count = |kind: &str| kinds.get(kind).and_then(Value::as_u64).unwrap_or(0);
         assert!(count("RECEIPT") > 0 && count("GREETING") == 0, "{measured:#}");
         let sum: u64 = kinds.values().filter_map(Value::as_u64).sum();
         let apart = measured["receipts"].as_u64().unwrap_or(0);
