@@ -12,7 +12,8 @@ use crate::failure::Failure;
 use crate::options::LastingArgs;
 use crate::problem::election::ElectionArgs;
 use crate::problem::election_question::ElectionCheckArgs;
-use crate::problem::multicast::{MulticastArgs, MulticastCheckArgs};
+use crate::problem::multicast::MulticastArgs;
+use crate::problem::multicast_question::MulticastCheckArgs;
 use crate::problem::mutex::MutexArgs;
 use crate::problem::mutex_question::MutexCheckArgs;
 

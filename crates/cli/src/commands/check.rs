@@ -24,7 +24,7 @@ use crate::output::{BAD, DIM, RESET, print, print_json, say_aside};
 use crate::problem::Query;
 use crate::problem::channels::{Channels, Layer};
 use crate::problem::election_question::ElectionCheckArgs;
-use crate::problem::multicast::MulticastCheckArgs;
+use crate::problem::multicast_question::MulticastCheckArgs;
 use crate::problem::mutex_question::MutexCheckArgs;
 use crate::table::{table, wrapped};
 use crate::values::whole;

@@ -15,6 +15,7 @@ pub(crate) mod detection;
 pub(crate) mod election;
 pub(crate) mod election_question;
 pub(crate) mod multicast;
+pub(crate) mod multicast_question;
 pub(crate) mod mutex;
 pub(crate) mod mutex_question;
 mod mutex_scope;
