@@ -1,16 +1,18 @@
 //! Labels of a space-time diagram: what cannot be written without writing over something else is
 //! not written.
 
-use crate::chart::{Fate, Moment, Point};
+use std::collections::BTreeMap;
+
+use crate::chart::{Fate, Moment};
 use crate::clocks::Clocks;
 use crate::labels::Area;
 use crate::margins::listed;
 use crate::spacetime::{HALF, Options, Picture, between, stands_out};
-use crate::story::{Mark, What};
+use crate::story::What;
 use crate::style::KINDS;
 use crate::svg::{Num, width};
 
-impl Picture<'_> {
+impl<'a> Picture<'a> {
     /// Labels: of marks first, then of tokens, then of other messages as far as there is room.
     pub(crate) fn words(&mut self, options: &Options) {
         for node in 0..self.layout.lanes {
@@ -22,10 +24,8 @@ impl Picture<'_> {
         if options.states {
             self.numbers();
         }
-        for point in &self.chart.points {
-            if let Moment::Marked(mark) = point.what {
-                self.mark_label(point, mark);
-            }
+        for ((node, at), texts) in self.marked() {
+            self.mark_label((self.layout.x(at), self.layout.y(node)), &joined(&texts));
         }
         if let Some(clocks) = options.clocks {
             self.clock_labels(clocks);
@@ -40,12 +40,21 @@ impl Picture<'_> {
         }
     }
 
-    fn mark_label(&mut self, point: &Point, mark: Mark) {
-        let (x, y) = (self.layout.x(point.at), self.layout.y(point.node));
-        let text = match &self.story.events[point.event].what {
-            What::Said { text, .. } if self.layout.lanes <= 12 => text,
-            _ => mark.name(),
-        };
+    /// What is said of marks, by node and moment: several may be at one place.
+    fn marked(&self) -> BTreeMap<(usize, u64), Vec<&'a str>> {
+        let mut all: BTreeMap<_, Vec<&'a str>> = BTreeMap::new();
+        for point in &self.chart.points {
+            let Moment::Marked(mark) = point.what else { continue };
+            let text = match &self.story.events[point.event].what {
+                What::Said { text, .. } if self.layout.lanes <= 12 => text,
+                _ => mark.name(),
+            };
+            all.entry((point.node, point.at)).or_default().push(text);
+        }
+        all
+    }
+
+    fn mark_label(&mut self, (x, y): (f64, f64), text: &str) {
         let wide = width(text, 10.5);
         let places = [
             (x + wide / 2.0 + 6.0, y - 14.0),
@@ -143,5 +152,35 @@ impl Picture<'_> {
                 return;
             }
         }
+    }
+}
+
+/// What happened at one moment, in one text: `delivers 1/0, 0/0`.
+fn joined(texts: &[&str]) -> String {
+    const MOST: usize = 3;
+    let [first, rest @ ..] = texts else { return String::new() };
+    let verb = first.split_inclusive(' ').next().unwrap_or_default();
+    let mut text = (*first).to_owned();
+    for more in rest.iter().take(MOST - 1) {
+        text += ", ";
+        text += more.strip_prefix(verb).unwrap_or(more);
+    }
+    if texts.len() > MOST {
+        text += &format!(" and {} more", texts.len() - MOST);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_happens_at_once_is_said_at_once() {
+        assert_eq!(joined(&["leads"]), "leads");
+        assert_eq!(joined(&["delivers 1/0", "delivers 0/0"]), "delivers 1/0, 0/0");
+        assert_eq!(joined(&["asks", "delivers 0/0"]), "asks, delivers 0/0");
+        let many = ["delivers 1", "delivers 2", "delivers 3", "delivers 4"];
+        assert_eq!(joined(&many), "delivers 1, 2, 3 and 1 more");
     }
 }

@@ -261,8 +261,9 @@ fn draw(svg: &mut Svg, series: &Series, place: usize, (x, y): (&Scale, &Scale)) 
         let letter = if place == 0 { 'M' } else { 'L' };
         let _ = write!(path, "{letter}{} {}", Num(x.at(point.x)), Num(y.at(point.y)));
     }
-    // Measured values are points; a thin line leads the eye where there is no theory to follow.
-    if theory.is_empty() && points.len() > 1 {
+    // Measured values are points; a thin line leads the eye where there is no theory to follow all
+    // along.
+    if theory.len() < points.len() && points.len() > 1 {
         svg.put(format_args!("<path class=\"ko{kind} f\" opacity=\"0.6\" d=\"{path}\"/>"));
     }
     for point in points {

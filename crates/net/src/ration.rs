@@ -35,6 +35,19 @@ impl Ration {
             None
         }
     }
+
+    /// How many were not said, if it may be said by now.
+    pub fn owed(&mut self, now: Instant) -> Option<u64> {
+        if self.missed == 0 {
+            return None;
+        }
+        let asked = self.ask(now);
+        if asked.is_none() {
+            // Asking was no event.
+            self.missed -= 1;
+        }
+        asked
+    }
 }
 
 #[cfg(test)]
@@ -52,5 +65,15 @@ mod tests {
         let later = start + Duration::from_secs(60);
         let said = [(); 3].map(|()| ration.ask(later));
         assert_eq!(said, [Some(1), Some(0), None], "not more at once for having waited");
+    }
+
+    #[test]
+    fn what_was_missed_is_told_when_it_may_be_and_asking_for_it_is_no_event() {
+        let (start, second) = (Instant::now(), Duration::from_secs(1));
+        let mut ration = Ration::new(2, second);
+        assert_eq!([0; 4].map(|_| ration.ask(start)), [Some(0), Some(0), None, None]);
+        assert_eq!(ration.owed(start), None);
+        assert_eq!(ration.owed(start + second), Some(2));
+        assert_eq!(ration.owed(start + second), None, "nothing is owed");
     }
 }

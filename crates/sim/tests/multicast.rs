@@ -272,3 +272,21 @@ fn a_loss_near_the_sender_is_asked_for_about_once() {
         assert!(asked > 0 && asked < lost, "{topology}: {asked} for {lost} copies");
     }
 }
+
+/// Over many links that lose, sessions are few and far between: had time to be counted all the
+/// while, nearly all that happens would be ticks.
+#[test]
+fn time_is_not_counted_for_nothing() {
+    for seed in 0..4 {
+        let mut run = Run::of("srm", 9);
+        run.setup.set(Parameter::Topology, "line").unwrap();
+        run.setup.distances = Distances::Measured;
+        run.setup.window = 1;
+        run.faults = Faults::default().loss("25%".parse().unwrap());
+        run.seed = seed;
+        let report = run.done();
+        assert!(report.is_safe() && report.is_quiescent(), "{:?}", report.at_rest);
+        let sent: u64 = report.summary.sent.iter().sum();
+        assert!(report.events < 50 * sent, "{} events for {sent} messages", report.events);
+    }
+}

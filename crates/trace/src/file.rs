@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use vorrang_protocol::Protocol;
 
+use crate::line::Recording;
 use crate::record::Record;
 
 /// The format that this version writes and reads.
@@ -132,13 +133,11 @@ impl<P: Protocol> Trace<P> {
     ///
     /// If the file cannot be read, or a line of it is not what it should be.
     pub fn read(file: impl BufRead) -> Result<(Self, Ending), ReadError> {
-        let mut reader = Reader::new(file)?;
-        let mut records = Vec::new();
-        while let Some(record) = reader.next_as(|text| serde_json::from_str(text))? {
-            records.push(record);
-        }
-        let ending = reader.ending();
-        Ok((Self { header: reader.header, records }, ending))
+        let Recording { header, lines, ending } = Recording::read(file)?;
+        let records = lines.into_iter().zip(2..).map(|(line, number)| {
+            Record::read(line).map_err(|source| ReadError::Line { line: number, source })
+        });
+        Ok((Self { header, records: records.collect::<Result<_, _>>()? }, ending))
     }
 
     /// Writes the whole run.
@@ -407,7 +406,7 @@ mod tests {
     use vorrang_protocol::NodeId;
 
     use super::*;
-    use crate::record::{Fault, Loss, What};
+    use crate::record::{Fault, Lines, Loss, What};
 
     fn sample() -> Trace<RicartAgrawala> {
         let at = |at_ns, node, what| Record { at_ns, node: NodeId(node), what };
@@ -448,6 +447,27 @@ mod tests {
         assert_eq!(read, sample());
         let records = sample().records.len() as u64;
         assert_eq!(ending, Ending::Whole(End { records, ..End::default() }));
+    }
+
+    #[test]
+    fn the_short_lines_of_a_whole_run_are_read_back_as_well() {
+        let mut run = sample();
+        let times = [(1, 3), (2, 3), (3, 4), (4, 3)];
+        let sends = times.map(|(seq, time)| (seq, Message::Request { time }));
+        for (seq, message) in sends {
+            let what = What::Send { to: NodeId(1), seq, message };
+            run.records.push(Record { at_ns: 9, node: NodeId(0), what });
+            let what = What::Receive { from: NodeId(0), seq, message };
+            run.records.push(Record { at_ns: 9, node: NodeId(1), what });
+        }
+        let lines = Lines::of(&run.records);
+        assert!(lines.len() < run.records.iter().map(|it| it.line().len()).sum());
+        let mut writer = Writer::new(Vec::new(), &run.header).unwrap();
+        writer.write_lines(&lines, run.records.len() as u64).unwrap();
+        let file = writer.finish(None, None).unwrap();
+        let (read, ending) = Trace::read(&file[..]).unwrap();
+        assert_eq!(read, run);
+        assert!(matches!(ending, Ending::Whole(_)));
     }
 
     #[test]

@@ -31,6 +31,6 @@ pub use judge::{Verdict, judge};
 pub use line::{Letter, Line, Recording, Told};
 pub use measure::{Measure, Summary};
 pub use meter::{Meter, Traffic};
-pub use record::{Fault, Loss, Record, What};
+pub use record::{Fault, Lines, Loss, Record, What};
 pub use replay::{Objection, replay};
 pub use stage::Stage;

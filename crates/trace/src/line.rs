@@ -1,9 +1,9 @@
 //! The records of a trace for whoever does not know the algorithm: messages, commands and notices
 //! as JSON.
 
+use std::collections::HashMap;
 use std::io::BufRead;
 
-use serde::Deserialize;
 use serde::de::{DeserializeOwned, Error as _};
 use serde_json::{Map, Value};
 use vorrang_protocol::{NodeId, Protocol};
@@ -31,19 +31,20 @@ impl Recording {
     pub fn read(file: impl BufRead) -> Result<Self, ReadError> {
         let mut reader = Reader::new(file)?;
         let nodes = reader.header.nodes;
-        let mut lines = Vec::new();
-        let read = |text: &str| {
-            let line = Line::read(text)?;
-            if line.node.0 < nodes {
-                return Ok(line);
+        let mut lines: Vec<Line> = Vec::new();
+        // Where each message was sent: what it says need not be repeated where it arrives.
+        let mut sent: HashMap<(NodeId, NodeId, u64), usize> = HashMap::new();
+        loop {
+            let letter = |from, to, seq| {
+                let line = &lines[*sent.get(&(from, to, seq))?];
+                let Told::Send { letter, .. } = &line.what else { return None };
+                Some(letter.clone())
+            };
+            let read = |text: &str| Line::read(text, letter)?.within(nodes);
+            let Some(line) = reader.next_as(read)? else { break };
+            if let Told::Send { to, seq, .. } = line.what {
+                sent.insert((line.node, to, seq), lines.len());
             }
-            let last = nodes.saturating_sub(1);
-            Err(serde_json::Error::custom(format!(
-                "there is no node {}: the last is {last}",
-                line.node
-            )))
-        };
-        while let Some(line) = reader.next_as(read)? {
             lines.push(line);
         }
         let ending = reader.ending();
@@ -85,7 +86,7 @@ pub enum Told {
 }
 
 /// A message.
-#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Letter {
     /// As data.
     pub message: Value,
@@ -96,12 +97,16 @@ pub struct Letter {
 }
 
 impl Line {
-    /// Reads a line.
+    /// Reads a line. What a message says that arrives may have been left out: then it is looked up
+    /// by who sent it, to whom, and its number.
     ///
     /// # Errors
     ///
     /// If it is not a record.
-    pub fn read(text: &str) -> serde_json::Result<Self> {
+    pub fn read(
+        text: &str,
+        sent: impl Fn(NodeId, NodeId, u64) -> Option<Letter>,
+    ) -> serde_json::Result<Self> {
         let mut fields: Map<String, Value> = serde_json::from_str(text)?;
         let at_ns = field(&mut fields, "at_ns")?;
         let node = NodeId(field(&mut fields, "node")?);
@@ -109,18 +114,33 @@ impl Line {
         let (Some((name, value)), None) = (rest.next(), rest.next()) else {
             return Err(serde_json::Error::custom("it does not say one thing that happened"));
         };
-        Ok(Self { at_ns, node, what: Told::read(&name, value)? })
+        let what = Told::read(&name, value, |from, seq| sent(from, node, seq))?;
+        Ok(Self { at_ns, node, what })
+    }
+
+    /// The same, if there is such a node.
+    fn within(self, nodes: u32) -> serde_json::Result<Self> {
+        if self.node.0 < nodes {
+            return Ok(self);
+        }
+        let (node, last) = (self.node, nodes.saturating_sub(1));
+        let what = format!("there is no node {node}: the last is {last}");
+        Err(serde_json::Error::custom(what))
     }
 }
 
 impl<P: Protocol> From<&Record<P>> for Line {
     fn from(record: &Record<P>) -> Self {
-        Self::read(&record.line()).expect("what was written can be read")
+        Self::read(&record.line(), |_, _, _| None).expect("what was written can be read")
     }
 }
 
 impl Told {
-    fn read(name: &str, value: Value) -> serde_json::Result<Self> {
+    fn read(
+        name: &str,
+        value: Value,
+        sent: impl Fn(NodeId, u64) -> Option<Letter>,
+    ) -> serde_json::Result<Self> {
         Ok(match name {
             "command" => Self::Command(value),
             "notice" => Self::Notice(value),
@@ -134,7 +154,16 @@ impl Told {
             "receive" => {
                 let mut fields = object(value)?;
                 let (from, seq) = (field(&mut fields, "from")?, field(&mut fields, "seq")?);
-                Self::Receive { from, seq, letter: letter(fields)? }
+                let unsent = || {
+                    let what = format!("message {seq} of node {from} was not sent before");
+                    serde_json::Error::custom(what)
+                };
+                let letter = if fields.is_empty() {
+                    sent(from, seq).ok_or_else(unsent)?
+                } else {
+                    letter(fields)?
+                };
+                Self::Receive { from, seq, letter }
             }
             "lost" => {
                 let mut fields = object(value)?;
@@ -207,7 +236,7 @@ mod tests {
     use super::*;
 
     fn error(line: &str) -> String {
-        Line::read(line).unwrap_err().to_string()
+        Line::read(line, |_, _, _| None).unwrap_err().to_string()
     }
 
     #[test]
@@ -219,6 +248,23 @@ mod tests {
         let odd = r#"{"at_ns":1,"node":1,"explode":null}"#;
         assert_eq!(error(odd), "nothing that happens is called 'explode'");
         assert_eq!(error(r#"{"at_ns":1,"node":1,"send":7}"#), "7 is not an object");
+    }
+
+    #[test]
+    fn what_arrives_says_what_was_sent_if_it_does_not_say_it_itself() {
+        let file = |number: u32| {
+            let header = r#"{"vorrang_trace":2,"algorithm":"x","nodes":2,"parameters":{}}"#;
+            let send = r#"{"at_ns":1,"node":1,"send":{"to":0,"seq":4,"message":7,"kind":"K","#
+                .to_owned()
+                + r#""text":"K(7)"}}"#;
+            let got = format!(r#"{{"at_ns":2,"node":0,"receive":{{"from":1,"seq":{number}}}}}"#);
+            format!("{header}\n{send}\n{got}\n{{\"end\":{{\"records\":2}}}}\n")
+        };
+        let run = Recording::read(file(4).as_bytes()).unwrap();
+        let Told::Receive { letter, .. } = &run.lines[1].what else { panic!("it arrives") };
+        assert_eq!((&letter.message, &*letter.text), (&Value::from(7), "K(7)"));
+        let error = Recording::read(file(5).as_bytes()).unwrap_err().to_string();
+        assert!(error.ends_with("message 5 of node 1 was not sent before"), "{error}");
     }
 
     #[test]

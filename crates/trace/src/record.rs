@@ -1,26 +1,28 @@
 //! What can happen in a run, as data: a record is one thing that happened at one node.
 
 use std::io::Write as _;
+use std::ops::Range;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use vorrang_protocol::{Message, NodeId, Protocol};
 
+use crate::line::{Line, Told};
+
 /// One thing that happened at one node.
-#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
-#[serde(bound = "")]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Record<P: Protocol> {
     /// When, in nanoseconds since the run began.
     pub at_ns: u64,
     /// Where.
     pub node: NodeId,
     /// What.
-    #[serde(flatten)]
     pub what: What<P>,
 }
 
 /// What can happen at a node, seen from outside.
-#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
-#[serde(bound = "", rename_all = "snake_case")]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum What<P: Protocol> {
     /// The application asked for something, and was not refused.
     Command(P::Command),
@@ -132,29 +134,55 @@ impl<P: Protocol> Record<P> {
     /// A message is written as data, and beside that its kind and its text, so that a trace can be
     /// shown by whoever does not know the algorithm.
     pub fn write_line(&self, out: &mut Vec<u8>) {
-        begin(out, self.at_ns, self.node);
         match &self.what {
-            What::Command(command) => named(out, "command", command),
-            What::Notice(notice) => named(out, "notice", notice),
-            What::Timer(timer) => named(out, "timer", timer),
-            What::Send { to, seq, message } => letter(out, ("send", "to"), (*to, *seq), message),
-            What::Receive { from, seq, message } => {
-                letter(out, ("receive", "from"), (*from, *seq), message);
+            What::Command(command) => self.named(out, "command", command),
+            What::Notice(notice) => self.named(out, "notice", notice),
+            What::Timer(timer) => self.named(out, "timer", timer),
+            What::Send { to, seq, message } => {
+                self.envelope(out, SEND, (*to, *seq));
+                letter(out, message);
+                out.push(b'}');
             }
-            What::Choice(value) => named(out, "choice", value),
+            What::Receive { from, seq, message } => {
+                self.envelope(out, RECEIVE, (*from, *seq));
+                letter(out, message);
+                out.push(b'}');
+            }
+            What::Choice(value) => self.named(out, "choice", value),
             What::Lost { to, seq, why } => {
-                put(out, format_args!("\"lost\":{{\"to\":{to},\"seq\":{seq},\"why\":"));
+                self.envelope(out, LOST, (*to, *seq));
+                out.extend_from_slice(b",\"why\":");
                 data(out, why);
                 out.push(b'}');
             }
             What::Doubled { to, seq } => {
-                put(out, format_args!("\"doubled\":{{\"to\":{to},\"seq\":{seq}}}"));
+                self.envelope(out, DOUBLED, (*to, *seq));
+                out.push(b'}');
             }
-            What::Crash => out.extend_from_slice(b"\"crash\":null"),
-            What::Restart => out.extend_from_slice(b"\"restart\":null"),
-            What::Fault(fault) => named(out, "fault", fault),
+            What::Crash => self.named(out, "crash", &()),
+            What::Restart => self.named(out, "restart", &()),
+            What::Fault(fault) => self.named(out, "fault", fault),
         }
         out.extend_from_slice(b"}\n");
+    }
+
+    /// When and where, and something by its name.
+    fn named(&self, out: &mut Vec<u8>, name: &str, value: &impl Serialize) {
+        out.extend_from_slice(Short::of(self.at_ns, self.node).as_bytes());
+        out.push(b'"');
+        out.extend_from_slice(name.as_bytes());
+        out.extend_from_slice(b"\":");
+        data(out, value);
+    }
+
+    /// When and where, and of a message whom it goes to or comes from, and its number.
+    fn envelope(&self, out: &mut Vec<u8>, what: &[u8], (peer, seq): (NodeId, u64)) {
+        let mut short = Short::of(self.at_ns, self.node);
+        short.text(what);
+        short.number(peer.0.into());
+        short.text(b",\"seq\":");
+        short.number(seq);
+        out.extend_from_slice(short.as_bytes());
     }
 
     /// The line that [`write_line`](Self::write_line) adds, without its end.
@@ -164,48 +192,154 @@ impl<P: Protocol> Record<P> {
         line.pop();
         String::from_utf8(line).expect("JSON is text")
     }
+
+    /// The record that a line of a file is.
+    ///
+    /// # Errors
+    ///
+    /// If its data are not of this algorithm.
+    pub fn read(line: Line) -> serde_json::Result<Self> {
+        let what = match line.what {
+            Told::Command(command) => What::Command(data_of(command)?),
+            Told::Notice(notice) => What::Notice(data_of(notice)?),
+            Told::Send { to, seq, letter } => {
+                What::Send { to, seq, message: data_of(letter.message)? }
+            }
+            Told::Receive { from, seq, letter } => {
+                What::Receive { from, seq, message: data_of(letter.message)? }
+            }
+            Told::Timer(timer) => What::Timer(data_of(timer)?),
+            Told::Choice(value) => What::Choice(value),
+            Told::Lost { to, seq, why } => What::Lost { to, seq, why },
+            Told::Doubled { to, seq } => What::Doubled { to, seq },
+            Told::Crash => What::Crash,
+            Told::Restart => What::Restart,
+            Told::Fault(fault) => What::Fault(fault),
+        };
+        Ok(Self { at_ns: line.at_ns, node: line.node, what })
+    }
 }
 
-fn begin(out: &mut Vec<u8>, at_ns: u64, node: NodeId) {
-    out.extend_from_slice(b"{\"at_ns\":");
-    number(out, at_ns);
-    out.extend_from_slice(b",\"node\":");
-    number(out, node.0.into());
-    out.push(b',');
+fn data_of<T: DeserializeOwned>(value: Value) -> serde_json::Result<T> {
+    serde_json::from_value(value)
 }
 
-fn named(out: &mut Vec<u8>, name: &str, value: &impl Serialize) {
-    out.push(b'"');
-    out.extend_from_slice(name.as_bytes());
-    out.extend_from_slice(b"\":");
-    data(out, value);
+/// The records of a run that has all of them, as lines: as short and as quick as they can be.
+///
+/// What a message says is written where it is sent, and not once more where it arrives; and if a
+/// node tells several others the same, it is put into words once.
+#[derive(Debug)]
+pub struct Lines<'a, P: Protocol> {
+    bytes: Vec<u8>,
+    /// The last message that was put into words, and where.
+    last: Option<(&'a P::Message, Range<usize>)>,
 }
 
-fn letter<M: Message>(
-    out: &mut Vec<u8>,
-    names: (&str, &str),
-    (peer, seq): (NodeId, u64),
-    message: &M,
-) {
-    envelope(out, names, peer, seq);
+impl<'a, P: Protocol> Lines<'a, P> {
+    /// The lines of these records.
+    pub fn of(records: &'a [Record<P>]) -> Vec<u8> {
+        const USUAL: usize = 120;
+        let mut lines = Self { bytes: Vec::with_capacity(records.len() * USUAL), last: None };
+        for record in records {
+            lines.add(record);
+        }
+        lines.bytes
+    }
+
+    fn add(&mut self, record: &'a Record<P>) {
+        let out = &mut self.bytes;
+        match &record.what {
+            What::Send { to, seq, message } => {
+                record.envelope(out, SEND, (*to, *seq));
+                match &self.last {
+                    Some((last, place)) if *last == message => {
+                        out.extend_from_within(place.clone());
+                    }
+                    Some(_) | None => {
+                        let start = out.len();
+                        letter(out, message);
+                        self.last = Some((message, start..out.len()));
+                    }
+                }
+                out.extend_from_slice(b"}}\n");
+            }
+            What::Receive { from, seq, .. } => {
+                record.envelope(out, RECEIVE, (*from, *seq));
+                out.extend_from_slice(b"}}\n");
+            }
+            What::Command(_)
+            | What::Notice(_)
+            | What::Timer(_)
+            | What::Choice(_)
+            | What::Lost { .. }
+            | What::Doubled { .. }
+            | What::Crash
+            | What::Restart
+            | What::Fault(_) => record.write_line(out),
+        }
+    }
+}
+
+// What begins what is said of a message.
+const SEND: &[u8] = b"\"send\":{\"to\":";
+const RECEIVE: &[u8] = b"\"receive\":{\"from\":";
+const LOST: &[u8] = b"\"lost\":{\"to\":";
+const DOUBLED: &[u8] = b"\"doubled\":{\"to\":";
+
+/// A short piece of a line, put together before it is added: numbers and names are many.
+struct Short {
+    bytes: [u8; Self::LONGEST],
+    len: usize,
+}
+
+impl Short {
+    /// As long as four numbers and the names before them.
+    const LONGEST: usize = 128;
+
+    /// When and where.
+    fn of(at_ns: u64, node: NodeId) -> Self {
+        let mut short = Self { bytes: [0; Self::LONGEST], len: 0 };
+        short.text(b"{\"at_ns\":");
+        short.number(at_ns);
+        short.text(b",\"node\":");
+        short.number(node.0.into());
+        short.text(b",");
+        short
+    }
+
+    fn text(&mut self, text: &[u8]) {
+        self.bytes[self.len..self.len + text.len()].copy_from_slice(text);
+        self.len += text.len();
+    }
+
+    fn number(&mut self, mut number: u64) {
+        const LONGEST: usize = 20;
+        let mut digits = [0; LONGEST];
+        let mut first = LONGEST;
+        loop {
+            first -= 1;
+            digits[first] = b'0' + (number % 10) as u8;
+            number /= 10;
+            if number == 0 {
+                break;
+            }
+        }
+        self.text(&digits[first..]);
+    }
+
+    fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
+/// What it says.
+fn letter<M: Message>(out: &mut Vec<u8>, message: &M) {
+    out.extend_from_slice(b",\"message\":");
     data(out, message);
     out.extend_from_slice(b",\"kind\":");
     quoted(out, message.kind_name());
     out.extend_from_slice(b",\"text\":");
     text(out, format_args!("{message}"));
-    out.push(b'}');
-}
-
-fn envelope(out: &mut Vec<u8>, (what, whom): (&str, &str), peer: NodeId, seq: u64) {
-    out.push(b'"');
-    out.extend_from_slice(what.as_bytes());
-    out.extend_from_slice(b"\":{\"");
-    out.extend_from_slice(whom.as_bytes());
-    out.extend_from_slice(b"\":");
-    number(out, peer.0.into());
-    out.extend_from_slice(b",\"seq\":");
-    number(out, seq);
-    out.extend_from_slice(b",\"message\":");
 }
 
 fn data(out: &mut Vec<u8>, value: &impl Serialize) {
@@ -245,21 +379,6 @@ fn text(out: &mut Vec<u8>, what: std::fmt::Arguments<'_>) {
     }
 }
 
-/// Numbers are half of a trace.
-fn number(out: &mut Vec<u8>, mut number: u64) {
-    let mut digits = [0; 20];
-    let mut first = digits.len();
-    loop {
-        first -= 1;
-        digits[first] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            break;
-        }
-    }
-    out.extend_from_slice(&digits[first..]);
-}
-
 #[cfg(test)]
 mod tests {
     use vorrang_algorithms::mutex::ricart_agrawala::{self, RicartAgrawala};
@@ -295,11 +414,20 @@ mod tests {
     }
 
     #[test]
+    fn the_longest_line_is_written() {
+        let (node, seq) = (NodeId(u32::MAX), u64::MAX);
+        let message = ricart_agrawala::Message::Request { time: u64::MAX };
+        let what = What::Receive { from: node, seq, message };
+        let line = Record::<RicartAgrawala> { at_ns: u64::MAX, node, what }.line();
+        assert!(line.contains(&format!("\"from\":{node},\"seq\":{seq},\"message\"")), "{line}");
+    }
+
+    #[test]
     fn numbers_of_any_size_are_written() {
         for number in [0, 9, 10, 1_234_567_890, u64::MAX] {
-            let mut out = Vec::new();
-            super::number(&mut out, number);
-            assert_eq!(out, number.to_string().as_bytes());
+            let mut short = Short { bytes: [0; Short::LONGEST], len: 0 };
+            short.number(number);
+            assert_eq!(short.as_bytes(), number.to_string().as_bytes());
         }
     }
 }

@@ -125,7 +125,9 @@ impl fmt::Display for Body {
                 }
                 Ok(())
             }
-            Self::Final { number, place } => write!(f, " {number} at {}.{}", place.clock, place.by),
+            Self::Final { number, place } => {
+                write!(f, ": {number} at {}.{}", place.clock, place.by)
+            }
         }
     }
 }

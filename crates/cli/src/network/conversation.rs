@@ -3,18 +3,19 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio::time::Instant;
 use vorrang_algorithms::card::About;
 use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::registry;
 use vorrang_algorithms::setup::Setup;
 use vorrang_net::{
     Clock, CommandError, Config, Event, Goodbye, Handle, LetGo, LinkState, LinkStatus, Log,
-    NetError, Stage, Starting, Status, Stopped,
+    NetError, Ration, Stage, Starting, Status, Stopped,
 };
 use vorrang_protocol::{Needs, NodeId, Protocol, Refused};
 use vorrang_trace::{Record, Writer};
@@ -23,7 +24,7 @@ use super::condition;
 use super::input::{Input, MAX_LINE, Typed};
 use super::order::{Order, help};
 use super::signals::Signals;
-use super::voice::{Ration, Voice, harmless};
+use super::voice::{Voice, harmless};
 use crate::commands::node::Node;
 use crate::failure::Failure;
 use crate::output::{BOLD, DIM, RESET, is_closed};

@@ -7,7 +7,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, timeout};
 use vorrang_protocol::{NodeId, Protocol};
 use vorrang_sim::{FaultCounts, Faults};
-use vorrang_trace::{Record, What};
+use vorrang_trace::{Line, Record, What};
 
 use super::processes::Recorded;
 use super::{Counted, News};
@@ -95,7 +95,8 @@ pub(super) fn planned(scene: &impl Scene) -> Vec<(Duration, NodeId)> {
 /// what it did after it was last heard: it is down from there on.
 pub(super) fn in_order<P: Protocol>(recorded: Recorded) -> Result<Vec<Record<P>>, Failure> {
     let read = |line: String| {
-        serde_json::from_str(&line)
+        Line::read(&line, |_, _, _| None)
+            .and_then(Record::read)
             .map_err(|why| Failure::World(format!("a node says '{line}': {why}")))
     };
     let mut records: Vec<Record<P>> =

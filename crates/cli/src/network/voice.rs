@@ -12,6 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use vorrang_net::Ration;
+
 use crate::output::{print, say_aside};
 
 /// How many lines wait to be written, at most.
@@ -143,7 +145,7 @@ pub(crate) struct Logger(Voice);
 
 impl Write for Logger {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let now = Instant::now();
+        let now = tokio::time::Instant::now();
         let allowed = self.0.log.lock().unwrap_or_else(PoisonError::into_inner).ask(now);
         if let Some(missed) = allowed {
             if missed > 0 {
@@ -157,53 +159,6 @@ impl Write for Logger {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
-    }
-}
-
-/// So many at once, and then one in a while.
-#[derive(Clone, Debug)]
-pub(crate) struct Ration {
-    burst: u32,
-    every: Duration,
-    left: u32,
-    since: Option<Instant>,
-    missed: u64,
-}
-
-impl Ration {
-    pub(crate) const fn new(burst: u32, every: Duration) -> Self {
-        Self { burst, every, left: burst, since: None, missed: 0 }
-    }
-
-    /// Whether one more may be said, and then how many were not since the last.
-    pub(crate) fn ask(&mut self, now: Instant) -> Option<u64> {
-        let since = *self.since.get_or_insert(now);
-        let gained = now.saturating_duration_since(since).as_nanos() / self.every.as_nanos().max(1);
-        let gained = u32::try_from(gained).unwrap_or(u32::MAX);
-        if gained > 0 {
-            self.left = self.left.saturating_add(gained).min(self.burst);
-            self.since = Some(now);
-        }
-        if let Some(left) = self.left.checked_sub(1) {
-            self.left = left;
-            Some(std::mem::take(&mut self.missed))
-        } else {
-            self.missed += 1;
-            None
-        }
-    }
-
-    /// How many were not said, if it may be said by now.
-    pub(crate) fn owed(&mut self, now: Instant) -> Option<u64> {
-        if self.missed == 0 {
-            return None;
-        }
-        let asked = self.ask(now);
-        if asked.is_none() {
-            // Asking was no event.
-            self.missed -= 1;
-        }
-        asked
     }
 }
 
@@ -256,20 +211,6 @@ mod tests {
         assert!(missed >= 1, "{heard:?}");
         let written = heard.iter().filter(|line| *line == "more").count();
         assert!((QUEUE_LEN - 1..=QUEUE_LEN + 1).contains(&written), "{written}");
-    }
-
-    #[test]
-    fn a_ration_is_used_up_and_comes_back() {
-        let start = Instant::now();
-        let second = Duration::from_secs(1);
-        let mut ration = Ration::new(2, second);
-        assert_eq!([0; 4].map(|_| ration.ask(start)), [Some(0), Some(0), None, None]);
-        assert_eq!(ration.owed(start), None);
-        assert_eq!(ration.ask(start + second), Some(2));
-        assert_eq!(ration.owed(start + second), None, "nothing is owed");
-        assert_eq!(ration.ask(start + second), None);
-        assert_eq!(ration.owed(start + 2 * second), Some(1));
-        assert_eq!([0; 3].map(|_| ration.ask(start + 60 * second)), [Some(0), Some(0), None]);
     }
 
     #[test]

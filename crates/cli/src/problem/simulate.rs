@@ -13,7 +13,7 @@ use vorrang_algorithms::registry::Node;
 use vorrang_algorithms::setup::Setup;
 use vorrang_protocol::{Guard, Protocol};
 use vorrang_sim::{FaultCounts, Faults, Report, SimError, Simulation};
-use vorrang_trace::{End, Header, Record, Wrong};
+use vorrang_trace::{End, Header, Lines, Record, Wrong};
 
 use super::channels::Layer;
 use super::seen::{Seen, Told, Witness};
@@ -267,13 +267,7 @@ impl ToFile {
         if self.failed.is_some() {
             return;
         }
-        let made = self.outlet.make(move || {
-            let mut lines = Vec::with_capacity(batch.len() * 140);
-            for record in &batch {
-                record.write_line(&mut lines);
-            }
-            lines
-        });
+        let made = self.outlet.make(move || Lines::of(&batch));
         self.failed = made.err();
     }
 

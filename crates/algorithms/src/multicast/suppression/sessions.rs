@@ -83,10 +83,14 @@ impl Srm {
         }
     }
 
+    /// Whether time is to be counted. Where sessions are said again and again and nothing comes of
+    /// it, there is nothing to measure, and ticks would be nearly all that happens.
     pub(in crate::multicast) fn counts_time(&self) -> bool {
+        const QUIET: u8 = 3;
         let misses = || self.streams.values().any(|it| !it.missing.is_empty());
         let repairs = || self.streams.values().any(|it| !it.repairs.is_empty());
-        (self.map.is_measuring() && self.sessions.is_armed)
+        let may_measure = self.sessions.is_armed && self.sessions.quiet < QUIET;
+        (self.map.is_measuring() && may_measure)
             || (self.pace.is_adaptive && (misses() || repairs()))
     }
 
