@@ -185,6 +185,37 @@ impl Graph {
         if x > 28.0 { y + 10.0 } else { y - 10.0 }
     }
 
+    /// In words, for a terminal: what is between the nodes, a line each; then the sets.
+    pub fn text(&self) -> String {
+        let name = |id: usize| self.nodes[id].name.as_str();
+        let mut text = format!("{}\n\n", self.title);
+        let mut line = |of: &str, verb: &str, others: &[&str]| {
+            if !others.is_empty() {
+                let _ = writeln!(text, "  {of} {verb} {}", others.join(", "));
+            }
+        };
+        for (id, node) in self.nodes.iter().enumerate() {
+            let bonds = |rank: &[Bond]| {
+                let own = self.links.iter().filter(|it| rank.contains(&it.rank));
+                own.filter(|it| it.from == id).map(|it| name(it.to)).collect::<Vec<_>>()
+            };
+            let back = self.links.iter().filter(|it| it.rank == Bond::Link && it.to == id);
+            let mut linked = bonds(&[Bond::Link]);
+            linked.extend(back.map(|it| name(it.from)));
+            line(&node.name, "–", &linked);
+            line(&node.name, "→", &bonds(&[Bond::Tree]));
+            line(&node.name, "waits for", &bonds(&[Bond::Wait, Bond::Circle]));
+        }
+        for set in &self.sets {
+            let members: Vec<&str> = set.iter().map(|&id| name(id)).collect();
+            let _ = writeln!(text, "  {{{}}}", members.join(", "));
+        }
+        for sentence in &self.caption {
+            let _ = writeln!(text, "\n{sentence}");
+        }
+        text
+    }
+
     /// For Graphviz.
     pub fn dot(&self) -> String {
         let is_directed = self.links.iter().any(|it| it.rank != Bond::Link);
@@ -250,4 +281,30 @@ fn beside(from: (f64, f64), to: (f64, f64), by: f64) -> ((f64, f64), (f64, f64))
     let length = dx.hypot(dy).max(0.001);
     let (ox, oy) = (-dy / length * by, dx / length * by);
     ((from.0 + ox, from.1 + oy), (to.0 + ox, to.1 + oy))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn in_words_every_bond_is_said_from_where_it_begins_and_links_from_both_ends() {
+        let bond = |from, to, rank| Link { from, to, rank };
+        let graph = Graph {
+            title: "three".to_owned(),
+            nodes: Graph::numbered(3),
+            links: vec![
+                bond(0, 1, Bond::Link),
+                bond(1, 2, Bond::Tree),
+                bond(2, 0, Bond::Wait),
+                bond(2, 1, Bond::Circle),
+            ],
+            sets: vec![vec![0, 2]],
+            caption: vec!["That is all.".to_owned()],
+            ..Graph::default()
+        };
+        let text =
+            "three\n\n  0 – 1\n  1 – 0\n  1 → 2\n  2 waits for 0, 1\n  {0, 2}\n\nThat is all.\n";
+        assert_eq!(graph.text(), text);
+    }
 }

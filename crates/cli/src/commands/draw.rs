@@ -301,11 +301,11 @@ impl How {
                 let pixels = png::png(&graph.svg(self.theme()), f64::from(self.scale));
                 self.write(&pixels.map_err(Failure::Usage)?)
             }
-            // What no terminal shows, Graphviz does.
-            Kind::Dot | Kind::Text => self.write(graph.dot().as_bytes()),
+            Kind::Dot => self.write(graph.dot().as_bytes()),
+            Kind::Text => self.write(graph.text().as_bytes()),
             Kind::Mermaid | Kind::Shiviz | Kind::Perfetto => Err(Failure::usage(
-                "that format is for runs: nodes and what is between them are drawn as svg, png or \
-                 dot",
+                "that format is for runs: nodes and what is between them are drawn as svg, png, \
+                 dot or text",
             )),
         }
     }
