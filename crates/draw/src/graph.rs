@@ -195,14 +195,16 @@ impl Graph {
             }
         };
         for (id, node) in self.nodes.iter().enumerate() {
-            let bonds = |rank: &[Bond]| {
-                let own = self.links.iter().filter(|it| rank.contains(&it.rank));
-                own.filter(|it| it.from == id).map(|it| name(it.to)).collect::<Vec<_>>()
+            let bonds = |ranks: &[Bond]| {
+                let of = self.links.iter().filter(|it| ranks.contains(&it.rank));
+                let from = of.clone().filter(|it| it.from == id).map(|it| it.to);
+                let is_mutual = ranks.contains(&Bond::Link);
+                let to = of.filter(|it| is_mutual && it.to == id).map(|it| it.from);
+                let mut others: Vec<usize> = from.chain(to).collect();
+                others.sort_unstable();
+                others.into_iter().map(name).collect::<Vec<_>>()
             };
-            let back = self.links.iter().filter(|it| it.rank == Bond::Link && it.to == id);
-            let mut linked = bonds(&[Bond::Link]);
-            linked.extend(back.map(|it| name(it.from)));
-            line(&node.name, "–", &linked);
+            line(&node.name, "–", &bonds(&[Bond::Link]));
             line(&node.name, "→", &bonds(&[Bond::Tree]));
             line(&node.name, "waits for", &bonds(&[Bond::Wait, Bond::Circle]));
         }
