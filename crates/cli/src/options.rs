@@ -18,6 +18,7 @@ use vorrang_sim::{Distribution, Faults, Network};
 use crate::failure::Failure;
 use crate::lookup;
 use crate::problem::election::ElectionArgs;
+use crate::problem::group::GroupArgs;
 use crate::problem::multicast::MulticastArgs;
 use crate::problem::mutex::MutexArgs;
 use crate::trouble::FaultArgs;
@@ -56,8 +57,10 @@ pub(crate) struct RunArgs {
     pub(crate) mutex: MutexArgs,
     #[command(flatten, next_help_heading = "Election")]
     pub(crate) election: ElectionArgs,
-    #[command(flatten, next_help_heading = "Reliable multicast")]
+    #[command(flatten, next_help_heading = "Reliable multicast, group communication")]
     pub(crate) multicast: MulticastArgs,
+    #[command(flatten, next_help_heading = "Group communication")]
+    pub(crate) group: GroupArgs,
     #[command(flatten, next_help_heading = "What never comes to rest")]
     pub(crate) lasting: LastingArgs,
 }

@@ -199,7 +199,7 @@ fn scripted(nodes: u32, latency: Distribution, script: Vec<(u64, Fault)>) -> Rep
     let workload = Chatter { wants: vec![true; nodes as usize], leaves: 0, until_ns: 0, ..CHATTER };
     Simulation::new(
         setup.group.members().map(|id| of(id, &setup)),
-        CARD.watch(&setup),
+        Synchrony::new(setup.group, setup.group.members()),
         Network { latency, order: Order::Any },
         workload,
         1,
@@ -270,7 +270,7 @@ fn a_multicast_takes_as_many_messages_as_there_are_members() {
             Chatter { wants: vec![true; nodes as usize], gap_ns: MS as f64, until_ns, ..CHATTER };
         let report = Simulation::new(
             setup.group.members().map(|id| of(id, &setup)),
-            CARD.watch(&setup),
+            Synchrony::new(setup.group, setup.group.members()),
             Network::constant_ms(1),
             workload,
             7,
