@@ -41,6 +41,22 @@ pub(crate) fn within_if_real(about: &About) -> Option<Duration> {
     if about.assumes.timely { Some(TIMELY_ENOUGH) } else { sends_again.then_some(SOON_ENOUGH) }
 }
 
+/// How long a heartbeat and its margin are over a real network, if nobody says: longer than a busy
+/// machine is.
+const SELDOM_ENOUGH: Duration = Duration::from_millis(100);
+
+/// Has nodes on a real network say that they are up as seldom as is fit for one, unless they are
+/// told how often.
+pub(crate) fn beats_if_real(setup: &mut Setup, args: &SetupArgs) {
+    for (parameter, time) in
+        [(Parameter::Beat, &mut setup.beat), (Parameter::Margin, &mut setup.margin)]
+    {
+        if !args.says(parameter) {
+            *time = SELDOM_ENOUGH;
+        }
+    }
+}
+
 /// One millisecond.
 const DEFAULT_LATENCY: Distribution = Distribution::Constant(1_000_000);
 

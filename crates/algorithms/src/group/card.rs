@@ -52,6 +52,8 @@ pub struct Setting {
     pub by_sequencer: u32,
     /// How many the others do.
     pub by_others: u32,
+    /// Whether it is the lowest node that goes.
+    pub lowest_goes: bool,
 }
 
 /// What may happen in a check at each node, in this order, as it is typed: nodes are divided by

@@ -27,6 +27,7 @@
 //! | N members | cost |
 //! | --- | --- |
 //! | messages | N − 1 for a multicast of the sequencer, N for one of anybody else |
+//! | copies besides | up to N − 1, for each that a heartbeat crosses |
 //! | heartbeats besides | one from each node to each other in every period |
 //! | delay | T to all others if the sequencer multicasts; else T to it and 2T to the rest |
 //! | a view change | 5(N − 1) messages and 5T from the suspicion, 7T if the lowest is gone |
@@ -203,9 +204,10 @@ fn latency(at: &Setting) -> Span {
 /// FLUSH, `FLUSH_OK`, ACCEPT, ACCEPTED, NEWVIEW; another than the lowest must ask for promises
 /// first. Two of two need not ask anybody if one of them is gone.
 fn change(at: &Setting) -> Span {
-    match at.setup.group.size() {
-        1 | 2 => Span::between(0.0, 7.0),
-        _ => Span::between(5.0, 7.0),
+    match (at.setup.group.size(), at.lowest_goes) {
+        (1 | 2, _) => Span::between(0.0, 7.0),
+        (_, true) => Span::exactly(7.0),
+        (_, false) => Span::exactly(5.0),
     }
 }
 

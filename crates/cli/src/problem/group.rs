@@ -10,23 +10,24 @@ use vorrang_algorithms::group::informed::Detector;
 use vorrang_algorithms::group::spec::Fed;
 use vorrang_algorithms::group::views::Input;
 use vorrang_algorithms::group::{Command, Grouping, Notice};
-use vorrang_algorithms::setup::{Parameter, Setup, Unfit};
+use vorrang_algorithms::setup::{Setup, Unfit};
 use vorrang_check::Ask;
 use vorrang_draw::{Bar, Look, Mark};
 use vorrang_protocol::{Message as _, Needs, NodeId, Protocol, show_duration_ns};
-use vorrang_sim::{Distribution, Fault};
+use vorrang_sim::{Distribution, Fault, Faults};
 
 use super::casting::shares;
 use super::group_question::question;
 use super::group_tally::Tally;
 use super::grouping::{Calm, Chatter, Move};
+use super::multicast::there;
 use super::{Doing, Driven, Extremes, Made, Question, Role, Said, Scene};
 use crate::commands::check::CheckArgs;
 use crate::failure::Failure;
 use crate::figures::{Figure, Measured, Reading};
 use crate::network::Place;
 use crate::network::once::{self, Until};
-use crate::options::{Between, RunArgs};
+use crate::options::{Between, RunArgs, beats_if_real};
 use crate::selection::Axis;
 use crate::trouble::parse_moment;
 
@@ -36,8 +37,6 @@ const MOST_NODES: u32 = 2_000;
 const MOST_MULTICASTS: u64 = 100_000_000;
 /// How often there is something to say, if nothing is said of it.
 const USUAL_MULTICASTS: u64 = 1_000;
-/// How long a heartbeat and its margin are over a real network, if nobody says.
-const REAL: Duration = Duration::from_millis(100);
 /// How many heartbeats a run over a real network lasts.
 const REAL_BEATS: u32 = 30;
 
@@ -124,26 +123,40 @@ impl Scenario {
         }
     }
 
-    /// What the theory says of a quantity, if it is of such a run.
+    /// What the theory says of a quantity, if it is of such a run: all messages take as long, and
+    /// nothing goes wrong but that one node crashes.
     fn theory(&self, of: Quantity, tally: &Tally) -> Option<Span> {
         let latency = self.between.latency;
+        // Else what was sent is sent again before it can have been heard of.
+        let is_quick = 2.0 * latency.mean_ns() < self.setup.beat.as_nanos() as f64;
         let is_constant = latency.is_constant() && latency.mean_ns() > 0.0;
-        let others = |it: &(u64, Fault)| !matches!(it.1, Fault::Crash(_));
-        let faults = self.between.faults.as_ref();
-        // One goes, and nothing else happens; or nothing at all.
-        let one_goes = faults.is_none_or(|it| it.script.len() < 2)
-            && faults.is_none_or(|it| it.is_scripted() && !it.script.iter().any(others));
-        let is_plain = is_constant && one_goes && self.moves.is_empty() && !self.is_altered();
-        let speaks = match of.key {
-            _ if of == CHANGE => tally.changes().count() == 1,
-            _ => tally.views() == 1 && faults.is_none(),
+        let script = self.between.faults.as_ref().map_or(&[][..], |faults| &faults.script);
+        let is_scripted = self.between.faults.as_ref().is_none_or(Faults::is_scripted);
+        let gone = match script {
+            [] => None,
+            [(_, Fault::Crash(node))] => Some(*node),
+            _ => return None,
         };
-        let by_lowest = u32::try_from(tally.by_lowest()).ok()?;
+        let is_plain = is_constant && is_quick && is_scripted && self.moves.is_empty();
+        let speaks = match gone {
+            None => of != CHANGE && tally.views() == 1,
+            Some(_) => of == CHANGE && tally.changes().count() == 1,
+        };
+        if !is_plain || !speaks || self.is_altered() {
+            return None;
+        }
+        let by_sequencer = u32::try_from(tally.by_lowest()).ok()?;
         let all = u32::try_from(tally.multicasts()).ok()?;
-        let setup = self.setup.clone();
-        let setting = Setting { setup, by_sequencer: by_lowest, by_others: all - by_lowest };
+        let (setup, lowest_goes) = (self.setup.clone(), gone == Some(NodeId(0)));
+        let by_others = all - by_sequencer;
+        let setting = Setting { setup, by_sequencer, by_others, lowest_goes };
         let span = self.card.cost(of, &setting).filter(|span| span.high.is_finite())?;
-        Some(span).filter(|_| is_plain && speaks)
+        if of != MESSAGES {
+            return Some(span);
+        }
+        // A heartbeat that crosses a message on its way makes for a copy of it.
+        let copies = f64::from(all) * f64::from(self.setup.group.size() - 1);
+        Some(Span::between(span.low, span.high + copies))
     }
 
     fn is_altered(&self) -> bool {
@@ -162,7 +175,7 @@ impl Scenario {
         let theory = |of: Quantity| self.theory(of, tally);
         let each = |span: Span| {
             let many = multicasts.max(1) as f64;
-            Span { low: span.low / many, high: span.high / many, ..span }
+            Span::between(span.low / many, span.high / many)
         };
         let per_theory = per.and_then(|_| theory(MESSAGES)).map(each);
         let (latency, blocked) = (tally.latency(), tally.blocked());
@@ -178,7 +191,7 @@ impl Scenario {
             Figure::real("messages_per_multicast", per)
                 .labelled("messages per multicast")
                 .column("MESSAGES/CAST")
-                .theory(per_theory.map(exact), None),
+                .theory(per_theory, None),
             time(LATENCY.key, LATENCY.name, latency.mean())
                 .column("LATENCY/T")
                 .theory(latency.mean().and_then(|_| theory(LATENCY)), None),
@@ -199,7 +212,7 @@ impl Scenario {
             Figure::count(MESSAGES.key, "other messages", messages)
                 .column("MESSAGES")
                 .theory(theory(MESSAGES), None),
-            Figure::of("messages_by_kind", Reading::Counts(tally.traffic().by_kind())),
+            Figure::of("messages_by_kind", Reading::Counts(there(tally.traffic().by_kind()))),
             Figure::count("bytes", "bytes", tally.traffic().bytes()),
         ]
     }
@@ -217,11 +230,6 @@ impl Scenario {
         }
         text
     }
-}
-
-/// What was divided is exact if it was before.
-fn exact(span: Span) -> Span {
-    if span.low < span.high { span } else { Span::exactly(span.low) }
 }
 
 impl Scene for Scenario {
@@ -262,11 +270,15 @@ impl Scene for Scenario {
 impl Driven for Grouping {
     fn extremes(_: &'static Card, setup: &Setup) -> Result<Extremes<Self>, Unfit> {
         let nodes = setup.group.size();
-        let of =
-            |by_sequencer, by_others| Setting { setup: setup.clone(), by_sequencer, by_others };
+        let of = |by_sequencer: bool| Setting {
+            setup: setup.clone(),
+            by_sequencer: u32::from(by_sequencer),
+            by_others: u32::from(!by_sequencer),
+            lowest_goes: by_sequencer,
+        };
         Ok(Extremes {
-            common: format!("--nodes {nodes}, ONE MULTICAST"),
-            settings: [("BY THE SEQUENCER", of(1, 0)), ("BY ANOTHER", of(0, 1))],
+            common: format!("--nodes {nodes}, ONE WHO MULTICASTS OR GOES"),
+            settings: [("BY THE SEQUENCER", of(true)), ("BY ANOTHER", of(false))],
         })
     }
     fn contrast(_: &'static Card) -> Axis {
@@ -309,7 +321,12 @@ impl Driven for Grouping {
 
     fn trials(_: &'static Card, nodes: u32) -> Vec<String> {
         let few = 3.min(nodes);
-        vec![format!("--multicasts {few} --senders {few} --every 4ms")]
+        let line = format!("--multicasts {few} --senders {few} --every 4ms");
+        if nodes < 2 {
+            return vec![line];
+        }
+        // Whoever goes and comes makes for two more views.
+        vec![line.clone(), line + " --leave 1@7ms --join 1@15ms"]
     }
     /// Whoever puts messages in order leads.
     fn doing(said: Said<'_, Input<Command>, Notice>) -> Option<Doing> {
@@ -322,15 +339,14 @@ impl Driven for Grouping {
         }
     }
 
-    /// A node is in views, one after the other, each a bar that begins with its name; between two
-    /// it is blocked.
+    /// A flag where a view begins, with its name; bars where nothing goes on.
     fn look(at: NodeId, said: Said<'_, Input<Command>, Notice>) -> Look {
         match said {
             Said::Notice(Notice::View { .. }) => {
-                Look { mark: Some(Mark::Flag("view")), ..Look::bar(Bar::Filled("in a view")) }
+                Look { mark: Some(Mark::Flag("view")), ..Look::bar(Bar::Ends) }
             }
-            Said::Notice(Notice::Blocked) => Look::bar(Bar::Outlined("blocked")),
-            Said::Notice(Notice::Out) => Look::bar(Bar::Ends),
+            Said::Notice(Notice::Blocked) => Look::bar(Bar::Filled("blocked")),
+            Said::Notice(Notice::Out) => Look::bar(Bar::Outlined("out of the group")),
             // That it hears itself is news here: only now has it a place.
             Said::Notice(Notice::Delivered { .. }) => Look::mark(Mark::Diamond("delivers")),
             Said::Command(Input::Ask(Command::Multicast(_))) => {
@@ -385,9 +401,9 @@ impl Driven for Grouping {
             | Input::Beat => None,
         }
     }
-    /// Those who are left go on, if they are enough.
-    fn needs(_: &'static Card, setup: &Setup) -> Needs {
-        Needs::AllBut(setup.group.size().saturating_sub(1) / 2)
+    /// Those who are left go on; how many must be depends on how many were in the last view.
+    fn needs(_: &'static Card, _: &Setup) -> Needs {
+        Needs::Nobody
     }
     fn over_tcp<P>(
         scenario: &Scenario,
@@ -433,12 +449,8 @@ fn scenario(card: &'static Card, args: &RunArgs) -> Result<Scenario, Failure> {
              and 'vorrang check {name}' are for that"
         )));
     }
-    for (parameter, time) in
-        [(Parameter::Beat, &mut setup.beat), (Parameter::Margin, &mut setup.margin)]
-    {
-        if is_real && !args.setup.says(parameter) {
-            *time = REAL;
-        }
+    if is_real {
+        beats_if_real(&mut setup, &args.setup);
     }
     let given = &args.multicast;
     let senders = given.senders.unwrap_or(nodes);

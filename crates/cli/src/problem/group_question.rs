@@ -22,8 +22,8 @@ const LAST_BEATS: usize = 3;
 pub(crate) struct GroupCheckArgs {
     /// What may happen at each node, in this order, at any time: join, leave, multicast:7,
     /// suspect:1, trust:1, beat. Nodes are divided by slashes, as in suspect:1/multicast:7,leave/join
-    /// [default: the first two suspect each other, the second multicasts, who has not founded the
-    /// group joins]
+    /// [default: the first suspects the second, which multicasts, and who has not founded the group
+    /// joins]
     #[arg(long, value_name = "PLAN", value_parser = plan)]
     happens: Option<PlanOf>,
     /// What happens does so one after the other, each when no message is under way, then all beat
@@ -139,8 +139,8 @@ fn happens(
     Ok((setup, happens))
 }
 
-/// The first two suspect each other, rightly or wrongly; one of them multicasts, and who has not
-/// founded the group joins.
+/// The first suspects the second, rightly or wrongly, which multicasts; and who has not founded the
+/// group joins. That is about what can be exhausted, in whatever order messages come.
 fn usual_plan(setup: &Setup) -> PlanOf {
     let (nodes, founders) = (setup.group.size(), setup.founders);
     let is_told = setup.detector == Detector::Told;
@@ -149,7 +149,7 @@ fn usual_plan(setup: &Setup) -> PlanOf {
     let of_node = |id: u32| match id {
         _ if id >= founders => vec![Input::Ask(Command::Join)],
         0 => suspect(1).into_iter().chain((founders == 1).then(multicast)).collect(),
-        1 => suspect(0).into_iter().chain([multicast()]).collect(),
+        1 => vec![multicast()],
         _ => Vec::new(),
     };
     (0..nodes).map(of_node).collect()

@@ -180,7 +180,7 @@ impl Scenario {
 }
 
 /// Without those that there were none of: most belong to orders that are not asked for.
-fn there(mut by_kind: Vec<(&'static str, u64)>) -> Vec<(&'static str, u64)> {
+pub(super) fn there(mut by_kind: Vec<(&'static str, u64)>) -> Vec<(&'static str, u64)> {
     by_kind.retain(|(_, count)| *count > 0);
     by_kind
 }
