@@ -24,15 +24,18 @@ type Value = Install<u32, u64>;
 /// A node in the middle of which is this.
 type Around<C> = Recipe<Informed<Replica<C>>>;
 
+/// What such a node should be.
+type Right = Views<u32, u64, Synod<Value>>;
+
 /// Nodes that decide wrongly.
 pub fn deciding<F: Misjudges>() -> Around<Views<u32, u64, Misjudging<F>>> {
     recipe(Views::new)
 }
 
 /// Nodes that do something wrong with messages.
-pub fn mistaken<F>(mistake: F) -> Around<Flawed<Views<u32, u64, Synod<Value>>, F>>
+pub fn mistaken<F>(mistake: F) -> Around<Flawed<Right, F>>
 where
-    F: Mistake<Views<u32, u64, Synod<Value>>>,
+    F: Mistake<Right>,
 {
     recipe(move |me, universe, founders| Flawed::new(Views::new(me, universe, founders), mistake))
 }

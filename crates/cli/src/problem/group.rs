@@ -110,16 +110,17 @@ impl Scenario {
     fn calm(&self) -> Calm {
         let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let longest = Duration::from_nanos(self.between.nearly_longest_ns());
-        let noticed = (self.time_out() + self.setup.late).saturating_add(longest);
+        let noticed = self.time_out().saturating_add(self.setup.late).saturating_add(longest);
         let script = self.between.faults.iter().flat_map(|faults| &faults.script);
         // Of who is up and who is down, applications know.
         let is_unseen = |it: &&(u64, Fault)| !matches!(it.1, Fault::Crash(_) | Fault::Restart(_));
         let last_ns = script.filter(is_unseen).map(|it| it.0).max();
-        let settles = (self.card.terms.settles)(&self.setup).saturating_add(longest * 20);
+        let takes = longest.saturating_mul(20);
+        let settles = (self.card.terms.settles)(&self.setup).saturating_add(takes);
         Calm {
-            noticed_ns: last_ns.map_or(0, |it| it.saturating_add(ns(noticed.saturating_mul(2)))),
-            settles_ns: ns(settles),
-            gap_ns: ns(self.setup.beat),
+            noticed: last_ns.map_or(0, |it| it.saturating_add(ns(noticed.saturating_mul(2)))),
+            settles: ns(settles),
+            gap: ns(self.setup.beat),
         }
     }
 

@@ -198,7 +198,7 @@ fn remarks(happens: &PlanOf, is_told: bool, faults: Faults) -> Remarks {
     let is_change = |it: &Input<Command>| {
         !matches!(it, Input::Ask(Command::Multicast(_)) | Input::Beat | Input::Trust(_))
     };
-    if is_told && !all.any(is_change) {
+    if is_told && faults.restarts == 0 && !all.any(is_change) {
         warn("nobody is suspected and nobody comes or goes, so no view ends");
     }
     if !is_told {

@@ -112,7 +112,9 @@ impl Tally {
     pub(crate) fn changes(&self) -> Times {
         let mut times = Times::default();
         for (began_ns, ended_ns) in self.changes.values() {
-            ended_ns.iter().for_each(|ended_ns| times.add(ended_ns.saturating_sub(*began_ns)));
+            if let Some(ended_ns) = ended_ns {
+                times.add(ended_ns.saturating_sub(*began_ns));
+            }
         }
         times
     }
@@ -120,8 +122,9 @@ impl Tally {
     pub(crate) fn repairs(&self) -> Times {
         let mut times = Times::default();
         for missed in &self.missed {
-            let ended = missed.without.iter();
-            ended.for_each(|(_, at_ns)| times.add(at_ns.saturating_sub(missed.crashed_ns)));
+            if let Some((_, at_ns)) = missed.without {
+                times.add(at_ns.saturating_sub(missed.crashed_ns));
+            }
         }
         times
     }

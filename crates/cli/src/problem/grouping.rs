@@ -22,15 +22,15 @@ impl Move {
     }
 }
 
-/// How long a run must go on.
+/// How long a run must go on, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Calm {
     /// Before this, something may have gone wrong that nobody has noticed yet.
-    pub(crate) noticed_ns: u64,
+    pub(crate) noticed: u64,
     /// After so long without news, there will be none.
-    pub(crate) settles_ns: u64,
+    pub(crate) settles: u64,
     /// Between two looks whether it is so.
-    pub(crate) gap_ns: u64,
+    pub(crate) gap: u64,
 }
 
 /// Members multicast now and then, and come and go when they are to.
@@ -79,7 +79,7 @@ impl Chatter {
             moves,
             comes_back: vec![false; many],
             calm,
-            is_noticed: calm.noticed_ns == 0,
+            is_noticed: calm.noticed == 0,
             looks: vec![(None, 0); many],
             standing: Standing::new(nodes, founders),
             beats,
@@ -112,11 +112,11 @@ impl Chatter {
 
     /// There are news: looks at once if that may be all, and in any case when they are old.
     fn news(&mut self, at: NodeId, orders: &mut Orders<'_, Input<Command>>) {
-        let Calm { settles_ns, gap_ns, .. } = self.calm;
+        let Calm { settles, gap, .. } = self.calm;
         let last = self.looks[at.index()].0;
-        if last.is_none_or(|last_ns| orders.now_ns - last_ns >= gap_ns) {
+        if last.is_none_or(|last_ns| orders.now_ns - last_ns >= gap) {
             self.looks[at.index()].0 = Some(orders.now_ns);
-            self.look_in(settles_ns.saturating_add(gap_ns), at, orders);
+            self.look_in(settles.saturating_add(gap), at, orders);
         }
         if self.has_said_all() && self.standing.is_settled() {
             self.look_in(0, at, orders);
@@ -155,9 +155,9 @@ impl Workload<Input<Command>, Notice> for Chatter {
             self.speak_later(at, orders);
             if !self.is_noticed {
                 // As a look that also says that it is late enough.
-                let noticed_ns = self.calm.noticed_ns;
-                orders.command_in(noticed_ns, at, Input::Trust(at));
-                self.look_in(noticed_ns.saturating_add(self.calm.settles_ns), at, orders);
+                let noticed = self.calm.noticed;
+                orders.command_in(noticed, at, Input::Trust(at));
+                self.look_in(noticed.saturating_add(self.calm.settles), at, orders);
             }
         }
     }
