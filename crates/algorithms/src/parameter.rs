@@ -10,6 +10,7 @@ use core::time::Duration;
 use vorrang_protocol::{NodeId, parse_duration_ns, show_duration_ns};
 
 use crate::election::tree_election::Contention;
+use crate::group::informed::Detector;
 use crate::multicast::nack::Tail;
 use crate::multicast::ordering::Ordering;
 use crate::multicast::suppression::distance::Distances;
@@ -103,6 +104,10 @@ pub enum Parameter {
     Distances,
     /// From how many different waits one is drawn.
     Draws,
+    /// How many nodes found the group.
+    Founders,
+    /// Who says that others seem to be down.
+    Detector,
 }
 
 // What some of them mean, in more words than fit into a list.
@@ -120,6 +125,10 @@ const DISTANCES: &str = "Whether it is measured how far away others are, or know
      known [default: measured; known in a check]";
 const DRAWS: &str = "From how many different waits one is drawn, the shortest and the \
      longest included [default: 1001; 2 in a check]";
+const FOUNDERS: &str = "How many nodes found the group, those with the lowest numbers; others come in \
+     when they ask to [default: all; all but one in a check]";
+const DETECTOR: &str = "Who says that others seem to be down: heartbeats that do not come, or \
+     whoever says suspect, trust and beat: heartbeats or told [default: heartbeats; told in a check]";
 const TOPOLOGY: &str = "Who can send to whom: ring, line, star, complete, tree:2, grid, torus, \
      hypercube, random-tree, random:0.1, or a file of links [default: what \
      the algorithm is usually run on]";
@@ -130,7 +139,7 @@ const QUORUM: &str = "Whom each node must ask: plane, grid, majority, weighted:2
 
 impl Parameter {
     /// All that there are.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 26] = [
         Self::K,
         Self::Within,
         Self::Holder,
@@ -155,6 +164,8 @@ impl Parameter {
         Self::Waits,
         Self::Distances,
         Self::Draws,
+        Self::Founders,
+        Self::Detector,
     ];
 
     /// What it is called, without the hyphens.
@@ -184,13 +195,15 @@ impl Parameter {
             Self::Waits => "waits",
             Self::Distances => "distances",
             Self::Draws => "draws",
+            Self::Founders => "founders",
+            Self::Detector => "detector",
         }
     }
 
     /// What stands for its value in a help text.
     pub const fn value(self) -> &'static str {
         match self {
-            Self::K | Self::Resources | Self::Draws => "NUMBER",
+            Self::K | Self::Resources | Self::Draws | Self::Founders => "NUMBER",
             Self::Within | Self::Rest | Self::Late | Self::Gather | Self::Beat | Self::Margin => {
                 "TIME"
             }
@@ -200,7 +213,7 @@ impl Parameter {
             Self::Arbitration | Self::Contention | Self::Tail => "RULE",
             Self::Window => "MESSAGES",
             Self::Waits => "FACTORS",
-            Self::Distances => "HOW",
+            Self::Distances | Self::Detector => "HOW",
             Self::Ring | Self::Ordering => "ORDER",
             Self::Priorities => "NUMBERS",
             Self::Quorum => "SYSTEM",
@@ -271,6 +284,8 @@ impl Parameter {
             Self::Waits => WAITS,
             Self::Distances => DISTANCES,
             Self::Draws => DRAWS,
+            Self::Founders => FOUNDERS,
+            Self::Detector => DETECTOR,
         }
     }
 
@@ -327,6 +342,8 @@ impl Parameter {
             Self::Waits => setup.waits = text.parse()?,
             Self::Distances => setup.distances = one_of(&Distances::ALL, Distances::name, text)?,
             Self::Draws => setup.draws = up_to(text, MOST_DRAWS)?,
+            Self::Founders => setup.founders = up_to(text, group.size())?.get(),
+            Self::Detector => setup.detector = one_of(&Detector::ALL, Detector::name, text)?,
         }
         Ok(())
     }
@@ -358,6 +375,8 @@ impl Parameter {
             Self::Waits => setup.waits.to_string(),
             Self::Distances => setup.distances.name().to_string(),
             Self::Draws => setup.draws.to_string(),
+            Self::Founders => setup.founders.to_string(),
+            Self::Detector => setup.detector.name().to_string(),
         }
     }
 }

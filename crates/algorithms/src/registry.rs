@@ -24,6 +24,11 @@ use crate::election::flaws::watching::NobodyCalls;
 use crate::election::ring_election::{self, RingElection};
 use crate::election::watching::Watching;
 use crate::election::{Election, echo_election, tree_election, watching_bully, watching_ring};
+use crate::group::flaws::{
+    AcrossTheBarrier, MinorityGoesOn, NoFreeze, NoSecondPhase, NothingHandedOver, OrphansDropped,
+    VotesForgotten, deciding, mistaken,
+};
+use crate::group::{Grouping, virtual_synchrony};
 pub use crate::listing::{Invariants, Listed, Register, Visit, cards, unknown, visit};
 use crate::multicast::ack::Ack;
 use crate::multicast::flaws::{
@@ -107,13 +112,15 @@ where
         + Register<Election>
         + Register<Wave>
         + Register<Detection>
-        + Register<Multicast>,
+        + Register<Multicast>
+        + Register<Grouping>,
 {
     Mutex::register(into);
     Election::register(into);
     Wave::register(into);
     Detection::register(into);
     Multicast::register(into);
+    Grouping::register(into);
 }
 
 #[rustfmt::skip]
@@ -372,6 +379,21 @@ impl Listed for Multicast {
         into.flaw(card, "no-duplicate-filter", correct().with(NoDuplicateFilter));
         let flawed = correct().with(NoIgnoreInterval).guarded(ONE_BACK_OFF);
         into.flaw(card, "no-ignore-interval", flawed);
+    }
+}
+
+#[rustfmt::skip]
+impl Listed for Grouping {
+    fn register(into: &mut impl Register<Self>) {
+        let card = &virtual_synchrony::CARD;
+        into.algorithm(card, virtual_synchrony::correct());
+        into.flaw(card, "no-second-phase", deciding::<NoSecondPhase>());
+        into.flaw(card, "minority-goes-on", deciding::<MinorityGoesOn>());
+        into.flaw(card, "no-freeze", mistaken(NoFreeze));
+        into.flaw(card, "orphans-dropped", deciding::<OrphansDropped>());
+        into.flaw(card, "across-the-barrier", mistaken(AcrossTheBarrier));
+        into.flaw(card, "nothing-handed-over", deciding::<NothingHandedOver>());
+        into.flaw(card, "votes-forgotten", deciding::<VotesForgotten>());
     }
 }
 

@@ -12,6 +12,7 @@ use core::time::Duration;
 use vorrang_protocol::{Group, NodeId};
 
 use crate::election::tree_election::Contention;
+use crate::group::informed::Detector;
 use crate::multicast::nack::Tail;
 use crate::multicast::ordering::Ordering;
 use crate::multicast::suppression::distance::Distances;
@@ -77,6 +78,10 @@ pub struct Setup {
     pub distances: Distances,
     /// From how many different waits one is drawn.
     pub draws: NonZeroU32,
+    /// How many nodes found the group: those with the lowest numbers.
+    pub founders: u32,
+    /// Who says that others seem to be down.
+    pub detector: Detector,
 }
 
 impl Setup {
@@ -86,8 +91,9 @@ impl Setup {
     /// quorums](Quorums::usual), which are asked and informed, a ring in the order of numbers,
     /// timers that are never late, coins where two want each other for a parent, nobody
     /// waiting to be asked, a heartbeat every five milliseconds and half a one of margin, 64
-    /// messages under way, delivered as each sender sent them, heartbeats until all have them, and
-    /// waits and distances as the paper on SRM has them.
+    /// messages under way, delivered as each sender sent them, heartbeats until all have them,
+    /// waits and distances as the paper on SRM has them, and a group that all have founded, who
+    /// watch each other by heartbeats.
     pub fn new(group: Group) -> Self {
         Self {
             group,
@@ -115,6 +121,8 @@ impl Setup {
             waits: Waits::Fixed,
             distances: Distances::Measured,
             draws: crate::parameter::USUAL_DRAWS,
+            founders: group.size(),
+            detector: Detector::Heartbeats,
         }
     }
 
@@ -207,6 +215,8 @@ mod tests {
             (Parameter::Waits, "2,0,1,0.5"),
             (Parameter::Distances, "known"),
             (Parameter::Draws, "7"),
+            (Parameter::Founders, "2"),
+            (Parameter::Detector, "told"),
         ] {
             setup.set(parameter, text).unwrap();
         }
@@ -218,7 +228,8 @@ mod tests {
                     --arbitration nearest --rest 20us --resources 2 --initiator 2 --priorities \
                     0,3,1,0,0 --quorum wall:2,3 --structure lamport --ring 4-0-2-1-3 --late 100us \
                     --contention id --gather 2ms --beat 7ms --margin 300us --window 5 --tail stop \
-                    --ordering skeen --waits 2,0,1,0.5 --distances known --draws 7";
+                    --ordering skeen --waits 2,0,1,0.5 --distances known --draws 7 --founders 2 \
+                    --detector told";
         assert_eq!(setup.text(&Parameter::ALL), text);
         assert_eq!(Setup::read(text, &Parameter::ALL), Ok(setup));
     }
@@ -269,6 +280,11 @@ mod tests {
         assert_eq!(
             wrong("--nodes 3 --contention coin"),
             "--contention: 'coin' is not one of: wait, id"
+        );
+        assert_eq!(wrong("--nodes 3 --founders 4"), "--founders: '4' is not a number from 1 to 3");
+        assert_eq!(
+            wrong("--nodes 3 --detector none"),
+            "--detector: 'none' is not one of: heartbeats, told"
         );
         assert_eq!(wrong("--nodes 3 --quota 3"), "--quota is not taken here");
         assert_eq!(wrong("--nodes 3 --k"), "--k wants a value");

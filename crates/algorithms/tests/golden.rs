@@ -13,6 +13,7 @@ use std::time::Duration;
 use vorrang_algorithms::card::Order;
 use vorrang_algorithms::detection::Detection;
 use vorrang_algorithms::election::Election;
+use vorrang_algorithms::group::Grouping;
 use vorrang_algorithms::layer::reliable::{Patience, Peers, Reliable};
 use vorrang_algorithms::multicast::Multicast;
 use vorrang_algorithms::mutex::Mutex;
@@ -104,6 +105,9 @@ fn play(text: &str) -> Result<String, String> {
             .and_then(|entry| play.play(entry, entry.card.watch(setup, Some(setup.within)))),
         Multicast::NAME => find::<Multicast>(name, flaw)
             .and_then(|entry| play.play(entry, entry.card.watch(setup))),
+        Grouping::NAME => {
+            find::<Grouping>(name, flaw).and_then(|entry| play.play(entry, entry.card.watch(setup)))
+        }
         other => panic!("say here what the monitors of the problem '{other}' are"),
     };
     Ok(format!("{header}\n{}", played.map_err(wrong)?))

@@ -23,6 +23,7 @@ use std::sync::LazyLock;
 use vorrang_algorithms::card::Card;
 use vorrang_algorithms::detection::Detection;
 use vorrang_algorithms::election::Election;
+use vorrang_algorithms::group::Grouping;
 use vorrang_algorithms::multicast::Multicast;
 use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::problem::Problem;
@@ -105,7 +106,7 @@ macro_rules! catalogued {
     )*};
 }
 
-catalogued!(Mutex, Election, Wave, Detection, Multicast);
+catalogued!(Mutex, Election, Wave, Detection, Multicast, Grouping);
 
 /// The algorithm of that name, with that mistake if there is to be one.
 ///

@@ -224,7 +224,7 @@ fn decided_by<D: Decision<Value>>(
 #[track_caller]
 fn breaks<C: HasViews>(name: &str, system: &System<Replica<C>, Fed>, steps: usize) {
     let flaw = CARD.flaw(name).expect(name);
-    assert_eq!(system.nodes.len() as u32, flaw.shown_by.nodes, "{name}");
+    assert_eq!(system.nodes.len() as u32, flaw.shown_by.nodes(), "{name}");
     assert_eq!(system.faults.crashes, flaw.shown_by.crashes, "{name}");
     let (what, run) = explored(system).expect_err(name);
     println!("{name}: {what}\n{}", run.join("\n"));

@@ -5,13 +5,15 @@ use vorrang_algorithms::card::About;
 use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::setup::Parameter;
 use vorrang_algorithms::{
-    detection::Detection, election::Election, multicast::Multicast, mutex::Mutex,
+    detection::Detection, election::Election, group::Grouping, multicast::Multicast, mutex::Mutex,
 };
 
 use crate::failure::Failure;
 use crate::options::LastingArgs;
 use crate::problem::election::ElectionArgs;
 use crate::problem::election_question::ElectionCheckArgs;
+use crate::problem::group::GroupArgs;
+use crate::problem::group_question::GroupCheckArgs;
 use crate::problem::multicast::MulticastArgs;
 use crate::problem::multicast_question::MulticastCheckArgs;
 use crate::problem::mutex::MutexArgs;
@@ -99,7 +101,7 @@ impl<A> Given<A> {
 type Has = fn(&str) -> bool;
 
 /// Each problem, and whether an option is one of its own.
-fn problem_options() -> [(&'static str, &'static str, Has); 4] {
+fn problem_options() -> [(&'static str, &'static str, Has); 5] {
     fn has<A: Args>(option: &str) -> bool {
         let command = A::augment_args(Command::new(""));
         command.get_arguments().any(|arg| arg.get_id() == option)
@@ -112,6 +114,9 @@ fn problem_options() -> [(&'static str, &'static str, Has); 4] {
         (Detection::NAME, Detection::TITLE, has::<LastingArgs>),
         (Multicast::NAME, Multicast::TITLE, |it| {
             has::<MulticastArgs>(it) || has::<MulticastCheckArgs>(it)
+        }),
+        (Grouping::NAME, Grouping::TITLE, |it| {
+            has::<MulticastArgs>(it) || has::<GroupArgs>(it) || has::<GroupCheckArgs>(it)
         }),
     ]
 }

@@ -18,6 +18,7 @@ use vorrang_sim::{Distribution, Faults, Network};
 use crate::failure::Failure;
 use crate::lookup;
 use crate::problem::election::ElectionArgs;
+use crate::problem::group::GroupArgs;
 use crate::problem::multicast::MulticastArgs;
 use crate::problem::mutex::MutexArgs;
 use crate::trouble::FaultArgs;
@@ -40,6 +41,22 @@ pub(crate) fn within_if_real(about: &About) -> Option<Duration> {
     if about.assumes.timely { Some(TIMELY_ENOUGH) } else { sends_again.then_some(SOON_ENOUGH) }
 }
 
+/// How long a heartbeat and its margin are over a real network, if nobody says: longer than a busy
+/// machine is.
+const SELDOM_ENOUGH: Duration = Duration::from_millis(100);
+
+/// Has nodes on a real network say that they are up as seldom as is fit for one, unless they are
+/// told how often.
+pub(crate) fn beats_if_real(setup: &mut Setup, args: &SetupArgs) {
+    for (parameter, time) in
+        [(Parameter::Beat, &mut setup.beat), (Parameter::Margin, &mut setup.margin)]
+    {
+        if !args.says(parameter) {
+            *time = SELDOM_ENOUGH;
+        }
+    }
+}
+
 /// One millisecond.
 const DEFAULT_LATENCY: Distribution = Distribution::Constant(1_000_000);
 
@@ -56,8 +73,10 @@ pub(crate) struct RunArgs {
     pub(crate) mutex: MutexArgs,
     #[command(flatten, next_help_heading = "Election")]
     pub(crate) election: ElectionArgs,
-    #[command(flatten, next_help_heading = "Reliable multicast")]
+    #[command(flatten, next_help_heading = "Reliable multicast, group communication")]
     pub(crate) multicast: MulticastArgs,
+    #[command(flatten, next_help_heading = "Group communication")]
+    pub(crate) group: GroupArgs,
     #[command(flatten, next_help_heading = "What never comes to rest")]
     pub(crate) lasting: LastingArgs,
 }

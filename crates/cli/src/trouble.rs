@@ -137,7 +137,7 @@ fn parse_time(text: &str) -> Result<u64, String> {
     parse_duration_ns(text).map_err(|error| error.to_string())
 }
 
-fn parse_moment(text: &str) -> Result<(NodeId, u64), String> {
+pub(crate) fn parse_moment(text: &str) -> Result<(NodeId, u64), String> {
     let wrong = || format!("'{text}' is not a node and a time: write 2@50ms");
     let (node, time) = text.split_once('@').ok_or_else(wrong)?;
     Ok((NodeId(node.trim().parse().map_err(|_| wrong())?), parse_time(time.trim())?))

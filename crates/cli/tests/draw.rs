@@ -16,7 +16,7 @@ fn drawn(folder: &Folder, name: &str, args: &[&str]) -> Vec<u8> {
 #[test]
 fn a_run_of_every_problem_is_drawn_with_what_it_is_about() {
     let folder = Folder::new("draw");
-    let runs: [(&[&str], &[&str]); 5] = [
+    let runs: [(&[&str], &[&str]); 6] = [
         (&["run", "suzuki-kasami", "--nodes", "3", "--entries", "4"], &["inside", "the token"]),
         (&["run", "bully", "--nodes", "4", "--crash", "3@0"], &["leads", "crash", "elect"]),
         (
@@ -26,6 +26,10 @@ fn a_run_of_every_problem_is_drawn_with_what_it_is_about() {
         (
             &["run", "heartbeat", "--nodes", "3", "--crash", "2@20ms", "--for", "60ms"],
             &["suspects"],
+        ),
+        (
+            &["run", "virtual-synchrony", "--nodes", "3", "--multicasts", "4", "--crash", "2@22ms"],
+            &["view 2 {0, 1}", "blocked", "delivers"],
         ),
         (&["check", "maekawa-basic"], &["In step 6", "waits for", "a circle"]),
     ];

@@ -16,7 +16,7 @@ fn again(folder: &Folder, name: &str, run: &[&str]) -> serde_json::Value {
 #[test]
 fn a_run_is_done_once_more_whoever_drove_it_and_whatever_went_wrong() {
     let folder = Folder::new("replay");
-    let runs: [&[&str]; 12] = [
+    let runs: [&[&str]; 14] = [
         &["run", "maekawa", "--nodes", "7", "--entries", "40", "--latency", "exp:1ms"],
         &["run", "echo", "--nodes", "9", "--topology", "random:0.4", "--seed", "5"],
         &["run", "bully", "--nodes", "6", "--crash", "5@0", "--flaw", "no-guard"],
@@ -26,6 +26,8 @@ fn a_run_is_done_once_more_whoever_drove_it_and_whatever_went_wrong() {
         &["run", "suzuki-kasami", "--nodes", "5", "--entries", "40", "--random-faults", "mild"],
         &["run", "central", "--nodes", "4", "--entries", "30", "--reliable", "--loss", "10%"],
         &["run", "token-ring", "--nodes", "4", "--entries", "20", "--net"],
+        &["run", "virtual-synchrony", "--nodes", "4", "--crash", "0@42ms", "--restart", "0@90ms"],
+        &["check", "virtual-synchrony", "--flaw", "votes-forgotten"],
         &["check", "maekawa-basic"],
         &["check", "ricart-agrawala", "--flaw", "deferred-never-cleared"],
         &["survive", "--witness", "central", "lose:RELEASE"],

@@ -63,7 +63,7 @@ fn a_report_has_all_on_one_page_and_asks_for_nothing_else() {
 #[test]
 fn every_problem_has_a_report() {
     let folder = Folder::new("reports");
-    for problem in ["election", "wave", "detection"] {
+    for problem in ["election", "wave", "detection", "group"] {
         let path = folder.path(&format!("{problem}.html"));
         let args = ["report", "--problem", problem, "--nodes", "4", "--seeds", "1"];
         let (code, _, aside) = run(&[&args[..], &["--check", "0", "-o", &path]].concat());

@@ -143,6 +143,7 @@ fn every_algorithm_has_a_row_and_every_fault_a_cell() {
             "mutex" => &["crash-idle", "crash-waiting", "crash-holder", "crash-coordinator"],
             "election" => &["crash-other", "crash-initiator", "crash-leader"],
             "detection" => &["crash-other"],
+            "group" => &["crash-other", "crash-leader"],
             _ => &["crash-other", "crash-initiator"],
         };
         for fault in ["lose", "duplicate", "reorder"].iter().chain(crashes) {

@@ -289,6 +289,7 @@ fn all_algorithms_of_all_problems_fit_one_sheet() {
             "mutex" => "messages_per_entry",
             "detection" => "mistakes",
             "multicast" => "control_per_multicast",
+            "group" => "messages_per_multicast",
             _ => "duration",
         };
         assert!(!field(own).is_empty() && !field(&format!("{own}_agreement")).contains('.'));

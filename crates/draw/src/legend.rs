@@ -29,6 +29,13 @@ pub(crate) fn shape(mark: Mark, (x, y): (f64, f64)) -> String {
         Mark::Warns(_) => {
             format!("<path class=\"wx\" d=\"M{} {}l5.5 9.5h-11Z\"/>", Num(x), Num(y - 6.0))
         }
+        Mark::Flag(_) => {
+            format!(
+                "<path class=\"in\" d=\"M{} {}v-20h9l-3 3.5 3 3.5h-7v13Z\"/>",
+                Num(x - 1.0),
+                Num(y + 10.0)
+            )
+        }
     }
 }
 

@@ -164,13 +164,19 @@ pub enum Mark {
     Diamond(&'static str),
     /// It believes something bad.
     Warns(&'static str),
+    /// From here on all is counted anew.
+    Flag(&'static str),
 }
 
 impl Mark {
     /// What it is called.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Begins(name) | Self::Star(name) | Self::Diamond(name) | Self::Warns(name) => name,
+            Self::Begins(name)
+            | Self::Star(name)
+            | Self::Diamond(name)
+            | Self::Warns(name)
+            | Self::Flag(name) => name,
         }
     }
 }

@@ -137,6 +137,7 @@ fn said(story: &Story, event: &Event) -> (String, Paint) {
             let sign = match look.mark {
                 Some(Mark::Star(_)) => "★ ",
                 Some(Mark::Warns(_)) => "⚠ ",
+                Some(Mark::Flag(_)) => "⚑ ",
                 Some(Mark::Begins(_) | Mark::Diamond(_)) | None => "",
             };
             (format!("{sign}{text}"), Paint::Strong)

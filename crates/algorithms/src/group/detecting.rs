@@ -163,8 +163,14 @@ where
 }
 
 /// The effects of the machine above.
-struct Through<'a, E> {
+pub(super) struct Through<'a, E> {
     fx: &'a mut E,
+}
+
+impl<'a, E> Through<'a, E> {
+    pub(super) const fn new(fx: &'a mut E) -> Self {
+        Self { fx }
+    }
 }
 
 impl<C, P, E> Effects<P> for Through<'_, E>

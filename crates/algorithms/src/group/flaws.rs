@@ -8,14 +8,37 @@ use core::marker::PhantomData;
 use vorrang_protocol::{Effects, Never, NodeId, NodeSet, Protocol, Refused, Relay};
 
 use super::decision::{Decide, Decided, Decision};
+use super::informed::Informed;
 use super::message::{Install, Message};
+use super::replica::Replica;
 use super::synod::{self, Synod};
 use super::view::is_primary;
 use super::views::{Ask, Input, Phase, Views};
-use crate::flaw::Mistake;
+use super::virtual_synchrony::recipe;
+use crate::flaw::{Flawed, Mistake};
+use crate::recipe::Recipe;
 
 /// What is decided about.
 type Value = Install<u32, u64>;
+
+/// A node in the middle of which is this.
+type Around<C> = Recipe<Informed<Replica<C>>>;
+
+/// What such a node should be.
+type Right = Views<u32, u64, Synod<Value>>;
+
+/// Nodes that decide wrongly.
+pub fn deciding<F: Misjudges>() -> Around<Views<u32, u64, Misjudging<F>>> {
+    recipe(Views::new)
+}
+
+/// Nodes that do something wrong with messages.
+pub fn mistaken<F>(mistake: F) -> Around<Flawed<Right, F>>
+where
+    F: Mistake<Right>,
+{
+    recipe(move |me, universe, founders| Flawed::new(Views::new(me, universe, founders), mistake))
+}
 
 /// A way to decide wrongly.
 pub trait Misjudges:

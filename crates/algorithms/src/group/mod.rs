@@ -12,6 +12,7 @@ mod change;
 pub mod decision;
 pub mod detecting;
 pub mod flaws;
+pub mod informed;
 pub mod locks;
 mod log;
 pub mod message;
@@ -43,7 +44,8 @@ pub enum Grouping {}
 impl Problem for Grouping {
     const NAME: &'static str = "group";
     const TITLE: &'static str = "group communication";
-    type Command = Command;
+    /// What an application asks; and what a failure detector says, where it is no part of the node.
+    type Command = views::Input<Command>;
     type Notice = Notice;
     type Terms = card::Terms;
     type Setting = card::Setting;
@@ -147,13 +149,22 @@ pub const NOT_IN: Refused =
 
 #[cfg(test)]
 mod tests {
+    use super::views::Input;
     use super::*;
 
     #[test]
     fn commands_are_read_as_they_are_written() {
         for command in [Command::Join, Command::Leave, Command::Multicast(7)] {
             assert_eq!(command.to_string().parse(), Ok(command));
+            let asked = Input::Ask(command);
+            assert_eq!(asked.to_string().parse(), Ok(asked));
         }
+        let two = NodeId(2);
+        for said in [Input::<Command>::Suspect(two), Input::Trust(two), Input::Beat] {
+            assert_eq!(said.to_string().parse(), Ok(said));
+        }
+        let no_node = "suspect x".parse::<Input<Command>>().unwrap_err();
+        assert_eq!(no_node, "'x' is not the number of a node");
         let wrong = |text: &str| text.parse::<Command>().unwrap_err();
         assert!(wrong("multicast -1").contains("not '-1'"));
         assert!(wrong("enter").contains("unknown command 'enter'"));

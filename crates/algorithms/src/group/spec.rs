@@ -30,10 +30,12 @@ use alloc::vec::Vec;
 
 use vorrang_protocol::{Debt, Group, Monitor, NodeId, NodeSet, Violation};
 
+use super::informed::Detector;
 use super::view::{View, is_primary};
 use super::views::Input;
 use super::{Command, Notice, ledger, list};
 use crate::partition::Cuts;
+use crate::setup::Setup;
 
 const SELF_INCLUSION: &str = "self inclusion";
 const INCREASING: &str = "increasing views";
@@ -394,9 +396,30 @@ impl Fed {
     pub fn new(universe: Group, founders: impl IntoIterator<Item = NodeId>) -> Self {
         Self(Synchrony { is_told: true, ..Synchrony::new(universe, founders) })
     }
-}
 
-impl Fed {
+    /// What must hold of nodes that are set up like this: where they have detectors of their own,
+    /// nothing is seen of what those say.
+    pub fn of(setup: &Setup) -> Self {
+        let mut fed = Self::new(setup.group, (0..setup.founders).map(NodeId));
+        fed.0.is_told = setup.detector == Detector::Told;
+        fed
+    }
+
+    /// The names of all that must hold; of the last, only where a run goes on until it does.
+    pub const PROPERTIES: [&'static str; 11] = [
+        SELF_INCLUSION,
+        INCREASING,
+        AGREEMENT,
+        ONE_SUCCESSOR,
+        SYNCHRONY,
+        SENDING_VIEW,
+        TOTAL_ORDER,
+        NO_DUPLICATES,
+        FIFO,
+        STATE,
+        SETTLING,
+    ];
+
     /// The same, in a run that may end before all is settled.
     #[must_use]
     pub fn cut_off(mut self) -> Self {

@@ -6,8 +6,11 @@
 //! and the next begins.
 
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
+use core::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Data, Effects, Group, Never, NodeId, NodeSet, Protocol, Refused};
@@ -31,6 +34,25 @@ pub enum Input<C> {
     Trust(NodeId),
     /// It is time to say that one is up; and to say again what may be lost.
     Beat,
+}
+
+impl<C: FromStr<Err = String>> FromStr for Input<C> {
+    type Err = String;
+
+    /// Reads what [`Display`](fmt::Display) writes.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let node = |word: &str| match word.parse() {
+            Ok(id) => Ok(NodeId(id)),
+            Err(_) => Err(format!("'{word}' is not the number of a node")),
+        };
+        match *words {
+            ["suspect", of] => node(of).map(Self::Suspect),
+            ["trust", of] => node(of).map(Self::Trust),
+            ["beat"] => Ok(Self::Beat),
+            _ => text.parse().map(Self::Ask),
+        }
+    }
 }
 
 impl<C: fmt::Display> fmt::Display for Input<C> {

@@ -27,9 +27,14 @@
 //! | N members | cost |
 //! | --- | --- |
 //! | messages | N − 1 for a multicast of the sequencer, N for one of anybody else |
+//! | copies besides | up to N − 1, for each that a heartbeat crosses |
 //! | heartbeats besides | one from each node to each other in every period |
-//! | delay | T at the sender and 2T at the others, none and T if it is the sequencer |
+//! | delay | T to all others if the sequencer multicasts; else T to it and 2T to the rest |
 //! | a view change | 5(N − 1) messages and 5T from the suspicion, 7T if the lowest is gone |
+//!
+//! **Assumes** nothing for its safety: links may lose, double and reorder, nodes may crash and come
+//! up again, and suspicions may be wrong. That it goes on takes a primary set of the newest view
+//! that can hear each other, and suspicions that are right in the end.
 //!
 //! **How a view ends.** The *coordinator* is the lowest member that seems to be there. If somebody
 //! is suspected, or wants to come or to go, it sends FLUSH to all members that seem to be there.
@@ -95,15 +100,19 @@
 //! [`flaws`](super::flaws)). Ranks are the nodes' numbers, not their age in the group. A group
 //! cannot be left by its last member before another has come in: nobody could come in any more.
 
-use vorrang_protocol::NodeId;
+use alloc::vec::Vec;
 
-use super::card::{Card, Demonstration, Flaw, MESSAGES, Setting, Terms};
+use vorrang_protocol::{Group, NodeId};
+
+use super::card::{CHANGE, Card, Demonstration, Flaw, LATENCY, MESSAGES, Setting, Terms};
 use super::detecting::Detecting;
-use super::message::Install;
-use super::replica::Replica;
+use super::informed::Informed;
+use super::message::{Beat, Install};
+use super::replica::{HasViews, Replica};
 use super::synod::Synod;
 use super::views::Views;
 use crate::card::{Assumes, Span};
+use crate::recipe::Recipe;
 use crate::setup::{Parameter, Setup};
 
 /// The machine without its failure detector: what suspicions, right or wrong, are fed to.
@@ -114,7 +123,7 @@ pub type VirtualSynchrony = Detecting<Core>;
 
 /// A node of a group that all nodes have founded.
 pub fn of(me: NodeId, setup: &Setup) -> VirtualSynchrony {
-    let founders: alloc::vec::Vec<NodeId> = setup.group.members().collect();
+    let founders: Vec<NodeId> = setup.group.members().collect();
     founded_by(&founders, me, setup)
 }
 
@@ -127,18 +136,42 @@ pub fn founded_by(founders: &[NodeId], me: NodeId, setup: &Setup) -> VirtualSync
     Detecting::new(me, setup, Replica::new(Views::new(me, setup.group, founders)))
 }
 
+/// How nodes are made of a machine that has views: informed, and founders or not, as the set-up
+/// says.
+pub fn recipe<C>(
+    views: impl Fn(NodeId, Group, &[NodeId]) -> C + Clone + Send + Sync + 'static,
+) -> Recipe<Informed<Replica<C>>>
+where
+    C: HasViews<Message: Beat>,
+{
+    Recipe::new(move |setup| {
+        let (setup, views) = (setup.clone(), views.clone());
+        let founders: Vec<NodeId> = (0..setup.founders).map(NodeId).collect();
+        Ok(move |me| Informed::new(me, &setup, Replica::new(views(me, setup.group, &founders))))
+    })
+}
+
+/// The nodes as they should be.
+pub fn correct() -> Recipe<Informed<Core>> {
+    recipe(Views::new)
+}
+
 /// What the algorithm says of itself.
-///
-/// It is in no registry yet: the drivers of the command line do not know the problem.
 pub static CARD: Card = Card {
     name: "virtual-synchrony",
     title: "Virtual synchrony",
     solves: "group communication",
     citation: "Birman and Joseph, SOSP 1987; Guerraoui and Schiper, IEEE TSE 27(1), 2001",
     assumes: Assumes { reliable: false, ..Assumes::ANY_ORDER },
-    takes: &[Parameter::Beat, Parameter::Margin, Parameter::Late],
-    terms: Terms { settles },
-    theory: &[MESSAGES.costs(messages)],
+    takes: &[
+        Parameter::Founders,
+        Parameter::Detector,
+        Parameter::Beat,
+        Parameter::Margin,
+        Parameter::Late,
+    ],
+    terms: Terms { settles, beats: &["STATUS"] },
+    theory: &[MESSAGES.costs(messages), LATENCY.costs(latency), CHANGE.costs(change)],
     flaws: FLAWS,
     source: include_str!("virtual_synchrony.rs"),
 };
@@ -156,6 +189,28 @@ fn messages(at: &Setting) -> Span {
     Span::exactly(f64::from(at.by_sequencer) * (nodes - 1.0) + f64::from(at.by_others) * by_others)
 }
 
+/// Elsewhere than at the sender.
+fn latency(at: &Setting) -> Span {
+    let others = f64::from(at.setup.group.size()) - 1.0;
+    let (first, rest) = (f64::from(at.by_sequencer), f64::from(at.by_others));
+    if others < 1.0 || first + rest < 1.0 {
+        return Span::between(0.0, f64::INFINITY);
+    }
+    // From the sequencer to each; or to the sequencer, and from there to all but the sender.
+    let sum = first * others + rest * (1.0 + 2.0 * (others - 1.0));
+    Span::exactly(sum / ((first + rest) * others))
+}
+
+/// FLUSH, `FLUSH_OK`, ACCEPT, ACCEPTED, NEWVIEW; another than the lowest must ask for promises
+/// first. Two of two need not ask anybody if one of them is gone.
+fn change(at: &Setting) -> Span {
+    match (at.setup.group.size(), at.lowest_goes) {
+        (1 | 2, _) => Span::between(0.0, 7.0),
+        (_, true) => Span::exactly(7.0),
+        (_, false) => Span::exactly(5.0),
+    }
+}
+
 /// What people get wrong; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[
     Flaw {
@@ -163,43 +218,43 @@ const FLAWS: &[Flaw] = &[
         what: "the coordinator installs the next view as soon as all have stopped; if it is \
                suspected meanwhile, another next view follows",
         breaks: "view agreement",
-        shown_by: Demonstration { nodes: 3, crashes: 0 },
+        shown_by: Demonstration::of(3, "suspect:2/suspect:0/suspect:0"),
     },
     Flaw {
         name: "minority-goes-on",
         what: "whoever is left goes on, however few: two parts of a network have two next views",
         breaks: "view agreement",
-        shown_by: Demonstration { nodes: 2, crashes: 0 },
+        shown_by: Demonstration::of(2, "suspect:1/suspect:0"),
     },
     Flaw {
         name: "no-freeze",
         what: "whoever has told what it has goes on delivering: more than it has told of",
         breaks: "virtual synchrony",
-        shown_by: Demonstration { nodes: 3, crashes: 0 },
+        shown_by: Demonstration::of(3, "multicast:1/suspect:0/"),
     },
     Flaw {
         name: "orphans-dropped",
         what: "messages of those who are gone are dropped, though some have delivered them",
         breaks: "virtual synchrony",
-        shown_by: Demonstration { nodes: 3, crashes: 1 },
+        shown_by: Demonstration::of(3, "suspect:2//multicast:7").crashing(1, 0),
     },
     Flaw {
         name: "across-the-barrier",
         what: "a message that comes late is delivered in the view that it comes in",
         breaks: "sending view delivery",
-        shown_by: Demonstration { nodes: 3, crashes: 0 },
+        shown_by: Demonstration::of(3, "multicast:1,suspect:2//"),
     },
     Flaw {
         name: "nothing-handed-over",
         what: "whoever comes in begins with nothing",
         breaks: "state transfer",
-        shown_by: Demonstration { nodes: 2, crashes: 0 },
+        shown_by: Demonstration::of(1, "multicast:7/join"),
     },
     Flaw {
         name: "votes-forgotten",
         what: "votes do not survive a crash: who has voted and comes back votes for another view",
         breaks: "view agreement",
-        shown_by: Demonstration { nodes: 3, crashes: 1 },
+        shown_by: Demonstration::of(3, "suspect:1/suspect:0/").crashing(1, 1).in_order(),
     },
 ];
 

@@ -9,6 +9,7 @@ use serde_json::json;
 use vorrang_algorithms::card::{About, Mistake};
 use vorrang_algorithms::detection::Detection;
 use vorrang_algorithms::election::Election;
+use vorrang_algorithms::group::Grouping;
 use vorrang_algorithms::problem::Problem as _;
 use vorrang_algorithms::setup::Setup;
 use vorrang_check::{Bounds, Demands, Faults, Links, Liveness};
@@ -24,6 +25,7 @@ use crate::output::{BAD, DIM, RESET, print, print_json, say_aside};
 use crate::problem::Query;
 use crate::problem::channels::{Channels, Layer};
 use crate::problem::election_question::ElectionCheckArgs;
+use crate::problem::group_question::GroupCheckArgs;
 use crate::problem::multicast_question::MulticastCheckArgs;
 use crate::problem::mutex_question::MutexCheckArgs;
 use crate::table::{table, wrapped};
@@ -46,6 +48,7 @@ pub(crate) use crate::answer::Answer;
     vorrang check bully --crashes 1\n  \
     vorrang check central --nodes 2 --losses 1 --reliable\n  \
     vorrang check echo --nodes 4 --topology ring\n  \
+    vorrang check virtual-synchrony --happens suspect:1/multicast:7/join\n  \
     vorrang check ricart-agrawala --property ordering,no-starvation\n  \
     vorrang check ricart-agrawala --nodes 6 --entries 3 --time 10m\n  \
     vorrang check ricart-agrawala --nodes 9 --entries 5 --walks 1000 --depth 500\n\n\
@@ -99,6 +102,8 @@ pub(crate) struct CheckArgs {
     pub(crate) election: ElectionCheckArgs,
     #[command(flatten, next_help_heading = "Reliable multicast")]
     pub(crate) multicast: MulticastCheckArgs,
+    #[command(flatten, next_help_heading = "Group communication")]
+    pub(crate) group: GroupCheckArgs,
     #[command(flatten, next_help_heading = "What must hold")]
     pub(crate) demand: DemandArgs,
     /// How many threads search [default: one a core]
@@ -255,7 +260,8 @@ impl CheckArgs {
         ])?;
         let budget = &self.budget;
         // Some problems are about crashes, and so are the questions about them; so may a flaw be.
-        let is_about_them = [Election::NAME, Detection::NAME].contains(&about.problem);
+        let is_about_them =
+            [Election::NAME, Detection::NAME, Grouping::NAME].contains(&about.problem);
         let are_usual = is_about_them || self.flaw.is_some();
         let crashes = budget.crashes.unwrap_or(u8::from(are_usual));
         let restarts = budget.restarts.unwrap_or(0);

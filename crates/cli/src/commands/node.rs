@@ -17,7 +17,7 @@ use crate::given::Given;
 use crate::lookup;
 use crate::network::conversation::Served;
 use crate::network::voice::Voice;
-use crate::options::{SetupArgs, within_if_real};
+use crate::options::{SetupArgs, beats_if_real, within_if_real};
 use crate::values::{WallTime, whole};
 
 /// Run one real node over TCP or UDP; lines on standard input drive it
@@ -36,6 +36,9 @@ use crate::values::{WallTime, whole};
 /// With --algorithm ack, nack or srm, every other line is multicast to all. Whoever leaves then
 /// waits until what it has said is everywhere. Nobody is taken out of a group yet: whoever is
 /// gone is waited for, and once a window is full the others can only be stopped.
+///
+/// With --algorithm virtual-synchrony, type multicast NUMBER, leave and join: the process stays
+/// when its node has left. Whoever is silent for too long is put out, and the others go on.
 ///
 /// SIGTERM, SIGHUP and Ctrl-C are the same as quit; the second ends the process at once. Whoever
 /// leaves releases what it has, and gives up what it waits for.
@@ -140,6 +143,7 @@ impl Node {
         {
             setup.within = within;
         }
+        beats_if_real(&mut setup, &self.setup.args);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let served = Served { about, setup: setup.clone(), node: self, voice: voice.clone() };
         let ended = runtime.block_on(async { entry.algorithm.serve(&setup, served)?.await });

@@ -23,7 +23,7 @@ use crate::failure::Failure;
 use crate::figures::{Figure, Measured, Reading};
 use crate::network::Place;
 use crate::network::once::{self, Until};
-use crate::options::{Between, RunArgs};
+use crate::options::{Between, RunArgs, beats_if_real};
 use crate::selection::Axis;
 
 /// Everyone watches everyone, and something is kept of every two.
@@ -32,9 +32,6 @@ const MOST_NODES: u32 = 2_000;
 const MOST_MESSAGES: u128 = 1_000_000_000;
 /// How many heartbeats a run lasts, if nothing is said.
 const USUAL_BEATS: u32 = 100;
-/// How long a heartbeat and its margin are over a real network, if nobody says: longer than a busy
-/// machine is.
-const REAL: Duration = Duration::from_millis(100);
 
 /// Options that fit together and fit the algorithm.
 #[derive(Clone, Debug)]
@@ -226,12 +223,8 @@ impl Driven for Detection {
             )));
         }
         let (mut setup, between) = args.placed(&card.about())?;
-        for (parameter, time) in
-            [(Parameter::Beat, &mut setup.beat), (Parameter::Margin, &mut setup.margin)]
-        {
-            if is_real && !args.setup.says(parameter) {
-                *time = REAL;
-            }
+        if is_real {
+            beats_if_real(&mut setup, &args.setup);
         }
         let asked = args.lasting.time();
         let usual = if is_real { 20 } else { USUAL_BEATS };

@@ -14,6 +14,10 @@ mod counterexample;
 pub(crate) mod detection;
 pub(crate) mod election;
 pub(crate) mod election_question;
+pub(crate) mod group;
+pub(crate) mod group_question;
+mod group_tally;
+mod grouping;
 pub(crate) mod multicast;
 pub(crate) mod multicast_question;
 pub(crate) mod mutex;
@@ -136,6 +140,10 @@ pub(crate) trait Driven: Catalogued {
     /// All that an application does for one request; nothing if it never asks.
     fn turn(card: &'static Card<Self>, setup: &Setup, at: NodeId)
     -> Vec<check::Ask<Self::Command>>;
+    /// What else can be asked of nodes, besides what a request takes.
+    fn offers(_card: &'static Card<Self>, _setup: &Setup) -> Vec<Self::Command> {
+        Vec::new()
+    }
     /// How many more requests a node can make after these moves, if so many are wanted.
     fn turns_left(_moves: &[String], wanted: u32) -> u32 {
         wanted

@@ -41,14 +41,15 @@ pub(crate) struct MulticastArgs {
     /// How many multicasts there are, of all senders together [default: 1000; 10 a sender with
     /// --net]
     #[arg(long, value_name = "NUMBER", value_parser = whole(1..=MOST_MULTICASTS))]
-    multicasts: Option<u64>,
+    pub(crate) multicasts: Option<u64>,
     /// How many members multicast: those with the lowest numbers [default: all]
     #[arg(long, value_name = "MEMBERS", value_parser = whole(1..=MOST_NODES))]
-    senders: Option<u32>,
+    pub(crate) senders: Option<u32>,
     /// How long a sender waits from one multicast to the next: a time as --latency has them; 0 for
-    /// as fast as its window allows [default: exp: and the mean of --latency]
+    /// as fast as its window allows [default: exp: and the mean of --latency; in group
+    /// communication exp: and --beat]
     #[arg(long, value_name = "TIME")]
-    every: Option<Distribution>,
+    pub(crate) every: Option<Distribution>,
 }
 
 /// Options that fit together and fit the algorithm.
@@ -179,7 +180,7 @@ impl Scenario {
 }
 
 /// Without those that there were none of: most belong to orders that are not asked for.
-fn there(mut by_kind: Vec<(&'static str, u64)>) -> Vec<(&'static str, u64)> {
+pub(super) fn there(mut by_kind: Vec<(&'static str, u64)>) -> Vec<(&'static str, u64)> {
     by_kind.retain(|(_, count)| *count > 0);
     by_kind
 }

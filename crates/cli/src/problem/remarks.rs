@@ -1,6 +1,7 @@
 //! What an answer of the checker covers, in words, and where it covers less than it seems.
 
 use vorrang_algorithms::card::About;
+use vorrang_algorithms::group::informed::Detector;
 use vorrang_algorithms::setup::{Parameter, Setup};
 use vorrang_check::{Faults, Links};
 use vorrang_protocol::{Order, show_duration_ns};
@@ -52,6 +53,8 @@ pub(crate) fn surroundings(about: &About, setup: &Setup, links: &Links, faults: 
         Parameter::Within => false,
         Parameter::Late => !setup.late.is_zero(),
         Parameter::Gather => !setup.gather.is_zero(),
+        // Whoever is told does not listen for heartbeats.
+        Parameter::Beat | Parameter::Margin => setup.detector == Detector::Heartbeats,
         Parameter::K
         | Parameter::Holder
         | Parameter::Topology
@@ -65,14 +68,14 @@ pub(crate) fn surroundings(about: &About, setup: &Setup, links: &Links, faults: 
         | Parameter::Structure
         | Parameter::Ring
         | Parameter::Contention
-        | Parameter::Beat
-        | Parameter::Margin
         | Parameter::Window
         | Parameter::Tail
         | Parameter::Ordering
         | Parameter::Waits
         | Parameter::Distances
-        | Parameter::Draws => true,
+        | Parameter::Draws
+        | Parameter::Founders
+        | Parameter::Detector => true,
     };
     for parameter in about.takes.iter().filter(is_news) {
         let text = setup.text(&[*parameter]);

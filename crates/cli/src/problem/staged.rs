@@ -68,6 +68,7 @@ pub(super) fn stage<Q: Driven>(
     let first = first.guarded(guards.iter().cloned());
     let asks = setup.group.members().flat_map(|id| Q::turn(card, &setup, id));
     let mut commands: Vec<Q::Command> = asks.map(|ask| ask.command).collect();
+    commands.extend(Q::offers(card, &setup));
     commands.sort();
     commands.dedup();
     let now = first.clone();

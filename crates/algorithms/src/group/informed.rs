@@ -1,0 +1,162 @@
+//! Who says that others seem to be down: [heartbeats](super::detecting), or somebody else.
+//!
+//! By heartbeats a group lives. By what it is told it is checked and played through: whatever a
+//! detector could ever say, rightly or wrongly and at whatever moment, can be said.
+
+use core::fmt;
+
+use vorrang_protocol::{Data, Effects, Group, NodeId, Protocol, Refused, Relay};
+
+use super::detecting::{Detecting, Through, Timer};
+use super::message::Beat;
+use super::views::Input;
+use crate::setup::Setup;
+
+/// Who says that others seem to be down.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub enum Detector {
+    /// Heartbeats that come or do not.
+    #[default]
+    Heartbeats,
+    /// Whoever gives commands.
+    Told,
+}
+
+impl Detector {
+    /// All that there are.
+    pub const ALL: [Self; 2] = [Self::Heartbeats, Self::Told];
+
+    /// What it is called.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Heartbeats => "heartbeats",
+            Self::Told => "told",
+        }
+    }
+}
+
+/// One node: a machine, and what it lives on.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub enum Informed<P> {
+    /// A detector of its own.
+    ByHeartbeats(Detecting<P>),
+    /// What it is told.
+    ByOthers {
+        /// Who it is.
+        me: NodeId,
+        /// Who there is.
+        group: Group,
+        /// The machine.
+        machine: P,
+    },
+}
+
+/// To say by hand what heartbeats say.
+pub const HEARTBEATS_SAY_IT: Refused =
+    Refused("cannot be told who is down: heartbeats say so; --detector told does without them");
+/// To suspect or trust somebody whom there is not, or oneself.
+pub const NOBODY_ELSE: Refused = Refused("cannot suspect or trust: that is no other node");
+
+impl<P> Informed<P> {
+    /// A machine, informed as the set-up says.
+    pub fn new(me: NodeId, setup: &Setup, machine: P) -> Self {
+        match setup.detector {
+            Detector::Heartbeats => Self::ByHeartbeats(Detecting::new(me, setup, machine)),
+            Detector::Told => Self::ByOthers { me, group: setup.group, machine },
+        }
+    }
+}
+
+/// As without this around it.
+impl<P: fmt::Debug> fmt::Debug for Informed<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ByHeartbeats(node) => node.fmt(f),
+            Self::ByOthers { machine, .. } => machine.fmt(f),
+        }
+    }
+}
+
+impl<C, P> Protocol for Informed<P>
+where
+    C: Data,
+    P: Protocol<Command = Input<C>, Message: Beat>,
+{
+    type Message = P::Message;
+    type Timer = Timer<P::Timer>;
+    type Command = Input<C>;
+    type Notice = P::Notice;
+
+    fn on_start(&mut self, fx: &mut impl Effects<Self>) {
+        let mut fx = Relay::<Self, _, _>::new(fx);
+        match self {
+            Self::ByHeartbeats(node) => node.on_start(&mut fx),
+            Self::ByOthers { machine, .. } => machine.on_start(&mut Through::new(&mut fx)),
+        }
+    }
+
+    fn on_command(
+        &mut self,
+        command: Input<C>,
+        fx: &mut impl Effects<Self>,
+    ) -> Result<(), Refused> {
+        let mut fx = Relay::<Self, _, _>::new(fx);
+        match (self, command) {
+            (Self::ByHeartbeats(node), Input::Ask(command)) => node.on_command(command, &mut fx),
+            (Self::ByHeartbeats(_), Input::Suspect(_) | Input::Trust(_) | Input::Beat) => {
+                Err(HEARTBEATS_SAY_IT)
+            }
+            (Self::ByOthers { me, group, .. }, Input::Suspect(of) | Input::Trust(of))
+                if of == *me || !group.contains(of) =>
+            {
+                Err(NOBODY_ELSE)
+            }
+            (Self::ByOthers { machine, .. }, command) => {
+                machine.on_command(command, &mut Through::new(&mut fx))
+            }
+        }
+    }
+
+    fn on_message(&mut self, from: NodeId, message: P::Message, fx: &mut impl Effects<Self>) {
+        let mut fx = Relay::<Self, _, _>::new(fx);
+        match self {
+            Self::ByHeartbeats(node) => node.on_message(from, message, &mut fx),
+            Self::ByOthers { machine, .. } => {
+                machine.on_message(from, message, &mut Through::new(&mut fx));
+            }
+        }
+    }
+
+    fn on_timer(&mut self, timer: Timer<P::Timer>, fx: &mut impl Effects<Self>) {
+        let mut fx = Relay::<Self, _, _>::new(fx);
+        match (self, timer) {
+            (Self::ByHeartbeats(node), timer) => node.on_timer(timer, &mut fx),
+            (Self::ByOthers { machine, .. }, Timer::Above(timer)) => {
+                machine.on_timer(timer, &mut Through::new(&mut fx));
+            }
+            // Nobody has set it.
+            (Self::ByOthers { .. }, Timer::Heartbeat(_)) => {}
+        }
+    }
+
+    fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
+        let mut fx = Relay::<Self, _, _>::new(fx);
+        match self {
+            Self::ByHeartbeats(node) => node.on_restart(&mut fx),
+            Self::ByOthers { machine, .. } => machine.on_restart(&mut Through::new(&mut fx)),
+        }
+    }
+
+    fn kept(&self, fresh: Self) -> Self {
+        match (self, fresh) {
+            (Self::ByHeartbeats(node), Self::ByHeartbeats(fresh)) => {
+                Self::ByHeartbeats(node.kept(fresh))
+            }
+            (Self::ByOthers { machine, .. }, Self::ByOthers { me, group, machine: fresh }) => {
+                Self::ByOthers { me, group, machine: machine.kept(fresh) }
+            }
+            // A node is informed in one way in all its lives.
+            (_, fresh) => fresh,
+        }
+    }
+}
