@@ -11,6 +11,7 @@ mod extent;
 mod failure;
 mod figures;
 mod given;
+mod holder;
 mod interrupt;
 mod lookup;
 mod means;

@@ -20,6 +20,7 @@ use crate::lookup;
 use crate::problem::election::ElectionArgs;
 use crate::problem::multicast::MulticastArgs;
 use crate::problem::mutex::MutexArgs;
+use crate::problem::on_views::{Slip, ViewsArgs};
 use crate::trouble::FaultArgs;
 use crate::values::whole;
 
@@ -54,6 +55,8 @@ pub(crate) struct RunArgs {
     pub(crate) faults: FaultArgs,
     #[command(flatten, next_help_heading = "Mutual exclusion")]
     pub(crate) mutex: MutexArgs,
+    #[command(flatten, next_help_heading = "Locks on views")]
+    pub(crate) views: ViewsArgs,
     #[command(flatten, next_help_heading = "Election")]
     pub(crate) election: ElectionArgs,
     #[command(flatten, next_help_heading = "Reliable multicast")]
@@ -288,6 +291,7 @@ impl RunArgs {
     /// algorithm assumes.
     pub(crate) fn placed(&self, about: &About) -> Result<(Setup, Between), Failure> {
         let nodes = self.common.nodes;
+        let about = &self.on_views(about.clone());
         let mut setup = self.setup.setup(about, nodes)?;
         if about.takes.contains(&Parameter::Structure) {
             // As of quorums; but mistakes, which are not run, are made with structures that are
@@ -300,11 +304,20 @@ impl RunArgs {
         if about.assumes.timely {
             self.bound_waits(about, &mut setup)?;
         }
+        let (seed, trouble) = (self.common.seed, self.faults.clone());
+        trouble.check_holders()?;
+        let faults = trouble.faults(nodes, latency.mean_ns() as u64, seed)?;
+        if self.views.on_views {
+            let (shortest_ns, longest_ns) = (shortest_ns(latency), nearly_longest_ns(latency));
+            self.pace(&mut setup, shortest_ns, longest_ns, latency.mean_ns() as u64);
+        }
         check_within(&setup)?;
         let is_reliable = self.common.reliable;
-        // Reliable channels assume nothing of the order.
+        // Reliable channels assume nothing of the order, and on views an algorithm has them where
+        // anything goes wrong.
+        let has_channels = is_reliable || self.views.on_views && faults.is_some();
         let assumed =
-            if is_reliable { OrderKind::Any } else { OrderKind::from(about.assumes.order) };
+            if has_channels { OrderKind::Any } else { OrderKind::from(about.assumes.order) };
         let order = self.common.order.unwrap_or(assumed);
         if (assumed, order) == (OrderKind::Fifo, OrderKind::Any) && !breaks {
             let varied = if latency.is_constant() {
@@ -318,8 +331,6 @@ impl RunArgs {
                 about.name
             )));
         }
-        let (seed, trouble) = (self.common.seed, self.faults.clone());
-        let faults = trouble.faults(nodes, latency.mean_ns() as u64, seed)?;
         setup.topology = setup.topology.seeded(seed);
         setup.ring = setup.ring.seeded(seed);
         about.assumes.layout.graph(&setup).map_err(|unfit| Failure::Usage(unfit.0))?;
@@ -343,12 +354,17 @@ impl RunArgs {
 
     /// The mistake that was asked for, if there is such a one.
     fn flaw(&self, about: &About) -> Result<Option<&'static str>, Failure> {
-        let Some(asked) = &self.common.flaw else { return Ok(None) };
-        let known = about.mistakes.iter().map(|mistake| mistake.name);
-        match known.clone().find(|name| name == asked) {
-            Some(name) => Ok(Some(name)),
-            None => Err(lookup::unknown(&format!("flaw of {}", about.name), asked, known)),
+        let Some(asked) = self.common.flaw.as_ref().filter(|_| self.slip().is_none()) else {
+            return Ok(None);
+        };
+        let own = about.mistakes.iter().map(|mistake| mistake.name);
+        if let Some(name) = own.clone().find(|name| name == asked) {
+            return Ok(Some(name));
         }
+        let slips: &[Slip] = if self.views.on_views { Slip::value_variants() } else { &[] };
+        let known: Vec<String> = own.map(str::to_owned).chain(slips.iter().map(name)).collect();
+        let known = known.iter().map(String::as_str);
+        Err(lookup::unknown(&format!("flaw of {}", about.name), asked, known))
     }
 
     /// Has an algorithm that relies on time believe what is true of the network, unless it is told
@@ -389,6 +405,20 @@ fn longest_ns(latency: Distribution) -> Option<u64> {
     }
 }
 
+fn shortest_ns(latency: Distribution) -> u64 {
+    match latency {
+        Distribution::Constant(ns) | Distribution::Uniform(ns, _) => ns,
+        Distribution::Exponential(_) => 0,
+    }
+}
+
+/// How long nearly every message takes at most.
+fn nearly_longest_ns(latency: Distribution) -> u64 {
+    // Of the exponential distribution, 2 in a hundred take more than four times the mean.
+    let mean_ns = latency.mean_ns() as u64;
+    longest_ns(latency).unwrap_or(mean_ns.saturating_mul(4)).max(1)
+}
+
 impl Between {
     pub(crate) fn network(&self) -> Network {
         Network { latency: self.latency, order: self.order.into() }
@@ -414,9 +444,12 @@ impl Between {
 
     /// How long nearly every message takes at most.
     pub(crate) fn nearly_longest_ns(&self) -> u64 {
-        // Of the exponential distribution, 2 in a hundred take more than four times the mean.
-        let mean_ns = self.latency.mean_ns() as u64;
-        longest_ns(self.latency).unwrap_or(mean_ns.saturating_mul(4)).max(1)
+        nearly_longest_ns(self.latency)
+    }
+
+    /// Whether there is a time that no message takes longer than.
+    pub(crate) fn is_bounded(&self) -> bool {
+        longest_ns(self.latency).is_some()
     }
 
     /// Whether no message takes longer than a set-up says.

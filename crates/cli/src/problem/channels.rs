@@ -48,7 +48,7 @@ impl Layer {
         Self { how, within, tries }
     }
 
-    pub(super) fn simulated(between: &Between) -> Self {
+    pub(crate) fn simulated(between: &Between) -> Self {
         let within = Duration::from_nanos(between.nearly_longest_ns());
         Self { how: Channels::Correct, within, tries: TRIES }
     }
@@ -112,6 +112,13 @@ pub(super) struct Simulable<P: Protocol> {
     kinds: Kinds,
     /// Why they do not run over TCP.
     why: &'static str,
+}
+
+impl<P: Protocol> Simulable<P> {
+    /// Nodes of which nothing is known to hold at every moment.
+    pub(super) fn new(node: Node<P>, kinds: Kinds, why: &'static str) -> Self {
+        Self { node, guards: Vec::new(), kinds, why }
+    }
 }
 
 /// An algorithm, or one with a mistake, over reliable channels.

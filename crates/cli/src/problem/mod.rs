@@ -19,7 +19,9 @@ pub(crate) mod multicast_question;
 pub(crate) mod mutex;
 pub(crate) mod mutex_question;
 mod mutex_scope;
+pub(crate) mod on_views;
 mod remarks;
+mod resource;
 mod retrace;
 mod scene;
 mod seen;
@@ -47,12 +49,13 @@ use vorrang_protocol::{
 };
 use vorrang_sim::Workload;
 use vorrang_trace::replay::Cast;
-use vorrang_trace::{Line, Meter, Objection, Record, Recording, replay};
+use vorrang_trace::{Header, Line, Meter, Objection, Record, Recording, replay};
 
 use crate::commands::check::CheckArgs;
 use crate::failure::Failure;
 use crate::figures::{Figure, Measured, span};
 use crate::given::Given;
+use crate::holder::holder_at;
 use crate::network::Place;
 use crate::network::conversation::{Served, serve};
 use crate::network::worker::{Work, be_told};
@@ -98,6 +101,21 @@ pub(crate) trait Driven: Catalogued {
     /// What was to be done and was not, though nobody is owed anything.
     fn undone(_scenario: &Self::Scenario, _summary: &SummaryOf<Self>) -> Option<String> {
         None
+    }
+
+    /// The nodes of a run on views, if it is one.
+    fn on_views(
+        _of: &any::Entry<Self>,
+        _scenario: &Self::Scenario,
+    ) -> Result<Option<Box<dyn Nodes<Self>>>, Failure> {
+        Ok(None)
+    }
+    /// The nodes of a recorded run on views, and how they were set up.
+    fn again_on_views(
+        _of: &any::Entry<Self>,
+        _header: &Header,
+    ) -> Result<Option<Node<NodeOf<Self>>>, Failure> {
+        Ok(None)
     }
 
     // --- where things go wrong
@@ -297,7 +315,55 @@ where
         Q::contrast(self.card)
     }
     fn run(&self, args: &RunArgs) -> Result<Box<dyn Run>, Failure> {
+        Ok(Box::new(self.run_of(&self.settled(args)?)?))
+    }
+    fn roles(&self) -> &'static [Role] {
+        Q::ROLES
+    }
+    fn trials(&self, nodes: u32) -> Vec<String> {
+        Q::trials(self.card, nodes)
+    }
+    fn serve(&self, setup: &Setup, node: Served) -> Result<Future<'static>, Failure> {
+        let make = make(&self.recipe, setup)?;
+        Ok(serve::<Q, P>(node, &make, Q::needs(self.card, setup)))
+    }
+    fn work(&self, work: Work) -> Future<'static> {
+        Q::work(self.card, &self.recipe, work)
+    }
+}
+
+impl<Q, P> Of<Q, P>
+where
+    Q: Driven,
+    P: Protocol<Command = Q::Command, Notice = Q::Notice>,
+{
+    /// The same options, with the number of whoever is inside where something happens to it.
+    fn settled(&self, args: &RunArgs) -> Result<RunArgs, Failure> {
+        let mut args = args.clone();
+        while let Some((at_ns, typed)) = args.faults.first_of_holder() {
+            if !Q::ROLES.contains(&Role::Holder) || args.common.is_real {
+                return Err(Failure::usage(format!(
+                    "{typed}: a holder is whoever is inside a lock, in a simulation"
+                )));
+            }
+            let faults = args.faults.without_holders();
+            let RunOf { scenario, nodes } = self.run_of(&RunArgs { faults, ..args.clone() })?;
+            let heard = simulate::overhear(&scenario, &*nodes)?;
+            let Some((node, now_ns)) = holder_at(&heard, at_ns) else {
+                return Err(Failure::usage(format!(
+                    "{typed}: nobody is inside then, and nobody enters any more"
+                )));
+            };
+            args.faults.settle_first(node, now_ns);
+        }
+        Ok(args)
+    }
+
+    fn run_of(&self, args: &RunArgs) -> Result<RunOf<Q>, Failure> {
         let scenario = Q::scenario(self.card, args)?;
+        if let Some(nodes) = Q::on_views(self.any, &scenario)? {
+            return Ok(RunOf { scenario, nodes });
+        }
         let node = make(&self.recipe, scenario.setup())?;
         let invariants = self.recipe.invariants();
         if scenario.between().is_guarded && invariants.is_empty() {
@@ -315,20 +381,7 @@ where
             }
             Between { .. } => Box::new(Made { node, invariants }),
         };
-        Ok(Box::new(RunOf::<Q> { scenario, nodes }))
-    }
-    fn roles(&self) -> &'static [Role] {
-        Q::ROLES
-    }
-    fn trials(&self, nodes: u32) -> Vec<String> {
-        Q::trials(self.card, nodes)
-    }
-    fn serve(&self, setup: &Setup, node: Served) -> Result<Future<'static>, Failure> {
-        let make = make(&self.recipe, setup)?;
-        Ok(serve::<Q, P>(node, &make, Q::needs(self.card, setup)))
-    }
-    fn work(&self, work: Work) -> Future<'static> {
-        Q::work(self.card, &self.recipe, work)
+        Ok(RunOf { scenario, nodes })
     }
 }
 
@@ -339,7 +392,7 @@ struct RunOf<Q: Driven> {
 }
 
 /// Nodes that can be simulated, and run over TCP.
-trait Nodes<Q: Driven>: Send + Sync {
+pub(crate) trait Nodes<Q: Driven>: Send + Sync {
     fn kinds(&self) -> Kinds;
     fn simulate(
         &self,

@@ -111,10 +111,12 @@ pub(crate) struct Posts {
 pub(super) enum Witness {
     File(ToFile),
     Memory(Vec<Seen>),
+    /// It only hears what applications ask and are told.
+    Ears(Vec<Seen>),
 }
 
 /// A witness of a run of any algorithm of a problem.
-pub(super) struct Told<Q> {
+pub(crate) struct Told<Q> {
     pub(super) witness: Witness,
     problem: std::marker::PhantomData<Q>,
 }
@@ -138,6 +140,11 @@ where
         match &mut self.witness {
             Witness::File(file) => file.write(record),
             Witness::Memory(seen) => seen.extend(sight::<Q, P>(record)),
+            Witness::Ears(heard) => {
+                if matches!(record.what, What::Command(_) | What::Notice(_)) {
+                    heard.extend(sight::<Q, P>(record));
+                }
+            }
         }
     }
 }

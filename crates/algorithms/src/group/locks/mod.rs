@@ -259,7 +259,7 @@ impl<P: Exclusive> Locks<P> {
         let inside: NodeSet = members.iter().copied().filter(is_inside).collect();
         let group = Group::of(members.len() as u32);
         let me = members.iter().position(|&node| node == self.me).unwrap_or_default();
-        let node = (self.anew.0)(NodeId(me as u32), group);
+        let node = self.anew.node(NodeId(me as u32), group);
         let was_early = install.infos.iter().any(|it| it.info.is_early);
         let is_early = self.lease.is_some() && (was_early || !install.gone.is_empty());
         let (members, is_granted) = (members.into(), false);

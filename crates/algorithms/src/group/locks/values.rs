@@ -25,12 +25,17 @@ pub struct Standing {
 }
 
 /// Makes the nodes of an algorithm among so many: the same for all nodes of a group.
-pub struct Anew<P>(pub(super) Arc<dyn Fn(NodeId, Group) -> P + Send + Sync>);
+pub struct Anew<P>(Arc<dyn Fn(NodeId, Group) -> P + Send + Sync>);
 
 impl<P> Anew<P> {
     /// By this.
     pub fn new(make: impl Fn(NodeId, Group) -> P + Send + Sync + 'static) -> Self {
         Self(Arc::new(make))
+    }
+
+    /// A node of the algorithm, in a group of its own.
+    pub fn node(&self, me: NodeId, group: Group) -> P {
+        (self.0)(me, group)
     }
 }
 
