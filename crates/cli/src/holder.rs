@@ -129,3 +129,66 @@ pub(crate) fn holder_at(seen: &[Seen], at_ns: u64) -> Option<(NodeId, u64)> {
 fn round(low: u64, high: u64) -> u64 {
     crate::survive::roundest(low, high)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(at_ns: u64, node: u32, doing: Doing) -> Seen {
+        let what = Sight::Said { text: String::new(), doing: Some(doing) };
+        Seen { at_ns, node: NodeId(node), what }
+    }
+
+    #[test]
+    fn whoever_is_inside_then_or_next_is_the_holder() {
+        let run = [
+            said(0, 1, Doing::Waits),
+            said(10, 1, Doing::IsInside),
+            said(20, 1, Doing::Rests),
+            said(20, 2, Doing::Waits),
+            said(35, 2, Doing::IsInside),
+            said(47, 2, Doing::Rests),
+            said(50, 0, Doing::IsInside),
+        ];
+        let at = |ns| holder_at(&run, ns).map(|(node, ns)| (node.0, ns));
+        assert_eq!(at(15), Some((1, 15)));
+        assert_eq!(at(20), Some((2, 40)), "it has just left");
+        assert_eq!(at(10), Some((1, 20)), "it has just entered");
+        assert_eq!(at(46), Some((2, 46)));
+        assert_eq!(at(48), Some((0, 51)), "it stays");
+        assert_eq!(holder_at(&run[..2], 5), Some((NodeId(1), 11)));
+        assert_eq!(holder_at(&run[..1], 5), None);
+        assert_eq!(holder_at(&run[..3], 30), None);
+    }
+
+    #[test]
+    fn holders_that_have_crashed_come_up_one_after_the_other() {
+        let whom = |node| Whom::Node(NodeId(node));
+        let mut faults = FaultArgs {
+            crash: vec![(Whom::Holder, 90), (whom(4), 5), (Whom::Holder, 50)],
+            restart: vec![(Whom::Holder, 120), (Whom::Holder, 70)],
+            pause: vec![During { what: Whom::Holder, from_ns: 60, to_ns: Some(65) }],
+            ..FaultArgs::default()
+        };
+        assert_eq!(faults.without_holders().crash, [(whom(4), 5)]);
+        faults.settle_first(NodeId(1), 52);
+        assert_eq!(faults.first_of_holder().map(|it| it.0), Some(60));
+        faults.settle_first(NodeId(2), 63);
+        let paused = During { what: whom(2), from_ns: 63, to_ns: Some(68) };
+        assert_eq!(faults.pause, [paused]);
+        assert!(faults.check_holders().is_err(), "one restart is still of nobody");
+        faults.settle_first(NodeId(3), 90);
+        assert_eq!(faults.crash, [(whom(3), 90), (whom(4), 5), (whom(1), 52)]);
+        assert_eq!(faults.restart, [(whom(3), 120), (whom(1), 70)]);
+        assert_eq!(faults.first_of_holder(), None);
+        faults.check_holders().unwrap_or_else(|it| panic!("{it}"));
+    }
+
+    #[test]
+    fn a_holder_is_read_as_it_is_written() {
+        for text in ["holder", "7"] {
+            assert_eq!(Whom::read(text).map(|it| it.to_string()).as_deref(), Some(text));
+        }
+        assert_eq!(Whom::read("hodler"), None);
+    }
+}

@@ -6,6 +6,7 @@
 
 mod answer;
 mod axes;
+mod between;
 mod commands;
 mod extent;
 mod failure;

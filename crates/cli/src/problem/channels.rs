@@ -17,10 +17,11 @@ use vorrang_trace::{AnyNode, Header};
 use super::seen::Told;
 use super::simulate::{self, Kinds, Simulated, Until};
 use super::{Driven, Nodes, Scene};
+use crate::between::Between;
 use crate::failure::Failure;
 use crate::figures::Measured;
 use crate::network::Place;
-use crate::options::{Between, name};
+use crate::options::name;
 
 /// How often something is sent again in a simulation before a peer is left alone: with time-outs
 /// that double up to 64 times, that is after some six thousand message delays.

@@ -27,8 +27,9 @@ use vorrang_trace::{AnyNode, Header};
 use super::Nodes;
 use super::channels::Simulable;
 use super::mutex::Scenario;
+use crate::between::Between;
 use crate::failure::Failure;
-use crate::options::{Between, RunArgs, name};
+use crate::options::{RunArgs, name};
 use crate::values::whole;
 
 /// How often something is sent again before a peer is left alone. A view does not last for ever
@@ -163,48 +164,9 @@ impl Views {
         if !on_views {
             return Ok(None);
         }
-        let (about, nodes, trouble) = (card.about(), args.common.nodes, &args.faults);
+        refuse_what_does_not_fit(card, args, (setup, between))?;
+        let (breaks, trouble) = (args.common.break_assumptions, &args.faults);
         let refused = |why: String| Err(Failure::usage(why));
-        if nodes > MOST_NODES {
-            return refused(format!(
-                "--nodes {nodes} is too many for --on-views: everybody tells everybody how it \
-                 stands, so at most {MOST_NODES}"
-            ));
-        }
-        if args.common.is_real {
-            return refused(
-                "--on-views is for the simulator and for 'vorrang node': over a real network, \
-                 nobody measures it yet"
-                    .to_owned(),
-            );
-        }
-        if between.is_guarded {
-            return refused(
-                "--invariants are those of an algorithm in one group: --on-views starts it anew \
-                 in every view"
-                    .to_owned(),
-            );
-        }
-        let usual = Setup::new(setup.group);
-        for it in [Parameter::Holder, Parameter::Priorities, Parameter::Ring] {
-            if it.show(setup) != it.show(&usual) {
-                return refused(format!(
-                    "--{} {} is about certain nodes, and --on-views numbers them anew in every \
-                     view: whoever waits longest comes first",
-                    it.name(),
-                    it.show(setup)
-                ));
-            }
-        }
-        let breaks = args.common.break_assumptions;
-        if card.assumes.timely && !trouble.is_crashes_only() && !breaks {
-            return refused(format!(
-                "{} counts on messages that take no longer than --within, and on views what is \
-                 lost is sent again later: crash nodes only, choose an algorithm without \
-                 time-outs, or say --break-assumptions to see it break",
-                about.name
-            ));
-        }
         let assumed = drift.unwrap_or(0);
         let worst = trouble.clocks().iter().max_by_key(|it| it.drift_per_mille());
         if let (Some(skew), true) = (worst, lease.is_some() && !breaks)
@@ -296,6 +258,56 @@ impl Views {
     }
 }
 
+/// Refuses what no lock on views could make sense of, and algorithms that cannot be there.
+fn refuse_what_does_not_fit(
+    card: &Card,
+    args: &RunArgs,
+    (setup, between): (&Setup, &Between),
+) -> Result<(), Failure> {
+    let (nodes, breaks) = (args.common.nodes, args.common.break_assumptions);
+    let refused = |why: String| Err(Failure::usage(why));
+    if nodes > MOST_NODES {
+        return refused(format!(
+            "--nodes {nodes} is too many for --on-views: everybody tells everybody how it \
+             stands, so at most {MOST_NODES}"
+        ));
+    }
+    if args.common.is_real {
+        return refused(
+            "--on-views is for the simulator and for 'vorrang node': over a real network, \
+             nobody measures it yet"
+                .to_owned(),
+        );
+    }
+    if between.is_guarded {
+        return refused(
+            "--invariants are those of an algorithm in one group: --on-views starts it anew \
+             in every view"
+                .to_owned(),
+        );
+    }
+    let usual = Setup::new(setup.group);
+    for it in [Parameter::Holder, Parameter::Priorities, Parameter::Ring] {
+        if it.show(setup) != it.show(&usual) {
+            return refused(format!(
+                "--{} {} is about certain nodes, and --on-views numbers them anew in every \
+                 view: whoever waits longest comes first",
+                it.name(),
+                it.show(setup)
+            ));
+        }
+    }
+    if card.assumes.timely && !args.faults.is_crashes_only() && !breaks {
+        return refused(format!(
+            "{} counts on messages that take no longer than --within, and on views what is \
+             lost is sent again later: crash nodes only, choose an algorithm without \
+             time-outs, or say --break-assumptions to see it break",
+            card.name
+        ));
+    }
+    Ok(())
+}
+
 fn shown(time: Duration) -> String {
     show_duration_ns(time.as_nanos() as u64)
 }
@@ -305,7 +317,18 @@ fn among(setup: &Setup, members: u32) -> Setup {
     let group = Group::of(members);
     let is_usual = setup.quorum == Quorums::usual(setup.group);
     let quorum = if is_usual { Quorums::usual(group) } else { setup.quorum.clone() };
-    Setup { group, quorum, k: setup.k.min(members), ..setup.clone() }
+    Setup { group, quorum, k: setup.k.min(members), within: silence(setup), ..setup.clone() }
+}
+
+/// How long an algorithm believes a message to take within a view. If it gives somebody up because
+/// of silence, it goes on without a message of that one, and then numbers need not grow: so it must
+/// not, before the next view does. That is there when the silence was noticed, with all that it
+/// takes to agree; twice as long is enough for a message that comes before its view does.
+fn silence(setup: &Setup) -> Duration {
+    const ROUNDS: u32 = 8;
+    let Setup { within, beat, margin, late, .. } = setup;
+    let noticed = beat.saturating_add(*margin).saturating_add(*late).saturating_mul(2);
+    noticed.saturating_add(within.saturating_mul(ROUNDS)).saturating_mul(2)
 }
 
 /// The nodes of an algorithm in every view that there may be.

@@ -8,7 +8,7 @@ use vorrang_sim::{Faults, Network};
 use vorrang_trace::Header;
 
 use super::channels::Layer;
-use crate::options::Between;
+use crate::between::Between;
 
 /// What every run has, whatever the problem. A problem says what only it knows; how that is written
 /// down with all the rest is the same for all.

@@ -140,11 +140,23 @@ where
         match &mut self.witness {
             Witness::File(file) => file.write(record),
             Witness::Memory(seen) => seen.extend(sight::<Q, P>(record)),
-            Witness::Ears(heard) => {
-                if matches!(record.what, What::Command(_) | What::Notice(_)) {
-                    heard.extend(sight::<Q, P>(record));
+            Witness::Ears(heard) => match record.what {
+                What::Command(_) | What::Notice(_) => heard.extend(sight::<Q, P>(record)),
+                // Whatever it did, it does it no more.
+                What::Crash => {
+                    let what =
+                        Sight::Said { text: "crashes".to_owned(), doing: Some(Doing::Rests) };
+                    heard.push(Seen { at_ns: record.at_ns, node: record.node, what });
                 }
-            }
+                What::Send { .. }
+                | What::Receive { .. }
+                | What::Timer(_)
+                | What::Choice(_)
+                | What::Lost { .. }
+                | What::Doubled { .. }
+                | What::Restart
+                | What::Fault(_) => {}
+            },
         }
     }
 }

@@ -25,8 +25,8 @@ pub(crate) fn legend(rows: &[Row]) -> String {
         .to_owned();
     if has(Role::Coordinator) {
         text += ", which is idle, waits, is inside, or (COORD.) is the coordinator or has the \
-                 token and is not inside. ON VIEWS any node crashes where the algorithm runs inside \
-                 views (--on-views)";
+                 token and is not inside. ON VIEWS any node crashes where the algorithm runs \
+                 inside views (--on-views)";
     }
     if has(Role::Initiator) {
         text += "; of an election or a wave, one that began it, would have come to lead, or \

@@ -49,6 +49,10 @@
 //! **Live** as views are: whoever waits keeps its time, asks again in every view, and in a view
 //! that lasts is served by the algorithm.
 //!
+//! The chain is there because nobody goes on without a message. An algorithm that gives others up
+//! by itself, because of silence, breaks it: in one view an entry after the crash of a holder might
+//! have the number of that holder's. Its time-outs must be longer than it takes until the next view.
+//!
 //! **Assumes** of links what the algorithm assumes within a view: over links that lose, the nodes
 //! that are made should have [channels](crate::layer::Reliable) of their own. An algorithm whose
 //! last node [only serves](crate::mutex::card::Terms) must let it compete.
