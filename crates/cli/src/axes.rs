@@ -18,8 +18,18 @@ use crate::values::Numbers;
 pub(crate) struct Axes(Vec<(String, Vec<Vec<String>>)>);
 
 /// Options whose commas are part of one value, and that may be given several times.
-const NO_AXIS: [&str; 9] =
-    ["crash", "restart", "pause", "partition", "slow", "lose", "double", "delay", "initiators"];
+const NO_AXIS: [&str; 10] = [
+    "crash",
+    "restart",
+    "pause",
+    "partition",
+    "slow",
+    "skew",
+    "lose",
+    "double",
+    "delay",
+    "initiators",
+];
 
 /// Runs of an algorithm beyond this are a slip of the finger.
 const MOST: u64 = 10_000_000;

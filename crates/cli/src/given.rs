@@ -18,6 +18,7 @@ use crate::problem::multicast::MulticastArgs;
 use crate::problem::multicast_question::MulticastCheckArgs;
 use crate::problem::mutex::MutexArgs;
 use crate::problem::mutex_question::MutexCheckArgs;
+use crate::problem::on_views::{self, ViewsArgs};
 
 /// Options, and which of them were typed.
 #[derive(Clone, Debug)]
@@ -72,7 +73,11 @@ impl<A> Given<A> {
         for option in &self.typed {
             let flag = option.replace('_', "-");
             if let Some(parameter) = Parameter::ALL.into_iter().find(|it| it.name() == option) {
-                if !abouts.iter().any(|about| about.takes.contains(&parameter)) {
+                let takes = |about: &&&About| match self.has("on_views") {
+                    true => on_views::takes(about.takes).contains(&parameter),
+                    false => about.takes.contains(&parameter),
+                };
+                if !abouts.iter().any(|about| takes(&about)) {
                     let takers = takers(parameter);
                     let others = match takers[..] {
                         [] => "; nor does any other algorithm".to_owned(),
@@ -107,7 +112,9 @@ fn problem_options() -> [(&'static str, &'static str, Has); 5] {
         command.get_arguments().any(|arg| arg.get_id() == option)
     }
     [
-        (Mutex::NAME, Mutex::TITLE, |it| has::<MutexArgs>(it) || has::<MutexCheckArgs>(it)),
+        (Mutex::NAME, Mutex::TITLE, |it| {
+            has::<MutexArgs>(it) || has::<MutexCheckArgs>(it) || has::<ViewsArgs>(it)
+        }),
         (Election::NAME, Election::TITLE, |it| {
             has::<ElectionArgs>(it) || has::<ElectionCheckArgs>(it) || has::<LastingArgs>(it)
         }),

@@ -6,11 +6,13 @@
 
 mod answer;
 mod axes;
+mod between;
 mod commands;
 mod extent;
 mod failure;
 mod figures;
 mod given;
+mod holder;
 mod interrupt;
 mod lookup;
 mod means;

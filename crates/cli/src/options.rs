@@ -5,7 +5,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
-use serde_json::{Value, json};
 use vorrang_algorithms::card::{About, Order};
 use vorrang_algorithms::multicast::Multicast;
 use vorrang_algorithms::problem::Problem as _;
@@ -13,14 +12,14 @@ use vorrang_algorithms::quorum::Quorums;
 use vorrang_algorithms::setup::{Parameter, Setup};
 use vorrang_algorithms::topology::Topology;
 use vorrang_protocol::{Group, parse_duration_ns, show_duration_ns};
-use vorrang_sim::{Distribution, Faults, Network};
+use vorrang_sim::Distribution;
 
 use crate::failure::Failure;
-use crate::lookup;
 use crate::problem::election::ElectionArgs;
 use crate::problem::group::GroupArgs;
 use crate::problem::multicast::MulticastArgs;
 use crate::problem::mutex::MutexArgs;
+use crate::problem::on_views::ViewsArgs;
 use crate::trouble::FaultArgs;
 use crate::values::whole;
 
@@ -29,7 +28,7 @@ pub(crate) const MOST_NODES: u32 = 1_000_000;
 
 /// How long a message takes at most over a real network, if nobody says: longer than a busy machine
 /// is.
-const TIMELY_ENOUGH: Duration = Duration::from_secs(1);
+pub(crate) const TIMELY_ENOUGH: Duration = Duration::from_secs(1);
 
 /// The same for algorithms that only send again what takes longer.
 const SOON_ENOUGH: Duration = Duration::from_millis(20);
@@ -57,9 +56,6 @@ pub(crate) fn beats_if_real(setup: &mut Setup, args: &SetupArgs) {
     }
 }
 
-/// One millisecond.
-const DEFAULT_LATENCY: Distribution = Distribution::Constant(1_000_000);
-
 /// What a run is a run of, before it is checked.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct RunArgs {
@@ -71,6 +67,8 @@ pub(crate) struct RunArgs {
     pub(crate) faults: FaultArgs,
     #[command(flatten, next_help_heading = "Mutual exclusion")]
     pub(crate) mutex: MutexArgs,
+    #[command(flatten, next_help_heading = "Locks on views")]
+    pub(crate) views: ViewsArgs,
     #[command(flatten, next_help_heading = "Election")]
     pub(crate) election: ElectionArgs,
     #[command(flatten, next_help_heading = "Reliable multicast, group communication")]
@@ -184,7 +182,7 @@ impl SetupArgs {
 }
 
 /// Time-outs are a few times as long as a message may take, and time is not endless.
-fn check_within(setup: &Setup) -> Result<(), Failure> {
+pub(crate) fn check_within(setup: &Setup) -> Result<(), Failure> {
     const A_YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
     if setup.within <= A_YEAR {
         return Ok(());
@@ -279,206 +277,6 @@ impl From<OrderKind> for Order {
             OrderKind::Fifo => Self::Fifo,
             OrderKind::Any => Self::Any,
         }
-    }
-}
-
-/// What lies between the nodes, checked against what the algorithm assumes.
-#[derive(Clone, Debug)]
-pub(crate) struct Between {
-    pub(crate) latency: Distribution,
-    pub(crate) order: OrderKind,
-    asked_order: Option<OrderKind>,
-    breaks: bool,
-    /// Whether invariants are looked at.
-    pub(crate) is_guarded: bool,
-    /// Whether the nodes have reliable channels.
-    pub(crate) is_reliable: bool,
-    /// The mistake that they make.
-    pub(crate) flaw: Option<&'static str>,
-    pub(crate) seed: u64,
-    /// What goes wrong, as it was typed.
-    trouble: FaultArgs,
-    /// The same as a plan, if anything does.
-    pub(crate) faults: Option<Faults>,
-}
-
-impl RunArgs {
-    /// The set-up of the algorithm and the network between its nodes, checked against what the
-    /// algorithm assumes.
-    pub(crate) fn placed(&self, about: &About) -> Result<(Setup, Between), Failure> {
-        let nodes = self.common.nodes;
-        let mut setup = self.setup.setup(about, nodes)?;
-        if about.takes.contains(&Parameter::Structure) {
-            // As of quorums; but mistakes, which are not run, are made with structures that are
-            // not safe.
-            let sets = setup.structure.sets(setup.group, &setup.quorum);
-            sets.map_err(|unfit| Failure::Usage(unfit.0))?;
-        }
-        let latency = self.common.latency.unwrap_or(DEFAULT_LATENCY);
-        let breaks = self.common.break_assumptions;
-        if about.assumes.timely {
-            self.bound_waits(about, &mut setup)?;
-        }
-        check_within(&setup)?;
-        let is_reliable = self.common.reliable;
-        // Reliable channels assume nothing of the order.
-        let assumed =
-            if is_reliable { OrderKind::Any } else { OrderKind::from(about.assumes.order) };
-        let order = self.common.order.unwrap_or(assumed);
-        if (assumed, order) == (OrderKind::Fifo, OrderKind::Any) && !breaks {
-            let varied = if latency.is_constant() {
-                "--break-assumptions --latency uniform:1us..2ms"
-            } else {
-                "--break-assumptions"
-            };
-            return Err(Failure::usage(format!(
-                "{} assumes that messages between two nodes keep their order: use --order fifo, \
-                 or {varied} to see it break",
-                about.name
-            )));
-        }
-        let (seed, trouble) = (self.common.seed, self.faults.clone());
-        let faults = trouble.faults(nodes, latency.mean_ns() as u64, seed)?;
-        setup.topology = setup.topology.seeded(seed);
-        setup.ring = setup.ring.seeded(seed);
-        about.assumes.layout.graph(&setup).map_err(|unfit| Failure::Usage(unfit.0))?;
-        let flaw = self.flaw(about)?;
-        let asked_order = self.common.order;
-        let is_guarded = self.common.invariants;
-        let between = Between {
-            latency,
-            order,
-            asked_order,
-            breaks,
-            is_guarded,
-            is_reliable,
-            flaw,
-            seed,
-            trouble,
-            faults,
-        };
-        Ok((setup, between))
-    }
-
-    /// The mistake that was asked for, if there is such a one.
-    fn flaw(&self, about: &About) -> Result<Option<&'static str>, Failure> {
-        let Some(asked) = &self.common.flaw else { return Ok(None) };
-        let known = about.mistakes.iter().map(|mistake| mistake.name);
-        match known.clone().find(|name| name == asked) {
-            Some(name) => Ok(Some(name)),
-            None => Err(lookup::unknown(&format!("flaw of {}", about.name), asked, known)),
-        }
-    }
-
-    /// Has an algorithm that relies on time believe what is true of the network, unless it is told
-    /// otherwise.
-    fn bound_waits(&self, about: &About, setup: &mut Setup) -> Result<(), Failure> {
-        let latency = self.common.latency.unwrap_or(DEFAULT_LATENCY);
-        let bound_ns = longest_ns(latency);
-        match (self.setup.says(Parameter::Within), bound_ns) {
-            (true, _) if self.common.is_real => {}
-            (false, _) if self.common.is_real => setup.within = TIMELY_ENOUGH,
-            (false, Some(bound_ns)) => setup.within = Duration::from_nanos(bound_ns),
-            (true, Some(bound_ns)) if setup.within.as_nanos() >= u128::from(bound_ns) => {}
-            (true, _) if self.common.break_assumptions => {}
-            (true, _) => {
-                return Err(Failure::usage(format!(
-                    "{} assumes that no message takes longer than --within: with --latency \
-                     {latency} some do; --break-assumptions lets you see it break",
-                    about.name
-                )));
-            }
-            (false, None) => {
-                return Err(Failure::usage(format!(
-                    "--latency {latency} has no bound: say with --within how long {} believes a \
-                     message to take, and --break-assumptions",
-                    about.name
-                )));
-            }
-        }
-        Ok(())
-    }
-}
-
-/// How long a message takes at most, if there is a bound.
-fn longest_ns(latency: Distribution) -> Option<u64> {
-    match latency {
-        Distribution::Constant(ns) | Distribution::Uniform(_, ns) => Some(ns.max(1)),
-        Distribution::Exponential(_) => None,
-    }
-}
-
-impl Between {
-    pub(crate) fn network(&self) -> Network {
-        Network { latency: self.latency, order: self.order.into() }
-    }
-
-    /// The same, and what goes wrong, as figures begin with it.
-    pub(crate) fn head(&self) -> Vec<(&'static str, Value)> {
-        let mut head = vec![
-            ("latency", json!(self.latency.to_string())),
-            ("order", json!(name(&self.order))),
-            ("break_assumptions", json!(self.breaks)),
-            ("reliable", json!(self.is_reliable)),
-            ("flaw", json!(self.flaw)),
-        ];
-        head.extend(self.trouble.head(self.faults.as_ref()));
-        head
-    }
-
-    /// Whether anything happens between the nodes that theories of algorithms do not speak of.
-    pub(crate) const fn is_altered(&self) -> bool {
-        self.faults.is_some() || self.is_reliable
-    }
-
-    /// How long nearly every message takes at most.
-    pub(crate) fn nearly_longest_ns(&self) -> u64 {
-        // Of the exponential distribution, 2 in a hundred take more than four times the mean.
-        let mean_ns = self.latency.mean_ns() as u64;
-        longest_ns(self.latency).unwrap_or(mean_ns.saturating_mul(4)).max(1)
-    }
-
-    /// Whether no message takes longer than a set-up says.
-    pub(crate) fn is_within(&self, setup: &Setup) -> bool {
-        longest_ns(self.latency).is_some_and(|ns| u128::from(ns) <= setup.within.as_nanos())
-    }
-
-    /// What would have to be typed, the seed included.
-    pub(crate) fn options(&self) -> String {
-        let order = name(&self.order);
-        let text = format!("--seed {} --latency {} --order {order}", self.seed, self.latency);
-        text + &self.besides()
-    }
-
-    /// The same for all algorithms on a page of a comparison: without the seed, and without an
-    /// order that nobody asked for.
-    pub(crate) fn page(&self) -> String {
-        let order = self.asked_order.map_or(String::new(), |it| format!(" --order {}", name(&it)));
-        format!("--latency {}{order}{}", self.latency, self.besides())
-    }
-
-    /// What goes wrong, as it would have to be typed.
-    pub(crate) fn faults_typed(&self) -> String {
-        self.trouble.options()
-    }
-
-    /// What is looked at and what goes wrong, as it would have to be typed.
-    fn besides(&self) -> String {
-        let mut text = String::new();
-        if self.breaks {
-            text.push_str(" --break-assumptions");
-        }
-        if self.is_guarded {
-            text.push_str(" --invariants");
-        }
-        if self.is_reliable {
-            text.push_str(" --reliable");
-        }
-        if let Some(flaw) = self.flaw {
-            text.push_str(" --flaw ");
-            text.push_str(flaw);
-        }
-        text + &self.trouble.options()
     }
 }
 

@@ -5,9 +5,10 @@ use std::fmt::{self, Display, Write as _};
 use clap::ValueEnum;
 use serde_json::{Value, json};
 use vorrang_protocol::{NodeId, show_duration_ns};
-use vorrang_sim::{Fault, Faults, Partition, Severity, Share, Slow, parse_duration_ns};
+use vorrang_sim::{Fault, Faults, Partition, Severity, Share, Skew, Slow, parse_duration_ns};
 
 use crate::failure::Failure;
+use crate::holder::Whom;
 use crate::options::name;
 use crate::values::whole;
 
@@ -29,16 +30,22 @@ pub(crate) struct FaultArgs {
     /// their order
     #[arg(long, value_name = "SHARE")]
     reorder: Option<Share>,
-    /// Nodes that crash, and when: 2@50ms; a time of 0 is before anything happens
-    #[arg(long, value_name = "NODE@TIME", value_delimiter = ',', value_parser = parse_moment)]
-    crash: Vec<(NodeId, u64)>,
+    /// Nodes that crash, and when: 2@50ms; a time of 0 is before anything happens. For a lock,
+    /// holder@50ms is whoever is inside then, or else the next to enter
+    #[arg(long, value_name = "NODE@TIME", value_delimiter = ',', value_parser = parse_mishap)]
+    pub(crate) crash: Vec<(Whom, u64)>,
     /// Nodes that come up again, and when: 2@80ms; their memory is lost but for what the algorithm
-    /// keeps on stable storage
-    #[arg(long, value_name = "NODE@TIME", value_delimiter = ',', value_parser = parse_moment)]
-    restart: Vec<(NodeId, u64)>,
-    /// Nodes that stand still for a while: 3@10ms..40ms; what comes to them waits
+    /// keeps on stable storage. Of several holders that have crashed, the first comes up first
+    #[arg(long, value_name = "NODE@TIME", value_delimiter = ',', value_parser = parse_mishap)]
+    pub(crate) restart: Vec<(Whom, u64)>,
+    /// Nodes that stand still for a while: 3@10ms..40ms, or holder@10ms..40ms; what comes to them
+    /// waits
     #[arg(long, value_name = "NODE@FROM..TO", value_delimiter = ',', value_parser = parse_pause)]
-    pause: Vec<During<NodeId>>,
+    pub(crate) pause: Vec<During<Whom>>,
+    /// Nodes whose clocks are wrong: 2:x8 is eight times too slow, 2:x0.5 twice as fast as it
+    /// should be
+    #[arg(long, value_name = "NODE:xTIMES", value_delimiter = ',')]
+    skew: Vec<Skew>,
     /// Sides that cannot hear each other for a while: 0,1|2,3,4@10ms..30ms; without an end, for
     /// ever. Who is not named is on one more side. What is sent across or is on its way is lost
     #[arg(long, value_name = "SIDES@FROM..TO", value_parser = parse_during::<Partition>)]
@@ -94,7 +101,7 @@ impl From<Mishap> for FaultArgs {
                 args.delay.extend(late.then_some(number));
             }
             Mishap::Delay(number) => args.delay.push(number),
-            Mishap::Crash(node, at_ns) => args.crash.push((node, at_ns)),
+            Mishap::Crash(node, at_ns) => args.crash.push((Whom::Node(node), at_ns)),
         }
         args
     }
@@ -120,10 +127,10 @@ impl From<Random> for Severity {
 
 /// Something, and from when to when; to the end if there is none.
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct During<T> {
-    what: T,
-    from_ns: u64,
-    to_ns: Option<u64>,
+pub(crate) struct During<T> {
+    pub(crate) what: T,
+    pub(crate) from_ns: u64,
+    pub(crate) to_ns: Option<u64>,
 }
 
 impl<T: Display> Display for During<T> {
@@ -137,10 +144,18 @@ fn parse_time(text: &str) -> Result<u64, String> {
     parse_duration_ns(text).map_err(|error| error.to_string())
 }
 
+/// Reads `2@50ms`.
 pub(crate) fn parse_moment(text: &str) -> Result<(NodeId, u64), String> {
+    let (whom, at_ns) = parse_mishap(text)?;
+    let node = whom.node().ok_or_else(|| format!("'{text}' names no node: write 2@50ms"))?;
+    Ok((node, at_ns))
+}
+
+/// Reads `2@50ms` or `holder@50ms`.
+fn parse_mishap(text: &str) -> Result<(Whom, u64), String> {
     let wrong = || format!("'{text}' is not a node and a time: write 2@50ms");
     let (node, time) = text.split_once('@').ok_or_else(wrong)?;
-    Ok((NodeId(node.trim().parse().map_err(|_| wrong())?), parse_time(time.trim())?))
+    Ok((Whom::read(node).ok_or_else(wrong)?, parse_time(time.trim())?))
 }
 
 /// Reads `10ms..40ms` or `10ms..`.
@@ -158,10 +173,10 @@ fn parse_range(text: &str) -> Result<(u64, Option<u64>), String> {
     Ok((from_ns, to_ns))
 }
 
-fn parse_pause(text: &str) -> Result<During<NodeId>, String> {
+fn parse_pause(text: &str) -> Result<During<Whom>, String> {
     let wrong = || format!("'{text}' is not a node and a range of time: write 3@10ms..40ms");
     let (node, range) = text.split_once('@').ok_or_else(wrong)?;
-    let what = NodeId(node.trim().parse().map_err(|_| wrong())?);
+    let what = Whom::read(node).ok_or_else(wrong)?;
     match parse_range(range)? {
         (_, None) => Err(format!("'{text}' has no end: a node that is not to go on crashes")),
         (from_ns, to_ns) => Ok(During { what, from_ns, to_ns }),
@@ -205,6 +220,7 @@ impl FaultArgs {
             }
             (_, until_ns) => until_ns,
         };
+        self.check_clocks(nodes)?;
         let mut script = self.script(nodes)?;
         let drawn = match (self.random_faults, until_ns) {
             (Some(how), Some(until_ns)) => {
@@ -223,8 +239,40 @@ impl FaultArgs {
                 .until_ns(until_ns)
                 .lost(self.lose.clone())
                 .doubled(self.double.clone())
-                .delayed(self.delay.clone()),
+                .delayed(self.delay.clone())
+                .clocks(self.skew.clone()),
         ))
+    }
+
+    /// Whether all clocks that are wrong are clocks of nodes, and each is wrong once.
+    fn check_clocks(&self, nodes: u32) -> Result<(), Failure> {
+        for (place, skew) in self.skew.iter().enumerate() {
+            let (node, last) = (skew.node, nodes - 1);
+            if node.0 > last {
+                let why = format!("there is no node {node}: the last node is {last}");
+                return Err(Failure::usage(format!("--skew {skew}: {why}")));
+            }
+            if self.skew[..place].iter().any(|it| it.node == node) {
+                return Err(Failure::usage(format!("--skew {skew}: node {node} is named twice")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether nothing goes wrong but crashes and restarts.
+    pub(crate) fn is_crashes_only(&self) -> bool {
+        let (crash, restart) = (self.crash.clone(), self.restart.clone());
+        *self == Self { crash, restart, ..Self::default() }
+    }
+
+    /// Whether nodes may stand still.
+    pub(crate) fn has_pauses(&self) -> bool {
+        !self.pause.is_empty() || self.random_faults.is_some()
+    }
+
+    /// Clocks that are wrong.
+    pub(crate) fn clocks(&self) -> &[Skew] {
+        &self.skew
     }
 
     /// Whether anything is left to chance, besides what goes wrong at random.
@@ -275,11 +323,11 @@ impl FaultArgs {
     fn typed(&self) -> Vec<Typed> {
         let moment = |node, at_ns| format!("{node}@{}", show_duration_ns(at_ns));
         let mut all: Vec<Typed> = Vec::new();
-        for &(node, at_ns) in &self.crash {
+        for (node, at_ns) in nodes_of(&self.crash) {
             let text = format!("--crash {}", moment(node, at_ns));
             all.push((at_ns, 1, Fault::Crash(node), text));
         }
-        for &(node, at_ns) in &self.restart {
+        for (node, at_ns) in nodes_of(&self.restart) {
             let text = format!("--restart {}", moment(node, at_ns));
             all.push((at_ns, 2, Fault::Restart(node), text));
         }
@@ -288,7 +336,8 @@ impl FaultArgs {
             all.push((from_ns, 3, begins, text));
         };
         for it in &self.pause {
-            let (begins, ends) = (Fault::Pause(it.what), Fault::Resume(it.what));
+            let Whom::Node(node) = it.what else { continue };
+            let (begins, ends) = (Fault::Pause(node), Fault::Resume(node));
             span(it.from_ns, it.to_ns, begins, ends, format!("--pause {it}"));
         }
         for it in &self.partition {
@@ -343,8 +392,8 @@ impl FaultArgs {
     /// Every option with its value; none, or an empty list, where nothing was said.
     fn values(&self) -> Vec<(&'static str, Value)> {
         let share = |share: Option<Share>| share.map(|it| it.to_string());
-        let moments = |all: &[(NodeId, u64)]| -> Vec<String> {
-            let at = |&(node, ns): &(NodeId, u64)| format!("{node}@{}", show_duration_ns(ns));
+        let moments = |all: &[(Whom, u64)]| -> Vec<String> {
+            let at = |&(whom, ns): &(Whom, u64)| format!("{whom}@{}", show_duration_ns(ns));
             all.iter().map(at).collect()
         };
         vec![
@@ -353,6 +402,7 @@ impl FaultArgs {
             ("pause", json!(shown(&self.pause))),
             ("partition", json!(shown(&self.partition))),
             ("slow", json!(shown(&self.slow))),
+            ("skew", json!(self.skew.iter().map(ToString::to_string).collect::<Vec<_>>())),
             ("loss", json!(share(self.loss))),
             ("duplicate", json!(share(self.duplicate))),
             ("reorder", json!(share(self.reorder))),
@@ -363,6 +413,11 @@ impl FaultArgs {
             ("faults_until", json!(self.faults_until.map(show_duration_ns))),
         ]
     }
+}
+
+/// Those that are known by their numbers.
+fn nodes_of(all: &[(Whom, u64)]) -> impl Iterator<Item = (NodeId, u64)> {
+    all.iter().filter_map(|&(whom, at_ns)| Some((whom.node()?, at_ns)))
 }
 
 fn shown<T: Display>(all: &[During<T>]) -> Vec<String> {

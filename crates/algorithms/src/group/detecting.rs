@@ -28,6 +28,11 @@ impl<P> Detecting<P> {
         Self { detector: Heartbeat::of(me, setup), above }
     }
 
+    /// The same below something else, such as a mistake around the machine above.
+    pub fn map<T>(self, around: impl FnOnce(P) -> T) -> Detecting<T> {
+        Detecting { detector: self.detector, above: around(self.above) }
+    }
+
     /// The machine above.
     pub const fn above(&self) -> &P {
         &self.above

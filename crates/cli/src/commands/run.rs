@@ -28,6 +28,7 @@ use crate::trouble::FaultArgs;
     vorrang run bully --nodes 8 --crash 7@0 --flaw no-guard\n  \
     vorrang run heartbeat --nodes 5 --crash 2@52ms --latency uniform:0..2ms\n  \
     vorrang run virtual-synchrony --nodes 5 --crash 2@50ms --restart 2@120ms\n  \
+    vorrang run raymond --nodes 7 --on-views --crash holder@50ms --restart holder@120ms\n  \
     vorrang run raymond --nodes 7 --pause 3@10ms..40ms --slow 0-1:x10@10ms..20ms\n  \
     vorrang run suzuki-kasami --nodes 5 --random-faults mild --reliable --seed 7\n  \
     vorrang run echo --nodes 50 --topology random:0.1\n  \

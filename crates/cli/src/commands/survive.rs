@@ -32,7 +32,9 @@ const MOST_NODES: u32 = 100;
 ///
 /// Nodes crash in every role. In a lock: idle, waiting, holder (inside), coordinator (or whoever
 /// has the token and is not inside). In elections and waves: initiator, leader (who would have
-/// won), other. A crash is between two events and for good; who is dead is owed nothing.
+/// won), other. A crash is between two events and for good; who is dead is owed nothing. Under ON
+/// VIEWS a node crashes in any of its roles while the lock runs inside views (`vorrang run
+/// --on-views`), at a few moments of every kind; --on-views fills the whole table with such runs.
 ///
 /// One algorithm alone is shown with a line for every kind of message. --witness shows the shortest
 /// run to the worst that a fault did, and the line that repeats it.
@@ -43,7 +45,8 @@ const MOST_NODES: u32 = 100;
     vorrang survive --algorithm maekawa\n  \
     vorrang survive --witness ricart-agrawala crash-idle\n  \
     vorrang survive --witness central lose:RELEASE\n  \
-    vorrang survive --reliable --markdown")]
+    vorrang survive --reliable --markdown\n  \
+    vorrang survive --problem mutex --on-views --seeds 1")]
 pub(crate) struct Survive {
     /// Which algorithms, separated by commas, or `all` of the problem [default: all]
     #[arg(long, short, alias = "algorithm", value_delimiter = ',', value_name = "NAMES")]
@@ -64,6 +67,10 @@ pub(crate) struct Survive {
     /// Put a layer of reliable channels under every algorithm
     #[arg(long)]
     reliable: bool,
+    /// Run every lock on views, so that all columns are about that; algorithms for other problems
+    /// are left out
+    #[arg(long)]
+    on_views: bool,
     /// Show the shortest run to the worst that a fault did, with the line that repeats it. Faults
     /// of messages may name a kind: lose, lose:REQUEST, duplicate, reorder, crash-idle, …
     #[arg(long, num_args = 2, value_names = ["ALGORITHM", "FAULT"])]
@@ -89,6 +96,7 @@ impl Survive {
             seed: self.seed,
             seeds: self.seeds,
             reliable: self.reliable,
+            on_views: self.on_views,
         };
         if self.seed.checked_add(self.seeds - 1).is_none() {
             return Err(Failure::usage(format!(
@@ -119,11 +127,19 @@ impl Survive {
     /// The runs without faults, and why some algorithms are not among them.
     fn trials(&self, under: &Conditions) -> Result<(Vec<Trials>, Vec<String>), Failure> {
         let entries: Vec<&'static Entry> = match (&self.algorithms[..], &self.problem) {
+            ([], None) if self.on_views => lookup::algorithms(&["all".to_owned()], Some("mutex"))?,
             ([], None) => catalogue().iter().collect(),
             ([], Some(_)) => lookup::algorithms(&["all".to_owned()], self.problem.as_deref())?,
             (names, problem) => lookup::algorithms(names, problem.as_deref())?,
         };
         let abouts: Vec<_> = entries.iter().map(|entry| entry.algorithm.about()).collect();
+        let other = abouts.iter().find(|it| self.on_views && it.problem != "mutex");
+        if let Some(other) = other {
+            return Err(Failure::usage(format!(
+                "--on-views is for mutual exclusion; {} solves {}",
+                other.name, other.solves
+            )));
+        }
         self.setup.check_fit(&abouts.iter().collect::<Vec<_>>())?;
         let names_some = self.algorithms.iter().any(|name| name != "all");
         let may_leave_out = !names_some && entries.len() > 1;

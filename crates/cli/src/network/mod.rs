@@ -39,7 +39,8 @@ use self::worker::{Orders, Shift};
 use crate::failure::Failure;
 use crate::figures::Measured;
 use crate::output::{progress, show_after_a_second};
-use crate::problem::mutex::{LoadKind, Scenario, figures};
+use crate::problem::mutex::{LoadKind, Scenario};
+use crate::problem::mutex_figures::figures;
 use crate::problem::{Made, Scene, run_header};
 use crate::tracefile::Tape;
 

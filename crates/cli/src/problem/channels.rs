@@ -17,10 +17,11 @@ use vorrang_trace::{AnyNode, Header};
 use super::seen::Told;
 use super::simulate::{self, Kinds, Simulated, Until};
 use super::{Driven, Nodes, Scene};
+use crate::between::Between;
 use crate::failure::Failure;
 use crate::figures::Measured;
 use crate::network::Place;
-use crate::options::{Between, name};
+use crate::options::name;
 
 /// How often something is sent again in a simulation before a peer is left alone: with time-outs
 /// that double up to 64 times, that is after some six thousand message delays.
@@ -48,7 +49,7 @@ impl Layer {
         Self { how, within, tries }
     }
 
-    pub(super) fn simulated(between: &Between) -> Self {
+    pub(crate) fn simulated(between: &Between) -> Self {
         let within = Duration::from_nanos(between.nearly_longest_ns());
         Self { how: Channels::Correct, within, tries: TRIES }
     }
@@ -112,6 +113,13 @@ pub(super) struct Simulable<P: Protocol> {
     kinds: Kinds,
     /// Why they do not run over TCP.
     why: &'static str,
+}
+
+impl<P: Protocol> Simulable<P> {
+    /// Nodes of which nothing is known to hold at every moment.
+    pub(super) fn new(node: Node<P>, kinds: Kinds, why: &'static str) -> Self {
+        Self { node, guards: Vec::new(), kinds, why }
+    }
 }
 
 /// An algorithm, or one with a mistake, over reliable channels.

@@ -18,12 +18,13 @@ use vorrang_sim::{Distribution, Fault, Faults, Orders, Workload};
 use super::remarks::{nodes_in_words, surroundings};
 use super::suspicion::Tally;
 use super::{Doing, Driven, Extremes, Made, Question, Remarks, Role, Said, Scene};
+use crate::between::Between;
 use crate::commands::check::CheckArgs;
 use crate::failure::Failure;
 use crate::figures::{Figure, Measured, Reading};
 use crate::network::Place;
 use crate::network::once::{self, Until};
-use crate::options::{Between, RunArgs, beats_if_real};
+use crate::options::{RunArgs, beats_if_real};
 use crate::selection::Axis;
 
 /// Everyone watches everyone, and something is kept of every two.

@@ -16,12 +16,13 @@ use vorrang_trace::{Meter, Traffic};
 
 use super::election_question;
 use super::{Doing, Driven, Extremes, Made, Question, Role, Said, Scene};
+use crate::between::Between;
 use crate::commands::check::CheckArgs;
 use crate::failure::Failure;
 use crate::figures::{Figure, Measured, Reading};
 use crate::network::Place;
 use crate::network::once::{self, Until};
-use crate::options::{Between, OrderKind, RunArgs, list, nodes_of};
+use crate::options::{OrderKind, RunArgs, list, nodes_of};
 use crate::selection::Axis;
 
 /// Where elections may take as many messages as the square of the nodes, that many are as many as

@@ -22,12 +22,13 @@ use super::group_tally::Tally;
 use super::grouping::{Calm, Chatter, Move};
 use super::multicast::there;
 use super::{Doing, Driven, Extremes, Made, Question, Role, Said, Scene};
+use crate::between::Between;
 use crate::commands::check::CheckArgs;
 use crate::failure::Failure;
 use crate::figures::{Figure, Measured, Reading};
 use crate::network::Place;
 use crate::network::once::{self, Until};
-use crate::options::{Between, RunArgs, beats_if_real};
+use crate::options::{RunArgs, beats_if_real};
 use crate::selection::Axis;
 use crate::trouble::parse_moment;
 

@@ -21,9 +21,13 @@ mod grouping;
 pub(crate) mod multicast;
 pub(crate) mod multicast_question;
 pub(crate) mod mutex;
+pub(crate) mod mutex_figures;
 pub(crate) mod mutex_question;
 mod mutex_scope;
+mod of;
+pub(crate) mod on_views;
 mod remarks;
+mod resource;
 mod retrace;
 mod scene;
 mod seen;
@@ -46,33 +50,29 @@ use vorrang_catalogue::{self as any, Catalogued, NodeOf};
 use vorrang_check as check;
 use vorrang_draw::Look;
 use vorrang_net::Steps;
-use vorrang_protocol::{
-    Graph, Guard, Invariant, Message as _, Monitor, Needs, NodeId, Protocol, Refused,
-};
+use vorrang_protocol::{Graph, Monitor, Needs, NodeId, Protocol, Refused};
 use vorrang_sim::Workload;
-use vorrang_trace::replay::Cast;
-use vorrang_trace::{Line, Meter, Objection, Record, Recording, replay};
+use vorrang_trace::{Header, Meter, Recording};
 
 use crate::commands::check::CheckArgs;
 use crate::failure::Failure;
 use crate::figures::{Figure, Measured, span};
 use crate::given::Given;
 use crate::network::Place;
-use crate::network::conversation::{Served, serve};
+use crate::network::conversation::Served;
 use crate::network::worker::{Work, be_told};
-use crate::options::{Between, RunArgs};
+use crate::options::RunArgs;
 use crate::selection::Axis;
 
 pub use catalogue::Catalogue;
 pub(crate) use catalogue::{Entry, catalogue, know};
-use channels::{Simulable, simulable};
+use of::Of;
+pub(crate) use of::{Made, Nodes};
 pub(crate) use remarks::Remarks;
 pub(crate) use retrace::{Retraced, Watching, sides};
 pub(crate) use scene::Scene;
-use seen::Told;
 pub(crate) use seen::{Doing, Posts, Role, Said, Seen, Sight};
 pub(crate) use simulate::{Kinds, header, run_header};
-use simulate::{Simulated, Until};
 pub(crate) use staged::{Ahead, Look as Glance, Staged};
 use subject::{MadeOf, SubjectOf};
 pub(crate) use verify::Query;
@@ -102,6 +102,21 @@ pub(crate) trait Driven: Catalogued {
     /// What was to be done and was not, though nobody is owed anything.
     fn undone(_scenario: &Self::Scenario, _summary: &SummaryOf<Self>) -> Option<String> {
         None
+    }
+
+    /// The nodes of a run on views, if it is one.
+    fn on_views(
+        _of: &any::Entry<Self>,
+        _scenario: &Self::Scenario,
+    ) -> Result<Option<Box<dyn Nodes<Self>>>, Failure> {
+        Ok(None)
+    }
+    /// The nodes of a recorded run on views, and how they were set up.
+    fn again_on_views(
+        _of: &any::Entry<Self>,
+        _header: &Header,
+    ) -> Result<Option<Node<NodeOf<Self>>>, Failure> {
+        Ok(None)
     }
 
     // --- where things go wrong
@@ -280,171 +295,6 @@ pub(crate) trait Run: Send + Sync {
     fn observe(&self) -> Result<(Measured, Vec<Seen>), Failure>;
     fn kinds(&self) -> Kinds;
     fn posts(&self) -> Posts;
-}
-
-/// An algorithm while its types are known.
-struct Of<Q: Problem, P: Protocol> {
-    card: &'static Card<Q>,
-    recipe: Recipe<P>,
-    /// The same without its types.
-    any: &'static any::Entry<Q>,
-}
-
-impl<Q, P> Algorithm for Of<Q, P>
-where
-    Q: Driven,
-    P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-{
-    fn about(&self) -> About {
-        self.card.about()
-    }
-    fn costs(&self, setup: &Setup) -> Result<Vec<Vec<String>>, Failure> {
-        costs(self.card, setup).map_err(|unfit| Failure::Usage(unfit.0))
-    }
-    fn contrast(&self) -> Axis {
-        Q::contrast(self.card)
-    }
-    fn run(&self, args: &RunArgs) -> Result<Box<dyn Run>, Failure> {
-        let scenario = Q::scenario(self.card, args)?;
-        let node = make(&self.recipe, scenario.setup())?;
-        let invariants = self.recipe.invariants();
-        if scenario.between().is_guarded && invariants.is_empty() {
-            let name = self.card.name;
-            return Err(Failure::usage(format!("--invariants: none are declared for {name}")));
-        }
-        let any = match scenario.between().flaw {
-            None => self.any,
-            flaw => any::find(self.card.name, flaw).map_err(|unfit| Failure::Usage(unfit.0))?,
-        };
-        let nodes: Box<dyn Nodes<Q>> = match scenario.between() {
-            Between { is_reliable: true, .. } => Box::new(simulable::<Q>(any, &scenario)?),
-            Between { flaw: Some(_), .. } => {
-                Box::new(Simulable::flawed::<Q>(any, scenario.setup())?)
-            }
-            Between { .. } => Box::new(Made { node, invariants }),
-        };
-        Ok(Box::new(RunOf::<Q> { scenario, nodes }))
-    }
-    fn roles(&self) -> &'static [Role] {
-        Q::ROLES
-    }
-    fn trials(&self, nodes: u32) -> Vec<String> {
-        Q::trials(self.card, nodes)
-    }
-    fn serve(&self, setup: &Setup, node: Served) -> Result<Future<'static>, Failure> {
-        let make = make(&self.recipe, setup)?;
-        Ok(serve::<Q, P>(node, &make, Q::needs(self.card, setup)))
-    }
-    fn work(&self, work: Work) -> Future<'static> {
-        Q::work(self.card, &self.recipe, work)
-    }
-}
-
-/// A run: only its nodes know which algorithm it is.
-struct RunOf<Q: Driven> {
-    scenario: Q::Scenario,
-    nodes: Box<dyn Nodes<Q>>,
-}
-
-/// Nodes that can be simulated, and run over TCP.
-trait Nodes<Q: Driven>: Send + Sync {
-    fn kinds(&self) -> Kinds;
-    fn simulate(
-        &self,
-        scenario: &Q::Scenario,
-        recorder: Option<Told<Q>>,
-        until: Until<'_>,
-    ) -> Result<Simulated<Q>, Failure>;
-    fn over_tcp(
-        &self,
-        scenario: &Q::Scenario,
-        place: Place,
-        trace: Option<&Path>,
-    ) -> Result<Measured, Failure>;
-}
-
-/// Nodes, and what holds of them.
-pub(crate) struct Made<P: Protocol> {
-    pub(crate) node: Node<P>,
-    pub(crate) invariants: &'static [Invariant<P>],
-}
-
-impl<P: Protocol> Made<P> {
-    /// What is wrong with a recorded run of these nodes, if the scene wants it done once more.
-    pub(crate) fn objection(&self, scene: &impl Scene, records: &[Record<P>]) -> Option<Objection> {
-        if !scene.between().is_guarded {
-            return None;
-        }
-        let guards: Vec<Guard<P>> = self.invariants.iter().map(Into::into).collect();
-        let cast = Cast::new(scene.setup().group.size(), &*self.node).guarded(&guards);
-        let lines: Vec<Line> = records.iter().map(Into::into).collect();
-        replay(&cast, &lines, true, &mut |_, _, _| {}).err()
-    }
-}
-
-impl<Q, P> Nodes<Q> for Made<P>
-where
-    Q: Driven,
-    P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-{
-    fn kinds(&self) -> Kinds {
-        P::Message::KINDS
-    }
-    fn simulate(
-        &self,
-        scenario: &Q::Scenario,
-        recorder: Option<Told<Q>>,
-        until: Until<'_>,
-    ) -> Result<Simulated<Q>, Failure> {
-        let guards: Vec<Guard<P>> = self.invariants.iter().map(Into::into).collect();
-        let nodes = (&self.node, &guards[..], P::Message::KINDS);
-        simulate::simulate::<Q, P>(scenario, nodes, recorder, until)
-    }
-    fn over_tcp(
-        &self,
-        scenario: &Q::Scenario,
-        place: Place,
-        trace: Option<&Path>,
-    ) -> Result<Measured, Failure> {
-        Q::over_tcp(scenario, self, place, trace)
-    }
-}
-
-impl<Q: Driven> Run for RunOf<Q> {
-    fn about(&self) -> About {
-        self.scenario.about()
-    }
-    fn options(&self, net: bool) -> String {
-        self.scenario.options(net)
-    }
-    fn page(&self) -> String {
-        self.scenario.page()
-    }
-    fn total(&self) -> u64 {
-        self.scenario.total()
-    }
-    fn blank(&self) -> Result<Measured, Failure> {
-        simulate::measure(&self.scenario, &*self.nodes, None, Until::Begun)
-    }
-    fn simulate(
-        &self,
-        trace: Option<&Path>,
-        bar: Option<&ProgressBar>,
-    ) -> Result<Measured, Failure> {
-        simulate::measure(&self.scenario, &*self.nodes, trace, Until::Over(bar))
-    }
-    fn over_tcp(&self, place: Place, trace: Option<&Path>) -> Result<Measured, Failure> {
-        self.nodes.over_tcp(&self.scenario, place, trace)
-    }
-    fn observe(&self) -> Result<(Measured, Vec<Seen>), Failure> {
-        simulate::observe(&self.scenario, &*self.nodes)
-    }
-    fn kinds(&self) -> Kinds {
-        self.nodes.kinds()
-    }
-    fn posts(&self) -> Posts {
-        Q::posts(&self.scenario)
-    }
 }
 
 fn make<P: Protocol>(recipe: &Recipe<P>, setup: &Setup) -> Result<Node<P>, Failure> {

@@ -19,12 +19,13 @@ use vorrang_sim::{Distribution, Share};
 use super::casting::{Casting, Tally, shares};
 use super::multicast_question::question;
 use super::{Doing, Driven, Extremes, Made, Question, Role, Said, Scene};
+use crate::between::Between;
 use crate::commands::check::CheckArgs;
 use crate::failure::Failure;
 use crate::figures::{Figure, Measured, Reading};
 use crate::network::Place;
 use crate::network::once::{self, Until};
-use crate::options::{Between, RunArgs, within_if_real};
+use crate::options::{RunArgs, within_if_real};
 use crate::selection::Axis;
 use crate::values::whole;
 

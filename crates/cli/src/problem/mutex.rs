@@ -6,27 +6,32 @@ use std::path::Path;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 use vorrang_algorithms::card::{About, Quantity, Span};
-use vorrang_algorithms::mutex::card::{
-    self, BUSIEST, Card, MESSAGES, RESPONSE, SYNC_DELAY, Setting, Terms,
-};
+use vorrang_algorithms::group::locks::spec::Locked;
+use vorrang_algorithms::mutex::card::{self, Card, MESSAGES, Setting, Terms};
 use vorrang_algorithms::mutex::spec::{Exclusion, Watch};
 use vorrang_algorithms::mutex::{Claim, Command, Mutex, Notice};
-use vorrang_algorithms::registry::Recipe;
+use vorrang_algorithms::registry::{Node, Recipe};
 use vorrang_algorithms::setup::{Setup, Unfit};
+use vorrang_catalogue::{self as any, NodeOf};
 use vorrang_check::Ask;
 use vorrang_net::Steps;
-use vorrang_protocol::{Needs, NodeId, Protocol};
-use vorrang_sim::{Distribution, Load, Turns};
-use vorrang_trace::Summary;
+use vorrang_protocol::{Graph, Needs, NodeId, Protocol};
+use vorrang_sim::{Distribution, Faults, Load, Turns};
+use vorrang_trace::{Header, Summary};
 
+use super::channels::Layer;
+use super::mutex_figures::{figures, of_views};
 use super::mutex_question::question;
-use super::{Doing, Driven, Extremes, Future, Made, Posts, Question, Role, Said, Scene};
+use super::on_views::{self, Views};
+use super::resource::{Users, Uses};
+use super::{Doing, Driven, Extremes, Future, Made, Nodes, Posts, Question, Role, Said, Scene};
+use crate::between::Between;
 use crate::commands::check::CheckArgs;
 use crate::failure::Failure;
-use crate::figures::{Figure, Measured, Reading};
+use crate::figures::{Figure, Measured};
 use crate::network::worker::Work;
 use crate::network::{self, Place};
-use crate::options::{Between, MOST_NODES, RunArgs, name};
+use crate::options::{MOST_NODES, RunArgs, name};
 use crate::selection::Axis;
 use crate::values::whole;
 
@@ -86,12 +91,18 @@ pub(crate) struct Scenario {
     hold: Option<Distribution>,
     pub(crate) hot: Option<u32>,
     pub(crate) between: Between,
+    pub(crate) views: Option<Views>,
 }
 
 impl Scenario {
     /// How many nodes, the first ones, ever ask.
     pub(crate) fn contenders(&self) -> u32 {
-        self.hot.unwrap_or_else(|| self.card.contenders(self.nodes()))
+        let all = match self.views {
+            // Who only serves changes from view to view.
+            Some(_) => self.nodes(),
+            None => self.card.contenders(self.nodes()),
+        };
+        self.hot.unwrap_or(all)
     }
 
     /// How long a node stays inside: T, if nothing is said.
@@ -156,7 +167,8 @@ impl Scenario {
         let is_plain =
             is_known && latency.is_constant() && stay.is_constant() && latency.mean_ns() > 0.0;
         match load {
-            _ if self.between.is_altered() || of.is_time && !is_plain => None,
+            _ if self.between.is_altered() || self.views.is_some() => None,
+            _ if of.is_time && !is_plain => None,
             // What a saturated run comes to depends on which requests overtake which: it is known
             // only if all messages take the same time.
             Some(card::Load::Heavy) if !is_plain => {
@@ -174,6 +186,11 @@ impl Scenario {
         }
     }
 
+    /// Whether nodes hear of each other by nothing but the algorithm's own messages.
+    const fn is_bare(&self) -> bool {
+        !self.between.is_reliable && self.views.is_none()
+    }
+
     /// Whether what is typical can be expected: of a run that is long, and in which the token of a
     /// ring does not rest for longer than a message takes before the first request.
     fn is_typical(&self) -> bool {
@@ -187,7 +204,34 @@ impl Scenario {
 
 impl Scene for Scenario {
     fn about(&self) -> About {
-        self.card.about()
+        let about = self.card.about();
+        match self.views {
+            Some(_) => About { takes: on_views::takes(about.takes), ..about },
+            None => about,
+        }
+    }
+    fn graph(&self) -> Result<Option<Graph>, Unfit> {
+        // Members of a view have numbers of their own in it, and are linked by those.
+        if self.views.is_some() { Ok(None) } else { self.card.assumes.layout.graph(&self.setup) }
+    }
+    fn note(&self, header: Header) -> Header {
+        match (&self.views, self.between.is_reliable) {
+            (Some(views), _) => views.note(header),
+            (None, true) => Layer::simulated(&self.between).note(header),
+            (None, false) => header,
+        }
+    }
+    fn caveat(&self) -> String {
+        let About { name, assumes, .. } = self.about();
+        match self.views {
+            Some(_) => "on views whoever cannot reach most of its last view waits".to_owned(),
+            None => format!("{name} assumes that {}", assumes.sentence()),
+        }
+    }
+    fn faults(&self) -> Option<Faults> {
+        // A mistake may get nowhere for ever, as a fault may: somebody must look.
+        let is_flawed = self.views.as_ref().is_some_and(Views::is_flawed);
+        self.between.faults.clone().or_else(|| is_flawed.then(Faults::default))
     }
     fn setup(&self) -> &Setup {
         &self.setup
@@ -211,67 +255,19 @@ impl Scene for Scenario {
         if let Some(hot) = self.hot {
             let _ = write!(text, " --hot {hot}");
         }
-        text
+        text + &self.views.as_ref().map_or_else(String::new, Views::options)
     }
     fn own_head(&self) -> Vec<(&'static str, Value)> {
-        vec![
+        let mut head = vec![
             ("entries_asked", json!(self.entries)),
             ("load", json!(name(&self.load))),
             ("think", json!(self.think.to_string())),
             ("hold", json!(self.hold().to_string())),
             ("contenders", json!(self.contenders())),
-        ]
+        ];
+        head.extend(Views::head(self.views.as_ref()));
+        head
     }
-}
-
-/// The figures of a run, with times in a unit of so many nanoseconds.
-pub(crate) fn figures(
-    card: &Card,
-    summary: &Summary,
-    unit: (&'static str, f64),
-    per: (&'static str, f64),
-    theory: &dyn Fn(Quantity) -> Option<Span>,
-) -> Vec<Figure> {
-    let (unit, unit_ns) = unit;
-    let time = |ns: Option<f64>| ns.filter(|_| unit_ns > 0.0).map(|ns| ns / unit_ns);
-    let quantile = |ns: Option<u64>| time(ns.map(|ns| ns as f64));
-    let busiest = (summary.entries > 0).then(|| summary.load_max as f64 / summary.entries as f64);
-    let overtakes = summary.overtakes.map_or(Reading::Unknown, Reading::Count);
-    let of = |quantity: Quantity, value: Option<f64>, error: Option<f64>| {
-        Figure::real(quantity.key, value)
-            .labelled(quantity.name)
-            .unit(if quantity.is_time { unit } else { "" })
-            .theory(theory(quantity), error)
-    };
-    // Where all comes to rest there are hardly any.
-    let idle = Figure::of("idle_messages", Reading::Count(summary.idle_messages));
-    let idle = if card.terms.perpetual { idle.labelled("idle messages") } else { idle };
-    vec![
-        Figure::count("entries", "entries", summary.entries),
-        Figure::count("messages", "messages", summary.messages),
-        idle,
-        Figure::of("messages_by_kind", Reading::Counts(summary.by_kind.clone())),
-        of(MESSAGES, summary.messages_per_entry(), summary.messages_per_entry_error)
-            .column("MESSAGES"),
-        of(SYNC_DELAY, time(summary.sync_delay_mean_ns), time(summary.sync_delay_error_ns))
-            .column("DELAY/T"),
-        of(RESPONSE, time(summary.response_mean_ns), time(summary.response_error_ns))
-            .column("RESPONSE/T"),
-        Figure::real("response_p50", quantile(summary.response_p50_ns)),
-        Figure::real("response_p99", quantile(summary.response_p99_ns)),
-        Figure::real("throughput", summary.throughput_per_ns().map(|rate| rate * per.1))
-            .labelled("throughput")
-            .unit(per.0)
-            .column("PER T"),
-        Figure::real("bytes_per_entry", summary.bytes_per_entry())
-            .labelled("bytes per entry")
-            .column("BYTES"),
-        Figure::of("load_max", Reading::Count(summary.load_max)),
-        of(BUSIEST, busiest, None).column("LOAD"),
-        Figure::real("load_fairness", Some(summary.load_fairness)),
-        Figure::real("fairness", Some(summary.fairness)).labelled("fairness (Jain)").column("FAIR"),
-        Figure::of("overtakes", overtakes).labelled("overtakes").column("OVERT."),
-    ]
 }
 
 impl Driven for Mutex {
@@ -290,8 +286,8 @@ impl Driven for Mutex {
     }
 
     type Scenario = Scenario;
-    type Monitor = Exclusion;
-    type Workload = Turns<Command>;
+    type Monitor = (Option<Exclusion>, Option<Locked>);
+    type Workload = Users;
 
     fn scenario(card: &'static Card, args: &RunArgs) -> Result<Scenario, Failure> {
         let own = &args.mutex;
@@ -317,6 +313,7 @@ impl Driven for Mutex {
                 name(&load)
             )));
         }
+        let views = Views::new(card, args, (&setup, &between))?;
         let contenders = own.hot.unwrap_or_else(|| card.contenders(nodes));
         let is_alone = load == LoadKind::Light || contenders == 1;
         if card.assumes.one_at_a_time && !is_alone && !args.common.break_assumptions {
@@ -345,41 +342,80 @@ impl Driven for Mutex {
             hold: own.hold,
             hot: own.hot,
             between,
+            views,
         })
     }
 
-    fn monitor(scenario: &Scenario) -> Exclusion {
-        scenario.card.exclusion(&scenario.setup)
+    fn monitor(scenario: &Scenario) -> (Option<Exclusion>, Option<Locked>) {
+        let Scenario { card, setup, views, .. } = scenario;
+        match views {
+            Some(views) => (None, Some(views.monitor(card, setup))),
+            None => (Some(card.exclusion(setup)), None),
+        }
     }
 
-    fn workload(scenario: &Scenario) -> Turns<Command> {
+    fn workload(scenario: &Scenario) -> Users {
         let load = match scenario.load {
             LoadKind::Heavy => Load::Closed { think: scenario.think },
             LoadKind::Light => Load::OneAtATime,
             LoadKind::Burst => Load::Burst,
         };
         let claims = scenario.card.terms.claims.iter().copied();
-        Turns::new(load, Command::Acquire(Claim::Exclusive), Command::Release)
+        let admission = (scenario.card.terms.admission)(&scenario.setup);
+        let turns = Turns::new(load, Command::Acquire(Claim::Exclusive), Command::Release)
             .acquire_any_of(claims.map(Command::Acquire).collect())
             .entries(scenario.entries)
             .hold(scenario.hold())
             .hot(scenario.contenders())
-            .perpetual(scenario.card.terms.perpetual)
+            .perpetual(scenario.card.terms.perpetual || scenario.views.is_some());
+        Users { turns, numbered: scenario.views.as_ref().map(|_| admission) }
     }
 
-    fn figures(scenario: &Scenario, summary: &Summary) -> Vec<Figure> {
+    fn figures(scenario: &Scenario, uses: &Uses) -> Vec<Figure> {
+        let summary = &uses.turns;
         let unit_ns = scenario.between.latency.mean_ns();
         let per = (" per T", unit_ns);
         // By acknowledgements nodes hear of each other, and the algorithm does not know.
-        let overtakes = summary.overtakes.filter(|_| !scenario.between.is_reliable);
+        let overtakes = summary.overtakes.filter(|_| scenario.is_bare());
         let summary = &Summary { overtakes, ..summary.clone() };
-        figures(scenario.card, summary, (" T", unit_ns), per, &|of| scenario.theory(of))
+        let mut figures =
+            figures(scenario.card, summary, (" T", unit_ns), per, &|of| scenario.theory(of));
+        figures.extend(of_views(scenario, uses.used.as_ref()));
+        figures
     }
 
-    fn complaint(scenario: &Scenario, summary: &Summary) -> Option<String> {
-        let promised = scenario.card.terms.promises.ordering && !scenario.between.is_reliable;
-        let overtaken = promised && summary.overtakes.is_some_and(|count| count > 0);
+    fn complaint(scenario: &Scenario, uses: &Uses) -> Option<String> {
+        if let Some(used) = uses.used.as_ref().filter(|it| it.late != it.refused) {
+            return Some(format!(
+                "fencing: of {} late writes a resource that checks numbers refuses {}",
+                used.late, used.refused
+            ));
+        }
+        let promised = scenario.card.terms.promises.ordering && scenario.is_bare();
+        let overtaken = promised && uses.turns.overtakes.is_some_and(|count| count > 0);
         overtaken.then(|| "ordering: a request was overtaken by a later one".to_owned())
+    }
+
+    fn on_views(
+        of: &any::Entry<Self>,
+        scenario: &Scenario,
+    ) -> Result<Option<Box<dyn Nodes<Self>>>, Failure> {
+        let Some(views) = &scenario.views else { return Ok(None) };
+        let of = match scenario.between.flaw {
+            None => of,
+            flaw => any::find(of.card.name, flaw).map_err(|unfit| Failure::Usage(unfit.0))?,
+        };
+        on_views::nodes(of, scenario, views).map(Some)
+    }
+    fn again_on_views(
+        of: &any::Entry<Self>,
+        header: &Header,
+    ) -> Result<Option<Node<NodeOf<Self>>>, Failure> {
+        let Some(views) = Views::noted(header) else { return Ok(None) };
+        let text = header.get("setup").unwrap_or_default();
+        let setup = Setup::read(text, on_views::takes(of.card.takes));
+        let setup = setup.map_err(|unfit| Failure::Usage(unfit.0))?;
+        on_views::again(of, &setup, &views).map(Some)
     }
 
     const ROLES: &'static [Role] = &[Role::Idle, Role::Waiting, Role::Holder, Role::Coordinator];
@@ -402,11 +438,12 @@ impl Driven for Mutex {
     }
 
     fn doing(said: Said<'_, Command, Notice>) -> Option<Doing> {
-        Some(match said {
-            Said::Command(Command::Acquire(_)) => Doing::Waits,
-            Said::Command(Command::Release) => Doing::Rests,
-            Said::Notice(Notice::Entered) => Doing::IsInside,
-        })
+        match said {
+            Said::Command(Command::Acquire(_)) => Some(Doing::Waits),
+            Said::Command(Command::Release) | Said::Notice(Notice::PutOut) => Some(Doing::Rests),
+            Said::Notice(Notice::Entered | Notice::EnteredAs(_)) => Some(Doing::IsInside),
+            Said::Notice(Notice::View { .. }) => None,
+        }
     }
 
     fn posts(scenario: &Scenario) -> Posts {

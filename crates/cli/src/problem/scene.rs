@@ -2,11 +2,13 @@
 
 use serde_json::{Value, json};
 use vorrang_algorithms::card::About;
-use vorrang_algorithms::setup::Setup;
+use vorrang_algorithms::setup::{Setup, Unfit};
 use vorrang_protocol::Graph;
 use vorrang_sim::{Faults, Network};
+use vorrang_trace::Header;
 
-use crate::options::Between;
+use super::channels::Layer;
+use crate::between::Between;
 
 /// What every run has, whatever the problem. A problem says what only it knows; how that is written
 /// down with all the rest is the same for all.
@@ -24,6 +26,21 @@ pub(crate) trait Scene: Clone + Send + Sync + 'static {
     /// The links along which messages are passed on, if they do not go straight to their receivers.
     fn routes(&self) -> Option<Graph> {
         None
+    }
+    /// The links along which nodes may send at all, if they are not all there are.
+    fn graph(&self) -> Result<Option<Graph>, Unfit> {
+        self.about().assumes.layout.graph(self.setup())
+    }
+    /// Adds to what a trace says of the run, so that it can be done once more.
+    fn note(&self, header: Header) -> Header {
+        let between = self.between();
+        if between.is_reliable { Layer::simulated(between).note(header) } else { header }
+    }
+    /// What a reader should know where something went wrong, and then something was not as it
+    /// should be.
+    fn caveat(&self) -> String {
+        let About { name, assumes, .. } = self.about();
+        format!("{name} assumes that {}", assumes.sentence())
     }
     /// What it is called on a page of a comparison.
     fn title(&self) -> String;

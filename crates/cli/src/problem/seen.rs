@@ -111,10 +111,12 @@ pub(crate) struct Posts {
 pub(super) enum Witness {
     File(ToFile),
     Memory(Vec<Seen>),
+    /// It only hears what applications ask and are told.
+    Ears(Vec<Seen>),
 }
 
 /// A witness of a run of any algorithm of a problem.
-pub(super) struct Told<Q> {
+pub(crate) struct Told<Q> {
     pub(super) witness: Witness,
     problem: std::marker::PhantomData<Q>,
 }
@@ -138,6 +140,23 @@ where
         match &mut self.witness {
             Witness::File(file) => file.write(record),
             Witness::Memory(seen) => seen.extend(sight::<Q, P>(record)),
+            Witness::Ears(heard) => match record.what {
+                What::Command(_) | What::Notice(_) => heard.extend(sight::<Q, P>(record)),
+                // Whatever it did, it does it no more.
+                What::Crash => {
+                    let what =
+                        Sight::Said { text: "crashes".to_owned(), doing: Some(Doing::Rests) };
+                    heard.push(Seen { at_ns: record.at_ns, node: record.node, what });
+                }
+                What::Send { .. }
+                | What::Receive { .. }
+                | What::Timer(_)
+                | What::Choice(_)
+                | What::Lost { .. }
+                | What::Doubled { .. }
+                | What::Restart
+                | What::Fault(_) => {}
+            },
         }
     }
 }

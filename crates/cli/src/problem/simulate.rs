@@ -15,7 +15,6 @@ use vorrang_protocol::{Guard, Protocol};
 use vorrang_sim::{FaultCounts, Faults, Report, SimError, Simulation};
 use vorrang_trace::{End, Header, Lines, Record, Wrong};
 
-use super::channels::Layer;
 use super::seen::{Seen, Told, Witness};
 use super::{Driven, Nodes, Scene, SummaryOf};
 use crate::failure::Failure;
@@ -25,7 +24,7 @@ use crate::tracefile::Outlet;
 
 /// How far a simulation goes.
 #[derive(Clone, Copy)]
-pub(super) enum Until<'a> {
+pub(crate) enum Until<'a> {
     /// Nowhere: only the names of its figures are wanted.
     Begun,
     /// To its end, told to a bar.
@@ -36,7 +35,7 @@ pub(super) enum Until<'a> {
 pub(crate) type Kinds = &'static [&'static str];
 
 /// What a simulation came to, and who was told of it.
-pub(super) type Simulated<Q> = (Report<SummaryOf<Q>>, Option<Told<Q>>);
+pub(crate) type Simulated<Q> = (Report<SummaryOf<Q>>, Option<Told<Q>>);
 
 /// Runs a scenario and says what came of it. What is in here is compiled once for every problem.
 pub(super) fn measure<Q: Driven>(
@@ -54,6 +53,18 @@ pub(super) fn measure<Q: Driven>(
     Ok(measured)
 }
 
+/// The same, with all that was asked and told.
+pub(super) fn overhear<Q: Driven>(
+    scenario: &Q::Scenario,
+    nodes: &dyn Nodes<Q>,
+) -> Result<Vec<Seen>, Failure> {
+    let ears = Some(Witness::Ears(Vec::new()));
+    match told(scenario, nodes, ears, Until::Over(None))? {
+        (_, Some(Witness::Ears(heard))) => Ok(heard),
+        (_, Some(Witness::File(_) | Witness::Memory(_)) | None) => Ok(Vec::new()),
+    }
+}
+
 /// The same, with all that happened.
 pub(super) fn observe<Q: Driven>(
     scenario: &Q::Scenario,
@@ -62,7 +73,7 @@ pub(super) fn observe<Q: Driven>(
     let memory = Some(Witness::Memory(Vec::new()));
     match told(scenario, nodes, memory, Until::Over(None))? {
         (measured, Some(Witness::Memory(seen))) => Ok((measured, seen)),
-        (measured, Some(Witness::File(_)) | None) => Ok((measured, Vec::new())),
+        (measured, Some(Witness::File(_) | Witness::Ears(_)) | None) => Ok((measured, Vec::new())),
     }
 }
 
@@ -99,7 +110,7 @@ fn told<Q: Driven>(
         quiescent: report.is_quiescent() && is_done,
         violation: violation.or(complaint).or(at_rest).map(|what| match report.faults {
             faults if faults == FaultCounts::default() => what,
-            _ => format!("{what}; {} assumes that {}", about.name, about.assumes.sentence()),
+            _ => format!("{what}; {}", scenario.caveat()),
         }),
         violated_ns: report.first_violation.as_ref().map(|(at_ns, _)| *at_ns),
         events: report.events,
@@ -130,8 +141,7 @@ where
     )
     .counting(kinds)
     .until(scenario.ends_ns());
-    let graph = scenario.about().assumes.layout.graph(scenario.setup());
-    if let Some(graph) = graph.map_err(|unfit| Failure::Usage(unfit.0))? {
+    if let Some(graph) = scenario.graph().map_err(|unfit| Failure::Usage(unfit.0))? {
         simulation = simulation.on(graph);
     }
     if let Some(routes) = scenario.routes() {
@@ -221,10 +231,7 @@ pub(crate) fn run_header(scene: &impl Scene, net: bool) -> Header {
     if let Some(flaw) = between.flaw {
         header = header.with("flaw", &flaw);
     }
-    if between.is_reliable {
-        header = Layer::simulated(between).note(header);
-    }
-    header
+    scene.note(header)
 }
 
 /// Writes records as they come; a full disk is reported at the end.

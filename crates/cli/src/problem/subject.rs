@@ -56,6 +56,9 @@ impl<Q: Driven> Subject for SubjectOf<Q> {
         Ok(staged::stage::<Q>((card, flaw), (setup, links.order, monitor), (nodes, guards)))
     }
     fn retrace(&self, run: &Recording, watch: Watching<'_>) -> Result<Retraced, Failure> {
+        if let Some(node) = Q::again_on_views(self.0, &run.header)? {
+            return retrace::retrace(&*node, run, watch);
+        }
         let text = run.header.get("setup").unwrap_or_default();
         let setup =
             Setup::read(text, self.0.card.takes).map_err(|unfit| Failure::Usage(unfit.0))?;

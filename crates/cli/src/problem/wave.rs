@@ -17,12 +17,13 @@ use vorrang_trace::{Meter, Traffic};
 
 use super::remarks::{nodes_in_words, surroundings};
 use super::{Doing, Driven, Extremes, Made, Question, Remarks, Role, Said, Scene};
+use crate::between::Between;
 use crate::commands::check::CheckArgs;
 use crate::failure::Failure;
 use crate::figures::{Figure, Measured, Reading};
 use crate::network::Place;
 use crate::network::once::{self, Until};
-use crate::options::{Between, RunArgs};
+use crate::options::RunArgs;
 use crate::selection::Axis;
 
 /// Options that fit together and fit the algorithm.

@@ -6,6 +6,7 @@
 //! told by the one line that repeats it.
 
 mod points;
+
 mod report;
 
 use std::cmp::Ordering;
@@ -20,9 +21,10 @@ use crate::failure::Failure;
 use crate::figures::Measured;
 use crate::options::{RunArgs, SetupArgs};
 use crate::output::{progress, show_after_a_second};
-use crate::problem::{Entry, Kinds, Posts, Role, Seen};
+use crate::problem::{Entry, Kinds, Posts, Role, Run, Seen};
 use crate::trouble::Mishap;
 
+pub(crate) use points::roundest;
 pub(crate) use report::{json, legend, page, summary, table, testimony};
 
 /// In one run, a fault strikes at most so many places of a kind.
@@ -36,7 +38,13 @@ pub(crate) struct Conditions {
     pub(crate) seed: u64,
     pub(crate) seeds: u64,
     pub(crate) reliable: bool,
+    /// Whether locks are on views: in all runs, or in a column of their own.
+    pub(crate) on_views: bool,
 }
+
+/// Of the runs on views, a crash strikes so many places of a kind in the column of their own: most
+/// moments differ from the next by a heartbeat.
+const MOST_ON_VIEWS: usize = 10;
 
 /// A single fault; of a message, of this kind or of any.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,6 +53,8 @@ pub(crate) enum Fault {
     Duplicate(Option<&'static str>),
     Reorder(Option<&'static str>),
     Crash(Role),
+    /// A crash in any role, on views.
+    OnViews,
 }
 
 impl Fault {
@@ -55,7 +65,9 @@ impl Fault {
     /// Those that have a column, whatever the kind of the message.
     pub(crate) fn columns(roles: &[Role]) -> Vec<Self> {
         let of_messages = Self::OF_MESSAGES.into_iter().map(|fault| fault(None));
-        of_messages.chain(roles.iter().map(|&role| Self::Crash(role))).collect()
+        let crashes = roles.iter().map(|&role| Self::Crash(role));
+        let on_views = roles.contains(&Role::Holder).then_some(Self::OnViews);
+        of_messages.chain(crashes).chain(on_views).collect()
     }
 
     /// All of them: a column, and what it is made of if that is more than itself.
@@ -66,6 +78,7 @@ impl Fault {
             all.extend(kinds.iter().map(|&kind| fault(Some(kind))));
         }
         all.extend(roles.iter().map(|&role| Self::Crash(role)));
+        all.extend(roles.contains(&Role::Holder).then_some(Self::OnViews));
         all
     }
 
@@ -76,8 +89,16 @@ impl Fault {
             | (Self::Duplicate(None), Self::Duplicate(_))
             | (Self::Reorder(None), Self::Reorder(_)) => true,
             (
-                Self::Lose(_) | Self::Duplicate(_) | Self::Reorder(_) | Self::Crash(_),
-                Self::Lose(_) | Self::Duplicate(_) | Self::Reorder(_) | Self::Crash(_),
+                Self::Lose(_)
+                | Self::Duplicate(_)
+                | Self::Reorder(_)
+                | Self::Crash(_)
+                | Self::OnViews,
+                Self::Lose(_)
+                | Self::Duplicate(_)
+                | Self::Reorder(_)
+                | Self::Crash(_)
+                | Self::OnViews,
             ) => self == other,
         }
     }
@@ -86,7 +107,7 @@ impl Fault {
     const fn kind(self) -> Option<&'static str> {
         match self {
             Self::Lose(kind) | Self::Duplicate(kind) | Self::Reorder(kind) => kind,
-            Self::Crash(_) => None,
+            Self::Crash(_) | Self::OnViews => None,
         }
     }
 
@@ -103,6 +124,7 @@ impl Fault {
             Self::Crash(Role::Other) => "crash-other",
             Self::Crash(Role::Initiator) => "crash-initiator",
             Self::Crash(Role::Leader) => "crash-leader",
+            Self::OnViews => "crash-on-views",
         }
     }
 }
@@ -257,6 +279,8 @@ pub(crate) struct Trials {
     kinds: Kinds,
     setup: String,
     posts: Posts,
+    /// Whether all runs are on views.
+    on_views: bool,
 }
 
 impl Trials {
@@ -270,6 +294,7 @@ impl Trials {
             kinds: &[],
             setup: String::new(),
             posts: Posts::default(),
+            on_views: under.on_views,
         };
         let roles = entry.algorithm.roles();
         for line in entry.algorithm.trials(under.nodes) {
@@ -278,26 +303,24 @@ impl Trials {
                 (args.common.nodes, args.common.seed) = (under.nodes, seed);
                 args.common.reliable = under.reliable;
                 args.setup = under.setup.clone();
-                let run = entry.algorithm.run(&args)?;
-                let (measured, seen) = run.observe()?;
-                if !measured.is_fine() {
-                    let why = measured.violation.as_deref().unwrap_or("it does not come to rest");
-                    let name = run.about().name;
-                    return Err(Failure::Failed(format!(
-                        "{name} goes wrong by itself: {why}\n  vorrang run {name} {}",
-                        run.options(false)
-                    )));
-                }
+                args.views.on_views = under.on_views;
+                let (run, measured, seen) = calm(entry, &args)?;
                 (this.kinds, this.posts) = (run.kinds(), run.posts());
                 measured.setup().clone_into(&mut this.setup);
-                let all = points::all(&points::Struck {
+                let struck = points::Struck {
                     seen: &seen,
                     posts: &this.posts,
                     roles,
                     nodes: under.nodes,
-                    any_order: under.reliable || run.about().assumes.order == Order::Any,
-                });
-                this.runs.push(Trial { args, points: sampled(&all) });
+                    any_order: under.reliable
+                        || under.on_views
+                        || run.about().assumes.order == Order::Any,
+                };
+                let points = sampled(&points::all(&struck), MOST);
+                if roles.contains(&Role::Holder) && !under.on_views {
+                    this.runs.extend(on_views(entry, &args, &struck)?);
+                }
+                this.runs.push(Trial { args, points });
             }
         }
         Ok(this)
@@ -346,7 +369,8 @@ impl Trials {
             Ok(cell)
         };
         let cells = self.faults().into_iter().map(cell).collect::<Result<_, Failure>>()?;
-        let runs = self.runs.len();
+        let is_column = |it: &&Trial| it.args.views.on_views == self.on_views;
+        let runs = self.runs.iter().filter(is_column).count();
         Ok(Row { entry: self.entry, cells, setup: self.setup, runs, posts: self.posts })
     }
 
@@ -369,13 +393,48 @@ impl Trials {
     }
 }
 
+/// A run in which all goes well: if it does not, that is a failure.
+fn calm(entry: &Entry, args: &RunArgs) -> Result<(Box<dyn Run>, Measured, Vec<Seen>), Failure> {
+    let run = entry.algorithm.run(args)?;
+    let (measured, seen) = run.observe()?;
+    if !measured.is_fine() {
+        let why = measured.violation.as_deref().unwrap_or("it does not come to rest");
+        let name = run.about().name;
+        return Err(Failure::Failed(format!(
+            "{name} goes wrong by itself: {why}\n  vorrang run {name} {}",
+            run.options(false)
+        )));
+    }
+    Ok((run, measured, seen))
+}
+
+/// The same run on views, where nodes crash; none if the algorithm cannot be there.
+fn on_views(
+    entry: &Entry,
+    args: &RunArgs,
+    without: &points::Struck<'_>,
+) -> Result<Option<Trial>, Failure> {
+    let mut args = args.clone();
+    args.views.on_views = true;
+    let seen = match calm(entry, &args) {
+        Ok((_, _, seen)) => seen,
+        Err(Failure::Usage(_)) => return Ok(None),
+        Err(failure) => return Err(failure),
+    };
+    let crashes = points::crashes(&points::Struck { seen: &seen, ..*without });
+    let crashes: Vec<_> = crashes.into_iter().map(|(role, it)| (Fault::Crash(role), it)).collect();
+    let sampled = sampled(&crashes, MOST_ON_VIEWS);
+    let points = sampled.into_iter().map(|(_, mishap)| (Fault::OnViews, mishap)).collect();
+    Ok(Some(Trial { args, points }))
+}
+
 /// The same run, with one fault.
 fn struck(args: &RunArgs, mishap: Mishap) -> RunArgs {
     RunArgs { faults: mishap.into(), ..args.clone() }
 }
 
 /// Of every fault at most so many places.
-fn sampled(all: &[(Fault, Mishap)]) -> Vec<(Fault, Mishap)> {
+fn sampled(all: &[(Fault, Mishap)], most: usize) -> Vec<(Fault, Mishap)> {
     let mut faults: Vec<Fault> = Vec::new();
     for (fault, _) in all {
         if !faults.contains(fault) {
@@ -384,7 +443,7 @@ fn sampled(all: &[(Fault, Mishap)]) -> Vec<(Fault, Mishap)> {
     }
     let of = |fault: Fault| -> Vec<(Fault, Mishap)> {
         let places: Vec<_> = all.iter().copied().filter(|it| it.0 == fault).collect();
-        points::spread(&places, MOST)
+        points::spread(&places, most)
     };
     faults.into_iter().flat_map(of).collect()
 }

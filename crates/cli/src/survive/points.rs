@@ -44,7 +44,7 @@ pub(super) fn all(run: &Struck<'_>) -> Vec<(Fault, Mishap)> {
 /// A crash of every node between any two instants at which something happens. It makes no
 /// difference when between them: a crash changes nothing but what happens later. A node's crashes
 /// come one after the other, so that a sample has some of every node.
-fn crashes(run: &Struck<'_>) -> Vec<(Role, Mishap)> {
+pub(super) fn crashes(run: &Struck<'_>) -> Vec<(Role, Mishap)> {
     let &Struck { seen, nodes, .. } = run;
     let mut group = Group::new(run);
     let mut of_nodes: Vec<Vec<(Role, Mishap)>> = vec![Vec::new(); nodes as usize];
@@ -68,7 +68,7 @@ fn crashes(run: &Struck<'_>) -> Vec<(Role, Mishap)> {
 }
 
 /// Of these numbers, both ends included, the one that ends in the most zeros.
-fn roundest(low: u64, high: u64) -> u64 {
+pub(crate) fn roundest(low: u64, high: u64) -> u64 {
     let steps = (0..u64::MAX.ilog10()).rev().map(|zeros| 10_u64.pow(zeros));
     let mut round = steps.map(|step| high / step * step);
     round.find(|&it| it >= low && it > 0).unwrap_or(high)

@@ -25,7 +25,8 @@ pub(crate) fn legend(rows: &[Row]) -> String {
         .to_owned();
     if has(Role::Coordinator) {
         text += ", which is idle, waits, is inside, or (COORD.) is the coordinator or has the \
-                 token and is not inside";
+                 token and is not inside. ON VIEWS any node crashes where the algorithm runs \
+                 inside views (--on-views)";
     }
     if has(Role::Initiator) {
         text += "; of an election or a wave, one that began it, would have come to lead, or \
@@ -47,6 +48,7 @@ const fn heading(fault: Fault) -> &'static str {
         Fault::Crash(Role::Other) => "OTHER",
         Fault::Crash(Role::Initiator) => "INITIATOR",
         Fault::Crash(Role::Leader) => "LEADER",
+        Fault::OnViews => "ON VIEWS",
     }
 }
 
@@ -87,7 +89,11 @@ pub(crate) fn summary(rows: &[Row], under: &Conditions) -> String {
         1 => format!("seed {}", under.seed),
         _ => format!("seeds {} to {last}", under.seed),
     };
-    let layer = if under.reliable { " over reliable channels" } else { "" };
+    let layer = match (under.on_views, under.reliable) {
+        (true, _) => " on views",
+        (false, true) => " over reliable channels",
+        (false, false) => "",
+    };
     let many = if runs == 1 { "run" } else { "runs" };
     format!(
         "{} nodes{layer}, {seeds}: {} {many} without a fault, and {} with one fault each: every \
@@ -144,6 +150,7 @@ impl Row {
             Fault::Lose(Some(_)) | Fault::Duplicate(Some(_)) | Fault::Reorder(Some(_)) => {
                 "no such message was sent"
             }
+            Fault::OnViews => "on views already, or not for this algorithm",
             Fault::Crash(Role::Coordinator) if !has_post => "no coordinator and no token",
             Fault::Crash(_) => "nobody was that",
         })
@@ -163,6 +170,7 @@ pub(crate) fn json(row: &Row, under: &Conditions) -> Vec<Value> {
             "seed": under.seed,
             "seeds": under.seeds,
             "reliable": under.reliable,
+            "on_views": under.on_views || cell.fault == Fault::OnViews,
             "runs": row.runs,
             "fault": cell.fault.to_string(),
             "class": cell.fault.class(),

@@ -15,15 +15,18 @@ pub struct EntersFrozen;
 
 impl EntersFrozen {
     fn act<P: Exclusive, T>(node: &mut Locks<P>, act: impl FnOnce(&mut Locks<P>) -> T) -> T {
-        let before = node.work.clone();
+        let (before, did) = (node.work.clone(), node.application);
         let done = act(node);
-        let (me, is_inside) = (node.me, node.application == Application::Inside);
+        let (me, goes_on) = (node.me, node.application == did);
+        let was_inside = goes_on && did == Application::Inside;
         match &mut node.work {
-            None if before.as_ref().is_some_and(|it| it.view == node.views.view().id) => {
+            None if goes_on
+                && before.as_ref().is_some_and(|it| it.view == node.views.view().id) =>
+            {
                 node.work = before;
             }
-            // It knows that it is inside, though nobody else does.
-            Some(work) if is_inside && before.is_some_and(|it| it.view != work.view) => {
+            // It knows that it was inside, though nobody else does.
+            Some(work) if was_inside && before.is_some_and(|it| it.view != work.view) => {
                 work.inside.insert(me);
             }
             Some(_) | None => {}

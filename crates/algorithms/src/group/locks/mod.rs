@@ -49,6 +49,10 @@
 //! **Live** as views are: whoever waits keeps its time, asks again in every view, and in a view
 //! that lasts is served by the algorithm.
 //!
+//! The chain is there because nobody goes on without a message. An algorithm that gives others up
+//! by itself, because of silence, breaks it: in one view an entry after the crash of a holder might
+//! have the number of that holder's. Its time-outs must be longer than it takes until the next view.
+//!
 //! **Assumes** of links what the algorithm assumes within a view: over links that lose, the nodes
 //! that are made should have [channels](crate::layer::Reliable) of their own. An algorithm whose
 //! last node [only serves](crate::mutex::card::Terms) must let it compete.
@@ -71,12 +75,35 @@ use self::effects::{Among, Beneath};
 pub use self::lease::Lease;
 use self::lease::Tenure;
 use self::message::{Message, Timer, Word};
-pub use self::values::{Anew, Fence, Notice, Standing};
+pub use self::values::{Anew, Standing};
+use super::detecting::Detecting;
 use super::message::Install;
 use super::synod::Synod;
 use super::views::{Ask, Input, Told, Views};
 use crate::clock::Clock;
-use crate::mutex::{ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, NOT_INSIDE};
+use crate::mutex::{ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, Fence, NOT_INSIDE, Notice};
+use crate::setup::Setup;
+
+/// The whole stack: a lock that can be used as any other, since it finds out by itself who is down.
+pub type OnViews<P> = Detecting<Locks<P>>;
+
+/// A node of a group that these nodes have founded, among all nodes of the set-up, which also says
+/// at what pace its failure detector works. With a lease, which must be the same for all nodes,
+/// applications are inside for no longer than they can prove that they belong to the view.
+///
+/// # Panics
+///
+/// As [`Views::new`].
+pub fn on_views<P: Exclusive>(
+    me: NodeId,
+    setup: &Setup,
+    founders: &[NodeId],
+    anew: Anew<P>,
+    lease: Option<Lease>,
+) -> OnViews<P> {
+    let locks = Locks::new(me, setup.group, founders, anew);
+    Detecting::new(me, setup, Locks { lease, tells_views: true, ..locks })
+}
 
 /// The machine below.
 pub type Below = Views<Never, Standing, Synod<Install<Never, Standing>>>;
@@ -91,6 +118,8 @@ pub struct Locks<P: Protocol> {
     anew: Anew<P>,
     views: Below,
     lease: Option<Lease>,
+    /// Whether its application is told of views.
+    tells_views: bool,
     tenure: Tenure,
     application: Application,
     /// Counts entries.
@@ -140,9 +169,9 @@ impl<P> Work<P> {
 }
 
 /// An algorithm for mutual exclusion.
-pub trait Exclusive: Protocol<Command = Command, Notice = crate::mutex::Notice> {}
+pub trait Exclusive: Protocol<Command = Command, Notice = Notice> {}
 
-impl<P: Protocol<Command = Command, Notice = crate::mutex::Notice>> Exclusive for P {}
+impl<P: Protocol<Command = Command, Notice = Notice>> Exclusive for P {}
 
 impl<P: Exclusive> Locks<P> {
     /// A node of a group that these nodes have founded, among all nodes that there may ever be.
@@ -156,19 +185,13 @@ impl<P: Exclusive> Locks<P> {
             anew,
             views: Views::new(me, universe, founders),
             lease: None,
+            tells_views: false,
             tenure: Tenure::default(),
             application: Application::Outside,
             clock: Clock::default(),
             work: None,
             early: BTreeMap::new(),
         }
-    }
-
-    /// The same, whose applications are inside for no longer than they can prove that they belong
-    /// to the view: the same lease for all nodes of a group.
-    #[must_use]
-    pub fn with_lease(self, lease: Lease) -> Self {
-        Self { lease: Some(lease), ..self }
     }
 
     /// The number of the newest view that it knows.
@@ -240,11 +263,14 @@ impl<P: Exclusive> Locks<P> {
         let inside: NodeSet = members.iter().copied().filter(is_inside).collect();
         let group = Group::of(members.len() as u32);
         let me = members.iter().position(|&node| node == self.me).unwrap_or_default();
-        let node = (self.anew.0)(NodeId(me as u32), group);
+        let node = self.anew.node(NodeId(me as u32), group);
         let was_early = install.infos.iter().any(|it| it.info.is_early);
         let is_early = self.lease.is_some() && (was_early || !install.gone.is_empty());
         let (members, is_granted) = (members.into(), false);
         self.work = Some(Work { view, members, node, inside, is_early, is_granted });
+        if self.tells_views {
+            fx.notify(Notice::View { number: view, members: group.size() });
+        }
         self.wait_for_the_left_behind(fx);
         self.on_work(fx, |node, among| node.on_start(among));
         let has_left = is_inside(&self.me) && self.application != Application::Inside;
@@ -312,7 +338,7 @@ impl<P: Exclusive> Locks<P> {
         work.is_granted = false;
         let (view, clock) = (work.view, self.clock.tick());
         self.application = Application::Inside;
-        fx.notify(Notice::Entered(Fence { view, clock }));
+        fx.notify(Notice::EnteredAs(Fence { view, clock }));
     }
 
     /// The application is inside no more, as far as the algorithm is concerned.
