@@ -294,7 +294,7 @@ mod tests {
     use super::*;
 
     fn sample(records: u64) -> Recorded {
-        let line = |at| format!("{{\"at_ns\":{at},\"node\":1,\"crash\":null}}\n");
+        let line = |at| format!("[{at},1,\"crash\"]\n");
         Recorded {
             header: Header::new("toy", 2),
             lines: ((0..records).map(line).collect::<String>().into_bytes(), records),

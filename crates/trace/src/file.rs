@@ -1,5 +1,5 @@
-//! A run as a file: one JSON object a line. The first is a header, the last says that the run is
-//! whole and how it ended; between them is a [record](crate::record) a line. `docs/trace-format.md`
+//! A run as a file, in lines of JSON. The first is a header, the last says that the run is whole
+//! and how it ended; between them is a [record](crate::record) a line. `docs/trace-format.md`
 //! describes it for programs.
 //!
 //! A file is written as the run happens. One that was cut off is read up to its last whole record,
@@ -16,7 +16,7 @@ use crate::line::Recording;
 use crate::record::Record;
 
 /// The format that this version writes and reads.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 
 /// What a run was a run of.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -523,11 +523,11 @@ mod tests {
         foreign.header.vorrang_trace = 99;
         let mut file = Vec::new();
         foreign.write(&mut file).unwrap();
-        let newer = "the trace has format 99, and this version reads format 2: a newer version \
+        let newer = "the trace has format 99, and this version reads format 3: a newer version \
                      wrote it";
         assert_eq!(error(&file), newer);
         let older = error(b"{\"vorrang_trace\":1}\n");
-        assert_eq!(older, "the trace has format 1, and this version reads format 2");
+        assert_eq!(older, "the trace has format 1, and this version reads format 3");
     }
 
     #[test]

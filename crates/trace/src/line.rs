@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::io::BufRead;
 
 use serde::de::{DeserializeOwned, Error as _};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use vorrang_protocol::{NodeId, Protocol};
 
 use crate::file::{Ending, Header, ReadError, Reader};
@@ -107,14 +107,14 @@ impl Line {
         text: &str,
         sent: impl Fn(NodeId, NodeId, u64) -> Option<Letter>,
     ) -> serde_json::Result<Self> {
-        let mut fields: Map<String, Value> = serde_json::from_str(text)?;
-        let at_ns = field(&mut fields, "at_ns")?;
-        let node = NodeId(field(&mut fields, "node")?);
-        let mut rest = fields.into_iter();
-        let (Some((name, value)), None) = (rest.next(), rest.next()) else {
-            return Err(serde_json::Error::custom("it does not say one thing that happened"));
-        };
-        let what = Told::read(&name, value, |from, seq| sent(from, node, seq))?;
+        let fields: Vec<Value> = serde_json::from_str(text)?;
+        let mut fields = Fields(fields.into_iter());
+        let (at_ns, node) = (fields.next("when")?, fields.next("where")?);
+        let what: String = fields.next("what")?;
+        let what = Told::read(&what, &mut fields, |from, seq| sent(from, node, seq))?;
+        if let Some(more) = fields.0.next() {
+            return Err(serde_json::Error::custom(format!("{more} is more than it should say")));
+        }
         Ok(Self { at_ns, node, what })
     }
 
@@ -137,48 +137,38 @@ impl<P: Protocol> From<&Record<P>> for Line {
 
 impl Told {
     fn read(
-        name: &str,
-        value: Value,
+        what: &str,
+        fields: &mut Fields,
         sent: impl Fn(NodeId, u64) -> Option<Letter>,
     ) -> serde_json::Result<Self> {
-        Ok(match name {
-            "command" => Self::Command(value),
-            "notice" => Self::Notice(value),
-            "timer" => Self::Timer(value),
-            "choice" => Self::Choice(serde_json::from_value(value)?),
+        Ok(match what {
+            "command" => Self::Command(fields.next("the command")?),
+            "notice" => Self::Notice(fields.next("the notice")?),
+            "timer" => Self::Timer(fields.next("the timer")?),
+            "choice" => Self::Choice(fields.next("the choice")?),
             "send" => {
-                let mut fields = object(value)?;
-                let (to, seq) = (field(&mut fields, "to")?, field(&mut fields, "seq")?);
-                Self::Send { to, seq, letter: letter(fields)? }
+                let (to, seq) = (fields.next("to")?, fields.next("seq")?);
+                Self::Send { to, seq, letter: fields.letter()? }
             }
             "receive" => {
-                let mut fields = object(value)?;
-                let (from, seq) = (field(&mut fields, "from")?, field(&mut fields, "seq")?);
-                let unsent = || {
-                    let what = format!("message {seq} of node {from} was not sent before");
-                    serde_json::Error::custom(what)
-                };
-                let letter = if fields.is_empty() {
-                    sent(from, seq).ok_or_else(unsent)?
+                let (from, seq) = (fields.next("from")?, fields.next("seq")?);
+                let letter = if fields.0.as_slice().is_empty() {
+                    sent(from, seq).unwrap_or_else(Letter::unknown)
                 } else {
-                    letter(fields)?
+                    fields.letter()?
                 };
                 Self::Receive { from, seq, letter }
             }
             "lost" => {
-                let mut fields = object(value)?;
-                let (to, seq) = (field(&mut fields, "to")?, field(&mut fields, "seq")?);
-                Self::Lost { to, seq, why: field(&mut fields, "why")? }
+                let (to, seq) = (fields.next("to")?, fields.next("seq")?);
+                Self::Lost { to, seq, why: fields.next("why")? }
             }
-            "doubled" => {
-                let mut fields = object(value)?;
-                Self::Doubled { to: field(&mut fields, "to")?, seq: field(&mut fields, "seq")? }
-            }
+            "doubled" => Self::Doubled { to: fields.next("to")?, seq: fields.next("seq")? },
             "crash" => Self::Crash,
             "restart" => Self::Restart,
-            "fault" => Self::Fault(serde_json::from_value(value)?),
+            "fault" => Self::Fault(fields.next("the fault")?),
             _ => {
-                let what = format!("nothing that happens is called '{name}'");
+                let what = format!("nothing that happens is called '{what}'");
                 return Err(serde_json::Error::custom(what));
             }
         })
@@ -202,33 +192,29 @@ impl Told {
     }
 }
 
-fn object(value: Value) -> serde_json::Result<Map<String, Value>> {
-    match value {
-        Value::Object(fields) => Ok(fields),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-            Err(serde_json::Error::custom(format!("{value} is not an object")))
-        }
+impl Letter {
+    /// What arrived without having been sent: no node can have said that.
+    fn unknown() -> Self {
+        let text = "what was not sent".to_owned();
+        Self { message: Value::Null, kind: "?".to_owned(), text }
     }
 }
 
-fn field<T: DeserializeOwned>(
-    fields: &mut Map<String, Value>,
-    name: &str,
-) -> serde_json::Result<T> {
-    let missing = || serde_json::Error::custom(format!("'{name}' is missing"));
-    let value = fields.remove(name).ok_or_else(missing)?;
-    serde_json::from_value(value)
-        .map_err(|error| serde_json::Error::custom(format!("'{name}': {error}")))
-}
+/// What a line says, one after the other.
+struct Fields(std::vec::IntoIter<Value>);
 
-fn letter(mut fields: Map<String, Value>) -> serde_json::Result<Letter> {
-    Ok(Letter {
-        message: fields
-            .remove("message")
-            .ok_or_else(|| serde_json::Error::custom("'message' is missing"))?,
-        kind: field(&mut fields, "kind")?,
-        text: field(&mut fields, "text")?,
-    })
+impl Fields {
+    fn next<T: DeserializeOwned>(&mut self, name: &str) -> serde_json::Result<T> {
+        let missing = || serde_json::Error::custom(format!("'{name}' is missing"));
+        let value = self.0.next().ok_or_else(missing)?;
+        serde_json::from_value(value)
+            .map_err(|error| serde_json::Error::custom(format!("'{name}': {error}")))
+    }
+
+    fn letter(&mut self) -> serde_json::Result<Letter> {
+        let (kind, text) = (self.next("kind")?, self.next("text")?);
+        Ok(Letter { message: self.next("message")?, kind, text })
+    }
 }
 
 #[cfg(test)]
@@ -241,36 +227,35 @@ mod tests {
 
     #[test]
     fn what_is_no_record_is_said() {
-        assert_eq!(error(r#"{"node":1,"crash":null}"#), "'at_ns' is missing");
-        assert!(error(r#"{"at_ns":-1,"node":1,"crash":null}"#).starts_with("'at_ns': invalid"));
-        let two = r#"{"at_ns":1,"node":1,"crash":null,"restart":null}"#;
-        assert_eq!(error(two), "it does not say one thing that happened");
-        let odd = r#"{"at_ns":1,"node":1,"explode":null}"#;
-        assert_eq!(error(odd), "nothing that happens is called 'explode'");
-        assert_eq!(error(r#"{"at_ns":1,"node":1,"send":7}"#), "7 is not an object");
+        assert_eq!(error("[]"), "'when' is missing");
+        assert_eq!(error("[1]"), "'where' is missing");
+        assert!(error(r#"[-1,1,"crash"]"#).starts_with("'when': invalid"));
+        assert_eq!(error(r#"[1,1,"crash",null]"#), "null is more than it should say");
+        assert_eq!(error(r#"[1,1,"explode"]"#), "nothing that happens is called 'explode'");
+        assert_eq!(error(r#"[1,1,"send",0,7,"K","K"]"#), "'message' is missing");
+        assert!(error(r#"{"at_ns":1,"node":1,"crash":null}"#).starts_with("invalid type: map"));
     }
 
     #[test]
     fn what_arrives_says_what_was_sent_if_it_does_not_say_it_itself() {
         let file = |number: u32| {
-            let header = r#"{"vorrang_trace":2,"algorithm":"x","nodes":2,"parameters":{}}"#;
-            let send = r#"{"at_ns":1,"node":1,"send":{"to":0,"seq":4,"message":7,"kind":"K","#
-                .to_owned()
-                + r#""text":"K(7)"}}"#;
-            let got = format!(r#"{{"at_ns":2,"node":0,"receive":{{"from":1,"seq":{number}}}}}"#);
-            format!("{header}\n{send}\n{got}\n{{\"end\":{{\"records\":2}}}}\n")
+            let header = r#"{"vorrang_trace":3,"algorithm":"x","nodes":2,"parameters":{}}"#;
+            let lines = format!(r#"[1,1,"send",0,4,"K","K(7)",7]|[2,0,"receive",1,{number}]"#);
+            format!("{header}\n{}\n{{\"end\":{{\"records\":2}}}}\n", lines.replace('|', "\n"))
         };
-        let run = Recording::read(file(4).as_bytes()).unwrap();
-        let Told::Receive { letter, .. } = &run.lines[1].what else { panic!("it arrives") };
-        assert_eq!((&letter.message, &*letter.text), (&Value::from(7), "K(7)"));
-        let error = Recording::read(file(5).as_bytes()).unwrap_err().to_string();
-        assert!(error.ends_with("message 5 of node 1 was not sent before"), "{error}");
+        let arrives = |number| {
+            let run = Recording::read(file(number).as_bytes()).unwrap();
+            let Told::Receive { letter, .. } = &run.lines[1].what else { panic!("it arrives") };
+            (letter.message.clone(), letter.text.clone())
+        };
+        assert_eq!(arrives(4), (Value::from(7), "K(7)".to_owned()));
+        assert_eq!(arrives(5), (Value::Null, "what was not sent".to_owned()));
     }
 
     #[test]
     fn a_node_that_there_is_not_is_named() {
-        let file = "{\"vorrang_trace\":2,\"algorithm\":\"x\",\"nodes\":2,\"parameters\":{}}\n\
-                    {\"at_ns\":1,\"node\":2,\"crash\":null}\n";
+        let file = "{\"vorrang_trace\":3,\"algorithm\":\"x\",\"nodes\":2,\"parameters\":{}}\n\
+                    [1,2,\"crash\"]\n";
         let error = Recording::read(file.as_bytes()).unwrap_err().to_string();
         assert!(error.ends_with("there is no node 2: the last is 1"), "{error}");
     }

@@ -129,49 +129,46 @@ pub enum Loss {
 }
 
 impl<P: Protocol> Record<P> {
-    /// Adds the record to a text, as one line of a [trace](crate::file): a JSON object.
+    /// Adds the record to a text, as one line of a [trace](crate::file): a JSON array.
     ///
     /// A message is written as data, and beside that its kind and its text, so that a trace can be
     /// shown by whoever does not know the algorithm.
     pub fn write_line(&self, out: &mut Vec<u8>) {
         match &self.what {
-            What::Command(command) => self.named(out, "command", command),
-            What::Notice(notice) => self.named(out, "notice", notice),
-            What::Timer(timer) => self.named(out, "timer", timer),
+            What::Command(command) => self.named(out, b"\"command\",", command),
+            What::Notice(notice) => self.named(out, b"\"notice\",", notice),
+            What::Timer(timer) => self.named(out, b"\"timer\",", timer),
             What::Send { to, seq, message } => {
                 self.envelope(out, SEND, (*to, *seq));
                 letter(out, message);
-                out.push(b'}');
             }
             What::Receive { from, seq, message } => {
                 self.envelope(out, RECEIVE, (*from, *seq));
                 letter(out, message);
-                out.push(b'}');
             }
-            What::Choice(value) => self.named(out, "choice", value),
+            What::Choice(value) => self.named(out, b"\"choice\",", value),
             What::Lost { to, seq, why } => {
                 self.envelope(out, LOST, (*to, *seq));
-                out.extend_from_slice(b",\"why\":");
+                out.push(b',');
                 data(out, why);
-                out.push(b'}');
             }
-            What::Doubled { to, seq } => {
-                self.envelope(out, DOUBLED, (*to, *seq));
-                out.push(b'}');
-            }
-            What::Crash => self.named(out, "crash", &()),
-            What::Restart => self.named(out, "restart", &()),
-            What::Fault(fault) => self.named(out, "fault", fault),
+            What::Doubled { to, seq } => self.envelope(out, DOUBLED, (*to, *seq)),
+            What::Crash => self.begin(out, b"\"crash\""),
+            What::Restart => self.begin(out, b"\"restart\""),
+            What::Fault(fault) => self.named(out, b"\"fault\",", fault),
         }
-        out.extend_from_slice(b"}\n");
+        out.extend_from_slice(b"]\n");
     }
 
-    /// When and where, and something by its name.
-    fn named(&self, out: &mut Vec<u8>, name: &str, value: &impl Serialize) {
-        out.extend_from_slice(Short::of(self.at_ns, self.node).as_bytes());
-        out.push(b'"');
-        out.extend_from_slice(name.as_bytes());
-        out.extend_from_slice(b"\":");
+    /// When, where and what.
+    fn begin(&self, out: &mut Vec<u8>, what: &[u8]) {
+        let mut short = Short::of(self.at_ns, self.node);
+        short.text(what);
+        out.extend_from_slice(short.as_bytes());
+    }
+
+    fn named(&self, out: &mut Vec<u8>, what: &[u8], value: &impl Serialize) {
+        self.begin(out, what);
         data(out, value);
     }
 
@@ -180,7 +177,7 @@ impl<P: Protocol> Record<P> {
         let mut short = Short::of(self.at_ns, self.node);
         short.text(what);
         short.number(peer.0.into());
-        short.text(b",\"seq\":");
+        short.text(b",");
         short.number(seq);
         out.extend_from_slice(short.as_bytes());
     }
@@ -261,11 +258,11 @@ impl<'a, P: Protocol> Lines<'a, P> {
                         self.last = Some((message, start..out.len()));
                     }
                 }
-                out.extend_from_slice(b"}}\n");
+                out.extend_from_slice(b"]\n");
             }
             What::Receive { from, seq, .. } => {
                 record.envelope(out, RECEIVE, (*from, *seq));
-                out.extend_from_slice(b"}}\n");
+                out.extend_from_slice(b"]\n");
             }
             What::Command(_)
             | What::Notice(_)
@@ -281,10 +278,10 @@ impl<'a, P: Protocol> Lines<'a, P> {
 }
 
 // What begins what is said of a message.
-const SEND: &[u8] = b"\"send\":{\"to\":";
-const RECEIVE: &[u8] = b"\"receive\":{\"from\":";
-const LOST: &[u8] = b"\"lost\":{\"to\":";
-const DOUBLED: &[u8] = b"\"doubled\":{\"to\":";
+const SEND: &[u8] = b"\"send\",";
+const RECEIVE: &[u8] = b"\"receive\",";
+const LOST: &[u8] = b"\"lost\",";
+const DOUBLED: &[u8] = b"\"doubled\",";
 
 /// A short piece of a line, put together before it is added: numbers and names are many.
 struct Short {
@@ -299,9 +296,9 @@ impl Short {
     /// When and where.
     fn of(at_ns: u64, node: NodeId) -> Self {
         let mut short = Self { bytes: [0; Self::LONGEST], len: 0 };
-        short.text(b"{\"at_ns\":");
+        short.text(b"[");
         short.number(at_ns);
-        short.text(b",\"node\":");
+        short.text(b",");
         short.number(node.0.into());
         short.text(b",");
         short
@@ -334,12 +331,12 @@ impl Short {
 
 /// What it says.
 fn letter<M: Message>(out: &mut Vec<u8>, message: &M) {
-    out.extend_from_slice(b",\"message\":");
-    data(out, message);
-    out.extend_from_slice(b",\"kind\":");
+    out.push(b',');
     quoted(out, message.kind_name());
-    out.extend_from_slice(b",\"text\":");
+    out.push(b',');
     text(out, format_args!("{message}"));
+    out.push(b',');
+    data(out, message);
 }
 
 fn data(out: &mut Vec<u8>, value: &impl Serialize) {
@@ -391,16 +388,11 @@ mod tests {
         let message = ricart_agrawala::Message::Request { time: 1 };
         assert_eq!(
             at(What::Send { to: NodeId(0), seq: 0, message }).line(),
-            r#"{"at_ns":120,"node":1,"send":{"to":0,"seq":0,"message":{"request":{"time":1}},"#
-                .to_owned()
-                + r#""kind":"REQUEST","text":"REQUEST(1)"}}"#
+            r#"[120,1,"send",0,0,"REQUEST","REQUEST(1)",{"request":{"time":1}}]"#
         );
-        assert_eq!(at(What::Crash).line(), r#"{"at_ns":120,"node":1,"crash":null}"#);
+        assert_eq!(at(What::Crash).line(), r#"[120,1,"crash"]"#);
         let lost = What::Lost { to: NodeId(2), seq: 7, why: Loss::Down };
-        assert_eq!(
-            at(lost).line(),
-            r#"{"at_ns":120,"node":1,"lost":{"to":2,"seq":7,"why":"down"}}"#
-        );
+        assert_eq!(at(lost).line(), r#"[120,1,"lost",2,7,"down"]"#);
     }
 
     #[test]
@@ -419,7 +411,7 @@ mod tests {
         let message = ricart_agrawala::Message::Request { time: u64::MAX };
         let what = What::Receive { from: node, seq, message };
         let line = Record::<RicartAgrawala> { at_ns: u64::MAX, node, what }.line();
-        assert!(line.contains(&format!("\"from\":{node},\"seq\":{seq},\"message\"")), "{line}");
+        assert!(line.contains(&format!("\"receive\",{node},{seq},")), "{line}");
     }
 
     #[test]
