@@ -7,8 +7,6 @@ use std::time::Duration;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use serde_json::{Value, json};
 use vorrang_algorithms::card::{About, Order};
-use vorrang_algorithms::multicast::Multicast;
-use vorrang_algorithms::problem::Problem as _;
 use vorrang_algorithms::quorum::Quorums;
 use vorrang_algorithms::setup::{Parameter, Setup};
 use vorrang_algorithms::topology::Topology;
@@ -21,41 +19,12 @@ use crate::problem::election::ElectionArgs;
 use crate::problem::group::GroupArgs;
 use crate::problem::multicast::MulticastArgs;
 use crate::problem::mutex::MutexArgs;
+use crate::real::TIMELY_ENOUGH;
 use crate::trouble::FaultArgs;
 use crate::values::whole;
 
 /// As many nodes as a simulation holds.
 pub(crate) const MOST_NODES: u32 = 1_000_000;
-
-/// How long a message takes at most over a real network, if nobody says: longer than a busy machine
-/// is.
-const TIMELY_ENOUGH: Duration = Duration::from_secs(1);
-
-/// The same for algorithms that only send again what takes longer.
-const SOON_ENOUGH: Duration = Duration::from_millis(20);
-
-/// How long an algorithm believes a message to take at most over a real network, if that matters to
-/// it and nobody says.
-pub(crate) fn within_if_real(about: &About) -> Option<Duration> {
-    let sends_again = about.problem == Multicast::NAME;
-    if about.assumes.timely { Some(TIMELY_ENOUGH) } else { sends_again.then_some(SOON_ENOUGH) }
-}
-
-/// How long a heartbeat and its margin are over a real network, if nobody says: longer than a busy
-/// machine is.
-const SELDOM_ENOUGH: Duration = Duration::from_millis(100);
-
-/// Has nodes on a real network say that they are up as seldom as is fit for one, unless they are
-/// told how often.
-pub(crate) fn beats_if_real(setup: &mut Setup, args: &SetupArgs) {
-    for (parameter, time) in
-        [(Parameter::Beat, &mut setup.beat), (Parameter::Margin, &mut setup.margin)]
-    {
-        if !args.says(parameter) {
-            *time = SELDOM_ENOUGH;
-        }
-    }
-}
 
 /// One millisecond.
 const DEFAULT_LATENCY: Distribution = Distribution::Constant(1_000_000);

@@ -24,7 +24,8 @@ use crate::failure::Failure;
 use crate::figures::{Figure, Measured, Reading};
 use crate::network::Place;
 use crate::network::once::{self, Until};
-use crate::options::{Between, RunArgs, within_if_real};
+use crate::options::{Between, RunArgs};
+use crate::real::within_if_real;
 use crate::selection::Axis;
 use crate::values::whole;
 
