@@ -123,6 +123,11 @@ fn the_checker_says_what_it_covers_and_where_it_covers_little() {
     let settling = check("--founders 3 --happens multicast:1,suspect:2/suspect:2/ --settling");
     assert_eq!(settling["outcome"], "verified", "{settling:#}");
     assert!(settling.to_string().contains("settling"), "{settling}");
+    // Who goes on after its report loses what it then says, and some never get it.
+    let lost = "--founders 3 --happens suspect:2,trust:2/multicast:1/ --settling --crashes 0 \
+                --losses 1";
+    assert_eq!(check(lost)["outcome"], "verified");
+    assert_eq!(check(&format!("{lost} --flaw no-freeze"))["property"], "settling");
     // Where nobody ever notices a crash, nothing is settled, and nothing is owed.
     let idle = check("--founders 3 --happens multicast:1//");
     assert!(idle["warnings"].to_string().contains("no view ends"), "{idle:#}");
