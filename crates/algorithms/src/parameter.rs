@@ -125,10 +125,11 @@ const DISTANCES: &str = "Whether it is measured how far away others are, or know
      known [default: measured; known in a check]";
 const DRAWS: &str = "From how many different waits one is drawn, the shortest and the \
      longest included [default: 1001; 2 in a check]";
-const FOUNDERS: &str = "How many nodes found the group, those with the lowest numbers; others come in \
-     when they ask to [default: all; all but one in a check]";
+const FOUNDERS: &str = "How many nodes found the group, those with the lowest numbers; others \
+     come in when they ask to [default: all; all but one in a check]";
 const DETECTOR: &str = "Who says that others seem to be down: heartbeats that do not come, or \
-     whoever says suspect, trust and beat: heartbeats or told [default: heartbeats; told in a check]";
+     whoever says suspect, trust and beat: heartbeats or told [default: heartbeats; told in a \
+     check]";
 const TOPOLOGY: &str = "Who can send to whom: ring, line, star, complete, tree:2, grid, torus, \
      hypercube, random-tree, random:0.1, or a file of links [default: what \
      the algorithm is usually run on]";

@@ -10,8 +10,9 @@ use vorrang_sim::{Distribution, Faults, Network};
 
 use crate::failure::Failure;
 use crate::lookup;
-use crate::options::{OrderKind, RunArgs, TIMELY_ENOUGH, check_within, name};
+use crate::options::{OrderKind, RunArgs, check_within, name};
 use crate::problem::on_views::Slip;
+use crate::real::TIMELY_ENOUGH;
 use crate::trouble::FaultArgs;
 
 /// One millisecond.

@@ -25,6 +25,7 @@ mod plotting;
 mod problem;
 mod prose;
 mod quorum;
+mod real;
 mod selection;
 mod sheet;
 mod statistics;

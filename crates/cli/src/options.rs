@@ -6,8 +6,6 @@ use std::time::Duration;
 
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use vorrang_algorithms::card::{About, Order};
-use vorrang_algorithms::multicast::Multicast;
-use vorrang_algorithms::problem::Problem as _;
 use vorrang_algorithms::quorum::Quorums;
 use vorrang_algorithms::setup::{Parameter, Setup};
 use vorrang_algorithms::topology::Topology;
@@ -25,36 +23,6 @@ use crate::values::whole;
 
 /// As many nodes as a simulation holds.
 pub(crate) const MOST_NODES: u32 = 1_000_000;
-
-/// How long a message takes at most over a real network, if nobody says: longer than a busy machine
-/// is.
-pub(crate) const TIMELY_ENOUGH: Duration = Duration::from_secs(1);
-
-/// The same for algorithms that only send again what takes longer.
-const SOON_ENOUGH: Duration = Duration::from_millis(20);
-
-/// How long an algorithm believes a message to take at most over a real network, if that matters to
-/// it and nobody says.
-pub(crate) fn within_if_real(about: &About) -> Option<Duration> {
-    let sends_again = about.problem == Multicast::NAME;
-    if about.assumes.timely { Some(TIMELY_ENOUGH) } else { sends_again.then_some(SOON_ENOUGH) }
-}
-
-/// How long a heartbeat and its margin are over a real network, if nobody says: longer than a busy
-/// machine is.
-const SELDOM_ENOUGH: Duration = Duration::from_millis(100);
-
-/// Has nodes on a real network say that they are up as seldom as is fit for one, unless they are
-/// told how often.
-pub(crate) fn beats_if_real(setup: &mut Setup, args: &SetupArgs) {
-    for (parameter, time) in
-        [(Parameter::Beat, &mut setup.beat), (Parameter::Margin, &mut setup.margin)]
-    {
-        if !args.says(parameter) {
-            *time = SELDOM_ENOUGH;
-        }
-    }
-}
 
 /// What a run is a run of, before it is checked.
 #[derive(Clone, Debug, clap::Args)]

@@ -17,7 +17,8 @@ use crate::given::Given;
 use crate::lookup;
 use crate::network::conversation::Served;
 use crate::network::voice::Voice;
-use crate::options::{SetupArgs, beats_if_real, within_if_real};
+use crate::options::SetupArgs;
+use crate::real::{beats_if_real, within_if_real};
 use crate::values::{WallTime, whole};
 
 /// Run one real node over TCP or UDP; lines on standard input drive it

@@ -28,7 +28,8 @@ use crate::failure::Failure;
 use crate::figures::{Figure, Measured, Reading};
 use crate::network::Place;
 use crate::network::once::{self, Until};
-use crate::options::{RunArgs, beats_if_real};
+use crate::options::RunArgs;
+use crate::real::beats_if_real;
 use crate::selection::Axis;
 use crate::trouble::parse_moment;
 

@@ -21,7 +21,7 @@ const LAST_BEATS: usize = 3;
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct GroupCheckArgs {
     /// What may happen at each node, in this order, at any time: join, leave, multicast:7,
-    /// suspect:1, trust:1, beat. Nodes are divided by slashes, as in suspect:1/multicast:7,leave/join
+    /// suspect:1, trust:1, beat. Nodes are divided by slashes, as in suspect:1/multicast:7/join
     /// [default: the first suspects the second, which multicasts, and who has not founded the group
     /// joins]
     #[arg(long, value_name = "PLAN", value_parser = plan)]

@@ -25,7 +25,8 @@ use crate::failure::Failure;
 use crate::figures::{Figure, Measured, Reading};
 use crate::network::Place;
 use crate::network::once::{self, Until};
-use crate::options::{RunArgs, within_if_real};
+use crate::options::RunArgs;
+use crate::real::within_if_real;
 use crate::selection::Axis;
 use crate::values::whole;
 
