@@ -199,9 +199,9 @@ impl Between {
         nearly_longest_ns(self.latency)
     }
 
-    /// Whether there is a time that no message takes longer than.
-    pub(crate) fn is_bounded(&self) -> bool {
-        longest_ns(self.latency).is_some()
+    /// How much longer one message may take than another, if there is a bound.
+    pub(crate) fn spread_ns(&self) -> Option<u64> {
+        Some(longest_ns(self.latency)? - shortest_ns(self.latency).max(1))
     }
 
     /// Whether no message takes longer than a set-up says.

@@ -73,11 +73,13 @@ impl<A> Given<A> {
         for option in &self.typed {
             let flag = option.replace('_', "-");
             if let Some(parameter) = Parameter::ALL.into_iter().find(|it| it.name() == option) {
-                let takes = |about: &&&About| match self.has("on_views") {
-                    true => on_views::takes(about.takes).contains(&parameter),
-                    false => about.takes.contains(&parameter),
+                let on_views = self.has("on_views");
+                let takes = |about: &&About| {
+                    let takes = about.takes;
+                    let takes = if on_views { on_views::takes(takes) } else { takes };
+                    takes.contains(&parameter)
                 };
-                if !abouts.iter().any(|about| takes(&about)) {
+                if !abouts.iter().any(takes) {
                     let takers = takers(parameter);
                     let others = match takers[..] {
                         [] => "; nor does any other algorithm".to_owned(),

@@ -27,6 +27,9 @@
 //! **Why it is safe, and why nobody waits for ever.** As for readers and writers. Requests that
 //! conflict enter in the order of their stamps; so a class cannot keep another out by sending ever
 //! new members, at the price that the classes may alternate more often than necessary.
+//!
+//! **On views** those who share are inside together, and no chain of messages orders their entries:
+//! their numbers only tell an entry of this view from those of older ones.
 
 use super::Claim;
 use super::card::{Card, Terms};

@@ -34,6 +34,9 @@
 //! they leave. With k = 1 this is Ricart–Agrawala. Entries do not follow the stamps: of two
 //! waiting, the one whose debtors leave first enters first.
 //!
+//! **On views** several entries are valid at once, and no chain of messages orders them: their
+//! numbers only tell an entry of this view from those of older ones.
+//!
 //! **Where we depart from the paper.** Nothing of substance; the paper counts replies due by node
 //! as we do. Counting replies only in sum, or paying for several requests with a reply that counts
 //! for one, are the two mistakes that its readers make (see the flaws).

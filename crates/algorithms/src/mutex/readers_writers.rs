@@ -31,6 +31,9 @@
 //! **Why nobody waits for ever.** A request waits only for older ones that conflict with it and for
 //! those inside. Conflicting requests enter in the order of their stamps, which respects
 //! happened-before, since replies carry the clock.
+//!
+//! **On views** those who share are inside together, and no chain of messages orders their entries:
+//! their numbers only tell an entry of this view from those of older ones.
 
 use alloc::vec::Vec;
 use core::{fmt, mem};

@@ -178,7 +178,9 @@ impl Views {
                 skew.drift_per_mille()
             ));
         }
-        let is_right = trouble.is_crashes_only() && between.is_bounded();
+        // Nobody is heard later than its margin allows, unless it is down.
+        let is_in_time = |ns| u128::from(ns) <= setup.margin.as_nanos();
+        let is_right = trouble.is_crashes_only() && between.spread_ns().is_some_and(is_in_time);
         let safety = match lease {
             Some(_) if !trouble.has_pauses() => Safety::Leased,
             Some(_) | None if is_right => Safety::Right,
@@ -218,7 +220,7 @@ impl Views {
     /// Adds it to what is said of a run.
     pub(crate) fn note(&self, header: Header) -> Header {
         let mut header =
-            header.with("on_views", &["plain", "channels"][self.has_channels as usize]);
+            header.with("on_views", &["plain", "channels"][usize::from(self.has_channels)]);
         if let Some((length, drift)) = self.lease {
             header = header.with("lease", &shown(length)).with("drift", &drift);
         }
