@@ -11,6 +11,7 @@ pub mod card;
 mod change;
 pub mod decision;
 pub mod detecting;
+pub mod fed;
 pub mod flaws;
 pub mod informed;
 pub mod locks;

@@ -30,9 +30,9 @@ use alloc::vec::Vec;
 
 use vorrang_protocol::{Debt, Group, Monitor, NodeId, NodeSet, Violation};
 
+use super::fed::{self, Suspecting};
 use super::informed::Detector;
 use super::view::{View, is_primary};
-use super::views::Input;
 use super::{Command, Notice, ledger, list};
 use crate::partition::Cuts;
 use crate::setup::Setup;
@@ -387,14 +387,13 @@ impl Monitor for Synchrony {
     }
 }
 
-/// The same, for machines that are fed by a failure detector: what that says is seen as well.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Fed(Synchrony);
+/// The same, for machines that are fed by a failure detector.
+pub type Fed = fed::Fed<Synchrony>;
 
 impl Fed {
     /// As [`Synchrony::new`]; nobody suspects anybody.
     pub fn new(universe: Group, founders: impl IntoIterator<Item = NodeId>) -> Self {
-        Self(Synchrony { is_told: true, ..Synchrony::new(universe, founders) })
+        fed::Fed(Synchrony { is_told: true, ..Synchrony::new(universe, founders) })
     }
 
     /// What must hold of nodes that are set up like this: where they have detectors of their own,
@@ -428,45 +427,9 @@ impl Fed {
     }
 }
 
-impl Monitor for Fed {
-    type Command = Input<Command>;
-    type Notice = Notice;
-    type Tag = ();
-
-    fn on_command(&mut self, at: NodeId, command: &Input<Command>) -> Result<(), Violation> {
-        let suspects = &mut self.0.nodes[at.index()].suspects;
-        match command {
-            Input::Ask(command) => return self.0.on_command(at, command),
-            Input::Suspect(of) => {
-                suspects.insert(*of);
-            }
-            Input::Trust(of) => {
-                suspects.remove(*of);
-            }
-            Input::Beat => {}
-        }
-        Ok(())
-    }
-    fn on_notice(&mut self, at: NodeId, notice: &Notice) -> Result<(), Violation> {
-        self.0.on_notice(at, notice)
-    }
-    fn at_rest(&self) -> Result<(), Violation> {
-        self.0.at_rest()
-    }
-    fn owed(&self) -> Vec<Debt> {
-        self.0.owed()
-    }
-    fn on_crash(&mut self, at: NodeId) {
-        self.0.on_crash(at);
-    }
-    fn on_restart(&mut self, at: NodeId) {
-        self.0.on_restart(at);
-    }
-    fn on_cut(&mut self, sides: &[Vec<NodeId>]) {
-        self.0.on_cut(sides);
-    }
-    fn on_heal(&mut self, sides: &[Vec<NodeId>]) {
-        self.0.on_heal(sides);
+impl Suspecting for Synchrony {
+    fn suspects(&mut self, at: NodeId) -> &mut NodeSet {
+        &mut self.nodes[at.index()].suspects
     }
 }
 
@@ -474,6 +437,7 @@ impl Monitor for Fed {
 mod tests {
     use super::*;
     use crate::group::view::Member;
+    use crate::group::views::Input;
 
     fn view(id: u64, nodes: &[u32]) -> View {
         let members = nodes.iter().map(|&node| Member { node: NodeId(node), life: 0 });

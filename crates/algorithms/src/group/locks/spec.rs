@@ -21,8 +21,8 @@ use alloc::vec::Vec;
 
 use vorrang_protocol::{Debt, Group, Monitor, NodeId, NodeSet, Violation};
 
+use crate::group::fed::{self, Suspecting};
 use crate::group::view::is_primary;
-use crate::group::views::Input;
 use crate::mutex::spec::Admission;
 use crate::mutex::{Claim, Command, Fence, Notice};
 use crate::partition::Cuts;
@@ -194,56 +194,26 @@ impl Monitor for Locked {
     }
 }
 
-/// The same, for machines that are fed by a failure detector: what that says is seen as well.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Fed(Locked);
+/// The same, for machines that are fed by a failure detector.
+pub type Fed = fed::Fed<Locked>;
 
 impl Fed {
     /// Whom nodes suspect is seen.
     pub fn new(locked: Locked) -> Self {
-        Self(Locked { is_told: true, ..locked })
+        fed::Fed(Locked { is_told: true, ..locked })
     }
 }
 
-impl Monitor for Fed {
-    type Command = Input<Command>;
-    type Notice = Notice;
-    type Tag = ();
-
-    fn on_command(&mut self, at: NodeId, command: &Input<Command>) -> Result<(), Violation> {
-        let suspects = &mut self.0.nodes[at.index()].suspects;
-        match command {
-            Input::Ask(command) => return self.0.on_command(at, command),
-            Input::Suspect(of) => {
-                suspects.insert(*of);
-            }
-            Input::Trust(of) => {
-                suspects.remove(*of);
-            }
-            Input::Beat => {}
-        }
-        Ok(())
-    }
-    fn on_notice(&mut self, at: NodeId, notice: &Notice) -> Result<(), Violation> {
-        self.0.on_notice(at, notice)
-    }
-    fn at_rest(&self) -> Result<(), Violation> {
-        self.0.at_rest()
-    }
-    fn owed(&self) -> Vec<Debt> {
-        self.0.owed()
-    }
-    fn on_crash(&mut self, at: NodeId) {
-        self.0.on_crash(at);
-    }
-    fn on_restart(&mut self, at: NodeId) {
-        self.0.on_restart(at);
+impl Suspecting for Locked {
+    fn suspects(&mut self, at: NodeId) -> &mut NodeSet {
+        &mut self.nodes[at.index()].suspects
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::group::views::Input;
 
     const ACQUIRE: Command = Command::Acquire(Claim::Exclusive);
 

@@ -1,0 +1,58 @@
+//! Monitors of machines that are fed by a failure detector: what that says is seen as well.
+
+use alloc::vec::Vec;
+
+use vorrang_protocol::{Debt, Monitor, NodeId, NodeSet, Violation};
+
+use super::views::Input;
+
+/// A monitor that makes something of whom nodes suspect.
+pub trait Suspecting: Monitor {
+    /// Whom this node suspects, as far as was seen.
+    fn suspects(&mut self, at: NodeId) -> &mut NodeSet;
+}
+
+/// A monitor of machines without detectors, over what detectors and applications tell them.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Fed<M>(pub(super) M);
+
+impl<M: Suspecting> Monitor for Fed<M> {
+    type Command = Input<M::Command>;
+    type Notice = M::Notice;
+    type Tag = M::Tag;
+
+    fn on_command(&mut self, at: NodeId, command: &Self::Command) -> Result<(), Violation> {
+        match command {
+            Input::Ask(command) => return self.0.on_command(at, command),
+            Input::Suspect(of) => {
+                self.0.suspects(at).insert(*of);
+            }
+            Input::Trust(of) => {
+                self.0.suspects(at).remove(*of);
+            }
+            Input::Beat => {}
+        }
+        Ok(())
+    }
+    fn on_notice(&mut self, at: NodeId, notice: &M::Notice) -> Result<(), Violation> {
+        self.0.on_notice(at, notice)
+    }
+    fn at_rest(&self) -> Result<(), Violation> {
+        self.0.at_rest()
+    }
+    fn owed(&self) -> Vec<Debt> {
+        self.0.owed()
+    }
+    fn on_crash(&mut self, at: NodeId) {
+        self.0.on_crash(at);
+    }
+    fn on_restart(&mut self, at: NodeId) {
+        self.0.on_restart(at);
+    }
+    fn on_cut(&mut self, sides: &[Vec<NodeId>]) {
+        self.0.on_cut(sides);
+    }
+    fn on_heal(&mut self, sides: &[Vec<NodeId>]) {
+        self.0.on_heal(sides);
+    }
+}
