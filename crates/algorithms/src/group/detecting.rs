@@ -7,7 +7,7 @@ use core::marker::PhantomData;
 use core::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Data, Delay, Effects, NodeId, Protocol, Refused};
+use vorrang_protocol::{Belonging, Data, Delay, Effects, NodeId, Protocol, Refused};
 
 use super::message::Beat;
 use super::views::Input;
@@ -127,6 +127,10 @@ where
     fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
         self.above.on_restart(&mut Through { fx });
         self.on_detector(fx, |detector, unheard| detector.on_restart(unheard));
+    }
+
+    fn belongs(&self) -> Option<Belonging> {
+        self.above.belongs()
     }
 
     fn kept(&self, fresh: Self) -> Self {

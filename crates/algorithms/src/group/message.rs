@@ -57,7 +57,7 @@ pub enum Message<B, I, M> {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Status {
     /// In which life it is. Earlier ones are over.
-    pub life: u32,
+    pub life: u64,
     /// Whether its application wants to belong to the group.
     pub wants: bool,
     /// The newest view that it knows.

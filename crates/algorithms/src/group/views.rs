@@ -44,6 +44,17 @@ impl<C: fmt::Display> fmt::Display for Input<C> {
     }
 }
 
+/// A group that is to be founded: by the lowest of these nodes, when all others of them have told it
+/// that they know of no group.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Founding {
+    /// The number of the first view: larger than that of any view of a group that these nodes may
+    /// have had and forgotten.
+    pub view: u64,
+    /// The nodes.
+    pub founders: Vec<NodeId>,
+}
+
 /// What the application above asks.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -82,9 +93,13 @@ pub enum Told<B, I> {
 pub struct Views<B: Data, I: Data, D: Decision<Install<B, I>>> {
     pub(super) me: NodeId,
     pub(super) universe: Group,
+    /// Whether there is no stable storage: then a crash takes all along but the number of the life.
+    pub(super) forgets: bool,
+    /// What this node is to found, if nobody has.
+    pub(super) founding: Option<Founding>,
     /// On stable storage: in which life it is. It ends with a crash, and when the node belongs to
     /// the group no more.
-    pub(super) life: u32,
+    pub(super) life: u64,
     /// On stable storage: whether its application wants to belong to the group.
     pub(super) wants: bool,
     /// On stable storage: the newest view that it knows, whether it belongs to it or not.
@@ -133,7 +148,7 @@ pub(super) enum Phase {
 /// What another node has said of itself: what is later is greater.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) struct Peer {
-    pub(super) life: u32,
+    pub(super) life: u64,
     pub(super) wants_out: bool,
 }
 
@@ -162,6 +177,8 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         Self {
             me,
             universe,
+            forgets: false,
+            founding: None,
             life: 0,
             wants: founders.contains(&me),
             last: Install::first(View::first(founders.iter().copied())),
@@ -171,6 +188,21 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
             queue: Vec::new(),
             early: BTreeSet::new(),
             decision: D::new(me),
+        }
+    }
+
+    /// A node without stable storage, which knows of no group: it comes in when it asks to. It has
+    /// never been in a life of this number, nor of a larger one: of that its maker must be sure,
+    /// and a clock will do. Of the [founders](Founding) one is to found the group, if there is none.
+    /// See [the whole](super::virtual_synchrony) for what it may not do that others may.
+    pub fn forgetful(me: NodeId, universe: Group, life: u64, founding: Option<Founding>) -> Self {
+        Self {
+            forgets: true,
+            founding,
+            life,
+            wants: false,
+            last: Install::first(View::NONE),
+            ..Self::new(me, universe, &[me])
         }
     }
 
@@ -220,6 +252,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         // That it wanted out, in this life, may have been heard.
         self.life += 1;
         self.announce(fx);
+        self.found(fx);
         Ok(())
     }
 
@@ -318,6 +351,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
             self.on_progress(from, progress, fx);
         }
         if is_new {
+            self.found(fx);
             self.consider(false, fx);
         }
     }
@@ -459,6 +493,11 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Protocol for Views<B, I, D> {
     }
 
     fn kept(&self, fresh: Self) -> Self {
+        if self.forgets {
+            // As if a clock had gone on meanwhile.
+            let founding = fresh.founding.map(|it| Founding { view: it.view + (1 << 32), ..it });
+            return Self { life: self.life + 1, wants: self.wants, founding, ..fresh };
+        }
         Self {
             life: self.life + 1,
             wants: self.wants,

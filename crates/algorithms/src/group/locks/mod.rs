@@ -65,7 +65,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
-use vorrang_protocol::{Effects, Group, Never, NodeId, NodeSet, Protocol, Refused};
+use vorrang_protocol::{Belonging, Effects, Group, Never, NodeId, NodeSet, Protocol, Refused};
 
 use self::effects::{Among, Beneath};
 pub use self::lease::Lease;
@@ -74,7 +74,7 @@ use self::message::{Message, Timer, Word};
 pub use self::values::{Anew, Fence, Notice, Standing};
 use super::message::Install;
 use super::synod::Synod;
-use super::views::{Ask, Input, Told, Views};
+use super::views::{Ask, Founding, Input, Told, Views};
 use crate::clock::Clock;
 use crate::mutex::{ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, NOT_INSIDE};
 
@@ -169,6 +169,13 @@ impl<P: Exclusive> Locks<P> {
     #[must_use]
     pub fn with_lease(self, lease: Lease) -> Self {
         Self { lease: Some(lease), ..self }
+    }
+
+    /// The same without stable storage, and of no group that it knows yet: see
+    /// [`Views::forgetful`]. It comes in when it starts.
+    #[must_use]
+    pub fn forgetful(self, life: u64, founding: Option<Founding>) -> Self {
+        Self { views: Views::forgetful(self.me, self.views.universe, life, founding), ..self }
     }
 
     /// The number of the newest view that it knows.
@@ -451,6 +458,12 @@ impl<P: Exclusive> Protocol for Locks<P> {
 
     fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
         self.below(fx, |views, beneath| views.on_restart(beneath));
+    }
+
+    fn belongs(&self) -> Option<Belonging> {
+        let view = self.views.view();
+        let members = view.nodes().collect();
+        Some(Belonging { view: view.id, is_in: self.views.is_inside(), members })
     }
 
     /// The application has crashed as well; views have larger numbers than before.
