@@ -617,7 +617,7 @@ mod tests {
             assert_eq!((status.dropped, status.unacknowledged_bytes), (3, 0));
             let words = "gone: more than";
             assert!(status.state.to_string().starts_with(words), "{}", status.state);
-            let admission = link.admit(&hello(0), true, &Timing::default());
+            let admission = link.admit(&hello(0), (true, false), &Timing::default());
             assert_eq!(admission, Admission::Refuse(Refusal::GivenUp));
         }
     }
