@@ -7,12 +7,12 @@ use vorrang_algorithms::group::locks::flaws::{
     ClockNotCarried, EntersFrozen, HolderForgotten, ViewIgnored,
 };
 use vorrang_algorithms::group::locks::spec::{Fed, Locked};
-use vorrang_algorithms::group::locks::{Anew, Exclusive, Locks, Notice};
+use vorrang_algorithms::group::locks::{Anew, Exclusive, Locks};
 use vorrang_algorithms::group::views::Input;
 use vorrang_algorithms::mutex::central::Central;
 use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
 use vorrang_algorithms::mutex::suzuki_kasami::SuzukiKasami;
-use vorrang_algorithms::mutex::{Claim, Command};
+use vorrang_algorithms::mutex::{Claim, Command, Notice};
 use vorrang_check::{Ask, Bounds, Faults, Order, Outcome, Plan, System, explore};
 use vorrang_protocol::{Group, NodeId, Protocol};
 

@@ -32,9 +32,7 @@ impl Monitor for Cost {
         Ok(())
     }
     fn on_notice(&mut self, _: NodeId, notice: &Notice) -> Result<(), Violation> {
-        match notice {
-            Notice::Entered => self.to_enter -= 1,
-        }
+        self.to_enter -= u32::from(notice.is_entry());
         Ok(())
     }
     fn at_rest(&self) -> Result<(), Violation> {

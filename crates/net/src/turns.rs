@@ -139,19 +139,20 @@ impl<C: Clone + PartialEq, N> Seat<C, N> {
                 self.reach(Stage::Waiting);
             }
             Some(Step::Leave) => self.reach(Stage::Idle),
-            Some(Step::Enter) | None => {}
+            Some(Step::Enter | Step::PutOut) | None => {}
         }
     }
 
     /// The machine tells something: if that is what nobody wants any more, how to let it go.
     pub(crate) fn hear(&mut self, notice: &N) -> Option<C> {
-        if (self.steps.of_notice)(notice) != Some(Step::Enter) {
-            return None;
+        match (self.steps.of_notice)(notice) {
+            Some(Step::Enter) if self.stage == Stage::GivenUp => {
+                return Some(self.steps.leave.clone());
+            }
+            Some(Step::Enter) => self.reach(Stage::Inside),
+            Some(Step::PutOut) if self.stage == Stage::Inside => self.reach(Stage::Idle),
+            Some(Step::Ask | Step::Leave | Step::PutOut) | None => {}
         }
-        if self.stage == Stage::GivenUp {
-            return Some(self.steps.leave.clone());
-        }
-        self.reach(Stage::Inside);
         None
     }
 
@@ -252,6 +253,17 @@ mod tests {
         assert_eq!(seat.before(&ACQUIRE), Before::Pass, "and that, too");
         assert_eq!(seat.hear(&Notice::Entered), None);
         assert_eq!(seat.stage(), Stage::Inside);
+    }
+
+    #[test]
+    fn whoever_was_put_out_has_nothing_to_leave() {
+        let mut seat = waiting();
+        seat.hear(&Notice::Entered);
+        assert_eq!(seat.hear(&Notice::PutOut), None);
+        assert_eq!((seat.stage(), seat.way_out()), (Stage::Idle, None));
+        let mut asks_again = waiting();
+        assert_eq!(asks_again.hear(&Notice::PutOut), None);
+        assert_eq!(asks_again.stage(), Stage::Waiting, "what it hears is of the time before");
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub trait Turn {
     }
 }
 
-/// The three steps of a turn.
+/// The steps of a turn.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Step {
     /// The application asks to enter.
@@ -23,4 +23,7 @@ pub enum Step {
     Enter,
     /// The application leaves.
     Leave,
+    /// The node is told that it is inside no more. The application may leave all the same, when it
+    /// hears of it, or ask again.
+    PutOut,
 }

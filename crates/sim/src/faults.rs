@@ -11,7 +11,7 @@ use std::str::FromStr;
 
 use vorrang_protocol::{NodeId, show_duration_ns};
 
-use crate::{Random, parse_duration_ns};
+use crate::{Random, Skew, parse_duration_ns};
 
 /// What goes wrong in a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -37,6 +37,8 @@ pub struct Faults {
     pub doubled: Vec<u64>,
     /// Messages that are overtaken on order.
     pub delayed: Vec<u64>,
+    /// Clocks that are wrong: by them timers run out.
+    pub clocks: Vec<Skew>,
 }
 
 impl Faults {
@@ -86,6 +88,12 @@ impl Faults {
     #[must_use]
     pub fn reordering(self, reordering: Share) -> Self {
         Self { reordering, ..self }
+    }
+
+    /// The same, with these clocks wrong.
+    #[must_use]
+    pub fn clocks(self, clocks: Vec<Skew>) -> Self {
+        Self { clocks, ..self }
     }
 
     /// The same, with so much time for others to overtake.

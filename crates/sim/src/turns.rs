@@ -129,7 +129,8 @@ impl<C: Clone> Turns<C> {
     fn on_step(&mut self, node: NodeId, step: Step, orders: &mut Orders<'_, C>) {
         match step {
             Step::Ask => self.activate(node),
-            Step::Enter => {}
+            // Whoever was put out says so itself, at the time at which it wanted to leave.
+            Step::Enter | Step::PutOut => {}
             Step::Leave => {
                 self.active.remove(node);
             }
@@ -150,7 +151,7 @@ impl<C: Clone> Turns<C> {
                 self.busy.retain(|&it| it != node);
                 self.rest_if_nothing_else_does(orders);
             }
-            (Load::Script(_), Step::Ask | Step::Enter | Step::Leave) => {}
+            (_, Step::PutOut) | (Load::Script(_), Step::Ask | Step::Enter | Step::Leave) => {}
         }
     }
 
@@ -363,7 +364,7 @@ impl<C: Turn + Clone> TurnMeter<C> {
                     };
                     causality.on_enter(at, conflicts);
                 }
-                Step::Leave => {}
+                Step::Leave | Step::PutOut => {}
             }
         }
     }

@@ -103,6 +103,12 @@ struct Fate {
 }
 
 impl Weather {
+    /// When so much time has passed by the clock of a node.
+    pub(crate) fn by_clock(&self, at: NodeId, in_ns: u64) -> u64 {
+        let clock = self.plan.clocks.iter().find(|it| it.node == at);
+        clock.map_or(in_ns, |clock| clock.until(in_ns))
+    }
+
     pub(crate) fn new(mut plan: Faults, nodes: usize, seed: u64) -> Self {
         let mut script = std::mem::take(&mut plan.script);
         for (_, fault) in &script {

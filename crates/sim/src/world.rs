@@ -354,6 +354,7 @@ where
         // A delay that no number holds lies beyond the end of time.
         let ns = |delay: std::time::Duration| u64::try_from(delay.as_nanos()).unwrap_or(END_NS);
         let in_ns = world.random.between(ns(delay.min), ns(delay.max));
+        let in_ns = world.faults.as_ref().map_or(in_ns, |it| it.weather.by_clock(at, in_ns));
         let at_ns = later_ns(world.now_ns, in_ns);
         let Some(at_ns) = world.in_time(at, Pending::Timer, at_ns) else { return };
         // What arrives at the very instant at which a time-out ends has arrived in time.

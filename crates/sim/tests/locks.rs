@@ -6,27 +6,26 @@
 
 use std::time::Duration;
 
-use vorrang_algorithms::group::detecting::Detecting;
 use vorrang_algorithms::group::locks::spec::Locked;
-use vorrang_algorithms::group::locks::{Anew, Fence, Lease, Locks, Notice};
+use vorrang_algorithms::group::locks::{Anew, Lease, OnViews, on_views};
 use vorrang_algorithms::layer::Reliable;
-use vorrang_algorithms::layer::reliable::{Patience, Peers};
+use vorrang_algorithms::layer::reliable::Patience;
 use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
 use vorrang_algorithms::mutex::spec::Admission;
-use vorrang_algorithms::mutex::{Claim, Command, Mutex};
+use vorrang_algorithms::mutex::{Claim, Command, Fence, Mutex, Notice};
 use vorrang_algorithms::setup::Setup;
 use vorrang_catalogue::{Catalogued, Entry, NodeOf};
-use vorrang_protocol::{Delay, Effects, Group, Message, NodeId, Order, Protocol, Refused};
+use vorrang_protocol::{Group, Message, NodeId, Order};
 use vorrang_sim::{
     Distribution, Fault, Faults, Network, Orders, Partition, Random, Report, Severity, Simulation,
-    Workload,
+    Skew, Workload,
 };
 use vorrang_trace::Meter;
 
 const MS: u64 = 1_000_000;
 const ACQUIRE: Command = Command::Acquire(Claim::Exclusive);
 
-type Node = Detecting<Locks<Reliable<NodeOf<Mutex>>>>;
+type Node = OnViews<Reliable<NodeOf<Mutex>>>;
 
 /// Those that let one in at a time, whoever asks when.
 fn algorithms() -> impl Iterator<Item = &'static Entry<Mutex>> {
@@ -40,13 +39,13 @@ fn algorithms() -> impl Iterator<Item = &'static Entry<Mutex>> {
 }
 
 fn node(entry: &'static Entry<Mutex>, me: NodeId, setup: &Setup) -> Node {
-    let patience = Patience::within(setup.within, 200);
     let anew = Anew::new(move |rank, group| {
         let node = entry.recipe.nodes(&entry.card.setup(group)).expect("any number of nodes");
-        Reliable::new(rank, node(rank), Peers::All(group), patience)
+        node(rank)
     });
+    let anew = anew.over_channels(Patience::within(setup.within, 200));
     let founders: Vec<NodeId> = setup.group.members().collect();
-    Detecting::new(me, setup, Locks::new(me, setup.group, &founders, anew))
+    on_views(me, setup, &founders, anew, None)
 }
 
 /// Every node asks, stays, leaves and asks again, until the time is over. The resource that they
@@ -85,7 +84,7 @@ impl Workload<Command, Notice> for Users {
         }
     }
     fn on_notice(&mut self, at: NodeId, notice: &Notice, orders: &mut Orders<'_, Command>) {
-        if let Notice::Entered(_) = notice {
+        if notice.is_entry() {
             let in_ns = orders.random.exponential(self.stay_ns) as u64;
             orders.command_in(in_ns, at, Command::Release);
         }
@@ -118,13 +117,15 @@ impl Meter<Command, Notice> for Resource {
     }
     fn on_notice(&mut self, _: u64, at: NodeId, notice: &Notice) {
         match *notice {
-            Notice::Entered(fence) => {
+            Notice::Entered => panic!("an entry without a number"),
+            Notice::EnteredAs(fence) => {
                 self.held[at.index()] = Some(fence);
                 self.refused += u64::from(Some(fence) < self.highest);
                 self.highest = self.highest.max(Some(fence));
                 self.entries += 1;
             }
             Notice::PutOut => self.held[at.index()] = None,
+            Notice::View { .. } => {}
         }
     }
     fn on_send<M: Message>(&mut self, _: NodeId, _: NodeId, message: &M) {
@@ -183,13 +184,9 @@ fn cut_off(lease: Option<Lease>, slow: u32) -> (Option<&'static str>, Resource) 
     let setup = Setup { margin: Duration::from_millis(50), ..Setup::new(Group::of(3)) };
     let founders: Vec<NodeId> = setup.group.members().collect();
     let pace = setup.clone();
-    let node = move |id: NodeId| {
-        let anew = Anew::new(RicartAgrawala::new);
-        let locks = Locks::new(id, Group::of(3), &founders, anew);
-        let locks = lease.iter().fold(locks, |locks, lease| locks.with_lease(*lease));
-        let node = Detecting::new(id, &pace, locks);
-        Slow { node, times: if id == NodeId(2) { slow } else { 1 } }
-    };
+    let node =
+        move |id: NodeId| on_views(id, &pace, &founders, Anew::new(RicartAgrawala::new), lease);
+    let clocks = vec![Skew { node: NodeId(2), per_mille: slow * 1000 }];
     let cut = Partition::new(&[vec![NodeId(2)]]).unwrap();
     let script = vec![(20 * MS, Fault::Partition(cut.clone())), (200 * MS, Fault::Heal(cut))];
     let report = Simulation::new(
@@ -199,7 +196,7 @@ fn cut_off(lease: Option<Lease>, slow: u32) -> (Option<&'static str>, Resource) 
         LongStay,
         1,
     )
-    .with_faults(Faults::default().script(script), 1, node)
+    .with_faults(Faults::default().script(script).clocks(clocks), 1, node)
     .until(2000 * MS)
     .run()
     .unwrap();
@@ -225,66 +222,9 @@ impl Workload<Command, Notice> for LongStay {
         orders.command_in(30 * MS, NodeId(1), ACQUIRE);
     }
     fn on_notice(&mut self, at: NodeId, notice: &Notice, orders: &mut Orders<'_, Command>) {
-        if let Notice::Entered(_) = notice
-            && at != NodeId(2)
-        {
+        if notice.is_entry() && at != NodeId(2) {
             orders.command_in(5 * MS, at, Command::Release);
         }
-    }
-}
-
-/// A node whose clock is so many times too slow.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Slow<P> {
-    node: P,
-    times: u32,
-}
-
-struct Slowly<'a, E> {
-    fx: &'a mut E,
-    times: u32,
-}
-
-impl<P: Protocol, E: Effects<Slow<P>>> Effects<P> for Slowly<'_, E> {
-    fn send(&mut self, to: NodeId, message: P::Message) {
-        self.fx.send(to, message);
-    }
-    fn set_timer(&mut self, timer: P::Timer, delay: Delay) {
-        let delay = Delay::between(delay.min * self.times, delay.max * self.times);
-        self.fx.set_timer(timer, delay);
-    }
-    fn cancel_timer(&mut self, timer: P::Timer) {
-        self.fx.cancel_timer(timer);
-    }
-    fn notify(&mut self, notice: P::Notice) {
-        self.fx.notify(notice);
-    }
-    fn choose(&mut self, bound: std::num::NonZeroU32) -> u32 {
-        self.fx.choose(bound)
-    }
-}
-
-impl<P: Protocol> Protocol for Slow<P> {
-    type Message = P::Message;
-    type Timer = P::Timer;
-    type Command = P::Command;
-    type Notice = P::Notice;
-
-    fn on_start(&mut self, fx: &mut impl Effects<Self>) {
-        self.node.on_start(&mut Slowly { fx, times: self.times });
-    }
-    fn on_command(
-        &mut self,
-        command: P::Command,
-        fx: &mut impl Effects<Self>,
-    ) -> Result<(), Refused> {
-        self.node.on_command(command, &mut Slowly { fx, times: self.times })
-    }
-    fn on_message(&mut self, from: NodeId, message: P::Message, fx: &mut impl Effects<Self>) {
-        self.node.on_message(from, message, &mut Slowly { fx, times: self.times });
-    }
-    fn on_timer(&mut self, timer: P::Timer, fx: &mut impl Effects<Self>) {
-        self.node.on_timer(timer, &mut Slowly { fx, times: self.times });
     }
 }
 

@@ -5,12 +5,14 @@
 //! | messages | between different nodes; what a node tells itself is free |
 //! | idle messages | those of them that are sent while nobody waits, is inside or just leaves |
 //! | synchronisation delay | from one exit to the next entry, if somebody was waiting at the exit |
-//! | response time | from the request to the exit |
+//! | response time | from the request to the exit, or to when it is put out |
 //! | throughput | entries per time, from the first request to the last exit |
 //! | load | messages that a node handled: sent plus received |
 //! | fairness | Jain's index over the entries of those who compete, as long as all of them do |
 //!
 //! The simulator and the network feed the same [`Measure`], so both mean the same by their figures.
+
+use std::mem;
 
 use vorrang_protocol::{Message, NodeId, Protocol, Step, Turn};
 
@@ -52,6 +54,8 @@ struct PerNode {
     asked_ns: Option<u64>,
     is_waiting: bool,
     has_asked: bool,
+    /// Whether it was put out, and has neither asked nor said that it leaves.
+    is_out: bool,
     entries: u64,
 }
 
@@ -152,7 +156,12 @@ impl Measure {
 
     /// A node asked, entered or left.
     pub fn on_step(&mut self, at_ns: u64, node: NodeId, step: Step) {
-        self.leaving = (step == Step::Leave).then_some(node);
+        // Whoever was put out has left then, whatever it says later.
+        let was_out = mem::replace(&mut self.nodes[node.index()].is_out, step == Step::PutOut);
+        if (was_out, step) == (true, Step::Leave) {
+            return;
+        }
+        self.leaving = matches!(step, Step::Leave | Step::PutOut).then_some(node);
         match step {
             Step::Ask => {
                 let per_node = &mut self.nodes[node.index()];
@@ -164,7 +173,7 @@ impl Measure {
                 self.began_ns.get_or_insert(at_ns);
             }
             Step::Enter => self.on_enter(at_ns, node),
-            Step::Leave => {
+            Step::Leave | Step::PutOut => {
                 // A record that begins in the middle of a turn does not say how long it took.
                 if let Some(asked_ns) = self.nodes[node.index()].asked_ns.take() {
                     self.busy -= 1;
@@ -199,6 +208,7 @@ impl Measure {
     /// A node crashed: it neither waits nor is inside any more.
     pub fn on_crash(&mut self, node: NodeId) {
         let per_node = &mut self.nodes[node.index()];
+        per_node.is_out = false;
         self.waiting -= u64::from(per_node.is_waiting);
         per_node.is_waiting = false;
         self.busy -= u64::from(per_node.asked_ns.take().is_some());
@@ -293,7 +303,7 @@ where
         match step(record) {
             Some(Step::Ask) => has_asked[record.node.index()] = true,
             Some(Step::Enter) => entries[record.node.index()] += 1,
-            Some(Step::Leave) | None => {}
+            Some(Step::Leave | Step::PutOut) | None => {}
         }
     }
     let contenders = entries.iter().zip(has_asked).filter(|(_, asked)| *asked);
@@ -423,6 +433,24 @@ mod tests {
         measure.on_step(50, NodeId(2), Step::Ask);
         measure.on_step(60, NodeId(2), Step::Enter);
         assert_eq!(measure.summary().sync_delay_mean_ns, None);
+    }
+
+    #[test]
+    fn whoever_is_put_out_leaves_then_and_not_when_it_says_so() {
+        let mut measure = measure();
+        measure.on_step(0, NodeId(0), Step::Ask);
+        measure.on_step(5, NodeId(0), Step::Enter);
+        measure.on_step(6, NodeId(1), Step::Ask);
+        measure.on_step(10, NodeId(0), Step::PutOut);
+        measure.on_step(12, NodeId(1), Step::Enter);
+        measure.on_step(13, NodeId(2), Step::Ask);
+        measure.on_step(14, NodeId(0), Step::Leave);
+        measure.on_step(20, NodeId(1), Step::Leave);
+        measure.on_step(22, NodeId(2), Step::Enter);
+        let summary = measure.summary();
+        assert_eq!((summary.sync_delays, summary.sync_delay_mean_ns), (2, Some(2.0)));
+        assert_eq!(summary.response_mean_ns, Some(12.0));
+        assert_eq!(measure.busy, 1, "of whoever is inside");
     }
 
     #[test]

@@ -2,6 +2,10 @@
 //!
 //! The application says [`Command::Acquire`], waits to be told [`Notice::Entered`], does what only
 //! one may do, and says [`Command::Release`]. A node makes one request at a time.
+//!
+//! Where [the group goes on without whoever is cut off](crate::group::locks) it is told instead
+//! with which number it [has entered](Notice::EnteredAs), when it is [inside no
+//! more](Notice::PutOut), and who [belongs to the group](Notice::View).
 
 pub mod at_home;
 pub mod cao_singhal;
@@ -10,6 +14,7 @@ pub mod carvalho_roucairol;
 pub mod central;
 pub mod echo_lift;
 pub mod elected_lift;
+mod fence;
 pub mod flaws;
 pub mod group_exclusion;
 pub mod handing_on;
@@ -45,6 +50,7 @@ use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Refused, Step, Turn};
 
 pub use card::Card;
+pub use fence::Fence;
 
 use crate::problem::Problem;
 
@@ -165,21 +171,49 @@ impl fmt::Display for Claim {
 pub enum Notice {
     /// You are inside, until you release.
     Entered,
+    /// The same, with the number that the resource is to be shown, until you release or are put
+    /// out.
+    EnteredAs(Fence),
+    /// You are inside no more: the others have gone on without you. Whoever hears of it may say
+    /// that it leaves or ask anew, as it likes.
+    PutOut,
+    /// You belong to a view from now on: its number, and how many members it has.
+    View {
+        /// Views are counted from 1.
+        number: u64,
+        /// This node included.
+        members: u32,
+    },
+}
+
+impl Notice {
+    /// Whether it says that the application is inside.
+    pub const fn is_entry(self) -> bool {
+        match self {
+            Self::Entered | Self::EnteredAs(_) => true,
+            Self::PutOut | Self::View { .. } => false,
+        }
+    }
 }
 
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Entered => f.write_str("entered"),
+            Self::EnteredAs(fence) => write!(f, "entered as {fence}"),
+            Self::PutOut => f.write_str("put out"),
+            Self::View { number, members } => write!(f, "view {number} of {members} members"),
         }
     }
 }
 
 impl Turn for Notice {
     fn step(&self) -> Option<Step> {
-        Some(match self {
-            Self::Entered => Step::Enter,
-        })
+        match self {
+            Self::Entered | Self::EnteredAs(_) => Some(Step::Enter),
+            Self::PutOut => Some(Step::PutOut),
+            Self::View { .. } => None,
+        }
     }
 }
 

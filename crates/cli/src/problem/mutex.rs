@@ -402,11 +402,12 @@ impl Driven for Mutex {
     }
 
     fn doing(said: Said<'_, Command, Notice>) -> Option<Doing> {
-        Some(match said {
-            Said::Command(Command::Acquire(_)) => Doing::Waits,
-            Said::Command(Command::Release) => Doing::Rests,
-            Said::Notice(Notice::Entered) => Doing::IsInside,
-        })
+        match said {
+            Said::Command(Command::Acquire(_)) => Some(Doing::Waits),
+            Said::Command(Command::Release) | Said::Notice(Notice::PutOut) => Some(Doing::Rests),
+            Said::Notice(Notice::Entered | Notice::EnteredAs(_)) => Some(Doing::IsInside),
+            Said::Notice(Notice::View { .. }) => None,
+        }
     }
 
     fn posts(scenario: &Scenario) -> Posts {

@@ -109,7 +109,7 @@ impl Application for Contender {
         fx.command(ACQUIRE);
     }
 
-    fn on_notice(&mut self, Notice::Entered: Notice, fx: &mut ApplicationEffects<Command>) {
+    fn on_notice(&mut self, _: Notice, fx: &mut ApplicationEffects<Command>) {
         fx.command(Command::Release);
         self.left -= 1;
         if self.left > 0 {

@@ -55,8 +55,8 @@ impl<P: Exclusive, E: Effects<Locks<P>>> Effects<P> for Among<'_, E> {
     fn cancel_timer(&mut self, timer: P::Timer) {
         self.fx.cancel_timer(Timer::Lock(self.view, timer));
     }
-    fn notify(&mut self, _: crate::mutex::Notice) {
-        self.has_entered = true;
+    fn notify(&mut self, notice: crate::mutex::Notice) {
+        self.has_entered |= notice.is_entry();
     }
     fn choose(&mut self, bound: NonZeroU32) -> u32 {
         self.fx.choose(bound)

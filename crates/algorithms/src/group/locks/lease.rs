@@ -14,7 +14,7 @@
 //! L (1 + ρ) ∕ (1 − ρ) by the fastest, and so long do they wait.
 //!
 //! **What it rests on**: the bound on drift, and that nobody stands still between its look at the
-//! clock and what it does. Beyond that, only numbers help (see [`Fence`](super::Fence)). What it
+//! clock and what it does. Beyond that, only numbers help (see [`Fence`](crate::mutex::Fence)). What it
 //! costs: 2(N − 1) messages in every period while somebody is inside, and after the crash of a
 //! member a wait, since it might have been inside and might not be down.
 
@@ -23,8 +23,9 @@ use core::time::Duration;
 use vorrang_protocol::{Delay, Effects, NodeId, NodeSet};
 
 use super::message::{Message, Timer, Word};
-use super::{Application, Exclusive, Locks, Notice};
+use super::{Application, Exclusive, Locks};
 use crate::group::view::is_primary;
+use crate::mutex::Notice;
 
 /// How long leases are.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

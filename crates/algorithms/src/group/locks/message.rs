@@ -1,5 +1,6 @@
 //! What the nodes of locks on views tell each other.
 
+use alloc::vec::Vec;
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -57,7 +58,7 @@ const OWN: [&str; 4] = ["LEFT", "HAVE_YOU_LEFT", "ARE_YOU_THERE", "I_AM_THERE"];
 
 /// One list after the other, then its own. The rest is empty: see
 /// [`with`](crate::layer::kinds::with).
-const fn kinds(
+const fn joined(
     first: &'static [&'static str],
     then: &'static [&'static str],
 ) -> [&'static str; MOST_KINDS] {
@@ -79,8 +80,13 @@ const fn kinds(
     all
 }
 
+/// The kinds of messages about views of this type, and within views of these kinds.
+pub fn kinds<V: vorrang_protocol::Message>(within: &[&'static str]) -> Vec<&'static str> {
+    [V::KINDS, &OWN, within].concat()
+}
+
 impl<V: vorrang_protocol::Message, M: vorrang_protocol::Message> Message<V, M> {
-    const KINDS_AND_MORE: &'static [&'static str; MOST_KINDS] = &kinds(V::KINDS, M::KINDS);
+    const KINDS_AND_MORE: &'static [&'static str; MOST_KINDS] = &joined(V::KINDS, M::KINDS);
 }
 
 impl<V, M> vorrang_protocol::Message for Message<V, M>

@@ -71,12 +71,50 @@ use self::effects::{Among, Beneath};
 pub use self::lease::Lease;
 use self::lease::Tenure;
 use self::message::{Message, Timer, Word};
-pub use self::values::{Anew, Fence, Notice, Standing};
+pub use self::values::{Anew, Standing};
+use super::detecting::Detecting;
 use super::message::Install;
 use super::synod::Synod;
 use super::views::{Ask, Founding, Input, Told, Views};
 use crate::clock::Clock;
-use crate::mutex::{ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, NOT_INSIDE};
+use crate::mutex::{ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, Fence, NOT_INSIDE, Notice};
+use crate::setup::Setup;
+
+/// The whole stack: a lock that can be used as any other, since it finds out by itself who is down.
+pub type OnViews<P> = Detecting<Locks<P>>;
+
+/// A node of a group that these nodes have founded, among all nodes of the set-up, which also says
+/// at what pace its failure detector works. With a lease, which must be the same for all nodes,
+/// applications are inside for no longer than they can prove that they belong to the view.
+///
+/// # Panics
+///
+/// As [`Views::new`].
+pub fn on_views<P: Exclusive>(
+    me: NodeId,
+    setup: &Setup,
+    founders: &[NodeId],
+    anew: Anew<P>,
+    lease: Option<Lease>,
+) -> OnViews<P> {
+    let locks = Locks::new(me, setup.group, founders, anew);
+    Detecting::new(me, setup, Locks { lease, tells_views: true, ..locks })
+}
+
+/// The same without stable storage, in this life, and of no group that it knows yet: it comes in
+/// when it starts. See [`Views::forgetful`]. Its application is told of no views: whoever runs it
+/// can [see](Protocol::belongs) them.
+pub fn without_memory<P: Exclusive>(
+    me: NodeId,
+    setup: &Setup,
+    (life, founding): (u64, Option<Founding>),
+    anew: Anew<P>,
+    lease: Option<Lease>,
+) -> OnViews<P> {
+    let views = Views::forgetful(me, setup.group, life, founding);
+    let locks = Locks { views, lease, ..Locks::new(me, setup.group, &[me], anew) };
+    Detecting::new(me, setup, locks)
+}
 
 /// The machine below.
 pub type Below = Views<Never, Standing, Synod<Install<Never, Standing>>>;
@@ -91,6 +129,8 @@ pub struct Locks<P: Protocol> {
     anew: Anew<P>,
     views: Below,
     lease: Option<Lease>,
+    /// Whether its application is told of views.
+    tells_views: bool,
     tenure: Tenure,
     application: Application,
     /// Counts entries.
@@ -140,9 +180,9 @@ impl<P> Work<P> {
 }
 
 /// An algorithm for mutual exclusion.
-pub trait Exclusive: Protocol<Command = Command, Notice = crate::mutex::Notice> {}
+pub trait Exclusive: Protocol<Command = Command, Notice = Notice> {}
 
-impl<P: Protocol<Command = Command, Notice = crate::mutex::Notice>> Exclusive for P {}
+impl<P: Protocol<Command = Command, Notice = Notice>> Exclusive for P {}
 
 impl<P: Exclusive> Locks<P> {
     /// A node of a group that these nodes have founded, among all nodes that there may ever be.
@@ -156,26 +196,13 @@ impl<P: Exclusive> Locks<P> {
             anew,
             views: Views::new(me, universe, founders),
             lease: None,
+            tells_views: false,
             tenure: Tenure::default(),
             application: Application::Outside,
             clock: Clock::default(),
             work: None,
             early: BTreeMap::new(),
         }
-    }
-
-    /// The same, whose applications are inside for no longer than they can prove that they belong
-    /// to the view: the same lease for all nodes of a group.
-    #[must_use]
-    pub fn with_lease(self, lease: Lease) -> Self {
-        Self { lease: Some(lease), ..self }
-    }
-
-    /// The same without stable storage, and of no group that it knows yet: see
-    /// [`Views::forgetful`]. It comes in when it starts.
-    #[must_use]
-    pub fn forgetful(self, life: u64, founding: Option<Founding>) -> Self {
-        Self { views: Views::forgetful(self.me, self.views.universe, life, founding), ..self }
     }
 
     /// The number of the newest view that it knows.
@@ -252,6 +279,9 @@ impl<P: Exclusive> Locks<P> {
         let is_early = self.lease.is_some() && (was_early || !install.gone.is_empty());
         let (members, is_granted) = (members.into(), false);
         self.work = Some(Work { view, members, node, inside, is_early, is_granted });
+        if self.tells_views {
+            fx.notify(Notice::View { number: view, members: group.size() });
+        }
         self.wait_for_the_left_behind(fx);
         self.on_work(fx, |node, among| node.on_start(among));
         let has_left = is_inside(&self.me) && self.application != Application::Inside;
@@ -319,7 +349,7 @@ impl<P: Exclusive> Locks<P> {
         work.is_granted = false;
         let (view, clock) = (work.view, self.clock.tick());
         self.application = Application::Inside;
-        fx.notify(Notice::Entered(Fence { view, clock }));
+        fx.notify(Notice::EnteredAs(Fence { view, clock }));
     }
 
     /// The application is inside no more, as far as the algorithm is concerned.

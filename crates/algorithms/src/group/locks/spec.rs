@@ -2,8 +2,9 @@
 //!
 //! | property | says |
 //! | --- | --- |
-//! | `exclusion` | nobody enters while another is inside that is up and was not put out |
-//! | `fencing` | of two entries the later one has the larger number |
+//! | `exclusion` | nobody enters beside another that forbids it, is up and was not put out |
+//! | `fencing` | of two entries the later one has the larger number; the larger or the same view |
+//! | | where more than one may be inside |
 //! | `progress` | whoever waits and is up enters, if enough are up and suspicions come right |
 //!
 //! Without leases, exclusion cannot hold where somebody is suspected wrongly: whoever is cut off,
@@ -20,10 +21,10 @@ use alloc::vec::Vec;
 
 use vorrang_protocol::{Debt, Group, Monitor, NodeId, NodeSet, Violation};
 
-use super::{Fence, Notice};
 use crate::group::view::is_primary;
 use crate::group::views::Input;
-use crate::mutex::Command;
+use crate::mutex::spec::Admission;
+use crate::mutex::{Claim, Command, Fence, Notice};
 use crate::partition::Cuts;
 
 const EXCLUSION: &str = "exclusion";
@@ -37,6 +38,7 @@ pub struct Locked {
     /// For every view the clock of the last entry.
     clocks: BTreeMap<u64, u64>,
     cuts: Cuts,
+    admission: Admission,
     /// Whether the detector may be wrong about somebody who is inside.
     is_fenced: bool,
     /// Whether it is told whom nodes suspect. If not, they are assumed to be right in the end.
@@ -49,15 +51,35 @@ struct Seen {
     is_up: bool,
     is_inside: bool,
     waits: bool,
+    /// What it has asked for last.
+    claim: Claim,
     suspects: NodeSet,
+}
+
+impl Seen {
+    const fn new(is_up: bool) -> Self {
+        let (claim, suspects) = (Claim::Exclusive, NodeSet::EMPTY);
+        Self { is_up, is_inside: false, waits: false, claim, suspects }
+    }
 }
 
 impl Locked {
     /// Nobody has asked for anything. All nodes have founded the group.
     pub fn new(group: Group) -> Self {
-        let seen = Seen { is_up: true, is_inside: false, waits: false, suspects: NodeSet::EMPTY };
-        let nodes = vec![seen; group.size() as usize];
-        Self { nodes, clocks: BTreeMap::new(), cuts: Cuts::NONE, is_fenced: false, is_told: false }
+        Self {
+            nodes: vec![Seen::new(true); group.size() as usize],
+            clocks: BTreeMap::new(),
+            cuts: Cuts::NONE,
+            admission: Admission::One,
+            is_fenced: false,
+            is_told: false,
+        }
+    }
+
+    /// The same, where more than one may be inside.
+    #[must_use]
+    pub fn admitting(self, admission: Admission) -> Self {
+        Self { admission, ..self }
     }
 
     /// The same, where somebody may be suspected wrongly: only a resource that checks numbers need
@@ -71,7 +93,9 @@ impl Locked {
         let violation = |property, what: String| Err(Violation { property, what });
         let is_left_behind = self.clocks.keys().next_back().is_some_and(|&it| fence.view < it);
         let before = self.clocks.insert(fence.view, fence.clock);
-        let is_lower = before.is_some_and(|clock| fence.clock <= clock);
+        // Between those who are inside together there is no chain of messages.
+        let is_ordered = self.admission == Admission::One;
+        let is_lower = is_ordered && before.is_some_and(|clock| fence.clock <= clock);
         if is_lower || (is_left_behind && !self.is_fenced) {
             let what = format!("node {at} enters with {fence}, which is not the highest so far");
             return violation(FENCING, what);
@@ -79,12 +103,23 @@ impl Locked {
         let node = &mut self.nodes[at.index()];
         node.is_inside = true;
         node.waits = false;
-        let others = (0..).map(NodeId).zip(&self.nodes).filter(|(id, _)| *id != at);
-        let inside = others.filter(|(_, node)| node.is_up && node.is_inside).map(|it| it.0).next();
-        if let Some(other) = inside.filter(|_| !self.is_fenced) {
+        if let Some(other) = self.obstacle(at).filter(|_| !self.is_fenced) {
             return violation(EXCLUSION, format!("node {at} enters while node {other} is inside"));
         }
         Ok(())
+    }
+
+    /// Who is inside so that this node must not be.
+    fn obstacle(&self, at: NodeId) -> Option<NodeId> {
+        let claim = self.nodes[at.index()].claim;
+        let others = (0..).map(NodeId).zip(&self.nodes).filter(|(id, _)| *id != at);
+        let mut inside = others.filter(|(_, node)| node.is_up && node.is_inside);
+        let obstacle = match self.admission {
+            Admission::One => inside.next(),
+            Admission::UpTo(k) => inside.nth(k.saturating_sub(1) as usize),
+            Admission::Compatible => inside.find(|(_, other)| other.claim.conflicts_with(claim)),
+        };
+        obstacle.map(|it| it.0)
     }
 
     /// Who waits, unless something is in the way.
@@ -114,14 +149,19 @@ impl Monitor for Locked {
     fn on_command(&mut self, at: NodeId, command: &Command) -> Result<(), Violation> {
         let node = &mut self.nodes[at.index()];
         match command {
-            Command::Acquire(_) => node.waits = true,
+            Command::Acquire(claim) => (node.waits, node.claim) = (true, *claim),
             Command::Release => node.is_inside = false,
         }
         Ok(())
     }
     fn on_notice(&mut self, at: NodeId, notice: &Notice) -> Result<(), Violation> {
         match *notice {
-            Notice::Entered(fence) => self.on_entered(at, fence),
+            Notice::EnteredAs(fence) => self.on_entered(at, fence),
+            Notice::Entered => {
+                let what = format!("node {at} enters without a number");
+                Err(Violation { property: FENCING, what })
+            }
+            Notice::View { .. } => Ok(()),
             Notice::PutOut => {
                 self.nodes[at.index()].is_inside = false;
                 Ok(())
@@ -141,8 +181,7 @@ impl Monitor for Locked {
         self.waiting().into_iter().map(|to| Debt { to, property: PROGRESS }).collect()
     }
     fn on_crash(&mut self, at: NodeId) {
-        let node = &mut self.nodes[at.index()];
-        *node = Seen { is_up: false, is_inside: false, waits: false, suspects: NodeSet::EMPTY };
+        self.nodes[at.index()] = Seen::new(false);
     }
     fn on_restart(&mut self, at: NodeId) {
         self.nodes[at.index()].is_up = true;
@@ -205,7 +244,6 @@ impl Monitor for Fed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mutex::Claim;
 
     const ACQUIRE: Command = Command::Acquire(Claim::Exclusive);
 
@@ -214,7 +252,7 @@ mod tests {
     }
 
     fn enters(monitor: &mut Locked, at: u32, view: u64, clock: u64) -> Result<(), &'static str> {
-        let entered = Notice::Entered(Fence { view, clock });
+        let entered = Notice::EnteredAs(Fence { view, clock });
         monitor.on_notice(NodeId(at), &entered).map_err(|it| it.property)
     }
 
@@ -232,6 +270,34 @@ mod tests {
         enters(&mut left, 1, 1, 2).unwrap();
         monitor.on_notice(NodeId(0), &Notice::PutOut).unwrap();
         enters(&mut monitor, 1, 2, 2).unwrap();
+    }
+
+    #[test]
+    fn as_many_are_inside_as_may_and_only_their_views_must_grow() {
+        let mut two = Locked::new(Group::of(4)).admitting(Admission::UpTo(2));
+        enters(&mut two, 0, 1, 5).unwrap();
+        enters(&mut two, 1, 1, 5).expect("there is no order between them");
+        assert_eq!(enters(&mut two.clone(), 2, 1, 6), Err(EXCLUSION));
+        two.on_notice(NodeId(0), &Notice::PutOut).unwrap();
+        enters(&mut two, 2, 2, 1).unwrap();
+        two.on_crash(NodeId(1));
+        assert_eq!(enters(&mut two, 3, 1, 9), Err(FENCING), "the others are in view 2");
+
+        let share = |monitor: &mut Locked, at, claim| {
+            monitor.on_command(NodeId(at), &Command::Acquire(claim)).unwrap();
+            enters(monitor, at, 1, 1)
+        };
+        let mut readers = Locked::new(Group::of(3)).admitting(Admission::Compatible);
+        share(&mut readers, 0, Claim::Shared).unwrap();
+        share(&mut readers, 1, Claim::Shared).unwrap();
+        assert_eq!(share(&mut readers, 2, Claim::Exclusive), Err(EXCLUSION));
+    }
+
+    #[test]
+    fn an_entry_without_a_number_is_none() {
+        let mut monitor = Locked::new(Group::of(2)).fenced();
+        let entered = monitor.on_notice(NodeId(0), &Notice::Entered);
+        assert_eq!(entered.unwrap_err().property, FENCING);
     }
 
     #[test]

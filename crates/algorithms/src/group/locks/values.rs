@@ -1,11 +1,15 @@
-//! What locks on views tell, hand over and are made of.
+//! What locks on views hand over and are made of.
 
 use alloc::sync::Arc;
 use core::fmt;
 use core::hash::{Hash, Hasher};
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Group, NodeId, Step, Turn};
+use vorrang_protocol::{Group, NodeId};
+
+use super::Exclusive;
+use crate::layer::Reliable;
+use crate::layer::reliable::{Patience, Peers};
 
 /// How an application stands when a view ends: what is handed over.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -20,49 +24,6 @@ pub struct Standing {
     pub clock: u64,
 }
 
-/// What an entry shows to the resource: larger is later.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-pub struct Fence {
-    /// The view, compared first.
-    pub view: u64,
-    /// The Lamport clock at the entry.
-    pub clock: u64,
-}
-
-impl fmt::Display for Fence {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "({}, {})", self.view, self.clock)
-    }
-}
-
-/// What an application is told.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Notice {
-    /// You are inside, until you release or are put out.
-    Entered(Fence),
-    /// You are inside no more: the others have gone on without you.
-    PutOut,
-}
-
-impl fmt::Display for Notice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Entered(fence) => write!(f, "entered {fence}"),
-            Self::PutOut => f.write_str("put out"),
-        }
-    }
-}
-
-impl Turn for Notice {
-    fn step(&self) -> Option<Step> {
-        match self {
-            Self::Entered(_) => Some(Step::Enter),
-            Self::PutOut => None,
-        }
-    }
-}
-
 /// Makes the nodes of an algorithm among so many: the same for all nodes of a group.
 pub struct Anew<P>(pub(super) Arc<dyn Fn(NodeId, Group) -> P + Send + Sync>);
 
@@ -70,6 +31,15 @@ impl<P> Anew<P> {
     /// By this.
     pub fn new(make: impl Fn(NodeId, Group) -> P + Send + Sync + 'static) -> Self {
         Self(Arc::new(make))
+    }
+}
+
+impl<P: Exclusive> Anew<P> {
+    /// The same over channels of their own in every view, for links that lose messages.
+    #[must_use]
+    pub fn over_channels(self, patience: Patience) -> Anew<Reliable<P>> {
+        let Self(make) = self;
+        Anew::new(move |me, group| Reliable::new(me, make(me, group), Peers::All(group), patience))
     }
 }
 

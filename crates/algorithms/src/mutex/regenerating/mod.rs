@@ -351,8 +351,8 @@ impl<P: Renewable, E: Effects<Regenerating<P>>> Effects<P> for Among<'_, E> {
     fn cancel_timer(&mut self, timer: P::Timer) {
         self.fx.cancel_timer(Timer::Token(self.generation, timer));
     }
-    fn notify(&mut self, Notice::Entered: Notice) {
-        self.entered = true;
+    fn notify(&mut self, notice: Notice) {
+        self.entered |= notice.is_entry();
     }
     fn choose(&mut self, bound: NonZeroU32) -> u32 {
         self.fx.choose(bound)

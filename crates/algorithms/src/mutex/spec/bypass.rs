@@ -115,7 +115,10 @@ impl Monitor for BoundedBypass {
         Ok(())
     }
 
-    fn on_notice(&mut self, at: NodeId, Notice::Entered: &Notice) -> Result<(), Violation> {
+    fn on_notice(&mut self, at: NodeId, notice: &Notice) -> Result<(), Violation> {
+        if !notice.is_entry() {
+            return Ok(());
+        }
         let Ok(place) = self.place(at) else { return Ok(()) };
         let claim = self.waiting.remove(place).claim;
         for other in &mut self.waiting {

@@ -82,7 +82,16 @@ impl Monitor for Exclusion {
         Ok(())
     }
 
-    fn on_notice(&mut self, at: NodeId, Notice::Entered: &Notice) -> Result<(), Violation> {
+    fn on_notice(&mut self, at: NodeId, notice: &Notice) -> Result<(), Violation> {
+        match notice {
+            Notice::Entered | Notice::EnteredAs(_) => {}
+            Notice::PutOut => {
+                self.inside.remove(at);
+                self.forget_claim(at);
+                return Ok(());
+            }
+            Notice::View { .. } => return Ok(()),
+        }
         if !self.waiting.remove(at) {
             let what = format!("node {at} entered without having asked");
             return Err(Violation { property: "exclusion", what });
@@ -138,6 +147,17 @@ mod tests {
         enter(&mut monitor, 2, Claim::Exclusive).unwrap();
         let violation = enter(&mut monitor, 0, Claim::Exclusive).unwrap_err();
         assert_eq!(violation.what, "node 0 entered while node 2 was inside");
+    }
+
+    #[test]
+    fn whoever_was_put_out_is_in_nobody_s_way() {
+        let mut monitor = Exclusion::default();
+        enter(&mut monitor, 2, Claim::Exclusive).unwrap();
+        monitor.on_notice(NodeId(2), &Notice::PutOut).unwrap();
+        monitor.on_command(NodeId(0), &EXCLUSIVE).unwrap();
+        let fence = crate::mutex::Fence { view: 2, clock: 1 };
+        monitor.on_notice(NodeId(0), &Notice::EnteredAs(fence)).unwrap();
+        assert!(enter(&mut monitor, 1, Claim::Exclusive).is_err(), "0 is inside");
     }
 
     #[test]

@@ -57,7 +57,10 @@ impl Monitor for HappenedBefore {
         Ok(())
     }
 
-    fn on_notice(&mut self, at: NodeId, Notice::Entered: &Notice) -> Result<(), Violation> {
+    fn on_notice(&mut self, at: NodeId, notice: &Notice) -> Result<(), Violation> {
+        if !notice.is_entry() {
+            return Ok(());
+        }
         self.knowledge.on_enter(at);
         let Ok(place) = self.place(at) else { return Ok(()) };
         let overtaken = self.waiting.remove(place).elders.first().copied();
