@@ -105,6 +105,8 @@ pub struct Place {
     pub id: NodeId,
     /// Addresses by number; empty if unknown.
     pub peers: Vec<String>,
+    /// Numbers below this are not given to newcomers.
+    pub founders: u32,
 }
 
 #[cfg(test)]

@@ -314,14 +314,16 @@ pub async fn ask_for_place(member: &str, wish: Wish, timing: Timing) -> Result<P
         })
     })?;
     match answer {
-        Frame::Place(Place { id, mut peers }) if id.index() < room && peers.len() == room => {
+        Frame::Place(Place { id, mut peers, founders })
+            if id.index() < room && peers.len() == room =>
+        {
             for address in peers.iter_mut().filter(|it| !is_address(it)) {
                 address.clear();
             }
             peers[id.index()] = own;
-            Ok(Place { id, peers })
+            Ok(Place { id, peers, founders })
         }
-        Frame::Place(Place { id, peers }) => {
+        Frame::Place(Place { id, peers, founders: _ }) => {
             Err(no(format!("it gives us number {id} of {}, and there are {room}", peers.len())))
         }
         Frame::Refuse(why) => Err(no(why.sentence(Refuser::Them))),

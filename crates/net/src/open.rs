@@ -86,7 +86,10 @@ impl Driver<World> {
     pub(crate) fn on_wish(&mut self, visit: Visit, wish: &Wish) {
         while self.world.tasks.try_join_next().is_some() {}
         let timing = self.config.timing;
-        let Some(book) = self.identity.book.clone() else { return };
+        let (Some(book), Some(open)) = (&self.identity.book, self.config.openness()) else {
+            return;
+        };
+        let (book, founders) = (book.clone(), open.founders);
         let Some(number) = self.free_number(&wish.address) else {
             let why = Refusal::Full;
             self.on_we_refused(Guest::Stranger(visit.from().to_owned()), &why);
@@ -96,7 +99,7 @@ impl Driver<World> {
         self.world.given.retain(|(it, ..)| *it != number);
         self.world.given.push((number, wish.address.clone(), Instant::now()));
         self.report(Event::Given { number, address: wish.address.clone() });
-        let place = Place { id: number, peers: book.addresses() };
+        let place = Place { id: number, peers: book.addresses(), founders };
         self.world.tasks.spawn(visit.give(place, timing));
     }
 

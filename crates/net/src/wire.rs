@@ -357,7 +357,11 @@ mod tests {
                 let (room, address) = (sender.0, peers.concat());
                 Frame::Join(Wish { group, algorithm, setup, room, address })
             }),
-            introduction().prop_map(|who| Frame::Place(Place { id: who.sender, peers: who.peers })),
+            introduction().prop_map(|who| Frame::Place(Place {
+                id: who.sender,
+                peers: who.peers,
+                founders: 3
+            })),
         ]
     }
 

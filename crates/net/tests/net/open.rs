@@ -193,7 +193,10 @@ async fn whoever_has_the_address_of_a_member_joins_and_meets_all() {
     let (listener, address) = bound().await;
     let place = ask_for_place(&one.address, wish(&address), Timing::default()).await.unwrap();
     let expected = [zero.address.as_str(), &one.address, &address, "", "", "", "", ""];
-    assert_eq!(place, Place { id: NodeId(2), peers: expected.map(str::to_owned).to_vec() });
+    assert_eq!(
+        place,
+        Place { id: NodeId(2), peers: expected.map(str::to_owned).to_vec(), founders: 2 }
+    );
     // Asked again, it says the same; another is given another.
     let again = ask_for_place(&one.address, wish(&address), Timing::default()).await.unwrap();
     assert_eq!(again, place);
