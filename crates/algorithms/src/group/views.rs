@@ -206,6 +206,13 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         }
     }
 
+    /// The same without stable storage: a crash takes all along. The first view it knows all the
+    /// same, in its first life.
+    #[must_use]
+    pub fn without_storage(self) -> Self {
+        Self { forgets: true, ..self }
+    }
+
     /// The newest view that it knows.
     pub const fn view(&self) -> &View {
         &self.last.view
@@ -496,7 +503,8 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Protocol for Views<B, I, D> {
         if self.forgets {
             // As if a clock had gone on meanwhile.
             let founding = fresh.founding.map(|it| Founding { view: it.view + (1 << 32), ..it });
-            return Self { life: self.life + 1, wants: self.wants, founding, ..fresh };
+            let last = Install::first(View::NONE);
+            return Self { life: self.life + 1, wants: self.wants, founding, last, ..fresh };
         }
         Self {
             life: self.life + 1,

@@ -32,6 +32,7 @@ pub(crate) mod wave;
 
 use std::path::Path;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use indicatif::ProgressBar;
 use vorrang_algorithms::card::{About, Card};
@@ -41,7 +42,7 @@ use vorrang_algorithms::setup::{Setup, Unfit};
 use vorrang_catalogue::{self as any, Catalogued, NodeOf};
 use vorrang_check as check;
 use vorrang_draw::Look;
-use vorrang_net::Steps;
+use vorrang_net::{Sealed, Steps};
 use vorrang_protocol::{
     Graph, Guard, Invariant, Message as _, Monitor, Needs, NodeId, Protocol, Refused,
 };
@@ -55,6 +56,7 @@ use crate::figures::{Figure, Measured, span};
 use crate::given::Given;
 use crate::network::Place;
 use crate::network::conversation::{Served, serve};
+use crate::network::on_views::{Ranked, among};
 use crate::network::worker::{Work, be_told};
 use crate::options::{Between, RunArgs};
 use crate::selection::Axis;
@@ -162,6 +164,13 @@ pub(crate) trait Driven: Catalogued {
     /// Whether a node takes more from now on, if this notice says so.
     fn room(_notice: &Self::Notice) -> Option<bool> {
         None
+    }
+    /// Runs a node inside views of any size, for each of which its algorithm is made.
+    fn serve_on_views(
+        _: Served,
+        _: Vec<Ranked<Self::Command, Self::Notice>>,
+    ) -> Result<Future<'static>, Failure> {
+        Err(Failure::usage("--on-views is for mutual exclusion".to_owned()))
     }
     /// Whom an algorithm needs, to do what it is asked.
     fn needs(card: &'static Card<Self>, setup: &Setup) -> Needs;
@@ -324,6 +333,18 @@ where
         Q::trials(self.card, nodes)
     }
     fn serve(&self, setup: &Setup, node: Served) -> Result<Future<'static>, Failure> {
+        if node.node.views.is_on() {
+            let made = (1..=setup.group.size()).map(|members| {
+                let make = make(&self.recipe, &among(setup, members)).map_err(|why| match why {
+                    Failure::Usage(why) => Failure::Usage(format!(
+                        "--on-views: in a view of {members} there would be no such group ({why})"
+                    )),
+                    other => other,
+                })?;
+                Ok(Arc::new(move |id| Sealed::new(make(id))) as Ranked<_, _>)
+            });
+            return Q::serve_on_views(node, made.collect::<Result<_, Failure>>()?);
+        }
         let make = make(&self.recipe, setup)?;
         Ok(serve::<Q, P>(node, &make, Q::needs(self.card, setup)))
     }

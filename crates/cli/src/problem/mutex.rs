@@ -24,6 +24,8 @@ use super::{Doing, Driven, Extremes, Future, Made, Posts, Question, Role, Said, 
 use crate::commands::check::CheckArgs;
 use crate::failure::Failure;
 use crate::figures::{Figure, Measured, Reading};
+use crate::network::conversation::Served;
+use crate::network::on_views::{self, Ranked};
 use crate::network::worker::Work;
 use crate::network::{self, Place};
 use crate::options::{Between, MOST_NODES, RunArgs, name};
@@ -448,6 +450,12 @@ impl Driven for Mutex {
 
     fn steps() -> Option<Steps<Command, Notice>> {
         Some(Steps::ended_by(Command::Release))
+    }
+    fn serve_on_views(
+        served: Served,
+        made: Vec<Ranked<Command, Notice>>,
+    ) -> Result<Future<'static>, Failure> {
+        Ok(on_views::serve(served, made))
     }
     fn needs(card: &'static Card, setup: &Setup) -> Needs {
         (card.terms.needs)(setup)
