@@ -306,7 +306,9 @@ impl<W: Network> Driver<W> {
         let now = self.resident.belongs();
         if now != self.belonging {
             self.belonging.clone_from(&now);
-            now.into_iter().for_each(|now| self.report(Event::View(now)));
+            if let Some(now) = now {
+                self.report(Event::View(now));
+            }
         }
     }
 

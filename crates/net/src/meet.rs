@@ -394,13 +394,13 @@ pub(crate) async fn dial(line: Line, whom: Dial) {
     }
 }
 
-/// Asks one who should call us whether it will, until somebody stops it.
-pub(crate) async fn knock(line: Line, peer: NodeId, address: String) {
+/// Asks one who should call us whether it will, until somebody stops it; at first after a pause, in
+/// which whoever is about to call has called.
+pub(crate) async fn knock(line: Line, peer: NodeId, address: String, first_pause: Duration) {
     let longest = line.timing.backoff_max * KNOCK_PAUSES;
-    // Whoever is about to call has called by then.
     let mut pause = line.timing.backoff_max;
+    sleep(first_pause).await;
     loop {
-        sleep(pause).await;
         let words = Frame::Knock(Knock { who: line.identity.introduce(peer) });
         match line.ask(&address, &words).await {
             Ok((_, Frame::Refuse(why))) => line.tell(Arrival::RefusedUs { peer, why }),
@@ -416,6 +416,7 @@ pub(crate) async fn knock(line: Line, peer: NodeId, address: String) {
             )) => line.failed(peer, &address, &HandshakeError::NotHello),
             Err(error) => line.failed(peer, &address, &error),
         }
+        sleep(pause).await;
         pause = (pause * 2).min(longest);
     }
 }

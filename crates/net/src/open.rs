@@ -74,7 +74,13 @@ impl Driver<World> {
             }
             (Some(false), Some(Parting::GivenUp)) => Refusal::GivenUp,
             (Some(false), Some(Parting::Left | Parting::Restarted)) => Refusal::Left,
-            (Some(false), None) => Refusal::WillCall,
+            (Some(false), None) => {
+                // It is there by now, whatever became of the last call.
+                if !link.is_connected() {
+                    self.dial(peer);
+                }
+                Refusal::WillCall
+            }
         };
         if why != Refusal::WillCall {
             self.on_we_refused(Guest::Claims(peer, visit.from().to_owned()), &why);

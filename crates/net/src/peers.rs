@@ -1,6 +1,7 @@
 //! The node's task, continued: its links, what comes over them, and who is let in.
 
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use rand_core::Rng;
 use tokio::time::Instant;
@@ -213,7 +214,10 @@ impl Driver<World> {
             };
             self.world.tasks.spawn(meet::dial(self.world.line.clone(), whom))
         } else {
-            self.world.tasks.spawn(meet::knock(self.world.line.clone(), peer, address))
+            // Where processes come back, the one who calls need not have noticed yet.
+            let is_open = self.identity.book.is_some();
+            let pause = if is_open { Duration::ZERO } else { self.config.timing.backoff_max };
+            self.world.tasks.spawn(meet::knock(self.world.line.clone(), peer, address, pause))
         };
         self.world.callers[peer.index()] = Some(caller);
     }
@@ -279,11 +283,14 @@ impl Driver<World> {
             Admission::Overtaken => {
                 tracing::debug!(%peer, "dropped a connection that a later one has overtaken");
             }
+            // It forgets as well, and calls again.
+            Admission::Refuse(why @ Refusal::Forgotten) if is_open => {
+                self.world.tasks.spawn(visit.refuse(why, self.config.timing));
+            }
             Admission::Refuse(why) => {
                 let who = Guest::Claims(peer, visit.from().to_owned());
                 self.on_we_refused(who, &why);
-                // In an open group it forgets as well, and calls again.
-                if why == Refusal::Forgotten && !is_open {
+                if why == Refusal::Forgotten {
                     self.fence(peer);
                 }
                 self.world.tasks.spawn(visit.refuse(why, self.config.timing));
@@ -400,8 +407,9 @@ impl Driver<World> {
         let has_begun = self.has_begun();
         let link = self.world.link(peer);
         link.answered();
-        if matches!(why, Refusal::WillCall) {
-            return;
+        let is_open = self.identity.book.is_some();
+        if matches!(why, Refusal::WillCall) || (is_open && matches!(why, Refusal::Forgotten)) {
+            return self.draw_consequences(peer, why, has_begun);
         }
         let sentence = why.sentence(Refuser::Them);
         if link.refuse(why, format!("it refused us: {sentence}")) {

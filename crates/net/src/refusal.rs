@@ -378,6 +378,27 @@ mod tests {
                 "its list of peers is not ours, though both have the two of us in one place",
                 "its list of peers is not ours, though both have the two of us in one place",
             ),
+            (Refusal::Replaced, "a later process has its number", "a later process has our number"),
+            (
+                Refusal::Ahead,
+                "its clock is more than an hour ahead of ours",
+                "our clock is more than an hour ahead of its",
+            ),
+            (
+                Refusal::Closed,
+                "it wants to join, and this group is fixed",
+                "we want to join, and that group is fixed",
+            ),
+            (
+                Refusal::Full,
+                "it wants to join, and no number is left",
+                "we want to join, and no number is left",
+            ),
+            (
+                Refusal::Nowhere("x".into()),
+                "it wants to be found at 'x', which is no address",
+                "we want to be found at 'x', which is no address",
+            ),
             (
                 Refusal::WillCall,
                 "it is we who call, and we will",

@@ -3,9 +3,9 @@
 //!
 //! `VORRANG_SCHEDULES=100000 cargo test -p vorrang-sim --test forgetful` tries so many seeds.
 
+use vorrang_algorithms::group::forgetful::Founding;
 use vorrang_algorithms::group::locks::spec::Locked;
 use vorrang_algorithms::group::locks::{Anew, OnViews, without_memory};
-use vorrang_algorithms::group::views::Founding;
 use vorrang_algorithms::layer::Reliable;
 use vorrang_algorithms::layer::reliable::Patience;
 use vorrang_algorithms::mutex::suzuki_kasami::SuzukiKasami;

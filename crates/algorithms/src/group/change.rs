@@ -14,7 +14,7 @@ use super::decision::{Decide, Decided, Decision};
 use super::log;
 use super::message::{Info, Install, Message, Report};
 use super::view::{Member, View};
-use super::views::{Founding, Inside, Phase, Told, Views};
+use super::views::{Inside, Phase, Told, Views};
 
 impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
     /// Whether a node has begun another life since it became a member: that one is over for sure.
@@ -227,13 +227,6 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         }
     }
 
-    /// Whether it may promise and vote: without stable storage only as the member that the view
-    /// has, since an earlier life of this node may have voted.
-    fn may_vote(&self, number: u64) -> bool {
-        let view = &self.last.view;
-        !self.forgets || (number == view.id && view.has(self.itself()))
-    }
-
     pub(super) fn on_decision(
         &mut self,
         from: NodeId,
@@ -247,30 +240,6 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
             Some(number) if !self.may_vote(number) => {}
             _ => self.decide(fx, |decision, lift| decision.on_message(from, message, lift)),
         }
-    }
-
-    /// Founds the group, if that is up to this node, and all who are to found it are there and know
-    /// of no other.
-    pub(super) fn found(&mut self, fx: &mut impl Effects<Self>) {
-        let Some(Founding { view, founders }) = self.founding.as_ref().filter(|_| self.wants)
-        else {
-            return;
-        };
-        if self.last.view.id > 0 || founders.iter().min() != Some(&self.me) {
-            return;
-        }
-        let others = founders.iter().filter(|&&it| it != self.me);
-        let lives = others.map(|&node| {
-            let peer = self.peers.get(&node).filter(|peer| !peer.wants_out)?;
-            Some(Member { node, life: peer.life })
-        });
-        let Some(mut members) = lives.collect::<Option<Vec<Member>>>() else { return };
-        members.push(self.itself());
-        members.sort_unstable();
-        let first = Install::first(View { id: *view, members });
-        let others = first.view.nodes().filter(|&node| node != self.me);
-        fx.broadcast(others, Message::NewView(first.clone()));
-        self.install(first, fx);
     }
 
     /// A view that was decided on: it begins, with this node or without.

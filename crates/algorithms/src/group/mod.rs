@@ -12,6 +12,7 @@ mod change;
 pub mod decision;
 pub mod detecting;
 pub mod flaws;
+pub mod forgetful;
 pub mod locks;
 mod log;
 pub mod message;

@@ -13,7 +13,7 @@ use vorrang_protocol::{NodeId, NodeSet};
 pub struct Member {
     /// The node.
     pub node: NodeId,
-    /// Its life: from 0, or from [whatever is larger than all before](super::views::Views::forgetful).
+    /// Its life: from 0, or from [whatever is larger than all before](super::forgetful).
     pub life: u64,
 }
 
@@ -30,7 +30,7 @@ impl fmt::Display for Member {
 /// Who belongs to the group, until the next view.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct View {
-    /// The first is 1, unless it was [founded](super::views::Founding) under another number, and
+    /// The first is 1, unless it was [founded](super::forgetful) under another number, and
     /// the next is one more. Before the first there is 0, of nobody.
     pub id: u64,
     /// Lowest first, each node once. A member's place is its rank.

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Data, Effects, Group, Never, NodeId, NodeSet, Protocol, Refused};
 
 use super::decision::Decision;
+use super::forgetful::Founding;
 use super::log::Log;
 use super::message::{Entry, Install, Message, Progress, Report, Status};
 use super::view::{Member, View};
@@ -42,17 +43,6 @@ impl<C: fmt::Display> fmt::Display for Input<C> {
             Self::Beat => f.write_str("beat"),
         }
     }
-}
-
-/// A group that is to be founded: by the lowest of these nodes, when all others of them have told it
-/// that they know of no group.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Founding {
-    /// The number of the first view: larger than that of any view of a group that these nodes may
-    /// have had and forgotten.
-    pub view: u64,
-    /// The nodes.
-    pub founders: Vec<NodeId>,
 }
 
 /// What the application above asks.
@@ -189,28 +179,6 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
             early: BTreeSet::new(),
             decision: D::new(me),
         }
-    }
-
-    /// A node without stable storage, which knows of no group: it comes in when it asks to. It has
-    /// never been in a life of this number, nor of a larger one: of that its maker must be sure,
-    /// and a clock will do. Of the [founders](Founding) one is to found the group, if there is none.
-    /// See [the whole](super::virtual_synchrony) for what it may not do that others may.
-    pub fn forgetful(me: NodeId, universe: Group, life: u64, founding: Option<Founding>) -> Self {
-        Self {
-            forgets: true,
-            founding,
-            life,
-            wants: false,
-            last: Install::first(View::NONE),
-            ..Self::new(me, universe, &[me])
-        }
-    }
-
-    /// The same without stable storage: a crash takes all along. The first view it knows all the
-    /// same, in its first life.
-    #[must_use]
-    pub fn without_storage(self) -> Self {
-        Self { forgets: true, ..self }
     }
 
     /// The newest view that it knows.
@@ -501,10 +469,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Protocol for Views<B, I, D> {
 
     fn kept(&self, fresh: Self) -> Self {
         if self.forgets {
-            // As if a clock had gone on meanwhile.
-            let founding = fresh.founding.map(|it| Founding { view: it.view + (1 << 32), ..it });
-            let last = Install::first(View::NONE);
-            return Self { life: self.life + 1, wants: self.wants, founding, last, ..fresh };
+            return self.remains(fresh);
         }
         Self {
             life: self.life + 1,

@@ -90,7 +90,8 @@ where
     node.start()
 }
 
-pub(super) type Started<Q> = (Handle<<Q as Problem>::Command>, UnboundedReceiver<<Q as Problem>::Notice>);
+pub(super) type Started<Q> =
+    (Handle<<Q as Problem>::Command>, UnboundedReceiver<<Q as Problem>::Notice>);
 
 pub(super) async fn attend<Q: Driven>(
     name: &'static str,

@@ -11,15 +11,17 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 use vorrang_algorithms::card::About;
+use vorrang_algorithms::group::forgetful::Founding;
 use vorrang_algorithms::group::locks::{Anew, Lease, OnViews, without_memory};
-use vorrang_algorithms::group::views::Founding;
 use vorrang_algorithms::layer::Reliable;
 use vorrang_algorithms::layer::reliable::Patience;
 use vorrang_algorithms::mutex::{Command, Mutex, Notice};
 use vorrang_algorithms::problem::Problem as _;
 use vorrang_algorithms::quorum::Quorums;
 use vorrang_algorithms::setup::{Parameter, Setup};
-use vorrang_net::{Config, Life, MAX_ROOM, Open, Place, Sealed, Starting, Steps, Wish, ask_for_place};
+use vorrang_net::{
+    Config, Life, MAX_ROOM, Open, Place, Sealed, Starting, Steps, Wish, ask_for_place,
+};
 use vorrang_protocol::{Group, NodeId};
 
 use super::conversation::{Served, Started, attend};
@@ -183,7 +185,8 @@ pub(crate) fn serve(served: Served, made: Vec<Ranked<Command, Notice>>) -> Futur
 async fn take_place(served: Served, made: Vec<Ranked<Command, Notice>>) -> Result<(), Failure> {
     let Served { about, setup, mut node, voice } = served;
     let listen = node.listens_on().to_owned();
-    let cannot = |error: std::io::Error| Failure::World(format!("cannot listen on {listen}: {error}"));
+    let cannot =
+        |error: std::io::Error| Failure::World(format!("cannot listen on {listen}: {error}"));
     let listener = TcpListener::bind(&listen).await.map_err(cannot)?;
     let text = setup.text(about.takes) + &node.views.text();
     let mut founders = node.peers.len() as u32;

@@ -55,6 +55,7 @@
 
 mod effects;
 pub mod flaws;
+mod forgetful;
 mod lease;
 pub mod message;
 pub mod spec;
@@ -68,6 +69,7 @@ use core::marker::PhantomData;
 use vorrang_protocol::{Belonging, Effects, Group, Never, NodeId, NodeSet, Protocol, Refused};
 
 use self::effects::{Among, Beneath};
+pub use self::forgetful::without_memory;
 pub use self::lease::Lease;
 use self::lease::Tenure;
 use self::message::{Message, Timer, Word};
@@ -75,7 +77,7 @@ pub use self::values::{Anew, Standing};
 use super::detecting::Detecting;
 use super::message::Install;
 use super::synod::Synod;
-use super::views::{Ask, Founding, Input, Told, Views};
+use super::views::{Ask, Input, Told, Views};
 use crate::clock::Clock;
 use crate::mutex::{ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, Fence, NOT_INSIDE, Notice};
 use crate::setup::Setup;
@@ -99,21 +101,6 @@ pub fn on_views<P: Exclusive>(
 ) -> OnViews<P> {
     let locks = Locks::new(me, setup.group, founders, anew);
     Detecting::new(me, setup, Locks { lease, tells_views: true, ..locks })
-}
-
-/// The same without stable storage, in this life, and of no group that it knows yet: it comes in
-/// when it starts. See [`Views::forgetful`]. Its application is told of no views: whoever runs it
-/// can [see](Protocol::belongs) them.
-pub fn without_memory<P: Exclusive>(
-    me: NodeId,
-    setup: &Setup,
-    (life, founding): (u64, Option<Founding>),
-    anew: Anew<P>,
-    lease: Option<Lease>,
-) -> OnViews<P> {
-    let views = Views::forgetful(me, setup.group, life, founding);
-    let locks = Locks { views, lease, ..Locks::new(me, setup.group, &[me], anew) };
-    Detecting::new(me, setup, locks)
 }
 
 /// The machine below.
