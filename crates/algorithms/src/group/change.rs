@@ -18,7 +18,7 @@ use super::views::{Inside, Phase, Told, Views};
 
 impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
     /// Whether a node has begun another life since it became a member: that one is over for sure.
-    fn is_over(&self, member: Member) -> bool {
+    pub(super) fn is_over(&self, member: Member) -> bool {
         match self.peers.get(&member.node) {
             Some(peer) => peer.life > member.life,
             None => member.node == self.me && self.life > member.life,

@@ -11,7 +11,7 @@ use super::view::{Member, View};
 use super::views::Views;
 
 /// A group that is to be founded: by the lowest of these nodes, when all others of them have told
-/// it that they know of no group.
+/// it that they are in no group, and nobody is known who is.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Founding {
     /// The number of the first view: larger than that of any view of a group that these nodes may
@@ -47,9 +47,10 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
     /// What is left of such a node by a crash: whether it wanted in, which its application will say
     /// again, and the time, which has gone on.
     pub(super) fn remains(&self, fresh: Self) -> Self {
-        let founding = fresh.founding.map(|it| Founding { view: it.view + (1 << 32), ..it });
+        let life = self.life + 1;
+        let founding = fresh.founding.map(|it| Founding { view: it.view + (life << 32), ..it });
         let last = Install::first(View::NONE);
-        Self { life: self.life + 1, wants: self.wants, founding, last, ..fresh }
+        Self { life, wants: self.wants, founding, last, ..fresh }
     }
 
     /// Whether it may promise and vote: without stable storage only as the member that the view
@@ -59,14 +60,15 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         !self.forgets || (number == view.id && view.has(self.itself()))
     }
 
-    /// Founds the group, if that is up to this node, and all who are to found it are there and know
-    /// of no other.
+    /// Founds the group, if that is up to this node, all who are to found it are there, and nobody
+    /// is left in any other that is known: all its members have begun other lives since.
     pub(super) fn found(&mut self, fx: &mut impl Effects<Self>) {
         let Some(Founding { view, founders }) = self.founding.as_ref().filter(|_| self.wants)
         else {
             return;
         };
-        if self.last.view.id > 0 || founders.iter().min() != Some(&self.me) {
+        let is_left = self.last.view.members.iter().any(|&it| !self.is_over(it));
+        if is_left || *view <= self.last.view.id || founders.iter().min() != Some(&self.me) {
             return;
         }
         let others = founders.iter().filter(|&&it| it != self.me);

@@ -150,11 +150,26 @@ impl<B, I, M> From<M> for Message<B, I, M> {
 pub trait Beat {
     /// Whether it is one.
     fn is_beat(&self) -> bool;
+
+    /// In which life it says that the sender is.
+    fn life(&self) -> Option<u64>;
 }
 
 impl<B, I, M> Beat for Message<B, I, M> {
     fn is_beat(&self) -> bool {
         matches!(self, Self::Status(_))
+    }
+
+    fn life(&self) -> Option<u64> {
+        match self {
+            Self::Status(status) => Some(status.life),
+            Self::Data { .. }
+            | Self::Ordered { .. }
+            | Self::Flush { .. }
+            | Self::FlushOk { .. }
+            | Self::NewView(_)
+            | Self::Decision(_) => None,
+        }
     }
 }
 

@@ -370,6 +370,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
             }
         }
         self.insist(fx);
+        self.found(fx);
     }
 
     /// What a message says of the view that this node is in.

@@ -59,9 +59,10 @@
 //! Whoever was in v and comes back knows of no view, votes on nothing, and is let in by the next
 //! view that has its new life; others had to be enough to decide on that. What is lost is only this:
 //! if so many members of a view crash before there is another that the rest is no primary set, the
-//! group ends, and has to be founded anew. *Founding*: the lowest founder makes the first view once
-//! all others have told it that they know of none. It may be mistaken, if all who knew of one have
-//! forgotten it; therefore the first view has a number by the clock as well (milliseconds, of
+//! group ends, and can only be founded anew when the rest has been started again as well.
+//! *Founding*: the lowest founder makes the first view once it has heard all others, and of every
+//! view that it knows all members have begun other lives. It may be mistaken, if somebody is in a
+//! later view and cannot be heard; therefore the first view has a number by the clock as well (milliseconds, of
 //! which there are more than views), so that numbers of views, and of entries, grow even then, and
 //! whoever has outlived its group takes the larger number for what it is and comes in there.
 //! The checker goes through it in every order, and shows what happens without the rule

@@ -133,7 +133,7 @@ impl Node {
         {
             return Err(Failure::usage(format!("--peers names {} twice", twice.1)));
         }
-        for member in self.views.join.iter() {
+        for member in &self.views.join {
             check_address("--join", member)?;
         }
         let about = entry.algorithm.about();
