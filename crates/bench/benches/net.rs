@@ -4,6 +4,9 @@
 //! somebody always waits, the time for one entry *is* the time of a hand-over: from one exit to the
 //! next entry. A bare hop is half a round trip of one byte between two tokio tasks with no delay,
 //! on the same runtime, in the same run: the least that any message can cost.
+//!
+//! The same on views, in the same run: as a machine in a fixed group, and as `vorrang node --on-views`
+//! has it, in an open group, over channels of its own and with messages that are bytes.
 
 use std::future::Future;
 use std::net::TcpListener;
@@ -15,15 +18,22 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Barrier, mpsc};
+use vorrang_algorithms::group::forgetful::Founding;
+use vorrang_algorithms::group::locks::{Anew, OnViews, on_views, without_memory};
+use vorrang_algorithms::layer::Reliable;
+use vorrang_algorithms::layer::reliable::Patience;
 use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
 use vorrang_algorithms::mutex::{Claim, Command, Notice};
-use vorrang_net::{Application, ApplicationEffects, Config, Node};
-use vorrang_protocol::{Group, NodeId};
+use vorrang_algorithms::setup::Setup;
+use vorrang_net::{Application, ApplicationEffects, Config, Life, Node, Open, Sealed};
+use vorrang_protocol::{Group, NodeId, Protocol};
 
 const NODES: u32 = 3;
 const REPETITIONS: usize = 7;
 const TARGET_PER_S: f64 = 20_000.0;
 const TARGET_RATIO: f64 = 3.0;
+/// How much longer a hand-over may take on views.
+const TARGET_ON_VIEWS: f64 = 1.1;
 
 fn main() {
     // `cargo test --benches` passes no such flag: then once and short is enough.
@@ -89,8 +99,11 @@ fn measure(name: &str, layout: &Layout<'_>, entries: u32, repetitions: usize) {
     ping_pong(layout, entries / 4);
     let mut hand_overs = Vec::new();
     let mut bare = Vec::new();
+    let (mut on_views, mut in_full) = (Vec::new(), Vec::new());
     for _ in 0..repetitions {
         hand_overs.push(contend(layout, entries));
+        on_views.push(contend_with(layout, entries, fixed_on_views));
+        in_full.push(contend_with(layout, entries, open_on_views));
         bare.push(ping_pong(layout, entries));
     }
     let (hand_over, best) = summary(&mut hand_overs);
@@ -111,6 +124,17 @@ fn measure(name: &str, layout: &Layout<'_>, entries: u32, repetitions: usize) {
         best.as_secs_f64() / best_hop.as_secs_f64(),
         verdict(ratio <= TARGET_RATIO)
     );
+    for (name, times) in
+        [("on views         ", &mut on_views), ("as a node on views", &mut in_full)]
+    {
+        let (time, best_time) = summary(times);
+        let ratio = time.as_secs_f64() / hand_over.as_secs_f64();
+        println!(
+            "  {name:<18} {time:>9.2?}     {best_time:>9.2?}      {ratio:.2} times as long, target \
+             {TARGET_ON_VIEWS}: {}",
+            verdict(ratio <= TARGET_ON_VIEWS)
+        );
+    }
 }
 
 fn summary(times: &mut [Duration]) -> (Duration, Duration) {
@@ -121,6 +145,8 @@ fn summary(times: &mut [Duration]) -> (Duration, Duration) {
 /// Asks, leaves, and asks again, so many times.
 struct Contender {
     left: u32,
+    /// Whether it has entered: before, groups may have to be founded.
+    has_begun: bool,
     moments: mpsc::UnboundedSender<Instant>,
 }
 
@@ -129,11 +155,16 @@ impl Application for Contender {
     type Notice = Notice;
 
     fn on_start(&mut self, fx: &mut ApplicationEffects<Command>) {
-        let _ = self.moments.send(Instant::now());
         fx.command(Command::Acquire(Claim::Exclusive));
     }
 
-    fn on_notice(&mut self, _: Notice, fx: &mut ApplicationEffects<Command>) {
+    fn on_notice(&mut self, notice: Notice, fx: &mut ApplicationEffects<Command>) {
+        if !notice.is_entry() {
+            return;
+        }
+        if !std::mem::replace(&mut self.has_begun, true) {
+            let _ = self.moments.send(Instant::now());
+        }
         fx.command(Command::Release);
         self.left -= 1;
         if self.left > 0 {
@@ -146,6 +177,39 @@ impl Application for Contender {
 
 /// The mean time of one entry.
 fn contend(layout: &Layout<'_>, entries: u32) -> Duration {
+    contend_with(layout, entries, |id, config| {
+        Node::new(RicartAgrawala::new(id, Group::of(NODES)), config)
+    })
+}
+
+/// A pace at which nobody is suspected, however busy the machine is.
+fn setup() -> Setup {
+    let (beat, margin) = (Duration::from_millis(200), Duration::from_secs(10));
+    Setup { beat, margin, ..Setup::new(Group::of(NODES)) }
+}
+
+fn fixed_on_views(id: NodeId, config: Config) -> Node<OnViews<RicartAgrawala>> {
+    let founders: Vec<NodeId> = (0..NODES).map(NodeId).collect();
+    let anew = Anew::new(RicartAgrawala::new);
+    Node::new(on_views(id, &setup(), &founders, anew, None), config)
+}
+
+fn open_on_views(id: NodeId, config: Config) -> Node<OnViews<Reliable<Sealed<Command, Notice>>>> {
+    let life = Life::now();
+    let founders: Vec<NodeId> = (0..NODES).map(NodeId).collect();
+    let founding = Some(Founding { view: life.number() / 1000, founders });
+    let anew = Anew::new(|me, group| Sealed::new(RicartAgrawala::new(me, group)))
+        .over_channels(Patience::within(Duration::from_millis(50), 200));
+    let machine = without_memory(id, &setup(), (life.number(), founding), anew, None);
+    Node::new(machine, config.open(Open { life, founders: NODES }))
+}
+
+/// The same with nodes that are made so.
+fn contend_with<P: Protocol<Command = Command, Notice = Notice>>(
+    layout: &Layout<'_>,
+    entries: u32,
+    make: fn(NodeId, Config) -> Node<P>,
+) -> Duration {
     let bind = |_| TcpListener::bind("127.0.0.1:0").expect("a free port");
     let listeners: Vec<TcpListener> = (0..NODES).map(bind).collect();
     let address = |listener: &TcpListener| listener.local_addr().expect("an address").to_string();
@@ -158,12 +222,11 @@ fn contend(layout: &Layout<'_>, entries: u32) -> Duration {
         async move {
             listener.set_nonblocking(true).expect("a socket option");
             let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
-            let machine = RicartAgrawala::new(id, Group::of(NODES));
             let (moments, mut seen) = mpsc::unbounded_channel();
             let left = entries;
-            let node = Node::new(machine, config)
+            let node = make(id, config)
                 .listener(listener)
-                .start_with(Contender { left, moments })
+                .start_with(Contender { left, has_begun: false, moments })
                 .await
                 .expect("it starts");
             let start = seen.recv().await.expect("a start");

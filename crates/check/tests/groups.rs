@@ -193,6 +193,32 @@ fn in_the_end_all_who_want_in_are_in_one_view_with_all_messages() {
     }));
 }
 
+fn without_storage(id: NodeId, of: Group, founders: &[NodeId]) -> Views<u32, u64, Right> {
+    right(id, of, founders).without_storage()
+}
+
+/// Whoever comes back without what it has promised and voted for may not vote before it is let in:
+/// then it does no harm. Without that rule the first of these is how to [break
+/// it](what_is_decided_wrongly_is_found).
+#[test]
+fn whoever_comes_back_without_its_votes_does_not_vote() {
+    let cases: &[Case] = &[
+        (3, &[&["suspect 1"], &["suspect 0"], &[]], crashes(1, 1), Order::Fifo, 436_597),
+        (3, &[&["suspect 1"], &[], &[]], crashes(1, 1), Order::Any, 83_468),
+        (3, &[&[], &["suspect 0"], &["send 1"]], crashes(1, 1), Order::Fifo, 109_788),
+    ];
+    have_states(cases.iter().map(|(founders, lists, faults, order, states)| {
+        (system(*founders, lists, without_storage).faults(*faults).links(*order), states)
+    }));
+    let settle: &[Scripted] = &[
+        (3, 3, &[(1, "send 1")], crashes(1, 1), 0),
+        (2, 3, &[(2, "join"), (0, "send 1")], crashes(1, 1), 0),
+    ];
+    have_states(settle.iter().map(|(founders, nodes, script, faults, states)| {
+        (settling(*founders, *nodes, script, without_storage).faults(*faults), states)
+    }));
+}
+
 /// With more than a million states: see above.
 #[test]
 fn the_same_for_large_systems() {

@@ -1,10 +1,11 @@
 //! What a node must be told before it starts.
 
 use std::fmt;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use vorrang_protocol::{Needs, NodeId};
 
+use crate::book::{MAX_ROOM, is_address};
 use crate::{MAX_NUMBER, NetError};
 
 /// Who a node is, and whom it belongs to.
@@ -39,6 +40,8 @@ pub struct Config {
     /// Whom a request needs. Where too many of those have left for good, a request is refused with
     /// a sentence instead of waiting for ever ([`CommandError::Hopeless`](crate::CommandError)).
     pub needs: Needs,
+    /// Whether those who belong to the group are known from the beginning.
+    pub membership: Membership,
 }
 
 impl Config {
@@ -56,12 +59,39 @@ impl Config {
             listen: None,
             limits: Limits::default(),
             needs: Needs::default(),
+            membership: Membership::Fixed,
+        }
+    }
+
+    /// The same in an open group: of a machine that agrees on who belongs to it by itself, starts
+    /// when it likes, and gets over the loss of anybody and of what was sent to it.
+    #[must_use]
+    pub fn open(self, open: Open) -> Self {
+        let (start, needs) = (Start::AtOnce, Needs::Nobody);
+        Self { membership: Membership::Open(open), start, needs, ..self }
+    }
+
+    /// How it is open, if it is.
+    pub(crate) const fn openness(&self) -> Option<&Open> {
+        match &self.membership {
+            Membership::Open(open) => Some(open),
+            Membership::Fixed => None,
         }
     }
 
     pub(crate) fn validate(&self) -> Result<(), NetError> {
         if self.id.index() >= self.peers.len() {
             return Err(NetError::NotAMember { id: self.id, nodes: self.peers.len() });
+        }
+        if self.openness().is_some() {
+            let (nodes, own) = (self.peers.len(), &self.peers[self.id.index()]);
+            if nodes > MAX_ROOM {
+                return Err(NetError::TooMuchRoom { nodes });
+            }
+            let mut known = self.peers.iter().filter(|it| !it.is_empty()).chain([own]);
+            if let Some(wrong) = known.find(|it| !is_address(it)) {
+                return Err(NetError::NotAnAddress(wrong.clone()));
+            }
         }
         for name in [&self.group, &self.algorithm] {
             if name.len() > MAX_NAME_LEN {
@@ -74,6 +104,62 @@ impl Config {
     /// Where this node listens.
     pub(crate) fn listens_on(&self) -> &str {
         self.listen.as_ref().unwrap_or(&self.peers[self.id.index()])
+    }
+}
+
+/// Whether those who belong to a group are known from the beginning.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Membership {
+    /// They are, and all have the same list. Whoever comes back without its memory is refused.
+    #[default]
+    Fixed,
+    /// They come and go.
+    Open(Open),
+}
+
+/// An open group: there is room for as many as [`Config::peers`] is long, and an address that is
+/// not known yet is empty there. A member that dies is silent, and nothing else; whoever comes under
+/// its number with a larger life takes its place, and nothing of the former is delivered any more.
+/// What is sent to one who is not connected is lost. Only for machines that bear all this.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Open {
+    /// The life of this process: larger than that of any other under the same number before.
+    pub life: Life,
+    /// Numbers below this belong to those who have them, and are not given to newcomers.
+    pub founders: u32,
+}
+
+/// The life of a process: when it began, in microseconds since 1970.
+///
+/// No process may be taken for another one that had its number before, and there is no storage that
+/// would outlive it to count on. So it is told by a clock: a process that is started under a number
+/// is started after the one before has begun, by more than the microsecond in which it would be
+/// taken for it, as starting a process takes longer. Where a clock was set back meanwhile, the
+/// newcomer is taken for an older process and refused, in words, until the time has come again: it
+/// is not let in, and not confused with anybody. The same becomes of one of two that run under
+/// one number at a time: the younger is the one that counts, wherever it is known.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Life(u64);
+
+impl Life {
+    /// By how much a clock may be ahead of ours, in microseconds: an hour. Without a bound anybody
+    /// could claim a life after which nobody else's counts.
+    const AHEAD: u64 = 3_600_000_000;
+
+    /// One that begins now.
+    pub fn now() -> Self {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        Self(now.map_or(1, |since| u64::try_from(since.as_micros()).unwrap_or(u64::MAX)).max(1))
+    }
+
+    /// Its number, which is never 0.
+    pub const fn number(self) -> u64 {
+        self.0
+    }
+
+    /// Whether anybody can have begun it by now, as far as we can tell.
+    pub(crate) fn is_plausible(number: u64) -> bool {
+        number <= Self::now().0.saturating_add(Self::AHEAD)
     }
 }
 

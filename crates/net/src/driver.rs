@@ -13,7 +13,7 @@ use std::task::{Context, Poll};
 
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::time::{Instant, Sleep};
-use vorrang_protocol::Refused;
+use vorrang_protocol::{Belonging, Refused};
 
 use crate::bells::Bells;
 use crate::config::{Config, Start};
@@ -54,6 +54,8 @@ pub(crate) struct Driver<W> {
     pub(crate) next_look: Instant,
     /// What was said of each member's absence.
     pub(crate) told: Vec<Told>,
+    /// The group of its machine, as was said last.
+    pub(crate) belonging: Option<Belonging>,
     /// Set by whoever leaves, and is not free to go yet.
     pub(crate) leaving: Option<Leaving>,
     /// What was let go for that.
@@ -136,6 +138,7 @@ impl<W: Network> Driver<W> {
         }
         let is_done = self.settle();
         self.leave_if_free();
+        self.look_at_group();
         W::flush(self);
         while let Some(event) = self.resident.next_event() {
             self.report(event);
@@ -256,6 +259,7 @@ impl<W: Network> Driver<W> {
             started: *self.started.borrow(),
             fenced: self.fenced.clone(),
             turn: self.resident.stage(),
+            group: self.resident.belongs(),
             links: self.world.statuses(),
             datagrams: self.world.datagrams(),
             sent,
@@ -292,6 +296,20 @@ impl<W: Network> Driver<W> {
             self.on_command(command, patience, reply);
         }
         W::on_begun(self);
+    }
+
+    /// Says so if the machine's group has become another one.
+    fn look_at_group(&mut self) {
+        if self.config.openness().is_none() {
+            return;
+        }
+        let now = self.resident.belongs();
+        if now != self.belonging {
+            self.belonging.clone_from(&now);
+            if let Some(now) = now {
+                self.report(Event::View(now));
+            }
+        }
     }
 
     pub(crate) fn settle(&mut self) -> bool {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use vorrang_protocol::{NodeId, Refused};
 
-use crate::MAX_NAME_LEN;
+use crate::{MAX_NAME_LEN, MAX_ROOM};
 
 /// Why a node did not start.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +26,23 @@ pub enum NetError {
         id: NodeId,
         /// How many peers were listed.
         nodes: usize,
+    },
+    /// An open group has room for more than a hello can name.
+    #[error("an open group has room for {MAX_ROOM} nodes at most, not for {nodes}")]
+    TooMuchRoom {
+        /// For how many it should have.
+        nodes: usize,
+    },
+    /// Nobody can be found there.
+    #[error("'{0}' is not an address: write HOST:PORT, as in 127.0.0.1:7000")]
+    NotAnAddress(String),
+    /// A member that was asked to let this process in did not.
+    #[error("{address} does not let us in: {why}")]
+    NotLetIn {
+        /// Where the member is.
+        address: String,
+        /// What it says, or what went wrong.
+        why: String,
     },
     /// A name does not fit into a hello.
     #[error("the name '{0}' is longer than {MAX_NAME_LEN} bytes")]

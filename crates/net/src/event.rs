@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use vorrang_protocol::{Needs, NodeId, Prospect};
+use vorrang_protocol::{Belonging, Needs, NodeId, Prospect};
 
 use crate::config::Limits;
 use crate::hello::{Refusal, Refuser};
@@ -120,6 +120,21 @@ pub enum Event {
         /// Who remembers.
         by: NodeId,
     },
+    /// In an open group: another process has this node's number and began later. This one neither
+    /// handles messages nor takes commands any more.
+    Replaced {
+        /// Who knows it.
+        by: NodeId,
+    },
+    /// In an open group: a newcomer was given a number.
+    Given {
+        /// The number.
+        number: NodeId,
+        /// Where the newcomer will be found.
+        address: String,
+    },
+    /// The machine's group is another one by now.
+    View(Belonging),
     /// Over UDP: a datagram was dropped because it made no sense, or because of who sent it.
     Stray {
         /// Where it came from.
@@ -167,6 +182,7 @@ impl Event {
             Self::WeRefused { .. }
             | Self::RefusedUs { .. }
             | Self::GivenUp { .. }
+            | Self::Replaced { .. }
             | Self::Fenced { .. } => tracing::error!(target: EVENT_TARGET, "{self}"),
             Self::Malformed { .. }
             | Self::Stray { .. }
@@ -182,6 +198,8 @@ impl Event {
             | Self::Left { .. }
             | Self::TimedOut { .. }
             | Self::LetGo
+            | Self::Given { .. }
+            | Self::View(_)
             | Self::Started => tracing::info!(target: EVENT_TARGET, "{self}"),
             // One for every request while a node is away.
             Self::Doubt { .. } => tracing::debug!(target: EVENT_TARGET, "{self}"),
@@ -236,6 +254,13 @@ impl fmt::Display for Event {
             Self::Fenced { by } => {
                 write!(f, "fenced: node {by} remembers what we forgot when we were restarted")
             }
+            Self::Replaced { by } => {
+                write!(f, "fenced: node {by} knows a later process under our number")
+            }
+            Self::Given { number, address } => {
+                write!(f, "gave number {number} to a newcomer at {address}")
+            }
+            Self::View(belonging) => belonging.fmt(f),
             Self::Stray { from, why, more } => {
                 write!(f, "dropped a datagram from {from}: {why}{}", More(*more))
             }

@@ -42,7 +42,9 @@ use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use vorrang_protocol::{Never, NodeId};
 
-use crate::config::Config;
+use crate::book::{Book, MAX_ADDRESS_LEN, is_address};
+pub use crate::book::{Place, Wish};
+use crate::config::{Config, Life};
 use crate::error::NetError;
 pub use crate::excerpt::{EXCERPT_LEN, Excerpt};
 use crate::lives::Terms;
@@ -65,6 +67,8 @@ pub struct Introduction {
     pub sender: NodeId,
     /// Who is spoken to.
     pub target: NodeId,
+    /// The life of the sender, in an open group; else 0.
+    pub life: u64,
 }
 
 /// What a node says first on a connection.
@@ -100,6 +104,9 @@ pub(crate) struct Identity {
     pub(crate) setup: String,
     pub(crate) peers: Vec<String>,
     pub(crate) me: NodeId,
+    /// In an open group: where the others are by now.
+    pub(crate) book: Option<Book>,
+    life: u64,
     heartbeat: Duration,
     give_up: Duration,
 }
@@ -119,6 +126,7 @@ impl Identity {
             listen: _,
             limits: _,
             needs: _,
+            membership: _,
         } = config;
         Self {
             group: group.clone(),
@@ -126,6 +134,8 @@ impl Identity {
             setup: setup.clone(),
             peers: peers.clone(),
             me: *id,
+            book: config.openness().map(|_| Book::new(peers.clone())),
+            life: config.openness().map_or(0, |open| open.life.number()),
             heartbeat: timing.heartbeat,
             give_up: timing.give_up,
         }
@@ -145,9 +155,10 @@ impl Identity {
             group: self.group.clone(),
             algorithm: self.algorithm.clone(),
             setup: self.setup.clone(),
-            peers: self.peers.clone(),
+            peers: self.book.as_ref().map_or_else(|| self.peers.clone(), Book::addresses),
             sender: self.me,
             target,
+            life: self.life,
         }
     }
 
@@ -170,6 +181,10 @@ impl Identity {
         let terms = Terms { incarnation: most, knows: Some(most), received: most, attempt: most };
         let mut longest = Hello { heartbeat_ms: most, ..self.hello(last, terms) };
         longest.who.sender = last;
+        if self.book.is_some() {
+            let longest_address = "x".repeat(MAX_ADDRESS_LEN);
+            longest.who.peers.fill(longest_address);
+        }
         let mut bytes = Vec::new();
         let limit = MAX_HELLO_LEN;
         match wire::write(&longest, &mut bytes) {
@@ -207,13 +222,50 @@ impl Identity {
     /// Whether a member of the same group speaks, and means us.
     pub(crate) fn judge(&self, who: &Introduction) -> Result<(), Refusal> {
         self.judge_setup(&who.group, &who.algorithm, who.peers.len() as u32, &who.setup)?;
+        if self.book.is_some() {
+            self.judge_life(who)?;
+        } else if who.life != 0 {
+            let (ours, theirs) = Excerpt::pair("a fixed group", "an open group");
+            return Err(Refusal::Setup { refuser: ours, refused: theirs });
+        }
         let mut places = (0..).map(NodeId).zip(self.peers.iter().zip(&who.peers));
-        if let Some((node, (ours, theirs))) = places.find(|(_, (ours, theirs))| ours != theirs) {
+        let is_same = |(_, (ours, theirs)): &(_, (&String, &String))| ours == theirs;
+        if self.book.is_none()
+            && let Some((node, (ours, theirs))) = places.find(|it| !is_same(it))
+        {
             let (ours, theirs) = Excerpt::pair(ours, theirs);
             return Err(Refusal::Peers { node, refuser: ours, refused: theirs });
         }
         if who.target != self.me {
             return Err(Refusal::Target { reached: self.me, wanted: who.target });
+        }
+        Ok(())
+    }
+
+    /// Whether a member of an open group can be in the life that it says, and where it says.
+    fn judge_life(&self, who: &Introduction) -> Result<(), Refusal> {
+        if who.life == 0 {
+            let (ours, theirs) = Excerpt::pair("an open group", "a fixed group");
+            return Err(Refusal::Setup { refuser: ours, refused: theirs });
+        }
+        if !Life::is_plausible(who.life) {
+            return Err(Refusal::Ahead);
+        }
+        let claimed = who.sender;
+        match who.peers.get(claimed.index()) {
+            Some(address) if is_address(address) => Ok(()),
+            Some(_) | None => Err(Refusal::Sender { claimed, refuser: self.me }),
+        }
+    }
+
+    /// Whether one who has no number yet may be given one.
+    pub(crate) fn judge_wish(&self, wish: &Wish) -> Result<(), Refusal> {
+        self.judge_setup(&wish.group, &wish.algorithm, wish.room, &wish.setup)?;
+        if self.book.is_none() {
+            return Err(Refusal::Closed);
+        }
+        if !is_address(&wish.address) {
+            return Err(Refusal::Nowhere(Excerpt::from(wish.address.as_str())));
         }
         Ok(())
     }

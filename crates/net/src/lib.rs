@@ -9,6 +9,9 @@
 //!   for who is let in. Both sides speak at least once a heartbeat, so that a connection that
 //!   carries nothing any more is noticed ([`Timing`]); what waits for a peer is bounded
 //!   ([`Limits`]).
+//! - **An open group** ([`Open`]) has members that come, go and come back without their memory: for
+//!   machines that agree on who belongs to it by themselves. Whoever has the address of one member
+//!   can join ([`ask_for_place`]).
 //! - **One task a node** owns the machine and its sockets and handles one event at a time. It is
 //!   compiled once, in this crate: an algorithm adds only its handlers and the reading and writing
 //!   of its messages.
@@ -65,6 +68,7 @@
 mod application;
 mod backlog;
 mod bells;
+mod book;
 mod clock;
 mod config;
 mod connection;
@@ -85,11 +89,13 @@ mod members;
 mod network;
 mod node;
 mod numbers;
+mod open;
 mod peers;
 mod ration;
 mod recorder;
 mod refusal;
 mod resident;
+mod sealed;
 mod standing;
 mod status;
 mod timers;
@@ -101,17 +107,20 @@ mod world;
 
 pub use application::{Application, ApplicationEffects};
 pub use backlog::WARN_LEN;
+pub use book::{MAX_ROOM, Place, Wish};
 pub use clock::Clock;
-pub use config::{Config, Limits, MAX_NAME_LEN, Start, Timing};
+pub use config::{Config, Life, Limits, MAX_NAME_LEN, Membership, Open, Start, Timing};
 pub use error::{CommandError, NetError, StopReason, Stopped};
 pub use event::{EVENT_TARGET, Event, Meaning};
 pub use files::reserve_files;
 pub use handle::{EVENTS_KEPT, Goodbye, Handle};
 pub use loopback::bind_loopback;
+pub use meet::ask_for_place;
 pub use node::{Node, Started, Starting};
 pub use numbers::MAX_NUMBER;
 pub use ration::Ration;
 pub use recorder::{Log, Recorder};
+pub use sealed::{Parcel, Sealed};
 pub use status::{Datagrams, LinkState, LinkStatus, Status};
 pub use transport::{Listener, Tcp, Transport};
 pub use turns::{LetGo, Stage, Steps};

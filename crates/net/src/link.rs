@@ -105,10 +105,15 @@ impl Link {
 
     /// What to do about the hello of one who dialled us. A place of which the connection was lost
     /// is kept for a while: whoever had it calls again, unless it is dead.
-    pub(crate) fn admit(&self, hello: &Hello, has_begun: bool, timing: &Timing) -> Admission {
+    pub(crate) fn admit(
+        &self,
+        hello: &Hello,
+        (has_begun, is_open): (bool, bool),
+        timing: &Timing,
+    ) -> Admission {
         let is_taken = self.is_connected() || self.since.elapsed() < timing.backoff_max;
         let is_parted = self.parting();
-        self.lives.admit(hello, Moment { has_begun, is_taken, is_parted })
+        self.lives.admit(hello, Moment { has_begun, is_taken, is_parted, is_open })
     }
 
     /// What to do about the answer of one whom we dialled.
@@ -127,6 +132,33 @@ impl Link {
         self.backlog = Backlog::new();
         (self.received, self.told) = (0, 0);
         self.standing = Standing::Open;
+    }
+
+    /// Whether a peer in this life is a later process than the one that we know; none if it is an
+    /// earlier one.
+    pub(crate) fn is_later(&self, life: u64) -> Option<bool> {
+        self.lives.is_later(life)
+    }
+
+    /// In an open group: the peer is a later process, in this life. What the former was sent is
+    /// lost, and what it has sent is not read any more.
+    pub(crate) fn begin_anew(&mut self, life: u64) {
+        self.forget();
+        self.lives.begin(life);
+    }
+
+    /// Where the peer is to be found.
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
+    pub(crate) fn move_to(&mut self, address: &str) {
+        address.clone_into(&mut self.address);
+    }
+
+    /// A message that is not sent, since nobody is there to take it.
+    pub(crate) const fn lose(&mut self) {
+        self.dropped += 1;
     }
 
     /// Takes over a new connection with one who was let in. False if it has what we never sent.
@@ -420,6 +452,7 @@ mod tests {
             peers: Vec::new(),
             sender: NodeId(1),
             target: NodeId(0),
+            life: 0,
         };
         Hello { who, heartbeat_ms: 1, incarnation: 7, knows: None, received, attempt: 1 }
     }
@@ -584,7 +617,7 @@ mod tests {
             assert_eq!((status.dropped, status.unacknowledged_bytes), (3, 0));
             let words = "gone: more than";
             assert!(status.state.to_string().starts_with(words), "{}", status.state);
-            let admission = link.admit(&hello(0), true, &Timing::default());
+            let admission = link.admit(&hello(0), (true, false), &Timing::default());
             assert_eq!(admission, Admission::Refuse(Refusal::GivenUp));
         }
     }

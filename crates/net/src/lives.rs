@@ -3,8 +3,9 @@
 //! See [`hello`](crate::hello) for what incarnations are for. Nothing here does anything: what
 //! a hello means is decided, and somebody else acts on it.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering as Memory};
 
 use crate::hello::{Hello, Refusal, draw_incarnation};
 
@@ -20,6 +21,8 @@ pub(crate) struct Lives {
     ours: u64,
     /// What the peer has drawn for us, once we have met.
     theirs: Option<u64>,
+    /// In an open group: the latest life of the peer that was let in, or has knocked.
+    life: u64,
     /// The latest connection, as its dialler counts.
     latest: u64,
     /// How often we have dialled; shared with the task that does.
@@ -44,6 +47,8 @@ pub(crate) struct Moment {
     pub(crate) is_taken: bool,
     /// Whether the two have parted, and why we do not come together again.
     pub(crate) is_parted: Option<Parting>,
+    /// Whether the group is open.
+    pub(crate) is_open: bool,
 }
 
 /// Why the two ends of a link will not come together again.
@@ -84,7 +89,7 @@ pub(crate) enum Admission {
 
 impl Lives {
     pub(crate) fn new() -> Self {
-        Self { ours: draw_incarnation(), theirs: None, latest: 0, calls: Arc::default() }
+        Self { ours: draw_incarnation(), theirs: None, life: 0, latest: 0, calls: Arc::default() }
     }
 
     pub(crate) fn terms(&self, received: u64, attempt: u64) -> Terms {
@@ -99,9 +104,10 @@ impl Lives {
     /// What to do about the hello of one who dialled us. Who it is is judged first; what it says of
     /// us is believed only of one that may be who it says.
     pub(crate) fn admit(&self, hello: &Hello, moment: Moment) -> Admission {
-        let Moment { has_begun, is_taken, is_parted } = moment;
+        let Moment { has_begun, is_taken, is_parted, is_open } = moment;
         match self.theirs {
             Some(theirs) if theirs == hello.incarnation => self.admit_known(hello, is_parted),
+            Some(_) | None if is_open => self.admit_later(hello, is_parted),
             Some(_) if has_begun => Admission::Refuse(Refusal::Restarted),
             Some(_) if is_taken => Admission::Refuse(Refusal::Taken),
             Some(_) => self.admit_stranger(hello),
@@ -127,6 +133,26 @@ impl Lives {
         }
     }
 
+    /// In an open group, another process than we have met, if any: it takes the place of the one
+    /// before if it has begun later.
+    fn admit_later(&self, hello: &Hello, is_parted: Option<Parting>) -> Admission {
+        match hello.who.life.cmp(&self.life) {
+            Ordering::Less => return Admission::Refuse(Refusal::Replaced),
+            Ordering::Equal if self.theirs.is_some() => return Admission::Refuse(Refusal::Taken),
+            Ordering::Equal | Ordering::Greater => {}
+        }
+        match self.admit_stranger(hello) {
+            Admission::Welcome if is_parted.is_some() => Admission::Anew,
+            other => other,
+        }
+    }
+
+    /// Whether a peer that says it is in this life is another process than we know: none if it is
+    /// an earlier one.
+    pub(crate) fn is_later(&self, life: u64) -> Option<bool> {
+        (life >= self.life).then_some(life > self.life)
+    }
+
     /// A process that we have not met, and may.
     fn admit_stranger(&self, hello: &Hello) -> Admission {
         if hello.attempt > MAX_JUMP {
@@ -145,10 +171,13 @@ impl Lives {
         if answer.knows != Some(self.ours) {
             return Admission::Nonsense("it answers somebody else");
         }
+        if answer.who.life < self.life {
+            return Admission::Refuse(Refusal::Replaced);
+        }
         match self.theirs {
             Some(theirs) if theirs != answer.incarnation => Admission::Refuse(Refusal::Restarted),
             Some(_) | None if answer.attempt < self.latest => Admission::Overtaken,
-            Some(_) | None if answer.attempt > self.calls.load(Ordering::Relaxed) => {
+            Some(_) | None if answer.attempt > self.calls.load(Memory::Relaxed) => {
                 Admission::Nonsense(JUMPED)
             }
             Some(_) | None => Admission::Welcome,
@@ -158,12 +187,19 @@ impl Lives {
     /// A connection with one that was let in.
     pub(crate) fn meet(&mut self, hello: &Hello) {
         self.theirs = Some(hello.incarnation);
+        self.life = self.life.max(hello.who.life);
         self.latest = self.latest.max(hello.attempt);
     }
 
-    /// The peer's process is another one, and nothing has come of the former.
+    /// The peer's process is another one, and nothing has come of the former; or that is over. An
+    /// earlier life does not count even then.
     pub(crate) fn forget(&mut self) {
-        *self = Self::new();
+        *self = Self { life: self.life, ..Self::new() };
+    }
+
+    /// The peer is in this life by now.
+    pub(crate) const fn begin(&mut self, life: u64) {
+        self.life = life;
     }
 }
 
@@ -177,8 +213,11 @@ mod tests {
     use super::*;
     use crate::hello::Introduction;
 
-    const GATHERING: Moment = Moment { has_begun: false, is_taken: false, is_parted: None };
-    const RUNNING: Moment = Moment { has_begun: true, is_taken: true, is_parted: None };
+    const GATHERING: Moment =
+        Moment { has_begun: false, is_taken: false, is_parted: None, is_open: false };
+    const RUNNING: Moment =
+        Moment { has_begun: true, is_taken: true, is_parted: None, is_open: false };
+    const OPEN: Moment = Moment { is_open: true, ..RUNNING };
 
     /// What node 2 says to node 0.
     fn hello(incarnation: u64, knows: Option<u64>, attempt: u64) -> Hello {
@@ -189,6 +228,7 @@ mod tests {
             peers: Vec::new(),
             sender: NodeId(2),
             target: NodeId(0),
+            life: 0,
         };
         Hello { who, heartbeat_ms: 1, incarnation, knows, received: 0, attempt }
     }
@@ -281,7 +321,7 @@ mod tests {
     #[test]
     fn an_answer_must_come_from_the_one_we_met_and_be_for_us() {
         let mut lives = Lives::new();
-        lives.calls().store(3, Ordering::Relaxed);
+        lives.calls().store(3, Memory::Relaxed);
         let ours = lives.terms(0, 0).incarnation;
         assert_eq!(lives.recognise(&hello(7, Some(ours), 3)), Admission::Welcome);
         lives.meet(&hello(7, Some(ours), 3));
@@ -292,5 +332,51 @@ mod tests {
             let verdict = lives.recognise(&nonsense);
             assert!(matches!(verdict, Admission::Nonsense(_)), "{verdict:?}");
         }
+    }
+
+    /// The same in an open group, in this life.
+    fn alive(life: u64, incarnation: u64, knows: Option<u64>) -> Hello {
+        let mut hello = hello(incarnation, knows, 1);
+        hello.who.life = life;
+        hello
+    }
+
+    #[test]
+    fn in_an_open_group_the_latest_life_counts() {
+        let mut lives = Lives::new();
+        assert_eq!(lives.admit(&alive(5, 7, None), OPEN), Admission::Welcome);
+        lives.meet(&alive(5, 7, None));
+        assert_eq!(lives.admit(&alive(5, 7, None), OPEN), Admission::Welcome, "the same");
+        let replaced = Admission::Refuse(Refusal::Replaced);
+        assert_eq!(lives.admit(&alive(4, 8, None), OPEN), replaced);
+        let taken = Admission::Refuse(Refusal::Taken);
+        assert_eq!(lives.admit(&alive(5, 8, None), OPEN), taken, "two at a time");
+        assert_eq!(lives.admit(&alive(6, 8, None), OPEN), Admission::Anew);
+        assert_eq!((lives.is_later(4), lives.is_later(5)), (None, Some(false)));
+
+        lives.forget();
+        lives.meet(&alive(6, 8, None));
+        assert_eq!(lives.admit(&alive(5, 7, None), OPEN), replaced, "its time is over");
+        lives.forget();
+        assert_eq!(lives.admit(&alive(5, 7, None), OPEN), replaced, "even so");
+        assert_eq!(lives.admit(&alive(6, 8, None), OPEN), Admission::Welcome);
+    }
+
+    #[test]
+    fn in_an_open_group_whoever_left_may_come_back_and_whoever_remembers_us_is_told() {
+        let mut lives = Lives::new();
+        lives.meet(&alive(5, 7, None));
+        let left = Moment { is_parted: Some(Parting::Left), ..OPEN };
+        let refused = Admission::Refuse(Refusal::Left);
+        assert_eq!(lives.admit(&alive(5, 7, None), left), refused, "the same process");
+        assert_eq!(lives.admit(&alive(6, 8, None), left), Admission::Anew);
+        let forgotten = Admission::Refuse(Refusal::Forgotten);
+        assert_eq!(lives.admit(&alive(6, 8, Some(42)), OPEN), forgotten);
+
+        lives.calls().store(9, Memory::Relaxed);
+        let ours = lives.terms(0, 0).incarnation;
+        assert_eq!(lives.recognise(&alive(5, 7, Some(ours))), Admission::Welcome);
+        let replaced = Admission::Refuse(Refusal::Replaced);
+        assert_eq!(lives.recognise(&alive(4, 7, Some(ours))), replaced);
     }
 }

@@ -6,7 +6,7 @@
 
 use std::num::NonZeroU32;
 
-use vorrang_protocol::{Delay, Effects, Message, NodeId, Protocol, Refused};
+use vorrang_protocol::{Belonging, Delay, Effects, Message, NodeId, Protocol, Refused};
 use vorrang_trace::What;
 
 use crate::desk::Desk;
@@ -37,6 +37,8 @@ pub(crate) trait Machine<C, N>: Send {
     fn show(&self) -> String;
     /// Whether others may still need it for what was asked of it.
     fn owes(&self) -> bool;
+    /// Who belongs to its group, if it agrees with others on that.
+    fn belongs(&self) -> Option<Belonging>;
 }
 
 /// A machine while its type is known.
@@ -133,6 +135,9 @@ impl<P: Protocol> Machine<P::Command, P::Notice> for Typed<P> {
     }
     fn owes(&self) -> bool {
         self.machine.owes()
+    }
+    fn belongs(&self) -> Option<Belonging> {
+        self.machine.belongs()
     }
 }
 

@@ -15,10 +15,15 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 use vorrang_protocol::{Never, NodeId};
 
+use crate::book::is_address;
 use crate::config::Timing;
-use crate::hello::{HandshakeError, Hello, Identity, Knock, Refusal, read_frame, write_frame};
+use crate::error::NetError;
+use crate::hello::{
+    HandshakeError, Hello, Identity, Introduction, Knock, Place, Refusal, Refuser, Wish,
+    read_frame, write_frame,
+};
 use crate::lives::Terms;
-use crate::transport::{AnyStream, AnyTransport, Door};
+use crate::transport::{AnyStream, AnyTransport, Door, Tcp};
 use crate::wire::{Frame, VERSION, WireError};
 
 /// How many strangers may be at the door at once; more are turned away, and try again.
@@ -34,7 +39,9 @@ pub(crate) enum Arrival {
     /// Somebody dialled us, and may belong here; it waits for our hello.
     Inbound { visit: Visit, theirs: Hello },
     /// Somebody who may belong here waits to be called, and for an answer.
-    Knocked { visit: Visit, sender: NodeId },
+    Knocked { visit: Visit, who: Introduction },
+    /// Somebody who has no number yet wants one, and waits for it.
+    Joins { visit: Visit, wish: Wish },
     /// We dialled, and both hellos are said.
     Dialled { stream: AnyStream, theirs: Hello },
     /// We refused somebody, and are telling it so.
@@ -63,6 +70,13 @@ impl Visit {
 
     pub(crate) fn from(&self) -> &str {
         &self.from
+    }
+
+    /// Gives it a number, waits for the other side to have read it, and closes.
+    pub(crate) async fn give(self, place: Place, timing: Timing) {
+        let Self { stream, from: _, place: at_the_door } = self;
+        say_last(stream, &Frame::Place(place), timing).await;
+        drop(at_the_door);
     }
 
     /// Says why not, waits for the other side to have read it, and closes.
@@ -116,7 +130,8 @@ pub(crate) async fn listen(mut listener: Box<dyn Door>, line: Line) {
                     let visit = Visit { stream, from, place };
                     match said {
                         Said::Hello(theirs) => Arrival::Inbound { visit, theirs },
-                        Said::Knock(sender) => Arrival::Knocked { visit, sender },
+                        Said::Knock(who) => Arrival::Knocked { visit, who },
+                        Said::Wish(wish) => Arrival::Joins { visit, wish },
                     }
                 }
                 Ok(Err((who, why))) => {
@@ -150,7 +165,8 @@ async fn find_place(
 /// What a guest wants.
 enum Said {
     Hello(Hello),
-    Knock(NodeId),
+    Knock(Introduction),
+    Wish(Wish),
 }
 
 /// Asks a guest who it is, and whether it belongs here.
@@ -165,11 +181,19 @@ async fn ask(
         }
         Ok(Frame::Knock(knock)) => {
             let sender = knock.who.sender;
-            (identity.judge_knock(&knock), sender, Said::Knock(sender))
+            (identity.judge_knock(&knock), sender, Said::Knock(knock.who))
         }
-        Ok(Frame::Refuse(_) | Frame::Data { .. } | Frame::Ack { .. } | Frame::Bye) => {
-            return Err(HandshakeError::NotHello);
+        Ok(Frame::Join(wish)) => {
+            let who = |why| (Guest::Stranger(from.to_owned()), why);
+            return Ok(identity.judge_wish(&wish).map(|()| Said::Wish(wish)).map_err(who));
         }
+        Ok(
+            Frame::Refuse(_)
+            | Frame::Data { .. }
+            | Frame::Ack { .. }
+            | Frame::Bye
+            | Frame::Place(_),
+        ) => return Err(HandshakeError::NotHello),
         Err(HandshakeError::Wire(WireError::Version(theirs))) => {
             let why = Refusal::Version { refuser: VERSION, refused: theirs };
             return Ok(Err((Guest::Stranger(from.to_owned()), why)));
@@ -182,9 +206,13 @@ async fn ask(
 
 /// Says why, waits for the other side to have read it, and closes: closing first could take the
 /// words back.
-pub(crate) async fn refuse(mut stream: AnyStream, why: &Refusal, timing: Timing) {
+pub(crate) async fn refuse(stream: AnyStream, why: &Refusal, timing: Timing) {
+    say_last(stream, &Frame::Refuse(why.clone()), timing).await;
+}
+
+async fn say_last(mut stream: AnyStream, last: &Frame<Never>, timing: Timing) {
     let words = async {
-        if write_frame(&mut stream, &Frame::Refuse(why.clone())).await.is_ok() {
+        if write_frame(&mut stream, last).await.is_ok() {
             // Its end is all that matters; a peer that goes on talking is cut off.
             let _ = read_frame(&mut stream).await;
         }
@@ -226,21 +254,7 @@ impl Line {
         address: &str,
         words: &Frame<Never>,
     ) -> Result<(AnyStream, Frame<Never>), HandshakeError> {
-        let connecting = timeout(self.timing.hello, self.transport.connect(address)).await;
-        let mut stream = connecting.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))?;
-        let asking = async {
-            write_frame(&mut stream, words).await?;
-            read_frame(&mut stream).await
-        };
-        let answer = match timeout(self.timing.hello, asking).await {
-            Ok(Err(HandshakeError::Wire(WireError::Version(theirs)))) => {
-                // Whatever it says in its own version, it can only be this.
-                Frame::Refuse(Refusal::Version { refuser: theirs, refused: VERSION })
-            }
-            Ok(answer) => answer?,
-            Err(_elapsed) => return Err(HandshakeError::TooSlow),
-        };
-        Ok((stream, answer))
+        ask_at(&self.transport, address, words, self.timing).await
     }
 
     /// What did not come about.
@@ -255,6 +269,70 @@ impl Line {
                 Arrival::Malformed { from, why: error.to_string() }
             }
         });
+    }
+}
+
+/// Connects, says one thing and hears what is answered.
+async fn ask_at(
+    transport: &AnyTransport,
+    address: &str,
+    words: &Frame<Never>,
+    timing: Timing,
+) -> Result<(AnyStream, Frame<Never>), HandshakeError> {
+    let connecting = timeout(timing.hello, transport.connect(address)).await;
+    let mut stream = connecting.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))?;
+    let asking = async {
+        write_frame(&mut stream, words).await?;
+        read_frame(&mut stream).await
+    };
+    let answer = match timeout(timing.hello, asking).await {
+        Ok(Err(HandshakeError::Wire(WireError::Version(theirs)))) => {
+            // Whatever it says in its own version, it can only be this.
+            Frame::Refuse(Refusal::Version { refuser: theirs, refused: VERSION })
+        }
+        Ok(answer) => answer?,
+        Err(_elapsed) => return Err(HandshakeError::TooSlow),
+    };
+    Ok((stream, answer))
+}
+
+/// Asks a member of an open group, which listens there, for a number, and where the others are.
+///
+/// # Errors
+///
+/// If nobody answers, the group is another one or has no room, or the answer makes no sense.
+pub async fn ask_for_place(member: &str, wish: Wish, timing: Timing) -> Result<Place, NetError> {
+    let no = |why: String| NetError::NotLetIn { address: member.to_owned(), why };
+    let (room, own) = (wish.room as usize, wish.address.clone());
+    let transport: AnyTransport = Arc::new(Tcp);
+    let asked = ask_at(&transport, member, &Frame::Join(wish), timing).await;
+    let (_, answer) = asked.map_err(|error| {
+        no(match &error {
+            HandshakeError::Io(error) => in_words(error),
+            HandshakeError::TooSlow => "it takes a call and says nothing".to_owned(),
+            HandshakeError::Wire(_) | HandshakeError::NotHello => error.to_string(),
+        })
+    })?;
+    match answer {
+        Frame::Place(Place { id, mut peers, founders })
+            if id.index() < room && peers.len() == room =>
+        {
+            for address in peers.iter_mut().filter(|it| !is_address(it)) {
+                address.clear();
+            }
+            peers[id.index()] = own;
+            Ok(Place { id, peers, founders })
+        }
+        Frame::Place(Place { id, peers, founders: _ }) => {
+            Err(no(format!("it gives us number {id} of {}, and there are {room}", peers.len())))
+        }
+        Frame::Refuse(why) => Err(no(why.sentence(Refuser::Them))),
+        Frame::Hello(_)
+        | Frame::Data { .. }
+        | Frame::Ack { .. }
+        | Frame::Bye
+        | Frame::Knock(_)
+        | Frame::Join(_) => Err(no("it answers something else".to_owned())),
     }
 }
 
@@ -299,9 +377,15 @@ pub(crate) async fn dial(line: Line, whom: Dial) {
                 }
                 pause = timing.backoff_max;
             }
-            Ok((_, Frame::Data { .. } | Frame::Ack { .. } | Frame::Bye | Frame::Knock(_))) => {
-                line.failed(peer, &address, &HandshakeError::NotHello);
-            }
+            Ok((
+                _,
+                Frame::Data { .. }
+                | Frame::Ack { .. }
+                | Frame::Bye
+                | Frame::Knock(_)
+                | Frame::Join(_)
+                | Frame::Place(_),
+            )) => line.failed(peer, &address, &HandshakeError::NotHello),
             Err(error) => line.failed(peer, &address, &error),
         }
         let jitter = f64::from(rng.next_u32()) / f64::from(u32::MAX);
@@ -310,13 +394,13 @@ pub(crate) async fn dial(line: Line, whom: Dial) {
     }
 }
 
-/// Asks one who should call us whether it will, until somebody stops it.
-pub(crate) async fn knock(line: Line, peer: NodeId, address: String) {
+/// Asks one who should call us whether it will, until somebody stops it; at first after a pause, in
+/// which whoever is about to call has called.
+pub(crate) async fn knock(line: Line, peer: NodeId, address: String, first_pause: Duration) {
     let longest = line.timing.backoff_max * KNOCK_PAUSES;
-    // Whoever is about to call has called by then.
     let mut pause = line.timing.backoff_max;
+    sleep(first_pause).await;
     loop {
-        sleep(pause).await;
         let words = Frame::Knock(Knock { who: line.identity.introduce(peer) });
         match line.ask(&address, &words).await {
             Ok((_, Frame::Refuse(why))) => line.tell(Arrival::RefusedUs { peer, why }),
@@ -326,10 +410,13 @@ pub(crate) async fn knock(line: Line, peer: NodeId, address: String) {
                 | Frame::Data { .. }
                 | Frame::Ack { .. }
                 | Frame::Bye
-                | Frame::Knock(_),
+                | Frame::Knock(_)
+                | Frame::Join(_)
+                | Frame::Place(_),
             )) => line.failed(peer, &address, &HandshakeError::NotHello),
             Err(error) => line.failed(peer, &address, &error),
         }
+        sleep(pause).await;
         pause = (pause * 2).min(longest);
     }
 }

@@ -50,7 +50,8 @@ impl Parting {
 impl<W: Network> Driver<W> {
     /// Says, once each, who is missing for long or gone for good, and what that means.
     pub(crate) fn look_at_members(&mut self) {
-        if !matches!(self.phase, Phase::Running) {
+        // Where members come and go, that is for the machine to say.
+        if !matches!(self.phase, Phase::Running) || self.config.openness().is_some() {
             return;
         }
         let patience = self.config.timing.give_up;
@@ -147,16 +148,26 @@ impl<W: Network> Driver<W> {
     /// A peer remembers what we have forgotten: as long as it does, nothing that we could do is
     /// safe.
     pub(crate) fn fence(&mut self, by: NodeId) {
+        let why = format!("it was restarted, and node {by} remembers what it has forgotten");
+        self.fence_for(by, why, Event::Fenced { by });
+    }
+
+    /// A peer knows a later process under our number.
+    pub(crate) fn give_way(&mut self, by: NodeId) {
+        let why = format!("node {by} knows a later process under its number");
+        self.fence_for(by, why, Event::Replaced { by });
+    }
+
+    fn fence_for(&mut self, by: NodeId, why: String, event: Event) {
         self.world.note_remembered(by);
         if self.fenced.is_some() {
             return;
         }
-        let why = format!("it was restarted, and node {by} remembers what it has forgotten");
         for (_, _, reply) in self.held.drain(..) {
             let _ = reply.send(Err(CommandError::Fenced(why.clone())));
         }
         self.fenced = Some(why);
-        self.report(Event::Fenced { by });
+        self.report(event);
     }
 
     /// Nobody may be left who remembers a former life of ours.

@@ -223,6 +223,9 @@ async fn take_up(resident: Box<dyn Resident>, site: Site) -> Result<Reins, NetEr
             let places = config.peers.len();
             Ok(set_to_work(resident, (world, places), config, identity))
         }
+        Carriage::Datagrams { .. } if config.openness().is_some() => {
+            Err(NetError::Udp("an open group has no list to send datagrams to: use TCP".to_owned()))
+        }
         Carriage::Datagrams { udp, socket } => {
             let mail = Mail::open(udp, socket, &config, &identity, rng).await?;
             Ok(set_to_work(resident, (mail, Mail::PLACES), config, identity))
@@ -260,6 +263,7 @@ fn set_to_work<W: Network>(
         sleeps_until: None,
         next_look: Instant::now(),
         told: vec![Told::Nothing; nodes],
+        belonging: None,
         leaving: None,
         let_go: LetGo::Nothing,
     };

@@ -1,6 +1,7 @@
 //! The node's task, continued: its links, what comes over them, and who is let in.
 
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use rand_core::Rng;
 use tokio::time::Instant;
@@ -8,7 +9,7 @@ use vorrang_protocol::NodeId;
 
 use crate::driver::Driver;
 use crate::event::Event;
-use crate::hello::{Hello, Refusal, Refuser};
+use crate::hello::{Hello, Introduction, Refusal, Refuser};
 use crate::lives::{Admission, Parting};
 use crate::meet::{self, Arrival, Dial, Guest, Visit};
 use crate::standing::Health;
@@ -113,7 +114,9 @@ impl Driver<World> {
                 self.lose(peer, "it refused us");
                 Ok(())
             }
-            Frame::Hello(_) | Frame::Knock(_) => Err("it said hello twice".to_owned()),
+            Frame::Hello(_) | Frame::Knock(_) | Frame::Join(_) | Frame::Place(_) => {
+                Err("it said hello twice".to_owned())
+            }
         }
     }
 
@@ -199,7 +202,7 @@ impl Driver<World> {
         if link.is_gone() {
             return;
         }
-        let address = self.config.peers[peer.index()].clone();
+        let address = link.address().to_owned();
         let caller = if peer < self.identity.me {
             let whom = Dial {
                 peer,
@@ -211,7 +214,10 @@ impl Driver<World> {
             };
             self.world.tasks.spawn(meet::dial(self.world.line.clone(), whom))
         } else {
-            self.world.tasks.spawn(meet::knock(self.world.line.clone(), peer, address))
+            // Where processes come back, the one who calls need not have noticed yet.
+            let is_open = self.identity.book.is_some();
+            let pause = if is_open { Duration::ZERO } else { self.config.timing.backoff_max };
+            self.world.tasks.spawn(meet::knock(self.world.line.clone(), peer, address, pause))
         };
         self.world.callers[peer.index()] = Some(caller);
     }
@@ -229,7 +235,8 @@ impl Driver<World> {
         while let Poll::Ready(Some(arrival)) = self.world.arrivals.poll_recv(cx) {
             match arrival {
                 Arrival::Inbound { visit, theirs } => self.on_inbound(visit, &theirs),
-                Arrival::Knocked { visit, sender } => self.on_knock(visit, sender),
+                Arrival::Knocked { visit, who } => self.on_knock(visit, &who),
+                Arrival::Joins { visit, wish } => self.on_wish(visit, &wish),
                 Arrival::Dialled { stream, theirs } => self.on_dialled(stream, &theirs),
                 Arrival::WeRefused { who, why } => self.on_we_refused(who, &why),
                 Arrival::RefusedUs { peer, why } => self.on_refused_us(peer, &why),
@@ -249,7 +256,7 @@ impl Driver<World> {
             return;
         }
         if let Some(tries) = link.unanswered(why.clone()) {
-            let address = self.config.peers[peer.index()].clone();
+            let address = link.address().to_owned();
             let event = Event::Unanswered { peer, address, why, tries };
             self.report(event);
         }
@@ -260,9 +267,14 @@ impl Driver<World> {
         // Those that were refused, and have gone.
         while self.world.tasks.try_join_next().is_some() {}
         let peer = theirs.who.sender;
-        let has_begun = self.has_begun();
-        match self.world.link(peer).admit(theirs, has_begun, &self.config.timing) {
+        let (has_begun, is_open) = (self.has_begun(), self.identity.book.is_some());
+        self.make_place(peer);
+        match self.world.link(peer).admit(theirs, (has_begun, is_open), &self.config.timing) {
             Admission::Welcome => self.welcome(visit, theirs),
+            Admission::Anew if is_open => {
+                self.begin_anew(peer, theirs.who.life);
+                self.welcome(visit, theirs);
+            }
             Admission::Anew => {
                 tracing::info!(%peer, "it was restarted before we began");
                 self.world.link(peer).forget();
@@ -270,6 +282,10 @@ impl Driver<World> {
             }
             Admission::Overtaken => {
                 tracing::debug!(%peer, "dropped a connection that a later one has overtaken");
+            }
+            // It forgets as well, and calls again.
+            Admission::Refuse(why @ Refusal::Forgotten) if is_open => {
+                self.world.tasks.spawn(visit.refuse(why, self.config.timing));
             }
             Admission::Refuse(why) => {
                 let who = Guest::Claims(peer, visit.from().to_owned());
@@ -295,8 +311,12 @@ impl Driver<World> {
     }
 
     /// Somebody waits for our call.
-    fn on_knock(&mut self, visit: Visit, peer: NodeId) {
+    fn on_knock(&mut self, visit: Visit, who: &Introduction) {
         while self.world.tasks.try_join_next().is_some() {}
+        let peer = who.sender;
+        if self.identity.book.is_some() {
+            return self.on_open_knock(visit, who);
+        }
         let link = self.world.link(peer);
         let why = match link.parting() {
             // Whoever knocks has not parted from us: it is another life.
@@ -353,6 +373,7 @@ impl Driver<World> {
             link.say(&Frame::Hello(ours));
         }
         self.stop_calling(peer);
+        self.learn_from(&theirs.who);
         self.world.touch(peer);
         self.bells.ring(peer.index());
         self.lift_fence();
@@ -360,9 +381,8 @@ impl Driver<World> {
         self.start_if_ready();
     }
 
-    fn on_we_refused(&mut self, who: Guest, why: &Refusal) {
+    pub(crate) fn on_we_refused(&mut self, who: Guest, why: &Refusal) {
         let sentence = why.sentence(Refuser::Us);
-        let nodes = self.identity.nodes();
         let (who, is_news) = match who {
             Guest::Member(peer) => {
                 let is_news =
@@ -370,9 +390,9 @@ impl Driver<World> {
                 (format!("node {peer}"), is_news)
             }
             Guest::Claims(id, from) => {
-                let is_peer = id != self.world.me && id.0 < nodes;
-                let is_news = !is_peer
-                    || self.world.link(id).refuse(why, format!("we refused it: {sentence}"));
+                let link = self.world.known(id);
+                let is_news =
+                    link.is_none_or(|link| link.refuse(why, format!("we refused it: {sentence}")));
                 (format!("node {id} at {from}"), is_news)
             }
             Guest::Stranger(from) => (from, true),
@@ -387,8 +407,9 @@ impl Driver<World> {
         let has_begun = self.has_begun();
         let link = self.world.link(peer);
         link.answered();
-        if matches!(why, Refusal::WillCall) {
-            return;
+        let is_open = self.identity.book.is_some();
+        if matches!(why, Refusal::WillCall) || (is_open && matches!(why, Refusal::Forgotten)) {
+            return self.draw_consequences(peer, why, has_begun);
         }
         let sentence = why.sentence(Refuser::Them);
         if link.refuse(why, format!("it refused us: {sentence}")) {
@@ -407,9 +428,10 @@ impl Driver<World> {
             Refusal::GivenUp if has_begun => {
                 link.part(Parting::GivenUp, "too many messages of its waited for us");
             }
+            Refusal::Replaced => self.give_way(peer),
             // What it parted from was a former life of ours.
             Refusal::Restarted | Refusal::Left | Refusal::GivenUp => self.fence(peer),
-            Refusal::Forgotten if has_begun => {
+            Refusal::Forgotten if has_begun && self.identity.book.is_none() => {
                 link.part(Parting::Restarted, "it was restarted and has lost its memory");
                 self.stop_calling(peer);
             }
@@ -430,6 +452,10 @@ impl Driver<World> {
             | Refusal::TooQuiet { .. }
             | Refusal::Cast { .. }
             | Refusal::List
+            | Refusal::Ahead
+            | Refusal::Closed
+            | Refusal::Full
+            | Refusal::Nowhere(_)
             | Refusal::WillCall => {}
         }
     }

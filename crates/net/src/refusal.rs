@@ -103,6 +103,16 @@ pub enum Refusal {
     /// Their lists of peers differ, and not in where the two of them are: over UDP, where a list
     /// may be too long for a hello.
     List,
+    /// In an open group: the refuser knows a later process under this number.
+    Replaced,
+    /// In an open group: the other says that it has begun later than it can be by now.
+    Ahead,
+    /// The other wants a number, and the group is not open.
+    Closed,
+    /// The other wants a number, and there is none left.
+    Full,
+    /// The other wants a number, and does not say where it can be found.
+    Nowhere(Excerpt),
 }
 
 /// Who refused, from where a sentence is spoken.
@@ -118,7 +128,7 @@ impl Refusal {
     /// Whether the refused process can never be let in, whatever the other side does.
     pub(crate) const fn is_final(&self) -> bool {
         match self {
-            Self::Left | Self::GivenUp => true,
+            Self::Left | Self::GivenUp | Self::Replaced => true,
             Self::Version { .. }
             | Self::Group { .. }
             | Self::Algorithm { .. }
@@ -133,7 +143,11 @@ impl Refusal {
             | Self::TooQuiet { .. }
             | Self::WillCall
             | Self::Cast { .. }
-            | Self::List => false,
+            | Self::List
+            | Self::Ahead
+            | Self::Closed
+            | Self::Full
+            | Self::Nowhere(_) => false,
         }
     }
 
@@ -194,12 +208,20 @@ impl Refusal {
             Self::Cast { refuser, refused } => {
                 two("reaches all by", "reach all by", refuser, refused)
             }
+            Self::Nowhere(address) => match by {
+                Refuser::Us => format!("it wants to be found at '{address}', which is no address"),
+                Refuser::Them => format!("we want to be found at '{address}', which is no address"),
+            },
             Self::Restarted
             | Self::Taken
             | Self::Forgotten
             | Self::Left
             | Self::GivenUp
             | Self::List
+            | Self::Replaced
+            | Self::Ahead
+            | Self::Closed
+            | Self::Full
             | Self::WillCall => self.plain_sentence(by).to_owned(),
         }
     }
@@ -227,6 +249,14 @@ impl Refusal {
             (Self::GivenUp, Refuser::Them) => "too many messages waited for us, and are gone",
             (Self::WillCall, Refuser::Us) => "it is we who call, and we will",
             (Self::WillCall, Refuser::Them) => "it is the one who calls, and it will",
+            (Self::Replaced, Refuser::Us) => "a later process has its number",
+            (Self::Replaced, Refuser::Them) => "a later process has our number",
+            (Self::Ahead, Refuser::Us) => "its clock is more than an hour ahead of ours",
+            (Self::Ahead, Refuser::Them) => "our clock is more than an hour ahead of its",
+            (Self::Closed, Refuser::Us) => "it wants to join, and this group is fixed",
+            (Self::Closed, Refuser::Them) => "we want to join, and that group is fixed",
+            (Self::Full, Refuser::Us) => "it wants to join, and no number is left",
+            (Self::Full, Refuser::Them) => "we want to join, and no number is left",
             (Self::List, Refuser::Us | Refuser::Them) => {
                 "its list of peers is not ours, though both have the two of us in one place"
             }
@@ -240,6 +270,7 @@ impl Refusal {
                 | Self::Target { .. }
                 | Self::Sender { .. }
                 | Self::TooQuiet { .. }
+                | Self::Nowhere(_)
                 | Self::Cast { .. },
                 Refuser::Us | Refuser::Them,
             ) => "",
@@ -346,6 +377,27 @@ mod tests {
                 Refusal::List,
                 "its list of peers is not ours, though both have the two of us in one place",
                 "its list of peers is not ours, though both have the two of us in one place",
+            ),
+            (Refusal::Replaced, "a later process has its number", "a later process has our number"),
+            (
+                Refusal::Ahead,
+                "its clock is more than an hour ahead of ours",
+                "our clock is more than an hour ahead of its",
+            ),
+            (
+                Refusal::Closed,
+                "it wants to join, and this group is fixed",
+                "we want to join, and that group is fixed",
+            ),
+            (
+                Refusal::Full,
+                "it wants to join, and no number is left",
+                "we want to join, and no number is left",
+            ),
+            (
+                Refusal::Nowhere("x".into()),
+                "it wants to be found at 'x', which is no address",
+                "we want to be found at 'x', which is no address",
             ),
             (
                 Refusal::WillCall,

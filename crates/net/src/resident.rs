@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tokio::time::Instant;
-use vorrang_protocol::{Data, NodeId, Refused};
+use vorrang_protocol::{Belonging, Data, NodeId, Refused};
 
 use crate::application::{AnyApplication, ApplicationEffects, Later};
 use crate::desk::{Desk, Inside, Post, Scale};
@@ -80,6 +80,8 @@ pub(crate) trait Resident: Send {
     fn end_turn(&mut self) -> Option<String>;
     /// How the machine is.
     fn account(&self) -> Account;
+    /// Who belongs to its group, if it agrees with others on that.
+    fn belongs(&self) -> Option<Belonging>;
 }
 
 /// How a machine is, when asked.
@@ -395,6 +397,10 @@ impl<C: Data, N: Data> Resident for Household<C, N> {
         let Inside { sent, received, .. } = &self.inside;
         let (machine, owes) = (self.machine.show(), self.machine.owes());
         Account { sent: by_kind(sent), received: by_kind(received), owes, machine }
+    }
+
+    fn belongs(&self) -> Option<Belonging> {
+        self.machine.belongs()
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use serde::Serialize;
-use vorrang_protocol::NodeId;
+use vorrang_protocol::{Belonging, NodeId};
 
 use crate::turns::Stage;
 
@@ -20,7 +20,10 @@ pub struct Status {
     /// How far this node is with its turn, and since when; none if it was not told what a turn is
     /// ([`Node::steps`](crate::Node::steps)).
     pub turn: Option<(Stage, Duration)>,
-    /// The links to all others, lowest first.
+    /// Who belongs to the group, if the machine agrees with others on that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<Belonging>,
+    /// The links to all others that are known, lowest first.
     pub links: Vec<LinkStatus>,
     /// What has gone through the sockets; none over TCP, where streams do.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -14,6 +14,8 @@
 //!                                                      and when nothing was said for a while
 //!   5     bye: empty                                   last; the sender will not be back
 //!   6     knock: see `Knock`                           first, by one who waits to be called
+//!   7     join: see `Wish`                             first, by one who has no number yet
+//!   8     place: see `Place`                           in answer to that
 //! ```
 //!
 //! `seq` counts the messages from one node to another, from 0, over all connections between the
@@ -27,10 +29,10 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::hello::{Hello, Knock, Refusal};
+use crate::hello::{Hello, Knock, Place, Refusal, Wish};
 
 /// The version that this crate speaks.
-pub const VERSION: u8 = 3;
+pub const VERSION: u8 = 4;
 /// What every frame begins with.
 pub const MAGIC: [u8; 2] = *b"VR";
 /// How long a frame's header is.
@@ -66,6 +68,10 @@ pub enum Frame<M> {
     Bye,
     /// The sender waits to be called.
     Knock(Knock),
+    /// The sender has no number yet.
+    Join(Wish),
+    /// The receiver is given one.
+    Place(Place),
 }
 
 const HELLO: u8 = 1;
@@ -74,6 +80,8 @@ const DATA: u8 = 3;
 const ACK: u8 = 4;
 const BYE: u8 = 5;
 const KNOCK: u8 = 6;
+const JOIN: u8 = 7;
+const PLACE: u8 = 8;
 
 /// Why bytes are not a frame.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -119,6 +127,8 @@ pub fn encode<M: Serialize>(frame: &Frame<M>, out: &mut Vec<u8>) -> Result<(), W
         Frame::Ack { received } => encode_body(ACK, received, out),
         Frame::Bye => encode_body(BYE, &(), out),
         Frame::Knock(knock) => encode_body(KNOCK, knock, out),
+        Frame::Join(wish) => encode_body(JOIN, wish, out),
+        Frame::Place(place) => encode_body(PLACE, place, out),
     }
 }
 
@@ -254,7 +264,7 @@ impl Header {
             Some(_) | None => {}
         }
         match bytes.get(3) {
-            Some(&kind) if !(HELLO..=KNOCK).contains(&kind) => return Err(WireError::Kind(kind)),
+            Some(&kind) if !(HELLO..=PLACE).contains(&kind) => return Err(WireError::Kind(kind)),
             Some(_) | None => {}
         }
         let Some(&[_, _, _, kind, a, b, c, d]) = bytes.first_chunk::<HEADER_LEN>() else {
@@ -282,6 +292,8 @@ impl Header {
             ACK => self.read(body).map(|received| Frame::Ack { received }),
             BYE => self.read(body).map(|()| Frame::Bye),
             KNOCK => self.read(body).map(Frame::Knock),
+            JOIN => self.read(body).map(Frame::Join),
+            PLACE => self.read(body).map(Frame::Place),
             kind => Err(WireError::Kind(kind)),
         }
     }
@@ -312,6 +324,7 @@ mod tests {
             peers,
             sender: NodeId(n.0),
             target: NodeId(n.1),
+            life: u64::from(n.0) << 20,
         })
     }
 
@@ -339,6 +352,16 @@ mod tests {
             any::<u64>().prop_map(|received| Frame::Ack { received }),
             Just(Frame::Bye),
             introduction().prop_map(|who| Frame::Knock(Knock { who })),
+            introduction().prop_map(|who| {
+                let Introduction { group, algorithm, setup, sender, peers, .. } = who;
+                let (room, address) = (sender.0, peers.concat());
+                Frame::Join(Wish { group, algorithm, setup, room, address })
+            }),
+            introduction().prop_map(|who| Frame::Place(Place {
+                id: who.sender,
+                peers: who.peers,
+                founders: 3
+            })),
         ]
     }
 
@@ -376,7 +399,7 @@ mod tests {
 
         #[test]
         fn arbitrary_bodies_never_panic(
-            kind in HELLO..=KNOCK,
+            kind in HELLO..=PLACE,
             body in proptest::collection::vec(any::<u8>(), 0..200),
         ) {
             let mut bytes = vec![MAGIC[0], MAGIC[1], VERSION, kind];
@@ -396,7 +419,7 @@ mod tests {
         assert_eq!(error, WireError::Foreign(*b"GE"));
         assert_eq!(error.to_string(), "the bytes [47, 45] are not the beginning of a frame");
         assert_eq!(decode::<Message>(b"VR\x09"), Err(WireError::Version(9)));
-        assert_eq!(decode::<Message>(b"VR\x03\x63"), Err(WireError::Kind(0x63)));
+        assert_eq!(decode::<Message>(b"VR\x04\x63"), Err(WireError::Kind(0x63)));
     }
 
     #[test]

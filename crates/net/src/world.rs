@@ -37,6 +37,10 @@ pub(crate) struct World {
     /// When acknowledgements are sent that nothing has come to ride on.
     pub(crate) next_ack: Option<Instant>,
     pub(crate) rng: Xoshiro256PlusPlus,
+    /// In an open group: numbers that were given to newcomers, by where these will be, and when.
+    pub(crate) given: Vec<(NodeId, String, Instant)>,
+    /// Whether what is sent to one who is not connected is lost.
+    is_open: bool,
 }
 
 impl World {
@@ -49,7 +53,8 @@ impl World {
         let (me, peers, limits) = (config.id, &config.peers, config.limits);
         let to_peer = |(id, address): (u32, &String)| {
             let peer = NodeId(id);
-            (peer != me).then(|| Link::new(peer, address.clone()))
+            // Of a number that nobody has yet there is nothing but its place.
+            (peer != me && !address.is_empty()).then(|| Link::new(peer, address.clone()))
         };
         Self {
             me,
@@ -63,10 +68,12 @@ impl World {
             callers: vec![None; peers.len()],
             next_ack: None,
             rng,
+            given: Vec::new(),
+            is_open: config.openness().is_some(),
         }
     }
 
-    /// The links to all others.
+    /// The links to all others that are known.
     pub(crate) fn others(&self) -> impl Iterator<Item = &Link> {
         self.links.iter().flatten()
     }
@@ -97,15 +104,24 @@ impl World {
         Some(peer)
     }
 
+    /// The link to a number, if anybody is known to have it.
+    pub(crate) fn known(&mut self, peer: NodeId) -> Option<&mut Link> {
+        self.links.get_mut(peer.index())?.as_mut()
+    }
+
     pub(crate) fn link(&mut self, peer: NodeId) -> &mut Link {
-        self.links[peer.index()].as_mut().expect("a peer is never ourselves")
+        self.known(peer).expect("a peer is known, and never ourselves")
     }
 }
 
 impl Post for World {
     fn send(&mut self, to: NodeId, message: &[u8]) -> Result<Option<u64>, WireError> {
-        let limits = self.limits;
-        let link = self.link(to);
+        let (limits, is_open) = (self.limits, self.is_open);
+        let Some(link) = self.known(to) else { return Ok(None) };
+        if is_open && !link.is_connected() {
+            link.lose();
+            return Ok(None);
+        }
         let was_gone = link.is_gone();
         let seq = link.send(message, &limits)?;
         if seq.is_some() {
@@ -135,7 +151,7 @@ impl Network for World {
 
     fn on_begun(driver: &mut Driver<Self>) {
         for index in 0..driver.world.links.len() {
-            if index != driver.world.me.index() {
+            if driver.world.links[index].is_some() {
                 driver.handle_frames(NodeId(index as u32));
                 // It may not have been read to the end before.
                 driver.bells.ring(index);

@@ -62,6 +62,7 @@
 
 extern crate alloc;
 
+mod belonging;
 mod duration;
 mod effects;
 mod graph;
@@ -73,6 +74,7 @@ mod node;
 mod protocol;
 mod turn;
 
+pub use belonging::Belonging;
 pub use duration::{parse_duration_ns, show_duration_ns};
 pub use effects::{Delay, Effect, Effects, Outbox};
 pub use graph::Graph;

@@ -6,7 +6,7 @@ use core::hash::Hash;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::{Effects, NodeId};
+use crate::{Belonging, Effects, NodeId};
 
 /// One node's side of a distributed algorithm: a deterministic state machine.
 ///
@@ -68,6 +68,11 @@ pub trait Protocol: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     /// something could be lost.
     fn owes(&self) -> bool {
         false
+    }
+
+    /// The newest view of its group that it knows, if it agrees with others on who belongs to it.
+    fn belongs(&self) -> Option<Belonging> {
+        None
     }
 
     /// The handlers as one, for drivers, traces and replay.

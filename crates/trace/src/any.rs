@@ -136,6 +136,18 @@ impl<C: Data, N: Data> Debug for AnyNode<C, N> {
 /// A message of any algorithm.
 pub struct AnyMessage(Box<dyn Letter>);
 
+impl AnyMessage {
+    /// A message, without its type.
+    pub fn new(message: impl Message) -> Self {
+        Self(Box::new(message))
+    }
+
+    /// As it goes over a wire; only who knows its type can read it.
+    pub fn packed(&self) -> Vec<u8> {
+        self.0.packed()
+    }
+}
+
 /// A message's kind is the one that it has with its type: whoever counts by kinds must be told
 /// their names.
 impl Message for AnyMessage {
@@ -310,6 +322,7 @@ trait Letter: Key + Display {
     fn kind_name(&self) -> &'static str;
     fn carries(&self, from: NodeId) -> Option<(NodeId, u64)>;
     fn encoded_len(&self) -> usize;
+    fn packed(&self) -> Vec<u8>;
 }
 
 impl<T: Message> Letter for T {
@@ -327,6 +340,10 @@ impl<T: Message> Letter for T {
     }
     fn encoded_len(&self) -> usize {
         encoded_len(self)
+    }
+    fn packed(&self) -> Vec<u8> {
+        let bytes = Vec::with_capacity(encoded_len(self));
+        postcard::to_extend(self, bytes).expect("plain data can be encoded")
     }
 }
 

@@ -24,7 +24,7 @@ pub mod replay;
 mod samples;
 pub mod stage;
 
-pub use any::AnyNode;
+pub use any::{AnyMessage, AnyNode, AnyTimer};
 pub use batches::Batches;
 pub use file::{Digest, End, Ending, Header, ReadError, Trace, Writer, Wrong};
 pub use judge::{Verdict, judge};

@@ -212,6 +212,13 @@ impl Heartbeat {
         self.peers.retain(|_, it| it.belief != Belief::Unwatched || it.mistakes > 0);
     }
 
+    /// Whatever was taken for lateness of this node was none.
+    pub(crate) fn forgive(&mut self, peer: NodeId) {
+        if let Some(peer) = self.peers.get_mut(&peer) {
+            peer.mistakes = 0;
+        }
+    }
+
     /// A peer is heard, if anybody cares.
     fn hear(&mut self, from: NodeId, fx: &mut impl Effects<Self>) {
         let Some(peer) = self.peers.get_mut(&from) else { return };

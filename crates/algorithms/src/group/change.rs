@@ -18,7 +18,7 @@ use super::views::{Inside, Phase, Told, Views};
 
 impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
     /// Whether a node has begun another life since it became a member: that one is over for sure.
-    fn is_over(&self, member: Member) -> bool {
+    pub(super) fn is_over(&self, member: Member) -> bool {
         match self.peers.get(&member.node) {
             Some(peer) => peer.life > member.life,
             None => member.node == self.me && self.life > member.life,
@@ -37,6 +37,9 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
     fn is_coordinator(&self) -> bool {
         if self.inside.is_some() {
             return self.active().next() == Some(self.me);
+        }
+        if self.forgets {
+            return false;
         }
         let members = &self.last.view.members;
         let lowest = members.iter().map(|it| it.node).find(|it| !self.suspects.contains(*it));
@@ -167,7 +170,8 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
             return;
         }
         let is_here = |it: &&Member| {
-            let is_back = self.is_over(**it) && !self.suspects.contains(it.node);
+            let may_vote = !self.forgets && !self.suspects.contains(it.node);
+            let is_back = self.is_over(**it) && may_vote;
             is_back || self.active().any(|node| node == it.node)
         };
         let members = &self.last.view.members;
@@ -233,6 +237,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
             Some(number) if number < self.last.view.id => {
                 fx.send(from, Message::NewView(self.last.clone()));
             }
+            Some(number) if !self.may_vote(number) => {}
             _ => self.decide(fx, |decision, lift| decision.on_message(from, message, lift)),
         }
     }

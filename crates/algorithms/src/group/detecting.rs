@@ -1,13 +1,14 @@
 //! A failure detector below a machine that needs one: [heartbeats](crate::detection::heartbeat),
 //! which carry what the machine has to say anyway.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
 use core::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Data, Delay, Effects, NodeId, Protocol, Refused};
+use vorrang_protocol::{Belonging, Data, Delay, Effects, NodeId, Protocol, Refused};
 
 use super::message::Beat;
 use super::views::Input;
@@ -19,18 +20,20 @@ use crate::setup::Setup;
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Detecting<P> {
     detector: Heartbeat,
+    /// In which lives others were heard last.
+    lives: BTreeMap<NodeId, u64>,
     above: P,
 }
 
 impl<P> Detecting<P> {
     /// Below this, at the pace that the set-up says.
     pub fn new(me: NodeId, setup: &Setup, above: P) -> Self {
-        Self { detector: Heartbeat::of(me, setup), above }
+        Self { detector: Heartbeat::of(me, setup), lives: BTreeMap::new(), above }
     }
 
     /// The same below something else, such as a mistake around the machine above.
     pub fn map<T>(self, around: impl FnOnce(P) -> T) -> Detecting<T> {
-        Detecting { detector: self.detector, above: around(self.above) }
+        Detecting { detector: self.detector, above: around(self.above), lives: self.lives }
     }
 
     /// The machine above.
@@ -82,6 +85,15 @@ where
         }
     }
 
+    /// Another process than before was down, and not late. Whoever begins a life because it was
+    /// left behind counts by one, and a clock does not: such a one may have been late after all.
+    fn on_life(&mut self, of: NodeId, life: Option<u64>) {
+        let Some(life) = life else { return };
+        if self.lives.insert(of, life).is_some_and(|before| life > before + 1) {
+            self.detector.forgive(of);
+        }
+    }
+
     fn tell(&mut self, input: Input<C>, fx: &mut impl Effects<Self>) {
         let told = self.above.on_command(input, &mut Through { fx });
         told.expect("what a detector says is never refused");
@@ -113,6 +125,7 @@ where
             self.on_detector(fx, |detector, unheard| {
                 detector.on_message(from, heartbeat::Message::Heartbeat, unheard);
             });
+            self.on_life(from, message.life());
         }
         self.above.on_message(from, message, &mut Through { fx });
     }
@@ -132,6 +145,10 @@ where
     fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
         self.above.on_restart(&mut Through { fx });
         self.on_detector(fx, |detector, unheard| detector.on_restart(unheard));
+    }
+
+    fn belongs(&self) -> Option<Belonging> {
+        self.above.belongs()
     }
 
     fn kept(&self, fresh: Self) -> Self {

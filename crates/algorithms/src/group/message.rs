@@ -57,7 +57,7 @@ pub enum Message<B, I, M> {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Status {
     /// In which life it is. Earlier ones are over.
-    pub life: u32,
+    pub life: u64,
     /// Whether its application wants to belong to the group.
     pub wants: bool,
     /// The newest view that it knows.
@@ -150,11 +150,26 @@ impl<B, I, M> From<M> for Message<B, I, M> {
 pub trait Beat {
     /// Whether it is one.
     fn is_beat(&self) -> bool;
+
+    /// In which life it says that the sender is.
+    fn life(&self) -> Option<u64>;
 }
 
 impl<B, I, M> Beat for Message<B, I, M> {
     fn is_beat(&self) -> bool {
         matches!(self, Self::Status(_))
+    }
+
+    fn life(&self) -> Option<u64> {
+        match self {
+            Self::Status(status) => Some(status.life),
+            Self::Data { .. }
+            | Self::Ordered { .. }
+            | Self::Flush { .. }
+            | Self::FlushOk { .. }
+            | Self::NewView(_)
+            | Self::Decision(_) => None,
+        }
     }
 }
 

@@ -13,6 +13,7 @@ pub mod decision;
 pub mod detecting;
 pub mod fed;
 pub mod flaws;
+pub mod forgetful;
 pub mod informed;
 pub mod locks;
 mod log;

@@ -13,8 +13,8 @@ use vorrang_protocol::{NodeId, NodeSet};
 pub struct Member {
     /// The node.
     pub node: NodeId,
-    /// Its life, from 0.
-    pub life: u32,
+    /// Its life: from 0, or from [whatever is larger than all before](super::forgetful).
+    pub life: u64,
 }
 
 /// `2` in its first life, then `2'1`.
@@ -30,7 +30,8 @@ impl fmt::Display for Member {
 /// Who belongs to the group, until the next view.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct View {
-    /// The first is 1, and the next one more.
+    /// The first is 1, unless it was [founded](super::forgetful) under another number, and
+    /// the next is one more. Before the first there is 0, of nobody.
     pub id: u64,
     /// Lowest first, each node once. A member's place is its rank.
     pub members: Vec<Member>,
@@ -46,8 +47,11 @@ impl View {
         Self { id: 1, members }
     }
 
+    /// Before the first view.
+    pub const NONE: Self = Self { id: 0, members: Vec::new() };
+
     /// The life in which a node belongs to it, if it does.
-    pub fn life_of(&self, node: NodeId) -> Option<u32> {
+    pub fn life_of(&self, node: NodeId) -> Option<u64> {
         let place = self.members.binary_search_by_key(&node, |it| it.node).ok()?;
         Some(self.members[place].life)
     }

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Data, Effects, Group, Never, NodeId, NodeSet, Protocol, Refused};
 
 use super::decision::Decision;
+use super::forgetful::Founding;
 use super::log::Log;
 use super::message::{Entry, Install, Message, Progress, Report, Status};
 use super::view::{Member, View};
@@ -104,9 +105,13 @@ pub enum Told<B, I> {
 pub struct Views<B: Data, I: Data, D: Decision<Install<B, I>>> {
     pub(super) me: NodeId,
     pub(super) universe: Group,
+    /// Whether there is no stable storage: then a crash takes all along but the number of the life.
+    pub(super) forgets: bool,
+    /// What this node is to found, if nobody has.
+    pub(super) founding: Option<Founding>,
     /// On stable storage: in which life it is. It ends with a crash, and when the node belongs to
     /// the group no more.
-    pub(super) life: u32,
+    pub(super) life: u64,
     /// On stable storage: whether its application wants to belong to the group.
     pub(super) wants: bool,
     /// On stable storage: the newest view that it knows, whether it belongs to it or not.
@@ -155,7 +160,7 @@ pub(super) enum Phase {
 /// What another node has said of itself: what is later is greater.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) struct Peer {
-    pub(super) life: u32,
+    pub(super) life: u64,
     pub(super) wants_out: bool,
 }
 
@@ -184,6 +189,8 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         Self {
             me,
             universe,
+            forgets: false,
+            founding: None,
             life: 0,
             wants: founders.contains(&me),
             last: Install::first(View::first(founders.iter().copied())),
@@ -242,6 +249,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         // That it wanted out, in this life, may have been heard.
         self.life += 1;
         self.announce(fx);
+        self.found(fx);
         Ok(())
     }
 
@@ -340,6 +348,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
             self.on_progress(from, progress, fx);
         }
         if is_new {
+            self.found(fx);
             self.consider(false, fx);
         }
     }
@@ -383,6 +392,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
             }
         }
         self.insist(fx);
+        self.found(fx);
     }
 
     /// What a message says of the view that this node is in.
@@ -481,6 +491,9 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Protocol for Views<B, I, D> {
     }
 
     fn kept(&self, fresh: Self) -> Self {
+        if self.forgets {
+            return self.remains(fresh);
+        }
         Self {
             life: self.life + 1,
             wants: self.wants,

@@ -10,12 +10,14 @@ use vorrang_algorithms::card::About;
 use vorrang_algorithms::setup::Parameter;
 use vorrang_net::udp::{Cast, Faults, Multicast, Udp};
 use vorrang_net::{EVENT_TARGET, Timing};
+use vorrang_protocol::NodeId;
 use vorrang_sim::Share;
 
 use crate::failure::Failure;
 use crate::given::Given;
 use crate::lookup;
 use crate::network::conversation::Served;
+use crate::network::on_views::OnViewsArgs;
 use crate::network::voice::Voice;
 use crate::options::SetupArgs;
 use crate::real::{beats_if_real, within_if_real};
@@ -59,10 +61,12 @@ use crate::values::{WallTime, whole};
     VORRANG_LOG sets what is logged: error, warn (as it is), info or debug.")]
 pub(crate) struct Node {
     /// Which of the peers this is, counted from 0
-    #[arg(long, value_parser = whole(0..=u32::MAX))]
-    pub(crate) id: u32,
-    /// The addresses of all nodes, this one included, the same list everywhere
-    #[arg(long, required = true, value_delimiter = ',', value_name = "HOST:PORT")]
+    #[arg(long, value_parser = whole(0..=u32::MAX), required_unless_present = "join")]
+    id: Option<u32>,
+    /// The addresses of all nodes, this one included, the same list everywhere; with --on-views of
+    /// those that found the group
+    #[arg(long, value_delimiter = ',', value_name = "HOST:PORT")]
+    #[arg(required_unless_present = "join")]
     pub(crate) peers: Vec<String>,
     /// Which algorithm, as `vorrang list` calls it; the same everywhere
     #[arg(long, short, default_value = "ricart-agrawala")]
@@ -106,6 +110,8 @@ pub(crate) struct Node {
     /// Lose this share of all datagrams that come, to see what comes of it
     #[arg(long, value_name = "SHARE", requires = "udp", help_heading = "Datagrams")]
     drop: Option<Share>,
+    #[command(flatten, next_help_heading = "Views: members come, go and come back")]
+    pub(crate) views: OnViewsArgs,
     #[command(flatten, next_help_heading = "Set-up, the same everywhere")]
     setup: Given<SetupArgs>,
 }
@@ -114,10 +120,9 @@ impl Node {
     pub(crate) fn execute(self) -> Result<(), Failure> {
         let entry = lookup::algorithm(&self.algorithm)?;
         let nodes = self.peers.len() as u32;
-        if self.id >= nodes {
+        if let Some(id) = self.id.filter(|&id| id >= nodes && !self.views.joins()) {
             return Err(Failure::usage(format!(
-                "--id {} does not exist: --peers has {nodes} addresses, so the last is {}",
-                self.id,
+                "--id {id} does not exist: --peers has {nodes} addresses, so the last is {}",
                 nodes - 1
             )));
         }
@@ -132,13 +137,19 @@ impl Node {
         {
             return Err(Failure::usage(format!("--peers names {} twice", twice.1)));
         }
+        for member in &self.views.join {
+            check_address("--join", member)?;
+        }
+        let about = entry.algorithm.about();
+        let about = self.views.check(about, self.listen.as_deref(), nodes)?;
         self.check_reach()?;
         let voice = Voice::new()?;
         listen_to_log(&voice);
-        let about = entry.algorithm.about();
         self.setup.check_fit(&[&about])?;
         self.check_udp(&about)?;
+        let nodes = self.views.room(nodes);
         let mut setup = self.setup.args.setup(&about, nodes)?;
+        self.views.pace(&mut setup, &self.setup.args);
         if let Some(within) = within_if_real(&about)
             && !self.setup.args.says(Parameter::Within)
         {
@@ -173,7 +184,7 @@ impl Node {
             *multicast = multicast.on(interface);
         }
         let lost = self.drop.map_or(0.0, Share::value);
-        let faults = Faults { lost, seed: u64::from(self.id), ..Faults::default() };
+        let faults = Faults { lost, seed: u64::from(self.number()), ..Faults::default() };
         Some(Udp { cast, faults })
     }
 
@@ -194,9 +205,19 @@ impl Node {
         Ok(())
     }
 
+    /// Its number; whoever joins has none yet.
+    pub(crate) fn number(&self) -> u32 {
+        self.id.unwrap_or_default()
+    }
+
     /// Where it listens.
     pub(crate) fn listens_on(&self) -> &str {
-        self.listen.as_ref().unwrap_or(&self.peers[self.id as usize])
+        self.listen.as_ref().unwrap_or_else(|| &self.peers[self.number() as usize])
+    }
+
+    /// It has this number among these, and listens there.
+    pub(crate) fn takes_place(&mut self, id: NodeId, peers: Vec<String>, listens_on: String) {
+        (self.id, self.peers, self.listen) = (Some(id.0), peers, Some(listens_on));
     }
 
     pub(crate) fn timing(&self) -> Timing {

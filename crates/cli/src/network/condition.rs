@@ -19,6 +19,7 @@ pub(super) fn in_words(status: &Status, algorithm: &str) -> String {
         (None, true, Some((stage, since))) => add(&turn(stage, since)),
         (None, true, None) => {}
     }
+    status.group.iter().for_each(|it| add(&it.to_string()));
     status.links.iter().for_each(|it| add(&link(it)));
     wrapped(&text).trim_end().to_owned()
 }
@@ -72,6 +73,7 @@ pub(super) fn in_json(status: &Status, algorithm: &str) -> String {
         "fenced": status.fenced,
         "turn": stage,
         "turn_seconds": since.map(|since| since.as_secs_f64()),
+        "group": status.group,
         "links": status.links.iter().map(link_in_json).collect::<Vec<_>>(),
         "sent": by_kind(&status.sent),
         "received": by_kind(&status.received),

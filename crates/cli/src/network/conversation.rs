@@ -48,7 +48,7 @@ where
     P: Protocol<Command = Q::Command, Notice = Q::Notice>,
 {
     let Served { about, setup, node, voice } = served;
-    let (id, name) = (NodeId(node.id), about.name);
+    let (id, name) = (NodeId(node.number()), about.name);
     // Nodes that are set up differently would let too many in, so they must agree on it.
     let config = Config {
         group: node.group.clone(),
@@ -91,15 +91,16 @@ where
     node.start()
 }
 
-type Started<Q> = (Handle<<Q as Problem>::Command>, UnboundedReceiver<<Q as Problem>::Notice>);
+pub(super) type Started<Q> =
+    (Handle<<Q as Problem>::Command>, UnboundedReceiver<<Q as Problem>::Notice>);
 
-async fn attend<Q: Driven>(
+pub(super) async fn attend<Q: Driven>(
     name: &'static str,
     (node, voice): (Node, Voice),
     starting: Starting<Started<Q>>,
     save: Box<dyn FnOnce(Outlet) -> std::io::Result<()>>,
 ) -> Result<(), Failure> {
-    let id = NodeId(node.id);
+    let id = NodeId(node.number());
     // A trace that cannot be written is no surprise for the end.
     let create = |path: PathBuf| match Outlet::create(&path) {
         Ok(file) => Ok((path, file)),
@@ -110,12 +111,18 @@ async fn attend<Q: Driven>(
     let trace = node.trace.map(create).transpose()?;
     let mut signals = Signals::listen()?;
     let (handle, notices) = starting.await.map_err(not_started)?;
-    voice.tell(format!("node {id} of {} listens on {own}, running {name}", node.peers.len()));
+    let (nodes, views) = (node.peers.len(), node.views.is_on());
+    voice.tell(if views {
+        format!("node {id} of at most {nodes} listens on {own}, running {name} on views")
+    } else {
+        format!("node {id} of {nodes} listens on {own}, running {name}")
+    });
     let mut talk = Talk::<Q> {
         name,
         events: handle.events(),
         notices,
         has_started: false,
+        is_on_views: views,
         in_line: InLine::to(&handle, &voice, Q::waits),
         strangers: Ration::new(20, Duration::from_secs(1)),
         members: Ration::new(200, Duration::from_millis(100)),
@@ -168,6 +175,7 @@ struct Talk<Q: Driven> {
     events: broadcast::Receiver<Event>,
     voice: Voice,
     has_started: bool,
+    is_on_views: bool,
     /// Where commands wait that are obeyed one after the other.
     in_line: InLine<Q::Command>,
     /// How much is said of those who do not belong here, and how much of those who do.
@@ -281,7 +289,9 @@ impl<Q: Driven> Talk<Q> {
         self.has_started |= event == Event::Started;
         let ration = match &event {
             // What that means is said in a moment, and who has left.
-            Event::Left { .. } if self.has_started => return,
+            Event::Left { .. } if self.has_started && !self.is_on_views => return,
+            // What a view is says it all.
+            Event::Started if self.is_on_views => return,
             // That is an answer to what was typed.
             Event::TimedOut { .. } => {
                 self.voice.tell(format!("{BOLD}{}{RESET}", wrap(&event.to_string())));
@@ -305,6 +315,9 @@ impl<Q: Driven> Talk<Q> {
             | Event::TooLarge { .. }
             | Event::Unsent { .. }
             | Event::Unicast { .. }
+            | Event::Replaced { .. }
+            | Event::Given { .. }
+            | Event::View(_)
             | Event::Fenced { .. } => &mut self.members,
         };
         if let Some(missed) = ration.ask(Instant::now()) {

@@ -60,6 +60,7 @@ use crate::figures::{Figure, Measured, span};
 use crate::given::Given;
 use crate::network::Place;
 use crate::network::conversation::Served;
+use crate::network::on_views::Ranked;
 use crate::network::worker::{Work, be_told};
 use crate::options::RunArgs;
 use crate::selection::Axis;
@@ -185,6 +186,13 @@ pub(crate) trait Driven: Catalogued {
     /// Whether a node takes more from now on, if this notice says so.
     fn room(_notice: &Self::Notice) -> Option<bool> {
         None
+    }
+    /// Runs a node inside views of any size, for each of which its algorithm is made.
+    fn serve_on_views(
+        _: Served,
+        _: Vec<Ranked<Self::Command, Self::Notice>>,
+    ) -> Result<Future<'static>, Failure> {
+        Err(Failure::usage("--on-views is for mutual exclusion".to_owned()))
     }
     /// Whom an algorithm needs, to do what it is asked.
     fn needs(card: &'static Card<Self>, setup: &Setup) -> Needs;

@@ -29,6 +29,8 @@ use crate::between::Between;
 use crate::commands::check::CheckArgs;
 use crate::failure::Failure;
 use crate::figures::{Figure, Measured};
+use crate::network::conversation::Served;
+use crate::network::on_views::{Ranked, serve};
 use crate::network::worker::Work;
 use crate::network::{self, Place};
 use crate::options::{MOST_NODES, RunArgs, name};
@@ -484,6 +486,12 @@ impl Driven for Mutex {
 
     fn steps() -> Option<Steps<Command, Notice>> {
         Some(Steps::ended_by(Command::Release))
+    }
+    fn serve_on_views(
+        served: Served,
+        made: Vec<Ranked<Command, Notice>>,
+    ) -> Result<Future<'static>, Failure> {
+        Ok(serve(served, made))
     }
     fn needs(card: &'static Card, setup: &Setup) -> Needs {
         (card.terms.needs)(setup)

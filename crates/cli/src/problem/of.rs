@@ -1,6 +1,7 @@
 //! Algorithms and runs, where types end.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use indicatif::ProgressBar;
 use vorrang_algorithms::card::{About, Card};
@@ -8,6 +9,7 @@ use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::registry::{Node, Recipe};
 use vorrang_algorithms::setup::Setup;
 use vorrang_catalogue as any;
+use vorrang_net::Sealed;
 use vorrang_protocol::{Guard, Invariant, Message as _, Protocol};
 use vorrang_trace::replay::Cast;
 use vorrang_trace::{Line, Objection, Record, replay};
@@ -22,6 +24,7 @@ use crate::figures::Measured;
 use crate::holder::holder_at;
 use crate::network::Place;
 use crate::network::conversation::{Served, serve};
+use crate::network::on_views::{Ranked, among};
 use crate::network::worker::Work;
 use crate::options::RunArgs;
 use crate::selection::Axis;
@@ -58,6 +61,18 @@ where
         Q::trials(self.card, nodes)
     }
     fn serve(&self, setup: &Setup, node: Served) -> Result<Future<'static>, Failure> {
+        if node.node.views.is_on() {
+            let made = (1..=setup.group.size()).map(|members| {
+                let make = make(&self.recipe, &among(setup, members)).map_err(|why| match why {
+                    Failure::Usage(why) => Failure::Usage(format!(
+                        "--on-views: in a view of {members} there would be no such group ({why})"
+                    )),
+                    other => other,
+                })?;
+                Ok(Arc::new(move |id| Sealed::new(make(id))) as Ranked<_, _>)
+            });
+            return Q::serve_on_views(node, made.collect::<Result<_, Failure>>()?);
+        }
         let make = make(&self.recipe, setup)?;
         Ok(serve::<Q, P>(node, &make, Q::needs(self.card, setup)))
     }

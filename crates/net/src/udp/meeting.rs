@@ -204,6 +204,11 @@ impl Driver<Mail> {
             | Refusal::TooQuiet { .. }
             | Refusal::Cast { .. }
             | Refusal::List
+            | Refusal::Replaced
+            | Refusal::Ahead
+            | Refusal::Closed
+            | Refusal::Full
+            | Refusal::Nowhere(_)
             | Refusal::WillCall => {}
         }
     }

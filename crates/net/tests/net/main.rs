@@ -8,6 +8,7 @@ mod giving_up;
 mod half_open;
 mod hostile;
 mod lives;
+mod open;
 mod refusals;
 mod strangers;
 mod support;

@@ -140,6 +140,13 @@ impl<V: Beat, M> Beat for Message<V, M> {
             Self::Within { .. } => false,
         }
     }
+
+    fn life(&self) -> Option<u64> {
+        match self {
+            Self::Views(message) => message.life(),
+            Self::Within { .. } => None,
+        }
+    }
 }
 
 /// What a node may be woken for.

@@ -59,6 +59,7 @@
 
 mod effects;
 pub mod flaws;
+mod forgetful;
 mod lease;
 pub mod message;
 pub mod spec;
@@ -69,9 +70,10 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
-use vorrang_protocol::{Effects, Group, Never, NodeId, NodeSet, Protocol, Refused};
+use vorrang_protocol::{Belonging, Effects, Group, Never, NodeId, NodeSet, Protocol, Refused};
 
 use self::effects::{Among, Beneath};
+pub use self::forgetful::without_memory;
 pub use self::lease::Lease;
 use self::lease::Tenure;
 use self::message::{Message, Timer, Word};
@@ -477,6 +479,12 @@ impl<P: Exclusive> Protocol for Locks<P> {
 
     fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
         self.below(fx, |views, beneath| views.on_restart(beneath));
+    }
+
+    fn belongs(&self) -> Option<Belonging> {
+        let view = self.views.view();
+        let members = view.nodes().collect();
+        Some(Belonging { view: view.id, is_in: self.views.is_inside(), members })
     }
 
     /// The application has crashed as well; views have larger numbers than before.

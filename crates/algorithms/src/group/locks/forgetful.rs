@@ -1,0 +1,24 @@
+//! Locks on views without stable storage.
+
+use vorrang_protocol::NodeId;
+
+use super::{Anew, Exclusive, Lease, Locks, OnViews};
+use crate::group::detecting::Detecting;
+use crate::group::forgetful::Founding;
+use crate::group::views::Views;
+use crate::setup::Setup;
+
+/// A node as of [`on_views`](super::on_views), without stable storage, in this life, and of no group
+/// that it knows yet: it comes in when it starts. See [`Views::forgetful`]. Its application is told
+/// of no views: whoever runs it can [see](vorrang_protocol::Protocol::belongs) them.
+pub fn without_memory<P: Exclusive>(
+    me: NodeId,
+    setup: &Setup,
+    (life, founding): (u64, Option<Founding>),
+    anew: Anew<P>,
+    lease: Option<Lease>,
+) -> OnViews<P> {
+    let views = Views::forgetful(me, setup.group, life, founding);
+    let locks = Locks { views, lease, ..Locks::new(me, setup.group, &[me], anew) };
+    Detecting::new(me, setup, locks)
+}

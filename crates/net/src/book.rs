@@ -1,0 +1,144 @@
+//! Where the members of an open group are, as far as this node knows: by their numbers.
+//!
+//! A fixed group has a list that all are given. An open one has room for so many numbers, and a
+//! node knows the addresses of some: those that it was given, and those that others have told it.
+//! What a node says of its own address counts; what it says of others' fills gaps.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use vorrang_protocol::NodeId;
+
+/// How long an address may be: a name of a host, which is of 255 bytes at most, and a port.
+pub(crate) const MAX_ADDRESS_LEN: usize = 255 + ":65535".len();
+
+/// How large an open group may become: so large that a hello with the longest addresses is not too
+/// long for anybody.
+pub const MAX_ROOM: usize = 128;
+
+/// Shared by the node's task and those who call for it.
+#[derive(Clone, Debug)]
+pub(crate) struct Book(Arc<Mutex<Vec<String>>>);
+
+impl Book {
+    pub(crate) fn new(addresses: Vec<String>) -> Self {
+        Self(Arc::new(Mutex::new(addresses)))
+    }
+
+    fn open(&self) -> MutexGuard<'_, Vec<String>> {
+        // A list of texts is as good as it was, whoever panicked.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// All that are known; what is not is empty.
+    pub(crate) fn addresses(&self) -> Vec<String> {
+        self.open().clone()
+    }
+
+    /// Where a node says it is. True if that is news.
+    pub(crate) fn note(&self, node: NodeId, address: &str) -> bool {
+        match self.open().get_mut(node.index()) {
+            Some(known) if known != address => {
+                address.clone_into(known);
+                true
+            }
+            Some(_) | None => false,
+        }
+    }
+
+    /// What another says of all: those that were not known.
+    pub(crate) fn fill(&self, theirs: &[String]) -> Vec<(NodeId, String)> {
+        let mut ours = self.open();
+        let mut news = Vec::new();
+        for ((id, ours), theirs) in (0..).zip(ours.iter_mut()).zip(theirs) {
+            if ours.is_empty() && is_address(theirs) {
+                theirs.clone_into(ours);
+                news.push((NodeId(id), theirs.clone()));
+            }
+        }
+        news
+    }
+
+    /// Who is at an address.
+    pub(crate) fn who_is_at(&self, address: &str) -> Option<NodeId> {
+        let place = self.open().iter().position(|it| it == address)?;
+        Some(NodeId(place as u32))
+    }
+
+    /// The numbers of which no address is known, from this one on.
+    pub(crate) fn unused(&self, from: u32) -> Vec<NodeId> {
+        let ours = self.open();
+        let is_unused = |id: &u32| ours[*id as usize].is_empty();
+        (from..ours.len() as u32).filter(is_unused).map(NodeId).collect()
+    }
+}
+
+/// Whether this may be an address: HOST:PORT, and not longer than anybody's is.
+pub(crate) fn is_address(text: &str) -> bool {
+    let parts = text.rsplit_once(':');
+    let is_whole = parts.is_some_and(|(host, port)| {
+        let is_plain = |it: char| it.is_ascii_graphic();
+        !host.is_empty() && host.chars().all(is_plain) && port.parse::<u16>().is_ok_and(|it| it > 0)
+    });
+    is_whole && text.len() <= MAX_ADDRESS_LEN
+}
+
+/// What somebody asks who wants to belong to an open group, and has no number yet.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Wish {
+    /// The group's name.
+    pub group: String,
+    /// The algorithm's name.
+    pub algorithm: String,
+    /// How the algorithm is set up, in its canonical words.
+    pub setup: String,
+    /// How many numbers there are.
+    pub room: u32,
+    /// Where others will find the one who asks.
+    pub address: String,
+}
+
+/// A number for one who has asked, and where all others are that the one who gives it knows.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Place {
+    /// The number.
+    pub id: NodeId,
+    /// Addresses by number; empty if unknown.
+    pub peers: Vec<String>,
+    /// Numbers below this are not given to newcomers.
+    pub founders: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn book() -> Book {
+        Book::new(["a:1", "b:2", "", ""].map(str::to_owned).to_vec())
+    }
+
+    #[test]
+    fn what_others_say_fills_gaps_and_what_one_says_of_itself_counts() {
+        let book = book();
+        let theirs = ["x:9", "b:2", "c:3", "not an address"].map(str::to_owned);
+        assert_eq!(book.fill(&theirs), [(NodeId(2), "c:3".to_owned())]);
+        assert!(book.fill(&theirs).is_empty());
+        assert!(book.note(NodeId(0), "x:9") && !book.note(NodeId(0), "x:9"));
+        assert!(!book.note(NodeId(7), "x:9"), "there is no such number");
+        assert_eq!(book.addresses(), ["x:9", "b:2", "c:3", ""]);
+        assert_eq!((book.who_is_at("c:3"), book.who_is_at("a:1")), (Some(NodeId(2)), None));
+        assert_eq!(book.unused(0), [NodeId(3)]);
+        assert!(book.unused(4).is_empty());
+    }
+
+    #[test]
+    fn addresses_are_hosts_with_ports() {
+        for address in ["127.0.0.1:7000", "[::1]:1", "host.example:65535"] {
+            assert!(is_address(address), "{address}");
+        }
+        let long = format!("{}:1", "x".repeat(300));
+        for wrong in ["", "a", ":1", "a:", "a:0", "a:65536", "a b:1", "a\n:1", "ä:1", &long] {
+            assert!(!is_address(wrong), "{wrong}");
+        }
+    }
+}

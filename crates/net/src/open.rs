@@ -1,0 +1,139 @@
+//! The node's task, continued: an open group, whose members come, go and come back.
+//!
+//! A number belongs to whoever has come under it last, as [`Life`](crate::Life) tells. A process
+//! that comes back, with nothing of what it knew, is let in under its number: the links of the one
+//! before are forgotten at both ends, and what it means that somebody has no memory is for the
+//! machine to know, which such groups are only for.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+use vorrang_protocol::NodeId;
+
+use crate::driver::Driver;
+use crate::event::Event;
+use crate::hello::{Introduction, Place, Refusal, Wish};
+use crate::link::Link;
+use crate::lives::Parting;
+use crate::meet::{Guest, Visit};
+use crate::world::World;
+
+/// How long a number is kept for a newcomer that has been given it and has not come.
+const KEPT: Duration = Duration::from_secs(30);
+/// After how many times the longest silence a number is free whose process is away.
+const ABSENCES: u32 = 20;
+
+impl Driver<World> {
+    /// Sees to it that there is a link to one who is about to come.
+    pub(crate) fn make_place(&mut self, peer: NodeId) {
+        if self.world.known(peer).is_none() {
+            self.world.links[peer.index()] = Some(Link::new(peer, String::new()));
+        }
+    }
+
+    /// Another process has come under a number.
+    pub(crate) fn begin_anew(&mut self, peer: NodeId, life: u64) {
+        let link = self.world.link(peer);
+        let was_there = link.is_connected();
+        link.begin_anew(life);
+        if was_there {
+            let why = "another process has come under its number".to_owned();
+            self.report(Event::Lost { peer, why });
+        }
+    }
+
+    /// Notes where one is who was let in or has knocked, and those whom it knows and we do not.
+    pub(crate) fn learn_from(&mut self, who: &Introduction) {
+        let Some(book) = self.identity.book.clone() else { return };
+        if let Some(address) = who.peers.get(who.sender.index()) {
+            book.note(who.sender, address);
+            self.world.link(who.sender).move_to(address);
+        }
+        for (peer, address) in book.fill(&who.peers) {
+            if peer != self.world.me {
+                self.make_place(peer);
+                self.world.link(peer).move_to(&address);
+                self.dial(peer);
+            }
+        }
+        self.world.given.retain(|(number, ..)| *number != who.sender);
+    }
+
+    /// One with a lower number waits for our call: perhaps in another life, elsewhere.
+    pub(crate) fn on_open_knock(&mut self, visit: Visit, who: &Introduction) {
+        let peer = who.sender;
+        self.make_place(peer);
+        let link = self.world.link(peer);
+        let why = match (link.is_later(who.life), link.parting()) {
+            (None, _) => Refusal::Replaced,
+            (Some(true), _) => {
+                self.begin_anew(peer, who.life);
+                self.learn_from(who);
+                self.dial(peer);
+                Refusal::WillCall
+            }
+            (Some(false), Some(Parting::GivenUp)) => Refusal::GivenUp,
+            (Some(false), Some(Parting::Left | Parting::Restarted)) => Refusal::Left,
+            (Some(false), None) => {
+                // It is there by now, whatever became of the last call.
+                if !link.is_connected() {
+                    self.dial(peer);
+                }
+                Refusal::WillCall
+            }
+        };
+        if why != Refusal::WillCall {
+            self.on_we_refused(Guest::Claims(peer, visit.from().to_owned()), &why);
+        }
+        self.world.tasks.spawn(visit.refuse(why, self.config.timing));
+    }
+
+    /// One who has no number yet wants one.
+    pub(crate) fn on_wish(&mut self, visit: Visit, wish: &Wish) {
+        while self.world.tasks.try_join_next().is_some() {}
+        let timing = self.config.timing;
+        let (Some(book), Some(open)) = (&self.identity.book, self.config.openness()) else {
+            return;
+        };
+        let (book, founders) = (book.clone(), open.founders);
+        let Some(number) = self.free_number(&wish.address) else {
+            let why = Refusal::Full;
+            self.on_we_refused(Guest::Stranger(visit.from().to_owned()), &why);
+            self.world.tasks.spawn(visit.refuse(why, timing));
+            return;
+        };
+        self.world.given.retain(|(it, ..)| *it != number);
+        self.world.given.push((number, wish.address.clone(), Instant::now()));
+        self.report(Event::Given { number, address: wish.address.clone() });
+        let place = Place { id: number, peers: book.addresses(), founders };
+        self.world.tasks.spawn(visit.give(place, timing));
+    }
+
+    /// A number for one who will be at this address: that of the process that was there before, or
+    /// one that nobody has, or the one whose process has been away for longest. If two members give
+    /// the same to two newcomers, the one that began later has it, and the other is told so.
+    fn free_number(&mut self, address: &str) -> Option<NodeId> {
+        self.world.given.retain(|(_, _, at)| at.elapsed() < KEPT);
+        let given = &self.world.given;
+        if let Some((number, ..)) = given.iter().find(|(_, to, _)| to == address) {
+            return Some(*number);
+        }
+        let (book, founders) = (self.identity.book.as_ref()?, self.config.openness()?.founders);
+        let me = self.world.me;
+        if let Some(number) = book.who_is_at(address).filter(|&number| number != me) {
+            return Some(number);
+        }
+        let is_given = |number: NodeId| given.iter().any(|(it, ..)| *it == number);
+        let unused = book.unused(founders).into_iter().find(|&number| !is_given(number));
+        let away = || {
+            let long = self.config.timing.give_up.saturating_mul(ABSENCES);
+            let away =
+                self.world.others().filter_map(|link| Some((link.missing_for()?, link.peer)));
+            let is_free = |(since, peer): &(Duration, NodeId)| {
+                *since >= long && peer.0 >= founders && !is_given(*peer)
+            };
+            away.filter(is_free).max().map(|(_, peer)| peer)
+        };
+        unused.or_else(away)
+    }
+}

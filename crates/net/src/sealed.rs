@@ -1,0 +1,180 @@
+//! Nodes of any algorithm as one type, with messages that are bytes: so that layers which are many
+//! times as large as an algorithm, such as views, are compiled once for a problem and not again for
+//! every algorithm below them.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::num::NonZeroU32;
+
+use serde::{Deserialize, Serialize};
+use vorrang_protocol::{Data, Delay, Effects, Message, NodeId, Protocol, Refused};
+use vorrang_trace::{AnyMessage, AnyNode, AnyTimer};
+
+use crate::numbers::{self, MAX_NUMBER};
+use crate::wire;
+
+/// A node whose messages can go over a wire though their type is gone.
+pub struct Sealed<C, N> {
+    node: AnyNode<C, N>,
+    /// Reads a message; none if it is none, or has a number in it that nobody can have counted to.
+    open: fn(&[u8]) -> Option<AnyMessage>,
+}
+
+impl<C: Data, N: Data> Sealed<C, N> {
+    /// The node, without its type.
+    pub fn new<P: Protocol<Command = C, Notice = N>>(node: P) -> Self {
+        Self { node: AnyNode::new(node), open: open::<P::Message> }
+    }
+}
+
+fn open<M: Message>(bytes: &[u8]) -> Option<AnyMessage> {
+    let message: M = wire::read(bytes)?;
+    numbers::are_within(MAX_NUMBER, &message).then(|| AnyMessage::new(message))
+}
+
+/// A message of any algorithm, as bytes.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct Parcel(Vec<u8>);
+
+impl Message for Parcel {
+    const KINDS: &'static [&'static str] = &["LOCK"];
+
+    fn kind(&self) -> usize {
+        0
+    }
+}
+
+impl fmt::Display for Parcel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "LOCK({} bytes)", self.0.len())
+    }
+}
+
+impl<C: Data, N: Data> Protocol for Sealed<C, N> {
+    type Message = Parcel;
+    type Timer = AnyTimer;
+    type Command = C;
+    type Notice = N;
+
+    fn on_start(&mut self, fx: &mut impl Effects<Self>) {
+        self.node.on_start(&mut Sealing { fx });
+    }
+    fn on_command(&mut self, command: C, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
+        self.node.on_command(command, &mut Sealing { fx })
+    }
+    /// What cannot be read is as good as lost.
+    fn on_message(&mut self, from: NodeId, Parcel(bytes): Parcel, fx: &mut impl Effects<Self>) {
+        if let Some(message) = (self.open)(&bytes) {
+            self.node.on_message(from, message, &mut Sealing { fx });
+        }
+    }
+    fn on_timer(&mut self, timer: AnyTimer, fx: &mut impl Effects<Self>) {
+        self.node.on_timer(timer, &mut Sealing { fx });
+    }
+}
+
+/// The effects of the node.
+struct Sealing<'a, E> {
+    fx: &'a mut E,
+}
+
+impl<C: Data, N: Data, E: Effects<Sealed<C, N>>> Effects<AnyNode<C, N>> for Sealing<'_, E> {
+    fn send(&mut self, to: NodeId, message: AnyMessage) {
+        self.fx.send(to, Parcel(message.packed()));
+    }
+    fn set_timer(&mut self, timer: AnyTimer, delay: Delay) {
+        self.fx.set_timer(timer, delay);
+    }
+    fn cancel_timer(&mut self, timer: AnyTimer) {
+        self.fx.cancel_timer(timer);
+    }
+    fn notify(&mut self, notice: N) {
+        self.fx.notify(notice);
+    }
+    fn choose(&mut self, bound: NonZeroU32) -> u32 {
+        self.fx.choose(bound)
+    }
+}
+
+impl<C: Data, N: Data> Clone for Sealed<C, N> {
+    fn clone(&self) -> Self {
+        Self { node: self.node.clone(), open: self.open }
+    }
+}
+
+impl<C: Data, N: Data> PartialEq for Sealed<C, N> {
+    fn eq(&self, other: &Self) -> bool {
+        self.node == other.node
+    }
+}
+
+impl<C: Data, N: Data> Eq for Sealed<C, N> {}
+
+impl<C: Data, N: Data> Hash for Sealed<C, N> {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.node.hash(hasher);
+    }
+}
+
+impl<C: Data, N: Data> fmt::Debug for Sealed<C, N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.node.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
+    use vorrang_algorithms::mutex::{Claim, Command, Notice};
+    use vorrang_protocol::{Effect, Group, Outbox};
+
+    use super::*;
+
+    #[test]
+    fn a_sealed_node_does_what_it_did_and_drops_what_it_cannot_read() {
+        let node = |id| Sealed::new(RicartAgrawala::new(NodeId(id), Group::of(2)));
+        let (mut one, mut other) = (node(0), node(1));
+        let mut fx = Outbox::default();
+        one.on_command(Command::Acquire(Claim::Exclusive), &mut fx).unwrap();
+        let Some(Effect::Send { message: request, .. }) = fx.take().pop() else {
+            panic!("it asks")
+        };
+        other.on_message(NodeId(0), request, &mut fx);
+        let Some(Effect::Send { message: reply, .. }) = fx.take().pop() else {
+            panic!("it answers")
+        };
+        let before = one.clone();
+        for nonsense in [vec![], vec![255; 40]] {
+            one.on_message(NodeId(1), Parcel(nonsense), &mut fx);
+        }
+        assert!(fx.take().is_empty() && one == before, "{one:?}");
+        one.on_message(NodeId(1), reply, &mut fx);
+        assert_eq!(fx.take(), [Effect::Notify(Notice::Entered)]);
+    }
+
+    #[test]
+    fn a_number_that_nobody_can_have_counted_to_is_not_read() {
+        assert!(open::<Absurd>(&written(MAX_NUMBER)).is_some());
+        assert!(open::<Absurd>(&written(MAX_NUMBER + 1)).is_none());
+    }
+
+    fn written(number: u64) -> Vec<u8> {
+        AnyMessage::new(Absurd(number)).packed()
+    }
+
+    #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+    struct Absurd(u64);
+
+    impl fmt::Display for Absurd {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            fmt::Debug::fmt(self, f)
+        }
+    }
+
+    impl Message for Absurd {
+        const KINDS: &'static [&'static str] = &["ABSURD"];
+        fn kind(&self) -> usize {
+            0
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! Open groups: members come, go, and come back without their memory.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{broadcast, mpsc};
+use vorrang_net::hello::{Refusal, Refuser};
+use vorrang_net::wire::Frame;
+use vorrang_net::{
+    CommandError, Config, Event, Handle, Life, NetError, Node, Open, Place, Timing, Wish,
+    ask_for_place,
+};
+use vorrang_protocol::{Effects, Message, Never, NodeId, Protocol, Refused};
+
+use crate::support::{answer, bytes, hello, soon};
+
+/// Tells what it hears.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Teller;
+
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+struct Word(u32);
+
+impl fmt::Display for Word {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "WORD({})", self.0)
+    }
+}
+
+impl Message for Word {
+    const KINDS: &'static [&'static str] = &["WORD"];
+    fn kind(&self) -> usize {
+        0
+    }
+}
+
+impl Protocol for Teller {
+    type Message = Word;
+    type Timer = Never;
+    /// To whom to say what.
+    type Command = (NodeId, u32);
+    /// Who has said what.
+    type Notice = (NodeId, u32);
+
+    fn on_command(
+        &mut self,
+        (to, word): (NodeId, u32),
+        fx: &mut impl Effects<Self>,
+    ) -> Result<(), Refused> {
+        fx.send(to, Word(word));
+        Ok(())
+    }
+    fn on_message(&mut self, from: NodeId, Word(word): Word, fx: &mut impl Effects<Self>) {
+        fx.notify((from, word));
+    }
+}
+
+struct Running {
+    node: Handle<(NodeId, u32)>,
+    notices: mpsc::UnboundedReceiver<(NodeId, u32)>,
+    events: broadcast::Receiver<Event>,
+    address: String,
+}
+
+const ROOM: usize = 8;
+
+async fn bound() -> (TcpListener, String) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    (listener, address)
+}
+
+fn config(id: u32, peers: Vec<String>, life: Life) -> Config {
+    Config::new(NodeId(id), peers, "teller").open(Open { life, founders: 2 })
+}
+
+fn wish(address: &str) -> Wish {
+    Wish {
+        group: "default".to_owned(),
+        algorithm: "teller".to_owned(),
+        setup: String::new(),
+        room: ROOM as u32,
+        address: address.to_owned(),
+    }
+}
+
+/// A node that knows these, and has room for more.
+async fn start(id: u32, known: &[(u32, &str)], life: Life) -> Running {
+    let (listener, address) = bound().await;
+    let mut peers = vec![String::new(); ROOM];
+    for (id, address) in known {
+        (*address).clone_into(&mut peers[*id as usize]);
+    }
+    address.clone_into(&mut peers[id as usize]);
+    let node = Node::new(Teller, config(id, peers, life)).listener(listener);
+    let (node, notices) = node.start().await.unwrap();
+    let events = node.events();
+    Running { node, notices, events, address }
+}
+
+impl Running {
+    /// The next event that is as wanted.
+    async fn until(&mut self, what: &str, is_it: impl Fn(&Event) -> bool) -> Event {
+        loop {
+            let event = soon(what, self.events.recv()).await.unwrap();
+            if is_it(&event) {
+                return event;
+            }
+        }
+    }
+
+    async fn met(&mut self, whom: u32) {
+        let is_it =
+            |event: &Event| matches!(event, Event::Connected { peer, .. } if *peer == NodeId(whom));
+        self.until("a connection", is_it).await;
+    }
+
+    async fn say(&self, to: u32, word: u32) {
+        self.node.command((NodeId(to), word)).await.unwrap();
+    }
+
+    async fn hear(&mut self) -> (u32, u32) {
+        let (from, word) = soon("a word", self.notices.recv()).await.unwrap();
+        (from.0, word)
+    }
+}
+
+#[tokio::test]
+async fn whoever_comes_later_takes_the_place_and_nothing_of_the_former_is_delivered() {
+    let mut zero = start(0, &[], Life::now()).await;
+    let mut one = start(1, &[(0, &zero.address)], Life::now()).await;
+    zero.met(1).await;
+    one.met(0).await;
+    one.say(0, 1).await;
+    assert_eq!(zero.hear().await, (1, 1));
+    one.node.kill().await;
+    // To nobody: it is lost, and not for the one who comes after.
+    let is_lost = |event: &Event| matches!(event, Event::Lost { .. });
+    zero.until("a loss", is_lost).await;
+    zero.say(1, 2).await;
+
+    let mut later = start(1, &[(0, &zero.address)], Life::now()).await;
+    zero.met(1).await;
+    zero.say(1, 3).await;
+    assert_eq!(later.hear().await, (0, 3));
+    later.met(0).await;
+    later.say(0, 4).await;
+    assert_eq!(zero.hear().await, (1, 4));
+    let status = zero.node.status().await.unwrap();
+    assert_eq!(status.links.len(), 1, "of those whom nobody knows there is nothing");
+    assert_eq!(status.links[0].dropped, 1);
+    assert!(status.started && status.fenced.is_none());
+}
+
+/// The lower number does not dial, so whoever comes back elsewhere has to knock.
+#[tokio::test]
+async fn the_lower_number_comes_back_elsewhere_and_is_called() {
+    let mut zero = start(0, &[], Life::now()).await;
+    let mut one = start(1, &[(0, &zero.address)], Life::now()).await;
+    one.met(0).await;
+    zero.met(1).await;
+    zero.node.kill().await;
+    let mut later = start(0, &[(1, &one.address)], Life::now()).await;
+    later.met(1).await;
+    one.until("it again", |event| matches!(event, Event::Connected { before: 1, .. })).await;
+    one.say(0, 7).await;
+    assert_eq!(later.hear().await, (1, 7));
+}
+
+#[tokio::test]
+async fn of_two_at_a_time_the_earlier_is_fenced() {
+    let early = Life::now();
+    let mut zero = start(0, &[], Life::now()).await;
+    let mut later = start(1, &[(0, &zero.address)], Life::now()).await;
+    later.met(0).await;
+    zero.met(1).await;
+    let mut earlier = start(1, &[(0, &zero.address)], early).await;
+    let event = earlier.until("a refusal", |it| matches!(it, Event::Replaced { .. })).await;
+    assert!(event.to_string().contains("node 0 knows a later process under our number"));
+    let refused = earlier.node.command((NodeId(0), 1)).await.unwrap_err();
+    assert!(matches!(refused, CommandError::Fenced(_)), "{refused}");
+    later.say(0, 5).await;
+    assert_eq!(zero.hear().await, (1, 5), "the later goes on");
+}
+
+#[tokio::test]
+async fn whoever_has_the_address_of_a_member_joins_and_meets_all() {
+    let mut zero = start(0, &[], Life::now()).await;
+    let mut one = start(1, &[(0, &zero.address)], Life::now()).await;
+    zero.met(1).await;
+    let (listener, address) = bound().await;
+    let place = ask_for_place(&one.address, wish(&address), Timing::default()).await.unwrap();
+    let expected = [zero.address.as_str(), &one.address, &address, "", "", "", "", ""];
+    assert_eq!(
+        place,
+        Place { id: NodeId(2), peers: expected.map(str::to_owned).to_vec(), founders: 2 }
+    );
+    // Asked again, it says the same; another is given another.
+    let again = ask_for_place(&one.address, wish(&address), Timing::default()).await.unwrap();
+    assert_eq!(again, place);
+    let other = ask_for_place(&one.address, wish("127.0.0.1:9"), Timing::default()).await.unwrap();
+    assert_eq!(other.id, NodeId(3));
+
+    let config = config(2, place.peers, Life::now());
+    let two = Node::new(Teller, config).listener(listener).start().await.unwrap();
+    zero.met(2).await;
+    one.met(2).await;
+    // What is said to one who is not connected is lost, so they have to be at both ends.
+    let mut events = two.0.events();
+    while two.0.status().await.unwrap().links.iter().any(|it| it.connections == 0) {
+        soon("connections", events.recv()).await.unwrap();
+    }
+    two.0.command((NodeId(0), 9)).await.unwrap();
+    assert_eq!(zero.hear().await, (2, 9));
+    let after = ask_for_place(&zero.address, wish("127.0.0.1:8"), Timing::default()).await.unwrap();
+    assert_eq!((after.id, &after.peers[2]), (NodeId(3), &address), "all know where it is");
+    // Whoever comes back to the same address has the same number.
+    two.0.kill().await;
+    let back = ask_for_place(&zero.address, wish(&address), Timing::default()).await.unwrap();
+    assert_eq!(back.id, NodeId(2));
+}
+
+#[tokio::test]
+async fn those_who_ask_for_too_much_are_refused_in_words() {
+    let zero = start(0, &[], Life::now()).await;
+    let ask = async |wish: Wish| {
+        let refused = ask_for_place(&zero.address, wish, Timing::default()).await.unwrap_err();
+        let NetError::NotLetIn { why, .. } = refused else { panic!("{refused}") };
+        why
+    };
+    let other = |alter: fn(&mut Wish)| {
+        let mut wish = wish("127.0.0.1:9");
+        alter(&mut wish);
+        wish
+    };
+    let why = ask(other(|it| it.group = "blue".to_owned())).await;
+    assert_eq!(why, "it belongs to group default, we belong to group blue");
+    let why = ask(other(|it| it.room = 9)).await;
+    assert_eq!(why, "it belongs to a group of 8, we belong to a group of 9");
+    let why = ask(other(|it| it.address = "nowhere".to_owned())).await;
+    assert_eq!(why, "we want to be found at 'nowhere', which is no address");
+    for number in 2..ROOM {
+        let address = format!("127.0.0.1:{number}");
+        ask_for_place(&zero.address, wish(&address), Timing::default()).await.unwrap();
+    }
+    assert_eq!(ask(wish("127.0.0.1:99")).await, "we want to join, and no number is left");
+    let nobody = ask_for_place("127.0.0.1:1", wish("127.0.0.1:9"), Timing::default()).await;
+    assert!(nobody.unwrap_err().to_string().contains("connection refused"));
+}
+
+#[tokio::test]
+async fn a_life_that_cannot_have_begun_and_a_fixed_group_are_refused() {
+    let mut zero = start(0, &[], Life::now()).await;
+    let mut peers = vec![String::new(); ROOM];
+    "127.0.0.1:9".clone_into(&mut peers[1]);
+    for (life, expected) in [
+        (u64::MAX, "its clock is more than an hour ahead of ours"),
+        (0, "it is set up with a fixed group, we are set up with an open group"),
+    ] {
+        let mut hello = hello(1, 0, &peers);
+        hello.who.algorithm = "teller".to_owned();
+        hello.who.life = life;
+        let mut stream = TcpStream::connect(&zero.address).await.unwrap();
+        stream.write_all(&bytes(&Frame::<Never>::Hello(hello))).await.unwrap();
+        let Frame::Refuse(why) = answer(&mut stream).await else { panic!("it is refused") };
+        assert_eq!(why.sentence(Refuser::Us), expected);
+        let event = zero.until("a refusal", |it| matches!(it, Event::WeRefused { .. })).await;
+        assert!(event.to_string().contains(expected), "{event}");
+    }
+
+    let fixed = Config::new(NodeId(0), vec!["127.0.0.1:0".to_owned()], "teller");
+    let (listener, address) = bound().await;
+    let (_fixed, _) = Node::new(Teller, fixed).listener(listener).start().await.unwrap();
+    let wish = Wish { room: 1, ..wish("127.0.0.1:9") };
+    let refused = ask_for_place(&address, wish, Timing::default()).await.unwrap_err();
+    assert!(refused.to_string().ends_with(&Refusal::Closed.sentence(Refuser::Them)), "{refused}");
+}

@@ -1,0 +1,46 @@
+//! Who belongs to the group of a node whose machine agrees on that with others.
+
+use alloc::string::ToString;
+use alloc::vec::Vec;
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::NodeId;
+
+/// The newest view of a group that a node knows, for those who show it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct Belonging {
+    /// Its number; 0 if the node knows of no group.
+    pub view: u64,
+    /// Whether the node belongs to it.
+    pub is_in: bool,
+    /// Who does, lowest first.
+    pub members: Vec<NodeId>,
+}
+
+impl fmt::Display for Belonging {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.view == 0 {
+            return f.write_str("no view yet");
+        }
+        let members: Vec<_> = self.members.iter().map(ToString::to_string).collect();
+        write!(f, "view {} {{{}}}", self.view, members.join(", "))?;
+        if self.is_in { Ok(()) } else { f.write_str(", to which this node does not belong") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_view_is_shown_and_whether_one_belongs_to_it() {
+        let members = [0, 2].map(NodeId).to_vec();
+        let belonging = Belonging { view: 7, is_in: true, members };
+        assert_eq!(belonging.to_string(), "view 7 {0, 2}");
+        let out = Belonging { is_in: false, ..belonging };
+        assert_eq!(out.to_string(), "view 7 {0, 2}, to which this node does not belong");
+        assert_eq!(Belonging { view: 0, ..out }.to_string(), "no view yet");
+    }
+}
