@@ -5,8 +5,8 @@
 //! next entry. A bare hop is half a round trip of one byte between two tokio tasks with no delay,
 //! on the same runtime, in the same run: the least that any message can cost.
 //!
-//! The same on views, in the same run: as a machine in a fixed group, and as `vorrang node --on-views`
-//! has it, in an open group, over channels of its own and with messages that are bytes.
+//! The same on views, in the same run: as a machine in a fixed group, and as `vorrang node
+//! --on-views` has it, in an open group, over channels of its own and with messages that are bytes.
 
 use std::future::Future;
 use std::net::TcpListener;

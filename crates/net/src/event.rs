@@ -239,11 +239,7 @@ impl fmt::Display for Event {
                 let hopeless = "no request can be granted any more";
                 means.conclude(f, "requests may wait for ever", hopeless)
             }
-            Self::Undelivered { peer } => write!(
-                f,
-                "a message was lost with node {peer}: if it had a grant or a token in it, no \
-                 request is granted any more"
-            ),
+            Self::Undelivered { peer } => undelivered(*peer, f),
             Self::Doubt { why } => f.write_str(why),
             Self::TimedOut { after } => {
                 let after = after.as_secs_f64();
@@ -254,12 +250,8 @@ impl fmt::Display for Event {
             Self::Fenced { by } => {
                 write!(f, "fenced: node {by} remembers what we forgot when we were restarted")
             }
-            Self::Replaced { by } => {
-                write!(f, "fenced: node {by} knows a later process under our number")
-            }
-            Self::Given { number, address } => {
-                write!(f, "gave number {number} to a newcomer at {address}")
-            }
+            Self::Replaced { by } => replaced(*by, f),
+            Self::Given { number, address } => given(*number, address, f),
             Self::View(belonging) => belonging.fmt(f),
             Self::Stray { from, why, more } => {
                 write!(f, "dropped a datagram from {from}: {why}{}", More(*more))
@@ -285,6 +277,22 @@ impl fmt::Display for Event {
             }
         }
     }
+}
+
+fn undelivered(peer: NodeId, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(
+        f,
+        "a message was lost with node {peer}: if it had a grant or a token in it, no request is \
+         granted any more"
+    )
+}
+
+fn replaced(by: NodeId, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(f, "fenced: node {by} knows a later process under our number")
+}
+
+fn given(number: NodeId, address: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(f, "gave number {number} to a newcomer at {address}")
 }
 
 /// How many more there were.

@@ -208,10 +208,7 @@ impl Refusal {
             Self::Cast { refuser, refused } => {
                 two("reaches all by", "reach all by", refuser, refused)
             }
-            Self::Nowhere(address) => match by {
-                Refuser::Us => format!("it wants to be found at '{address}', which is no address"),
-                Refuser::Them => format!("we want to be found at '{address}', which is no address"),
-            },
+            Self::Nowhere(address) => nowhere(address, by),
             Self::Restarted
             | Self::Taken
             | Self::Forgotten
@@ -276,6 +273,14 @@ impl Refusal {
             ) => "",
         }
     }
+}
+
+fn nowhere(address: &Excerpt, by: Refuser) -> String {
+    let who = match by {
+        Refuser::Us => "it wants",
+        Refuser::Them => "we want",
+    };
+    format!("{who} to be found at '{address}', which is no address")
 }
 
 #[cfg(test)]

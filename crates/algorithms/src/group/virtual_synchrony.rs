@@ -62,16 +62,16 @@
 //! counts others as there. So the voters of a decision are lives, each with all of its memory until
 //! it is over for good, and to the synod a crash is a voter that never comes back, which it bears.
 //! Whoever was in v and comes back knows of no view, votes on nothing, and is let in by the next
-//! view that has its new life; others had to be enough to decide on that. What is lost is only this:
-//! if so many members of a view crash before there is another that the rest is no primary set, the
-//! group ends, and can only be founded anew when the rest has been started again as well.
+//! view that has its new life; others had to be enough to decide on that. What is lost is only
+//! this: if so many members of a view crash before there is another that the rest is no primary
+//! set, the group ends, and can only be founded anew when the rest has been started again as well.
 //! *Founding*: the lowest founder makes the first view once it has heard all others, and of every
 //! view that it knows all members have begun other lives. It may be mistaken, if somebody is in a
-//! later view and cannot be heard; therefore the first view has a number by the clock as well (milliseconds, of
-//! which there are more than views), so that numbers of views, and of entries, grow even then, and
-//! whoever has outlived its group takes the larger number for what it is and comes in there.
-//! The checker goes through it in every order, and shows what happens without the rule
-//! (`votes-forgotten`).
+//! later view and cannot be heard; therefore the first view has a number by the clock as
+//! well (milliseconds, of which there are more than views), so that numbers of views, and of
+//! entries, grow even then, and whoever has outlived its group takes the larger number for what it
+//! is and comes in there. The checker goes through it in every order, and shows what happens
+//! without the rule (`votes-forgotten`).
 //!
 //! **Links** may lose, double and reorder. There is no layer of reliable channels below: what would
 //! be needed there is here anyway. Messages are kept until all have them, since a view may end;

@@ -38,8 +38,8 @@ const BEAT: Duration = Duration::from_millis(200);
 /// How much later it may do so before the others go on without it: more than a busy machine keeps a
 /// process waiting.
 const MARGIN: Duration = Duration::from_millis(800);
-/// What is not answered within about so long is sent again. Links lose only what was sent to one who
-/// was not connected, so there is no hurry.
+/// What is not answered within about so long is sent again. Links lose only what was sent to one
+/// who was not connected, so there is no hurry.
 const WITHIN: Duration = Duration::from_millis(50);
 /// How often, before a member is left alone for the rest of the view.
 const TRIES: u8 = 200;
@@ -51,8 +51,8 @@ pub(crate) struct OnViewsArgs {
     /// comes or comes back, and every entry has a number that a resource can check
     #[arg(long, conflicts_with_all = ["udp", "trace"])]
     on_views: bool,
-    /// Join a running group by the address of any member (or of several: of the first that answers),
-    /// and listen on --listen
+    /// Join a running group by the address of any member (or of several: of the first that
+    /// answers), and listen on --listen
     #[arg(long, value_delimiter = ',', value_name = "HOST:PORT")]
     #[arg(requires_all = ["on_views", "listen"], conflicts_with_all = ["id", "peers"])]
     pub(crate) join: Vec<String>,

@@ -14,10 +14,9 @@
 //! L (1 + ρ) ∕ (1 − ρ) by the fastest, and so long do they wait.
 //!
 //! **What it rests on**: the bound on drift, and that nobody stands still between its look at the
-//! clock and what it does. Beyond that, only numbers help: see
-//! [`Fence`](crate::mutex::Fence). What it costs: 2(N − 1) messages in every period while somebody
-//! is inside, and after the crash of a member a wait, since it might have been inside and might not
-//! be down.
+//! clock and what it does. Beyond that, only numbers help (see [`Fence`](crate::mutex::Fence)).
+//! What it costs: 2(N − 1) messages in every period while somebody is inside, and after the crash
+//! of a member a wait, since it might have been inside and might not be down.
 
 use core::time::Duration;
 
