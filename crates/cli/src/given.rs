@@ -74,12 +74,12 @@ impl<A> Given<A> {
             let flag = option.replace('_', "-");
             if let Some(parameter) = Parameter::ALL.into_iter().find(|it| it.name() == option) {
                 let on_views = self.has("on_views");
-                let takes = |about: &&About| {
+                let fits = |about: &&About| {
                     let takes = about.takes;
                     let takes = if on_views { on_views::takes(takes) } else { takes };
                     takes.contains(&parameter)
                 };
-                if !abouts.iter().any(takes) {
+                if !abouts.iter().any(fits) {
                     let takers = takers(parameter);
                     let others = match takers[..] {
                         [] => "; nor does any other algorithm".to_owned(),

@@ -164,12 +164,10 @@ mod tests {
     #[test]
     fn holders_that_have_crashed_come_up_one_after_the_other() {
         let whom = |node| Whom::Node(NodeId(node));
-        let mut faults = FaultArgs {
-            crash: vec![(Whom::Holder, 90), (whom(4), 5), (Whom::Holder, 50)],
-            restart: vec![(Whom::Holder, 120), (Whom::Holder, 70)],
-            pause: vec![During { what: Whom::Holder, from_ns: 60, to_ns: Some(65) }],
-            ..FaultArgs::default()
-        };
+        let mut faults = FaultArgs::default();
+        faults.crash = vec![(Whom::Holder, 90), (whom(4), 5), (Whom::Holder, 50)];
+        faults.restart = vec![(Whom::Holder, 120), (Whom::Holder, 70)];
+        faults.pause = vec![During { what: Whom::Holder, from_ns: 60, to_ns: Some(65) }];
         assert_eq!(faults.without_holders().crash, [(whom(4), 5)]);
         faults.settle_first(NodeId(1), 52);
         assert_eq!(faults.first_of_holder().map(|it| it.0), Some(60));

@@ -64,7 +64,7 @@ struct Arguments {
 enum Command {
     List(list::List),
     Explain(explain::Explain),
-    Run(run::Run),
+    Run(Box<run::Run>),
     Check(check::Check),
     Step(step::Step),
     Node(node::Node),

@@ -166,8 +166,8 @@ fn locks_that_share_live_on_views() {
 fn a_run_on_views_can_be_done_once_more() {
     let scratch = Folder::new("on_views");
     let path = scratch.path("run.jsonl");
-    let faults = ["--crash", "holder@20ms", "--restart", "holder@50ms", "--lease", "30ms"];
-    for more in [&[][..], &["--flaw", "view-ignored"], &["--loss", "2%"]] {
+    let faults = ["--crash", "holder@20ms", "--restart", "holder@120ms", "--lease", "30ms"];
+    for more in [&["--flaw", "view-ignored"][..], &["--loss", "2%"], &[]] {
         let args = [&on_views("raymond", "4", "40")[..], &faults, more, &["--trace", &path]];
         let (code, out, err) = run(&args.concat());
         assert_eq!(code, 0, "{out}{err}");

@@ -15,11 +15,10 @@ use vorrang_algorithms::setup::{Setup, Unfit};
 use vorrang_catalogue::{self as any, NodeOf};
 use vorrang_check::Ask;
 use vorrang_net::Steps;
-use vorrang_protocol::{Graph, Needs, NodeId, Protocol};
-use vorrang_sim::{Distribution, Faults, Load, Turns};
+use vorrang_protocol::{Needs, NodeId, Protocol};
+use vorrang_sim::{Distribution, Load, Turns};
 use vorrang_trace::{Header, Summary};
 
-use super::channels::Layer;
 use super::mutex_figures::{figures, of_views};
 use super::mutex_question::question;
 use super::on_views::{self, Views};
@@ -212,28 +211,8 @@ impl Scene for Scenario {
             None => about,
         }
     }
-    fn graph(&self) -> Result<Option<Graph>, Unfit> {
-        // Members of a view have numbers of their own in it, and are linked by those.
-        if self.views.is_some() { Ok(None) } else { self.card.assumes.layout.graph(&self.setup) }
-    }
-    fn note(&self, header: Header) -> Header {
-        match (&self.views, self.between.is_reliable) {
-            (Some(views), _) => views.note(header),
-            (None, true) => Layer::simulated(&self.between).note(header),
-            (None, false) => header,
-        }
-    }
-    fn caveat(&self) -> String {
-        let About { name, assumes, .. } = self.about();
-        match self.views {
-            Some(_) => "on views whoever cannot reach most of its last view waits".to_owned(),
-            None => format!("{name} assumes that {}", assumes.sentence()),
-        }
-    }
-    fn faults(&self) -> Option<Faults> {
-        // A mistake may get nowhere for ever, as a fault may: somebody must look.
-        let is_flawed = self.views.as_ref().is_some_and(Views::is_flawed);
-        self.between.faults.clone().or_else(|| is_flawed.then(Faults::default))
+    fn views(&self) -> Option<&Views> {
+        self.views.as_ref()
     }
     fn setup(&self) -> &Setup {
         &self.setup

@@ -8,6 +8,7 @@ use vorrang_sim::{Faults, Network};
 use vorrang_trace::Header;
 
 use super::channels::Layer;
+use super::on_views::Views;
 use crate::between::Between;
 
 /// What every run has, whatever the problem. A problem says what only it knows; how that is written
@@ -27,18 +28,33 @@ pub(crate) trait Scene: Clone + Send + Sync + 'static {
     fn routes(&self) -> Option<Graph> {
         None
     }
-    /// The links along which nodes may send at all, if they are not all there are.
+    /// The views that it is on, if it is.
+    fn views(&self) -> Option<&Views> {
+        None
+    }
+    /// The links along which nodes may send at all, if they are not all there are. Members of a
+    /// view have numbers of their own in it, and are linked by those.
     fn graph(&self) -> Result<Option<Graph>, Unfit> {
-        self.about().assumes.layout.graph(self.setup())
+        if self.views().is_some() {
+            Ok(None)
+        } else {
+            self.about().assumes.layout.graph(self.setup())
+        }
     }
     /// Adds to what a trace says of the run, so that it can be done once more.
     fn note(&self, header: Header) -> Header {
-        let between = self.between();
-        if between.is_reliable { Layer::simulated(between).note(header) } else { header }
+        match (self.views(), self.between()) {
+            (Some(views), _) => views.note(header),
+            (None, between) if between.is_reliable => Layer::simulated(between).note(header),
+            (None, _) => header,
+        }
     }
     /// What a reader should know where something went wrong, and then something was not as it
     /// should be.
     fn caveat(&self) -> String {
+        if self.views().is_some() {
+            return "on views whoever cannot reach most of its last view waits".to_owned();
+        }
         let About { name, assumes, .. } = self.about();
         format!("{name} assumes that {}", assumes.sentence())
     }
@@ -54,7 +70,9 @@ pub(crate) trait Scene: Clone + Send + Sync + 'static {
         self.between().network()
     }
     fn faults(&self) -> Option<Faults> {
-        self.between().faults.clone()
+        // A mistake may get nowhere for ever, as a fault may: somebody must look.
+        let is_flawed = self.views().is_some_and(Views::is_flawed);
+        self.between().faults.clone().or_else(|| is_flawed.then(Faults::default))
     }
     fn seed(&self) -> u64 {
         self.between().seed

@@ -393,8 +393,11 @@ impl Trials {
     }
 }
 
+/// A run, what it came to, and all that happened.
+type Calm = (Box<dyn Run>, Measured, Vec<Seen>);
+
 /// A run in which all goes well: if it does not, that is a failure.
-fn calm(entry: &Entry, args: &RunArgs) -> Result<(Box<dyn Run>, Measured, Vec<Seen>), Failure> {
+fn calm(entry: &Entry, args: &RunArgs) -> Result<Calm, Failure> {
     let run = entry.algorithm.run(args)?;
     let (measured, seen) = run.observe()?;
     if !measured.is_fine() {

@@ -51,7 +51,8 @@
 //!
 //! The chain is there because nobody goes on without a message. An algorithm that gives others up
 //! by itself, because of silence, breaks it: in one view an entry after the crash of a holder might
-//! have the number of that holder's. Its time-outs must be longer than it takes until the next view.
+//! have the number of that holder's. Its time-outs must be longer than it takes until the next
+//! view.
 //!
 //! **Assumes** of links what the algorithm assumes within a view: over links that lose, the nodes
 //! that are made should have [channels](crate::layer::Reliable) of their own. An algorithm whose
