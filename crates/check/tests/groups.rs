@@ -14,11 +14,12 @@ use vorrang_algorithms::group::flaws::{
     AcrossTheBarrier, MinorityGoesOn, Misjudging, NoFreeze, NoSecondPhase, NothingHandedOver,
     OrphansDropped, VotesForgotten,
 };
+use vorrang_algorithms::group::input::Input;
 use vorrang_algorithms::group::message::Install;
 use vorrang_algorithms::group::replica::{HasViews, Replica};
 use vorrang_algorithms::group::spec::Fed;
 use vorrang_algorithms::group::synod::Synod;
-use vorrang_algorithms::group::views::{Input, Views};
+use vorrang_algorithms::group::views::Views;
 use vorrang_algorithms::group::virtual_synchrony::CARD;
 use vorrang_check::{Ask, Bounds, Faults, Order, Outcome, Plan, System, explore};
 use vorrang_protocol::{Group, NodeId};

@@ -3,12 +3,12 @@
 use std::num::NonZeroUsize;
 
 use vorrang_algorithms::flaw::{Flawed, Mistake};
+use vorrang_algorithms::group::input::Input;
 use vorrang_algorithms::group::locks::flaws::{
     ClockNotCarried, EntersFrozen, HolderForgotten, ViewIgnored,
 };
 use vorrang_algorithms::group::locks::spec::{Fed, Locked};
 use vorrang_algorithms::group::locks::{Anew, Exclusive, Locks};
-use vorrang_algorithms::group::views::Input;
 use vorrang_algorithms::mutex::central::Central;
 use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
 use vorrang_algorithms::mutex::suzuki_kasami::SuzukiKasami;

@@ -48,11 +48,10 @@ fn traced(args: &[&str], file: &str) -> (i32, Value, String, BTreeMap<String, u6
     lines.pop();
     for line in lines {
         let record: Value = serde_json::from_str(line).expect("a record");
-        let (what, more) = record.as_object().expect("an object").iter().nth(2).expect("a what");
-        let name = match (what.as_str(), more) {
+        let name = match (record[2].as_str().expect("a what"), &record[3]) {
             ("fault", Value::String(name)) => name.clone(),
             ("fault", Value::Object(of)) => of.keys().next().expect("a name").clone(),
-            ("lost", _) => format!("lost_{}", more["why"].as_str().expect("a reason")),
+            ("lost", _) => format!("lost_{}", record[5].as_str().expect("a reason")),
             (what, _) => what.to_owned(),
         };
         *counts.entry(name).or_default() += 1;

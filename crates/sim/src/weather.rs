@@ -78,10 +78,11 @@ pub(crate) struct Patience {
 }
 
 impl Patience {
-    /// What any algorithm might need to bring one of so many nodes further, many times over.
-    const fn of(nodes: u64) -> Self {
-        let square = nodes.saturating_mul(nodes).saturating_mul(16);
-        let most = if square > 1 << 20 { square } else { 1 << 20 };
+    /// What any algorithm might need to bring one of so many nodes further, many times over: all
+    /// may have to tell all others something, and most of it may be lost.
+    fn of(nodes: u64) -> Self {
+        let square = nodes.saturating_mul(nodes);
+        let most = (square << 12).clamp(1 << 18, 1 << 22).max(square.saturating_mul(16));
         Self { most, seen: (0, 0), is_over: false }
     }
 

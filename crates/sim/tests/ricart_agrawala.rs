@@ -137,7 +137,7 @@ fn recorded(seed: u64) -> Trace<RicartAgrawala> {
 fn the_same_seed_gives_the_same_run_byte_for_byte() {
     assert_eq!(recorded(7), recorded(7));
     assert_ne!(recorded(7).records, recorded(8).records);
-    assert_eq!(format!("{:016x}", recorded(7).digest()), "63ed7892c9bedc19");
+    assert_eq!(format!("{:016x}", recorded(7).digest()), "afbaa69736f17ac6");
 }
 
 #[test]

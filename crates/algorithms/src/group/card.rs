@@ -6,8 +6,8 @@ use core::time::Duration;
 
 use vorrang_protocol::Order;
 
+use super::input::Input;
 use super::spec::Fed;
-use super::views::Input;
 use super::{Command, Grouping};
 use crate::card::Quantity;
 use crate::setup::Setup;

@@ -10,8 +10,8 @@ use core::num::NonZeroU32;
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Belonging, Data, Delay, Effects, NodeId, Protocol, Refused};
 
+use super::input::Input;
 use super::message::Beat;
-use super::views::Input;
 use crate::detection::Notice as Belief;
 use crate::detection::heartbeat::{self, Heartbeat};
 use crate::setup::Setup;

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use vorrang_protocol::{Debt, Monitor, NodeId, NodeSet, Violation};
 
-use super::views::Input;
+use super::input::Input;
 
 /// A monitor that makes something of whom nodes suspect.
 pub trait Suspecting: Monitor {

@@ -9,11 +9,12 @@ use vorrang_protocol::{Effects, Never, NodeId, NodeSet, Protocol, Refused, Relay
 
 use super::decision::{Decide, Decided, Decision};
 use super::informed::Informed;
+use super::input::Input;
 use super::message::{Install, Message};
 use super::replica::Replica;
 use super::synod::{self, Synod};
 use super::view::is_primary;
-use super::views::{Ask, Input, Phase, Views};
+use super::views::{Ask, Phase, Views};
 use super::virtual_synchrony::recipe;
 use crate::flaw::{Flawed, Mistake};
 use crate::recipe::Recipe;

@@ -8,8 +8,8 @@ use core::fmt;
 use vorrang_protocol::{Data, Effects, Group, NodeId, Protocol, Refused, Relay};
 
 use super::detecting::{Detecting, Through, Timer};
+use super::input::Input;
 use super::message::Beat;
-use super::views::Input;
 use crate::setup::Setup;
 
 /// Who says that others seem to be down.

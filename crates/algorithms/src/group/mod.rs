@@ -15,6 +15,7 @@ pub mod fed;
 pub mod flaws;
 pub mod forgetful;
 pub mod informed;
+pub mod input;
 pub mod locks;
 mod log;
 pub mod message;
@@ -47,7 +48,7 @@ impl Problem for Grouping {
     const NAME: &'static str = "group";
     const TITLE: &'static str = "group communication";
     /// What an application asks; and what a failure detector says, where it is no part of the node.
-    type Command = views::Input<Command>;
+    type Command = input::Input<Command>;
     type Notice = Notice;
     type Terms = card::Terms;
     type Setting = card::Setting;
@@ -151,7 +152,7 @@ pub const NOT_IN: Refused =
 
 #[cfg(test)]
 mod tests {
-    use super::views::Input;
+    use super::input::Input;
     use super::*;
 
     #[test]

@@ -5,8 +5,9 @@ use alloc::vec::Vec;
 
 use vorrang_protocol::{Effects, Lift, NodeId, Protocol, Refused};
 
+use super::input::Input;
 use super::message::Install;
-use super::views::{Ask, Input, Told};
+use super::views::{Ask, Told};
 use super::{Command, Notice, ledger};
 
 /// One node, on top of a machine that has views.

@@ -436,8 +436,8 @@ impl Suspecting for Synchrony {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::group::input::Input;
     use crate::group::view::Member;
-    use crate::group::views::Input;
 
     fn view(id: u64, nodes: &[u32]) -> View {
         let members = nodes.iter().map(|&node| Member { node: NodeId(node), life: 0 });

@@ -6,66 +6,18 @@
 //! and the next begins.
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt;
-use core::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Data, Effects, Group, Never, NodeId, NodeSet, Protocol, Refused};
 
 use super::decision::Decision;
 use super::forgetful::Founding;
+use super::input::Input;
 use super::log::Log;
 use super::message::{Entry, Install, Message, Progress, Report, Status};
 use super::view::{Member, View};
 use super::{ALREADY_IN, NOT_IN};
-
-/// What goes into a machine that lives on a failure detector: what its application asks, and what
-/// the detector believes.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Input<C> {
-    /// The application asks for something.
-    Ask(C),
-    /// This node seems to be down.
-    Suspect(NodeId),
-    /// It is up after all.
-    Trust(NodeId),
-    /// It is time to say that one is up; and to say again what may be lost.
-    Beat,
-}
-
-impl<C: FromStr<Err = String>> FromStr for Input<C> {
-    type Err = String;
-
-    /// Reads what [`Display`](fmt::Display) writes.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let words: Vec<&str> = text.split_whitespace().collect();
-        let node = |word: &str| match word.parse() {
-            Ok(id) => Ok(NodeId(id)),
-            Err(_) => Err(format!("'{word}' is not the number of a node")),
-        };
-        match *words {
-            ["suspect", of] => node(of).map(Self::Suspect),
-            ["trust", of] => node(of).map(Self::Trust),
-            ["beat"] => Ok(Self::Beat),
-            _ => text.parse().map(Self::Ask),
-        }
-    }
-}
-
-impl<C: fmt::Display> fmt::Display for Input<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Ask(command) => command.fmt(f),
-            Self::Suspect(node) => write!(f, "suspect {node}"),
-            Self::Trust(node) => write!(f, "trust {node}"),
-            Self::Beat => f.write_str("beat"),
-        }
-    }
-}
 
 /// What the application above asks.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]

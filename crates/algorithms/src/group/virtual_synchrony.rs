@@ -285,7 +285,7 @@ mod tests {
     use vorrang_protocol::{Effect, Group, Outbox, Protocol};
 
     use super::*;
-    use crate::group::views::Input;
+    use crate::group::input::Input;
     use crate::group::{Command, Notice};
 
     /// Three members, and what is under way between them.

@@ -17,7 +17,6 @@ use vorrang_algorithms::layer::Reliable;
 use vorrang_algorithms::layer::reliable::Patience;
 use vorrang_algorithms::mutex::{Command, Mutex, Notice};
 use vorrang_algorithms::problem::Problem as _;
-use vorrang_algorithms::quorum::Quorums;
 use vorrang_algorithms::setup::{Parameter, Setup};
 use vorrang_net::{
     Config, Life, MAX_ROOM, Open, Place, Sealed, Starting, Steps, Wish, ask_for_place,
@@ -161,14 +160,6 @@ impl OnViewsArgs {
 
 const fn is_nowhere(ip: IpAddr) -> bool {
     ip.is_unspecified() || ip.is_multicast()
-}
-
-/// The set-up of an algorithm in a view of so many members.
-pub(crate) fn among(setup: &Setup, members: u32) -> Setup {
-    let group = Group::of(members);
-    let is_usual = setup.quorum == Quorums::usual(setup.group);
-    let quorum = if is_usual { Quorums::usual(group) } else { setup.quorum.clone() };
-    Setup { group, quorum, k: setup.k.min(members), ..setup.clone() }
 }
 
 /// A node of an algorithm, by its rank in a view.

@@ -2,8 +2,8 @@
 
 use vorrang_algorithms::group::card::{Card, Demonstration, plan, plan_text};
 use vorrang_algorithms::group::informed::Detector;
+use vorrang_algorithms::group::input::Input;
 use vorrang_algorithms::group::spec::Fed;
-use vorrang_algorithms::group::views::Input;
 use vorrang_algorithms::group::{Command, Grouping};
 use vorrang_algorithms::setup::{Parameter, Setup};
 use vorrang_check::{Ask, Faults, Plan};

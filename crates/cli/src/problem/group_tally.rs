@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use vorrang_algorithms::group::views::Input;
+use vorrang_algorithms::group::input::Input;
 use vorrang_algorithms::group::{Command, Member, Notice, View};
 use vorrang_protocol::{Message, NodeId};
 use vorrang_trace::{Meter, Traffic};

@@ -1,6 +1,6 @@
 //! What the applications of a group do in a run: they multicast, and some come and go.
 
-use vorrang_algorithms::group::views::Input;
+use vorrang_algorithms::group::input::Input;
 use vorrang_algorithms::group::{Command, Notice};
 use vorrang_protocol::NodeId;
 use vorrang_sim::{Distribution, Orders, Workload};

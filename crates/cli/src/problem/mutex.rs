@@ -476,10 +476,7 @@ impl Driven for Mutex {
         (card.terms.needs)(setup)
     }
     fn obeyed(command: &Command) -> Option<&'static str> {
-        match command {
-            Command::Acquire(_) => None,
-            Command::Release => Some("released"),
-        }
+        (*command == Command::Release).then_some("released")
     }
     fn over_tcp<P>(
         scenario: &Scenario,

@@ -15,6 +15,7 @@ use vorrang_trace::replay::Cast;
 use vorrang_trace::{Line, Objection, Record, replay};
 
 use super::channels::{Simulable, simulable};
+use super::on_views::in_every_view;
 use super::seen::{Seen, Told};
 use super::simulate::{self, Kinds, Simulated, Until};
 use super::{Algorithm, Driven, Future, Posts, Role, Run, Scene, costs, make};
@@ -24,7 +25,7 @@ use crate::figures::Measured;
 use crate::holder::holder_at;
 use crate::network::Place;
 use crate::network::conversation::{Served, serve};
-use crate::network::on_views::{Ranked, among};
+use crate::network::on_views::Ranked;
 use crate::network::worker::Work;
 use crate::options::RunArgs;
 use crate::selection::Axis;
@@ -62,16 +63,11 @@ where
     }
     fn serve(&self, setup: &Setup, node: Served) -> Result<Future<'static>, Failure> {
         if node.node.views.is_on() {
-            let made = (1..=setup.group.size()).map(|members| {
-                let make = make(&self.recipe, &among(setup, members)).map_err(|why| match why {
-                    Failure::Usage(why) => Failure::Usage(format!(
-                        "--on-views: in a view of {members} there would be no such group ({why})"
-                    )),
-                    other => other,
-                })?;
+            let made = in_every_view(setup, |setup| {
+                let make = make(&self.recipe, setup)?;
                 Ok(Arc::new(move |id| Sealed::new(make(id))) as Ranked<_, _>)
-            });
-            return Q::serve_on_views(node, made.collect::<Result<_, Failure>>()?);
+            })?;
+            return Q::serve_on_views(node, made);
         }
         let make = make(&self.recipe, setup)?;
         Ok(serve::<Q, P>(node, &make, Q::needs(self.card, setup)))

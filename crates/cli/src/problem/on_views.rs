@@ -333,22 +333,30 @@ fn silence(setup: &Setup) -> Duration {
     noticed.saturating_add(within.saturating_mul(ROUNDS)).saturating_mul(2)
 }
 
-/// The nodes of an algorithm in every view that there may be.
-fn anew(
-    of: &Entry<Mutex>,
+/// What is made for views of every size that there may be, the smallest first.
+pub(crate) fn in_every_view<T>(
     setup: &Setup,
-    has_channels: bool,
-) -> Result<Anew<NodeOf<Mutex>>, Failure> {
-    let sizes = 1..=setup.group.size();
-    let made = sizes.map(|members| {
-        super::make(&of.recipe, &among(setup, members)).map_err(|failure| match failure {
+    make: impl Fn(&Setup) -> Result<T, Failure>,
+) -> Result<Vec<T>, Failure> {
+    let each = (1..=setup.group.size()).map(|members| {
+        make(&among(setup, members)).map_err(|failure| match failure {
             Failure::Usage(why) if members < setup.group.size() => Failure::Usage(format!(
                 "--on-views: in a view of {members} there would be no such group ({why})"
             )),
             failure => failure,
         })
     });
-    let made: Arc<[Node<NodeOf<Mutex>>]> = made.collect::<Result<Vec<_>, _>>()?.into();
+    each.collect()
+}
+
+/// The nodes of an algorithm in every view that there may be.
+fn anew(
+    of: &Entry<Mutex>,
+    setup: &Setup,
+    has_channels: bool,
+) -> Result<Anew<NodeOf<Mutex>>, Failure> {
+    let made = in_every_view(setup, |setup| super::make(&of.recipe, setup))?;
+    let made: Arc<[Node<NodeOf<Mutex>>]> = made.into();
     let anew = Anew::new(move |me, group: Group| made[group.size() as usize - 1](me));
     if !has_channels {
         return Ok(anew);

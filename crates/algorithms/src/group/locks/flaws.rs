@@ -5,7 +5,7 @@ use vorrang_protocol::{Effects, NodeId, Protocol, Refused};
 use super::message::Message;
 use super::{Application, Exclusive, Letter, Locks};
 use crate::flaw::Mistake;
-use crate::group::views::Input;
+use crate::group::input::Input;
 use crate::mutex::Command;
 
 /// Whoever has told how it stands goes on, and enters all the same: the others go on as if it

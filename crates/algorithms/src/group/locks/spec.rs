@@ -213,7 +213,7 @@ impl Suspecting for Locked {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::group::views::Input;
+    use crate::group::input::Input;
 
     const ACQUIRE: Command = Command::Acquire(Claim::Exclusive);
 
