@@ -24,7 +24,7 @@ use crate::failure::Failure;
 const FRAME: usize = 1 << 19;
 
 /// How many pieces may wait to be written: whoever runs ahead of the disk waits.
-const WAITING: usize = 16;
+const WAITING: usize = 64;
 
 /// What every frame begins with.
 const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];

@@ -265,6 +265,11 @@ impl FaultArgs {
         *self == Self { crash, restart, ..Self::default() }
     }
 
+    /// Whether messages may be lost by chance.
+    pub(crate) fn loses(&self) -> bool {
+        self.loss.is_some_and(|share| share.value() > 0.0) || self.random_faults.is_some()
+    }
+
     /// Whether nodes may stand still.
     pub(crate) fn has_pauses(&self) -> bool {
         !self.pause.is_empty() || self.random_faults.is_some()

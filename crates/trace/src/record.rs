@@ -161,19 +161,24 @@ impl<P: Protocol> Record<P> {
     }
 
     /// When, where and what.
-    fn begin(&self, out: &mut Vec<u8>, what: &[u8]) {
+    fn begin<const N: usize>(&self, out: &mut Vec<u8>, what: &[u8; N]) {
         let mut short = Short::of(self.at_ns, self.node);
         short.text(what);
         out.extend_from_slice(short.as_bytes());
     }
 
-    fn named(&self, out: &mut Vec<u8>, what: &[u8], value: &impl Serialize) {
+    fn named<const N: usize>(&self, out: &mut Vec<u8>, what: &[u8; N], value: &impl Serialize) {
         self.begin(out, what);
         data(out, value);
     }
 
     /// When and where, and of a message whom it goes to or comes from, and its number.
-    fn envelope(&self, out: &mut Vec<u8>, what: &[u8], (peer, seq): (NodeId, u64)) {
+    fn envelope<const N: usize>(
+        &self,
+        out: &mut Vec<u8>,
+        what: &[u8; N],
+        (peer, seq): (NodeId, u64),
+    ) {
         let mut short = Short::of(self.at_ns, self.node);
         short.text(what);
         short.number(peer.0.into());
@@ -235,7 +240,7 @@ pub struct Lines<'a, P: Protocol> {
 impl<'a, P: Protocol> Lines<'a, P> {
     /// The lines of these records.
     pub fn of(records: &'a [Record<P>]) -> Vec<u8> {
-        const USUAL: usize = 120;
+        const USUAL: usize = 80;
         let mut lines = Self { bytes: Vec::with_capacity(records.len() * USUAL), last: None };
         for record in records {
             lines.add(record);
@@ -278,10 +283,10 @@ impl<'a, P: Protocol> Lines<'a, P> {
 }
 
 // What begins what is said of a message.
-const SEND: &[u8] = b"\"send\",";
-const RECEIVE: &[u8] = b"\"receive\",";
-const LOST: &[u8] = b"\"lost\",";
-const DOUBLED: &[u8] = b"\"doubled\",";
+const SEND: &[u8; 7] = b"\"send\",";
+const RECEIVE: &[u8; 10] = b"\"receive\",";
+const LOST: &[u8; 7] = b"\"lost\",";
+const DOUBLED: &[u8; 10] = b"\"doubled\",";
 
 /// A short piece of a line, put together before it is added: numbers and names are many.
 struct Short {
@@ -304,24 +309,19 @@ impl Short {
         short
     }
 
-    fn text(&mut self, text: &[u8]) {
-        self.bytes[self.len..self.len + text.len()].copy_from_slice(text);
-        self.len += text.len();
+    /// Of a length that is known: nothing has to be called for a few letters.
+    fn text<const N: usize>(&mut self, text: &[u8; N]) {
+        self.bytes[self.len..self.len + N].copy_from_slice(text);
+        self.len += N;
     }
 
     fn number(&mut self, mut number: u64) {
-        const LONGEST: usize = 20;
-        let mut digits = [0; LONGEST];
-        let mut first = LONGEST;
-        loop {
-            first -= 1;
-            digits[first] = b'0' + (number % 10) as u8;
+        let digits = number.checked_ilog10().unwrap_or(0) as usize + 1;
+        for place in self.bytes[self.len..self.len + digits].iter_mut().rev() {
+            *place = b'0' + (number % 10) as u8;
             number /= 10;
-            if number == 0 {
-                break;
-            }
         }
-        self.text(&digits[first..]);
+        self.len += digits;
     }
 
     fn as_bytes(&self) -> &[u8] {

@@ -35,6 +35,8 @@ use crate::values::whole;
 /// How often something is sent again before a peer is left alone. A view does not last for ever
 /// with one that never answers, so this need not be the end of anything.
 const TRIES: u8 = 200;
+/// So many heartbeats in a row may be lost.
+const MISSED: u32 = 3;
 /// Every member tells every other how it stands, again and again.
 const MOST_NODES: u32 = 256;
 
@@ -103,7 +105,7 @@ impl RunArgs {
 
     /// Sets what a failure detector goes by, where nothing was said of it: heartbeats every five
     /// message delays, and so much time that nobody is suspected for the sake of a message that
-    /// takes as long as any.
+    /// takes as long as any; where messages are lost by chance, of a few in a row.
     pub(crate) fn pace(&self, setup: &mut Setup, shortest_ns: u64, longest_ns: u64, mean_ns: u64) {
         let time = Duration::from_nanos;
         if !self.setup.says(Parameter::Within) {
@@ -116,7 +118,10 @@ impl RunArgs {
             setup.beat = time(mean_ns.saturating_mul(5));
         }
         if !self.setup.says(Parameter::Margin) {
-            setup.margin = time((mean_ns / 2).max(longest_ns - shortest_ns).max(1));
+            let late = time((mean_ns / 2).max(longest_ns - shortest_ns).max(1));
+            let missed =
+                if self.faults.loses() { setup.beat.saturating_mul(MISSED) } else { time(0) };
+            setup.margin = late.saturating_add(missed);
         }
     }
 }

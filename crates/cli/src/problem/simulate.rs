@@ -246,8 +246,8 @@ pub(super) struct ToFile {
     failed: Option<std::io::Error>,
 }
 
-/// So many records are handed on at once.
-const BATCH: usize = 2048;
+/// So many records are handed on at once: few enough that the memory of one is at hand for another.
+const BATCH: usize = 512;
 
 impl ToFile {
     fn new(path: &Path, header: &Header) -> Result<Self, Failure> {
