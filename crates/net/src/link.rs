@@ -34,6 +34,10 @@ const ACK_EVERY: u64 = 32;
 const STAGE_LEN: usize = 1 << 16;
 /// A connection that ended sooner has hardly been one.
 const SHORT_LIFE: Duration = Duration::from_secs(1);
+/// In an open group: how many messages are kept for one who is away. Those who belong together are
+/// not apart for so long without being told so; and where members come and go, of most of those who
+/// are away nobody will ever hear again.
+const KEPT_AWAY: usize = 1 << 10;
 
 /// What outlives a connection.
 pub(crate) struct Link {
@@ -59,6 +63,8 @@ pub(crate) struct Link {
     /// How many of the last connections, or attempts at one, came to nothing.
     failures: u32,
     dropped: u64,
+    /// In an open group: whether nothing is kept for it any more, while it is away.
+    is_given_up: bool,
     farewell: Farewell,
     trouble: Trouble,
 }
@@ -88,6 +94,7 @@ impl Link {
             before: (0, 0),
             failures: 0,
             dropped: 0,
+            is_given_up: false,
             farewell: Farewell::None,
             trouble: Trouble::default(),
         }
@@ -126,9 +133,13 @@ impl Link {
 
     /// The peer's process is another one, and nothing has come of the former: we had not begun.
     pub(crate) fn forget(&mut self) {
+        self.clear();
+        self.lives.forget();
+    }
+
+    fn clear(&mut self) {
         self.disconnect();
         self.dropped += self.backlog.abandon() as u64;
-        self.lives.forget();
         self.backlog = Backlog::new();
         (self.received, self.told) = (0, 0);
         self.standing = Standing::Open;
@@ -140,11 +151,42 @@ impl Link {
         self.lives.is_later(life)
     }
 
+    /// Whether we have met anybody there, and not forgotten it since.
+    pub(crate) const fn has_met(&self) -> bool {
+        self.lives.has_met()
+    }
+
     /// In an open group: the peer is a later process, in this life. What the former was sent is
     /// lost, and what it has sent is not read any more.
+    ///
+    /// What waits for whoever comes first under that number, though, is for it.
     pub(crate) fn begin_anew(&mut self, life: u64) {
-        self.forget();
-        self.lives.begin(life);
+        if self.has_met() {
+            self.clear();
+        }
+        self.standing = Standing::Open;
+        self.lives.begin_anew(life);
+    }
+
+    /// Whether a call, made under this name, was made by what this link is now.
+    pub(crate) const fn has_called_as(&self, incarnation: u64) -> bool {
+        self.lives.are_we(incarnation)
+    }
+
+    /// In an open group: whether what is sent now will arrive, should the process be there that we
+    /// know, or the first that we get to know. If so much waits already that this one has to be
+    /// taken for gone, all of it is lost, and all that follows until somebody is there again.
+    pub(crate) fn keeps(&mut self) -> bool {
+        if !self.is_connected() && !self.is_given_up && self.backlog.len() >= KEPT_AWAY {
+            self.forget();
+            self.is_given_up = true;
+        }
+        self.is_connected() || !self.is_given_up
+    }
+
+    /// Whether anybody has this number, as far as is known.
+    pub(crate) const fn is_somebody(&self) -> bool {
+        !self.address.is_empty() || self.connections > 0
     }
 
     /// Where the peer is to be found.
@@ -174,6 +216,7 @@ impl Link {
         self.before = (self.received, self.backlog.first());
         self.standing = Standing::Open;
         self.is_remembered = false;
+        self.is_given_up = false;
         self.lives.meet(theirs);
         self.told = self.received;
         self.connections += 1;

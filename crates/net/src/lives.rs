@@ -96,6 +96,14 @@ impl Lives {
         Terms { incarnation: self.ours, knows: self.theirs, received, attempt }
     }
 
+    pub(crate) const fn has_met(&self) -> bool {
+        self.theirs.is_some()
+    }
+
+    pub(crate) const fn are_we(&self, incarnation: u64) -> bool {
+        self.ours == incarnation
+    }
+
     /// Counts our calls.
     pub(crate) fn calls(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.calls)
@@ -133,12 +141,17 @@ impl Lives {
         }
     }
 
-    /// In an open group, another process than we have met, if any: it takes the place of the one
-    /// before if it has begun later.
+    /// In an open group, one who says another name than the one whom we have met, if any: it takes
+    /// the place of that one if its process has begun later, or is the same and calls anew.
     fn admit_later(&self, hello: &Hello, is_parted: Option<Parting>) -> Admission {
         match hello.who.life.cmp(&self.life) {
             Ordering::Less => return Admission::Refuse(Refusal::Replaced),
-            Ordering::Equal if self.theirs.is_some() => return Admission::Refuse(Refusal::Taken),
+            // The process that we have met, if it has forgotten us since: its later call counts.
+            Ordering::Equal if self.theirs.is_some() => match hello.attempt.cmp(&self.latest) {
+                Ordering::Less => return Admission::Overtaken,
+                Ordering::Equal => return Admission::Refuse(Refusal::Taken),
+                Ordering::Greater => {}
+            },
             Ordering::Equal | Ordering::Greater => {}
         }
         match self.admit_stranger(hello) {
@@ -192,14 +205,21 @@ impl Lives {
     }
 
     /// The peer's process is another one, and nothing has come of the former; or that is over. An
-    /// earlier life does not count even then.
+    /// earlier life does not count even then. Our calls are counted on: a peer that does not forget
+    /// can tell which is the latest.
     pub(crate) fn forget(&mut self) {
-        *self = Self { life: self.life, ..Self::new() };
+        *self = Self { life: self.life, calls: self.calls(), ..Self::new() };
     }
 
-    /// The peer is in this life by now.
-    pub(crate) const fn begin(&mut self, life: u64) {
-        self.life = life;
+    /// In an open group: the peer is in this life by now, and all with a former one is over. What we
+    /// have drawn for it stays as it is if we have met nobody: it may have been told that already,
+    /// by a call which it has answered.
+    pub(crate) fn begin_anew(&mut self, life: u64) {
+        let latest = if life > self.life { 0 } else { self.latest };
+        if self.theirs.is_some() {
+            self.forget();
+        }
+        (self.life, self.latest) = (life, latest);
     }
 }
 
@@ -360,6 +380,37 @@ mod tests {
         lives.forget();
         assert_eq!(lives.admit(&alive(5, 7, None), OPEN), replaced, "even so");
         assert_eq!(lives.admit(&alive(6, 8, None), OPEN), Admission::Welcome);
+    }
+
+    /// It has forgotten us, for whatever reason, and we have not forgotten it.
+    #[test]
+    fn in_an_open_group_the_later_call_of_one_process_counts() {
+        let call = |incarnation, attempt| Hello { attempt, ..alive(5, incarnation, None) };
+        let mut lives = Lives::new();
+        lives.meet(&call(7, 3));
+        assert_eq!(lives.admit(&call(8, 4), OPEN), Admission::Anew);
+        assert_eq!(lives.admit(&call(6, 2), OPEN), Admission::Overtaken, "it was made before");
+        assert_eq!(lives.admit(&call(8, 3), OPEN), Admission::Refuse(Refusal::Taken));
+        assert_eq!(lives.admit(&call(8, 4 + MAX_JUMP), OPEN), Admission::Nonsense(JUMPED));
+        lives.begin_anew(5);
+        assert_eq!(lives.latest, 3, "of the same process");
+        lives.meet(&call(8, 4));
+        assert_eq!(lives.admit(&call(7, 3), OPEN), Admission::Overtaken);
+        lives.begin_anew(6);
+        assert_eq!(lives.latest, 0, "another one counts anew");
+    }
+
+    #[test]
+    fn in_an_open_group_a_call_that_may_have_been_answered_is_not_taken_back() {
+        let mut lives = Lives::new();
+        let ours = lives.terms(0, 0).incarnation;
+        lives.calls().store(1, Memory::Relaxed);
+        lives.begin_anew(5);
+        assert_eq!(lives.recognise(&alive(5, 7, Some(ours))), Admission::Welcome);
+        lives.meet(&alive(5, 7, Some(ours)));
+        lives.begin_anew(6);
+        assert!(!lives.are_we(ours), "the process that was told that is gone");
+        assert_eq!(lives.calls().load(Memory::Relaxed), 1, "calls are counted on");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 use vorrang_protocol::{Never, NodeId};
@@ -42,12 +42,12 @@ pub(crate) enum Arrival {
     Knocked { visit: Visit, who: Introduction },
     /// Somebody who has no number yet wants one, and waits for it.
     Joins { visit: Visit, wish: Wish },
-    /// We dialled, and both hellos are said.
-    Dialled { stream: AnyStream, theirs: Hello },
+    /// We dialled under this name, and both hellos are said.
+    Dialled { stream: AnyStream, theirs: Hello, ours: u64 },
     /// We refused somebody, and are telling it so.
     WeRefused { who: Guest, why: Refusal },
-    /// The peer that we dialled refused us.
-    RefusedUs { peer: NodeId, why: Refusal },
+    /// The peer refused us, who called it under this name, or did not call but knock.
+    RefusedUs { peer: NodeId, why: Refusal, ours: Option<u64> },
     /// Nobody answers where the peer should be.
     Unanswered { peer: NodeId, why: String },
     /// Not one of us, or broken.
@@ -230,6 +230,8 @@ pub(crate) struct Dial {
     pub(crate) calls: Arc<AtomicU64>,
     /// How long to wait before the first call: connections that do not last are not made in haste.
     pub(crate) pause: Duration,
+    /// Rings when there is no reason to wait any longer.
+    pub(crate) bell: Arc<Notify>,
     pub(crate) seed: u64,
 }
 
@@ -351,17 +353,24 @@ fn in_words(error: &io::Error) -> String {
 /// A refusal ends it only if it is about what this process is; whoever gave the peer wrong settings
 /// may correct them.
 pub(crate) async fn dial(line: Line, whom: Dial) {
-    let Dial { peer, address, mut terms, calls, pause: first_pause, seed } = whom;
+    let Dial { peer, address, mut terms, calls, pause: first_pause, bell, seed } = whom;
+    let wait = async |pause: Duration| {
+        // Whether it has run out or somebody has rung: on to the next call.
+        let _ = timeout(pause, bell.notified()).await;
+    };
     let timing = line.timing;
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut pause = timing.backoff_min;
-    sleep(first_pause).await;
+    wait(first_pause).await;
     loop {
         terms.attempt = calls.fetch_add(1, Ordering::Relaxed) + 1;
         let hello = Frame::Hello(line.identity.hello(peer, terms));
         match line.ask(&address, &hello).await {
             Ok((stream, Frame::Hello(theirs))) => match line.identity.judge_answer(peer, &theirs) {
-                Ok(()) => return line.tell(Arrival::Dialled { stream, theirs }),
+                Ok(()) => {
+                    let ours = terms.incarnation;
+                    return line.tell(Arrival::Dialled { stream, theirs, ours });
+                }
                 Err(why) => {
                     let who = Guest::Member(peer);
                     line.tell(Arrival::WeRefused { who, why: why.clone() });
@@ -371,7 +380,7 @@ pub(crate) async fn dial(line: Line, whom: Dial) {
             },
             Ok((_, Frame::Refuse(why))) => {
                 let is_final = why.is_final();
-                line.tell(Arrival::RefusedUs { peer, why });
+                line.tell(Arrival::RefusedUs { peer, why, ours: Some(terms.incarnation) });
                 if is_final {
                     return;
                 }
@@ -389,9 +398,18 @@ pub(crate) async fn dial(line: Line, whom: Dial) {
             Err(error) => line.failed(peer, &address, &error),
         }
         let jitter = f64::from(rng.next_u32()) / f64::from(u32::MAX);
-        sleep(pause.mul_f64(0.5 + jitter / 2.0)).await;
+        wait(pause.mul_f64(0.5 + jitter / 2.0)).await;
         pause = (pause * 2).min(timing.backoff_max);
     }
+}
+
+/// A task that is about to connect us with a peer.
+pub(crate) struct Caller {
+    pub(crate) task: AbortHandle,
+    /// Ends its pause, if it makes one.
+    pub(crate) bell: Arc<Notify>,
+    /// Where it calls.
+    pub(crate) address: String,
 }
 
 /// Asks one who should call us whether it will, until somebody stops it; at first after a pause, in
@@ -403,7 +421,9 @@ pub(crate) async fn knock(line: Line, peer: NodeId, address: String, first_pause
     loop {
         let words = Frame::Knock(Knock { who: line.identity.introduce(peer) });
         match line.ask(&address, &words).await {
-            Ok((_, Frame::Refuse(why))) => line.tell(Arrival::RefusedUs { peer, why }),
+            Ok((_, Frame::Refuse(why))) => {
+                line.tell(Arrival::RefusedUs { peer, why, ours: None });
+            }
             Ok((
                 _,
                 Frame::Hello(_)

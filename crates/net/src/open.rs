@@ -13,7 +13,6 @@ use vorrang_protocol::NodeId;
 use crate::driver::Driver;
 use crate::event::Event;
 use crate::hello::{Introduction, Place, Refusal, Wish};
-use crate::link::Link;
 use crate::lives::Parting;
 use crate::meet::{Guest, Visit};
 use crate::world::World;
@@ -24,13 +23,6 @@ const KEPT: Duration = Duration::from_secs(30);
 const ABSENCES: u32 = 20;
 
 impl Driver<World> {
-    /// Sees to it that there is a link to one who is about to come.
-    pub(crate) fn make_place(&mut self, peer: NodeId) {
-        if self.world.known(peer).is_none() {
-            self.world.links[peer.index()] = Some(Link::new(peer, String::new()));
-        }
-    }
-
     /// Another process has come under a number.
     pub(crate) fn begin_anew(&mut self, peer: NodeId, life: u64) {
         let link = self.world.link(peer);
@@ -51,7 +43,7 @@ impl Driver<World> {
         }
         for (peer, address) in book.fill(&who.peers) {
             if peer != self.world.me {
-                self.make_place(peer);
+                self.world.make_place(peer);
                 self.world.link(peer).move_to(&address);
                 self.dial(peer);
             }
@@ -62,14 +54,20 @@ impl Driver<World> {
     /// One with a lower number waits for our call: perhaps in another life, elsewhere.
     pub(crate) fn on_open_knock(&mut self, visit: Visit, who: &Introduction) {
         let peer = who.sender;
-        self.make_place(peer);
+        self.world.make_place(peer);
         let link = self.world.link(peer);
         let why = match (link.is_later(who.life), link.parting()) {
             (None, _) => Refusal::Replaced,
             (Some(true), _) => {
+                // A call that is being made to one whom we have met is made to another.
+                let is_another = link.has_met();
                 self.begin_anew(peer, who.life);
                 self.learn_from(who);
-                self.dial(peer);
+                if is_another {
+                    self.dial(peer)
+                } else {
+                    self.dial_soon(peer)
+                }
                 Refusal::WillCall
             }
             (Some(false), Some(Parting::GivenUp)) => Refusal::GivenUp,
@@ -77,7 +75,7 @@ impl Driver<World> {
             (Some(false), None) => {
                 // It is there by now, whatever became of the last call.
                 if !link.is_connected() {
-                    self.dial(peer);
+                    self.dial_soon(peer);
                 }
                 Refusal::WillCall
             }

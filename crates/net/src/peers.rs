@@ -1,9 +1,11 @@
 //! The node's task, continued: its links, what comes over them, and who is let in.
 
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use rand_core::Rng;
+use tokio::sync::Notify;
 use tokio::time::Instant;
 use vorrang_protocol::NodeId;
 
@@ -11,7 +13,7 @@ use crate::driver::Driver;
 use crate::event::Event;
 use crate::hello::{Hello, Introduction, Refusal, Refuser};
 use crate::lives::{Admission, Parting};
-use crate::meet::{self, Arrival, Dial, Guest, Visit};
+use crate::meet::{self, Arrival, Caller, Dial, Guest, Visit};
 use crate::standing::Health;
 use crate::transport::AnyStream;
 use crate::wire::Frame;
@@ -202,14 +204,15 @@ impl Driver<World> {
         if link.is_gone() {
             return;
         }
-        let address = link.address().to_owned();
-        let caller = if peer < self.identity.me {
+        let (address, bell) = (link.address().to_owned(), Arc::new(Notify::new()));
+        let task = if peer < self.identity.me {
             let whom = Dial {
                 peer,
-                address,
+                address: address.clone(),
                 terms: link.terms(0),
                 calls: link.calls(),
                 pause: link.redial_pause(&self.config.timing),
+                bell: Arc::clone(&bell),
                 seed,
             };
             self.world.tasks.spawn(meet::dial(self.world.line.clone(), whom))
@@ -217,14 +220,26 @@ impl Driver<World> {
             // Where processes come back, the one who calls need not have noticed yet.
             let is_open = self.identity.book.is_some();
             let pause = if is_open { Duration::ZERO } else { self.config.timing.backoff_max };
-            self.world.tasks.spawn(meet::knock(self.world.line.clone(), peer, address, pause))
+            let (line, address) = (self.world.line.clone(), address.clone());
+            self.world.tasks.spawn(meet::knock(line, peer, address, pause))
         };
-        self.world.callers[peer.index()] = Some(caller);
+        self.world.callers[peer.index()] = Some(Caller { task, bell, address });
+    }
+
+    /// The same without delay, now that somebody is known to be there. A call that is being made is
+    /// left alone: perhaps it has been answered.
+    pub(crate) fn dial_soon(&mut self, peer: NodeId) {
+        let address = self.world.link(peer).address().to_owned();
+        let caller = self.world.callers[peer.index()].as_ref();
+        match caller.filter(|it| it.address == address && !it.task.is_finished()) {
+            Some(caller) => caller.bell.notify_one(),
+            None => self.dial(peer),
+        }
     }
 
     fn stop_calling(&mut self, peer: NodeId) {
         if let Some(caller) = self.world.callers[peer.index()].take() {
-            caller.abort();
+            caller.task.abort();
         }
     }
 }
@@ -237,13 +252,21 @@ impl Driver<World> {
                 Arrival::Inbound { visit, theirs } => self.on_inbound(visit, &theirs),
                 Arrival::Knocked { visit, who } => self.on_knock(visit, &who),
                 Arrival::Joins { visit, wish } => self.on_wish(visit, &wish),
-                Arrival::Dialled { stream, theirs } => self.on_dialled(stream, &theirs),
+                Arrival::Dialled { theirs, ours, .. }
+                    if self.is_stale(theirs.who.sender, Some(ours)) => {}
+                Arrival::Dialled { stream, theirs, ours: _ } => self.on_dialled(stream, &theirs),
                 Arrival::WeRefused { who, why } => self.on_we_refused(who, &why),
-                Arrival::RefusedUs { peer, why } => self.on_refused_us(peer, &why),
+                Arrival::RefusedUs { peer, ours, .. } if self.is_stale(peer, ours) => {}
+                Arrival::RefusedUs { peer, why, ours: _ } => self.on_refused_us(peer, &why),
                 Arrival::Unanswered { peer, why } => self.on_unanswered(peer, why),
                 Arrival::Malformed { from, why } => self.on_nonsense(from, why),
             }
         }
+    }
+
+    /// Whether a call is answered that was made before we forgot whom we called.
+    fn is_stale(&mut self, peer: NodeId, ours: Option<u64>) -> bool {
+        ours.is_some_and(|ours| !self.world.link(peer).has_called_as(ours))
     }
 
     fn on_nonsense(&mut self, from: String, why: String) {
@@ -268,7 +291,7 @@ impl Driver<World> {
         while self.world.tasks.try_join_next().is_some() {}
         let peer = theirs.who.sender;
         let (has_begun, is_open) = (self.has_begun(), self.identity.book.is_some());
-        self.make_place(peer);
+        self.world.make_place(peer);
         match self.world.link(peer).admit(theirs, (has_begun, is_open), &self.config.timing) {
             Admission::Welcome => self.welcome(visit, theirs),
             Admission::Anew if is_open => {

@@ -5,7 +5,7 @@ use std::task::Context;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tokio::sync::mpsc;
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 use vorrang_protocol::NodeId;
 
@@ -13,7 +13,7 @@ use crate::config::{Config, Limits};
 use crate::desk::Post;
 use crate::driver::Driver;
 use crate::link::Link;
-use crate::meet::{Arrival, Line};
+use crate::meet::{Arrival, Caller, Line};
 use crate::network::{Member, Network};
 use crate::status::{Datagrams, LinkStatus};
 use crate::wire::WireError;
@@ -33,13 +33,13 @@ pub(crate) struct World {
     pub(crate) arrivals: mpsc::UnboundedReceiver<Arrival>,
     pub(crate) tasks: JoinSet<()>,
     /// Who is about to connect us with each peer.
-    pub(crate) callers: Vec<Option<AbortHandle>>,
+    pub(crate) callers: Vec<Option<Caller>>,
     /// When acknowledgements are sent that nothing has come to ride on.
     pub(crate) next_ack: Option<Instant>,
     pub(crate) rng: Xoshiro256PlusPlus,
     /// In an open group: numbers that were given to newcomers, by where these will be, and when.
     pub(crate) given: Vec<(NodeId, String, Instant)>,
-    /// Whether what is sent to one who is not connected is lost.
+    /// Whether members come and go: then not everything is kept for those who are away.
     is_open: bool,
 }
 
@@ -65,7 +65,7 @@ impl World {
             line,
             arrivals,
             tasks,
-            callers: vec![None; peers.len()],
+            callers: peers.iter().map(|_| None).collect(),
             next_ack: None,
             rng,
             given: Vec::new(),
@@ -75,7 +75,19 @@ impl World {
 
     /// The links to all others that are known.
     pub(crate) fn others(&self) -> impl Iterator<Item = &Link> {
-        self.links.iter().flatten()
+        self.links.iter().flatten().filter(|link| link.is_somebody())
+    }
+
+    /// Sees to it that there is a link to one who is about to come.
+    pub(crate) fn make_place(&mut self, peer: NodeId) {
+        if peer != self.me && self.known(peer).is_none() {
+            self.links[peer.index()] = Some(Link::new(peer, String::new()));
+        }
+    }
+
+    /// The links over which something can be said.
+    fn within_reach(&self) -> impl Iterator<Item = &Link> {
+        self.others().filter(|link| !self.is_open || link.is_connected())
     }
 
     pub(crate) fn others_mut(&mut self) -> impl Iterator<Item = &mut Link> {
@@ -117,8 +129,11 @@ impl World {
 impl Post for World {
     fn send(&mut self, to: NodeId, message: &[u8]) -> Result<Option<u64>, WireError> {
         let (limits, is_open) = (self.limits, self.is_open);
+        if is_open {
+            self.make_place(to);
+        }
         let Some(link) = self.known(to) else { return Ok(None) };
-        if is_open && !link.is_connected() {
+        if is_open && !link.keeps() {
             link.lose();
             return Ok(None);
         }
@@ -186,7 +201,7 @@ impl Network for World {
     }
 
     fn is_settled(&self) -> bool {
-        self.others().all(Link::is_settled)
+        self.within_reach().all(Link::is_settled)
     }
 
     async fn close(self) {
@@ -201,7 +216,7 @@ impl Network for World {
     }
 
     fn unacknowledged(&self) -> usize {
-        self.others().map(Link::unacknowledged).sum()
+        self.within_reach().map(Link::unacknowledged).sum()
     }
 
     fn members(&self) -> impl Iterator<Item = Member> {

@@ -4,19 +4,19 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use crate::NodeId;
+use crate::NodeSet;
 
 /// The newest view of a group that a node knows, for those who show it.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 pub struct Belonging {
     /// Its number; 0 if the node knows of no group.
     pub view: u64,
     /// Whether the node belongs to it.
     pub is_in: bool,
-    /// Who does, lowest first.
-    pub members: Vec<NodeId>,
+    /// Who does.
+    pub members: NodeSet,
 }
 
 impl fmt::Display for Belonging {
@@ -24,7 +24,7 @@ impl fmt::Display for Belonging {
         if self.view == 0 {
             return f.write_str("no view yet");
         }
-        let members: Vec<_> = self.members.iter().map(ToString::to_string).collect();
+        let members: Vec<_> = self.members.iter().map(|it| it.to_string()).collect();
         write!(f, "view {} {{{}}}", self.view, members.join(", "))?;
         if self.is_in { Ok(()) } else { f.write_str(", to which this node does not belong") }
     }
@@ -33,10 +33,11 @@ impl fmt::Display for Belonging {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::NodeId;
 
     #[test]
     fn a_view_is_shown_and_whether_one_belongs_to_it() {
-        let members = [0, 2].map(NodeId).to_vec();
+        let members = [0, 2].map(NodeId).into_iter().collect();
         let belonging = Belonging { view: 7, is_in: true, members };
         assert_eq!(belonging.to_string(), "view 7 {0, 2}");
         let out = Belonging { is_in: false, ..belonging };

@@ -13,8 +13,6 @@ use tokio::net::TcpListener;
 use vorrang_algorithms::card::About;
 use vorrang_algorithms::group::forgetful::Founding;
 use vorrang_algorithms::group::locks::{Anew, Lease, OnViews, without_memory};
-use vorrang_algorithms::layer::Reliable;
-use vorrang_algorithms::layer::reliable::Patience;
 use vorrang_algorithms::mutex::{Command, Mutex, Notice};
 use vorrang_algorithms::problem::Problem as _;
 use vorrang_algorithms::setup::{Parameter, Setup};
@@ -37,11 +35,6 @@ const BEAT: Duration = Duration::from_millis(200);
 /// How much later it may do so before the others go on without it: more than a busy machine keeps a
 /// process waiting.
 const MARGIN: Duration = Duration::from_millis(800);
-/// What is not answered within about so long is sent again. Links lose only what was sent to one
-/// who was not connected, so there is no hurry.
-const WITHIN: Duration = Duration::from_millis(50);
-/// How often, before a member is left alone for the rest of the view.
-const TRIES: u8 = 200;
 
 /// Whether a lock lives on views, and how.
 #[derive(Clone, Debug, clap::Args)]
@@ -120,7 +113,7 @@ impl OnViewsArgs {
                 address.ip()
             ));
         }
-        let more = [Parameter::Within, Parameter::Beat, Parameter::Margin];
+        let more = [Parameter::Beat, Parameter::Margin];
         let more = more.into_iter().filter(|it| !about.takes.contains(it));
         let takes: Vec<Parameter> = about.takes.iter().copied().chain(more).collect();
         // Once in the life of a process.
@@ -133,7 +126,6 @@ impl OnViewsArgs {
             return;
         }
         let usual = [
-            (Parameter::Within, &mut setup.within, WITHIN),
             (Parameter::Beat, &mut setup.beat, BEAT),
             (Parameter::Margin, &mut setup.margin, MARGIN),
         ];
@@ -166,7 +158,7 @@ const fn is_nowhere(ip: IpAddr) -> bool {
 pub(crate) type Ranked<C, N> = Arc<dyn Fn(NodeId) -> Sealed<C, N> + Send + Sync>;
 
 /// The same on views.
-type Machine = OnViews<Reliable<Sealed<Command, Notice>>>;
+type Machine = OnViews<Sealed<Command, Notice>>;
 
 /// Runs one node until it leaves; its algorithm is made anew for views of any size.
 pub(crate) fn serve(served: Served, made: Vec<Ranked<Command, Notice>>) -> Future<'static> {
@@ -213,8 +205,7 @@ async fn take_place(served: Served, made: Vec<Ranked<Command, Notice>>) -> Resul
         view: life.number() / 1000,
         founders: (0..founders).map(NodeId).collect(),
     });
-    let anew = Anew::new(move |me, group: Group| made[group.size() as usize - 1](me))
-        .over_channels(Patience::within(setup.within, TRIES));
+    let anew = Anew::new(move |me, group: Group| made[group.size() as usize - 1](me));
     let lease = node.views.lease();
     let machine: Machine =
         without_memory(config.id, &setup, (life.number(), founding), anew, lease);

@@ -3,10 +3,10 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use tokio::io::AsyncWriteExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{broadcast, mpsc};
-use vorrang_net::hello::{Refusal, Refuser};
+use vorrang_net::hello::{Hello, Knock, Refusal, Refuser};
 use vorrang_net::wire::Frame;
 use vorrang_net::{
     CommandError, Config, Event, Handle, Life, NetError, Node, Open, Place, Timing, Wish,
@@ -183,6 +183,115 @@ async fn of_two_at_a_time_the_earlier_is_fenced() {
     assert!(matches!(refused, CommandError::Fenced(_)), "{refused}");
     later.say(0, 5).await;
     assert_eq!(zero.hear().await, (1, 5), "the later goes on");
+}
+
+/// Each knocks at the higher ones while these call it, so that a knock meets a call that is being
+/// made, or that has been answered.
+#[tokio::test]
+async fn those_who_start_at_one_moment_meet() {
+    for _ in 0..20 {
+        let mut places = Vec::new();
+        for _ in 0..4 {
+            places.push(bound().await);
+        }
+        let peers: Vec<String> = places.iter().map(|(_, address)| address.clone()).collect();
+        let nodes = (0..).zip(places).map(|(id, (listener, address))| {
+            let node = Node::new(Teller, config(id, peers.clone(), Life::now())).listener(listener);
+            (node.start(), address)
+        });
+        let mut running = Vec::new();
+        for (starting, address) in nodes.collect::<Vec<_>>() {
+            let (node, notices) = starting.await.unwrap();
+            let events = node.events();
+            running.push(Running { node, notices, events, address });
+        }
+        // Kept until they have met.
+        for from in 0..4_u32 {
+            for to in (0..4).filter(|&to| to != from) {
+                running[from as usize].say(to, 10 * from + to).await;
+            }
+        }
+        for (me, node) in (0..4_u32).zip(&mut running) {
+            let mut heard = [node.hear().await, node.hear().await, node.hear().await];
+            heard.sort_unstable();
+            let expected = (0..4).filter(|&from| from != me).map(|from| (from, 10 * from + me));
+            assert_eq!(heard.to_vec(), expected.collect::<Vec<_>>());
+        }
+        for node in running {
+            node.node.kill().await;
+        }
+    }
+}
+
+/// A node 0 played by hand: it takes the call of node 1 and knocks before it answers.
+#[tokio::test]
+async fn a_knock_does_not_end_a_call_that_is_being_made() {
+    let (listener, address) = bound().await;
+    let mut one = start(1, &[(0, &address)], Life::now()).await;
+    let (mut call, _) = soon("a call", listener.accept()).await.unwrap();
+    let Frame::Hello(theirs) = answer(&mut call).await else { panic!("it says hello") };
+    assert_eq!((theirs.attempt, theirs.knows), (1, None));
+
+    let mut peers = vec![String::new(); ROOM];
+    (peers[0], peers[1]) = (address, one.address.clone());
+    let mut ours = hello(0, 1, &peers);
+    ours.who.algorithm = "teller".to_owned();
+    ours.who.life = Life::now().number();
+    let mut knock = TcpStream::connect(&one.address).await.unwrap();
+    let words = Frame::<Never>::Knock(Knock { who: ours.who.clone() });
+    knock.write_all(&bytes(&words)).await.unwrap();
+    let Frame::Refuse(why) = answer(&mut knock).await else { panic!("it is answered") };
+    assert_eq!(why, Refusal::WillCall);
+
+    let ours = Hello { knows: Some(theirs.incarnation), attempt: 1, ..ours };
+    call.write_all(&bytes(&Frame::<Never>::Hello(ours))).await.unwrap();
+    one.met(0).await;
+    one.say(0, 3).await;
+    let mut first = [0];
+    assert_eq!(soon("a word", call.read(&mut first)).await.unwrap(), 1, "over this connection");
+}
+
+/// The other end of a connection is played by hand: it goes away and comes back, and is the same
+/// process.
+#[tokio::test]
+async fn what_is_said_to_one_who_is_away_waits_for_it_up_to_a_thousand_words() {
+    let mut zero = start(0, &[], Life::now()).await;
+    let mut peers = vec![String::new(); ROOM];
+    "127.0.0.1:9".clone_into(&mut peers[1]);
+    let mut ours = hello(1, 0, &peers);
+    ours.who.algorithm = "teller".to_owned();
+    ours.who.life = Life::now().number();
+    let address = zero.address.clone();
+    let call = async |attempt: u64, knows: Option<u64>| {
+        let mut stream = TcpStream::connect(&address).await.unwrap();
+        let ours = Hello { attempt, knows, ..ours.clone() };
+        stream.write_all(&bytes(&Frame::<Never>::Hello(ours))).await.unwrap();
+        let answer = answer(&mut stream).await;
+        (stream, answer)
+    };
+    let (stream, Frame::Hello(theirs)) = call(1, None).await else { panic!("it is let in") };
+    zero.met(1).await;
+    drop(stream);
+    zero.until("a loss", |event| matches!(event, Event::Lost { .. })).await;
+    for word in 0..1000 {
+        zero.say(1, word).await;
+    }
+    let knows = Some(theirs.incarnation);
+    let (stream, Frame::Hello(_)) = call(2, knows).await else { panic!("it is let in") };
+    zero.met(1).await;
+    drop(stream);
+    zero.until("a loss", |event| matches!(event, Event::Lost { .. })).await;
+    assert_eq!(zero.node.status().await.unwrap().links[0].unacknowledged, 1000);
+
+    for word in 0..100 {
+        zero.say(1, word).await;
+    }
+    let link = zero.node.status().await.unwrap().links.remove(0);
+    assert_eq!((link.unacknowledged, link.dropped), (0, 1100), "they have been apart for too long");
+    let (_, answer) = call(3, knows).await;
+    assert_eq!(answer, Frame::Refuse(Refusal::Forgotten), "and are told so");
+    let (_stream, answer) = call(4, None).await;
+    assert!(matches!(answer, Frame::Hello(_)), "{answer:?}");
 }
 
 #[tokio::test]
