@@ -64,9 +64,9 @@ impl Driver<World> {
                 self.begin_anew(peer, who.life);
                 self.learn_from(who);
                 if is_another {
-                    self.dial(peer)
+                    self.dial(peer);
                 } else {
-                    self.dial_soon(peer)
+                    self.dial_soon(peer);
                 }
                 Refusal::WillCall
             }

@@ -220,8 +220,8 @@ impl Driver<World> {
             // Where processes come back, the one who calls need not have noticed yet.
             let is_open = self.identity.book.is_some();
             let pause = if is_open { Duration::ZERO } else { self.config.timing.backoff_max };
-            let (line, address) = (self.world.line.clone(), address.clone());
-            self.world.tasks.spawn(meet::knock(line, peer, address, pause))
+            let knock = meet::knock(self.world.line.clone(), peer, address.clone(), pause);
+            self.world.tasks.spawn(knock)
         };
         self.world.callers[peer.index()] = Some(Caller { task, bell, address });
     }
