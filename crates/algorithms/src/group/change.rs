@@ -33,7 +33,8 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
 
     /// Whether it is up to this node to bring about the next view: to the lowest member that seems
     /// to be there. If all members are known to have begun other lives, nobody is left who knows
-    /// anything, and it is up to the lowest node of those.
+    /// anything, and it is up to the lowest node; also if none of them seems to be there, and there
+    /// is nothing that others would have to know.
     fn is_coordinator(&self) -> bool {
         if self.inside.is_some() {
             return self.active().next() == Some(self.me);
@@ -41,9 +42,10 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         if self.forgets {
             return false;
         }
-        let members = &self.last.view.members;
-        let lowest = members.iter().map(|it| it.node).find(|it| !self.suspects.contains(*it));
-        lowest == Some(self.me) && members.iter().all(|&it| self.is_over(it))
+        let is_gone =
+            |it: &Member| self.is_over(*it) || (!self.has_state && self.suspects.contains(it.node));
+        let lowest = self.universe.members().find(|it| !self.suspects.contains(*it));
+        lowest == Some(self.me) && self.last.view.members.iter().all(is_gone)
     }
 
     /// Who belongs to the next view, if nothing changes.
@@ -169,14 +171,12 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         if !self.awaited().is_empty() {
             return;
         }
-        let is_here = |it: &&Member| {
-            let may_vote = !self.forgets && !self.suspects.contains(it.node);
-            let is_back = self.is_over(**it) && may_vote;
-            is_back || self.active().any(|node| node == it.node)
+        let voters = self.voters();
+        let here: NodeSet = if self.forgets {
+            self.active().collect()
+        } else {
+            voters.iter().copied().filter(|&it| !self.suspects.contains(it)).collect()
         };
-        let members = &self.last.view.members;
-        let here: NodeSet = members.iter().filter(is_here).map(|it| it.node).collect();
-        let voters: Vec<NodeId> = self.last.view.nodes().collect();
         let is_done = self.inside.as_ref().is_some_and(|it| it.has_proposed) && !again;
         if is_done || !D::suffices(&voters, &here) || self.next_members().is_empty() {
             return;
@@ -194,7 +194,10 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
     /// What comes next, made of what those have that have stopped.
     fn next(&self) -> Install<B, I> {
         let view = View { id: self.last.view.id + 1, members: self.next_members() };
-        let Some(inside) = &self.inside else { return Install::first(view) };
+        let Some(inside) = &self.inside else {
+            let gone = self.last.view.nodes().collect();
+            return Install { gone, ..Install::first(view) };
+        };
         let counts = |node: NodeId| self.active().any(|it| it == node);
         let reports = inside.reports.iter().filter(|&(&node, _)| counts(node));
         let (base, log) = log::cut(reports.clone().map(|(_, report)| report));

@@ -53,6 +53,10 @@ pub trait Decision<V: Data>:
     /// Whether so many of these voters can decide. Whoever is left with fewer does not even try.
     fn suffices(voters: &[NodeId], present: &NodeSet) -> bool;
 
+    /// Whether this node has done something by which something might be decided under this number,
+    /// or a later one.
+    fn has_voted(&self, number: u64) -> bool;
+
     /// The number that a message asks about, if it asks for anything. Who knows what was decided
     /// says so instead.
     fn question(message: &Self::Message) -> Option<u64>;

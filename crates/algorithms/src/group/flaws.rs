@@ -103,6 +103,9 @@ impl<F: Misjudges> Decision<Value> for Misjudging<F> {
     fn suffices(voters: &[NodeId], present: &NodeSet) -> bool {
         F::ANY_NUMBER || is_primary(voters, present)
     }
+    fn has_voted(&self, number: u64) -> bool {
+        self.synod.has_voted(number)
+    }
     fn question(message: &Self::Message) -> Option<u64> {
         Synod::question(message)
     }

@@ -19,8 +19,9 @@
 //!
 //! Nothing is said of what somebody has delivered who does not go on: it may be more than the
 //! others ever see, and in another order (they are not *uniform*). The last property only holds if
-//! suspicions come right in the end and enough of a view are up ([`is_primary`]); where that can be
-//! seen not to be so, nothing is owed.
+//! suspicions come right in the end and enough of all nodes are up and can hear each other
+//! ([`primary_side`]), with somebody among them who knows what its view knew; where that can be seen
+//! not to be so, nothing is owed.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -32,7 +33,7 @@ use vorrang_protocol::{Debt, Group, Monitor, NodeId, NodeSet, Violation};
 
 use super::fed::{self, Suspecting};
 use super::informed::Detector;
-use super::view::{View, is_primary};
+use super::view::{View, primary_side};
 use super::{Command, Notice, ledger, list};
 use crate::partition::Cuts;
 use crate::setup::Setup;
@@ -262,38 +263,35 @@ impl Synchrony {
         self.views.values().next_back()
     }
 
-    /// Those who are up and want in; unless something is in the way of their being in one view.
-    fn owed_to(&self) -> Option<Vec<NodeId>> {
+    /// Those who can go on, and which of them want in; unless something is in the way of their
+    /// being in one view.
+    fn owed_to(&self) -> Option<(NodeSet, Vec<NodeId>)> {
         let all = || (0..self.nodes.len() as u32).map(NodeId);
         let up: NodeSet = all().filter(|it| self.nodes[it.index()].is_up).collect();
+        let up = primary_side(&all().collect::<Vec<_>>(), &up, &self.cuts)?;
         let is_right = |at: NodeId| {
             let suspects = &self.nodes[at.index()].suspects;
             all().all(|of| of == at || suspects.contains(of) != up.contains(of))
         };
-        let can_hear = || all().all(|one| all().all(|other| self.cuts.can_hear(one, other)));
         let newest = &self.newest()?.view;
-        let voters: Vec<NodeId> = newest.nodes().collect();
         // Somebody knows what the members knew, or it is certain that nobody does.
         let is_in =
             |at: NodeId| newest.life_of(at).is_some() && self.nodes[at.index()].inside.is_some();
-        let has_state = up.iter().any(is_in) || voters.iter().all(|&it| up.contains(it));
-        let is_fine = !self.is_cut_off
-            && has_state
-            && is_primary(&voters, &up)
-            && (!self.is_told || up.iter().all(is_right))
-            && can_hear();
+        let has_state = up.iter().any(is_in) || newest.nodes().all(|it| up.contains(it));
+        let is_fine = !self.is_cut_off && has_state && (!self.is_told || up.iter().all(is_right));
         let wanting: Vec<NodeId> = up.iter().filter(|it| self.nodes[it.index()].wants).collect();
-        (is_fine && !wanting.is_empty()).then_some(wanting)
+        (is_fine && !wanting.is_empty()).then_some((up, wanting))
     }
 
     /// Who has not come to the view of all who want in, or not got all of its messages.
     fn unsettled(&self) -> Vec<(NodeId, &'static str)> {
-        let Some(wanting) = self.owed_to() else { return Vec::new() };
+        let Some((up, wanting)) = self.owed_to() else { return Vec::new() };
         let Some(newest) = self.newest() else { return Vec::new() };
         let is_theirs = newest.view.nodes().eq(wanting.iter().copied());
         let sent: usize = newest.sent.values().map(Vec::len).sum();
         let mut wrong = Vec::new();
-        for (at, node) in (0..).map(NodeId).zip(&self.nodes).filter(|(_, node)| node.is_up) {
+        for at in up.iter() {
+            let node = &self.nodes[at.index()];
             let what = match &node.inside {
                 None if node.wants => "is in no view",
                 Some(_) if !node.wants => "cannot leave",
@@ -614,13 +612,18 @@ mod tests {
     fn nothing_is_owed_where_too_few_are_left_or_the_network_is_cut() {
         let mut monitor = founded(2);
         monitor.on_command(NodeId(2), &Command::Join).unwrap();
-        let sides = [vec![NodeId(0)]];
+        let sides = [vec![NodeId(0)], vec![NodeId(1)]];
         monitor.on_cut(&sides);
-        monitor.at_rest().unwrap();
+        monitor.at_rest().expect("everybody is alone");
         monitor.on_heal(&sides);
         assert_eq!(wrong(&monitor).len(), 3);
+        let mut apart = monitor.clone();
+        apart.on_cut(&sides[..1]);
+        assert_eq!(wrong(&apart).len(), 2, "two can go on");
         monitor.on_crash(NodeId(0));
-        monitor.at_rest().expect("half of them, without the lowest");
+        assert_eq!(wrong(&monitor).len(), 2, "two can go on");
+        apart.on_crash(NodeId(2));
+        apart.at_rest().expect("one of three");
         monitor.on_restart(NodeId(0));
         assert_eq!(wrong(&monitor).len(), 3, "node 1 knows what there was");
         monitor.on_crash(NodeId(1));

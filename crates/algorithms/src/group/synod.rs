@@ -325,6 +325,10 @@ impl<V: Data> Decision<V> for Synod<V> {
         is_primary(voters, present)
     }
 
+    fn has_voted(&self, number: u64) -> bool {
+        self.votes.range(number..).any(|(_, vote)| vote.accepted.is_some())
+    }
+
     fn question(message: &Message<V>) -> Option<u64> {
         match message {
             Message::Prepare(number, _) | Message::Accept(number, ..) => Some(*number),

@@ -7,6 +7,8 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{NodeId, NodeSet};
 
+use crate::partition::Cuts;
+
 /// A member: a node in one of its lives. A node that comes up again, or comes back after it was
 /// excluded, is another member.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -88,6 +90,13 @@ pub fn is_primary(all: &[NodeId], present: &NodeSet) -> bool {
     2 * here > all.len() || (2 * here == all.len() && has_lowest)
 }
 
+/// Those of the nodes that are up which can hear each other and are a [primary set](is_primary) of
+/// all: of a network that has fallen apart, the side that goes on.
+pub fn primary_side(all: &[NodeId], up: &NodeSet, cuts: &Cuts) -> Option<NodeSet> {
+    let side = |one: NodeId| up.iter().filter(move |&other| cuts.can_hear(one, other)).collect();
+    up.iter().map(side).find(|side| is_primary(all, side))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,6 +115,18 @@ mod tests {
             }
         }
         assert!(!is_primary(&[], &NodeSet::EMPTY));
+    }
+
+    #[test]
+    fn of_a_network_that_has_fallen_apart_most_that_are_up_go_on() {
+        let all: Vec<NodeId> = (0..5).map(NodeId).collect();
+        let set = |ids: &[u32]| ids.iter().copied().map(NodeId).collect::<NodeSet>();
+        let mut cuts = Cuts::NONE;
+        assert_eq!(primary_side(&all, &set(&[1, 3, 4]), &cuts), Some(set(&[1, 3, 4])));
+        assert_eq!(primary_side(&all, &set(&[0, 4]), &cuts), None);
+        cuts.on_cut(&[[0, 1].map(NodeId).to_vec()]);
+        assert_eq!(primary_side(&all, &set(&[0, 1, 2, 3, 4]), &cuts), Some(set(&[2, 3, 4])));
+        assert_eq!(primary_side(&all, &set(&[0, 1, 2, 3]), &cuts), None);
     }
 
     #[test]

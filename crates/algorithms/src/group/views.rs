@@ -59,6 +59,9 @@ pub struct Views<B: Data, I: Data, D: Decision<Install<B, I>>> {
     pub(super) universe: Group,
     /// Whether there is no stable storage: then a crash takes all along but the number of the life.
     pub(super) forgets: bool,
+    /// Whether members hand over what others must begin with. Then nobody goes on without all who
+    /// might have it.
+    pub(super) has_state: bool,
     /// What this node is to found, if nobody has.
     pub(super) founding: Option<Founding>,
     /// On stable storage: in which life it is. It ends with a crash, and when the node belongs to
@@ -142,6 +145,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
             me,
             universe,
             forgets: false,
+            has_state: true,
             founding: None,
             life: 0,
             wants: founders.contains(&me),
@@ -153,6 +157,30 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
             early: BTreeSet::new(),
             decision: D::new(me),
         }
+    }
+
+    /// The same for an application that hands over nothing without which others could not begin.
+    #[must_use]
+    pub fn without_state(self) -> Self {
+        Self { has_state: false, ..self }
+    }
+
+    /// Who decides what comes after the newest view that it knows, lowest first: everybody, member
+    /// or not; but without stable storage only the members, in the lives that the view has.
+    pub fn voters(&self) -> Vec<NodeId> {
+        if self.forgets {
+            self.last.view.nodes().collect()
+        } else {
+            self.universe.members().collect()
+        }
+    }
+
+    /// Whether it has had no part in what comes after this view, as far as others might go on by
+    /// that. While enough [voters](Self::voters) say so, nobody has.
+    pub fn vouches_for(&self, view: u64) -> bool {
+        let is_running = self.inside.as_ref().is_none_or(|it| it.phase == Phase::Running);
+        let is_voter = !self.forgets || (self.inside.is_some() && view == self.last.view.id);
+        is_voter && is_running && view >= self.last.view.id && !self.decision.has_voted(view)
     }
 
     /// The newest view that it knows.

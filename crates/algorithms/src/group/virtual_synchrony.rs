@@ -33,16 +33,17 @@
 //! | a view change | 5(N − 1) messages and 5T from the suspicion, 7T if the lowest is gone |
 //!
 //! **Assumes** nothing for its safety: links may lose, double and reorder, nodes may crash and come
-//! up again, and suspicions may be wrong. That it goes on takes a primary set of the newest view
-//! that can hear each other, and suspicions that are right in the end.
+//! up again, and suspicions may be wrong. That it goes on takes a primary set of all nodes that can
+//! hear each other, one of them with what was known in the newest view, and suspicions that are
+//! right in the end.
 //!
 //! **How a view ends.** The *coordinator* is the lowest member that seems to be there. If somebody
 //! is suspected, or wants to come or to go, it sends FLUSH to all members that seem to be there.
 //! Whoever gets one stops: its application is told to block, and from then on it delivers and
 //! sends nothing in this view. It answers with what it has: `FLUSH_OK`. When all that are not
-//! suspected have answered, and are a [primary set](super::view::is_primary) of the view, the
-//! coordinator proposes the next view, with its members, all messages that any of them has, and
-//! what their applications hand over. What is decided (perhaps somebody else's proposal) is sent to
+//! suspected have answered, the coordinator proposes the next view, with its members, all messages
+//! that any of them has, and what their applications hand over. Members and all others vote on it,
+//! and a [primary set](super::view::is_primary) of all nodes decides. What is decided (perhaps somebody else's proposal) is sent to
 //! all as NEWVIEW; whoever goes on delivers what it misses of the old view, and begins the new one.
 //! Whoever finds itself excluded begins a new life and asks to be let in again. If a coordinator
 //! cannot finish, the next one begins anew, with those that have stopped.
@@ -50,16 +51,24 @@
 //! **Lives.** A member is a node in one of its lives. A life ends with a crash, or when the node
 //! leaves or is excluded. What others were told in an earlier life does not count: so nobody takes
 //! a node without memory for the one that it was. On stable storage lie the number of the life, the
-//! newest view known, and [promises and votes](super::synod): so a node that comes back may still
-//! vote on what comes after the view that it was a member of, though it goes on with nothing of
-//! it. If *all* members of a view come back without memory, the lowest proposes a view of
-//! these, with no state; before that, somebody might still have it.
+//! newest view known, and [promises and votes](super::synod): so a node that comes back votes on
+//! what comes after a view, though it goes on with nothing of it. If *all* members of a view come
+//! back without memory, the lowest node proposes a view of these, with no state; before that,
+//! somebody might still have it. Where there is [no state](super::views::Views::without_state), as
+//! with locks, it does so as soon as none of the members seems to be there.
+//!
+//! **Who votes.** All nodes that there may ever be, whoever belongs to the view: so the group goes
+//! on as long as most of them are up, however small suspicions have made the view meanwhile. The
+//! other rule in use (*dynamic voting*) has only the members vote, and a view of few members
+//! then depends on those for good: if a view of 0 and 1 is all that false suspicions have left,
+//! and 0 is lost, nobody can go on, though all others be there. In turn it bears that
+//! members are lost one after the other, down to the last; this does not.
 //!
 //! **Without stable storage**, as processes over a network are
 //! ([`forgetful`](super::views::Views::forgetful)), a node that comes back has nothing but a life
-//! that is larger than all before: a clock tells it. Then one rule is added: *a node promises and
-//! votes on what comes after view v only if it is the member that v has, in this life*, and nobody
-//! counts others as there. So the voters of a decision are lives, each with all of its memory until
+//! that is larger than all before: a clock tells it. Then voting is dynamic: *a node promises and
+//! votes on what comes after view v only if it is the member that v has, in this life*, and only
+//! these are asked. So the voters of a decision are lives, each with all of its memory until
 //! it is over for good, and to the synod a crash is a voter that never comes back, which it bears.
 //! Whoever was in v and comes back knows of no view, votes on nothing, and is let in by the next
 //! view that has its new life; others had to be enough to decide on that. What is lost is only
@@ -83,8 +92,7 @@
 //! **Why it is safe.**
 //!
 //! 1. *At most one view follows a view.* The next view of view v is decided under the number v, by
-//!    voters that are the members of v, known to all who know v. [The decision](super::synod) is
-//!    one. So there is one chain of views, whatever anybody suspects: two parts of a group that
+//!    the same voters for whoever proposes. [The decision](super::synod) is one. So there is one chain of views, whatever anybody suspects: two parts of a group that
 //!    cannot hear each other cannot both go on.
 //! 2. *Whoever goes on from v to v + 1 has delivered in v exactly the log that was decided.* A
 //!    member is taken over into v + 1 only with its report, and after a report a node delivers
@@ -99,9 +107,9 @@
 //! 4. *Whoever comes in begins with the state of those who go on*, as of the end of the log: it is
 //!    part of what was decided.
 //!
-//! **Why it goes on.** Say that from some time on suspicions are right, and a primary set of the
-//! newest view is up and can hear each other; and somebody of them has not forgotten what happened
-//! in it, or all are back. Then all that are behind get NEWVIEW, since their heartbeats say where
+//! **Why it goes on.** Say that from some time on suspicions are right, and a primary set of all
+//! nodes is up and can hear each other; and somebody of them has not forgotten what happened in the
+//! newest view, or all its members are back. Then all that are behind get NEWVIEW, since their heartbeats say where
 //! they are. One coordinator is left, as the lowest that is up is the same for all; those that wait
 //! for somebody else to finish tell it by their heartbeats that they have stopped, so that it ends
 //! the view even if nobody is to come or go. All that it waits for answer. Others propose no more,
@@ -278,6 +286,7 @@ const FLAWS: &[Flaw] = &[
 
 #[cfg(test)]
 mod tests {
+    use alloc::borrow::ToOwned;
     use alloc::format;
     use alloc::string::String;
     use alloc::vec::Vec;
@@ -288,24 +297,42 @@ mod tests {
     use crate::group::input::Input;
     use crate::group::{Command, Notice};
 
-    /// Three members, and what is under way between them.
+    /// Members, and what is under way between them.
     struct Stage {
         nodes: Vec<Core>,
+        make: fn(NodeId) -> Core,
         flight: Vec<(NodeId, NodeId, <Core as Protocol>::Message)>,
         told: Vec<String>,
     }
 
     impl Stage {
         fn new() -> Self {
-            let (universe, founders) = (Group::of(3), [0, 1, 2].map(NodeId));
-            let node = |id| Replica::new(Views::new(id, universe, &founders));
-            let nodes = universe.members().map(node).collect();
-            let mut stage = Self { nodes, flight: Vec::new(), told: Vec::new() };
-            for at in 0..3 {
+            Self::of(3, |id| Replica::new(Views::new(id, Group::of(3), &[0, 1, 2].map(NodeId))))
+        }
+
+        fn of(size: u32, make: fn(NodeId) -> Core) -> Self {
+            let nodes = Group::of(size).members().map(make).collect();
+            let mut stage = Self { nodes, make, flight: Vec::new(), told: Vec::new() };
+            for at in 0..size {
                 stage.happens(at, Protocol::on_start);
             }
             stage.told.clear();
             stage
+        }
+
+        /// A node crashes and comes up again.
+        fn restart(&mut self, at: u32) {
+            let node = &mut self.nodes[at as usize];
+            *node = node.kept((self.make)(NodeId(at)));
+            self.happens(at, Protocol::on_restart);
+        }
+
+        fn suspect(&mut self, at: &[u32], of: &[u32]) {
+            for &at in at {
+                for &of in of {
+                    self.command(at, Input::Suspect(NodeId(of)));
+                }
+            }
         }
 
         fn happens(&mut self, at: u32, act: impl FnOnce(&mut Core, &mut Outbox<Core>)) {
@@ -388,6 +415,46 @@ mod tests {
             "2: view 3 {0'1, 1, 2}",
         ];
         assert_eq!(stage.told, back, "what it multicast while it was blocked is not lost");
+    }
+
+    /// The lowest suspects the highest, wrongly, and then it dies: most nodes are there, though not
+    /// most of the members.
+    #[test]
+    fn most_nodes_go_on_however_small_the_view_has_become() {
+        let mut stage = Stage::new();
+        stage.suspect(&[0], &[2]);
+        stage.deliver_among(&[0, 1, 2]);
+        assert_eq!(stage.told, ["0: view 2 {0, 1}", "2: out of the group", "1: view 2 {0, 1}"]);
+        stage.told.clear();
+        stage.suspect(&[1, 2], &[0]);
+        stage.deliver_among(&[1, 2]);
+        assert_eq!(stage.told, ["1: view 3 {1, 2'1}", "2: view 3 {1, 2'1}"]);
+    }
+
+    /// Of a view of three of five two die and one comes back: nobody has what they knew. If that
+    /// matters to nobody, the others go on with the one.
+    #[test]
+    fn without_state_others_go_on_when_no_member_is_there() {
+        const FIVE: [NodeId; 5] = [NodeId(0), NodeId(1), NodeId(2), NodeId(3), NodeId(4)];
+        let with_state: fn(NodeId) -> Core = |id| Replica::new(Views::new(id, Group::of(5), &FIVE));
+        let without: fn(NodeId) -> Core =
+            |id| Replica::new(Views::new(id, Group::of(5), &FIVE).without_state());
+        for (make, views) in [(with_state, 0), (without, 3)] {
+            let mut stage = Stage::of(5, make);
+            stage.suspect(&[0], &[3, 4]);
+            stage.deliver_among(&[0, 1, 2, 3, 4]);
+            assert!(stage.told.contains(&"2: view 2 {0, 1, 2}".to_owned()), "{:?}", stage.told);
+            stage.told.clear();
+            stage.restart(2);
+            stage.suspect(&[2, 3, 4], &[0, 1]);
+            stage.deliver_among(&[2, 3, 4]);
+            for at in [3, 4] {
+                stage.command(at, Input::Beat);
+                stage.deliver_among(&[2, 3, 4]);
+            }
+            let next = stage.told.iter().filter(|it| it.ends_with(" {2'1, 3'1, 4'1}"));
+            assert_eq!(next.count(), views, "{:?}", stage.told);
+        }
     }
 
     #[test]

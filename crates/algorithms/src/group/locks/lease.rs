@@ -2,16 +2,17 @@
 //! After Cary G. Gray and David R. Cheriton, "Leases: an efficient fault-tolerant mechanism for
 //! distributed file cache consistency", SOSP 1989.
 //!
-//! Whoever is inside asks the members of its view again and again whether they are there. When so
-//! many have answered that no next view can come about without one of them (a
-//! [primary set](crate::group::view::is_primary)), it has a lease, for a length of time that began
-//! when it *asked*. Without one it does not enter, and when one is over it is put out.
+//! Whoever is inside asks all who [decide](crate::group::views::Views::voters) on the next view
+//! again and again whether they have voted for one. When so many have said that they have not that
+//! none can come about without one of them (a [primary set](crate::group::view::is_primary)), it
+//! has a lease, for a length of time that began when it *asked*. Without one it does not enter, and
+//! when one is over it is put out.
 //!
-//! In the next view nobody asks before all leases of those who were left behind are over. Of the
-//! members that brought it about, one has answered for each such lease, before it stopped; so the
-//! view began after each of these leases did, and to wait for their length is enough. A clock may
-//! be faster or slower than it should by a share ρ at most: then a length L by the slowest clock is
-//! L (1 + ρ) ∕ (1 − ρ) by the fastest, and so long do they wait.
+//! In the next view nobody asks before all leases of those who were left behind are over. Of those
+//! who voted for it, one has answered for each such lease, before it voted; so the view began after
+//! each of these leases did, and to wait for their length is enough. A clock may be faster or slower
+//! than it should by a share ρ at most: then a length L by the slowest clock is L (1 + ρ) ∕ (1 − ρ)
+//! by the fastest, and so long do they wait.
 //!
 //! **What it rests on**: the bound on drift, and that nobody stands still between its look at the
 //! clock and what it does. Beyond that, only numbers help (see [`Fence`](crate::mutex::Fence)).
@@ -91,7 +92,7 @@ impl<P: Exclusive> Locks<P> {
         let Tenure { round, answered, .. } = &self.tenure;
         let silent = |it: &NodeId| *it != self.me && !answered.contains(*it);
         let (view, clock) = (work.view, self.clock.now());
-        let others = work.members.iter().copied().filter(silent);
+        let others = self.views.voters().into_iter().filter(silent);
         fx.broadcast(others, Message::Within { view, clock, word: Word::AreYouThere(*round) });
     }
 
@@ -102,16 +103,21 @@ impl<P: Exclusive> Locks<P> {
         }
     }
 
+    /// Somebody who is inside in this view asks whether another may have begun.
+    pub(super) fn vouch(&self, to: NodeId, view: u64, round: u32, fx: &mut impl Effects<Self>) {
+        if self.views.vouches_for(view) {
+            let clock = self.clock.now();
+            fx.send(to, Message::Within { view, clock, word: Word::IAmThere(round) });
+        }
+    }
+
     /// Another was there after it was asked.
     pub(super) fn on_there(&mut self, from: NodeId, round: u32, fx: &mut impl Effects<Self>) {
-        let Some(work) = &self.work else { return };
         if !self.tenure.is_open || round != self.tenure.round {
             return;
         }
         self.tenure.answered.insert(from);
-        let mut members = work.members.to_vec();
-        members.sort_unstable();
-        if is_primary(&members, &self.tenure.answered) {
+        if is_primary(&self.views.voters(), &self.tenure.answered) {
             self.tenure.is_open = false;
             self.tenure.answered.clear();
             if let Some(before) = self.tenure.valid.replace(round) {

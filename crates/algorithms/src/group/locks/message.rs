@@ -33,9 +33,9 @@ pub enum Word<M> {
     Left,
     /// Have you?
     HaveYouLeft,
-    /// Are you in this view? The number of the question.
+    /// Is this the newest view, as far as you might decide? The number of the question.
     AreYouThere(u32),
-    /// I am.
+    /// It is.
     IAmThere(u32),
     /// Of the algorithm.
     Lock(M),

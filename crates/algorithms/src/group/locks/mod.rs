@@ -187,7 +187,7 @@ impl<P: Exclusive> Locks<P> {
         Self {
             me,
             anew,
-            views: Views::new(me, universe, founders),
+            views: Views::new(me, universe, founders).without_state(),
             lease: None,
             tells_views: false,
             tenure: Tenure::default(),
@@ -360,17 +360,18 @@ impl<P: Exclusive> Locks<P> {
     /// Something of the view that this node is in.
     fn on_word(&mut self, from: NodeId, said: Word<P::Message>, fx: &mut impl Effects<Self>) {
         let Some(work) = &self.work else { return };
+        match said {
+            Word::IAmThere(round) => return self.on_there(from, round, fx),
+            Word::Lock(_) | Word::Left | Word::AreYouThere(_) | Word::HaveYouLeft => {}
+        }
         let Some(place) = work.place(from) else { return };
         match said {
             Word::Lock(message) => {
                 self.on_work(fx, |node, among| node.on_message(place, message, among));
             }
             Word::Left => self.leaves(from, fx),
-            Word::AreYouThere(round) => {
-                let (view, clock) = (work.view, self.clock.now());
-                fx.send(from, Message::Within { view, clock, word: Word::IAmThere(round) });
-            }
-            Word::IAmThere(round) => self.on_there(from, round, fx),
+            // Answered whatever view this node is in, and heard of anybody.
+            Word::AreYouThere(_) | Word::IAmThere(_) => {}
             Word::HaveYouLeft if work.inside.contains(self.me) => {}
             Word::HaveYouLeft => {
                 let (view, clock) = (work.view, self.clock.now());
@@ -447,6 +448,9 @@ impl<P: Exclusive> Protocol for Locks<P> {
         match message {
             Message::Views(message) => {
                 self.below(fx, |views, beneath| views.on_message(from, message, beneath));
+            }
+            Message::Within { view, word: Word::AreYouThere(round), .. } => {
+                self.vouch(from, view, round, fx);
             }
             Message::Within { view, clock, word } => {
                 let now = self.view();

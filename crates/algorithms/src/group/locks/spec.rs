@@ -22,7 +22,7 @@ use alloc::vec::Vec;
 use vorrang_protocol::{Debt, Group, Monitor, NodeId, NodeSet, Violation};
 
 use crate::group::fed::{self, Suspecting};
-use crate::group::view::is_primary;
+use crate::group::view::primary_side;
 use crate::mutex::spec::Admission;
 use crate::mutex::{Claim, Command, Fence, Notice};
 use crate::partition::Cuts;
@@ -127,16 +127,14 @@ impl Locked {
         let all = || (0..self.nodes.len() as u32).map(NodeId);
         let seen = |id: NodeId| &self.nodes[id.index()];
         let up: NodeSet = all().filter(|&it| seen(it).is_up).collect();
-        let voters: Vec<NodeId> = all().collect();
+        let Some(up) = primary_side(&all().collect::<Vec<_>>(), &up, &self.cuts) else {
+            return Vec::new();
+        };
         let is_right = |at: NodeId| {
             all().all(|of| of == at || seen(at).suspects.contains(of) != up.contains(of))
         };
-        let is_inside = |at: NodeId| seen(at).is_inside && seen(at).is_up;
-        let can_hear = all().all(|one| all().all(|other| self.cuts.can_hear(one, other)));
-        let is_fine = can_hear
-            && is_primary(&voters, &up)
-            && !all().any(is_inside)
-            && (!self.is_told || up.iter().all(is_right));
+        let is_inside = |at: NodeId| seen(at).is_inside;
+        let is_fine = !up.iter().any(is_inside) && (!self.is_told || up.iter().all(is_right));
         if is_fine { up.iter().filter(|&it| seen(it).waits).collect() } else { Vec::new() }
     }
 }
@@ -292,10 +290,12 @@ mod tests {
         enters(&mut inside, 0, 1, 1).unwrap();
         inside.at_rest().unwrap();
         let mut cut = monitor.clone();
-        cut.on_cut(&[vec![NodeId(2)]]);
-        cut.at_rest().unwrap();
-        cut.on_heal(&[vec![NodeId(2)]]);
+        cut.on_cut(&[vec![NodeId(1)]]);
+        cut.at_rest().expect("it is alone");
+        cut.on_heal(&[vec![NodeId(1)]]);
         assert!(cut.at_rest().is_err());
+        cut.on_cut(&[vec![NodeId(2)]]);
+        assert!(cut.at_rest().is_err(), "two can go on");
         monitor.on_crash(NodeId(2));
         let mut told = Fed::new(monitor.clone());
         told.at_rest().expect("nobody knows");
