@@ -18,7 +18,7 @@ impl EntersFrozen {
         let (before, did) = (node.work.clone(), node.application);
         let done = act(node);
         let (me, goes_on) = (node.me, node.application == did);
-        let was_inside = goes_on && did == Application::Inside;
+        let was_inside = goes_on && matches!(did, Application::Inside(_));
         match &mut node.work {
             None if goes_on
                 && before.as_ref().is_some_and(|it| it.view == node.views.view().id) =>
@@ -68,7 +68,7 @@ impl<P: Exclusive> Mistake<Locks<P>> for HolderForgotten {
         fx: &mut impl Effects<Locks<P>>,
     ) {
         node.on_message(from, message, fx);
-        if node.application != Application::Inside
+        if !matches!(node.application, Application::Inside(_))
             && let Some(work) = node.work.as_mut().filter(|it| !it.inside.is_empty())
         {
             work.inside.clear();

@@ -73,7 +73,7 @@ impl<P: Exclusive> Locks<P> {
     /// Whether it must prove that it belongs to the view.
     fn needs_lease(&self) -> bool {
         let Some(work) = self.work.as_ref().filter(|_| self.lease.is_some()) else { return false };
-        work.is_granted || self.application == Application::Inside
+        work.is_granted || matches!(self.application, Application::Inside(_))
     }
 
     /// Asks whether the others are there. If it is answered, a lease began now.
@@ -130,7 +130,7 @@ impl<P: Exclusive> Locks<P> {
     pub(super) fn on_lease_over(&mut self, round: u32, fx: &mut impl Effects<Self>) {
         if self.tenure.valid == Some(round) {
             self.tenure.valid = None;
-            if self.application == Application::Inside {
+            if matches!(self.application, Application::Inside(_)) {
                 self.application = Application::PutOut;
                 fx.notify(Notice::PutOut);
                 self.release(fx);

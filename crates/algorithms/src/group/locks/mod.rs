@@ -63,6 +63,7 @@ pub mod flaws;
 mod forgetful;
 mod lease;
 pub mod message;
+pub mod rebuild;
 pub mod spec;
 mod values;
 
@@ -78,6 +79,7 @@ pub use self::forgetful::without_memory;
 pub use self::lease::Lease;
 use self::lease::Tenure;
 use self::message::{Message, Timer, Word};
+use self::rebuild::{Rebuilt, Roster};
 pub use self::values::{Anew, Standing};
 use super::detecting::Detecting;
 use super::input::Input;
@@ -145,7 +147,7 @@ enum Application {
         claim: Claim,
         since: u64,
     },
-    Inside,
+    Inside(Claim),
     /// It was told that it is inside no more, and has not said that it has left.
     PutOut,
 }
@@ -170,6 +172,19 @@ impl<P> Work<P> {
         let place = self.members.iter().position(|&it| it == node)?;
         Some(NodeId(place as u32))
     }
+}
+
+/// Who is inside, and who waits, of these members in the order of their numbers.
+fn roster(members: &[NodeId], standing: impl Fn(NodeId) -> Option<Standing>) -> Roster {
+    let mut roster = Roster::default();
+    for (id, &member) in (0..).map(NodeId).zip(members) {
+        match standing(member) {
+            Some(Standing { is_inside: true, claim, .. }) => roster.inside.push((id, claim)),
+            Some(Standing { waits_since: Some(_), claim, .. }) => roster.waiting.push((id, claim)),
+            Some(_) | None => {}
+        }
+    }
+    roster
 }
 
 /// An algorithm for mutual exclusion.
@@ -204,13 +219,13 @@ impl<P: Exclusive> Locks<P> {
     }
 
     fn standing(&self) -> Standing {
-        let (waits_since, is_inside) = match self.application {
-            Application::Outside | Application::PutOut => (None, false),
-            Application::Waits { since, .. } => (Some(since), false),
-            Application::Inside => (None, true),
+        let (waits_since, is_inside, claim) = match self.application {
+            Application::Outside | Application::PutOut => (None, false, Claim::default()),
+            Application::Waits { since, claim } => (Some(since), false, claim),
+            Application::Inside(claim) => (None, true, claim),
         };
         let is_early = self.work.as_ref().is_some_and(|work| work.is_early);
-        Standing { waits_since, is_inside, is_early, clock: self.clock.now() }
+        Standing { waits_since, is_inside, claim, is_early, clock: self.clock.now() }
     }
 
     /// Lets the machine below act, and does what it says until it has nothing more to say.
@@ -242,7 +257,7 @@ impl<P: Exclusive> Locks<P> {
 
     fn put_out(&mut self, fx: &mut impl Effects<Self>) {
         self.work = None;
-        if self.application == Application::Inside {
+        if matches!(self.application, Application::Inside(_)) {
             self.application = Application::PutOut;
             fx.notify(Notice::PutOut);
         }
@@ -264,25 +279,37 @@ impl<P: Exclusive> Locks<P> {
             (since.is_none(), since, node)
         });
         let is_inside = |node: &NodeId| standing(*node).is_some_and(|it| it.is_inside);
-        let inside: NodeSet = members.iter().copied().filter(is_inside).collect();
         let group = Group::of(members.len() as u32);
-        let me = members.iter().position(|&node| node == self.me).unwrap_or_default();
-        let node = self.anew.node(NodeId(me as u32), group);
+        let me = NodeId(members.iter().position(|&it| it == self.me).unwrap_or_default() as u32);
+        let roster = roster(&members, standing);
+        let rebuilt = self.anew.rebuilt(me, group, &roster);
+        let is_direct = rebuilt.is_some();
+        let (node, is_granted, inside) = match rebuilt {
+            Some(Rebuilt { node, is_in }) => (node, is_in && roster.waits(me), NodeSet::EMPTY),
+            None => {
+                let inside = members.iter().copied().filter(is_inside).collect();
+                (self.anew.node(me, group), false, inside)
+            }
+        };
         let was_early = install.infos.iter().any(|it| it.info.is_early);
         let is_early = self.lease.is_some() && (was_early || !install.gone.is_empty());
-        let (members, is_granted) = (members.into(), false);
+        let members = members.into();
         self.work = Some(Work { view, members, node, inside, is_early, is_granted });
         if self.tells_views {
             fx.notify(Notice::View { number: view, members: group.size() });
         }
         self.wait_for_the_left_behind(fx);
-        self.on_work(fx, |node, among| node.on_start(among));
-        let has_left = is_inside(&self.me) && self.application != Application::Inside;
+        if !is_direct {
+            self.on_work(fx, |node, among| node.on_start(among));
+        }
+        let has_left = is_inside(&self.me) && !matches!(self.application, Application::Inside(_));
         if has_left {
-            self.leaves(self.me, fx);
-        } else {
+            self.release(fx);
+        }
+        if !is_direct || !roster.waits(me) {
             self.ask(fx);
         }
+        self.enter(fx);
         self.early = self.early.split_off(&view);
         for (from, word) in self.early.remove(&view).unwrap_or_default() {
             self.on_word(from, word, fx);
@@ -292,7 +319,7 @@ impl<P: Exclusive> Locks<P> {
     /// Asks for the application, if it waits and nobody is inside from before.
     fn ask(&mut self, fx: &mut impl Effects<Self>) {
         let Application::Waits { claim, .. } = self.application else { return };
-        if self.work.as_ref().is_some_and(|work| work.inside.is_empty() && !work.is_early) {
+        if self.work.as_ref().is_some_and(|work| work.inside.is_empty()) {
             self.on_work(fx, |node, among| {
                 let asked = node.on_command(Command::Acquire(claim), among);
                 asked.expect("a node that is outside may ask");
@@ -335,13 +362,16 @@ impl<P: Exclusive> Locks<P> {
 
     /// Lets the application enter, if the algorithm lets it and it has a lease, if it needs one.
     fn enter(&mut self, fx: &mut impl Effects<Self>) {
-        let Some(work) = self.work.as_mut().filter(|work| work.is_granted) else { return };
+        let Some(work) = self.work.as_mut().filter(|it| it.is_granted && !it.is_early) else {
+            return;
+        };
+        let Application::Waits { claim, .. } = self.application else { return };
         if self.lease.is_some() && self.tenure.valid.is_none() {
             return self.keep_lease(fx);
         }
         work.is_granted = false;
         let (view, clock) = (work.view, self.clock.tick());
-        self.application = Application::Inside;
+        self.application = Application::Inside(claim);
         fx.notify(Notice::EnteredAs(Fence { view, clock }));
     }
 
@@ -394,13 +424,13 @@ impl<P: Exclusive> Locks<P> {
                 self.application = Application::Waits { claim, since: self.clock.now() };
                 self.ask(fx);
             }
-            (Command::Release, Application::Inside) => {
+            (Command::Release, Application::Inside(_)) => {
                 self.application = Application::Outside;
                 self.release(fx);
             }
             (Command::Release, Application::PutOut) => self.application = Application::Outside,
             (Command::Acquire(_), Application::Waits { .. }) => return Err(ALREADY_WAITING),
-            (Command::Acquire(_), Application::Inside) => return Err(ALREADY_INSIDE),
+            (Command::Acquire(_), Application::Inside(_)) => return Err(ALREADY_INSIDE),
             (Command::Release, Application::Outside | Application::Waits { .. }) => {
                 return Err(NOT_INSIDE);
             }
@@ -476,7 +506,7 @@ impl<P: Exclusive> Protocol for Locks<P> {
                 if let Some(work) = &mut self.work {
                     work.is_early = false;
                 }
-                self.ask(fx);
+                self.enter(fx);
             }
             Timer::Lease(round) => self.on_lease_over(round, fx),
             Timer::Lock(..) | Timer::Over(_) => {}

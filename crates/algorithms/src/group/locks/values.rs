@@ -8,8 +8,10 @@ use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Group, NodeId};
 
 use super::Exclusive;
+use super::rebuild::{Rebuilt, Roster, rebuild};
 use crate::layer::Reliable;
 use crate::layer::reliable::{Patience, Peers};
+use crate::mutex::Claim;
 
 /// How an application stands when a view ends: what is handed over.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -18,6 +20,8 @@ pub struct Standing {
     pub waits_since: Option<u64>,
     /// Whether it is inside.
     pub is_inside: bool,
+    /// With what it is inside, or wants to be.
+    pub claim: Claim,
     /// Whether somebody may not know yet that it was left behind.
     pub is_early: bool,
     /// The node's clock.
@@ -25,32 +29,80 @@ pub struct Standing {
 }
 
 /// Makes the nodes of an algorithm among so many: the same for all nodes of a group.
-pub struct Anew<P>(Arc<dyn Fn(NodeId, Group) -> P + Send + Sync>);
-
-impl<P> Anew<P> {
-    /// By this.
-    pub fn new(make: impl Fn(NodeId, Group) -> P + Send + Sync + 'static) -> Self {
-        Self(Arc::new(make))
-    }
-
-    /// A node of the algorithm, in a group of its own.
-    pub fn node(&self, me: NodeId, group: Group) -> P {
-        (self.0)(me, group)
-    }
+pub struct Anew<P> {
+    make: Arc<Make<P>>,
+    rebuild: Arc<Rebuild<P>>,
 }
 
+type Make<P> = dyn Fn(NodeId, Group) -> P + Send + Sync;
+
+type Rebuild<P> = dyn Fn((NodeId, Group), &Roster) -> Option<Rebuilt<P>> + Send + Sync;
+
 impl<P: Exclusive> Anew<P> {
+    /// By this; and where some are inside or wait, [as they should be by now](super::rebuild).
+    pub fn new(make: impl Fn(NodeId, Group) -> P + Send + Sync + 'static) -> Self {
+        let make: Arc<Make<P>> = Arc::new(make);
+        let made = Arc::clone(&make);
+        Self { make, rebuild: Arc::new(move |place, roster| rebuild(&*made, place, roster)) }
+    }
+
+    /// The same without the latter: all who wait ask again.
+    #[must_use]
+    pub fn asking_again(self) -> Self {
+        Self { rebuild: Arc::new(|_, _| None), ..self }
+    }
+
+    /// The same with a mistake: everybody believes that it has waited longest itself.
+    #[must_use]
+    pub fn in_own_order(self) -> Self {
+        let Self { make, rebuild } = self;
+        let rebuild = move |(me, group), roster: &Roster| {
+            let mut roster = roster.clone();
+            roster.waiting.sort_by_key(|it| it.0 != me);
+            rebuild((me, group), &roster)
+        };
+        Self { make, rebuild: Arc::new(rebuild) }
+    }
+
     /// The same over channels of their own in every view, for links that lose messages.
     #[must_use]
     pub fn over_channels(self, patience: Patience) -> Anew<Reliable<P>> {
-        let Self(make) = self;
-        Anew::new(move |me, group| Reliable::new(me, make(me, group), Peers::All(group), patience))
+        self.map(move |me, group, node| Reliable::new(me, node, Peers::All(group), patience))
+    }
+}
+
+impl<P: 'static> Anew<P> {
+    /// A node of the algorithm, in a group of its own.
+    pub fn node(&self, me: NodeId, group: Group) -> P {
+        (self.make)(me, group)
+    }
+
+    /// A node as it should be by now, if that can be told.
+    pub fn rebuilt(&self, me: NodeId, group: Group, roster: &Roster) -> Option<Rebuilt<P>> {
+        (self.rebuild)((me, group), roster)
+    }
+
+    /// The same with something around every node.
+    #[must_use]
+    pub fn map<Q>(
+        self,
+        around: impl Fn(NodeId, Group, P) -> Q + Clone + Send + Sync + 'static,
+    ) -> Anew<Q> {
+        let Self { make, rebuild } = self;
+        let outside = around.clone();
+        Anew {
+            make: Arc::new(move |me, group| outside(me, group, make(me, group))),
+            rebuild: Arc::new(move |(me, group), roster| {
+                let Rebuilt { node, is_in } = rebuild((me, group), roster)?;
+                Some(Rebuilt { node: around(me, group, node), is_in })
+            }),
+        }
     }
 }
 
 impl<P> Clone for Anew<P> {
     fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
+        Self { make: Arc::clone(&self.make), rebuild: Arc::clone(&self.rebuild) }
     }
 }
 
