@@ -120,8 +120,8 @@ pub enum Membership {
 /// An open group: there is room for as many as [`Config::peers`] is long, and an address that is
 /// not known yet is empty there. A member that dies is silent, and nothing else; whoever comes
 /// under its number with a larger life takes its place, and nothing of the former is delivered any
-/// more. What is sent from one process to another arrives once and in order, though they be apart for
-/// a while: a thousand messages are kept, and if there are more, all of them are lost. Only for
+/// more. What is sent from one process to another arrives once and in order, though they be apart
+/// for a while: a thousand messages are kept, and if there are more, all of them are lost. Only for
 /// machines that bear all this.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Open {

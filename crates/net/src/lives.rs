@@ -211,9 +211,9 @@ impl Lives {
         *self = Self { life: self.life, calls: self.calls(), ..Self::new() };
     }
 
-    /// In an open group: the peer is in this life by now, and all with a former one is over. What we
-    /// have drawn for it stays as it is if we have met nobody: it may have been told that already,
-    /// by a call which it has answered.
+    /// In an open group: the peer is in this life by now, and all with a former one is over. What
+    /// we have drawn for it stays as it is if we have met nobody: it may have been told that
+    /// already, by a call which it has answered.
     pub(crate) fn begin_anew(&mut self, life: u64) {
         let latest = if life > self.life { 0 } else { self.latest };
         if self.theirs.is_some() {
