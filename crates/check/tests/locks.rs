@@ -59,6 +59,11 @@ fn central() -> Anew<Central> {
     Anew::new(Central::new)
 }
 
+/// Those who wait ask again in every view, as where an algorithm goes by time or chance.
+fn asking_again() -> Anew<RicartAgrawala> {
+    ricart_agrawala().asking_again()
+}
+
 /// How many states it has; or what is wrong, and the run to it.
 fn explored<N>(system: &System<N, Fed>) -> Result<u64, (String, Vec<String>)>
 where
@@ -104,6 +109,7 @@ fn whoever_is_suspected_numbers_grow_and_whoever_waits_enters() {
     have_states(ricart_agrawala, &[41_166, 11_702, 724, 4_698, 2_536]);
     have_states(suzuki_kasami, &[23_321, 4_406, 704, 1_668, 1_369]);
     have_states(central, &[15_789, 9_760, 728, 3_698, 752]);
+    have_states(asking_again, &[41_166, 11_702, 724, 4_698, 2_536]);
 }
 
 /// A view ends at any moment because another comes in, and nobody is suspected: then nobody is ever
@@ -121,8 +127,9 @@ fn who_comes_in_disturbs_nobody() {
         explored(&system(JOINED, strict(), joined(suzuki_kasami()))),
         explored(&system(JOINED, strict(), locks(2, 3, ricart_agrawala()))),
         explored(&system(JOINED, strict(), locks(2, 3, central()))),
+        explored(&system(JOINED, strict(), locks(2, 3, asking_again()))),
     ];
-    assert_eq!(states, [Ok(29_887), Ok(99_971), Ok(9_589)]);
+    assert_eq!(states, [Ok(29_887), Ok(99_971), Ok(9_589), Ok(99_971)]);
 }
 
 #[test]
@@ -131,7 +138,7 @@ fn what_is_wrong_on_purpose_is_found() {
     where
         F: Mistake<Locks<SuzukiKasami>>,
     {
-        let node = joined(suzuki_kasami());
+        let node = joined(suzuki_kasami().asking_again());
         move |id| Flawed::new(node(id), mistake)
     }
     let strict = || Locked::new(Group::of(3));
@@ -140,6 +147,7 @@ fn what_is_wrong_on_purpose_is_found() {
         explored(&system(JOINED, strict(), flawed(HolderForgotten))),
         explored(&system(JOINED, strict(), flawed(ViewIgnored)).links(Order::Any)),
         explored(&system(JOINED, strict(), flawed(ClockNotCarried))),
+        explored(&system(JOINED, strict(), joined(suzuki_kasami().in_own_order()))),
     ];
     let shown = found.map(|it| {
         let (what, run) = it.expect_err("it is wrong");
@@ -147,5 +155,8 @@ fn what_is_wrong_on_purpose_is_found() {
         (what.split(':').next().unwrap_or_default().to_owned(), run.len())
     });
     let shown = shown.each_ref().map(|(property, steps)| (property.as_str(), *steps));
-    assert_eq!(shown, [("exclusion", 7), ("exclusion", 7), ("progress", 18), ("fencing", 5)]);
+    assert_eq!(
+        shown,
+        [("exclusion", 7), ("exclusion", 7), ("progress", 18), ("fencing", 5), ("exclusion", 7)]
+    );
 }

@@ -72,6 +72,7 @@ pub(crate) enum Slip {
     HolderForgotten,
     ViewIgnored,
     ClockNotCarried,
+    OwnOrder,
 }
 
 /// What a failure detector and the layers above must be told besides what an algorithm is.
@@ -367,8 +368,7 @@ fn anew(
         return Ok(anew);
     }
     let patience = Patience::within(setup.within, TRIES);
-    let over = anew.over_channels(patience);
-    Ok(Anew::new(move |me, group| AnyNode::new(over.node(me, group))))
+    Ok(anew.over_channels(patience).map(|_, _, node| AnyNode::new(node)))
 }
 
 /// What all nodes of a group on views are made with.
@@ -384,9 +384,11 @@ impl Stack {
         on_views(id, &self.setup, &founders, self.anew.clone(), self.lease)
     }
 
+    /// With a mistake, made where those who wait ask again.
     fn flawed<F: Mistake<Locks<NodeOf<Mutex>>>>(self, mistake: F) -> Node<NodeOf<Mutex>> {
+        let slow = Self { anew: self.anew.asking_again(), ..self };
         Arc::new(move |id| {
-            let flawed = self.node(id).map(|locks| Flawed::new(locks, mistake));
+            let flawed = slow.node(id).map(|locks| Flawed::new(locks, mistake));
             AnyNode::new::<Detecting<Flawed<Locks<NodeOf<Mutex>>, F>>>(flawed)
         })
     }
@@ -399,6 +401,10 @@ impl Stack {
             Some(Slip::HolderForgotten) => self.flawed(HolderForgotten),
             Some(Slip::ViewIgnored) => self.flawed(ViewIgnored),
             Some(Slip::ClockNotCarried) => self.flawed(ClockNotCarried),
+            Some(Slip::OwnOrder) => {
+                let apart = Self { anew: self.anew.in_own_order(), ..self };
+                Arc::new(move |id| AnyNode::new(apart.node(id)))
+            }
         }
     }
 }

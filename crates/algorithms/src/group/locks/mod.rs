@@ -22,18 +22,22 @@
 //!    has it, so that the longest wait ends at once. The time since which a node waits is that of
 //!    the clock below: all that algorithms have in common. (Their own stamps are inside their
 //!    machines, if they have any, and mean nothing to others.)
-//! 2. Those who were inside stay so, and nobody asks before they have left: each says so to all
-//!    (LEFT). Then all who wait ask. So the new nodes of the algorithm, which know of nobody
-//!    inside, start when nobody is.
+//! 2. *Directly*: everybody finds out by itself what the new nodes are when those who were inside,
+//!    and then those who wait, have asked, and goes on with its own ([`rebuild`]). Whoever waits
+//!    longest is inside at once, if nobody else is.
+//! 3. *In general*, where that cannot be told because the algorithm goes by time or chance: those
+//!    who were inside stay so, and nobody asks before they have left; each says so to all (LEFT).
+//!    Then all who wait ask again.
 //!
 //! A token needs no care: it belongs to a view, and in the next one there is a new one, once, as
-//! there is one next view. What it costs: nothing while views last; after one that ends while
-//! somebody is inside, N − 1 messages; and all who wait ask again.
+//! there is one next view. What it costs: nothing while views last, and nothing when one begins;
+//! but in general N − 1 messages if somebody is inside then, and all who wait ask again.
 //!
 //! **Safe.** *Within a view* the machine's nodes exchange exactly the messages of a run of the
-//! algorithm without crashes, which starts with nobody inside: so at most one is (as many as the
-//! algorithm admits). *From view to view*: by the freeze, those who go on are inside as they have
-//! told, or have left since; the algorithm does not start before these have left. *Whoever does not
+//! algorithm without crashes, from its start or from a state that it could have come to: so at most
+//! one is inside (as many as the algorithm admits). *From view to view*: by the freeze, those who go
+//! on are inside as they have told, or have left since; the algorithm knows that they are, or does
+//! not start before they have left. *Whoever does not
 //! go on* may believe that it is inside until it hears of the next view. Hence:
 //!
 //! **Fencing.** Every message carries a [Lamport clock](crate::clock) that counts entries and
@@ -58,6 +62,7 @@
 //! that are made should have [channels](crate::layer::Reliable) of their own. An algorithm whose
 //! last node [only serves](crate::mutex::card::Terms) must let it compete.
 
+mod begin;
 mod effects;
 pub mod flaws;
 mod forgetful;
@@ -79,7 +84,6 @@ pub use self::forgetful::without_memory;
 pub use self::lease::Lease;
 use self::lease::Tenure;
 use self::message::{Message, Timer, Word};
-use self::rebuild::{Rebuilt, Roster};
 pub use self::values::{Anew, Standing};
 use super::detecting::Detecting;
 use super::input::Input;
@@ -174,19 +178,6 @@ impl<P> Work<P> {
     }
 }
 
-/// Who is inside, and who waits, of these members in the order of their numbers.
-fn roster(members: &[NodeId], standing: impl Fn(NodeId) -> Option<Standing>) -> Roster {
-    let mut roster = Roster::default();
-    for (id, &member) in (0..).map(NodeId).zip(members) {
-        match standing(member) {
-            Some(Standing { is_inside: true, claim, .. }) => roster.inside.push((id, claim)),
-            Some(Standing { waits_since: Some(_), claim, .. }) => roster.waiting.push((id, claim)),
-            Some(_) | None => {}
-        }
-    }
-    roster
-}
-
 /// An algorithm for mutual exclusion.
 pub trait Exclusive: Protocol<Command = Command, Notice = Notice> {}
 
@@ -260,59 +251,6 @@ impl<P: Exclusive> Locks<P> {
         if matches!(self.application, Application::Inside(_)) {
             self.application = Application::PutOut;
             fx.notify(Notice::PutOut);
-        }
-    }
-
-    /// Starts the algorithm anew among the members of the view.
-    fn begin<E: Effects<Self>>(&mut self, install: &Install<Never, Standing>, fx: &mut E) {
-        let view = install.view.id;
-        let standing = |node: NodeId| {
-            let info = install.infos.iter().find(|it| it.of == node)?;
-            Some(info.info)
-        };
-        for info in &install.infos {
-            self.clock.witness(info.info.clock);
-        }
-        let mut members: Vec<NodeId> = install.view.nodes().collect();
-        members.sort_by_key(|&node| {
-            let since = standing(node).and_then(|it| it.waits_since);
-            (since.is_none(), since, node)
-        });
-        let is_inside = |node: &NodeId| standing(*node).is_some_and(|it| it.is_inside);
-        let group = Group::of(members.len() as u32);
-        let me = NodeId(members.iter().position(|&it| it == self.me).unwrap_or_default() as u32);
-        let roster = roster(&members, standing);
-        let rebuilt = self.anew.rebuilt(me, group, &roster);
-        let is_direct = rebuilt.is_some();
-        let (node, is_granted, inside) = match rebuilt {
-            Some(Rebuilt { node, is_in }) => (node, is_in && roster.waits(me), NodeSet::EMPTY),
-            None => {
-                let inside = members.iter().copied().filter(is_inside).collect();
-                (self.anew.node(me, group), false, inside)
-            }
-        };
-        let was_early = install.infos.iter().any(|it| it.info.is_early);
-        let is_early = self.lease.is_some() && (was_early || !install.gone.is_empty());
-        let members = members.into();
-        self.work = Some(Work { view, members, node, inside, is_early, is_granted });
-        if self.tells_views {
-            fx.notify(Notice::View { number: view, members: group.size() });
-        }
-        self.wait_for_the_left_behind(fx);
-        if !is_direct {
-            self.on_work(fx, |node, among| node.on_start(among));
-        }
-        let has_left = is_inside(&self.me) && !matches!(self.application, Application::Inside(_));
-        if has_left {
-            self.release(fx);
-        }
-        if !is_direct || !roster.waits(me) {
-            self.ask(fx);
-        }
-        self.enter(fx);
-        self.early = self.early.split_off(&view);
-        for (from, word) in self.early.remove(&view).unwrap_or_default() {
-            self.on_word(from, word, fx);
         }
     }
 

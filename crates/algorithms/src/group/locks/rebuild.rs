@@ -33,6 +33,11 @@ pub struct Roster {
 }
 
 impl Roster {
+    /// Whether nobody is inside or waits.
+    pub const fn is_empty(&self) -> bool {
+        self.inside.is_empty() && self.waiting.is_empty()
+    }
+
     /// Whether this node waits.
     pub fn waits(&self, id: NodeId) -> bool {
         self.waiting.iter().any(|it| it.0 == id)
@@ -142,7 +147,7 @@ impl<P: Exclusive> Effects<P> for Hands<'_, P> {
 
 #[cfg(test)]
 mod tests {
-    use vorrang_protocol::{Effect, Outbox, Protocol};
+    use vorrang_protocol::{Effect, Outbox};
 
     use super::*;
     use crate::mutex::ricart_agrawala::RicartAgrawala;

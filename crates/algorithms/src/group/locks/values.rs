@@ -42,8 +42,8 @@ impl<P: Exclusive> Anew<P> {
     /// By this; and where some are inside or wait, [as they should be by now](super::rebuild).
     pub fn new(make: impl Fn(NodeId, Group) -> P + Send + Sync + 'static) -> Self {
         let make: Arc<Make<P>> = Arc::new(make);
-        let made = Arc::clone(&make);
-        Self { make, rebuild: Arc::new(move |place, roster| rebuild(&*made, place, roster)) }
+        let same = Arc::clone(&make);
+        Self { make, rebuild: Arc::new(move |place, roster| rebuild(&*same, place, roster)) }
     }
 
     /// The same without the latter: all who wait ask again.
