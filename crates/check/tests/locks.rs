@@ -106,10 +106,10 @@ fn have_states<P: Exclusive>(anew: fn() -> Anew<P>, expected: &[u64]) {
 /// Whoever is suspected wrongly is left behind, and does not know: numbers tell.
 #[test]
 fn whoever_is_suspected_numbers_grow_and_whoever_waits_enters() {
-    have_states(ricart_agrawala, &[41_166, 11_702, 724, 4_698, 2_536]);
-    have_states(suzuki_kasami, &[23_321, 4_406, 704, 1_668, 1_369]);
-    have_states(central, &[15_789, 9_760, 728, 3_698, 752]);
-    have_states(asking_again, &[41_166, 11_702, 724, 4_698, 2_536]);
+    have_states(ricart_agrawala, &[34_745, 11_702, 809, 4_698, 2_536]);
+    have_states(suzuki_kasami, &[23_945, 4_406, 811, 1_668, 1_369]);
+    have_states(central, &[13_468, 9_760, 815, 3_698, 752]);
+    have_states(asking_again, &[41_166, 11_702, 810, 4_698, 2_536]);
 }
 
 /// A view ends at any moment because another comes in, and nobody is suspected: then nobody is ever
@@ -129,7 +129,7 @@ fn who_comes_in_disturbs_nobody() {
         explored(&system(JOINED, strict(), locks(2, 3, central()))),
         explored(&system(JOINED, strict(), locks(2, 3, asking_again()))),
     ];
-    assert_eq!(states, [Ok(29_887), Ok(99_971), Ok(9_589), Ok(99_971)]);
+    assert_eq!(states, [Ok(77_379), Ok(169_223), Ok(23_445), Ok(214_416)]);
 }
 
 #[test]
@@ -157,6 +157,6 @@ fn what_is_wrong_on_purpose_is_found() {
     let shown = shown.each_ref().map(|(property, steps)| (property.as_str(), *steps));
     assert_eq!(
         shown,
-        [("exclusion", 7), ("exclusion", 7), ("progress", 18), ("fencing", 5), ("exclusion", 7)]
+        [("fencing", 9), ("exclusion", 9), ("progress", 22), ("fencing", 5), ("fencing", 15)]
     );
 }
