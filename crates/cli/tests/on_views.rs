@@ -192,21 +192,28 @@ fn a_run_on_views_can_be_done_once_more() {
 /// Every mistake of locks on views is seen in some run.
 #[test]
 fn mistakes_of_locks_on_views_are_seen() {
-    let wrong = |algorithm: &str, flaw: &str, more: &[&str]| {
+    let wrong = |(algorithm, nodes): (&str, &str), flaw: &str, more: &[&str]| {
         let flaw = ["--flaw", flaw];
-        let (code, run) = json(&[&on_views(algorithm, "3", "60")[..], &flaw, more].concat());
+        let (code, run) = json(&[&on_views(algorithm, nodes, "60")[..], &flaw, more].concat());
         assert_eq!(code, 1, "{flaw:?}: {run:#}");
         run["violation"].as_str().expect("something").split(':').next().map(str::to_owned)
     };
-    let clock = wrong("ricart-agrawala", "clock-not-carried", &[]);
+    let ricart_agrawala = ("ricart-agrawala", "3");
+    let clock = wrong(ricart_agrawala, "clock-not-carried", &[]);
     assert_eq!(clock.as_deref(), Some("fencing"));
     let crash = ["--hold", "20ms", "--crash", "2@5ms"];
-    let forgotten = wrong("ricart-agrawala", "holder-forgotten", &crash);
+    let forgotten = wrong(ricart_agrawala, "holder-forgotten", &crash);
     assert_eq!(forgotten.as_deref(), Some("exclusion"));
-    let varied = ["--hold", "2ms", "--latency", "uniform:0..4ms", "--crash", "2@5ms"];
-    let ignored = ["--restart", "2@30ms", "--seed", "22"];
-    let ignored = wrong("central", "view-ignored", &[&varied[..], &ignored].concat());
+    let varied = ["--hold", "1ms", "--latency", "uniform:0..10ms", "--crash", "1@20ms"];
+    let ignored = ["--restart", "1@56ms", "--seed", "635"];
+    let ignored = wrong(("central", "3"), "view-ignored", &[&varied[..], &ignored].concat());
     assert_eq!(ignored.as_deref(), Some("fencing"));
+    let own_order = wrong(("raymond", "5"), "own-order", &["--crash", "2@10ms"]);
+    assert_eq!(own_order.as_deref(), Some("fencing"));
+    let back = ["--crash", "1@9ms", "--restart", "1@46ms", "--seed", "12"];
+    let slow = ["--hold", "4ms", "--latency", "uniform:0..4ms"];
+    let frozen = wrong(("suzuki-kasami", "4"), "enters-frozen", &[&slow[..], &back].concat());
+    assert_eq!(frozen.as_deref(), Some("exclusion"));
 }
 
 /// With or without views, a crash in any role: on views it does no harm to any lock.

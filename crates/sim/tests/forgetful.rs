@@ -3,21 +3,19 @@
 //!
 //! `VORRANG_SCHEDULES=100000 cargo test -p vorrang-sim --test forgetful` tries so many seeds.
 
+mod users;
+
 use vorrang_algorithms::group::forgetful::Founding;
 use vorrang_algorithms::group::locks::spec::Locked;
 use vorrang_algorithms::group::locks::{Anew, OnViews, without_memory};
 use vorrang_algorithms::layer::Reliable;
 use vorrang_algorithms::layer::reliable::Patience;
 use vorrang_algorithms::mutex::suzuki_kasami::SuzukiKasami;
-use vorrang_algorithms::mutex::{Claim, Command, Notice};
 use vorrang_algorithms::setup::Setup;
-use vorrang_protocol::{Group, Message, NodeId, Order};
-use vorrang_sim::{
-    Distribution, Fault, Faults, Network, Orders, Random, Report, Severity, Simulation, Workload,
-};
-use vorrang_trace::Meter;
+use vorrang_protocol::{Group, NodeId, Order};
+use vorrang_sim::{Distribution, Fault, Faults, Network, Random, Report, Severity, Simulation};
 
-const MS: u64 = 1_000_000;
+use self::users::{MS, Resource, Users, seeds};
 
 type Node = OnViews<Reliable<SuzukiKasami>>;
 
@@ -30,72 +28,6 @@ fn node(me: NodeId, setup: &Setup, founders: u32) -> Node {
     without_memory(me, setup, (0, founding), anew, None)
 }
 
-/// Every node asks, stays and leaves, until the time is over.
-#[derive(Debug)]
-struct Users {
-    until_ns: u64,
-}
-
-impl Users {
-    fn ask(&self, at: NodeId, orders: &mut Orders<'_, Command>) {
-        let in_ns = orders.random.exponential(4.0 * MS as f64) as u64 + 1;
-        if orders.now_ns + in_ns < self.until_ns {
-            orders.command_in(in_ns, at, Command::Acquire(Claim::Exclusive));
-        }
-    }
-}
-
-impl Workload<Command, Notice> for Users {
-    type Meter = Entries;
-
-    fn meter(&self, nodes: u32, _: &'static [&'static str]) -> Entries {
-        Entries { of: vec![0; nodes as usize] }
-    }
-    fn on_start(&mut self, orders: &mut Orders<'_, Command>) {
-        for at in (0..orders.nodes).map(NodeId) {
-            self.ask(at, orders);
-        }
-    }
-    fn on_command(&mut self, at: NodeId, command: &Command, orders: &mut Orders<'_, Command>) {
-        if *command == Command::Release {
-            self.ask(at, orders);
-        }
-    }
-    fn on_notice(&mut self, at: NodeId, notice: &Notice, orders: &mut Orders<'_, Command>) {
-        if notice.is_entry() {
-            let in_ns = orders.random.exponential(3.0 * MS as f64) as u64;
-            orders.command_in(in_ns, at, Command::Release);
-        }
-    }
-    fn on_restart(&mut self, at: NodeId, orders: &mut Orders<'_, Command>) {
-        self.ask(at, orders);
-    }
-}
-
-/// How often each has entered.
-#[derive(Clone, Debug)]
-struct Entries {
-    of: Vec<u64>,
-}
-
-impl Meter<Command, Notice> for Entries {
-    type Tag = ();
-    type Summary = Self;
-
-    fn on_command(&mut self, _: u64, _: NodeId, _: &Command) {}
-    fn on_notice(&mut self, _: u64, at: NodeId, notice: &Notice) {
-        self.of[at.index()] += u64::from(notice.is_entry());
-    }
-    fn on_send<M: Message>(&mut self, _: NodeId, _: NodeId, _: &M) {}
-    fn on_receive(&mut self, _: u64, _: NodeId, _: NodeId, (): ()) {}
-    fn progress(&self) -> u64 {
-        self.of.iter().sum()
-    }
-    fn summary(&self) -> Self {
-        self.clone()
-    }
-}
-
 /// A run of so many nodes, of which so many found the group.
 fn run(
     (nodes, founders): (u32, u32),
@@ -103,7 +35,7 @@ fn run(
     faults: Faults,
     is_fenced: bool,
     seed: u64,
-) -> Report<Entries> {
+) -> Report<Resource> {
     let setup = Setup::new(Group::of(nodes));
     let again = setup.clone();
     let until_ns = 600 * MS;
@@ -119,11 +51,6 @@ fn run(
     .until(until_ns + 1500 * MS)
     .run()
     .unwrap()
-}
-
-fn seeds(usually: u64) -> std::ops::Range<u64> {
-    let many = std::env::var("VORRANG_SCHEDULES").ok();
-    0..many.map_or(usually, |it| it.parse().expect("VORRANG_SCHEDULES is a number"))
 }
 
 /// Two of five crash and come back, one of six has not founded the group: nobody is ever beside
@@ -143,7 +70,7 @@ fn a_minority_that_forgets_all_does_no_harm_and_comes_back() {
         let report = run((6, 5), Distribution::Constant(MS), faults, false, seed);
         assert!(report.is_safe(), "{seed}: {:?}", report.first_violation);
         assert!(report.is_quiescent(), "{seed}: {report:#?}");
-        assert!(report.summary.of.iter().all(|&entries| entries > 2), "{seed}: {report:#?}");
+        assert!(report.summary.entries_of.iter().all(|&it| it > 2), "{seed}: {report:#?}");
     }
 }
 
@@ -159,7 +86,7 @@ fn whatever_is_forgotten_numbers_grow() {
         let latency = Distribution::Uniform(MS / 10, 2 * MS);
         let report = run((nodes, nodes), latency, faults, true, seed);
         assert!(report.is_safe(), "{seed}: {:?}", report.first_violation);
-        entries += report.summary.of.iter().sum::<u64>();
+        entries += report.summary.entries();
     }
     assert!(entries > 100, "{entries}");
 }

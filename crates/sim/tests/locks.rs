@@ -4,6 +4,8 @@
 //! `VORRANG_SCHEDULES=100000 cargo test -p vorrang-sim --test locks` tries so many seeds of each,
 //! and `VORRANG_SEED=17` that one alone.
 
+mod users;
+
 use std::time::Duration;
 
 use vorrang_algorithms::group::locks::spec::Locked;
@@ -12,18 +14,16 @@ use vorrang_algorithms::layer::Reliable;
 use vorrang_algorithms::layer::reliable::Patience;
 use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
 use vorrang_algorithms::mutex::spec::Admission;
-use vorrang_algorithms::mutex::{Claim, Command, Fence, Mutex, Notice};
+use vorrang_algorithms::mutex::{Claim, Command, Mutex, Notice};
 use vorrang_algorithms::setup::Setup;
 use vorrang_catalogue::{Catalogued, Entry, NodeOf};
-use vorrang_protocol::{Group, Message, NodeId, Order};
+use vorrang_protocol::{Group, NodeId, Order};
 use vorrang_sim::{
     Distribution, Fault, Faults, Network, Orders, Partition, Random, Report, Severity, Simulation,
     Skew, Workload,
 };
-use vorrang_trace::Meter;
 
-const MS: u64 = 1_000_000;
-const ACQUIRE: Command = Command::Acquire(Claim::Exclusive);
+use self::users::{ACQUIRE, MS, Resource, Users, seeds};
 
 type Node = OnViews<Reliable<NodeOf<Mutex>>>;
 
@@ -48,101 +48,6 @@ fn node(entry: &'static Entry<Mutex>, me: NodeId, setup: &Setup) -> Node {
     on_views(me, setup, &founders, anew, None)
 }
 
-/// Every node asks, stays, leaves and asks again, until the time is over. The resource that they
-/// use checks their numbers, when they come and when they go.
-#[derive(Debug)]
-struct Users {
-    nodes: u32,
-    until_ns: u64,
-    pause_ns: f64,
-    stay_ns: f64,
-}
-
-impl Users {
-    fn ask(&self, at: NodeId, orders: &mut Orders<'_, Command>) {
-        let in_ns = orders.random.exponential(self.pause_ns) as u64 + 1;
-        if orders.now_ns + in_ns < self.until_ns {
-            orders.command_in(in_ns, at, ACQUIRE);
-        }
-    }
-}
-
-impl Workload<Command, Notice> for Users {
-    type Meter = Resource;
-
-    fn meter(&self, _: u32, _: &'static [&'static str]) -> Resource {
-        Resource { held: vec![None; self.nodes as usize], ..Resource::default() }
-    }
-    fn on_start(&mut self, orders: &mut Orders<'_, Command>) {
-        for at in (0..orders.nodes).map(NodeId) {
-            self.ask(at, orders);
-        }
-    }
-    fn on_command(&mut self, at: NodeId, command: &Command, orders: &mut Orders<'_, Command>) {
-        if *command == Command::Release {
-            self.ask(at, orders);
-        }
-    }
-    fn on_notice(&mut self, at: NodeId, notice: &Notice, orders: &mut Orders<'_, Command>) {
-        if notice.is_entry() {
-            let in_ns = orders.random.exponential(self.stay_ns) as u64;
-            orders.command_in(in_ns, at, Command::Release);
-        }
-    }
-    fn on_restart(&mut self, at: NodeId, orders: &mut Orders<'_, Command>) {
-        self.ask(at, orders);
-    }
-}
-
-/// A resource that refuses whoever shows a lower number than it has seen.
-#[derive(Clone, Debug, Default)]
-struct Resource {
-    held: Vec<Option<Fence>>,
-    highest: Option<Fence>,
-    entries: u64,
-    refused: u64,
-    messages: u64,
-}
-
-impl Meter<Command, Notice> for Resource {
-    type Tag = ();
-    type Summary = Self;
-
-    fn on_command(&mut self, _: u64, at: NodeId, command: &Command) {
-        if *command == Command::Release
-            && let Some(fence) = self.held[at.index()].take()
-        {
-            self.refused += u64::from(Some(fence) < self.highest);
-        }
-    }
-    fn on_notice(&mut self, _: u64, at: NodeId, notice: &Notice) {
-        match *notice {
-            Notice::Entered => panic!("an entry without a number"),
-            Notice::EnteredAs(fence) => {
-                self.held[at.index()] = Some(fence);
-                self.refused += u64::from(Some(fence) < self.highest);
-                self.highest = self.highest.max(Some(fence));
-                self.entries += 1;
-            }
-            Notice::PutOut => self.held[at.index()] = None,
-            Notice::View { .. } => {}
-        }
-    }
-    fn on_send<M: Message>(&mut self, _: NodeId, _: NodeId, message: &M) {
-        self.messages += u64::from(message.kind_name() != "STATUS");
-    }
-    fn on_receive(&mut self, _: u64, _: NodeId, _: NodeId, (): ()) {}
-    fn on_crash(&mut self, _: u64, at: NodeId) {
-        self.held[at.index()] = None;
-    }
-    fn progress(&self) -> u64 {
-        self.entries
-    }
-    fn summary(&self) -> Self {
-        self.clone()
-    }
-}
-
 struct Run {
     nodes: u32,
     latency: Distribution,
@@ -161,12 +66,7 @@ impl Run {
             setup.group.members().map(|id| node(entry, id, &setup)),
             if self.is_fenced { locked.fenced() } else { locked },
             Network { latency: self.latency, order: Order::Any },
-            Users {
-                nodes: self.nodes,
-                until_ns: self.until_ns,
-                pause_ns: 4.0 * MS as f64,
-                stay_ns: 3.0 * MS as f64,
-            },
+            Users { until_ns: self.until_ns },
             self.seed,
         )
         .with_faults(self.faults, self.seed, move |id| node(entry, id, &again))
@@ -201,7 +101,7 @@ fn cut_off(lease: Option<Lease>, slow: u32) -> (Option<&'static str>, Resource) 
     .run()
     .unwrap();
     assert!(report.is_quiescent(), "{report:#?}");
-    assert_eq!(report.summary.entries, 3, "{report:#?}");
+    assert_eq!(report.summary.entries(), 3, "{report:#?}");
     (report.first_violation.map(|it| it.1.property), report.summary)
 }
 
@@ -213,7 +113,7 @@ impl Workload<Command, Notice> for LongStay {
     type Meter = Resource;
 
     fn meter(&self, nodes: u32, _: &'static [&'static str]) -> Resource {
-        Resource { held: vec![None; nodes as usize], ..Resource::default() }
+        Resource::new(nodes)
     }
     fn on_start(&mut self, orders: &mut Orders<'_, Command>) {
         orders.command_in(0, NodeId(2), ACQUIRE);
@@ -242,17 +142,6 @@ fn whoever_is_cut_off_leaves_before_others_enter_if_clocks_are_as_assumed() {
         let (found, resource) = cut_off(lease, slow);
         assert_eq!(found, objection, "{lease:?}, {slow} times too slow");
         assert_eq!(resource.refused, refused, "{lease:?}, {slow} times too slow");
-    }
-}
-
-fn seeds(usually: u64) -> std::ops::Range<u64> {
-    let number = |name: &str| {
-        let text = std::env::var(name).ok()?;
-        Some(text.parse().unwrap_or_else(|_| panic!("{name} is a number, not '{text}'")))
-    };
-    match number("VORRANG_SEED") {
-        Some(seed) => seed..seed + 1,
-        None => 0..number("VORRANG_SCHEDULES").unwrap_or(usually),
     }
 }
 
@@ -293,7 +182,7 @@ fn with_crashes_alone_nobody_is_ever_beside_another() {
             let report = run.done(entry);
             is_fine(entry.card.name, seed, &report);
             assert_eq!(report.summary.refused, 0, "{}: {report:?}", entry.card.name);
-            entries += report.summary.entries;
+            entries += report.summary.entries();
         }
         println!("{}: {entries} entries", entry.card.name);
         assert!(entries > 20 * seeds(10).count() as u64, "{}: {entries}", entry.card.name);
@@ -318,7 +207,7 @@ fn whatever_goes_wrong_numbers_grow_and_whoever_waits_enters_in_the_end() {
             };
             let report = run.done(entry);
             is_fine(entry.card.name, seed, &report);
-            entries += report.summary.entries;
+            entries += report.summary.entries();
             refused += report.summary.refused;
         }
         println!("{}: {entries} entries, {refused} refused", entry.card.name);

@@ -1,0 +1,123 @@
+//! Applications that use a lock on views, and a resource that checks their numbers.
+#![allow(dead_code, reason = "not every test looks at everything")]
+
+use vorrang_algorithms::mutex::{Claim, Command, Fence, Notice};
+use vorrang_protocol::{Message, NodeId};
+use vorrang_sim::{Orders, Workload};
+use vorrang_trace::Meter;
+
+pub(crate) const MS: u64 = 1_000_000;
+pub(crate) const ACQUIRE: Command = Command::Acquire(Claim::Exclusive);
+
+/// Every node asks, stays, leaves and asks again, until the time is over. The resource that they
+/// use checks their numbers, when they come and when they go.
+#[derive(Debug)]
+pub(crate) struct Users {
+    pub(crate) until_ns: u64,
+}
+
+impl Users {
+    fn ask(&self, at: NodeId, orders: &mut Orders<'_, Command>) {
+        let in_ns = orders.random.exponential(4.0 * MS as f64) as u64 + 1;
+        if orders.now_ns + in_ns < self.until_ns {
+            orders.command_in(in_ns, at, ACQUIRE);
+        }
+    }
+}
+
+impl Workload<Command, Notice> for Users {
+    type Meter = Resource;
+
+    fn meter(&self, nodes: u32, _: &'static [&'static str]) -> Resource {
+        Resource::new(nodes)
+    }
+    fn on_start(&mut self, orders: &mut Orders<'_, Command>) {
+        for at in (0..orders.nodes).map(NodeId) {
+            self.ask(at, orders);
+        }
+    }
+    fn on_command(&mut self, at: NodeId, command: &Command, orders: &mut Orders<'_, Command>) {
+        if *command == Command::Release {
+            self.ask(at, orders);
+        }
+    }
+    fn on_notice(&mut self, at: NodeId, notice: &Notice, orders: &mut Orders<'_, Command>) {
+        if notice.is_entry() {
+            let in_ns = orders.random.exponential(3.0 * MS as f64) as u64;
+            orders.command_in(in_ns, at, Command::Release);
+        }
+    }
+    fn on_restart(&mut self, at: NodeId, orders: &mut Orders<'_, Command>) {
+        self.ask(at, orders);
+    }
+}
+
+/// A resource that refuses whoever shows a lower number than it has seen.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Resource {
+    held: Vec<Option<Fence>>,
+    highest: Option<Fence>,
+    /// How often each node has entered.
+    pub(crate) entries_of: Vec<u64>,
+    pub(crate) refused: u64,
+}
+
+impl Resource {
+    pub(crate) fn new(nodes: u32) -> Self {
+        let nodes = nodes as usize;
+        Self { held: vec![None; nodes], entries_of: vec![0; nodes], ..Self::default() }
+    }
+
+    pub(crate) fn entries(&self) -> u64 {
+        self.entries_of.iter().sum()
+    }
+}
+
+impl Meter<Command, Notice> for Resource {
+    type Tag = ();
+    type Summary = Self;
+
+    fn on_command(&mut self, _: u64, at: NodeId, command: &Command) {
+        if *command == Command::Release
+            && let Some(fence) = self.held[at.index()].take()
+        {
+            self.refused += u64::from(Some(fence) < self.highest);
+        }
+    }
+    fn on_notice(&mut self, _: u64, at: NodeId, notice: &Notice) {
+        match *notice {
+            Notice::Entered => panic!("an entry without a number"),
+            Notice::EnteredAs(fence) => {
+                self.held[at.index()] = Some(fence);
+                self.refused += u64::from(Some(fence) < self.highest);
+                self.highest = self.highest.max(Some(fence));
+                self.entries_of[at.index()] += 1;
+            }
+            Notice::PutOut => self.held[at.index()] = None,
+            Notice::View { .. } => {}
+        }
+    }
+    fn on_send<M: Message>(&mut self, _: NodeId, _: NodeId, _: &M) {}
+    fn on_receive(&mut self, _: u64, _: NodeId, _: NodeId, (): ()) {}
+    fn on_crash(&mut self, _: u64, at: NodeId) {
+        self.held[at.index()] = None;
+    }
+    fn progress(&self) -> u64 {
+        self.entries()
+    }
+    fn summary(&self) -> Self {
+        self.clone()
+    }
+}
+
+/// As many as are asked for, or that one.
+pub(crate) fn seeds(usually: u64) -> std::ops::Range<u64> {
+    let number = |name: &str| {
+        let text = std::env::var(name).ok()?;
+        Some(text.parse().unwrap_or_else(|_| panic!("{name} is a number, not '{text}'")))
+    };
+    match number("VORRANG_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..number("VORRANG_SCHEDULES").unwrap_or(usually),
+    }
+}
