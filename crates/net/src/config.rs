@@ -121,8 +121,9 @@ pub enum Membership {
 /// not known yet is empty there. A member that dies is silent, and nothing else; whoever comes
 /// under its number with a larger life takes its place, and nothing of the former is delivered any
 /// more. What is sent from one process to another arrives once and in order, though they be apart
-/// for a while: a thousand messages are kept, and if there are more, all of them are lost. Only for
-/// machines that bear all this.
+/// for ten minutes, and as many messages be sent meanwhile as [`Limits`] allow and no more than
+/// 32768: of more, the oldest are lost. What is sent while one is away may also be for the next to
+/// come under its number. Only for machines that bear all this.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Open {
     /// The life of this process: larger than that of any other under the same number before.

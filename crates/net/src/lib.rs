@@ -102,6 +102,7 @@ mod timers;
 mod transport;
 mod turns;
 pub mod udp;
+mod waiting;
 pub mod wire;
 mod world;
 

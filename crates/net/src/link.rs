@@ -26,6 +26,7 @@ use crate::lives::{Admission, Lives, Moment, Parting, Terms};
 use crate::standing::{Health, Standing, Trouble};
 use crate::status::LinkStatus;
 use crate::transport::AnyStream;
+use crate::waiting::Waiting;
 use crate::wire::{self, Frame, WireError};
 
 /// How many messages may be handled before an acknowledgement is sent even with nothing to ride on.
@@ -34,10 +35,10 @@ const ACK_EVERY: u64 = 32;
 const STAGE_LEN: usize = 1 << 16;
 /// A connection that ended sooner has hardly been one.
 const SHORT_LIFE: Duration = Duration::from_secs(1);
-/// In an open group: how many messages are kept for one who is away. Those who belong together are
-/// not apart for so long without being told so; and where members come and go, of most of those who
-/// are away nobody will ever hear again.
-const KEPT_AWAY: usize = 1 << 10;
+/// In an open group: how many messages are kept for one who is away, and for a number that nobody
+/// is known to have.
+const KEPT_AWAY: usize = 1 << 15;
+const KEPT_FOR_NOBODY: usize = 1 << 6;
 
 /// What outlives a connection.
 pub(crate) struct Link {
@@ -63,8 +64,8 @@ pub(crate) struct Link {
     /// How many of the last connections, or attempts at one, came to nothing.
     failures: u32,
     dropped: u64,
-    /// In an open group: whether nothing is kept for it any more, while it is away.
-    is_given_up: bool,
+    /// In an open group: what is to be sent as soon as there is a connection.
+    waiting: Waiting,
     farewell: Farewell,
     trouble: Trouble,
 }
@@ -94,7 +95,7 @@ impl Link {
             before: (0, 0),
             failures: 0,
             dropped: 0,
-            is_given_up: false,
+            waiting: Waiting::default(),
             farewell: Farewell::None,
             trouble: Trouble::default(),
         }
@@ -157,14 +158,9 @@ impl Link {
     }
 
     /// In an open group: the peer is a later process, in this life. What the former was sent is
-    /// lost, and what it has sent is not read any more.
-    ///
-    /// What waits for whoever comes first under that number, though, is for it.
+    /// lost, and what it has sent is not read any more. What waits is for the new one.
     pub(crate) fn begin_anew(&mut self, life: u64) {
-        if self.has_met() {
-            self.clear();
-        }
-        self.standing = Standing::Open;
+        self.clear();
         self.lives.begin_anew(life);
     }
 
@@ -173,15 +169,13 @@ impl Link {
         self.lives.are_we(incarnation)
     }
 
-    /// In an open group: whether what is sent now will arrive, should the process be there that we
-    /// know, or the first that we get to know. If so much waits already that this one has to be
-    /// taken for gone, all of it is lost, and all that follows until somebody is there again.
-    pub(crate) fn keeps(&mut self) -> bool {
-        if !self.is_connected() && !self.is_given_up && self.backlog.len() >= KEPT_AWAY {
-            self.forget();
-            self.is_given_up = true;
-        }
-        self.is_connected() || !self.is_given_up
+    /// In an open group: something for a peer that is not connected. It is for the process that we
+    /// know, or for one that comes after it, and which others may know already.
+    pub(crate) fn keep(&mut self, message: &[u8], limits: &Limits) -> Result<(), WireError> {
+        wire::fits(message)?;
+        let most = if self.is_somebody() { KEPT_AWAY } else { KEPT_FOR_NOBODY };
+        self.dropped += self.waiting.push(message, (most, limits.bytes), Instant::now());
+        Ok(())
     }
 
     /// Whether anybody has this number, as far as is known.
@@ -198,11 +192,6 @@ impl Link {
         address.clone_into(&mut self.address);
     }
 
-    /// A message that is not sent, since nobody is there to take it.
-    pub(crate) const fn lose(&mut self) {
-        self.dropped += 1;
-    }
-
     /// Takes over a new connection with one who was let in. False if it has what we never sent.
     #[must_use]
     pub(crate) fn connect(&mut self, stream: AnyStream, theirs: &Hello) -> bool {
@@ -216,7 +205,6 @@ impl Link {
         self.before = (self.received, self.backlog.first());
         self.standing = Standing::Open;
         self.is_remembered = false;
-        self.is_given_up = false;
         self.lives.meet(theirs);
         self.told = self.received;
         self.connections += 1;
@@ -224,6 +212,11 @@ impl Link {
         self.answered();
         if self.farewell == Farewell::Sent {
             self.farewell = Farewell::Wanted;
+        }
+        for message in self.waiting.take() {
+            let (seq, received) = (self.backlog.next_seq(), self.received);
+            let encode = |out: &mut Vec<u8>| wire::encode_data(seq, received, &message, out);
+            self.backlog.push(encode).expect("what was kept fits");
         }
         true
     }
@@ -398,7 +391,7 @@ impl Link {
     }
 
     pub(crate) fn unacknowledged(&self) -> usize {
-        self.backlog.len()
+        self.backlog.len() + self.waiting.len()
     }
 
     pub(crate) fn status(&self) -> LinkStatus {
@@ -408,8 +401,8 @@ impl Link {
             address: self.address.clone(),
             state,
             connections: self.connections,
-            unacknowledged: self.backlog.len(),
-            unacknowledged_bytes: self.backlog.len_bytes(),
+            unacknowledged: self.unacknowledged(),
+            unacknowledged_bytes: self.backlog.len_bytes() + self.waiting.len_bytes(),
             sent: self.backlog.next_seq(),
             received: self.received,
             dropped: self.dropped,

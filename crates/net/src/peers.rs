@@ -256,7 +256,8 @@ impl Driver<World> {
                     if self.is_stale(theirs.who.sender, Some(ours)) => {}
                 Arrival::Dialled { stream, theirs, ours: _ } => self.on_dialled(stream, &theirs),
                 Arrival::WeRefused { who, why } => self.on_we_refused(who, &why),
-                Arrival::RefusedUs { peer, ours, .. } if self.is_stale(peer, ours) => {}
+                Arrival::RefusedUs { peer, why: Refusal::Forgotten, ours }
+                    if self.is_stale(peer, ours) => {}
                 Arrival::RefusedUs { peer, why, ours: _ } => self.on_refused_us(peer, &why),
                 Arrival::Unanswered { peer, why } => self.on_unanswered(peer, why),
                 Arrival::Malformed { from, why } => self.on_nonsense(from, why),

@@ -146,6 +146,16 @@ pub(crate) fn encode_data(
     })
 }
 
+/// Whether a frame of data can have this message, whatever its number.
+pub(crate) const fn fits(message: &[u8]) -> Result<(), WireError> {
+    const NUMBERS: usize = 2 * 10;
+    let length = message.len() + NUMBERS;
+    if length > MAX_BODY_LEN {
+        return Err(WireError::TooLong { length, limit: MAX_BODY_LEN });
+    }
+    Ok(())
+}
+
 fn encode_body(kind: u8, body: &impl Serialize, out: &mut Vec<u8>) -> Result<(), WireError> {
     finish(kind, out, |out| postcard::to_extend(body, Appender(out)).map(|_| ()))
 }

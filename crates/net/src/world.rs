@@ -133,8 +133,8 @@ impl Post for World {
             self.make_place(to);
         }
         let Some(link) = self.known(to) else { return Ok(None) };
-        if is_open && !link.keeps() {
-            link.lose();
+        if is_open && !link.is_connected() && !link.is_gone() {
+            link.keep(message, &limits)?;
             return Ok(None);
         }
         let was_gone = link.is_gone();

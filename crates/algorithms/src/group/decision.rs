@@ -21,7 +21,7 @@ pub enum Decide<V> {
     Propose {
         /// Of the decision.
         number: u64,
-        /// Who may decide, lowest first.
+        /// Who may decide, always in the same order.
         voters: Vec<NodeId>,
         /// What to decide.
         value: V,
@@ -53,8 +53,8 @@ pub trait Decision<V: Data>:
     /// Whether so many of these voters can decide. Whoever is left with fewer does not even try.
     fn suffices(voters: &[NodeId], present: &NodeSet) -> bool;
 
-    /// Whether this node has done something by which something might be decided under this number,
-    /// or a later one.
+    /// Whether this node has voted under this number, or a later one. That it has promised
+    /// something does not count: nothing is decided by that.
     fn has_voted(&self, number: u64) -> bool;
 
     /// The number that a message asks about, if it asks for anything. Who knows what was decided

@@ -20,8 +20,8 @@
 //! Nothing is said of what somebody has delivered who does not go on: it may be more than the
 //! others ever see, and in another order (they are not *uniform*). The last property only holds if
 //! suspicions come right in the end and enough of all nodes are up and can hear each other
-//! ([`primary_side`]), with somebody among them who knows what its view knew; where that can be seen
-//! not to be so, nothing is owed.
+//! ([`majority_side`]), with somebody among them who knows what its view knew; where that can be
+//! seen not to be so, nothing is owed.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -33,7 +33,7 @@ use vorrang_protocol::{Debt, Group, Monitor, NodeId, NodeSet, Violation};
 
 use super::fed::{self, Suspecting};
 use super::informed::Detector;
-use super::view::{View, primary_side};
+use super::view::{View, majority_side};
 use super::{Command, Notice, ledger, list};
 use crate::partition::Cuts;
 use crate::setup::Setup;
@@ -268,7 +268,7 @@ impl Synchrony {
     fn owed_to(&self) -> Option<(NodeSet, Vec<NodeId>)> {
         let all = || (0..self.nodes.len() as u32).map(NodeId);
         let up: NodeSet = all().filter(|it| self.nodes[it.index()].is_up).collect();
-        let up = primary_side(&all().collect::<Vec<_>>(), &up, &self.cuts)?;
+        let up = majority_side(self.nodes.len(), &up, &self.cuts)?;
         let is_right = |at: NodeId| {
             let suspects = &self.nodes[at.index()].suspects;
             all().all(|of| of == at || suspects.contains(of) != up.contains(of))

@@ -14,7 +14,7 @@
 //!
 //! | n voters | cost |
 //! | --- | --- |
-//! | messages | 2(n − 1) if the lowest voter proposes first, else 4(n − 1) |
+//! | messages | 2(n − 1) if the first voter proposes first, else 4(n − 1) |
 //! | delay | 2T, else 4T |
 //!
 //! **Assumes** nothing of order, losses and duplicates. Votes and promises survive crashes
@@ -25,7 +25,7 @@
 //! promised, so the proposer is told of a vote in b or later; by induction all votes above b are
 //! for v. A ballot is used once: its second part is the proposer, whose own vote is the first it
 //! asks for, before anything is sent, and which never uses a ballot that is not above its own
-//! promise, not even after a crash. *Ballot 0* belongs to the lowest voter and needs no promises,
+//! promise, not even after a crash. *Ballot 0* belongs to the first voter and needs no promises,
 //! as there is no lower one.
 //!
 //! **Live** if one who proposes is not disturbed for long enough: whoever is refused stops, and
@@ -45,7 +45,7 @@ use super::view::is_primary;
 /// A ballot: its round, and whose it is. Higher is later.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Ballot {
-    /// From 0, which only the lowest voter has.
+    /// From 0, which only the first voter has.
     pub round: u32,
     /// Who asks for votes in it.
     pub of: NodeId,

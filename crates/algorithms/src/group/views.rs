@@ -165,14 +165,13 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         Self { has_state: false, ..self }
     }
 
-    /// Who decides what comes after the newest view that it knows, lowest first: everybody, member
-    /// or not; but without stable storage only the members, in the lives that the view has.
+    /// Who decides what comes after the newest view that it knows: its members, lowest first, and
+    /// then all others; but without stable storage only the members, in the lives that the view
+    /// has.
     pub fn voters(&self) -> Vec<NodeId> {
-        if self.forgets {
-            self.last.view.nodes().collect()
-        } else {
-            self.universe.members().collect()
-        }
+        let view = &self.last.view;
+        let is_other = |&node: &NodeId| !self.forgets && view.life_of(node).is_none();
+        view.nodes().chain(self.universe.members().filter(is_other)).collect()
     }
 
     /// Whether it has had no part in what comes after this view, as far as others might go on by

@@ -30,7 +30,7 @@
 //! | copies besides | up to N − 1, for each that a heartbeat crosses |
 //! | heartbeats besides | one from each node to each other in every period |
 //! | delay | T to all others if the sequencer multicasts; else T to it and 2T to the rest |
-//! | a view change | 5(N − 1) messages and 5T from the suspicion, 7T if the lowest is gone |
+//! | a view change | 5(N − 1) messages and 5T from the suspicion, 7T if the lowest member is gone |
 //!
 //! **Assumes** nothing for its safety: links may lose, double and reorder, nodes may crash and come
 //! up again, and suspicions may be wrong. That it goes on takes a primary set of all nodes that can
@@ -39,23 +39,26 @@
 //!
 //! **How a view ends.** The *coordinator* is the lowest member that seems to be there. If somebody
 //! is suspected, or wants to come or to go, it sends FLUSH to all members that seem to be there.
-//! Whoever gets one stops: its application is told to block, and from then on it delivers and
-//! sends nothing in this view. It answers with what it has: `FLUSH_OK`. When all that are not
-//! suspected have answered, the coordinator proposes the next view, with its members, all messages
-//! that any of them has, and what their applications hand over. Members and all others vote on it,
-//! and a [primary set](super::view::is_primary) of all nodes decides. What is decided (perhaps somebody else's proposal) is sent to
-//! all as NEWVIEW; whoever goes on delivers what it misses of the old view, and begins the new one.
-//! Whoever finds itself excluded begins a new life and asks to be let in again. If a coordinator
-//! cannot finish, the next one begins anew, with those that have stopped.
+//! Whoever gets one stops: its application is told to block, and from then on it delivers and sends
+//! nothing in this view. It answers with what it has: `FLUSH_OK`. When all that are not suspected
+//! have answered, the coordinator proposes the next view, with its members, all messages that any
+//! of them has, and what their applications hand over. Members and all others vote on it, and a
+//! [primary set](super::view::is_primary) of all decides: more than half of them, or half with the
+//! lowest member. What is decided (perhaps somebody else's proposal) is sent to all as NEWVIEW;
+//! whoever goes on delivers what it misses of the old view, and begins the new one. Whoever finds
+//! itself excluded begins a new life and asks to be let in again. If a coordinator cannot finish,
+//! the next one begins anew, with those that have stopped.
 //!
 //! **Lives.** A member is a node in one of its lives. A life ends with a crash, or when the node
 //! leaves or is excluded. What others were told in an earlier life does not count: so nobody takes
 //! a node without memory for the one that it was. On stable storage lie the number of the life, the
 //! newest view known, and [promises and votes](super::synod): so a node that comes back votes on
 //! what comes after a view, though it goes on with nothing of it. If *all* members of a view come
-//! back without memory, the lowest node proposes a view of these, with no state; before that,
-//! somebody might still have it. Where there is [no state](super::views::Views::without_state), as
-//! with locks, it does so as soon as none of the members seems to be there.
+//! back without memory, the lowest node proposes one of all who want in, with no state; before
+//! that, somebody might still have it. Where there is [no
+//! state](super::views::Views::without_state), as with locks, it does so as soon as none of the
+//! members seems to be there: whoever is cut off from all members of a small view, but not from
+//! most nodes, takes the group away from them.
 //!
 //! **Who votes.** All nodes that there may ever be, whoever belongs to the view: so the group goes
 //! on as long as most of them are up, however small suspicions have made the view meanwhile. The
@@ -92,8 +95,9 @@
 //! **Why it is safe.**
 //!
 //! 1. *At most one view follows a view.* The next view of view v is decided under the number v, by
-//!    the same voters for whoever proposes. [The decision](super::synod) is one. So there is one chain of views, whatever anybody suspects: two parts of a group that
-//!    cannot hear each other cannot both go on.
+//!    the same voters for whoever proposes. [The decision](super::synod) is one. So there is one
+//!    chain of views, whatever anybody suspects: two parts of a group that cannot hear each other
+//!    cannot both go on.
 //! 2. *Whoever goes on from v to v + 1 has delivered in v exactly the log that was decided.* A
 //!    member is taken over into v + 1 only with its report, and after a report a node delivers
 //!    nothing in v. All that have places know the same at the same place, since one sequencer gives
@@ -109,12 +113,12 @@
 //!
 //! **Why it goes on.** Say that from some time on suspicions are right, and a primary set of all
 //! nodes is up and can hear each other; and somebody of them has not forgotten what happened in the
-//! newest view, or all its members are back. Then all that are behind get NEWVIEW, since their heartbeats say where
-//! they are. One coordinator is left, as the lowest that is up is the same for all; those that wait
-//! for somebody else to finish tell it by their heartbeats that they have stopped, so that it ends
-//! the view even if nobody is to come or go. All that it waits for answer. Others propose no more,
-//! so its ballot gets through after one more try; and the view that is decided either has the
-//! members that it should, or is followed by one that has.
+//! newest view, or all its members are back. Then all that are behind get NEWVIEW, since their
+//! heartbeats say where they are. One coordinator is left, as the lowest that is up is the same for
+//! all; those that wait for somebody else to finish tell it by their heartbeats that they have
+//! stopped, so that it ends the view even if nobody is to come or go. All that it waits for answer.
+//! Others propose no more, so its ballot gets through after one more try; and the view that is
+//! decided either has the members that it should, or is followed by one that has.
 //!
 //! **What it does not do.** It is not uniform: somebody who does not go on may have delivered what
 //! nobody else ever will. While views change faster than 5T nothing is delivered. Views change for

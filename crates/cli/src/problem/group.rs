@@ -404,7 +404,7 @@ impl Driven for Grouping {
             | Input::Beat => None,
         }
     }
-    /// Those who are left go on; how many must be depends on how many were in the last view.
+    /// Those who are left go on, if they are most.
     fn needs(_: &'static Card, _: &Setup) -> Needs {
         Needs::Nobody
     }

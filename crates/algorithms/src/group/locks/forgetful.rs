@@ -18,7 +18,7 @@ pub fn without_memory<P: Exclusive>(
     anew: Anew<P>,
     lease: Option<Lease>,
 ) -> OnViews<P> {
-    let views = Views::forgetful(me, setup.group, life, founding);
+    let views = Views::forgetful(me, setup.group, life, founding).without_state();
     let locks = Locks { views, lease, ..Locks::new(me, setup.group, &[me], anew) };
     Detecting::new(me, setup, locks)
 }

@@ -8,15 +8,16 @@
 //! has a lease, for a length of time that began when it *asked*. Without one it does not enter, and
 //! when one is over it is put out.
 //!
-//! In the next view nobody asks before all leases of those who were left behind are over. Of those
-//! who voted for it, one has answered for each such lease, before it voted; so the view began after
-//! each of these leases did, and to wait for their length is enough. A clock may be faster or slower
-//! than it should by a share ρ at most: then a length L by the slowest clock is L (1 + ρ) ∕ (1 − ρ)
-//! by the fastest, and so long do they wait.
+//! In the next view nobody enters before all leases of those who were left behind are over. Of
+//! those who voted for it, one has answered for each such lease, before it voted; so the view began
+//! after each of these leases did, and to wait for their length is enough. A clock may be faster or
+//! slower than it should by a share ρ at most: then a length L by the slowest clock is L (1 + ρ) ∕
+//! (1 − ρ) by the fastest, and so long do they wait.
 //!
 //! **What it rests on**: the bound on drift, and that nobody stands still between its look at the
 //! clock and what it does. Beyond that, only numbers help (see [`Fence`](crate::mutex::Fence)).
-//! What it costs: 2(N − 1) messages in every period while somebody is inside, and after the crash
+//! What it costs: 2(N − 1) messages to and from all N nodes in every period while somebody is
+//! inside, and after the crash
 //! of a member a wait, since it might have been inside and might not be down.
 
 use core::time::Duration;
@@ -84,7 +85,10 @@ impl<P: Exclusive> Locks<P> {
         self.tenure.answered.clear();
         fx.set_timer(Timer::Lease(self.tenure.round), Delay::exactly(length));
         self.ask_the_others(fx);
-        self.on_there(self.me, self.tenure.round, fx);
+        // It may have voted for the next view while its own has not ended.
+        if self.views.vouches_for(self.view()) {
+            self.on_there(self.me, self.tenure.round, fx);
+        }
     }
 
     fn ask_the_others(&self, fx: &mut impl Effects<Self>) {
@@ -154,7 +158,92 @@ impl<P: Exclusive> Locks<P> {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
+    use vorrang_protocol::{Effect, Group, Message as _, Outbox, Protocol};
+
     use super::*;
+    use crate::group::input::Input;
+    use crate::group::locks::Anew;
+    use crate::mutex::ricart_agrawala::RicartAgrawala;
+    use crate::mutex::{Claim, Command};
+
+    type Node = Locks<RicartAgrawala>;
+
+    /// Three members with leases, and what is under way between them.
+    struct Stage {
+        nodes: Vec<Node>,
+        flight: Vec<(NodeId, NodeId, <Node as Protocol>::Message)>,
+    }
+
+    impl Stage {
+        fn new() -> Self {
+            let (universe, founders) = (Group::of(3), [0, 1, 2].map(NodeId));
+            let lease = Some(Lease::new(Duration::from_millis(20), 0));
+            let node = |id| {
+                let anew = Anew::new(RicartAgrawala::new);
+                Locks { lease, ..Locks::new(id, universe, &founders, anew) }
+            };
+            let mut stage =
+                Self { nodes: universe.members().map(node).collect(), flight: Vec::new() };
+            for at in universe.members() {
+                stage.happens(at, Protocol::on_start);
+            }
+            stage
+        }
+
+        fn happens(&mut self, at: NodeId, act: impl FnOnce(&mut Node, &mut Outbox<Node>)) {
+            let mut fx = Outbox::default();
+            act(&mut self.nodes[at.index()], &mut fx);
+            for effect in fx.take() {
+                if let Effect::Send { to, message } = effect {
+                    self.flight.push((at, to, message));
+                }
+            }
+        }
+
+        fn command(&mut self, at: u32, command: Input<Command>) {
+            self.happens(NodeId(at), |node, fx| node.on_command(command, fx).unwrap());
+        }
+
+        /// Delivers what is as wanted, the first first, until there is no such thing.
+        fn deliver(&mut self, is_wanted: impl Fn(u32, u32, &str) -> bool) {
+            while let Some(at) = self
+                .flight
+                .iter()
+                .position(|(from, to, message)| is_wanted(from.0, to.0, message.kind_name()))
+            {
+                let (from, to, message) = self.flight.remove(at);
+                self.happens(to, |node, fx| node.on_message(from, message, fx));
+            }
+        }
+    }
+
+    /// Node 0 is inside in a view of 0 and 1, votes for one of 1 and 2, and does not hear that this
+    /// was decided. Node 2 has heard of nothing: with its word alone there is no lease.
+    #[test]
+    fn whoever_has_voted_for_the_next_view_does_not_vouch_for_itself() {
+        let mut stage = Stage::new();
+        stage.command(0, Input::Ask(Command::Acquire(Claim::Exclusive)));
+        stage.deliver(|_, _, _| true);
+        assert_eq!(stage.nodes[0].application, Application::Inside(Claim::Exclusive));
+        stage.command(0, Input::Suspect(NodeId(2)));
+        stage.deliver(|_, _, _| true);
+        assert_eq!(stage.nodes.iter().map(Locks::view).collect::<Vec<_>>(), [2, 2, 2]);
+        stage.command(0, Input::Beat);
+        stage.deliver(|_, _, _| true);
+        let valid = stage.nodes[0].tenure.valid;
+        assert!(valid.is_some(), "others say that they have not voted");
+
+        stage.command(1, Input::Suspect(NodeId(0)));
+        stage.deliver(|from, to, kind| from != 2 && to != 2 && kind != "NEWVIEW");
+        assert_eq!(stage.nodes.iter().map(Locks::view).collect::<Vec<_>>(), [2, 3, 2]);
+        stage.flight.clear();
+        stage.command(0, Input::Beat);
+        stage.deliver(|from, to, _| from + to == 2);
+        assert!(stage.nodes[0].tenure.answered.contains(NodeId(2)), "2 has not voted");
+        assert_eq!(stage.nodes[0].tenure.valid, valid, "no other lease");
+    }
 
     #[test]
     fn the_slowest_clock_s_lease_is_over_when_the_fastest_has_waited() {

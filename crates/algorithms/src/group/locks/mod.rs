@@ -35,10 +35,10 @@
 //!
 //! **Safe.** *Within a view* the machine's nodes exchange exactly the messages of a run of the
 //! algorithm without crashes, from its start or from a state that it could have come to: so at most
-//! one is inside (as many as the algorithm admits). *From view to view*: by the freeze, those who go
-//! on are inside as they have told, or have left since; the algorithm knows that they are, or does
-//! not start before they have left. *Whoever does not
-//! go on* may believe that it is inside until it hears of the next view. Hence:
+//! one is inside (as many as the algorithm admits). *From view to view*: by the freeze, those who
+//! go on are inside as they have told, or have left since; the algorithm knows that they are, or
+//! does not start before they have left. *Whoever does not go on* may believe that it is inside
+//! until it hears of the next view. Hence:
 //!
 //! **Fencing.** Every message carries a [Lamport clock](crate::clock) that counts entries and
 //! nothing else, and an entry's number is the view and the clock. Of two entries in one view the
@@ -50,7 +50,7 @@
 //! there is no such chain between them: their numbers only tell views apart.) With a [`Lease`],
 //! whoever was left behind is put out before others enter, if clocks are as good as assumed.
 //!
-//! **Live** as views are: whoever waits keeps its time, asks again in every view, and in a view
+//! **Live** as views are: whoever waits keeps its time and its turn in every view, and in a view
 //! that lasts is served by the algorithm.
 //!
 //! The chain is there because nobody goes on without a message. An algorithm that gives others up
@@ -165,7 +165,7 @@ struct Work<P> {
     node: P,
     /// Who was inside when the view began, and has not said that it has left.
     inside: NodeSet,
-    /// Whether somebody may not know yet that it was left behind: then nobody asks.
+    /// Whether somebody may not know yet that it was left behind: then nobody enters.
     is_early: bool,
     /// Whether the algorithm has let the application in, and it waits for a lease.
     is_granted: bool,
@@ -328,17 +328,13 @@ impl<P: Exclusive> Locks<P> {
     /// Something of the view that this node is in.
     fn on_word(&mut self, from: NodeId, said: Word<P::Message>, fx: &mut impl Effects<Self>) {
         let Some(work) = &self.work else { return };
-        match said {
-            Word::IAmThere(round) => return self.on_there(from, round, fx),
-            Word::Lock(_) | Word::Left | Word::AreYouThere(_) | Word::HaveYouLeft => {}
-        }
         let Some(place) = work.place(from) else { return };
         match said {
             Word::Lock(message) => {
                 self.on_work(fx, |node, among| node.on_message(place, message, among));
             }
             Word::Left => self.leaves(from, fx),
-            // Answered whatever view this node is in, and heard of anybody.
+            // These are said by those who are in no view, too.
             Word::AreYouThere(_) | Word::IAmThere(_) => {}
             Word::HaveYouLeft if work.inside.contains(self.me) => {}
             Word::HaveYouLeft => {
@@ -419,6 +415,11 @@ impl<P: Exclusive> Protocol for Locks<P> {
             }
             Message::Within { view, word: Word::AreYouThere(round), .. } => {
                 self.vouch(from, view, round, fx);
+            }
+            Message::Within { view, word: Word::IAmThere(round), .. } => {
+                if self.work.as_ref().is_some_and(|work| work.view == view) {
+                    self.on_there(from, round, fx);
+                }
             }
             Message::Within { view, clock, word } => {
                 let now = self.view();

@@ -110,7 +110,7 @@ impl<P: Exclusive> Rehearsal<P> {
     fn carry(&mut self) -> Option<()> {
         while let Some((from, to, message)) = self.flight.pop_front() {
             self.carried += 1;
-            if self.carried > MOST_MESSAGES {
+            if self.carried > MOST_MESSAGES || !self.is_exact {
                 return None;
             }
             self.act(to, |node, hands| node.on_message(from, message, hands));

@@ -22,7 +22,7 @@ use alloc::vec::Vec;
 use vorrang_protocol::{Debt, Group, Monitor, NodeId, NodeSet, Violation};
 
 use crate::group::fed::{self, Suspecting};
-use crate::group::view::primary_side;
+use crate::group::view::majority_side;
 use crate::mutex::spec::Admission;
 use crate::mutex::{Claim, Command, Fence, Notice};
 use crate::partition::Cuts;
@@ -127,7 +127,7 @@ impl Locked {
         let all = || (0..self.nodes.len() as u32).map(NodeId);
         let seen = |id: NodeId| &self.nodes[id.index()];
         let up: NodeSet = all().filter(|&it| seen(it).is_up).collect();
-        let Some(up) = primary_side(&all().collect::<Vec<_>>(), &up, &self.cuts) else {
+        let Some(up) = majority_side(self.nodes.len(), &up, &self.cuts) else {
             return Vec::new();
         };
         let is_right = |at: NodeId| {
