@@ -48,6 +48,12 @@ impl<'a> Manifest<'a> {
         self.value(keys)?.as_bool()
     }
 
+    /// The texts of the list under these keys, one within the other.
+    pub fn list(&self, keys: &[&str]) -> Vec<&str> {
+        let list = self.value(keys).and_then(DeValue::as_array).into_iter().flatten();
+        list.filter_map(|it| it.get_ref().as_str()).collect()
+    }
+
     /// What the crate is built with, on whatever platform; not what its tests use.
     pub fn dependencies(&self) -> Vec<Dependency<'_>> {
         let mut found = self.dependencies_in(&self.table, &BUILT_WITH);

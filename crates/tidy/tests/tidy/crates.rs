@@ -60,6 +60,20 @@ fn a_crate_sees_only_the_crates_below_it() {
     offences.assert_none();
 }
 
+/// Otherwise `cargo run`, with which the README begins, does not know which one is meant.
+#[test]
+fn of_what_is_built_by_default_one_is_a_binary() {
+    let tree = Tree::read();
+    assert_eq!(tree.workspace().list(&["workspace", "default-members"]), ["crates/*"]);
+    let is_binary = |path: &&str| {
+        let parts: Vec<&str> = path.split('/').collect();
+        matches!(parts[..], ["crates", _, "src", "main.rs"] | ["crates", _, "src", "bin", ..])
+    };
+    let paths = tree.files().iter().map(|file| file.path.as_str());
+    assert_eq!(paths.filter(is_binary).collect::<Vec<_>>(), ["crates/cli/src/main.rs"]);
+    assert!(tree.text("README.md").contains("\ncargo run --release -- run ricart-agrawala\n"));
+}
+
 #[test]
 fn only_the_network_and_what_lies_above_it_use_tokio() {
     let tree = Tree::read();
