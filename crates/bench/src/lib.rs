@@ -1,4 +1,4 @@
-//! Throughput of the drivers: `cargo bench`.
+//! Throughput of the drivers: `cargo bench --workspace`.
 //!
 //! Machines are noisy, so every benchmark repeats what it measures, prints the best and the median,
 //! and compares with something measured in the same run.
