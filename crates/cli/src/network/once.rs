@@ -68,8 +68,9 @@ where
     let first = verdict.violations.first().map(|(_, violation)| violation);
     let objection = made.objection(scene, &records).map(|it| it.to_string());
     let faults = kills::counts(scene, &records);
-    // What was sent to the dead is under way for ever.
-    let owed = if faults.is_some() { &verdict.owed } else { &verdict.at_rest };
+    // What was sent to the dead is under way for ever, and whoever is stopped may just have sent.
+    let never_rests = faults.is_some() || matches!(commands.1, Until::Over(_));
+    let owed = if never_rests { &verdict.owed } else { &verdict.at_rest };
     let at_rest = owed.as_ref().map(ToString::to_string);
     let measured = Measured {
         name: scene.about().name,
@@ -77,7 +78,7 @@ where
         head: head(scene),
         figures: figures(&meter.summary()),
         safe: verdict.is_safe() && objection.is_none(),
-        quiescent: if faults.is_some() { verdict.owed.is_none() } else { verdict.is_quiescent() },
+        quiescent: if never_rests { verdict.owed.is_none() } else { verdict.is_quiescent() },
         faults,
         violation: first.map(ToString::to_string).or(objection).or(at_rest),
         violated_ns: verdict.violations.first().map(|&(place, _)| records[place].at_ns),
