@@ -44,7 +44,7 @@ const MOST_NODES: u32 = 256;
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ViewsArgs {
     /// Run the algorithm inside views: a group that agrees on who belongs to it goes on without
-    /// whoever seems to be down, and starts the algorithm anew among those that are left; every
+    /// whoever seems to be down, and the algorithm goes on among those that are left; every
     /// entry has a number that a resource can check
     #[arg(long)]
     pub(crate) on_views: bool,

@@ -1,4 +1,4 @@
-//! How a view begins: with the algorithm anew.
+//! How a view begins: with the algorithm as it should be by now, or from its start.
 
 use alloc::vec::Vec;
 
@@ -10,7 +10,8 @@ use crate::group::message::Install;
 use crate::mutex::Notice;
 
 impl<P: Exclusive> Locks<P> {
-    /// Starts the algorithm anew among the members of the view.
+    /// Lets the algorithm go on among the members of the view, with the same ones inside and
+    /// waiting; if that cannot be told, starts it.
     pub(super) fn begin<E: Effects<Self>>(
         &mut self,
         install: &Install<Never, Standing>,

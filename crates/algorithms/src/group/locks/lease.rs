@@ -17,8 +17,8 @@
 //! **What it rests on**: the bound on drift, and that nobody stands still between its look at the
 //! clock and what it does. Beyond that, only numbers help (see [`Fence`](crate::mutex::Fence)).
 //! What it costs: 2(N − 1) messages to and from all N nodes in every period while somebody is
-//! inside, and after the crash
-//! of a member a wait, since it might have been inside and might not be down.
+//! inside, and after the crash of a member a wait, since it might have been inside and might not be
+//! down.
 
 use core::time::Duration;
 

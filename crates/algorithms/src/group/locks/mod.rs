@@ -2,12 +2,12 @@
 //!
 //! The algorithms of [`mutex`](crate::mutex) are written for a group in which nobody crashes. On
 //! views nobody does: within a view all members are there, and a crash appears as the next view,
-//! in which the algorithm starts anew among those that are left.
+//! in which the algorithm goes on with new nodes among those that are left.
 //!
 //! ```text
 //!         view 1 {0, 1, 2}                  : view 2 {0, 1}
-//!   0  ──[ waits ]──────────[ blocked ]─────:──[ starts anew; waits first ]──[ inside (2, 9) ]──►
-//!   1  ──[ waits ]──────────[ blocked ]─────:──[ starts anew; waits second ]────────────────────►
+//!   0  ──[ waits ]──────────[ blocked ]─────:──[ new node; waits first ]────[ inside (2, 9) ]──►
+//!   1  ──[ waits ]──────────[ blocked ]─────:──[ new node; waits second ]──────────────────────►
 //!   2  ──[ inside (1, 4) ]──✗               :   what it still writes is refused: (1, 4) < (2, 9)
 //! ```
 //!
