@@ -12,7 +12,7 @@ use vorrang_tidy::{File, Offences, Tree};
 const REGISTRY: &str = "crates/algorithms/src/registry.rs";
 const ALGORITHMS: &str = "crates/algorithms/src/";
 
-const FOUND: &str = "VORRANG_REWRITE=1 cargo test -p vorrang-cli --test pinned";
+const FOUND: &str = "VORRANG_REWRITE=1 cargo test -p vorrang-cli --test cli pinned";
 
 const BEGIN: &str = "<!-- algorithms -->";
 const END: &str = "<!-- /algorithms -->";

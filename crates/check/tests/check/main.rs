@@ -1,0 +1,31 @@
+//! All tests of the crate as one program: linked once.
+
+mod support;
+mod after;
+mod bounds;
+mod clocks;
+mod determinism;
+mod elections;
+mod faults;
+mod fuzz;
+mod groups;
+mod handlers;
+mod hashes;
+mod invariants;
+mod liveness;
+mod locks;
+mod majority_votes;
+mod multicast;
+mod naive;
+mod ordering;
+mod quorums;
+mod reliable;
+mod rest;
+mod ricart_agrawala;
+mod semantics;
+mod structures;
+mod survivors;
+mod trees;
+mod tricks;
+mod walks;
+mod waves;

@@ -1,0 +1,125 @@
+//! Pictures: every problem, every format, whatever went wrong.
+
+use crate::support;
+
+use std::fs;
+
+use support::{Folder, run, run_wide};
+
+fn drawn(folder: &Folder, name: &str, args: &[&str]) -> Vec<u8> {
+    let path = folder.path(name);
+    let (code, out, aside) = run(&[&["draw"], args, &["-o", &path]].concat());
+    assert_eq!(code, 0, "{args:?}: {out}{aside}");
+    fs::read(&path).expect("a picture")
+}
+
+#[test]
+fn a_run_of_every_problem_is_drawn_with_what_it_is_about() {
+    let folder = Folder::new("draw");
+    let runs: [(&[&str], &[&str]); 6] = [
+        (&["run", "suzuki-kasami", "--nodes", "3", "--entries", "4"], &["inside", "the token"]),
+        (&["run", "bully", "--nodes", "4", "--crash", "3@0"], &["leads", "crash", "elect"]),
+        (
+            &["run", "echo", "--nodes", "6", "--topology", "ring"],
+            &["from parent to child", "is done"],
+        ),
+        (
+            &["run", "heartbeat", "--nodes", "3", "--crash", "2@20ms", "--for", "60ms"],
+            &["suspects"],
+        ),
+        (
+            &["run", "virtual-synchrony", "--nodes", "3", "--multicasts", "4", "--crash", "2@22ms"],
+            &["view 2 {0, 1}", "blocked", "delivers"],
+        ),
+        (&["check", "maekawa-basic"], &["In step 6", "waits for", "a circle"]),
+    ];
+    for (number, (args, says)) in runs.iter().enumerate() {
+        let svg = drawn(&folder, &format!("{number}.svg"), args);
+        let svg = String::from_utf8(svg).expect("text");
+        for word in *says {
+            assert!(svg.contains(word), "{args:?} does not say {word}");
+        }
+        let png = drawn(&folder, &format!("{number}.png"), args);
+        assert!(png.starts_with(b"\x89PNG") && png.len() > 5_000, "{args:?}");
+    }
+}
+
+#[test]
+fn others_are_told_in_their_languages() {
+    let folder = Folder::new("draw-others");
+    let args = ["run", "ricart-agrawala", "--nodes", "3", "--entries", "3"];
+    let text = |name: &str| String::from_utf8(drawn(&folder, name, &args)).expect("text");
+    let mermaid = text("run.mmd");
+    assert!(mermaid.contains("sequenceDiagram\n    participant n0 as node 0"), "{mermaid}");
+    assert!(mermaid.contains("n0-)n1: REQUEST(1)") && mermaid.contains("activate n0"), "{mermaid}");
+    let perfetto: serde_json::Value = serde_json::from_str(&text("run.json")).expect("JSON");
+    let events = perfetto["traceEvents"].as_array().expect("a list");
+    let count = |phase: &str| events.iter().filter(|it| it["ph"] == phase).count();
+    assert_eq!((count("s"), count("f")), (12, 12), "a flow for every message");
+    let shiviz = text("run.log");
+    assert!(shiviz.contains("node0 {\"node0\":1}\nnode 0 acquire"), "{shiviz}");
+    let dot = text("run.dot");
+    assert!(dot.starts_with("digraph {") && dot.matches("color=blue").count() == 12, "{dot}");
+}
+
+#[test]
+fn a_terminal_of_any_width_shows_a_run() {
+    for columns in [40, 80, 200] {
+        let (code, out) = run_wide(columns, &["draw", "check", "maekawa-basic", "--states"]);
+        assert_eq!(code, 0, "{out}");
+        // The first two lines are a title and what is to be copied.
+        let widest = out.lines().skip(2).map(|it| it.chars().count()).max().unwrap_or(0);
+        assert!(widest <= columns, "{widest} in {columns}:\n{out}");
+        assert!(out.contains("REQUEST(1)") && out.contains("locked: {0}"), "{out}");
+    }
+}
+
+#[test]
+fn a_recorded_run_is_drawn_and_so_is_one_that_was_cut_off() {
+    let folder = Folder::new("draw-recorded");
+    let path = folder.path("run.jsonl");
+    run(&["run", "raymond", "--nodes", "5", "--entries", "6", "--trace", &path]);
+    let whole = String::from_utf8(drawn(&folder, "whole.svg", &[&path])).expect("text");
+    assert!(whole.contains("the token"), "{whole}");
+    let text = fs::read_to_string(&path).expect("a trace");
+    fs::write(&path, &text[..text.len() / 2]).expect("a place to write");
+    let cut = String::from_utf8(drawn(&folder, "cut.svg", &[&path])).expect("text");
+    assert!(cut.contains("The trace is cut off"), "{cut}");
+}
+
+#[test]
+fn graphs_are_drawn_with_what_is_looked_at() {
+    let folder = Folder::new("draw-graphs");
+    let plane = drawn(&folder, "plane.svg", &["quorum", "plane", "--nodes", "13"]);
+    assert!(String::from_utf8_lossy(&plane).contains("They meet in"));
+    let all: [&[&str]; 9] = [
+        &["quorum", "grid", "--nodes", "16"],
+        &["quorum", "triangle", "--nodes", "15"],
+        &["quorum", "wall:1,2,3"],
+        &["quorum", "tree", "--nodes", "15", "--dead", "0,1"],
+        &["quorum", "majority", "--nodes", "5"],
+        &["topology", "grid", "--nodes", "12"],
+        &["topology", "hypercube", "--nodes", "8"],
+        &["run", "echo", "--nodes", "9", "--topology", "grid", "--view", "tree"],
+        &["check", "maekawa-basic", "--view", "waits"],
+    ];
+    for (number, args) in all.iter().enumerate() {
+        let svg = drawn(&folder, &format!("{number}.svg"), args);
+        assert!(String::from_utf8_lossy(&svg).matches("<circle").count() >= 3, "{args:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_drawn_is_said() {
+    let refused = |args: &[&str], code: i32, why: &str| {
+        let (got, _, aside) = run(&[&["draw"], args].concat());
+        assert_eq!(got, code, "{args:?}: {aside}");
+        assert!(aside.contains(why), "{args:?}: {aside}");
+    };
+    refused(&["check", "ricart-agrawala"], 1, "there is nothing to draw");
+    refused(&["check", "maekawa-basic", "-o", "x.bmp"], 2, "nothing is known by that ending");
+    refused(&["check", "maekawa-basic", "--view", "tree"], 2, "there is no tree");
+    refused(&["quorum", "plane", "--nodes", "13", "--of", "13"], 2, "there is no node 13");
+    refused(&["quorum", "plane", "--nodes", "13", "--format", "perfetto"], 2, "is for runs");
+    refused(&["nowhere.jsonl"], 4, "nowhere.jsonl");
+}

@@ -1,0 +1,31 @@
+//! All tests of the crate as one program: linked once.
+
+mod support;
+mod check;
+mod check_extent;
+mod check_faults;
+mod check_scope;
+mod detection;
+mod draw;
+mod drivers;
+mod faults;
+mod gallery;
+mod group;
+mod multicast;
+mod net;
+mod node;
+mod node_ends;
+mod node_on_views;
+mod on_views;
+mod output;
+mod pinned;
+mod quorum;
+mod reliable;
+mod replay;
+mod report;
+mod run;
+mod step;
+mod survive;
+mod sweep;
+mod topology;
+mod wrong_use;

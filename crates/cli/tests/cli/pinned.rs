@@ -1,0 +1,109 @@
+//! What the checker says of every algorithm and of every mistake, pinned: a checker that suddenly
+//! sees fewer states is broken, and so is one that sees more or finds a longer run.
+//!
+//! `VORRANG_REWRITE=1 cargo test -p vorrang-cli --test pinned` writes the numbers anew: look at
+//! every difference as if it were code. To pin another question, add a line with a `?` for its
+//! number.
+//!
+//! Questions with more than a million states take longer than all others together, and are asked
+//! only with `VORRANG_LARGE=1`, and then they alone. `.ci/run` does both.
+
+use crate::support;
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use support::json;
+use vorrang_algorithms::registry::abouts;
+
+/// A number of states, and the options of `vorrang check` that give it.
+const STATES: &str = "tests/states.txt";
+/// Algorithm, mistake, steps of a shortest run.
+const SHORTEST: &str = "../algorithms/src/shortest.txt";
+
+/// Questions with more states are large ones.
+const LARGE: u64 = 1_000_000;
+
+fn is_set(variable: &str) -> bool {
+    std::env::var_os(variable).is_some_and(|value| value == "1")
+}
+
+fn file(name: &str) -> (PathBuf, String) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
+    let text = fs::read_to_string(&path).expect(name);
+    (path, text)
+}
+
+/// Compares, or writes anew if that is wanted.
+fn settle(name: &str, found: &str) {
+    let (path, pinned) = file(name);
+    if is_set("VORRANG_REWRITE") {
+        fs::write(path, found).expect(name);
+        return;
+    }
+    for (found, pinned) in found.lines().zip(pinned.lines()) {
+        assert_eq!(found, pinned, "{name} has changed");
+    }
+    assert_eq!(found.lines().count(), pinned.lines().count(), "{name} has more or fewer lines");
+}
+
+#[test]
+fn every_question_has_exactly_so_many_states() {
+    let (_, text) = file(STATES);
+    let (mut found, mut asked) = (String::new(), 0);
+    for line in text.lines() {
+        let question = line.split_once(" states: ");
+        assert!(question.is_some() || line.is_empty() || line.starts_with('#'), "{line}?");
+        // One that has no number yet is asked in any case.
+        let is_due = |states: &str| {
+            states.parse::<u64>().is_ok_and(|it| it > LARGE) == is_set("VORRANG_LARGE")
+                || states == "?"
+        };
+        let Some((_, question)) = question.filter(|it| is_due(it.0)) else {
+            writeln!(found, "{line}").expect("a string takes all");
+            continue;
+        };
+        asked += 1;
+        let args: Vec<&str> = ["check"].into_iter().chain(question.split(' ')).collect();
+        let (code, answer) = json(&args);
+        assert_eq!((code, &answer["outcome"]), (0, &"verified".into()), "{question}: {answer:#}");
+        writeln!(found, "{} states: {question}", answer["states"]).expect("a string takes all");
+    }
+    assert!(asked > 0, "nothing was asked");
+    settle(STATES, &found);
+}
+
+#[test]
+fn every_algorithm_is_pinned_in_every_order_that_it_stands() {
+    let (_, text) = file(STATES);
+    for about in abouts() {
+        let begin = format!(" states: {} ", about.name);
+        let lines: Vec<&str> = text.lines().filter(|line| line.contains(&begin)).collect();
+        assert!(!lines.is_empty(), "{} is not in {STATES}: add a line with a ?", about.name);
+        if about.assumes.order == vorrang_algorithms::card::Order::Any {
+            assert!(
+                ["any", "fifo"].iter().all(|order| {
+                    lines.iter().any(|line| line.contains(&format!("--order {order}")))
+                }),
+                "{} is not pinned in both orders",
+                about.name
+            );
+        }
+    }
+}
+
+#[test]
+fn every_mistake_is_found_with_a_shortest_run() {
+    let mut found = String::new();
+    for about in abouts() {
+        for flaw in &about.mistakes {
+            let (code, answer) = json(&["check", about.name, "--flaw", flaw.name]);
+            let context = format!("{} of {}: {answer:#}", flaw.name, about.name);
+            assert_eq!((code, &answer["property"]), (1, &flaw.breaks.into()), "{context}");
+            let steps = answer["trace"].as_array().expect("a run").len();
+            writeln!(found, "{} {} {steps}", about.name, flaw.name).expect("a string takes all");
+        }
+    }
+    settle(SHORTEST, &found);
+}

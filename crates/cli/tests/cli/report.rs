@@ -1,0 +1,74 @@
+//! Plots, and the page to hand out.
+
+use crate::support;
+
+use std::fs;
+
+use support::{Folder, run};
+
+#[test]
+fn a_sweep_is_plotted_with_what_the_theory_says() {
+    let folder = Folder::new("plot");
+    let (csv, svg, png) = (folder.path("s.csv"), folder.path("s.svg"), folder.path("s.png"));
+    let sweep = ["sweep", "--nodes", "3,7,13", "--algorithms", "lamport,maekawa", "--seeds", "2"];
+    let rest = ["--entries", "60", "--csv", &csv, "--plot", &svg];
+    let (code, _, aside) = run(&[&sweep[..], &rest].concat());
+    assert_eq!(code, 0, "{aside}");
+    let plot = fs::read_to_string(&svg).expect("a plot");
+    for word in ["Messages per entry against nodes", ">lamport<", ">maekawa<", "class=\"cv"] {
+        assert!(plot.contains(word), "{word}");
+    }
+    let (code, _, aside) = run(&["plot", &csv, "--y", "throughput", "-o", &png]);
+    assert_eq!(code, 0, "{aside}");
+    assert!(fs::read(&png).expect("a plot").starts_with(b"\x89PNG"));
+    let refused = |args: &[&str], why: &str| {
+        let (code, _, aside) = run(args);
+        assert_eq!(code, 2, "{args:?}: {aside}");
+        assert!(aside.contains(why), "{args:?}: {aside}");
+    };
+    refused(&["plot", &csv, "--y", "througput", "-o", &svg], "did you mean 'throughput'?");
+    refused(&["plot", &csv, "-o", "x.bmp"], "a plot is .svg or .png");
+    refused(&[&sweep[..], &["--csv", "-", "--plot", "x.bmp"]].concat(), "a plot is .svg or .png");
+}
+
+#[test]
+fn a_report_has_all_on_one_page_and_asks_for_nothing_else() {
+    let folder = Folder::new("report");
+    let path = folder.path("report.html");
+    let args = ["report", "--nodes", "4", "--seeds", "1", "--check", "5", "-o", &path];
+    let names = ["--algorithms", "ricart-agrawala,central,maekawa-basic"];
+    let (code, _, aside) = run(&[&args[..], &names].concat());
+    assert_eq!(code, 0, "{aside}");
+    let page = fs::read_to_string(&path).expect("a report");
+    let says = [
+        "id=\"comparison\"",
+        "id=\"plots\"",
+        "id=\"diagrams\"",
+        "id=\"verification\"",
+        "<td class=\"good\">verified</td>",
+        "<td class=\"bad\">violated</td>",
+        "vorrang compare --nodes 4",
+        "vorrang draw run central",
+    ];
+    for word in says {
+        assert!(page.contains(word), "{word} is missing");
+    }
+    // Three runs, four plots, a counterexample.
+    assert_eq!(page.matches("<svg ").count(), 8);
+    let names_of_svg = page.matches("http://www.w3.org/2000/svg").count();
+    assert_eq!(page.matches("http").count(), names_of_svg, "nothing comes from elsewhere");
+    assert!(!page.contains("<script"));
+}
+
+#[test]
+fn every_problem_has_a_report() {
+    let folder = Folder::new("reports");
+    for problem in ["election", "wave", "detection", "group"] {
+        let path = folder.path(&format!("{problem}.html"));
+        let args = ["report", "--problem", problem, "--nodes", "4", "--seeds", "1"];
+        let (code, _, aside) = run(&[&args[..], &["--check", "0", "-o", &path]].concat());
+        assert_eq!(code, 0, "{problem}: {aside}");
+        let page = fs::read_to_string(&path).expect("a report");
+        assert!(page.contains("<table>") && page.matches("<svg ").count() >= 2, "{problem}");
+    }
+}

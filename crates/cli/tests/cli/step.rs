@@ -1,0 +1,295 @@
+//! `vorrang step`: scripts in a pipe, undone, saved and played again, and what the checker says of
+//! where they lead.
+
+use crate::support;
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::Stdio;
+
+use support::{Folder, run, run_on, vorrang};
+
+const LAMPORT: &[&str] = &["step", "lamport", "--nodes", "3"];
+
+/// The reply to a request overtakes a request that was made before.
+const OVERTAKING: &str = "acquire 0\nacquire 1\ndeliver 1->0 REQUEST\ndeliver 0->1 ACK\n";
+
+#[test]
+fn a_script_in_a_pipe_is_answered_line_by_line() {
+    let (code, out, err) = run_on("acquire 0\nsettle\nrelease 0\nquit\n", LAMPORT);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert_eq!(
+        out,
+        "lamport --nodes 3\n\
+         acquire 0\n  0 -> 1 REQUEST(1)\n  0 -> 2 REQUEST(1)\n\
+         settle\n  1 -> 0 ACK(2)\n  2 -> 0 ACK(2)\n  0 entered\n\
+         release 0\n  0 -> 1 RELEASE(4, of 1)\n  0 -> 2 RELEASE(4, of 1)\n\
+         = 6 messages\n"
+    );
+}
+
+#[test]
+fn what_is_said_to_a_golden_run_is_the_golden_run() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../algorithms/tests/golden");
+    for entry in fs::read_dir(folder).expect("golden runs") {
+        let path = entry.expect("a file").path();
+        let text = fs::read_to_string(&path).expect("a text");
+        let (code, out, err) = run(&["step", "--script", path.to_str().expect("a path")]);
+        assert_eq!(out, text, "{err}");
+        assert_eq!(code, i32::from(text.contains("VIOLATION")), "{err}");
+        let header = text.lines().next().expect("a header").split(' ');
+        let args: Vec<&str> = std::iter::once("step").chain(header).collect();
+        assert_eq!(run_on(&text, &args).1, text, "also in a pipe");
+    }
+}
+
+#[test]
+fn what_can_happen_next_can_be_chosen_by_its_number() {
+    let (code, out, _) = run_on("next\n2\nnext\n4\n", LAMPORT);
+    assert_eq!(code, 0);
+    assert_eq!(
+        out,
+        "lamport --nodes 3\n\
+         #    1  acquire 0\n#    2  acquire 1\n#    3  acquire 2\n#    4  rest\n\
+         acquire 1\n  1 -> 0 REQUEST(1)\n  1 -> 2 REQUEST(1)\n\
+         #    1  acquire 0\n#    2  acquire 2\n#    3  deliver 1->0 REQUEST(1)\n\
+         #    4  deliver 1->2 REQUEST(1)\n#    5  settle\n\
+         deliver 1->2 REQUEST(1)\n  2 -> 1 ACK(2)\n\
+         = 3 messages\n"
+    );
+}
+
+#[test]
+fn what_is_undone_can_be_done_again_or_otherwise() {
+    let (code, out, err) = run_on(
+        "acquire 0\n# a remark\nacquire 1\nundo 2\nhistory\nredo 3\nhistory\nundo\nacquire 2\n\
+         redo\n",
+        LAMPORT,
+    );
+    assert!(out.contains("# back to 0 steps: the beginning\n# lamport --nodes 3\nacquire 0\n"));
+    assert!(out.contains("# lamport --nodes 3\n# acquire 0\n# # a remark\n# acquire 1\n"), "{out}");
+    assert_eq!(code, 2);
+    assert!(err.contains("line 10, 'redo': nothing has been undone"), "{err}");
+    assert!(out.ends_with("= 4 messages\n"), "{out}");
+}
+
+#[test]
+fn a_script_that_is_saved_and_played_again_is_the_same() {
+    let folder = Folder::new("step-save");
+    let (first, second) = (folder.path("first.run"), folder.path("second.run"));
+    let args = ["step", "readers-writers", "--nodes", "3"];
+    let script =
+        format!("# at random\nrandom 30 7\nsave {first}\nundo 5\nload {first}\nsave {second}");
+    let (code, out, err) = run_on(&script, &args);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let text = fs::read_to_string(&first).expect("it was saved");
+    assert_eq!(fs::read_to_string(&second).expect("it was saved again"), text);
+    assert_eq!(run(&["step", "--script", &first]).1, text);
+
+    let (code, _, err) = run_on(&format!("save {first}\n"), &args);
+    assert_eq!(code, 2);
+    assert!(err.contains("is there already; save! "), "{err}");
+    assert_eq!(fs::read_to_string(&first).expect("still there"), text);
+    assert_eq!(run_on(&format!("save! {first}\n"), &args).0, 0);
+    assert_ne!(fs::read_to_string(&first).expect("still there"), text);
+}
+
+#[test]
+fn wrong_lines_are_named_and_the_others_are_done() {
+    let long = "x".repeat(100_000);
+    let script = format!("jump 0\nacquire 0\nrelease 0\n99\n{long}\nacquire 1\n");
+    let (code, out, err) = run_on(&script, LAMPORT);
+    assert_eq!(code, 2);
+    assert!(out.contains("# 'jump 0': unknown command 'jump': say acquire"), "{out}");
+    assert!(out.contains("# 'release 0': cannot release: not inside\n"), "{out}");
+    assert!(out.contains("# '99': the list of what can happen next goes from 1 to "), "{out}");
+    assert!(out.contains("x…': which node?"), "{out}");
+    assert!(out.ends_with("= 4 messages\n"), "{out}");
+    assert!(err.contains("line 1, 'jump 0': unknown command"), "{err}");
+    assert!(err.contains("and 3 more lines"), "{err}");
+    assert!(out.lines().all(|line| line.chars().count() < 110), "{out}");
+}
+
+#[test]
+fn wrong_use_is_refused() {
+    let error = |args: &[&str]| {
+        let (code, _, err) = run(&[&["step"], args].concat());
+        assert_eq!(code, 2, "{err}");
+        err
+    };
+    assert!(error(&["lamprot"]).contains("did you mean 'lamport'?"));
+    assert!(error(&["lamport", "--k", "2"]).contains("lamport does not take --k"));
+    assert!(error(&["lamport", "--flaw", "nonsense"]).contains("unknown flaw of lamport"));
+    let (code, _, err) = run(&["step", "--script", "/nowhere"]);
+    assert_eq!(code, 4, "the world has no such file");
+    assert!(err.contains("cannot read '/nowhere'"), "{err}");
+    assert!(error(&[]).contains("ALGORITHM"));
+    let folder = Folder::new("step-wrong");
+    let path = folder.path("wrong.run");
+    for (text, why) in [
+        ("lamport --nodes 3\nrelease 0\n", "line 2, 'release 0': cannot release: not inside"),
+        ("lamport --nodes x\n", "the first line of the script: invalid value 'x'"),
+        ("lamport --nodes 3 --k 2\n", "lamport does not take --k"),
+        ("", "unknown algorithm ''"),
+    ] {
+        fs::write(&path, text).expect("a file");
+        assert!(error(&["--script", &path]).contains(why), "{}", error(&["--script", &path]));
+    }
+}
+
+#[test]
+fn a_flaw_is_stepped_into_and_out_of() {
+    let args = ["step", "ricart-agrawala", "--nodes", "2", "--flaw", "no-tie-break"];
+    let script = "acquire 0\nacquire 1\nsettle\n";
+    let (code, out, err) = run_on(script, &args);
+    assert_eq!(code, 1);
+    assert!(out.starts_with("ricart-agrawala --nodes 2 --flaw no-tie-break\n"), "{out}");
+    assert_eq!(out.matches("VIOLATION exclusion").count(), 1, "{out}");
+    assert!(err.contains("violated exclusion"), "{err}");
+    assert_eq!(run_on(&format!("{script}undo\n"), &args).0, 0, "it did not happen");
+}
+
+#[test]
+fn the_checker_says_that_nothing_can_go_wrong_from_here() {
+    let (code, out, err) = run_on("acquire 0\nsettle\ncheck\n", LAMPORT);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(
+        out.contains(
+            "# From here, if each node makes one more request:\n# verified exclusion, progress, "
+        ),
+        "{out}"
+    );
+    let (code, out, _) = run_on("check --max-states 10\n", LAMPORT);
+    assert_eq!(code, 0);
+    assert!(out.contains("# bounded by states; nothing wrong so far"), "{out}");
+}
+
+#[test]
+fn the_checker_finds_a_shortest_way_to_ruin() {
+    let args = ["step", "lamport", "--nodes", "3", "--order", "any"];
+    let (code, out, err) = run_on(&format!("{OVERTAKING}check\n"), &args);
+    assert_eq!(code, 1, "{out}");
+    assert!(out.contains("# violated exclusion: "), "{out}");
+    assert!(err.contains("can be violated: exclusion: "), "{err}");
+    // What it says can be done.
+    let numbered = |line: &str| {
+        let (number, step) = line.strip_prefix("# ")?.trim_start().split_once(". ")?;
+        number.parse::<u32>().ok().map(|_| format!("{step}\n"))
+    };
+    let rest: String = out.lines().filter_map(numbered).collect();
+    assert_eq!(rest.lines().count(), 3, "{out}");
+    let (code, out, _) = run_on(&format!("{OVERTAKING}{rest}check\n"), &args);
+    assert!(out.contains("VIOLATION exclusion"), "{out}");
+    assert_eq!(code, 2, "to check what has gone wrong already is wrong use");
+}
+
+#[test]
+fn links_keep_their_order_where_that_is_assumed() {
+    let (code, _, err) = run_on(OVERTAKING, &["step", "lamport", "--nodes", "2"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("messages from 0 to 1 keep their order: first comes REQUEST(1)"), "{err}");
+}
+
+#[test]
+fn timers_are_as_late_as_a_clock_makes_them_unless_a_person_was_faster() {
+    let args = ["step", "bully", "--nodes", "3"];
+    let (code, out, _) = run_on("crash 2\nelect 0\ncheck --crashes 0\n", &args);
+    assert_eq!(code, 0, "{out}");
+    assert!(out.contains("# verified one leader, legitimacy, termination, agreement\n"), "{out}");
+    let (_, out, _) = run_on("elect 0\ntimer 0 Answer\ncheck\n", &args);
+    assert!(out.contains("VIOLATION legitimacy"), "{out}");
+    let early = "elect 0\ndeliver 0->1\ncrash 2\ntimer 1 Answer\ncheck --requests 0 --crashes 0\n";
+    let (_, out, err) = run_on(early, &args);
+    assert!(!out.contains("VIOLATION"), "{out}{err}");
+    assert!(out.contains("# No clock allows 'timer 1 Answer' where it was done"), "{out}{err}");
+    assert!(out.contains("# From here, if no node asks for more:\n"), "{out}{err}");
+}
+
+#[test]
+fn a_wave_is_started_once_and_by_its_initiator() {
+    let args = ["step", "echo", "--nodes", "4", "--initiator", "2"];
+    let (code, out, _) = run_on("check --requests 3\nstart 2\ncheck\nsettle\nrest\n", &args);
+    assert_eq!(code, 0, "{out}");
+    assert!(out.starts_with("echo --nodes 4 --topology ring --initiator 2\n"), "{out}");
+    let verified = "# verified tree, decision, dependence, aggregate, termination\n";
+    assert_eq!(out.matches(verified).count(), 2, "{out}");
+    assert!(out.contains("# From here, if no node asks for more:\n"), "{out}");
+    assert!(out.ends_with("  2 done: 4 nodes, sum 6\nrest\n= 8 messages\n"), "{out}");
+    let (code, _, err) = run_on("start 0\n", &args);
+    assert_eq!(code, 2);
+    assert!(err.contains("another node is the initiator"), "{err}");
+    let (_, _, err) = run_on("start 2\nstart 2\n", &args);
+    assert!(err.contains("the wave is under way or over"), "{err}");
+}
+
+#[test]
+fn random_steps_are_those_of_their_seed() {
+    let of = |seed: &str| run_on(&format!("random 20 {seed}\n"), LAMPORT).1;
+    assert_eq!(of("3"), of("3"));
+    assert_ne!(of("3"), of("4"));
+    assert!(of("3").contains("# seed 3\n"));
+}
+
+#[test]
+fn a_closed_output_ends_it_quietly() {
+    let mut child = vorrang(LAMPORT)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    drop(child.stdout.take());
+    let mut pipe = child.stdin.take().expect("a pipe");
+    let _ = pipe.write_all(b"acquire 0\nacquire 1\n");
+    drop(pipe);
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(0));
+    assert!(output.stderr.is_empty());
+}
+
+#[test]
+fn many_lines_are_no_burden() {
+    let script = "acquire 0\nsettle\nrelease 0\nsettle\n".repeat(5_000) + "undo 19999\nhistory\n";
+    let (code, out, _) = run_on(&script, LAMPORT);
+    assert_eq!(code, 0);
+    assert!(out.ends_with("# lamport --nodes 3\n# acquire 0\n= 2 messages\n"));
+}
+
+#[test]
+fn the_checker_refuses_what_the_stage_has_decided() {
+    for option in ["--stay 0", "--entries 5", "--nodes 2", "--order any", "--initiators 0"] {
+        let (code, out, _) = run_on(&format!("check {option}\n"), LAMPORT);
+        assert_eq!(code, 2, "{option}: {out}");
+        let word = option.split(' ').next().expect("a word");
+        assert!(out.contains(word) && !out.contains("verified"), "{out}");
+    }
+    let (code, out, _) = run_on("check --requests 4294967295\n", LAMPORT);
+    assert_eq!(code, 2, "{out}");
+}
+
+#[test]
+fn the_checker_looks_for_all_that_is_promised() {
+    let (_, out, _) = run_on("check --requests 0\n", LAMPORT);
+    assert!(out.contains("verified exclusion, progress, ordering, no starvation"), "{out}");
+}
+
+#[test]
+fn more_can_be_undone_than_was_done() {
+    let (code, out, _) = run_on("acquire 0\nundo 9999999999999\n", LAMPORT);
+    assert_eq!(code, 0, "{out}");
+    assert!(out.contains("back to 0 steps"), "{out}");
+}
+
+#[test]
+fn the_order_of_links_is_part_of_a_script() {
+    let folder = Folder::new("order");
+    let path = folder.path("any.run");
+    let script = format!("{OVERTAKING}save {path}\n");
+    let (_, out, _) = run_on(&script, &["step", "lamport", "--nodes", "2", "--order", "any"]);
+    assert!(out.starts_with("lamport --nodes 2 --order any\n"), "{out}");
+    let (_, again, err) = run(&["step", "--script", &path]);
+    assert_eq!(again, fs::read_to_string(&path).expect("a script"), "{err}");
+    let (code, _, err) = run(&["step", "--script", &path, "--k", "3"]);
+    assert_eq!(code, 2, "{err}");
+}

@@ -1,0 +1,92 @@
+//! Locks on views without stable storage, as processes over a network are: whoever comes back knows
+//! nothing, and nobody but the founders is there from the beginning.
+//!
+//! `VORRANG_SCHEDULES=100000 cargo test -p vorrang-sim --test forgetful` tries so many seeds.
+
+use crate::users;
+
+use vorrang_algorithms::group::forgetful::Founding;
+use vorrang_algorithms::group::locks::spec::Locked;
+use vorrang_algorithms::group::locks::{Anew, OnViews, without_memory};
+use vorrang_algorithms::layer::Reliable;
+use vorrang_algorithms::layer::reliable::Patience;
+use vorrang_algorithms::mutex::suzuki_kasami::SuzukiKasami;
+use vorrang_algorithms::setup::Setup;
+use vorrang_protocol::{Group, NodeId, Order};
+use vorrang_sim::{Distribution, Fault, Faults, Network, Random, Report, Severity, Simulation};
+
+use self::users::{MS, Resource, Users, seeds};
+
+type Node = OnViews<Reliable<SuzukiKasami>>;
+
+/// Of the nodes, the first so many found the group.
+fn node(me: NodeId, setup: &Setup, founders: u32) -> Node {
+    let anew = Anew::new(|me, group| SuzukiKasami::new(me, group, NodeId(0)))
+        .over_channels(Patience::within(setup.within, 200));
+    let founders: Vec<NodeId> = (0..founders).map(NodeId).collect();
+    let founding = founders.contains(&me).then_some(Founding { view: 1, founders });
+    without_memory(me, setup, (0, founding), anew, None)
+}
+
+/// A run of so many nodes, of which so many found the group.
+fn run(
+    (nodes, founders): (u32, u32),
+    latency: Distribution,
+    faults: Faults,
+    is_fenced: bool,
+    seed: u64,
+) -> Report<Resource> {
+    let setup = Setup::new(Group::of(nodes));
+    let again = setup.clone();
+    let until_ns = 600 * MS;
+    let locked = Locked::new(setup.group);
+    Simulation::new(
+        setup.group.members().map(|id| node(id, &setup, founders)),
+        if is_fenced { locked.fenced() } else { locked },
+        Network { latency, order: Order::Any },
+        Users { until_ns },
+        seed,
+    )
+    .with_faults(faults, seed, move |id| node(id, &again, founders))
+    .until(until_ns + 1500 * MS)
+    .run()
+    .unwrap()
+}
+
+/// Two of five crash and come back, one of six has not founded the group: nobody is ever beside
+/// another, all who ask enter, and so do those who came back.
+#[test]
+fn a_minority_that_forgets_all_does_no_harm_and_comes_back() {
+    for seed in seeds(100) {
+        let mut random = Random::new(seed);
+        let mut script = Vec::new();
+        for id in [0, 2].map(|at| NodeId((seed as u32 + at) % 5)) {
+            let at_ns = 50 * MS + random.below(200 * MS);
+            script.push((at_ns, Fault::Crash(id)));
+            script.push((at_ns + 1 + random.below(50 * MS), Fault::Restart(id)));
+        }
+        script.sort_by_key(|it| it.0);
+        let faults = Faults::default().script(script);
+        let report = run((6, 5), Distribution::Constant(MS), faults, false, seed);
+        assert!(report.is_safe(), "{seed}: {:?}", report.first_violation);
+        assert!(report.is_quiescent(), "{seed}: {report:#?}");
+        assert!(report.summary.entries_of.iter().all(|&it| it > 2), "{seed}: {report:#?}");
+    }
+}
+
+/// Whatever happens numbers grow. (Whether anybody enters in the end is another matter: if most
+/// members of a view forget it, it has no next one.)
+#[test]
+fn whatever_is_forgotten_numbers_grow() {
+    let mut entries = 0;
+    for seed in seeds(100) {
+        let mut random = Random::new(seed);
+        let nodes = 3 + random.below(3) as u32;
+        let faults = Faults::drawn(Severity::Harsh, nodes, MS, 600 * MS, seed).late_ns(5 * MS);
+        let latency = Distribution::Uniform(MS / 10, 2 * MS);
+        let report = run((nodes, nodes), latency, faults, true, seed);
+        assert!(report.is_safe(), "{seed}: {:?}", report.first_violation);
+        entries += report.summary.entries();
+    }
+    assert!(entries > 100, "{entries}");
+}

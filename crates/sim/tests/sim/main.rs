@@ -1,0 +1,23 @@
+//! All tests of the crate as one program: linked once.
+
+mod puppet;
+mod users;
+mod detection;
+mod effects;
+mod elections;
+mod fairness;
+mod faults;
+mod forgetful;
+mod groups;
+mod locks;
+mod multicast;
+mod quorums;
+mod ricart_agrawala;
+mod survivors;
+mod theory;
+mod time;
+mod token_ring;
+mod trees;
+mod verdicts;
+mod waves;
+mod weather;
