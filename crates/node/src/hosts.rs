@@ -13,7 +13,7 @@ use vorrang_algorithms::registry::{self, Recipe, Register};
 use vorrang_algorithms::setup::Setup;
 use vorrang_algorithms::wave::Wave;
 use vorrang_experiment::failure::Failure;
-use vorrang_experiment::lookup::unknown;
+use vorrang_experiment::names::unknown;
 use vorrang_experiment::problem::on_views::in_every_view;
 use vorrang_experiment::problem::{Driven, Future, make};
 use vorrang_net::Sealed;
