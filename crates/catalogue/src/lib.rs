@@ -34,7 +34,6 @@ use vorrang_algorithms::wave::Wave;
 use vorrang_erased::{AnyNode, AnyPopulation, Fresh, Population};
 use vorrang_protocol::{Guard, Message as _, Never, Protocol};
 
-
 /// A node of any algorithm of a problem.
 pub type NodeOf<Q> = AnyNode<<Q as Problem>::Command, <Q as Problem>::Notice>;
 

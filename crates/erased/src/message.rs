@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde::ser::SerializeTuple as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use serde_json::Value as Json;
+use serde_json::value::{RawValue, to_raw_value};
 use vorrang_protocol::{Data, Message, NodeId};
 
 use crate::bounded_integers::is_bounded;
@@ -19,9 +19,12 @@ use crate::bounded_integers::is_bounded;
 pub struct AnyMessage(Arc<dyn ErasedMessage>);
 
 impl AnyMessage {
-    /// A message, without its type.
+    /// A message, without its type. One that has lost its type already stays as it is.
     pub fn new(message: impl Message) -> Self {
-        Self(Arc::new(message))
+        match flattened(message) {
+            Ok(message) => message,
+            Err(message) => Self(Arc::new(message)),
+        }
     }
 
     /// The message with its type again; a copy if others share it. None if it is of another type.
@@ -95,6 +98,16 @@ impl Serialize for AnyMessage {
     }
 }
 
+/// The value as one of type `U` if that is what it is, and else itself.
+pub(crate) fn flattened<T: 'static, U: 'static>(value: T) -> Result<U, T> {
+    let mut value = Some(value);
+    let any: &mut dyn Any = &mut value;
+    match any.downcast_mut::<Option<U>>().and_then(Option::take) {
+        Some(value) => Ok(value),
+        None => Err(value.expect("it was not taken")),
+    }
+}
+
 /// How many bytes the message takes on the wire, without its frame.
 pub fn encoded_len(message: &impl Message) -> usize {
     postcard::experimental::serialized_size(message).expect("plain data can be encoded")
@@ -119,7 +132,7 @@ impl<T: Any + Eq + Hash + Debug + Send + Sync> ErasedValue for T {
 pub(crate) trait ErasedData: ErasedValue {
     fn compare(&self, other: &dyn Any) -> Ordering;
     /// As it is written in a trace.
-    fn json(&self) -> Json;
+    fn json(&self) -> Box<RawValue>;
 }
 
 impl<T: Data> ErasedData for T {
@@ -129,8 +142,8 @@ impl<T: Data> ErasedData for T {
             None => TypeId::of::<T>().cmp(&other.type_id()),
         }
     }
-    fn json(&self) -> Json {
-        serde_json::to_value(self).expect("what happens in a run can be written as JSON")
+    fn json(&self) -> Box<RawValue> {
+        to_raw_value(self).expect("what happens in a run can be written as JSON")
     }
 }
 
@@ -250,6 +263,7 @@ mod tests {
         assert_eq!(any.downcast_ref(), Some(&request));
         assert_eq!(any.downcast_ref::<bully::Message>(), None);
         assert_eq!(any.clone().downcast::<bully::Message>(), None);
+        assert_eq!(AnyMessage::new(any.clone()).downcast_ref(), Some(&request), "erased once");
         assert_eq!(any.downcast(), Some(request));
     }
 }

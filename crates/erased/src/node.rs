@@ -18,16 +18,19 @@ use vorrang_protocol::{
     Protocol, Refused,
 };
 
-use crate::message::ErasedValue;
+use crate::message::{ErasedValue, flattened};
 use crate::{AnyMessage, AnyTimer};
 
 /// A node of any algorithm that takes commands `C` and tells notices `N`.
 pub struct AnyNode<C, N>(Box<dyn ErasedNode<C, N>>);
 
 impl<C: Data, N: Data> AnyNode<C, N> {
-    /// The node, without its type.
+    /// The node, without its type. One that has lost its type already stays as it is.
     pub fn new<P: Protocol<Command = C, Notice = N>>(node: P) -> Self {
-        Self(Box::new(node))
+        match flattened(node) {
+            Ok(node) => node,
+            Err(node) => Self(Box::new(node)),
+        }
     }
 
     /// The node with its type again. None if it is of another type.
@@ -49,6 +52,11 @@ impl<C: Data, N: Data> AnyNode<C, N> {
     /// A message of this node's algorithm as it was written in a trace, if it is one.
     pub fn message(&self, written: &Json) -> Option<AnyMessage> {
         self.0.read(written)
+    }
+
+    /// The same of a timer.
+    pub fn timer(&self, written: &Json) -> Option<AnyTimer> {
+        self.0.read_timer(written)
     }
 
     /// An invariant of such nodes as one of any nodes.
@@ -162,6 +170,7 @@ trait ErasedNode<C, N>: ErasedValue {
     fn kinds(&self) -> &'static [&'static str];
     fn decode(&self, bytes: &[u8]) -> Option<AnyMessage>;
     fn read(&self, written: &Json) -> Option<AnyMessage>;
+    fn read_timer(&self, written: &Json) -> Option<AnyTimer>;
     fn after_crash(&self, fresh: Box<dyn ErasedNode<C, N>>) -> Box<dyn ErasedNode<C, N>>;
     fn copy(&self) -> Box<dyn ErasedNode<C, N>>;
     fn holds(&self) -> usize;
@@ -197,6 +206,9 @@ impl<P: Protocol> ErasedNode<P::Command, P::Notice> for P {
     }
     fn read(&self, written: &Json) -> Option<AnyMessage> {
         P::Message::deserialize(written).ok().map(AnyMessage::new)
+    }
+    fn read_timer(&self, written: &Json) -> Option<AnyTimer> {
+        P::Timer::deserialize(written).ok().map(AnyTimer::new)
     }
     fn after_crash(
         &self,
@@ -257,6 +269,8 @@ mod tests {
         let node = |id| AnyNode::new(RicartAgrawala::new(NodeId(id), group));
         assert!(node(0) == node(0) && node(0) != node(1));
         assert!(node(0) != AnyNode::new(Central::new(NodeId(0), group)));
+        let again = AnyNode::new(node(0));
+        assert!(again.downcast_ref::<RicartAgrawala>().is_some(), "erased once");
     }
 
     #[test]

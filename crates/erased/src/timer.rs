@@ -9,7 +9,7 @@ use std::sync::{PoisonError, RwLock};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use vorrang_protocol::Data;
 
-use crate::message::{ErasedData, compared_by_content};
+use crate::message::{ErasedData, compared_by_content, flattened};
 
 /// A timer of any algorithm. Equal timers are one object, which is never freed: timers are copied
 /// as if they were numbers, and an algorithm has few.
@@ -17,8 +17,11 @@ use crate::message::{ErasedData, compared_by_content};
 pub struct AnyTimer(&'static dyn ErasedData);
 
 impl AnyTimer {
-    /// A timer, without its type.
+    /// A timer, without its type. One that has lost its type already stays as it is.
     pub fn new<T: Data + Copy>(timer: T) -> Self {
+        if let Ok(timer) = flattened(timer) {
+            return timer;
+        }
         Self(interned(&timer, &|| Box::leak(Box::new(timer))))
     }
 
@@ -79,6 +82,7 @@ mod tests {
         assert!(AnyTimer::new(1_u8) < AnyTimer::new(2_u8));
         assert!(AnyTimer::new(1_u8) != AnyTimer::new(1_u16));
         assert_eq!(AnyTimer::new(1_u8).downcast(), Some(1_u8));
+        assert_eq!(AnyTimer::new(AnyTimer::new(1_u8)).downcast(), Some(1_u8), "erased once");
         assert_eq!(AnyTimer::new(1_u8).downcast::<u16>(), None);
     }
 

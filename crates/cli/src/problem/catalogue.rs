@@ -52,13 +52,13 @@ impl Catalogue {
 }
 
 impl<Q: Driven> Register<Q> for Catalogue {
-    fn algorithm<P>(&mut self, card: &'static Card<Q>, recipe: Recipe<P>)
+    fn algorithm<P>(&mut self, card: &'static Card<Q>, _: Recipe<P>)
     where
         P: Protocol<Command = Q::Command, Notice = Q::Notice>,
     {
-        let any = any::find(card.name, None).expect("both are of one registry");
+        let any = any::find::<Q>(card.name, None).expect("both are of one registry");
         let correct = Box::new(SubjectOf(any));
-        let algorithm = Box::new(Of::<Q, P> { card, recipe, any });
+        let algorithm = Box::new(Of { any });
         self.0.push(Entry { algorithm, correct, flawed: Vec::new() });
     }
 
