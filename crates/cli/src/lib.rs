@@ -1,50 +1,31 @@
 //! The command line: one verb a file in `commands`, thin over the libraries.
 //!
-//! Whatever is compiled for every algorithm is compiled where [`main`] is called, with all of them;
-//! this library, and the tests in it, are compiled without. Exit codes: see `failure.rs`.
+//! Exit codes: see `exit.rs`.
 #![forbid(unsafe_code)]
 
-mod answer;
-mod axes;
-mod between;
+mod answer_text;
 mod commands;
-mod extent;
-mod failure;
-mod figures;
-mod given;
-mod holder;
+mod destination;
+mod exit;
+mod figures_text;
 mod interrupt;
-mod lookup;
-mod means;
-mod network;
-mod options;
 mod output;
 mod page;
-mod pictures;
-mod plotting;
-mod problem;
 mod prose;
-mod quorum;
-mod real;
-mod selection;
-mod sheet;
-mod statistics;
+mod quorum_drawing;
+mod search_progress;
 mod stepping;
-mod survive;
+mod survive_report;
 mod table;
-mod telling;
-mod tracefile;
-mod trouble;
-mod values;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-use crate::commands::topology;
-use crate::commands::{check, compare, completions, explain, list, merge, node, run, step, sweep};
-use crate::failure::EXIT_CODES;
-pub use crate::problem::Catalogue;
+use crate::commands::{
+    check, compare, completions, explain, list, merge, run, step, sweep, topology,
+};
+use crate::exit::EXIT_CODES;
 
 /// Distributed coordination, written once: simulate, model-check and run the classic algorithms.
 ///
@@ -67,7 +48,7 @@ enum Command {
     Run(Box<run::Run>),
     Check(check::Check),
     Step(step::Step),
-    Node(node::Node),
+    Node(vorrang_node::Node),
     /// Run one node for a parent process that gives orders over standard input
     #[command(hide = true)]
     Worker,
@@ -104,9 +85,8 @@ fn command_line() -> clap::Command {
     })
 }
 
-/// The program, with the algorithms that it is to know.
-pub fn main(register: fn(&mut Catalogue)) -> ExitCode {
-    problem::know(register);
+/// The program.
+pub fn main() -> ExitCode {
     let parsed = Arguments::from_arg_matches(&command_line().get_matches());
     let outcome = match parsed.unwrap_or_else(|error| error.exit()).command {
         Command::List(list) => list.execute(),
@@ -114,8 +94,8 @@ pub fn main(register: fn(&mut Catalogue)) -> ExitCode {
         Command::Run(run) => run.execute(),
         Command::Check(check) => check.execute(),
         Command::Step(step) => step.execute(),
-        Command::Node(node) => node.execute(),
-        Command::Worker => network::worker::execute(),
+        Command::Node(node) => node.execute(|failure| i32::from(exit::code(failure))),
+        Command::Worker => vorrang_experiment::network::worker::execute(),
         Command::Compare(compare) => compare.execute(),
         Command::Survive(survive) => survive.execute(),
         Command::Sweep(sweep) => sweep.execute(),
@@ -130,7 +110,7 @@ pub fn main(register: fn(&mut Catalogue)) -> ExitCode {
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
+        Err(failure) => exit::report(&failure),
     }
 }
 

@@ -11,23 +11,20 @@ use vorrang_draw::clocks::Clocks;
 use vorrang_draw::spacetime::{self, Options};
 use vorrang_draw::text::Paint;
 use vorrang_draw::{Graph, Story, Theme, dot, mermaid, perfetto, png, shiviz, text};
+use vorrang_experiment::check_args::CheckArgs;
+use vorrang_experiment::failure::Failure;
+use vorrang_experiment::given::Given;
+use vorrang_experiment::network::{Place, Processes};
+use vorrang_experiment::options::{RunArgs, quorums, topology};
+use vorrang_experiment::problem::{Run, run_of};
+use vorrang_experiment::telling::{self, remark};
+use vorrang_experiment::values::whole;
+use vorrang_experiment::{lookup, pictures, tracefile};
+use vorrang_node::terminal::{BAD, BOLD, DIM, RESET, print, say_aside, screen};
 use vorrang_protocol::{Group, NodeId, NodeSet};
 use vorrang_trace::Recording;
 
-use crate::commands::check::{Answer, CheckArgs};
-use crate::commands::replay::remark;
-use crate::failure::Failure;
-use crate::given::Given;
-use crate::lookup;
-use crate::network::Place;
-use crate::options::{RunArgs, quorums, topology};
-use crate::output::{BAD, BOLD, DIM, RESET, print, say_aside};
-use crate::pictures;
-use crate::problem::{Run, run_of};
-use crate::table::screen;
-use crate::telling;
-use crate::tracefile;
-use crate::values::whole;
+use crate::search_progress::SearchProgress;
 
 /// Draw a run as a space-time diagram: a line a node, time to the right, messages as arrows
 ///
@@ -346,7 +343,11 @@ impl Inline {
 pub(crate) fn record(run: &dyn Run, net: bool) -> Result<Recording, Failure> {
     let scratch = Scratch::new();
     let path = Some(scratch.0.as_path());
-    let ran = if net { run.over_tcp(Place::Here, path) } else { run.simulate(path, None) };
+    let ran = if net {
+        run.over_tcp(Place { at: Processes::One, progress: None }, path)
+    } else {
+        run.simulate(path, None)
+    };
     match ran {
         // A run that ends badly is worth a picture, too.
         Ok(_) | Err(Failure::Failed(_)) => tracefile::read(&scratch.0),
@@ -363,7 +364,7 @@ impl Question {
             None => entry.correct.question(args)?,
             Some(name) => lookup::flawed(entry, name)?.question(args)?,
         };
-        let answer: Answer = (query.answer)();
+        let answer = (query.answer)(&mut SearchProgress::new(!args.json).watch());
         match &answer.recorded {
             Some(recorded) => recorded.recording().map_err(|why| Failure::World(why.to_string())),
             None => Err(Failure::Failed(format!(

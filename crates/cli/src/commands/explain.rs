@@ -1,16 +1,16 @@
 //! `vorrang explain`: an algorithm's card, in the words of its own file.
 
 use vorrang_algorithms::card::About;
+use vorrang_experiment::failure::Failure;
+use vorrang_experiment::given::Given;
+use vorrang_experiment::lookup;
+use vorrang_experiment::options::SetupArgs;
+use vorrang_experiment::problem::catalogue;
+use vorrang_experiment::values::whole;
+use vorrang_node::terminal::{BOLD, RESET, print, wrapped};
 
-use crate::failure::Failure;
-use crate::given::Given;
-use crate::lookup;
-use crate::options::SetupArgs;
-use crate::output::{BOLD, RESET, print};
-use crate::problem::catalogue;
 use crate::prose::readable;
-use crate::table::{table, wrapped};
-use crate::values::whole;
+use crate::table::table;
 
 /// What the words mean that are used everywhere.
 const GLOSSARY: &str = include_str!("../glossary.md");

@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
-use crate::failure::Failure;
-use crate::sheet::{Destination, Sheet};
+use vorrang_experiment::failure::Failure;
+use vorrang_experiment::sheet::{Destination, Sheet};
+
+use crate::destination;
 
 /// Join the parts of one sweep that several machines computed
 ///
@@ -50,8 +52,8 @@ impl Merge {
                 points - found
             )));
         }
-        all.write(&self.csv)?;
-        self.csv.report(&format!("{found} of {points} points in {}", self.csv))?;
+        destination::write(&all, &self.csv)?;
+        destination::report(&self.csv, &format!("{found} of {points} points in {}", self.csv))?;
         all.verdict()
     }
 }

@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use vorrang_draw::{Plot as Picture, Theme, png};
-
-use crate::failure::Failure;
-use crate::plotting::{Points, Wanted, plot};
-use crate::sheet::Sheet;
+use vorrang_experiment::failure::Failure;
+use vorrang_experiment::plotting::{Points, Wanted, plot};
+use vorrang_experiment::sheet::Sheet;
 
 /// Plot what a sweep has measured: points with confidence intervals, over what the theory says
 ///

@@ -7,22 +7,24 @@ use clap::{Args as _, Command, FromArgMatches as _};
 use rayon::prelude::*;
 use vorrang_draw::Theme;
 use vorrang_draw::spacetime::{self, Options};
+use vorrang_experiment::check_args::CheckArgs;
+use vorrang_experiment::csv_rows::csv_row;
+use vorrang_experiment::failure::Failure;
+use vorrang_experiment::format::grouped;
+use vorrang_experiment::given::Given;
+use vorrang_experiment::means::Row;
+use vorrang_experiment::plotting::{Points, Wanted, plot};
+use vorrang_experiment::problem::{Entry, Run};
+use vorrang_experiment::selection::Selection;
+use vorrang_experiment::values::whole;
+use vorrang_experiment::{lookup, telling};
 
-use crate::commands::check::CheckArgs;
-use crate::commands::compare::cells;
+use crate::commands::compare::{cells, measured};
 use crate::commands::draw::record;
 use crate::commands::sweep::{figures, header};
-use crate::failure::Failure;
-use crate::given::Given;
-use crate::lookup;
-use crate::means::{Row, measure};
-use crate::output::{csv_row, grouped, progress, show_after_a_second};
+use crate::output::{progress, show_after_a_second};
 use crate::page::Page;
-use crate::plotting::{Points, Wanted, plot};
-use crate::problem::{Entry, Run};
-use crate::selection::Selection;
-use crate::telling;
-use crate::values::whole;
+use crate::search_progress::SearchProgress;
 
 /// Write a page to hand out: a comparison, plots, a diagram of each algorithm, what was verified
 ///
@@ -121,7 +123,7 @@ impl Report {
     fn comparison(&self, page: &mut Page) -> Result<(), Failure> {
         let words = self.words(&self.nodes.to_string(), self.seeds);
         let selected = selection(&words)?.runs(|algorithm| algorithm.contrast())?;
-        let rows = measure(&selected.runs)?;
+        let rows = measured(&selected.runs)?;
         page.part("comparison", "Comparison");
         page.paragraph(
             "Beside every mean stands what the theory says: ✓ where it predicts a value and the \
@@ -210,7 +212,7 @@ impl Report {
                 Err(failure) => return Err(failure),
             };
             commands.push(query.line.clone());
-            let answer = (query.answer)();
+            let answer = (query.answer)(&mut SearchProgress::new(false).watch());
             let checked = match &answer.violation {
                 Some((property, what)) => format!("{property}: {what}"),
                 None => answer.properties.join(", "),
@@ -250,7 +252,9 @@ fn diagrams(page: &mut Page, entries: &[&'static Entry]) -> Result<(), Failure> 
         }
         page.heading(&format!("{}: {}", about.name, about.title));
         page.paragraph(about.citation);
-        let run = match crate::axes::options(&line).and_then(|args| entry.algorithm.run(&args)) {
+        let run = match vorrang_experiment::axes::options(&line)
+            .and_then(|args| entry.algorithm.run(&args))
+        {
             Ok(run) => run,
             // It needs another set-up than the others.
             Err(Failure::Usage(why)) => {

@@ -3,15 +3,17 @@
 use std::path::PathBuf;
 
 use clap::Args as _;
+use vorrang_experiment::failure::Failure;
+use vorrang_experiment::given::Given;
+use vorrang_experiment::lookup;
+use vorrang_experiment::network::{Place, Processes};
+use vorrang_experiment::options::RunArgs;
+use vorrang_experiment::problem::run_of;
+use vorrang_experiment::trouble::FaultArgs;
+use vorrang_node::terminal::print;
 
-use crate::failure::Failure;
-use crate::given::Given;
-use crate::lookup;
-use crate::network::Place;
-use crate::options::RunArgs;
-use crate::output::{Format, print, print_csv, print_json, progress};
-use crate::problem::run_of;
-use crate::trouble::FaultArgs;
+use crate::figures_text::text;
+use crate::output::{Format, print_csv, print_json, with_bar};
 
 /// Run one algorithm under one workload and measure it, beside what the theory says
 ///
@@ -70,15 +72,19 @@ impl Run {
         }
         let trace = self.trace.as_deref();
         let measured = if self.net {
-            run.over_tcp(if self.processes { Place::Processes } else { Place::Here }, trace)?
+            let at = if self.processes { Processes::OneEach } else { Processes::One };
+            let template = "{bar:40} {human_pos} of {human_len} entries";
+            with_bar(run.total(), template, |told| {
+                run.over_tcp(Place { at, progress: Some(told) }, trace)
+            })?
         } else {
-            let bar = progress(run.total(), "{bar:40} {human_pos} of {human_len}, {eta} left");
-            run.simulate(trace, Some(&bar))?
+            let template = "{bar:40} {human_pos} of {human_len}, {eta} left";
+            with_bar(run.total(), template, |told| run.simulate(trace, Some(told)))?
         };
         match self.format {
             Format { json: true, .. } => print_json(&measured.json())?,
             Format { csv: true, .. } => print_csv(&[measured.json()])?,
-            Format { json: false, csv: false } => print(&measured.text())?,
+            Format { json: false, csv: false } => print(&text(&measured))?,
         }
         if measured.is_fine() { Ok(()) } else { Err(Failure::AlreadySaid) }
     }

@@ -3,13 +3,14 @@
 use std::io::{IsTerminal as _, stdin};
 use std::path::PathBuf;
 
-use crate::failure::Failure;
-use crate::given::Given;
-use crate::lookup;
-use crate::options::{OrderKind, SetupArgs};
-use crate::problem::channels::Channels;
+use vorrang_experiment::failure::Failure;
+use vorrang_experiment::given::Given;
+use vorrang_experiment::lookup;
+use vorrang_experiment::options::{OrderKind, SetupArgs};
+use vorrang_experiment::problem::channels::Channels;
+use vorrang_experiment::values::whole;
+
 use crate::stepping::{Session, Surface, blank_check, read_script};
-use crate::values::whole;
 
 /// Step through an algorithm by hand: decide which message arrives next, and see what comes of it
 ///

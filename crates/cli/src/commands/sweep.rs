@@ -9,17 +9,19 @@ use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 use vorrang_draw::Theme;
+use vorrang_experiment::csv_rows::{Fields, csv_fields, csv_header, csv_row};
+use vorrang_experiment::failure::Failure;
+use vorrang_experiment::figures::Measured;
+use vorrang_experiment::plotting::Wanted;
+use vorrang_experiment::problem::Run;
+use vorrang_experiment::selection::Selection;
+use vorrang_experiment::sheet::{Appender, Destination, IDENTITY, Shard, Sheet};
 use vorrang_trace::Digest;
 
+use crate::commands::compare::say_left_out;
 use crate::commands::plot::{check_name, of_sheet, save};
-use crate::failure::Failure;
-use crate::figures::Measured;
-use crate::interrupt;
-use crate::output::{Fields, csv_fields, csv_header, csv_row, progress, show_after_a_second};
-use crate::plotting::Wanted;
-use crate::problem::Run;
-use crate::selection::Selection;
-use crate::sheet::{Appender, Destination, IDENTITY, Shard, Sheet};
+use crate::output::{progress, show_after_a_second};
+use crate::{destination, interrupt};
 
 /// Measure every combination of many values, on all cores, into a CSV file
 ///
@@ -62,7 +64,7 @@ impl Sweep {
             check_name(path)?;
         }
         let selected = self.selection.runs(|_| ("nodes", &["2", "4", "8", "16", "32", "64"]))?;
-        selected.say_left_out();
+        say_left_out(&selected);
         let runs: Vec<&dyn Run> = selected.runs.iter().flatten().map(|run| &**run).collect();
         let identity = (digest(&runs), runs.len() as u64);
         let sheet = self.open(&identity, header(&runs)?)?;
@@ -79,7 +81,7 @@ impl Sweep {
         let sheet = under_way.kept.into_inner().unwrap_or_else(PoisonError::into_inner).0;
         let (known, wanted) = (sheet.rows.len(), points.len());
         match &self.csv {
-            _ if is_whole => sheet.write(&self.csv)?,
+            _ if is_whole => destination::write(&sheet, &self.csv)?,
             unfinished => {
                 let then = match unfinished {
                     Destination::File(_) => "--resume continues",
@@ -95,7 +97,7 @@ impl Sweep {
         }
         let (all, now) = (under_way.identity.1, missing.len());
         let line = format!("{known} of {all} points in {}, {now} computed now", self.csv);
-        self.csv.report(&line)?;
+        destination::report(&self.csv, &line)?;
         if let Some(path) = &self.plot {
             let wanted = Wanted { y: self.y.clone(), ..Wanted::default() };
             save(&of_sheet(&sheet, &wanted)?, Theme::Auto, path)?;

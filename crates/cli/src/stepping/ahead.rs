@@ -3,15 +3,18 @@
 use clap::Parser;
 use vorrang_algorithms::card::About;
 use vorrang_algorithms::setup::Parameter;
+use vorrang_experiment::check_args::CheckArgs;
+use vorrang_experiment::failure::Failure;
+use vorrang_experiment::format::grouped;
+use vorrang_experiment::given::Given;
+use vorrang_experiment::lookup;
+use vorrang_experiment::problem::Ahead;
+use vorrang_experiment::values::whole;
+use vorrang_node::terminal::{DIM, RESET};
 
 use super::{Problem, Session};
-use crate::commands::check::CheckArgs;
-use crate::failure::Failure;
-use crate::given::Given;
-use crate::lookup;
-use crate::output::{DIM, RESET, grouped};
-use crate::problem::Ahead;
-use crate::values::whole;
+use crate::answer_text::verdict;
+use crate::search_progress::SearchProgress;
 
 /// States that the checker looks at if nothing is said: some seconds.
 const MOST_STATES: u64 = 1_000_000;
@@ -113,11 +116,12 @@ impl Session {
         };
         let steps: Vec<&str> = self.lines.iter().map(|line| step_of(line)).collect();
         let steps: Vec<&str> = steps.into_iter().filter(|it| !it.is_empty()).collect();
-        let Ahead { answer, may, early } = self.staged.ahead(&steps, &args, requests)?;
+        let Ahead { answer, may, early } =
+            self.staged.ahead(&steps, (&args, requests), &mut SearchProgress::new(true).watch())?;
         if let Some(step) = early {
             self.tell(&format!("No clock allows '{step}' where it was done.\n"))?;
         }
-        let (verdict, states) = (answer.verdict(), grouped(answer.states));
+        let (verdict, states) = (verdict(&answer), grouped(answer.states));
         self.tell(&format!("From here, {may}:\n{verdict}{DIM}{states} states{RESET}\n"))?;
         if let Some((property, what)) = answer.violation {
             self.found.get_or_insert(format!("{property}: {what}"));

@@ -1,0 +1,315 @@
+//! What is asked of the checker.
+
+use std::num::NonZeroUsize;
+use std::thread;
+use std::time::Duration;
+
+use vorrang_algorithms::card::About;
+use vorrang_algorithms::detection::Detection;
+use vorrang_algorithms::election::Election;
+use vorrang_algorithms::group::Grouping;
+use vorrang_algorithms::problem::Problem as _;
+use vorrang_algorithms::setup::Setup;
+use vorrang_check::{Bounds, Demands, Faults, Links, Liveness};
+use vorrang_protocol::{Graph, Guard, Protocol, parse_duration_ns, show_duration_ns};
+
+use crate::extent::ExtentArgs;
+use crate::failure::Failure;
+use crate::options::{OrderKind, SetupArgs, name};
+use crate::problem::channels::{Channels, Layer};
+use crate::problem::election_question::ElectionCheckArgs;
+use crate::problem::group_question::GroupCheckArgs;
+use crate::problem::multicast_question::MulticastCheckArgs;
+use crate::problem::mutex_question::MutexCheckArgs;
+use crate::values::whole;
+
+const MOST_THREADS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(1023);
+const DEFAULT_MIB: u64 = 8192;
+
+/// What is asked.
+#[derive(Clone, Debug, clap::Args)]
+pub struct CheckArgs {
+    /// How many nodes, N [default: 3, or as many as show the flaw]
+    #[arg(long, short, value_parser = whole(1..=64_u32))]
+    pub nodes: Option<u32>,
+    /// Whether messages from one node to another keep their order [default: what is assumed]
+    #[arg(long, value_enum)]
+    pub order: Option<OrderKind>,
+    /// No message takes longer than this on these links, and clocks run alike; --within is what an
+    /// algorithm believes of them [default: what it believes, if it assumes a bound; else for ever]
+    #[arg(long, value_name = "TIME", value_parser = parse_timely)]
+    pub timely: Option<Duration>,
+    /// Let messages take for ever, also where the algorithm assumes that they do not
+    #[arg(long)]
+    pub asynchronous: bool,
+    /// Build in a known mistake; `list` lists them
+    #[arg(long, value_name = "NAME")]
+    pub flaw: Option<String>,
+    /// Put a layer of reliable channels under the algorithm: numbers, acknowledgements, time-outs.
+    /// Messages take no longer than the layer believes, unless --asynchronous
+    #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "correct")]
+    pub reliable: Option<Channels>,
+    #[command(flatten, next_help_heading = "Set-up")]
+    pub setup: SetupArgs,
+    #[command(flatten, next_help_heading = "What may go wrong")]
+    pub budget: BudgetArgs,
+    #[command(flatten, next_help_heading = "Mutual exclusion")]
+    pub mutex: MutexCheckArgs,
+    #[command(flatten, next_help_heading = "Election")]
+    pub election: ElectionCheckArgs,
+    #[command(flatten, next_help_heading = "Reliable multicast")]
+    pub multicast: MulticastCheckArgs,
+    #[command(flatten, next_help_heading = "Group communication")]
+    pub group: GroupCheckArgs,
+    #[command(flatten, next_help_heading = "What must hold")]
+    pub demand: DemandArgs,
+    /// How many threads search [default: one a core]
+    #[arg(long, help_heading = "Bounds", value_parser = whole(NonZeroUsize::MIN..=MOST_THREADS))]
+    pub threads: Option<NonZeroUsize>,
+    /// Follow no run further than this many steps
+    #[arg(long, value_name = "STEPS", help_heading = "Bounds")]
+    #[arg(value_parser = whole(0..=u32::MAX))]
+    pub max_depth: Option<u32>,
+    /// Stop when more states than this are known
+    #[arg(long, value_name = "STATES", help_heading = "Bounds")]
+    #[arg(value_parser = whole(0..=u64::MAX))]
+    pub max_states: Option<u64>,
+    /// Stop when the search takes more memory than this
+    #[arg(long, value_name = "MIB", default_value_t = DEFAULT_MIB, help_heading = "Bounds")]
+    #[arg(value_parser = whole(0..=u64::MAX >> 20))]
+    pub max_memory: u64,
+    #[command(flatten)]
+    pub extent: ExtentArgs,
+    /// Print JSON instead of text, for programs
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+}
+
+/// How much may go wrong, in all.
+#[derive(Clone, Debug, clap::Args)]
+pub struct BudgetArgs {
+    /// How many nodes may crash, at any moment [default: as many as the algorithm or flaw is about]
+    #[arg(long, value_name = "NODES", value_parser = whole(0..=u8::MAX))]
+    crashes: Option<u8>,
+    /// How many crashed nodes may come up again [default: as many as the flaw is about]
+    #[arg(long, value_name = "NODES", value_parser = whole(0..=u8::MAX))]
+    restarts: Option<u8>,
+    /// How many messages may be lost [default: as many as the flaw is about; 1 for multicast]
+    #[arg(long, value_name = "MESSAGES", value_parser = whole(0..=u8::MAX))]
+    losses: Option<u8>,
+    /// How many messages may arrive twice [default: as many as the flaw is about]
+    #[arg(long, value_name = "MESSAGES", value_parser = whole(0..=u8::MAX))]
+    duplicates: Option<u8>,
+    /// Crashes may take along what the node has sent and has not arrived
+    #[arg(long)]
+    severing: bool,
+}
+
+/// What must hold, whatever the problem.
+#[derive(Clone, Debug, clap::Args)]
+pub struct DemandArgs {
+    /// Nobody may wait for ever in any fair run, in which every message arrives and every timer
+    /// runs out; without this, only that whoever waits can still get in
+    #[arg(long)]
+    pub fair: bool,
+    /// Leave out what the algorithm's proof rests on: if more goes wrong than it is made for, that
+    /// breaks first, and says nothing yet of what is promised
+    #[arg(long)]
+    pub no_invariants: bool,
+}
+
+impl CheckArgs {
+    /// How many nodes may crash, if that was said.
+    pub const fn crashes(&self) -> Option<u8> {
+        self.budget.crashes
+    }
+
+    /// How many nodes may come up again, if that was said.
+    pub const fn restarts(&self) -> Option<u8> {
+        self.budget.restarts
+    }
+
+    /// How far to look.
+    pub fn bounds(&self) -> Bounds {
+        let memory_bytes = Some(self.max_memory.saturating_mul(1 << 20));
+        let (depth, states, time) = (self.max_depth, self.max_states, self.extent.time());
+        Bounds::default()
+            .depth(depth)
+            .states(states)
+            .memory_bytes(memory_bytes)
+            .time(time)
+            .fingerprint(self.extent.fingerprint())
+    }
+
+    /// With how many threads: one a core, if nothing is said.
+    pub fn threads(&self) -> NonZeroUsize {
+        let cores = || thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        self.threads.unwrap_or_else(cores)
+    }
+
+    /// What lies between the nodes: as timely as was said, or else as the algorithm assumes.
+    pub fn links(&self, about: &About, setup: &Setup, order: OrderKind) -> Links {
+        let assumed = self.is_timely(about).then_some(setup.within);
+        let within = self.timely.or(assumed).filter(|_| !self.asynchronous);
+        Links::from(vorrang_check::Order::from(order)).within(within)
+    }
+
+    /// Whether anything here believes that messages take no longer than some time.
+    const fn is_timely(&self, about: &About) -> bool {
+        about.assumes.timely || self.reliable.is_some()
+    }
+
+    /// The order of messages: as was said, or else as is assumed; reliable channels assume nothing.
+    pub fn order(&self, assumed: impl Into<OrderKind>) -> OrderKind {
+        let assumed = if self.reliable.is_some() { OrderKind::Any } else { assumed.into() };
+        self.order.unwrap_or(assumed)
+    }
+
+    /// How often reliable channels try again: as often as it takes if so many messages are lost.
+    pub fn tries(&self) -> u8 {
+        self.budget.losses.unwrap_or(0).max(1)
+    }
+
+    /// How many messages may be lost, if that was said.
+    pub const fn losses(&self) -> Option<u8> {
+        self.budget.losses
+    }
+
+    /// How many messages may arrive twice, if that was said.
+    pub const fn duplicates(&self) -> Option<u8> {
+        self.budget.duplicates
+    }
+
+    /// The layer of reliable channels, if there is one.
+    pub fn layer(&self, setup: &Setup) -> Option<Layer> {
+        self.reliable.map(|how| Layer::checked(how, setup.within, self.tries()))
+    }
+
+    /// What may go wrong; so many crashes and restarts, if nothing is said of them.
+    pub fn faults(&self, usual: (u8, u8)) -> Faults {
+        self.faults_of(usual, (0, 0))
+    }
+
+    /// The same, with so many losses and duplicates if nothing is said of these.
+    pub fn faults_of(
+        &self,
+        (crashes, restarts): (u8, u8),
+        (losses, duplicates): (u8, u8),
+    ) -> Faults {
+        Faults::NONE
+            .crashes(self.budget.crashes.unwrap_or(crashes))
+            .restarts(self.budget.restarts.unwrap_or(restarts))
+            .losses(self.budget.losses.unwrap_or(losses))
+            .duplicates(self.budget.duplicates.unwrap_or(duplicates))
+            .severing(self.budget.severing)
+    }
+
+    /// Refuses options that would change nothing, as if they had been looked at.
+    pub fn check_sense(&self, about: &About) -> Result<(), Failure> {
+        self.extent.check_sense(&[
+            (self.max_depth.is_some(), "--max-depth bounds a search: of walks, say --depth"),
+            (self.threads.is_some(), "--threads: walks are taken one after the other"),
+            (
+                self.demand.fair,
+                "--fair asks about every run that goes on for ever, and --walks follows none: \
+                 leave out one of them",
+            ),
+        ])?;
+        let budget = &self.budget;
+        // Some problems are about crashes, and so are the questions about them; so may a flaw be.
+        let is_about_them =
+            [Election::NAME, Detection::NAME, Grouping::NAME].contains(&about.problem);
+        let are_usual = is_about_them || self.flaw.is_some();
+        let crashes = budget.crashes.unwrap_or(u8::from(are_usual));
+        let restarts = budget.restarts.unwrap_or(0);
+        let why = match crashes {
+            0 if restarts > 0 => format!("--restarts {restarts}: say --crashes"),
+            0 if budget.severing => "--severing: say --crashes".to_owned(),
+            _ if self.asynchronous && self.timely.is_some() => {
+                "--timely and --asynchronous: either no message takes longer, or some take for ever"
+                    .to_owned()
+            }
+            _ if self.asynchronous && !self.is_timely(about) => {
+                format!("--asynchronous: {} does not assume anything of time", about.name)
+            }
+            _ if self.reliable.is_some() && self.mutex.asks_of_causes() => {
+                "--property and --bypass are about which messages have arrived, and with \
+                 --reliable acknowledgements do, of which the algorithm knows nothing"
+                    .to_owned()
+            }
+            _ => return Ok(()),
+        };
+        Err(Failure::Usage(why))
+    }
+
+    /// Of what the proof of an algorithm rests on, what must hold.
+    pub fn guards<P: Protocol>(&self, guards: &[Guard<P>]) -> Vec<Guard<P>> {
+        if self.demand.no_invariants { Vec::new() } else { guards.to_vec() }
+    }
+
+    /// What must hold besides what the monitor says, for fair runs too if that is wanted.
+    pub fn demands<P: Protocol>(
+        &self,
+        guards: &[Guard<P>],
+        graph: Option<Graph>,
+        fair: bool,
+    ) -> Demands<P> {
+        let liveness = if fair { Liveness::Fair } else { Liveness::Possible };
+        Demands::default().liveness(liveness).invariants(self.guards(guards)).graph(graph)
+    }
+
+    /// How a question begins that is to be asked again.
+    pub fn line(&self, about: &About, setup: &Setup, order: OrderKind) -> String {
+        let mut text = format!("vorrang check {}", about.name);
+        if let Some(flaw) = &self.flaw {
+            text += &format!(" --flaw {flaw}");
+        }
+        text += &format!(" {} --order {}", setup.text(about.takes), name(&order));
+        text += match self.reliable {
+            None => "",
+            Some(Channels::Correct) => " --reliable",
+            Some(Channels::NoDuplicateFilter) => " --reliable=no-duplicate-filter",
+        };
+        if let Some(time) = self.timely {
+            text += &format!(" --timely {}", show_duration_ns(time.as_nanos() as u64));
+        }
+        let budget = &self.budget;
+        let flags = [
+            (self.asynchronous, "asynchronous"),
+            (budget.severing, "severing"),
+            (self.demand.fair, "fair"),
+            (self.demand.no_invariants, "no-invariants"),
+        ];
+        for (set, flag) in flags {
+            text += &if set { format!(" --{flag}") } else { String::new() };
+        }
+        let counts = [
+            ("crashes", budget.crashes.map(u64::from)),
+            ("restarts", budget.restarts.map(u64::from)),
+            ("losses", budget.losses.map(u64::from)),
+            ("duplicates", budget.duplicates.map(u64::from)),
+            ("max-depth", self.max_depth.map(u64::from)),
+            ("max-states", self.max_states),
+            ("max-memory", Some(self.max_memory).filter(|&mib| mib != DEFAULT_MIB)),
+        ];
+        for (option, count) in counts {
+            text += &count.map_or(String::new(), |count| format!(" --{option} {count}"));
+        }
+        text + &self.extent.options()
+    }
+}
+
+/// How long a message takes at most.
+fn parse_timely(text: &str) -> Result<Duration, String> {
+    const A_YEAR_NS: u64 = 365 * 24 * 60 * 60 * 1_000_000_000;
+    match parse_duration_ns(text)? {
+        0 => Err("a message takes some time".to_owned()),
+        ns @ 1..=A_YEAR_NS => Ok(Duration::from_nanos(ns)),
+        _ => Err("a message may take a year at most".to_owned()),
+    }
+}
+
+pub fn one_a_node(option: &str, given: usize, nodes: u32) -> Failure {
+    Failure::usage(format!("{option} has {given} values for {nodes} nodes: give one a node"))
+}

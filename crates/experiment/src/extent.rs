@@ -1,0 +1,95 @@
+//! How far a check looks: for how long, and by random walks where no search comes to an end.
+
+use std::time::Duration;
+
+use clap::ValueEnum;
+use vorrang_check::{Fingerprint, Walks};
+
+use crate::failure::Failure;
+use crate::values::{WallTime, whole};
+
+/// Longer than any run of what can be asked for, but for systems that never rest.
+const DEFAULT_DEPTH: u32 = 1_000;
+const DEFAULT_SEED: u64 = 1;
+
+/// How far to look, besides what bounds a search in size.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ExtentArgs {
+    /// Stop after so long, as in 90s, 10m or 2h
+    #[arg(long, value_name = "TIME", help_heading = "Bounds")]
+    time: Option<WallTime>,
+    /// How many bits stand for a state: two states with the same ones are taken for one
+    #[arg(long, value_enum, default_value_t = HashBits::Few, help_heading = "Bounds")]
+    hash_bits: HashBits,
+    /// Where there are too many runs to follow, take so many at random, and prove nothing
+    #[arg(long, value_name = "WALKS", help_heading = "Random walks")]
+    #[arg(value_parser = whole(1..=u64::MAX))]
+    walks: Option<u64>,
+    /// How many steps a walk has at most [default: 1000]
+    #[arg(long, value_name = "STEPS", help_heading = "Random walks")]
+    #[arg(value_parser = whole(1..=u32::MAX))]
+    depth: Option<u32>,
+    /// Decides which walks are taken; the same seed gives the same ones [default: 1]
+    #[arg(long, help_heading = "Random walks", value_parser = whole(0..=u64::MAX))]
+    seed: Option<u64>,
+}
+
+/// How many bits stand for a state.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum HashBits {
+    /// Quick, and three in a million to err among ten million states
+    #[value(name = "64")]
+    Few,
+    /// As good as never wrong; takes longer, and more memory
+    #[value(name = "128")]
+    Many,
+}
+
+impl ExtentArgs {
+    /// What stands for a state.
+    pub const fn fingerprint(&self) -> Fingerprint {
+        match self.hash_bits {
+            HashBits::Few => Fingerprint::Bits64,
+            HashBits::Many => Fingerprint::Bits128,
+        }
+    }
+
+    /// After how long to stop, if ever.
+    pub fn time(&self) -> Option<Duration> {
+        self.time.map(|it| it.0)
+    }
+
+    /// The walks to take, if it is not every run that is to be followed.
+    pub fn walks(&self) -> Option<Walks> {
+        let (depth, seed) =
+            (self.depth.unwrap_or(DEFAULT_DEPTH), self.seed.unwrap_or(DEFAULT_SEED));
+        self.walks.map(|count| Walks::new(count, depth, seed))
+    }
+
+    /// Refuses what only means something with walks, and what means nothing with them: of each such
+    /// option, whether it was typed and what there is to say.
+    pub fn check_sense(&self, of_search: &[(bool, &str)]) -> Result<(), Failure> {
+        let of_walks = [
+            (self.depth.is_some(), "--depth is how far a walk goes: say --walks, or --max-depth"),
+            (self.seed.is_some(), "--seed decides which walks are taken: say --walks"),
+        ];
+        let unfit = if self.walks.is_some() { of_search } else { &of_walks };
+        match unfit.iter().find(|(is_typed, _)| *is_typed) {
+            Some((_, why)) => Err(Failure::usage(*why)),
+            None => Ok(()),
+        }
+    }
+
+    /// What would have to be typed.
+    pub fn options(&self) -> String {
+        let time = self.time.map_or_else(String::new, |time| format!(" --time {time}"));
+        let walks = self.walks().map_or_else(String::new, |it| {
+            format!(" --walks {} --depth {} --seed {}", it.count, it.depth, it.seed)
+        });
+        let bits = match self.hash_bits {
+            HashBits::Few => "",
+            HashBits::Many => " --hash-bits 128",
+        };
+        time + bits + &walks
+    }
+}

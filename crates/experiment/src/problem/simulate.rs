@@ -1,0 +1,271 @@
+//! A scenario in the simulator.
+
+use std::io::Write as _;
+use std::mem;
+use std::path::Path;
+use std::time::Instant;
+
+use serde_json::json;
+use vorrang_algorithms::card::About;
+use vorrang_algorithms::problem::Problem;
+use vorrang_algorithms::setup::Setup;
+use vorrang_catalogue::NodeOf;
+use vorrang_sim::{FaultCounts, Faults, Report, SimError, Simulation};
+use vorrang_trace::{End, Header, Lines, Record, Wrong};
+
+use super::seen::{Seen, Told, Witness};
+use super::{Driven, Nodes, Scene, SummaryOf};
+use crate::failure::Failure;
+use crate::figures::Measured;
+use crate::progress::Progress;
+use crate::tracefile::Outlet;
+
+/// How far a simulation goes.
+#[derive(Clone, Copy)]
+pub enum Until<'a> {
+    /// Nowhere: only the names of its figures are wanted.
+    Begun,
+    /// To its end, told to a bar.
+    Over(Option<Progress<'a>>),
+}
+
+/// The names of the kinds of messages.
+pub type Kinds = &'static [&'static str];
+
+/// What a simulation came to, and who was told of it.
+pub type Simulated<Q> = (Report<SummaryOf<Q>>, Option<Told<Q>>);
+
+/// Runs a scenario and says what came of it. What is in here is compiled once for every problem.
+pub(super) fn measure<Q: Driven>(
+    scenario: &Q::Scenario,
+    nodes: &Nodes<Q>,
+    trace: Option<&Path>,
+    until: Until<'_>,
+) -> Result<Measured, Failure> {
+    let to_file = |path| ToFile::new(path, &run_header(scenario, false));
+    let file = trace.map(to_file).transpose()?;
+    let (measured, witness) = told(scenario, nodes, file.map(Witness::File), until)?;
+    if let (Some(Witness::File(file)), Some(path)) = (witness, trace) {
+        file.finish(path, measured.wrong())?;
+    }
+    Ok(measured)
+}
+
+/// The same, with all that was asked and told.
+pub(super) fn overhear<Q: Driven>(
+    scenario: &Q::Scenario,
+    nodes: &Nodes<Q>,
+) -> Result<Vec<Seen>, Failure> {
+    let ears = Some(Witness::Ears(Vec::new()));
+    match told(scenario, nodes, ears, Until::Over(None))? {
+        (_, Some(Witness::Ears(heard))) => Ok(heard),
+        (_, Some(Witness::File(_) | Witness::Memory(_)) | None) => Ok(Vec::new()),
+    }
+}
+
+/// The same, with all that happened.
+pub(super) fn observe<Q: Driven>(
+    scenario: &Q::Scenario,
+    nodes: &Nodes<Q>,
+) -> Result<(Measured, Vec<Seen>), Failure> {
+    let memory = Some(Witness::Memory(Vec::new()));
+    match told(scenario, nodes, memory, Until::Over(None))? {
+        (measured, Some(Witness::Memory(seen))) => Ok((measured, seen)),
+        (measured, Some(Witness::File(_) | Witness::Ears(_)) | None) => Ok((measured, Vec::new())),
+    }
+}
+
+/// Runs a scenario before a witness, and says what came of it.
+fn told<Q: Driven>(
+    scenario: &Q::Scenario,
+    nodes: &Nodes<Q>,
+    witness: Option<Witness<Q>>,
+    until: Until<'_>,
+) -> Result<(Measured, Option<Witness<Q>>), Failure> {
+    let start = Instant::now();
+    let about = scenario.about();
+    let (report, told) = simulate(scenario, nodes, witness.map(Told::of), until)?;
+    let violation = report.first_violation.as_ref().map(|(at_ns, violation)| {
+        format!("{violation} (at {})", vorrang_protocol::show_duration_ns(*at_ns))
+    });
+    let complaint = Q::complaint(scenario, &report.summary);
+    let undone = Q::undone(scenario, &report.summary).filter(|_| report.is_over);
+    let is_done = undone.is_none();
+    let at_rest = report.at_rest.as_ref().map(ToString::to_string).or(undone);
+    let mut head = vec![
+        ("algorithm", json!(about.name)),
+        ("problem", json!(about.problem)),
+        ("driver", json!("sim")),
+    ];
+    head.extend(scenario.head());
+    let measured = Measured {
+        name: about.name,
+        seed: scenario.seed(),
+        head,
+        figures: Q::figures(scenario, &report.summary),
+        faults: scenario.faults().map(|_| report.faults),
+        safe: report.is_safe() && complaint.is_none(),
+        quiescent: report.is_quiescent() && is_done,
+        violation: violation.or(complaint).or(at_rest).map(|what| match report.faults {
+            faults if faults == FaultCounts::default() => what,
+            _ => format!("{what}; {}", scenario.caveat()),
+        }),
+        violated_ns: report.first_violation.as_ref().map(|(at_ns, _)| *at_ns),
+        events: report.events,
+        wall_seconds: start.elapsed().as_secs_f64(),
+    };
+    Ok((measured, told.map(|told| told.witness)))
+}
+
+/// Runs a scenario.
+fn simulate<Q: Driven>(
+    scenario: &Q::Scenario,
+    nodes: &Nodes<Q>,
+    recorder: Option<Told<Q>>,
+    until: Until<'_>,
+) -> Result<Simulated<Q>, Failure> {
+    let mut simulation = Simulation::recorded(
+        nodes.population(scenario.between().is_guarded),
+        Q::monitor(scenario),
+        scenario.network(),
+        Q::workload(scenario),
+        scenario.seed(),
+        recorder,
+    )
+    .until(scenario.ends_ns());
+    if let Some(graph) = scenario.graph().map_err(|unfit| Failure::Usage(unfit.0))? {
+        simulation = simulation.on(graph);
+    }
+    if let Some(routes) = scenario.routes() {
+        simulation = simulation.over(routes);
+    }
+    // A mistake may get nowhere for ever, as a fault may: somebody must look.
+    let flawed = scenario.between().flaw.map(|_| Faults::default());
+    if let Some(faults) = scenario.faults().or(flawed) {
+        simulation = simulation.with_faults(faults, scenario.seed());
+    }
+    let ended = match until {
+        Until::Over(bar) => to_the_end(&mut simulation, bar),
+        Until::Begun => Ok(()),
+    };
+    let report = simulation.report();
+    let mut recorder = simulation.into_recorder();
+    if let Some(Told { witness: Witness::File(file) }) = &mut recorder {
+        file.end();
+    }
+    // What was recorded up to then is kept.
+    ended.map(|()| (report, recorder))
+}
+
+type SimulationOf<Q> = Simulation<<Q as Driven>::Monitor, <Q as Driven>::Workload, Option<Told<Q>>>;
+
+/// Not inlined: alone, the loop is compiled the same whatever surrounds it.
+#[inline(never)]
+fn to_the_end<Q: Driven>(
+    simulation: &mut SimulationOf<Q>,
+    bar: Option<Progress<'_>>,
+) -> Result<(), Failure> {
+    const EVENTS_BETWEEN_LOOKS: u64 = 1 << 18;
+    loop {
+        match simulation.run_for(EVENTS_BETWEEN_LOOKS) {
+            Ok(true) => {}
+            Ok(false) => break,
+            // Where two are inside, one may well be told to leave when it is not: the run ends
+            // here, and what was wrong is the verdict, not what came of it.
+            Err(_) if !simulation.report().is_safe() => break,
+            Err(error @ SimError::Refused { .. }) => {
+                return Err(Failure::Failed(error.to_string()));
+            }
+            // So long a run was asked for.
+            Err(error @ SimError::OutOfTime { .. }) => {
+                return Err(Failure::Usage(error.to_string()));
+            }
+        }
+        if let Some(bar) = bar {
+            bar(simulation.progress());
+        }
+    }
+    Ok(())
+}
+
+/// What a trace begins with: which algorithm, and how it was set up.
+pub fn header(about: &About, setup: &Setup) -> Header {
+    Header::new(about.name, setup.group.size())
+        .with("version", &env!("CARGO_PKG_VERSION"))
+        .with("problem", &about.problem)
+        .with("setup", &setup.text(about.takes))
+}
+
+/// The same of a run that was decided on, in the simulator or over a real network.
+pub fn run_header(scene: &impl Scene, net: bool) -> Header {
+    let (about, between, options) = (scene.about(), scene.between(), scene.options(net));
+    let mut header = header(&about, scene.setup())
+        .with("driver", &if net { "net" } else { "sim" })
+        .with("seed", &scene.seed())
+        .with("options", &options)
+        .with(
+            "command",
+            &format!("vorrang run {}{} {options}", about.name, ["", " --net"][usize::from(net)]),
+        );
+    if let Some(flaw) = between.flaw {
+        header = header.with("flaw", &flaw);
+    }
+    scene.note(header)
+}
+
+/// Writes records as they come; a full disk is reported at the end.
+///
+/// What a record looks like as a line is found out on another core: a simulation is faster than any
+/// text of it.
+pub(super) struct ToFile<Q: Problem> {
+    outlet: Outlet,
+    /// Those that were not handed on yet.
+    batch: Vec<Record<NodeOf<Q>>>,
+    records: u64,
+    failed: Option<std::io::Error>,
+}
+
+/// So many records are handed on at once: few enough that the memory of one is at hand for another.
+const BATCH: usize = 512;
+
+impl<Q: Problem> ToFile<Q> {
+    fn new(path: &Path, header: &Header) -> Result<Self, Failure> {
+        let outlet = Outlet::create(path).and_then(|mut outlet| {
+            outlet.write_all(&header.line())?;
+            Ok(outlet)
+        });
+        let outlet = outlet.map_err(|error| Failure::at(path, error))?;
+        Ok(Self { outlet, batch: Vec::new(), records: 0, failed: None })
+    }
+
+    pub(super) fn write(&mut self, record: Record<NodeOf<Q>>) {
+        self.batch.push(record);
+        self.records += 1;
+        if self.batch.len() == BATCH {
+            let batch = mem::replace(&mut self.batch, Vec::with_capacity(BATCH));
+            self.hand_on(batch);
+        }
+    }
+
+    fn hand_on(&mut self, batch: Vec<Record<NodeOf<Q>>>) {
+        if self.failed.is_some() {
+            return;
+        }
+        let made = self.outlet.make(move || Lines::of(&batch));
+        self.failed = made.err();
+    }
+
+    /// Hands on what is left, once no more will come.
+    fn end(&mut self) {
+        let batch = mem::take(&mut self.batch);
+        self.hand_on(batch);
+    }
+
+    fn finish(self, path: &Path, wrong: Option<Wrong>) -> Result<(), Failure> {
+        let Self { mut outlet, records, failed, .. } = self;
+        let end = End { records, wrong, repeats_from: None };
+        // What the thread that writes has to say is why it failed.
+        let written = failed.map_or_else(|| outlet.write_all(&end.line()), Err);
+        outlet.finish().and(written).map_err(|error| Failure::at(path, error))
+    }
+}

@@ -1,0 +1,177 @@
+//! Where a run can be struck by a single fault: every message that it sends, and every moment
+//! between two things that happen.
+
+use vorrang_protocol::NodeId;
+
+use super::Fault;
+use crate::problem::{Doing, Posts, Role, Seen, Sight};
+use crate::trouble::Mishap;
+
+/// A run in which all went well.
+pub(super) struct Struck<'a> {
+    pub(super) seen: &'a [Seen],
+    pub(super) posts: &'a Posts,
+    pub(super) roles: &'a [Role],
+    pub(super) nodes: u32,
+    /// Whether messages may overtake each other, so that a copy may be late.
+    pub(super) any_order: bool,
+}
+
+/// Every fault that can strike a run, each with what it is called. Those of one kind are next to
+/// each other by what makes the difference, so that an even sample has some of everything.
+pub(super) fn all(run: &Struck<'_>) -> Vec<(Fault, Mishap)> {
+    let mut points = Vec::new();
+    let mut of_all = |point: fn(&'static str, u64) -> (Fault, Mishap)| {
+        for it in run.seen {
+            if let Sight::Sent { letter, .. } = &it.what {
+                points.push(point(letter.kind, letter.number));
+            }
+        }
+    };
+    of_all(|kind, number| (Fault::Lose(Some(kind)), Mishap::Lose(number)));
+    of_all(|kind, number| (Fault::Duplicate(Some(kind)), Mishap::Double { number, late: false }));
+    if run.any_order {
+        of_all(|kind, number| {
+            (Fault::Duplicate(Some(kind)), Mishap::Double { number, late: true })
+        });
+    }
+    of_all(|kind, number| (Fault::Reorder(Some(kind)), Mishap::Delay(number)));
+    let crashes = crashes(run);
+    points.extend(crashes.into_iter().map(|(role, mishap)| (Fault::Crash(role), mishap)));
+    points
+}
+
+/// A crash of every node between any two instants at which something happens. It makes no
+/// difference when between them: a crash changes nothing but what happens later. A node's crashes
+/// come one after the other, so that a sample has some of every node.
+pub(super) fn crashes(run: &Struck<'_>) -> Vec<(Role, Mishap)> {
+    let &Struck { seen, nodes, .. } = run;
+    let mut group = Group::new(run);
+    let mut of_nodes: Vec<Vec<(Role, Mishap)>> = vec![Vec::new(); nodes as usize];
+    let mut rest = seen;
+    while let Some(first) = rest.first() {
+        let now_ns = first.at_ns;
+        let many = rest.iter().take_while(|it| it.at_ns == now_ns).count();
+        let (now, later) = rest.split_at(many);
+        for it in now {
+            group.see(it);
+        }
+        if let Some(next) = later.first() {
+            let at_ns = roundest(now_ns + 1, next.at_ns);
+            for (node, crashes) in (0..).map(NodeId).zip(&mut of_nodes) {
+                crashes.push((group.role(node), Mishap::Crash(node, at_ns)));
+            }
+        }
+        rest = later;
+    }
+    of_nodes.concat()
+}
+
+/// Of these numbers, both ends included, the one that ends in the most zeros.
+pub fn roundest(low: u64, high: u64) -> u64 {
+    let steps = (0..u64::MAX.ilog10()).rev().map(|zeros| 10_u64.pow(zeros));
+    let mut round = steps.map(|step| high / step * step);
+    round.find(|&it| it >= low && it > 0).unwrap_or(high)
+}
+
+/// Who is what to the others.
+pub(super) struct Group<'a> {
+    posts: &'a Posts,
+    usual: Role,
+    leader: Option<NodeId>,
+    doing: Vec<Option<Doing>>,
+    tokens: Vec<i64>,
+}
+
+impl<'a> Group<'a> {
+    pub(super) fn new(run: &Struck<'a>) -> Self {
+        let &Struck { seen, posts, roles, nodes, .. } = run;
+        let follows = |it: &Seen| match it.what {
+            Sight::Said { doing: Some(Doing::Follows(leader)), .. } => Some(leader),
+            Sight::Said { .. }
+            | Sight::Sent { .. }
+            | Sight::Got { .. }
+            | Sight::Timer(_)
+            | Sight::Wrong(_) => None,
+        };
+        let mut group = Self {
+            posts,
+            usual: roles.first().copied().unwrap_or(Role::Other),
+            leader: seen.iter().rev().find_map(follows),
+            doing: vec![None; nodes as usize],
+            tokens: vec![0; nodes as usize],
+        };
+        // Whoever sends more tokens than it got had some from the start.
+        let mut least = vec![0; nodes as usize];
+        for it in seen {
+            group.see(it);
+            let least: &mut i64 = &mut least[it.node.index()];
+            *least = (*least).min(group.tokens[it.node.index()]);
+        }
+        group.tokens = least.iter().map(|debt| -debt).collect();
+        group.doing.fill(None);
+        group
+    }
+
+    pub(super) fn see(&mut self, it: &Seen) {
+        let at = it.node.index();
+        match &it.what {
+            Sight::Said { doing: Some(doing), .. } => self.doing[at] = Some(*doing),
+            Sight::Sent { letter, .. } if self.posts.tokens.contains(&letter.kind) => {
+                self.tokens[at] -= 1;
+            }
+            Sight::Got { letter, .. } if self.posts.tokens.contains(&letter.kind) => {
+                self.tokens[at] += 1;
+            }
+            Sight::Said { .. }
+            | Sight::Sent { .. }
+            | Sight::Got { .. }
+            | Sight::Timer(_)
+            | Sight::Wrong(_) => {}
+        }
+    }
+
+    pub(super) fn has_token(&self, node: NodeId) -> bool {
+        self.tokens[node.index()] > 0
+    }
+
+    fn role(&self, node: NodeId) -> Role {
+        match self.doing[node.index()] {
+            Some(Doing::IsInside) => Role::Holder,
+            _ if self.posts.coordinators.contains(&node) || self.has_token(node) => {
+                Role::Coordinator
+            }
+            _ if self.leader == Some(node) => Role::Leader,
+            Some(Doing::Waits) => Role::Waiting,
+            Some(Doing::Began) => Role::Initiator,
+            Some(Doing::Rests | Doing::Follows(_)) | None => self.usual,
+        }
+    }
+}
+
+/// At most so many of them, evenly spread.
+pub(super) fn spread<T: Copy>(all: &[T], most: usize) -> Vec<T> {
+    let many = all.len().min(most);
+    (0..many).map(|index| all[index * all.len() / many]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_is_as_round_as_it_can_be() {
+        assert_eq!(roundest(1, 1), 1);
+        assert_eq!(roundest(1_234_567, 2_345_678), 2_000_000);
+        assert_eq!(roundest(1_234_567, 1_239_999), 1_239_000);
+        assert_eq!(roundest(1_000_001, 1_000_002), 1_000_002);
+        assert_eq!(roundest(1, 999), 900);
+    }
+
+    #[test]
+    fn a_sample_has_both_the_early_and_the_late() {
+        assert_eq!(spread(&[1, 2, 3], 5), [1, 2, 3]);
+        assert_eq!(spread(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], 4), [0, 2, 5, 7]);
+        assert!(spread::<u8>(&[], 4).is_empty());
+    }
+}

@@ -1,0 +1,281 @@
+//! How a node on a terminal is to be run: its options, and what is wrong with them.
+
+use std::io::{IsTerminal as _, stderr};
+use std::net::{Ipv4Addr, ToSocketAddrs as _};
+use std::path::PathBuf;
+use std::process::exit;
+
+use tracing_subscriber::EnvFilter;
+use vorrang_algorithms::card::About;
+use vorrang_algorithms::setup::Parameter;
+use vorrang_experiment::failure::Failure;
+use vorrang_experiment::given::Given;
+use vorrang_experiment::lookup;
+use vorrang_experiment::options::SetupArgs;
+use vorrang_experiment::real::{beats_if_real, within_if_real};
+use vorrang_experiment::values::{WallTime, whole};
+use vorrang_net::udp::{Cast, Faults, Multicast, Udp};
+use vorrang_net::{EVENT_TARGET, Timing};
+use vorrang_protocol::NodeId;
+use vorrang_sim::Share;
+
+use crate::conversation::Served;
+use crate::hosts::host;
+use crate::on_views::OnViewsArgs;
+use crate::voice::Voice;
+
+/// Run one real node over TCP or UDP; lines on standard input drive it
+///
+/// Start one on each machine, or three in three terminals, with the same --peers; a node begins
+/// when it has met all others. Then type:
+///
+///   acquire    wait to enter (also: acquire shared, acquire group 2), and
+///              acquire --timeout 5s to give up if that takes longer
+///   release    leave
+///   withdraw   give up waiting
+///   status     how this node and its links are (status --json for programs)
+///   help       what else there is, for other problems too
+///   quit       leave the group; end of input does the same, unless --stay
+///
+/// With --algorithm ack, nack or srm, every other line is multicast to all. Whoever leaves then
+/// waits until what it has said is everywhere. Nobody is taken out of a group yet: whoever is
+/// gone is waited for, and once a window is full the others can only be stopped.
+///
+/// With --algorithm virtual-synchrony, type multicast NUMBER, leave and join: the process stays
+/// when its node has left. Whoever is silent for too long is put out, and the others go on.
+///
+/// SIGTERM, SIGHUP and Ctrl-C are the same as quit; the second ends the process at once. Whoever
+/// leaves releases what it has, and gives up what it waits for.
+///
+/// Links are neither encrypted nor authenticated yet: whoever reaches a node can speak as a member
+/// that it has not met, and whoever reads what goes over the wire can take a member's place. So a
+/// node listens on this machine alone, unless it is told --insecure.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+#[command(after_help = "Example, in three terminals:\n  \
+    vorrang node --id 0 --peers 127.0.0.1:7000,127.0.0.1:7001,127.0.0.1:7002\n  \
+    vorrang node --id 1 --peers 127.0.0.1:7000,127.0.0.1:7001,127.0.0.1:7002\n  \
+    vorrang node --id 2 --peers 127.0.0.1:7000,127.0.0.1:7001,127.0.0.1:7002\n\n\
+    A chat over IP multicast that loses one datagram in five, in two terminals:\n  \
+    vorrang node --id 0 --peers 127.0.0.1:7000,127.0.0.1:7001 -a nack --udp --drop 20%\n  \
+    vorrang node --id 1 --peers 127.0.0.1:7000,127.0.0.1:7001 -a nack --udp --drop 20%\n\n\
+    VORRANG_LOG sets what is logged: error, warn (as it is), info or debug.")]
+pub struct Node {
+    /// Which of the peers this is, counted from 0
+    #[arg(long, value_parser = whole(0..=u32::MAX), required_unless_present = "join")]
+    id: Option<u32>,
+    /// The addresses of all nodes, this one included, the same list everywhere; with --on-views of
+    /// those that found the group
+    #[arg(long, value_delimiter = ',', value_name = "HOST:PORT")]
+    #[arg(required_unless_present = "join")]
+    pub(crate) peers: Vec<String>,
+    /// Which algorithm, as `vorrang list` calls it; the same everywhere
+    #[arg(long, short, default_value = "ricart-agrawala")]
+    algorithm: String,
+    /// The name of the group; nodes of another group are refused
+    #[arg(long, default_value = "default")]
+    pub(crate) group: String,
+    /// Write everything that happens at this node to this file when it ends
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+    /// Go on answering the others when standard input ends
+    #[arg(long)]
+    pub(crate) stay: bool,
+    /// Listen here, if that is not where the others find this node
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) listen: Option<String>,
+    /// Listen where other machines reach it, though links are neither encrypted nor authenticated
+    #[arg(long)]
+    insecure: bool,
+    /// Say at least so often that this node is there
+    #[arg(long, default_value = "1s", value_name = "TIME", help_heading = "Timing")]
+    heartbeat: WallTime,
+    /// Take a connection for dead, and make it anew, after so long a silence
+    #[arg(long, default_value = "5s", value_name = "TIME", help_heading = "Timing")]
+    give_up: WallTime,
+    /// The longest pause between two calls to a node that does not answer
+    #[arg(long, default_value = "1s", value_name = "TIME", help_heading = "Timing")]
+    back_off: WallTime,
+    /// Wait no longer than so, when leaving, for what is given up to be granted and released
+    #[arg(long, default_value = "5s", value_name = "TIME", help_heading = "Timing")]
+    pub(crate) leave_within: WallTime,
+    /// Over UDP instead of TCP, where datagrams are lost: only for algorithms that stand that. What
+    /// is for all goes as one datagram to this multicast address; to each alone if it is 'unicast'
+    /// [default: an address that is derived from --peers]
+    #[arg(long, value_name = "GROUP", num_args = 0..=1, default_missing_value = "")]
+    #[arg(help_heading = "Datagrams")]
+    udp: Option<String>,
+    /// Join the multicast group on the interface with this address, and not on loopback
+    #[arg(long, value_name = "ADDRESS", requires = "udp", help_heading = "Datagrams")]
+    interface: Option<Ipv4Addr>,
+    /// Lose this share of all datagrams that come, to see what comes of it
+    #[arg(long, value_name = "SHARE", requires = "udp", help_heading = "Datagrams")]
+    drop: Option<Share>,
+    #[command(flatten, next_help_heading = "Views: members come, go and come back")]
+    pub(crate) views: OnViewsArgs,
+    #[command(flatten, next_help_heading = "Set-up, the same everywhere")]
+    setup: Given<SetupArgs>,
+}
+
+impl Node {
+    /// Runs the node until it leaves. If it fails and nobody reads what it has to say, the process
+    /// ends here, with the code that is asked for.
+    pub fn execute(self, exit_code: impl Fn(&Failure) -> i32) -> Result<(), Failure> {
+        let entry = lookup::algorithm(&self.algorithm)?;
+        let nodes = self.peers.len() as u32;
+        if let Some(id) = self.id.filter(|&id| id >= nodes && !self.views.joins()) {
+            return Err(Failure::usage(format!(
+                "--id {id} does not exist: --peers has {nodes} addresses, so the last is {}",
+                nodes - 1
+            )));
+        }
+        for peer in &self.peers {
+            check_address("--peers", peer)?;
+        }
+        if let Some(listen) = &self.listen {
+            check_address("--listen", listen)?;
+        }
+        if let Some(twice) =
+            self.peers.iter().enumerate().find(|(i, it)| self.peers[..*i].contains(it))
+        {
+            return Err(Failure::usage(format!("--peers names {} twice", twice.1)));
+        }
+        for member in &self.views.join {
+            check_address("--join", member)?;
+        }
+        let about = entry.algorithm.about();
+        let about = self.views.check(about, self.listen.as_deref(), nodes)?;
+        self.check_reach()?;
+        let voice = Voice::new()?;
+        listen_to_log(&voice);
+        self.setup.check_fit(&[&about])?;
+        self.check_udp(&about)?;
+        let nodes = self.views.room(nodes);
+        let mut setup = self.setup.args.setup(&about, nodes)?;
+        self.views.pace(&mut setup, &self.setup.args);
+        if let Some(within) = within_if_real(&about)
+            && !self.setup.args.says(Parameter::Within)
+        {
+            setup.within = within;
+        }
+        beats_if_real(&mut setup, &self.setup.args);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let name = about.name;
+        let served = Served { about, setup: setup.clone(), node: self, voice: voice.clone() };
+        let ended = runtime.block_on(async { host(name, &setup, served)?.await });
+        // A read of standard input that nobody waits for any more must not hold up the end.
+        runtime.shutdown_background();
+        match ended {
+            // Nobody reads what there is to say: then saying one thing more would never end.
+            Err(failure) if !voice.finish() => exit(exit_code(&failure)),
+            Err(failure) => Err(failure),
+            Ok(()) => {
+                voice.finish();
+                Ok(())
+            }
+        }
+    }
+
+    /// How it is reached by datagrams, if it is.
+    pub(crate) fn udp(&self) -> Option<Udp> {
+        let group = self.udp.as_deref()?;
+        let mut cast = if group.is_empty() {
+            Cast::Multicast(Multicast::of(&self.peers))
+        } else {
+            group.parse().expect("it was looked at before")
+        };
+        if let (Cast::Multicast(multicast), Some(interface)) = (&mut cast, self.interface) {
+            *multicast = multicast.on(interface);
+        }
+        let lost = self.drop.map_or(0.0, Share::value);
+        let faults = Faults { lost, seed: u64::from(self.number()), ..Faults::default() };
+        Some(Udp { cast, faults })
+    }
+
+    /// Refuses datagrams for an algorithm that does not stand their being lost.
+    fn check_udp(&self, about: &About) -> Result<(), Failure> {
+        let Some(group) = &self.udp else { return Ok(()) };
+        if !group.is_empty() {
+            let cast: Result<Cast, String> = group.parse();
+            cast.map_err(|why| Failure::usage(format!("--udp: {why}")))?;
+        }
+        if about.assumes.reliable {
+            return Err(Failure::usage(format!(
+                "--udp: datagrams are lost, and {} assumes that {}",
+                about.name,
+                about.assumes.sentence()
+            )));
+        }
+        Ok(())
+    }
+
+    /// Its number; whoever joins has none yet.
+    pub(crate) fn number(&self) -> u32 {
+        self.id.unwrap_or_default()
+    }
+
+    /// Where it listens.
+    pub(crate) fn listens_on(&self) -> &str {
+        self.listen.as_ref().unwrap_or_else(|| &self.peers[self.number() as usize])
+    }
+
+    /// It has this number among these, and listens there.
+    pub(crate) fn takes_place(&mut self, id: NodeId, peers: Vec<String>, listens_on: String) {
+        (self.id, self.peers, self.listen) = (Some(id.0), peers, Some(listens_on));
+    }
+
+    pub(crate) fn timing(&self) -> Timing {
+        let usual = Timing::default();
+        Timing {
+            heartbeat: self.heartbeat.0,
+            give_up: self.give_up.0,
+            backoff_min: usual.backoff_min.min(self.back_off.0),
+            backoff_max: self.back_off.0,
+            ..usual
+        }
+    }
+
+    /// Nobody listens to the world by accident.
+    fn check_reach(&self) -> Result<(), Failure> {
+        if self.insecure {
+            return Ok(());
+        }
+        let listen = self.listens_on();
+        let found = listen.to_socket_addrs();
+        let mut found =
+            found.map_err(|error| Failure::World(format!("cannot listen on {listen}: {error}")))?;
+        match found.find(|address| !address.ip().is_loopback()) {
+            None => Ok(()),
+            Some(address) => Err(Failure::usage(format!(
+                "{listen} can be reached from other machines ({}), and links are neither \
+                 encrypted nor authenticated: give --insecure if everybody who reaches it may be \
+                 trusted, or listen on this machine alone, as with --listen 127.0.0.1:{}",
+                address.ip(),
+                address.port()
+            ))),
+        }
+    }
+}
+
+/// The log goes where everything goes that is said besides; what the conversation shows by itself
+/// is not in it.
+fn listen_to_log(voice: &Voice) {
+    let filter = EnvFilter::try_from_env("VORRANG_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
+    let shown = format!("{EVENT_TARGET}=off").parse().expect("a directive of ours is right");
+    let voice = voice.clone();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter.add_directive(shown))
+        .with_ansi(stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
+        .with_writer(move || voice.logger())
+        .init();
+}
+
+fn check_address(option: &str, address: &str) -> Result<(), Failure> {
+    let parts = address.rsplit_once(':');
+    if parts.is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok()) {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "{option}: '{address}' is not an address: write HOST:PORT, as in 127.0.0.1:7000"
+    )))
+}
