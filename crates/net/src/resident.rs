@@ -412,6 +412,8 @@ mod tests {
 
     use super::*;
     use crate::application::Application;
+    use vorrang_erased::{AnyMessage, AnyNode, AnyTimer};
+
     use crate::recorder::{Log, Tape};
     use crate::{Clock, MAX_INTEGER};
 
@@ -508,7 +510,7 @@ mod tests {
         resident: Box<dyn Resident>,
         heard: Arc<Mutex<Vec<String>>>,
         post: Letters,
-        log: Log<Parrot>,
+        log: Log<Ask, String>,
     }
 
     #[derive(Default)]
@@ -563,7 +565,7 @@ mod tests {
             std::mem::take(&mut self.heard.lock().unwrap())
         }
 
-        fn records(&mut self) -> Vec<Record<Parrot>> {
+        fn records(&mut self) -> Vec<Record<AnyNode<Ask, String>>> {
             assert_eq!(self.resident.end_turn(), None);
             self.log.take()
         }
@@ -586,7 +588,7 @@ mod tests {
         assert_eq!(account.machine, "Parrot");
         let records: Vec<_> = home.records().into_iter().map(|record| record.what).collect();
         let commands = [0, 2].map(|to| What::Command(Ask::Send(to, word.clone())));
-        let sent = What::Send { to: NodeId(0), seq: 0, message: word.clone() };
+        let sent = What::Send { to: NodeId(0), seq: 0, message: AnyMessage::new(word.clone()) };
         let [first, second] = commands;
         assert_eq!(records, [first, sent, second], "what goes to node 2 does not leave");
     }
@@ -704,7 +706,7 @@ mod tests {
             [
                 What::Notice("start".to_owned()),
                 What::Command(Ask::Set('n', 1)),
-                What::Timer('n'),
+                What::Timer(AnyTimer::new('n')),
                 What::Notice("timer n".to_owned()),
             ]
         );
