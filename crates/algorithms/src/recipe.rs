@@ -6,7 +6,7 @@ use core::fmt;
 
 use vorrang_protocol::{Graph, Group, Invariant, NodeId, Protocol};
 
-use crate::flaw::{Flawed, Mistake};
+use crate::flaw::{AnyMistake, Flawed};
 use crate::quorum::Rota;
 use crate::setup::{Setup, Unfit};
 
@@ -55,7 +55,7 @@ impl<P: Protocol> Recipe<P> {
 
     /// The same with a mistake around every node, and without what it would break.
     #[must_use]
-    pub fn with<F: Mistake<P>>(self, mistake: F) -> Recipe<Flawed<P, F>> {
+    pub fn with(self, mistake: &'static dyn AnyMistake<P>) -> Recipe<Flawed<P>> {
         Recipe::new(move |setup| {
             let node = self.nodes(setup)?;
             Ok(move |id| Flawed::new(node(id), mistake))

@@ -186,13 +186,13 @@ fn setup() -> Setup {
     Setup { beat, margin, ..Setup::new(Group::of(NODES)) }
 }
 
-fn fixed_on_views(id: NodeId, config: Config) -> Node<OnViews<RicartAgrawala>> {
+fn fixed_on_views(id: NodeId, config: Config) -> Node<Command, Notice> {
     let founders: Vec<NodeId> = (0..NODES).map(NodeId).collect();
     let anew = Anew::new(RicartAgrawala::new);
     Node::new(on_views(id, &setup(), &founders, anew, None), config)
 }
 
-fn open_on_views(id: NodeId, config: Config) -> Node<OnViews<Sealed<Command, Notice>>> {
+fn open_on_views(id: NodeId, config: Config) -> Node<Command, Notice> {
     let life = Life::now();
     let founders: Vec<NodeId> = (0..NODES).map(NodeId).collect();
     let founding = Some(Founding { view: life.number() / 1000, founders });
@@ -202,10 +202,10 @@ fn open_on_views(id: NodeId, config: Config) -> Node<OnViews<Sealed<Command, Not
 }
 
 /// The same with nodes that are made so.
-fn contend_with<P: Protocol<Command = Command, Notice = Notice>>(
+fn contend_with(
     layout: &Layout<'_>,
     entries: u32,
-    make: fn(NodeId, Config) -> Node<P>,
+    make: fn(NodeId, Config) -> Node<Command, Notice>,
 ) -> Duration {
     let bind = |_| TcpListener::bind("127.0.0.1:0").expect("a free port");
     let listeners: Vec<TcpListener> = (0..NODES).map(bind).collect();

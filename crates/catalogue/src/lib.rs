@@ -18,7 +18,7 @@
 
 use std::any::TypeId;
 use std::fmt;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use vorrang_algorithms::card::Card;
 use vorrang_algorithms::detection::Detection;
@@ -31,11 +31,14 @@ use vorrang_algorithms::recipe::Recipe;
 use vorrang_algorithms::registry::{self, Listed, Register};
 use vorrang_algorithms::setup::{Setup, Unfit};
 use vorrang_algorithms::wave::Wave;
+use vorrang_erased::{AnyNode, AnyPopulation, Fresh, Population};
 use vorrang_protocol::{Guard, Message as _, Never, Protocol};
-use vorrang_trace::AnyNode;
 
 /// A node of any algorithm of a problem.
 pub type NodeOf<Q> = AnyNode<<Q as Problem>::Command, <Q as Problem>::Notice>;
+
+/// All nodes of a run of any algorithm of a problem.
+pub type PopulationOf<Q> = Box<dyn AnyPopulation<<Q as Problem>::Command, <Q as Problem>::Notice>>;
 
 /// An algorithm, or one with a mistake.
 pub struct Entry<Q: Problem> {
@@ -47,27 +50,69 @@ pub struct Entry<Q: Problem> {
     pub recipe: Recipe<NodeOf<Q>>,
     /// What holds of them at every moment.
     pub guards: Vec<Guard<NodeOf<Q>>>,
-    /// The names of its kinds of messages: nodes without a type do not know them all.
+    /// The names of its kinds of messages.
     pub kinds: &'static [&'static str],
     /// Whether it uses timers at all.
     pub sets_timers: bool,
+    populate: Populate<Q>,
 }
 
+/// Makes all nodes of a group, with or without their invariants.
+type Populate<Q> = Box<dyn Fn(&Setup, bool) -> Result<PopulationOf<Q>, Unfit> + Send + Sync>;
+
 impl<Q: Problem> Entry<Q> {
-    fn new<P>(card: &'static Card<Q>, flaw: Option<&'static str>, recipe: Recipe<P>) -> Self
+    /// The algorithm itself: its population is compiled with its types, so that it is simulated as
+    /// fast as can be.
+    fn algorithm<P>(card: &'static Card<Q>, recipe: Recipe<P>) -> Self
     where
         P: Protocol<Command = Q::Command, Notice = Q::Notice>,
     {
+        let recipe = Arc::new(recipe);
+        let typed = Arc::clone(&recipe);
+        let populate: Populate<Q> = Box::new(move |setup, is_guarded| {
+            let population = Population::of(setup.group.size(), typed.nodes(setup)?);
+            let guards = if is_guarded { typed.invariants() } else { &[] };
+            Ok(population.guarded(guards).into())
+        });
+        Self { populate, ..Self::without_types(card, None, recipe) }
+    }
+
+    /// The algorithm with a mistake: how fast it is simulated matters less than that it is compiled
+    /// as little as can be.
+    fn flawed<P>(card: &'static Card<Q>, flaw: &'static str, recipe: Recipe<P>) -> Self
+    where
+        P: Protocol<Command = Q::Command, Notice = Q::Notice>,
+    {
+        Self::without_types(card, Some(flaw), Arc::new(recipe))
+    }
+
+    fn without_types<P>(
+        card: &'static Card<Q>,
+        flaw: Option<&'static str>,
+        recipe: Arc<Recipe<P>>,
+    ) -> Self
+    where
+        P: Protocol<Command = Q::Command, Notice = Q::Notice>,
+    {
+        let guards: Vec<Guard<NodeOf<Q>>> =
+            recipe.invariants().iter().map(AnyNode::guard).collect();
+        let nodes = move |setup: &Setup| {
+            let node = recipe.nodes(setup)?;
+            Ok(Arc::new(move |id| AnyNode::new(node(id))) as Fresh<NodeOf<Q>>)
+        };
+        let (fresh, kinds, all_guards) = (nodes.clone(), P::Message::KINDS, guards.clone());
         Self {
             card,
             flaw,
-            guards: recipe.invariants().iter().map(AnyNode::guard).collect(),
-            recipe: Recipe::new(move |setup| {
-                let node = recipe.nodes(setup)?;
-                Ok(move |id| AnyNode::new(node(id)))
-            }),
-            kinds: P::Message::KINDS,
+            guards,
+            recipe: Recipe::new(move |setup| nodes(setup).map(|node| move |id| node(id))),
+            kinds,
             sets_timers: TypeId::of::<P::Timer>() != TypeId::of::<Never>(),
+            populate: Box::new(move |setup, is_guarded| {
+                let population = Population::of(setup.group.size(), fresh(setup)?);
+                let guards = if is_guarded { &all_guards[..] } else { &[] };
+                Ok(population.with_kinds(kinds).guarded(guards.iter().cloned()).into())
+            }),
         }
     }
 
@@ -79,6 +124,24 @@ impl<Q: Problem> Entry<Q> {
     pub fn nodes(&self, setup: &Setup) -> Result<Vec<NodeOf<Q>>, Unfit> {
         let node = self.recipe.nodes(setup)?;
         Ok(setup.group.members().map(|id| node(id)).collect())
+    }
+
+    /// The same for the simulator.
+    ///
+    /// # Errors
+    ///
+    /// If the set-up does not fit the algorithm.
+    pub fn population(&self, setup: &Setup) -> Result<PopulationOf<Q>, Unfit> {
+        (self.populate)(setup, false)
+    }
+
+    /// The same, with what holds of the nodes at every moment.
+    ///
+    /// # Errors
+    ///
+    /// If the set-up does not fit the algorithm.
+    pub fn guarded_population(&self, setup: &Setup) -> Result<PopulationOf<Q>, Unfit> {
+        (self.populate)(setup, true)
     }
 }
 
@@ -126,13 +189,13 @@ fn all<Q: Listed>() -> Vec<Entry<Q>> {
         where
             P: Protocol<Command = Q::Command, Notice = Q::Notice>,
         {
-            self.0.push(Entry::new(card, None, recipe));
+            self.0.push(Entry::algorithm(card, recipe));
         }
         fn flaw<P>(&mut self, card: &'static Card<Q>, flaw: &'static str, recipe: Recipe<P>)
         where
             P: Protocol<Command = Q::Command, Notice = Q::Notice>,
         {
-            self.0.push(Entry::new(card, Some(flaw), recipe));
+            self.0.push(Entry::flawed(card, flaw, recipe));
         }
     }
 

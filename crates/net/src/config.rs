@@ -6,7 +6,9 @@ use std::time::{Duration, SystemTime};
 use vorrang_protocol::{Needs, NodeId};
 
 use crate::book::{MAX_ROOM, is_address};
-use crate::{MAX_NUMBER, NetError};
+use vorrang_erased::MAX_INTEGER;
+
+use crate::NetError;
 
 /// Who a node is, and whom it belongs to.
 #[derive(Clone, Debug)]
@@ -257,7 +259,7 @@ pub struct Limits {
     pub messages: usize,
     /// How many bytes they may take.
     pub bytes: usize,
-    /// The largest number of 64 bits in a message; see [`MAX_NUMBER`]. An algorithm whose messages
+    /// The largest number of 64 bits in a message; see [`MAX_INTEGER`]. An algorithm whose messages
     /// carry numbers that are drawn and not counted needs `u64::MAX`.
     pub number: u64,
 }
@@ -270,7 +272,7 @@ impl fmt::Display for Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { messages: 1 << 18, bytes: 1 << 26, number: MAX_NUMBER }
+        Self { messages: 1 << 18, bytes: 1 << 26, number: MAX_INTEGER }
     }
 }
 

@@ -88,7 +88,6 @@ mod meet;
 mod members;
 mod network;
 mod node;
-mod numbers;
 mod open;
 mod peers;
 mod ration;
@@ -106,6 +105,8 @@ mod waiting;
 pub mod wire;
 mod world;
 
+pub use vorrang_erased::MAX_INTEGER;
+
 pub use application::{Application, ApplicationEffects};
 pub use backlog::WARN_LEN;
 pub use book::{MAX_ROOM, Place, Wish};
@@ -118,9 +119,8 @@ pub use handle::{EVENTS_KEPT, Goodbye, Handle};
 pub use loopback::bind_loopback;
 pub use meet::ask_for_place;
 pub use node::{Node, Started, Starting};
-pub use numbers::MAX_NUMBER;
 pub use ration::Ration;
-pub use recorder::{Log, Recorder};
+pub use recorder::{Log, RecordOf, Recorder};
 pub use sealed::{Parcel, Sealed};
 pub use status::{Datagrams, LinkState, LinkStatus, Status};
 pub use transport::{Listener, Tcp, Transport};

@@ -11,6 +11,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use tokio::sync::{broadcast, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
+use vorrang_erased::AnyNode;
 use vorrang_protocol::{Data, Protocol};
 
 use crate::application::{AnyApplication, Application, Forward};
@@ -21,7 +22,7 @@ use crate::driver::{Driver, Phase};
 use crate::error::NetError;
 use crate::handle::{EVENTS_KEPT, Handle, Reins};
 use crate::hello::Identity;
-use crate::machine::{Machine, Typed};
+use crate::machine::Machine;
 use crate::meet::{self, Line};
 use crate::members::Told;
 use crate::network::Network;
@@ -33,15 +34,15 @@ use crate::udp::{Mail, Udp};
 use crate::world::World;
 
 /// A node that has not started yet, over connections of a [`Transport`] or over [`Udp`].
-pub struct Node<P: Protocol, T = Tcp> {
-    machine: P,
-    recorder: Option<(Box<dyn Recorder<P>>, Clock)>,
-    steps: Option<Steps<P::Command, P::Notice>>,
+pub struct Node<C: Data, N: Data, T = Tcp> {
+    machine: AnyNode<C, N>,
+    recorder: Option<(Box<dyn Recorder<C, N>>, Clock)>,
+    steps: Option<Steps<C, N>>,
     site: Site,
     carried_by: PhantomData<fn() -> T>,
 }
 
-impl<P: Protocol, T> std::fmt::Debug for Node<P, T> {
+impl<C: Data, N: Data, T> std::fmt::Debug for Node<C, N, T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Node")
             .field("machine", &self.machine)
@@ -50,18 +51,22 @@ impl<P: Protocol, T> std::fmt::Debug for Node<P, T> {
     }
 }
 
-impl<P: Protocol> Node<P> {
+impl<C: Data, N: Data> Node<C, N> {
     /// A node that runs `machine` over TCP.
-    pub fn new(machine: P, config: Config) -> Self {
+    pub fn new<P: Protocol<Command = C, Notice = N>>(machine: P, config: Config) -> Self {
         Self::over(Tcp, machine, config)
     }
 }
 
-impl<P: Protocol, T: Transport> Node<P, T> {
+impl<C: Data, N: Data, T: Transport> Node<C, N, T> {
     /// A node that runs `machine` over another transport.
-    pub fn over(transport: T, machine: P, config: Config) -> Self {
+    pub fn over<P: Protocol<Command = C, Notice = N>>(
+        transport: T,
+        machine: P,
+        config: Config,
+    ) -> Self {
         let carriage = Carriage::Streams { transport: Arc::new(transport), listener: None };
-        Self::on(carriage, machine, config)
+        Self::on(carriage, AnyNode::new(machine), config)
     }
 
     /// Takes connections from `listener`, which is bound already, instead of binding the address in
@@ -75,12 +80,16 @@ impl<P: Protocol, T: Transport> Node<P, T> {
     }
 }
 
-impl<P: Protocol> Node<P, Udp> {
+impl<C: Data, N: Data> Node<C, N, Udp> {
     /// A node that runs `machine` over UDP, where messages are lost, doubled and overtaken: see
     /// [`udp`](crate::udp). `config.peers` are where the members take datagrams;
     /// [`limits`](crate::Limits) but for numbers mean nothing, since nothing waits for anybody.
-    pub fn over_udp(udp: Udp, machine: P, config: Config) -> Self {
-        Self::on(Carriage::Datagrams { udp, socket: None }, machine, config)
+    pub fn over_udp<P: Protocol<Command = C, Notice = N>>(
+        udp: Udp,
+        machine: P,
+        config: Config,
+    ) -> Self {
+        Self::on(Carriage::Datagrams { udp, socket: None }, AnyNode::new(machine), config)
     }
 
     /// Uses `socket`, which is bound already, instead of binding the address in the list of peers:
@@ -94,15 +103,15 @@ impl<P: Protocol> Node<P, Udp> {
     }
 }
 
-impl<P: Protocol, T> Node<P, T> {
-    const fn on(carriage: Carriage, machine: P, config: Config) -> Self {
+impl<C: Data, N: Data, T> Node<C, N, T> {
+    const fn on(carriage: Carriage, machine: AnyNode<C, N>, config: Config) -> Self {
         let site = Site { config, carriage };
         Self { machine, recorder: None, steps: None, site, carried_by: PhantomData }
     }
 
     /// Records everything that happens at the node, on `clock`.
     #[must_use]
-    pub fn record(mut self, recorder: impl Recorder<P>, clock: Clock) -> Self {
+    pub fn record(mut self, recorder: impl Recorder<C, N>, clock: Clock) -> Self {
         self.recorder = Some((Box::new(recorder), clock));
         self
     }
@@ -111,7 +120,7 @@ impl<P: Protocol, T> Node<P, T> {
     /// ([`Handle::ask_within`], [`Handle::withdraw`]) and a node that leaves leaves nothing behind
     /// ([`Handle::leave`]).
     #[must_use]
-    pub fn steps(mut self, steps: Steps<P::Command, P::Notice>) -> Self {
+    pub fn steps(mut self, steps: Steps<C, N>) -> Self {
         self.steps = Some(steps);
         self
     }
@@ -121,7 +130,7 @@ impl<P: Protocol, T> Node<P, T> {
     /// # Errors
     ///
     /// If the address cannot be listened on, or the configuration makes no sense.
-    pub fn start(self) -> Starting<Started<P::Command, P::Notice>> {
+    pub fn start(self) -> Starting<Started<C, N>> {
         let (application, notices) = Forward::new();
         listen(self.house(Box::new(application)), notices)
     }
@@ -133,19 +142,16 @@ impl<P: Protocol, T> Node<P, T> {
     /// If the address cannot be listened on, or the configuration makes no sense.
     pub fn start_with(
         self,
-        application: impl Application<Command = P::Command, Notice = P::Notice>,
-    ) -> Starting<Handle<P::Command>> {
+        application: impl Application<Command = C, Notice = N>,
+    ) -> Starting<Handle<C>> {
         self.house(Box::new(application))
     }
 
-    fn house(
-        self,
-        application: AnyApplication<P::Command, P::Notice>,
-    ) -> Starting<Handle<P::Command>> {
+    fn house(self, application: AnyApplication<C, N>) -> Starting<Handle<C>> {
         let Self { machine, recorder, steps, site, carried_by: _ } = self;
         let tape = recorder.map(|(recorder, clock)| Tape::new(site.config.id, recorder, clock));
         let largest = site.config.limits.number;
-        furnish(Box::new(Typed::new(machine, tape, largest)), (application, steps), site)
+        furnish(Machine::new(machine, tape, largest), (application, steps), site)
     }
 }
 
@@ -177,7 +183,7 @@ enum Carriage {
 
 /// The last step at which the problem is known: from here on there are only bytes and boxes.
 fn furnish<C: Data, N: Data>(
-    machine: Box<dyn Machine<C, N>>,
+    machine: Machine<C, N>,
     (application, steps): (AnyApplication<C, N>, Option<Steps<C, N>>),
     site: Site,
 ) -> Starting<Handle<C>> {

@@ -120,8 +120,8 @@ impl From<Denied> for CommandError {
 }
 
 /// A machine and its application while the problem is known.
-pub(crate) struct Household<C, N> {
-    machine: Box<dyn Machine<C, N>>,
+pub(crate) struct Household<C: Data, N: Data> {
+    machine: Machine<C, N>,
     application: AnyApplication<C, N>,
     seat: Option<Seat<C, N>>,
     events: VecDeque<Event>,
@@ -141,7 +141,7 @@ pub(crate) struct Household<C, N> {
 impl<C: Data, N: Data> Household<C, N> {
     /// The node `me` of so many.
     pub(crate) fn new(
-        machine: Box<dyn Machine<C, N>>,
+        machine: Machine<C, N>,
         (application, steps): (AnyApplication<C, N>, Option<Steps<C, N>>),
         (me, nodes): (NodeId, usize),
         rng: Xoshiro256PlusPlus,
@@ -163,12 +163,9 @@ impl<C: Data, N: Data> Household<C, N> {
     }
 
     /// The machine, and where it puts what it does.
-    fn at_work<'a>(
-        &'a mut self,
-        post: &'a mut dyn Post,
-    ) -> (&'a mut dyn Machine<C, N>, Desk<'a, N>) {
+    fn at_work<'a>(&'a mut self, post: &'a mut dyn Post) -> (&'a mut Machine<C, N>, Desk<'a, N>) {
         let desk = Desk { inside: &mut self.inside, post, notices: &mut self.notices };
-        (&mut *self.machine, desk)
+        (&mut self.machine, desk)
     }
 
     fn obey(&mut self, command: C, post: &mut dyn Post) -> Result<(), Denied> {
@@ -415,9 +412,10 @@ mod tests {
 
     use super::*;
     use crate::application::Application;
-    use crate::machine::Typed;
+    use vorrang_erased::{AnyMessage, AnyNode, AnyTimer};
+
     use crate::recorder::{Log, Tape};
-    use crate::{Clock, MAX_NUMBER};
+    use crate::{Clock, MAX_INTEGER};
 
     #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
     enum Word {
@@ -512,7 +510,7 @@ mod tests {
         resident: Box<dyn Resident>,
         heard: Arc<Mutex<Vec<String>>>,
         post: Letters,
-        log: Log<Parrot>,
+        log: Log<Ask, String>,
     }
 
     #[derive(Default)]
@@ -535,7 +533,7 @@ mod tests {
             let (log, heard) = (Log::new(), Arc::default());
             let me = NodeId(1);
             let tape = Tape::new(me, Box::new(log.clone()), Clock::start());
-            let machine = Box::new(Typed::new(Parrot, Some(tape), MAX_NUMBER));
+            let machine = Machine::new(AnyNode::new(Parrot), Some(tape), MAX_INTEGER);
             let application = Box::new(Ear(Arc::clone(&heard)));
             let rng = Xoshiro256PlusPlus::seed_from_u64(0);
             let resident = Box::new(Household::new(machine, (application, None), (me, 3), rng));
@@ -567,7 +565,7 @@ mod tests {
             std::mem::take(&mut self.heard.lock().unwrap())
         }
 
-        fn records(&mut self) -> Vec<Record<Parrot>> {
+        fn records(&mut self) -> Vec<Record<AnyNode<Ask, String>>> {
             assert_eq!(self.resident.end_turn(), None);
             self.log.take()
         }
@@ -590,7 +588,7 @@ mod tests {
         assert_eq!(account.machine, "Parrot");
         let records: Vec<_> = home.records().into_iter().map(|record| record.what).collect();
         let commands = [0, 2].map(|to| What::Command(Ask::Send(to, word.clone())));
-        let sent = What::Send { to: NodeId(0), seq: 0, message: word.clone() };
+        let sent = What::Send { to: NodeId(0), seq: 0, message: AnyMessage::new(word.clone()) };
         let [first, second] = commands;
         assert_eq!(records, [first, sent, second], "what goes to node 2 does not leave");
     }
@@ -708,7 +706,7 @@ mod tests {
             [
                 What::Notice("start".to_owned()),
                 What::Command(Ask::Set('n', 1)),
-                What::Timer('n'),
+                What::Timer(AnyTimer::new('n')),
                 What::Notice("timer n".to_owned()),
             ]
         );

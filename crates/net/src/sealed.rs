@@ -7,34 +7,37 @@ use std::hash::{Hash, Hasher};
 use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
+use vorrang_erased::{AnyMessage, AnyNode, AnyTimer, MAX_INTEGER};
 use vorrang_protocol::{Data, Delay, Effects, Message, NodeId, Protocol, Refused};
-use vorrang_trace::{AnyMessage, AnyNode, AnyTimer};
-
-use crate::numbers::{self, MAX_NUMBER};
-use crate::wire;
 
 /// A node whose messages can go over a wire though their type is gone.
 pub struct Sealed<C, N> {
     node: AnyNode<C, N>,
-    /// Reads a message; none if it is none, or has a number in it that nobody can have counted to.
-    open: fn(&[u8]) -> Option<AnyMessage>,
 }
 
 impl<C: Data, N: Data> Sealed<C, N> {
     /// The node, without its type.
     pub fn new<P: Protocol<Command = C, Notice = N>>(node: P) -> Self {
-        Self { node: AnyNode::new(node), open: open::<P::Message> }
+        Self { node: AnyNode::new(node) }
     }
-}
 
-fn open<M: Message>(bytes: &[u8]) -> Option<AnyMessage> {
-    let message: M = wire::read(bytes)?;
-    numbers::are_within(MAX_NUMBER, &message).then(|| AnyMessage::new(message))
+    /// Reads a message; none if it is none, or has an integer in it that is not counted.
+    fn open(&self, bytes: &[u8]) -> Option<AnyMessage> {
+        self.node.decode(bytes).filter(|message| message.is_bounded(MAX_INTEGER))
+    }
 }
 
 /// A message of any algorithm, as bytes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Parcel(Vec<u8>);
+
+impl Parcel {
+    fn of(message: &AnyMessage) -> Self {
+        let mut bytes = Vec::new();
+        message.encode(&mut bytes).expect("plain data can be encoded");
+        Self(bytes)
+    }
+}
 
 impl Message for Parcel {
     const KINDS: &'static [&'static str] = &["LOCK"];
@@ -64,7 +67,7 @@ impl<C: Data, N: Data> Protocol for Sealed<C, N> {
     }
     /// What cannot be read is as good as lost.
     fn on_message(&mut self, from: NodeId, Parcel(bytes): Parcel, fx: &mut impl Effects<Self>) {
-        if let Some(message) = (self.open)(&bytes) {
+        if let Some(message) = self.open(&bytes) {
             self.node.on_message(from, message, &mut Sealing { fx });
         }
     }
@@ -80,7 +83,10 @@ struct Sealing<'a, E> {
 
 impl<C: Data, N: Data, E: Effects<Sealed<C, N>>> Effects<AnyNode<C, N>> for Sealing<'_, E> {
     fn send(&mut self, to: NodeId, message: AnyMessage) {
-        self.fx.send(to, Parcel(message.packed()));
+        self.fx.send(to, Parcel::of(&message));
+    }
+    fn send_to_each(&mut self, to: &mut dyn Iterator<Item = NodeId>, message: AnyMessage) {
+        self.fx.send_to_each(to, Parcel::of(&message));
     }
     fn set_timer(&mut self, timer: AnyTimer, delay: Delay) {
         self.fx.set_timer(timer, delay);
@@ -98,7 +104,7 @@ impl<C: Data, N: Data, E: Effects<Sealed<C, N>>> Effects<AnyNode<C, N>> for Seal
 
 impl<C: Data, N: Data> Clone for Sealed<C, N> {
     fn clone(&self) -> Self {
-        Self { node: self.node.clone(), open: self.open }
+        Self { node: self.node.clone() }
     }
 }
 
@@ -124,7 +130,7 @@ impl<C: Data, N: Data> fmt::Debug for Sealed<C, N> {
 
 #[cfg(test)]
 mod tests {
-    use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
+    use vorrang_algorithms::mutex::ricart_agrawala::{self as ra, RicartAgrawala};
     use vorrang_algorithms::mutex::{Claim, Command, Notice};
     use vorrang_protocol::{Effect, Group, Outbox};
 
@@ -153,28 +159,10 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_nobody_can_have_counted_to_is_not_read() {
-        assert!(open::<Absurd>(&written(MAX_NUMBER)).is_some());
-        assert!(open::<Absurd>(&written(MAX_NUMBER + 1)).is_none());
-    }
-
-    fn written(number: u64) -> Vec<u8> {
-        AnyMessage::new(Absurd(number)).packed()
-    }
-
-    #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-    struct Absurd(u64);
-
-    impl fmt::Display for Absurd {
-        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            fmt::Debug::fmt(self, f)
-        }
-    }
-
-    impl Message for Absurd {
-        const KINDS: &'static [&'static str] = &["ABSURD"];
-        fn kind(&self) -> usize {
-            0
-        }
+    fn an_integer_that_is_not_counted_is_not_read() {
+        let node = Sealed::new(RicartAgrawala::new(NodeId(0), Group::of(2)));
+        let bytes = |time| Parcel::of(&AnyMessage::new(ra::Message::Request { time })).0;
+        assert!(node.open(&bytes(MAX_INTEGER)).is_some());
+        assert!(node.open(&bytes(MAX_INTEGER + 1)).is_none());
     }
 }

@@ -13,6 +13,7 @@ use vorrang_algorithms::card::About;
 use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::registry;
 use vorrang_algorithms::setup::Setup;
+use vorrang_catalogue::NodeOf;
 use vorrang_experiment::failure::Failure;
 use vorrang_experiment::problem::{Driven, Future, header};
 use vorrang_experiment::tracefile::Outlet;
@@ -21,8 +22,8 @@ use vorrang_net::{
     Clock, CommandError, Config, Event, Goodbye, Handle, LetGo, LinkState, LinkStatus, Log,
     NetError, Ration, Stage, Starting, Status, Stopped,
 };
-use vorrang_protocol::{Needs, NodeId, Protocol, Refused};
-use vorrang_trace::{Record, Writer};
+use vorrang_protocol::{Needs, NodeId, Refused};
+use vorrang_trace::Writer;
 
 use super::condition;
 use super::input::{Input, MAX_LINE, Typed};
@@ -41,11 +42,11 @@ pub(crate) struct Served {
 }
 
 /// Runs one node until it leaves.
-pub(crate) fn serve<Q, P>(served: Served, make: &registry::Node<P>, needs: Needs) -> Future<'static>
-where
-    Q: Driven,
-    P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-{
+pub(crate) fn serve<Q: Driven>(
+    served: Served,
+    make: &registry::Node<NodeOf<Q>>,
+    needs: Needs,
+) -> Future<'static> {
     let Served { about, setup, node, voice } = served;
     let (id, name) = (NodeId(node.number()), about.name);
     // Nodes that are set up differently would let too many in, so they must agree on it.
@@ -59,15 +60,15 @@ where
     };
     let log = node.trace.as_ref().map(|_| Log::new());
     let starting = match node.udp() {
-        None => start::<Q, _, _>(vorrang_net::Node::new(make(id), config), log.as_ref()),
+        None => start::<Q, _>(vorrang_net::Node::new(make(id), config), log.as_ref()),
         Some(udp) => {
-            start::<Q, _, _>(vorrang_net::Node::over_udp(udp, make(id), config), log.as_ref())
+            start::<Q, _>(vorrang_net::Node::over_udp(udp, make(id), config), log.as_ref())
         }
     };
     let save = move |file: Outlet| {
         let Some(log) = log else { return Ok(()) };
         let header = header(&about, &setup).with("driver", &"node").with("node", &id);
-        let records: Vec<Record<P>> = log.take();
+        let records = log.take();
         let mut writer = Writer::new(file, &header)?;
         records.iter().try_for_each(|record| writer.write(record))?;
         writer.finish(None, None)?.finish()
@@ -76,11 +77,10 @@ where
 }
 
 /// Starts a node, on whatever network.
-fn start<Q, P, T>(mut node: vorrang_net::Node<P, T>, log: Option<&Log<P>>) -> Starting<Started<Q>>
-where
-    Q: Driven,
-    P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-{
+fn start<Q: Driven, T>(
+    mut node: vorrang_net::Node<Q::Command, Q::Notice, T>,
+    log: Option<&Log<Q::Command, Q::Notice>>,
+) -> Starting<Started<Q>> {
     if let Some(steps) = Q::steps() {
         node = node.steps(steps);
     }

@@ -76,7 +76,7 @@ mod turn;
 
 pub use belonging::Belonging;
 pub use duration::{parse_duration_ns, show_duration_ns};
-pub use effects::{Delay, Effect, Effects, Outbox};
+pub use effects::{Delay, DynEffects, Effect, Effects, Outbox};
 pub use graph::Graph;
 pub use invariant::{Guard, Invariant, Situation};
 pub use layer::{Lift, Relay};

@@ -7,6 +7,7 @@
 //! use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
 //! use vorrang_algorithms::mutex::spec::Exclusion;
 //! use vorrang_algorithms::mutex::{Claim, Command};
+//! use vorrang_erased::Population;
 //! use vorrang_protocol::Group;
 //! use vorrang_sim::{Load, Network, Simulation, Turns};
 //!
@@ -18,7 +19,7 @@
 //!     Command::Release,
 //! );
 //! let report = Simulation::new(
-//!     group.members().map(|id| RicartAgrawala::new(id, group)),
+//!     Population::new(5, move |id| RicartAgrawala::new(id, group)),
 //!     Exclusion::default(),
 //!     Network::constant_ms(1),
 //!     workload.entries(100).hold("1ms".parse()?),

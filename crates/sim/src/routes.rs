@@ -7,11 +7,12 @@
 
 use std::collections::VecDeque;
 
+use vorrang_erased::{MessageId, Messages};
 use vorrang_protocol::{Graph, NodeId};
 
 /// The ways, and what has become of the message that was sent last.
 #[derive(Debug)]
-pub(crate) struct Routes<M> {
+pub(crate) struct Routes {
     graph: Graph,
     /// For every node that has sent something, from where each other node is reached.
     trees: Vec<Option<Box<[NodeId]>>>,
@@ -20,7 +21,8 @@ pub(crate) struct Routes<M> {
     /// How many different messages there were.
     count: u64,
     /// The last: who sent it, after how many events, and what.
-    last: Option<(NodeId, u64, M)>,
+    /// It is kept for as long as it is the last.
+    last: Option<(NodeId, u64, MessageId)>,
 }
 
 /// What becomes of a message on its way.
@@ -30,7 +32,12 @@ pub(crate) struct Fate {
     pub(crate) is_lost: bool,
 }
 
-impl<M: Clone + Eq> Routes<M> {
+impl Routes {
+    /// Whether a message is kept.
+    pub(crate) const fn has_last(&self) -> bool {
+        self.last.is_some()
+    }
+
     pub(crate) fn new(graph: Graph) -> Self {
         let nodes = graph.group().size() as usize;
         let (trees, fates) = (vec![None; nodes], vec![(0, Fate::default()); nodes]);
@@ -42,13 +49,18 @@ impl<M: Clone + Eq> Routes<M> {
     pub(crate) fn travel(
         &mut self,
         (from, to): (NodeId, NodeId),
-        (step, message): (u64, &M),
+        (step, message): (u64, MessageId),
+        messages: &mut dyn Messages,
         mut link: impl FnMut() -> Fate,
     ) -> Fate {
-        let is_last =
-            |(by, at, last): &(NodeId, u64, M)| (*by, *at) == (from, step) && last == message;
+        let is_last = |&(by, at, last): &(NodeId, u64, MessageId)| {
+            (by, at) == (from, step) && messages.are_equal(last, message)
+        };
         if !self.last.as_ref().is_some_and(is_last) {
-            self.last = Some((from, step, message.clone()));
+            messages.duplicate(message);
+            if let Some((_, _, before)) = self.last.replace((from, step, message)) {
+                messages.drop_one(before);
+            }
             self.count += 1;
             self.fates[from.index()] = (self.count, Fate::default());
         }

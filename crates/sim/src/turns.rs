@@ -1,7 +1,7 @@
 //! Turns: nodes that ask, enter and leave, when they ask, how long they stay, and what is measured.
 
-use vorrang_protocol::{Message, NodeId, NodeSet, Step, Turn};
-use vorrang_trace::{Measure, Meter, Summary};
+use vorrang_protocol::{NodeId, NodeSet, Step, Turn};
+use vorrang_trace::{Measure, Meter, Sent, Summary};
 
 use crate::causality::{Causality, Past};
 use crate::{Distribution, Orders, Workload};
@@ -394,8 +394,8 @@ where
         }
     }
 
-    fn on_send<M: Message>(&mut self, from: NodeId, to: NodeId, message: &M) -> Past {
-        self.measure.on_send(from, to, message);
+    fn on_send(&mut self, from: NodeId, to: NodeId, sent: Sent) -> Past {
+        self.measure.on_send(from, to, sent);
         self.causality.as_mut().map_or(0, |causality| causality.on_send(from))
     }
 

@@ -4,28 +4,16 @@
 //! and kind, so that none changes any other draw.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::fmt;
 
-use vorrang_protocol::{Monitor, NodeId, Protocol};
+use vorrang_erased::Messages;
+use vorrang_protocol::{Data, Monitor, NodeId};
 use vorrang_trace::{Fault as Noted, Loss, Meter, What};
 
 use crate::faults::{Fault, FaultCounts, Faults, Partition, Slow};
 use crate::queue::Key;
 use crate::time::later_ns;
-use crate::world::{Letter, Scheduled, TagOf, Upcoming, Waiting, World};
+use crate::world::{Letter, LetterOf, NodeOf, Scheduled, Upcoming, UpcomingOf, Waiting, World};
 use crate::{Pending, Random, Recorder, Workload};
-
-/// What goes wrong, and how nodes that come up again are made.
-pub(crate) struct Trouble<P> {
-    pub(crate) weather: Weather,
-    pub(crate) fresh: Box<dyn Fn(NodeId) -> P + Send>,
-}
-
-impl<P> fmt::Debug for Trouble<P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.weather.fmt(f)
-    }
-}
 
 /// What is still to go wrong, and what is wrong now.
 #[derive(Debug)]
@@ -262,14 +250,11 @@ impl Weather {
     }
 }
 
-type EventOf<P, M, W> = Upcoming<P, <M as Monitor>::Tag, TagOf<P, W>>;
-
-impl<P, M, W, R> World<P, M, W, R>
+impl<M, W, R> World<M, W, R>
 where
-    P: Protocol,
-    M: Monitor<Command = P::Command, Notice = P::Notice>,
-    W: Workload<P::Command, P::Notice>,
-    R: Recorder<P>,
+    M: Monitor<Command: Data, Notice: Data>,
+    W: Workload<M::Command, M::Notice>,
+    R: Recorder<NodeOf<M>>,
 {
     /// What happens to a node now, if its condition and the network's allow it; else it waits, or
     /// comes to nothing.
@@ -278,9 +263,10 @@ where
         &mut self,
         key: Key,
         at: NodeId,
-        event: EventOf<P, M, W>,
-    ) -> Option<EventOf<P, M, W>> {
-        let Some(Trouble { weather, .. }) = self.faults.as_deref() else { return Some(event) };
+        event: UpcomingOf<M, W>,
+        messages: &mut dyn Messages,
+    ) -> Option<UpcomingOf<M, W>> {
+        let Some(weather) = self.faults.as_deref() else { return Some(event) };
         let number = key.number;
         let lost = match (&event, weather.condition(at)) {
             (Upcoming::Message(letter), _) if weather.was_cut(number, letter.from, at) => {
@@ -296,7 +282,7 @@ where
         };
         if let Some(why) = lost {
             self.now_ns = key.at_ns;
-            self.lose(number, at, event, why);
+            self.lose(number, at, event, why, messages);
             return None;
         }
         if weather.condition(at) == Condition::Still {
@@ -307,14 +293,22 @@ where
     }
 
     /// What has waited for a node, in the order in which it came.
-    pub(crate) fn take_waiting(&mut self, at: NodeId) -> Waiting<P, M::Tag, TagOf<P, W>> {
+    pub(crate) fn take_waiting(&mut self, at: NodeId) -> Waiting<M, W> {
         self.waiting.extract_if(.., |(_, it)| it.node == at).collect()
     }
 
     /// A message comes to nothing. Anything else was nothing to begin with.
-    pub(crate) fn lose(&mut self, number: u64, to: NodeId, event: EventOf<P, M, W>, why: Loss) {
-        let Upcoming::Message(Letter { from, past, .. }) = event else { return };
-        let Some(Trouble { weather, .. }) = self.faults.as_deref_mut() else { return };
+    pub(crate) fn lose(
+        &mut self,
+        number: u64,
+        to: NodeId,
+        event: UpcomingOf<M, W>,
+        why: Loss,
+        messages: &mut dyn Messages,
+    ) {
+        let Upcoming::Message(Letter { from, past, message, .. }) = event else { return };
+        messages.drop_one(message);
+        let Some(weather) = self.faults.as_deref_mut() else { return };
         let count = match why {
             Loss::Network | Loss::NoLink => &mut weather.counts.lost,
             Loss::Partition => &mut weather.counts.cut_off,
@@ -329,17 +323,22 @@ where
     /// The number that the message of event `number` was sent with, where some arrive twice.
     #[cold]
     pub(crate) fn sent_as(&mut self, number: u64) -> u64 {
-        self.faults.as_mut().map_or(number, |trouble| trouble.weather.sent_as(number))
+        self.faults.as_mut().map_or(number, |weather| weather.sent_as(number))
     }
 
     /// Sends a message where some do not arrive, some do twice, and some late.
     #[cold]
-    pub(crate) fn send_badly(&mut self, to: NodeId, letter: Letter<P, M::Tag, TagOf<P, W>>) {
+    pub(crate) fn send_badly(
+        &mut self,
+        to: NodeId,
+        letter: LetterOf<M, W>,
+        messages: &mut dyn Messages,
+    ) {
         let (seq, from, sent_ns) = (self.queue.next_number(), letter.from, self.now_ns);
-        let way = self.travel(to, &letter, |weather| weather.link_loses(sent_ns));
+        let way = self.travel(to, &letter, messages, |weather| weather.link_loses(sent_ns));
         let in_ns = way.map_or_else(|| self.draw_latency(), |way| way.takes_ns);
-        let Self { faults: Some(trouble), links, now_ns, .. } = self else { return };
-        let (weather, now_ns) = (&mut trouble.weather, *now_ns);
+        let Self { faults: Some(weather), links, now_ns, .. } = self else { return };
+        let now_ns = *now_ns;
         let slowed_ns = weather.slowed_ns(in_ns, from, to);
         let mut arrival_ns = links.arrival_after_ns(now_ns, slowed_ns, from, to);
         let is_cut = weather.is_cut(from, to);
@@ -347,7 +346,7 @@ where
         if is_cut || fate.is_lost {
             self.queue.skip();
             let why = if is_cut { Loss::Partition } else { Loss::Network };
-            return self.lose(seq, to, Upcoming::Message(letter), why);
+            return self.lose(seq, to, Upcoming::Message(letter), why, messages);
         }
         let mut late_ns = slowed_ns - in_ns;
         weather.counts.slowed += u64::from(late_ns > 0);
@@ -371,8 +370,9 @@ where
         let copy = second.and_then(|at_ns| {
             self.record(from, || What::Doubled { to, seq });
             let past = self.meter.on_duplicate(&letter.past);
-            let (message, tag) = (letter.message.clone(), letter.tag.clone());
+            let (message, tag) = (letter.message, letter.tag.clone());
             let at_ns = self.in_time(to, pending, at_ns)?;
+            messages.duplicate(message);
             Some((at_ns, Letter { from, message, past, tag }))
         });
         let Some(at_ns) = self.in_time(to, pending, arrival_ns) else { return };
@@ -380,8 +380,8 @@ where
         if let Some((at_ns, copy)) = copy {
             let number = self.queue.next_number();
             self.schedule(at_ns, to, Upcoming::Message(copy));
-            if let Some(trouble) = &mut self.faults {
-                trouble.weather.copies.insert(number, seq);
+            if let Some(weather) = &mut self.faults {
+                weather.copies.insert(number, seq);
             }
         }
     }
@@ -391,7 +391,7 @@ where
     #[cold]
     pub(crate) fn is_stuck(&mut self) -> bool {
         const EVERY: u64 = 1 << 10;
-        let Some(Trouble { weather, .. }) = self.faults.as_deref_mut() else { return false };
+        let Some(weather) = self.faults.as_deref_mut() else { return false };
         if self.end_ns != u64::MAX {
             // It has an end anyway.
             return false;

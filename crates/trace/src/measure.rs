@@ -14,10 +14,10 @@
 
 use std::mem;
 
-use vorrang_protocol::{Message, NodeId, Protocol, Step, Turn};
+use vorrang_protocol::{NodeId, Protocol, Step, Turn};
 
 use crate::batches::Batches;
-use crate::meter::Traffic;
+use crate::meter::{Sent, Traffic};
 use crate::record::{Record, What};
 use crate::samples::Samples;
 
@@ -123,13 +123,14 @@ impl Measure {
     /// one in which these were their shares.
     pub fn of<'a, P>(
         nodes: u32,
+        kinds: &'static [&'static str],
         records: impl IntoIterator<Item = &'a Record<P>, IntoIter: Clone>,
     ) -> Self
     where
         P: Protocol<Command: Turn, Notice: Turn>,
     {
         let records = records.into_iter();
-        let mut measure = Self::new(nodes, P::Message::KINDS);
+        let mut measure = Self::new(nodes, kinds);
         if let Some(shares) = shares(nodes, records.clone()) {
             measure = measure.with_shares(shares);
         }
@@ -140,7 +141,9 @@ impl Measure {
                         measure.on_step(record.at_ns, record.node, step);
                     }
                 }
-                What::Send { to, message, .. } => measure.on_send(record.node, *to, message),
+                What::Send { to, message, .. } => {
+                    measure.on_send(record.node, *to, Sent::of(message, record.node));
+                }
                 What::Receive { from, .. } => measure.on_receive(*from, record.node),
                 What::Crash => measure.on_crash(record.node),
                 What::Timer(_)
@@ -219,8 +222,8 @@ impl Measure {
     }
 
     /// A node sent a message.
-    pub fn on_send<M: Message>(&mut self, from: NodeId, to: NodeId, message: &M) {
-        self.traffic.on_send(from, to, message);
+    pub fn on_send(&mut self, from: NodeId, to: NodeId, sent: Sent) {
+        self.traffic.on_send(from, to, sent);
         // Under load nobody is ever idle, and this is asked for every message.
         if self.busy == 0 {
             self.idle_messages += u64::from(self.leaving != Some(from) && from != to);
@@ -310,11 +313,6 @@ where
     let (fewest, most) =
         contenders.fold((u64::MAX, 0), |(fewest, most), (&it, _)| (it.min(fewest), it.max(most)));
     (most > 0 && most - fewest <= 1).then_some(entries)
-}
-
-/// How many bytes the message takes on the wire, without its frame.
-pub fn encoded_len(message: &impl Message) -> usize {
-    postcard::experimental::serialized_size(message).expect("plain data can be encoded")
 }
 
 /// The figures of a run. Times are in nanoseconds; a mean of nothing is none.
@@ -470,10 +468,10 @@ mod tests {
     fn what_a_node_tells_itself_is_free() {
         let mut measure = measure();
         let message = Ra::Request { time: 300 };
-        measure.on_send(NodeId(1), NodeId(1), &message);
+        measure.on_send(NodeId(1), NodeId(1), Sent::of(&message, NodeId(1)));
         measure.on_receive(NodeId(1), NodeId(1));
         assert_eq!((measure.summary().messages, measure.summary().load_max), (0, 0));
-        measure.on_send(NodeId(1), NodeId(2), &message);
+        measure.on_send(NodeId(1), NodeId(2), Sent::of(&message, NodeId(1)));
         measure.on_receive(NodeId(1), NodeId(2));
         let summary = measure.summary();
         assert_eq!(summary.by_kind, [("REQUEST", 1), ("REPLY", 0)]);
@@ -594,8 +592,8 @@ mod tests {
     fn errors_are_those_of_the_run_itself() {
         let mut measure = measure();
         for at in 0..100 {
-            measure.on_send(NodeId(0), NodeId(1), &Ra::Request { time: 1 });
-            measure.on_send(NodeId(1), NodeId(0), &Ra::Request { time: 1 });
+            measure.on_send(NodeId(0), NodeId(1), Sent::of(&Ra::Request { time: 1 }, NodeId(0)));
+            measure.on_send(NodeId(1), NodeId(0), Sent::of(&Ra::Request { time: 1 }, NodeId(1)));
             turn(&mut measure, 10 * at, 0);
         }
         let summary = measure.summary();
@@ -605,7 +603,11 @@ mod tests {
         // A hundred more, half of them with no message and half with four.
         for at in 100..200 {
             for _ in 0..at % 2 * 4 {
-                measure.on_send(NodeId(0), NodeId(1), &Ra::Request { time: 1 });
+                measure.on_send(
+                    NodeId(0),
+                    NodeId(1),
+                    Sent::of(&Ra::Request { time: 1 }, NodeId(0)),
+                );
             }
             turn(&mut measure, 10 * at, 0);
         }

@@ -277,6 +277,9 @@ impl<P: Watched, E: Effects<Watching<P>>> Effects<P> for Through<'_, E> {
     fn send(&mut self, to: NodeId, message: P::Message) {
         self.fx.send(to, Message::Election(message));
     }
+    fn send_to_each(&mut self, to: &mut dyn Iterator<Item = NodeId>, message: P::Message) {
+        self.fx.send_to_each(to, Message::Election(message));
+    }
     fn set_timer(&mut self, timer: P::Timer, delay: Delay) {
         self.fx.set_timer(Timer::Election(timer), delay);
     }

@@ -204,6 +204,9 @@ where
     fn send(&mut self, to: NodeId, message: P::Message) {
         self.fx.send(to, message);
     }
+    fn send_to_each(&mut self, to: &mut dyn Iterator<Item = NodeId>, message: P::Message) {
+        self.fx.send_to_each(to, message);
+    }
     fn set_timer(&mut self, timer: P::Timer, delay: Delay) {
         self.fx.set_timer(Timer::Above(timer), delay);
     }

@@ -16,7 +16,7 @@ use super::synod::{self, Synod};
 use super::view::is_primary;
 use super::views::{Ask, Phase, Views};
 use super::virtual_synchrony::recipe;
-use crate::flaw::{Flawed, Mistake};
+use crate::flaw::{AnyMistake, Flawed, Mistake};
 use crate::recipe::Recipe;
 
 /// What is decided about.
@@ -34,10 +34,7 @@ pub fn deciding<F: Misjudges>() -> Around<Views<u32, u64, Misjudging<F>>> {
 }
 
 /// Nodes that do something wrong with messages.
-pub fn mistaken<F>(mistake: F) -> Around<Flawed<Right, F>>
-where
-    F: Mistake<Right>,
-{
+pub fn mistaken(mistake: &'static dyn AnyMistake<Right>) -> Around<Flawed<Right>> {
     recipe(move |me, universe, founders| Flawed::new(Views::new(me, universe, founders), mistake))
 }
 

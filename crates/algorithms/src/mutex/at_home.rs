@@ -44,6 +44,18 @@ impl<P: Protocol, E: Effects<P>> Effects<P> for AtHome<'_, P, E> {
             self.fx.send(to, message);
         }
     }
+    fn send_to_each(&mut self, to: &mut dyn Iterator<Item = NodeId>, message: P::Message) {
+        let Self { me, mail, fx } = self;
+        let kept = message.clone();
+        let mut others = to.filter(|id| {
+            let is_me = id == me;
+            if is_me {
+                mail.push_back(kept.clone());
+            }
+            !is_me
+        });
+        fx.send_to_each(&mut others, message);
+    }
     fn set_timer(&mut self, timer: P::Timer, delay: Delay) {
         self.fx.set_timer(timer, delay);
     }

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use vorrang_algorithms::flaw::{Flawed, Mistake};
+use vorrang_algorithms::flaw::{AnyMistake, Flawed};
 use vorrang_algorithms::group::input::Input;
 use vorrang_algorithms::group::locks::flaws::{
     ClockNotCarried, EntersFrozen, HolderForgotten, ViewIgnored,
@@ -134,19 +134,18 @@ fn who_comes_in_disturbs_nobody() {
 
 #[test]
 fn what_is_wrong_on_purpose_is_found() {
-    fn flawed<F>(mistake: F) -> impl Fn(NodeId) -> Flawed<Locks<SuzukiKasami>, F>
-    where
-        F: Mistake<Locks<SuzukiKasami>>,
-    {
+    fn flawed(
+        mistake: &'static dyn AnyMistake<Locks<SuzukiKasami>>,
+    ) -> impl Fn(NodeId) -> Flawed<Locks<SuzukiKasami>> {
         let node = joined(suzuki_kasami().asking_again());
         move |id| Flawed::new(node(id), mistake)
     }
     let strict = || Locked::new(Group::of(3));
     let found = [
-        explored(&system(JOINED, strict(), flawed(EntersFrozen))),
-        explored(&system(JOINED, strict(), flawed(HolderForgotten))),
-        explored(&system(JOINED, strict(), flawed(ViewIgnored)).links(Order::Any)),
-        explored(&system(JOINED, strict(), flawed(ClockNotCarried))),
+        explored(&system(JOINED, strict(), flawed(&EntersFrozen))),
+        explored(&system(JOINED, strict(), flawed(&HolderForgotten))),
+        explored(&system(JOINED, strict(), flawed(&ViewIgnored)).links(Order::Any)),
+        explored(&system(JOINED, strict(), flawed(&ClockNotCarried))),
         explored(&system(JOINED, strict(), joined(suzuki_kasami().in_own_order()))),
     ];
     let shown = found.map(|it| {

@@ -223,7 +223,7 @@ fn who_gives_up_too_early_loses_words() {
 
 #[test]
 fn without_a_filter_a_word_that_is_sent_again_is_heard_again() {
-    let flawed = || channels(1).map(|node| Flawed::new(node, NoDuplicateFilter));
+    let flawed = || channels(1).map(|node| Flawed::new(node, &NoDuplicateFilter));
     let twice = "once, in order: node 1 heard a, which was not said or was heard before";
     let (verdict, run, _) = outcome(&talk(flawed(), ["a", ""], Faults::NONE, ANY.into()));
     assert_eq!(verdict, twice);

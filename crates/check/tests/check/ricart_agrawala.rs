@@ -64,7 +64,7 @@ fn the_report_is_the_same_on_one_thread_and_on_two() {
 
         let entries = &[2, 1, 1];
         let group = group(entries);
-        let flawed = |id| Flawed::new(RicartAgrawala::new(id, group), RepliesCarryNoClock);
+        let flawed = |id| Flawed::new(RicartAgrawala::new(id, group), &RepliesCarryNoClock);
         let monitor = (Exclusion::default(), HappenedBefore::default());
         let system = mutex(entries, order, monitor, flawed);
         let one = explore(&system, &bounds, ONE, |_| {});

@@ -1,6 +1,5 @@
 //! All tests of the crate as one program: linked once.
 
-mod support;
 mod check;
 mod check_extent;
 mod check_faults;
@@ -25,6 +24,7 @@ mod replay;
 mod report;
 mod run;
 mod step;
+mod support;
 mod survive;
 mod sweep;
 mod topology;

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, timeout};
-use vorrang_protocol::{NodeId, Protocol};
+use vorrang_erased::AnyNode;
+use vorrang_protocol::{Data, NodeId, Protocol};
 use vorrang_sim::{FaultCounts, Faults};
 use vorrang_trace::{Line, Record, What};
 
@@ -91,16 +92,18 @@ pub(super) fn planned(scene: &impl Scene) -> Vec<(Duration, NodeId)> {
     all
 }
 
-/// The records of all nodes in the order of their times. Of a node that was killed nobody knows
+/// The records of all nodes in the order of their times, read by one of their kind. Of a node that was killed nobody knows
 /// what it did after it was last heard: it is down from there on.
-pub(super) fn in_order<P: Protocol>(recorded: Recorded) -> Result<Vec<Record<P>>, Failure> {
+pub(super) fn in_order<C: Data, N: Data>(
+    node: &AnyNode<C, N>,
+    recorded: Recorded,
+) -> Result<Vec<Record<AnyNode<C, N>>>, Failure> {
     let read = |line: String| {
         Line::read(&line, |_, _, _| None)
-            .and_then(Record::read)
+            .and_then(|line| Record::read_by(node, line))
             .map_err(|why| Failure::World(format!("a node says '{line}': {why}")))
     };
-    let mut records: Vec<Record<P>> =
-        recorded.lines.into_iter().map(read).collect::<Result<_, _>>()?;
+    let mut records = recorded.lines.into_iter().map(read).collect::<Result<Vec<_>, _>>()?;
     for &(node, at_ns) in &recorded.killed {
         records.push(Record { at_ns, node, what: What::Crash });
     }

@@ -21,7 +21,8 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::UnboundedReceiver;
 use vorrang_algorithms::mutex::spec::HappenedBefore;
-use vorrang_algorithms::mutex::{Command, Notice};
+use vorrang_algorithms::mutex::{Command, Mutex};
+use vorrang_catalogue::NodeOf;
 use vorrang_net::{Clock, Config, Handle, Log, Starting};
 use vorrang_protocol::{NodeId, Protocol};
 use vorrang_sim::{FaultCounts, Random, share};
@@ -64,15 +65,12 @@ pub enum Processes {
 }
 
 /// Runs a scenario over TCP and hands back what came of it, with its trace if `save` wants it.
-pub fn run<P>(
+pub fn run(
     scenario: &Scenario,
-    made: &Made<P>,
+    made: &Made<Mutex>,
     place: Place,
     save: Option<&Path>,
-) -> Result<Measured, Failure>
-where
-    P: Protocol<Command = Command, Notice = Notice>,
-{
+) -> Result<Measured, Failure> {
     let start = Instant::now();
     let tape = save.map(Tape::create).transpose()?;
     let records = match place.at {
@@ -97,10 +95,10 @@ where
                 orchestrate(scenario, &mut group, news, place.progress).await?;
                 group.stop().await
             })?;
-            in_order(recorded)?
+            in_order(&(made.node)(NodeId(0)), recorded)?
         }
     };
-    let mut observed = Observed::of(scenario, &records);
+    let mut observed = Observed::of(scenario, made.kinds(), &records);
     observed.objection = made.objection(scenario, &records).map(|it| it.to_string());
     let measured = measured(scenario, observed, start.elapsed());
     if let Some(tape) = tape {
@@ -313,7 +311,7 @@ async fn settle(nodes: &mut impl Counted) -> Result<(), Failure> {
     }
 }
 
-/// What records tell: all that is compiled for every algorithm.
+/// What records tell.
 struct Observed {
     verdict: Verdict,
     summary: Summary,
@@ -326,10 +324,11 @@ struct Observed {
 }
 
 impl Observed {
-    fn of<P>(scenario: &Scenario, records: &[Record<P>]) -> Self
-    where
-        P: Protocol<Command = Command, Notice = Notice>,
-    {
+    fn of(
+        scenario: &Scenario,
+        kinds: &'static [&'static str],
+        records: &[Record<NodeOf<Mutex>>],
+    ) -> Self {
         let (card, setup) = (scenario.card, &scenario.setup);
         let verdict = judge(records, card.watch(setup, card.promised(setup)));
         Self {
@@ -337,7 +336,7 @@ impl Observed {
             verdict,
             summary: Summary {
                 overtakes: Some(judge(records, HappenedBefore::default()).count("ordering")),
-                ..Measure::of(scenario.nodes(), records).summary()
+                ..Measure::of(scenario.nodes(), kinds, records).summary()
             },
             events: events(records),
             objection: None,

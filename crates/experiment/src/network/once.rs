@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 
 use tokio::net::TcpListener;
 use tokio::time::{sleep, timeout};
+use vorrang_algorithms::problem::Problem;
 use vorrang_net::{Clock, Config, Log, Started, Starting, bind_loopback};
 use vorrang_protocol::{Monitor, NodeId, Protocol};
-use vorrang_trace::{Meter, Record, What, judge};
+use vorrang_trace::{Meter, Record, Sent, What, judge};
 
 use super::kills::{self, Kills, in_order};
 use super::local::{self, Local};
@@ -35,18 +36,18 @@ pub enum Until {
 
 /// Gives some nodes a command each, and hands back what came of it: judged, measured, and saved if
 /// that is wanted.
-pub fn run<P, M, T>(
+pub fn run<Q, M, T>(
     scene: &impl Scene,
-    made: &Made<P>,
-    commands: (&[(NodeId, P::Command)], Until),
+    made: &Made<Q>,
+    commands: (&[(NodeId, Q::Command)], Until),
     (monitor, mut meter): (M, T),
     figures: impl FnOnce(&T::Summary) -> Vec<Figure>,
     (place, save_to): (Place, Option<&Path>),
 ) -> Result<Measured, Failure>
 where
-    P: Protocol<Command: ToString>,
-    M: Monitor<Command = P::Command, Notice = P::Notice>,
-    T: Meter<P::Command, P::Notice>,
+    Q: Problem,
+    M: Monitor<Command = Q::Command, Notice = Q::Notice>,
+    T: Meter<Q::Command, Q::Notice>,
 {
     let start = Instant::now();
     let tape = save_to.map(Tape::create).transpose()?;
@@ -63,7 +64,10 @@ where
             runtime()?.block_on(tell_all(scene, commands, &launch))?;
             log.take()
         }
-        In::OneEach => in_order(runtime()?.block_on(tell_processes(scene, commands))?)?,
+        In::OneEach => {
+            let recorded = runtime()?.block_on(tell_processes(scene, commands))?;
+            in_order(&(made.node)(NodeId(0)), recorded)?
+        }
     };
     let verdict = judge(&records, monitor);
     feed(&mut meter, &records);
@@ -216,7 +220,10 @@ fn feed<P: Protocol, T: Meter<P::Command, P::Notice>>(meter: &mut T, records: &[
             What::Command(command) => meter.on_command(*at_ns, *node, command),
             What::Notice(notice) => meter.on_notice(*at_ns, *node, notice),
             What::Send { to, seq, message } => {
-                under_way.insert((*node, *to, *seq), meter.on_send(*node, *to, message));
+                under_way.insert(
+                    (*node, *to, *seq),
+                    meter.on_send(*node, *to, Sent::of(message, *node)),
+                );
             }
             What::Receive { from, seq, .. } => {
                 if let Some(tag) = under_way.remove(&(*from, *node, *seq)) {

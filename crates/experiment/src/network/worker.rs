@@ -37,10 +37,11 @@ use vorrang_algorithms::mutex;
 use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::registry::Recipe;
 use vorrang_algorithms::setup::Setup;
+use vorrang_catalogue::NodeOf;
 use vorrang_net::{
     Application, ApplicationEffects, Clock, Config, Handle, Log, Node, Starting, bind_loopback,
 };
-use vorrang_protocol::{NodeId, Protocol};
+use vorrang_protocol::NodeId;
 use vorrang_sim::Random;
 use vorrang_trace::Record;
 
@@ -92,10 +93,11 @@ pub struct Work {
 }
 
 /// Does the work with nodes whose applications take turns.
-pub fn take_turns<P>(work: Work, card: &'static mutex::Card, recipe: &Recipe<P>) -> Future<'static>
-where
-    P: Protocol<Command = mutex::Command, Notice = mutex::Notice>,
-{
+pub fn take_turns(
+    work: Work,
+    card: &'static mutex::Card,
+    recipe: &Recipe<NodeOf<mutex::Mutex>>,
+) -> Future<'static> {
     let (news, heard) = unbounded_channel();
     match turns(&work.orders, card, news) {
         Ok(turns) => with(work, card, recipe, (turns, heard)),
@@ -124,11 +126,11 @@ fn turns(
 }
 
 /// Does the work with nodes whose applications wait to be told something.
-pub fn be_told<Q, P>(work: Work, card: &'static Card<Q>, recipe: &Recipe<P>) -> Future<'static>
-where
-    Q: Problem,
-    P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-{
+pub fn be_told<Q: Problem>(
+    work: Work,
+    card: &'static Card<Q>,
+    recipe: &Recipe<NodeOf<Q>>,
+) -> Future<'static> {
     let (news, heard) = unbounded_channel();
     let told = Told::<Q> { node: NodeId(work.orders.id), news: Some(news), problem: PhantomData };
     with(work, card, recipe, (told, heard))
@@ -154,15 +156,14 @@ impl<Q: Problem> Application for Told<Q> {
 }
 
 /// Does the work with nodes of this kind and an application that tells its news.
-fn with<Q, P, A>(
+fn with<Q, A>(
     work: Work,
     card: &'static Card<Q>,
-    recipe: &Recipe<P>,
+    recipe: &Recipe<NodeOf<Q>>,
     (application, heard): (A, UnboundedReceiver<News>),
 ) -> Future<'static>
 where
     Q: Problem,
-    P: Protocol<Command = Q::Command, Notice = Q::Notice>,
     A: Application<Command = Q::Command, Notice = Q::Notice>,
 {
     let setup = Setup::read(&work.orders.setup, card.takes);

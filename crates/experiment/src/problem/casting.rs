@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use vorrang_algorithms::multicast::{Command, Notice, Text};
-use vorrang_protocol::{Message, NodeId, NodeSet};
+use vorrang_protocol::{NodeId, NodeSet};
 use vorrang_sim::{Distribution, Orders, Workload};
-use vorrang_trace::{Meter, Traffic};
+use vorrang_trace::{Meter, Sent, Traffic};
 
 use super::suspicion::Times;
 
@@ -257,9 +257,11 @@ impl Meter<Command, Notice> for Tally {
             said.first += 1;
         }
     }
-    fn on_send<M: Message>(&mut self, from: NodeId, to: NodeId, message: &M) -> Tag {
-        self.traffic.on_send(from, to, message);
-        Tag { to, is_data: self.is_data[message.kind()], carries: message.carries(from) }
+    const READS_CONTENT: bool = true;
+
+    fn on_send(&mut self, from: NodeId, to: NodeId, sent: Sent) -> Tag {
+        self.traffic.on_send(from, to, sent);
+        Tag { to, is_data: self.is_data[usize::from(sent.kind)], carries: sent.carries }
     }
     fn on_receive(&mut self, at_ns: u64, from: NodeId, at: NodeId, tag: Tag) {
         self.traffic.on_receive(from, at);

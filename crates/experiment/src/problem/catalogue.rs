@@ -2,10 +2,12 @@
 
 use std::sync::LazyLock;
 
-use vorrang_algorithms::card::Card;
-use vorrang_algorithms::registry::{self, Recipe, Register};
-use vorrang_catalogue as any;
-use vorrang_protocol::Protocol;
+use vorrang_algorithms::detection::Detection;
+use vorrang_algorithms::election::Election;
+use vorrang_algorithms::group::Grouping;
+use vorrang_algorithms::multicast::Multicast;
+use vorrang_algorithms::mutex::Mutex;
+use vorrang_algorithms::wave::Wave;
 
 use super::{Algorithm, Driven, Of, Subject, SubjectOf};
 
@@ -19,41 +21,28 @@ pub struct Entry {
 
 /// All algorithms, in the order of the catalogue.
 pub fn catalogue() -> &'static [Entry] {
-    static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
-        let mut catalogue = Catalogue(Vec::new());
-        registry::register(&mut catalogue);
-        catalogue
+    static CATALOGUE: LazyLock<Vec<Entry>> = LazyLock::new(|| {
+        let mut all = Vec::new();
+        add::<Mutex>(&mut all);
+        add::<Election>(&mut all);
+        add::<Wave>(&mut all);
+        add::<Detection>(&mut all);
+        add::<Multicast>(&mut all);
+        add::<Grouping>(&mut all);
+        all
     });
-    &CATALOGUE.0
+    &CATALOGUE
 }
 
-/// What is registered.
-struct Catalogue(Vec<Entry>);
-
-impl Catalogue {
-    fn file(&mut self, name: &str, flaw: &'static str, subject: Box<dyn Subject>) {
-        let entry = self.0.iter_mut().find(|it| it.algorithm.about().name == name);
-        let entry = entry.expect("an algorithm comes before its mistakes");
-        entry.flawed.push((flaw, subject));
-    }
-}
-
-impl<Q: Driven> Register<Q> for Catalogue {
-    fn algorithm<P>(&mut self, card: &'static Card<Q>, recipe: Recipe<P>)
-    where
-        P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-    {
-        let any = any::find(card.name, None).expect("both are of one registry");
-        let correct = Box::new(SubjectOf(any));
-        let algorithm = Box::new(Of::<Q, P> { card, recipe, any });
-        self.0.push(Entry { algorithm, correct, flawed: Vec::new() });
-    }
-
-    fn flaw<P>(&mut self, card: &'static Card<Q>, flaw: &'static str, _: Recipe<P>)
-    where
-        P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-    {
-        let any = any::find::<Q>(card.name, Some(flaw)).expect("both are of one registry");
-        self.file(card.name, flaw, Box::new(SubjectOf(any)));
+/// Adds the algorithms of a problem, each with its mistakes, which follow it in the catalogue.
+fn add<Q: Driven>(all: &mut Vec<Entry>) {
+    for any in Q::entries() {
+        match (any.flaw, all.last_mut()) {
+            (Some(flaw), Some(entry)) => entry.flawed.push((flaw, Box::new(SubjectOf(any)))),
+            (None, _) | (_, None) => {
+                let (algorithm, correct) = (Box::new(Of { any }), Box::new(SubjectOf(any)));
+                all.push(Entry { algorithm, correct, flawed: Vec::new() });
+            }
+        }
     }
 }

@@ -1,6 +1,5 @@
 //! Any algorithm over the layer of reliable channels: compiled once for every problem.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,16 +9,13 @@ use vorrang_algorithms::layer::reliable::{self, Patience, Peers, Reliable};
 use vorrang_algorithms::recipe::Node;
 use vorrang_algorithms::setup::Setup;
 use vorrang_catalogue::{Entry, NodeOf};
-use vorrang_protocol::{Data, Graph, Guard, NodeId, Protocol, parse_duration_ns, show_duration_ns};
-use vorrang_trace::{AnyNode, Header};
+use vorrang_erased::AnyNode;
+use vorrang_protocol::{Graph, Guard, NodeId, parse_duration_ns, show_duration_ns};
+use vorrang_trace::Header;
 
-use super::seen::Told;
-use super::simulate::{self, Kinds, Simulated, Until};
 use super::{Driven, Nodes, Scene};
 use crate::environment::Between;
 use crate::failure::Failure;
-use crate::figures::Measured;
-use crate::network::Place;
 use crate::options::check::{Channels, CheckArgs};
 use crate::options::choice::{Choice as _, name};
 
@@ -98,80 +94,25 @@ pub(super) fn any<Q: Driven>(
             (Arc::new(move |id| AnyNode::new(node(id))), guards.collect())
         }
         Channels::NoDuplicateFilter => {
-            let flawed = move |id| AnyNode::new(Flawed::new(node(id), NoDuplicateFilter));
+            let flawed = move |id| AnyNode::new(Flawed::new(node(id), &NoDuplicateFilter));
             (Arc::new(flawed), Vec::new())
         }
     }
 }
 
-/// Nodes for the simulator whose types do not know which kinds of messages there are.
-pub(super) struct Simulable<P: Protocol> {
-    node: Node<P>,
-    guards: Vec<Guard<P>>,
-    kinds: Kinds,
-    /// Why they do not run over TCP.
-    why: &'static str,
-}
-
-impl<P: Protocol> Simulable<P> {
-    /// Nodes of which nothing is known to hold at every moment.
-    pub(super) fn new(node: Node<P>, kinds: Kinds, why: &'static str) -> Self {
-        Self { node, guards: Vec::new(), kinds, why }
-    }
-}
-
-/// An algorithm, or one with a mistake, over reliable channels.
-pub(super) fn simulable<Q: Driven>(
+/// The nodes of an algorithm, or of one with a mistake, over reliable channels.
+pub(super) fn reliable<Q: Driven>(
     of: &Entry<Q>,
     scenario: &Q::Scenario,
-) -> Result<Simulable<Over<Q>>, Failure> {
+) -> Result<Nodes<Q>, Failure> {
+    const WHY: &str = "--reliable is for the simulator: TCP is reliable by itself";
     let (setup, between) = (scenario.setup(), scenario.between());
     let node = super::make(&of.recipe, setup)?;
     let graph = scenario.about().assumes.layout.graph(setup);
     let graph = graph.map_err(|unfit| Failure::Usage(unfit.0))?;
     let Layer { within, tries, .. } = Layer::simulated(between);
     let node = over::<Q>(node, setup, graph, Patience::within(within, tries));
-    Ok(Simulable {
-        node: Arc::new(node),
-        guards: of.guards.iter().cloned().map(Reliable::guard).collect(),
-        kinds: reliable::kinds(of.kinds).leak(),
-        why: "--reliable is for the simulator: TCP is reliable by itself",
-    })
-}
-
-impl<C: Data, N: Data> Simulable<AnyNode<C, N>> {
-    /// An algorithm with a mistake.
-    pub(super) fn flawed<Q>(of: &Entry<Q>, setup: &Setup) -> Result<Self, Failure>
-    where
-        Q: Driven<Command = C, Notice = N>,
-    {
-        Ok(Self {
-            node: super::make(&of.recipe, setup)?,
-            guards: of.guards.clone(),
-            kinds: of.kinds,
-            why: "--flaw is for the simulator and the checker: a real network is no place for it",
-        })
-    }
-}
-
-impl<Q, P> Nodes<Q> for Simulable<P>
-where
-    Q: Driven,
-    P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-{
-    fn kinds(&self) -> Kinds {
-        self.kinds
-    }
-    fn simulate(
-        &self,
-        scenario: &Q::Scenario,
-        recorder: Option<Told<Q>>,
-        until: Until<'_>,
-    ) -> Result<Simulated<Q>, Failure> {
-        let nodes = (&self.node, &self.guards[..], self.kinds);
-        simulate::simulate::<Q, P>(scenario, nodes, recorder, until)
-    }
-    fn over_tcp(&self, _: &Q::Scenario, _: Place, _: Option<&Path>) -> Result<Measured, Failure> {
-        Err(Failure::usage(self.why))
-    }
+    let guards = of.guards.iter().cloned().map(Reliable::guard).collect();
+    let kinds = reliable::kinds(of.kinds).leak();
+    Ok(Nodes::simulated(setup.group.size(), Arc::new(node), guards, (kinds, WHY)))
 }

@@ -12,7 +12,7 @@ use vorrang_algorithms::detection::{Command, Detection, Notice};
 use vorrang_algorithms::setup::{Parameter, Setup, Unfit};
 use vorrang_check::{Ask, Plan};
 use vorrang_draw::{Look, Mark};
-use vorrang_protocol::{Message as _, Needs, NodeId, Protocol, show_duration_ns};
+use vorrang_protocol::{Needs, NodeId, show_duration_ns};
 use vorrang_sim::{Distribution, Fault, Faults, Orders, Workload};
 
 use super::remarks::{nodes_in_words, surroundings};
@@ -318,16 +318,13 @@ impl Driven for Detection {
     fn needs(_: &'static Card, _: &Setup) -> Needs {
         Needs::Nobody
     }
-    fn over_tcp<P>(
+    fn over_tcp(
         scenario: &Scenario,
-        made: &Made<P>,
+        made: &Made<Self>,
         place: Place,
         trace: Option<&Path>,
-    ) -> Result<Measured, Failure>
-    where
-        P: Protocol<Command = Command, Notice = Notice>,
-    {
-        let meter = Tally::new(scenario.setup.group.size(), P::Message::KINDS);
+    ) -> Result<Measured, Failure> {
+        let meter = Tally::new(scenario.setup.group.size(), made.kinds());
         let figures = |tally: &Tally| scenario.figures(tally, (" us", 1_000.0));
         let watched = (Self::monitor(scenario), meter);
         let until = Until::Over(scenario.lasts);

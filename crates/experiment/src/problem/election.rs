@@ -10,9 +10,9 @@ use vorrang_algorithms::election::spec::Leadership;
 use vorrang_algorithms::election::{Command, Election, Notice};
 use vorrang_algorithms::setup::{Parameter, Setup, Unfit};
 use vorrang_check::Ask;
-use vorrang_protocol::{Message, Needs, NodeId, NodeSet, Protocol, show_duration_ns};
+use vorrang_protocol::{Needs, NodeId, NodeSet, show_duration_ns};
 use vorrang_sim::{Distribution, Fault, Faults, Orders, Workload};
-use vorrang_trace::{Meter, Traffic};
+use vorrang_trace::{Meter, Sent, Traffic};
 
 use super::election_question;
 use super::{Doing, Driven, Extremes, Made, Question, Role, Said, Scene};
@@ -268,8 +268,8 @@ impl Meter<Command, Notice> for Tally {
         self.follows[at.index()] = Some(*leader);
         self.ended_ns = at_ns;
     }
-    fn on_send<M: Message>(&mut self, from: NodeId, to: NodeId, message: &M) -> u32 {
-        self.traffic.on_send(from, to, message);
+    fn on_send(&mut self, from: NodeId, to: NodeId, sent: Sent) -> u32 {
+        self.traffic.on_send(from, to, sent);
         self.depth[from.index()] + 1
     }
     fn on_receive(&mut self, _: u64, from: NodeId, at: NodeId, depth: u32) {
@@ -441,17 +441,14 @@ impl Driven for Election {
     fn needs(card: &'static Card, _: &Setup) -> Needs {
         if card.terms.crashes { Needs::Nobody } else { Needs::AllBut(0) }
     }
-    fn over_tcp<P>(
+    fn over_tcp(
         scenario: &Scenario,
-        made: &Made<P>,
+        made: &Made<Self>,
         place: Place,
         trace: Option<&Path>,
-    ) -> Result<Measured, Failure>
-    where
-        P: Protocol<Command = Command, Notice = Notice>,
-    {
+    ) -> Result<Measured, Failure> {
         let nodes = scenario.setup.group.size();
-        let meter = Self::workload(scenario).meter(nodes, P::Message::KINDS);
+        let meter = Self::workload(scenario).meter(nodes, made.kinds());
         let figures = |tally: &Tally| scenario.figures(tally, (" us", 1_000.0));
         let calls: Vec<(NodeId, Command)> =
             scenario.initiators.iter().map(|&id| (NodeId(id), Command::Elect)).collect();

@@ -13,7 +13,7 @@ use vorrang_algorithms::group::{Command, Grouping, Notice};
 use vorrang_algorithms::setup::{Setup, Unfit};
 use vorrang_check::Ask;
 use vorrang_draw::{Bar, Look, Mark};
-use vorrang_protocol::{Message as _, Needs, NodeId, Protocol, show_duration_ns};
+use vorrang_protocol::{Needs, NodeId, show_duration_ns};
 use vorrang_sim::{Distribution, Fault, Faults};
 
 use super::casting::shares;
@@ -404,17 +404,14 @@ impl Driven for Grouping {
     fn needs(_: &'static Card, _: &Setup) -> Needs {
         Needs::Nobody
     }
-    fn over_tcp<P>(
+    fn over_tcp(
         scenario: &Scenario,
-        made: &Made<P>,
+        made: &Made<Self>,
         place: Place,
         trace: Option<&Path>,
-    ) -> Result<Measured, Failure>
-    where
-        P: Protocol<Command = Input<Command>, Notice = Notice>,
-    {
+    ) -> Result<Measured, Failure> {
         let nodes = scenario.setup.group.size();
-        let meter = Tally::new(nodes, P::Message::KINDS, scenario.card.terms.beats);
+        let meter = Tally::new(nodes, made.kinds(), scenario.card.terms.beats);
         let figures = |tally: &Tally| scenario.figures(tally, (" us", 1_000.0));
         let joins = (scenario.setup.founders..nodes).map(|id| (NodeId(id), Command::Join));
         let each = shares(scenario.multicasts, scenario.senders);

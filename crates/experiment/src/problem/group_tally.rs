@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use vorrang_algorithms::group::input::Input;
 use vorrang_algorithms::group::{Command, Member, Notice, View};
-use vorrang_protocol::{Message, NodeId};
-use vorrang_trace::{Meter, Traffic};
+use vorrang_protocol::NodeId;
+use vorrang_trace::{Meter, Sent, Traffic};
 
 use super::suspicion::Times;
 
@@ -200,8 +200,8 @@ impl Meter<Input<Command>, Notice> for Tally {
             }
         }
     }
-    fn on_send<M: Message>(&mut self, from: NodeId, to: NodeId, message: &M) {
-        self.traffic.on_send(from, to, message);
+    fn on_send(&mut self, from: NodeId, to: NodeId, sent: Sent) {
+        self.traffic.on_send(from, to, sent);
     }
     fn on_receive(&mut self, _: u64, from: NodeId, at: NodeId, (): ()) {
         self.traffic.on_receive(from, at);

@@ -106,7 +106,7 @@ pub trait Driven: Catalogued {
     fn on_views(
         _of: &any::Entry<Self>,
         _scenario: &Self::Scenario,
-    ) -> Result<Option<Box<dyn Nodes<Self>>>, Failure> {
+    ) -> Result<Option<Nodes<Self>>, Failure> {
         Ok(None)
     }
     /// The nodes of a recorded run on views, and how they were set up.
@@ -190,15 +190,12 @@ pub trait Driven: Catalogued {
     fn obeyed(_command: &Self::Command) -> Option<&'static str> {
         None
     }
-    fn over_tcp<P>(
+    fn over_tcp(
         scenario: &Self::Scenario,
-        _made: &Made<P>,
+        _made: &Made<Self>,
         _place: Place,
         _trace: Option<&Path>,
-    ) -> Result<Measured, Failure>
-    where
-        P: Protocol<Command = Self::Command, Notice = Self::Notice>,
-    {
+    ) -> Result<Measured, Failure> {
         Err(Failure::usage(format!(
             "--net does not know yet how to measure {}: {} runs in the simulator, in the checker \
              and, by hand, as 'vorrang node --algorithm {}'",
@@ -208,10 +205,11 @@ pub trait Driven: Catalogued {
         )))
     }
     /// What a process does that is one node of many.
-    fn work<P>(card: &'static Card<Self>, recipe: &Recipe<P>, work: Work) -> Future<'static>
-    where
-        P: Protocol<Command = Self::Command, Notice = Self::Notice>,
-    {
+    fn work(
+        card: &'static Card<Self>,
+        recipe: &Recipe<NodeOf<Self>>,
+        work: Work,
+    ) -> Future<'static> {
         be_told(work, card, recipe)
     }
 }

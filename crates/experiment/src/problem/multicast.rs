@@ -13,7 +13,7 @@ use vorrang_algorithms::setup::{Parameter, Setup, Unfit};
 use vorrang_algorithms::topology::Topology;
 use vorrang_check::Ask;
 use vorrang_draw::{Look, Mark};
-use vorrang_protocol::{Graph, Message as _, Needs, NodeId, Protocol, Refused};
+use vorrang_protocol::{Graph, Needs, NodeId, Refused};
 use vorrang_sim::{Distribution, Share};
 
 use super::casting::{Casting, Tally, shares};
@@ -357,17 +357,14 @@ impl Driven for Multicast {
     fn needs(_: &'static Card, _: &Setup) -> Needs {
         Needs::Anyone
     }
-    fn over_tcp<P>(
+    fn over_tcp(
         scenario: &Scenario,
-        made: &Made<P>,
+        made: &Made<Self>,
         place: Place,
         trace: Option<&Path>,
-    ) -> Result<Measured, Failure>
-    where
-        P: Protocol<Command = Command, Notice = Notice>,
-    {
+    ) -> Result<Measured, Failure> {
         let nodes = scenario.setup.group.size();
-        let meter = Tally::new(nodes, P::Message::KINDS, scenario.card.terms.data);
+        let meter = Tally::new(nodes, made.kinds(), scenario.card.terms.data);
         let figures = |tally: &Tally| scenario.figures(tally, (" us", 1_000.0));
         let each = shares(scenario.multicasts, scenario.senders);
         let most = each.iter().copied().max().unwrap_or(0);

@@ -14,7 +14,7 @@ use vorrang_algorithms::setup::{Setup, Unfit};
 use vorrang_catalogue::{self as any, NodeOf};
 use vorrang_check::Ask;
 use vorrang_net::Steps;
-use vorrang_protocol::{Needs, NodeId, Protocol};
+use vorrang_protocol::{Needs, NodeId};
 use vorrang_sim::{Distribution, Load, Turns};
 use vorrang_trace::{Header, Summary};
 
@@ -338,7 +338,7 @@ impl Driven for Mutex {
     fn on_views(
         of: &any::Entry<Self>,
         scenario: &Scenario,
-    ) -> Result<Option<Box<dyn Nodes<Self>>>, Failure> {
+    ) -> Result<Option<Nodes<Self>>, Failure> {
         let Some(views) = &scenario.views else { return Ok(None) };
         let of = match scenario.between.flaw {
             None => of,
@@ -436,21 +436,15 @@ impl Driven for Mutex {
     fn obeyed(command: &Command) -> Option<&'static str> {
         (*command == Command::Release).then_some("released")
     }
-    fn over_tcp<P>(
+    fn over_tcp(
         scenario: &Scenario,
-        made: &Made<P>,
+        made: &Made<Self>,
         place: Place,
         trace: Option<&Path>,
-    ) -> Result<Measured, Failure>
-    where
-        P: Protocol<Command = Command, Notice = Notice>,
-    {
+    ) -> Result<Measured, Failure> {
         network::run(scenario, made, place, trace)
     }
-    fn work<P>(card: &'static Card, recipe: &Recipe<P>, work: Work) -> Future<'static>
-    where
-        P: Protocol<Command = Command, Notice = Notice>,
-    {
+    fn work(card: &'static Card, recipe: &Recipe<NodeOf<Self>>, work: Work) -> Future<'static> {
         network::worker::take_turns(work, card, recipe)
     }
 }

@@ -1,20 +1,22 @@
 //! Algorithms and runs, where types end.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use vorrang_algorithms::card::{About, Card};
+use vorrang_algorithms::card::About;
 use vorrang_algorithms::problem::Problem;
-use vorrang_algorithms::registry::{Node, Recipe};
+use vorrang_algorithms::registry::Node;
 use vorrang_algorithms::setup::Setup;
-use vorrang_catalogue as any;
-use vorrang_protocol::{Guard, Invariant, Message as _, Protocol};
+use vorrang_catalogue::{self as any, NodeOf, PopulationOf};
+use vorrang_erased::{AnyNode, Population};
+use vorrang_protocol::{Guard, Protocol};
 use vorrang_trace::replay::Cast;
 use vorrang_trace::{Line, Objection, Record, replay};
 
-use super::channels::{Simulable, simulable};
+use super::channels::reliable;
 use super::holder::holder_at;
-use super::seen::{Seen, Told};
-use super::simulate::{self, Kinds, Simulated, Until};
+use super::seen::Seen;
+use super::simulate::{self, Kinds, Until};
 use super::{Algorithm, Driven, Future, Posts, Role, Run, Scene, costs, make};
 use crate::environment::Between;
 use crate::failure::Failure;
@@ -25,27 +27,20 @@ use crate::options::RunArgs;
 use crate::options::axis::Axis;
 use crate::progress::Progress;
 
-/// An algorithm while its types are known.
-pub(super) struct Of<Q: Problem, P: Protocol> {
-    pub(super) card: &'static Card<Q>,
-    pub(super) recipe: Recipe<P>,
-    /// The same without its types.
+/// An algorithm of a problem that is known.
+pub(super) struct Of<Q: Problem> {
     pub(super) any: &'static any::Entry<Q>,
 }
 
-impl<Q, P> Algorithm for Of<Q, P>
-where
-    Q: Driven,
-    P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-{
+impl<Q: Driven> Algorithm for Of<Q> {
     fn about(&self) -> About {
-        self.card.about()
+        self.any.card.about()
     }
     fn costs(&self, setup: &Setup) -> Result<Vec<Vec<String>>, Failure> {
-        costs(self.card, setup).map_err(|unfit| Failure::Usage(unfit.0))
+        costs(self.any.card, setup).map_err(|unfit| Failure::Usage(unfit.0))
     }
     fn contrast(&self) -> Axis {
-        Q::contrast(self.card)
+        Q::contrast(self.any.card)
     }
     fn run(&self, args: &RunArgs) -> Result<Box<dyn Run>, Failure> {
         Ok(Box::new(self.run_of(&self.settled(args)?)?))
@@ -54,18 +49,14 @@ where
         Q::ROLES
     }
     fn trials(&self, nodes: u32) -> Vec<RunArgs> {
-        Q::trials(self.card, nodes)
+        Q::trials(self.any.card, nodes)
     }
     fn work(&self, work: Work) -> Future<'static> {
-        Q::work(self.card, &self.recipe, work)
+        Q::work(self.any.card, &self.any.recipe, work)
     }
 }
 
-impl<Q, P> Of<Q, P>
-where
-    Q: Driven,
-    P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-{
+impl<Q: Driven> Of<Q> {
     /// The same options, with the number of whoever is inside where something happens to it.
     fn settled(&self, args: &RunArgs) -> Result<RunArgs, Failure> {
         args.check()?;
@@ -78,7 +69,7 @@ where
             }
             let faults = args.faults.without_holders();
             let RunOf { scenario, nodes } = self.run_of(&RunArgs { faults, ..args.clone() })?;
-            let heard = simulate::overhear(&scenario, &*nodes)?;
+            let heard = simulate::overhear(&scenario, &nodes)?;
             let Some((node, now_ns)) = holder_at(&heard, at_ns) else {
                 return Err(Failure::usage(format!(
                     "{typed}: nobody is inside then, and nobody enters any more"
@@ -90,26 +81,29 @@ where
     }
 
     fn run_of(&self, args: &RunArgs) -> Result<RunOf<Q>, Failure> {
-        let scenario = Q::scenario(self.card, args)?;
+        let scenario = Q::scenario(self.any.card, args)?;
         if let Some(nodes) = Q::on_views(self.any, &scenario)? {
             return Ok(RunOf { scenario, nodes });
         }
-        let node = make(&self.recipe, scenario.setup())?;
-        let invariants = self.recipe.invariants();
-        if scenario.between().is_guarded && invariants.is_empty() {
-            let name = self.card.name;
+        let setup = scenario.setup();
+        let node = make(&self.any.recipe, setup)?;
+        if scenario.between().is_guarded && self.any.guards.is_empty() {
+            let name = self.any.card.name;
             return Err(Failure::usage(format!("--invariants: none are declared for {name}")));
         }
         let any = match scenario.between().flaw {
             None => self.any,
-            flaw => any::find(self.card.name, flaw).map_err(|unfit| Failure::Usage(unfit.0))?,
+            flaw => any::find(self.any.card.name, flaw).map_err(|unfit| Failure::Usage(unfit.0))?,
         };
-        let nodes: Box<dyn Nodes<Q>> = match scenario.between() {
-            Between { is_reliable: true, .. } => Box::new(simulable::<Q>(any, &scenario)?),
+        let nodes = match scenario.between() {
+            Between { is_reliable: true, .. } => reliable::<Q>(any, &scenario)?,
             Between { flaw: Some(_), .. } => {
-                Box::new(Simulable::flawed::<Q>(any, scenario.setup())?)
+                make(&any.recipe, setup)?;
+                const WHY: &str = "--flaw is for the simulator and the checker: a real network is \
+                                   no place for it";
+                Nodes::of(any, setup, Err(WHY))
             }
-            Between { .. } => Box::new(Made { node, invariants }),
+            Between { .. } => Nodes::of(any, setup, Ok(Made { node, entry: any })),
         };
         Ok(RunOf { scenario, nodes })
     }
@@ -118,70 +112,88 @@ where
 /// A run: only its nodes know which algorithm it is.
 struct RunOf<Q: Driven> {
     scenario: Q::Scenario,
-    nodes: Box<dyn Nodes<Q>>,
+    nodes: Nodes<Q>,
 }
 
-/// Nodes that can be simulated, and run over TCP.
-pub trait Nodes<Q: Driven>: Send + Sync {
-    fn kinds(&self) -> Kinds;
-    fn simulate(
-        &self,
-        scenario: &Q::Scenario,
-        recorder: Option<Told<Q>>,
-        until: Until<'_>,
-    ) -> Result<Simulated<Q>, Failure>;
-    fn over_tcp(
-        &self,
-        scenario: &Q::Scenario,
-        place: Place,
-        trace: Option<&Path>,
-    ) -> Result<Measured, Failure>;
+/// Nodes that can be simulated, and perhaps run over TCP.
+pub struct Nodes<Q: Driven> {
+    /// The names of the kinds of their messages.
+    pub kinds: Kinds,
+    /// Makes them for the simulator, with or without their invariants.
+    populate: Box<dyn Fn(bool) -> PopulationOf<Q> + Send + Sync>,
+    /// How they are made for TCP, or why they do not run there.
+    over_tcp: Result<Made<Q>, &'static str>,
 }
 
-/// Nodes, and what holds of them.
-pub struct Made<P: Protocol> {
-    pub node: Node<P>,
-    pub invariants: &'static [Invariant<P>],
+impl<Q: Driven> Nodes<Q> {
+    /// The nodes of a set-up that fits.
+    fn of(
+        entry: &'static any::Entry<Q>,
+        setup: &Setup,
+        over_tcp: Result<Made<Q>, &'static str>,
+    ) -> Self {
+        let setup = setup.clone();
+        let populate = move |is_guarded| {
+            let made = if is_guarded {
+                entry.guarded_population(&setup)
+            } else {
+                entry.population(&setup)
+            };
+            made.expect("the set-up was found to fit")
+        };
+        Self { kinds: entry.kinds, populate: Box::new(populate), over_tcp }
+    }
+
+    /// Nodes of any type, for the simulator alone.
+    pub(super) fn simulated<P>(
+        size: u32,
+        node: Node<P>,
+        guards: Vec<Guard<P>>,
+        (kinds, why_not_over_tcp): (Kinds, &'static str),
+    ) -> Self
+    where
+        P: Protocol<Command = Q::Command, Notice = Q::Notice>,
+    {
+        let populate = move |is_guarded| {
+            let guards = if is_guarded { &guards[..] } else { &[] };
+            let population = Population::of(size, Arc::clone(&node)).with_kinds(kinds);
+            population.guarded(guards.iter().cloned()).into()
+        };
+        Self { kinds, populate: Box::new(populate), over_tcp: Err(why_not_over_tcp) }
+    }
+
+    /// The nodes for the simulator, with or without their invariants.
+    pub(super) fn population(&self, is_guarded: bool) -> PopulationOf<Q> {
+        (self.populate)(is_guarded)
+    }
 }
 
-impl<P: Protocol> Made<P> {
+/// Nodes for a real network, and what holds of them.
+pub struct Made<Q: Problem> {
+    pub node: Node<NodeOf<Q>>,
+    pub entry: &'static any::Entry<Q>,
+}
+
+impl<Q: Problem> Made<Q> {
+    /// The names of the kinds of their messages.
+    pub fn kinds(&self) -> Kinds {
+        self.entry.kinds
+    }
+
     /// What is wrong with a recorded run of these nodes, if the scene wants it done once more.
-    pub fn objection(&self, scene: &impl Scene, records: &[Record<P>]) -> Option<Objection> {
+    pub fn objection(
+        &self,
+        scene: &impl Scene,
+        records: &[Record<NodeOf<Q>>],
+    ) -> Option<Objection> {
         if !scene.between().is_guarded {
             return None;
         }
-        let guards: Vec<Guard<P>> = self.invariants.iter().map(Into::into).collect();
-        let cast = Cast::new(scene.setup().group.size(), &*self.node).guarded(&guards);
+        let cast = Cast::new(scene.setup().group.size(), &*self.node)
+            .guarded(&self.entry.guards)
+            .reading(&AnyNode::message);
         let lines: Vec<Line> = records.iter().map(Into::into).collect();
         replay(&cast, &lines, true, &mut |_, _, _| {}).err()
-    }
-}
-
-impl<Q, P> Nodes<Q> for Made<P>
-where
-    Q: Driven,
-    P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-{
-    fn kinds(&self) -> Kinds {
-        P::Message::KINDS
-    }
-    fn simulate(
-        &self,
-        scenario: &Q::Scenario,
-        recorder: Option<Told<Q>>,
-        until: Until<'_>,
-    ) -> Result<Simulated<Q>, Failure> {
-        let guards: Vec<Guard<P>> = self.invariants.iter().map(Into::into).collect();
-        let nodes = (&self.node, &guards[..], P::Message::KINDS);
-        simulate::simulate::<Q, P>(scenario, nodes, recorder, until)
-    }
-    fn over_tcp(
-        &self,
-        scenario: &Q::Scenario,
-        place: Place,
-        trace: Option<&Path>,
-    ) -> Result<Measured, Failure> {
-        Q::over_tcp(scenario, self, place, trace)
     }
 }
 
@@ -199,23 +211,26 @@ impl<Q: Driven> Run for RunOf<Q> {
         self.scenario.total()
     }
     fn blank(&self) -> Result<Measured, Failure> {
-        simulate::measure(&self.scenario, &*self.nodes, None, Until::Begun)
+        simulate::measure(&self.scenario, &self.nodes, None, Until::Begun)
     }
     fn simulate(
         &self,
         trace: Option<&Path>,
         bar: Option<Progress<'_>>,
     ) -> Result<Measured, Failure> {
-        simulate::measure(&self.scenario, &*self.nodes, trace, Until::Over(bar))
+        simulate::measure(&self.scenario, &self.nodes, trace, Until::Over(bar))
     }
     fn over_tcp(&self, place: Place, trace: Option<&Path>) -> Result<Measured, Failure> {
-        self.nodes.over_tcp(&self.scenario, place, trace)
+        match &self.nodes.over_tcp {
+            Ok(made) => Q::over_tcp(&self.scenario, made, place, trace),
+            Err(why) => Err(Failure::usage(*why)),
+        }
     }
     fn observe(&self) -> Result<(Measured, Vec<Seen>), Failure> {
-        simulate::observe(&self.scenario, &*self.nodes)
+        simulate::observe(&self.scenario, &self.nodes)
     }
     fn kinds(&self) -> Kinds {
-        self.nodes.kinds()
+        self.nodes.kinds
     }
     fn posts(&self) -> Posts {
         Q::posts(&self.scenario)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use vorrang_algorithms::flaw::{Flawed, Mistake};
+use vorrang_algorithms::flaw::{AnyMistake, Flawed};
 use vorrang_algorithms::group::detecting::Detecting;
 use vorrang_algorithms::group::locks::flaws::{
     ClockNotCarried, EntersFrozen, HolderForgotten, ViewIgnored,
@@ -19,11 +19,11 @@ use vorrang_algorithms::quorum::Quorums;
 use vorrang_algorithms::recipe::Node;
 use vorrang_algorithms::setup::{Parameter, Setup};
 use vorrang_catalogue::{Entry, NodeOf};
+use vorrang_erased::AnyNode;
 use vorrang_protocol::{Group, NodeId, Protocol, parse_duration_ns, show_duration_ns};
-use vorrang_trace::{AnyNode, Header};
+use vorrang_trace::Header;
 
 use super::Nodes;
-use super::channels::Simulable;
 use super::mutex::Scenario;
 use crate::environment::Between;
 use crate::failure::Failure;
@@ -295,11 +295,11 @@ impl Stack {
     }
 
     /// With a mistake, made where those who wait ask again.
-    fn flawed<F: Mistake<Locks<NodeOf<Mutex>>>>(self, mistake: F) -> Node<NodeOf<Mutex>> {
+    fn flawed(self, mistake: &'static dyn AnyMistake<Locks<NodeOf<Mutex>>>) -> Node<NodeOf<Mutex>> {
         let slow = Self { anew: self.anew.asking_again(), ..self };
         Arc::new(move |id| {
             let flawed = slow.node(id).map(|locks| Flawed::new(locks, mistake));
-            AnyNode::new::<Detecting<Flawed<Locks<NodeOf<Mutex>>, F>>>(flawed)
+            AnyNode::new::<Detecting<Flawed<Locks<NodeOf<Mutex>>>>>(flawed)
         })
     }
 
@@ -307,10 +307,10 @@ impl Stack {
     fn any(self, slip: Option<Slip>) -> Node<NodeOf<Mutex>> {
         match slip {
             None => Arc::new(move |id| AnyNode::new(self.node(id))),
-            Some(Slip::EntersFrozen) => self.flawed(EntersFrozen),
-            Some(Slip::HolderForgotten) => self.flawed(HolderForgotten),
-            Some(Slip::ViewIgnored) => self.flawed(ViewIgnored),
-            Some(Slip::ClockNotCarried) => self.flawed(ClockNotCarried),
+            Some(Slip::EntersFrozen) => self.flawed(&EntersFrozen),
+            Some(Slip::HolderForgotten) => self.flawed(&HolderForgotten),
+            Some(Slip::ViewIgnored) => self.flawed(&ViewIgnored),
+            Some(Slip::ClockNotCarried) => self.flawed(&ClockNotCarried),
             Some(Slip::OwnOrder) => {
                 let apart = Self { anew: self.anew.in_own_order(), ..self };
                 Arc::new(move |id| AnyNode::new(apart.node(id)))
@@ -333,15 +333,15 @@ pub(super) fn nodes(
     of: &Entry<Mutex>,
     scenario: &Scenario,
     views: &Views,
-) -> Result<Box<dyn Nodes<Mutex>>, Failure> {
+) -> Result<Nodes<Mutex>, Failure> {
     const WHY: &str = "--on-views is for the simulator and for 'vorrang node'";
-    let stack = views.stack(of, &scenario.setup)?;
+    let (size, stack) = (scenario.setup.group.size(), views.stack(of, &scenario.setup)?);
     let within = if views.has_channels { reliable::kinds(of.kinds) } else { of.kinds.to_vec() };
     let kinds = message::kinds::<<Below as Protocol>::Message>(&within).leak();
     if views.is_flawed() {
         let node: Node<AnyNode<Command, Notice>> = stack.any(views.slip);
-        return Ok(Box::new(Simulable::new(node, kinds, WHY)));
+        return Ok(Nodes::simulated(size, node, Vec::new(), (kinds, WHY)));
     }
     let node: Node<OnViews<NodeOf<Mutex>>> = Arc::new(move |id| stack.node(id));
-    Ok(Box::new(Simulable::new(node, kinds, WHY)))
+    Ok(Nodes::simulated(size, node, Vec::new(), (kinds, WHY)))
 }

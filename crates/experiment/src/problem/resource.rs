@@ -8,9 +8,9 @@
 
 use vorrang_algorithms::mutex::spec::Admission;
 use vorrang_algorithms::mutex::{Command, Fence, Notice};
-use vorrang_protocol::{Message, NodeId};
+use vorrang_protocol::NodeId;
 use vorrang_sim::{Orders, TurnMeter, Turns, Workload};
-use vorrang_trace::{Batches, Meter, Summary};
+use vorrang_trace::{Batches, Meter, Sent, Summary};
 
 /// Applications that take turns, and what they use if they are on views.
 #[derive(Clone, Debug)]
@@ -83,8 +83,8 @@ impl Meter<Command, Notice> for UseMeter {
             used.on_notice(at_ns, at, *notice);
         }
     }
-    fn on_send<M: Message>(&mut self, from: NodeId, to: NodeId, message: &M) -> Past {
-        Meter::<Command, Notice>::on_send(&mut self.turns, from, to, message)
+    fn on_send(&mut self, from: NodeId, to: NodeId, sent: Sent) -> Past {
+        Meter::<Command, Notice>::on_send(&mut self.turns, from, to, sent)
     }
     fn on_receive(&mut self, at_ns: u64, from: NodeId, at: NodeId, past: Past) {
         Meter::<Command, Notice>::on_receive(&mut self.turns, at_ns, from, at, past);

@@ -1,8 +1,9 @@
 //! A recorded run, done once more: compiled once for every problem.
 
+use vorrang_erased::AnyNode;
 use vorrang_protocol::{Data, NodeId};
 use vorrang_trace::replay::{Cast, said};
-use vorrang_trace::{AnyNode, Objection, Recording, replay};
+use vorrang_trace::{Objection, Recording, replay};
 
 use crate::failure::Failure;
 

@@ -3,8 +3,11 @@
 
 use std::fmt;
 
+use vorrang_algorithms::problem::Problem;
+use vorrang_catalogue::NodeOf;
 use vorrang_draw::{Bar, Look, Mark};
-use vorrang_protocol::{Message as _, NodeId, Protocol, show_duration_ns};
+use vorrang_erased::AnyMessage;
+use vorrang_protocol::{Message as _, NodeId, show_duration_ns};
 use vorrang_sim::Recorder;
 use vorrang_trace::{Fault, Loss, Record, What};
 
@@ -108,40 +111,35 @@ pub struct Posts {
 }
 
 /// Whoever is told of a run: a file, or somebody who remembers it.
-pub(super) enum Witness {
-    File(ToFile),
+pub(super) enum Witness<Q: Problem> {
+    File(ToFile<Q>),
     Memory(Vec<Seen>),
     /// It only hears what applications ask and are told.
     Ears(Vec<Seen>),
 }
 
 /// A witness of a run of any algorithm of a problem.
-pub struct Told<Q> {
-    pub(super) witness: Witness,
-    problem: std::marker::PhantomData<Q>,
+pub struct Told<Q: Problem> {
+    pub(super) witness: Witness<Q>,
 }
 
-impl<Q> Told<Q> {
-    pub(super) const fn of(witness: Witness) -> Self {
-        Self { witness, problem: std::marker::PhantomData }
+impl<Q: Problem> Told<Q> {
+    pub(super) const fn of(witness: Witness<Q>) -> Self {
+        Self { witness }
     }
 }
 
-impl<Q, P> Recorder<P> for Told<Q>
-where
-    Q: Driven,
-    P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-{
+impl<Q: Driven> Recorder<NodeOf<Q>> for Told<Q> {
     fn listens(&self) -> bool {
         true
     }
 
-    fn record(&mut self, record: Record<P>) {
+    fn record(&mut self, record: Record<NodeOf<Q>>) {
         match &mut self.witness {
             Witness::File(file) => file.write(record),
-            Witness::Memory(seen) => seen.extend(sight::<Q, P>(record)),
+            Witness::Memory(seen) => seen.extend(sight::<Q>(record)),
             Witness::Ears(heard) => match record.what {
-                What::Command(_) | What::Notice(_) => heard.extend(sight::<Q, P>(record)),
+                What::Command(_) | What::Notice(_) => heard.extend(sight::<Q>(record)),
                 // Whatever it did, it does it no more.
                 What::Crash => {
                     let what =
@@ -161,12 +159,8 @@ where
     }
 }
 
-fn sight<Q, P>(record: Record<P>) -> Option<Seen>
-where
-    Q: Driven,
-    P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-{
-    let letter = |number: u64, message: &P::Message| Letter {
+fn sight<Q: Driven>(record: Record<NodeOf<Q>>) -> Option<Seen> {
+    let letter = |number: u64, message: &AnyMessage| Letter {
         number,
         kind: message.kind_name(),
         text: message.to_string(),

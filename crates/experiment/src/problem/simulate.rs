@@ -1,6 +1,5 @@
 //! A scenario in the simulator.
 
-use std::any::Any;
 use std::io::Write as _;
 use std::mem;
 use std::path::Path;
@@ -8,9 +7,9 @@ use std::time::Instant;
 
 use serde_json::json;
 use vorrang_algorithms::card::About;
-use vorrang_algorithms::registry::Node;
+use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::setup::Setup;
-use vorrang_protocol::{Guard, Protocol};
+use vorrang_catalogue::NodeOf;
 use vorrang_sim::{FaultCounts, Faults, Report, SimError, Simulation};
 use vorrang_trace::{End, Header, Lines, Record, Wrong};
 
@@ -39,7 +38,7 @@ pub(super) type Simulated<Q> = (Report<SummaryOf<Q>>, Option<Told<Q>>);
 /// Runs a scenario and says what came of it. What is in here is compiled once for every problem.
 pub(super) fn measure<Q: Driven>(
     scenario: &Q::Scenario,
-    nodes: &dyn Nodes<Q>,
+    nodes: &Nodes<Q>,
     trace: Option<&Path>,
     until: Until<'_>,
 ) -> Result<Measured, Failure> {
@@ -55,7 +54,7 @@ pub(super) fn measure<Q: Driven>(
 /// The same, with all that was asked and told.
 pub(super) fn overhear<Q: Driven>(
     scenario: &Q::Scenario,
-    nodes: &dyn Nodes<Q>,
+    nodes: &Nodes<Q>,
 ) -> Result<Vec<Seen>, Failure> {
     let ears = Some(Witness::Ears(Vec::new()));
     match told(scenario, nodes, ears, Until::Over(None))? {
@@ -67,7 +66,7 @@ pub(super) fn overhear<Q: Driven>(
 /// The same, with all that happened.
 pub(super) fn observe<Q: Driven>(
     scenario: &Q::Scenario,
-    nodes: &dyn Nodes<Q>,
+    nodes: &Nodes<Q>,
 ) -> Result<(Measured, Vec<Seen>), Failure> {
     let memory = Some(Witness::Memory(Vec::new()));
     match told(scenario, nodes, memory, Until::Over(None))? {
@@ -79,13 +78,13 @@ pub(super) fn observe<Q: Driven>(
 /// Runs a scenario before a witness, and says what came of it.
 fn told<Q: Driven>(
     scenario: &Q::Scenario,
-    nodes: &dyn Nodes<Q>,
-    witness: Option<Witness>,
+    nodes: &Nodes<Q>,
+    witness: Option<Witness<Q>>,
     until: Until<'_>,
-) -> Result<(Measured, Option<Witness>), Failure> {
+) -> Result<(Measured, Option<Witness<Q>>), Failure> {
     let start = Instant::now();
     let about = scenario.about();
-    let (report, told) = nodes.simulate(scenario, witness.map(Told::of), until)?;
+    let (report, told) = simulate(scenario, nodes, witness.map(Told::of), until)?;
     let violation = report.first_violation.as_ref().map(|(at_ns, violation)| {
         format!("{violation} (at {})", vorrang_protocol::show_duration_ns(*at_ns))
     });
@@ -118,27 +117,21 @@ fn told<Q: Driven>(
     Ok((measured, told.map(|told| told.witness)))
 }
 
-/// Runs a scenario. What is in here is compiled once for every algorithm: its inner loop is where a
-/// virtual call would be felt.
-pub(super) fn simulate<Q, P>(
+/// Runs a scenario.
+fn simulate<Q: Driven>(
     scenario: &Q::Scenario,
-    (node, guards, kinds): (&Node<P>, &[Guard<P>], Kinds),
+    nodes: &Nodes<Q>,
     recorder: Option<Told<Q>>,
     until: Until<'_>,
-) -> Result<Simulated<Q>, Failure>
-where
-    Q: Driven,
-    P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-{
+) -> Result<Simulated<Q>, Failure> {
     let mut simulation = Simulation::recorded(
-        scenario.setup().group.members().map(|id| node(id)),
+        nodes.population(scenario.between().is_guarded),
         Q::monitor(scenario),
         scenario.network(),
         Q::workload(scenario),
         scenario.seed(),
         recorder,
     )
-    .counting(kinds)
     .until(scenario.ends_ns());
     if let Some(graph) = scenario.graph().map_err(|unfit| Failure::Usage(unfit.0))? {
         simulation = simulation.on(graph);
@@ -146,41 +139,32 @@ where
     if let Some(routes) = scenario.routes() {
         simulation = simulation.over(routes);
     }
-    if scenario.between().is_guarded {
-        simulation = simulation.guarded(guards.iter().cloned());
-    }
     // A mistake may get nowhere for ever, as a fault may: somebody must look.
     let flawed = scenario.between().flaw.map(|_| Faults::default());
     if let Some(faults) = scenario.faults().or(flawed) {
-        let fresh = node.clone();
-        simulation = simulation.with_faults(faults, scenario.seed(), move |id| fresh(id));
+        simulation = simulation.with_faults(faults, scenario.seed());
     }
     let ended = match until {
-        Until::Over(bar) => to_the_end::<Q, P>(&mut simulation, bar),
+        Until::Over(bar) => to_the_end(&mut simulation, bar),
         Until::Begun => Ok(()),
     };
     let report = simulation.report();
     let mut recorder = simulation.into_recorder();
-    if let Some(Told { witness: Witness::File(file), .. }) = &mut recorder {
-        file.end::<P>();
+    if let Some(Told { witness: Witness::File(file) }) = &mut recorder {
+        file.end();
     }
     // What was recorded up to then is kept.
     ended.map(|()| (report, recorder))
 }
 
-type SimulationOf<Q, P> =
-    Simulation<P, <Q as Driven>::Monitor, <Q as Driven>::Workload, Option<Told<Q>>>;
+type SimulationOf<Q> = Simulation<<Q as Driven>::Monitor, <Q as Driven>::Workload, Option<Told<Q>>>;
 
 /// Not inlined: alone, the loop is compiled the same whatever surrounds it.
 #[inline(never)]
-fn to_the_end<Q, P>(
-    simulation: &mut SimulationOf<Q, P>,
+fn to_the_end<Q: Driven>(
+    simulation: &mut SimulationOf<Q>,
     bar: Option<Progress<'_>>,
-) -> Result<(), Failure>
-where
-    Q: Driven,
-    P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-{
+) -> Result<(), Failure> {
     const EVENTS_BETWEEN_LOOKS: u64 = 1 << 18;
     loop {
         match simulation.run_for(EVENTS_BETWEEN_LOOKS) {
@@ -233,10 +217,10 @@ pub fn run_header(scene: &impl Scene, net: bool) -> Header {
 ///
 /// What a record looks like as a line is found out on another core: a simulation is faster than any
 /// text of it.
-pub(super) struct ToFile {
+pub(super) struct ToFile<Q: Problem> {
     outlet: Outlet,
-    /// A `Vec<Record<P>>` of those that were not handed on yet.
-    batch: Option<Box<dyn Any>>,
+    /// Those that were not handed on yet.
+    batch: Vec<Record<NodeOf<Q>>>,
     records: u64,
     failed: Option<std::io::Error>,
 }
@@ -244,28 +228,26 @@ pub(super) struct ToFile {
 /// So many records are handed on at once: few enough that the memory of one is at hand for another.
 const BATCH: usize = 512;
 
-impl ToFile {
+impl<Q: Problem> ToFile<Q> {
     fn new(path: &Path, header: &Header) -> Result<Self, Failure> {
         let outlet = Outlet::create(path).and_then(|mut outlet| {
             outlet.write_all(&header.line())?;
             Ok(outlet)
         });
         let outlet = outlet.map_err(|error| Failure::at(path, error))?;
-        Ok(Self { outlet, batch: None, records: 0, failed: None })
+        Ok(Self { outlet, batch: Vec::new(), records: 0, failed: None })
     }
 
-    pub(super) fn write<P: Protocol>(&mut self, record: Record<P>) {
-        let batch = self.batch.get_or_insert_with(|| Box::new(Vec::<Record<P>>::new()));
-        let batch = batch.downcast_mut::<Vec<Record<P>>>().expect("a run is of one algorithm");
-        batch.push(record);
+    pub(super) fn write(&mut self, record: Record<NodeOf<Q>>) {
+        self.batch.push(record);
         self.records += 1;
-        if batch.len() == BATCH {
-            let batch = mem::replace(batch, Vec::with_capacity(BATCH));
+        if self.batch.len() == BATCH {
+            let batch = mem::replace(&mut self.batch, Vec::with_capacity(BATCH));
             self.hand_on(batch);
         }
     }
 
-    fn hand_on<P: Protocol>(&mut self, batch: Vec<Record<P>>) {
+    fn hand_on(&mut self, batch: Vec<Record<NodeOf<Q>>>) {
         if self.failed.is_some() {
             return;
         }
@@ -274,11 +256,9 @@ impl ToFile {
     }
 
     /// Hands on what is left, once no more will come.
-    pub(super) fn end<P: Protocol>(&mut self) {
-        let batch = self.batch.take().and_then(|batch| batch.downcast::<Vec<Record<P>>>().ok());
-        if let Some(batch) = batch {
-            self.hand_on(*batch);
-        }
+    fn end(&mut self) {
+        let batch = mem::take(&mut self.batch);
+        self.hand_on(batch);
     }
 
     fn finish(self, path: &Path, wrong: Option<Wrong>) -> Result<(), Failure> {

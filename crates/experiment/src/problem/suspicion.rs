@@ -2,8 +2,8 @@
 //! quality of service of failure detectors", IEEE Transactions on Computers 51(5), 2002.
 
 use vorrang_algorithms::detection::{Command, Notice};
-use vorrang_protocol::{Message, NodeId};
-use vorrang_trace::{Meter, Traffic};
+use vorrang_protocol::NodeId;
+use vorrang_trace::{Meter, Sent, Traffic};
 
 /// Some times, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -178,8 +178,8 @@ impl Meter<Command, Notice> for Tally {
             }
         }
     }
-    fn on_send<M: Message>(&mut self, from: NodeId, to: NodeId, message: &M) {
-        self.traffic.on_send(from, to, message);
+    fn on_send(&mut self, from: NodeId, to: NodeId, sent: Sent) {
+        self.traffic.on_send(from, to, sent);
     }
     fn on_receive(&mut self, _: u64, from: NodeId, at: NodeId, (): ()) {
         self.traffic.on_receive(from, at);

@@ -11,9 +11,9 @@ use vorrang_algorithms::wave::spec::Spanning;
 use vorrang_algorithms::wave::{Command, Gathered, Notice, Wave};
 use vorrang_check::{Ask, Plan};
 use vorrang_draw::{Look, Mark};
-use vorrang_protocol::{Message, Needs, NodeId, Protocol};
+use vorrang_protocol::{Needs, NodeId};
 use vorrang_sim::{Distribution, Orders, Workload};
-use vorrang_trace::{Meter, Traffic};
+use vorrang_trace::{Meter, Sent, Traffic};
 
 use super::remarks::{nodes_in_words, surroundings};
 use super::{Doing, Driven, Extremes, Made, Question, Remarks, Role, Said, Scene};
@@ -170,8 +170,8 @@ impl Meter<Command, Notice> for Tally {
             Notice::Done(gathered) => self.ended = Some((at_ns, gathered)),
         }
     }
-    fn on_send<M: Message>(&mut self, from: NodeId, to: NodeId, message: &M) {
-        self.traffic.on_send(from, to, message);
+    fn on_send(&mut self, from: NodeId, to: NodeId, sent: Sent) {
+        self.traffic.on_send(from, to, sent);
     }
     fn on_receive(&mut self, _: u64, from: NodeId, at: NodeId, (): ()) {
         self.traffic.on_receive(from, at);
@@ -307,17 +307,14 @@ impl Driven for Wave {
     fn needs(_: &'static Card, _: &Setup) -> Needs {
         Needs::AllBut(0)
     }
-    fn over_tcp<P>(
+    fn over_tcp(
         scenario: &Scenario,
-        made: &Made<P>,
+        made: &Made<Self>,
         place: Place,
         trace: Option<&Path>,
-    ) -> Result<Measured, Failure>
-    where
-        P: Protocol<Command = Command, Notice = Notice>,
-    {
+    ) -> Result<Measured, Failure> {
         let nodes = scenario.setup.group.size();
-        let meter = Self::workload(scenario).meter(nodes, P::Message::KINDS);
+        let meter = Self::workload(scenario).meter(nodes, made.kinds());
         let figures = |tally: &Tally| {
             scenario.figures(tally, (" us", 1_000.0), |of| scenario.theory_over_tcp(of))
         };

@@ -28,7 +28,7 @@ fn steps() -> Steps<Command, Notice> {
 }
 
 /// Three nodes that know turns, all met.
-async fn three<P>(make: impl Fn(NodeId) -> P, needs: Needs) -> (Vec<Running>, Log<P>)
+async fn three<P>(make: impl Fn(NodeId) -> P, needs: Needs) -> (Vec<Running>, Log<Command, Notice>)
 where
     P: Protocol<Command = Command, Notice = Notice>,
 {

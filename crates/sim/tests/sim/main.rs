@@ -1,7 +1,5 @@
 //! All tests of the crate as one program: linked once.
 
-mod puppet;
-mod users;
 mod detection;
 mod effects;
 mod elections;
@@ -11,6 +9,7 @@ mod forgetful;
 mod groups;
 mod locks;
 mod multicast;
+mod puppet;
 mod quorums;
 mod ricart_agrawala;
 mod survivors;
@@ -18,6 +17,7 @@ mod theory;
 mod time;
 mod token_ring;
 mod trees;
+mod users;
 mod verdicts;
 mod waves;
 mod weather;

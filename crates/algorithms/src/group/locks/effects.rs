@@ -21,6 +21,13 @@ impl<P: Exclusive, E: Effects<Locks<P>>> Effects<Below> for Beneath<'_, P, E> {
     fn send(&mut self, to: NodeId, message: <Below as Protocol>::Message) {
         self.fx.send(to, Message::Views(message));
     }
+    fn send_to_each(
+        &mut self,
+        to: &mut dyn Iterator<Item = NodeId>,
+        message: <Below as Protocol>::Message,
+    ) {
+        self.fx.send_to_each(to, Message::Views(message));
+    }
     fn set_timer(&mut self, timer: Never, _: Delay) {
         match timer {}
     }
@@ -48,6 +55,11 @@ impl<P: Exclusive, E: Effects<Locks<P>>> Effects<P> for Among<'_, E> {
     fn send(&mut self, to: NodeId, message: P::Message) {
         let (to, view, clock) = (self.members[to.index()], self.view, self.clock);
         self.fx.send(to, Message::Within { view, clock, word: Word::Lock(message) });
+    }
+    fn send_to_each(&mut self, to: &mut dyn Iterator<Item = NodeId>, message: P::Message) {
+        let (members, view, clock) = (self.members, self.view, self.clock);
+        let message = Message::Within { view, clock, word: Word::Lock(message) };
+        self.fx.send_to_each(&mut to.map(|id| members[id.index()]), message);
     }
     fn set_timer(&mut self, timer: P::Timer, delay: Delay) {
         self.fx.set_timer(Timer::Lock(self.view, timer), delay);

@@ -345,6 +345,11 @@ impl<P: Renewable, E: Effects<Regenerating<P>>> Effects<P> for Among<'_, E> {
         let (to, generation) = (self.members[to.index()], self.generation);
         self.fx.send(to, Message::Token { generation, message });
     }
+    fn send_to_each(&mut self, to: &mut dyn Iterator<Item = NodeId>, message: P::Message) {
+        let (members, generation) = (self.members, self.generation);
+        let message = Message::Token { generation, message };
+        self.fx.send_to_each(&mut to.map(|id| members[id.index()]), message);
+    }
     fn set_timer(&mut self, timer: P::Timer, delay: Delay) {
         self.fx.set_timer(Timer::Token(self.generation, timer), delay);
     }

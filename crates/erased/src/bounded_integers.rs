@@ -2,7 +2,7 @@
 //!
 //! Logical clocks, epochs, ballots and counts of all kinds are words of 64 bits in messages; they
 //! begin at 0 and are counted up by one, never more often than things happen. A number beyond
-//! [`MAX_NUMBER`] is not the outcome of that. Were it believed, the next step could be one beyond
+//! [`MAX_INTEGER`] is not the outcome of that. Were it believed, the next step could be one beyond
 //! the last number there is, and a clock that stands still or wraps round breaks whatever was
 //! proved with it. So such a message is refused where messages are read, as one that makes no
 //! sense; and a node that would have to send one has come to its end, and says so.
@@ -20,10 +20,10 @@ use serde::ser::{
 
 /// The largest number of 64 bits in a message that is taken for counted: at ten million steps a
 /// second it would take two hundred years. Sums of as many as there are nodes are far from the end.
-pub const MAX_NUMBER: u64 = (1 << 56) - 1;
+pub const MAX_INTEGER: u64 = (1 << 56) - 1;
 
 /// Whether no number in it is larger than this.
-pub(crate) fn are_within(largest: u64, message: &impl Serialize) -> bool {
+pub fn is_bounded(largest: u64, message: &impl Serialize) -> bool {
     message.serialize(Looker(largest)).is_ok()
 }
 
@@ -226,7 +226,7 @@ mod tests {
     use super::*;
 
     fn are_sane(message: &impl Serialize) -> bool {
-        are_within(MAX_NUMBER, message)
+        is_bounded(MAX_INTEGER, message)
     }
 
     #[derive(Serialize)]
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_number_is_found_wherever_it_is() {
-        let last = MAX_NUMBER;
+        let last = MAX_INTEGER;
         let sane = [
             Any::Unit,
             Any::One(last),
@@ -252,12 +252,12 @@ mod tests {
             named(last, -last.cast_signed(), last, last),
         ];
         assert!(sane.iter().all(are_sane));
-        for large in [MAX_NUMBER + 1, u64::MAX] {
+        for large in [MAX_INTEGER + 1, u64::MAX] {
             let absurd = [
                 Any::One(large),
                 Any::Two(0, large),
                 named(large, 0, 0, 0),
-                named(0, -MAX_NUMBER.cast_signed() - 1, 0, 0),
+                named(0, -MAX_INTEGER.cast_signed() - 1, 0, 0),
                 named(0, i64::MIN, 0, 0),
                 named(0, 0, large, 0),
                 named(0, 0, 0, large),
@@ -270,6 +270,6 @@ mod tests {
     fn numbers_that_are_no_counts_may_be_as_large_as_they_like() {
         assert!(are_sane(&(u32::MAX, i32::MIN, f64::MAX, "18446744073709551615", char::MAX)));
         assert!(!are_sane(&u128::MAX) && !are_sane(&i128::MIN));
-        assert!(are_within(u64::MAX, &u64::MAX), "whoever draws numbers by lot says so");
+        assert!(is_bounded(u64::MAX, &u64::MAX), "whoever draws numbers by lot says so");
     }
 }
