@@ -201,10 +201,15 @@ impl Between {
     }
 
     /// The same, and what goes wrong, as figures begin with it.
-    pub fn head(&self) -> Vec<(&'static str, Value)> {
+    ///
+    /// Over a real network TCP decides how messages travel: nobody knows how long they take, and
+    /// those of a link keep their order.
+    pub fn head(&self, net: bool) -> Vec<(&'static str, Value)> {
+        let latency = (!net).then(|| self.latency.to_string());
+        let order = if net { OrderKind::Fifo } else { self.order };
         let mut head = vec![
-            ("latency", json!(self.latency.to_string())),
-            ("order", json!(name(&self.order))),
+            ("latency", json!(latency)),
+            ("order", json!(name(&order))),
             ("break_assumptions", json!(self.breaks)),
             ("reliable", json!(self.is_reliable)),
             ("flaw", json!(self.flaw)),

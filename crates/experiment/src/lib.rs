@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod answer;
+pub mod catalogue;
 pub mod csv_rows;
 pub mod environment;
 pub mod failure;

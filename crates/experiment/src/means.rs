@@ -6,9 +6,9 @@ use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 use vorrang_algorithms::card::{Agreement, Span};
 
+use crate::catalogue::Run;
 use crate::failure::Failure;
 use crate::figures::{Figure, Measured, insert_theory};
-use crate::problem::Run;
 use crate::progress::Progress;
 use crate::statistics::Estimate;
 

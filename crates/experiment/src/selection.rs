@@ -3,11 +3,11 @@
 
 use std::collections::HashSet;
 
+use crate::catalogue::{Algorithm, Entry, Run};
 use crate::failure::Failure;
 use crate::lookup;
 use crate::options::RunArgs;
 use crate::options::axis::{Axis, Change};
-use crate::problem::{Algorithm, Entry, Run};
 
 /// Runs that have been decided on.
 pub struct Selected {

@@ -86,7 +86,7 @@ pub(super) fn any<Q: Driven>(
     layer: Layer,
     (node, guards): (Node<NodeOf<Q>>, &[Guard<NodeOf<Q>>]),
     (setup, graph): (&Setup, Option<Graph>),
-) -> super::MadeOf<Q> {
+) -> super::subject::MadeOf<Q> {
     let node = over::<Q>(node, setup, graph, Patience::within(layer.within, layer.tries));
     match layer.how {
         Channels::Correct => {
@@ -101,7 +101,7 @@ pub(super) fn any<Q: Driven>(
 }
 
 /// The nodes of an algorithm, or of one with a mistake, over reliable channels.
-pub(super) fn reliable<Q: Driven>(
+pub(crate) fn reliable<Q: Driven>(
     of: &Entry<Q>,
     scenario: &Q::Scenario,
 ) -> Result<Nodes<Q>, Failure> {

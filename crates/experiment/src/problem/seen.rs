@@ -119,7 +119,7 @@ pub(super) enum Witness<Q: Problem> {
 }
 
 /// A witness of a run of any algorithm of a problem.
-pub struct Told<Q: Problem> {
+pub(super) struct Told<Q: Problem> {
     pub(super) witness: Witness<Q>,
 }
 

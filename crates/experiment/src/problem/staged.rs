@@ -4,11 +4,12 @@ use std::time::Instant;
 
 use vorrang_algorithms::card::Card;
 use vorrang_algorithms::setup::Setup;
+use vorrang_catalogue::NodeOf;
 use vorrang_check::{Ask, Faults, Plan, System};
 use vorrang_protocol::{Guard, Order, Violation};
 use vorrang_trace::stage::{Line, Says, Stage};
 
-use super::{Driven, NodeOf, Watcher, graph, verify};
+use super::{Driven, Watcher, graph, verify};
 use crate::answer::Answer;
 use crate::failure::Failure;
 use crate::options::check::CheckArgs;

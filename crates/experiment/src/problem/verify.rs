@@ -4,13 +4,14 @@ use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
+use vorrang_catalogue::NodeOf;
 use vorrang_check::{
     Bound, Bounds, Move, Outcome, Progress, Report, Stray, System, Walks, explore_after, walk,
 };
 use vorrang_protocol::{Effect, Graph, Guard};
 use vorrang_trace::Header;
 
-use super::{Driven, NodeOf, Question, Remarks, counterexample};
+use super::{Driven, Question, Remarks, counterexample};
 use crate::answer::Answer;
 use crate::format::grouped;
 use crate::options::check::CheckArgs;

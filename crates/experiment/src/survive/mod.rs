@@ -16,11 +16,12 @@ use std::sync::atomic::{self, AtomicU64};
 use rayon::prelude::*;
 use vorrang_algorithms::card::Order;
 
+use crate::catalogue::{Entry, Run};
 use crate::failure::Failure;
 use crate::figures::Measured;
 use crate::options::fault_args::Mishap;
 use crate::options::{RunArgs, SetupArgs};
-use crate::problem::{Entry, Kinds, Posts, Role, Run, Seen};
+use crate::problem::{Kinds, Posts, Role, Seen};
 use crate::progress::Progress;
 
 pub use json::json;

@@ -1,30 +1,25 @@
-//! Algorithms and runs, where types end.
+//! An algorithm of any problem, and its runs, as objects.
 
 use std::path::Path;
-use std::sync::Arc;
 
-use vorrang_algorithms::card::About;
+use vorrang_algorithms::card::{About, Card};
 use vorrang_algorithms::problem::Problem;
-use vorrang_algorithms::registry::Node;
-use vorrang_algorithms::setup::Setup;
-use vorrang_catalogue::{self as any, NodeOf, PopulationOf};
-use vorrang_erased::{AnyNode, Population};
-use vorrang_protocol::{Guard, Protocol};
-use vorrang_trace::replay::Cast;
-use vorrang_trace::{Line, Objection, Record, replay};
+use vorrang_algorithms::setup::{Setup, Unfit};
+use vorrang_catalogue::{self as any};
 
-use super::channels::reliable;
-use super::holder::holder_at;
-use super::seen::Seen;
-use super::simulate::{self, Kinds, Until};
-use super::{Algorithm, Driven, Future, Posts, Role, Run, Scene, costs, make};
+use super::{Algorithm, Run};
 use crate::environment::Between;
 use crate::failure::Failure;
-use crate::figures::Measured;
-use crate::network::Place;
+use crate::figures::{Measured, span};
 use crate::network::worker::Work;
+use crate::network::{Future, OverTcp, Place};
 use crate::options::RunArgs;
 use crate::options::axis::Axis;
+use crate::problem::channels::reliable;
+use crate::problem::{
+    Compared, Driven, Extent, Extremes, Kinds, Made, Nodes, Posts, Role, Scene, Seen, holder_at,
+    make, measure, observe, overhear,
+};
 use crate::progress::Progress;
 
 /// An algorithm of a problem that is known.
@@ -32,7 +27,7 @@ pub(super) struct Of<Q: Problem> {
     pub(super) any: &'static any::Entry<Q>,
 }
 
-impl<Q: Driven> Algorithm for Of<Q> {
+impl<Q: Driven + OverTcp> Algorithm for Of<Q> {
     fn about(&self) -> About {
         self.any.card.about()
     }
@@ -56,7 +51,7 @@ impl<Q: Driven> Algorithm for Of<Q> {
     }
 }
 
-impl<Q: Driven> Of<Q> {
+impl<Q: Driven + OverTcp> Of<Q> {
     /// The same options, with the number of whoever is inside where something happens to it.
     fn settled(&self, args: &RunArgs) -> Result<RunArgs, Failure> {
         args.check()?;
@@ -69,7 +64,7 @@ impl<Q: Driven> Of<Q> {
             }
             let faults = args.faults.without_holders();
             let RunOf { scenario, nodes } = self.run_of(&RunArgs { faults, ..args.clone() })?;
-            let heard = simulate::overhear(&scenario, &nodes)?;
+            let heard = overhear(&scenario, &nodes)?;
             let Some((node, now_ns)) = holder_at(&heard, at_ns) else {
                 return Err(Failure::usage(format!(
                     "{typed}: nobody is inside then, and nobody enters any more"
@@ -110,94 +105,12 @@ impl<Q: Driven> Of<Q> {
 }
 
 /// A run: only its nodes know which algorithm it is.
-struct RunOf<Q: Driven> {
+struct RunOf<Q: Driven + OverTcp> {
     scenario: Q::Scenario,
     nodes: Nodes<Q>,
 }
 
-/// Nodes that can be simulated, and perhaps run over TCP.
-pub struct Nodes<Q: Driven> {
-    /// The names of the kinds of their messages.
-    pub kinds: Kinds,
-    /// Makes them for the simulator, with or without their invariants.
-    populate: Box<dyn Fn(bool) -> PopulationOf<Q> + Send + Sync>,
-    /// How they are made for TCP, or why they do not run there.
-    over_tcp: Result<Made<Q>, &'static str>,
-}
-
-impl<Q: Driven> Nodes<Q> {
-    /// The nodes of a set-up that fits.
-    fn of(
-        entry: &'static any::Entry<Q>,
-        setup: &Setup,
-        over_tcp: Result<Made<Q>, &'static str>,
-    ) -> Self {
-        let setup = setup.clone();
-        let populate = move |is_guarded| {
-            let made = if is_guarded {
-                entry.guarded_population(&setup)
-            } else {
-                entry.population(&setup)
-            };
-            made.expect("the set-up was found to fit")
-        };
-        Self { kinds: entry.kinds, populate: Box::new(populate), over_tcp }
-    }
-
-    /// Nodes of any type, for the simulator alone.
-    pub(super) fn simulated<P>(
-        size: u32,
-        node: Node<P>,
-        guards: Vec<Guard<P>>,
-        (kinds, why_not_over_tcp): (Kinds, &'static str),
-    ) -> Self
-    where
-        P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-    {
-        let populate = move |is_guarded| {
-            let guards = if is_guarded { &guards[..] } else { &[] };
-            let population = Population::of(size, Arc::clone(&node)).with_kinds(kinds);
-            population.guarded(guards.iter().cloned()).into()
-        };
-        Self { kinds, populate: Box::new(populate), over_tcp: Err(why_not_over_tcp) }
-    }
-
-    /// The nodes for the simulator, with or without their invariants.
-    pub(super) fn population(&self, is_guarded: bool) -> PopulationOf<Q> {
-        (self.populate)(is_guarded)
-    }
-}
-
-/// Nodes for a real network, and what holds of them.
-pub struct Made<Q: Problem> {
-    pub node: Node<NodeOf<Q>>,
-    pub entry: &'static any::Entry<Q>,
-}
-
-impl<Q: Problem> Made<Q> {
-    /// The names of the kinds of their messages.
-    pub fn kinds(&self) -> Kinds {
-        self.entry.kinds
-    }
-
-    /// What is wrong with a recorded run of these nodes, if the scene wants it done once more.
-    pub fn objection(
-        &self,
-        scene: &impl Scene,
-        records: &[Record<NodeOf<Q>>],
-    ) -> Option<Objection> {
-        if !scene.between().is_guarded {
-            return None;
-        }
-        let cast = Cast::new(scene.setup().group.size(), &*self.node)
-            .guarded(&self.entry.guards)
-            .reading(&AnyNode::message);
-        let lines: Vec<Line> = records.iter().map(Into::into).collect();
-        replay(&cast, &lines, true, &mut |_, _, _| {}).err()
-    }
-}
-
-impl<Q: Driven> Run for RunOf<Q> {
+impl<Q: Driven + OverTcp> Run for RunOf<Q> {
     fn about(&self) -> About {
         self.scenario.about()
     }
@@ -211,14 +124,14 @@ impl<Q: Driven> Run for RunOf<Q> {
         self.scenario.total()
     }
     fn blank(&self) -> Result<Measured, Failure> {
-        simulate::measure(&self.scenario, &self.nodes, None, Until::Begun)
+        measure(&self.scenario, &self.nodes, None, Extent::Begun)
     }
     fn simulate(
         &self,
         trace: Option<&Path>,
         bar: Option<Progress<'_>>,
     ) -> Result<Measured, Failure> {
-        simulate::measure(&self.scenario, &self.nodes, trace, Until::Over(bar))
+        measure(&self.scenario, &self.nodes, trace, Extent::Over(bar))
     }
     fn over_tcp(&self, place: Place, trace: Option<&Path>) -> Result<Measured, Failure> {
         match &self.nodes.over_tcp {
@@ -227,7 +140,7 @@ impl<Q: Driven> Run for RunOf<Q> {
         }
     }
     fn observe(&self) -> Result<(Measured, Vec<Seen>), Failure> {
-        simulate::observe(&self.scenario, &self.nodes)
+        observe(&self.scenario, &self.nodes)
     }
     fn kinds(&self) -> Kinds {
         self.nodes.kinds
@@ -235,4 +148,19 @@ impl<Q: Driven> Run for RunOf<Q> {
     fn posts(&self) -> Posts {
         Q::posts(&self.scenario)
     }
+}
+
+/// What the theory says of every quantity, at both extremes.
+fn costs<Q: Compared>(card: &'static Card<Q>, setup: &Setup) -> Result<Vec<Vec<String>>, Unfit> {
+    let Extremes { common, settings } = Q::extremes(card, setup)?;
+    let mut header = vec![format!("COSTS WITH {common}")];
+    header.extend(settings.iter().map(|(name, _)| (*name).to_owned()));
+    let mut rows = vec![header];
+    for cost in card.theory {
+        let unit = if cost.of.is_time { " T" } else { "" };
+        let mut row = vec![cost.of.name.to_owned()];
+        row.extend(settings.iter().map(|(_, at)| span((cost.span)(at)) + unit));
+        rows.push(row);
+    }
+    Ok(rows)
 }

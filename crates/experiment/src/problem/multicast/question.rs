@@ -10,11 +10,11 @@ use vorrang_algorithms::topology::Topology;
 use vorrang_algorithms::topology::measure::shape_of;
 use vorrang_check::{Ask, Plan};
 
-use super::remarks::{nodes_in_words, surroundings};
-use super::{Question, Remarks};
 use crate::failure::Failure;
 use crate::options::check::{CheckArgs, one_a_node};
 use crate::options::list;
+use crate::problem::remarks::{nodes_in_words, surroundings};
+use crate::problem::{Question, Remarks};
 
 pub(super) fn question(
     card: &'static Card,

@@ -8,12 +8,13 @@ use vorrang_algorithms::setup::Setup;
 use vorrang_check::Plan;
 use vorrang_protocol::NodeId;
 
-use super::remarks::surroundings;
-use super::{Question, Remarks, mutex_scope};
+use super::check_scope;
 use crate::failure::Failure;
 use crate::options::check::{CheckArgs, one_a_node};
 use crate::options::list;
 use crate::options::mutex::{MutexCheckArgs, Property};
+use crate::problem::remarks::surroundings;
+use crate::problem::{Question, Remarks};
 
 /// Fills in what was not said, from the flaw or from the algorithm.
 pub(super) fn question(
@@ -29,14 +30,14 @@ pub(super) fn question(
     let (about, faults) = (card.about(), args.faults(budget));
     let links = args.links(&about, &setup, order);
     let (besides, mut remarks) = besides(card, flaw, &setup, &args.mutex)?;
-    mutex_scope::warn_of_vacuity(card, &setup, &turns, &besides, &mut remarks);
+    check_scope::warn_of_vacuity(card, &setup, &turns, &besides, &mut remarks);
     let asking = turns.entries.iter().filter(|entries| **entries > 0).count();
     if flaw.is_none() && card.assumes.one_at_a_time && asking > 1 {
         let name = card.name;
         remarks.warnings.push(format!("{name} assumes that nobody asks while another does"));
     }
     if let Some(flaw) = flaw {
-        mutex_scope::remark_flaw(
+        check_scope::remark_flaw(
             flaw,
             &turns,
             (&setup, links.order, faults),
@@ -46,7 +47,7 @@ pub(super) fn question(
     }
     remarks.of_time(&about, &setup, &links);
     let around = surroundings(&about, &setup, &links, faults);
-    let covers = format!("{}, {around}", mutex_scope::turns_in_words(card, &turns));
+    let covers = format!("{}, {around}", check_scope::turns_in_words(card, &turns));
     let mut names = vec!["exclusion".to_owned(), "progress".to_owned()];
     names.extend(besides.ordering.then(|| "ordering".to_owned()));
     names.extend(
@@ -145,7 +146,7 @@ impl Turns {
     fn options(&self, card: &Card) -> String {
         let mut text = format!(" --entries {}", list(&self.entries));
         if card.terms.claims.len() > 1 {
-            let _ = write!(text, " --claims {}", mutex_scope::claims(&self.claims));
+            let _ = write!(text, " --claims {}", check_scope::claims(&self.claims));
         }
         if !self.stay.is_empty() {
             let _ = write!(text, " --stay {}", list(&self.stay));

@@ -7,11 +7,11 @@ use vorrang_algorithms::election::{Command, Election};
 use vorrang_algorithms::setup::Setup;
 use vorrang_check::{Ask, Plan};
 
-use super::remarks::{nodes_in_words, surroundings};
-use super::{Question, Remarks};
 use crate::failure::Failure;
 use crate::options::check::CheckArgs;
 use crate::options::{list, nodes_of};
+use crate::problem::remarks::{nodes_in_words, surroundings};
+use crate::problem::{Question, Remarks};
 
 /// Refuses that only some call, lowest first, where all must.
 pub(super) fn check_all_call(

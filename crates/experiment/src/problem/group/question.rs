@@ -9,11 +9,11 @@ use vorrang_algorithms::setup::{Parameter, Setup};
 use vorrang_check::{Ask, Faults, Plan};
 use vorrang_protocol::NodeId;
 
-use super::remarks::{nodes_in_words, surroundings};
-use super::{Question, Remarks};
 use crate::failure::Failure;
 use crate::options::check::{CheckArgs, one_a_node};
 use crate::options::group::PlanOf;
+use crate::problem::remarks::{nodes_in_words, surroundings};
+use crate::problem::{Question, Remarks};
 
 /// How often all say that they are up before everything must be settled.
 const LAST_BEATS: usize = 3;
