@@ -29,7 +29,7 @@ use crate::group::flaws::{
     VotesForgotten, deciding, mistaken,
 };
 use crate::group::{Grouping, virtual_synchrony};
-pub use crate::listing::{Invariants, Listed, Register, Visit, cards, unknown, visit};
+pub use crate::listing::{Listed, Register, unknown};
 use crate::multicast::ack::Ack;
 use crate::multicast::flaws::{
     CausalByFifoOnly, DeliveredBeforeStable, FreedWhenOneHasIt, NoDuplicateFilter,

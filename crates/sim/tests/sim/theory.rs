@@ -127,7 +127,7 @@ fn loads(card: &Card, contenders: u32) -> Vec<(card::Load, Load<Command>)> {
 
 #[test]
 fn every_algorithm_costs_what_its_card_says() {
-    for card in registry::cards::<Mutex>() {
+    for card in vorrang_catalogue::cards::<Mutex>() {
         for nodes in [1, 2, 3, 5, 31] {
             for contenders in [card.contenders(nodes), nodes, 2.min(nodes)] {
                 for (hold, k) in [(0.0, 1), (0.5, 2), (7.0, 3)] {
@@ -151,7 +151,7 @@ fn every_algorithm_costs_what_its_card_says() {
 /// Where the card knows what is typical, a long run comes within three per cent of it.
 #[test]
 fn long_runs_come_to_what_is_typical() {
-    for card in registry::cards::<Mutex>() {
+    for card in vorrang_catalogue::cards::<Mutex>() {
         let usual = card.setup(Group::of(9));
         let with = quorums(card, 9).into_iter();
         let setups: Vec<Setup> = with.map(|quorum| Setup { quorum, ..usual.clone() }).collect();
@@ -185,7 +185,7 @@ fn long_runs_come_to_what_is_typical() {
 /// Safety under every drawn network, and then rest: if a run fails, the message says which.
 #[test]
 fn a_swarm_of_networks_and_loads_finds_nothing_wrong_with_any_algorithm() {
-    for card in registry::cards::<Mutex>() {
+    for card in vorrang_catalogue::cards::<Mutex>() {
         for seed in 0..120 {
             let nodes = 1 + (seed % 8) as u32;
             // Time-outs are made for a bound.
@@ -259,7 +259,7 @@ fn sends(card: &Card, setup: &Setup) -> Vec<(NodeId, NodeId)> {
 
 #[test]
 fn messages_go_only_where_the_card_says_that_there_are_links() {
-    for card in registry::cards::<Mutex>() {
+    for card in vorrang_catalogue::cards::<Mutex>() {
         let setup = card.setup(Group::of(5));
         let sent = sends(card, &setup);
         let graph = card.assumes.layout.graph(&setup).unwrap();

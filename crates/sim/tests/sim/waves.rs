@@ -98,7 +98,7 @@ fn wave(name: &str, setup: &Setup, network: Network, seed: u64) -> (u64, u32, f6
 /// How a figure stands to what the card says.
 fn agreement(name: &str, setup: &Setup, of: Quantity, measured: f64) -> Agreement {
     let graph = setup.topology.graph(setup.group).unwrap();
-    let cards = registry::cards::<Wave>();
+    let cards = vorrang_catalogue::cards::<Wave>();
     let card = cards.iter().find(|card| card.name == name).unwrap();
     card.cost(of, &Setting::new(&graph, setup.initiator)).unwrap().compare(measured, None)
 }
