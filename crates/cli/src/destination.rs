@@ -1,7 +1,7 @@
 //! Where the rows of a sweep go.
 
 use vorrang_experiment::failure::Failure;
-use vorrang_experiment::sheet::{Destination, Sheet};
+use vorrang_experiment::sweep_csv::{Destination, Sheet};
 use vorrang_node::terminal::{print, say_aside};
 
 /// Writes a sheet there, all or nothing.

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod answer_text;
+mod axes;
 mod commands;
 mod destination;
 mod exit;
@@ -14,6 +15,7 @@ mod page;
 mod prose;
 mod quorum_drawing;
 mod search_progress;
+mod selection_args;
 mod stepping;
 mod survive_report;
 mod table;

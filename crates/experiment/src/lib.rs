@@ -3,18 +3,15 @@
 #![forbid(unsafe_code)]
 
 pub mod answer;
-pub mod axes;
-pub mod between;
-pub mod check_args;
 pub mod csv_rows;
-pub mod extent;
+pub mod environment;
 pub mod failure;
 pub mod figures;
 pub mod format;
-pub mod given;
-pub mod holder;
 pub mod lookup;
 pub mod means;
+pub mod names;
+pub mod net_defaults;
 pub mod network;
 pub mod options;
 pub mod pictures;
@@ -22,12 +19,10 @@ pub mod plotting;
 pub mod problem;
 pub mod progress;
 pub mod quorum;
-pub mod real;
 pub mod selection;
-pub mod sheet;
 pub mod statistics;
+pub mod story_from_trace;
 pub mod survive;
-pub mod telling;
+pub mod sweep_csv;
 pub mod tracefile;
-pub mod trouble;
 pub mod values;

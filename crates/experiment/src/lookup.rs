@@ -1,9 +1,10 @@
-//! Names that people type, and what they may have meant.
+//! Algorithms and problems by their names.
 
 use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::problem::Problem as _;
 
 use crate::failure::Failure;
+use crate::names::unknown;
 use crate::problem::{Entry, Subject, catalogue};
 
 /// The algorithm of that name.
@@ -77,32 +78,4 @@ pub fn flawed(entry: &'static Entry, name: &str) -> Result<&'static dyn Subject,
         let what = format!("flaw of {}", entry.algorithm.about().name);
         unknown(&what, name, entry.flawed.iter().map(|(name, _)| *name))
     })
-}
-
-/// What is said of a name that there is not.
-pub fn unknown<'a>(
-    what: &str,
-    name: &str,
-    known: impl Iterator<Item = &'a str> + Clone,
-) -> Failure {
-    let all: Vec<&str> = known.clone().collect();
-    let hint = match nearest(name, known) {
-        Some(nearest) => format!("; did you mean '{nearest}'?"),
-        None => String::new(),
-    };
-    let all = match all[..] {
-        [] => "there is none".to_owned(),
-        _ => format!("there are {}", all.join(", ")),
-    };
-    Failure::Usage(format!("unknown {what} '{name}'{hint}\n  {all}"))
-}
-
-/// The known name that is most like `name`, if any is much like it.
-pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    const ALIKE: f64 = 0.7;
-    known
-        .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))
-        .filter(|&(likeness, _)| likeness >= ALIKE)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, candidate)| candidate)
 }

@@ -6,7 +6,7 @@ use vorrang_draw::plot::{Axis, Plot, Point, Series};
 use vorrang_protocol::parse_duration_ns;
 
 use crate::failure::Failure;
-use crate::lookup;
+use crate::names::unknown;
 use crate::statistics::Estimate;
 
 /// What is to be plotted over what.
@@ -95,7 +95,7 @@ impl Points<'_> {
                 Some(it) if it < last => {
                     Err(Failure::usage(format!("--x {name}: its values are no numbers")))
                 }
-                Some(_) | None => Err(lookup::unknown("column for --x", name, names)),
+                Some(_) | None => Err(unknown("column for --x", name, names)),
             };
         }
         let nodes = self.column("nodes").filter(|it| varied.contains(it));
@@ -113,7 +113,7 @@ impl Points<'_> {
         let figures = || self.header[first..].iter().map(String::as_str).filter(|it| is_known(it));
         match wanted {
             Some(name) => figures().find(|it| *it == name).ok_or_else(|| {
-                lookup::unknown("figure for --y", name, figures().collect::<Vec<_>>().into_iter())
+                unknown("figure for --y", name, figures().collect::<Vec<_>>().into_iter())
             }),
             None => USUAL
                 .into_iter()

@@ -3,32 +3,11 @@
 
 use std::collections::HashSet;
 
-use vorrang_algorithms::card::About;
-
-use crate::axes::Axes;
 use crate::failure::Failure;
 use crate::lookup;
-use crate::problem::{Algorithm, Run};
-use crate::values::whole;
-
-/// Which algorithms, with which options.
-#[derive(Debug, clap::Args)]
-pub struct Selection {
-    /// Which algorithms, separated by commas, or `all` of the problem, its variants included
-    /// [default: those that solve the problem as it stands]
-    #[arg(long, short, value_delimiter = ',', value_name = "NAMES")]
-    algorithms: Vec<String>,
-    /// Which problem: mutex, election, wave, detection, or a variant such as k-exclusion
-    /// [default: mutex]
-    #[arg(long, value_name = "PROBLEM")]
-    problem: Option<String>,
-    #[command(flatten)]
-    options: Axes,
-    /// How many seeds for every combination, counted from --seed; more than one gives 95 %
-    /// confidence intervals
-    #[arg(long, default_value_t = 1, value_parser = whole(1..=10_000_u64))]
-    pub seeds: u64,
-}
+use crate::options::RunArgs;
+use crate::options::axis::{Axis, Change};
+use crate::problem::{Algorithm, Entry, Run};
 
 /// Runs that have been decided on.
 pub struct Selected {
@@ -38,37 +17,69 @@ pub struct Selected {
     pub left_out: Vec<String>,
 }
 
-/// An option, and the values it takes.
-pub type Axis = (&'static str, &'static [&'static str]);
+/// Which algorithms are compared, and over how many seeds.
+#[derive(Clone, Debug)]
+pub struct Selection {
+    /// Their names; `all` for all of the problem; none for those that solve it as it stands.
+    pub algorithms: Vec<String>,
+    /// The problem, or a variant of it; mutual exclusion if none is named.
+    pub problem: Option<String>,
+    /// How many seeds for each combination of options, counted from the one in the options.
+    pub seeds: u64,
+}
+
+impl Default for Selection {
+    fn default() -> Self {
+        Self { algorithms: Vec::new(), problem: None, seeds: 1 }
+    }
+}
+
+/// Runs of an algorithm beyond this are a slip of the finger.
+const MOST: u64 = 10_000_000;
+
+/// Whether so many combinations of options, each so many times, are not too many.
+pub fn check_count(lengths: impl IntoIterator<Item = u64>) -> Result<(), Failure> {
+    let runs = lengths.into_iter().try_fold(1_u64, u64::checked_mul);
+    if runs.is_none_or(|many| many > MOST) {
+        return Err(Failure::usage(format!("these are more than {MOST} runs")));
+    }
+    Ok(())
+}
 
 impl Selection {
-    /// Every combination, in a fixed order; what only differs in options that mean nothing to an
-    /// algorithm comes once. `default` is an axis to go through if nothing is said of it.
+    /// The algorithms that are meant.
+    pub fn entries(&self) -> Result<Vec<&'static Entry>, Failure> {
+        lookup::algorithms(&self.algorithms, self.problem.as_deref())
+    }
+
+    /// Every algorithm with all of these options, in a fixed order; what only differs in options
+    /// that mean nothing to an algorithm comes once. `besides` is a further option to go through.
     ///
     /// What does not suit an algorithm is left out with a sentence, unless that was asked for by
     /// name.
-    pub fn runs(&self, default: fn(&dyn Algorithm) -> Axis) -> Result<Selected, Failure> {
-        let entries = lookup::algorithms(&self.algorithms, self.problem.as_deref())?;
-        let abouts: Vec<About> = entries.iter().map(|entry| entry.algorithm.about()).collect();
+    pub fn runs(
+        &self,
+        points: &[RunArgs],
+        besides: impl Fn(&dyn Algorithm) -> Option<Axis>,
+    ) -> Result<Selected, Failure> {
+        let entries = self.entries()?;
         let names_some = self.algorithms.iter().any(|name| name != "all");
         let may_leave_out = !names_some && entries.len() > 1;
         let mut selected = Selected { runs: Vec::new(), left_out: Vec::new() };
         let (mut last, mut said) = (String::new(), HashSet::new());
         for entry in &entries {
-            let (option, values) = default(&*entry.algorithm);
-            let points = self.options.clone().or(option, values).points(self.seeds)?;
-            if let Some(point) = points.first() {
-                point.check_fit(&abouts.iter().collect::<Vec<_>>())?;
-            }
+            let axis = besides(&*entry.algorithm);
+            let length = axis.as_ref().map_or(1, |axis| axis.values.len() as u64);
+            check_count([points.len() as u64, length, self.seeds])?;
             let mut known = HashSet::new();
-            for point in &points {
-                point.args.setup.check()?;
+            for point in points.iter().flat_map(|point| along(point, axis.as_ref())) {
+                point.setup.check()?;
                 let of_seed = |seed| {
-                    let mut args = point.args.clone();
+                    let mut args = point.clone();
                     args.common.seed = seed;
                     entry.algorithm.run(&args)
                 };
-                let seeds = seeds(point.args.common.seed, self.seeds)?;
+                let seeds = seeds(point.common.seed, self.seeds)?;
                 match seeds.map(of_seed).collect::<Result<Vec<_>, Failure>>() {
                     Ok(mut of_seeds) => {
                         of_seeds.retain(|run| known.insert(run.options(false)));
@@ -88,6 +99,17 @@ impl Selection {
         }
         if selected.runs.is_empty() { Err(Failure::Usage(last)) } else { Ok(selected) }
     }
+}
+
+/// The options with every value of an axis.
+fn along(point: &RunArgs, axis: Option<&Axis>) -> Vec<RunArgs> {
+    let Some(axis) = axis else { return vec![point.clone()] };
+    let with = |change: &Change| {
+        let mut point = point.clone();
+        change(&mut point);
+        point
+    };
+    axis.values.iter().map(with).collect()
 }
 
 /// So many seeds from the first on.

@@ -21,6 +21,13 @@ where
     }
 }
 
+/// Of these numbers, both ends included, the one that ends in the most zeros.
+pub fn roundest(low: u64, high: u64) -> u64 {
+    let steps = (0..u64::MAX.ilog10()).rev().map(|zeros| 10_u64.pow(zeros));
+    let mut round = steps.map(|step| high / step * step);
+    round.find(|&it| it >= low && it > 0).unwrap_or(high)
+}
+
 /// How long a person is willing to wait: a duration as it is written elsewhere, or in minutes or
 /// hours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

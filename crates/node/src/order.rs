@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use vorrang_experiment::lookup::nearest;
+use vorrang_experiment::names::nearest;
 use vorrang_experiment::problem::Driven;
 use vorrang_experiment::values::WallTime;
 

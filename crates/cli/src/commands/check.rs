@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use serde_json::json;
 use vorrang_algorithms::card::{About, Mistake};
-use vorrang_experiment::check_args::CheckArgs;
 use vorrang_experiment::failure::Failure;
-use vorrang_experiment::given::Given;
 use vorrang_experiment::lookup;
+use vorrang_experiment::options::check::CheckArgs;
+use vorrang_experiment::options::explicit_args::Given;
 use vorrang_experiment::problem::Query;
 use vorrang_node::terminal::{BAD, DIM, RESET, print, say_aside, wrapped};
 

@@ -6,12 +6,13 @@ use vorrang_experiment::figures::{Figure, mark, span};
 use vorrang_experiment::format::figure;
 use vorrang_experiment::means::{Row, measure};
 use vorrang_experiment::problem::Run;
-use vorrang_experiment::selection::{Selected, Selection};
+use vorrang_experiment::selection::Selected;
 use vorrang_experiment::statistics::Estimate;
 use vorrang_node::terminal::{BAD, RESET, print, say_aside, screen, wrapped};
 
 use crate::figures_text::{LEGEND, coloured};
 use crate::output::{Format, print_csv, print_json, with_bar};
+use crate::selection_args::SelectionArgs;
 use crate::table::{markdown, tables};
 
 /// Compare algorithms on the same workloads and seeds, measured beside theory
@@ -31,7 +32,7 @@ use crate::table::{markdown, tables};
     vorrang compare --algorithms all --markdown")]
 pub(crate) struct Compare {
     #[command(flatten)]
-    selection: Selection,
+    selection: SelectionArgs,
     #[command(flatten)]
     format: Format,
     /// Print a table in Markdown

@@ -11,19 +11,20 @@ use vorrang_draw::clocks::Clocks;
 use vorrang_draw::spacetime::{self, Options};
 use vorrang_draw::text::Paint;
 use vorrang_draw::{Graph, Story, Theme, dot, mermaid, perfetto, png, shiviz, text};
-use vorrang_experiment::check_args::CheckArgs;
 use vorrang_experiment::failure::Failure;
-use vorrang_experiment::given::Given;
 use vorrang_experiment::network::{Place, Processes};
+use vorrang_experiment::options::check::CheckArgs;
+use vorrang_experiment::options::explicit_args::Given;
 use vorrang_experiment::options::{RunArgs, quorums, topology};
-use vorrang_experiment::problem::{Run, run_of};
-use vorrang_experiment::telling::{self, remark};
+use vorrang_experiment::problem::Run;
+use vorrang_experiment::story_from_trace::{self, remark};
 use vorrang_experiment::values::whole;
 use vorrang_experiment::{lookup, pictures, tracefile};
 use vorrang_node::terminal::{BAD, BOLD, DIM, RESET, print, say_aside, screen};
 use vorrang_protocol::{Group, NodeId, NodeSet};
 use vorrang_trace::Recording;
 
+use crate::commands::run::run_of;
 use crate::search_progress::SearchProgress;
 
 /// Draw a run as a space-time diagram: a line a node, time to the right, messages as arrows
@@ -212,7 +213,7 @@ impl Draw {
         if let Some(remark) = remark(&run) {
             say_aside(&remark);
         }
-        let story = telling::story(&run, self.how.states)?;
+        let story = story_from_trace::story(&run, self.how.states)?;
         match self.how.view {
             View::Time => self.how.draw(kind, &story),
             View::Waits => self.how.show(kind, &pictures::waits(&story)),

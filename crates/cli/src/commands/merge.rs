@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use vorrang_experiment::failure::Failure;
-use vorrang_experiment::sheet::{Destination, Sheet};
+use vorrang_experiment::sweep_csv::{Destination, Sheet};
 
 use crate::destination;
 

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use vorrang_draw::{Plot as Picture, Theme, png};
 use vorrang_experiment::failure::Failure;
 use vorrang_experiment::plotting::{Points, Wanted, plot};
-use vorrang_experiment::sheet::Sheet;
+use vorrang_experiment::sweep_csv::Sheet;
 
 /// Plot what a sweep has measured: points with confidence intervals, over what the theory says
 ///

@@ -6,7 +6,7 @@ use serde_json::json;
 use vorrang_experiment::failure::Failure;
 use vorrang_experiment::format::grouped;
 use vorrang_experiment::problem::{Retraced, sides};
-use vorrang_experiment::telling::{remark, subject};
+use vorrang_experiment::story_from_trace::{remark, subject};
 use vorrang_experiment::tracefile;
 use vorrang_node::terminal::{BAD, GOOD, RESET, print, say_aside, wrapped};
 use vorrang_protocol::show_duration_ns;

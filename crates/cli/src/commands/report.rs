@@ -2,22 +2,28 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args as _, Command, FromArgMatches as _};
 use rayon::prelude::*;
 use vorrang_draw::Theme;
 use vorrang_draw::spacetime::{self, Options};
-use vorrang_experiment::check_args::CheckArgs;
 use vorrang_experiment::csv_rows::csv_row;
 use vorrang_experiment::failure::Failure;
 use vorrang_experiment::format::grouped;
-use vorrang_experiment::given::Given;
 use vorrang_experiment::means::Row;
+use vorrang_experiment::options::RunArgs;
+use vorrang_experiment::options::axis::Axis;
+use vorrang_experiment::options::check::CheckArgs;
+use vorrang_experiment::options::check_limits::ExtentArgs;
+use vorrang_experiment::options::holder::Whom;
+use vorrang_experiment::options::mutex::LoadKind;
 use vorrang_experiment::plotting::{Points, Wanted, plot};
 use vorrang_experiment::problem::{Entry, Run};
-use vorrang_experiment::selection::Selection;
-use vorrang_experiment::values::whole;
-use vorrang_experiment::{lookup, telling};
+use vorrang_experiment::values::{WallTime, whole};
+use vorrang_experiment::{lookup, story_from_trace};
+use vorrang_protocol::NodeId;
+use vorrang_sim::Distribution;
 
 use crate::commands::compare::{cells, measured};
 use crate::commands::draw::record;
@@ -25,6 +31,7 @@ use crate::commands::sweep::{figures, header};
 use crate::output::{progress, show_after_a_second};
 use crate::page::Page;
 use crate::search_progress::SearchProgress;
+use crate::selection_args::SelectionArgs;
 
 /// Write a page to hand out: a comparison, plots, a diagram of each algorithm, what was verified
 ///
@@ -62,6 +69,8 @@ const DRAWN: u64 = 4;
 /// Nodes of runs that are drawn, and of those that are checked.
 const DRAWN_NODES: u32 = 4;
 const CHECKED_NODES: u32 = 3;
+/// Latencies of runs that are drawn: no two messages arrive at once.
+const LATENCY: Distribution = Distribution::Uniform(500_000, 1_500_000);
 
 impl Report {
     pub(crate) fn execute(self) -> Result<(), Failure> {
@@ -154,7 +163,7 @@ impl Report {
         sizes.push(self.nodes);
         let sizes: Vec<String> = sizes.iter().map(u32::to_string).collect();
         let words = self.words(&sizes.join(","), self.seeds);
-        let selected = selection(&words)?.runs(|_| ("nodes", &[]))?;
+        let selected = selection(&words)?.runs(|_| Axis::new("nodes", [], |_, ()| {}))?;
         let runs: Vec<&dyn Run> = selected.runs.iter().flatten().map(|run| &**run).collect();
         let header = header(&runs)?;
         let bar = progress(runs.len() as u64, "{bar:40} {pos} of {len} points, {eta} left");
@@ -202,7 +211,7 @@ impl Report {
         let (mut commands, mut pictures) = (Vec::new(), Vec::new());
         for entry in entries {
             let name = entry.algorithm.about().name;
-            let args = check_args(self.check)?;
+            let args = check_args(self.check);
             let query = match entry.correct.question(&args) {
                 Ok(query) => query,
                 Err(Failure::Usage(why)) => {
@@ -225,7 +234,10 @@ impl Report {
             ]);
             if let Some(recorded) = &answer.recorded {
                 let run = recorded.recording().map_err(|why| Failure::World(why.to_string()))?;
-                pictures.push(spacetime::svg(&telling::story(&run, false)?, &Options::default()));
+                pictures.push(spacetime::svg(
+                    &story_from_trace::story(&run, false)?,
+                    &Options::default(),
+                ));
             }
         }
         page.table(&rows, &[3]);
@@ -243,18 +255,27 @@ fn diagrams(page: &mut Page, entries: &[&'static Entry]) -> Result<(), Failure> 
     page.paragraph("A short run of each algorithm: a line a node, time to the right.");
     for entry in entries {
         let about = entry.algorithm.about();
-        let mut line = format!("--nodes {DRAWN_NODES} --latency uniform:500us..1500us");
+        let mut line = format!("--nodes {DRAWN_NODES} --latency {LATENCY}");
+        let mut args = RunArgs::default();
+        (args.common.nodes, args.common.latency) = (DRAWN_NODES, Some(LATENCY));
         if about.problem == "mutex" {
-            let load = if about.assumes.one_at_a_time { " --load light" } else { " --think 2ms" };
-            line += &format!(" --entries {DRAWN}{load}");
+            args.mutex.entries = DRAWN;
+            line += &format!(" --entries {DRAWN}");
+            if about.assumes.one_at_a_time {
+                args.mutex.load = LoadKind::Light;
+                line += " --load light";
+            } else {
+                args.mutex.think = Distribution::Constant(2_000_000);
+                line += &format!(" --think {}", args.mutex.think);
+            }
         } else if about.problem == "detection" {
+            args.faults.crash = vec![(Whom::Node(NodeId(2)), 12_000_000)];
+            args.lasting.lasting = Some(Duration::from_millis(30));
             line += " --crash 2@12ms --for 30ms";
         }
         page.heading(&format!("{}: {}", about.name, about.title));
         page.paragraph(about.citation);
-        let run = match vorrang_experiment::axes::options(&line)
-            .and_then(|args| entry.algorithm.run(&args))
-        {
+        let run = match entry.algorithm.run(&args) {
             Ok(run) => run,
             // It needs another set-up than the others.
             Err(Failure::Usage(why)) => {
@@ -263,25 +284,22 @@ fn diagrams(page: &mut Page, entries: &[&'static Entry]) -> Result<(), Failure> 
             }
             Err(failure) => return Err(failure),
         };
-        let story = telling::story(&record(&*run, false)?, false)?;
+        let story = story_from_trace::story(&record(&*run, false)?, false)?;
         page.picture(&spacetime::svg(&story, &Options::default()));
         page.command(&format!("vorrang draw run {} {line} -o {}.svg", about.name, about.name));
     }
     Ok(())
 }
 
-fn selection(words: &[String]) -> Result<Selection, Failure> {
-    let mut command = Selection::augment_args(Command::new("report").no_binary_name(true));
+fn selection(words: &[String]) -> Result<SelectionArgs, Failure> {
+    let mut command = SelectionArgs::augment_args(Command::new("report").no_binary_name(true));
     let wrong = |error: clap::Error| Failure::usage(error.to_string());
     let matches = command.try_get_matches_from_mut(words).map_err(wrong)?;
-    Selection::from_arg_matches(&matches).map_err(wrong)
+    SelectionArgs::from_arg_matches(&matches).map_err(wrong)
 }
 
-fn check_args(seconds: u64) -> Result<CheckArgs, Failure> {
-    let mut command = CheckArgs::augment_args(Command::new("check").no_binary_name(true));
-    let words = ["--nodes", &CHECKED_NODES.to_string(), "--time", &format!("{seconds}s"), "--json"]
-        .map(str::to_owned);
-    let wrong = |error: clap::Error| Failure::usage(error.to_string());
-    let matches = command.try_get_matches_from_mut(words).map_err(wrong)?;
-    Given::<CheckArgs>::from_arg_matches(&matches).map_err(wrong).map(|given| given.args)
+fn check_args(seconds: u64) -> CheckArgs {
+    let time = Some(WallTime(Duration::from_secs(seconds)));
+    let extent = ExtentArgs { time, ..ExtentArgs::default() };
+    CheckArgs { nodes: Some(CHECKED_NODES), extent, ..CheckArgs::default() }
 }

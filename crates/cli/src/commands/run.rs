@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use clap::Args as _;
 use vorrang_experiment::failure::Failure;
-use vorrang_experiment::given::Given;
 use vorrang_experiment::lookup;
 use vorrang_experiment::network::{Place, Processes};
 use vorrang_experiment::options::RunArgs;
-use vorrang_experiment::problem::run_of;
-use vorrang_experiment::trouble::FaultArgs;
+use vorrang_experiment::options::explicit_args::Given;
+use vorrang_experiment::options::fault_args::FaultArgs;
+use vorrang_experiment::problem::{self, Entry};
 use vorrang_node::terminal::print;
 
 use crate::figures_text::text;
@@ -126,4 +126,13 @@ impl Run {
         }
         Ok(())
     }
+}
+
+/// Whether options that were typed fit an algorithm, and then what it makes of them.
+pub(crate) fn run_of(
+    entry: &Entry,
+    given: &Given<RunArgs>,
+) -> Result<Box<dyn problem::Run>, Failure> {
+    given.check_fit(&[&entry.algorithm.about()])?;
+    entry.algorithm.run(&given.args)
 }

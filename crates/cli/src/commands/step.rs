@@ -4,10 +4,10 @@ use std::io::{IsTerminal as _, stdin};
 use std::path::PathBuf;
 
 use vorrang_experiment::failure::Failure;
-use vorrang_experiment::given::Given;
 use vorrang_experiment::lookup;
+use vorrang_experiment::options::check::Channels;
+use vorrang_experiment::options::explicit_args::Given;
 use vorrang_experiment::options::{OrderKind, SetupArgs};
-use vorrang_experiment::problem::channels::Channels;
 use vorrang_experiment::values::whole;
 
 use crate::stepping::{Session, Surface, blank_check, read_script};

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use rayon::prelude::*;
 use serde_json::{Value, json as object};
 use vorrang_experiment::failure::Failure;
-use vorrang_experiment::given::Given;
 use vorrang_experiment::lookup;
+use vorrang_experiment::names::unknown;
 use vorrang_experiment::options::SetupArgs;
+use vorrang_experiment::options::explicit_args::Given;
 use vorrang_experiment::problem::{Entry, catalogue};
 use vorrang_experiment::survive::{Cell, Conditions, Row, Trials, Verdict, json, strike, tries};
 use vorrang_experiment::values::whole;
@@ -202,7 +203,7 @@ impl Survive {
         let names: Vec<String> = faults.iter().map(ToString::to_string).collect();
         let Some(place) = names.iter().position(|name| name.eq_ignore_ascii_case(fault)) else {
             let what = format!("fault for {}", about.name);
-            return Err(lookup::unknown(&what, fault, names.iter().map(String::as_str)));
+            return Err(unknown(&what, fault, names.iter().map(String::as_str)));
         };
         let rows = struck(vec![trials.only(faults[place])])?;
         let [row] = &rows[..] else { return Ok(()) };

@@ -12,15 +12,16 @@ use vorrang_draw::Theme;
 use vorrang_experiment::csv_rows::{Fields, csv_fields, csv_header, csv_row};
 use vorrang_experiment::failure::Failure;
 use vorrang_experiment::figures::Measured;
+use vorrang_experiment::options::axis::Axis;
 use vorrang_experiment::plotting::Wanted;
 use vorrang_experiment::problem::Run;
-use vorrang_experiment::selection::Selection;
-use vorrang_experiment::sheet::{Appender, Destination, IDENTITY, Shard, Sheet};
+use vorrang_experiment::sweep_csv::{Appender, Destination, IDENTITY, Shard, Sheet};
 use vorrang_trace::Digest;
 
 use crate::commands::compare::say_left_out;
 use crate::commands::plot::{check_name, of_sheet, save};
 use crate::output::{progress, show_after_a_second};
+use crate::selection_args::SelectionArgs;
 use crate::{destination, interrupt};
 
 /// Measure every combination of many values, on all cores, into a CSV file
@@ -38,7 +39,7 @@ use crate::{destination, interrupt};
     vorrang sweep --nodes 2..=256 --csv part3.csv --shard 3/16")]
 pub(crate) struct Sweep {
     #[command(flatten)]
-    selection: Selection,
+    selection: SelectionArgs,
     /// The file to write; - for standard output, once all is known
     #[arg(long, value_name = "FILE")]
     csv: Destination,
@@ -63,7 +64,9 @@ impl Sweep {
         if let Some(path) = &self.plot {
             check_name(path)?;
         }
-        let selected = self.selection.runs(|_| ("nodes", &["2", "4", "8", "16", "32", "64"]))?;
+        let selected = self.selection.runs(|_| {
+            Axis::new("nodes", [2, 4, 8, 16, 32, 64], |args, nodes| args.common.nodes = *nodes)
+        })?;
         say_left_out(&selected);
         let runs: Vec<&dyn Run> = selected.runs.iter().flatten().map(|run| &**run).collect();
         let identity = (digest(&runs), runs.len() as u64);

@@ -3,11 +3,11 @@
 use clap::Parser;
 use vorrang_algorithms::card::About;
 use vorrang_algorithms::setup::Parameter;
-use vorrang_experiment::check_args::CheckArgs;
 use vorrang_experiment::failure::Failure;
 use vorrang_experiment::format::grouped;
-use vorrang_experiment::given::Given;
 use vorrang_experiment::lookup;
+use vorrang_experiment::options::check::CheckArgs;
+use vorrang_experiment::options::explicit_args::Given;
 use vorrang_experiment::problem::Ahead;
 use vorrang_experiment::values::whole;
 use vorrang_node::terminal::{DIM, RESET};

@@ -12,10 +12,10 @@ use std::io::{BufRead, Write as _};
 use std::path::Path;
 
 use vorrang_algorithms::card::Order;
-use vorrang_experiment::check_args::CheckArgs;
 use vorrang_experiment::failure::Failure;
 use vorrang_experiment::lookup;
 use vorrang_experiment::options::OrderKind;
+use vorrang_experiment::options::check::CheckArgs;
 use vorrang_experiment::problem::Staged;
 use vorrang_node::terminal::{BAD, BOLD, DIM, RESET, print};
 use vorrang_sim::Random;
@@ -116,7 +116,10 @@ impl Session {
             header.push_str(" --reliable");
         }
         if let Some(order) = args.order.filter(|it| Order::from(*it) != about.assumes.order) {
-            header.push_str(&format!(" --order {}", vorrang_experiment::options::name(&order)));
+            header.push_str(&format!(
+                " --order {}",
+                vorrang_experiment::options::choice::name(&order)
+            ));
         }
         Ok(Self {
             surface,

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use vorrang_experiment::problem::Glance as Look;
-use vorrang_experiment::telling::plain;
+use vorrang_experiment::story_from_trace::plain;
 use vorrang_node::terminal::{BOLD, DIM, RESET, screen};
 
 /// Lines of a list that is shown unasked.

@@ -47,7 +47,7 @@ impl Casting {
 }
 
 /// How often each of so many speaks, if all do so as often as all others, or once more.
-pub fn shares(multicasts: u64, senders: u32) -> Vec<u64> {
+pub(super) fn shares(multicasts: u64, senders: u32) -> Vec<u64> {
     let senders = u64::from(senders);
     (0..senders).map(|at| multicasts / senders + u64::from(at < multicasts % senders)).collect()
 }

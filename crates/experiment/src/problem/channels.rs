@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::ValueEnum;
 use vorrang_algorithms::flaw::Flawed;
 use vorrang_algorithms::layer::flaws::NoDuplicateFilter;
 use vorrang_algorithms::layer::reliable::{self, Patience, Peers, Reliable};
@@ -15,22 +14,14 @@ use vorrang_protocol::{Graph, Guard, NodeId, parse_duration_ns, show_duration_ns
 use vorrang_trace::Header;
 
 use super::{Driven, Nodes, Scene};
-use crate::between::Between;
+use crate::environment::Between;
 use crate::failure::Failure;
-use crate::options::name;
+use crate::options::check::{Channels, CheckArgs};
+use crate::options::choice::{Choice as _, name};
 
 /// How often something is sent again in a simulation before a peer is left alone: with time-outs
 /// that double up to 64 times, that is after some six thousand message delays.
 const TRIES: u8 = 16;
-
-/// The layer as it should be, or with a mistake.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub enum Channels {
-    /// What is sent arrives once and in order
-    Correct,
-    /// A known mistake: what is sent again is handed up again
-    NoDuplicateFilter,
-}
 
 /// A layer of reliable channels, as a trace tells of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,10 +51,17 @@ impl Layer {
 
     /// The layer that a run was over, if it was.
     pub fn noted(header: &Header) -> Option<Self> {
-        let how = Channels::from_str(header.get("channels")?, true).ok()?;
+        let how = Channels::named(header.get("channels")?)?;
         let within = parse_duration_ns(header.get("channels_within")?).ok()?;
         let tries = header.get("channels_tries")?.parse().ok()?;
         Some(Self { how, within: Duration::from_nanos(within), tries })
+    }
+}
+
+impl CheckArgs {
+    /// The layer of reliable channels, if there is one.
+    pub fn layer(&self, setup: &Setup) -> Option<Layer> {
+        self.reliable.map(|how| Layer::checked(how, setup.within, self.tries()))
     }
 }
 

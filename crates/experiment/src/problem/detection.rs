@@ -18,15 +18,16 @@ use vorrang_sim::{Distribution, Fault, Faults, Orders, Workload};
 use super::remarks::{nodes_in_words, surroundings};
 use super::suspicion::Tally;
 use super::{Doing, Driven, Extremes, Made, Question, Remarks, Role, Said, Scene};
-use crate::between::Between;
-use crate::check_args::CheckArgs;
+use crate::environment::Between;
 use crate::failure::Failure;
 use crate::figures::{Figure, Measured, Reading};
+use crate::net_defaults::beats_if_real;
 use crate::network::Place;
 use crate::network::once::{self, Until};
 use crate::options::RunArgs;
-use crate::real::beats_if_real;
-use crate::selection::Axis;
+use crate::options::axis::Axis;
+use crate::options::check::CheckArgs;
+use crate::options::{CALM, LastingArgs};
 
 /// Everyone watches everyone, and something is kept of every two.
 const MOST_NODES: u32 = 2_000;
@@ -208,7 +209,12 @@ impl Driven for Detection {
         })
     }
     fn contrast(_: &'static Card) -> Axis {
-        ("latency", &["1ms", "uniform:0..2ms", "exp:1ms"])
+        let latencies = [
+            Distribution::Constant(1_000_000),
+            Distribution::Uniform(0, 2_000_000),
+            Distribution::Exponential(1_000_000),
+        ];
+        Axis::new("latency", latencies, |args, latency| args.common.latency = Some(*latency))
     }
 
     type Scenario = Scenario;
@@ -271,8 +277,9 @@ impl Driven for Detection {
 
     const ROLES: &'static [Role] = &[Role::Other];
 
-    fn trials(_: &'static Card, _: u32) -> Vec<String> {
-        vec!["--latency uniform:500us..1500us --for 20ms".to_owned()]
+    fn trials(_: &'static Card, _: u32) -> Vec<RunArgs> {
+        let lasting = LastingArgs { lasting: Some(Duration::from_millis(20)) };
+        vec![RunArgs { lasting, ..RunArgs::taking(CALM) }]
     }
     fn doing(said: Said<'_, Command, Notice>) -> Option<Doing> {
         match said {

@@ -16,14 +16,16 @@ use vorrang_trace::{Meter, Sent, Traffic};
 
 use super::election_question;
 use super::{Doing, Driven, Extremes, Made, Question, Role, Said, Scene};
-use crate::between::Between;
-use crate::check_args::CheckArgs;
+use crate::environment::Between;
 use crate::failure::Failure;
 use crate::figures::{Figure, Measured, Reading};
 use crate::network::Place;
 use crate::network::once::{self, Until};
+use crate::options::CALM;
+use crate::options::axis::Axis;
+use crate::options::check::CheckArgs;
+use crate::options::election::ElectionArgs;
 use crate::options::{OrderKind, RunArgs, list, nodes_of};
-use crate::selection::Axis;
 
 /// Where elections may take as many messages as the square of the nodes, that many are as many as
 /// anybody waits for.
@@ -31,15 +33,6 @@ const MOST_NODES: u32 = 2_000;
 
 /// More than anybody waits for.
 const MOST_HEARTBEATS: u128 = 100_000_000;
-
-/// Who calls for an election.
-#[derive(Clone, Debug, clap::Args)]
-pub struct ElectionArgs {
-    /// Nodes that call for an election, as in 0,2; also: lowest, highest (of those up), all
-    /// [default: lowest; all, where all must]
-    #[arg(long, value_name = "NODES")]
-    pub initiators: Option<String>,
-}
 
 /// Options that fit together and fit the algorithm.
 #[derive(Clone, Debug)]
@@ -332,7 +325,10 @@ impl Driven for Election {
     }
     fn contrast(card: &'static Card) -> Axis {
         let all: &[&str] = &["highest", "lowest", "all"];
-        ("initiators", if card.terms.everyone_calls { &["all"] } else { all })
+        let callers = if card.terms.everyone_calls { &["all"] } else { all };
+        Axis::new("initiators", callers.iter().copied(), |args, callers| {
+            args.election.initiators = Some((*callers).to_owned());
+        })
     }
 
     type Scenario = Scenario;
@@ -396,9 +392,13 @@ impl Driven for Election {
     const ROLES: &'static [Role] = &[Role::Other, Role::Initiator, Role::Leader];
 
     /// One calls, low or high, who must ask many or none; two call; all call.
-    fn trials(card: &'static Card, nodes: u32) -> Vec<String> {
+    fn trials(card: &'static Card, nodes: u32) -> Vec<RunArgs> {
+        let called_by = |initiators: String| RunArgs {
+            election: ElectionArgs { initiators: Some(initiators) },
+            ..RunArgs::taking(CALM)
+        };
         if card.terms.everyone_calls {
-            return vec!["--latency uniform:500us..1500us --initiators all".to_owned()];
+            return vec![called_by("all".to_owned())];
         }
         let high = |by: u32| vec![nodes.saturating_sub(by)];
         let mut calls: Vec<Vec<u32>> = Vec::new();
@@ -408,9 +408,7 @@ impl Driven for Election {
                 calls.push(some);
             }
         }
-        let line =
-            |it: &Vec<u32>| format!("--latency uniform:500us..1500us --initiators {}", list(it));
-        calls.iter().map(line).collect()
+        calls.iter().map(|it| called_by(list(it))).collect()
     }
 
     fn doing(said: Said<'_, Command, Notice>) -> Option<Doing> {

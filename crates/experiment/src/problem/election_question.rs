@@ -9,21 +9,9 @@ use vorrang_check::{Ask, Plan};
 
 use super::remarks::{nodes_in_words, surroundings};
 use super::{Question, Remarks};
-use crate::check_args::CheckArgs;
 use crate::failure::Failure;
+use crate::options::check::CheckArgs;
 use crate::options::{list, nodes_of};
-use crate::values::whole;
-
-/// Who calls for an election in the checker.
-#[derive(Clone, Debug, clap::Args)]
-pub struct ElectionCheckArgs {
-    /// Nodes that call for an election, as in 0,2, or all [default: 0; all, where all must]
-    #[arg(long, value_name = "NODES")]
-    initiators: Option<String>,
-    /// How often each of them calls [default: 1]
-    #[arg(long, value_name = "TIMES", value_parser = whole(1..=1000_u32))]
-    calls: Option<u32>,
-}
 
 /// Refuses that only some call, lowest first, where all must.
 pub(super) fn check_all_call(

@@ -22,16 +22,17 @@ use super::group_tally::Tally;
 use super::grouping::{Calm, Chatter, Move};
 use super::multicast::there;
 use super::{Doing, Driven, Extremes, Made, Question, Role, Said, Scene};
-use crate::between::Between;
-use crate::check_args::CheckArgs;
+use crate::environment::Between;
 use crate::failure::Failure;
 use crate::figures::{Figure, Measured, Reading};
+use crate::net_defaults::beats_if_real;
 use crate::network::Place;
 use crate::network::once::{self, Until};
 use crate::options::RunArgs;
-use crate::real::beats_if_real;
-use crate::selection::Axis;
-use crate::trouble::parse_moment;
+use crate::options::axis::Axis;
+use crate::options::check::CheckArgs;
+use crate::options::group::GroupArgs;
+use crate::options::multicast::MulticastArgs;
 
 /// Everyone watches everyone.
 const MOST_NODES: u32 = 2_000;
@@ -41,18 +42,6 @@ const MOST_MULTICASTS: u64 = 100_000_000;
 const USUAL_MULTICASTS: u64 = 1_000;
 /// How many heartbeats a run over a real network lasts.
 const REAL_BEATS: u32 = 30;
-
-/// Who comes and goes.
-#[derive(Clone, Debug, clap::Args)]
-pub struct GroupArgs {
-    /// Nodes that join the group, and when: 4@30ms [default: at once, those that have not founded
-    /// it]
-    #[arg(long, value_name = "NODE@TIME", value_delimiter = ',', value_parser = parse_moment)]
-    join: Vec<(NodeId, u64)>,
-    /// Nodes that leave it, and when: 1@80ms
-    #[arg(long, value_name = "NODE@TIME", value_delimiter = ',', value_parser = parse_moment)]
-    leave: Vec<(NodeId, u64)>,
-}
 
 impl GroupArgs {
     /// Who comes and goes, the first first; who is not said to come in comes in at once.
@@ -285,7 +274,7 @@ impl Driven for Grouping {
         })
     }
     fn contrast(_: &'static Card) -> Axis {
-        ("loss", &["0%", "1%", "5%"])
+        Axis::losses(["0%", "1%", "5%"])
     }
 
     type Scenario = Scenario;
@@ -322,14 +311,21 @@ impl Driven for Grouping {
 
     const ROLES: &'static [Role] = &[Role::Other, Role::Leader];
 
-    fn trials(_: &'static Card, nodes: u32) -> Vec<String> {
+    fn trials(_: &'static Card, nodes: u32) -> Vec<RunArgs> {
         let few = 3.min(nodes);
-        let line = format!("--multicasts {few} --senders {few} --every 4ms");
+        let multicast = MulticastArgs {
+            multicasts: Some(u64::from(few)),
+            senders: Some(few),
+            every: Some(Distribution::Constant(4_000_000)),
+        };
+        let steady = RunArgs { multicast, ..RunArgs::default() };
         if nodes < 2 {
-            return vec![line];
+            return vec![steady];
         }
         // Whoever goes and comes makes for two more views.
-        vec![line.clone(), line + " --leave 1@7ms --join 1@15ms"]
+        let group =
+            GroupArgs { leave: vec![(NodeId(1), 7_000_000)], join: vec![(NodeId(1), 15_000_000)] };
+        vec![steady.clone(), RunArgs { group, ..steady }]
     }
     /// Whoever puts messages in order leads.
     fn doing(said: Said<'_, Input<Command>, Notice>) -> Option<Doing> {

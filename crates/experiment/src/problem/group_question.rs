@@ -11,29 +11,12 @@ use vorrang_protocol::NodeId;
 
 use super::remarks::{nodes_in_words, surroundings};
 use super::{Question, Remarks};
-use crate::check_args::{CheckArgs, one_a_node};
 use crate::failure::Failure;
+use crate::options::check::{CheckArgs, one_a_node};
+use crate::options::group::PlanOf;
 
 /// How often all say that they are up before everything must be settled.
 const LAST_BEATS: usize = 3;
-
-/// What happens in a group.
-#[derive(Clone, Debug, clap::Args)]
-pub struct GroupCheckArgs {
-    /// What may happen at each node, in this order, at any time: join, leave, multicast:7,
-    /// suspect:1, trust:1, beat. Nodes are divided by slashes, as in suspect:1/multicast:7/join
-    /// [default: the first suspects the second, which multicasts, and who has not founded the group
-    /// joins]
-    #[arg(long, value_name = "PLAN", value_parser = plan)]
-    happens: Option<PlanOf>,
-    /// What happens does so one after the other, each when no message is under way, then all beat
-    /// three times, and all who want in must be in one view with all messages
-    #[arg(long)]
-    settling: bool,
-}
-
-/// What may happen at each node.
-type PlanOf = Vec<Vec<Input<Command>>>;
 
 pub(super) fn question(
     card: &'static Card,

@@ -18,6 +18,7 @@ pub mod group;
 pub mod group_question;
 mod group_tally;
 mod grouping;
+mod holder;
 pub mod multicast;
 pub mod multicast_question;
 pub mod mutex;
@@ -53,15 +54,14 @@ use vorrang_protocol::{Graph, Monitor, Needs, NodeId, Protocol, Refused};
 use vorrang_sim::Workload;
 use vorrang_trace::{Header, Meter, Recording};
 
-use crate::check_args::CheckArgs;
 use crate::failure::Failure;
 use crate::figures::{Figure, Measured, span};
-use crate::given::Given;
 use crate::network::Place;
 use crate::network::worker::{Work, be_told};
 use crate::options::RunArgs;
+use crate::options::axis::Axis;
+use crate::options::check::CheckArgs;
 use crate::progress::Progress;
-use crate::selection::Axis;
 
 pub use catalogue::{Entry, catalogue};
 use of::Of;
@@ -120,8 +120,8 @@ pub trait Driven: Catalogued {
     // --- where things go wrong
     /// What a node may be to the others when it crashes; first, if nothing else is known of it.
     const ROLES: &'static [Role];
-    /// The options of some short runs of so many nodes that show all that an algorithm does.
-    fn trials(card: &'static Card<Self>, nodes: u32) -> Vec<String>;
+    /// Some short runs of so many nodes that show all that an algorithm does.
+    fn trials(card: &'static Card<Self>, nodes: u32) -> Vec<RunArgs>;
     /// What a node does from now on, if this changes it.
     fn doing(said: Said<'_, Self::Command, Self::Notice>) -> Option<Doing>;
     fn posts(_scenario: &Self::Scenario) -> Posts {
@@ -267,8 +267,8 @@ pub trait Algorithm: Send + Sync {
     fn run(&self, args: &RunArgs) -> Result<Box<dyn Run>, Failure>;
     /// What a node may be to the others when it crashes.
     fn roles(&self) -> &'static [Role];
-    /// The options of some short runs of so many nodes that show all that it does.
-    fn trials(&self, nodes: u32) -> Vec<String>;
+    /// Some short runs of so many nodes that show all that it does.
+    fn trials(&self, nodes: u32) -> Vec<RunArgs>;
     fn work(&self, work: Work) -> Future<'static>;
 }
 
@@ -322,10 +322,4 @@ fn costs<Q: Driven>(card: &'static Card<Q>, setup: &Setup) -> Result<Vec<Vec<Str
         rows.push(row);
     }
     Ok(rows)
-}
-
-/// Whether options that were typed fit an algorithm, and then what it makes of them.
-pub fn run_of(entry: &Entry, given: &Given<RunArgs>) -> Result<Box<dyn Run>, Failure> {
-    given.check_fit(&[&entry.algorithm.about()])?;
-    entry.algorithm.run(&given.args)
 }

@@ -19,40 +19,21 @@ use vorrang_sim::{Distribution, Share};
 use super::casting::{Casting, Tally, shares};
 use super::multicast_question::question;
 use super::{Doing, Driven, Extremes, Made, Question, Role, Said, Scene};
-use crate::between::Between;
-use crate::check_args::CheckArgs;
+use crate::environment::Between;
 use crate::failure::Failure;
 use crate::figures::{Figure, Measured, Reading};
+use crate::net_defaults::within_if_real;
 use crate::network::Place;
 use crate::network::once::{self, Until};
 use crate::options::RunArgs;
-use crate::real::within_if_real;
-use crate::selection::Axis;
-use crate::values::whole;
+use crate::options::axis::Axis;
+use crate::options::check::CheckArgs;
+use crate::options::multicast::MulticastArgs;
 
 /// Something is kept for every sender at every member.
 const MOST_NODES: u32 = 20_000;
-/// More than anybody waits for.
-const MOST_MULTICASTS: u64 = 1_000_000_000;
 /// How often there is something to say, if nothing is said of it.
 const USUAL_MULTICASTS: u64 = 1_000;
-
-/// What members say.
-#[derive(Clone, Debug, clap::Args)]
-pub struct MulticastArgs {
-    /// How many multicasts there are, of all senders together [default: 1000; 10 a sender with
-    /// --net]
-    #[arg(long, value_name = "NUMBER", value_parser = whole(1..=MOST_MULTICASTS))]
-    pub multicasts: Option<u64>,
-    /// How many members multicast: those with the lowest numbers [default: all]
-    #[arg(long, value_name = "MEMBERS", value_parser = whole(1..=MOST_NODES))]
-    pub senders: Option<u32>,
-    /// How long a sender waits from one multicast to the next: a time as --latency has them; 0 for
-    /// as fast as its window allows [default: exp: and the mean of --latency; in group
-    /// communication exp: and --beat]
-    #[arg(long, value_name = "TIME")]
-    pub every: Option<Distribution>,
-}
 
 /// Options that fit together and fit the algorithm.
 #[derive(Clone, Debug)]
@@ -235,7 +216,7 @@ impl Driven for Multicast {
         })
     }
     fn contrast(_: &'static Card) -> Axis {
-        ("loss", &["0%", "1%", "10%"])
+        Axis::losses(["0%", "1%", "10%"])
     }
 
     type Scenario = Scenario;
@@ -304,9 +285,14 @@ impl Driven for Multicast {
 
     const ROLES: &'static [Role] = &[Role::Other, Role::Initiator];
 
-    fn trials(_: &'static Card, nodes: u32) -> Vec<String> {
+    fn trials(_: &'static Card, nodes: u32) -> Vec<RunArgs> {
         let few = 2.min(nodes);
-        vec![format!("--multicasts {} --senders {few} --every 5ms", 3 * few)]
+        let multicast = MulticastArgs {
+            multicasts: Some(3 * u64::from(few)),
+            senders: Some(few),
+            every: Some(Distribution::Constant(5_000_000)),
+        };
+        vec![RunArgs { multicast, ..RunArgs::default() }]
     }
     fn doing(said: Said<'_, Command, Notice>) -> Option<Doing> {
         match said {

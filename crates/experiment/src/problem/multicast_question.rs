@@ -12,19 +12,9 @@ use vorrang_check::{Ask, Plan};
 
 use super::remarks::{nodes_in_words, surroundings};
 use super::{Question, Remarks};
-use crate::check_args::{CheckArgs, one_a_node};
 use crate::failure::Failure;
+use crate::options::check::{CheckArgs, one_a_node};
 use crate::options::list;
-use crate::values::whole;
-
-/// What members say in the checker.
-#[derive(Clone, Debug, clap::Args)]
-pub struct MulticastCheckArgs {
-    /// How often each member multicasts: one number for all, or one a node, as in 2,1,0 [default:
-    /// as much as can be exhausted]
-    #[arg(long, value_name = "TIMES", value_delimiter = ',', value_parser = whole(0..=100_u32))]
-    casts: Option<Vec<u32>>,
-}
 
 pub(super) fn question(
     card: &'static Card,

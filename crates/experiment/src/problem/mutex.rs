@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use clap::ValueEnum;
 use serde_json::{Value, json};
 use vorrang_algorithms::card::{About, Quantity, Span};
 use vorrang_algorithms::group::locks::spec::Locked;
@@ -24,60 +23,21 @@ use super::mutex_question::question;
 use super::on_views::{self, Views};
 use super::resource::{Users, Uses};
 use super::{Doing, Driven, Extremes, Future, Made, Nodes, Posts, Question, Role, Said, Scene};
-use crate::between::Between;
-use crate::check_args::CheckArgs;
+use crate::environment::Between;
 use crate::failure::Failure;
 use crate::figures::{Figure, Measured};
 use crate::network::worker::Work;
 use crate::network::{self, Place};
-use crate::options::{MOST_NODES, RunArgs, name};
-use crate::selection::Axis;
-use crate::values::whole;
+use crate::options::axis::Axis;
+use crate::options::check::CheckArgs;
+use crate::options::choice::name;
+use crate::options::mutex::{LoadKind, MutexArgs};
+use crate::options::views::takes;
+use crate::options::{CALM, RunArgs};
 
 /// How many messages an entry may take. Nodes that talk to all others also remember something of
 /// each, so that memory grows alike.
 const MOST_MESSAGES: f64 = 20_000.0;
-
-/// How many entries a run may have: a day's work.
-const MOST_ENTRIES: u64 = 1_000_000_000_000;
-
-/// Latencies under which hardly any two things happen at once.
-const CALM: &str = "uniform:500us..1500us";
-
-/// What the applications of a lock do.
-#[derive(Clone, Debug, clap::Args)]
-pub struct MutexArgs {
-    /// How many entries in all; then no new request is made and the run drains
-    #[arg(long, short, default_value_t = 10_000, value_parser = whole(1..=MOST_ENTRIES))]
-    pub entries: u64,
-    /// How busy the nodes are
-    #[arg(long, short, value_enum, default_value = "heavy")]
-    pub load: LoadKind,
-    /// Under heavy load: how long a node waits after leaving before it asks again
-    #[arg(long, value_name = "TIME", default_value = "0")]
-    pub think: Distribution,
-    /// How long a node stays inside, E [default: T, the mean latency; 0 with --net]
-    ///
-    /// With no stay at all a node that may enter again without asking, such as the holder of a
-    /// token, would do so for ever before anyone else is heard, and all figures would speak of it
-    /// alone.
-    #[arg(long, value_name = "TIME")]
-    pub hold: Option<Distribution>,
-    /// Only the first so many nodes ever ask [default: all but those that only serve]
-    #[arg(long, value_name = "NODES", value_parser = whole(1..=MOST_NODES))]
-    pub hot: Option<u32>,
-}
-
-/// How busy the nodes are.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub enum LoadKind {
-    /// Every node asks again when it has left: saturation, or less with --think
-    Heavy,
-    /// One request at a time, from a node drawn at random
-    Light,
-    /// All nodes ask at once; when all have been served, again
-    Burst,
-}
 
 /// Options that fit together and fit the algorithm.
 #[derive(Clone, Debug)]
@@ -205,7 +165,7 @@ impl Scene for Scenario {
     fn about(&self) -> About {
         let about = self.card.about();
         match self.views {
-            Some(_) => About { takes: on_views::takes(about.takes), ..about },
+            Some(_) => About { takes: takes(about.takes), ..about },
             None => about,
         }
     }
@@ -261,7 +221,7 @@ impl Driven for Mutex {
         })
     }
     fn contrast(_: &'static Card) -> Axis {
-        ("load", &["heavy", "light"])
+        Axis::new("load", [LoadKind::Heavy, LoadKind::Light], |args, load| args.mutex.load = *load)
     }
 
     type Scenario = Scenario;
@@ -392,7 +352,7 @@ impl Driven for Mutex {
     ) -> Result<Option<Node<NodeOf<Self>>>, Failure> {
         let Some(views) = Views::noted(header) else { return Ok(None) };
         let text = header.get("setup").unwrap_or_default();
-        let setup = Setup::read(text, on_views::takes(of.card.takes));
+        let setup = Setup::read(text, takes(of.card.takes));
         let setup = setup.map_err(|unfit| Failure::Usage(unfit.0))?;
         on_views::again(of, &setup, &views).map(Some)
     }
@@ -400,18 +360,24 @@ impl Driven for Mutex {
     const ROLES: &'static [Role] = &[Role::Idle, Role::Waiting, Role::Holder, Role::Coordinator];
 
     /// Nodes that think between requests, so that some are idle; all at once; one after the other.
-    fn trials(card: &'static Card, nodes: u32) -> Vec<String> {
-        let (twice, thrice) = (2 * nodes, 3 * nodes);
+    fn trials(card: &'static Card, nodes: u32) -> Vec<RunArgs> {
+        const MILLISECOND: u64 = 1_000_000;
+        let trial = |load, turns: u64, latency, think| {
+            let mutex =
+                MutexArgs { load, entries: turns * u64::from(nodes), think, hold: None, hot: None };
+            RunArgs { mutex, ..RunArgs::taking(latency) }
+        };
+        let at_once = Distribution::Constant(0);
         // Time-outs are made for a bound; without one, messages overtake each other far more often.
-        let wild = if card.assumes.timely { CALM } else { "exp:1ms" };
-        let one_by_one = format!("--load light --entries {twice} --latency {CALM}");
+        let wild = if card.assumes.timely { CALM } else { Distribution::Exponential(MILLISECOND) };
+        let one_by_one = trial(LoadKind::Light, 2, CALM, at_once);
         if card.assumes.one_at_a_time {
             return vec![one_by_one];
         }
-        let think = format!("--think uniform:0ms..{twice}ms");
+        let think = Distribution::Uniform(0, 2 * u64::from(nodes) * MILLISECOND);
         vec![
-            format!("--load heavy --entries {thrice} {think} --latency {CALM}"),
-            format!("--load burst --entries {twice} --latency {wild}"),
+            trial(LoadKind::Heavy, 3, CALM, think),
+            trial(LoadKind::Burst, 2, wild, at_once),
             one_by_one,
         ]
     }

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use clap::ValueEnum;
 use vorrang_algorithms::mutex::card::{Besides, Card, Flaw};
 use vorrang_algorithms::mutex::{Claim, Command, Mutex};
 use vorrang_algorithms::setup::Setup;
@@ -11,53 +10,10 @@ use vorrang_protocol::NodeId;
 
 use super::remarks::surroundings;
 use super::{Question, Remarks, mutex_scope};
-use crate::check_args::{CheckArgs, one_a_node};
 use crate::failure::Failure;
+use crate::options::check::{CheckArgs, one_a_node};
 use crate::options::list;
-use crate::values::whole;
-
-/// How many entries of a node the checker plans: no group with more was ever explored to its end.
-const MOST_TO_EXPLORE: u32 = 1_000;
-
-/// What can be asked for besides exclusion and progress, which are always checked.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub enum Property {
-    /// A request that happened before another enters first
-    Ordering,
-    /// Nobody passes a waiting request that it was told of more often than promised, or --bypass
-    NoStarvation,
-    /// All that the algorithm promises
-    Promised,
-}
-
-/// What is asked of a lock.
-#[derive(Clone, Debug, clap::Args)]
-pub struct MutexCheckArgs {
-    /// How many entries each node makes: one number, or one a node as in 2,2,1 [default: 1]
-    #[arg(long, short, value_delimiter = ',', value_name = "ENTRIES")]
-    #[arg(value_parser = whole(0..=MOST_TO_EXPLORE))]
-    entries: Vec<u32>,
-    /// What each node claims, one a node: exclusive, shared or group:2 [default: in turn]
-    #[arg(long, value_delimiter = ',', value_name = "CLAIMS", value_parser = parse_claim)]
-    claims: Vec<Claim>,
-    /// Nodes that never leave after their last entry, as in 0,2
-    #[arg(long, value_delimiter = ',', value_name = "NODES", value_parser = whole(0..=u32::MAX))]
-    stay: Vec<u32>,
-    /// What must hold besides exclusion and progress
-    #[arg(long, value_enum, value_delimiter = ',')]
-    property: Vec<Property>,
-    /// How often a node may enter before a waiting request that it was told of [default: as often
-    /// as the algorithm promises]
-    #[arg(long, value_name = "TIMES", value_parser = whole(0..=u32::MAX))]
-    bypass: Option<u32>,
-}
-
-impl MutexCheckArgs {
-    /// Whether something is asked that depends on which messages have arrived.
-    pub const fn asks_of_causes(&self) -> bool {
-        !self.property.is_empty() || self.bypass.is_some()
-    }
-}
+use crate::options::mutex::{MutexCheckArgs, Property};
 
 /// Fills in what was not said, from the flaw or from the algorithm.
 pub(super) fn question(
@@ -279,13 +235,4 @@ fn is_granted(card: &Card, claim: Claim) -> bool {
         (Claim::Group(_), Claim::Group(_)) => true,
         (granted, claim) => *granted == claim,
     })
-}
-
-fn parse_claim(text: &str) -> Result<Claim, String> {
-    match format!("acquire {}", text.replace(':', " ")).parse() {
-        Ok(Command::Acquire(claim)) if !text.is_empty() => Ok(claim),
-        Ok(Command::Acquire(_) | Command::Release) | Err(_) => {
-            Err(format!("'{text}' is not a claim: write exclusive, shared or group:2"))
-        }
-    }
 }

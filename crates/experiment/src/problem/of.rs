@@ -14,18 +14,18 @@ use vorrang_trace::replay::Cast;
 use vorrang_trace::{Line, Objection, Record, replay};
 
 use super::channels::reliable;
+use super::holder::holder_at;
 use super::seen::Seen;
 use super::simulate::{self, Kinds, Until};
 use super::{Algorithm, Driven, Future, Posts, Role, Run, Scene, costs, make};
-use crate::between::Between;
+use crate::environment::Between;
 use crate::failure::Failure;
 use crate::figures::Measured;
-use crate::holder::holder_at;
 use crate::network::Place;
 use crate::network::worker::Work;
 use crate::options::RunArgs;
+use crate::options::axis::Axis;
 use crate::progress::Progress;
-use crate::selection::Axis;
 
 /// An algorithm of a problem that is known.
 pub(super) struct Of<Q: Problem> {
@@ -48,7 +48,7 @@ impl<Q: Driven> Algorithm for Of<Q> {
     fn roles(&self) -> &'static [Role] {
         Q::ROLES
     }
-    fn trials(&self, nodes: u32) -> Vec<String> {
+    fn trials(&self, nodes: u32) -> Vec<RunArgs> {
         Q::trials(self.any.card, nodes)
     }
     fn work(&self, work: Work) -> Future<'static> {
@@ -59,6 +59,7 @@ impl<Q: Driven> Algorithm for Of<Q> {
 impl<Q: Driven> Of<Q> {
     /// The same options, with the number of whoever is inside where something happens to it.
     fn settled(&self, args: &RunArgs) -> Result<RunArgs, Failure> {
+        args.check()?;
         let mut args = args.clone();
         while let Some((at_ns, typed)) = args.faults.first_of_holder() {
             if !Q::ROLES.contains(&Role::Holder) || args.common.is_real {

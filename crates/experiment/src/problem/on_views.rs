@@ -1,12 +1,10 @@
 //! Locks on views: any algorithm for mutual exclusion inside a group that agrees on who belongs to
 //! it. Compiled once for all of them.
 
-use std::sync::{Arc, Mutex as Guarded, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use clap::ValueEnum;
 use serde_json::{Value, json};
-use vorrang_algorithms::card::About;
 use vorrang_algorithms::flaw::{AnyMistake, Flawed};
 use vorrang_algorithms::group::detecting::Detecting;
 use vorrang_algorithms::group::locks::flaws::{
@@ -27,105 +25,17 @@ use vorrang_trace::Header;
 
 use super::Nodes;
 use super::mutex::Scenario;
-use crate::between::Between;
+use crate::environment::Between;
 use crate::failure::Failure;
-use crate::options::{RunArgs, name};
-use crate::values::whole;
+use crate::options::RunArgs;
+use crate::options::choice::{Choice as _, name};
+use crate::options::views::{Slip, ViewsArgs};
 
 /// How often something is sent again before a peer is left alone. A view does not last for ever
 /// with one that never answers, so this need not be the end of anything.
 const TRIES: u8 = 200;
-/// So many heartbeats in a row may be lost.
-const MISSED: u32 = 3;
 /// Every member tells every other how it stands, again and again.
 const MOST_NODES: u32 = 256;
-
-/// Whether a lock lives on views, and how.
-#[derive(Clone, Debug, clap::Args)]
-pub struct ViewsArgs {
-    /// Run the algorithm inside views: a group that agrees on who belongs to it goes on without
-    /// whoever seems to be down, and the algorithm goes on among those that are left; every
-    /// entry has a number that a resource can check
-    #[arg(long)]
-    pub on_views: bool,
-    /// With --on-views: whoever is inside is put out if it cannot prove for so long that it belongs
-    /// to the view, and the next view waits for that
-    #[arg(long, value_name = "TIME", requires = "on_views", value_parser = parse_lease)]
-    lease: Option<Duration>,
-    /// With --lease: by how many parts in a thousand clocks are assumed to be wrong at most; how
-    /// wrong they are is said by --skew [default: 0]
-    #[arg(long, value_name = "PERMILLE", requires = "lease", value_parser = whole(0..=999_u32))]
-    drift: Option<u32>,
-}
-
-fn parse_lease(text: &str) -> Result<Duration, String> {
-    match parse_duration_ns(text)? {
-        0 => Err("a lease lasts some time".to_owned()),
-        ns => Ok(Duration::from_nanos(ns)),
-    }
-}
-
-/// A known mistake of locks on views.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub enum Slip {
-    EntersFrozen,
-    HolderForgotten,
-    ViewIgnored,
-    ClockNotCarried,
-    OwnOrder,
-}
-
-/// What a failure detector and the layers above must be told besides what an algorithm is.
-const TAKEN: [Parameter; 4] =
-    [Parameter::Within, Parameter::Late, Parameter::Beat, Parameter::Margin];
-
-/// What an algorithm takes on views. Of the few lists that there are, each is made once.
-pub fn takes(takes: &[Parameter]) -> &'static [Parameter] {
-    static KNOWN: Guarded<Vec<&[Parameter]>> = Guarded::new(Vec::new());
-    let more = TAKEN.iter().filter(|it| !takes.contains(it));
-    let all: Vec<Parameter> = takes.iter().chain(more).copied().collect();
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(list) = known.iter().find(|it| **it == all) {
-        return list;
-    }
-    known.push(all.leak());
-    known[known.len() - 1]
-}
-
-impl RunArgs {
-    /// An algorithm as these options take it.
-    pub fn on_views(&self, about: About) -> About {
-        if self.views.on_views { About { takes: takes(about.takes), ..about } } else { about }
-    }
-
-    /// The mistake of locks on views that was asked for, if it is one.
-    pub fn slip(&self) -> Option<Slip> {
-        let asked = self.common.flaw.as_deref().filter(|_| self.views.on_views)?;
-        Slip::from_str(asked, false).ok()
-    }
-
-    /// Sets what a failure detector goes by, where nothing was said of it: heartbeats every five
-    /// message delays, and so much time that nobody is suspected for the sake of a message that
-    /// takes as long as any; where messages are lost by chance, of a few in a row.
-    pub fn pace(&self, setup: &mut Setup, shortest_ns: u64, longest_ns: u64, mean_ns: u64) {
-        let time = Duration::from_nanos;
-        if !self.setup.says(Parameter::Within) {
-            setup.within = time(longest_ns);
-        }
-        if mean_ns == 0 {
-            return;
-        }
-        if !self.setup.says(Parameter::Beat) {
-            setup.beat = time(mean_ns.saturating_mul(5));
-        }
-        if !self.setup.says(Parameter::Margin) {
-            let late = time((mean_ns / 2).max(longest_ns - shortest_ns).max(1));
-            let missed =
-                if self.faults.loses() { setup.beat.saturating_mul(MISSED) } else { time(0) };
-            setup.margin = late.saturating_add(missed);
-        }
-    }
-}
 
 /// A lock on views, as it was asked for.
 #[derive(Clone, Debug)]
@@ -246,7 +156,7 @@ impl Views {
         let length = header.get("lease").and_then(|text| parse_duration_ns(text).ok());
         let drift = header.get("drift").and_then(|text| text.parse().ok()).unwrap_or(0);
         let lease = length.map(|ns| (Duration::from_nanos(ns), drift));
-        let slip = header.get("views_flaw").and_then(|it| Slip::from_str(it, true).ok());
+        let slip = header.get("views_flaw").and_then(Slip::named);
         Some(Self { lease, has_channels, slip, safety: Safety::Fenced })
     }
 

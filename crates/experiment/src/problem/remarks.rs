@@ -47,7 +47,7 @@ impl Remarks {
 }
 
 /// What lies between the nodes and what may go wrong, as in `any order, no faults`.
-pub fn surroundings(about: &About, setup: &Setup, links: &Links, faults: Faults) -> String {
+pub(super) fn surroundings(about: &About, setup: &Setup, links: &Links, faults: Faults) -> String {
     let mut parts = Vec::new();
     let is_news = |it: &&Parameter| match it {
         Parameter::Within => false,
@@ -116,7 +116,7 @@ fn faults_in_words(faults: Faults) -> String {
 }
 
 /// A number of nodes.
-pub fn nodes_in_words(nodes: usize) -> String {
+pub(super) fn nodes_in_words(nodes: usize) -> String {
     if nodes == 1 { "1 node".to_owned() } else { format!("{nodes} nodes") }
 }
 

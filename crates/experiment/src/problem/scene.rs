@@ -9,7 +9,7 @@ use vorrang_trace::Header;
 
 use super::channels::Layer;
 use super::on_views::Views;
-use crate::between::Between;
+use crate::environment::Between;
 
 /// What every run has, whatever the problem. A problem says what only it knows; how that is written
 /// down with all the rest is the same for all.

@@ -33,7 +33,7 @@ pub enum Until<'a> {
 pub type Kinds = &'static [&'static str];
 
 /// What a simulation came to, and who was told of it.
-pub type Simulated<Q> = (Report<SummaryOf<Q>>, Option<Told<Q>>);
+pub(super) type Simulated<Q> = (Report<SummaryOf<Q>>, Option<Told<Q>>);
 
 /// Runs a scenario and says what came of it. What is in here is compiled once for every problem.
 pub(super) fn measure<Q: Driven>(

@@ -10,8 +10,8 @@ use vorrang_trace::stage::{Line, Says, Stage};
 
 use super::{Driven, NodeOf, Watcher, graph, verify};
 use crate::answer::Answer;
-use crate::check_args::CheckArgs;
 use crate::failure::Failure;
+use crate::options::check::CheckArgs;
 
 /// Nodes driven by hand, with their types gone.
 pub trait Staged {

@@ -12,14 +12,15 @@ use vorrang_trace::{Recording, Told};
 use super::channels::{self, Layer};
 use super::retrace::{self, Retraced, Watching};
 use super::{Driven, Query, Question, Said, Staged, Subject, graph, header, make, staged, verify};
-use crate::check_args::CheckArgs;
 use crate::failure::Failure;
+use crate::options::check::CheckArgs;
 
 /// What is checked and staged: nothing in it knows which algorithm it is.
 pub(super) struct SubjectOf<Q: Problem>(pub(super) &'static any::Entry<Q>);
 
 impl<Q: Driven> Subject for SubjectOf<Q> {
     fn question(&self, args: &CheckArgs) -> Result<Query, Failure> {
+        args.check()?;
         let &any::Entry { card, flaw, .. } = self.0;
         let question = Q::question(card, flaw, args)?;
         let (nodes, guards) = self.nodes(&question.setup, args)?;
@@ -48,6 +49,7 @@ impl<Q: Driven> Subject for SubjectOf<Q> {
         Ok(query)
     }
     fn stage(&self, args: &CheckArgs) -> Result<Box<dyn Staged>, Failure> {
+        args.check()?;
         let &any::Entry { card, flaw, .. } = self.0;
         let Question { setup, links, monitor, .. } = Q::question(card, flaw, args)?;
         let (nodes, guards) = self.nodes(&setup, args)?;

@@ -12,8 +12,8 @@ use vorrang_trace::Header;
 
 use super::{Driven, NodeOf, Question, Remarks, counterexample};
 use crate::answer::Answer;
-use crate::check_args::CheckArgs;
 use crate::format::grouped;
+use crate::options::check::CheckArgs;
 
 /// A question, and how to have it answered.
 pub struct Query {

@@ -12,19 +12,20 @@ use vorrang_algorithms::wave::{Command, Gathered, Notice, Wave};
 use vorrang_check::{Ask, Plan};
 use vorrang_draw::{Look, Mark};
 use vorrang_protocol::{Needs, NodeId};
-use vorrang_sim::{Orders, Workload};
+use vorrang_sim::{Distribution, Orders, Workload};
 use vorrang_trace::{Meter, Sent, Traffic};
 
 use super::remarks::{nodes_in_words, surroundings};
 use super::{Doing, Driven, Extremes, Made, Question, Remarks, Role, Said, Scene};
-use crate::between::Between;
-use crate::check_args::CheckArgs;
+use crate::environment::Between;
 use crate::failure::Failure;
 use crate::figures::{Figure, Measured, Reading};
 use crate::network::Place;
 use crate::network::once::{self, Until};
+use crate::options::CALM;
 use crate::options::RunArgs;
-use crate::selection::Axis;
+use crate::options::axis::Axis;
+use crate::options::check::CheckArgs;
 
 /// Options that fit together and fit the algorithm.
 #[derive(Clone, Debug)]
@@ -194,7 +195,8 @@ impl Driven for Wave {
         })
     }
     fn contrast(_: &'static Card) -> Axis {
-        ("topology", &["ring", "tree:2", "grid", "random:0.2", "complete"])
+        let shapes = ["ring", "tree:2", "grid", "random:0.2", "complete"];
+        Axis::new("topology", shapes, |args, shape| args.setup.say(Parameter::Topology, shape))
     }
 
     type Scenario = Scenario;
@@ -221,8 +223,8 @@ impl Driven for Wave {
 
     const ROLES: &'static [Role] = &[Role::Other, Role::Initiator];
 
-    fn trials(_: &'static Card, _: u32) -> Vec<String> {
-        ["uniform:500us..1500us", "exp:1ms"].map(|it| format!("--latency {it}")).to_vec()
+    fn trials(_: &'static Card, _: u32) -> Vec<RunArgs> {
+        [CALM, Distribution::Exponential(1_000_000)].map(RunArgs::taking).to_vec()
     }
 
     fn doing(said: Said<'_, Command, Notice>) -> Option<Doing> {

@@ -16,16 +16,14 @@ use std::sync::atomic::{self, AtomicU64};
 use rayon::prelude::*;
 use vorrang_algorithms::card::Order;
 
-use crate::axes::options;
 use crate::failure::Failure;
 use crate::figures::Measured;
+use crate::options::fault_args::Mishap;
 use crate::options::{RunArgs, SetupArgs};
 use crate::problem::{Entry, Kinds, Posts, Role, Run, Seen};
 use crate::progress::Progress;
-use crate::trouble::Mishap;
 
 pub use json::json;
-pub use points::roundest;
 
 /// In one run, a fault strikes at most so many places of a kind.
 pub const MOST: usize = 1000;
@@ -308,9 +306,9 @@ impl Trials {
             on_views: under.on_views,
         };
         let roles = entry.algorithm.roles();
-        for line in entry.algorithm.trials(under.nodes) {
+        for trial in entry.algorithm.trials(under.nodes) {
             for seed in (under.seed..).take(under.seeds as usize) {
-                let mut args = options(&line)?;
+                let mut args = trial.clone();
                 (args.common.nodes, args.common.seed) = (under.nodes, seed);
                 args.common.reliable = under.reliable;
                 args.setup = under.setup.clone();
@@ -517,8 +515,7 @@ mod tests {
         let (mut found, mut objections) = (Vec::new(), 0);
         let named = |name| lookup::algorithm(name).unwrap();
         for entry in ["central"].into_iter().chain(tokens.iter().copied()).map(named) {
-            for line in entry.algorithm.trials(5) {
-                let mut args = options(&line).unwrap();
+            for mut args in entry.algorithm.trials(5) {
                 args.common.nodes = 5;
                 let run = entry.algorithm.run(&args).unwrap();
                 let tokens = run.posts().tokens;
@@ -528,10 +525,10 @@ mod tests {
                 if tokens.is_empty() {
                     continue;
                 }
-                assert!(has_token_inside(&seen, tokens), "{name} {line}");
+                assert!(has_token_inside(&seen, tokens), "{name}");
                 found.push(name);
                 // Where messages are named that carry none, somebody is inside without.
-                assert!(!has_token_inside(&seen, &[]), "{name} {line}");
+                assert!(!has_token_inside(&seen, &[]), "{name}");
                 objections += usize::from(!has_token_inside(&seen, &["REQUEST"]));
             }
         }

@@ -4,8 +4,9 @@
 use vorrang_protocol::NodeId;
 
 use super::Fault;
+use crate::options::fault_args::Mishap;
 use crate::problem::{Doing, Posts, Role, Seen, Sight};
-use crate::trouble::Mishap;
+use crate::values::roundest;
 
 /// A run in which all went well.
 pub(super) struct Struck<'a> {
@@ -65,13 +66,6 @@ pub(super) fn crashes(run: &Struck<'_>) -> Vec<(Role, Mishap)> {
         rest = later;
     }
     of_nodes.concat()
-}
-
-/// Of these numbers, both ends included, the one that ends in the most zeros.
-pub fn roundest(low: u64, high: u64) -> u64 {
-    let steps = (0..u64::MAX.ilog10()).rev().map(|zeros| 10_u64.pow(zeros));
-    let mut round = steps.map(|step| high / step * step);
-    round.find(|&it| it >= low && it > 0).unwrap_or(high)
 }
 
 /// Who is what to the others.

@@ -1,6 +1,7 @@
 //! What is asked of the checker.
 
 use std::num::NonZeroUsize;
+use std::ops::RangeInclusive;
 use std::thread;
 use std::time::Duration;
 
@@ -13,113 +14,167 @@ use vorrang_algorithms::setup::Setup;
 use vorrang_check::{Bounds, Demands, Faults, Links, Liveness};
 use vorrang_protocol::{Graph, Guard, Protocol, parse_duration_ns, show_duration_ns};
 
-use crate::extent::ExtentArgs;
+use super::check_limits::ExtentArgs;
+use super::choice::{Choice, name};
+use super::election::ElectionCheckArgs;
+use super::group::GroupCheckArgs;
+use super::multicast::MulticastCheckArgs;
+use super::mutex::MutexCheckArgs;
+use super::{OrderKind, SetupArgs, within};
 use crate::failure::Failure;
-use crate::options::{OrderKind, SetupArgs, name};
-use crate::problem::channels::{Channels, Layer};
-use crate::problem::election_question::ElectionCheckArgs;
-use crate::problem::group_question::GroupCheckArgs;
-use crate::problem::multicast_question::MulticastCheckArgs;
-use crate::problem::mutex_question::MutexCheckArgs;
+#[cfg(feature = "clap")]
 use crate::values::whole;
 
-const MOST_THREADS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(1023);
+/// How many threads may search.
+const THREADS: RangeInclusive<NonZeroUsize> =
+    NonZeroUsize::MIN..=NonZeroUsize::MIN.saturating_add(1023);
 const DEFAULT_MIB: u64 = 8192;
 
+/// The layer as it should be, or with a mistake.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum Channels {
+    /// What is sent arrives once and in order
+    Correct,
+    /// A known mistake: what is sent again is handed up again
+    NoDuplicateFilter,
+}
+
+/// How many nodes a check may have.
+const NODES: RangeInclusive<u32> = 1..=64;
+
 /// What is asked.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct CheckArgs {
     /// How many nodes, N [default: 3, or as many as show the flaw]
-    #[arg(long, short, value_parser = whole(1..=64_u32))]
+    #[cfg_attr(feature = "clap", arg(long, short, value_parser = whole(NODES)))]
     pub nodes: Option<u32>,
     /// Whether messages from one node to another keep their order [default: what is assumed]
-    #[arg(long, value_enum)]
+    #[cfg_attr(feature = "clap", arg(long, value_enum))]
     pub order: Option<OrderKind>,
     /// No message takes longer than this on these links, and clocks run alike; --within is what an
     /// algorithm believes of them [default: what it believes, if it assumes a bound; else for ever]
-    #[arg(long, value_name = "TIME", value_parser = parse_timely)]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "TIME", value_parser = parse_timely))]
     pub timely: Option<Duration>,
     /// Let messages take for ever, also where the algorithm assumes that they do not
-    #[arg(long)]
+    #[cfg_attr(feature = "clap", arg(long))]
     pub asynchronous: bool,
     /// Build in a known mistake; `list` lists them
-    #[arg(long, value_name = "NAME")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
     pub flaw: Option<String>,
     /// Put a layer of reliable channels under the algorithm: numbers, acknowledgements, time-outs.
     /// Messages take no longer than the layer believes, unless --asynchronous
-    #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true)]
-    #[arg(default_missing_value = "correct")]
+    #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true))]
+    #[cfg_attr(feature = "clap", arg(default_missing_value = "correct"))]
     pub reliable: Option<Channels>,
-    #[command(flatten, next_help_heading = "Set-up")]
+    #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Set-up"))]
     pub setup: SetupArgs,
-    #[command(flatten, next_help_heading = "What may go wrong")]
+    #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "What may go wrong"))]
     pub budget: BudgetArgs,
-    #[command(flatten, next_help_heading = "Mutual exclusion")]
+    #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Mutual exclusion"))]
     pub mutex: MutexCheckArgs,
-    #[command(flatten, next_help_heading = "Election")]
+    #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Election"))]
     pub election: ElectionCheckArgs,
-    #[command(flatten, next_help_heading = "Reliable multicast")]
+    #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Reliable multicast"))]
     pub multicast: MulticastCheckArgs,
-    #[command(flatten, next_help_heading = "Group communication")]
+    #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Group communication"))]
     pub group: GroupCheckArgs,
-    #[command(flatten, next_help_heading = "What must hold")]
+    #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "What must hold"))]
     pub demand: DemandArgs,
     /// How many threads search [default: one a core]
-    #[arg(long, help_heading = "Bounds", value_parser = whole(NonZeroUsize::MIN..=MOST_THREADS))]
+    #[cfg_attr(feature = "clap", arg(long, help_heading = "Bounds", value_parser = whole(THREADS)))]
     pub threads: Option<NonZeroUsize>,
     /// Follow no run further than this many steps
-    #[arg(long, value_name = "STEPS", help_heading = "Bounds")]
-    #[arg(value_parser = whole(0..=u32::MAX))]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "STEPS", help_heading = "Bounds"))]
+    #[cfg_attr(feature = "clap", arg(value_parser = whole(0..=u32::MAX)))]
     pub max_depth: Option<u32>,
     /// Stop when more states than this are known
-    #[arg(long, value_name = "STATES", help_heading = "Bounds")]
-    #[arg(value_parser = whole(0..=u64::MAX))]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "STATES", help_heading = "Bounds"))]
+    #[cfg_attr(feature = "clap", arg(value_parser = whole(0..=u64::MAX)))]
     pub max_states: Option<u64>,
     /// Stop when the search takes more memory than this
-    #[arg(long, value_name = "MIB", default_value_t = DEFAULT_MIB, help_heading = "Bounds")]
-    #[arg(value_parser = whole(0..=u64::MAX >> 20))]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "MIB", default_value_t = Self::default().max_memory, help_heading = "Bounds"))]
+    #[cfg_attr(feature = "clap", arg(value_parser = whole(0..=u64::MAX >> 20)))]
     pub max_memory: u64,
-    #[command(flatten)]
+    #[cfg_attr(feature = "clap", command(flatten))]
     pub extent: ExtentArgs,
     /// Print JSON instead of text, for programs
-    #[arg(long, help_heading = "Output")]
+    #[cfg_attr(feature = "clap", arg(long, help_heading = "Output"))]
     pub json: bool,
 }
 
+impl Default for CheckArgs {
+    fn default() -> Self {
+        Self {
+            nodes: None,
+            order: None,
+            timely: None,
+            asynchronous: false,
+            flaw: None,
+            reliable: None,
+            setup: SetupArgs::default(),
+            budget: BudgetArgs::default(),
+            mutex: MutexCheckArgs::default(),
+            election: ElectionCheckArgs::default(),
+            multicast: MulticastCheckArgs::default(),
+            group: GroupCheckArgs::default(),
+            demand: DemandArgs::default(),
+            threads: None,
+            max_depth: None,
+            max_states: None,
+            max_memory: DEFAULT_MIB,
+            extent: ExtentArgs::default(),
+            json: false,
+        }
+    }
+}
+
 /// How much may go wrong, in all.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct BudgetArgs {
     /// How many nodes may crash, at any moment [default: as many as the algorithm or flaw is about]
-    #[arg(long, value_name = "NODES", value_parser = whole(0..=u8::MAX))]
-    crashes: Option<u8>,
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NODES", value_parser = whole(0..=u8::MAX)))]
+    pub crashes: Option<u8>,
     /// How many crashed nodes may come up again [default: as many as the flaw is about]
-    #[arg(long, value_name = "NODES", value_parser = whole(0..=u8::MAX))]
-    restarts: Option<u8>,
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NODES", value_parser = whole(0..=u8::MAX)))]
+    pub restarts: Option<u8>,
     /// How many messages may be lost [default: as many as the flaw is about; 1 for multicast]
-    #[arg(long, value_name = "MESSAGES", value_parser = whole(0..=u8::MAX))]
-    losses: Option<u8>,
+    #[cfg_attr(feature = "clap", arg(long, value_name = "MESSAGES", value_parser = whole(0..=u8::MAX)))]
+    pub losses: Option<u8>,
     /// How many messages may arrive twice [default: as many as the flaw is about]
-    #[arg(long, value_name = "MESSAGES", value_parser = whole(0..=u8::MAX))]
-    duplicates: Option<u8>,
+    #[cfg_attr(feature = "clap", arg(long, value_name = "MESSAGES", value_parser = whole(0..=u8::MAX)))]
+    pub duplicates: Option<u8>,
     /// Crashes may take along what the node has sent and has not arrived
-    #[arg(long)]
-    severing: bool,
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub severing: bool,
 }
 
 /// What must hold, whatever the problem.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct DemandArgs {
     /// Nobody may wait for ever in any fair run, in which every message arrives and every timer
     /// runs out; without this, only that whoever waits can still get in
-    #[arg(long)]
+    #[cfg_attr(feature = "clap", arg(long))]
     pub fair: bool,
     /// Leave out what the algorithm's proof rests on: if more goes wrong than it is made for, that
     /// breaks first, and says nothing yet of what is promised
-    #[arg(long)]
+    #[cfg_attr(feature = "clap", arg(long))]
     pub no_invariants: bool,
 }
 
 impl CheckArgs {
+    /// Refuses values that no check can have, whoever gives them.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        within("nodes", self.nodes, &NODES)?;
+        within("threads", self.threads, &THREADS)?;
+        self.mutex.check()?;
+        self.election.check()?;
+        self.multicast.check()
+    }
+
     /// How many nodes may crash, if that was said.
     pub const fn crashes(&self) -> Option<u8> {
         self.budget.crashes
@@ -179,11 +234,6 @@ impl CheckArgs {
     /// How many messages may arrive twice, if that was said.
     pub const fn duplicates(&self) -> Option<u8> {
         self.budget.duplicates
-    }
-
-    /// The layer of reliable channels, if there is one.
-    pub fn layer(&self, setup: &Setup) -> Option<Layer> {
-        self.reliable.map(|how| Layer::checked(how, setup.within, self.tries()))
     }
 
     /// What may go wrong; so many crashes and restarts, if nothing is said of them.
@@ -301,7 +351,7 @@ impl CheckArgs {
 }
 
 /// How long a message takes at most.
-fn parse_timely(text: &str) -> Result<Duration, String> {
+pub fn parse_timely(text: &str) -> Result<Duration, String> {
     const A_YEAR_NS: u64 = 365 * 24 * 60 * 60 * 1_000_000_000;
     match parse_duration_ns(text)? {
         0 => Err("a message takes some time".to_owned()),
@@ -312,4 +362,9 @@ fn parse_timely(text: &str) -> Result<Duration, String> {
 
 pub fn one_a_node(option: &str, given: usize, nodes: u32) -> Failure {
     Failure::usage(format!("{option} has {given} values for {nodes} nodes: give one a node"))
+}
+
+impl Choice for Channels {
+    const ALL: &'static [(Self, &'static str)] =
+        &[(Self::Correct, "correct"), (Self::NoDuplicateFilter, "no-duplicate-filter")];
 }

@@ -2,21 +2,24 @@
 
 use std::time::Duration;
 
-use clap::ValueEnum as _;
 use serde_json::{Value, json};
 use vorrang_algorithms::card::About;
 use vorrang_algorithms::setup::{Parameter, Setup};
 use vorrang_sim::{Distribution, Faults, Network};
 
 use crate::failure::Failure;
-use crate::lookup;
-use crate::options::{OrderKind, RunArgs, check_within, name};
-use crate::problem::on_views::Slip;
-use crate::real::TIMELY_ENOUGH;
-use crate::trouble::FaultArgs;
+use crate::names::unknown;
+use crate::net_defaults::TIMELY_ENOUGH;
+use crate::options::choice::{Choice as _, name};
+use crate::options::fault_args::FaultArgs;
+use crate::options::views::Slip;
+use crate::options::{OrderKind, RunArgs, check_within};
 
 /// One millisecond.
 const DEFAULT_LATENCY: Distribution = Distribution::Constant(1_000_000);
+
+/// So many heartbeats in a row may be lost.
+const MISSED: u32 = 3;
 
 /// What lies between the nodes, checked against what the algorithm assumes.
 #[derive(Clone, Debug)]
@@ -113,10 +116,31 @@ impl RunArgs {
         if let Some(name) = own.clone().find(|name| name == asked) {
             return Ok(Some(name));
         }
-        let slips: &[Slip] = if self.views.on_views { Slip::value_variants() } else { &[] };
-        let known: Vec<String> = own.map(str::to_owned).chain(slips.iter().map(name)).collect();
-        let known = known.iter().map(String::as_str);
-        Err(lookup::unknown(&format!("flaw of {}", about.name), asked, known))
+        let slips = if self.views.on_views { Slip::ALL } else { &[] };
+        let known = own.chain(slips.iter().map(|(_, name)| *name));
+        Err(unknown(&format!("flaw of {}", about.name), asked, known))
+    }
+
+    /// Sets what a failure detector goes by, where nothing was said of it: heartbeats every five
+    /// message delays, and so much time that nobody is suspected for the sake of a message that
+    /// takes as long as any; where messages are lost by chance, of a few in a row.
+    fn pace(&self, setup: &mut Setup, shortest_ns: u64, longest_ns: u64, mean_ns: u64) {
+        let time = Duration::from_nanos;
+        if !self.setup.says(Parameter::Within) {
+            setup.within = time(longest_ns);
+        }
+        if mean_ns == 0 {
+            return;
+        }
+        if !self.setup.says(Parameter::Beat) {
+            setup.beat = time(mean_ns.saturating_mul(5));
+        }
+        if !self.setup.says(Parameter::Margin) {
+            let late = time((mean_ns / 2).max(longest_ns - shortest_ns).max(1));
+            let missed =
+                if self.faults.loses() { setup.beat.saturating_mul(MISSED) } else { time(0) };
+            setup.margin = late.saturating_add(missed);
+        }
     }
 
     /// Has an algorithm that relies on time believe what is true of the network, unless it is told

@@ -2,46 +2,50 @@
 
 use std::time::Duration;
 
-use clap::ValueEnum;
 use vorrang_check::{Fingerprint, Walks};
 
 use crate::failure::Failure;
-use crate::values::{WallTime, whole};
+use crate::values::WallTime;
+#[cfg(feature = "clap")]
+use crate::values::whole;
 
 /// Longer than any run of what can be asked for, but for systems that never rest.
 const DEFAULT_DEPTH: u32 = 1_000;
 const DEFAULT_SEED: u64 = 1;
 
 /// How far to look, besides what bounds a search in size.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct ExtentArgs {
     /// Stop after so long, as in 90s, 10m or 2h
-    #[arg(long, value_name = "TIME", help_heading = "Bounds")]
-    time: Option<WallTime>,
+    #[cfg_attr(feature = "clap", arg(long, value_name = "TIME", help_heading = "Bounds"))]
+    pub time: Option<WallTime>,
     /// How many bits stand for a state: two states with the same ones are taken for one
-    #[arg(long, value_enum, default_value_t = HashBits::Few, help_heading = "Bounds")]
-    hash_bits: HashBits,
+    #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t = Self::default().hash_bits, help_heading = "Bounds"))]
+    pub hash_bits: HashBits,
     /// Where there are too many runs to follow, take so many at random, and prove nothing
-    #[arg(long, value_name = "WALKS", help_heading = "Random walks")]
-    #[arg(value_parser = whole(1..=u64::MAX))]
-    walks: Option<u64>,
+    #[cfg_attr(feature = "clap", arg(long, value_name = "WALKS", help_heading = "Random walks"))]
+    #[cfg_attr(feature = "clap", arg(value_parser = whole(1..=u64::MAX)))]
+    pub walks: Option<u64>,
     /// How many steps a walk has at most [default: 1000]
-    #[arg(long, value_name = "STEPS", help_heading = "Random walks")]
-    #[arg(value_parser = whole(1..=u32::MAX))]
-    depth: Option<u32>,
+    #[cfg_attr(feature = "clap", arg(long, value_name = "STEPS", help_heading = "Random walks"))]
+    #[cfg_attr(feature = "clap", arg(value_parser = whole(1..=u32::MAX)))]
+    pub depth: Option<u32>,
     /// Decides which walks are taken; the same seed gives the same ones [default: 1]
-    #[arg(long, help_heading = "Random walks", value_parser = whole(0..=u64::MAX))]
-    seed: Option<u64>,
+    #[cfg_attr(feature = "clap", arg(long, help_heading = "Random walks", value_parser = whole(0..=u64::MAX)))]
+    pub seed: Option<u64>,
 }
 
 /// How many bits stand for a state.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum HashBits {
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum HashBits {
     /// Quick, and three in a million to err among ten million states
-    #[value(name = "64")]
+    #[cfg_attr(feature = "clap", value(name = "64"))]
+    #[default]
     Few,
     /// As good as never wrong; takes longer, and more memory
-    #[value(name = "128")]
+    #[cfg_attr(feature = "clap", value(name = "128"))]
     Many,
 }
 

@@ -6,19 +6,16 @@ use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::setup::Parameter;
 use vorrang_algorithms::{
     detection::Detection, election::Election, group::Grouping, multicast::Multicast, mutex::Mutex,
+    registry,
 };
 
+use super::LastingArgs;
+use super::election::{ElectionArgs, ElectionCheckArgs};
+use super::group::{GroupArgs, GroupCheckArgs};
+use super::multicast::{MulticastArgs, MulticastCheckArgs};
+use super::mutex::{MutexArgs, MutexCheckArgs};
+use super::views::{self, ViewsArgs};
 use crate::failure::Failure;
-use crate::options::LastingArgs;
-use crate::problem::election::ElectionArgs;
-use crate::problem::election_question::ElectionCheckArgs;
-use crate::problem::group::GroupArgs;
-use crate::problem::group_question::GroupCheckArgs;
-use crate::problem::multicast::MulticastArgs;
-use crate::problem::multicast_question::MulticastCheckArgs;
-use crate::problem::mutex::MutexArgs;
-use crate::problem::mutex_question::MutexCheckArgs;
-use crate::problem::on_views::{self, ViewsArgs};
 
 /// Options, and which of them were typed.
 #[derive(Clone, Debug)]
@@ -76,7 +73,7 @@ impl<A> Given<A> {
                 let on_views = self.has("on_views");
                 let fits = |about: &&About| {
                     let takes = about.takes;
-                    let takes = if on_views { on_views::takes(takes) } else { takes };
+                    let takes = if on_views { views::takes(takes) } else { takes };
                     takes.contains(&parameter)
                 };
                 if !abouts.iter().any(fits) {
@@ -132,10 +129,6 @@ fn problem_options() -> [(&'static str, &'static str, Has); 5] {
 
 /// The names of the algorithms that take a parameter.
 fn takers(parameter: Parameter) -> Vec<&'static str> {
-    let takes = |entry: &&crate::problem::Entry| entry.algorithm.about().takes.contains(&parameter);
-    crate::problem::catalogue()
-        .iter()
-        .filter(takes)
-        .map(|entry| entry.algorithm.about().name)
-        .collect()
+    let takes = |about: &About| about.takes.contains(&parameter);
+    registry::abouts().into_iter().filter(takes).map(|about| about.name).collect()
 }

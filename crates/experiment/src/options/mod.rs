@@ -1,10 +1,27 @@
 //! The options of runs and checks: what all have, and what only those of one problem have.
 
+pub mod axis;
+pub mod check;
+pub mod check_limits;
+pub mod choice;
+pub mod election;
+#[cfg(feature = "clap")]
+pub mod explicit_args;
+pub mod fault_args;
+pub mod group;
+pub mod holder;
+pub mod multicast;
+pub mod mutex;
+#[cfg(feature = "clap")]
+mod setup_clap;
+pub mod views;
+
+use std::fmt::Display;
 use std::fs;
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::Duration;
 
-use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use vorrang_algorithms::card::{About, Order};
 use vorrang_algorithms::quorum::Quorums;
 use vorrang_algorithms::setup::{Parameter, Setup};
@@ -12,49 +29,98 @@ use vorrang_algorithms::topology::Topology;
 use vorrang_protocol::{Group, parse_duration_ns, show_duration_ns};
 use vorrang_sim::Distribution;
 
+use self::choice::Choice;
+use self::election::ElectionArgs;
+use self::fault_args::FaultArgs;
+use self::group::GroupArgs;
+use self::multicast::MulticastArgs;
+use self::mutex::MutexArgs;
+use self::views::ViewsArgs;
 use crate::failure::Failure;
-use crate::problem::election::ElectionArgs;
-use crate::problem::group::GroupArgs;
-use crate::problem::multicast::MulticastArgs;
-use crate::problem::mutex::MutexArgs;
-use crate::problem::on_views::ViewsArgs;
-use crate::trouble::FaultArgs;
+#[cfg(feature = "clap")]
 use crate::values::whole;
 
 /// As many nodes as a simulation holds.
 pub const MOST_NODES: u32 = 1_000_000;
 
+/// How many nodes a run may have.
+const NODES: RangeInclusive<u32> = 1..=MOST_NODES;
+
+/// Refuses a value that an option cannot have.
+fn within<T: PartialOrd + Display>(
+    option: &str,
+    value: impl IntoIterator<Item = T>,
+    range: &RangeInclusive<T>,
+) -> Result<(), Failure> {
+    match value.into_iter().find(|it| !range.contains(it)) {
+        None => Ok(()),
+        Some(it) => {
+            let (low, high) = (range.start(), range.end());
+            Err(Failure::usage(format!(
+                "--{option} {it}: give a whole number from {low} to {high}"
+            )))
+        }
+    }
+}
+
 /// What a run is a run of, before it is checked.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct RunArgs {
-    #[command(flatten)]
+    #[cfg_attr(feature = "clap", command(flatten))]
     pub common: CommonArgs,
-    #[command(flatten, next_help_heading = "Set-up")]
+    #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Set-up"))]
     pub setup: SetupArgs,
-    #[command(flatten, next_help_heading = "What goes wrong")]
+    #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "What goes wrong"))]
     pub faults: FaultArgs,
-    #[command(flatten, next_help_heading = "Mutual exclusion")]
+    #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Mutual exclusion"))]
     pub mutex: MutexArgs,
-    #[command(flatten, next_help_heading = "Locks on views")]
+    #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Locks on views"))]
     pub views: ViewsArgs,
-    #[command(flatten, next_help_heading = "Election")]
+    #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Election"))]
     pub election: ElectionArgs,
-    #[command(flatten, next_help_heading = "Reliable multicast, group communication")]
+    #[cfg_attr(
+        feature = "clap",
+        command(flatten, next_help_heading = "Reliable multicast, group communication")
+    )]
     pub multicast: MulticastArgs,
-    #[command(flatten, next_help_heading = "Group communication")]
+    #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Group communication"))]
     pub group: GroupArgs,
-    #[command(flatten, next_help_heading = "What never comes to rest")]
+    #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "What never comes to rest"))]
     pub lasting: LastingArgs,
 }
 
+/// Latencies under which hardly any two things happen at once.
+pub(crate) const CALM: Distribution = Distribution::Uniform(500_000, 1_500_000);
+
+impl RunArgs {
+    /// Refuses values that no run can have, whoever gives them.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        within("nodes", [self.common.nodes], &NODES)?;
+        if self.lasting.lasting == Some(Duration::ZERO) {
+            return Err(Failure::usage("--for 0: a run takes some time"));
+        }
+        self.mutex.check()?;
+        self.views.check()?;
+        self.multicast.check()
+    }
+
+    /// Nothing is said but how long messages take.
+    pub(crate) fn taking(latency: Distribution) -> Self {
+        let common = CommonArgs { latency: Some(latency), ..CommonArgs::default() };
+        Self { common, ..Self::default() }
+    }
+}
+
 /// How long a run lasts that would go on for ever.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct LastingArgs {
     /// How long to watch what goes on for ever: failure detection, and elections whose leader is
     /// watched; longer if it takes longer to see what comes of the last fault [default: some
     /// hundred heartbeats]
-    #[arg(id = "for", long = "for", value_name = "TIME", value_parser = parse_lasting)]
-    lasting: Option<Duration>,
+    #[cfg_attr(feature = "clap", arg(id = "for", long = "for", value_name = "TIME", value_parser = parse_lasting))]
+    pub lasting: Option<Duration>,
 }
 
 impl LastingArgs {
@@ -63,7 +129,7 @@ impl LastingArgs {
     }
 }
 
-fn parse_lasting(text: &str) -> Result<Duration, String> {
+pub fn parse_lasting(text: &str) -> Result<Duration, String> {
     match parse_duration_ns(text)? {
         0 => Err("a run takes some time".to_owned()),
         ns => Ok(Duration::from_nanos(ns)),
@@ -71,39 +137,56 @@ fn parse_lasting(text: &str) -> Result<Duration, String> {
 }
 
 /// The nodes and the network between them.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
 #[expect(clippy::struct_excessive_bools, reason = "an option is given or not")]
 pub struct CommonArgs {
     /// How many nodes, N
-    #[arg(long, short, default_value_t = 13, value_parser = whole(1..=MOST_NODES))]
+    #[cfg_attr(feature = "clap", arg(long, short, default_value_t = Self::default().nodes, value_parser = whole(NODES)))]
     pub nodes: u32,
     /// How long a message takes: 1ms, uniform:1ms..3ms or exp:2ms [default: 1ms]
-    #[arg(long, value_name = "TIME")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     pub latency: Option<Distribution>,
     /// Whether messages from one node to another keep their order [default: what is assumed]
-    #[arg(long, value_enum)]
+    #[cfg_attr(feature = "clap", arg(long, value_enum))]
     pub order: Option<OrderKind>,
     /// Decides everything that is drawn; the same seed gives the same run
-    #[arg(long, default_value_t = 1, value_parser = whole(0..=u64::MAX))]
+    #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().seed, value_parser = whole(0..=u64::MAX)))]
     pub seed: u64,
     /// Put a layer of reliable channels under the algorithm (numbers, acknowledgements, time-outs),
     /// so that it runs where messages are lost, doubled or overtaken
-    #[arg(long)]
+    #[cfg_attr(feature = "clap", arg(long))]
     pub reliable: bool,
     /// Run the algorithm with a known mistake, to see what comes of it: one of `vorrang check
     /// ALGORITHM --flaw list`
-    #[arg(long, value_name = "NAME")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
     pub flaw: Option<String>,
     /// Run even if the network is not what the algorithm assumes, to see it break
-    #[arg(long)]
+    #[cfg_attr(feature = "clap", arg(long))]
     pub break_assumptions: bool,
     /// Look after every event whether what the algorithm's proof rests on holds (slow); with --net,
     /// when the recorded run is done once more by the machines
-    #[arg(long)]
+    #[cfg_attr(feature = "clap", arg(long))]
     pub invariants: bool,
     /// Whether the run is over a real network, where nobody decides how long a message takes.
-    #[arg(skip)]
+    #[cfg_attr(feature = "clap", arg(skip))]
     pub is_real: bool,
+}
+
+impl Default for CommonArgs {
+    fn default() -> Self {
+        Self {
+            nodes: 13,
+            latency: None,
+            order: None,
+            seed: 1,
+            reliable: false,
+            flaw: None,
+            break_assumptions: false,
+            invariants: false,
+            is_real: false,
+        }
+    }
 }
 
 /// What some algorithms must be told besides the group: an option for every [`Parameter`].
@@ -144,6 +227,13 @@ impl SetupArgs {
         Ok(())
     }
 
+    /// Says what a parameter is to be.
+    pub fn say(&mut self, parameter: Parameter, text: &str) {
+        self.0.retain(|(said, _)| *said != parameter);
+        self.0.push((parameter, text.to_owned()));
+    }
+
+    /// Whether anything is said of a parameter.
     pub fn says(&self, parameter: Parameter) -> bool {
         self.0.iter().any(|(said, _)| *said == parameter)
     }
@@ -197,37 +287,18 @@ pub fn quorums(text: &str, or: &str) -> Result<Quorums, Failure> {
     }
 }
 
-impl Args for SetupArgs {
-    fn augment_args(command: Command) -> Command {
-        command.args(
-            Parameter::ALL.map(|it| {
-                Arg::new(it.name()).long(it.name()).value_name(it.value()).help(it.what())
-            }),
-        )
-    }
-    fn augment_args_for_update(command: Command) -> Command {
-        Self::augment_args(command)
-    }
-}
-
-impl FromArgMatches for SetupArgs {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let said = |it: Parameter| Some((it, matches.get_one::<String>(it.name())?.clone()));
-        Ok(Self(Parameter::ALL.into_iter().filter_map(said).collect()))
-    }
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        *self = Self::from_arg_matches(matches)?;
-        Ok(())
-    }
-}
-
 /// Whether messages from one node to another keep their order.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum OrderKind {
     /// They do
     Fifo,
     /// They may overtake each other
     Any,
+}
+
+impl Choice for OrderKind {
+    const ALL: &'static [(Self, &'static str)] = &[(Self::Fifo, "fifo"), (Self::Any, "any")];
 }
 
 impl From<Order> for OrderKind {
@@ -246,11 +317,6 @@ impl From<OrderKind> for Order {
             OrderKind::Any => Self::Any,
         }
     }
-}
-
-/// What an option's value is called on the command line.
-pub fn name(value: &impl ValueEnum) -> String {
-    value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
 /// Numbers as they are typed in a list.

@@ -2,14 +2,14 @@
 
 use std::fmt::{self, Display, Write as _};
 
-use clap::ValueEnum;
 use serde_json::{Value, json};
 use vorrang_protocol::{NodeId, show_duration_ns};
 use vorrang_sim::{Fault, Faults, Partition, Severity, Share, Skew, Slow, parse_duration_ns};
 
+use super::choice::{Choice, name};
+use super::holder::Whom;
 use crate::failure::Failure;
-use crate::holder::Whom;
-use crate::options::name;
+#[cfg(feature = "clap")]
 use crate::values::whole;
 
 /// How much longer a message takes that is to be overtaken, in T.
@@ -18,64 +18,68 @@ const LATE: u64 = 10;
 const WINDOW: u64 = 1000;
 
 /// What goes wrong.
-#[derive(Clone, PartialEq, Eq, Debug, Default, clap::Args)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct FaultArgs {
     /// How many messages are lost, such as 1%
-    #[arg(long, value_name = "SHARE")]
-    loss: Option<Share>,
+    #[cfg_attr(feature = "clap", arg(long, value_name = "SHARE"))]
+    pub loss: Option<Share>,
     /// How many messages arrive twice, such as 0.1%
-    #[arg(long, value_name = "SHARE")]
-    duplicate: Option<Share>,
+    #[cfg_attr(feature = "clap", arg(long, value_name = "SHARE"))]
+    pub duplicate: Option<Share>,
     /// How many messages are overtaken: they take 10 T longer than others, also on links that keep
     /// their order
-    #[arg(long, value_name = "SHARE")]
-    reorder: Option<Share>,
+    #[cfg_attr(feature = "clap", arg(long, value_name = "SHARE"))]
+    pub reorder: Option<Share>,
     /// Nodes that crash, and when: 2@50ms; a time of 0 is before anything happens. For a lock,
     /// holder@50ms is whoever is inside then, or else the next to enter
-    #[arg(long, value_name = "NODE@TIME", value_delimiter = ',', value_parser = parse_mishap)]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NODE@TIME", value_delimiter = ',', value_parser = parse_mishap))]
     pub crash: Vec<(Whom, u64)>,
     /// Nodes that come up again, and when: 2@80ms; their memory is lost but for what the algorithm
     /// keeps on stable storage. Of several holders that have crashed, the first comes up first
-    #[arg(long, value_name = "NODE@TIME", value_delimiter = ',', value_parser = parse_mishap)]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NODE@TIME", value_delimiter = ',', value_parser = parse_mishap))]
     pub restart: Vec<(Whom, u64)>,
     /// Nodes that stand still for a while: 3@10ms..40ms, or holder@10ms..40ms; what comes to them
     /// waits
-    #[arg(long, value_name = "NODE@FROM..TO", value_delimiter = ',', value_parser = parse_pause)]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NODE@FROM..TO", value_delimiter = ',', value_parser = parse_pause))]
     pub pause: Vec<During<Whom>>,
     /// Nodes whose clocks are wrong: 2:x8 is eight times too slow, 2:x0.5 twice as fast as it
     /// should be
-    #[arg(long, value_name = "NODE:xTIMES", value_delimiter = ',')]
-    skew: Vec<Skew>,
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NODE:xTIMES", value_delimiter = ','))]
+    pub skew: Vec<Skew>,
     /// Sides that cannot hear each other for a while: 0,1|2,3,4@10ms..30ms; without an end, for
     /// ever. Who is not named is on one more side. What is sent across or is on its way is lost
-    #[arg(long, value_name = "SIDES@FROM..TO", value_parser = parse_during::<Partition>)]
-    partition: Vec<During<Partition>>,
+    #[cfg_attr(feature = "clap", arg(long, value_name = "SIDES@FROM..TO", value_parser = parse_during::<Partition>))]
+    pub partition: Vec<During<Partition>>,
     /// Links that are slow for a while: 0-1:x10@10ms..20ms, in one direction 0->1:+5ms, all of a
     /// node *-3:x2; without a time, always
-    #[arg(long, value_name = "LINK:HOW@FROM..TO", value_delimiter = ',')]
-    #[arg(value_parser = parse_during::<Slow>)]
-    slow: Vec<During<Slow>>,
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "LINK:HOW@FROM..TO", value_delimiter = ',')
+    )]
+    #[cfg_attr(feature = "clap", arg(value_parser = parse_during::<Slow>))]
+    pub slow: Vec<During<Slow>>,
     /// Messages that are lost, by the numbers that a trace gives them
-    #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
-    #[arg(value_parser = whole(0..=u64::MAX))]
-    lose: Vec<u64>,
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NUMBERS", value_delimiter = ','))]
+    #[cfg_attr(feature = "clap", arg(value_parser = whole(0..=u64::MAX)))]
+    pub lose: Vec<u64>,
     /// Messages that arrive twice, by number
-    #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
-    #[arg(value_parser = whole(0..=u64::MAX))]
-    double: Vec<u64>,
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NUMBERS", value_delimiter = ','))]
+    #[cfg_attr(feature = "clap", arg(value_parser = whole(0..=u64::MAX)))]
+    pub double: Vec<u64>,
     /// Messages that are overtaken, by number
-    #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
-    #[arg(value_parser = whole(0..=u64::MAX))]
-    delay: Vec<u64>,
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NUMBERS", value_delimiter = ','))]
+    #[cfg_attr(feature = "clap", arg(value_parser = whole(0..=u64::MAX)))]
+    pub delay: Vec<u64>,
     /// Things go wrong at random, as the seed has it: mild loses, doubles and delays 1 % of all
     /// messages each, now and then a node stands still and a link is slow; harsh does all of that
     /// to 5 % and more often, crashes nodes, which come up again, and partitions the network
-    #[arg(long, value_enum, value_name = "HOW")]
-    random_faults: Option<Random>,
+    #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "HOW"))]
+    pub random_faults: Option<Random>,
     /// When chance has had enough: nothing of --loss, --duplicate, --reorder and --random-faults
     /// goes wrong any more [default: never; with --random-faults after 1000 T]
-    #[arg(long, value_name = "TIME", value_parser = parse_time)]
-    faults_until: Option<u64>,
+    #[cfg_attr(feature = "clap", arg(long, value_name = "TIME", value_parser = parse_time))]
+    pub faults_until: Option<u64>,
 }
 
 /// One thing that goes wrong.
@@ -108,12 +112,17 @@ impl From<Mishap> for FaultArgs {
 }
 
 /// How much goes wrong at random.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Random {
     /// What reliable channels make up for
     Mild,
     /// Crashes and partitions besides
     Harsh,
+}
+
+impl Choice for Random {
+    const ALL: &'static [(Self, &'static str)] = &[(Self::Mild, "mild"), (Self::Harsh, "harsh")];
 }
 
 impl From<Random> for Severity {
@@ -140,7 +149,7 @@ impl<T: Display> Display for During<T> {
     }
 }
 
-fn parse_time(text: &str) -> Result<u64, String> {
+pub fn parse_time(text: &str) -> Result<u64, String> {
     parse_duration_ns(text).map_err(|error| error.to_string())
 }
 
@@ -152,14 +161,14 @@ pub fn parse_moment(text: &str) -> Result<(NodeId, u64), String> {
 }
 
 /// Reads `2@50ms` or `holder@50ms`.
-fn parse_mishap(text: &str) -> Result<(Whom, u64), String> {
+pub fn parse_mishap(text: &str) -> Result<(Whom, u64), String> {
     let wrong = || format!("'{text}' is not a node and a time: write 2@50ms");
     let (node, time) = text.split_once('@').ok_or_else(wrong)?;
     Ok((Whom::read(node).ok_or_else(wrong)?, parse_time(time.trim())?))
 }
 
 /// Reads `10ms..40ms` or `10ms..`.
-fn parse_range(text: &str) -> Result<(u64, Option<u64>), String> {
+pub fn parse_range(text: &str) -> Result<(u64, Option<u64>), String> {
     let wrong = || format!("'{text}' is not a range of time: write 10ms..40ms");
     let (from, to) = text.split_once("..").ok_or_else(wrong)?;
     let from_ns = parse_time(from.trim())?;
@@ -173,7 +182,7 @@ fn parse_range(text: &str) -> Result<(u64, Option<u64>), String> {
     Ok((from_ns, to_ns))
 }
 
-fn parse_pause(text: &str) -> Result<During<Whom>, String> {
+pub fn parse_pause(text: &str) -> Result<During<Whom>, String> {
     let wrong = || format!("'{text}' is not a node and a range of time: write 3@10ms..40ms");
     let (node, range) = text.split_once('@').ok_or_else(wrong)?;
     let what = Whom::read(node).ok_or_else(wrong)?;
@@ -184,7 +193,7 @@ fn parse_pause(text: &str) -> Result<During<Whom>, String> {
 }
 
 /// Without a time, it is always so.
-fn parse_during<T: std::str::FromStr<Err = String>>(text: &str) -> Result<During<T>, String> {
+pub fn parse_during<T: std::str::FromStr<Err = String>>(text: &str) -> Result<During<T>, String> {
     let (what, (from_ns, to_ns)) = match text.split_once('@') {
         Some((what, range)) => (what, parse_range(range)?),
         None => (text, (0, None)),

@@ -1,0 +1,105 @@
+//! The options of locks on views.
+
+use std::ops::RangeInclusive;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use vorrang_algorithms::card::About;
+use vorrang_algorithms::setup::Parameter;
+use vorrang_protocol::parse_duration_ns;
+
+use super::choice::Choice;
+use super::{RunArgs, within};
+use crate::failure::Failure;
+#[cfg(feature = "clap")]
+use crate::values::whole;
+
+/// By how much clocks may be assumed to be wrong.
+const DRIFTS: RangeInclusive<u32> = 0..=999;
+
+/// Whether a lock lives on views, and how.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+pub struct ViewsArgs {
+    /// Run the algorithm inside views: a group that agrees on who belongs to it goes on without
+    /// whoever seems to be down, and the algorithm goes on among those that are left; every
+    /// entry has a number that a resource can check
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub on_views: bool,
+    /// With --on-views: whoever is inside is put out if it cannot prove for so long that it belongs
+    /// to the view, and the next view waits for that
+    #[cfg_attr(feature = "clap", arg(long, value_name = "TIME", requires = "on_views", value_parser = parse_lease))]
+    pub lease: Option<Duration>,
+    /// With --lease: by how many parts in a thousand clocks are assumed to be wrong at most; how
+    /// wrong they are is said by --skew [default: 0]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "PERMILLE", requires = "lease", value_parser = whole(DRIFTS)))]
+    pub drift: Option<u32>,
+}
+
+impl ViewsArgs {
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        if self.lease == Some(Duration::ZERO) {
+            return Err(Failure::usage("--lease 0: a lease lasts some time"));
+        }
+        within("drift", self.drift, &DRIFTS)
+    }
+}
+
+/// How long a lease lasts.
+pub fn parse_lease(text: &str) -> Result<Duration, String> {
+    match parse_duration_ns(text)? {
+        0 => Err("a lease lasts some time".to_owned()),
+        ns => Ok(Duration::from_nanos(ns)),
+    }
+}
+
+/// A known mistake of locks on views.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum Slip {
+    EntersFrozen,
+    HolderForgotten,
+    ViewIgnored,
+    ClockNotCarried,
+    OwnOrder,
+}
+
+impl Choice for Slip {
+    const ALL: &'static [(Self, &'static str)] = &[
+        (Self::EntersFrozen, "enters-frozen"),
+        (Self::HolderForgotten, "holder-forgotten"),
+        (Self::ViewIgnored, "view-ignored"),
+        (Self::ClockNotCarried, "clock-not-carried"),
+        (Self::OwnOrder, "own-order"),
+    ];
+}
+
+/// What a failure detector and the layers above must be told besides what an algorithm is.
+const TAKEN: [Parameter; 4] =
+    [Parameter::Within, Parameter::Late, Parameter::Beat, Parameter::Margin];
+
+/// What an algorithm takes on views. Of the few lists that there are, each is made once.
+pub fn takes(takes: &[Parameter]) -> &'static [Parameter] {
+    static KNOWN: Mutex<Vec<&[Parameter]>> = Mutex::new(Vec::new());
+    let more = TAKEN.iter().filter(|it| !takes.contains(it));
+    let all: Vec<Parameter> = takes.iter().chain(more).copied().collect();
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(list) = known.iter().find(|it| **it == all) {
+        return list;
+    }
+    known.push(all.leak());
+    known[known.len() - 1]
+}
+
+impl RunArgs {
+    /// An algorithm as these options take it.
+    pub fn on_views(&self, about: About) -> About {
+        if self.views.on_views { About { takes: takes(about.takes), ..about } } else { about }
+    }
+
+    /// The mistake of locks on views that was asked for, if it is one.
+    pub fn slip(&self) -> Option<Slip> {
+        let asked = self.common.flaw.as_deref().filter(|_| self.views.on_views)?;
+        Slip::named(asked)
+    }
+}
