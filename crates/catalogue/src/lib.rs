@@ -31,11 +31,14 @@ use vorrang_algorithms::recipe::Recipe;
 use vorrang_algorithms::registry::{self, Listed, Register};
 use vorrang_algorithms::setup::{Setup, Unfit};
 use vorrang_algorithms::wave::Wave;
+use vorrang_erased::{AnyNode, AnyPopulation, Population};
 use vorrang_protocol::{Guard, Message as _, Never, Protocol};
-use vorrang_trace::AnyNode;
 
 /// A node of any algorithm of a problem.
 pub type NodeOf<Q> = AnyNode<<Q as Problem>::Command, <Q as Problem>::Notice>;
+
+/// All nodes of a run of any algorithm of a problem.
+pub type PopulationOf<Q> = Box<dyn AnyPopulation<<Q as Problem>::Command, <Q as Problem>::Notice>>;
 
 /// An algorithm, or one with a mistake.
 pub struct Entry<Q: Problem> {
@@ -79,6 +82,29 @@ impl<Q: Problem> Entry<Q> {
     pub fn nodes(&self, setup: &Setup) -> Result<Vec<NodeOf<Q>>, Unfit> {
         let node = self.recipe.nodes(setup)?;
         Ok(setup.group.members().map(|id| node(id)).collect())
+    }
+
+    /// The nodes of a whole group, with their messages and timers.
+    ///
+    /// # Errors
+    ///
+    /// If the set-up does not fit the algorithm.
+    pub fn population(&self, setup: &Setup) -> Result<PopulationOf<Q>, Unfit> {
+        Ok(self.unguarded(setup)?.into())
+    }
+
+    /// The same, with what holds of them at every moment.
+    ///
+    /// # Errors
+    ///
+    /// If the set-up does not fit the algorithm.
+    pub fn guarded_population(&self, setup: &Setup) -> Result<PopulationOf<Q>, Unfit> {
+        Ok(self.unguarded(setup)?.guarded(self.guards.iter().cloned()).into())
+    }
+
+    fn unguarded(&self, setup: &Setup) -> Result<Population<NodeOf<Q>>, Unfit> {
+        let population = Population::of(setup.group.size(), self.recipe.nodes(setup)?);
+        Ok(population.with_kinds(self.kinds))
     }
 }
 
