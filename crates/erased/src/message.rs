@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde::ser::SerializeTuple as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use serde_json::Value as Json;
+use serde_json::value::{RawValue, to_raw_value};
 use vorrang_protocol::{Data, Message, NodeId};
 
 use crate::bounded_integers::is_bounded;
@@ -118,8 +118,9 @@ impl<T: Any + Eq + Hash + Debug + Send + Sync> ErasedValue for T {
 /// Plain data, a timer or a message, without its type.
 pub(crate) trait ErasedData: ErasedValue {
     fn compare(&self, other: &dyn Any) -> Ordering;
-    /// As it is written in a trace.
-    fn json(&self) -> Json;
+    /// As it is written in a trace: the very text that is written with its type, fields in the
+    /// order in which the type has them.
+    fn json(&self) -> Box<RawValue>;
 }
 
 impl<T: Data> ErasedData for T {
@@ -129,8 +130,8 @@ impl<T: Data> ErasedData for T {
             None => TypeId::of::<T>().cmp(&other.type_id()),
         }
     }
-    fn json(&self) -> Json {
-        serde_json::to_value(self).expect("what happens in a run can be written as JSON")
+    fn json(&self) -> Box<RawValue> {
+        to_raw_value(self).expect("what happens in a run can be written as JSON")
     }
 }
 
@@ -237,7 +238,11 @@ mod tests {
         let any = AnyMessage::new(request);
         assert_eq!((Message::kind(&any), Message::kind_name(&any)), (0, "REQUEST"));
         assert_eq!(encoded_len(&any), encoded_len(&request));
-        assert_eq!(serde_json::to_string(&any).unwrap(), r#"{"request":{"time":300}}"#);
+        let reply = ricart_agrawala::Message::Reply { time: 300, clock: 7 };
+        let text = serde_json::to_string(&reply).unwrap();
+        assert_eq!(text, r#"{"reply":{"time":300,"clock":7}}"#, "not in alphabetical order");
+        assert_eq!(serde_json::to_string(&AnyMessage::new(reply)).unwrap(), text);
+        assert_eq!(serde_json::to_value(&any).unwrap(), serde_json::to_value(request).unwrap());
         let mut bytes = vec![7];
         any.encode(&mut bytes).unwrap();
         assert_eq!(bytes.len(), 1 + encoded_len(&request));
