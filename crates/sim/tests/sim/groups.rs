@@ -11,12 +11,13 @@ use vorrang_algorithms::group::spec::Synchrony;
 use vorrang_algorithms::group::virtual_synchrony::{CARD, founded_by, of};
 use vorrang_algorithms::group::{Command, Notice};
 use vorrang_algorithms::setup::Setup;
-use vorrang_protocol::{Group, Message, NodeId, Order};
+use vorrang_erased::Population;
+use vorrang_protocol::{Group, NodeId, Order};
 use vorrang_sim::{
     Distribution, Fault, Faults, Network, Orders, Partition, Random, Report, Severity, Simulation,
     Workload,
 };
-use vorrang_trace::Meter;
+use vorrang_trace::{Meter, Sent};
 
 const MS: u64 = 1_000_000;
 
@@ -57,8 +58,8 @@ impl Chatter {
 impl Workload<Command, Notice> for Chatter {
     type Meter = Tally;
 
-    fn meter(&self, _: u32, _: &'static [&'static str]) -> Tally {
-        Tally::default()
+    fn meter(&self, _: u32, kinds: &'static [&'static str]) -> Tally {
+        Tally { kinds, ..Tally::default() }
     }
     fn on_start(&mut self, orders: &mut Orders<'_, Command>) {
         for at in (0..orders.nodes).map(NodeId) {
@@ -83,6 +84,7 @@ impl Workload<Command, Notice> for Chatter {
 
 #[derive(Clone, Debug, Default)]
 struct Tally {
+    kinds: &'static [&'static str],
     messages: u64,
     sent_by: Vec<NodeId>,
     outs: u64,
@@ -109,8 +111,8 @@ impl Meter<Command, Notice> for Tally {
             Notice::Blocked => {}
         }
     }
-    fn on_send<M: Message>(&mut self, _: NodeId, _: NodeId, message: &M) {
-        self.messages += u64::from(message.kind_name() != "STATUS");
+    fn on_send(&mut self, _: NodeId, _: NodeId, sent: Sent) {
+        self.messages += u64::from(self.kinds[usize::from(sent.kind)] != "STATUS");
     }
     fn on_receive(&mut self, _: u64, _: NodeId, _: NodeId, (): ()) {}
     fn progress(&self) -> u64 {
@@ -151,13 +153,13 @@ fn swarm(seed: u64) -> Report<Tally> {
         move |id| founded_by(&founders, id, &setup)
     };
     Simulation::new(
-        setup.group.members().map(&node),
+        Population::new(nodes, node),
         Synchrony::new(setup.group, founders),
         Network { latency, order },
         workload,
         seed,
     )
-    .with_faults(faults, seed, node)
+    .with_faults(faults, seed)
     .until(until_ns + CALM_NS)
     .run()
     .unwrap()
@@ -194,17 +196,17 @@ fn scripted(nodes: u32, latency: Distribution, script: Vec<(u64, Fault)>) -> Rep
     let setup = Setup::new(Group::of(nodes));
     let last_ns = script.iter().map(|it| it.0).max().unwrap_or(0);
     let settles_ns = (CARD.terms.settles)(&setup).as_nanos() as u64;
-    let again = setup.clone();
+    let group = setup.group;
     let until_ns = last_ns + settles_ns;
     let workload = Chatter { wants: vec![true; nodes as usize], leaves: 0, until_ns: 0, ..CHATTER };
     Simulation::new(
-        setup.group.members().map(|id| of(id, &setup)),
-        Synchrony::new(setup.group, setup.group.members()),
+        Population::new(nodes, move |id| of(id, &setup)),
+        Synchrony::new(group, group.members()),
         Network { latency, order: Order::Any },
         workload,
         1,
     )
-    .with_faults(Faults::default().script(script), 1, move |id| of(id, &again))
+    .with_faults(Faults::default().script(script), 1)
     .until(until_ns)
     .run()
     .unwrap()
@@ -265,11 +267,12 @@ fn a_group_that_crashes_altogether_begins_anew_when_all_are_back() {
 fn a_multicast_takes_as_many_messages_as_there_are_members() {
     for nodes in [1, 2, 5, 16] {
         let setup = Setup::new(Group::of(nodes));
+        let pace = setup.clone();
         let until_ns = 20 * MS;
         let workload =
             Chatter { wants: vec![true; nodes as usize], gap_ns: MS as f64, until_ns, ..CHATTER };
         let report = Simulation::new(
-            setup.group.members().map(|id| of(id, &setup)),
+            Population::new(nodes, move |id| of(id, &pace)),
             Synchrony::new(setup.group, setup.group.members()),
             Network::constant_ms(1),
             workload,

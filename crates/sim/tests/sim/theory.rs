@@ -41,10 +41,9 @@ impl Run {
             .hot(self.contenders)
             .perpetual(card.terms.perpetual);
         let entry = find::<Mutex>(card.name, None).unwrap();
-        let nodes = entry.nodes(&self.setup).unwrap();
+        let population = entry.population(&self.setup).unwrap();
         let monitor = card.exclusion(&self.setup);
-        let simulation = Simulation::new(nodes, monitor, self.network, workload, self.seed);
-        simulation.counting(entry.kinds).run().unwrap()
+        Simulation::new(population, monitor, self.network, workload, self.seed).run().unwrap()
     }
 }
 
@@ -232,9 +231,8 @@ fn sends(card: &Card, setup: &Setup) -> Vec<(NodeId, NodeId)> {
         .perpetual(card.terms.perpetual);
     let entry = find::<Mutex>(card.name, None).unwrap();
     let (monitor, network) = (card.exclusion(setup), Network::constant_ms(1));
-    let (nodes, keep) = (entry.nodes(setup).unwrap(), Keep(Vec::new()));
-    let run = Simulation::recorded(nodes, monitor, network, workload, 1, keep);
-    let mut run = run.counting(entry.kinds);
+    let (population, keep) = (entry.population(setup).unwrap(), Keep(Vec::new()));
+    let mut run = Simulation::recorded(population, monitor, network, workload, 1, keep);
     while run.run_for(u64::MAX).unwrap() {}
     let sent = |record: Record<NodeOf<Mutex>>| match record.what {
         What::Send { to, message, .. } => {
