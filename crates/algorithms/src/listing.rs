@@ -9,8 +9,8 @@ use crate::setup::Unfit;
 
 /// Takes in the algorithms of a problem.
 ///
-/// What is wrong on purpose comes by a method of its own, so that whoever only checks it compiles
-/// nothing else for it.
+/// Flawed versions have a method of their own, so that nothing but the checker is compiled for
+/// them.
 pub trait Register<Q: Problem> {
     /// An algorithm.
     fn algorithm<P>(&mut self, card: &'static Card<Q>, recipe: Recipe<P>)
@@ -29,7 +29,7 @@ pub trait Listed: Problem {
     fn register(into: &mut impl Register<Self>);
 }
 
-/// What is said of a name that is not in the catalogue.
+/// The error for a name that is not in the catalogue.
 pub fn unknown(name: &str, flaw: Option<&str>) -> Unfit {
     match flaw {
         None => Unfit(alloc::format!("there is no algorithm '{name}'")),

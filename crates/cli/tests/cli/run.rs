@@ -7,8 +7,8 @@ use std::io::BufReader;
 
 use serde_json::{Value, json};
 use support::{Folder, busiest, csv, json_of, run};
-use vorrang_algorithms::mutex::card::Card;
 use vorrang_algorithms::mutex::Mutex;
+use vorrang_algorithms::mutex::card::Card;
 use vorrang_algorithms::registry;
 use vorrang_algorithms::setup::Setup;
 use vorrang_catalogue::{cards, find};
@@ -47,7 +47,7 @@ fn the_json_of_every_algorithm_has_every_figure() {
         let run =
             json_of(&words(&format!("run {} --nodes 5 --entries 200 --load {load}", card.name)));
         for figure in FIGURES {
-            // Where nobody asks while another does, nobody waits for anyone to leave.
+            // Where requests come one at a time, nobody waits for anyone to leave.
             let waits = load == "heavy" || figure != "sync_delay_mean";
             assert!(!waits || !run[figure].is_null(), "{} has no {figure}: {run:#}", card.name);
         }
