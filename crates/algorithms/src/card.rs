@@ -199,12 +199,12 @@ impl Assumes {
     /// In a sentence, without its full stop.
     pub fn sentence(self) -> String {
         let order = match self.order {
-            Order::Any => "messages may overtake each other",
+            Order::Any => "messages may be reordered",
             Order::Fifo => "messages from one node to another keep their order",
         };
-        let loss = if self.reliable { "none is lost or doubled" } else { "some may be lost" };
+        let loss = if self.reliable { "none is lost or duplicated" } else { "some may be lost" };
         let time = if self.timely { ", none takes longer than --within" } else { "" };
-        let alone = if self.one_at_a_time { "; nobody asks while another does" } else { "" };
+        let alone = if self.one_at_a_time { "; requests come one at a time" } else { "" };
         alloc::format!("{order}, {loss}{time}; {}{alone}", self.layout.sentence())
     }
 }

@@ -290,8 +290,8 @@ mod tests {
         assert_eq!(wrong("--nodes 3 --k"), "--k wants a value");
         assert_eq!(wrong("--k 3"), "'--k 3' must begin with --nodes");
         assert_eq!(wrong("--nodes 3 --within 0"), "--within: '0': a message takes some time");
-        assert_eq!(wrong("--nodes 3 --margin 0"), "--margin: '0': twice nothing is nothing");
-        assert_eq!(wrong("--nodes 3 --beat 0"), "--beat: '0': between two there is some time");
+        assert_eq!(wrong("--nodes 3 --margin 0"), "--margin: '0': a margin of 0 cannot be doubled");
+        assert_eq!(wrong("--nodes 3 --beat 0"), "--beat: '0': an interval is longer than 0");
         assert_eq!(wrong(""), "how many nodes? say --nodes 3");
     }
 }

@@ -18,10 +18,10 @@ pub(crate) struct ExtentArgs {
     /// Stop after so long, as in 90s, 10m or 2h
     #[arg(long, value_name = "TIME", help_heading = "Bounds")]
     time: Option<WallTime>,
-    /// How many bits stand for a state: two states with the same ones are taken for one
+    /// The length of a state's fingerprint, in bits: two states with the same one are taken for one
     #[arg(long, value_enum, default_value_t = HashBits::Few, help_heading = "Bounds")]
     hash_bits: HashBits,
-    /// Where there are too many runs to follow, take so many at random, and prove nothing
+    /// When the state space is too large, take so many runs at random; this proves nothing
     #[arg(long, value_name = "WALKS", help_heading = "Random walks")]
     #[arg(value_parser = whole(1..=u64::MAX))]
     walks: Option<u64>,
@@ -29,7 +29,7 @@ pub(crate) struct ExtentArgs {
     #[arg(long, value_name = "STEPS", help_heading = "Random walks")]
     #[arg(value_parser = whole(1..=u32::MAX))]
     depth: Option<u32>,
-    /// Decides which walks are taken; the same seed gives the same ones [default: 1]
+    /// Seed of the walks; the same seed gives the same ones [default: 1]
     #[arg(long, help_heading = "Random walks", value_parser = whole(0..=u64::MAX))]
     seed: Option<u64>,
 }
@@ -37,10 +37,10 @@ pub(crate) struct ExtentArgs {
 /// How many bits stand for a state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum HashBits {
-    /// Quick, and three in a million to err among ten million states
+    /// Fast; among ten million states a collision has a probability of three in a million
     #[value(name = "64")]
     Few,
-    /// As good as never wrong; takes longer, and more memory
+    /// Collisions are practically impossible; slower, and needs more memory
     #[value(name = "128")]
     Many,
 }

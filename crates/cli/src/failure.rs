@@ -11,8 +11,8 @@ pub(crate) const EXIT_CODES: &str = "Exit codes:\n  \
     0  fine\n  \
     1  violated: a property or a bound of a claim failed\n  \
     2  wrong use\n  \
-    3  bounded: it ended before its end, and nothing was wrong so far\n  \
-    4  the world: a file, a port, a process or the output could not be used";
+    3  bounded: stopped before the end, and nothing was wrong so far\n  \
+    4  I/O error: a file, a port, a process or the output could not be used";
 
 /// Why a command did not end well.
 #[derive(Debug, thiserror::Error)]
@@ -27,7 +27,7 @@ pub(crate) enum Failure {
     #[error("a property failed")]
     AlreadySaid,
     /// It ended before its end with nothing wrong so far; if the output has not said so, this does.
-    #[error("{}", .0.as_deref().unwrap_or("it ended before its end"))]
+    #[error("{}", .0.as_deref().unwrap_or("stopped before the end"))]
     Bounded(Option<String>),
     /// The world did not let it: a file, a port, a process, the output.
     #[error("{0}")]
@@ -87,8 +87,8 @@ mod tests {
             (Failure::Usage(why()), "wrong use"),
             (Failure::Bounded(Some(why())), "bounded"),
             (Failure::Bounded(None), "bounded"),
-            (Failure::at(Path::new("/"), "no"), "the world"),
-            (Failure::from(io::Error::other("no")), "the world"),
+            (Failure::at(Path::new("/"), "no"), "I/O error"),
+            (Failure::from(io::Error::other("no")), "I/O error"),
         ];
         for (failure, called) in ways {
             let stated = format!("{}  {called}", failure.code());

@@ -31,7 +31,7 @@ pub(crate) struct RunArgs {
     pub(crate) common: CommonArgs,
     #[command(flatten, next_help_heading = "Set-up")]
     pub(crate) setup: SetupArgs,
-    #[command(flatten, next_help_heading = "What goes wrong")]
+    #[command(flatten, next_help_heading = "Faults")]
     pub(crate) faults: FaultArgs,
     #[command(flatten, next_help_heading = "Mutual exclusion")]
     pub(crate) mutex: MutexArgs,
@@ -43,16 +43,16 @@ pub(crate) struct RunArgs {
     pub(crate) multicast: MulticastArgs,
     #[command(flatten, next_help_heading = "Group communication")]
     pub(crate) group: GroupArgs,
-    #[command(flatten, next_help_heading = "What never comes to rest")]
+    #[command(flatten, next_help_heading = "Runs that do not end by themselves")]
     pub(crate) lasting: LastingArgs,
 }
 
 /// How long a run lasts that would go on for ever.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct LastingArgs {
-    /// How long to watch what goes on for ever: failure detection, and elections whose leader is
-    /// watched; longer if it takes longer to see what comes of the last fault [default: some
-    /// hundred heartbeats]
+    /// How long to run failure detection, and elections whose leader is watched, which never end by
+    /// themselves; longer if the reaction to the last fault takes longer [default: some hundred
+    /// heartbeats]
     #[arg(id = "for", long = "for", value_name = "TIME", value_parser = parse_lasting)]
     lasting: Option<Duration>,
 }
@@ -80,25 +80,25 @@ pub(crate) struct CommonArgs {
     /// How long a message takes: 1ms, uniform:1ms..3ms or exp:2ms [default: 1ms]
     #[arg(long, value_name = "TIME")]
     pub(crate) latency: Option<Distribution>,
-    /// Whether messages from one node to another keep their order [default: what is assumed]
+    /// Whether messages from one node to another keep their order [default: what the algorithm
+    /// assumes]
     #[arg(long, value_enum)]
     pub(crate) order: Option<OrderKind>,
-    /// Decides everything that is drawn; the same seed gives the same run
+    /// Seed of all random choices; the same seed gives the same run
     #[arg(long, default_value_t = 1, value_parser = whole(0..=u64::MAX))]
     pub(crate) seed: u64,
-    /// Put a layer of reliable channels under the algorithm (numbers, acknowledgements, time-outs),
-    /// so that it runs where messages are lost, doubled or overtaken
+    /// Put a layer of reliable channels under the algorithm (sequence numbers, acknowledgements,
+    /// time-outs), so that it runs where messages are lost, duplicated or reordered
     #[arg(long)]
     pub(crate) reliable: bool,
-    /// Run the algorithm with a known mistake, to see what comes of it: one of `vorrang check
-    /// ALGORITHM --flaw list`
+    /// Run the algorithm with a known mistake: one of `vorrang check ALGORITHM --flaw list`
     #[arg(long, value_name = "NAME")]
     pub(crate) flaw: Option<String>,
     /// Run even if the network is not what the algorithm assumes, to see it break
     #[arg(long)]
     pub(crate) break_assumptions: bool,
-    /// Look after every event whether what the algorithm's proof rests on holds (slow); with --net,
-    /// when the recorded run is done once more by the machines
+    /// Check the invariants of the algorithm's proof after every event (slow); with --net, in a
+    /// replay of the recorded run
     #[arg(long)]
     pub(crate) invariants: bool,
     /// Whether the run is over a real network, where nobody decides how long a message takes.

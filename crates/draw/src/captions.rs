@@ -40,7 +40,7 @@ fn waiting(story: &Story, chart: &Chart) -> Option<String> {
     if let Some(circle) = Chart::circle(&waits).filter(|it| it.len() > 1) {
         let mut names: Vec<&str> = circle.iter().map(|&node| lane(node)).collect();
         names.push(names[0]);
-        text += &format!(": a circle, {}", names.join(" → "));
+        text += &format!(": a cycle, {}", names.join(" → "));
     }
     let under_way = chart.arrows.iter().filter(|it| it.fate == Fate::UnderWay).count();
     text += match under_way {

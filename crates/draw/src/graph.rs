@@ -74,7 +74,7 @@ pub enum Bond {
     Tree,
     /// One waits for another.
     Wait,
-    /// The same, and it is part of a circle.
+    /// The same, and it is part of a cycle.
     Circle,
 }
 

@@ -228,7 +228,7 @@ impl Picture<'_> {
                 format!("arrives at {}", story.when(arrow.got.unwrap_or(arrow.sent)))
             }
             Fate::Lost(_) => "is lost".to_owned(),
-            Fate::TooLate(_) => "comes to nobody: the receiver is down".to_owned(),
+            Fate::TooLate(_) => "is lost: the receiver is down".to_owned(),
             Fate::UnderWay => "is still under way".to_owned(),
         };
         let lane = |node: usize| story.lanes.get(node).map_or("?", String::as_str);
@@ -290,15 +290,15 @@ impl Picture<'_> {
             if outage.until.is_some() {
                 let (x, y) = (Num(until), Num(y));
                 self.svg.put(format_args!(
-                    "<circle cx=\"{x}\" cy=\"{y}\" r=\"4.2\" class=\"ring\"><title>comes up again\
-                     </title></circle>"
+                    "<circle cx=\"{x}\" cy=\"{y}\" r=\"4.2\" \
+                     class=\"ring\"><title>restarts</title></circle>"
                 ));
             }
         } else {
             let (x, w, y) = (Num(from), Num(until - from), Num(y - HALF - 2.0));
             self.svg.put(format_args!(
-                "<rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{}\" class=\"still\"><title>\
-                 stands still</title></rect>",
+                "<rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{}\" \
+                 class=\"still\"><title>paused</title></rect>",
                 Num(2.0 * HALF + 4.0)
             ));
         }

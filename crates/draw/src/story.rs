@@ -103,9 +103,9 @@ pub enum What {
     Crash,
     /// It came up again.
     Restart,
-    /// It stands still.
+    /// It pauses.
     Pause,
-    /// It goes on.
+    /// It resumes.
     Resume,
     /// Something befell the whole network, or no longer does.
     Network {
@@ -221,11 +221,11 @@ impl Story {
             What::Timer(timer) => format!("{node} timer {timer}"),
             What::Choice(value) => format!("{node} draws {value}"),
             What::Lost { to, why, .. } => format!("{node} → {} is lost: {why}", lane(*to)),
-            What::Doubled { to, .. } => format!("{node} → {} comes twice", lane(*to)),
+            What::Doubled { to, .. } => format!("{node} → {} is duplicated", lane(*to)),
             What::Crash => format!("{node} crashes"),
-            What::Restart => format!("{node} comes up again"),
-            What::Pause => format!("{node} stands still"),
-            What::Resume => format!("{node} goes on"),
+            What::Restart => format!("{node} restarts"),
+            What::Pause => format!("{node} pauses"),
+            What::Resume => format!("{node} resumes"),
         }
     }
 }

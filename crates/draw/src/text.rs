@@ -153,9 +153,9 @@ fn said(story: &Story, event: &Event) -> (String, Paint) {
         What::Lost { to, why, .. } => (format!("✗ →{} {why}", lane(*to)), Paint::Bad),
         What::Doubled { to, .. } => (format!("→{} twice", lane(*to)), Paint::Bad),
         What::Crash => ("✗ crashes".to_owned(), Paint::Bad),
-        What::Restart => ("comes up again".to_owned(), Paint::Bad),
-        What::Pause => ("stands still".to_owned(), Paint::Bad),
-        What::Resume => ("goes on".to_owned(), Paint::Bad),
+        What::Restart => ("restarts".to_owned(), Paint::Bad),
+        What::Pause => ("pauses".to_owned(), Paint::Bad),
+        What::Resume => ("resumes".to_owned(), Paint::Bad),
         What::Network { text, begins } => {
             (if *begins { text.clone() } else { format!("no more: {text}") }, Paint::Bad)
         }

@@ -28,7 +28,7 @@ pub enum NetError {
         nodes: usize,
     },
     /// An open group has room for more than a hello can name.
-    #[error("an open group has room for {MAX_ROOM} nodes at most, not for {nodes}")]
+    #[error("an open group has at most {MAX_ROOM} nodes, not {nodes}")]
     TooMuchRoom {
         /// For how many it should have.
         nodes: usize,
@@ -52,8 +52,8 @@ pub enum NetError {
     Timing(String),
     /// The list of peers, with all that a node says besides, does not fit into a hello.
     #[error(
-        "a node that says its set-up and its list of peers says {length} bytes, \
-         and at most {limit} are allowed: use shorter addresses"
+        "a hello with the set-up and the list of peers has {length} bytes, and at most {limit} \
+         are allowed: use shorter addresses"
     )]
     HelloTooLong {
         /// How long it is.
@@ -63,8 +63,8 @@ pub enum NetError {
     },
     /// A hello does not fit into one datagram: names, set-up or addresses are too long.
     #[error(
-        "a node that says its set-up says {length} bytes, and a datagram takes at most {limit}: \
-         use shorter names"
+        "a hello with the set-up has {length} bytes, and a datagram at most {limit}: use shorter \
+         names"
     )]
     GreetingTooLong {
         /// How long it is.
@@ -103,7 +103,7 @@ pub enum CommandError {
     #[error("{0}")]
     Hopeless(String),
     /// It was given up before the node had met all others, so that nothing was asked.
-    #[error("given up: this node has not met all others yet, and has asked nobody")]
+    #[error("given up: this node has not met all others yet, and has sent no request")]
     GivenUp,
     /// Over UDP: a message that the machine would send for it does not fit into a datagram. Nothing
     /// was done.

@@ -225,12 +225,12 @@ impl fmt::Display for Event {
                 write!(f, "waiting for node {peer} at {address}: {why}, {nth} try")
             }
             Self::GivenUp { peer, limits } => {
-                write!(f, "node {peer} is given up for good: more than {limits} waited for it")
+                write!(f, "node {peer} is given up for good: its queue exceeded {limits}")
             }
             Self::Left { peer } => write!(f, "node {peer} has left for good"),
             Self::Missing { peer, since, means } => {
                 let since = since.as_secs_f64();
-                write!(f, "node {peer} has not been there for {since:.1} s")?;
+                write!(f, "node {peer} has not answered for {since:.1} s")?;
                 let doubtful = "until it is back, requests may have to wait for it";
                 means.conclude(f, doubtful, "until it is back, no request is granted")
             }
@@ -243,12 +243,16 @@ impl fmt::Display for Event {
             Self::Doubt { why } => f.write_str(why),
             Self::TimedOut { after } => {
                 let after = after.as_secs_f64();
-                write!(f, "gave up after {after} s: not granted in time, let go when it is")
+                write!(f, "gave up after {after} s: not granted in time, released as soon as it is")
             }
-            Self::LetGo => f.write_str("what was given up was granted, and released at once"),
+            Self::LetGo => f.write_str("the withdrawn request was granted, and released at once"),
             Self::Started => f.write_str("started"),
             Self::Fenced { by } => {
-                write!(f, "fenced: node {by} remembers what we forgot when we were restarted")
+                write!(
+                    f,
+                    "fenced: node {by} knows our previous incarnation, whose state we lost \
+                           in a restart"
+                )
             }
             Self::Replaced { by } => replaced(*by, f),
             Self::Given { number, address } => given(*number, address, f),
@@ -270,10 +274,10 @@ impl fmt::Display for Event {
                 write!(f, "a datagram to {to} was not sent: {why}{}", More(*more))
             }
             Self::Unicast { peer: None, why } => {
-                write!(f, "{why}: every member is sent datagrams of its own")
+                write!(f, "{why}: falling back to unicast to every member")
             }
             Self::Unicast { peer: Some(peer), why } => {
-                write!(f, "node {peer} is sent datagrams of its own: {why}")
+                write!(f, "node {peer} is sent unicasts: {why}")
             }
         }
     }
@@ -288,11 +292,11 @@ fn undelivered(peer: NodeId, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 }
 
 fn replaced(by: NodeId, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    write!(f, "fenced: node {by} knows a later process under our number")
+    write!(f, "fenced: node {by} knows a later incarnation of this node")
 }
 
 fn given(number: NodeId, address: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    write!(f, "gave number {number} to a newcomer at {address}")
+    write!(f, "gave id {number} to a new member at {address}")
 }
 
 /// How many more there were.
@@ -337,7 +341,7 @@ impl fmt::Display for Meaning {
             (_, Prospect::Fine) => write!(f, "{algorithm} goes on without it"),
             (Needs::AllBut(0), _) => write!(f, "{algorithm} needs an answer of every node"),
             (Needs::AllBut(many), _) => {
-                write!(f, "{algorithm} gets over the loss of {many} nodes and not of more")
+                write!(f, "{algorithm} tolerates the loss of {many} nodes and not of more")
             }
             (Needs::One(it), _) => write!(f, "{algorithm} needs node {it} for every request"),
             (Needs::Anyone | Needs::Nobody, _) => write!(f, "{algorithm} may need it"),

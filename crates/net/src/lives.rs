@@ -129,7 +129,10 @@ impl Lives {
     /// The process that we have met.
     fn admit_known(&self, hello: &Hello, is_parted: Option<Parting>) -> Admission {
         if hello.knows.is_some_and(|known| known != self.ours) {
-            return Admission::Nonsense("we met it, and it knows us by what we never told it");
+            return Admission::Nonsense(
+                "we met it, and it names an incarnation of us that we \
+                                        never sent",
+            );
         }
         if let Some(parting) = is_parted {
             return Admission::Refuse(parting.refusal());
@@ -182,7 +185,7 @@ impl Lives {
     /// What to do about the answer of one whom we dialled.
     pub(crate) fn recognise(&self, answer: &Hello) -> Admission {
         if answer.knows != Some(self.ours) {
-            return Admission::Nonsense("it answers somebody else");
+            return Admission::Nonsense("it answers another node");
         }
         if answer.who.life < self.life {
             return Admission::Refuse(Refusal::Replaced);

@@ -263,9 +263,10 @@ impl Line {
     fn failed(&self, peer: NodeId, address: &str, error: &HandshakeError) {
         self.tell(match error {
             HandshakeError::Io(error) => Arrival::Unanswered { peer, why: in_words(error) },
-            HandshakeError::TooSlow => {
-                Arrival::Unanswered { peer, why: "it takes a call and says nothing".to_owned() }
-            }
+            HandshakeError::TooSlow => Arrival::Unanswered {
+                peer,
+                why: "it accepts a connection and does not answer".to_owned(),
+            },
             HandshakeError::Wire(_) | HandshakeError::NotHello => {
                 let from = format!("node {peer} at {address}");
                 Arrival::Malformed { from, why: error.to_string() }
@@ -311,7 +312,7 @@ pub async fn ask_for_place(member: &str, wish: Wish, timing: Timing) -> Result<P
     let (_, answer) = asked.map_err(|error| {
         no(match &error {
             HandshakeError::Io(error) => in_words(error),
-            HandshakeError::TooSlow => "it takes a call and says nothing".to_owned(),
+            HandshakeError::TooSlow => "it accepts a connection and does not answer".to_owned(),
             HandshakeError::Wire(_) | HandshakeError::NotHello => error.to_string(),
         })
     })?;

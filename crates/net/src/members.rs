@@ -41,7 +41,7 @@ impl Parting {
         match self {
             Self::Left => "has left for good",
             Self::GivenUp => "is given up for good",
-            Self::Restarted => "was restarted and has lost its memory",
+            Self::Restarted => "was restarted and has lost its state",
         }
     }
 }
@@ -148,13 +148,13 @@ impl<W: Network> Driver<W> {
     /// A peer remembers what we have forgotten: as long as it does, nothing that we could do is
     /// safe.
     pub(crate) fn fence(&mut self, by: NodeId) {
-        let why = format!("it was restarted, and node {by} remembers what it has forgotten");
+        let why = format!("it was restarted, and node {by} knows its previous incarnation");
         self.fence_for(by, why, Event::Fenced { by });
     }
 
     /// A peer knows a later process under our number.
     pub(crate) fn give_way(&mut self, by: NodeId) {
-        let why = format!("node {by} knows a later process under its number");
+        let why = format!("node {by} knows a later incarnation of this node");
         self.fence_for(by, why, Event::Replaced { by });
     }
 
@@ -174,7 +174,7 @@ impl<W: Network> Driver<W> {
     pub(crate) fn lift_fence(&mut self) {
         if self.fenced.is_some() && !self.world.members().any(|member| member.is_remembered) {
             self.fenced = None;
-            tracing::warn!("nobody remembers a former life of this node any more");
+            tracing::warn!("no peer remembers a previous incarnation of this node any more");
         }
     }
 }

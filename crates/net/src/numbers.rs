@@ -36,7 +36,7 @@ struct Absurd;
 
 impl fmt::Display for Absurd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a number that nobody can have counted to")
+        f.write_str("a counter beyond the largest plausible value")
     }
 }
 

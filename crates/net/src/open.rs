@@ -29,7 +29,7 @@ impl Driver<World> {
         let was_there = link.is_connected();
         link.begin_anew(life);
         if was_there {
-            let why = "another process has come under its number".to_owned();
+            let why = "a later incarnation of it has come".to_owned();
             self.report(Event::Lost { peer, why });
         }
     }

@@ -42,7 +42,7 @@ impl Driver<World> {
             .collect();
         self.world.touch_all();
         for peer in silent {
-            self.lose(peer, "it has fallen silent");
+            self.lose(peer, "it has not been heard for too long");
         }
     }
 
@@ -387,7 +387,7 @@ impl Driver<World> {
         let link = self.world.link(peer);
         let before = link.connections;
         if !link.connect(stream, theirs) {
-            let why = "it claims to have what it was never sent";
+            let why = "it claims to have messages that it was never sent";
             self.on_nonsense(format!("node {peer}"), why.to_owned());
             self.dial(peer);
             return;
@@ -450,13 +450,13 @@ impl Driver<World> {
         match why {
             Refusal::Left if has_begun => link.part(Parting::Left, "it knows that we left"),
             Refusal::GivenUp if has_begun => {
-                link.part(Parting::GivenUp, "too many messages of its waited for us");
+                link.part(Parting::GivenUp, "its queue of messages for us overflowed");
             }
             Refusal::Replaced => self.give_way(peer),
             // What it parted from was a former life of ours.
             Refusal::Restarted | Refusal::Left | Refusal::GivenUp => self.fence(peer),
             Refusal::Forgotten if has_begun && self.identity.book.is_none() => {
-                link.part(Parting::Restarted, "it was restarted and has lost its memory");
+                link.part(Parting::Restarted, "it was restarted and has lost its state");
                 self.stop_calling(peer);
             }
             Refusal::Forgotten => {

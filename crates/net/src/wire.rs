@@ -107,7 +107,7 @@ pub enum WireError {
     #[error("the body of a frame of kind {0} cannot be read")]
     Body(u8),
     /// A message in which a number is larger than anybody can have counted to.
-    #[error("a message with a number that nobody can have counted to")]
+    #[error("a message with a counter beyond the largest plausible value")]
     Number,
     /// A message that cannot be written.
     #[error("a message cannot be encoded: {0}")]

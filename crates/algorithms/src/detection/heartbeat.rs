@@ -362,22 +362,22 @@ fn detection(at: &Setting) -> Span {
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "never-recovers",
-        what: "whoever was suspected stays so, heard or not: one late message and it is dead for \
-               good",
+        what: "a suspected node stays suspected, heard or not: after one late message it counts \
+               as crashed for good",
         breaks: "accuracy",
         shown_by: Demonstration::of(2, 0),
     },
     Flaw {
         name: "learns-nothing",
-        what: "time-outs stay as they are: whoever is late now and then is suspected for ever \
-               again",
+        what: "time-outs are never raised: a node whose heartbeats are late now and then is \
+               suspected again and again",
         breaks: "accuracy",
         shown_by: Demonstration::of(2, 0),
     },
     Flaw {
         name: "first-awaited-for-ever",
-        what: "a node is watched from its first heartbeat on: whoever comes up after it has gone \
-               down never misses it",
+        what: "a node is watched from its first heartbeat on: one that starts after a crash never \
+               misses the crashed node",
         breaks: "completeness",
         shown_by: Demonstration::of(2, 2).restarting(1),
     },

@@ -410,13 +410,15 @@ pub(super) fn duration(at: &Setting) -> Span {
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "no-guard",
-        what: "whoever is asked holds an election, though it holds one already: they multiply",
+        what: "a node that is asked holds an election although it holds one already: elections \
+               multiply",
         breaks: "one election at a time",
         shown_by: Demonstration::of(3, &[0, 1]),
     },
     Flaw {
         name: "no-second-time-out",
-        what: "whoever was answered waits for ever: if all that answered crash, nobody leads",
+        what: "a node that was answered waits for ever: if all that answered crash, no leader is \
+               elected",
         breaks: "termination",
         shown_by: Demonstration::of(3, &[0]).crashing(2, 0),
     },

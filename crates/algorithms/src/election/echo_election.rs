@@ -369,15 +369,15 @@ fn duration(at: &Setting) -> Span {
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "lower-waves-answered",
-        what: "a lower wave does not die: whoever is in a higher one sends it back, so that it \
-               seems to have been everywhere",
+        what: "a lower wave does not die: a node in a higher one echoes it, so that it seems to \
+               have been everywhere",
         breaks: "legitimacy",
         shown_by: Demonstration::of(2, &[0]),
     },
     Flaw {
         name: "first-wave-stays",
-        what: "whoever is in a wave does not go over to a higher one: two that wait for each other \
-               do so for ever",
+        what: "a node in a wave does not go over to a higher one: two that wait for each other do \
+               so for ever",
         breaks: "termination",
         shown_by: Demonstration::of(2, &[0, 1]),
     },

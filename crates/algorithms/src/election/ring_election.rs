@@ -361,13 +361,14 @@ pub(super) fn duration(at: &Setting) -> Span {
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "result-not-spread",
-        what: "whoever is told the result keeps it for itself: all beyond it never hear of it",
+        what: "a node that receives the result does not forward it: all beyond it never hear of it",
         breaks: "agreement",
         shown_by: Demonstration::of(3, &[0]),
     },
     Flaw {
         name: "dead-not-skipped",
-        what: "whoever is not acknowledged waits on: a list that meets a dead node gets no further",
+        what: "a node whose message is not acknowledged waits on: a list sent to a crashed node \
+               gets no further",
         breaks: "termination",
         shown_by: Demonstration::of(2, &[0]).crashing(1, 0),
     },

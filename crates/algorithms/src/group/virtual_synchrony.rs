@@ -252,19 +252,20 @@ const FLAWS: &[Flaw] = &[
     },
     Flaw {
         name: "minority-goes-on",
-        what: "whoever is left goes on, however few: two parts of a network have two next views",
+        what: "those that are left go on, however few: two sides of a partition have two next views",
         breaks: "view agreement",
         shown_by: Demonstration::of(2, "suspect:1/suspect:0"),
     },
     Flaw {
         name: "no-freeze",
-        what: "whoever has told what it has goes on delivering: more than it has told of",
+        what: "a member that has reported its messages goes on delivering: more than it has \
+               reported",
         breaks: "virtual synchrony",
         shown_by: Demonstration::of(3, "multicast:1/suspect:0/"),
     },
     Flaw {
         name: "orphans-dropped",
-        what: "messages of those who are gone are dropped, though some have delivered them",
+        what: "messages of members that are gone are dropped, though some have delivered them",
         breaks: "virtual synchrony",
         shown_by: Demonstration::of(3, "suspect:2//multicast:7").crashing(1, 0),
     },
@@ -276,13 +277,14 @@ const FLAWS: &[Flaw] = &[
     },
     Flaw {
         name: "nothing-handed-over",
-        what: "whoever comes in begins with nothing",
+        what: "a joining member begins with an empty state",
         breaks: "state transfer",
         shown_by: Demonstration::of(1, "multicast:7/join"),
     },
     Flaw {
         name: "votes-forgotten",
-        what: "votes do not survive a crash: who has voted and comes back votes for another view",
+        what: "votes do not survive a crash: a member that has voted and restarts votes for \
+               another view",
         breaks: "view agreement",
         shown_by: Demonstration::of(3, "suspect:1/suspect:0/").crashing(1, 1).in_order(),
     },

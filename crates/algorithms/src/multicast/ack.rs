@@ -281,29 +281,29 @@ fn implosion(at: &Setting) -> Span {
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "no-duplicate-filter",
-        what: "what comes again is delivered again: whose acknowledgement is lost hears everything \
-               twice",
+        what: "duplicates are delivered: a member whose acknowledgement is lost delivers \
+               everything twice",
         breaks: "integrity",
         shown_by: Demonstration::of(&[1, 0]).losing(1),
     },
     Flaw {
         name: "freed-when-one-has-it",
-        what: "the first acknowledgement is taken for all: what is lost to another is never sent \
-               again",
+        what: "the first acknowledgement counts for all: a message lost to another member is \
+               never retransmitted",
         breaks: "validity",
         shown_by: Demonstration::of(&[1, 0, 0]).losing(1),
     },
     Flaw {
         name: "causal-by-fifo-only",
-        what: "messages say nothing of what they follow from: an answer may be delivered before \
-               the question",
+        what: "messages do not carry their causes: an answer may be delivered before the \
+               question",
         breaks: "causal order",
         shown_by: Demonstration::of(&[1, 1, 0]).given(&[(Parameter::Ordering, "causal")]),
     },
     Flaw {
         name: "delivered-before-stable",
-        what: "what has the first stamp is delivered before everyone was heard with a later one: \
-               one with an earlier stamp may still come",
+        what: "the message with the first stamp is delivered before every member was heard with a \
+               later one: an earlier stamp may still come",
         breaks: "total order",
         shown_by: Demonstration::of(&[1, 1, 0]).given(&[(Parameter::Ordering, "lamport")]),
     },

@@ -460,21 +460,20 @@ fn control(at: &Setting) -> Span {
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "no-tail-detection",
-        what: "nobody says how far it has come: if the last message is lost there is no gap to \
-               show it, and it is lost for ever",
+        what: "no sender repeats its highest sequence number: if the last message is lost there \
+               is no gap to show it, and it is lost for ever",
         breaks: "validity",
         shown_by: Demonstration::of(&[1, 0]).losing(1).given(&[(Parameter::Tail, "none")]),
     },
     Flaw {
         name: "no-duplicate-filter",
-        what: "what comes again is delivered again: a request that is repeated too early is \
-               answered twice",
+        what: "duplicates are delivered: a request that is repeated too early is answered twice",
         breaks: "integrity",
         shown_by: Demonstration::of(&[1, 0]).doubling(1),
     },
     Flaw {
         name: "freed-when-one-has-it",
-        what: "what one member has is forgotten: another may still ask for it",
+        what: "a message that one member has is dropped: another may still ask for it",
         breaks: "validity",
         shown_by: Demonstration::of(&[1, 0, 0]).losing(1),
     },

@@ -94,7 +94,7 @@ impl<T> From<reliable::Timer<vorrang_protocol::Never>> for Timer<T> {
 }
 
 /// A sender has no room.
-pub const FULL: Refused = Refused("so much is under way that there is no room for more");
+pub const FULL: Refused = Refused("its window is full");
 /// A text is too long.
 pub const TOO_LONG: Refused = Refused("a text has at most 1280 bytes, so that it fits a datagram");
 

@@ -257,21 +257,21 @@ fn requests(_: &Setting) -> Span {
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "no-sessions",
-        what: "nobody says how far it has come: if the last message is lost there is no gap to \
-               show it, and it is lost for ever",
+        what: "no sender repeats its highest sequence number: if the last message is lost there \
+               is no gap to show it, and it is lost for ever",
         breaks: "validity",
         shown_by: Demonstration::of(&[1, 0]).losing(1),
     },
     Flaw {
         name: "no-duplicate-filter",
-        what: "what comes again is delivered again: two repairs of one loss are two messages",
+        what: "duplicates are delivered: two repairs of one loss are two messages",
         breaks: "integrity",
         shown_by: Demonstration::of(&[1, 0]).doubling(1),
     },
     Flaw {
         name: "no-ignore-interval",
-        what: "every request for what is missing doubles the wait, also those of one round: where \
-               two ask at once, both wait four times as long for a repair that may be lost",
+        what: "every request for a missing message doubles the wait, also those of one round: \
+               where two ask at once, both wait four times as long for a repair that may be lost",
         breaks: "one back-off a round",
         shown_by: Demonstration::of(&[1, 0, 0]).losing(2),
     },

@@ -168,7 +168,7 @@ const FLAWS: &[Flaw] = &[
     },
     Flaw {
         name: "overtaken-not-told",
-        what: "whoever waits as the oldest is not told FAIL when an older request comes",
+        what: "the oldest waiting request is not told FAIL when an older one comes",
         breaks: "progress",
         shown_by: Demonstration::of(&[1, 1, 1, 1]).fifo(),
     },

@@ -315,13 +315,13 @@ pub(super) fn response(at: &Setting, ways: f64) -> Span {
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "wish-forgotten",
-        what: "a node that wants in before the wave is there is not remembered",
+        what: "a request made before the wave arrives is forgotten",
         breaks: "progress",
         shown_by: Demonstration::of(&[0, 1]),
     },
     Flaw {
         name: "latest-edge",
-        what: "whoever gets a second EXPLORER points to where that came from",
+        what: "a node that gets a second EXPLORER points to where that came from",
         breaks: "progress",
         shown_by: Demonstration::of(&[1, 1, 1, 1]),
     },

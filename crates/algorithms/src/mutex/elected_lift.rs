@@ -242,13 +242,14 @@ fn messages(at: &Setting) -> Span {
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "everyone-starts",
-        what: "whoever wants in takes the token and starts the wave, without being elected",
+        what: "a node that wants to enter takes the token and starts the wave, without being \
+               elected",
         breaks: "exclusion",
         shown_by: Demonstration::of(&[1, 1]),
     },
     Flaw {
         name: "result-suffices",
-        what: "whoever is told that somebody leads starts the wave, unless that is there already",
+        what: "every node that learns of the leader starts the wave, unless the wave has reached it",
         breaks: "exclusion",
         shown_by: Demonstration::of(&[1, 1]),
     },

@@ -266,7 +266,7 @@ const FLAWS: &[Flaw] = &[
     },
     Flaw {
         name: "any-word-will-do",
-        what: "whatever comes after the request counts as having heard, even if it is older",
+        what: "any message after the request counts as an answer to it, even if it is older",
         breaks: "exclusion",
         shown_by: Demonstration::of(&[2, 2]).fifo(),
     },

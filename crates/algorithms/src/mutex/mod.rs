@@ -171,8 +171,7 @@ impl fmt::Display for Claim {
 pub enum Notice {
     /// You are inside, until you release.
     Entered,
-    /// The same, with the number that the resource is to be shown, until you release or are put
-    /// out.
+    /// The same, with a fencing token to show to the resource, until you release or lose the lock.
     EnteredAs(Fence),
     /// You are inside no more: the others have gone on without you. Whoever hears of it may say
     /// that it leaves or ask anew, as it likes.
@@ -200,8 +199,8 @@ impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Entered => f.write_str("entered"),
-            Self::EnteredAs(fence) => write!(f, "entered as {fence}"),
-            Self::PutOut => f.write_str("put out"),
+            Self::EnteredAs(fence) => write!(f, "entered with fencing token {fence}"),
+            Self::PutOut => f.write_str("lost the lock"),
             Self::View { number, members } => write!(f, "view {number} of {members} members"),
         }
     }

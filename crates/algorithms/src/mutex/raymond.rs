@@ -213,7 +213,7 @@ pub(super) fn busiest(at: &Setting, tours: bool) -> Span {
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "given-away-inside",
-        what: "whoever has the token sends it to whoever asks, even from inside",
+        what: "the holder of the token sends it to any node that asks, even from inside",
         breaks: "exclusion",
         shown_by: Demonstration::of(&[1, 1, 0]),
     },

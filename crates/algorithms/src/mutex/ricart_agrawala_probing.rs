@@ -385,19 +385,21 @@ fn response(at: &Setting) -> Span {
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "never-heard-of-again",
-        what: "whoever was passed over as down is not asked again, though it has come up",
+        what: "a node that was passed over as down is not asked again after it restarts",
         breaks: "exclusion",
         shown_by: Demonstration::of(&[2, 1]).crashing(1, 1),
     },
     Flaw {
         name: "clock-forgotten",
-        what: "whoever comes up again counts from 0, and asks with a time before those it let in",
+        what: "a restarted node counts from 0, and asks with a time before those that it has \
+               replied to",
         breaks: "exclusion",
         shown_by: Demonstration::of(&[1, 1, 0]).crashing(1, 1),
     },
     Flaw {
         name: "put-off-for-ever",
-        what: "whoever was put off waits, and does not look whether the other is still there",
+        what: "a node whose reply was deferred waits, and does not probe whether the other is \
+               still up",
         breaks: "progress",
         shown_by: Demonstration::of(&[1, 1]).crashing(1, 0),
     },

@@ -467,7 +467,8 @@ fn response(at: &Setting) -> Span {
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "as-published",
-        what: "a request that the token knows to be served is dropped, and nobody asks the other",
+        what: "a request that the token knows to be served is dropped, and neither node asks the \
+               other",
         breaks: "progress",
         shown_by: Demonstration::of(&[1, 1, 2]).fifo(),
     },
@@ -479,7 +480,8 @@ const FLAWS: &[Flaw] = &[
     },
     Flaw {
         name: "inside-as-if-idle",
-        what: "a missing break: whoever is asked inside gives the token away as if it were idle",
+        what: "a missing break: a node that is asked while inside gives the token away as if it \
+               were idle",
         breaks: "exclusion",
         shown_by: Demonstration::of(&[1, 1]),
     },

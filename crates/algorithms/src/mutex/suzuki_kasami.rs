@@ -364,13 +364,14 @@ fn response(at: &Setting) -> Span {
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "outdated-requests-served",
-        what: "an idle token goes to whoever asks, so an outdated request takes it to no use",
+        what: "an idle token goes to any node that asks, so an outdated request takes it to no use",
         breaks: "progress",
         shown_by: Demonstration::of(&[1, 1, 1]),
     },
     Flaw {
         name: "everyone-is-queued",
-        what: "RN >= LN instead of RN = LN + 1 at an exit: who never asked is queued and served",
+        what: "RN >= LN instead of RN = LN + 1 at an exit: a node that never asked is queued and \
+               served",
         breaks: "progress",
         shown_by: Demonstration::of(&[1, 1, 1]),
     },
@@ -388,13 +389,13 @@ const FLAWS: &[Flaw] = &[
     },
     Flaw {
         name: "token-lost",
-        what: "whoever leaves with nobody in the queue forgets that it has the token",
+        what: "a node that leaves with an empty queue forgets that it has the token",
         breaks: "progress",
         shown_by: Demonstration::of(&[1, 1]),
     },
     Flaw {
         name: "token-doubled",
-        what: "whoever sends the token that it has no use for forgets that it has it no longer",
+        what: "a node that sends away an idle token believes that it still has it",
         breaks: "exclusion",
         shown_by: Demonstration::of(&[1, 1]),
     },

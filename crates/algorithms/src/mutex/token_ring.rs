@@ -464,13 +464,13 @@ fn busiest(_: &Setting) -> Span {
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "kept-until-wanted",
-        what: "whoever has no use for the token keeps it until it has, instead of passing it on",
+        what: "a node that does not need the token keeps it, instead of passing it on",
         breaks: "progress",
         shown_by: Demonstration::of(&[1, 1]),
     },
     Flaw {
         name: "timer-not-cancelled",
-        what: "whoever enters with a resting token still passes it on when the rest is over",
+        what: "a node that enters with a resting token still passes it on when the rest is over",
         breaks: "exclusion",
         shown_by: Demonstration::of(&[1, 1]),
     },
@@ -482,7 +482,7 @@ const FLAWS: &[Flaw] = &[
     },
     Flaw {
         name: "no-ageing",
-        what: "whoever is less urgent than others stays so, however long it waits",
+        what: "a request of low priority does not age, however long it waits",
         breaks: "no starvation",
         shown_by: Demonstration::of(&[1, 3]).given(&[(Parameter::Priorities, "0,1")]),
     },

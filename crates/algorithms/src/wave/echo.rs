@@ -259,8 +259,8 @@ fn duration(at: &Setting) -> Span {
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "leaf-never-echoes",
-        what: "whether all have answered is asked only when an answer comes: a node that has \
-               nobody to explore waits for ever",
+        what: "whether all have answered is checked only when an answer comes: a node without \
+               other neighbours waits for ever",
         breaks: "termination",
         shown_by: Demonstration { nodes: 2, topology: &Topology::Line },
     },

@@ -297,8 +297,8 @@ fn duration(at: &Setting) -> Span {
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "swallows-explorers",
-        what: "a red node answers no explorer, as the rule is printed: whoever is not explored in \
-               turn waits for ever",
+        what: "a red node answers no explorer, as the rule is printed: a node that is not \
+               explored in turn waits for ever",
         breaks: "termination",
         shown_by: Demonstration { nodes: 4, topology: &Topology::Ring },
     },

@@ -33,12 +33,12 @@ use crate::values::whole;
 
 pub(crate) use crate::answer::Answer;
 
-/// Explore every interleaving of an algorithm and show a shortest run to what is wrong
+/// Explore every interleaving of an algorithm and show a shortest counterexample
 ///
 /// Every order in which requests can be made and messages can arrive is followed. The outcome is
-/// verified (all states were seen and nothing was wrong), violated (with a shortest run to it), or
-/// bounded (nothing was wrong as far as the bounds allowed to look). Where there are too many runs
-/// to follow, --walks takes some of them at random.
+/// verified (all states were explored, without a violation), violated (with a shortest
+/// counterexample), or bounded (no violation within the bounds). When the state space is too large,
+/// --walks takes some runs at random.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     vorrang check ricart-agrawala --nodes 3 --entries 2\n  \
@@ -53,14 +53,13 @@ pub(crate) use crate::answer::Answer;
     vorrang check ricart-agrawala --nodes 6 --entries 3 --time 10m\n  \
     vorrang check ricart-agrawala --nodes 9 --entries 5 --walks 1000 --depth 500\n\n\
     Ctrl-C ends a search with all that was seen, as bounded; a second one at once.\n\n\
-    Exit codes: 0 verified, 1 violated, 2 wrong use, 3 bounded, 4 the world.")]
+    Exit codes: 0 verified, 1 violated, 2 wrong use, 3 bounded, 4 I/O error.")]
 pub(crate) struct Check {
     /// Which algorithm, as `vorrang list` calls it
     algorithm: String,
     #[command(flatten)]
     args: Given<CheckArgs>,
-    /// Write the run to what is wrong, if there is one, to this file; compressed if its name ends
-    /// in .zst
+    /// Write the counterexample, if there is one, to this file; compressed if its name ends in .zst
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     trace: Option<PathBuf>,
 }
@@ -74,27 +73,28 @@ pub(crate) struct CheckArgs {
     /// How many nodes, N [default: 3, or as many as show the flaw]
     #[arg(long, short, value_parser = whole(1..=64_u32))]
     pub(crate) nodes: Option<u32>,
-    /// Whether messages from one node to another keep their order [default: what is assumed]
+    /// Whether messages from one node to another keep their order [default: what the algorithm
+    /// assumes]
     #[arg(long, value_enum)]
     pub(crate) order: Option<OrderKind>,
-    /// No message takes longer than this on these links, and clocks run alike; --within is what an
-    /// algorithm believes of them [default: what it believes, if it assumes a bound; else for ever]
+    /// No message takes longer than this, and clocks run at the same rate; --within is what an
+    /// algorithm assumes [default: that, if it assumes a bound; else no bound]
     #[arg(long, value_name = "TIME", value_parser = parse_timely)]
     pub(crate) timely: Option<Duration>,
-    /// Let messages take for ever, also where the algorithm assumes that they do not
+    /// Let messages take any time, also where the algorithm assumes a bound
     #[arg(long)]
     pub(crate) asynchronous: bool,
     /// Build in a known mistake; `list` lists them
     #[arg(long, value_name = "NAME")]
     pub(crate) flaw: Option<String>,
-    /// Put a layer of reliable channels under the algorithm: numbers, acknowledgements, time-outs.
-    /// Messages take no longer than the layer believes, unless --asynchronous
+    /// Put a layer of reliable channels under the algorithm: sequence numbers, acknowledgements,
+    /// time-outs. Messages take no longer than the layer assumes, unless --asynchronous
     #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "correct")]
     pub(crate) reliable: Option<Channels>,
     #[command(flatten, next_help_heading = "Set-up")]
     pub(crate) setup: SetupArgs,
-    #[command(flatten, next_help_heading = "What may go wrong")]
+    #[command(flatten, next_help_heading = "Faults")]
     pub(crate) budget: BudgetArgs,
     #[command(flatten, next_help_heading = "Mutual exclusion")]
     pub(crate) mutex: MutexCheckArgs,
@@ -104,7 +104,7 @@ pub(crate) struct CheckArgs {
     pub(crate) multicast: MulticastCheckArgs,
     #[command(flatten, next_help_heading = "Group communication")]
     pub(crate) group: GroupCheckArgs,
-    #[command(flatten, next_help_heading = "What must hold")]
+    #[command(flatten, next_help_heading = "Properties")]
     pub(crate) demand: DemandArgs,
     /// How many threads search [default: one a core]
     #[arg(long, help_heading = "Bounds", value_parser = whole(NonZeroUsize::MIN..=MOST_THREADS))]
@@ -131,10 +131,10 @@ pub(crate) struct CheckArgs {
 /// How much may go wrong, in all.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct BudgetArgs {
-    /// How many nodes may crash, at any moment [default: as many as the algorithm or flaw is about]
+    /// How many nodes may crash, at any time [default: as many as the algorithm or flaw is about]
     #[arg(long, value_name = "NODES", value_parser = whole(0..=u8::MAX))]
     crashes: Option<u8>,
-    /// How many crashed nodes may come up again [default: as many as the flaw is about]
+    /// How many crashed nodes may restart [default: as many as the flaw is about]
     #[arg(long, value_name = "NODES", value_parser = whole(0..=u8::MAX))]
     restarts: Option<u8>,
     /// How many messages may be lost [default: as many as the flaw is about; 1 for multicast]
@@ -143,20 +143,20 @@ pub(crate) struct BudgetArgs {
     /// How many messages may arrive twice [default: as many as the flaw is about]
     #[arg(long, value_name = "MESSAGES", value_parser = whole(0..=u8::MAX))]
     duplicates: Option<u8>,
-    /// Crashes may take along what the node has sent and has not arrived
+    /// A crash may also lose the messages of the node that are in flight
     #[arg(long)]
     severing: bool,
 }
 
-/// What must hold, whatever the problem.
+/// Properties, whatever the problem.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct DemandArgs {
-    /// Nobody may wait for ever in any fair run, in which every message arrives and every timer
-    /// runs out; without this, only that whoever waits can still get in
+    /// No node may wait for ever in any fair run, in which every message arrives and every timer
+    /// runs out; without this, only that a waiting node can still get in
     #[arg(long)]
     pub(crate) fair: bool,
-    /// Leave out what the algorithm's proof rests on: if more goes wrong than it is made for, that
-    /// breaks first, and says nothing yet of what is promised
+    /// Leave out the invariants of the algorithm's proof: with more faults than it is made for they
+    /// break first, which says nothing yet about its promises
     #[arg(long)]
     pub(crate) no_invariants: bool,
 }
@@ -228,7 +228,7 @@ impl CheckArgs {
         self.reliable.map(|how| Layer::checked(how, setup.within, self.tries()))
     }
 
-    /// What may go wrong; so many crashes and restarts, if nothing is said of them.
+    /// Faults; so many crashes and restarts, if nothing is said of them.
     pub(crate) fn faults(&self, usual: (u8, u8)) -> Faults {
         self.faults_of(usual, (0, 0))
     }
@@ -290,7 +290,7 @@ impl CheckArgs {
         if self.demand.no_invariants { Vec::new() } else { guards.to_vec() }
     }
 
-    /// What must hold besides what the monitor says, for fair runs too if that is wanted.
+    /// Properties besides what the monitor says, for fair runs too if that is wanted.
     pub(crate) fn demands<P: Protocol>(
         &self,
         guards: &[Guard<P>],

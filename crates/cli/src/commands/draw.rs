@@ -32,10 +32,10 @@ use crate::values::whole;
 /// Draw a run as a space-time diagram: a line a node, time to the right, messages as arrows
 ///
 /// The run is one that was recorded (a file that --trace wrote), or one that is made now: `draw run
-/// …` with the options of `vorrang run`, `draw check …` with those of `vorrang check`, for the run
-/// to what is wrong. What nodes wait for is outlined, what they are inside of is filled; crashes,
-/// losses, partitions, pauses and the way of a token are seen; below stands what went wrong, and
-/// who waited for whom.
+/// …` with the options of `vorrang run`, `draw check …` with those of `vorrang check`, for a
+/// counterexample. A bar is outlined while a node waits and filled while it is inside; crashes,
+/// losses, partitions, pauses and the path of a token are shown; the caption says what went wrong,
+/// and which node waited for which.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
 #[command(after_help = "Examples:\n  \
@@ -59,7 +59,7 @@ pub(crate) struct Draw {
 enum Source {
     /// Draw a run that is made now, with the options of `vorrang run`
     Run(Box<Inline>),
-    /// Draw the run to what is wrong, with the options of `vorrang check`
+    /// Draw the counterexample, with the options of `vorrang check`
     Check(Box<Question>),
     /// Draw a topology: ring, line, star, complete, tree:2, grid, torus, hypercube, random-tree,
     /// random:0.1, or a file of links
@@ -109,7 +109,7 @@ struct Inline {
     #[command(flatten)]
     options: Given<RunArgs>,
     /// Run over real TCP on loopback instead of the simulator
-    #[arg(long, help_heading = "Where it runs")]
+    #[arg(long, help_heading = "Network")]
     net: bool,
 }
 
@@ -174,9 +174,9 @@ enum Kind {
 enum View {
     /// A space-time diagram
     Time,
-    /// Who waits for whom when it is over
+    /// The wait-for graph at the end of the run
     Waits,
-    /// The tree that it has made
+    /// The spanning tree that it has built
     Tree,
 }
 
@@ -315,7 +315,7 @@ impl How {
             Some(path) => fs::write(path, bytes).map_err(|error| Failure::at(path, error)),
             None => match std::str::from_utf8(bytes) {
                 Ok(text) => print(text),
-                Err(_) => Err(Failure::usage("pixels are not for a terminal: say -o FILE")),
+                Err(_) => Err(Failure::usage("PNG is not for a terminal: say -o FILE")),
             },
         }
     }
@@ -367,8 +367,7 @@ impl Question {
         match &answer.recorded {
             Some(recorded) => recorded.recording().map_err(|why| Failure::World(why.to_string())),
             None => Err(Failure::Failed(format!(
-                "there is nothing to draw: the outcome is {}, and no run to anything wrong was \
-                 found\n  {}",
+                "there is nothing to draw: the outcome is {}, without a counterexample\n  {}",
                 answer.outcome, query.line
             ))),
         }

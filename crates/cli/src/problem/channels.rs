@@ -30,9 +30,9 @@ const TRIES: u8 = 16;
 /// The layer as it should be, or with a mistake.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Channels {
-    /// What is sent arrives once and in order
+    /// Exactly-once delivery, in order
     Correct,
-    /// A known mistake: what is sent again is handed up again
+    /// A known mistake: retransmitted messages are delivered again
     NoDuplicateFilter,
 }
 

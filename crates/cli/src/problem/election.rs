@@ -364,7 +364,9 @@ impl Driven for Election {
         };
         initiators.sort_unstable();
         if initiators.is_empty() {
-            return Err(Failure::usage("--crash: with all nodes down nobody can call an election"));
+            return Err(Failure::usage(
+                "--crash: with all nodes down no node can call an election",
+            ));
         }
         if let Some(node) = initiators.iter().find(|&&node| crashed(node)) {
             return Err(Failure::usage(format!(
@@ -438,7 +440,7 @@ impl Driven for Election {
     }
 
     const COMMANDS: &'static [(&'static str, &'static str)] =
-        &[("elect", "call for an election, believing that nobody leads")];
+        &[("elect", "call for an election, as if there were no leader")];
 
     fn needs(card: &'static Card, _: &Setup) -> Needs {
         if card.terms.crashes { Needs::Nobody } else { Needs::AllBut(0) }

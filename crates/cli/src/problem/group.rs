@@ -209,8 +209,8 @@ impl Scenario {
             time_outs("repair_time_outs", repairs.mean()),
             time("blocked_mean", "blocked", blocked.mean()).column("BLOCKED/T"),
             time("blocked_max", "at most", blocked.max()),
-            Figure::count("still_blocked", "blocked in the end", tally.still_blocked()),
-            Figure::count("outs", "put out", tally.outs()).column("PUT OUT"),
+            Figure::count("still_blocked", "still blocked at the end", tally.still_blocked()),
+            Figure::count("evictions", "evicted", tally.outs()).column("EVICTED"),
             Figure::count("heartbeats", "heartbeats", beats),
             Figure::count(MESSAGES.key, "other messages", messages)
                 .column("MESSAGES")
@@ -390,13 +390,13 @@ impl Driven for Grouping {
 
     const COMMANDS: &'static [(&'static str, &'static str)] = &[
         ("multicast NUMBER", "tell all members this number"),
-        ("leave", "belong to the group no more; the process stays"),
-        ("join", "belong to it again, or for the first time"),
+        ("leave", "leave the group; the process stays"),
+        ("join", "join the group, again or for the first time"),
     ];
 
     fn obeyed(command: &Input<Command>) -> Option<&'static str> {
         match command {
-            Input::Ask(Command::Join) => Some("asks to be let in"),
+            Input::Ask(Command::Join) => Some("asks to join"),
             Input::Ask(Command::Leave) => Some("wants to leave"),
             Input::Ask(Command::Multicast(_))
             | Input::Suspect(_)
@@ -448,7 +448,7 @@ fn scenario(card: &'static Card, args: &RunArgs) -> Result<Scenario, Failure> {
     let (mut setup, between) = args.placed(&card.about())?;
     if setup.detector == Detector::Told {
         return Err(Failure::usage(format!(
-            "--detector told: in a run nobody is there to say who is down; 'vorrang step {name}' \
+            "--detector told: a run has no one to say which nodes are down; 'vorrang step {name}' \
              and 'vorrang check {name}' are for that"
         )));
     }

@@ -272,8 +272,8 @@ impl Driven for Multicast {
         let most = shares(multicasts, senders).into_iter().max().unwrap_or(0);
         if is_real && most > u64::from(setup.window) {
             return Err(Failure::usage(format!(
-                "--multicasts {multicasts}: over a network members say all at once, and {most} of \
-                 one are more than its --window of {}",
+                "--multicasts {multicasts}: over a network a member multicasts all at once, and \
+                 {most} of one are more than its --window of {}",
                 setup.window
             )));
         }
@@ -298,7 +298,7 @@ impl Driven for Multicast {
             scenario.between.faults.iter().any(|faults| faults.crashes().next().is_some());
         (said < scenario.multicasts && !crashes).then(|| {
             let all = scenario.multicasts;
-            format!("progress: {said} of {all} multicasts were made, and there is no room for more")
+            format!("progress: {said} of {all} multicasts were made, and the window is full")
         })
     }
 
@@ -347,7 +347,7 @@ impl Driven for Multicast {
     }
 
     const COMMANDS: &'static [(&'static str, &'static str)] =
-        &[("cast TEXT", "tell this to all members; so does any line that is no command")];
+        &[("cast TEXT", "multicast this to all members; so does any line that is no command")];
 
     fn said(line: &str) -> Option<Command> {
         let line = line.trim();

@@ -43,17 +43,16 @@ const MOST_NODES: u32 = 256;
 /// Whether a lock lives on views, and how.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ViewsArgs {
-    /// Run the algorithm inside views: a group that agrees on who belongs to it goes on without
-    /// whoever seems to be down, and the algorithm goes on among those that are left; every
-    /// entry has a number that a resource can check
+    /// Run the algorithm inside the views of a group, which goes on without members that it
+    /// suspects to be down; every entry has a fencing token that a resource can check
     #[arg(long)]
     pub(crate) on_views: bool,
-    /// With --on-views: whoever is inside is put out if it cannot prove for so long that it belongs
-    /// to the view, and the next view waits for that
+    /// With --on-views: a node inside loses the lock if it cannot renew its lease for so long, and
+    /// the next view waits until leases of the last one are over
     #[arg(long, value_name = "TIME", requires = "on_views", value_parser = parse_lease)]
     lease: Option<Duration>,
-    /// With --lease: by how many parts in a thousand clocks are assumed to be wrong at most; how
-    /// wrong they are is said by --skew [default: 0]
+    /// With --lease: the largest clock drift that is assumed, in parts per thousand; --skew sets
+    /// the real one [default: 0]
     #[arg(long, value_name = "PERMILLE", requires = "lease", value_parser = whole(0..=999_u32))]
     drift: Option<u32>,
 }
@@ -152,9 +151,9 @@ pub(crate) enum Safety {
 impl Safety {
     pub(crate) const fn sentence(self) -> &'static str {
         match self {
-            Self::Right => "nobody beside another (none is suspected wrongly)",
-            Self::Leased => "nobody beside another (leases)",
-            Self::Fenced => "numbers grow; who was left behind is refused",
+            Self::Right => "exclusion (no false suspicions)",
+            Self::Leased => "exclusion (leases)",
+            Self::Fenced => "fencing (tokens grow; stale holders are refused)",
         }
     }
 }
@@ -179,8 +178,8 @@ impl Views {
             && skew.drift_per_mille() > assumed
         {
             return refused(format!(
-                "--skew {skew} is a clock that is wrong by {} parts in a thousand, and leases \
-                 assume --drift {assumed}: say more, or --break-assumptions to see it break",
+                "--skew {skew} is a clock drift of {} parts in a thousand, and leases assume \
+                 --drift {assumed}: say more, or --break-assumptions to see it break",
                 skew.drift_per_mille()
             ));
         }
@@ -276,21 +275,21 @@ fn refuse_what_does_not_fit(
     let refused = |why: String| Err(Failure::usage(why));
     if nodes > MOST_NODES {
         return refused(format!(
-            "--nodes {nodes} is too many for --on-views: everybody tells everybody how it \
-             stands, so at most {MOST_NODES}"
+            "--nodes {nodes} is too many for --on-views: every member sends its state to every \
+             other, so at most {MOST_NODES}"
         ));
     }
     if args.common.is_real {
         return refused(
-            "--on-views is for the simulator and for 'vorrang node': over a real network, \
-             nobody measures it yet"
+            "--on-views is for the simulator and for 'vorrang node': over a real network it is \
+             not measured yet"
                 .to_owned(),
         );
     }
     if between.is_guarded {
         return refused(
-            "--invariants are those of an algorithm in one group: --on-views starts it anew \
-             in every view"
+            "--invariants are about an algorithm in one group: --on-views starts it anew in every \
+             view"
                 .to_owned(),
         );
     }
@@ -298,8 +297,8 @@ fn refuse_what_does_not_fit(
     for it in [Parameter::Holder, Parameter::Priorities, Parameter::Ring] {
         if it.show(setup) != it.show(&usual) {
             return refused(format!(
-                "--{} {} is about certain nodes, and --on-views numbers them anew in every \
-                 view: whoever waits longest comes first",
+                "--{} {} names nodes, and --on-views numbers them anew in every view, in the \
+                 order of their waiting time",
                 it.name(),
                 it.show(setup)
             ));
@@ -307,9 +306,9 @@ fn refuse_what_does_not_fit(
     }
     if card.assumes.timely && !args.faults.is_crashes_only() && !breaks {
         return refused(format!(
-            "{} counts on messages that take no longer than --within, and on views what is \
-             lost is sent again later: crash nodes only, choose an algorithm without \
-             time-outs, or say --break-assumptions to see it break",
+            "{} assumes that messages take no longer than --within, and on views lost messages \
+             are retransmitted later: crash nodes only, choose an algorithm without time-outs, or \
+             say --break-assumptions to see it break",
             card.name
         ));
     }

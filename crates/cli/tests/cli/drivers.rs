@@ -1,6 +1,6 @@
 //! The simulator, the network and the checker give the same answer to the same script.
 //!
-//! Each command is given when all is at rest, so that nothing is left to chance between commands;
+//! Each command is given when all is at rest, so that there are no random faults between commands;
 //! between them the checker takes every order of deliveries, and the others the one that comes.
 //! What never rests is commanded when whoever can enter has entered; how many messages travel until
 //! then is left to chance, and the checker, whose scripts wait for rest, is not asked.

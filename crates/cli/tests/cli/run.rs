@@ -46,7 +46,7 @@ fn the_json_of_every_algorithm_has_every_figure() {
         let run =
             json_of(&words(&format!("run {} --nodes 5 --entries 200 --load {load}", card.name)));
         for figure in FIGURES {
-            // Where nobody asks while another does, nobody waits for anyone to leave.
+            // Where requests come one at a time, nobody waits for anyone to leave.
             let waits = load == "heavy" || figure != "sync_delay_mean";
             assert!(!waits || !run[figure].is_null(), "{} has no {figure}: {run:#}", card.name);
         }

@@ -188,7 +188,7 @@ impl Driver<Mail> {
             // What it parted from was a former life of ours.
             Refusal::Restarted | Refusal::Left | Refusal::GivenUp => self.fence(from),
             Refusal::Forgotten if has_begun => {
-                let why = "it was restarted and has lost its memory";
+                let why = "it was restarted and has lost its state";
                 peer.part(Parting::Restarted, why, &timing);
             }
             Refusal::Forgotten => peer.forget(&timing),

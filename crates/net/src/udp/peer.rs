@@ -151,7 +151,7 @@ impl Peer {
             Some(met) if met == life => match self.parting() {
                 Some(parting) => Admission::Refuse(parting.refusal()),
                 None if remembers_another => {
-                    Admission::Nonsense("we met it, and it knows a life that we are not")
+                    Admission::Nonsense("we met it, and it knows another incarnation of us")
                 }
                 None => Admission::Welcome,
             },
@@ -209,12 +209,12 @@ impl Peer {
     pub(super) fn complaint(&self) -> &'static str {
         match (self.life, self.hearing.knows_us, self.hearing.is_heard) {
             (None, ..) => "it does not answer",
-            (Some(_), false, _) => "it speaks, and does not hear us",
+            (Some(_), false, _) => "it sends, and does not hear us",
             (Some(_), true, false) => "it answers, and its multicasts do not come through",
             (Some(_), true, true) if !self.hears_casts() => {
                 "it answers, and our multicasts do not come through to it"
             }
-            (Some(_), true, true) => "it has fallen silent",
+            (Some(_), true, true) => "it has not been heard for too long",
         }
     }
 

@@ -175,7 +175,7 @@ async fn a_peer_that_claims_what_it_was_never_sent_is_called_with_growing_pauses
     let _ = tokio::time::timeout(Duration::from_secs(1), answering).await;
     // At most 10 ms lie between two calls here, and 1 at least.
     assert!((3..400).contains(&calls), "{calls} calls in a second");
-    event(&mut node.2, &["it claims to have what it was never sent"]).await;
+    event(&mut node.2, &["it claims to have messages that it was never sent"]).await;
 }
 
 /// Two who each think that they are node 0 never dial each other.

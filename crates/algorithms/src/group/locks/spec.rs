@@ -97,7 +97,10 @@ impl Locked {
         let is_ordered = self.admission == Admission::One;
         let is_lower = is_ordered && before.is_some_and(|clock| fence.clock <= clock);
         if is_lower || (is_left_behind && !self.is_fenced) {
-            let what = format!("node {at} enters with {fence}, which is not the highest so far");
+            let what = format!(
+                "node {at} enters with fencing token {fence}, which is not the \
+                                highest so far"
+            );
             return violation(FENCING, what);
         }
         let node = &mut self.nodes[at.index()];
@@ -156,7 +159,7 @@ impl Monitor for Locked {
         match *notice {
             Notice::EnteredAs(fence) => self.on_entered(at, fence),
             Notice::Entered => {
-                let what = format!("node {at} enters without a number");
+                let what = format!("node {at} enters without a fencing token");
                 Err(Violation { property: FENCING, what })
             }
             Notice::View { .. } => Ok(()),
