@@ -306,7 +306,7 @@ pub struct Cost<S> {
 pub struct Flaw<Q: Problem> {
     /// How the command line calls it.
     pub name: &'static str,
-    /// What is wrong, in a sentence.
+    /// The mistake, in a sentence.
     pub what: &'static str,
     /// The property that it breaks.
     pub breaks: &'static str,
@@ -327,7 +327,7 @@ impl<Q: Problem> Flaw<Q> {
 pub struct Mistake {
     /// How the command line calls it.
     pub name: &'static str,
-    /// What is wrong, in a sentence.
+    /// The mistake, in a sentence.
     pub what: &'static str,
     /// The property that it breaks.
     pub breaks: &'static str,

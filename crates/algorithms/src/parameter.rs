@@ -34,7 +34,7 @@ impl Arbitration {
     /// All that there are.
     pub const ALL: [Self; 3] = [Self::RoundRobin, Self::LeastServed, Self::Nearest];
 
-    /// What it is called.
+    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::RoundRobin => "round-robin",
@@ -60,27 +60,27 @@ pub enum Parameter {
     K,
     /// How long a message takes at most.
     Within,
-    /// Who has the token at first.
+    /// The initial holder of the token.
     Holder,
-    /// Who can send to whom.
+    /// The communication graph.
     Topology,
     /// How often in a row a node may put its own request first.
     Greedy,
-    /// Who of several that wait gets the token.
+    /// Which of several waiting nodes gets the token.
     Arbitration,
-    /// How long a token that nobody wants stays at a node.
+    /// How long a token stays at a node that does not need it.
     Rest,
     /// How many resources there are, all of which an entry needs.
     Resources,
-    /// Who starts, where only one may.
+    /// The initiator, where there is only one.
     Initiator,
     /// How urgent the requests of the nodes are.
     Priorities,
-    /// Whom each node must ask.
+    /// The quorum of each node.
     Quorum,
-    /// Whom each node asks and informs.
+    /// The nodes that each node asks and informs.
     Structure,
-    /// Who comes after whom on a ring.
+    /// The order of nodes on a ring.
     Ring,
     /// How late a timer may run out.
     Late,
@@ -106,7 +106,7 @@ pub enum Parameter {
     Draws,
     /// How many nodes found the group.
     Founders,
-    /// Who says that others seem to be down.
+    /// The failure detector.
     Detector,
 }
 

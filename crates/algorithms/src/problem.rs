@@ -16,9 +16,9 @@ pub trait Problem: Sized + Debug + 'static {
     /// What people call it.
     const TITLE: &'static str;
 
-    /// What an application asks.
+    /// The commands of an application.
     type Command: Data + Display + FromStr<Err = alloc::string::String>;
-    /// What an application is told.
+    /// The notices to an application.
     type Notice: Data + Display;
     /// What an algorithm says of itself that only this problem has words for.
     type Terms: Debug + Sync + 'static;

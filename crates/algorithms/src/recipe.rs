@@ -39,7 +39,7 @@ impl<P: Protocol> Recipe<P> {
         Self { invariants, ..self }
     }
 
-    /// What holds at every moment.
+    /// The invariants of its proof.
     pub const fn invariants(&self) -> &'static [Invariant<P>] {
         self.invariants
     }

@@ -28,33 +28,33 @@ use crate::topology::ring::Ring;
 /// [takes](crate::card::Card::takes) stands on its card.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Setup {
-    /// Who takes part.
+    /// The participants.
     pub group: Group,
     /// How many may be inside together.
     pub k: u32,
     /// How long a message takes at most.
     pub within: Duration,
-    /// Who has the token at first.
+    /// The initial holder of the token.
     pub holder: NodeId,
-    /// Who can send to whom.
+    /// The communication graph.
     pub topology: Topology,
     /// How often in a row a node may put its own request first.
     pub greedy: u32,
-    /// Who of several that wait gets the token.
+    /// Which of several waiting nodes gets the token.
     pub arbitration: Arbitration,
-    /// How long a token that nobody wants stays at a node.
+    /// How long a token stays at a node that does not need it.
     pub rest: Duration,
     /// How many resources there are, all of which an entry needs.
     pub resources: u32,
-    /// Who starts, where only one may.
+    /// The initiator, where there is only one.
     pub initiator: NodeId,
     /// How urgent the requests of the nodes are.
     pub priorities: Priorities,
-    /// Whom each node must ask.
+    /// The quorum of each node.
     pub quorum: Quorums,
-    /// Whom each node asks and informs.
+    /// The nodes that each node asks and informs.
     pub structure: Structures,
-    /// Who comes after whom on a ring.
+    /// The order of nodes on a ring.
     pub ring: Ring,
     /// How late a timer may run out.
     pub late: Duration,
@@ -80,7 +80,7 @@ pub struct Setup {
     pub draws: NonZeroU32,
     /// How many nodes found the group: those with the lowest numbers.
     pub founders: u32,
-    /// Who says that others seem to be down.
+    /// The failure detector.
     pub detector: Detector,
 }
 

@@ -85,7 +85,7 @@ pub struct Demonstration {
     pub crashes: u8,
     /// How many of these may come up again.
     pub restarts: u8,
-    /// What the algorithm is told, if it matters.
+    /// The set-up, where the theory depends on it.
     pub given: &'static [(Parameter, &'static str)],
 }
 

@@ -48,7 +48,7 @@ use super::{Command, Notice};
 use crate::card::{Assumes, Span};
 use crate::setup::{Parameter, Setup};
 
-/// What nodes say to each other.
+/// The messages between nodes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
@@ -72,7 +72,7 @@ impl fmt::Display for Message {
     }
 }
 
-/// What a node may be woken for.
+/// The timers of a node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Timer {
     /// To say that it is up.
@@ -283,7 +283,7 @@ impl Protocol for Heartbeat {
     }
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "heartbeat",
     title: "Heartbeats",
@@ -358,7 +358,7 @@ fn detection(at: &Setting) -> Span {
     if low < high { Span::between(low, high) } else { Span::exactly(high) }
 }
 
-/// What people get wrong; built in [`super::flaws`].
+/// Known mistakes; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "never-recovers",

@@ -52,7 +52,7 @@ impl FromStr for Command {
     }
 }
 
-/// What an application is told.
+/// The notices to an application.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Notice {

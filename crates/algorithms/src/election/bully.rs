@@ -68,7 +68,7 @@ use super::{Command, Notice};
 use crate::card::{Assumes, Span};
 use crate::setup::{Parameter, Setup};
 
-/// What nodes say to each other.
+/// The messages between nodes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
@@ -309,7 +309,7 @@ impl Protocol for Bully {
     }
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "bully",
     title: "Bully",
@@ -406,7 +406,7 @@ pub(super) fn duration(at: &Setting) -> Span {
     Span::between(asked + told, parties.all.len() as f64 + told)
 }
 
-/// What the literature got wrong; built in [`super::flaws`].
+/// Known mistakes of the literature; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "no-guard",

@@ -125,7 +125,7 @@ pub struct Demonstration {
     pub restarts: u8,
     /// Whether it takes a run that goes on for ever although all that is bound to happen does.
     pub fair: bool,
-    /// What the algorithm is told, if it matters.
+    /// The set-up, where the theory depends on it.
     pub given: &'static [(Parameter, &'static str)],
 }
 

@@ -155,7 +155,7 @@ impl Protocol for ChangRoberts {
     }
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "chang-roberts",
     title: "Chang–Roberts",
@@ -227,7 +227,7 @@ fn duration(at: &Setting) -> Span {
     Span::exactly(nearest as f64 + 2.0 * f64::from(nodes) - 1.0)
 }
 
-/// What people make of it; built in [`super::flaws`].
+/// Known mistakes; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[Flaw {
     name: "lower-ones-pass",
     what: "a lower number is passed on like a higher one: every caller's comes back to it",

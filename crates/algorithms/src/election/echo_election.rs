@@ -263,7 +263,7 @@ impl Protocol for EchoElection {
     }
 }
 
-/// What its proof rests on.
+/// The invariants of its proof.
 pub const INVARIANTS: &[Invariant<EchoElection>] = &[
     Invariant { name: "no way back", holds: no_way_back },
     Invariant { name: "all have agreed", holds: all_have_agreed },
@@ -301,7 +301,7 @@ fn all_have_agreed(at: &Situation<'_, EchoElection>) -> Result<(), String> {
     }
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "echo-election",
     title: "Echo election (extinction)",
@@ -365,7 +365,7 @@ fn duration(at: &Setting) -> Span {
     Span::exactly((u64::from(nearest) + wave + farthest) as f64)
 }
 
-/// What people make of it; built in [`super::flaws`].
+/// Known mistakes; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "lower-waves-answered",

@@ -41,11 +41,11 @@ impl Problem for Election {
     type Demonstration = card::Demonstration;
 }
 
-/// What an application asks.
+/// The commands of an application.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
-    /// Believes that nobody leads.
+    /// Believes that there is no leader.
     Elect,
 }
 
@@ -68,7 +68,7 @@ impl FromStr for Command {
     }
 }
 
-/// What an application is told.
+/// The notices to an application.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Notice {

@@ -58,7 +58,7 @@ use crate::card::{Assumes, Span};
 use crate::setup::{Parameter, Setup};
 use crate::topology::ring::Seat;
 
-/// What nodes say to each other.
+/// The messages between nodes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
@@ -311,7 +311,7 @@ impl Protocol for RingElection {
     }
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "ring-election",
     title: "Ring election",
@@ -357,7 +357,7 @@ pub(super) fn duration(at: &Setting) -> Span {
     Span::between(each.fold(0.0, f64::max), at.in_units(result.min))
 }
 
-/// What the literature got wrong; built in [`super::flaws`].
+/// Known mistakes of the literature; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "result-not-spread",

@@ -84,7 +84,7 @@ impl Contention {
     /// All that there are.
     pub const ALL: [Self; 2] = [Self::Wait, Self::Id];
 
-    /// What it is called.
+    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Wait => "wait",
@@ -315,7 +315,7 @@ impl Protocol for TreeElection {
     }
 }
 
-/// What its proof rests on.
+/// The invariants of its proof.
 pub const INVARIANTS: &[Invariant<TreeElection>] =
     &[Invariant { name: "one contention", holds: one_contention }];
 
@@ -336,7 +336,7 @@ fn one_contention(now: &Situation<'_, TreeElection>) -> Result<(), String> {
     }
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "tree-election",
     title: "Tree election (FireWire)",
@@ -411,7 +411,7 @@ fn duration(at: &Setting) -> Span {
     }
 }
 
-/// What people make of it; built in [`super::flaws`].
+/// Known mistakes; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "equal-waits",

@@ -55,7 +55,7 @@ pub trait Watched: Protocol<Command = Command, Notice = Notice> {
     fn head_start(setup: &Setup) -> Duration;
 }
 
-/// What nodes say to each other.
+/// The messages between nodes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message<M> {
@@ -95,7 +95,7 @@ impl<M: fmt::Display> fmt::Display for Message<M> {
     }
 }
 
-/// What a node may be woken for.
+/// The timers of a node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Timer<T> {
@@ -187,7 +187,7 @@ impl<P: Watched> Watching<P> {
         self.leads() || self.leader.is_none() || from < self.me
     }
 
-    /// Believes that nobody leads.
+    /// Believes that there is no leader.
     fn call(&mut self, fx: &mut impl Effects<Self>) {
         self.on_election(fx, |election, through| {
             election.on_command(Command::Elect, through).expect("an election may always be called");

@@ -43,7 +43,7 @@ impl Watched for Bully {
     }
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "watching-bully",
     title: "Bully, watching its leader",
@@ -64,7 +64,7 @@ fn settling(setup: &Setup) -> Duration {
     settles(setup, patience.answer.max.saturating_add(result))
 }
 
-/// What people get wrong; built in [`super::flaws`].
+/// Known mistakes; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[Flaw {
     name: "nobody-calls",
     what: "a node that suspects its leader does nothing about it: all follow a crashed one for ever",

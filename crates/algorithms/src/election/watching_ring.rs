@@ -46,7 +46,7 @@ impl Watched for RingElection {
     }
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "watching-ring",
     title: "Ring election, watching its leader",
@@ -66,7 +66,7 @@ fn settling(setup: &Setup) -> Duration {
     settles(setup, patience.result.max.saturating_mul(3))
 }
 
-/// What people get wrong; built in [`super::flaws`].
+/// Known mistakes; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[Flaw {
     name: "nobody-calls",
     what: "a node that suspects its leader does nothing about it: all follow a crashed one for ever",

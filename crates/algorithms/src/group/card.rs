@@ -29,7 +29,7 @@ pub struct Terms {
 }
 
 impl Card {
-    /// What must hold of it.
+    /// The monitor of its promises.
     pub fn watch(&self, setup: &Setup) -> Fed {
         Fed::of(setup)
     }

@@ -42,7 +42,7 @@ impl<P> Detecting<P> {
     }
 }
 
-/// What a node may be woken for.
+/// The timers of a node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Timer<T> {

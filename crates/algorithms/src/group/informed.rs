@@ -12,7 +12,7 @@ use super::input::Input;
 use super::message::Beat;
 use crate::setup::Setup;
 
-/// Who says that others seem to be down.
+/// The failure detector.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum Detector {
     /// Heartbeats that come or do not.
@@ -26,7 +26,7 @@ impl Detector {
     /// All that there are.
     pub const ALL: [Self; 2] = [Self::Heartbeats, Self::Told];
 
-    /// What it is called.
+    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Heartbeats => "heartbeats",

@@ -55,7 +55,7 @@ impl Problem for Grouping {
     type Demonstration = card::Demonstration;
 }
 
-/// What an application asks.
+/// The commands of an application.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
@@ -94,7 +94,7 @@ impl FromStr for Command {
     }
 }
 
-/// What an application is told.
+/// The notices to an application.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Notice {

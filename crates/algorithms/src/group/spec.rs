@@ -65,7 +65,7 @@ pub struct Synchrony {
     is_cut_off: bool,
 }
 
-/// What was seen of a node.
+/// The history of a node that matters.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Seen {
     is_up: bool,

@@ -186,7 +186,7 @@ pub fn correct() -> Recipe<Informed<Core>> {
     recipe(Views::new)
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub static CARD: Card = Card {
     name: "virtual-synchrony",
     title: "Virtual synchrony",
@@ -241,7 +241,7 @@ fn change(at: &Setting) -> Span {
     }
 }
 
-/// What people get wrong; built in [`super::flaws`].
+/// Known mistakes; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "no-second-phase",

@@ -102,7 +102,7 @@ impl fmt::Display for Lives {
     }
 }
 
-/// What a node may be woken for.
+/// The timers of a node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Timer<T> {

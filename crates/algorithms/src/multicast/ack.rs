@@ -54,7 +54,7 @@ use crate::card::{Assumes, Span};
 use crate::layer::reliable::Patience;
 use crate::setup::{Parameter, Setup};
 
-/// What carriers say to each other.
+/// The messages between carriers.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
@@ -246,7 +246,7 @@ impl Carrier for Ack {
     }
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "ack",
     title: "Positive acknowledgements",
@@ -277,7 +277,7 @@ fn implosion(at: &Setting) -> Span {
     }
 }
 
-/// What people get wrong; built in [`super::flaws`].
+/// Known mistakes; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "no-duplicate-filter",

@@ -35,7 +35,7 @@ pub const REQUESTS: Quantity = Quantity::number("requests_per_loss", "requests p
 /// From when an application speaks until another is told, on average.
 pub const LATENCY: Quantity = Quantity::time("latency_mean", "latency");
 
-/// What the theory depends on.
+/// The parameters of the theory.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Setting {
     /// How the algorithm is set up.
@@ -104,7 +104,7 @@ pub struct Demonstration {
     pub losses: u8,
     /// How many messages may arrive twice.
     pub duplicates: u8,
-    /// What the algorithm is told, if it matters.
+    /// The set-up, where the theory depends on it.
     pub given: &'static [(Parameter, &'static str)],
 }
 
@@ -134,7 +134,7 @@ impl Demonstration {
 }
 
 impl Card {
-    /// What must hold of it.
+    /// The monitor of its promises.
     pub fn watch(&self, setup: &Setup) -> Deliveries {
         Deliveries::new(setup.group, setup.ordering)
     }

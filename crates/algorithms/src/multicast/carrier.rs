@@ -34,9 +34,9 @@ pub(super) fn longest(me: NodeId, setup: &Setup) -> Duration {
 ///
 /// It is a part of a node ([`Ordered`]) and acts through the node's effects.
 pub trait Carrier: Clone + Eq + Hash + Debug + Send + Sync + 'static {
-    /// What carriers say to each other.
+    /// The messages between carriers.
     type Message: vorrang_protocol::Message;
-    /// What a carrier may be woken for.
+    /// The timers of a carrier.
     type Timer: Data + Copy;
 
     /// That of a member that is set up like this.

@@ -83,7 +83,7 @@ impl fmt::Display for Text {
     }
 }
 
-/// What an application asks.
+/// The commands of an application.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
@@ -112,7 +112,7 @@ impl FromStr for Command {
     }
 }
 
-/// What an application is told.
+/// The notices to an application.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Notice {

@@ -61,7 +61,7 @@ use crate::card::{Assumes, Span};
 use crate::layer::reliable::Patience;
 use crate::setup::{Parameter, Setup};
 
-/// What carriers say to each other.
+/// The messages between carriers.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
@@ -137,7 +137,7 @@ fn numbers(first: u64, mask: u32) -> impl Iterator<Item = u64> {
     bits.filter_map(move |bit| first.checked_add(bit.into()))
 }
 
-/// What a carrier may be woken for.
+/// The timers of a carrier.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Timer {
@@ -426,7 +426,7 @@ impl Carrier for Nack {
     }
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "nack",
     title: "Negative acknowledgements",
@@ -456,7 +456,7 @@ fn control(at: &Setting) -> Span {
     at.control(Span::between(0.0, most), f64::NAN)
 }
 
-/// What people get wrong; built in [`super::flaws`].
+/// Known mistakes; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "no-tail-detection",

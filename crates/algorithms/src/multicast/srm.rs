@@ -226,7 +226,7 @@ impl Carrier for Srm {
     }
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "srm",
     title: "Scalable reliable multicast",
@@ -253,7 +253,7 @@ fn requests(_: &Setting) -> Span {
     Span::between(1.0, f64::INFINITY)
 }
 
-/// What people get wrong; built in [`super::flaws`].
+/// Known mistakes; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "no-sessions",

@@ -18,7 +18,7 @@ impl Tail {
     /// How often a stop signal is sent.
     pub const STOPS: u8 = 3;
 
-    /// What it is called.
+    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Heartbeat => "heartbeat",

@@ -4,9 +4,10 @@
 //! Every node has a quorum of arbiters, and any two quorums meet. A node that wants in asks its
 //! quorum and enters with the permission of every arbiter in it, of which each has one. As in
 //! Maekawa's algorithm an arbiter prefers older requests, and asks for its permission back if an
-//! older one comes; who must wait somewhere gives back what it is asked for. But the permission
-//! does not go home between two entries: the arbiter tells whoever has it who is next, and whoever
-//! leaves hands it on directly.
+//! older one comes; a request that must wait somewhere gives back the permissions that it is asked
+//! for. But the permission does not return to the arbiter between two entries: the arbiter tells
+//! its holder which request is next, and the holder forwards the permission directly when it
+//! leaves.
 //!
 //! ```text
 //!   0  ───▲──[ inside ]───────▲─────────────REPLY(of 1)──┬──RELEASE──┬─────────────────────►
@@ -18,33 +19,34 @@
 //!
 //! | per entry, K in a quorum | cost |
 //! | --- | --- |
-//! | messages | 3(K−1) if nobody else asks, about 5(K−1) if everybody does |
+//! | messages | 3(K−1) without contention, about 5(K−1) under saturation |
 //! | the same at most, on average over a run | 8(K−1) + 6 |
-//! | synchronisation delay | T; 2T where the word of who is next came too late |
+//! | synchronisation delay | T; 2T where the TRANSFER came too late |
 //! | the same at most, where permissions must be given back first | 4T |
-//! | response, nobody else asking | 2T + E |
-//! | response, everybody asking | about N(T + E) |
+//! | response without contention | 2T + E |
+//! | response under saturation | about N(T + E) |
 //!
 //! A node that is not in its own quorum has K others to ask where others have K−1. Any quorum
 //! system will do (`--quorum`), and those who ask may be others than those who are asked.
 //!
-//! **Assumes** that messages are not lost or doubled and that no node fails; their order does not
-//! matter, because a permission is numbered: its *epoch* is how often the arbiter's permission has
-//! been given to somebody. A REPLY may come by way of a third node, so that no order on links would
-//! protect it against the arbiter's own words anyway.
+//! **Assumes** that messages are not lost or duplicated and that no node fails; their order does
+//! not matter, because a permission is numbered: its *epoch* is how often the arbiter's permission
+//! has been given. A REPLY may come by way of a third node, so that FIFO links would not order it
+//! with the arbiter's own messages anyway.
 //!
-//! **Why it is safe.** Of every arbiter there is one permission, on the way to a node, with it, or
-//! on the way back. Whoever hands it on no longer has it, and the arbiter gives it out only when it
-//! has got it back: from the one that it believes to have it, in the same epoch. A release of a
-//! later epoch comes from somebody to whom it was handed on; the arbiter keeps it until it hears of
-//! that. So two who are inside have different arbiters, and their quorums do not meet.
+//! **Why it is safe.** Every arbiter has one permission, in flight to a node, at a node, or in
+//! flight back. A node that forwards it no longer has it, and the arbiter gives it out only when it
+//! has got it back: from the node that it believes to have it, in the same epoch. A release of a
+//! later epoch comes from a node to which the permission was forwarded; the arbiter keeps the
+//! release until it learns of that. So two nodes inside would have different arbiters, and their
+//! quorums would not meet.
 //!
-//! **Why nobody waits for ever.** Whoever waits at an arbiter behind another knows it (FAIL), or
-//! has yielded there, but for the oldest that waits, if it is older than the one that has the
+//! **Why no request starves.** A request that waits at an arbiter behind another knows it (FAIL),
+//! or has yielded there, but for the oldest that waits, if it is older than the one that has the
 //! permission; and that one was asked to give it back (INQUIRE, which rides on TRANSFER). Take the
-//! oldest request of all: where it has no permission, somebody younger has, and was asked. That one
-//! enters, and leaves, or waits elsewhere behind another: then it knows and gives it back. Requests
-//! that come later are younger, since an arbiter's clock has seen all that wait there.
+//! oldest request of all: where it has no permission, a younger request has it, and was asked. That
+//! one enters, and leaves, or waits elsewhere behind another: then it knows and gives it back.
+//! Requests that come later are younger, since an arbiter's clock has seen all that wait there.
 //!
 //! A request that was handed a permission may turn out to be younger than one that came too late to
 //! be named in time. That does no harm: the arbiter asks it to yield as soon as it hears of it. For
@@ -95,7 +97,7 @@ pub fn recipe() -> Recipe<CaoSinghal> {
     })
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "cao-singhal",
     title: "Cao–Singhal",
@@ -146,7 +148,7 @@ const RING: (Parameter, &str) = (Parameter::Quorum, "sets:0-1,1-2,0-2");
 const TWO_DESKS: (Parameter, &str) = (Parameter::Quorum, "sets:3-4,3-4,3-4,3-4,3-4");
 const ONE_OR_TWO_DESKS: (Parameter, &str) = (Parameter::Quorum, "sets:3,3-4,3-4,3-4,3-4");
 
-/// What is commonly printed; built in [`super::flaws`].
+/// Mistakes that are commonly printed; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "early-release-dropped",

@@ -143,7 +143,7 @@ pub struct QuorumSystem {
 }
 
 impl QuorumSystem {
-    /// Who takes part.
+    /// The participants.
     pub fn group(&self) -> Group {
         self.group
     }

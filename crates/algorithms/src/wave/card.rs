@@ -86,7 +86,7 @@ impl Setting {
 pub struct Demonstration {
     /// How many nodes there are.
     pub nodes: u32,
-    /// Who can send to whom.
+    /// The communication graph.
     pub topology: &'static Topology,
 }
 

@@ -62,7 +62,7 @@ use crate::card::{Assumes, Layout, Span};
 use crate::setup::Parameter;
 use crate::topology::Topology;
 
-/// What nodes say to each other.
+/// The messages between nodes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
@@ -202,14 +202,14 @@ impl Protocol for Echo {
                     red.gathered = red.gathered.and(gathered);
                 }
             }
-            // What comes twice, or from a stranger.
+            // A duplicate, or a message from outside the group.
             (Colour::White | Colour::Green, _) => {}
         }
         self.echo_if_all_answered(fx);
     }
 }
 
-/// What holds at every moment.
+/// The invariants of its proof.
 pub const INVARIANTS: &[Invariant<Echo>] = &invariants();
 
 impl Echoing for Echo {
@@ -228,7 +228,7 @@ impl Echoing for Echo {
     }
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "echo",
     title: "Echo",

@@ -67,7 +67,7 @@ use crate::card::{Assumes, Layout, Span};
 use crate::setup::{Parameter, Setup, Unfit};
 use crate::topology::Topology;
 
-/// What nodes say to each other.
+/// The messages between nodes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
@@ -216,14 +216,14 @@ impl Protocol for EchoTaboo {
                     red.gathered = red.gathered.and(gathered);
                 }
             }
-            // What comes twice, or from a stranger.
+            // A duplicate, or a message from outside the group.
             (Colour::White, _) | (Colour::Green { .. }, Message::Echo(_)) => {}
         }
         self.echo_if_all_answered(fx);
     }
 }
 
-/// What holds at every moment.
+/// The invariants of its proof.
 pub const INVARIANTS: &[Invariant<EchoTaboo>] = &invariants();
 
 impl Echoing for EchoTaboo {
@@ -262,7 +262,7 @@ pub fn nodes(setup: &Setup) -> Result<impl Fn(NodeId) -> EchoTaboo + use<>, Unfi
     Ok(move |id| EchoTaboo::new(id, &graph, initiator))
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "echo-taboo",
     title: "Echo with taboo sets",

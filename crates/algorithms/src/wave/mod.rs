@@ -39,7 +39,7 @@ impl Problem for Wave {
     type Demonstration = card::Demonstration;
 }
 
-/// What an application asks.
+/// The commands of an application.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
@@ -71,7 +71,7 @@ const NOT_THE_INITIATOR: &str = "another node is the initiator";
 /// Why a start is refused.
 const ALREADY_STARTED: &str = "the wave is under way or over";
 
-/// What an application is told.
+/// The notices to an application.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Notice {

@@ -1,4 +1,4 @@
-//! What must hold, whatever the algorithm.
+//! The specification, independent of the algorithm.
 //!
 //! | property | says |
 //! | --- | --- |

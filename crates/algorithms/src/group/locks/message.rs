@@ -149,7 +149,7 @@ impl<V: Beat, M> Beat for Message<V, M> {
     }
 }
 
-/// What a node may be woken for.
+/// The timers of a node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Timer<T> {

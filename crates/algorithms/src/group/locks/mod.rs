@@ -143,7 +143,7 @@ pub struct Locks<P: Protocol> {
 /// What was heard, and of whom.
 type Heard<P> = (NodeId, Word<<P as Protocol>::Message>);
 
-/// What the application is doing.
+/// The state of the application.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Application {
     Outside,

@@ -45,7 +45,7 @@ pub struct Locked {
     is_told: bool,
 }
 
-/// What was seen of a node.
+/// The history of a node that matters.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Seen {
     is_up: bool,

@@ -50,7 +50,7 @@ impl Ordering {
     pub const ALL: [Self; 6] =
         [Self::Fifo, Self::Causal, Self::Sequencer, Self::Token, Self::Lamport, Self::Skeen];
 
-    /// What it is called.
+    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Fifo => "fifo",

@@ -29,7 +29,7 @@ impl Distances {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Measured, Self::Known];
 
-    /// What it is called.
+    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Measured => "measured",

@@ -105,7 +105,7 @@ impl fmt::Display for Message {
     }
 }
 
-/// What a carrier may be woken for.
+/// The timers of a carrier.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Timer {
