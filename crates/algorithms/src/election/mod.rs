@@ -1,7 +1,7 @@
 //! Election: the nodes that are up agree on one of them.
 //!
-//! The application says [`Command::Elect`] when it believes that nobody leads; every application is
-//! told [`Notice::Leader`], also the leader's own.
+//! The application says [`Command::Elect`] when it believes that there is no leader; every
+//! application is told [`Notice::Leader`], also the leader's own.
 
 pub mod bully;
 pub mod card;

@@ -93,8 +93,8 @@ impl fmt::Display for Notice {
     }
 }
 
-/// What is gathered on the way back: how many nodes took part, and the sum of their numbers. Any
-/// sum in which order does not matter could stand for it.
+/// The aggregate that echoes carry: how many nodes took part, and the sum of their numbers. Any
+/// commutative and associative sum would do.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Gathered {
     /// How many nodes.
@@ -104,20 +104,20 @@ pub struct Gathered {
 }
 
 impl Gathered {
-    /// Of no node.
+    /// The aggregate of no node.
     pub const NOTHING: Self = Self { count: 0, sum: 0 };
 
-    /// Of one node.
+    /// The aggregate of one node.
     pub fn of(node: NodeId) -> Self {
         Self { count: 1, sum: node.0.into() }
     }
 
-    /// Of all nodes of a list.
+    /// The aggregate of a list of nodes.
     pub fn of_all(nodes: impl IntoIterator<Item = NodeId>) -> Self {
         nodes.into_iter().fold(Self::NOTHING, |sum, node| sum.and(Self::of(node)))
     }
 
-    /// Of these and of those. A message from outside may say anything, so nothing overflows.
+    /// The aggregate of both. A message from outside may carry any numbers, so sums saturate.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         let count = self.count.saturating_add(other.count);
