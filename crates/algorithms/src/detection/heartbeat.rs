@@ -207,7 +207,7 @@ impl Heartbeat {
                 it.belief = Belief::Unwatched;
             }
         }
-        // The default value takes no memory.
+        // A peer in its initial state is not stored, so that equal states are equal.
         self.peers.retain(|_, it| it.belief != Belief::Unwatched || it.mistakes > 0);
     }
 

@@ -196,7 +196,7 @@ fn a_process_that_has_outlived_its_group_disturbs_nobody() {
     // By node 0 and node 1, whoever is first.
     for _ in 0..2 {
         stale.until_told(
-            " refused us: we were restarted and have lost our memory, or there are two",
+            " refused us: we were restarted and have lost our state, or there are two",
         );
     }
     stale.hear();

@@ -101,7 +101,7 @@ async fn a_restarted_node_that_dials_is_refused_and_fenced() {
     nodes[0].0.command(ACQUIRE).await.unwrap();
     assert_eq!(nodes[0].0.status().await.unwrap().links[1].unacknowledged, 1);
     let (reborn, _, mut events) = start(config(2, &peers), None).await;
-    let words = ["refused us: we were restarted and have lost our memory"];
+    let words = ["refused us: we were restarted and have lost our state"];
     event(&mut events, &words).await;
     event(&mut events, &["fenced"]).await;
     let error = soon("an answer", reborn.command(ACQUIRE)).await.unwrap_err();

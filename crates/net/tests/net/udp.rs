@@ -304,7 +304,7 @@ async fn multicasts_that_do_not_come_through_are_noticed() {
         let meeting = deaf.meet(at, &node.0);
         if or_unicast {
             meeting.await;
-            event(&mut node.2, &["node 1 is sent datagrams of its own"]).await;
+            event(&mut node.2, &["node 1 is sent unicasts"]).await;
         } else {
             let met = tokio::time::timeout(Duration::from_millis(700), meeting).await;
             assert!(met.is_err(), "it has started");
@@ -321,7 +321,7 @@ async fn whoever_is_set_up_differently_is_refused_with_the_reason() {
         (|it| it.algorithm = "town".into(), "it runs crier, we run town"),
         (|it| it.setup = "--k 2".into(), "it is set up with '', we are set up with --k 2"),
         (|it| it.peers.push("127.0.0.1:9".into()), "it belongs to a group of 3, we belong to a gr"),
-        (|it| it.peers[2] = "127.0.0.1:9".into(), "its list of peers is not ours"),
+        (|it| it.peers[2] = "127.0.0.1:9".into(), "its list of peers differs from ours"),
     ];
     for (change, words) in cases {
         let (mut sockets, peers) = bind_loopback(3).unwrap();

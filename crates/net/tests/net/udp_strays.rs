@@ -105,7 +105,7 @@ async fn only_members_that_were_met_are_heeded() {
         (member, Frame { from: NodeId(u32::MAX), ..good.clone() }, "there is no node 4294967295"),
         (member, Frame { from: NodeId(0), ..good.clone() }, "uses our own id"),
         (member, Frame { to: Some(NodeId(1)), ..good.clone() }, "for another node"),
-        (member, Frame { life: good.life ^ 1, ..good.clone() }, "another life of node 1"),
+        (member, Frame { life: good.life ^ 1, ..good.clone() }, "another incarnation of node 1"),
         (&stranger, good.clone(), "it says it is node 1, which is at"),
         (&stranger, puppet.frame(None, Body::Bye), "it says it is node 1, which is at"),
         (&stranger, puppet.frame(None, Body::Here), "it says it is node 1, which is at"),
