@@ -1,4 +1,4 @@
-//! What it takes to be listed, and to be found by a name.
+//! The list of algorithms, and the look-up by name.
 
 use alloc::vec::Vec;
 
@@ -11,8 +11,8 @@ use crate::setup::{Setup, Unfit};
 
 /// Takes in the algorithms of a problem.
 ///
-/// What is wrong on purpose comes by a method of its own, so that whoever only checks it compiles
-/// nothing else for it.
+/// Flawed versions have a method of their own, so that nothing but the checker is compiled for
+/// them.
 pub trait Register<Q: Problem> {
     /// An algorithm.
     fn algorithm<P>(&mut self, card: &'static Card<Q>, recipe: Recipe<P>)
@@ -52,12 +52,12 @@ pub fn cards<Q: Listed>() -> Vec<&'static Card<Q>> {
     cards.0
 }
 
-/// What holds of the nodes of an algorithm and their messages at every moment.
+/// The invariants of an algorithm.
 pub type Invariants<P> = &'static [Invariant<P>];
 
 /// Something to do with one algorithm of a problem once its type is known.
 pub trait Visit<Q: Problem> {
-    /// What comes of it.
+    /// The result.
     type Output;
 
     /// Does it, with a way to make the nodes and what holds of them at every moment.
@@ -82,7 +82,7 @@ pub fn visit<Q: Listed, V: Visit<Q>>(
     find.output.unwrap_or_else(|| Err(unknown(name, flaw)))
 }
 
-/// What is said of a name that is not in the catalogue.
+/// The error for a name that is not in the catalogue.
 pub fn unknown(name: &str, flaw: Option<&str>) -> Unfit {
     match flaw {
         None => Unfit(alloc::format!("there is no algorithm '{name}'")),
@@ -90,7 +90,7 @@ pub fn unknown(name: &str, flaw: Option<&str>) -> Unfit {
     }
 }
 
-/// Looks for one algorithm, and does with it what is to be done.
+/// Looks up one algorithm by name, and visits it.
 struct Find<'a, V, O> {
     name: &'a str,
     flaw: Option<&'a str>,

@@ -1,5 +1,4 @@
-//! What an algorithm may have to be told besides the group, one thing at a time: how it is called,
-//! what it means, how it is read and written.
+//! The parameters of algorithms besides the group: name, meaning, parsing and printing.
 
 use alloc::format;
 use alloc::string::{String, ToString as _};
@@ -18,15 +17,15 @@ use crate::priorities::Priorities;
 use crate::setup::Setup;
 use crate::topology::ring::Ring;
 
-/// Who of several that wait gets the token, where an algorithm leaves that open.
+/// Which of several waiting nodes gets the token, where an algorithm leaves that open.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum Arbitration {
-    /// The first to the right of whoever gives it away.
+    /// The first to the right of the current holder.
     #[default]
     RoundRobin,
-    /// Whoever has asked least often; of several the first to the right.
+    /// The one that has asked least often; of several the first to the right.
     LeastServed,
-    /// Whoever is nearest on the ring of all numbers; of two the one to the right.
+    /// The nearest on the ring of all numbers; of two the one to the right.
     Nearest,
 }
 
@@ -44,13 +43,13 @@ impl Arbitration {
     }
 }
 
-/// What is under way is kept.
+/// Messages in flight are kept.
 const MOST_WINDOW: u32 = 1 << 20;
 /// Finer than any difference that is seen.
 const MOST_DRAWS: u32 = 1_000_000;
 pub(crate) const USUAL_DRAWS: NonZeroU32 = NonZeroU32::MIN.saturating_add(1000);
 
-/// Nobody needs more, and every token is a message under way.
+/// More are not useful, and every token is a message in flight.
 const MOST_RESOURCES: u32 = 64;
 
 /// Something that an algorithm may have to be told besides the group.
@@ -167,7 +166,7 @@ impl Parameter {
         Self::Detector,
     ];
 
-    /// What it is called, without the hyphens.
+    /// Its name, without the hyphens.
     pub const fn name(self) -> &'static str {
         match self {
             Self::K => "k",
@@ -199,7 +198,7 @@ impl Parameter {
         }
     }
 
-    /// What stands for its value in a help text.
+    /// The placeholder of its value in a help text.
     pub const fn value(self) -> &'static str {
         match self {
             Self::K | Self::Resources | Self::Draws | Self::Founders => "NUMBER",
@@ -220,7 +219,7 @@ impl Parameter {
         }
     }
 
-    /// What it means, in a sentence for people.
+    /// Its help text.
     pub const fn what(self) -> &'static str {
         match self {
             Self::K => "How many may be inside together [default: 2]",

@@ -1,4 +1,4 @@
-//! What an algorithm must be told before its nodes can be made, as a value.
+//! The set-up of an algorithm, as a value.
 //!
 //! It is written in one way everywhere: on the command line, in the headers of golden runs and of
 //! traces, and in what two nodes tell each other before they work together.
@@ -24,8 +24,8 @@ use crate::structure::Structures;
 use crate::topology::Topology;
 use crate::topology::ring::Ring;
 
-/// What an algorithm must be told. Every algorithm needs the group; which of the rest it
-/// [takes](crate::card::Card::takes) stands on its card.
+/// The set-up of an algorithm. Every algorithm needs the group; its card says which of the other
+/// parameters it [takes](crate::card::Card::takes).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Setup {
     /// The participants.
@@ -72,7 +72,7 @@ pub struct Setup {
     pub tail: Tail,
     /// In which order messages are delivered.
     pub ordering: Ordering,
-    /// How long to wait before asking for what is missing, and before repairing it.
+    /// How long to wait before requesting a missing message, and before repairing it.
     pub waits: Waits,
     /// Whether it is known how far away others are.
     pub distances: Distances,
@@ -85,15 +85,14 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// A group, and what is usual besides: two inside together, a millisecond for a message, the
-    /// token at node 0, and from there round robin; everyone linked to everyone, nobody greedy, a
-    /// millisecond's rest, one resource, node 0 to start, all requests alike, the [usual
+    /// A group, and the default of every parameter: two inside together, a millisecond for a
+    /// message, the token at node 0, and from there round robin; a complete graph, no greedy nodes,
+    /// a millisecond's rest, one resource, node 0 to start, all requests alike, the [usual
     /// quorums](Quorums::usual), which are asked and informed, a ring in the order of numbers,
-    /// timers that are never late, coins where two want each other for a parent, nobody
-    /// waiting to be asked, a heartbeat every five milliseconds and half a one of margin, 64
-    /// messages under way, delivered as each sender sent them, heartbeats until all have them,
-    /// waits and distances as the paper on SRM has them, and a group that all have founded, who
-    /// watch each other by heartbeats.
+    /// timers that are never late, coins for root contention, no time to gather, a heartbeat every
+    /// five milliseconds and half a one of margin, 64 messages under way, delivered as each sender
+    /// sent them, heartbeats until all have them, waits and distances as the paper on SRM has them,
+    /// and a group that all have founded, who watch each other by heartbeats.
     pub fn new(group: Group) -> Self {
         Self {
             group,
@@ -144,7 +143,7 @@ impl Setup {
         text
     }
 
-    /// Reads what [`text`](Self::text) writes; what is not said is as usual.
+    /// Reads what [`text`](Self::text) writes; other parameters have their defaults.
     ///
     /// # Errors
     ///

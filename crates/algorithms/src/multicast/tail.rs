@@ -1,4 +1,4 @@
-//! What is done about a last message that is lost, where nothing comes after it to show the gap.
+//! Detection of a lost last message, where no later one shows the gap.
 
 /// How a loss of the last message is found out.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]

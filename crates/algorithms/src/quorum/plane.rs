@@ -124,7 +124,7 @@ fn size(order: u32) -> u32 {
     order * order + order + 1
 }
 
-/// Says what is needed, and which numbers nearby have it.
+/// The error: the numbers of nodes that are possible, and the nearest of them.
 fn nearest(nodes: u32) -> String {
     let planes = || (2_u32..=317).filter(|&q| prime_power(q).is_some()).map(size);
     let below = planes().take_while(|&it| it < nodes).last();

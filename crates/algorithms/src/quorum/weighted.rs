@@ -20,7 +20,7 @@ pub(super) struct Weighted {
     total: u64,
     /// Heaviest first; those without weight are left out.
     order: Vec<NodeId>,
-    /// What those from a place of the order on weigh together.
+    /// The weight of all from a place of the order on.
     rest: Vec<u64>,
 }
 

@@ -79,10 +79,10 @@ impl Density {
     }
 }
 
-/// As many links as anybody has the memory for.
+/// As many links as fit into memory.
 const MOST_LINKS: u64 = 20_000_000;
 
-/// What decides a draw if nothing is said.
+/// The default seed.
 const USUAL_SEED: u64 = 1;
 
 impl Topology {

@@ -158,7 +158,7 @@ impl Seat {
         self.order.len()
     }
 
-    /// Who comes so many places later; the node itself if that is all the way round.
+    /// The node so many places later; the node itself if that is all the way round.
     pub fn after(&self, places: usize) -> NodeId {
         self.order[(self.place + places) % self.order.len()]
     }
