@@ -1,11 +1,11 @@
 //! All tests of the crate as one program: linked once.
 
-mod support;
 mod check;
 mod check_extent;
 mod check_faults;
 mod check_scope;
 mod detection;
+mod documents;
 mod draw;
 mod drivers;
 mod faults;
@@ -25,6 +25,7 @@ mod replay;
 mod report;
 mod run;
 mod step;
+mod support;
 mod survive;
 mod sweep;
 mod topology;
