@@ -153,13 +153,14 @@ impl Node {
         self.check_udp(&about)?;
         let nodes = self.views.room(nodes);
         let mut setup = self.setup.args.setup(&about, nodes)?;
-        self.views.pace(&mut setup, &self.setup.args);
         if let Some(within) = within_if_real(&about)
             && !self.setup.args.says(Parameter::Within)
         {
             setup.within = within;
         }
         beats_if_real(&mut setup, &self.setup.args);
+        // Last: a lock is to evict nobody whom a busy machine keeps waiting.
+        self.views.pace(&mut setup, &self.setup.args);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let name = about.name;
         let served = Served { about, setup: setup.clone(), node: self, voice: voice.clone() };

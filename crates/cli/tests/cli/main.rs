@@ -5,6 +5,7 @@ mod check_extent;
 mod check_faults;
 mod check_scope;
 mod detection;
+mod documents;
 mod draw;
 mod drivers;
 mod faults;

@@ -191,6 +191,16 @@ fn whoever_stood_still_inside_is_refused_by_the_resource_and_comes_back() {
     assert_eq!(counter.count(again), Some(4));
 }
 
+/// Two that are set up differently refuse each other.
+#[test]
+fn a_silent_member_is_suspected_after_a_second_unless_told_otherwise() {
+    let peers = addresses(2);
+    let by_default = Node::start(0, &peers, &["--on-views"]);
+    let told = Node::start(1, &peers, &["--on-views", "--beat", "200ms", "--margin", "800ms"]);
+    by_default.until_told("{0, 1}");
+    told.until_told("{0, 1}");
+}
+
 #[test]
 fn whoever_cannot_join_is_told_why() {
     let fails = |more: &[&str], words: &str| {
