@@ -194,11 +194,15 @@ where
         }))
     }
 
+    /// After most events, which are messages, nothing is due.
+    #[inline]
     pub(crate) fn schedule_due(&mut self) {
-        // After most events, which are messages, nothing is.
-        if self.due.is_empty() {
-            return;
+        if !self.due.is_empty() {
+            self.schedule_all_due();
         }
+    }
+
+    fn schedule_all_due(&mut self) {
         let mut due = mem::take(&mut self.due);
         for Due { in_ns, node, command } in due.drain(..) {
             let at_ns = later_ns(self.now_ns, in_ns);

@@ -222,6 +222,7 @@ impl Measure {
     }
 
     /// A node sent a message.
+    #[inline]
     pub fn on_send(&mut self, from: NodeId, to: NodeId, sent: Sent) {
         self.traffic.on_send(from, to, sent);
         // Under load nobody is ever idle, and this is asked for every message.
@@ -231,6 +232,7 @@ impl Measure {
     }
 
     /// A message arrived.
+    #[inline]
     pub fn on_receive(&mut self, from: NodeId, at: NodeId) {
         if self.busy == 0 {
             self.leaving = None;
