@@ -6,6 +6,7 @@ mod condition;
 mod conversation;
 mod hosts;
 mod input;
+mod log;
 mod node;
 mod on_views;
 mod order;

@@ -1,11 +1,9 @@
 //! How a node on a terminal is to be run: its options, and what is wrong with them.
 
-use std::io::{IsTerminal as _, stderr};
 use std::net::{Ipv4Addr, ToSocketAddrs as _};
 use std::path::PathBuf;
 use std::process::exit;
 
-use tracing_subscriber::EnvFilter;
 use vorrang_algorithms::card::About;
 use vorrang_algorithms::setup::Parameter;
 use vorrang_experiment::failure::Failure;
@@ -14,13 +12,14 @@ use vorrang_experiment::net_defaults::{beats_if_real, within_if_real};
 use vorrang_experiment::options::SetupArgs;
 use vorrang_experiment::options::explicit_args::Given;
 use vorrang_experiment::values::{WallTime, whole};
+use vorrang_net::Timing;
 use vorrang_net::udp::{Cast, Faults, Multicast, Udp};
-use vorrang_net::{EVENT_TARGET, Timing};
 use vorrang_protocol::NodeId;
 use vorrang_sim::Share;
 
 use crate::conversation::Served;
 use crate::hosts::host;
+use crate::log;
 use crate::on_views::OnViewsArgs;
 use crate::voice::Voice;
 
@@ -148,7 +147,7 @@ impl Node {
         let about = self.views.check(about, self.listen.as_deref(), nodes)?;
         self.check_reach()?;
         let voice = Voice::new()?;
-        listen_to_log(&voice);
+        log::start(&voice)?;
         self.setup.check_fit(&[&about])?;
         self.check_udp(&about)?;
         let nodes = self.views.room(nodes);
@@ -257,19 +256,6 @@ impl Node {
             ))),
         }
     }
-}
-
-/// The log goes where everything goes that is said besides; what the conversation shows by itself
-/// is not in it.
-fn listen_to_log(voice: &Voice) {
-    let filter = EnvFilter::try_from_env("VORRANG_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
-    let shown = format!("{EVENT_TARGET}=off").parse().expect("a directive of ours is right");
-    let voice = voice.clone();
-    tracing_subscriber::fmt()
-        .with_env_filter(filter.add_directive(shown))
-        .with_ansi(stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
-        .with_writer(move || voice.logger())
-        .init();
 }
 
 fn check_address(option: &str, address: &str) -> Result<(), Failure> {

@@ -10,7 +10,7 @@ use vorrang_algorithms::setup::Unfit;
 use vorrang_draw::clocks::Clocks;
 use vorrang_draw::spacetime::{self, Options};
 use vorrang_draw::text::Paint;
-use vorrang_draw::{Graph, Story, Theme, dot, mermaid, perfetto, png, shiviz, text};
+use vorrang_draw::{Graph, Story, Theme, dot, mermaid, perfetto, shiviz, text};
 use vorrang_experiment::failure::Failure;
 use vorrang_experiment::network::{Place, Processes};
 use vorrang_experiment::options::check::CheckArgs;
@@ -25,6 +25,7 @@ use vorrang_protocol::{Group, NodeId, NodeSet};
 use vorrang_trace::Recording;
 
 use crate::commands::run::run_of;
+use crate::pixels;
 use crate::search_progress::SearchProgress;
 
 /// Draw a run as a space-time diagram: a line a node, time to the right, messages as arrows
@@ -154,7 +155,7 @@ pub(crate) struct How {
 enum Kind {
     /// A picture for browsers and papers, light and dark
     Svg,
-    /// The same in pixels
+    /// The same in pixels, in a build with --features png
     Png,
     /// A sequence diagram for Markdown
     Mermaid,
@@ -202,6 +203,9 @@ const WIDE: usize = 200;
 impl Draw {
     pub(crate) fn execute(self) -> Result<(), Failure> {
         let kind = self.how.kind()?;
+        if kind == Kind::Png {
+            pixels::check(self.how.output.as_deref())?;
+        }
         let run = match (self.source, self.file) {
             (Some(Source::Run(inline)), _) => inline.record()?,
             (Some(Source::Check(question)), _) => question.record()?,
@@ -259,11 +263,7 @@ impl How {
         };
         match kind {
             Kind::Svg => self.write(spacetime::svg(story, &options).as_bytes()),
-            Kind::Png => {
-                let svg = spacetime::svg(story, &options);
-                let pixels = png::png(&svg, f64::from(self.scale));
-                self.write(&pixels.map_err(Failure::Usage)?)
-            }
+            Kind::Png => self.write_png(&spacetime::svg(story, &options)),
             Kind::Mermaid => self.write(mermaid::mermaid(story).as_bytes()),
             Kind::Shiviz => self.write(shiviz::shiviz(story).as_bytes()),
             Kind::Perfetto => self.write(perfetto::perfetto(story).as_bytes()),
@@ -295,10 +295,7 @@ impl How {
     fn show(&self, kind: Kind, graph: &Graph) -> Result<(), Failure> {
         match kind {
             Kind::Svg => self.write(graph.svg(self.theme()).as_bytes()),
-            Kind::Png => {
-                let pixels = png::png(&graph.svg(self.theme()), f64::from(self.scale));
-                self.write(&pixels.map_err(Failure::Usage)?)
-            }
+            Kind::Png => self.write_png(&graph.svg(self.theme())),
             Kind::Dot => self.write(graph.dot().as_bytes()),
             Kind::Text => self.write(graph.text().as_bytes()),
             Kind::Mermaid | Kind::Shiviz | Kind::Perfetto => Err(Failure::usage(
@@ -306,6 +303,10 @@ impl How {
                  dot or text",
             )),
         }
+    }
+
+    fn write_png(&self, svg: &str) -> Result<(), Failure> {
+        self.write(&pixels::png(svg, f64::from(self.scale), self.output.as_deref())?)
     }
 
     fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
