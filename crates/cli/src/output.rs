@@ -64,7 +64,8 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 
 /// Says something besides, a line on standard error. If that is closed there is nobody to tell.
 pub(crate) fn say_aside(line: &str) {
-    let _ = writeln!(anstream::stderr().lock(), "{line}");
+    // In one piece: on a terminal, standard output must not come between a line and its end.
+    let _ = anstream::stderr().lock().write_all(format!("{line}\n").as_bytes());
 }
 
 /// Prints a value as JSON.
