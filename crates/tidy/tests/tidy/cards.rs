@@ -138,10 +138,10 @@ fn names_by_problem() -> String {
             None => lines.push((solves, vec![name])),
         }
     }
-    lines
-        .iter()
-        .map(|(problem, names)| format!("- **{problem}**: {}\n", names.join(", ")))
-        .collect()
+    let line =
+        |(problem, names): (&str, Vec<String>)| format!("- **{problem}**: {}", names.join(", "));
+    let lines: Vec<String> = lines.into_iter().map(line).collect();
+    lines.join("\n") + "\n"
 }
 
 /// A line an algorithm, with what it assumes and where it comes from.

@@ -27,7 +27,7 @@ pub(super) fn fences(page: &str) -> Vec<Fence<'_>> {
     for (number, line) in (1..).zip(page.lines()) {
         match (line.strip_prefix("```"), &mut open) {
             (Some(info), None) => {
-                open = Some(Fence { kind: kind(number, info), lines: Vec::new() })
+                open = Some(Fence { kind: kind(number, info), lines: Vec::new() });
             }
             (Some(_), Some(_)) => fences.extend(open.take()),
             (None, Some(fence)) => fence.lines.push((number, line)),

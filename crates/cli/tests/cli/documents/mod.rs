@@ -43,9 +43,9 @@ fn pages() -> Vec<Page> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2);
     let root = root.expect("the crate is a member of the workspace");
     let docs = fs::read_dir(root.join("docs")).expect("there are documents");
-    let docs = docs.map(|entry| entry.expect("it can be read").file_name());
-    let docs = docs.map(|name| format!("docs/{}", name.to_str().expect("a name in UTF-8")));
-    let mut paths: Vec<String> = docs.filter(|path| path.ends_with(".md")).collect();
+    let docs = docs.map(|entry| PathBuf::from(entry.expect("it can be read").file_name()));
+    let docs = docs.filter(|name| name.extension().is_some_and(|it| it == "md"));
+    let mut paths: Vec<String> = docs.map(|name| format!("docs/{}", name.display())).collect();
     paths.push("README.md".to_owned());
     paths.retain(|path| !ELSEWHERE.contains(&path.as_str()));
     paths.sort();
@@ -64,37 +64,9 @@ struct Shown<'p> {
     quoted: Vec<(usize, &'p str)>,
 }
 
-/// The commands of a page, in order.
+/// The commands of a page that are run, in order.
 fn commands<'p>(fences: &[Fence<'p>]) -> Vec<Shown<'p>> {
-    let mut commands: Vec<Shown<'p>> = Vec::new();
-    for fence in fences {
-        let mut continues = false;
-        for &(line, text) in &fence.lines {
-            let typed = match fence.kind {
-                Kind::Commands => Some(text),
-                Kind::Session => text.strip_prefix("$ "),
-                Kind::Started | Kind::Transcript | Kind::Other => break,
-            };
-            match (typed, commands.last_mut()) {
-                (_, Some(last)) if continues => last.text += text,
-                (Some(""), _) => {}
-                (Some(typed), _) => {
-                    commands.push(Shown {
-                        line,
-                        text: typed.to_owned(),
-                        code: 0,
-                        quoted: Vec::new(),
-                    });
-                }
-                (None, Some(last)) => last.quoted.push((line, text)),
-                (None, None) => {}
-            }
-            continues = match commands.last_mut() {
-                Some(last) if last.text.ends_with('\\') => last.text.pop().is_some(),
-                _ => false,
-            };
-        }
-    }
+    let mut commands: Vec<Shown<'p>> = fences.iter().flat_map(commands_of).collect();
     for command in &mut commands {
         let code = command.text.split_once("# exit code ").map(|(_, code)| code.trim());
         command.code = code.map_or(0, |code| code.parse().expect("an exit code"));
@@ -103,6 +75,31 @@ fn commands<'p>(fences: &[Fence<'p>]) -> Vec<Shown<'p>> {
         }
     }
     commands.retain(|it| !NOT_RUN.iter().any(|begin| it.text.starts_with(begin)));
+    commands
+}
+
+/// The commands of a block as they are typed. A backslash at the end continues a command.
+fn commands_of<'p>(fence: &Fence<'p>) -> Vec<Shown<'p>> {
+    let mut commands: Vec<Shown<'p>> = Vec::new();
+    for &(line, text) in &fence.lines {
+        let typed = match fence.kind {
+            Kind::Commands => Some(text),
+            Kind::Session => text.strip_prefix("$ "),
+            Kind::Started | Kind::Transcript | Kind::Other => return Vec::new(),
+        };
+        match (commands.last_mut(), typed) {
+            (Some(last), _) if last.text.ends_with('\\') => {
+                last.text.pop();
+                last.text += text;
+            }
+            (_, Some(typed)) => {
+                let text = typed.to_owned();
+                commands.push(Shown { line, text, code: 0, quoted: Vec::new() });
+            }
+            (Some(last), None) => last.quoted.push((line, text)),
+            (None, None) => panic!("line {line}: output before any command"),
+        }
+    }
     commands
 }
 
@@ -115,11 +112,11 @@ fn path() -> OsString {
     env::join_paths(all).expect("no folder has a colon in its name")
 }
 
-/// A line as a shell does it, both outputs on one pipe.
+/// A line as a shell does it.
 fn shell(line: &str) -> Command {
     let mut command = Command::new("sh");
     // No core dump of what is ended from the keyboard.
-    command.arg("-c").arg(format!("ulimit -c 0; exec 2>&1; {line}"));
+    command.arg("-c").arg(format!("ulimit -c 0; {line}"));
     command.env("PATH", path()).env("NO_COLOR", "1");
     command.env_remove("VORRANG_LOG").env_remove("COLUMNS");
     command
@@ -139,7 +136,7 @@ fn mistakes(page: &Page) -> Vec<String> {
     }
     let folder = Folder::new(&page.path.replace('/', "-"));
     for Shown { line, text, code, quoted } in commands(&fences) {
-        let child = shell(&text)
+        let child = shell(&format!("exec 2>&1; {text}"))
             .current_dir(folder.path(""))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

@@ -6,8 +6,9 @@
 //! and continued.
 
 use std::collections::BTreeMap;
-use std::sync::mpsc::RecvTimeoutError;
-use std::time::Instant;
+use std::sync::mpsc::TryRecvError;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::support::PATIENCE;
 use crate::support::node::{Node, addresses, signal, undisturbed};
@@ -21,6 +22,8 @@ const HERE: &str = "127.0.0.1:";
 
 /// Longer than a busy machine keeps a process waiting.
 const PATIENT: &str = "--margin 3s";
+
+const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 
 /// What happens at a terminal.
 enum Act<'p> {
@@ -135,22 +138,31 @@ fn free_addresses<'p>(commands: impl Iterator<Item = &'p str>) -> BTreeMap<Strin
     shown.into_keys().zip(free).collect()
 }
 
-/// Waits until all of this was printed, at each terminal in this order; other lines may be between.
+/// Waits until all of this was printed, on either output. Two threads write these, so what follows
+/// from one thing typed may be printed in any order, and other lines between.
 fn wait(
     nodes: &BTreeMap<usize, Node>,
     printed: &mut Vec<(usize, usize, String)>,
 ) -> Result<(), (usize, String)> {
-    for (line, terminal, wanted) in printed.drain(..) {
-        let (begun, mut seen) = (Instant::now(), String::new());
-        loop {
-            let left = PATIENCE.saturating_sub(begun.elapsed());
-            match nodes[&terminal].out.recv_timeout(left) {
-                Ok(text) if is_like(&wanted, text.trim()) => break,
-                Ok(text) => seen = format!("{seen}{text}\n"),
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                    return Err((line, format!("'{wanted}' is not printed, but this:\n{seen}")));
-                }
+    let begun = Instant::now();
+    let mut seen = String::new();
+    while let Some(&(line, terminal, ref wanted)) = printed.first() {
+        let node = &nodes[&terminal];
+        let read = node.out.try_recv().or_else(|out| node.err.try_recv().map_err(|err| [out, err]));
+        let text = match read {
+            Ok(text) => text,
+            Err(ends) if ends.contains(&TryRecvError::Empty) && begun.elapsed() < PATIENCE => {
+                thread::sleep(BETWEEN_LOOKS);
+                continue;
             }
+            Err(_) => return Err((line, format!("'{wanted}' is not printed, but this:\n{seen}"))),
+        };
+        let is_it = |(_, at, wanted): &(usize, usize, String)| {
+            *at == terminal && is_like(wanted, text.trim())
+        };
+        match printed.iter().position(is_it) {
+            Some(found) => drop(printed.remove(found)),
+            None => seen = format!("{seen}{text}\n"),
         }
     }
     Ok(())
