@@ -14,7 +14,7 @@ use vorrang_check::{Bounds, Demands, Faults, Order, Outcome, Plan, System, explo
 use vorrang_protocol::Group;
 use yardstick::Yardstick;
 
-#[path = "../../check/tests/support/yardstick.rs"]
+#[path = "../../check/tests/check/support/yardstick.rs"]
 mod yardstick;
 
 const REPETITIONS: usize = 7;

@@ -2,8 +2,8 @@
 //! and leave; messages are lost, doubled and overtaken; the network falls apart. Whatever happens,
 //! no monitor objects, and once all is over everyone who wants in is in one view.
 //!
-//! `VORRANG_SCHEDULES=1000000 cargo test -p vorrang-sim --test groups swarm` tries so many seeds,
-//! and `VORRANG_SEED=17` that one alone.
+//! `VORRANG_SCHEDULES=1000000 cargo test -p vorrang-sim --test sim groups::a_swarm` tries so many
+//! seeds, and `VORRANG_SEED=17` that one alone.
 
 use vorrang_algorithms::card::Agreement;
 use vorrang_algorithms::group::card::{MESSAGES, Setting};

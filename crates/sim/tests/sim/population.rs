@@ -62,6 +62,7 @@ struct Outcome<C: Data, N: Data, S> {
 }
 
 type SummaryOf<W, C, N> = <<W as Workload<C, N>>::Meter as Meter<C, N>>::Summary;
+type OutcomeOf<W, C, N> = Outcome<C, N, SummaryOf<W, C, N>>;
 
 impl<M, W> Run<M, W>
 where
@@ -76,7 +77,7 @@ where
     fn played_by(
         &self,
         population: Box<dyn AnyPopulation<M::Command, M::Notice>>,
-    ) -> Outcome<M::Command, M::Notice, SummaryOf<W, M::Command, M::Notice>> {
+    ) -> OutcomeOf<W, M::Command, M::Notice> {
         let (monitor, workload, keep) =
             (self.monitor.clone(), self.workload.clone(), Keep(Vec::new()));
         let mut run =
@@ -111,7 +112,7 @@ where
         &self,
         fresh: Fresh<P>,
         invariants: &'static [Invariant<P>],
-    ) -> Outcome<M::Command, M::Notice, SummaryOf<W, M::Command, M::Notice>>
+    ) -> OutcomeOf<W, M::Command, M::Notice>
     where
         P: Protocol<Command = M::Command, Notice = M::Notice>,
         SummaryOf<W, M::Command, M::Notice>: Debug,
@@ -318,7 +319,7 @@ fn where_nodes_come_up_again_and_choose() {
         });
         let monitor = bully::CARD.watch(&setup, true);
         let faults = Some(Faults::default().script(script.collect()));
-        let run = Run { seed, faults, ..Run::new(5, monitor, network, calls.clone()) };
+        let run = Run { faults, seed, ..Run::new(5, monitor, network, calls.clone()) };
         let ended = run.played_alike(of(Bully::of, &setup), &[]);
         assert!(ended.is_at_rest());
         assert_eq!(ended.in_flight, 0, "seed {seed}");
@@ -393,7 +394,7 @@ fn whatever_puppets_are_told() {
                 0 => puppet::Command::Set(timer, below(200)),
                 1 => puppet::Command::SetBetween(timer, 3, 3 + below(100)),
                 2 => puppet::Command::Cancel(timer),
-                3 => puppet::Command::Choose(NonZeroU32::new(1 + timer as u32).unwrap()),
+                3 => puppet::Command::Choose(NonZeroU32::new(1 + u32::from(timer)).unwrap()),
                 _ => puppet::Command::Tell(NodeId(below(nodes.into()) as u32), number % 9),
             };
             (at_ns, node, command)
