@@ -30,11 +30,11 @@ const LOCKSTEP: Distribution = Distribution::Constant(MS);
 const FASTER: Distribution = Distribution::Uniform(MS / 10, MS);
 
 /// These call when the run begins.
-#[derive(Debug)]
-struct Calls {
-    who: Vec<NodeId>,
+#[derive(Clone, Debug)]
+pub(crate) struct Calls {
+    pub(crate) who: Vec<NodeId>,
     /// Which kinds of messages are not counted.
-    receipts: &'static [&'static str],
+    pub(crate) receipts: &'static [&'static str],
 }
 
 impl Workload<Command, Notice> for Calls {
@@ -51,7 +51,7 @@ impl Workload<Command, Notice> for Calls {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Tally {
+pub(crate) struct Tally {
     messages: u64,
     kinds: &'static [&'static str],
     receipts: &'static [&'static str],

@@ -1,7 +1,7 @@
 //! Locks on views without stable storage, as processes over a network are: whoever comes back knows
 //! nothing, and nobody but the founders is there from the beginning.
 //!
-//! `VORRANG_SCHEDULES=100000 cargo test -p vorrang-sim --test forgetful` tries so many seeds.
+//! `VORRANG_SCHEDULES=100000 cargo test -p vorrang-sim --test sim forgetful` tries so many seeds.
 
 use crate::users;
 

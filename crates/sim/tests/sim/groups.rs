@@ -2,8 +2,8 @@
 //! and leave; messages are lost, doubled and overtaken; the network falls apart. Whatever happens,
 //! no monitor objects, and once all is over everyone who wants in is in one view.
 //!
-//! `VORRANG_SCHEDULES=1000000 cargo test -p vorrang-sim --test groups swarm` tries so many seeds,
-//! and `VORRANG_SEED=17` that one alone.
+//! `VORRANG_SCHEDULES=1000000 cargo test -p vorrang-sim --test sim groups::a_swarm` tries so many
+//! seeds, and `VORRANG_SEED=17` that one alone.
 
 use vorrang_algorithms::card::Agreement;
 use vorrang_algorithms::group::card::{MESSAGES, Setting};
@@ -26,8 +26,8 @@ const MS: u64 = 1_000_000;
 const CALM_NS: u64 = 1000 * MS;
 
 /// Every node goes on and on: it multicasts, and sometimes leaves and comes in again.
-#[derive(Debug)]
-struct Chatter {
+#[derive(Clone, Debug)]
+pub(crate) struct Chatter {
     wants: Vec<bool>,
     gap_ns: f64,
     /// In how many commands of a hundred a node leaves.
@@ -37,6 +37,16 @@ struct Chatter {
 }
 
 impl Chatter {
+    /// All are in the group, and nobody leaves it until then.
+    pub(crate) fn new(nodes: u32, gap_ns: f64, until_ns: u64) -> Self {
+        Self { wants: vec![true; nodes as usize], gap_ns, leaves: 0, until_ns, next: 0 }
+    }
+
+    /// The same, but in so many commands of a hundred a node leaves.
+    pub(crate) fn leaving(self, leaves: u64) -> Self {
+        Self { leaves, ..self }
+    }
+
     fn go_on(&mut self, at: NodeId, orders: &mut Orders<'_, Command>) {
         let in_ns = orders.random.exponential(self.gap_ns) as u64;
         let drawn = orders.random.below(100);
@@ -83,7 +93,7 @@ impl Workload<Command, Notice> for Chatter {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Tally {
+pub(crate) struct Tally {
     kinds: &'static [&'static str],
     messages: u64,
     sent_by: Vec<NodeId>,
@@ -198,7 +208,7 @@ fn scripted(nodes: u32, latency: Distribution, script: Vec<(u64, Fault)>) -> Rep
     let settles_ns = (CARD.terms.settles)(&setup).as_nanos() as u64;
     let group = setup.group;
     let until_ns = last_ns + settles_ns;
-    let workload = Chatter { wants: vec![true; nodes as usize], leaves: 0, until_ns: 0, ..CHATTER };
+    let workload = Chatter::new(nodes, 0.0, 0);
     Simulation::new(
         Population::new(nodes, move |id| of(id, &setup)),
         Synchrony::new(group, group.members()),
@@ -211,9 +221,6 @@ fn scripted(nodes: u32, latency: Distribution, script: Vec<(u64, Fault)>) -> Rep
     .run()
     .unwrap()
 }
-
-const CHATTER: Chatter =
-    Chatter { wants: Vec::new(), gap_ns: 0.0, leaves: 0, until_ns: 0, next: 0 };
 
 /// Heartbeats come every 5 ms, and 5.5 ms after the last is suspected whoever sent it: here, at
 /// 55.5 ms + 1 ms. Then FLUSH, `FLUSH_OK`, ACCEPT, ACCEPTED and NEWVIEW take a millisecond each; if
@@ -269,8 +276,7 @@ fn a_multicast_takes_as_many_messages_as_there_are_members() {
         let setup = Setup::new(Group::of(nodes));
         let pace = setup.clone();
         let until_ns = 20 * MS;
-        let workload =
-            Chatter { wants: vec![true; nodes as usize], gap_ns: MS as f64, until_ns, ..CHATTER };
+        let workload = Chatter::new(nodes, MS as f64, until_ns);
         let report = Simulation::new(
             Population::new(nodes, move |id| of(id, &pace)),
             Synchrony::new(setup.group, setup.group.members()),

@@ -1,8 +1,8 @@
 //! Locks on views: every algorithm for mutual exclusion survives crashes, restarts, losses, pauses
 //! and partitions, and none of its messages knows.
 //!
-//! `VORRANG_SCHEDULES=100000 cargo test -p vorrang-sim --test locks` tries so many seeds of each,
-//! and `VORRANG_SEED=17` that one alone.
+//! `VORRANG_SCHEDULES=100000 cargo test -p vorrang-sim --test sim locks` tries so many seeds of
+//! each, and `VORRANG_SEED=17` that one alone.
 
 use crate::users;
 

@@ -15,7 +15,7 @@ const MS: u64 = 1_000_000;
 
 /// Everyone speaks so often, as soon as there is room.
 #[derive(Clone, Debug)]
-struct Speakers {
+pub(crate) struct Speakers {
     left: Vec<u32>,
     gap: Distribution,
     is_full: Vec<bool>,
@@ -23,7 +23,7 @@ struct Speakers {
 }
 
 impl Speakers {
-    fn new(nodes: u32, often: u32, gap: Distribution) -> Self {
+    pub(crate) fn new(nodes: u32, often: u32, gap: Distribution) -> Self {
         let none = vec![false; nodes as usize];
         Self { left: vec![often; nodes as usize], gap, is_full: none.clone(), is_late: none }
     }
@@ -70,7 +70,7 @@ impl Workload<Command, Notice> for Speakers {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Tally {
+pub(crate) struct Tally {
     kinds: &'static [&'static str],
     sent: Vec<u64>,
     delivered: u64,

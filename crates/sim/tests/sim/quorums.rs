@@ -2,8 +2,8 @@
 //! and messages stay within the bound. Maekawa's hands a lock over in two message delays, Cao and
 //! Singhal's in one.
 //!
-//! `VORRANG_SCHEDULES=10000 cargo test -p vorrang-sim --test quorums random -- --nocapture` tries
-//! so many schedules of each instead of some.
+//! `VORRANG_SCHEDULES=10000 cargo test -p vorrang-sim --test sim quorums::random -- --nocapture`
+//! tries so many schedules of each instead of some.
 
 use std::time::Instant;
 
