@@ -109,7 +109,7 @@ pub enum Parameter {
     Detector,
 }
 
-// What some of them mean, in more words than fit into a list.
+// Longer help texts.
 const WINDOW: &str = "How many unacknowledged messages a sender may have: its flow-control window \
                       [default: 64]";
 const TAIL: &str = "How the loss of the last message is detected: heartbeat (the sender repeats \

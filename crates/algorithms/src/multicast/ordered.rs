@@ -283,7 +283,7 @@ impl<C: Carrier> Protocol for Ordered<C> {
     }
 }
 
-/// What tests of all carriers and orders need.
+/// Support for tests of all carriers and orderings.
 #[cfg(test)]
 pub(super) mod testing {
     use alloc::format;
@@ -307,7 +307,7 @@ pub(super) mod testing {
         Ordered::of(NodeId(me), &setup)
     }
 
-    /// What comes of something, in words.
+    /// The effects of an event, as text.
     pub(in crate::multicast) fn came<C: Carrier>(
         node: &mut Ordered<C>,
         act: impl FnOnce(&mut Ordered<C>, &mut Outbox<Ordered<C>>),

@@ -64,8 +64,8 @@
 //! - An INQUIRE that comes before the permission that it is about is kept until that comes.
 //! - A RELEASE that comes before the news of the hand-over to its sender is kept as well.
 //! - A TRANSFER names an epoch. Else one about a request that is over would be taken for one about
-//!   the next, and the permission would go to somebody who has left long ago.
-//! - Whoever waits as the oldest is told FAIL if an older request comes, as in Maekawa's algorithm.
+//!   the next, and the permission would go to a node that has left long ago.
+//! - The oldest waiting request is told FAIL if an older one comes, as in Maekawa's algorithm.
 //! - INQUIRE is no message of its own: whenever there is reason for one a TRANSFER is sent.
 //! - Of two TRANSFERs of one epoch the older request counts, which is the one that was named last.
 //!
@@ -83,7 +83,7 @@ use crate::card::{Assumes, Span};
 use crate::recipe::Recipe;
 use crate::setup::Parameter;
 
-/// What its proofs rest on.
+/// The invariants of its proofs.
 pub const INVARIANTS: &[Invariant<CaoSinghal>] = &[
     Invariant { name: "one permission", holds: one_permission },
     Invariant { name: "nobody hopes in vain", holds: nobody_hopes_in_vain },
@@ -116,7 +116,7 @@ pub const CARD: Card = Card {
     source: include_str!("cao_singhal.rs"),
 };
 
-/// Three messages for every other node in a quorum, if nobody is in the way.
+/// Three messages for every other node in a quorum, without contention.
 fn messages(at: &Setting) -> Span {
     let alone = theory::of_quorums(at, |me, quorum| 3.0 * theory::others(me, quorum));
     if at.load == Load::Light || at.contenders == 1 {
@@ -129,10 +129,11 @@ fn messages(at: &Setting) -> Span {
     Span::between(alone.low, most.high)
 }
 
-/// How long it takes at most, in T, until somebody enters after an exit, if nobody with an older
-/// stamp asks meanwhile: as in Maekawa's algorithm, where permissions have gone to those who cannot
-/// use them yet. After one all know who has asked, or are being told; after two all who are in the
-/// way know it, after three their permissions are back, and after four where they are needed.
+/// The time from an exit to the next entry at most, in T, if no request with an older stamp comes
+/// meanwhile: as in Maekawa's algorithm, where permissions have gone to requests that cannot use
+/// them yet. After one T all know the waiting requests, or are being told; after two all requests
+/// that block others know it, after three their permissions are back, and after four where they are
+/// needed.
 const MOST_DELAY: f64 = 4.0;
 
 /// There and back, unless a node asks only itself. Under saturation all contenders take turns.

@@ -197,8 +197,8 @@ pub(super) fn response(at: &Setting, greedy: u32) -> Span {
     }
 }
 
-/// What a node handles: the way from one that enters to the next takes at most two of its edges,
-/// with two messages for each. In a tour each edge is taken twice.
+/// The messages that a node handles: the path from one entry to the next takes at most two of its
+/// edges, with two messages for each. In a tour each edge is taken twice.
 pub(super) fn busiest(at: &Setting, tours: bool) -> Span {
     let range = Span::between(0.0, 4.0);
     match at.load {

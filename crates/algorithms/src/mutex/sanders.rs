@@ -2,11 +2,11 @@
 //! Transactions on Computer Systems 5(3), 1987.
 //!
 //! One algorithm for all that ask for permission: every node has a set R of nodes that it asks, and
-//! a set I of nodes that it informs when it has left. Whoever is asked gives permission to the
+//! a set I of nodes that it informs when it has left. A node that is asked gives permission to the
 //! oldest request; if it will be informed of the exit it gives no other until then. By the choice
-//! of the sets this is a central desk (R = I = one node for all), Lamport's algorithm (R = I =
-//! all), Ricart and Agrawala's (R = all, I = the node itself) or Maekawa's (R = I = a quorum), and
-//! much in between.
+//! of the sets this is a central coordinator (R = I = one node for all), Lamport's algorithm (R = I
+//! = all), Ricart and Agrawala's (R = all, I = the node itself) or Maekawa's (R = I = a quorum),
+//! and much in between.
 //!
 //! ```text
 //!            asks only                 0: R = {0, 1}, I = {0}        2: R = I = {0, 1, 2}
@@ -20,14 +20,14 @@
 //!
 //! | per entry of node i | cost |
 //! | --- | --- |
-//! | messages | \|I − i\| + 2\|R − i\| if nobody is in the way; at most 4 more for each of R |
+//! | messages | \|I − i\| + 2\|R − i\| without contention; at most 4 more for each of R |
 //! | synchronisation delay, i to j | 2T if both inform the same node, else T; less if it is i, j |
 //! | response without contention | 2T + E |
 //!
 //! **Assumes** that messages are not lost or duplicated and that no node fails; their order does
 //! not matter. Of any two nodes, both must inform a common one, or each must ask the other and
-//! inform itself, and whom a node informs it also asks: structures for which that is not so are
-//! refused, with the two nodes that could be inside together (`--structure`).
+//! inform itself, and a node also asks those that it informs: other structures are refused, with
+//! the two nodes that could be inside together (`--structure`).
 //!
 //! **Why it is safe.** If two nodes inform a common one, that one has given permission to one of
 //! them only, and gives it to the other when it is informed. If each asks the other and informs

@@ -26,7 +26,7 @@ pub(super) struct Wall {
 }
 
 /// Widths that grow as the logarithm of the row's number, so that quorums do too: ⌊log₂ 2i⌋ nodes
-/// in row i. What is left over widens the lowest rows.
+/// in row i. Remaining nodes widen the lowest rows.
 pub(super) fn logarithmic(nodes: u32) -> Vec<u32> {
     let mut widths = Vec::new();
     let mut left = nodes;

@@ -1,9 +1,9 @@
 //! How far away others are, known or measured.
 //!
-//! SRM measures by session messages: A says what its clock is; B says in one of its own what A's
-//! clock was and how long ago it heard that; what is left of A's time since then is twice the way.
-//! A node here has no clock, so it counts ticks while it measures, and measures every other until
-//! it has three answers of it.
+//! SRM measures by session messages: A sends its clock; B echoes A's clock in one of its own, with
+//! the time since it received it; the rest of A's time since then is the round trip. A node here
+//! has no clock, so it counts ticks while it measures, and measures every other until it has three
+//! answers of it.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
