@@ -1,4 +1,4 @@
-//! What can go wrong at a node's edge.
+//! The errors of a node.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -16,7 +16,7 @@ pub enum NetError {
     Bind {
         /// The address.
         address: String,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
     /// The node's own number is beyond the list of peers.
@@ -33,7 +33,7 @@ pub enum NetError {
         /// For how many it should have.
         nodes: usize,
     },
-    /// Nobody can be found there.
+    /// It is no address.
     #[error("'{0}' is not an address: write HOST:PORT, as in 127.0.0.1:7000")]
     NotAnAddress(String),
     /// A member that was asked to let this process in did not.
@@ -41,7 +41,7 @@ pub enum NetError {
     NotLetIn {
         /// Where the member is.
         address: String,
-        /// What it says, or what went wrong.
+        /// Its answer, or the error.
         why: String,
     },
     /// A name does not fit into a hello.
@@ -72,7 +72,7 @@ pub enum NetError {
         /// How long it may be.
         limit: usize,
     },
-    /// What was said of how to use UDP makes no sense.
+    /// The settings of UDP are invalid.
     #[error("{0}")]
     Udp(String),
     /// There is no multicast here, or not for us.
@@ -85,7 +85,7 @@ pub enum NetError {
         group: SocketAddrV4,
         /// The address of the interface.
         interface: Ipv4Addr,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
 }

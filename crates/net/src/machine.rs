@@ -1,6 +1,6 @@
 //! The machine as its node sees it: all that is compiled for every algorithm.
 //!
-//! Messages become bytes and timers become numbers here, and nothing else happens: whatever does
+//! Messages become bytes and timers become numbers here, and nothing else happens: code that does
 //! not need the algorithm's own types belongs into [`resident`](crate::resident), which is compiled
 //! once for every problem, or into the driver, which is compiled once.
 
@@ -15,7 +15,7 @@ use crate::recorder::Tape;
 use crate::timers::{Keys, Slot};
 use crate::wire::{self, UNREADABLE, WireError};
 
-/// A machine that takes commands `C` and tells notices `N`, whatever its messages and timers are.
+/// A machine with commands `C` and notices `N`; its types of messages and timers are erased.
 pub(crate) trait Machine<C, N>: Send {
     /// The names of the kinds of its messages.
     fn kinds(&self) -> &'static [&'static str];
@@ -37,7 +37,7 @@ pub(crate) trait Machine<C, N>: Send {
     fn show(&self) -> String;
     /// Whether others may still need it for what was asked of it.
     fn owes(&self) -> bool;
-    /// Who belongs to its group, if it agrees with others on that.
+    /// The view of its group, if it runs a membership protocol.
     fn belongs(&self) -> Option<Belonging>;
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct Typed<P: Protocol> {
     papers: Papers<P>,
 }
 
-/// What is kept beside a machine because only its types can.
+/// The part of the I/O state that depends on the machine's types.
 struct Papers<P: Protocol> {
     timers: Keys<P::Timer>,
     tape: Option<Tape<P>>,
@@ -147,7 +147,7 @@ impl<P: Protocol> Papers<P> {
     }
 }
 
-/// What the machine does.
+/// The effects of the machine.
 struct Sink<'a, 'b, P: Protocol> {
     papers: &'a mut Papers<P>,
     desk: &'a mut Desk<'b, P::Notice>,
@@ -183,7 +183,7 @@ impl<P: Protocol> Effects<P> for Sink<'_, '_, P> {
         self.post(to, &message, written);
     }
 
-    /// Written once, whatever carries it.
+    /// Encoded once, for all receivers.
     fn broadcast(&mut self, to: impl IntoIterator<Item = NodeId>, message: P::Message) {
         let written = self.write(&message);
         for id in to {

@@ -1,14 +1,13 @@
-//! Numbers in messages that no node can have come to by counting.
+//! Bounds on the integers in messages.
 //!
 //! Logical clocks, epochs, ballots and counts of all kinds are words of 64 bits in messages; they
-//! begin at 0 and are counted up by one, never more often than things happen. A number beyond
-//! [`MAX_NUMBER`] is not the outcome of that. Were it believed, the next step could be one beyond
-//! the last number there is, and a clock that stands still or wraps round breaks whatever was
-//! proved with it. So such a message is refused where messages are read, as one that makes no
-//! sense; and a node that would have to send one has come to its end, and says so.
+//! begin at 0 and are incremented by one for an event. A number beyond [`MAX_NUMBER`] cannot come
+//! about by that. Were it believed, the next increment could overflow, and a clock that saturates
+//! or wraps round breaks the proofs of the algorithms. So such a message is refused when it is
+//! decoded; and a node that would have to send one stops with an error.
 //!
-//! The numbers are found by writing the message for nobody: whatever can be written can be looked
-//! through, so no algorithm has to know of this.
+//! The integers are found by serialising the message without output, so no algorithm has to know of
+//! this.
 
 use std::fmt;
 
@@ -18,8 +17,8 @@ use serde::ser::{
     SerializeTupleStruct, SerializeTupleVariant,
 };
 
-/// The largest number of 64 bits in a message that is taken for counted: at ten million steps a
-/// second it would take two hundred years. Sums of as many as there are nodes are far from the end.
+/// The largest plausible number of 64 bits in a message: at ten million steps a second it would
+/// take two hundred years to count to it. Sums over all nodes are far from overflow.
 pub const MAX_NUMBER: u64 = (1 << 56) - 1;
 
 /// Whether no number in it is larger than this.
@@ -27,7 +26,7 @@ pub(crate) fn are_within(largest: u64, message: &impl Serialize) -> bool {
     message.serialize(Looker(largest)).is_ok()
 }
 
-/// Writes nothing, and fails at the first number that is larger than this.
+/// A serialiser without output that fails at the first number that is larger than this.
 #[derive(Clone, Copy)]
 struct Looker(u64);
 
@@ -54,7 +53,7 @@ fn judge(is_sane: bool) -> Looked {
     if is_sane { Ok(()) } else { Err(Absurd) }
 }
 
-/// Kinds of values that hold no such number.
+/// Kinds of values without integers of 64 bits.
 macro_rules! harmless {
     ($($name:ident($($of:ty),*);)*) => {
         $(fn $name(self $(, _: $of)*) -> Looked { Ok(()) })*
@@ -175,7 +174,7 @@ impl ser::Serializer for Looker {
     }
 }
 
-/// What consists of several values is looked through one by one.
+/// Compound values are checked one by one.
 macro_rules! several {
     ($($of:ident: $name:ident($($key:ty)?);)*) => {
         $(impl $of for Looker {

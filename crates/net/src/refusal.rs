@@ -55,30 +55,30 @@ pub enum Refusal {
         /// Where it is according to the other.
         refused: Excerpt,
     },
-    /// The other wanted somebody else: the right list, and the wrong node at one of its addresses.
+    /// The other wanted another node: the right list, and the wrong node at one of its addresses.
     Target {
-        /// Who it reached.
+        /// The node that it reached.
         reached: NodeId,
-        /// Whom it wanted.
+        /// The node that it wanted.
         wanted: NodeId,
     },
-    /// The other cannot be who it says: not of the group, the refuser itself, or one whom the
+    /// The id cannot be true: outside the group, the refuser's own, or that of a node that the
     /// refuser dials and not the other way round.
     Sender {
-        /// Who it says it is.
+        /// The id that it claims.
         claimed: NodeId,
-        /// Who is asked.
+        /// The refuser.
         refuser: NodeId,
     },
     /// The other is not the process that the refuser has met under this number: it was restarted
     /// and has lost its state, or there are two. Nothing here tells it how to pass for the one that
     /// was met.
     Restarted,
-    /// Another process is connected with the refuser under this number, or was a moment ago.
-    /// Whoever was restarted while the group gathers may come in once its former life is away for
-    /// longer.
+    /// Another process is connected with the refuser under this id, or was a moment ago. A process
+    /// that was restarted while the group gathers is admitted once its previous incarnation has
+    /// been away for longer.
     Taken,
-    /// The other remembers a life of the refuser that is over: it is the refuser who was restarted.
+    /// The other knows a previous incarnation of the refuser: it is the refuser that was restarted.
     Forgotten,
     /// The other has said that it leaves for good.
     Left,
@@ -115,7 +115,7 @@ pub enum Refusal {
     Nowhere(Excerpt),
 }
 
-/// Who refused, from where a sentence is spoken.
+/// The side that refused, as seen by the side that prints the sentence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Refuser {
     /// We refused the other.
@@ -125,7 +125,7 @@ pub enum Refuser {
 }
 
 impl Refusal {
-    /// Whether the refused process can never be let in, whatever the other side does.
+    /// Whether the refused process can never be admitted.
     pub(crate) const fn is_final(&self) -> bool {
         match self {
             Self::Left | Self::GivenUp | Self::Replaced => true,
@@ -153,7 +153,7 @@ impl Refusal {
 
     /// The reason as a sentence in which "we" are the ones who say it.
     pub fn sentence(&self, by: Refuser) -> String {
-        // Whatever was refused is "it" if we refused, and "we" if it was us.
+        // The refused side is "it" if we refused, and "we" if it was us.
         let two = |verb_it: &str,
                    verb_we: &str,
                    refuser: &dyn fmt::Display,

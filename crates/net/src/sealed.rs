@@ -13,10 +13,11 @@ use vorrang_trace::{AnyMessage, AnyNode, AnyTimer};
 use crate::numbers::{self, MAX_NUMBER};
 use crate::wire;
 
-/// A node whose messages can go over a wire though their type is gone.
+/// A node with erased types whose messages are bytes, so that they can be sent.
 pub struct Sealed<C, N> {
     node: AnyNode<C, N>,
-    /// Reads a message; none if it is none, or has a number in it that nobody can have counted to.
+    /// Decodes a message; none if it is invalid, or has a number beyond the largest plausible
+    /// value.
     open: fn(&[u8]) -> Option<AnyMessage>,
 }
 
@@ -62,7 +63,7 @@ impl<C: Data, N: Data> Protocol for Sealed<C, N> {
     fn on_command(&mut self, command: C, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
         self.node.on_command(command, &mut Sealing { fx })
     }
-    /// What cannot be read is as good as lost.
+    /// A message that cannot be decoded counts as lost.
     fn on_message(&mut self, from: NodeId, Parcel(bytes): Parcel, fx: &mut impl Effects<Self>) {
         if let Some(message) = (self.open)(&bytes) {
             self.node.on_message(from, message, &mut Sealing { fx });

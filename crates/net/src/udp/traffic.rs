@@ -1,4 +1,4 @@
-//! The node's task over UDP: what comes and goes, and what is heeded of it.
+//! The node's task over UDP: sending, receiving, and the checks of received datagrams.
 
 use std::io;
 use std::net::SocketAddr;
@@ -131,7 +131,7 @@ impl Network for Mail {
     }
 }
 
-/// What comes and goes.
+/// Sending and receiving.
 impl Driver<Mail> {
     fn ring_all(&self) {
         for place in ALL_PLACES {
@@ -175,7 +175,7 @@ impl Driver<Mail> {
             }
         };
         if by_cast && (frame.from, frame.life) == (self.world.me, self.world.life) {
-            // What we say to all, we hear.
+            // Our own multicasts come back to us.
             return;
         }
         self.world.counts.received += 1;
@@ -294,7 +294,7 @@ impl Driver<Mail> {
         if has_begun {
             peer.part(Parting::Left, "it has left", &timing);
         } else {
-            // Nothing has come of it: whoever takes its place is as welcome.
+            // The group has not begun: another process may take its place.
             peer.forget(&timing);
             self.world.call_by(Instant::now());
         }
