@@ -1,4 +1,4 @@
-//! What is to be said below a picture: what went wrong, and who waits for whom.
+//! The caption of a picture: what went wrong, and which node waits for which.
 
 use crate::chart::{Chart, Fate};
 use crate::story::{Clock, Story};
@@ -22,7 +22,7 @@ pub(crate) fn of(story: &Story, chart: &Chart) -> Vec<(String, bool)> {
     all
 }
 
-/// Who waits for whom when the run is over.
+/// Which nodes wait for which when the run is over.
 fn waiting(story: &Story, chart: &Chart) -> Option<String> {
     let waits = chart.waits(story);
     if waits.is_empty() {

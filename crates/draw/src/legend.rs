@@ -1,4 +1,4 @@
-//! What the signs of a space-time diagram mean: those that occur, and no others.
+//! The legend of a space-time diagram, with the signs that occur.
 
 use crate::chart::{Chart, Fate, Moment};
 use crate::layout::Layout;
