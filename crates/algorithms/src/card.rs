@@ -1,4 +1,4 @@
-//! What an algorithm says of itself: its source, what it assumes, what it costs, its mistakes.
+//! The card of an algorithm: source, assumptions, costs, known mistakes.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -18,17 +18,17 @@ pub struct Card<Q: Problem> {
     pub name: &'static str,
     /// How people call it.
     pub title: &'static str,
-    /// What it solves: the problem's title, or the variant of it.
+    /// The problem that it solves: its title, or the variant of it.
     pub solves: &'static str,
-    /// Who published it, where and when.
+    /// The publication.
     pub citation: &'static str,
-    /// What it assumes of the links between its nodes.
+    /// Its assumptions about the links between its nodes.
     pub assumes: Assumes,
-    /// What it must be told besides the group.
+    /// The parameters that it takes besides the group.
     pub takes: &'static [Parameter],
-    /// What it says of itself in the terms of its problem.
+    /// Its properties in the terms of its problem.
     pub terms: Q::Terms,
-    /// What the literature says that it costs.
+    /// Its costs by the literature.
     pub theory: &'static [Cost<Q::Setting>],
     /// Known mistakes in it, for the checker to find.
     pub flaws: &'static [Flaw<Q>],
@@ -37,7 +37,7 @@ pub struct Card<Q: Problem> {
 }
 
 impl<Q: Problem> Card<Q> {
-    /// What can be said of it without the terms of its problem.
+    /// The part of a card that does not depend on the problem.
     pub fn about(&self) -> About {
         About {
             name: self.name,
@@ -63,7 +63,7 @@ impl<Q: Problem> Card<Q> {
         self.flaws.iter().find(|flaw| flaw.name == name)
     }
 
-    /// What the theory says of a quantity; none if it says nothing.
+    /// The theory of a quantity; none if there is none.
     pub fn cost(&self, of: Quantity, at: &Q::Setting) -> Option<Span> {
         self.theory.iter().find(|cost| cost.of == of).map(|cost| (cost.span)(at))
     }
@@ -134,7 +134,7 @@ fn without_links(text: &str) -> String {
     plain
 }
 
-/// What an algorithm assumes of the links between its nodes, and of who uses it.
+/// The assumptions of an algorithm about links and applications.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Assumes {
     /// The order in which messages from one node to another arrive.
@@ -143,9 +143,9 @@ pub struct Assumes {
     pub reliable: bool,
     /// No message takes longer than a known time ([`Setup::within`]).
     pub timely: bool,
-    /// Who must be able to send to whom.
+    /// The topology that it needs.
     pub layout: Layout,
-    /// Nobody asks before all that was asked is over: else it may get stuck.
+    /// Requests come one at a time: else it may deadlock.
     pub one_at_a_time: bool,
 }
 
@@ -199,17 +199,17 @@ impl Assumes {
     /// In a sentence, without its full stop.
     pub fn sentence(self) -> String {
         let order = match self.order {
-            Order::Any => "messages may overtake each other",
+            Order::Any => "messages may be reordered",
             Order::Fifo => "messages from one node to another keep their order",
         };
-        let loss = if self.reliable { "none is lost or doubled" } else { "some may be lost" };
+        let loss = if self.reliable { "none is lost or duplicated" } else { "some may be lost" };
         let time = if self.timely { ", none takes longer than --within" } else { "" };
-        let alone = if self.one_at_a_time { "; nobody asks while another does" } else { "" };
+        let alone = if self.one_at_a_time { "; requests come one at a time" } else { "" };
         alloc::format!("{order}, {loss}{time}; {}{alone}", self.layout.sentence())
     }
 }
 
-/// Who must be able to send to whom, for an algorithm to work.
+/// The topology that an algorithm needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Layout {
     /// Everyone to everyone.
@@ -218,14 +218,14 @@ pub enum Layout {
     ThroughTheLast,
     /// Each node to the next, and the last to the first, in the order of [`Setup::ring`].
     Ring,
-    /// Whoever is linked in [`Setup::topology`], which holds together; if nothing is said, this.
+    /// The links of [`Setup::topology`], a connected graph; by default this one.
     Connected(&'static Topology),
     /// The same, and there is only one way between any two nodes.
     Tree(&'static Topology),
 }
 
 impl Layout {
-    /// What the algorithm runs on if nothing is said.
+    /// The default topology.
     pub fn usual(self) -> Topology {
         match self {
             Self::Complete | Self::ThroughTheLast | Self::Ring => Topology::Complete,
@@ -270,13 +270,13 @@ pub struct Quantity {
     pub key: &'static str,
     /// Its name for people.
     pub name: &'static str,
-    /// Whether it is a time, in units of the one-way delay T. What is not a time holds however
-    /// long messages take.
+    /// Whether it is a time, in units of the one-way delay T. Other quantities do not depend on
+    /// delays.
     pub is_time: bool,
 }
 
 impl Quantity {
-    /// A number, whatever the latency.
+    /// A number, independent of latency.
     pub const fn number(key: &'static str, name: &'static str) -> Self {
         Self { key, name, is_time: false }
     }
@@ -286,16 +286,16 @@ impl Quantity {
         Self { key, name, is_time: true }
     }
 
-    /// What the theory says of it.
+    /// Its theory.
     pub const fn costs<S>(self, span: fn(&S) -> Span) -> Cost<S> {
         Cost { of: self, span }
     }
 }
 
-/// What the theory says of a quantity.
+/// The theory of a quantity.
 #[derive(Debug)]
 pub struct Cost<S> {
-    /// Of what.
+    /// The quantity.
     pub of: Quantity,
     /// How much, as a function of what it depends on.
     pub span: fn(&S) -> Span,
@@ -306,7 +306,7 @@ pub struct Cost<S> {
 pub struct Flaw<Q: Problem> {
     /// How the command line calls it.
     pub name: &'static str,
-    /// What is wrong, in a sentence.
+    /// The mistake, in a sentence.
     pub what: &'static str,
     /// The property that it breaks.
     pub breaks: &'static str,
@@ -327,7 +327,7 @@ impl<Q: Problem> Flaw<Q> {
 pub struct Mistake {
     /// How the command line calls it.
     pub name: &'static str,
-    /// What is wrong, in a sentence.
+    /// The mistake, in a sentence.
     pub what: &'static str,
     /// The property that it breaks.
     pub breaks: &'static str,
@@ -350,7 +350,7 @@ fn shortest(algorithm: &str, flaw: &str) -> Option<u32> {
 pub struct Span {
     /// At least this.
     pub low: f64,
-    /// What a long run comes to, where that is known.
+    /// The value in a long run, where it is known.
     pub typical: Option<f64>,
     /// At most this.
     pub high: f64,
@@ -391,7 +391,7 @@ impl Span {
         Self::between(self.low.min(other.low), self.high.max(other.high))
     }
 
-    /// What the mean of as many costs comes to: the mean of what each comes to.
+    /// The span of a mean of costs: the mean of their spans.
     pub fn mean(of: &[Self]) -> Option<Self> {
         let (first, rest) = of.split_first()?;
         if rest.iter().all(|other| other == first) {

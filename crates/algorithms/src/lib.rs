@@ -1,10 +1,9 @@
 //! The algorithms, one folder to a problem.
 //!
-//! A folder's `mod.rs` says what is asked and what is told; its `card.rs` holds the terms in which
-//! its algorithms speak of themselves; its `spec` says what must hold; its `flaws` holds the
-//! mistakes that the literature knows, for the checker to find; every other file is one algorithm,
-//! named after its authors or its idea, and all are written in one order: citation and idea,
-//! messages, the state, the handlers, the card, the tests.
+//! A folder's `mod.rs` has the commands and notices; its `card.rs` the terms of its cards; its
+//! `spec` the specification; its `flaws` the mistakes that the literature knows, for the checker to
+//! find; every other file is one algorithm, named after its authors or its idea, and all are
+//! written in one order: citation and idea, messages, the state, the handlers, the card, the tests.
 //!
 //! Being `no_std`, nothing here can reach for a clock, a socket, a thread or the randomness of the
 //! machine it runs on.

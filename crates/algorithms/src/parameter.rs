@@ -1,5 +1,4 @@
-//! What an algorithm may have to be told besides the group, one thing at a time: how it is called,
-//! what it means, how it is read and written.
+//! The parameters of algorithms besides the group: name, meaning, parsing and printing.
 
 use alloc::format;
 use alloc::string::{String, ToString as _};
@@ -18,15 +17,15 @@ use crate::priorities::Priorities;
 use crate::setup::Setup;
 use crate::topology::ring::Ring;
 
-/// Who of several that wait gets the token, where an algorithm leaves that open.
+/// Which of several waiting nodes gets the token, where an algorithm leaves that open.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum Arbitration {
-    /// The first to the right of whoever gives it away.
+    /// The first to the right of the current holder.
     #[default]
     RoundRobin,
-    /// Whoever has asked least often; of several the first to the right.
+    /// The one that has asked least often; of several the first to the right.
     LeastServed,
-    /// Whoever is nearest on the ring of all numbers; of two the one to the right.
+    /// The nearest on the ring of all numbers; of two the one to the right.
     Nearest,
 }
 
@@ -34,7 +33,7 @@ impl Arbitration {
     /// All that there are.
     pub const ALL: [Self; 3] = [Self::RoundRobin, Self::LeastServed, Self::Nearest];
 
-    /// What it is called.
+    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::RoundRobin => "round-robin",
@@ -44,13 +43,13 @@ impl Arbitration {
     }
 }
 
-/// What is under way is kept.
+/// Messages in flight are kept.
 const MOST_WINDOW: u32 = 1 << 20;
 /// Finer than any difference that is seen.
 const MOST_DRAWS: u32 = 1_000_000;
 pub(crate) const USUAL_DRAWS: NonZeroU32 = NonZeroU32::MIN.saturating_add(1000);
 
-/// Nobody needs more, and every token is a message under way.
+/// More are not useful, and every token is a message in flight.
 const MOST_RESOURCES: u32 = 64;
 
 /// Something that an algorithm may have to be told besides the group.
@@ -60,27 +59,27 @@ pub enum Parameter {
     K,
     /// How long a message takes at most.
     Within,
-    /// Who has the token at first.
+    /// The initial holder of the token.
     Holder,
-    /// Who can send to whom.
+    /// The communication graph.
     Topology,
     /// How often in a row a node may put its own request first.
     Greedy,
-    /// Who of several that wait gets the token.
+    /// Which of several waiting nodes gets the token.
     Arbitration,
-    /// How long a token that nobody wants stays at a node.
+    /// How long a token stays at a node that does not need it.
     Rest,
     /// How many resources there are, all of which an entry needs.
     Resources,
-    /// Who starts, where only one may.
+    /// The initiator, where there is only one.
     Initiator,
     /// How urgent the requests of the nodes are.
     Priorities,
-    /// Whom each node must ask.
+    /// The quorum of each node.
     Quorum,
-    /// Whom each node asks and informs.
+    /// The nodes that each node asks and informs.
     Structure,
-    /// Who comes after whom on a ring.
+    /// The order of nodes on a ring.
     Ring,
     /// How late a timer may run out.
     Late,
@@ -106,37 +105,35 @@ pub enum Parameter {
     Draws,
     /// How many nodes found the group.
     Founders,
-    /// Who says that others seem to be down.
+    /// The failure detector.
     Detector,
 }
 
-// What some of them mean, in more words than fit into a list.
-const WINDOW: &str = "How many messages of a sender may be under way before it takes no more \
-     [default: 64]";
-const TAIL: &str = "How a loss of the last message is found out: heartbeat (the sender \
-     says how far it has come until all have everything), stop (it says so \
-     three times) or none [default: heartbeat]";
+// Longer help texts.
+const WINDOW: &str = "How many unacknowledged messages a sender may have: its flow-control window \
+                      [default: 64]";
+const TAIL: &str = "How the loss of the last message is detected: heartbeat (the sender repeats \
+                    its highest sequence number until all have everything), stop (it does so three \
+                    times) or none [default: heartbeat]";
 const ORDERING: &str = "In which order messages are delivered: fifo, causal, sequencer, token, \
      lamport or skeen; the last four are total [default: fifo]";
-const WAITS: &str = "How many distances to wait before asking for what is missing, and \
-     before repairing it: fixed, adaptive, star, line, or C1,C2,D1,D2 \
-     [default: fixed]";
-const DISTANCES: &str = "Whether it is measured how far away others are, or known: measured or \
-     known [default: measured; known in a check]";
+const WAITS: &str = "How long to wait before requesting a missing message, and before repairing \
+                     it, in units of distance: fixed, adaptive, star, line, or C1,C2,D1,D2 \
+                     [default: fixed]";
+const DISTANCES: &str = "Whether distances to other members are measured or known: measured or \
+                         known [default: measured; known in a check]";
 const DRAWS: &str = "From how many different waits one is drawn, the shortest and the \
      longest included [default: 1001; 2 in a check]";
 const FOUNDERS: &str = "How many nodes found the group, those with the lowest numbers; others \
-     come in when they ask to [default: all; all but one in a check]";
-const DETECTOR: &str = "Who says that others seem to be down: heartbeats that do not come, or \
-     whoever says suspect, trust and beat: heartbeats or told [default: heartbeats; told in a \
-     check]";
-const TOPOLOGY: &str = "Who can send to whom: ring, line, star, complete, tree:2, grid, torus, \
-     hypercube, random-tree, random:0.1, or a file of links [default: what \
-     the algorithm is usually run on]";
-const QUORUM: &str = "Whom each node must ask: plane, grid, majority, weighted:2,1,1, \
-     triangle, wall:1,2,3, tree, all, singleton, sets:0-1,1-2,0-2, or a \
-     file of sets [default: the plane if there is one of so many nodes, \
-     else the grid]";
+                        join when they ask to [default: all; all but one in a check]";
+const DETECTOR: &str = "The failure detector: heartbeats, or told (by the commands suspect, trust \
+                        and beat) [default: heartbeats; told in a check]";
+const TOPOLOGY: &str = "The topology: ring, line, star, complete, tree:2, grid, torus, hypercube, \
+                        random-tree, random:0.1, or a file of links [default: what the algorithm \
+                        is usually run on]";
+const QUORUM: &str = "The quorum system: plane, grid, majority, weighted:2,1,1, triangle, \
+                      wall:1,2,3, tree, all, singleton, sets:0-1,1-2,0-2, or a file of sets \
+                      [default: the plane if there is one of so many nodes, else the grid]";
 
 impl Parameter {
     /// All that there are.
@@ -169,7 +166,7 @@ impl Parameter {
         Self::Detector,
     ];
 
-    /// What it is called, without the hyphens.
+    /// Its name, without the hyphens.
     pub const fn name(self) -> &'static str {
         match self {
             Self::K => "k",
@@ -201,7 +198,7 @@ impl Parameter {
         }
     }
 
-    /// What stands for its value in a help text.
+    /// The placeholder of its value in a help text.
     pub const fn value(self) -> &'static str {
         match self {
             Self::K | Self::Resources | Self::Draws | Self::Founders => "NUMBER",
@@ -222,7 +219,7 @@ impl Parameter {
         }
     }
 
-    /// What it means, in a sentence for people.
+    /// Its help text.
     pub const fn what(self) -> &'static str {
         match self {
             Self::K => "How many may be inside together [default: 2]",
@@ -230,54 +227,54 @@ impl Parameter {
                 "How long a message takes at most, for algorithms with time-outs [default: what \
                  --latency allows in a simulation, 1s over a network, 1ms elsewhere]"
             }
-            Self::Holder => "Who has the token at first [default: 0]",
+            Self::Holder => "The initial holder of the token [default: 0]",
             Self::Topology => TOPOLOGY,
             Self::Greedy => {
-                "How often in a row a node with the token may put its own request before those of \
-                 its neighbours [default: 0]"
+                "How often in a row a node with the token may serve its own request before those \
+                 of its neighbours [default: 0]"
             }
             Self::Arbitration => {
-                "Who of several that wait gets the token: round-robin, least-served or nearest \
-                 [default: round-robin]"
+                "Which of several waiting neighbours gets the token: round-robin, least-served or \
+                 nearest [default: round-robin]"
             }
             Self::Rest => {
-                "How long a token that has come all the way round unused stays at every node \
+                "How long a token stays at every node after a round in which nobody used it \
                  [default: 1ms]"
             }
             Self::Resources => {
                 "How many resources there are, each with its own token, all of which an entry \
                  needs [default: 1]"
             }
-            Self::Initiator => "Who starts the wave [default: 0]",
+            Self::Initiator => "The node that starts the wave [default: 0]",
             Self::Priorities => {
-                "How urgent the requests of the nodes are, a number a node, such as 0,0,5: the \
-                 highest goes first, and whoever waits ages [default: none]"
+                "The priorities of requests, a number a node, such as 0,0,5: the highest goes \
+                 first, and priorities of waiting nodes age [default: none]"
             }
             Self::Quorum => QUORUM,
             Self::Structure => {
-                "Whom each node asks and whom it informs: central, lamport, ricart-agrawala, \
-                 maekawa, or sets:0-1/0,0-1/1,0-1-2 with a pair of sets a node [default: maekawa, \
-                 over --quorum]"
+                "The information structure, whom each node asks and whom it informs: central, \
+                 lamport, ricart-agrawala, maekawa, or sets:0-1/0,0-1/1,0-1-2 with a pair of sets \
+                 a node [default: maekawa, over --quorum]"
             }
             Self::Ring => {
-                "Who comes after whom on the ring: ascending, descending, random, or all nodes, as \
+                "The order of nodes on the ring: ascending, descending, random, or all nodes, as \
                  in 0-2-1 [default: ascending]"
             }
             Self::Late => {
                 "How late a timer may run out, for algorithms with time-outs [default: 0]"
             }
             Self::Contention => {
-                "How two nodes that want each other for a parent are told apart: wait (by waiting \
-                 for a short or a long time, as a coin falls) or id (the higher is the parent) \
-                 [default: wait]"
+                "How root contention between two nodes is resolved: wait (each waits a short or a \
+                 long time, as a coin falls) or id (the higher is the parent) [default: wait]"
             }
             Self::Gather => {
-                "How long a node whose last neighbour has not asked waits for that [default: 0]"
+                "How long a node waits for the request of its last neighbour before it asks \
+                 itself [default: 0]"
             }
-            Self::Beat => "How often a node says that it is up [default: 5ms]",
+            Self::Beat => "The interval of heartbeats [default: 5ms]",
             Self::Margin => {
-                "How much later than --beat a node may be heard before it is suspected; twice as \
-                 much after every mistake [default: 500us]"
+                "How late a heartbeat may be before its sender is suspected; doubled after every \
+                 false suspicion [default: 500us]"
             }
             Self::Window => WINDOW,
             Self::Tail => TAIL,
@@ -330,11 +327,11 @@ impl Parameter {
             }
             Self::Gather => setup.gather = time(text)?,
             Self::Beat => match time(text)? {
-                Duration::ZERO => return Err(format!("'{text}': between two there is some time")),
+                Duration::ZERO => return Err(format!("'{text}': an interval is longer than 0")),
                 beat => setup.beat = beat,
             },
             Self::Margin => match time(text)? {
-                Duration::ZERO => return Err(format!("'{text}': twice nothing is nothing")),
+                Duration::ZERO => return Err(format!("'{text}': a margin of 0 cannot be doubled")),
                 margin => setup.margin = margin,
             },
             Self::Window => setup.window = up_to(text, MOST_WINDOW)?.get(),

@@ -1,4 +1,4 @@
-//! Who can hear whom where a network falls apart: what monitors of several problems must know.
+//! Which nodes can hear each other in a partition, for monitors of several problems.
 
 use alloc::vec::Vec;
 
@@ -45,7 +45,7 @@ impl Cuts {
         self.0.push(Cut { sides: sets(sides), is_healed: false });
     }
 
-    /// What [`on_cut`](Self::on_cut) told of with the same sides is over.
+    /// The partition that [`on_cut`](Self::on_cut) reported with the same sides heals.
     pub fn on_heal(&mut self, sides: &[Vec<NodeId>]) {
         let sides = sets(sides);
         if let Some(cut) = self.0.iter_mut().find(|cut| !cut.is_healed && cut.sides == sides) {

@@ -8,7 +8,7 @@ use core::fmt;
 
 use vorrang_protocol::{Group, NodeId};
 
-/// A priority rises by one a turn that is missed: with more, nobody would live to see it.
+/// A priority rises by one for every missed turn: higher ones would take too long to reach.
 const HIGHEST_PRIORITY: u32 = 1000;
 
 /// How urgent the requests of the nodes are: a number a node, the higher the more urgent. None at

@@ -1,4 +1,4 @@
-//! What a problem is, whoever solves it.
+//! Problems, independent of the algorithms that solve them.
 
 use core::fmt::{Debug, Display};
 use core::str::FromStr;
@@ -11,18 +11,18 @@ use vorrang_protocol::Data;
 /// A problem is a folder. Its `mod.rs` implements this; its `card.rs` holds the terms, its `spec`
 /// what must hold, its `flaws` the known mistakes, and every other file is one algorithm.
 pub trait Problem: Sized + Debug + 'static {
-    /// What the command line calls it: the name of its folder.
+    /// Its name on the command line: the name of its folder.
     const NAME: &'static str;
-    /// What people call it.
+    /// Its title.
     const TITLE: &'static str;
 
-    /// What an application asks.
+    /// The commands of an application.
     type Command: Data + Display + FromStr<Err = alloc::string::String>;
-    /// What an application is told.
+    /// The notices to an application.
     type Notice: Data + Display;
-    /// What an algorithm says of itself that only this problem has words for.
+    /// The properties of an algorithm that are specific to this problem.
     type Terms: Debug + Sync + 'static;
-    /// What the theory of a cost depends on.
+    /// The parameters of the theory of a cost.
     type Setting: Debug + 'static;
     /// The smallest system that shows a mistake.
     type Demonstration: Debug + Sync + 'static;

@@ -22,7 +22,7 @@ type Prepare<P> = Box<dyn Fn(&Setup) -> Result<Node<P>, Unfit> + Send + Sync>;
 pub type Node<P> = Arc<dyn Fn(NodeId) -> P + Send + Sync>;
 
 impl<P: Protocol> Recipe<P> {
-    /// Whatever `prepare` makes of a set-up.
+    /// A factory of nodes from a set-up.
     pub fn new<F>(prepare: impl Fn(&Setup) -> Result<F, Unfit> + Send + Sync + 'static) -> Self
     where
         F: Fn(NodeId) -> P + Send + Sync + 'static,
@@ -39,7 +39,7 @@ impl<P: Protocol> Recipe<P> {
         Self { invariants, ..self }
     }
 
-    /// What holds at every moment.
+    /// The invariants of its proof.
     pub const fn invariants(&self) -> &'static [Invariant<P>] {
         self.invariants
     }
@@ -85,7 +85,7 @@ pub fn of_setup<P: Protocol>(new: fn(NodeId, &Setup) -> P) -> Recipe<P> {
     })
 }
 
-/// Nodes that need to know who is linked to them, and who starts.
+/// Nodes that need to know their neighbours and the initiator.
 pub fn of_graph<P: Protocol>(new: fn(NodeId, &Graph, NodeId) -> P) -> Recipe<P> {
     Recipe::new(move |setup| {
         let (graph, initiator) = (setup.topology.graph(setup.group)?, setup.initiator);
@@ -93,7 +93,7 @@ pub fn of_graph<P: Protocol>(new: fn(NodeId, &Graph, NodeId) -> P) -> Recipe<P> 
     })
 }
 
-/// Nodes that need to know whom they must ask.
+/// Nodes that need to know their quorums.
 pub fn of_quorums<P: Protocol>(new: fn(NodeId, Rota) -> P) -> Recipe<P> {
     Recipe::new(move |setup| {
         let system = setup.quorum.system(setup.group)?;

@@ -1,7 +1,6 @@
 //! Every algorithm and every mistake, a line each: the one place where names become types.
 //!
-//! Past it, everything is generic. Whoever wants to do something with the algorithms of a problem
-//! is a [`Register`] and is shown them all.
+//! Past it, everything is generic. A [`Register`] is shown all algorithms of a problem.
 
 use alloc::vec::Vec;
 
@@ -29,7 +28,7 @@ use crate::group::flaws::{
     VotesForgotten, deciding, mistaken,
 };
 use crate::group::{Grouping, virtual_synchrony};
-pub use crate::listing::{Invariants, Listed, Register, Visit, cards, unknown, visit};
+pub use crate::listing::{Listed, Register, unknown};
 use crate::multicast::ack::Ack;
 use crate::multicast::flaws::{
     CausalByFifoOnly, DeliveredBeforeStable, FreedWhenOneHasIt, NoDuplicateFilter,
@@ -168,7 +167,7 @@ impl Listed for Mutex {
     }
 }
 
-/// Mutual exclusion by quorums: whoever has the permission of all of one may enter.
+/// Mutual exclusion by quorums: a node with the permission of a whole quorum may enter.
 #[rustfmt::skip]
 fn register_quorums(into: &mut impl Register<Mutex>) {
     let card = &maekawa_basic::CARD;
@@ -228,7 +227,7 @@ fn register_survivors(into: &mut impl Register<Mutex>) {
     into.algorithm(&regenerating_raymond::CARD, correct.guarded(Regenerating::INVARIANTS));
 }
 
-/// Mutual exclusion by a token: whoever has it may enter.
+/// Mutual exclusion by a token: its holder may enter.
 #[rustfmt::skip]
 fn register_tokens(into: &mut impl Register<Mutex>) {
     let card = &token_ring::CARD;
@@ -397,7 +396,7 @@ impl Listed for Grouping {
     }
 }
 
-/// What can be said of every algorithm of every problem, in the order of the catalogue.
+/// The problem-independent parts of all cards, in the order of the catalogue.
 pub fn abouts() -> Vec<About> {
     struct Abouts(Vec<About>);
     impl<Q: Problem> Register<Q> for Abouts {

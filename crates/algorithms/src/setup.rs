@@ -1,4 +1,4 @@
-//! What an algorithm must be told before its nodes can be made, as a value.
+//! The set-up of an algorithm, as a value.
 //!
 //! It is written in one way everywhere: on the command line, in the headers of golden runs and of
 //! traces, and in what two nodes tell each other before they work together.
@@ -24,37 +24,37 @@ use crate::structure::Structures;
 use crate::topology::Topology;
 use crate::topology::ring::Ring;
 
-/// What an algorithm must be told. Every algorithm needs the group; which of the rest it
-/// [takes](crate::card::Card::takes) stands on its card.
+/// The set-up of an algorithm. Every algorithm needs the group; its card says which of the other
+/// parameters it [takes](crate::card::Card::takes).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Setup {
-    /// Who takes part.
+    /// The participants.
     pub group: Group,
     /// How many may be inside together.
     pub k: u32,
     /// How long a message takes at most.
     pub within: Duration,
-    /// Who has the token at first.
+    /// The initial holder of the token.
     pub holder: NodeId,
-    /// Who can send to whom.
+    /// The communication graph.
     pub topology: Topology,
     /// How often in a row a node may put its own request first.
     pub greedy: u32,
-    /// Who of several that wait gets the token.
+    /// Which of several waiting nodes gets the token.
     pub arbitration: Arbitration,
-    /// How long a token that nobody wants stays at a node.
+    /// How long a token stays at a node that does not need it.
     pub rest: Duration,
     /// How many resources there are, all of which an entry needs.
     pub resources: u32,
-    /// Who starts, where only one may.
+    /// The initiator, where there is only one.
     pub initiator: NodeId,
     /// How urgent the requests of the nodes are.
     pub priorities: Priorities,
-    /// Whom each node must ask.
+    /// The quorum of each node.
     pub quorum: Quorums,
-    /// Whom each node asks and informs.
+    /// The nodes that each node asks and informs.
     pub structure: Structures,
-    /// Who comes after whom on a ring.
+    /// The order of nodes on a ring.
     pub ring: Ring,
     /// How late a timer may run out.
     pub late: Duration,
@@ -72,7 +72,7 @@ pub struct Setup {
     pub tail: Tail,
     /// In which order messages are delivered.
     pub ordering: Ordering,
-    /// How long to wait before asking for what is missing, and before repairing it.
+    /// How long to wait before requesting a missing message, and before repairing it.
     pub waits: Waits,
     /// Whether it is known how far away others are.
     pub distances: Distances,
@@ -80,20 +80,19 @@ pub struct Setup {
     pub draws: NonZeroU32,
     /// How many nodes found the group: those with the lowest numbers.
     pub founders: u32,
-    /// Who says that others seem to be down.
+    /// The failure detector.
     pub detector: Detector,
 }
 
 impl Setup {
-    /// A group, and what is usual besides: two inside together, a millisecond for a message, the
-    /// token at node 0, and from there round robin; everyone linked to everyone, nobody greedy, a
-    /// millisecond's rest, one resource, node 0 to start, all requests alike, the [usual
+    /// A group, and the default of every parameter: two inside together, a millisecond for a
+    /// message, the token at node 0, and from there round robin; a complete graph, no greedy nodes,
+    /// a millisecond's rest, one resource, node 0 to start, all requests alike, the [usual
     /// quorums](Quorums::usual), which are asked and informed, a ring in the order of numbers,
-    /// timers that are never late, coins where two want each other for a parent, nobody
-    /// waiting to be asked, a heartbeat every five milliseconds and half a one of margin, 64
-    /// messages under way, delivered as each sender sent them, heartbeats until all have them,
-    /// waits and distances as the paper on SRM has them, and a group that all have founded, who
-    /// watch each other by heartbeats.
+    /// timers that are never late, coins for root contention, no time to gather, a heartbeat every
+    /// five milliseconds and half a one of margin, 64 messages under way, delivered as each sender
+    /// sent them, heartbeats until all have them, waits and distances as the paper on SRM has them,
+    /// and a group that all have founded, who watch each other by heartbeats.
     pub fn new(group: Group) -> Self {
         Self {
             group,
@@ -144,7 +143,7 @@ impl Setup {
         text
     }
 
-    /// Reads what [`text`](Self::text) writes; what is not said is as usual.
+    /// Reads what [`text`](Self::text) writes; other parameters have their defaults.
     ///
     /// # Errors
     ///
@@ -290,8 +289,8 @@ mod tests {
         assert_eq!(wrong("--nodes 3 --k"), "--k wants a value");
         assert_eq!(wrong("--k 3"), "'--k 3' must begin with --nodes");
         assert_eq!(wrong("--nodes 3 --within 0"), "--within: '0': a message takes some time");
-        assert_eq!(wrong("--nodes 3 --margin 0"), "--margin: '0': twice nothing is nothing");
-        assert_eq!(wrong("--nodes 3 --beat 0"), "--beat: '0': between two there is some time");
+        assert_eq!(wrong("--nodes 3 --margin 0"), "--margin: '0': a margin of 0 cannot be doubled");
+        assert_eq!(wrong("--nodes 3 --beat 0"), "--beat: '0': an interval is longer than 0");
         assert_eq!(wrong(""), "how many nodes? say --nodes 3");
     }
 }

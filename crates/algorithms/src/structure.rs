@@ -1,9 +1,10 @@
-//! Information structures: whom a node asks before it enters, and whom it tells when it has left.
+//! Information structures: which nodes a node asks before it enters, and which it informs when it
+//! has left.
 //!
 //! Beverly Sanders, "The information structure of distributed mutual exclusion algorithms", ACM
-//! TOCS 5(3), 1987, describes algorithms that ask for permission by two sets a node: R, those whom
-//! it asks, and I, those whom it informs of its exit. Who is informed of whose exit, the sets that
-//! she calls St, follows from them.
+//! TOCS 5(3), 1987, describes algorithms that ask for permission by two sets a node: R, those that
+//! it asks, and I, those that it informs of its exit. The sets that she calls St, those that inform
+//! a node, follow from them.
 //!
 //! ```
 //! use vorrang_algorithms::structure::Structures;
@@ -51,9 +52,9 @@ pub enum Structures {
 /// The sets of a node, lowest first.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Sets {
-    /// Whom it asks: R.
+    /// The nodes that it asks: R.
     pub asks: Vec<NodeId>,
-    /// Whom it informs: I.
+    /// The nodes that it informs: I.
     pub informs: Vec<NodeId>,
 }
 
@@ -77,7 +78,7 @@ impl Structures {
     pub fn sets(&self, group: Group, quorums: &Quorums) -> Result<Vec<Sets>, Unfit> {
         let sets = self.unchecked(group, quorums)?;
         match self {
-            // Safe by construction: a common node, everybody, or a quorum system.
+            // Safe by construction: a common node, all nodes, or a quorum system.
             Self::Central | Self::Lamport | Self::RicartAgrawala | Self::Maekawa => Ok(sets),
             Self::Sets(_) => check(&sets)
                 .map_err(|why| Unfit(format!("--structure {}: {why}", self.in_short())))

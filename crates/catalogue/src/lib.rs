@@ -181,6 +181,12 @@ pub fn find<Q: Catalogued>(name: &str, flaw: Option<&str>) -> Result<&'static En
     found.ok_or_else(|| registry::unknown(name, flaw))
 }
 
+/// The cards of all algorithms of a problem.
+pub fn cards<Q: Catalogued>() -> Vec<&'static Card<Q>> {
+    let correct = Q::entries().iter().filter(|entry| entry.flaw.is_none());
+    correct.map(|entry| entry.card).collect()
+}
+
 fn all<Q: Listed>() -> Vec<Entry<Q>> {
     struct All<Q: Problem>(Vec<Entry<Q>>);
 
@@ -212,7 +218,7 @@ mod tests {
 
     #[test]
     fn everything_on_a_card_is_found_and_nothing_else() {
-        for card in registry::cards::<Mutex>() {
+        for card in cards::<Mutex>() {
             let setup = card.setup(Group::of(4));
             for flaw in [None].into_iter().chain(card.flaws.iter().map(|flaw| Some(flaw.name))) {
                 let entry = find::<Mutex>(card.name, flaw).expect("it is on the card");

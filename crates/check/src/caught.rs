@@ -1,4 +1,4 @@
-//! Panics of what is checked: caught, and told as data.
+//! Panics of checked code: caught, and reported as data.
 //!
 //! A handler that panics has done something wrong in some run, and that run is what its author
 //! wants to see. So a panic ends the run and not the search. (Where the program is built to abort
@@ -25,7 +25,7 @@ pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
         HOOK.call_once(quieten);
     }
     let outer = INSIDE.replace(true);
-    // Whatever the work was at is thrown away, so nobody sees it half done.
+    // The state of the work is dropped after a panic, so it is never seen half done.
     let done = catch_unwind(AssertUnwindSafe(work));
     INSIDE.set(outer);
     done.map_err(|panic| {

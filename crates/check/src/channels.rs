@@ -110,7 +110,7 @@ impl<'a> Flight<'a> {
         change
     }
 
-    /// Adds to `all` what is in flight after the message at `taken` has arrived and `sent` have
+    /// Adds to `all` the messages in flight after the one at `taken` has arrived and `sent` have
     /// been sent.
     pub(crate) fn push_successor(
         self,
@@ -142,7 +142,7 @@ pub(crate) fn sum<T: Total>(messages: &[Flying]) -> T {
     messages.iter().map(|it| T::of_part(it.print)).sum()
 }
 
-/// What messages add to a second lane.
+/// The hash of messages in a second lane.
 pub(crate) fn sum_again(messages: &[Flying]) -> Print {
     messages.iter().map(|it| it.print.again()).sum()
 }

@@ -1,4 +1,4 @@
-//! What a node does when something happens to it: asked twice, and believed if it says the same.
+//! The effects of handlers: each is run twice, and must do the same.
 //!
 //! A search that remembers what handlers did stands and falls with their doing the same again. So
 //! each is run a second time, from an equal node and with equal answers to its choices. A node that
@@ -14,7 +14,7 @@ use crate::caught::caught;
 use crate::choices::Choices;
 use crate::fingerprint::{Part, Print};
 
-/// What a node did.
+/// The result of a handler.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Deed<P: Protocol> {
     pub(crate) node: P,
@@ -47,7 +47,7 @@ pub(crate) fn act<P: Protocol>(
     told.unwrap_or_else(|panic| Err(panicked(&format_args!("node {at}"), &panic)))
 }
 
-/// What is left of a node that crashes.
+/// The node as it would restart after a crash.
 pub(crate) fn remains<P: Protocol>(at: NodeId, node: &P, fresh: &P) -> Result<P, Violation> {
     let told = caught(|| {
         equal_to_its_copy(&format_args!("node {at}"), node)?;
@@ -61,7 +61,8 @@ pub(crate) fn remains<P: Protocol>(at: NodeId, node: &P, fresh: &P) -> Result<P,
     told.unwrap_or_else(|panic| Err(panicked(&format_args!("node {at}"), &panic)))
 }
 
-/// What the node did once before, with these answers; if it panicked, what it did until then.
+/// The effects of a handler that was run before, with these answers; if it panicked, those until
+/// then.
 pub(crate) fn effects<P: Protocol>(
     node: &P,
     event: Event<P>,
@@ -74,12 +75,12 @@ pub(crate) fn effects<P: Protocol>(
     (outbox.take(), result)
 }
 
-/// The violation of whoever panics.
+/// The violation of a handler that panics.
 pub(crate) fn panicked(who: &dyn std::fmt::Display, panic: &str) -> Violation {
     Violation { property: "panic", what: format!("{who} panicked: {panic}") }
 }
 
-/// The violation of whoever does not do the same again.
+/// The violation of a handler that is not deterministic.
 pub(crate) fn undetermined(at: NodeId, how: &str) -> Violation {
     let what = format!("node {at} is not deterministic: told the same once more, {how}");
     Violation { property: "determinism", what }

@@ -1,8 +1,9 @@
-//! What is owed in a state, and which steps count as help.
+//! Obligations of a state, and which steps may fulfil them.
 //!
-//! Three things can be owed. A *debt* that the monitor names, to a node. What the monitor would
-//! object to at rest besides: a system that goes on for ever in such states is left like that as
-//! surely as one that stops. And of a script the next command, which waits for rest or for a lull.
+//! There are three kinds. A *debt* to a node, which the monitor lists. Any other violation that the
+//! monitor would report at rest: a system that goes on for ever in such states violates the
+//! property as one that stops there. And the next command of a script, which waits for rest or for
+//! a pause in the traffic.
 
 use vorrang_protocol::{Debt, NodeId, Order, Violation};
 
@@ -13,12 +14,12 @@ use crate::timers::TimerChange;
 use crate::total::Total;
 use crate::trial::Trial;
 
-/// What is owed as far as the monitor knows.
+/// The obligations that the monitor lists.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Dues {
     /// Each once, in order.
     pub(crate) owed: Vec<Debt>,
-    /// What it would object to at rest, if anything.
+    /// The violation that it would report at rest, if any.
     pub(crate) objection: Option<&'static str>,
 }
 
@@ -29,12 +30,12 @@ impl Dues {
         Self { owed, objection: objection.map(|it| it.property) }
     }
 
-    /// The property that it would object by, if that is not about a debt.
+    /// The property that would be violated at rest, if that is not about a debt.
     pub(crate) fn other_objection(&self) -> Option<&'static str> {
         self.objection.filter(|&it| self.owed.iter().all(|debt| debt.property != it))
     }
 
-    /// Whether a run that goes on between two such states may leave anything owed throughout.
+    /// Whether a loop through two such states may leave an obligation open throughout.
     fn share(&self, other: &Self) -> bool {
         // A state with an objection of its own may lie elsewhere on the way into the loop.
         let objects = self.objection.is_some() && other.objection.is_some();
@@ -42,8 +43,7 @@ impl Dues {
     }
 }
 
-/// Whether a step to a state that was known before may be part of a loop in which something is
-/// owed throughout.
+/// Whether a step to a known state may be part of a loop in which an obligation is open throughout.
 ///
 /// Commands and faults are part of no loop: there are only so many of each, and none is ever
 /// given back.
@@ -73,10 +73,10 @@ pub(crate) fn waits_for_rest<T: Total>(model: Model<'_>, state: &State<'_, T>) -
         && agenda.next(0, state.places[0]).is_some_and(|it| !state.is_down(it.at))
 }
 
-/// Something that is owed.
+/// An open obligation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Due {
-    /// What the monitor says is owed to a node.
+    /// A debt to a node, by the monitor.
     Debt(Debt),
     /// That the monitor has nothing to object to.
     Objection(&'static str),
@@ -84,7 +84,7 @@ pub(crate) enum Due {
     Script,
 }
 
-/// Whether a step may settle what is owed: it is bound to be taken, some time.
+/// Whether a step may fulfil an obligation: it is bound to be taken eventually.
 pub(crate) fn counts_as_help<T: Total>(
     model: Model<'_>,
     state: &State<'_, T>,
@@ -101,7 +101,7 @@ pub(crate) fn counts_as_help<T: Total>(
     }
 }
 
-/// What fairness tells apart.
+/// The fairness class of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Label {
     /// The first message of a link that keeps its order.
@@ -113,7 +113,7 @@ pub(crate) enum Label {
     Command(usize),
 }
 
-/// What a step that counts as help is a step of.
+/// The fairness class of a step that may fulfil obligations.
 pub(crate) fn label<T: Total>(model: Model<'_>, state: &State<'_, T>, action: Action) -> Label {
     match action {
         Action::Deliver { place } => {

@@ -2,7 +2,7 @@
 //!
 //! All states of a level are as many steps from the start. Threads take them in chunks; the states
 //! that they find make the next level. Since a level is finished before the next begins, the first
-//! violation found is a shortest one, and what is counted does not depend on the threads.
+//! violation found is a shortest one, and counts do not depend on the number of threads.
 
 use std::cell::Cell;
 use std::fmt::Display;
@@ -182,14 +182,14 @@ where
     Ok((report, before.early.get()))
 }
 
-/// What a search comes to.
+/// The result of a search.
 pub(crate) enum Ended {
     Verified,
     Bounded(Bound),
     Violated(Violation, Way),
 }
 
-/// What is counted on the way.
+/// The counts of a search.
 pub(crate) struct Counted {
     pub(crate) states: u64,
     pub(crate) steps: u64,

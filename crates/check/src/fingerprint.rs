@@ -7,8 +7,8 @@
 //! Two states with one fingerprint are taken for the same. Among n states the odds that any two
 //! collide are about n² / 2⁶⁵: for ten million states, three in a million. Parts are another
 //! matter: they are compared, and no two that differ share a print (see [`Shelf`]). So the odds are
-//! those of sums of numbers that look random, whatever the parts' own `Hash` is worth. A second sum
-//! makes them n² / 2¹²⁹ (see [`Total`]).
+//! those of sums of pseudo-random numbers, independent of the quality of the parts' own `Hash`. A
+//! second sum makes them n² / 2¹²⁹ (see [`Total`]).
 //!
 //! [`Shelf`]: crate::parts::Shelf
 //! [`Total`]: crate::total::Total
@@ -36,7 +36,7 @@ impl Print {
         Self::salted(part.salt() ^ SECOND, value)
     }
 
-    /// What a part with this print, which no other part has, adds to a second lane.
+    /// The contribution of a part with this print to a second lane.
     #[inline]
     pub(crate) const fn again(self) -> Self {
         Self(stirred(self.0 ^ SECOND))
@@ -132,7 +132,7 @@ impl Part {
 /// A table from fingerprints, which need no more hashing.
 pub(crate) type ByPrint<T> = ByTotal<Print, T>;
 
-/// The same from fingerprints of states, of whatever width.
+/// The same from fingerprints of states, of any width.
 pub(crate) type ByTotal<K, T> = HashMap<K, T, BuildHasherDefault<Few>>;
 
 /// A table from three fingerprints that are only ever looked at together. All three are compared,

@@ -1,8 +1,8 @@
-//! To go where a run led before the search begins.
+//! Following a given run before the search begins.
 //!
-//! A situation is more than its nodes and messages: timers are bound by what was set before them,
-//! and monitors remember. So it is not described but reached again, step by step. Of the steps, a
-//! timer may run out sooner than any clock allows: whoever steps by hand has no clock.
+//! A state is more than its nodes and messages: timers depend on those set before them, and
+//! monitors have a history. So a state is not described but reached again, step by step. A timer
+//! may run out sooner than any clock allows: a run stepped by hand has no clock.
 
 use std::cell::Cell;
 use std::fmt;
@@ -89,7 +89,7 @@ pub(crate) fn follow<T: Total>(
         match found {
             Some(Ok(successor)) => state = successor,
             Some(Err(violation)) => return Err(Astray::Violated(violation, starts)),
-            // What is on its way to a node that stays down is not in a state.
+            // Messages to a node that stays down are not part of a state.
             None if (steps.addressee)(place).is_some_and(|it| state.at(0).is_down(it)) => {}
             None => return Err(Astray::Stray(Stray { place })),
         }
@@ -97,7 +97,7 @@ pub(crate) fn follow<T: Total>(
     Ok(vec![Initial { state, starts }])
 }
 
-/// To whom the message goes that a step is about, as [`What`](crate::What) writes it.
+/// The receiver of the message of a step, as [`What`](crate::What) writes it.
 pub(crate) fn addressee(step: &str) -> Option<NodeId> {
     let (word, rest) = step.split_once(' ')?;
     let (link, _) = rest.split_once(' ')?;

@@ -1,4 +1,4 @@
-//! What handlers did, remembered: few different things happen, and each very often.
+//! A cache of handler results: few different events happen, and each very often.
 //!
 //! Every thread remembers for itself, so that to look up takes no lock. What one has not come by
 //! yet another may have: then it is copied, and no handler runs.
@@ -17,7 +17,7 @@ pub(crate) struct Handlers<'a, T> {
     known: ByThree<Outcomes>,
     /// The outcomes of all that is known.
     handled: Vec<Handled>,
-    /// What of that the machine was asked for here.
+    /// The cached results that were computed here.
     asked: Vec<(Asked<T>, Outcomes)>,
     /// Some of what was forgotten.
     sample: Vec<(Asked<T>, Vec<Handled>)>,
@@ -56,7 +56,7 @@ impl Outcomes {
 const MOST_KNOWN: usize = 1 << 17;
 const MOST_BYTES: usize = 1 << 26;
 
-/// Of what is forgotten every so manieth is kept to be asked again, and no more than this.
+/// Of the dropped results one in so many is kept to be rechecked, and no more than this.
 const SAMPLED: usize = 16;
 const MOST_SAMPLED: usize = 1 << 15;
 
@@ -134,7 +134,7 @@ impl<'a, T> Handlers<'a, T> {
     }
 }
 
-/// What any thread has asked for, so that the others need not.
+/// Results of all threads, shared between them.
 #[derive(Debug)]
 pub(crate) struct Shared {
     boards: Vec<Mutex<Board>>,

@@ -31,11 +31,11 @@ pub(crate) struct Level<'a, T> {
     is_guarded: bool,
     /// Whether it is not explored to the end.
     is_stopped: AtomicBool,
-    /// What is left of it.
+    /// The rest of the level.
     chunks: Mutex<Vec<States<T>>>,
 }
 
-/// What all levels share.
+/// The context of all levels.
 pub(crate) struct Context<'a, T> {
     pub(crate) model: Model<'a>,
     pub(crate) table: &'a Table<T>,
@@ -45,7 +45,7 @@ pub(crate) struct Context<'a, T> {
 }
 
 impl<T: Total> Context<'_, T> {
-    /// What the table of the states known may take.
+    /// The memory limit of the table of known states.
     pub(crate) fn room_of_table(&self) -> u64 {
         let bound = self.bounds.memory_bytes.unwrap_or(u64::MAX);
         bound.saturating_sub(self.bytes_besides_table())
@@ -67,7 +67,7 @@ impl<T: Total> Context<'_, T> {
     }
 }
 
-/// What one thread, or all of them, have found in a level.
+/// The findings of one thread, or of all, in a level.
 pub(crate) struct Findings<T> {
     /// The states of the next level.
     pub(crate) next: Chunks<T>,
@@ -221,7 +221,7 @@ impl<'a, T: Total> Level<'a, T> {
         (chunk.len(), steps)
     }
 
-    /// Builds what is new of all that lies on the desk; returns how many states, and their memory.
+    /// Builds the new states of all pending steps; returns how many, and their memory.
     fn keep_new(
         &self,
         chunk: &States<T>,
@@ -412,7 +412,7 @@ impl Counts {
         self.frontier_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// What a thread remembers takes so much now, instead of that.
+    /// The cache of a thread takes so much memory now, instead of that.
     fn remember(&self, before: u64, after: u64) {
         self.memo_bytes.fetch_add(after.wrapping_sub(before), Ordering::Relaxed);
     }
@@ -434,7 +434,7 @@ impl Counts {
     }
 }
 
-/// Whoever is told of the progress, and says whether to go on.
+/// The progress callback, which says whether to go on.
 pub(crate) type Tell<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 
 /// Tells of the progress when it is time to, and says when the search is to end.

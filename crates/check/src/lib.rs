@@ -1,4 +1,4 @@
-//! A model checker: every interleaving of a protocol's nodes, and a shortest run to what is wrong.
+//! A model checker: every interleaving of a protocol's nodes, and a shortest counterexample.
 //!
 //! A [`System`] is a handful of nodes, a [`Plan`] of what their applications do, a monitor that
 //! says what must hold, and the [`Order`] in which messages may arrive. [`explore()`] follows every
@@ -77,8 +77,8 @@
 //!
 //! The nodes, the messages in flight, the armed timers, how far the plan has come, and the monitor;
 //! nothing of how it came about. To start the nodes is not a step; a step is a command, a delivery
-//! or a timer that runs out. See [`Bounds`] for what the search may take, and [`Report`] for what
-//! is counted.
+//! or a timer that runs out. See [`Bounds`] for the limits of the search, and [`Report`] for its
+//! counts.
 #![forbid(unsafe_code)]
 
 mod again;

@@ -1,9 +1,9 @@
-//! The one place where the search meets types.
+//! The one place where the search meets the types of an algorithm.
 //!
 //! The search itself knows nodes, messages, timers and monitors by their fingerprints alone, and is
-//! compiled once. What a node does when something happens to it is asked here, and only if it has
-//! not happened before; so a call through a table of functions costs the search nothing, and an
-//! algorithm costs the compiler little.
+//! compiled once. The effects of an event at a node are computed here, and only if the same has not
+//! happened before; so a virtual call costs the search nothing, and an algorithm costs the compiler
+//! little.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -25,13 +25,13 @@ use crate::state::Down;
 use crate::system::System;
 use crate::timers::TimerChange;
 
-/// What the search asks of the system that it explores.
+/// The system that the search explores, as a trait object.
 pub(crate) trait Machine: Sync {
     /// Every outcome of what happens to a node: one for every answer to the choices in it.
     fn handle(&self, it: &Happening) -> Vec<Handled>;
     /// Whether a system may be left like that.
     fn at_rest(&self, monitor: Print) -> Result<(), Violation>;
-    /// What somebody waits for.
+    /// The open obligations.
     fn dues(&self, monitor: Print) -> Dues;
     /// Whether there are invariants.
     fn is_guarded(&self) -> bool;
@@ -41,11 +41,11 @@ pub(crate) trait Machine: Sync {
     fn bytes(&self) -> u64;
     /// Why some outcomes were left out, if any were: there is no memory or no time for more.
     fn cut(&self) -> Option<Bound>;
-    /// What watches the memory of the process.
+    /// The memory gauge of the process.
     fn gauge(&self) -> &Gauge;
 }
 
-/// What happened to a node.
+/// An event at a node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Happening {
     pub(crate) at: NodeId,
@@ -54,7 +54,7 @@ pub(crate) struct Happening {
     pub(crate) what: Occasion,
 }
 
-/// What can happen to a node.
+/// The kinds of events at a node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Occasion {
     /// A message to it is lost, or comes to it when it is down.
@@ -73,8 +73,8 @@ pub(crate) enum Occasion {
     Timer(Print),
 }
 
-/// What came of it, with one way to answer the choices in it. What every step needs stands in it;
-/// what few need lies elsewhere.
+/// The result of an event, with one answer to each of its choices. Data that every step needs is
+/// inline; rare data is stored elsewhere.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Handled {
     pub(crate) node: Print,
@@ -146,7 +146,7 @@ impl Handled {
         size_of::<Self>() + size_of_val(&*self.sent) + rest
     }
 
-    /// What it violates. Then the run ends here.
+    /// The violation, if any. Then the run ends here.
     pub(crate) fn violation(&self) -> Option<&Violation> {
         self.rest.as_ref()?.violation.as_ref()
     }
@@ -158,7 +158,7 @@ pub(crate) struct Letter<T, G> {
     pub(crate) from: NodeId,
     pub(crate) to: NodeId,
     pub(crate) message: T,
-    /// What rides along for the monitor.
+    /// The tag of the monitor.
     pub(crate) tag: G,
 }
 
@@ -186,7 +186,7 @@ where
     pub(crate) fn new(system: &'a System<P, M>, bounds: &Bounds) -> Self {
         let most_bytes = bounds.memory_bytes.unwrap_or(u64::MAX);
         let (shelf, cut, gauge) = (Shelf::default(), OnceLock::new(), Gauge::new());
-        // What else can happen to a node has another print than these.
+        // Other events have other fingerprints.
         for occasion in [Part::Nothing, Part::Start, Part::Crash, Part::Restart] {
             shelf.keep(Print::of(occasion, &()), Reserved);
         }
@@ -213,7 +213,7 @@ where
         *self.shelf.get(print)
     }
 
-    /// What the node did: its handler is run once more, with the same answers.
+    /// The effects of the event: the handler is run once more, with the same answers.
     pub(crate) fn effects(&self, it: &Happening, choices: &[u32]) -> Vec<Effect<P>> {
         let Some((event, _)) = self.event(it.what) else { return Vec::new() };
         // A refusal has no effects; the violation tells of it.
@@ -240,7 +240,8 @@ where
         self.shelf.keep(Print::of(Part::Monitor, &monitor), monitor)
     }
 
-    /// What the node is told, and the tag of the message if one arrives; nobody is told of a crash.
+    /// The event as the handler sees it, and the tag of the message if one arrives; a crash has no
+    /// handler.
     fn event(&self, what: Occasion) -> Option<(Event<P>, M::Tag)> {
         let event = match what {
             Occasion::Start => Event::Start,
@@ -271,7 +272,7 @@ where
         self.judge(it, || self.show(it, event, tag, &deed, &made))
     }
 
-    /// What is left of a node that crashes.
+    /// The node as it would restart after a crash.
     fn crash(&self, it: &Happening) -> Result<Handled, Violation> {
         let (node, fresh) = (self.shelf.get::<P>(it.node), &self.system.nodes[it.at.index()]);
         let kept = conduct::remains(it.at, &*node, fresh)?;
@@ -319,7 +320,7 @@ where
                 monitor.on_restart(it.at);
                 None
             }
-            // Should the node refuse it, the run ends, whatever the monitor has seen.
+            // If the node refuses it, the run ends, whatever the monitor says.
             Event::Command(command) => monitor.on_command(it.at, command).err(),
             Event::Message { .. } => {
                 monitor.on_receive(it.at, tag);
@@ -372,12 +373,12 @@ where
             self.gauge.look();
             let is_too_much = self.gauge.read(bytes + self.bytes()) > self.most_bytes;
             if is_too_much || self.time.is_some_and(|time| self.gauge.elapsed() >= time) {
-                // Whichever thread is first: the search ends either way.
+                // Several threads may report: the search ends either way.
                 let bound = if is_too_much { Bound::Memory } else { Bound::Time };
                 let _ = self.cut.set(bound);
                 return all;
             }
-            // Whoever asks now this, now that, may ask for ever.
+            // A handler that chooses differently each time may choose for ever.
             if choices.has_strayed() || !choices.advance() {
                 return all;
             }

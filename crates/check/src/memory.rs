@@ -1,10 +1,9 @@
 //! How much memory a search takes.
 //!
-//! What the search lays out itself is counted to the byte. What nodes, messages and monitors keep
-//! on the heap cannot be: it is known to their types alone. So the process is looked at as well,
-//! where the system tells how much of it lies in memory (on Linux). What it has gained since the
-//! search began is the search's, or another thread's that is not of the search; too much rather
-//! than too little.
+//! The search's own allocations are counted to the byte. Those of nodes, messages and monitors on
+//! the heap cannot be: only their types know them. So the resident memory of the process is
+//! measured as well, where the system tells it (on Linux). Its growth since the search began is
+//! attributed to the search: too much rather than too little, if there are other threads.
 
 use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,9 +12,9 @@ use std::time::{Duration, Instant};
 /// Watches the memory of the process.
 #[derive(Debug)]
 pub(crate) struct Gauge {
-    /// What the process took when the search began, if that is known.
+    /// The memory of the process when the search began, if known.
     start: Option<u64>,
-    /// What it had gained when last looked at.
+    /// Its growth at the last measurement.
     gained: AtomicU64,
     since: Instant,
     /// How long after that it was last looked at, in nanoseconds.
@@ -63,7 +62,7 @@ impl Gauge {
     }
 }
 
-/// What of this process lies in memory, where the system tells.
+/// The resident memory of this process, where the system tells it.
 fn resident_bytes() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

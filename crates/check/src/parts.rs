@@ -27,7 +27,7 @@ pub(crate) struct Shelf {
 
 type Part = dyn Any + Send + Sync;
 
-/// What an [`Arc`] counts with.
+/// The reference counts of an [`Arc`].
 const ARC: usize = 2 * size_of::<usize>();
 
 /// So that threads rarely wait for each other when every step makes a new part.

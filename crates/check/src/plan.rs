@@ -1,4 +1,4 @@
-//! What the applications do, and how far they have come with it.
+//! The plan of the applications, and its progress.
 
 use std::hash::{Hash, Hasher};
 
@@ -6,14 +6,14 @@ use vorrang_protocol::NodeId;
 
 use crate::fingerprint::Print;
 
-/// What the applications do.
+/// The plan of the applications.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Plan<C> {
     /// A list for every node; the lists are interleaved in every way.
     ///
     /// A list says what an application may do, and not that it will: a system in which nothing but
     /// commands are left is at rest, and judged, unless one of them [goes on](Ask::goes_on) with
-    /// what was begun. So nobody is served only because somebody else asks later.
+    /// what was begun. So no node is served only because another asks later.
     PerNode(Vec<Vec<Ask<C>>>),
     /// One list for all, in this order, each command only when the system is at rest: no message
     /// in flight, no timer armed. While the node to be commanded is down, the script stands still;
@@ -195,7 +195,7 @@ const LEAVE: Item = Item { then_wait: false, goes_on: true, ..ASK };
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Agenda {
     lists: Vec<List>,
-    /// What a script, the one list for all nodes, waits for before every command.
+    /// The condition that a script, the one list for all nodes, waits for before every command.
     pub(crate) waits_for: Option<Pause>,
 }
 
@@ -208,7 +208,7 @@ pub(crate) enum Pause {
     Lull,
 }
 
-/// What an application is asked for, one after the other.
+/// The commands of an application, one after the other.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct List {
     /// All of it, or else so much that the rest goes on like this.

@@ -1,4 +1,4 @@
-//! What an exploration is allowed, and what comes of it.
+//! The limits of an exploration, and its report.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -27,12 +27,12 @@ pub struct Bounds {
     /// The search stops, even within a level, once it has taken longer than this. The clock is
     /// looked at every few hundred states.
     pub time: Option<Duration>,
-    /// What stands for a state in the table of the states known.
+    /// The fingerprint of a state in the table of known states.
     pub fingerprint: Fingerprint,
 }
 
-/// How many bits stand for a state. Two states with the same are taken for one, which hides
-/// whatever comes after the second: see [`Report::odds`].
+/// The length of a state's fingerprint. Two states with the same one are taken for one, which hides
+/// all that follows the second: see [`Report::odds`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum Fingerprint {
@@ -95,7 +95,7 @@ impl Bounds {
     }
 }
 
-/// What ended the search before its end.
+/// The bound that ended the search.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Bound {
     /// [`Bounds::depth`].
@@ -106,7 +106,7 @@ pub enum Bound {
     Memory,
     /// [`Bounds::time`].
     Time,
-    /// Whoever was told of the progress wanted no more.
+    /// The progress callback stopped it.
     Interruption,
     /// Only so many random walks were taken: see [`walk`](crate::walk()).
     Walks,
@@ -151,7 +151,7 @@ pub struct Report<P: Protocol> {
     pub depth: u32,
     /// The most memory that was taken, as [`Bounds::memory_bytes`] counts it.
     pub memory_bytes: u64,
-    /// What stood for a state, as [`Bounds::fingerprint`] said.
+    /// The fingerprint that was used, from [`Bounds::fingerprint`].
     pub fingerprint: Fingerprint,
 }
 
@@ -181,7 +181,7 @@ impl<P: Protocol> PartialEq for Report<P> {
 
 impl<P: Protocol> Eq for Report<P> {}
 
-/// What comes back from whoever is told of the progress: nothing, or whether to go on.
+/// The result of a progress callback: nothing, or whether to go on.
 pub trait Answer {
     /// Whether to go on.
     fn flow(self) -> ControlFlow<()>;

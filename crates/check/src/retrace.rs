@@ -57,7 +57,7 @@ impl Leg {
         Self { action: trial.action, happening, choices, letter }
     }
 
-    /// The step in which a handler was run, as far as its choices matter to nobody.
+    /// The step in which a handler was run, without its choices.
     pub(crate) fn of_asked<T>(asked: &Asked<T>) -> Self {
         let Asked { action, happening, .. } = *asked;
         let letter = match happening.what {

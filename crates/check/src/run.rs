@@ -14,9 +14,9 @@ use vorrang_protocol::{Effect, NodeId, Protocol};
 pub struct Run<P: Protocol> {
     /// How each node came up, in the order of their numbers.
     pub starts: Vec<Start<P>>,
-    /// What happened then.
+    /// Its steps.
     pub moves: Vec<Move<P>>,
-    /// If what is wrong is what goes on for ever: the place in `moves` from which on they repeat.
+    /// For a violation that goes on for ever: the place in `moves` from which on they repeat.
     pub repeats_from: Option<usize>,
 }
 
@@ -26,7 +26,7 @@ pub struct Run<P: Protocol> {
 pub struct Start<P: Protocol> {
     /// The answers that it got to its choices.
     pub choices: Vec<u32>,
-    /// What it did.
+    /// Its effects.
     pub effects: Vec<Effect<P>>,
 }
 
@@ -34,22 +34,22 @@ pub struct Start<P: Protocol> {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Move<P: Protocol> {
-    /// What happened.
+    /// The event.
     pub what: What<P>,
     /// The answers that the node got to its choices.
     pub choices: Vec<u32>,
-    /// What the node did; nothing if it refused.
+    /// The effects of the node; none if it refused.
     pub effects: Vec<Effect<P>>,
 }
 
-/// What can happen in a run.
+/// The events of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum What<P: Protocol> {
     /// The application asks for something.
     Command {
         /// The node.
         at: NodeId,
-        /// What is asked.
+        /// The command.
         command: P::Command,
     },
     /// A message arrives.
@@ -82,7 +82,7 @@ pub enum What<P: Protocol> {
     Lose {
         /// Who sent it.
         from: NodeId,
-        /// Who does not get it.
+        /// The receiver.
         to: NodeId,
         /// What it says.
         message: P::Message,

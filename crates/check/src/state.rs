@@ -12,7 +12,7 @@ use crate::total::Total;
 /// Everything that decides the future; nodes, messages and monitor by their prints.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct State<'a, T> {
-    /// A node that is down is what is left of it.
+    /// A crashed node is stored as it would restart.
     pub(crate) nodes: &'a [Print],
     pub(crate) places: &'a [Place],
     pub(crate) flight: Flight<'a>,
@@ -23,12 +23,12 @@ pub(crate) struct State<'a, T> {
     pub(crate) print: T,
 }
 
-/// What the states of most systems have nothing of, so that they do not carry it.
+/// The parts of a state that most systems do not use, stored apart.
 #[derive(Clone, Debug)]
 pub(crate) struct Extra {
     pub(crate) timers: Timers,
     pub(crate) down: Down,
-    /// What may still go wrong.
+    /// The remaining budget of faults.
     pub(crate) faults: Faults,
 }
 
@@ -58,7 +58,7 @@ impl Down {
     pub(crate) const MOST_NODES: usize = u64::BITS as usize;
 
     pub(crate) const fn has(self, node: NodeId) -> bool {
-        // Where nobody can crash, there may be more nodes than bits.
+        // Where no node can crash, there may be more nodes than bits.
         self.0 != 0 && self.0 & 1 << node.0 != 0
     }
 
@@ -94,7 +94,7 @@ impl<'a, T: Total> State<'a, T> {
         self.extra.is_some_and(|it| it.down.has(node))
     }
 
-    /// What [`print`](Self::print) must be, however the state came about.
+    /// The fingerprint, computed from scratch, to check [`print`](Self::print).
     pub(crate) fn print_from_scratch(&self, order: Order) -> T {
         let places = self.places.iter().enumerate();
         self.nodes.iter().map(|&it| T::of_part(it)).sum::<T>()
@@ -105,8 +105,8 @@ impl<'a, T: Total> State<'a, T> {
     }
 }
 
-/// States of one system, side by side: no state has memory of its own to be asked for and given
-/// back, and whoever looks at one after the other walks through memory in order.
+/// States of one system, side by side: no state has an allocation of its own, and iterating over
+/// them reads memory in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct States<T> {
     heads: Vec<Head<T>>,
@@ -127,14 +127,14 @@ struct Head<T> {
     extra: Option<Box<Extra>>,
 }
 
-/// What there is before any node has started.
+/// The state before any node has started.
 pub(crate) struct First {
     pub(crate) nodes: Vec<Print>,
     pub(crate) monitor: Print,
     pub(crate) faults: Faults,
 }
 
-/// What of a state is not copied from another one.
+/// The changed parts of a state.
 pub(crate) struct Fresh<T> {
     pub(crate) at: NodeId,
     pub(crate) node: Print,
@@ -179,8 +179,7 @@ impl<T: Total> States<T> {
         (0..self.len()).map(|index| self.at(index))
     }
 
-    /// Adds a state that is like `old`, but for what is fresh and for the messages: the caller
-    /// adds those.
+    /// Adds a copy of `old` with the changed parts, but without messages: the caller adds those.
     pub(crate) fn push(&mut self, old: &State<'_, T>, fresh: Fresh<T>) -> &mut Vec<Flying> {
         let Fresh { at, node, place, monitor, extra, print } = fresh;
         self.each = (old.nodes.len(), old.places.len());
@@ -216,7 +215,7 @@ impl<T: Total> States<T> {
         self.extra_bytes = 0;
     }
 
-    /// The memory that they take, with what is free for more of them.
+    /// The memory that they take, unused capacity included.
     pub(crate) fn bytes(&self) -> u64 {
         let bytes = self.heads.capacity() * size_of::<Head<T>>()
             + self.nodes.capacity() * size_of::<Print>()

@@ -33,7 +33,7 @@ pub(crate) enum Action {
     Duplicate { place: usize },
 }
 
-/// What a search is a search of, without any type of it.
+/// The model that is searched, without types of the algorithm.
 #[derive(Clone, Copy)]
 pub(crate) struct Model<'a> {
     pub(crate) machine: &'a dyn Machine,
@@ -72,7 +72,7 @@ impl<'a, T: Total> Stepper<'a, T> {
         }
     }
 
-    /// What can happen only in a state with timers or faults.
+    /// Actions that are possible only in a state with timers or faults.
     #[inline(never)]
     fn try_extra(&mut self, state: &State<'_, T>, visit: &mut impl FnMut(Trial<'_, T>)) {
         let Extra { timers, down, faults } = state.extra();
@@ -104,7 +104,8 @@ impl<'a, T: Total> Stepper<'a, T> {
     /// Whether nothing is bound to happen in a state any more: only commands that the applications
     /// may just as well never give, and what goes wrong.
     pub(crate) fn is_at_rest(&self, state: &State<'_, T>) -> bool {
-        // Of messages in flight one can always arrive, of armed timers one can always run out.
+        // One of the messages in flight can always arrive, and one of the armed timers can always
+        // run out.
         let agenda = self.model.agenda;
         is_quiet(state) && !commands(agenda, state).any(|list| is_bound(agenda, state, list))
     }
@@ -148,7 +149,7 @@ impl<'a, T: Total> Stepper<'a, T> {
         self.handlers.make_room();
     }
 
-    /// What handlers were asked for and is remembered, with what came of it.
+    /// The cached handler results.
     pub(crate) fn asked(&self) -> impl Iterator<Item = (&Asked<T>, &[Handled])> {
         self.handlers.asked()
     }

@@ -1,4 +1,4 @@
-//! What is explored: the nodes, what their applications do, and what must hold.
+//! The system under check: nodes, plans of their applications, and properties.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,28 +12,28 @@ use crate::plan::Plan;
 pub struct System<P: Protocol, M> {
     /// The nodes as they are before they start; node `i` is the one at place `i`.
     pub nodes: Vec<P>,
-    /// What the applications do.
+    /// The plan of the applications.
     pub plan: Plan<P::Command>,
-    /// What must hold.
+    /// The monitor.
     pub monitor: M,
-    /// What lies between the nodes.
+    /// The links.
     pub links: Links,
-    /// What may go wrong.
+    /// The budget of faults.
     pub faults: Faults,
-    /// What must hold besides.
+    /// Further properties.
     pub demands: Demands<P>,
 }
 
-/// What must hold of a system besides what its monitor says.
+/// The properties of a system besides those of its monitor.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Demands<P: Protocol> {
-    /// What it means that what is owed comes.
+    /// The liveness property to check.
     pub liveness: Liveness,
-    /// What holds of all nodes and messages in every state.
+    /// The invariants.
     pub invariants: Vec<Guard<P>>,
-    /// Who can send to whom: a message between others is a mistake of the algorithm. Everyone to
-    /// everyone if there is none.
+    /// The communication graph: a message between other nodes is a mistake of the algorithm.
+    /// Complete if there is none.
     pub graph: Option<Arc<Graph>>,
 }
 
@@ -64,7 +64,7 @@ impl<P: Protocol> Demands<P> {
     }
 }
 
-/// What it means that what the monitor says is [owed](vorrang_protocol::Monitor::owed) comes.
+/// How it is checked that [obligations](vorrang_protocol::Monitor::owed) are fulfilled.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Liveness {
     /// From every state in which it is owed, a state can be reached in which it is not: by messages
@@ -112,10 +112,10 @@ pub struct Links {
     /// moment, but after those that its own node set before it, or together with it, with longest
     /// delays that are no more than its shortest.
     ///
-    /// With a bound it is *timely*: clocks run alike, all nodes come up together, steps take no
-    /// time, and a message, as well as its duplicate, arrives within the bound of its sending. A
-    /// time-out that is longer than what is pending can take does not run out before it. Of what
-    /// may happen at the same instant every order is followed, but a message is assumed to come
+    /// With a bound it is *timely*: clocks run at the same rate, all nodes start together, steps
+    /// take no time, and a message, as well as its duplicate, arrives within the bound of its
+    /// sending. A time-out that is longer than the bound of a pending event does not run out before
+    /// it. Events at the same instant are followed in every order, but a message is assumed to come
     /// before a timer, and of one node's timers the one that was set first. Some runs are followed
     /// that no clock allows; none is left out that a clock allows.
     pub within: Option<Duration>,
@@ -183,7 +183,7 @@ impl Faults {
         Self { duplicates, ..self }
     }
 
-    /// The same, in which crashes may take along what is under way, or may not.
+    /// The same, in which a crash may lose messages of the node that are in flight.
     #[must_use]
     pub const fn severing(self, severing: bool) -> Self {
         Self { severing, ..self }

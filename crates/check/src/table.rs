@@ -136,7 +136,7 @@ fn shard_of<T: Total>(state: T) -> usize {
     (state.first().0 >> (u64::BITS - SHARD_BITS)) as usize
 }
 
-/// What is known of a state that was reached.
+/// Whether a reached state is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum News {
     /// Nothing.
@@ -169,7 +169,7 @@ impl<T: Total> Batch<T> {
         self.reached.push((state, parent));
     }
 
-    /// What each was that was noted, in the order of pushing.
+    /// The result for each state, in the order of pushing.
     pub(crate) fn news(&self) -> &[News] {
         &self.news
     }

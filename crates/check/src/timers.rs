@@ -1,7 +1,7 @@
 //! Armed timers, and what delays force to happen before them.
 //!
-//! There is no clock in a state, so a timer may run out at any moment, with one exception: whatever
-//! is bound to happen before it, does. What that is depends on the links.
+//! There is no clock in a state, so a timer may run out at any moment, except before events that
+//! are bound to happen first. Which these are depends on the links.
 //!
 //! **Asynchronous**, where a message may take for ever: nodes are as slow as they like and their
 //! clocks run at any speed, so timers of different nodes force nothing on each other. One node has
@@ -27,17 +27,17 @@
 //! passed: some runs are followed that no clock allows, none is left out that a clock allows
 //! (`tests/clocks.rs` compares with clocks).
 //!
-//! Nobody waits in a circle, so something can always happen. Of a circle of timers, look at the one
-//! set last: it came after the one before it, and left room to the one behind it. But then that one
-//! had as much room to the one before already, since the time that is left only shrinks. So the
-//! circle does without the one set last; and at last there are two, each with a shortest delay no
-//! less than the longest of the other, and one with more: there are none such.
+//! These constraints have no cycle, so a step is always possible. Of a cycle of timers, consider
+//! the one set last: it came after the one before it, and left room to the one behind it. But then
+//! that one had as much room to the one before already, since the time that is left only shrinks.
+//! So there is a cycle without the one set last; and finally there are two, each with a shortest
+//! delay no less than the longest of the other, and one with more: there are none such.
 //!
 //! What may happen at the same instant happens in every order, with two exceptions. Of two timers
 //! of one node, the one that was set first runs out first. And **a message comes before a timer**:
 //! this is an assumption of the timely mode, the simulator makes it as well, and a time-out of
-//! exactly two message delays relies on it. Whoever cannot grant it checks with a bound that is a
-//! little longer than the one that the time-outs were made for.
+//! exactly two message delays relies on it. To check without it, choose a bound that is a little
+//! longer than the one that the time-outs assume.
 
 use std::time::Duration;
 
@@ -66,7 +66,7 @@ impl Clone for Timers {
     }
 }
 
-/// What a node does to its timers.
+/// The changes of a node to its timers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum TimerChange {
     Set(Print, Delay),
@@ -134,9 +134,9 @@ impl Timers {
 
     /// The print: which timers are armed, and what must come first.
     ///
-    /// Of the delays, the longest is in it, since it binds timers that are yet to be set; the
-    /// shortest has said all it has to say once the rooms are known. So two ways to the same
-    /// future look the same.
+    /// It holds the longest delay, since that constrains timers that are yet to be set, but not the
+    /// shortest, which no longer matters once the rooms are known. So states with the same future
+    /// are equal.
     pub(crate) fn print<T: Total>(&self) -> T {
         let print = |it: &Armed| T::of(Part::Armed, &(it.at, it.timer, it.max_ns, &it.rooms));
         self.armed.iter().map(print).sum()
@@ -153,7 +153,7 @@ pub(crate) struct Pace<'a> {
     pub(crate) slips: &'a Shelf,
 }
 
-/// What a step does to all that is pending.
+/// The effect of a step on everything pending.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Change<'s> {
     pub(crate) at: NodeId,
@@ -187,8 +187,8 @@ impl Pace<'_> {
         armed.filter(|timer| !held.contains(timer)).collect()
     }
 
-    /// What is pending after a step, if timers change or have a say in it: the timers, and the
-    /// messages if any of them is not just as it was.
+    /// Everything pending after a step that involves timers: the timers, and the messages if any of
+    /// them has changed.
     pub(crate) fn after(
         &self,
         timers: &Timers,
@@ -257,7 +257,7 @@ impl Pace<'_> {
         within_ns: u64,
     ) -> Vec<Flying> {
         let Turn { clock, gone, fresh, .. } = turn;
-        // Of a timer with that much time left, as seen from a message that starts now.
+        // The time left of a timer, as seen from a message that starts now.
         let room = |&((at, timer), left_ns): &(Key, u64)| {
             left_ns.checked_sub(within_ns).map(|ns| Room { at, timer, ns })
         };
@@ -331,7 +331,7 @@ impl Turn {
         for it in &mut *armed {
             let Some(ns) = min_ns.checked_sub(it.max_ns) else { continue };
             // At the same instant, the one that was set first comes first, but only at one node:
-            // of different nodes, nobody knows which was first.
+            // for different nodes the order is unknown.
             if it.at == at || self.is_timely && ns > 0 {
                 insert(&mut it.rooms, Room { at, timer, ns: room_ns(ns) });
             }
@@ -356,13 +356,13 @@ fn insert(rooms: &mut Rooms, room: Room) {
     rooms.insert(place, room);
 }
 
-/// The shortest that a timer may take. What is too long to be counted counts as less than it is.
+/// The shortest time of a timer. Times that overflow are rounded down.
 fn shortest_ns(delay: Delay) -> u64 {
     u64::try_from(delay.min.as_nanos()).unwrap_or(u64::MAX).min(u64::MAX - 1)
 }
 
-/// The longest that something may take. What is too long to be counted may take for ever: nothing
-/// that [`shortest_ns`] counts is as long.
+/// The longest time of a timer or message. Times that overflow count as unbounded: [`shortest_ns`]
+/// never returns so much.
 pub(crate) fn longest_ns(longest: Duration) -> u64 {
     u64::try_from(longest.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -1,9 +1,9 @@
-//! What stands for a state: the sum of its parts' prints, in one lane or in two.
+//! The hash of a state: the sum of its parts' fingerprints, in one lane or in two.
 //!
-//! One lane has 64 bits, and two have 128. No two different parts that lie on a shelf share a print
-//! of 64 bits, so the second lane needs no more of such a part than its print, stirred: what adds
-//! up to the same in one lane by chance does so in the other by another chance. Whatever is not
-//! kept on a shelf is hashed once more, and queues are chained in each lane.
+//! One lane has 64 bits, and two have 128. No two different parts in the store share a fingerprint
+//! of 64 bits, so the second lane needs no more of such a part than its fingerprint, mixed again:
+//! sums that collide in one lane by chance collide in the other with independent probability.
+//! Values that are not in the store are hashed once more, and queues are chained in each lane.
 //!
 //! The search is compiled for each, so that one lane costs what it would without the other.
 
@@ -34,15 +34,15 @@ pub(crate) trait Total:
 
     fn first(self) -> Print;
 
-    /// Of a sequence that has one more element, which lies on a shelf.
+    /// The hash of a sequence that has one more element, which is in the store.
     fn then(self, next: Print) -> Self;
 
-    /// Of a part that lies on a shelf.
+    /// The hash of a part in the store.
     fn of_part(part: Print) -> Self {
         Self::with(part, || part.again())
     }
 
-    /// Of a value that does not.
+    /// The hash of a value that is not in the store.
     fn of(part: Part, value: &impl Hash) -> Self {
         Self::with(Print::of(part, value), || Print::of_once_more(part, value))
     }

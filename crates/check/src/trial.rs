@@ -26,7 +26,7 @@ pub(crate) struct Trial<'s, T> {
     /// Which outcome of all that are known.
     index: u32,
     pub(crate) handled: &'s Handled,
-    /// What most steps do not change, if this one does.
+    /// The rare changes of this step, if any.
     rare: Option<Box<Rare>>,
     /// The successor's.
     pub(crate) print: T,
@@ -42,7 +42,7 @@ pub(crate) struct Parked<T> {
     print: T,
 }
 
-/// What only timers and faults change.
+/// Changes by timers and faults only.
 #[derive(Debug)]
 struct Rare {
     timers: Option<Timers>,
@@ -211,7 +211,7 @@ impl Rare {
         let (timers, mut flight) = pace.after(&state.extra().timers, state.flight, &change);
         let is_hope_gone = crashes || state.extra().faults.restarts > 0;
         if faults.restarts == 0 && is_hope_gone && down != Down::NOBODY {
-            // Nobody will ever see what is on its way to the dead.
+            // Messages to a crashed node are never delivered.
             let all = flight.get_or_insert_with(|| {
                 let mut all = Vec::new();
                 state.flight.push_successor(taken(action), &sent, pace.order, &mut all);
@@ -256,7 +256,7 @@ const fn taken(action: Action) -> Option<usize> {
     }
 }
 
-/// Who is down after a step, and what may go wrong then.
+/// The crashed nodes after a step, and the remaining budget of faults.
 fn after_fault<T: Total>(state: &State<'_, T>, action: Action) -> (Down, Faults) {
     let Extra { mut down, mut faults, .. } = *state.extra();
     match action {
@@ -272,7 +272,7 @@ fn after_fault<T: Total>(state: &State<'_, T>, action: Action) -> (Down, Faults)
             down = down.without(at);
             faults.restarts -= 1;
         }
-        // What the dead have sent may be lost without it being an accident of its own.
+        // Messages of a crashed node may be lost without counting as another fault.
         Action::Lose { place } if faults.severing && down.has(state.flight.at(place).from) => {}
         Action::Lose { .. } => faults.losses -= 1,
         Action::Duplicate { .. } => faults.duplicates -= 1,

@@ -1,9 +1,9 @@
 //! Random walks, for systems too large to exhaust.
 //!
 //! A walk begins at the start and takes one of the steps that can be taken, each as likely, and so
-//! on. Of every state that it comes through, all steps are tried and judged, not only the one
-//! taken. For every state ever seen, the nearest way to it that was found is remembered; so what is
-//! shown of a violation has no detours, though it need not be a shortest run.
+//! on. In every state on its way, all steps are tried and judged, not only the one taken. For every
+//! state ever seen, the shortest path to it that was found is remembered; so a counterexample has
+//! no detours, though it need not be a shortest one.
 
 use vorrang_protocol::Violation;
 

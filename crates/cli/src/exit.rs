@@ -10,8 +10,8 @@ pub(crate) const EXIT_CODES: &str = "Exit codes:\n  \
     0  fine\n  \
     1  violated: a property or a bound of a claim failed\n  \
     2  wrong use\n  \
-    3  bounded: it ended before its end, and nothing was wrong so far\n  \
-    4  the world: a file, a port, a process or the output could not be used";
+    3  bounded: stopped before the end, and nothing was wrong so far\n  \
+    4  I/O error: a file, a port, a process or the output could not be used";
 
 /// Says what is wrong, once, and how to exit.
 pub(crate) fn report(failure: &Failure) -> ExitCode {
@@ -52,8 +52,8 @@ mod tests {
             (Failure::Usage(why()), "wrong use"),
             (Failure::Bounded(Some(why())), "bounded"),
             (Failure::Bounded(None), "bounded"),
-            (Failure::at(Path::new("/"), "no"), "the world"),
-            (Failure::from(io::Error::other("no")), "the world"),
+            (Failure::at(Path::new("/"), "no"), "I/O error"),
+            (Failure::from(io::Error::other("no")), "I/O error"),
         ];
         for (failure, called) in ways {
             let stated = format!("{}  {called}", code(&failure));

@@ -69,11 +69,11 @@ fn reading(figure: &Figure) -> String {
 
 /// How those are judged who are down.
 const NOTE_ON_CRASHES: &str =
-    "Whoever is down does not count: it is not inside, does not wait and is owed nothing.";
+    "A crashed node does not count: it is not inside, does not wait and need not be served.";
 
 /// What the marks mean.
 pub(crate) const LEGEND: &str =
-    "✓ as the theory says   ○ within its range, which says no more   ✗ not as it says";
+    "✓ as the theory predicts   ○ within the range of the theory   ✗ not as predicted";
 
 /// A text with its marks coloured.
 pub(crate) fn coloured(text: &str) -> String {

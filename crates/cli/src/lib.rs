@@ -12,6 +12,7 @@ mod figures_text;
 mod interrupt;
 mod output;
 mod page;
+mod pixels;
 mod prose;
 mod quorum_drawing;
 mod search_progress;

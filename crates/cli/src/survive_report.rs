@@ -17,11 +17,11 @@ const AFTER: usize = 120;
 pub(crate) fn legend(rows: &[Row]) -> String {
     let has = |role| rows.iter().any(|row| row.entry.algorithm.roles().contains(&role));
     let mut text = "\
-        fine    safe, and everyone alive who asked was served, wherever the fault struck\n\
-        stuck   safe, but in some run somebody alive waits for ever\n\
-        unsafe  in some run something happened that never should\n\
-        –       there is no such thing to go wrong\n\n\
-        LOSE, DUPLICATE and REORDER befall one message. Under the other headings one node crashes"
+        fine    safe, and every live node that asked was served, wherever the fault was\n\
+        stuck   safe, but in some run a live node waits for ever\n\
+        unsafe  in some run a safety property was violated\n\
+        –       there is no such fault\n\n\
+        LOSE, DUPLICATE and REORDER concern one message. Under the other headings one node crashes"
         .to_owned();
     if has(Role::Coordinator) {
         text += ", which is idle, waits, is inside, or (COORD.) is the coordinator or has the \
@@ -97,9 +97,9 @@ pub(crate) fn summary(rows: &[Row], under: &Conditions) -> String {
     let many = if runs == 1 { "run" } else { "runs" };
     format!(
         "{} nodes{layer}, {seeds}: {} {many} without a fault, and {} with one fault each: every \
-         message of those lost, doubled and overtaken, and every node crashed between any two \
-         events (at most {MOST} times of a kind in a run, evenly spread). The worst counts; fine \
-         says no more than that none of these went wrong.\n",
+         message of those lost, duplicated and reordered, and every node crashed between any two \
+         events (at most {MOST} times of a kind in a run, evenly spread). The table shows the \
+         worst; fine is no proof.\n",
         under.nodes,
         grouped(runs as u64),
         grouped(tries)

@@ -1,4 +1,4 @@
-//! What is to be said below a picture: what went wrong, and who waits for whom.
+//! The caption of a picture: what went wrong, and which node waits for which.
 
 use crate::chart::{Chart, Fate};
 use crate::story::{Clock, Story};
@@ -22,7 +22,7 @@ pub(crate) fn of(story: &Story, chart: &Chart) -> Vec<(String, bool)> {
     all
 }
 
-/// Who waits for whom when the run is over.
+/// Which nodes wait for which when the run is over.
 fn waiting(story: &Story, chart: &Chart) -> Option<String> {
     let waits = chart.waits(story);
     if waits.is_empty() {
@@ -40,7 +40,7 @@ fn waiting(story: &Story, chart: &Chart) -> Option<String> {
     if let Some(circle) = Chart::circle(&waits).filter(|it| it.len() > 1) {
         let mut names: Vec<&str> = circle.iter().map(|&node| lane(node)).collect();
         names.push(names[0]);
-        text += &format!(": a circle, {}", names.join(" → "));
+        text += &format!(": a cycle, {}", names.join(" → "));
     }
     let under_way = chart.arrows.iter().filter(|it| it.fate == Fate::UnderWay).count();
     text += match under_way {

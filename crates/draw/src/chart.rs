@@ -1,15 +1,15 @@
-//! What there is to draw of a run: arrows, bars, marks, and what went wrong.
+//! The elements of a diagram: arrows, bars, marks, and violations.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use crate::story::{Bar, Mark, Story, What};
 
-/// What there is to draw.
+/// The elements of a diagram.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Chart {
     /// Messages.
     pub arrows: Vec<Arrow>,
-    /// What nodes are in for a while.
+    /// States of nodes for a while.
     pub spans: Vec<Span>,
     /// When nodes were down or stood still.
     pub outages: Vec<Outage>,
@@ -24,15 +24,15 @@ pub struct Chart {
 /// A message on its way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arrow {
-    /// Who sent it.
+    /// The sender.
     pub from: usize,
-    /// Who gets it.
+    /// The receiver.
     pub to: usize,
     /// When it was sent.
     pub sent: u64,
     /// When it arrived, if it did.
     pub got: Option<u64>,
-    /// What became of it.
+    /// Its fate.
     pub fate: Fate,
     /// The place of its kind.
     pub kind: usize,
@@ -40,13 +40,13 @@ pub struct Arrow {
     pub is_token: bool,
     /// Whether its receiver hangs below its sender in a tree because of it.
     pub is_tree: bool,
-    /// The place of the event of its sending; of its arrival, if nobody knows of that.
+    /// The place of its send event; of its arrival, if that was not recorded.
     pub event: usize,
     /// The place of the event of its arrival.
     pub arrival: Option<usize>,
 }
 
-/// What became of a message.
+/// The fate of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
     /// It arrived.
@@ -59,7 +59,7 @@ pub enum Fate {
     UnderWay,
 }
 
-/// What a node is in for a while.
+/// A state of a node for a while.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Span {
     /// Which node.
@@ -109,7 +109,7 @@ pub struct Point {
     pub event: usize,
 }
 
-/// What a moment is.
+/// The kind of a moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Moment {
     /// Something was asked or told.
@@ -123,7 +123,7 @@ pub enum Moment {
 }
 
 impl Chart {
-    /// What there is to draw of a run.
+    /// The elements of a diagram of a run.
     pub fn of(story: &Story) -> Self {
         let mut making = Making::default();
         making.bars.resize(story.lanes.len(), None);
@@ -142,14 +142,14 @@ impl Chart {
         })
     }
 
-    /// Who waits for whom when the run is over: whoever is in an outlined bar waits for an answer
-    /// of those whom it has sent something since and from whom it has heard nothing since.
+    /// The wait-for graph when the run is over: a node in an outlined bar waits for answers of the
+    /// nodes that it has sent messages to since, and from which it has received none since.
     pub fn waits(&self, story: &Story) -> Vec<(usize, usize)> {
         let is_open = |span: &&Span| span.until.is_none() && matches!(span.bar, Bar::Outlined(_));
         let mut waits = Vec::new();
         for span in self.spans.iter().filter(is_open) {
-            // Whom it has asked, in which kinds of messages, and whether they have answered: what
-            // is of the same kind is no answer, the other asks as well.
+            // The nodes that it has asked, by kinds of messages, and whether they have answered: a
+            // message of the same kind is no answer, since the other asks as well.
             let mut asked: BTreeMap<usize, (Vec<&str>, bool)> = BTreeMap::new();
             let since = story.events.iter().filter(|it| it.node == span.node && it.at >= span.from);
             for event in since {
@@ -301,7 +301,7 @@ impl Making {
             (arrow.got, arrow.fate, arrow.arrival) = (Some(at), Fate::Arrived, Some(event));
             return;
         }
-        // Nobody has recorded when it was sent.
+        // Its send event was not recorded.
         let (from, to, _) = key;
         let (got, fate, arrival) = (Some(at), Fate::Arrived, Some(event));
         let is_tree = false;
@@ -344,7 +344,7 @@ impl Making {
     }
 
     fn finish(mut self, story: &Story) -> Chart {
-        // What was under way to a node that is down when the run is over never arrives.
+        // A message in flight to a node that is down when the run is over never arrives.
         let end = story.end();
         let is_down = |node: usize| {
             let mut outages = self.chart.outages.iter();
@@ -361,7 +361,7 @@ impl Making {
     }
 }
 
-/// Why a message did not arrive: nobody was there.
+/// The reason why a message did not arrive: the receiver was down.
 pub const DOWN: &str = "the receiver is down";
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ pub enum Clocks {
 }
 
 impl Clocks {
-    /// What the clock of its node shows at every event.
+    /// The logical clock of its node at every event.
     pub fn of(self, story: &Story) -> Vec<String> {
         let vectors = vectors(story);
         match self {

@@ -1,5 +1,5 @@
-//! A run for Graphviz: events as points on the lines of their nodes, messages between them; and who
-//! waits for whom.
+//! A run for Graphviz: events as points on the lines of their nodes, messages between them; and the
+//! wait-for graph.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! Nodes and what is between them: topologies, trees, quorum systems, who waits for whom.
+//! Graphs of nodes: topologies, trees, quorum systems, wait-for graphs.
 
 use std::fmt::Write as _;
 
@@ -13,30 +13,30 @@ use crate::svg::{Num, Svg, escaped, width, wrap, wrap_mono};
 pub struct Graph {
     /// What it is.
     pub title: String,
-    /// What makes it, as it would be typed.
+    /// The command that makes it.
     pub command: String,
     /// Its nodes.
     pub nodes: Vec<Node>,
-    /// What is between them.
+    /// The links.
     pub links: Vec<Link>,
     /// Sets of nodes, each drawn as a loop through its members.
     pub sets: Vec<Vec<usize>>,
     /// Where the nodes are.
     pub placement: Placement,
-    /// What is said below.
+    /// The caption.
     pub caption: Vec<String>,
 }
 
 /// A node.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Node {
-    /// What is written in it.
+    /// The label.
     pub name: String,
     /// What it is.
     pub rank: Rank,
 }
 
-/// What a node is among others.
+/// The role of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Rank {
     /// Nothing.
@@ -54,7 +54,7 @@ pub enum Rank {
     Root,
 }
 
-/// What is between two nodes.
+/// A link between two nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Link {
     /// One end.
@@ -65,7 +65,7 @@ pub struct Link {
     pub rank: Bond,
 }
 
-/// What a link is among others.
+/// The kind of a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Bond {
     /// A link both ways.
@@ -74,7 +74,7 @@ pub enum Bond {
     Tree,
     /// One waits for another.
     Wait,
-    /// The same, and it is part of a circle.
+    /// The same, and it is part of a cycle.
     Circle,
 }
 
@@ -166,7 +166,7 @@ impl Graph {
         }
     }
 
-    /// What the colours of nodes mean.
+    /// The legend of node colours.
     fn legend(&self, svg: &mut Svg, y: f64) -> f64 {
         let names = [
             (Rank::One, "one quorum"),
@@ -185,7 +185,7 @@ impl Graph {
         if x > 28.0 { y + 10.0 } else { y - 10.0 }
     }
 
-    /// In words, for a terminal: what is between the nodes, a line each; then the sets.
+    /// As text, for a terminal: the links, a line each; then the sets.
     pub fn text(&self) -> String {
         let name = |id: usize| self.nodes[id].name.as_str();
         let mut text = format!("{}\n\n", self.title);

@@ -17,7 +17,7 @@ impl Area {
     }
 }
 
-/// What is taken, by squares of the picture.
+/// The occupied areas, by squares of the picture.
 #[derive(Debug, Default)]
 pub(crate) struct Taken {
     squares: HashMap<(i32, i32), Vec<Area>>,
@@ -40,7 +40,7 @@ impl Taken {
         !Self::squares(area).any(meets)
     }
 
-    /// Takes a place, whatever is there.
+    /// Occupies an area, even if it is not free.
     pub(crate) fn take(&mut self, area: Area) {
         for square in Self::squares(&area) {
             self.squares.entry(square).or_default().push(area);

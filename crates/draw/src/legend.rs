@@ -1,4 +1,4 @@
-//! What the signs of a space-time diagram mean: those that occur, and no others.
+//! The legend of a space-time diagram, with the signs that occur.
 
 use crate::chart::{Chart, Fate, Moment};
 use crate::layout::Layout;
@@ -160,14 +160,14 @@ fn troubles(chart: &Chart, story: &Story) -> Vec<(String, Sign)> {
     );
     add(
         has(|it| matches!(it, What::Restart)),
-        "comes up again",
+        "restarts",
         Box::new(|(x, y)| {
             format!("<circle cx=\"{}\" cy=\"{}\" r=\"4.2\" class=\"ring\"/>", Num(x + 14.0), Num(y))
         }),
     );
     add(
         has(|it| matches!(it, What::Pause)),
-        "stands still",
+        "paused",
         Box::new(|(x, y)| {
             let (x, y) = (Num(x + 1.0), Num(y - 7.0));
             format!("<rect x=\"{x}\" y=\"{y}\" width=\"24\" height=\"14\" class=\"still\"/>")

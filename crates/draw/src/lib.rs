@@ -1,13 +1,13 @@
-//! Pictures of distributed runs. Nothing here knows an algorithm or a problem: a [`Story`] is what
-//! can be seen of a run from outside, told by whoever knows what it means.
+//! Pictures of distributed runs. Nothing here knows an algorithm or a problem: a [`Story`] is the
+//! visible part of a run, prepared by a caller that knows its meaning.
 //!
-//! - [`story`]: what is told;
+//! - [`story`]: the input;
 //! - [`chart`]: what there is to draw of it: arrows, bars, marks;
 //! - [`spacetime`]: the space-time diagram, as SVG;
 //! - [`mermaid`], [`shiviz`], [`perfetto`], [`dot`], [`text`]: the same for others to show;
-//! - [`graph`]: nodes and what is between them, as SVG and for Graphviz;
+//! - [`graph`]: graphs of nodes, as SVG and for Graphviz;
 //! - [`plot`]: measured points over what the theory says;
-//! - [`png`]: any of these pictures as pixels.
+//! - `png`: any of these pictures as pixels, with the feature of that name.
 #![forbid(unsafe_code)]
 
 mod captions;
@@ -24,6 +24,7 @@ mod naming;
 pub mod perfetto;
 mod places;
 pub mod plot;
+#[cfg(feature = "png")]
 pub mod png;
 pub mod shiviz;
 pub mod spacetime;

@@ -1,4 +1,4 @@
-//! What stands around a space-time diagram: heading, times, sentences, what every event changed.
+//! The margins of a space-time diagram: heading, times, caption, state changes.
 
 use crate::chart::Chart;
 use crate::layout::Layout;
@@ -16,7 +16,7 @@ pub(crate) fn heading(svg: &mut Svg, story: &Story, layout: &Layout) -> f64 {
     y + 18.0
 }
 
-/// What happened to nodes, numbered from 1.
+/// The events of nodes, numbered from 1.
 pub(crate) fn listed(story: &Story) -> impl Iterator<Item = (usize, &Event)> {
     let has_line = |event: &&Event| match event.what {
         What::Said { is_command, .. } => is_command,
@@ -52,7 +52,7 @@ pub(crate) fn axis(svg: &mut Svg, layout: &Layout) -> f64 {
     y + 26.0
 }
 
-/// What is wrong, in words, and who waits for whom.
+/// The caption: what went wrong, and which node waits for which.
 pub(crate) fn caption(
     svg: &mut Svg,
     story: &Story,
@@ -72,7 +72,7 @@ pub(crate) fn caption(
     y + 6.0
 }
 
-/// What every event changed, a line each.
+/// The state changes of events, a line each.
 pub(crate) fn states(svg: &mut Svg, story: &Story, layout: &Layout, mut y: f64) -> f64 {
     y += 10.0;
     let room = layout.width() - 40.0;

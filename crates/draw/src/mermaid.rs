@@ -45,9 +45,9 @@ pub fn mermaid(story: &Story) -> String {
                 }
                 text += &remark("crashes");
             }
-            What::Restart => text += &remark("comes up again"),
-            What::Pause => text += &remark("stands still"),
-            What::Resume => text += &remark("goes on"),
+            What::Restart => text += &remark("restarts"),
+            What::Pause => text += &remark("pauses"),
+            What::Resume => text += &remark("resumes"),
             What::Network { text: said, begins } => {
                 let last = story.lanes.len().saturating_sub(1);
                 let over = if *begins { plain(said) } else { format!("no more: {}", plain(said)) };

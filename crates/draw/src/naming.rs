@@ -18,7 +18,7 @@ impl<'a> Picture<'a> {
         for node in 0..self.layout.lanes {
             let (y, half) = (self.layout.y(node), HALF.min(self.layout.gap / 5.0) + 1.0);
             let (left, right) = (self.layout.left - 6.0, self.layout.width());
-            // In pieces, so that looking for what is near stays quick.
+            // In pieces, so that the search for neighbours stays fast.
             self.taken.take(Area(left, y - half, right, y + half));
         }
         if options.states {
@@ -40,7 +40,7 @@ impl<'a> Picture<'a> {
         }
     }
 
-    /// What is said of marks, by node and moment: several may be at one place.
+    /// The labels of marks, by node and moment: several may be at one place.
     fn marked(&self) -> BTreeMap<(usize, u64), Vec<&'a str>> {
         let mut all: BTreeMap<_, Vec<&'a str>> = BTreeMap::new();
         for point in &self.chart.points {
@@ -95,7 +95,7 @@ impl<'a> Picture<'a> {
         }
     }
 
-    /// What lies behind a label, so that no arrow strikes it out.
+    /// The background of a label, so that no arrow crosses its text.
     fn backdrop(&mut self, area: &Area) {
         let (x, y) = (Num(area.0), Num(area.1));
         let (w, h) = (Num(area.2 - area.0), Num(area.3 - area.1));
@@ -155,7 +155,7 @@ impl<'a> Picture<'a> {
     }
 }
 
-/// What happened at one moment, in one text: `delivers 1/0, 0/0`.
+/// The events of one moment, as one text: `delivers 1/0, 0/0`.
 fn joined(texts: &[&str]) -> String {
     const MOST: usize = 3;
     let [first, rest @ ..] = texts else { return String::new() };

@@ -39,7 +39,7 @@ pub fn perfetto(story: &Story) -> String {
         ));
     }
     for outage in &chart.outages {
-        let name = if outage.is_down { "down" } else { "stands still" };
+        let name = if outage.is_down { "down" } else { "paused" };
         let until = outage.until.unwrap_or(end);
         let long = time(until) - time(outage.from);
         events.push(slice(name, "fault", outage.node, time(outage.from), long));

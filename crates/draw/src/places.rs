@@ -46,7 +46,7 @@ pub(crate) fn places(graph: &Graph, radius: f64) -> (Vec<(f64, f64)>, (f64, f64)
     framed(at, MARGIN + radius)
 }
 
-/// Beyond so many nodes nobody sees what springs have done.
+/// Beyond so many nodes a force-directed layout shows no structure.
 const MOST_SPRINGS: usize = 400;
 
 /// Moved so that all lies within a margin.
@@ -84,7 +84,7 @@ fn rows(widths: &[usize], centred: bool, apart: f64) -> Vec<(f64, f64)> {
     at
 }
 
-/// Every node above the middle of its children; a node hangs below whoever reaches it first.
+/// Every node above the middle of its children; a node hangs below the first that reaches it.
 fn tree(graph: &Graph, root: usize, apart: f64) -> Vec<(f64, f64)> {
     let count = graph.nodes.len();
     let mut parent = vec![None; count];
@@ -111,7 +111,7 @@ fn tree(graph: &Graph, root: usize, apart: f64) -> Vec<(f64, f64)> {
             }
         }
     }
-    // Whoever is not reached stands below all.
+    // Unreached nodes stand below all others.
     let lowest = depth.iter().max().copied().unwrap_or(0) + 1;
     for node in (0..count).filter(|&node| !seen[node]) {
         depth[node] = lowest;

@@ -3,7 +3,7 @@
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree, fontdb};
 
-/// What it is written in: Inter, under the SIL Open Font License.
+/// The font: Inter, under the SIL Open Font License.
 const FONTS: [&[u8]; 2] =
     [include_bytes!("../fonts/Inter-Regular.ttf"), include_bytes!("../fonts/Inter-SemiBold.ttf")];
 

@@ -1,27 +1,27 @@
-//! What can be seen of a run from outside.
+//! The visible part of a run, as input for pictures.
 
 /// A run.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Story {
-    /// What it is a run of.
+    /// The title.
     pub title: String,
-    /// What repeats it, as it would be typed.
+    /// The command that repeats it.
     pub command: String,
-    /// What the times of its events are.
+    /// The unit of its times.
     pub clock: Clock,
-    /// What its nodes are called, in their order.
+    /// The names of its nodes, in their order.
     pub lanes: Vec<String>,
-    /// What happened, in an order that respects cause.
+    /// The events, in an order that respects causality.
     pub events: Vec<Event>,
-    /// What went wrong.
+    /// The violation.
     pub wrong: Option<Wrong>,
     /// When what then repeats for ever began.
     pub repeats_from: Option<u64>,
-    /// What a reader should know besides.
+    /// Further remarks.
     pub remarks: Vec<String>,
 }
 
-/// What times are.
+/// The unit of times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Clock {
     /// Nanoseconds since the run began.
@@ -31,7 +31,7 @@ pub enum Clock {
     Steps,
 }
 
-/// What went wrong with a run.
+/// The violation in a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Wrong {
     /// At which moment, if at one.
@@ -49,11 +49,11 @@ pub struct Event {
     pub node: usize,
     /// What.
     pub what: What,
-    /// What it changed at the node, in words.
+    /// The change of the node's state, as text.
     pub state: Option<String>,
 }
 
-/// What can happen at a node.
+/// The events of a node.
 #[derive(Clone, PartialEq, Debug)]
 pub enum What {
     /// Its application asked for something, or was told.
@@ -62,19 +62,19 @@ pub enum What {
         text: String,
         /// Whether it asked.
         is_command: bool,
-        /// What it looks like.
+        /// Its appearance.
         look: Look,
     },
     /// It sent a message.
     Sent {
-        /// To whom.
+        /// The receiver.
         to: usize,
         /// The message.
         letter: Letter,
     },
     /// A message arrived.
     Got {
-        /// From whom.
+        /// The sender.
         from: usize,
         /// The message.
         letter: Letter,
@@ -85,7 +85,7 @@ pub enum What {
     Choice(u32),
     /// A message that it sent will not arrive.
     Lost {
-        /// Who will not get it.
+        /// The receiver.
         to: usize,
         /// Its number.
         number: u64,
@@ -94,7 +94,7 @@ pub enum What {
     },
     /// A message that it sent will arrive twice.
     Doubled {
-        /// Who will get it.
+        /// The receiver.
         to: usize,
         /// Its number.
         number: u64,
@@ -103,9 +103,9 @@ pub enum What {
     Crash,
     /// It came up again.
     Restart,
-    /// It stands still.
+    /// It pauses.
     Pause,
-    /// It goes on.
+    /// It resumes.
     Resume,
     /// Something befell the whole network, or no longer does.
     Network {
@@ -125,16 +125,16 @@ pub struct Letter {
     pub number: u64,
     /// Its kind.
     pub kind: String,
-    /// What it says.
+    /// The text.
     pub text: String,
     /// Whether it carries a token.
     pub is_token: bool,
 }
 
-/// What something that was asked or told looks like.
+/// The appearance of a command or a notice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Look {
-    /// What the node is in from now on, if that changes.
+    /// The new state of the node, if it changes.
     pub bar: Option<Bar>,
     /// A mark at that moment.
     pub mark: Option<Mark>,
@@ -142,14 +142,14 @@ pub struct Look {
     pub parent: Option<usize>,
 }
 
-/// What a node is in for a while.
+/// A state of a node for a while.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Bar {
     /// Nothing.
     Ends,
     /// Something that lasts: an outline, with its name.
     Outlined(&'static str),
-    /// What everything is about: filled, with its name.
+    /// The main state: filled, with its name.
     Filled(&'static str),
 }
 
@@ -169,7 +169,7 @@ pub enum Mark {
 }
 
 impl Mark {
-    /// What it is called.
+    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Begins(name)
@@ -221,11 +221,11 @@ impl Story {
             What::Timer(timer) => format!("{node} timer {timer}"),
             What::Choice(value) => format!("{node} draws {value}"),
             What::Lost { to, why, .. } => format!("{node} → {} is lost: {why}", lane(*to)),
-            What::Doubled { to, .. } => format!("{node} → {} comes twice", lane(*to)),
+            What::Doubled { to, .. } => format!("{node} → {} is duplicated", lane(*to)),
             What::Crash => format!("{node} crashes"),
-            What::Restart => format!("{node} comes up again"),
-            What::Pause => format!("{node} stands still"),
-            What::Resume => format!("{node} goes on"),
+            What::Restart => format!("{node} restarts"),
+            What::Pause => format!("{node} pauses"),
+            What::Resume => format!("{node} resumes"),
         }
     }
 }

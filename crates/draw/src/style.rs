@@ -1,9 +1,9 @@
 //! Colours and type.
 //!
-//! Colours of messages are after Masataka Okabe and Kei Ito's palette, which people tell apart
-//! whatever colours they see, darkened for white paper and lightened for dark screens. What nodes
-//! are in is drawn in ink, so that it stands apart from messages in print, too; and whatever is
-//! wrong has a shape as well as a colour.
+//! Colours of messages are after Masataka Okabe and Kei Ito's palette, which people with colour
+//! blindness can tell apart, darkened for white paper and lightened for dark screens. States of
+//! nodes are drawn in ink, so that they stand apart from messages in print, too; and violations
+//! have a shape as well as a colour.
 
 /// For which background a picture is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -59,7 +59,7 @@ const DARK: Colours = Colours {
     wrong: "#ff6f6b",
 };
 
-/// What is on everybody's machine stands at the end: letters are no wider than these.
+/// Common system fonts stand at the end: letters are no wider than theirs.
 pub(crate) const FONTS: &str =
     "Inter,'Segoe UI','Helvetica Neue',Roboto,Arial,'DejaVu Sans',sans-serif";
 
@@ -77,7 +77,7 @@ pub(crate) fn sheet(theme: Theme) -> String {
     text + "</style>\n"
 }
 
-/// What does not depend on the background.
+/// Styles that do not depend on the background.
 const FIXED: &str = "\
 .h{font-size:16px;font-weight:600}.t{font-size:12px}.s{font-size:10.5px}.l{font-size:10.5px;\
 paint-order:stroke;stroke-width:3.5px;stroke-linejoin:round}.n{font-size:13px;font-weight:600}\

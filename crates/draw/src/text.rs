@@ -6,25 +6,25 @@ use crate::captions;
 use crate::chart::Chart;
 use crate::story::{Bar, Event, Mark, Story, What};
 
-/// What stands for what, where colours can be shown.
+/// The colours of a terminal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Paint {
-    /// What a node is in, and what is told.
+    /// States of nodes, and notices.
     Strong,
     /// A message.
     Message,
     /// A token.
     Token,
-    /// What is wrong.
+    /// Violations and faults.
     Bad,
-    /// What is not looked at first.
+    /// Secondary text.
     Dim,
 }
 
 /// Narrower than this a column says nothing.
 const NARROWEST: usize = 12;
 
-/// Draws a run in so many columns, with whatever paints: columns side by side if they fit, else a
+/// Draws a run in so many columns, coloured by `paint`: columns side by side if they fit, else a
 /// line an event.
 pub fn text(story: &Story, columns: usize, paint: &dyn Fn(Paint, &str) -> String) -> String {
     let chart = Chart::of(story);
@@ -90,7 +90,7 @@ fn side_by_side(
     }
 }
 
-/// What a node is in from now on, as a line to look down along.
+/// The state of a node, as a vertical line.
 fn enter(inside: &mut [char], event: &Event) {
     match &event.what {
         What::Said { look, .. } => match look.bar {
@@ -126,7 +126,7 @@ fn one_below_the_other(
     }
 }
 
-/// What happened, as its own node would say it.
+/// The event, as its own node would describe it.
 fn said(story: &Story, event: &Event) -> (String, Paint) {
     let lane = |node: usize| {
         story.lanes.get(node).map_or("?", String::as_str).trim_start_matches("node ").to_owned()
@@ -153,9 +153,9 @@ fn said(story: &Story, event: &Event) -> (String, Paint) {
         What::Lost { to, why, .. } => (format!("✗ →{} {why}", lane(*to)), Paint::Bad),
         What::Doubled { to, .. } => (format!("→{} twice", lane(*to)), Paint::Bad),
         What::Crash => ("✗ crashes".to_owned(), Paint::Bad),
-        What::Restart => ("comes up again".to_owned(), Paint::Bad),
-        What::Pause => ("stands still".to_owned(), Paint::Bad),
-        What::Resume => ("goes on".to_owned(), Paint::Bad),
+        What::Restart => ("restarts".to_owned(), Paint::Bad),
+        What::Pause => ("pauses".to_owned(), Paint::Bad),
+        What::Resume => ("resumes".to_owned(), Paint::Bad),
         What::Network { text, begins } => {
             (if *begins { text.clone() } else { format!("no more: {text}") }, Paint::Bad)
         }

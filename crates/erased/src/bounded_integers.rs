@@ -1,4 +1,4 @@
-//! Numbers in messages that no node can have come to by counting.
+//! Bounds on the integers in messages.
 //!
 //! Logical clocks, epochs, ballots and counts of all kinds are words of 64 bits in messages; they
 //! begin at 0 and are counted up by one, never more often than things happen. A number beyond
@@ -7,8 +7,8 @@
 //! proved with it. So such a message is refused where messages are read, as one that makes no
 //! sense; and a node that would have to send one has come to its end, and says so.
 //!
-//! The numbers are found by writing the message for nobody: whatever can be written can be looked
-//! through, so no algorithm has to know of this.
+//! The integers are found by serialising the message without output, so no algorithm has to know of
+//! this.
 
 use std::fmt;
 
@@ -18,8 +18,8 @@ use serde::ser::{
     SerializeTupleStruct, SerializeTupleVariant,
 };
 
-/// The largest number of 64 bits in a message that is taken for counted: at ten million steps a
-/// second it would take two hundred years. Sums of as many as there are nodes are far from the end.
+/// The largest plausible number of 64 bits in a message: at ten million steps a second it would
+/// take two hundred years to count to it. Sums over all nodes are far from overflow.
 pub const MAX_INTEGER: u64 = (1 << 56) - 1;
 
 /// Whether no number in it is larger than this.
@@ -27,7 +27,7 @@ pub fn is_bounded(largest: u64, message: &impl Serialize) -> bool {
     message.serialize(Looker(largest)).is_ok()
 }
 
-/// Writes nothing, and fails at the first number that is larger than this.
+/// A serialiser without output that fails at the first number that is larger than this.
 #[derive(Clone, Copy)]
 struct Looker(u64);
 
@@ -36,7 +36,7 @@ struct Absurd;
 
 impl fmt::Display for Absurd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a number that nobody can have counted to")
+        f.write_str("a counter beyond the largest plausible value")
     }
 }
 
@@ -54,7 +54,7 @@ fn judge(is_sane: bool) -> Looked {
     if is_sane { Ok(()) } else { Err(Absurd) }
 }
 
-/// Kinds of values that hold no such number.
+/// Kinds of values without integers of 64 bits.
 macro_rules! harmless {
     ($($name:ident($($of:ty),*);)*) => {
         $(fn $name(self $(, _: $of)*) -> Looked { Ok(()) })*
@@ -175,7 +175,7 @@ impl ser::Serializer for Looker {
     }
 }
 
-/// What consists of several values is looked through one by one.
+/// Compound values are checked one by one.
 macro_rules! several {
     ($($of:ident: $name:ident($($key:ty)?);)*) => {
         $(impl $of for Looker {

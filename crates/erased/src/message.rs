@@ -131,7 +131,8 @@ impl<T: Any + Eq + Hash + Debug + Send + Sync> ErasedValue for T {
 /// Plain data, a timer or a message, without its type.
 pub(crate) trait ErasedData: ErasedValue {
     fn compare(&self, other: &dyn Any) -> Ordering;
-    /// As it is written in a trace.
+    /// As it is written in a trace: the very text that is written with its type, fields in the
+    /// order in which the type has them.
     fn json(&self) -> Box<RawValue>;
 }
 
@@ -238,7 +239,7 @@ mod tests {
     #[test]
     fn messages_are_compared_as_their_types_do() {
         let (call, answer) = (bully::Message::Election(0), bully::Message::Answer(0));
-        let any = AnyMessage::new::<bully::Message>;
+        let any = |message: bully::Message| AnyMessage::new(message);
         assert!(any(call) == any(call) && any(call) != any(answer));
         assert_eq!(any(call).cmp(&any(answer)), call.cmp(&answer));
         assert_eq!(any(call).to_string(), "ELECTION(0)");
@@ -248,9 +249,13 @@ mod tests {
     fn messages_keep_their_kinds_and_their_size() {
         let request = ricart_agrawala::Message::Request { time: 300 };
         let any = AnyMessage::new(request);
-        assert_eq!((any.kind(), any.kind_name()), (0, "REQUEST"));
+        assert_eq!((Message::kind(&any), Message::kind_name(&any)), (0, "REQUEST"));
         assert_eq!(encoded_len(&any), encoded_len(&request));
-        assert_eq!(serde_json::to_string(&any).unwrap(), r#"{"request":{"time":300}}"#);
+        let reply = ricart_agrawala::Message::Reply { time: 300, clock: 7 };
+        let text = serde_json::to_string(&reply).unwrap();
+        assert_eq!(text, r#"{"reply":{"time":300,"clock":7}}"#, "not in alphabetical order");
+        assert_eq!(serde_json::to_string(&AnyMessage::new(reply)).unwrap(), text);
+        assert_eq!(serde_json::to_value(&any).unwrap(), serde_json::to_value(request).unwrap());
         let mut bytes = vec![7];
         any.encode(&mut bytes).unwrap();
         assert_eq!(bytes.len(), 1 + encoded_len(&request));

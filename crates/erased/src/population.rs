@@ -86,7 +86,8 @@ pub trait Driver<N> {
     fn send(&mut self, to: NodeId, id: MessageId, len: u32, kind: u16) -> bool;
     /// The same, for drivers that record, lose, double or route messages.
     fn send_inspected(&mut self, to: NodeId, message: Stored, messages: &mut dyn Messages);
-    /// See [`Effects::set_timer`]; the delay at least and at most, in nanoseconds.
+    /// See [`Effects::set_timer`]; the delay at least and at most, in nanoseconds. One that no
+    /// number holds is cut to the largest.
     fn set_timer(&mut self, timer: TimerId, delay_ns: (u64, u64));
     /// See [`Effects::cancel_timer`].
     fn cancel_timer(&mut self, timer: TimerId);
@@ -368,5 +369,131 @@ impl<P: Protocol> Effects<P> for PopulationEffects<'_, P> {
     }
     fn choose(&mut self, bound: NonZeroU32) -> u32 {
         self.driver.choose(bound)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vorrang_algorithms::election::Command as Call;
+    use vorrang_algorithms::election::bully::Bully;
+    use vorrang_algorithms::mutex::ricart_agrawala::{self, RicartAgrawala};
+    use vorrang_algorithms::mutex::{Claim, Command, Notice};
+    use vorrang_protocol::Group;
+
+    use super::*;
+
+    /// What a driver does with a copy of a message as soon as it is sent.
+    type Treatment = fn(&mut dyn Messages, MessageId);
+
+    /// Keeps what it is given, and does nothing about it.
+    struct Keeper<N> {
+        /// Only if messages are looked into.
+        inspects: Option<Treatment>,
+        sent: Vec<(NodeId, Stored)>,
+        set: Vec<TimerId>,
+        told: Vec<N>,
+    }
+
+    impl<N> Keeper<N> {
+        fn new(inspects: Option<Treatment>) -> Self {
+            Self { inspects, sent: Vec::new(), set: Vec::new(), told: Vec::new() }
+        }
+    }
+
+    impl<N> Driver<N> for Keeper<N> {
+        fn send(&mut self, to: NodeId, id: MessageId, len: u32, kind: u16) -> bool {
+            if self.inspects.is_none() {
+                self.sent.push((to, Stored { id, len, kind }));
+            }
+            self.inspects.is_none()
+        }
+        fn send_inspected(&mut self, to: NodeId, message: Stored, messages: &mut dyn Messages) {
+            self.sent.push((to, message));
+            if let Some(treat) = self.inspects {
+                treat(messages, message.id);
+            }
+        }
+        fn set_timer(&mut self, timer: TimerId, _: (u64, u64)) {
+            self.set.push(timer);
+        }
+        fn cancel_timer(&mut self, timer: TimerId) {
+            self.set.retain(|it| *it != timer);
+        }
+        fn notify(&mut self, notice: N) {
+            self.told.push(notice);
+        }
+        fn choose(&mut self, _: NonZeroU32) -> u32 {
+            0
+        }
+    }
+
+    const ACQUIRE: Command = Command::Acquire(Claim::Exclusive);
+    const FIRST: NodeId = NodeId(0);
+
+    fn locks() -> Population<RicartAgrawala> {
+        let group = Group::of(4);
+        Population::new(4, move |id| RicartAgrawala::new(id, group))
+    }
+
+    #[test]
+    fn a_broadcast_is_one_message_until_all_have_it() {
+        let (mut locks, mut keeper) = (locks(), Keeper::new(None));
+        locks.on_command(FIRST, ACQUIRE, &mut keeper).unwrap();
+        let sent = std::mem::take(&mut keeper.sent);
+        assert_eq!(sent.iter().map(|(to, _)| to.0).collect::<Vec<_>>(), [1, 2, 3]);
+        let Stored { id, len, kind } = sent[0].1;
+        assert!(sent.iter().all(|it| it.1 == sent[0].1), "one message for all");
+        let request = AnyMessage::new(ricart_agrawala::Message::Request { time: 1 });
+        assert_eq!((locks.message(id), len, kind), (request, 2, 0));
+        assert_eq!(locks.in_flight(), 1);
+        for (to, message) in sent {
+            locks.on_message(to, FIRST, message.id, &mut keeper);
+        }
+        assert_eq!(locks.in_flight(), 3, "replies alone");
+        for (from, (to, message)) in (1..).map(NodeId).zip(std::mem::take(&mut keeper.sent)) {
+            assert_eq!(to, FIRST);
+            locks.on_message(to, from, message.id, &mut keeper);
+        }
+        assert_eq!((locks.in_flight(), keeper.told), (0, vec![Notice::Entered]));
+    }
+
+    #[test]
+    fn what_becomes_of_a_copy_while_others_are_sent_is_its_own_affair() {
+        let treatments: [(Treatment, usize); 3] = [
+            (|messages, id| messages.drop_one(id), 0),
+            (|messages, id| messages.duplicate(id), 6),
+            (|_, _| {}, 3),
+        ];
+        for (treat, copies) in treatments {
+            let mut locks = locks();
+            let mut keeper = Keeper::new(Some(treat));
+            locks.on_command(FIRST, ACQUIRE, &mut keeper).unwrap();
+            let id = keeper.sent[0].1.id;
+            for _ in 0..copies {
+                assert_eq!(locks.in_flight(), 1);
+                locks.drop_one(id);
+            }
+            assert_eq!(locks.in_flight(), 0, "{copies} copies");
+        }
+    }
+
+    #[test]
+    fn a_node_that_crashes_loses_its_timers_and_is_made_anew() {
+        let (group, within) = (Group::of(3), Duration::from_millis(1));
+        let mut nodes = Population::new(3, move |id| Bully::new(id, group, within));
+        let before = nodes.node(FIRST);
+        let mut keeper = Keeper::new(None);
+        nodes.on_command(FIRST, Call::Elect, &mut keeper).unwrap();
+        nodes.on_command(NodeId(1), Call::Elect, &mut keeper).unwrap();
+        let [first, second] = keeper.set[..] else { panic!("two wait: {:?}", keeper.set) };
+        assert!(first != second && nodes.timer(first) == nodes.timer(second));
+        assert_ne!(nodes.node(FIRST), before);
+        let kept = before.downcast_ref::<Bully>().unwrap().clone();
+        let expected = nodes.node(FIRST).downcast_ref::<Bully>().unwrap().kept(kept);
+        assert_eq!(nodes.crash(FIRST), [first]);
+        assert_eq!(nodes.node(FIRST), AnyNode::new(expected));
+        assert_eq!(nodes.crash(FIRST), [], "it has none left");
+        nodes.on_restart(FIRST, &mut keeper);
+        assert_eq!(keeper.set[2..], [first], "numbers are used again");
     }
 }

@@ -16,7 +16,7 @@ pub enum Failure {
     #[error("a property failed")]
     AlreadySaid,
     /// It ended before its end with nothing wrong so far; if the output has not said so, this does.
-    #[error("{}", .0.as_deref().unwrap_or("it ended before its end"))]
+    #[error("{}", .0.as_deref().unwrap_or("stopped before the end"))]
     Bounded(Option<String>),
     /// The world did not let it: a file, a port, a process, the output.
     #[error("{0}")]

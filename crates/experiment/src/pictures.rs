@@ -146,12 +146,15 @@ pub fn waits(story: &Story) -> Graph {
         Link { from, to, rank }
     };
     let caption = match (waits.is_empty(), circle.len() > 1) {
-        (true, _) => "Nobody waits for an answer when the run is over.",
-        (false, true) => "An arrow leads to whom a node waits for: they wait in a circle.",
-        (false, false) => "An arrow leads to whom a node waits for.",
+        (true, _) => "No node waits for an answer when the run is over.",
+        (false, true) => {
+            "An arrow leads from a node to the one that it waits for: there is a \
+                          cycle."
+        }
+        (false, false) => "An arrow leads from a node to the one that it waits for.",
     };
     Graph {
-        title: format!("{}: who waits for whom", story.title),
+        title: format!("{}: wait-for graph", story.title),
         command: story.command.clone(),
         nodes: Graph::numbered(story.lanes.len()),
         links: waits.iter().map(link).collect(),
@@ -178,7 +181,7 @@ pub fn tree(story: &Story) -> Result<Graph, Failure> {
         }
     }
     if parents.is_empty() {
-        return Err(Failure::usage("no node tells of a parent in this run: there is no tree"));
+        return Err(Failure::usage("no node reports a parent in this run: there is no tree"));
     }
     let is_root = |node: &usize| !parents.iter().any(|(_, child)| child == node);
     let root = (0..story.lanes.len()).find(is_root).unwrap_or(0);

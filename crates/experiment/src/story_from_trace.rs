@@ -119,8 +119,8 @@ fn departure(objection: &Objection, run: &Recording) -> String {
     let (place, _, [recorded, replayed]) = sides(objection, run);
     let place = place + 1;
     format!(
-        "States are shown up to record {place}, where the machines do something else. Recorded: \
-         {recorded}. Replayed: {replayed}."
+        "States are shown up to record {place}, where the replay differs. Recorded: {recorded}. \
+         Replayed: {replayed}."
     )
 }
 
@@ -192,8 +192,8 @@ fn happened(line: &Line, subject: &dyn Subject, tokens: &[&str]) -> What {
         Told::Choice(value) => What::Choice(*value),
         Told::Lost { to, seq, why } => {
             let why = match why {
-                Loss::Network => "by chance or on order",
-                Loss::Partition => "the network has fallen apart",
+                Loss::Network => "by chance or as ordered",
+                Loss::Partition => "the network is partitioned",
                 Loss::Down => vorrang_draw::chart::DOWN,
                 Loss::NoLink => "there is no such link",
             };

@@ -148,7 +148,7 @@ impl Sheet {
             many => format!("{many} runs were"),
         };
         Err(Failure::Failed(format!(
-            "{which} not safe or left somebody waiting: see the columns safe, quiescent and \
+            "{which} not safe or left a node waiting: see the columns safe, quiescent and \
              violation"
         )))
     }

@@ -46,9 +46,9 @@ impl FromStr for WallTime {
         let ns = parse_duration_ns(&seconds)
             .map_err(|_| "write a time such as 500ms, 90s, 10m or 2h".to_owned())?;
         match ns.checked_mul(times) {
-            Some(0) => Err("in no time nothing is done: give more than 0".to_owned()),
+            Some(0) => Err("give a time of more than 0".to_owned()),
             Some(ns) => Ok(Self(Duration::from_nanos(ns))),
-            None => Err("nobody waits for centuries: give a shorter time".to_owned()),
+            None => Err("give a shorter time: that is centuries".to_owned()),
         }
     }
 }

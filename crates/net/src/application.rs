@@ -13,16 +13,17 @@ use vorrang_protocol::{Data, Refused};
 
 use crate::event::Event;
 
-/// Hears what the node tells, and asks it for things.
+/// Receives the node's notices, and gives it commands.
 ///
 /// It knows the problem and not the algorithm: one application goes with every machine that takes
 /// its commands and tells its notices, and is compiled once for all of them.
 ///
-/// It runs on the node's task: while it computes, the node answers nobody. It must not block.
+/// It runs on the node's task: while it computes, the node does not answer its peers. It must not
+/// block.
 pub trait Application: Send + 'static {
-    /// What it asks of the node.
+    /// Its commands.
     type Command: Data;
-    /// What the node tells it.
+    /// The notices of the node.
     type Notice: Data;
 
     /// The node has started.
@@ -40,7 +41,7 @@ pub trait Application: Send + 'static {
     }
 }
 
-/// What an application can do: ask at once, ask later, be woken.
+/// The effects of an application: commands at once, commands later, wake-ups.
 ///
 /// Commands are given to the machine in the order of the calls, when the handler that made them has
 /// returned. Delays are as fine as the runtime's timers: a millisecond.
@@ -50,7 +51,7 @@ pub struct ApplicationEffects<C> {
     pub(crate) later: Vec<(Duration, Later<C>)>,
 }
 
-/// What an application wants when a time has passed.
+/// A delayed effect of an application.
 #[derive(PartialEq, Debug)]
 pub(crate) enum Later<C> {
     Wake,
@@ -104,7 +105,7 @@ impl<C: Data, N: Data> Application for Forward<C, N> {
     type Notice = N;
 
     fn on_notice(&mut self, notice: N, _fx: &mut ApplicationEffects<C>) {
-        // Nobody listens any more: then nobody needs to know.
+        // The receiver was dropped: then notices are dropped, too.
         let _ = self.notices.send(notice);
     }
 }

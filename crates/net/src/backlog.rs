@@ -1,4 +1,4 @@
-//! What was sent on one link and is not acknowledged: kept, in order, until it is.
+//! The unacknowledged messages of one link, in order.
 //!
 //! Frames are encoded once, one behind the other in one buffer, and copied from there to every
 //! connection that needs them. In a steady state nothing is allocated.

@@ -1,15 +1,15 @@
-//! Which links have something to do, so that a turn looks at those and no others.
+//! Which links are ready, so that a turn polls those and no others.
 //!
 //! All sockets of a node are polled by one task. With its own waker it would be told only that
 //! something has happened, and would have to look at every link to find out what: a cost that grows
-//! with the size of the group, for every message. So each link is polled with a waker of its own, a
-//! bell, that notes which link it was before it wakes the task. The clock has one, too.
+//! with the size of the group, for every message. So each link is polled with a waker of its own
+//! that notes the link before it wakes the task. The clock has one, too.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Wake, Waker};
 
-/// The bells of a node.
+/// The wakers of a node, one for each link.
 pub(crate) struct Bells {
     wakers: Arc<[Waker]>,
     by_place: Vec<Arc<Bell>>,
@@ -18,7 +18,7 @@ pub(crate) struct Bells {
     heard: Vec<usize>,
 }
 
-/// What has rung since somebody looked.
+/// The links that were woken since the last look.
 struct Board {
     rung: Vec<usize>,
     task: Waker,
@@ -77,8 +77,8 @@ impl Bells {
         self.by_place[place].wake_by_ref();
     }
 
-    /// Which have rung since the last call, in that order; from now on they wake `task`. What is
-    /// handed out should be handed back, to be used again.
+    /// The links that were woken since the last call, in that order; from now on they wake `task`.
+    /// The returned list should be handed back, to be used again.
     pub(crate) fn listen(&mut self, task: &Waker) -> Vec<usize> {
         let mut heard = std::mem::take(&mut self.heard);
         heard.clear();

@@ -1,8 +1,9 @@
-//! Where the members of an open group are, as far as this node knows: by their numbers.
+//! The address book of an open group: the addresses of its members by id, as far as this node knows
+//! them.
 //!
-//! A fixed group has a list that all are given. An open one has room for so many numbers, and a
-//! node knows the addresses of some: those that it was given, and those that others have told it.
-//! What a node says of its own address counts; what it says of others' fills gaps.
+//! A fixed group has a list that all are given. An open one has a fixed number of ids, and a node
+//! knows the addresses of some: those that it was given, and those that others have sent it. A
+//! node's own address counts; addresses that it sends of others fill gaps.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -12,11 +13,10 @@ use vorrang_protocol::NodeId;
 /// How long an address may be: a name of a host, which is of 255 bytes at most, and a port.
 pub(crate) const MAX_ADDRESS_LEN: usize = 255 + ":65535".len();
 
-/// How large an open group may become: so large that a hello with the longest addresses is not too
-/// long for anybody.
+/// How large an open group may become: so large that a hello with the longest addresses still fits.
 pub const MAX_ROOM: usize = 128;
 
-/// Shared by the node's task and those who call for it.
+/// Shared by the node's task and the tasks that dial for it.
 #[derive(Clone, Debug)]
 pub(crate) struct Book(Arc<Mutex<Vec<String>>>);
 
@@ -26,11 +26,11 @@ impl Book {
     }
 
     fn open(&self) -> MutexGuard<'_, Vec<String>> {
-        // A list of texts is as good as it was, whoever panicked.
+        // A list of texts stays valid after a panic of another thread.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// All that are known; what is not is empty.
+    /// All addresses; unknown ones are empty.
     pub(crate) fn addresses(&self) -> Vec<String> {
         self.open().clone()
     }
@@ -46,7 +46,7 @@ impl Book {
         }
     }
 
-    /// What another says of all: those that were not known.
+    /// Takes over addresses from another node's list, where they were not known.
     pub(crate) fn fill(&self, theirs: &[String]) -> Vec<(NodeId, String)> {
         let mut ours = self.open();
         let mut news = Vec::new();
@@ -59,7 +59,7 @@ impl Book {
         news
     }
 
-    /// Who is at an address.
+    /// The node at an address.
     pub(crate) fn who_is_at(&self, address: &str) -> Option<NodeId> {
         let place = self.open().iter().position(|it| it == address)?;
         Some(NodeId(place as u32))
@@ -73,7 +73,7 @@ impl Book {
     }
 }
 
-/// Whether this may be an address: HOST:PORT, and not longer than anybody's is.
+/// Whether this may be an address: HOST:PORT, and not too long.
 pub(crate) fn is_address(text: &str) -> bool {
     let parts = text.rsplit_once(':');
     let is_whole = parts.is_some_and(|(host, port)| {
@@ -83,7 +83,7 @@ pub(crate) fn is_address(text: &str) -> bool {
     is_whole && text.len() <= MAX_ADDRESS_LEN
 }
 
-/// What somebody asks who wants to belong to an open group, and has no number yet.
+/// The request of a process to join an open group, without an id yet.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Wish {
     /// The group's name.
@@ -98,7 +98,7 @@ pub struct Wish {
     pub address: String,
 }
 
-/// A number for one who has asked, and where all others are that the one who gives it knows.
+/// The id for a new member, and the addresses that the member that gives it knows.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Place {
     /// The number.

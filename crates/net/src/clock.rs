@@ -2,7 +2,7 @@
 //!
 //! On Unix it is `CLOCK_MONOTONIC`, which counts from the machine's start and is the same for every
 //! process; [`std::time::Instant`] reads the same clock but does not tell its number. Elsewhere it
-//! is the wall clock, which somebody may set while we run. Between machines neither is comparable.
+//! is the wall clock, which may be set while we run. Between machines neither is comparable.
 
 /// Counts nanoseconds since a moment that several processes can agree on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,4 +1,4 @@
-//! What a node must be told before it starts.
+//! The configuration of a node.
 
 use std::fmt;
 use std::time::{Duration, SystemTime};
@@ -10,16 +10,16 @@ use vorrang_erased::MAX_INTEGER;
 
 use crate::NetError;
 
-/// Who a node is, and whom it belongs to.
+/// The identity of a node, and its group.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Which node of the group this is.
     pub id: NodeId,
     /// Every node's address, as `host:port`; `peers[id]` is where the others find this one.
     ///
-    /// Every node is given the same list, word for word and in the same order: whoever has another
-    /// is refused, even if its names mean the same hosts. So ports that the system draws must be
-    /// known before the first node starts; see [`Node::listener`](crate::Node::listener).
+    /// Every node is given the same list, word for word and in the same order: a node with another
+    /// list is refused, even if its names mean the same hosts. So ports that the system assigns
+    /// must be known before the first node starts; see [`Node::listener`](crate::Node::listener).
     pub peers: Vec<String>,
     /// The group's name: nodes of other groups are refused.
     pub group: String,
@@ -28,7 +28,7 @@ pub struct Config {
     /// How the algorithm is set up, in words that are the same wherever it is set up alike, such as
     /// `--nodes 5 --k 2`: nodes with another set-up are refused.
     pub setup: String,
-    /// What the node's choices and delays are drawn from, together with its id.
+    /// The seed of the node's choices and delays, combined with its id.
     pub seed: u64,
     /// When the machine starts.
     pub start: Start,
@@ -37,10 +37,11 @@ pub struct Config {
     /// Where this node listens, if that is not where the others find it: behind a translation of
     /// addresses, or on all interfaces.
     pub listen: Option<String>,
-    /// How much may wait, and what is too much to be true.
+    /// Limits of queues and of numbers in messages.
     pub limits: Limits,
-    /// Whom a request needs. Where too many of those have left for good, a request is refused with
-    /// a sentence instead of waiting for ever ([`CommandError::Hopeless`](crate::CommandError)).
+    /// The nodes that a request needs. Where too many of those have left for good, a request is
+    /// refused with a reason instead of waiting for ever
+    /// ([`CommandError::Hopeless`](crate::CommandError)).
     pub needs: Needs,
     /// Whether those who belong to the group are known from the beginning.
     pub membership: Membership,
@@ -65,8 +66,8 @@ impl Config {
         }
     }
 
-    /// The same in an open group: of a machine that agrees on who belongs to it by itself, starts
-    /// when it likes, and gets over the loss of anybody and of what was sent to it.
+    /// The same in an open group: for a machine with a membership protocol that tolerates the loss
+    /// of members and of messages to them.
     #[must_use]
     pub fn open(self, open: Open) -> Self {
         let (start, needs) = (Start::AtOnce, Needs::Nobody);
@@ -109,23 +110,23 @@ impl Config {
     }
 }
 
-/// Whether those who belong to a group are known from the beginning.
+/// Whether the members of a group are fixed.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Membership {
-    /// They are, and all have the same list. Whoever comes back without its memory is refused.
+    /// They are, and all have the same list. A process that restarts without its state is refused.
     #[default]
     Fixed,
     /// They come and go.
     Open(Open),
 }
 
-/// An open group: there is room for as many as [`Config::peers`] is long, and an address that is
-/// not known yet is empty there. A member that dies is silent, and nothing else; whoever comes
-/// under its number with a larger life takes its place, and nothing of the former is delivered any
-/// more. What is sent from one process to another arrives once and in order, though they be apart
-/// for ten minutes, and as many messages be sent meanwhile as [`Limits`] allow and no more than
-/// 32768: of more, the oldest are lost. What is sent while one is away may also be for the next to
-/// come under its number. Only for machines that bear all this.
+/// An open group: it has as many ids as [`Config::peers`] is long, and an address that is not known
+/// yet is empty there. A member that crashes is silent; a process with its id and a larger
+/// generation replaces it, and messages of the former are not delivered any more. Messages from one
+/// process to another arrive once and in order, though the two be disconnected for ten minutes, and
+/// as many messages be sent meanwhile as [`Limits`] allow and no more than 32768: of more, the
+/// oldest are lost. Messages sent while a peer is away may also reach the next process with its id.
+/// Only for machines that tolerate all this.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Open {
     /// The life of this process: larger than that of any other under the same number before.
@@ -134,21 +135,20 @@ pub struct Open {
     pub founders: u32,
 }
 
-/// The life of a process: when it began, in microseconds since 1970.
+/// The generation of a process: its start time, in microseconds since 1970.
 ///
-/// No process may be taken for another one that had its number before, and there is no storage that
-/// would outlive it to count on. So it is told by a clock: a process that is started under a number
-/// is started after the one before has begun, by more than the microsecond in which it would be
-/// taken for it, as starting a process takes longer. Where a clock was set back meanwhile, the
-/// newcomer is taken for an older process and refused, in words, until the time has come again: it
-/// is not let in, and not confused with anybody. The same becomes of one of two that run under
-/// one number at a time: the younger is the one that counts, wherever it is known.
+/// No process may be taken for an earlier one with the same id, and there is no stable storage to
+/// count restarts. So a clock decides: a process is started later than its predecessor with the
+/// same id, by more than a microsecond, as starting a process takes longer. Where a clock was set
+/// back meanwhile, the new process is taken for an older one and refused, with a reason, until the
+/// clock has caught up: it is not admitted, and not confused with another. The same happens to one
+/// of two processes that run with one id at a time: the later one counts, wherever it is known.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Life(u64);
 
 impl Life {
-    /// By how much a clock may be ahead of ours, in microseconds: an hour. Without a bound anybody
-    /// could claim a life after which nobody else's counts.
+    /// By how much a clock may be ahead of ours, in microseconds: an hour. Without a bound one
+    /// process could claim a generation after which no other counts.
     const AHEAD: u64 = 3_600_000_000;
 
     /// One that begins now.
@@ -162,7 +162,7 @@ impl Life {
         self.0
     }
 
-    /// Whether anybody can have begun it by now, as far as we can tell.
+    /// Whether a process can have started with it by now, by our clock.
     pub(crate) fn is_plausible(number: u64) -> bool {
         number <= Self::now().0.saturating_add(Self::AHEAD)
     }
@@ -248,7 +248,8 @@ impl Timing {
     }
 }
 
-/// How much may wait for one peer before it is given up, and how far anybody can have counted.
+/// How much may wait for one peer before it is given up, and the largest plausible number in a
+/// message.
 ///
 /// A machine cannot be told to wait, and dropping one message would break what every algorithm here
 /// relies on. So a link on which more waits than this is over for good: what waited is dropped, the

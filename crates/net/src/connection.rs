@@ -52,7 +52,7 @@ impl Connection {
 
     /// Looks whether anything still comes.
     pub(crate) fn look(&mut self, now: Instant, give_up: Duration) -> Health {
-        // Whoever does not read on cannot tell.
+        // A side that does not read cannot tell.
         self.pulse.has_heard |= self.is_full();
         self.pulse.look(now, give_up)
     }

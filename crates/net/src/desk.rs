@@ -1,4 +1,4 @@
-//! Where a machine puts what it does: messages to others and to itself, timers, notices.
+//! The I/O of a machine: messages to others and to itself, timers, notices.
 
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
@@ -24,7 +24,7 @@ pub(crate) trait Post {
     }
 }
 
-/// Sends nothing, and sees how long the longest message is.
+/// Sends nothing, and measures the longest message.
 #[derive(Debug)]
 pub(crate) struct Scale(pub(crate) usize);
 
@@ -40,7 +40,7 @@ impl Post for Scale {
 pub(crate) struct Inside {
     pub(crate) me: NodeId,
     pub(crate) nodes: usize,
-    /// What we sent ourselves, to be handled before anything else.
+    /// Messages to ourselves, to be handled before anything else.
     pub(crate) to_self: VecDeque<(u64, Vec<u8>)>,
     pub(crate) sent_to_self: u64,
     pub(crate) timers: Agenda,
@@ -52,7 +52,7 @@ pub(crate) struct Inside {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Where a machine puts what it does while it handles one event.
+/// The I/O of a machine while it handles one event.
 pub(crate) struct Desk<'a, N> {
     pub(crate) inside: &'a mut Inside,
     pub(crate) post: &'a mut dyn Post,
@@ -60,14 +60,14 @@ pub(crate) struct Desk<'a, N> {
 }
 
 impl<N> Desk<'_, N> {
-    /// An empty sheet, to write a message on.
+    /// An empty buffer, to encode a message into.
     pub(crate) fn blank(&mut self) -> &mut Vec<u8> {
         self.inside.bytes.clear();
         &mut self.inside.bytes
     }
 
-    /// Sends what was written on the sheet, if that succeeded, and says its number; none if it does
-    /// not leave.
+    /// Sends the encoded message, if encoding succeeded, and returns its number; none if it is not
+    /// sent.
     pub(crate) fn send(
         &mut self,
         to: NodeId,
@@ -96,7 +96,8 @@ impl<N> Desk<'_, N> {
 }
 
 impl Inside {
-    /// Of the node `me` of so many, with a machine whose messages are of so many kinds.
+    /// The I/O state of the node `me` of so many, with a machine whose messages are of so many
+    /// kinds.
     pub(crate) fn new((me, nodes): (NodeId, usize), kinds: usize, rng: Xoshiro256PlusPlus) -> Self {
         Self {
             me,
@@ -112,7 +113,7 @@ impl Inside {
         }
     }
 
-    /// The same place with nothing in it, to try something.
+    /// An empty copy, for a rehearsal.
     pub(crate) fn apart(&self) -> Self {
         Self::new((self.me, self.nodes), self.sent.len(), self.rng.clone())
     }

@@ -31,7 +31,7 @@ use crate::turns::{LetGo, Patience};
 pub(crate) struct Driver<W> {
     /// The machine and its application.
     pub(crate) resident: Box<dyn Resident>,
-    /// What carries its messages.
+    /// The network that carries its messages.
     pub(crate) world: W,
     /// The message that came last, in room that is used again.
     pub(crate) message: Vec<u8>,
@@ -44,7 +44,7 @@ pub(crate) struct Driver<W> {
     pub(crate) phase: Phase,
     /// Commands given before the start.
     pub(crate) held: Vec<Held>,
-    /// Why we must not act, as long as somebody remembers a former life of ours.
+    /// The reason why we are fenced, as long as a peer knows a previous incarnation of ours.
     pub(crate) fenced: Option<String>,
     /// Those of the network, and behind them that of the clock.
     pub(crate) bells: Bells,
@@ -52,13 +52,13 @@ pub(crate) struct Driver<W> {
     pub(crate) sleeps_until: Option<Instant>,
     /// When the others are looked at next, whether they are still heard.
     pub(crate) next_look: Instant,
-    /// What was said of each member's absence.
+    /// The reports about each member's absence.
     pub(crate) told: Vec<Told>,
     /// The group of its machine, as was said last.
     pub(crate) belonging: Option<Belonging>,
-    /// Set by whoever leaves, and is not free to go yet.
+    /// Set while the node is leaving, and its request is not granted and released yet.
     pub(crate) leaving: Option<Leaving>,
-    /// What was let go for that.
+    /// What was released for that.
     pub(crate) let_go: LetGo,
 }
 
@@ -67,7 +67,7 @@ type Held = (AnyCommand, Option<Patience>, Reply);
 
 const LEAVING: Refused = Refused("this node is leaving the group");
 
-/// Where the node is in its life.
+/// The phase of a node.
 #[derive(Debug)]
 pub(crate) enum Phase {
     /// Some peers have not been met.
@@ -324,7 +324,7 @@ impl<W: Network> Driver<W> {
             Phase::Closing(deadline, _) => Some(*deadline),
             Phase::Gathering | Phase::Running | Phase::Over(_) => None,
         };
-        // What has run out waits for a node that must not act.
+        // Expired timers of a fenced node wait.
         let own = if self.acts() { self.resident.next_deadline() } else { None };
         let leaving = self.leaving.as_ref().map(|leaving| leaving.until);
         let held = self.held.iter().filter_map(|(_, patience, _)| patience.map(|it| it.until));
@@ -371,14 +371,14 @@ impl<W: Network> Driver<W> {
         self.bells.last()
     }
 
-    /// Logs an event, tells the application, and whoever listens.
+    /// Logs an event, and tells the application and all listeners.
     pub(crate) fn report(&mut self, event: Event) {
         event.log();
         if self.resident.on_event(&event) {
-            // What it wants is done in the next turn, if not in this one.
+            // Its commands are handled in the next turn, if not in this one.
             self.bells.ring(self.clock());
         }
-        // Nobody has to listen.
+        // There need not be a listener.
         let _ = self.events.send(event);
     }
 }

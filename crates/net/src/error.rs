@@ -1,4 +1,4 @@
-//! What can go wrong at a node's edge.
+//! The errors of a node.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -16,7 +16,7 @@ pub enum NetError {
     Bind {
         /// The address.
         address: String,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
     /// The node's own number is beyond the list of peers.
@@ -28,12 +28,12 @@ pub enum NetError {
         nodes: usize,
     },
     /// An open group has room for more than a hello can name.
-    #[error("an open group has room for {MAX_ROOM} nodes at most, not for {nodes}")]
+    #[error("an open group has at most {MAX_ROOM} nodes, not {nodes}")]
     TooMuchRoom {
         /// For how many it should have.
         nodes: usize,
     },
-    /// Nobody can be found there.
+    /// It is no address.
     #[error("'{0}' is not an address: write HOST:PORT, as in 127.0.0.1:7000")]
     NotAnAddress(String),
     /// A member that was asked to let this process in did not.
@@ -41,7 +41,7 @@ pub enum NetError {
     NotLetIn {
         /// Where the member is.
         address: String,
-        /// What it says, or what went wrong.
+        /// Its answer, or the error.
         why: String,
     },
     /// A name does not fit into a hello.
@@ -52,8 +52,8 @@ pub enum NetError {
     Timing(String),
     /// The list of peers, with all that a node says besides, does not fit into a hello.
     #[error(
-        "a node that says its set-up and its list of peers says {length} bytes, \
-         and at most {limit} are allowed: use shorter addresses"
+        "a hello with the set-up and the list of peers has {length} bytes, and at most {limit} \
+         are allowed: use shorter addresses"
     )]
     HelloTooLong {
         /// How long it is.
@@ -63,8 +63,8 @@ pub enum NetError {
     },
     /// A hello does not fit into one datagram: names, set-up or addresses are too long.
     #[error(
-        "a node that says its set-up says {length} bytes, and a datagram takes at most {limit}: \
-         use shorter names"
+        "a hello with the set-up has {length} bytes, and a datagram at most {limit}: use shorter \
+         names"
     )]
     GreetingTooLong {
         /// How long it is.
@@ -72,7 +72,7 @@ pub enum NetError {
         /// How long it may be.
         limit: usize,
     },
-    /// What was said of how to use UDP makes no sense.
+    /// The settings of UDP are invalid.
     #[error("{0}")]
     Udp(String),
     /// There is no multicast here, or not for us.
@@ -85,7 +85,7 @@ pub enum NetError {
         group: SocketAddrV4,
         /// The address of the interface.
         interface: Ipv4Addr,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
 }
@@ -103,7 +103,7 @@ pub enum CommandError {
     #[error("{0}")]
     Hopeless(String),
     /// It was given up before the node had met all others, so that nothing was asked.
-    #[error("given up: this node has not met all others yet, and has asked nobody")]
+    #[error("given up: this node has not met all others yet, and has sent no request")]
     GivenUp,
     /// Over UDP: a message that the machine would send for it does not fit into a datagram. Nothing
     /// was done.

@@ -1,4 +1,4 @@
-//! What a node reports of its links, besides the log.
+//! The events that a node reports, besides the log.
 
 use std::fmt;
 use std::time::Duration;
@@ -16,28 +16,28 @@ pub const EVENT_TARGET: &str = "vorrang_net::event";
 pub enum Event {
     /// Connected, for the first time or again.
     Connected {
-        /// With whom.
+        /// The peer.
         peer: NodeId,
         /// How many connections there were before.
         before: u64,
     },
     /// The connection ended; it is being made anew, and what was sent is kept.
     Lost {
-        /// With whom.
+        /// The peer.
         peer: NodeId,
-        /// What ended it.
+        /// The cause.
         why: String,
     },
     /// We refused a node. Repeated refusals for the same reason are reported once.
     WeRefused {
-        /// Who it said it was, or its address.
+        /// The id that it claimed, or its address.
         who: String,
         /// Why.
         why: Refusal,
     },
     /// A node refused us. Repeated refusals for the same reason are reported once.
     RefusedUs {
-        /// Who did.
+        /// The peer.
         peer: NodeId,
         /// Why.
         why: Refusal,
@@ -46,17 +46,17 @@ pub enum Event {
     Malformed {
         /// The node or the address that it came from.
         from: String,
-        /// What was wrong.
+        /// The reason.
         why: String,
     },
-    /// Nobody answers where a node should be. Said after a while, and again whenever it was twice
-    /// as often, or for another reason.
+    /// A node does not answer at its address. Reported after a while, and again whenever the number
+    /// of attempts has doubled, or for another reason.
     Unanswered {
-        /// Who does not.
+        /// The peer.
         peer: NodeId,
         /// Where it should be.
         address: String,
-        /// What the system says.
+        /// The error of the system.
         why: String,
         /// How many calls in a row.
         tries: u64,
@@ -81,27 +81,27 @@ pub enum Event {
         peer: NodeId,
         /// For how long.
         since: Duration,
-        /// What that means to requests, until it is back.
+        /// What that means for requests, until it is back.
         means: Meaning,
     },
     /// A node will not be back: it left, was restarted or was given up.
     Gone {
         /// Who.
         peer: NodeId,
-        /// What it did, in words.
+        /// What it did, as text.
         why: &'static str,
-        /// What that means to requests.
+        /// What that means for requests.
         means: Meaning,
     },
     /// Something that was sent to a node which is gone never arrived: said once for each node, by
     /// nodes that may need what was in it.
     Undelivered {
-        /// To whom.
+        /// The receiver.
         peer: NodeId,
     },
     /// Something was asked that may have to wait for a node that is not there, or for ever.
     Doubt {
-        /// Who is not there, and what that means.
+        /// The absent nodes, and what that means.
         why: String,
     },
     /// A request was not granted in the time that it had: it is given up, and will be released when
@@ -117,13 +117,13 @@ pub enum Event {
     /// This node was restarted and others remember its past: as long as they do, it neither handles
     /// messages nor takes commands.
     Fenced {
-        /// Who remembers.
+        /// The peer that knows it.
         by: NodeId,
     },
     /// In an open group: another process has this node's number and began later. This one neither
     /// handles messages nor takes commands any more.
     Replaced {
-        /// Who knows it.
+        /// The peer that knows it.
         by: NodeId,
     },
     /// In an open group: a newcomer was given a number.
@@ -139,7 +139,7 @@ pub enum Event {
     Stray {
         /// Where it came from.
         from: String,
-        /// What was wrong.
+        /// The reason.
         why: String,
         /// How many more of this kind were not reported since the last that was.
         more: u64,
@@ -147,8 +147,8 @@ pub enum Event {
     /// Over UDP: a message of the machine is longer than fits into a datagram, and was not sent. As
     /// far as the machine can tell, it was lost.
     TooLarge {
-        /// To whom; none if it would have been sent for a command of the application inside the
-        /// node, which was refused.
+        /// The receiver; none if the message was for a command of the application inside the node,
+        /// which was refused.
         to: Option<NodeId>,
         /// How long it is.
         length: usize,
@@ -161,7 +161,7 @@ pub enum Event {
     Unsent {
         /// Where it should have gone.
         to: String,
-        /// What the system says.
+        /// The error of the system.
         why: String,
         /// How many more of this kind were not reported since the last that was.
         more: u64,
@@ -169,7 +169,7 @@ pub enum Event {
     /// Over UDP: multicasts do not work here, or not with a peer, so members are sent datagrams of
     /// their own.
     Unicast {
-        /// With whom; none if not at all.
+        /// The peer; none if multicast does not work at all.
         peer: Option<NodeId>,
         /// Why they do not.
         why: String,
@@ -225,12 +225,12 @@ impl fmt::Display for Event {
                 write!(f, "waiting for node {peer} at {address}: {why}, {nth} try")
             }
             Self::GivenUp { peer, limits } => {
-                write!(f, "node {peer} is given up for good: more than {limits} waited for it")
+                write!(f, "node {peer} is given up for good: its queue exceeded {limits}")
             }
             Self::Left { peer } => write!(f, "node {peer} has left for good"),
             Self::Missing { peer, since, means } => {
                 let since = since.as_secs_f64();
-                write!(f, "node {peer} has not been there for {since:.1} s")?;
+                write!(f, "node {peer} has not answered for {since:.1} s")?;
                 let doubtful = "until it is back, requests may have to wait for it";
                 means.conclude(f, doubtful, "until it is back, no request is granted")
             }
@@ -243,12 +243,16 @@ impl fmt::Display for Event {
             Self::Doubt { why } => f.write_str(why),
             Self::TimedOut { after } => {
                 let after = after.as_secs_f64();
-                write!(f, "gave up after {after} s: not granted in time, let go when it is")
+                write!(f, "gave up after {after} s: not granted in time, released as soon as it is")
             }
-            Self::LetGo => f.write_str("what was given up was granted, and released at once"),
+            Self::LetGo => f.write_str("the withdrawn request was granted, and released at once"),
             Self::Started => f.write_str("started"),
             Self::Fenced { by } => {
-                write!(f, "fenced: node {by} remembers what we forgot when we were restarted")
+                write!(
+                    f,
+                    "fenced: node {by} knows our previous incarnation, whose state we lost \
+                           in a restart"
+                )
             }
             Self::Replaced { by } => replaced(*by, f),
             Self::Given { number, address } => given(*number, address, f),
@@ -270,10 +274,10 @@ impl fmt::Display for Event {
                 write!(f, "a datagram to {to} was not sent: {why}{}", More(*more))
             }
             Self::Unicast { peer: None, why } => {
-                write!(f, "{why}: every member is sent datagrams of its own")
+                write!(f, "{why}: falling back to unicast to every member")
             }
             Self::Unicast { peer: Some(peer), why } => {
-                write!(f, "node {peer} is sent datagrams of its own: {why}")
+                write!(f, "node {peer} is sent unicasts: {why}")
             }
         }
     }
@@ -288,11 +292,11 @@ fn undelivered(peer: NodeId, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 }
 
 fn replaced(by: NodeId, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    write!(f, "fenced: node {by} knows a later process under our number")
+    write!(f, "fenced: node {by} knows a later incarnation of this node")
 }
 
 fn given(number: NodeId, address: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    write!(f, "gave number {number} to a newcomer at {address}")
+    write!(f, "gave id {number} to a new member at {address}")
 }
 
 /// How many more there were.
@@ -307,12 +311,12 @@ impl fmt::Display for More {
     }
 }
 
-/// What it means that nodes are not there.
+/// The meaning of absent nodes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Meaning {
     /// The algorithm.
     pub algorithm: String,
-    /// Whom its requests need.
+    /// The nodes that its requests need.
     pub needs: Needs,
     /// So this becomes of them.
     pub prospect: Prospect,
@@ -337,7 +341,7 @@ impl fmt::Display for Meaning {
             (_, Prospect::Fine) => write!(f, "{algorithm} goes on without it"),
             (Needs::AllBut(0), _) => write!(f, "{algorithm} needs an answer of every node"),
             (Needs::AllBut(many), _) => {
-                write!(f, "{algorithm} gets over the loss of {many} nodes and not of more")
+                write!(f, "{algorithm} tolerates the loss of {many} nodes and not of more")
             }
             (Needs::One(it), _) => write!(f, "{algorithm} needs node {it} for every request"),
             (Needs::Anyone | Needs::Nobody, _) => write!(f, "{algorithm} may need it"),

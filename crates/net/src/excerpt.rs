@@ -1,4 +1,4 @@
-//! What another node has written, fit to be shown to people.
+//! Text of other nodes, sanitised for display.
 
 use std::fmt::{self, Write as _};
 
@@ -13,8 +13,8 @@ const CUT: char = '…';
 
 /// A text of another node's, or ours beside one: at most [`EXCERPT_LEN`] characters of it.
 ///
-/// Whoever can reach a node's port can make it say something about them, so what they wrote is cut
-/// when it is read, and shown without control characters.
+/// Anyone who can reach a node's port can put text into its log, so such text is cut when it is
+/// read, and shown without control characters.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(from = "String")]
 pub struct Excerpt(String);

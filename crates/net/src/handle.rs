@@ -14,7 +14,7 @@ use crate::resident::AnyCommand;
 use crate::status::Status;
 use crate::turns::{LetGo, Patience};
 
-/// What a handle asks of the node's task.
+/// The requests of a handle to the node's task.
 #[derive(Debug)]
 pub(crate) enum Control {
     Command(AnyCommand, Option<Patience>, Reply),
@@ -32,7 +32,7 @@ pub(crate) type Reply = oneshot::Sender<Result<(), CommandError>>;
 pub struct Goodbye {
     /// How many messages were not acknowledged in time: their receivers were away.
     pub unacknowledged: usize,
-    /// What the node had to let go before it left ([`Handle::leave`]).
+    /// What the node had to release before it left ([`Handle::leave`]).
     pub let_go: LetGo,
 }
 
@@ -69,7 +69,7 @@ impl<C> fmt::Debug for Handle<C> {
     }
 }
 
-/// A handle whatever the commands are.
+/// A handle without the type of commands.
 #[derive(Debug)]
 pub(crate) struct Reins {
     id: NodeId,
@@ -151,8 +151,8 @@ impl<C: Send + 'static> Handle<C> {
         self.reins.started().await
     }
 
-    /// What happens to the node's links, from the last call of this method on; at the first call,
-    /// from the start on. A receiver that falls more than [`EVENTS_KEPT`] behind misses the oldest.
+    /// The events of the node, from the last call of this method on; at the first call, from the
+    /// start on. A receiver that falls more than [`EVENTS_KEPT`] behind misses the oldest.
     pub fn events(&self) -> broadcast::Receiver<Event> {
         self.reins.events()
     }
@@ -179,7 +179,7 @@ impl<C: Send + 'static> Handle<C> {
         self.reins.ask(Control::ShutDown).await
     }
 
-    /// Ends the node at once, as a crash would: nothing is flushed, nobody is told. When this
+    /// Ends the node at once, as a crash would: nothing is flushed, no peer is told. When this
     /// returns, the address is free again.
     pub async fn kill(self) {
         // Already stopped is as good.

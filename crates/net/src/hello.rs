@@ -1,4 +1,4 @@
-//! How two nodes come to know each other, and why one may refuse the other.
+//! The handshake of two nodes, and why one may refuse the other.
 //!
 //! ```text
 //!   higher number                                lower number
@@ -12,28 +12,29 @@
 //! Of two nodes, the one with the higher number dials.
 //!
 //! All nodes of a group are **set up alike**: the same algorithm, the same settings, the same list
-//! of peers, in the same order and the same words. Nodes that are not would each run an algorithm
-//! of their own, and nothing that was proved of either would hold. So a hello says it all, and
-//! whoever finds a difference refuses, in words from which both sides learn what differs. Two names
-//! of one host are a difference, too: whether they mean the same can change while nodes run.
+//! of peers, in the same order and the same words. Nodes with different set-ups would each run an
+//! algorithm of their own, and the proofs of neither would hold. So a hello has the whole set-up,
+//! and a node that finds a difference refuses, with a reason from which both sides learn what
+//! differs. Two names of one host are a difference, too: whether they mean the same can change
+//! while nodes run.
 //!
 //! An **incarnation** is a number that a process draws for each of its peers when it starts, and
-//! tells nobody but that peer: by it the two know each other on every later connection, and nobody
-//! who merely knows the group can pass for a member that was met. (Whoever reads what goes over the
-//! wire can: links are not encrypted yet.) A process that comes back has drawn other numbers, and
-//! has lost its memory. A group that has begun cannot readmit it: with an empty memory it would ask
-//! with a time that others think long past, or grant again what it has granted already. So it is
-//! refused, and as long as anybody refuses it for that, it is fenced: it neither handles messages
-//! nor takes commands. A peer that has not begun itself has handled nothing and sent nothing;
-//! it forgets the former life and lets the new one in.
+//! tells only that peer: by it the two know each other on every later connection, and a process
+//! that merely knows the group cannot pass for a member that was met. (One that reads the traffic
+//! can: links are not encrypted yet.) A restarted process has drawn other numbers, and has lost its
+//! state. A group that has begun cannot readmit it: without its state it would ask with an outdated
+//! time, or grant again what it has granted already. So it is refused, and as long as a peer
+//! refuses it for that, it is fenced: it neither handles messages nor takes commands. A peer that
+//! has not begun itself has handled nothing and sent nothing; it forgets the previous incarnation
+//! and admits the new one.
 //!
-//! Whose word counts is decided in this order (see `Lives`): **who** speaks, by its incarnation;
-//! and only if that is not known to be somebody else, **what it says of us**. So a process that has
-//! outlived its group cannot fence those who came after it.
+//! A hello is judged in this order (see `Lives`): the **identity** of its sender, by its
+//! incarnation; and only if that is not known to be another process, **its claim about us**. So a
+//! process that has outlived its group cannot fence later ones.
 //!
-//! The one with the lower number does not dial. If nobody calls it for a while, it **knocks**: it
-//! says who it is, without the numbers that are for the peer alone, and is told whether it will be
-//! called, or why not. So two who have different lists learn so even if neither dials the other.
+//! The node with the lower number does not dial. If it is not called for a while, it **knocks**: it
+//! sends its identity, without the secret numbers, and is told whether it will be called, or why
+//! not. So two nodes with different lists learn so even if neither dials the other.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::{Duration, SystemTime};
@@ -52,7 +53,7 @@ pub use crate::refusal::{Refusal, Refuser};
 use crate::transport::AnyStream;
 use crate::wire::{self, Frame, HEADER_LEN, Header, MAX_HELLO_LEN, WireError};
 
-/// Who speaks, to whom, and how the group looks to it: all that anybody may know.
+/// The sender, the receiver, and the sender's set-up: the public part of a hello.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Introduction {
     /// The group's name.
@@ -63,24 +64,24 @@ pub struct Introduction {
     pub setup: String,
     /// Every node's address, as the sender was given it.
     pub peers: Vec<String>,
-    /// Who speaks.
+    /// The sender.
     pub sender: NodeId,
-    /// Who is spoken to.
+    /// The receiver.
     pub target: NodeId,
     /// The life of the sender, in an open group; else 0.
     pub life: u64,
 }
 
-/// What a node says first on a connection.
+/// The first frame on a connection.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Hello {
-    /// Who speaks, and to whom.
+    /// The sender and the receiver.
     pub who: Introduction,
     /// Every how many milliseconds the sender says something, be it only that it is there.
     pub heartbeat_ms: u64,
     /// Drawn by the sender when it started, for the target alone.
     pub incarnation: u64,
-    /// What the target has drawn for the sender, if the two have met.
+    /// The target's incarnation for the sender, if the two have met.
     pub knows: Option<u64>,
     /// How many of the target's messages the sender has handled.
     pub received: u64,
@@ -89,14 +90,14 @@ pub struct Hello {
     pub attempt: u64,
 }
 
-/// What a node says that waits to be called.
+/// The request of a node to be called.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Knock {
-    /// Who speaks, and to whom.
+    /// The sender and the receiver.
     pub who: Introduction,
 }
 
-/// What a node says of itself, whomever it speaks to.
+/// The part of hellos that is the same for all peers.
 #[derive(Clone, Debug)]
 pub(crate) struct Identity {
     pub(crate) group: String,
@@ -280,7 +281,7 @@ impl Identity {
         self.judge_pace(hello.heartbeat_ms)
     }
 
-    /// Whether the one whom we dialled is the one we wanted.
+    /// Whether the node that we dialled is the one we wanted.
     pub(crate) fn judge_answer(&self, wanted: NodeId, hello: &Hello) -> Result<(), Refusal> {
         self.judge(&hello.who)?;
         if hello.who.sender != wanted {
@@ -313,7 +314,7 @@ fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// A number that nobody can guess and no other draw is likely to give: from the randomness with
+/// A number that cannot be guessed and is unlikely to be drawn twice: from the randomness with
 /// which the standard library seeds its hash tables, so it is independent of the run's seed.
 pub(crate) fn draw_incarnation() -> u64 {
     let mut hasher = RandomState::new().build_hasher();

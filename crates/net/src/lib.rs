@@ -4,31 +4,30 @@
 //! that the simulator measures and the checker explores. It never knows which algorithm it runs.
 //!
 //! - **Links** between the nodes are reliable and in order for as long as both processes live,
-//!   whatever happens to their connections; a process that was restarted has lost its memory and is
-//!   refused, and so is one that is set up differently. See [`wire`] for the format and [`hello`]
-//!   for who is let in. Both sides speak at least once a heartbeat, so that a connection that
-//!   carries nothing any more is noticed ([`Timing`]); what waits for a peer is bounded
-//!   ([`Limits`]).
-//! - **An open group** ([`Open`]) has members that come, go and come back without their memory: for
-//!   machines that agree on who belongs to it by themselves. Whoever has the address of one member
-//!   can join ([`ask_for_place`]).
+//!   across broken connections; a process that was restarted has lost its state and is refused, and
+//!   so is one with another set-up. See [`wire`] for the format and [`hello`] for admission. Both
+//!   sides send heartbeats, so that a dead connection is detected ([`Timing`]); the queue for a
+//!   peer is bounded ([`Limits`]).
+//! - **An open group** ([`Open`]) has members that join, leave and come back without their state:
+//!   for machines with a membership protocol. A process that has the address of one member can join
+//!   ([`ask_for_place`]).
 //! - **One task a node** owns the machine and its sockets and handles one event at a time. It is
 //!   compiled once, in this crate: an algorithm adds only its handlers and the reading and writing
 //!   of its messages.
 //! - **The program** talks to a node through its [`Handle`], or runs inside it as an
 //!   [`Application`]. Both know the problem, by its commands and notices, and not the algorithm.
 //! - **A request can be given up** ([`Handle::withdraw`], [`Handle::ask_within`]), and a node can
-//!   leave without wedging the others ([`Handle::leave`]), if it knows what a turn is
-//!   ([`Node::steps`]). An [`Event`] says who is lost, back or gone, and what that means; what can
-//!   never be granted is refused.
-//! - **Over UDP** ([`udp`]) messages are lost, doubled and overtaken, and what is for all is one
-//!   multicast: for machines that count on nothing, and layers that make something of it.
+//!   leave without blocking the others ([`Handle::leave`]), if it knows what a turn is
+//!   ([`Node::steps`]). An [`Event`] reports members that are lost, back or gone, and what that
+//!   means; a request that can never be granted is refused.
+//! - **Over UDP** ([`udp`]) messages are lost, duplicated and reordered, and a message to all is
+//!   one multicast: for machines that tolerate losses, and layers that add reliability.
 //! - **A run can be recorded**, on a [`Clock`] that all processes of a machine share, and judged by
 //!   the same monitors as a simulated one.
-//! - **Trust**: whoever can reach the port can speak as a member that has not been met yet, and
-//!   whoever can read what goes over the wire can take the place of one that has. Nobody else can:
-//!   two that have met know each other by numbers that they tell nobody. Links are neither
-//!   encrypted nor authenticated; keep them on a network of your own.
+//! - **Trust**: anyone who can reach the port can pose as a member that has not been met yet, and
+//!   anyone who can read the traffic can take the place of one that has. Others cannot: two nodes
+//!   that have met know each other by secret numbers. Links are neither encrypted nor
+//!   authenticated; keep them on a network of your own.
 //!
 //! Several nodes in one process are fastest on a `current_thread` runtime: then a hand-over between
 //! two of them wakes no other thread. A node alone in its process works the same on either.

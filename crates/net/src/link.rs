@@ -1,13 +1,13 @@
 //! One node's side of the link to another: what outlives a connection, and the connection.
 //!
-//! A link is reliable and in order for as long as both processes live. Every message has a number;
-//! what is not acknowledged is sent again over the next connection; a number seen before is
-//! dropped. Acknowledgements ride on messages that go the other way; only when there are none for a
-//! while, or too many are owed, does one go alone.
+//! A link is reliable and in order for as long as both processes live. Every message has a sequence
+//! number; unacknowledged messages are sent again over the next connection; duplicates are dropped.
+//! Acknowledgements are piggybacked on messages in the other direction; only when there are none
+//! for a while, or too many are pending, is one sent alone.
 //!
-//! A side that has nothing to say for a while acknowledges once more what it has: a **heartbeat**.
-//! So each side hears from the other as long as it lives and the network carries both ways; if it
-//! hears nothing for too long, it closes the connection, and the one whose part that is dials anew.
+//! A side that has sent nothing for a while sends its acknowledgement once more: a **heartbeat**.
+//! So each side hears from the other as long as it lives and the network works in both directions;
+//! if it hears nothing for too long, it closes the connection, and the dialling side dials anew.
 
 use std::io;
 use std::sync::Arc;
@@ -35,12 +35,12 @@ const ACK_EVERY: u64 = 32;
 const STAGE_LEN: usize = 1 << 16;
 /// A connection that ended sooner has hardly been one.
 const SHORT_LIFE: Duration = Duration::from_secs(1);
-/// In an open group: how many messages are kept for one who is away, and for a number that nobody
-/// is known to have.
+/// In an open group: how many messages are kept for a peer that is away, and for an id that no
+/// process is known to have.
 const KEPT_AWAY: usize = 1 << 15;
 const KEPT_FOR_NOBODY: usize = 1 << 6;
 
-/// What outlives a connection.
+/// The state of a link that outlives connections.
 pub(crate) struct Link {
     pub(crate) peer: NodeId,
     address: String,
@@ -64,7 +64,7 @@ pub(crate) struct Link {
     /// How many of the last connections, or attempts at one, came to nothing.
     failures: u32,
     dropped: u64,
-    /// In an open group: what is to be sent as soon as there is a connection.
+    /// In an open group: messages to send as soon as there is a connection.
     waiting: Waiting,
     farewell: Farewell,
     trouble: Trouble,
@@ -101,7 +101,7 @@ impl Link {
         }
     }
 
-    /// What we say of ourselves in a hello.
+    /// The state of the link, for our hello.
     pub(crate) fn terms(&self, attempt: u64) -> Terms {
         self.lives.terms(self.received, attempt)
     }
@@ -111,8 +111,8 @@ impl Link {
         self.lives.calls()
     }
 
-    /// What to do about the hello of one who dialled us. A place of which the connection was lost
-    /// is kept for a while: whoever had it calls again, unless it is dead.
+    /// The decision about the hello of a peer that dialled us. The place of a lost connection is
+    /// kept for a while: its process calls again, unless it has crashed.
     pub(crate) fn admit(
         &self,
         hello: &Hello,
@@ -124,7 +124,7 @@ impl Link {
         self.lives.admit(hello, Moment { has_begun, is_taken, is_parted, is_open })
     }
 
-    /// What to do about the answer of one whom we dialled.
+    /// The decision about the answer of a peer that we dialled.
     pub(crate) fn recognise(&self, answer: &Hello) -> Admission {
         match self.parting() {
             Some(parting) => Admission::Refuse(parting.refusal()),
@@ -152,7 +152,7 @@ impl Link {
         self.lives.is_later(life)
     }
 
-    /// Whether we have met anybody there, and not forgotten it since.
+    /// Whether we have met a process there, and not forgotten it since.
     pub(crate) const fn has_met(&self) -> bool {
         self.lives.has_met()
     }
@@ -178,7 +178,7 @@ impl Link {
         Ok(())
     }
 
-    /// Whether anybody has this number, as far as is known.
+    /// Whether a process is known to have this id.
     pub(crate) const fn is_somebody(&self) -> bool {
         !self.address.is_empty() || self.connections > 0
     }
@@ -234,7 +234,7 @@ impl Link {
         true
     }
 
-    /// A connection did not come about though somebody was there.
+    /// A connection failed though the peer was up.
     pub(crate) fn fail(&mut self) {
         self.failures = self.failures.saturating_add(1);
     }
@@ -250,12 +250,12 @@ impl Link {
         }
     }
 
-    /// Nobody answers there. Says how often that was, if it is time to say so.
+    /// The peer does not answer. Returns the number of calls if it is to be reported.
     pub(crate) fn unanswered(&mut self, why: String) -> Option<u64> {
         self.trouble.unanswered(why, self.since.elapsed())
     }
 
-    /// Somebody answers there.
+    /// The peer answers.
     pub(crate) fn answered(&mut self) {
         self.trouble = Trouble::default();
     }
@@ -330,7 +330,7 @@ impl Link {
         self.backlog.acknowledge(received)
     }
 
-    /// Acknowledges what is owed.
+    /// Sends pending acknowledgements.
     pub(crate) fn acknowledge_ours(&mut self) {
         if self.owes() > 0 && self.is_connected() {
             self.say_ack();
@@ -417,7 +417,7 @@ impl Link {
 }
 
 impl Link {
-    /// Reads what is there, once; 0 at the end. Pending, too, if there is no connection.
+    /// Reads available bytes, once; 0 at the end. Pending, too, if there is no connection.
     pub(crate) fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         match &mut self.connection {
             Some(connection) => connection.poll_fill(cx),

@@ -1,7 +1,7 @@
 //! Which process is at each end of a link, as far as this end knows.
 //!
-//! See [`hello`](crate::hello) for what incarnations are for. Nothing here does anything: what
-//! a hello means is decided, and somebody else acts on it.
+//! See [`hello`](crate::hello) for what incarnations are for. This module only decides what a hello
+//! means; others act on it.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -9,19 +9,19 @@ use std::sync::atomic::{AtomicU64, Ordering as Memory};
 
 use crate::hello::{Hello, Refusal, draw_incarnation};
 
-/// How far a peer's count of connections may jump. It counts calls that nobody answered, too: at
-/// one every millisecond this is seven weeks of them. Without a bound one hello could claim the
-/// last number there is, and no later one would count.
+/// How far a peer's count of connections may jump. It counts unanswered calls, too: at one every
+/// millisecond this is seven weeks of them. Without a bound one hello could claim the largest
+/// number, and no later one would count.
 const MAX_JUMP: u64 = 1 << 32;
 
-/// Who the two ends are to each other.
+/// The incarnations by which the two ends of a link know each other.
 #[derive(Debug)]
 pub(crate) struct Lives {
-    /// What we have drawn for the peer; nobody else is told.
+    /// Our incarnation for this peer; no other node is told.
     ours: u64,
-    /// What the peer has drawn for us, once we have met.
+    /// The peer's incarnation for us, once we have met.
     theirs: Option<u64>,
-    /// In an open group: the latest life of the peer that was let in, or has knocked.
+    /// In an open group: the latest generation of the peer that was admitted, or has knocked.
     life: u64,
     /// The latest connection, as its dialler counts.
     latest: u64,
@@ -29,7 +29,7 @@ pub(crate) struct Lives {
     calls: Arc<AtomicU64>,
 }
 
-/// What a link says of itself in a hello.
+/// The state of a link, for a hello.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Terms {
     pub(crate) incarnation: u64,
@@ -38,12 +38,12 @@ pub(crate) struct Terms {
     pub(crate) attempt: u64,
 }
 
-/// How things stand when a hello comes.
+/// The state of the node and the link when a hello comes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Moment {
     /// Whether we have begun: handled anything, or sent anything.
     pub(crate) has_begun: bool,
-    /// Whether whoever we have met is connected, or was a moment ago.
+    /// Whether the process that we have met is connected, or was a moment ago.
     pub(crate) is_taken: bool,
     /// Whether the two have parted, and why we do not come together again.
     pub(crate) is_parted: Option<Parting>,
@@ -72,18 +72,18 @@ impl Parting {
     }
 }
 
-/// What to do about a hello.
+/// The decision about a hello.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Admission {
-    /// Let it in: it is the one that we know, or we know nobody.
+    /// Admit it: it is the process that we know, or we know none.
     Welcome,
-    /// Forget whom we knew, since nothing has come of it, and let it in.
+    /// Forget the process that we knew, since it has not begun, and admit this one.
     Anew,
     /// Drop it: a later one has come already.
     Overtaken,
     /// Say no.
     Refuse(Refusal),
-    /// Close: nobody who is what it says would say so.
+    /// Close the connection: a correct member never sends this.
     Nonsense(&'static str),
 }
 
@@ -109,8 +109,8 @@ impl Lives {
         Arc::clone(&self.calls)
     }
 
-    /// What to do about the hello of one who dialled us. Who it is is judged first; what it says of
-    /// us is believed only of one that may be who it says.
+    /// The decision about the hello of a peer that dialled us. Its identity is judged first; its
+    /// claim about us counts only if the identity may be true.
     pub(crate) fn admit(&self, hello: &Hello, moment: Moment) -> Admission {
         let Moment { has_begun, is_taken, is_parted, is_open } = moment;
         match self.theirs {
@@ -129,7 +129,10 @@ impl Lives {
     /// The process that we have met.
     fn admit_known(&self, hello: &Hello, is_parted: Option<Parting>) -> Admission {
         if hello.knows.is_some_and(|known| known != self.ours) {
-            return Admission::Nonsense("we met it, and it knows us by what we never told it");
+            return Admission::Nonsense(
+                "we met it, and it names an incarnation of us that we \
+                                        never sent",
+            );
         }
         if let Some(parting) = is_parted {
             return Admission::Refuse(parting.refusal());
@@ -141,8 +144,8 @@ impl Lives {
         }
     }
 
-    /// In an open group, one who says another name than the one whom we have met, if any: it takes
-    /// the place of that one if its process has begun later, or is the same and calls anew.
+    /// In an open group, a process with another incarnation than the one that we have met, if any:
+    /// it replaces that one if it was started later, or is the same and calls anew.
     fn admit_later(&self, hello: &Hello, is_parted: Option<Parting>) -> Admission {
         match hello.who.life.cmp(&self.life) {
             Ordering::Less => return Admission::Refuse(Refusal::Replaced),
@@ -160,8 +163,8 @@ impl Lives {
         }
     }
 
-    /// Whether a peer that says it is in this life is another process than we know: none if it is
-    /// an earlier one.
+    /// Whether a peer with this generation is another process than we know: none if it is an
+    /// earlier one.
     pub(crate) fn is_later(&self, life: u64) -> Option<bool> {
         (life >= self.life).then_some(life > self.life)
     }
@@ -172,17 +175,17 @@ impl Lives {
             return Admission::Nonsense(JUMPED);
         }
         match hello.knows {
-            // It remembers another life of ours.
+            // It knows another incarnation of ours.
             Some(known) if known != self.ours => Admission::Refuse(Refusal::Forgotten),
             Some(_) | None if self.theirs.is_some() => Admission::Anew,
             Some(_) | None => Admission::Welcome,
         }
     }
 
-    /// What to do about the answer of one whom we dialled.
+    /// The decision about the answer of a peer that we dialled.
     pub(crate) fn recognise(&self, answer: &Hello) -> Admission {
         if answer.knows != Some(self.ours) {
-            return Admission::Nonsense("it answers somebody else");
+            return Admission::Nonsense("it answers another node");
         }
         if answer.who.life < self.life {
             return Admission::Refuse(Refusal::Replaced);
@@ -211,9 +214,9 @@ impl Lives {
         *self = Self { life: self.life, calls: self.calls(), ..Self::new() };
     }
 
-    /// In an open group: the peer is in this life by now, and all with a former one is over. What
-    /// we have drawn for it stays as it is if we have met nobody: it may have been told that
-    /// already, by a call which it has answered.
+    /// In an open group: the peer is in this generation by now, and former ones are over. Our
+    /// incarnation for it stays if we have met none: it may have been told that already, by a call
+    /// which it has answered.
     pub(crate) fn begin_anew(&mut self, life: u64) {
         let latest = if life > self.life { 0 } else { self.latest };
         if self.theirs.is_some() {
@@ -223,7 +226,7 @@ impl Lives {
     }
 }
 
-/// What is wrong with a count that nobody can have come to.
+/// The error for a count that jumps too far.
 const JUMPED: &str = "it counts connections that cannot have been";
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use crate::recorder::Tape;
 use crate::timers::{Keys, Slot};
 use crate::wire::{UNREADABLE, WireError};
 
-/// A machine that takes commands `C` and tells notices `N`, whatever its messages and timers are.
+/// A machine with commands `C` and notices `N`; its types of messages and timers are erased.
 pub(crate) struct Machine<C: Data, N: Data> {
     machine: AnyNode<C, N>,
     incoming: Option<AnyMessage>,
@@ -116,7 +116,7 @@ impl<C: Data, N: Data> Machine<C, N> {
         self.machine.owes()
     }
 
-    /// Who belongs to its group, if it agrees with others on that.
+    /// The view of its group, if it runs a membership protocol.
     pub(crate) fn belongs(&self) -> Option<Belonging> {
         self.machine.belongs()
     }
@@ -128,7 +128,7 @@ impl<C: Data, N: Data> Papers<C, N> {
     }
 }
 
-/// What the machine does.
+/// The effects of the machine.
 struct Sink<'a, 'b, C: Data, N: Data> {
     papers: &'a mut Papers<C, N>,
     desk: &'a mut Desk<'b, N>,
@@ -159,7 +159,7 @@ impl<C: Data, N: Data> Effects<AnyNode<C, N>> for Sink<'_, '_, C, N> {
         self.post(to, &message, written);
     }
 
-    /// Written once, whatever carries it.
+    /// Encoded once, for all receivers.
     fn send_to_each(&mut self, to: &mut dyn Iterator<Item = NodeId>, message: AnyMessage) {
         let written = self.write(&message);
         for id in to {

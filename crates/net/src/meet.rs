@@ -34,28 +34,28 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// How much longer than the longest between two calls the pause between two knocks may become.
 const KNOCK_PAUSES: u32 = 8;
 
-/// What the tasks tell the node.
+/// The messages of these tasks to the node's task.
 pub(crate) enum Arrival {
-    /// Somebody dialled us, and may belong here; it waits for our hello.
+    /// A peer that may be a member dialled us; it waits for our hello.
     Inbound { visit: Visit, theirs: Hello },
-    /// Somebody who may belong here waits to be called, and for an answer.
+    /// A peer that may be a member asks to be called, and waits for an answer.
     Knocked { visit: Visit, who: Introduction },
-    /// Somebody who has no number yet wants one, and waits for it.
+    /// A process without an id asks for one, and waits for it.
     Joins { visit: Visit, wish: Wish },
     /// We dialled under this name, and both hellos are said.
     Dialled { stream: AnyStream, theirs: Hello, ours: u64 },
-    /// We refused somebody, and are telling it so.
+    /// We refused a peer, and are telling it so.
     WeRefused { who: Guest, why: Refusal },
     /// The peer refused us, who called it under this name, or did not call but knock.
     RefusedUs { peer: NodeId, why: Refusal, ours: Option<u64> },
-    /// Nobody answers where the peer should be.
+    /// The peer does not answer at its address.
     Unanswered { peer: NodeId, why: String },
     /// Not one of us, or broken.
     Malformed { from: String, why: String },
 }
 
-/// A connection of one who came to us, and its place at the door, which it keeps until it is in or
-/// gone: otherwise those who are refused would be without number.
+/// An incoming connection, with its permit, which it keeps until it is admitted or closed:
+/// otherwise the number of refused connections would be unbounded.
 pub(crate) struct Visit {
     stream: AnyStream,
     from: String,
@@ -87,14 +87,14 @@ impl Visit {
     }
 }
 
-/// Whom we refused, as well as it can be told.
+/// The refused peer, as far as it is known.
 #[derive(Clone, Debug)]
 pub(crate) enum Guest {
     /// A member that we dialled.
     Member(NodeId),
-    /// Somebody who says it is this node.
+    /// A process that claims this id.
     Claims(NodeId, String),
-    /// Somebody at this address.
+    /// A process at this address.
     Stranger(String),
 }
 
@@ -145,8 +145,8 @@ pub(crate) async fn listen(mut listener: Box<dyn Door>, line: Line) {
     }
 }
 
-/// A place at the door: a free one, or that of the guest who has been there longest without having
-/// said who it is. A member says that at once; so those who say nothing keep nobody out.
+/// A permit: a free one, or that of the connection that has waited longest without a hello. A
+/// member sends its hello at once; so silent connections keep no member out.
 async fn find_place(
     door: &Arc<Semaphore>,
     waiting: &mut VecDeque<AbortHandle>,
@@ -162,7 +162,7 @@ async fn find_place(
     leaving.await.ok()?.ok()
 }
 
-/// What a guest wants.
+/// The first frame of an incoming connection.
 enum Said {
     Hello(Hello),
     Knock(Introduction),
@@ -220,12 +220,12 @@ async fn say_last(mut stream: AnyStream, last: &Frame<Never>, timing: Timing) {
     let _ = timeout(timing.hello, words).await;
 }
 
-/// Whom to dial, and what is known of it.
+/// The peer to dial, and what is known of it.
 #[derive(Debug)]
 pub(crate) struct Dial {
     pub(crate) peer: NodeId,
     pub(crate) address: String,
-    /// What we say, but for the number of the call.
+    /// Our hello, without the number of the call.
     pub(crate) terms: Terms,
     pub(crate) calls: Arc<AtomicU64>,
     /// How long to wait before the first call: connections that do not last are not made in haste.
@@ -250,7 +250,7 @@ impl Line {
         let _ = self.arrivals.send(arrival);
     }
 
-    /// Connects, says one thing and hears what is answered.
+    /// Connects, sends one frame and reads the answer.
     async fn ask(
         &self,
         address: &str,
@@ -259,13 +259,14 @@ impl Line {
         ask_at(&self.transport, address, words, self.timing).await
     }
 
-    /// What did not come about.
+    /// The reason why there is no connection.
     fn failed(&self, peer: NodeId, address: &str, error: &HandshakeError) {
         self.tell(match error {
             HandshakeError::Io(error) => Arrival::Unanswered { peer, why: in_words(error) },
-            HandshakeError::TooSlow => {
-                Arrival::Unanswered { peer, why: "it takes a call and says nothing".to_owned() }
-            }
+            HandshakeError::TooSlow => Arrival::Unanswered {
+                peer,
+                why: "it accepts a connection and does not answer".to_owned(),
+            },
             HandshakeError::Wire(_) | HandshakeError::NotHello => {
                 let from = format!("node {peer} at {address}");
                 Arrival::Malformed { from, why: error.to_string() }
@@ -274,7 +275,7 @@ impl Line {
     }
 }
 
-/// Connects, says one thing and hears what is answered.
+/// Connects, sends one frame and reads the answer.
 async fn ask_at(
     transport: &AnyTransport,
     address: &str,
@@ -289,7 +290,7 @@ async fn ask_at(
     };
     let answer = match timeout(timing.hello, asking).await {
         Ok(Err(HandshakeError::Wire(WireError::Version(theirs)))) => {
-            // Whatever it says in its own version, it can only be this.
+            // A frame of another version can only mean this.
             Frame::Refuse(Refusal::Version { refuser: theirs, refused: VERSION })
         }
         Ok(answer) => answer?,
@@ -302,7 +303,7 @@ async fn ask_at(
 ///
 /// # Errors
 ///
-/// If nobody answers, the group is another one or has no room, or the answer makes no sense.
+/// If there is no answer, the group is another one or has no free id, or the answer is invalid.
 pub async fn ask_for_place(member: &str, wish: Wish, timing: Timing) -> Result<Place, NetError> {
     let no = |why: String| NetError::NotLetIn { address: member.to_owned(), why };
     let (room, own) = (wish.room as usize, wish.address.clone());
@@ -311,7 +312,7 @@ pub async fn ask_for_place(member: &str, wish: Wish, timing: Timing) -> Result<P
     let (_, answer) = asked.map_err(|error| {
         no(match &error {
             HandshakeError::Io(error) => in_words(error),
-            HandshakeError::TooSlow => "it takes a call and says nothing".to_owned(),
+            HandshakeError::TooSlow => "it accepts a connection and does not answer".to_owned(),
             HandshakeError::Wire(_) | HandshakeError::NotHello => error.to_string(),
         })
     })?;
@@ -350,12 +351,12 @@ fn in_words(error: &io::Error) -> String {
 
 /// Dials until it is connected, with growing pauses.
 ///
-/// A refusal ends it only if it is about what this process is; whoever gave the peer wrong settings
-/// may correct them.
+/// A refusal ends it only if it is about this process itself; wrong settings of the peer may be
+/// corrected.
 pub(crate) async fn dial(line: Line, whom: Dial) {
     let Dial { peer, address, mut terms, calls, pause: first_pause, bell, seed } = whom;
     let wait = async |pause: Duration| {
-        // Whether it has run out or somebody has rung: on to the next call.
+        // After the time-out or the wake-up: on to the next call.
         let _ = timeout(pause, bell.notified()).await;
     };
     let timing = line.timing;
@@ -412,8 +413,8 @@ pub(crate) struct Caller {
     pub(crate) address: String,
 }
 
-/// Asks one who should call us whether it will, until somebody stops it; at first after a pause, in
-/// which whoever is about to call has called.
+/// Asks a peer that should call us whether it will, until it is stopped; at first after a pause, in
+/// which the peer may call by itself.
 pub(crate) async fn knock(line: Line, peer: NodeId, address: String, first_pause: Duration) {
     let longest = line.timing.backoff_max * KNOCK_PAUSES;
     let mut pause = line.timing.backoff_max;

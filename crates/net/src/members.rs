@@ -1,5 +1,5 @@
-//! The node's task, continued: what members that are lost or gone mean to those who are left, and
-//! leaving without taking anything along.
+//! Lost members: reports about what their absence means to requests, and leaving the group without
+//! blocking the others.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::resident::AnyCommand;
 use crate::timers::deadline;
 use crate::turns::{LetGo, Stage};
 
-/// What has been said of a member's absence.
+/// Which reports about a member's absence were made.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Told {
     Nothing,
@@ -36,19 +36,19 @@ pub(crate) struct Leaving {
 }
 
 impl Parting {
-    /// What the others say of whoever parted.
+    /// How reports describe a peer that has parted.
     const fn in_words(self) -> &'static str {
         match self {
             Self::Left => "has left for good",
             Self::GivenUp => "is given up for good",
-            Self::Restarted => "was restarted and has lost its memory",
+            Self::Restarted => "was restarted and has lost its state",
         }
     }
 }
 
 /// Those who are not there.
 impl<W: Network> Driver<W> {
-    /// Says, once each, who is missing for long or gone for good, and what that means.
+    /// Reports, once each, members that are missing for long or gone for good, and what that means.
     pub(crate) fn look_at_members(&mut self) {
         // Where members come and go, that is for the machine to say.
         if !matches!(self.phase, Phase::Running) || self.config.openness().is_some() {
@@ -104,7 +104,7 @@ impl<W: Network> Driver<W> {
         Meaning { algorithm: config.algorithm.clone(), needs: config.needs, prospect }
     }
 
-    /// Whether what is asked can come about: an error if it never can, a word if it may not.
+    /// Whether a request can be granted: an error if it never can, a warning if it may not.
     pub(crate) fn check_prospect(&mut self, command: &AnyCommand) -> Result<(), CommandError> {
         let absent = self.absent();
         if absent.is_empty() || self.config.needs == Needs::Nobody || !self.resident.asks(command) {
@@ -143,18 +143,18 @@ impl<W: Network> Driver<W> {
     }
 }
 
-/// A former life of ours.
+/// A peer knows a previous incarnation of ours.
 impl<W: Network> Driver<W> {
     /// A peer remembers what we have forgotten: as long as it does, nothing that we could do is
     /// safe.
     pub(crate) fn fence(&mut self, by: NodeId) {
-        let why = format!("it was restarted, and node {by} remembers what it has forgotten");
+        let why = format!("it was restarted, and node {by} knows its previous incarnation");
         self.fence_for(by, why, Event::Fenced { by });
     }
 
     /// A peer knows a later process under our number.
     pub(crate) fn give_way(&mut self, by: NodeId) {
-        let why = format!("node {by} knows a later process under its number");
+        let why = format!("node {by} knows a later incarnation of this node");
         self.fence_for(by, why, Event::Replaced { by });
     }
 
@@ -170,11 +170,11 @@ impl<W: Network> Driver<W> {
         self.report(event);
     }
 
-    /// Nobody may be left who remembers a former life of ours.
+    /// Lifts the fence if no peer knows a previous incarnation of ours any more.
     pub(crate) fn lift_fence(&mut self) {
         if self.fenced.is_some() && !self.world.members().any(|member| member.is_remembered) {
             self.fenced = None;
-            tracing::warn!("nobody remembers a former life of this node any more");
+            tracing::warn!("no peer remembers a previous incarnation of this node any more");
         }
     }
 }

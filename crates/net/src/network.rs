@@ -1,9 +1,9 @@
-//! What carries a node's messages, as the node's task sees it: connections with all others
+//! The network of a node, as the node's task sees it: connections with all others
 //! ([`world`](crate::world)), or datagrams ([`udp`](crate::udp)).
 //!
-//! The task is the same over both. It keeps the machine, what the handle asks, time, and what is
-//! said of members; whatever comes from outside is handled by a network, which is given the whole
-//! task to do so.
+//! The task is the same over both. It keeps the machine, the commands of the handle, time, and
+//! reports about members; input from outside is handled by a network, which is given the whole task
+//! to do so.
 
 use std::future::Future;
 use std::task::Context;
@@ -17,7 +17,7 @@ use crate::driver::Driver;
 use crate::lives::Parting;
 use crate::status::{Datagrams, LinkStatus};
 
-/// What carries a node's messages.
+/// The network that carries a node's messages.
 pub(crate) trait Network: Post + Sized + Send + 'static {
     /// Begins to look for the others.
     fn open(driver: &mut Driver<Self>);
@@ -29,7 +29,7 @@ pub(crate) trait Network: Post + Sized + Send + 'static {
     fn on_begun(driver: &mut Driver<Self>);
     /// When something is due.
     fn next_deadline(&self) -> Option<Instant>;
-    /// Does what is due.
+    /// Handles timers of the network that have expired.
     fn on_time(driver: &mut Driver<Self>, now: Instant);
     /// Looks whether the others are still heard, twice a heartbeat.
     fn look(driver: &mut Driver<Self>, now: Instant);
@@ -43,15 +43,15 @@ pub(crate) trait Network: Post + Sized + Send + 'static {
     fn close(self) -> impl Future<Output = ()> + Send;
     /// Whether everyone is there.
     fn has_met_all(&self) -> bool;
-    /// How many messages were sent of which nobody knows whether they arrived.
+    /// How many sent messages are not acknowledged.
     fn unacknowledged(&self) -> usize;
     /// How it stands with the others, lowest first.
     fn members(&self) -> impl Iterator<Item = Member>;
-    /// Notes that a peer remembers a former life of ours.
+    /// Notes that a peer knows a previous incarnation of ours.
     fn note_remembered(&mut self, peer: NodeId);
     /// The same, for people and programs.
     fn statuses(&self) -> Vec<LinkStatus>;
-    /// What has gone through the sockets, if what goes through them are datagrams.
+    /// The counts of datagrams, over UDP.
     fn datagrams(&self) -> Option<Datagrams>;
 }
 
@@ -65,6 +65,6 @@ pub(crate) struct Member {
     pub(crate) missing_for: Option<Duration>,
     /// Whether something that was sent to it is known never to have arrived.
     pub(crate) has_dropped: bool,
-    /// Whether it remembers a former life of ours, and refuses this one.
+    /// Whether it knows a previous incarnation of ours, and refuses this one.
     pub(crate) is_remembered: bool,
 }

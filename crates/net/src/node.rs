@@ -70,7 +70,7 @@ impl<C: Data, N: Data, T: Transport> Node<C, N, T> {
     }
 
     /// Takes connections from `listener`, which is bound already, instead of binding the address in
-    /// the list of peers: so ports can be drawn by the system before anybody needs to know them.
+    /// the list of peers: so ports can be assigned by the system before the list of peers is made.
     #[must_use]
     pub fn listener(mut self, listener: T::Listener) -> Self {
         if let Carriage::Streams { listener: place, .. } = &mut self.site.carriage {
@@ -81,9 +81,9 @@ impl<C: Data, N: Data, T: Transport> Node<C, N, T> {
 }
 
 impl<C: Data, N: Data> Node<C, N, Udp> {
-    /// A node that runs `machine` over UDP, where messages are lost, doubled and overtaken: see
-    /// [`udp`](crate::udp). `config.peers` are where the members take datagrams;
-    /// [`limits`](crate::Limits) but for numbers mean nothing, since nothing waits for anybody.
+    /// A node that runs `machine` over UDP, where messages are lost, duplicated and reordered: see
+    /// [`udp`](crate::udp). `config.peers` are the addresses of the members' sockets; of
+    /// [`limits`](crate::Limits) only the largest number applies, since there are no queues.
     pub fn over_udp<P: Protocol<Command = C, Notice = N>>(
         udp: Udp,
         machine: P,
@@ -93,7 +93,7 @@ impl<C: Data, N: Data> Node<C, N, Udp> {
     }
 
     /// Uses `socket`, which is bound already, instead of binding the address in the list of peers:
-    /// so ports can be drawn by the system before anybody needs to know them.
+    /// so ports can be assigned by the system before the list of peers is made.
     #[must_use]
     pub fn socket(mut self, socket: std::net::UdpSocket) -> Self {
         if let Carriage::Datagrams { socket: place, .. } = &mut self.site.carriage {
@@ -175,7 +175,7 @@ struct Site {
     carriage: Carriage,
 }
 
-/// What is to carry its messages.
+/// The transport of its messages.
 enum Carriage {
     Streams { transport: AnyTransport, listener: Option<Box<dyn Door>> },
     Datagrams { udp: Udp, socket: Option<std::net::UdpSocket> },
@@ -198,7 +198,7 @@ fn furnish<C: Data, N: Data>(
     Box::pin(async { Ok(Handle::new(reins.await?)) })
 }
 
-/// Starts the task of a node, whoever lives in it.
+/// Starts the task of a node.
 ///
 /// A box, and no inlining, because a future is compiled where it is first put into a box or waited
 /// for: this one, and with it the whole driver, shall be compiled here and not by those who use it.

@@ -1,9 +1,8 @@
 //! The node's task, continued: an open group, whose members come, go and come back.
 //!
-//! A number belongs to whoever has come under it last, as [`Life`](crate::Life) tells. A process
-//! that comes back, with nothing of what it knew, is let in under its number: the links of the one
-//! before are forgotten at both ends, and what it means that somebody has no memory is for the
-//! machine to know, which such groups are only for.
+//! An id belongs to the process that was started last with it, as [`Life`](crate::Life) tells. A
+//! process that restarts without its state is admitted under its id: the links of its predecessor
+//! are dropped at both ends. Open groups are only for machines that handle a member without state.
 
 use std::time::Duration;
 
@@ -29,12 +28,13 @@ impl Driver<World> {
         let was_there = link.is_connected();
         link.begin_anew(life);
         if was_there {
-            let why = "another process has come under its number".to_owned();
+            let why = "a later incarnation of it has come".to_owned();
             self.report(Event::Lost { peer, why });
         }
     }
 
-    /// Notes where one is who was let in or has knocked, and those whom it knows and we do not.
+    /// Notes the address of a peer that was admitted or has knocked, and the addresses that it
+    /// knows and we do not.
     pub(crate) fn learn_from(&mut self, who: &Introduction) {
         let Some(book) = self.identity.book.clone() else { return };
         if let Some(address) = who.peers.get(who.sender.index()) {
@@ -59,7 +59,7 @@ impl Driver<World> {
         let why = match (link.is_later(who.life), link.parting()) {
             (None, _) => Refusal::Replaced,
             (Some(true), _) => {
-                // A call that is being made to one whom we have met is made to another.
+                // A call in progress to the former process goes to another one now.
                 let is_another = link.has_met();
                 self.begin_anew(peer, who.life);
                 self.learn_from(who);
@@ -73,7 +73,7 @@ impl Driver<World> {
             (Some(false), Some(Parting::GivenUp)) => Refusal::GivenUp,
             (Some(false), Some(Parting::Left | Parting::Restarted)) => Refusal::Left,
             (Some(false), None) => {
-                // It is there by now, whatever became of the last call.
+                // The peer is up by now, even if the last call failed.
                 if !link.is_connected() {
                     self.dial_soon(peer);
                 }
@@ -107,9 +107,9 @@ impl Driver<World> {
         self.world.tasks.spawn(visit.give(place, timing));
     }
 
-    /// A number for one who will be at this address: that of the process that was there before, or
-    /// one that nobody has, or the one whose process has been away for longest. If two members give
-    /// the same to two newcomers, the one that began later has it, and the other is told so.
+    /// An id for a new member at this address: that of the process that was there before, or a free
+    /// one, or the one whose process has been away for longest. If two members give the same id to
+    /// two new members, the one that started later has it, and the other is told so.
     fn free_number(&mut self, address: &str) -> Option<NodeId> {
         self.world.given.retain(|(_, _, at)| at.elapsed() < KEPT);
         let given = &self.world.given;

@@ -1,4 +1,4 @@
-//! The node's task, continued: its links, what comes over them, and who is let in.
+//! The links of a node over TCP: frames that arrive, and admission of peers.
 
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -24,7 +24,7 @@ const READS_A_TURN: usize = 4;
 
 /// Links.
 impl Driver<World> {
-    /// Acknowledges what is owed.
+    /// Sends pending acknowledgements.
     pub(crate) fn acknowledge(&mut self) {
         for link in self.world.others_mut() {
             link.acknowledge_ours();
@@ -42,7 +42,7 @@ impl Driver<World> {
             .collect();
         self.world.touch_all();
         for peer in silent {
-            self.lose(peer, "it has fallen silent");
+            self.lose(peer, "it has not been heard for too long");
         }
     }
 
@@ -81,7 +81,8 @@ impl Driver<World> {
 
     pub(crate) fn handle_frames(&mut self, peer: NodeId) {
         loop {
-            // Messages that come before the start are left where they are, and what is behind them.
+            // Messages that come before the start are left in the socket's buffer, with all that
+            // follows them.
             let takes_data = self.has_begun();
             let link = self.world.link(peer);
             let outcome = match link.next_frame(&mut self.message, takes_data) {
@@ -156,7 +157,7 @@ impl Driver<World> {
         if has_begun {
             link.part(Parting::Left, "it has left");
         } else {
-            // Nothing has come of it: whoever takes its place is as welcome.
+            // The group has not begun: another process may take its place.
             link.forget();
         }
         self.report(Event::Left { peer });
@@ -226,8 +227,8 @@ impl Driver<World> {
         self.world.callers[peer.index()] = Some(Caller { task, bell, address });
     }
 
-    /// The same without delay, now that somebody is known to be there. A call that is being made is
-    /// left alone: perhaps it has been answered.
+    /// The same without delay, now that the peer is known to be up. A call in progress is left
+    /// alone: perhaps it has been answered.
     pub(crate) fn dial_soon(&mut self, peer: NodeId) {
         let address = self.world.link(peer).address().to_owned();
         let caller = self.world.callers[peer.index()].as_ref();
@@ -265,7 +266,7 @@ impl Driver<World> {
         }
     }
 
-    /// Whether a call is answered that was made before we forgot whom we called.
+    /// Whether an answer belongs to a call from before we forgot the peer.
     fn is_stale(&mut self, peer: NodeId, ours: Option<u64>) -> bool {
         ours.is_some_and(|ours| !self.world.link(peer).has_called_as(ours))
     }
@@ -286,7 +287,7 @@ impl Driver<World> {
         }
     }
 
-    /// Somebody dialled us.
+    /// A peer dialled us.
     fn on_inbound(&mut self, visit: Visit, theirs: &Hello) {
         // Those that were refused, and have gone.
         while self.world.tasks.try_join_next().is_some() {}
@@ -334,7 +335,7 @@ impl Driver<World> {
         self.connect(visit.enter(), theirs, true);
     }
 
-    /// Somebody waits for our call.
+    /// A peer waits for our call.
     fn on_knock(&mut self, visit: Visit, who: &Introduction) {
         while self.world.tasks.try_join_next().is_some() {}
         let peer = who.sender;
@@ -343,7 +344,7 @@ impl Driver<World> {
         }
         let link = self.world.link(peer);
         let why = match link.parting() {
-            // Whoever knocks has not parted from us: it is another life.
+            // A peer that knocks has not parted from us: it is another incarnation.
             Some(Parting::Left | Parting::Restarted) => Refusal::Restarted,
             Some(Parting::GivenUp) => Refusal::GivenUp,
             // It has told us so itself.
@@ -356,7 +357,7 @@ impl Driver<World> {
         self.world.tasks.spawn(visit.refuse(why, self.config.timing));
     }
 
-    /// Somebody whom we dialled has answered.
+    /// A peer that we dialled has answered.
     fn on_dialled(&mut self, stream: AnyStream, theirs: &Hello) {
         let (peer, timing) = (theirs.who.sender, self.config.timing);
         let link = self.world.link(peer);
@@ -387,7 +388,7 @@ impl Driver<World> {
         let link = self.world.link(peer);
         let before = link.connections;
         if !link.connect(stream, theirs) {
-            let why = "it claims to have what it was never sent";
+            let why = "it claims to have messages that it was never sent";
             self.on_nonsense(format!("node {peer}"), why.to_owned());
             self.dial(peer);
             return;
@@ -443,20 +444,20 @@ impl Driver<World> {
         self.draw_consequences(peer, why, has_begun);
     }
 
-    /// What a refusal means for us: that we are not the one whom the peer knew, that the peer is
-    /// not the one whom we knew, or nothing yet.
+    /// The meaning of a refusal: that we are not the process that the peer knew, that the peer is
+    /// not the one that we knew, or nothing yet.
     fn draw_consequences(&mut self, peer: NodeId, why: &Refusal, has_begun: bool) {
         let link = self.world.link(peer);
         match why {
             Refusal::Left if has_begun => link.part(Parting::Left, "it knows that we left"),
             Refusal::GivenUp if has_begun => {
-                link.part(Parting::GivenUp, "too many messages of its waited for us");
+                link.part(Parting::GivenUp, "its queue of messages for us overflowed");
             }
             Refusal::Replaced => self.give_way(peer),
-            // What it parted from was a former life of ours.
+            // It parted from a previous incarnation of ours.
             Refusal::Restarted | Refusal::Left | Refusal::GivenUp => self.fence(peer),
             Refusal::Forgotten if has_begun && self.identity.book.is_none() => {
-                link.part(Parting::Restarted, "it was restarted and has lost its memory");
+                link.part(Parting::Restarted, "it was restarted and has lost its state");
                 self.stop_calling(peer);
             }
             Refusal::Forgotten => {

@@ -55,30 +55,30 @@ pub enum Refusal {
         /// Where it is according to the other.
         refused: Excerpt,
     },
-    /// The other wanted somebody else: the right list, and the wrong node at one of its addresses.
+    /// The other wanted another node: the right list, and the wrong node at one of its addresses.
     Target {
-        /// Who it reached.
+        /// The node that it reached.
         reached: NodeId,
-        /// Whom it wanted.
+        /// The node that it wanted.
         wanted: NodeId,
     },
-    /// The other cannot be who it says: not of the group, the refuser itself, or one whom the
+    /// The id cannot be true: outside the group, the refuser's own, or that of a node that the
     /// refuser dials and not the other way round.
     Sender {
-        /// Who it says it is.
+        /// The id that it claims.
         claimed: NodeId,
-        /// Who is asked.
+        /// The refuser.
         refuser: NodeId,
     },
     /// The other is not the process that the refuser has met under this number: it was restarted
-    /// and has lost its memory, or there are two. Nothing here tells it how to pass for the one
-    /// that was met.
+    /// and has lost its state, or there are two. Nothing here tells it how to pass for the one that
+    /// was met.
     Restarted,
-    /// Another process is connected with the refuser under this number, or was a moment ago.
-    /// Whoever was restarted while the group gathers may come in once its former life is away for
-    /// longer.
+    /// Another process is connected with the refuser under this id, or was a moment ago. A process
+    /// that was restarted while the group gathers is admitted once its previous incarnation has
+    /// been away for longer.
     Taken,
-    /// The other remembers a life of the refuser that is over: it is the refuser who was restarted.
+    /// The other knows a previous incarnation of the refuser: it is the refuser that was restarted.
     Forgotten,
     /// The other has said that it leaves for good.
     Left,
@@ -115,7 +115,7 @@ pub enum Refusal {
     Nowhere(Excerpt),
 }
 
-/// Who refused, from where a sentence is spoken.
+/// The side that refused, as seen by the side that prints the sentence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Refuser {
     /// We refused the other.
@@ -125,7 +125,7 @@ pub enum Refuser {
 }
 
 impl Refusal {
-    /// Whether the refused process can never be let in, whatever the other side does.
+    /// Whether the refused process can never be admitted.
     pub(crate) const fn is_final(&self) -> bool {
         match self {
             Self::Left | Self::GivenUp | Self::Replaced => true,
@@ -153,7 +153,7 @@ impl Refusal {
 
     /// The reason as a sentence in which "we" are the ones who say it.
     pub fn sentence(&self, by: Refuser) -> String {
-        // Whatever was refused is "it" if we refused, and "we" if it was us.
+        // The refused side is "it" if we refused, and "we" if it was us.
         let two = |verb_it: &str,
                    verb_we: &str,
                    refuser: &dyn fmt::Display,
@@ -199,10 +199,12 @@ impl Refusal {
             },
             Self::TooQuiet { refuser, refused } => match by {
                 Refuser::Us => format!(
-                    "it speaks every {refused} ms, and we give up after {refuser} ms of silence"
+                    "it sends heartbeats every {refused} ms, and we give up after {refuser} ms of \
+                     silence"
                 ),
                 Refuser::Them => format!(
-                    "we speak every {refused} ms, and it gives up after {refuser} ms of silence"
+                    "we send heartbeats every {refused} ms, and it gives up after {refuser} ms of \
+                     silence"
                 ),
             },
             Self::Cast { refuser, refused } => {
@@ -227,36 +229,34 @@ impl Refusal {
     const fn plain_sentence(&self, by: Refuser) -> &'static str {
         match (self, by) {
             (Self::Restarted, Refuser::Us) => {
-                "it was restarted and has lost its memory, or there are two with its number"
+                "it was restarted and has lost its state, or there are two nodes with its id"
             }
             (Self::Restarted, Refuser::Them) => {
-                "we were restarted and have lost our memory, or there are two with our number"
+                "we were restarted and have lost our state, or there are two nodes with our id"
             }
-            (Self::Taken, Refuser::Us) => "another process is connected under its number",
-            (Self::Taken, Refuser::Them) => "another process is connected under our number",
+            (Self::Taken, Refuser::Us) => "another process is connected with its id",
+            (Self::Taken, Refuser::Them) => "another process is connected with our id",
             (Self::Forgotten, Refuser::Us) => {
-                "we were restarted and have lost our memory, and it remembers our former life"
+                "we were restarted and have lost our state, and it knows our previous incarnation"
             }
             (Self::Forgotten, Refuser::Them) => {
-                "it was restarted and has lost its memory, and we remember its former life"
+                "it was restarted and has lost its state, and we know its previous incarnation"
             }
             (Self::Left, Refuser::Us) => "it has left for good",
             (Self::Left, Refuser::Them) => "we have left for good",
-            (Self::GivenUp, Refuser::Us) => "too many messages waited for it, and are gone",
-            (Self::GivenUp, Refuser::Them) => "too many messages waited for us, and are gone",
+            (Self::GivenUp, Refuser::Us) => "its queue of messages overflowed",
+            (Self::GivenUp, Refuser::Them) => "our queue of messages overflowed",
             (Self::WillCall, Refuser::Us) => "it is we who call, and we will",
             (Self::WillCall, Refuser::Them) => "it is the one who calls, and it will",
-            (Self::Replaced, Refuser::Us) => "a later process has its number",
-            (Self::Replaced, Refuser::Them) => "a later process has our number",
+            (Self::Replaced, Refuser::Us) => "a later incarnation has its id",
+            (Self::Replaced, Refuser::Them) => "a later incarnation has our id",
             (Self::Ahead, Refuser::Us) => "its clock is more than an hour ahead of ours",
             (Self::Ahead, Refuser::Them) => "our clock is more than an hour ahead of its",
             (Self::Closed, Refuser::Us) => "it wants to join, and this group is fixed",
             (Self::Closed, Refuser::Them) => "we want to join, and that group is fixed",
-            (Self::Full, Refuser::Us) => "it wants to join, and no number is left",
-            (Self::Full, Refuser::Them) => "we want to join, and no number is left",
-            (Self::List, Refuser::Us | Refuser::Them) => {
-                "its list of peers is not ours, though both have the two of us in one place"
-            }
+            (Self::Full, Refuser::Us) => "it wants to join, and no id is left",
+            (Self::Full, Refuser::Them) => "we want to join, and no id is left",
+            (Self::List, Refuser::Us | Refuser::Them) => "its list of peers differs from ours",
             (
                 Self::Version { .. }
                 | Self::Group { .. }
@@ -349,29 +349,29 @@ mod tests {
         check(&[
             (
                 Refusal::Restarted,
-                "it was restarted and has lost its memory, or there are two with its number",
-                "we were restarted and have lost our memory, or there are two with our number",
+                "it was restarted and has lost its state, or there are two nodes with its id",
+                "we were restarted and have lost our state, or there are two nodes with our id",
             ),
             (
                 Refusal::Taken,
-                "another process is connected under its number",
-                "another process is connected under our number",
+                "another process is connected with its id",
+                "another process is connected with our id",
             ),
             (
                 Refusal::Forgotten,
-                "we were restarted and have lost our memory, and it remembers our former life",
-                "it was restarted and has lost its memory, and we remember its former life",
+                "we were restarted and have lost our state, and it knows our previous incarnation",
+                "it was restarted and has lost its state, and we know its previous incarnation",
             ),
             (Refusal::Left, "it has left for good", "we have left for good"),
             (
                 Refusal::GivenUp,
-                "too many messages waited for it, and are gone",
-                "too many messages waited for us, and are gone",
+                "its queue of messages overflowed",
+                "our queue of messages overflowed",
             ),
             (
                 Refusal::TooQuiet { refuser: 5_000, refused: 9_000 },
-                "it speaks every 9000 ms, and we give up after 5000 ms of silence",
-                "we speak every 9000 ms, and it gives up after 5000 ms of silence",
+                "it sends heartbeats every 9000 ms, and we give up after 5000 ms of silence",
+                "we send heartbeats every 9000 ms, and it gives up after 5000 ms of silence",
             ),
             (
                 Refusal::Cast { refuser: "unicast".into(), refused: "239.1.2.3:7000".into() },
@@ -380,10 +380,10 @@ mod tests {
             ),
             (
                 Refusal::List,
-                "its list of peers is not ours, though both have the two of us in one place",
-                "its list of peers is not ours, though both have the two of us in one place",
+                "its list of peers differs from ours",
+                "its list of peers differs from ours",
             ),
-            (Refusal::Replaced, "a later process has its number", "a later process has our number"),
+            (Refusal::Replaced, "a later incarnation has its id", "a later incarnation has our id"),
             (
                 Refusal::Ahead,
                 "its clock is more than an hour ahead of ours",
@@ -396,8 +396,8 @@ mod tests {
             ),
             (
                 Refusal::Full,
-                "it wants to join, and no number is left",
-                "we want to join, and no number is left",
+                "it wants to join, and no id is left",
+                "we want to join, and no id is left",
             ),
             (
                 Refusal::Nowhere("x".into()),

@@ -1,9 +1,9 @@
-//! Who lives in a node: the machine and its application, as the node's task sees them.
+//! The core of a node: the machine and its application, as the node's task sees them.
 //!
 //! Types are forgotten in two steps. A [`Machine`] hides its messages and timers, so that what is
 //! here is compiled once for every problem; a [`Resident`] hides commands and notices, too, so that
-//! the task knows only bytes and boxes and is compiled once. A hop takes microseconds, and a call
-//! through a table of functions is not noticed.
+//! the task knows only bytes and boxes and is compiled once. A message takes microseconds, so a
+//! virtual call does not matter.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -29,7 +29,7 @@ pub(crate) type AnyCommand = Box<dyn Any + Send>;
 /// lets other tasks run.
 const LOCAL_EVENTS_A_TURN: usize = 256;
 
-/// What an application hears; [`Event::TooLarge`] has the numbers.
+/// The refusal for the application; [`Event::TooLarge`] has the numbers.
 const TOO_LARGE: Refused = Refused("a message of it would be longer than fits into one datagram");
 
 const NOT_TO_BE_GIVEN_UP: Refused =
@@ -39,7 +39,7 @@ const NOT_TO_BE_GIVEN_UP: Refused =
 pub(crate) trait Resident: Send {
     /// The node starts.
     fn start(&mut self, post: &mut dyn Post);
-    /// Somebody outside asks for something.
+    /// A command from a handle.
     fn command(
         &mut self,
         command: AnyCommand,
@@ -58,7 +58,7 @@ pub(crate) trait Resident: Send {
     fn gives_up_at(&self) -> Option<Instant>;
     /// Gives up what has waited for too long.
     fn expire(&mut self, now: Instant);
-    /// What happened to its turn, and nobody has said yet.
+    /// The next event of its turn that was not reported yet.
     fn next_event(&mut self) -> Option<Event>;
     /// Tells the application what happened. True if it wants something.
     fn on_event(&mut self, event: &Event) -> bool;
@@ -74,17 +74,17 @@ pub(crate) trait Resident: Send {
     fn next_deadline(&self) -> Option<Instant>;
     /// Handles what has run out.
     fn handle_timers(&mut self, now: Instant, post: &mut dyn Post);
-    /// Forgets what it had in mind.
+    /// Drops pending commands and timers.
     fn stop_acting(&mut self);
     /// Hands over what was recorded, and says what the machine did that cannot be done.
     fn end_turn(&mut self) -> Option<String>;
-    /// How the machine is.
+    /// A report of the machine.
     fn account(&self) -> Account;
-    /// Who belongs to its group, if it agrees with others on that.
+    /// The view of its group, if it runs a membership protocol.
     fn belongs(&self) -> Option<Belonging>;
 }
 
-/// How a machine is, when asked.
+/// A report of a machine.
 #[derive(Debug)]
 pub(crate) struct Account {
     /// Messages sent to others, by kind.
@@ -126,12 +126,12 @@ pub(crate) struct Household<C: Data, N: Data> {
     seat: Option<Seat<C, N>>,
     events: VecDeque<Event>,
     inside: Inside,
-    /// What the machine told and the application has not heard.
+    /// Notices of the machine that the application has not received.
     notices: VecDeque<N>,
     fx: ApplicationEffects<C>,
     /// Commands of the application that wait for the machine.
     asked: VecDeque<C>,
-    /// What the application wants later, and when.
+    /// Delayed effects of the application.
     wishes: Keys<Later<C>>,
     agenda: Agenda,
     /// The kind of the message that was read and is to be handled.
@@ -188,8 +188,8 @@ impl<C: Data, N: Data> Household<C, N> {
         Ok(())
     }
 
-    /// Where messages must be short, has a copy of the machine carry out a command for nobody: one
-    /// of which a message could not be sent is refused before the machine counts on it.
+    /// Where messages must be short, rehearses a command on a copy of the machine: a command with a
+    /// message that is too long is refused before the machine sees it.
     fn rehearse(&self, command: &C, post: &dyn Post) -> Result<(), Denied> {
         let Some(limit) = post.limit() else {
             return Ok(());
@@ -210,7 +210,7 @@ impl<C: Data, N: Data> Household<C, N> {
             self.take_wishes();
             return;
         };
-        // Whoever does not act any more has abandoned it.
+        // A node that does not act any more has abandoned it.
         if acts {
             match self.obey(leave, post) {
                 Ok(()) => self.events.push_back(Event::LetGo),

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use vorrang_erased::{AnyMessage, AnyNode, AnyTimer, MAX_INTEGER};
 use vorrang_protocol::{Data, Delay, Effects, Message, NodeId, Protocol, Refused};
 
-/// A node whose messages can go over a wire though their type is gone.
+/// A node with erased types whose messages are bytes, so that they can be sent.
 pub struct Sealed<C, N> {
     node: AnyNode<C, N>,
 }
@@ -65,7 +65,7 @@ impl<C: Data, N: Data> Protocol for Sealed<C, N> {
     fn on_command(&mut self, command: C, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
         self.node.on_command(command, &mut Sealing { fx })
     }
-    /// What cannot be read is as good as lost.
+    /// A message that cannot be decoded counts as lost.
     fn on_message(&mut self, from: NodeId, Parcel(bytes): Parcel, fx: &mut impl Effects<Self>) {
         if let Some(message) = self.open(&bytes) {
             self.node.on_message(from, message, &mut Sealing { fx });

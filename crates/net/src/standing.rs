@@ -1,5 +1,5 @@
-//! How it stands with a peer, whatever carries what the two say: whether one refuses the other or
-//! has left for good, whether it answers, and whether it is still heard.
+//! The state of a peer, independent of the transport: whether one side refuses the other or has
+//! left for good, whether the peer answers, and whether it is still heard.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::status::LinkState;
 /// How long a peer may not answer before that is worth a word.
 pub(crate) const TROUBLE_AFTER: Duration = Duration::from_millis(250);
 
-/// Whether the two are to each other what they should be.
+/// Whether one side refuses the other, or has parted.
 #[derive(Debug)]
 pub(crate) enum Standing {
     Open,
@@ -52,7 +52,7 @@ impl Standing {
     }
 }
 
-/// Calls in a row that nobody answered, and what became of the last.
+/// Unanswered calls in a row, and the error of the last.
 #[derive(Debug, Default)]
 pub(crate) struct Trouble {
     pub(crate) unanswered: u64,
@@ -61,9 +61,9 @@ pub(crate) struct Trouble {
 }
 
 impl Trouble {
-    /// Nobody answers one who has been away for so long. Says how often that was, if it is time to
-    /// say so: not at once, since it may just not have been started yet, and later whenever it was
-    /// twice as often.
+    /// Counts another unanswered call to a peer that has been away for so long. Returns the number
+    /// of calls if it is to be reported: not at once, since the peer may not have been started yet,
+    /// and later whenever the number has doubled.
     pub(crate) fn unanswered(&mut self, why: String, away: Duration) -> Option<u64> {
         self.unanswered += 1;
         let is_other = self.why.as_ref() != Some(&why);
@@ -87,7 +87,7 @@ pub(crate) struct Pulse {
     is_suspect: bool,
 }
 
-/// What the regular look at a peer found.
+/// The result of the periodic check of a peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Health {
     Fine,

@@ -15,17 +15,17 @@ pub struct Status {
     pub id: NodeId,
     /// Whether the machine runs yet; before, it waits to meet all peers.
     pub started: bool,
-    /// Why the node must not act, if it must not: as long as anybody remembers a former life of it.
+    /// Why the node is fenced, if it is: as long as a peer knows a previous incarnation of it.
     pub fenced: Option<String>,
     /// How far this node is with its turn, and since when; none if it was not told what a turn is
     /// ([`Node::steps`](crate::Node::steps)).
     pub turn: Option<(Stage, Duration)>,
-    /// Who belongs to the group, if the machine agrees with others on that.
+    /// The view of the group, if the machine runs a membership protocol.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<Belonging>,
     /// The links to all others that are known, lowest first.
     pub links: Vec<LinkStatus>,
-    /// What has gone through the sockets; none over TCP, where streams do.
+    /// The counts of datagrams; none over TCP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub datagrams: Option<Datagrams>,
     /// Messages sent to others, by kind.
@@ -39,7 +39,7 @@ pub struct Status {
     pub machine: String,
 }
 
-/// What has gone through the sockets of a node over UDP, hellos and heartbeats included.
+/// The counts of datagrams of a node over UDP, hellos and heartbeats included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Datagrams {
     /// Sent to one member each.
@@ -63,7 +63,7 @@ pub struct Datagrams {
 /// The link to one other node.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct LinkStatus {
-    /// To whom.
+    /// The peer.
     pub peer: NodeId,
     /// Where it listens.
     pub address: String,
@@ -81,9 +81,9 @@ pub struct LinkStatus {
     pub received: u64,
     /// Messages not delivered because the peer has left for good, or was given up.
     pub dropped: u64,
-    /// Calls in a row that nobody answered.
+    /// Unanswered calls in a row.
     pub unanswered: u64,
-    /// What became of the last of them.
+    /// The error of the last of them.
     pub trouble: Option<String>,
 }
 

@@ -13,7 +13,7 @@ pub(crate) fn deadline(delay: Duration) -> Instant {
     now.checked_add(delay.min(NEVER)).unwrap_or(now)
 }
 
-/// What is set, by time; a number stands for each key, so that this is compiled once.
+/// The timers that are set, by time; a number stands for each key, so that this is compiled once.
 #[derive(Debug, Default)]
 pub(crate) struct Agenda {
     /// When each runs out, with a number that orders those of the same instant as they were set.
@@ -79,7 +79,7 @@ impl<K: PartialEq> Keys<K> {
         self.0.iter().position(|it| it.as_ref() == Some(key)).map(Slot)
     }
 
-    /// A number of its own for this key, whatever others are equal to it.
+    /// A new number for this key, even if an equal one has one.
     pub(crate) fn add(&mut self, key: K) -> Slot {
         let free = self.0.iter().position(Option::is_none).unwrap_or_else(|| {
             self.0.push(None);

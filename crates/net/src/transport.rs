@@ -1,4 +1,4 @@
-//! Where streams of bytes come from: TCP, or whatever a test puts in its place.
+//! The transport: TCP, or a substitute in tests.
 
 use std::future::Future;
 use std::io;
@@ -10,9 +10,9 @@ use tokio::net::{TcpListener, TcpStream};
 
 /// Makes connections.
 ///
-/// What the implementor owes: a stream delivers bytes unaltered and in order, or ends with an error
-/// or an end of file, at any byte. Nothing else is asked of it; the links above resend what a
-/// connection took with it.
+/// The implementor guarantees: a stream delivers bytes unaltered and in order, or ends with an
+/// error or an end of file, at any byte. The links above retransmit what a lost connection took
+/// with it.
 pub trait Transport: Clone + Send + Sync + 'static {
     /// A connection.
     type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
@@ -64,7 +64,7 @@ impl Listener for TcpListener {
     }
 }
 
-/// A connection, whatever makes it.
+/// A connection of any transport.
 pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> Stream for S {}

@@ -1,8 +1,8 @@
-//! Giving up: a request that nobody wants any more.
+//! Withdrawal of requests.
 //!
 //! No algorithm here can take a request back, and none needs to. A request that was given up stays
 //! with the machine, and is released the moment it is granted: the machine, the other nodes and the
-//! monitors see somebody who asks, enters and leaves at once. The application is told at once that
+//! monitors see a node that asks, enters and leaves at once. The application is told at once that
 //! it is out, and never that the request was granted. If it asks for the same meanwhile, the old
 //! request is its own again, with the place in the queue that it has by now.
 
@@ -58,13 +58,14 @@ pub enum Stage {
     Idle,
     /// It has asked, and waits.
     Waiting,
-    /// It has asked, and the application has given up; what is granted is released at once.
+    /// It has asked, and the application has withdrawn; the request is released as soon as it is
+    /// granted.
     GivenUp,
     /// It is inside.
     Inside,
 }
 
-/// What a node that leaves the group had to let go before.
+/// What a node that leaves the group had to release before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LetGo {
     /// Nothing.
@@ -73,8 +74,8 @@ pub enum LetGo {
     Released,
     /// It waited, was granted its request in time and released it at once.
     Withdrawn,
-    /// It waited, and left before its request was granted: whoever grants it waits for a node that
-    /// is gone.
+    /// It waited, and left before its request was granted: the nodes that grant it wait for a node
+    /// that is gone.
     Abandoned,
 }
 
@@ -91,7 +92,7 @@ impl Patience {
     }
 }
 
-/// What becomes of a command before the machine sees it.
+/// How a command is handled before the machine sees it.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) enum Before {
     /// It is the machine's.
@@ -106,7 +107,7 @@ pub(crate) struct Seat<C, N> {
     steps: Steps<C, N>,
     stage: Stage,
     since: Instant,
-    /// What was asked for last.
+    /// The last request.
     claim: Option<C>,
     patience: Option<Patience>,
 }
@@ -143,7 +144,7 @@ impl<C: Clone + PartialEq, N> Seat<C, N> {
         }
     }
 
-    /// The machine tells something: if that is what nobody wants any more, how to let it go.
+    /// A notice of the machine: if it grants a withdrawn request, the command that releases it.
     pub(crate) fn hear(&mut self, notice: &N) -> Option<C> {
         match (self.steps.of_notice)(notice) {
             Some(Step::Enter) if self.stage == Stage::GivenUp => {

@@ -1,13 +1,13 @@
-//! What is to be sent to one who is not connected, in an open group: kept as it is, without
-//! numbers, since it is not known yet which process will take it.
+//! Messages to a peer that is not connected, in an open group: without sequence numbers, since it
+//! is not known yet which process will receive them.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How long something is kept. Those who belong together are not apart for so long without being
-/// told so; and of most of those who are away nobody will ever hear again.
+/// How long a message is kept. Members are not apart for so long without a report; and most peers
+/// that are away for so long never come back.
 const KEPT: Duration = Duration::from_secs(600);
 
 /// The oldest first.

@@ -1,4 +1,4 @@
-//! What goes over a connection: frames.
+//! The wire format: frames over a connection.
 //!
 //! ```text
 //!   0     1     2         3      4                8
@@ -33,20 +33,20 @@ use crate::hello::{Hello, Knock, Place, Refusal, Wish};
 
 /// The version that this crate speaks.
 pub const VERSION: u8 = 4;
-/// What every frame begins with.
+/// The magic bytes of every frame.
 pub const MAGIC: [u8; 2] = *b"VR";
 /// How long a frame's header is.
 pub const HEADER_LEN: usize = 8;
 /// How long a frame's body may be; a longer one is neither sent nor read.
 pub const MAX_BODY_LEN: usize = 1 << 20;
 /// How long a body may be before the two sides know each other: enough for the addresses of 128
-/// nodes with the longest names that there are, and little enough to be read from anybody.
+/// nodes with the longest names that there are, and little enough to be read from a stranger.
 pub const MAX_HELLO_LEN: usize = 1 << 16;
 
 /// One frame; `M` is the algorithm's message, or a reference to it when sending.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Frame<M> {
-    /// Who is there.
+    /// A hello.
     Hello(Hello),
     /// Why the other side is not wanted.
     Refuse(Refusal),
@@ -56,7 +56,7 @@ pub enum Frame<M> {
         seq: u64,
         /// How many messages the sender has handled of the receiver's.
         received: u64,
-        /// What it says.
+        /// The message.
         message: M,
     },
     /// How many messages the sender has handled of the receiver's.
@@ -106,8 +106,8 @@ pub enum WireError {
     /// The body is not what its kind says.
     #[error("the body of a frame of kind {0} cannot be read")]
     Body(u8),
-    /// A message in which a number is larger than anybody can have counted to.
-    #[error("a message with a number that nobody can have counted to")]
+    /// A message with a number beyond the largest plausible value.
+    #[error("a message with a counter beyond the largest plausible value")]
     Number,
     /// A message that cannot be written.
     #[error("a message cannot be encoded: {0}")]
@@ -146,7 +146,7 @@ pub(crate) fn encode_data(
     })
 }
 
-/// Whether a frame of data can have this message, whatever its number.
+/// Whether this message fits into a frame of data, with any sequence number.
 pub(crate) const fn fits(message: &[u8]) -> Result<(), WireError> {
     const NUMBERS: usize = 2 * 10;
     let length = message.len() + NUMBERS;
@@ -251,7 +251,7 @@ pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
     }
 }
 
-/// What is wrong with data that its receiver cannot read.
+/// The error for data that cannot be decoded.
 pub(crate) const UNREADABLE: WireError = WireError::Body(DATA);
 
 /// A header that was found in order.

@@ -22,17 +22,17 @@ pub(crate) struct World {
     pub(crate) me: NodeId,
     /// By node; none for ourselves.
     pub(crate) links: Vec<Option<Link>>,
-    /// Those with something to write, in the order in which that came about: whoever is answered
-    /// first is, in most algorithms, the one that the others wait for.
+    /// Links with data to write, in the order in which it was queued: the first answer is, in most
+    /// algorithms, the one that the others wait for.
     touched: VecDeque<NodeId>,
     limits: Limits,
-    /// Those for whom too much waited, and nobody has said so yet.
+    /// Peers whose queue has overflowed, not yet reported.
     pub(crate) given_up: Vec<NodeId>,
     /// How others are reached, and those who have come.
     pub(crate) line: Line,
     pub(crate) arrivals: mpsc::UnboundedReceiver<Arrival>,
     pub(crate) tasks: JoinSet<()>,
-    /// Who is about to connect us with each peer.
+    /// The task that is about to connect us with each peer.
     pub(crate) callers: Vec<Option<Caller>>,
     /// When acknowledgements are sent that nothing has come to ride on.
     pub(crate) next_ack: Option<Instant>,
@@ -53,7 +53,7 @@ impl World {
         let (me, peers, limits) = (config.id, &config.peers, config.limits);
         let to_peer = |(id, address): (u32, &String)| {
             let peer = NodeId(id);
-            // Of a number that nobody has yet there is nothing but its place.
+            // An id without a process has no link yet.
             (peer != me && !address.is_empty()).then(|| Link::new(peer, address.clone()))
         };
         Self {
@@ -78,7 +78,7 @@ impl World {
         self.links.iter().flatten().filter(|link| link.is_somebody())
     }
 
-    /// Sees to it that there is a link to one who is about to come.
+    /// Makes a link for a peer that is about to join.
     pub(crate) fn make_place(&mut self, peer: NodeId) {
         if peer != self.me && self.known(peer).is_none() {
             self.links[peer.index()] = Some(Link::new(peer, String::new()));
@@ -116,7 +116,7 @@ impl World {
         Some(peer)
     }
 
-    /// The link to a number, if anybody is known to have it.
+    /// The link to an id, if a process is known to have it.
     pub(crate) fn known(&mut self, peer: NodeId) -> Option<&mut Link> {
         self.links.get_mut(peer.index())?.as_mut()
     }

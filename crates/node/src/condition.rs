@@ -28,14 +28,15 @@ fn turn(stage: Stage, since: Duration) -> String {
     let since = since.as_secs_f64();
     match stage {
         Stage::Idle => {
-            "neither inside nor waiting; who else is inside, it does not know".to_owned()
+            "neither inside nor waiting; whether another node is inside is not known here"
+                .to_owned()
         }
         Stage::Waiting => format!(
-            "waiting to enter, for {since:.1} s: somebody else is inside, or asked first, or does \
+            "waiting to enter, for {since:.1} s: another node is inside, or asked first, or does \
              not answer"
         ),
         Stage::GivenUp => format!(
-            "has given up, {since:.1} s ago; what it asked for is released as soon as it is granted"
+            "has withdrawn its request, {since:.1} s ago; it is released as soon as it is granted"
         ),
         Stage::Inside => format!("inside, for {since:.1} s"),
     }

@@ -141,7 +141,7 @@ pub(super) async fn attend<Q: Hosted>(
     left.map_err(|error| stopped(&error))?;
     ended?;
     if is_closed() {
-        return Err(Failure::World("standard output was closed: nobody heard it any more".into()));
+        return Err(Failure::World("standard output was closed".into()));
     }
     match status.ok().and_then(|status| kept_out(&status)) {
         Some(why) => Err(Failure::World(format!("this node could not take part: {why}"))),
@@ -362,7 +362,7 @@ impl<Q: Hosted> Talk<Q> {
             }
         }
         self.voice.tell(wrap(&format!(
-            "what was said last may not be everywhere: {within} were not enough (--leave-within)"
+            "the last messages may not have reached all members within {within} (--leave-within)"
         )));
         Ok(())
     }
@@ -394,7 +394,7 @@ impl<Q: Hosted> Talk<Q> {
             LetGo::Nothing | LetGo::Withdrawn => {}
             LetGo::Released => self.voice.tell("released"),
             LetGo::Abandoned => self.voice.tell(wrap(
-                "its request is still under way: whoever grants it will wait for this node",
+                "its request is still pending: the nodes that grant it will wait for this node",
             )),
         }
         self.voice.tell(match unacknowledged {

@@ -68,7 +68,7 @@ impl Hosted for Mutex {
 
 impl Hosted for Election {
     const COMMANDS: &'static [(&'static str, &'static str)] =
-        &[("elect", "call for an election, believing that nobody leads")];
+        &[("elect", "call for an election, as if there were no leader")];
 
     fn needs(card: &'static Card<Self>, _: &Setup) -> Needs {
         if card.terms.crashes { Needs::Nobody } else { Needs::AllBut(0) }
@@ -95,7 +95,7 @@ impl Hosted for Detection {
 
 impl Hosted for Multicast {
     const COMMANDS: &'static [(&'static str, &'static str)] =
-        &[("cast TEXT", "tell this to all members; so does any line that is no command")];
+        &[("cast TEXT", "multicast this to all members; so does any line that is no command")];
 
     fn said(line: &str) -> Option<Self::Command> {
         let line = line.trim();
@@ -127,8 +127,8 @@ impl Hosted for Multicast {
 impl Hosted for Grouping {
     const COMMANDS: &'static [(&'static str, &'static str)] = &[
         ("multicast NUMBER", "tell all members this number"),
-        ("leave", "belong to the group no more; the process stays"),
-        ("join", "belong to it again, or for the first time"),
+        ("leave", "leave the group; the process stays"),
+        ("join", "join the group, again or for the first time"),
     ];
 
     /// Those who are left go on, if they are most.
@@ -138,7 +138,7 @@ impl Hosted for Grouping {
 
     fn obeyed(command: &Self::Command) -> Option<&'static str> {
         match command {
-            Input::Ask(group::Command::Join) => Some("asks to be let in"),
+            Input::Ask(group::Command::Join) => Some("asks to join"),
             Input::Ask(group::Command::Leave) => Some("wants to leave"),
             Input::Ask(group::Command::Multicast(_))
             | Input::Suspect(_)

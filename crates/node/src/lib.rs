@@ -7,6 +7,7 @@ mod conversation;
 mod hosted;
 mod hosts;
 mod input;
+mod log;
 mod on_views;
 mod options;
 mod order;

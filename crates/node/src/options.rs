@@ -28,19 +28,19 @@ use crate::views_options::OnViewsArgs;
 ///   help       what else there is, for other problems too
 ///   quit       leave the group; end of input does the same, unless --stay
 ///
-/// With --algorithm ack, nack or srm, every other line is multicast to all. Whoever leaves then
-/// waits until what it has said is everywhere. Nobody is taken out of a group yet: whoever is
-/// gone is waited for, and once a window is full the others can only be stopped.
+/// With --algorithm ack, nack or srm, every other line is multicast to all. A node that leaves then
+/// waits until all members have its messages. Members are not removed from a group yet: the others
+/// wait for one that is gone, and once their window is full they can only be stopped.
 ///
 /// With --algorithm virtual-synchrony, type multicast NUMBER, leave and join: the process stays
-/// when its node has left. Whoever is silent for too long is put out, and the others go on.
+/// when its node has left. A member that is silent for too long is evicted, and the others go on.
 ///
-/// SIGTERM, SIGHUP and Ctrl-C are the same as quit; the second ends the process at once. Whoever
-/// leaves releases what it has, and gives up what it waits for.
+/// SIGTERM, SIGHUP and Ctrl-C are the same as quit; the second ends the process at once. A node
+/// that leaves releases its lock, and withdraws a request that waits.
 ///
-/// Links are neither encrypted nor authenticated yet: whoever reaches a node can speak as a member
-/// that it has not met, and whoever reads what goes over the wire can take a member's place. So a
-/// node listens on this machine alone, unless it is told --insecure.
+/// Links are neither encrypted nor authenticated yet: anyone who reaches a node can pose as a
+/// member that it has not met, and anyone who reads the traffic can take a member's place. So a
+/// node listens on loopback alone, unless it is told --insecure.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 #[command(after_help = "Example, in three terminals:\n  \
@@ -69,40 +69,41 @@ pub struct Node {
     /// Write everything that happens at this node to this file when it ends
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
-    /// Go on answering the others when standard input ends
+    /// Go on serving the others when standard input ends
     #[arg(long)]
     pub(crate) stay: bool,
-    /// Listen here, if that is not where the others find this node
+    /// The address to listen on, if the others reach this node by another
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) listen: Option<String>,
-    /// Listen where other machines reach it, though links are neither encrypted nor authenticated
+    /// Listen on an address that other machines can reach, though links are neither encrypted nor
+    /// authenticated
     #[arg(long)]
     insecure: bool,
-    /// Say at least so often that this node is there
+    /// The interval of heartbeats on idle connections
     #[arg(long, default_value = "1s", value_name = "TIME", help_heading = "Timing")]
     heartbeat: WallTime,
-    /// Take a connection for dead, and make it anew, after so long a silence
+    /// Drop a connection, and make it anew, after so long a silence
     #[arg(long, default_value = "5s", value_name = "TIME", help_heading = "Timing")]
     give_up: WallTime,
-    /// The longest pause between two calls to a node that does not answer
+    /// The longest pause between two attempts to connect to a node that does not answer
     #[arg(long, default_value = "1s", value_name = "TIME", help_heading = "Timing")]
     back_off: WallTime,
-    /// Wait no longer than so, when leaving, for what is given up to be granted and released
+    /// When leaving, wait so long for a withdrawn request to be granted and released
     #[arg(long, default_value = "5s", value_name = "TIME", help_heading = "Timing")]
     pub(crate) leave_within: WallTime,
-    /// Over UDP instead of TCP, where datagrams are lost: only for algorithms that stand that. What
-    /// is for all goes as one datagram to this multicast address; to each alone if it is 'unicast'
-    /// [default: an address that is derived from --peers]
+    /// Use UDP instead of TCP, with algorithms that tolerate lost datagrams. A message to all is
+    /// one datagram to this multicast address; one to each member if it is 'unicast' [default: an
+    /// address that is derived from --peers]
     #[arg(long, value_name = "GROUP", num_args = 0..=1, default_missing_value = "")]
     #[arg(help_heading = "Datagrams")]
     udp: Option<String>,
     /// Join the multicast group on the interface with this address, and not on loopback
     #[arg(long, value_name = "ADDRESS", requires = "udp", help_heading = "Datagrams")]
     interface: Option<Ipv4Addr>,
-    /// Lose this share of all datagrams that come, to see what comes of it
+    /// Drop this share of all datagrams that arrive, to test the algorithm
     #[arg(long, value_name = "SHARE", requires = "udp", help_heading = "Datagrams")]
     drop: Option<Share>,
-    #[command(flatten, next_help_heading = "Views: members come, go and come back")]
+    #[command(flatten, next_help_heading = "Views: members join, leave and come back")]
     pub(crate) views: OnViewsArgs,
     #[command(flatten, next_help_heading = "Set-up, the same everywhere")]
     pub(crate) setup: Given<SetupArgs>,
@@ -181,7 +182,7 @@ impl Node {
             None => Ok(()),
             Some(address) => Err(Failure::usage(format!(
                 "{listen} can be reached from other machines ({}), and links are neither \
-                 encrypted nor authenticated: give --insecure if everybody who reaches it may be \
+                 encrypted nor authenticated: give --insecure if everyone who can reach it is \
                  trusted, or listen on this machine alone, as with --listen 127.0.0.1:{}",
                 address.ip(),
                 address.port()

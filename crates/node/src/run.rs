@@ -1,17 +1,17 @@
 //! Runs a node until it leaves.
 
-use std::io::{IsTerminal as _, stderr};
+
 use std::process::exit;
 
-use tracing_subscriber::EnvFilter;
+
 use vorrang_algorithms::setup::Parameter;
 use vorrang_experiment::failure::Failure;
 use vorrang_experiment::lookup;
 use vorrang_experiment::net_defaults::{beats_if_real, within_if_real};
-use vorrang_net::EVENT_TARGET;
 
 use crate::conversation::Served;
 use crate::hosts::host;
+use crate::log;
 use crate::options::{Node, check_address};
 use crate::voice::Voice;
 
@@ -43,18 +43,19 @@ pub fn run(node: Node, exit_code: impl Fn(&Failure) -> i32) -> Result<(), Failur
     let about = node.views.check(about, node.listen.as_deref(), nodes)?;
     node.check_reach()?;
     let voice = Voice::new()?;
-    listen_to_log(&voice);
+    log::start(&voice)?;
     node.setup.check_fit(&[&about])?;
     node.check_udp(&about)?;
     let nodes = node.views.room(nodes);
     let mut setup = node.setup.args.setup(&about, nodes)?;
-    node.views.pace(&mut setup, &node.setup.args);
     if let Some(within) = within_if_real(&about)
         && !node.setup.args.says(Parameter::Within)
     {
         setup.within = within;
     }
     beats_if_real(&mut setup, &node.setup.args);
+    // Last: a lock is to evict nobody whom a busy machine keeps waiting.
+    node.views.pace(&mut setup, &node.setup.args);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let name = about.name;
     let served = Served { about, setup: setup.clone(), node, voice: voice.clone() };
@@ -70,17 +71,4 @@ pub fn run(node: Node, exit_code: impl Fn(&Failure) -> i32) -> Result<(), Failur
             Ok(())
         }
     }
-}
-
-/// The log goes where everything goes that is said besides; what the conversation shows by itself
-/// is not in it.
-fn listen_to_log(voice: &Voice) {
-    let filter = EnvFilter::try_from_env("VORRANG_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
-    let shown = format!("{EVENT_TARGET}=off").parse().expect("a directive of ours is right");
-    let voice = voice.clone();
-    tracing_subscriber::fmt()
-        .with_env_filter(filter.add_directive(shown))
-        .with_ansi(stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
-        .with_writer(move || voice.logger())
-        .init();
 }

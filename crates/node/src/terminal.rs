@@ -40,7 +40,8 @@ pub fn print(text: &str) -> Result<(), Failure> {
 
 /// Says something besides, a line on standard error. If that is closed there is nobody to tell.
 pub fn say_aside(line: &str) {
-    let _ = writeln!(anstream::stderr().lock(), "{line}");
+    // In one piece: on a terminal, standard output must not come between a line and its end.
+    let _ = anstream::stderr().lock().write_all(format!("{line}\n").as_bytes());
 }
 
 /// How wide a line may be: what `COLUMNS` says, or the terminal. None if there is neither, as in a

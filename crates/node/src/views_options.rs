@@ -24,8 +24,9 @@ const MARGIN: Duration = Duration::from_millis(800);
 /// Whether a lock lives on views, and how.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct OnViewsArgs {
-    /// Run the algorithm inside views: the group goes on without whoever is gone, lets in whoever
-    /// comes or comes back, and every entry has a number that a resource can check
+    /// Run the algorithm inside the views of a group: it goes on without members that are gone,
+    /// admits those that join or come back, and gives every entry a fencing token that a resource
+    /// can check
     #[arg(long, conflicts_with_all = ["udp", "trace"])]
     on_views: bool,
     /// Join a running group by the address of any member (or of several: of the first that
@@ -33,15 +34,15 @@ pub(crate) struct OnViewsArgs {
     #[arg(long, value_delimiter = ',', value_name = "HOST:PORT")]
     #[arg(requires_all = ["on_views", "listen"], conflicts_with_all = ["id", "peers"])]
     pub(crate) join: Vec<String>,
-    /// How many members there may ever be, the same everywhere [default: 64]
+    /// The largest number of members, the same everywhere [default: 64]
     #[arg(long, value_name = "NODES", requires = "on_views")]
     #[arg(value_parser = whole(1..=MAX_ROOM as u32))]
     room: Option<u32>,
-    /// Whoever is inside is put out if it cannot prove for so long that it belongs to the view, and
-    /// the next view waits for that; the same everywhere
+    /// A node inside loses the lock if it cannot renew its lease for so long, and the next view
+    /// waits until leases of the last one are over; the same everywhere
     #[arg(long, value_name = "TIME", requires = "on_views")]
     lease: Option<WallTime>,
-    /// By how many parts in a thousand clocks are wrong at most; the same everywhere [default: 0]
+    /// The largest clock drift, in parts per thousand; the same everywhere [default: 0]
     #[arg(long, value_name = "PERMILLE", requires = "lease", value_parser = whole(0..=999_u32))]
     drift: Option<u32>,
 }
@@ -78,23 +79,23 @@ impl OnViewsArgs {
         }
         if about.assumes.timely {
             return refused(format!(
-                "--on-views: {} counts on messages that take no longer than --within, which nobody \
-                 can promise where links are made anew; on views any other algorithm survives \
+                "--on-views: {} assumes that messages take no longer than --within, which does \
+                 not hold where connections are made anew; on views any other algorithm survives \
                  crashes as well",
                 about.name
             ));
         }
         let room = self.room(founders);
         if room < founders {
-            return refused(format!("--room {room} is too little for {founders} --peers"));
+            return refused(format!("--room {room} is too small for {founders} --peers"));
         }
         if let (Some(listen), true) = (listen, self.joins())
             && let Ok(mut found) = listen.to_socket_addrs()
             && let Some(address) = found.find(|it| is_nowhere(it.ip()))
         {
             return refused(format!(
-                "--listen {listen}: nobody finds a newcomer at {}; say by which address it is \
-                 reached",
+                "--listen {listen}: other members cannot reach {}; give an address that they can \
+                 reach",
                 address.ip()
             ));
         }

@@ -82,7 +82,7 @@ fn write_all(jobs: &Receiver<Job>, dropped: &AtomicU64, mut write: impl FnMut(&s
     for job in jobs {
         let missed = dropped.swap(0, Ordering::Relaxed);
         if missed > 0 {
-            write(&format!("… {missed} lines were dropped: nobody read them in time"));
+            write(&format!("… {missed} lines were dropped: they were not read in time"));
         }
         match job {
             Job::Line(line) => write(&line),
@@ -204,7 +204,7 @@ mod tests {
         }
         assert!(outlet.finish(Duration::from_secs(60)));
         let heard: Vec<String> = heard.try_iter().collect();
-        let word = "lines were dropped: nobody read them in time";
+        let word = "lines were dropped: they were not read in time";
         let first = heard.iter().find(|line| !line.contains(word));
         assert_eq!(first.map(String::as_str), Some("first"));
         let missed = heard.iter().filter(|line| line.contains(word)).count();

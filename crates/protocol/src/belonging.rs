@@ -1,4 +1,4 @@
-//! Who belongs to the group of a node whose machine agrees on that with others.
+//! The view of a group, as a node with a membership protocol knows it.
 
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -8,14 +8,14 @@ use serde::Serialize;
 
 use crate::NodeSet;
 
-/// The newest view of a group that a node knows, for those who show it.
+/// The newest view of a group that a node knows, for status displays.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 pub struct Belonging {
-    /// Its number; 0 if the node knows of no group.
+    /// Its number; 0 if the node knows no view.
     pub view: u64,
-    /// Whether the node belongs to it.
+    /// Whether the node is a member.
     pub is_in: bool,
-    /// Who does.
+    /// The members.
     pub members: NodeSet,
 }
 

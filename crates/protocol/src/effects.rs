@@ -1,4 +1,4 @@
-//! Everything that a node can do, and sinks that take it.
+//! The effects of a node, and an outbox that records them.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -8,18 +8,18 @@ use core::time::Duration;
 
 use crate::{NodeId, Protocol};
 
-/// Everything that a node can do to the world.
+/// The effects of a node: everything that it can do.
 ///
-/// What the implementor (a driver) owes the node: calls take effect in the order they were made;
-/// a message goes to one node and arrives, if it arrives, unaltered.
+/// The implementor (a driver) guarantees: calls take effect in the order they were made; a message
+/// goes to one node and arrives, if it arrives, unaltered.
 pub trait Effects<P: Protocol> {
-    /// Sends `message`; whether, when and in what order it arrives is the driver's affair.
+    /// Sends `message`; the driver decides whether, when and in what order it arrives.
     fn send(&mut self, to: NodeId, message: P::Message);
-    /// Asks to be woken; replaces the timer if it is already set.
+    /// Sets a timer; replaces it if it is already set.
     fn set_timer(&mut self, timer: P::Timer, delay: Delay);
-    /// Forgets the timer, if it is set.
+    /// Cancels the timer, if it is set.
     fn cancel_timer(&mut self, timer: P::Timer);
-    /// Tells the application.
+    /// Delivers a notice to the application.
     fn notify(&mut self, notice: P::Notice);
     /// A number below `bound`: one drawn by the simulator or the network, *each one in turn* by
     /// the checker, which runs the handler again for every value.

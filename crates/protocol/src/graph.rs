@@ -1,10 +1,10 @@
-//! Who can send to whom.
+//! The communication graph.
 
 use alloc::vec::Vec;
 
 use crate::{Group, NodeId};
 
-/// The links between the nodes of a group: what is linked can send to each other.
+/// The links between the nodes of a group: nodes that are linked can send to each other.
 ///
 /// ```
 /// use vorrang_protocol::{Graph, Group, NodeId};

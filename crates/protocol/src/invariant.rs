@@ -1,4 +1,4 @@
-//! What holds of all nodes and all messages at every moment.
+//! Invariants over all nodes and all messages in flight.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -7,12 +7,12 @@ use core::fmt;
 
 use crate::{NodeId, NodeSet, Protocol, Violation};
 
-/// What an algorithm keeps true at every moment, over all nodes and all that is under way: the
-/// lemma that its proof rests on, said where a driver can look.
+/// An invariant of an algorithm, over all nodes and all messages in flight: a lemma of its proof,
+/// as code that a driver can check.
 ///
 /// A [`Monitor`](crate::Monitor) sees what applications see and judges every algorithm of a
-/// problem; an invariant knows one algorithm from within, and finds a mistake when it is made and
-/// not when it first does harm.
+/// problem; an invariant knows one algorithm from within, and finds a mistake when it is made, not
+/// when it first leads to a violation.
 pub struct Invariant<P: Protocol> {
     /// What it is called.
     pub name: &'static str,
@@ -32,7 +32,7 @@ impl<P: Protocol> fmt::Debug for Invariant<P> {
     }
 }
 
-/// An invariant as drivers take it: with whatever else it needs to judge.
+/// An invariant as drivers take it: a closure, with the data that it needs.
 pub struct Guard<P: Protocol> {
     name: &'static str,
     holds: Arc<Holds<P>>,
@@ -41,7 +41,7 @@ pub struct Guard<P: Protocol> {
 type Holds<P> = dyn Fn(&Situation<'_, P>) -> Result<(), String> + Send + Sync;
 
 impl<P: Protocol> Guard<P> {
-    /// Objects, in the name of `name`, to whatever `holds` says is wrong.
+    /// An invariant that is violated, under this name, whenever `holds` returns an error.
     pub fn new(
         name: &'static str,
         holds: impl Fn(&Situation<'_, P>) -> Result<(), String> + Send + Sync + 'static,
@@ -81,8 +81,8 @@ pub struct Situation<'a, P: Protocol> {
 }
 
 impl<'a, P: Protocol> Situation<'a, P> {
-    /// Nodes by their numbers, those that are down as what a crash has left of them, and messages,
-    /// each with who sent it and to whom.
+    /// Nodes by their numbers, crashed ones as their stable storage restores them, and messages,
+    /// each with its sender and its receiver.
     pub const fn new(
         nodes: Vec<&'a P>,
         down: NodeSet,
@@ -112,13 +112,13 @@ impl<'a, P: Protocol> Situation<'a, P> {
         self.down.contains(id)
     }
 
-    /// The messages in flight, in no order that means anything: who sent it, to whom, and what.
+    /// The messages in flight, in no particular order: sender, receiver, message.
     pub fn messages(&self) -> impl Iterator<Item = (NodeId, NodeId, &'a P::Message)> {
         self.flight.iter().copied()
     }
 
-    /// The same situation of other nodes, each found within one of these, and of their messages;
-    /// what is none of theirs is left out.
+    /// The same situation for inner nodes, each a part of one of these, and for their messages;
+    /// messages of the outer layer are left out.
     pub fn within<Inner: Protocol>(
         &self,
         node: impl Fn(&'a P) -> &'a Inner,
@@ -135,7 +135,7 @@ impl<'a, P: Protocol> Situation<'a, P> {
         }
     }
 
-    /// Objects by the first that does not hold.
+    /// Returns the violation of the first invariant that does not hold.
     ///
     /// # Errors
     ///

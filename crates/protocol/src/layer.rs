@@ -1,4 +1,4 @@
-//! Protocols made of protocols: how an outer one passes on what an inner one does.
+//! Protocols made of protocols: how an outer one passes on the effects of an inner one.
 
 use alloc::vec::Vec;
 use core::convert;

@@ -1,4 +1,4 @@
-//! The contract between a distributed algorithm and whatever drives it.
+//! The contract between a distributed algorithm and its drivers.
 //!
 //! An algorithm is a [`Protocol`]: one node's side of it, as a deterministic state machine. It is
 //! told of [`Event`]s and answers by calling [`Effects`]. It has no clock, no sockets, no threads

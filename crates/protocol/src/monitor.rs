@@ -1,4 +1,4 @@
-//! Specifications as machines that watch.
+//! Specifications as monitors.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -7,7 +7,7 @@ use core::hash::Hash;
 
 use crate::NodeId;
 
-/// A specification, as a machine that watches commands and notices.
+/// A specification, as a state machine over commands and notices.
 ///
 /// It knows no algorithm, so one monitor judges every algorithm of its class: in the simulator, in
 /// the checker (where its state is part of the state) and over a trace recorded from the network.
@@ -20,29 +20,29 @@ pub trait Monitor: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     type Command;
     /// The notices of the class.
     type Notice;
-    /// What rides on every message for the monitor's sake.
+    /// Data that the monitor attaches to every message.
     type Tag: Clone + Ord + Hash + Debug + Default + Send + Sync + 'static;
 
     /// The application asked `at` for something, and the node did not refuse.
     fn on_command(&mut self, at: NodeId, command: &Self::Command) -> Result<(), Violation>;
     /// `at` told the application something.
     fn on_notice(&mut self, at: NodeId, notice: &Self::Notice) -> Result<(), Violation>;
-    /// Nothing more is bound to happen: is anything owed that never came?
+    /// The final state, in which no further step is bound to happen: is any obligation still open?
     fn at_rest(&self) -> Result<(), Violation>;
-    /// What is owed now and must come some time: in a system that never comes to rest, this is
-    /// what the checker holds it to. Whatever is owed here is objected to at rest as well.
+    /// Open obligations, which must be fulfilled eventually: the checker uses them for systems that
+    /// never come to rest. An obligation listed here is also a violation at rest.
     fn owed(&self) -> Vec<Debt> {
         Vec::new()
     }
 
-    /// `at` crashes, and its application with it: neither owes or is owed anything any more.
+    /// `at` crashes, and its application with it: obligations from and to both end.
     fn on_crash(&mut self, _at: NodeId) {}
-    /// `at` comes up again, just before it does anything.
+    /// `at` restarts; called before the node handles the restart.
     fn on_restart(&mut self, _at: NodeId) {}
-    /// The network falls apart into these sides, and one more of the nodes that are on none: nobody
-    /// hears anything from another side.
+    /// The network is partitioned into these sides, and one more of the nodes that are on none: no
+    /// message crosses between sides.
     fn on_cut(&mut self, _sides: &[Vec<NodeId>]) {}
-    /// What [`on_cut`](Self::on_cut) told of with the same sides is over.
+    /// The partition that [`on_cut`](Self::on_cut) reported with the same sides heals.
     fn on_heal(&mut self, _sides: &[Vec<NodeId>]) {}
 
     /// The tag of a message that `at` sends now.
@@ -53,13 +53,13 @@ pub trait Monitor: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     fn on_receive(&mut self, _at: NodeId, _tag: &Self::Tag) {}
 }
 
-/// Something that a node waits for. The same debt lasts as long as it is listed; what is settled
-/// and owed again within one step has not been settled.
+/// Something that a node waits for. A debt lasts as long as it is listed; one that is settled and
+/// owed again within one step has not been settled.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Debt {
     /// The node.
     pub to: NodeId,
-    /// The name of the property by which it must get it.
+    /// The property that is violated if it never gets it.
     pub property: &'static str,
 }
 
@@ -80,7 +80,7 @@ impl fmt::Display for Violation {
 
 impl core::error::Error for Violation {}
 
-/// Two monitors watching the same run: the first to object is heard.
+/// Two monitors of the same run: the first violation counts.
 impl<A, B> Monitor for (A, B)
 where
     A: Monitor,
@@ -132,7 +132,7 @@ where
     }
 }
 
-/// A monitor that may be left out: without one, nobody objects.
+/// A monitor that may be left out: without one, nothing is checked.
 impl<M: Monitor> Monitor for Option<M> {
     type Command = M::Command;
     type Notice = M::Notice;

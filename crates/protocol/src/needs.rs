@@ -1,22 +1,22 @@
-//! Whom an algorithm needs: what a node that is gone means to the others.
+//! Which nodes an algorithm needs, and what the loss of a node means to the others.
 
 use crate::NodeId;
 
-/// Of whom a request needs something before it can be granted.
+/// The nodes from which a request needs an answer before it can be granted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Needs {
-    /// Of every other node but so many: with more of them gone, no request is ever granted.
+    /// Every other node but so many: with more of them gone, no request is ever granted.
     AllBut(u32),
-    /// Of this node, which serves all others, and of nobody else.
+    /// This node alone, which serves all others.
     One(NodeId),
-    /// Perhaps of any other node: of whoever has a token, or stands between it and whoever asks.
+    /// Perhaps any other node: the holder of the token, or a node between it and the requester.
     #[default]
     Anyone,
-    /// Of nobody in particular: those who are left go on.
+    /// No node in particular: the remaining ones go on.
     Nobody,
 }
 
-/// What becomes of requests while some nodes are gone, worst last.
+/// The outlook of requests while some nodes are gone, worst last.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Prospect {
     /// They are granted as ever.
@@ -28,7 +28,7 @@ pub enum Prospect {
 }
 
 impl Needs {
-    /// What becomes of the requests of a node without these others.
+    /// The outlook of a node's requests without these others.
     pub fn without(self, gone: &[NodeId]) -> Prospect {
         match self {
             _ if gone.is_empty() => Prospect::Fine,

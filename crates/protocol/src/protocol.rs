@@ -1,4 +1,4 @@
-//! One node as a state machine: what it is told, and what it may be asked.
+//! One node as a state machine: its events and its queries.
 
 use core::fmt::{self, Debug};
 use core::hash::Hash;
@@ -15,19 +15,19 @@ use crate::{Belonging, Effects, NodeId};
 /// buffers, no hash tables. Equal states given equal events must end in equal states with equal
 /// effects.
 pub trait Protocol: Clone + Eq + Hash + Debug + Send + Sync + 'static {
-    /// What nodes say to each other.
+    /// The messages between nodes.
     type Message: Message;
-    /// What the node may be woken for: a key. Setting a timer again replaces it.
+    /// The keys of its timers. Setting a timer again replaces it.
     type Timer: Data + Copy;
-    /// What the application asks of the node.
+    /// The commands of the application.
     type Command: Data;
-    /// What the node tells the application: with commands, all that a specification sees.
+    /// The notices to the application: with commands, all that a specification sees.
     type Notice: Data;
 
-    /// The node comes up. Most algorithms wait to be asked.
+    /// The node starts. Most algorithms wait for a command.
     fn on_start(&mut self, _fx: &mut impl Effects<Self>) {}
 
-    /// The application asks for something.
+    /// The application gives a command.
     ///
     /// # Errors
     ///
@@ -46,31 +46,30 @@ pub trait Protocol: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     /// sets timers has anything to do here.
     fn on_timer(&mut self, _timer: Self::Timer, _fx: &mut impl Effects<Self>) {}
 
-    /// The node comes up again after a crash, as [`kept`](Self::kept) left it.
+    /// The node restarts after a crash, in the state that [`kept`](Self::kept) returned.
     fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
         self.on_start(fx);
     }
 
-    /// What survives a crash of this node: a node to come up again, made of a `fresh` one and of
-    /// whatever lies on stable storage. By default nothing does, and a node forgets all it knew.
+    /// The state after a crash and a restart: a `fresh` node, with what this one had on stable
+    /// storage. By default there is no stable storage, and the node forgets everything.
     #[must_use]
     fn kept(&self, fresh: Self) -> Self {
         fresh
     }
 
-    /// How many messages of applications it keeps, for those who measure buffers. An algorithm that
-    /// carries none keeps none.
+    /// How many messages of applications it buffers, for measurements.
     fn holds(&self) -> usize {
         0
     }
 
-    /// Whether others may still need this node for what its application has asked: if it left now,
-    /// something could be lost.
+    /// Whether other nodes still depend on this one for a command of its application, so that a
+    /// message could be lost if it left now.
     fn owes(&self) -> bool {
         false
     }
 
-    /// The newest view of its group that it knows, if it agrees with others on who belongs to it.
+    /// The newest view of its group that it knows, if it runs a membership protocol.
     fn belongs(&self) -> Option<Belonging> {
         None
     }
@@ -96,11 +95,11 @@ pub trait Protocol: Clone + Eq + Hash + Debug + Send + Sync + 'static {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(bound = "", rename_all = "snake_case")]
 pub enum Event<P: Protocol> {
-    /// The node comes up.
+    /// The node starts.
     Start,
-    /// The node comes up again after a crash.
+    /// The node restarts after a crash.
     Restart,
-    /// The application asks for something.
+    /// The application gives a command.
     Command(P::Command),
     /// A message arrives.
     Message {
@@ -124,8 +123,8 @@ pub trait Message: Data + fmt::Display {
     /// Which of [`KINDS`](Self::KINDS) this is.
     fn kind(&self) -> usize;
 
-    /// What it carries, if it is a copy of something that a node sends to many: whose, and which of
-    /// its messages. Copies of one thing say the same.
+    /// The multicast that it is a copy of, if any: sender and sequence number, the same for all
+    /// copies.
     fn carries(&self, _from: NodeId) -> Option<(NodeId, u64)> {
         None
     }
@@ -147,11 +146,11 @@ impl<T> Data for T where
 {
 }
 
-/// The type of a thing that an algorithm never has: `type Timer = Never` says it has no timers.
+/// The empty type: `type Timer = Never` says that an algorithm has no timers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Never {}
 
-/// A command came at the wrong moment; the node is as it was before.
+/// A command that does not fit the state of the node, which is unchanged.
 ///
 /// This is a mistake of the application, never of the network or of another node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

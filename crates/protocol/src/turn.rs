@@ -1,4 +1,4 @@
-//! Asking, entering and leaving: the steps that workloads and statistics are about.
+//! Turns: the steps request, entry and exit, which workloads and statistics count.
 
 /// Commands and notices of problems in which a node asks, enters and leaves.
 ///
@@ -8,7 +8,7 @@ pub trait Turn {
     /// The step that this is, if it is one.
     fn step(&self) -> Option<Step>;
 
-    /// Of two that ask: whether they may not be inside together, so that one has to go first.
+    /// Whether two requests may not be inside together, so that one has to go first.
     fn conflicts_with(&self, _other: &Self) -> bool {
         true
     }
@@ -19,11 +19,11 @@ pub trait Turn {
 pub enum Step {
     /// The application asks to enter.
     Ask,
-    /// The node is told that it is inside.
+    /// The node enters.
     Enter,
     /// The application leaves.
     Leave,
-    /// The node is told that it is inside no more. The application may leave all the same, when it
-    /// hears of it, or ask again.
+    /// The node is told that it has lost the lock. The application may release it all the same, or
+    /// ask again.
     PutOut,
 }

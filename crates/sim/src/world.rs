@@ -11,7 +11,7 @@ use vorrang_trace::{Loss, Meter, Record, Sent, What};
 use crate::links::Links;
 use crate::queue::{Key, Queue};
 use crate::routes::{Fate, Routes};
-use crate::time::{Beyond, END_NS, later_ns};
+use crate::time::{Beyond, later_ns};
 use crate::weather::Weather;
 use crate::workload::{Due, Orders};
 use crate::{Network, Pending, Random, Recorder, Report, SimError, Workload};
@@ -194,11 +194,15 @@ where
         }))
     }
 
+    /// After most events, which are messages, nothing is due.
+    #[inline]
     pub(crate) fn schedule_due(&mut self) {
-        // After most events, which are messages, nothing is.
-        if self.due.is_empty() {
-            return;
+        if !self.due.is_empty() {
+            self.schedule_all_due();
         }
+    }
+
+    fn schedule_all_due(&mut self) {
         let mut due = mem::take(&mut self.due);
         for Due { in_ns, node, command } in due.drain(..) {
             let at_ns = later_ns(self.now_ns, in_ns);
@@ -392,8 +396,7 @@ where
 
     fn set_timer(&mut self, timer: TimerId, (min_ns, max_ns): (u64, u64)) {
         let at = self.acting;
-        // A delay that no number holds lies beyond the end of time.
-        let in_ns = self.random.between(min_ns.min(END_NS), max_ns.min(END_NS));
+        let in_ns = self.random.between(min_ns, max_ns);
         let in_ns = self.faults.as_ref().map_or(in_ns, |it| it.by_clock(at, in_ns));
         let at_ns = later_ns(self.now_ns, in_ns);
         let Some(at_ns) = self.in_time(at, Pending::Timer, at_ns) else { return };

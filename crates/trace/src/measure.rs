@@ -222,6 +222,7 @@ impl Measure {
     }
 
     /// A node sent a message.
+    #[inline]
     pub fn on_send(&mut self, from: NodeId, to: NodeId, sent: Sent) {
         self.traffic.on_send(from, to, sent);
         // Under load nobody is ever idle, and this is asked for every message.
@@ -231,6 +232,7 @@ impl Measure {
     }
 
     /// A message arrived.
+    #[inline]
     pub fn on_receive(&mut self, from: NodeId, at: NodeId) {
         if self.busy == 0 {
             self.leaving = None;
@@ -396,6 +398,7 @@ pub(crate) fn jain(values: impl Iterator<Item = u64>) -> f64 {
 mod tests {
     use vorrang_algorithms::mutex::ricart_agrawala::{Message as Ra, RicartAgrawala};
     use vorrang_algorithms::mutex::{Claim, Command, Notice};
+    use vorrang_protocol::Message as _;
 
     use super::*;
     use crate::Loss;
@@ -547,9 +550,9 @@ mod tests {
     fn fairness_of_a_recorded_run_is_seen_from_who_asks_no_more() {
         let run: Vec<_> =
             (0..).zip(FAVOURED).flat_map(|(at, node)| recorded_turn(10 * at, node)).collect();
-        assert!((Measure::of(3, &run).summary().fairness - INDEX).abs() < 1e-12);
+        assert!((Measure::of(3, Ra::KINDS, &run).summary().fairness - INDEX).abs() < 1e-12);
         // Cut off while all compete, the run is as fair as it is so far.
-        let cut = Measure::of(3, &run[..3 * 15]).summary();
+        let cut = Measure::of(3, Ra::KINDS, &run[..3 * 15]).summary();
         assert!((cut.fairness - 225.0 / (3.0 * 99.0)).abs() < 1e-12, "9, 3 and 3");
     }
 
@@ -563,7 +566,7 @@ mod tests {
         }
         run.insert(4, record(102, 1, What::Receive { from: NodeId(0), seq: 0, message }));
         run.insert(5, record(102, 2, What::Lost { to: NodeId(2), seq: 0, why: Loss::Down }));
-        let summary = Measure::of(3, &run).summary();
+        let summary = Measure::of(3, Ra::KINDS, &run).summary();
         assert_eq!((summary.entries, summary.messages), (2, 2), "what is told to oneself is free");
         assert_eq!((summary.bytes, summary.bytes_per_entry()), (6, Some(3.0)));
         assert_eq!(summary.messages_per_entry(), Some(1.0));
@@ -580,12 +583,12 @@ mod tests {
         run.push(record(1, 1, What::Crash));
         run.extend(recorded_turn(10, 0));
         run.extend(recorded_turn(20, 2));
-        let summary = Measure::of(3, &run).summary();
+        let summary = Measure::of(3, Ra::KINDS, &run).summary();
         assert_eq!(summary.sync_delays, 0, "nobody waited at the exit");
         assert_eq!(summary.response_mean_ns, Some(5.0));
         // In the middle of its turn it would have left after the crash.
         let stay = [record(0, 0, What::Crash), recorded_turn(10, 0)[2].clone()];
-        assert_eq!(Measure::of(3, &stay).summary().response_mean_ns, None);
+        assert_eq!(Measure::of(3, Ra::KINDS, &stay).summary().response_mean_ns, None);
     }
 
     #[test]

@@ -83,6 +83,7 @@ impl Traffic {
     }
 
     /// A message goes out.
+    #[inline]
     pub fn on_send(&mut self, from: NodeId, to: NodeId, sent: Sent) {
         if from != to {
             self.by_kind[usize::from(sent.kind)] += 1;
@@ -92,6 +93,7 @@ impl Traffic {
     }
 
     /// A message arrives.
+    #[inline]
     pub fn on_receive(&mut self, from: NodeId, at: NodeId) {
         if from != at {
             self.handled[at.index()] += 1;

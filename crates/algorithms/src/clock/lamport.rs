@@ -2,8 +2,8 @@
 //! 1978.
 //!
 //! A node counts its actions, puts the count on every message and never lets its own count fall
-//! behind one that it has seen. So whatever causes something carries the smaller number. The
-//! converse does not hold: a smaller number does not mean "caused"; for that, use vector clocks.
+//! behind one that it has seen. So a cause carries a smaller number than its effect. The converse
+//! does not hold: a smaller number does not mean "caused"; for that, use vector clocks.
 //!
 //! ```text
 //!   0 ──1──2───────────►   local, then send with 2

@@ -1,4 +1,4 @@
-//! What an algorithm says of itself in the terms of failure detection.
+//! The card of a failure detector.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -16,19 +16,20 @@ pub type Card = crate::card::Card<Detection>;
 /// A mistake in an algorithm.
 pub type Flaw = crate::card::Flaw<Detection>;
 
-/// What an algorithm says of itself in the terms of failure detection.
+/// The card of a failure detector.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
     /// How often a node may at most suspect another that is up, if a message takes so long at most,
     /// and so much longer than another; none if there is no saying.
     pub mistakes: fn(&Setup, Jitter) -> Option<u32>,
-    /// How long after a crash everyone suspects the node at the latest, if a message takes so long
-    /// at most and nobody was wrong before more often than this; than ever, if there is no number.
+    /// The detection time: how long after a crash all suspect the node at the latest, if a message
+    /// takes so long at most and there were at most so many false suspicions before; any number, if
+    /// none is given.
     pub detects: fn(&Setup, Duration, Option<u32>) -> Duration,
 }
 
 impl Card {
-    /// What must hold of it, if no message takes longer than this.
+    /// The monitor of its promises, if no message takes longer than this.
     pub fn watch(&self, setup: &Setup, within: Option<Duration>) -> Suspicions {
         let jitter = within.map(|longest| Jitter { longest, spread: longest });
         Suspicions::new(setup.group, jitter.and_then(|it| (self.terms.mistakes)(setup, it)))
@@ -51,7 +52,7 @@ pub const MISTAKES: Quantity = Quantity::number("mistakes", "mistakes");
 /// From a crash until a node that is up suspects it and goes on to, on average.
 pub const DETECTION: Quantity = Quantity::time("detection_mean", "detection time");
 
-/// What the theory depends on: nodes that crash and stay down, and nothing else that goes wrong.
+/// The parameters of the theory: nodes that crash and stay down, and no other faults.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Setting {
     /// How the algorithm is set up.
@@ -60,7 +61,7 @@ pub struct Setting {
     pub lasts: Duration,
     /// How long messages take, if there is a bound.
     pub jitter: Option<Jitter>,
-    /// Who crashes, and when.
+    /// The nodes that crash, and when.
     pub crashes: Vec<(NodeId, Duration)>,
 }
 
@@ -85,7 +86,7 @@ pub struct Demonstration {
     pub crashes: u8,
     /// How many of these may come up again.
     pub restarts: u8,
-    /// What the algorithm is told, if it matters.
+    /// The set-up, where the theory depends on it.
     pub given: &'static [(Parameter, &'static str)],
 }
 

@@ -9,7 +9,7 @@ use super::{Command, Notice};
 use crate::flaw::Mistake;
 use crate::setup::Setup;
 
-/// Whoever was suspected stays so.
+/// A suspected node stays suspected.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct NeverRecovers;
 

@@ -1,9 +1,8 @@
 //! Heartbeats with time-outs that learn: Tushar Deepak Chandra and Sam Toueg, "Unreliable failure
 //! detectors for reliable distributed systems", JACM 43(2), 1996, §9.
 //!
-//! Everyone says again and again that it is up. Whoever has not been heard for longer than it takes
-//! is suspected; if it is heard after all, it is trusted again, and from then on it may be later:
-//! its margin is doubled.
+//! Every node sends heartbeats. A node that has not been heard for longer than the time-out is
+//! suspected; if it is heard after all, it is trusted again, and its margin is doubled.
 //!
 //! ```text
 //!   0  ──HEARTBEAT──┐ ──HEARTBEAT──┐ ──HEARTBEAT──┐     (down)
@@ -17,14 +16,14 @@
 //! | detection time | between T + margin and T + margin + period |
 //! | mistakes | none if all messages take equally long; else a few at first, see below |
 //!
-//! **Assumes** nothing that it knows: some bound on how much later one message comes than another
-//! must hold from some time on, and nobody need be told which. Then it is eventually perfect, as
-//! the paper calls it. Messages may overtake each other. What is lost counts as late by a period.
+//! **Assumes** partial synchrony: an unknown bound on the difference between message delays holds
+//! from some time on. Then it is eventually perfect, as the paper calls it. Messages may be
+//! reordered. A lost heartbeat counts as late by a period.
 //!
-//! **Complete**: who is down sends nothing, the last of it arrives, the next time-out runs out, and
-//! nothing takes that back. **Accurate in the end**: if no message takes longer than another by
-//! more than s, two heartbeats arrive at most a period and s apart, whatever their order. A margin
-//! of at least s is never exceeded, and it is reached after ⌈log₂(s ∕ margin)⌉ mistakes.
+//! **Complete**: a crashed node sends nothing, its last heartbeat arrives, the next time-out runs
+//! out, and no heartbeat takes that back. **Eventually accurate**: if no message takes longer than
+//! another by more than s, two heartbeats arrive at most a period and s apart, in any order. A
+//! margin of at least s is never exceeded, and it is reached after ⌈log₂(s ∕ margin)⌉ mistakes.
 //!
 //! **Departures**: margins stop growing at 1024 times the first, so that a node that was away for
 //! long is not waited for as long again; if s is greater, mistakes never end. The paper lengthens a
@@ -48,7 +47,7 @@ use super::{Command, Notice};
 use crate::card::{Assumes, Span};
 use crate::setup::{Parameter, Setup};
 
-/// What nodes say to each other.
+/// The messages between nodes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
@@ -72,7 +71,7 @@ impl fmt::Display for Message {
     }
 }
 
-/// What a node may be woken for.
+/// The timers of a node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Timer {
     /// To say that it is up.
@@ -120,14 +119,14 @@ impl Pace {
         )
     }
 
-    /// How long to wait for somebody of whom one was wrong so often.
+    /// The time-out of a node after so many false suspicions.
     const fn patience(self, mistakes: u32) -> Delay {
         let least = self.beat.max.saturating_add(self.margin(mistakes));
         Delay::between(least, least.saturating_add(self.late))
     }
 }
 
-/// One node; a layer around it may have it beat, and watch whom it needs.
+/// One node; a layer around it may start its heartbeats, and choose the nodes that it watches.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Heartbeat {
     pace: Pace,
@@ -137,7 +136,7 @@ pub struct Heartbeat {
     pub(super) peers: BTreeMap<NodeId, Peer>,
 }
 
-/// What a node believes of another.
+/// The belief of a node about another.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Peer {
     pub(super) belief: Belief,
@@ -147,7 +146,7 @@ pub(super) struct Peer {
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Belief {
-    /// Nobody cares.
+    /// It is not watched.
     Unwatched,
     Up,
     Down,
@@ -198,7 +197,7 @@ impl Heartbeat {
         fx.set_timer(Timer::Overdue(peer), delay);
     }
 
-    /// Cares no more about anybody but this one.
+    /// Watches only this node.
     pub(crate) fn watch_only(&mut self, peer: Option<NodeId>, fx: &mut impl Effects<Self>) {
         for (&other, it) in &mut self.peers {
             if Some(other) != peer {
@@ -208,18 +207,18 @@ impl Heartbeat {
                 it.belief = Belief::Unwatched;
             }
         }
-        // What says nothing is as if it had never been.
+        // A peer in its initial state is not stored, so that equal states are equal.
         self.peers.retain(|_, it| it.belief != Belief::Unwatched || it.mistakes > 0);
     }
 
-    /// Whatever was taken for lateness of this node was none.
+    /// Resets the false suspicions of this node: it was not late.
     pub(crate) fn forgive(&mut self, peer: NodeId) {
         if let Some(peer) = self.peers.get_mut(&peer) {
             peer.mistakes = 0;
         }
     }
 
-    /// A peer is heard, if anybody cares.
+    /// A heartbeat of a peer, if it is watched.
     fn hear(&mut self, from: NodeId, fx: &mut impl Effects<Self>) {
         let Some(peer) = self.peers.get_mut(&from) else { return };
         match peer.belief {
@@ -283,7 +282,7 @@ impl Protocol for Heartbeat {
     }
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "heartbeat",
     title: "Heartbeats",
@@ -358,26 +357,26 @@ fn detection(at: &Setting) -> Span {
     if low < high { Span::between(low, high) } else { Span::exactly(high) }
 }
 
-/// What people get wrong; built in [`super::flaws`].
+/// Known mistakes; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "never-recovers",
-        what: "whoever was suspected stays so, heard or not: one late message and it is dead for \
-               good",
+        what: "a suspected node stays suspected, heard or not: after one late message it counts \
+               as crashed for good",
         breaks: "accuracy",
         shown_by: Demonstration::of(2, 0),
     },
     Flaw {
         name: "learns-nothing",
-        what: "time-outs stay as they are: whoever is late now and then is suspected for ever \
-               again",
+        what: "time-outs are never raised: a node whose heartbeats are late now and then is \
+               suspected again and again",
         breaks: "accuracy",
         shown_by: Demonstration::of(2, 0),
     },
     Flaw {
         name: "first-awaited-for-ever",
-        what: "a node is watched from its first heartbeat on: whoever comes up after it has gone \
-               down never misses it",
+        what: "a node is watched from its first heartbeat on: one that starts after a crash never \
+               misses the crashed node",
         breaks: "completeness",
         shown_by: Demonstration::of(2, 2).restarting(1),
     },

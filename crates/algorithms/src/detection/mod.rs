@@ -1,7 +1,7 @@
 //! Failure detection: each node finds out which of the others are down.
 //!
-//! Nobody asks for anything: an application is told [`Notice::Suspect`] when a node is believed to
-//! be down, and [`Notice::Trust`] when that turns out to be wrong, or the node has come up again.
+//! There are no commands: an application is told [`Notice::Suspect`] when a node is believed to be
+//! down, and [`Notice::Trust`] when that turns out to be wrong, or the node has restarted.
 
 pub mod card;
 pub mod flaws;
@@ -34,7 +34,7 @@ impl Problem for Detection {
     type Demonstration = card::Demonstration;
 }
 
-/// What an application asks: nothing.
+/// The commands of an application: none.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Command {}
 
@@ -52,7 +52,7 @@ impl FromStr for Command {
     }
 }
 
-/// What an application is told.
+/// The notices to an application.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Notice {

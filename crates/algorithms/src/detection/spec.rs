@@ -1,15 +1,16 @@
-//! What must hold, whatever the algorithm: the two sides of Tushar Deepak Chandra and Sam Toueg,
-//! "Unreliable failure detectors for reliable distributed systems", JACM 43(2), 1996.
+//! The specification, independent of the algorithm: completeness and accuracy after Tushar Deepak
+//! Chandra and Sam Toueg, "Unreliable failure detectors for reliable distributed systems", JACM
+//! 43(2), 1996.
 //!
 //! | property | says |
 //! | --- | --- |
-//! | `completeness` | whoever is down is suspected some time by everyone who is up |
-//! | `accuracy` | whoever is suspected and up is trusted again some time, and not suspected often |
+//! | `completeness` | every crashed node is eventually suspected by every live node |
+//! | `accuracy` | every suspected live node is eventually trusted again, and not suspected often |
 //!
-//! Together: an *eventually perfect* detector, ◇P. How often is too often an algorithm's card says:
-//! mistakes about nodes that were up all along are counted. Nodes between
-//! which the network is cut are right to suspect each other, and owe nothing; and so is whoever
-//! suspects a node that was ever down or cut off: news of its return may be on their way.
+//! Together: an *eventually perfect* detector, ◇P. An algorithm's card says how often is too often:
+//! false suspicions of nodes that were up all along are counted. Nodes on different sides of a
+//! partition are right to suspect each other; and so is a node that suspects one that was ever down
+//! or cut off: its heartbeats may still be in flight.
 
 use alloc::format;
 use alloc::vec;
@@ -29,7 +30,7 @@ pub struct Suspicions {
     up: NodeSet,
     /// Up since the beginning.
     steady: NodeSet,
-    /// Whom each suspects.
+    /// The nodes that each node suspects.
     suspects: Vec<NodeSet>,
     cuts: Cuts,
     mistakes: Option<Mistakes>,
@@ -44,8 +45,8 @@ struct Mistakes {
 }
 
 impl Suspicions {
-    /// All nodes are up, and nobody suspects anybody; nor will anyone do so wrongly more often than
-    /// is allowed, if anything is said of that.
+    /// All nodes are up and trusted; `allowed` bounds the false suspicions of each node, if it is
+    /// given.
     pub fn new(group: Group, allowed: Option<u32>) -> Self {
         let nodes = group.size() as usize;
         let up: NodeSet = group.members().collect();
@@ -72,7 +73,7 @@ impl Suspicions {
         Self { is_cut_off: true, ..self }
     }
 
-    /// Whom a node that is up suspects and should not, or does not suspect and should.
+    /// The nodes that a live node suspects and should not, or does not suspect and should.
     fn wrong(&self, at: NodeId) -> impl Iterator<Item = (NodeId, &'static str)> {
         let suspects = &self.suspects[at.index()];
         let all = (0..self.suspects.len() as u32).map(NodeId).filter(move |&id| id != at);
@@ -151,7 +152,7 @@ impl Monitor for Suspicions {
         self.up.remove(at);
         self.steady.remove(at);
         self.suspects[at.index()] = NodeSet::EMPTY;
-        // What is down has made its last mistakes, and nobody is wrong about it any more.
+        // A crashed node makes no more mistakes, and suspecting it is right.
         if let Some(Mistakes { made, .. }) = &mut self.mistakes {
             for of in made.iter_mut() {
                 of[at.index()] = 0;

@@ -1,9 +1,9 @@
 //! Bully: Hector Garcia-Molina, "Elections in a distributed computing system", IEEE Transactions on
 //! Computers C-31(1), 1982.
 //!
-//! Whoever believes that nobody leads asks all higher nodes. If one answers, it takes over, and the
-//! asker waits to be told the result; if none answers in time, the asker leads and tells all lower
-//! ones. A node that comes up again asks at once, and so takes the lead from any lower one.
+//! A node that believes that there is no leader asks all higher nodes. If one answers, it takes
+//! over, and the first waits for the result; if none answers in time, the node leads and informs
+//! all lower ones. A node that restarts asks at once, and so takes the lead from any lower one.
 //!
 //! ```text
 //!   0  ──ELECTION─┬─┬─┬───▲─▲────────────────────────────────────▲──[ 2 leads ]──►
@@ -20,10 +20,10 @@
 //! | messages | N − 1 if the second highest asks, N² − N − 1 if the lowest does |
 //! | duration | 2T and the time-out of the new leader; one T less if it asks itself |
 //!
-//! Of these, as many go to the dead as nodes ask. Several that ask at once cost no more than the
-//! lowest of them alone. If the highest is up after all, it tells everyone below at once, and those
-//! who ask it without knowing once more: an election that the lowest calls takes N² − 1 messages at
-//! most. If it comes up again, it says so at once, and that takes N − 1.
+//! As many of these go to crashed nodes as nodes ask. Several nodes that ask at once cost no more
+//! than the lowest of them alone. If the highest is up after all, it informs all lower nodes at
+//! once, and those that ask it before they know once more: an election that the lowest calls takes
+//! N² − 1 messages at most. If it restarts, it says so at once, and that takes N − 1.
 //!
 //! **Assumes** that a message takes no longer than a known time, and that none is lost or doubled.
 //! Nodes may crash and come up again; a number survives that.
@@ -33,25 +33,25 @@
 //! may lead at once (`vorrang check bully --asynchronous`, `--losses 1`).
 //!
 //! **Why everyone is told.** A node that asks is answered, or leads after its time-out. One that
-//! was answered is told by the highest node up within four messages, or asks again: whoever
-//! answered may have crashed.
+//! was answered is informed by the highest live node within four messages, or asks again: the node
+//! that answered may have crashed.
 //!
-//! **Why all follow the same.** A node may come up again in the very moment in which a lower one
-//! takes the lead; both say so, and without more each of the others follows whom it hears last
-//! (`vorrang check bully --flaw unnumbered`). So every election has a number: a leader's is higher
-//! than all that it has seen, and of two leaders the others follow the one with the higher number,
-//! of equal numbers the higher node. A node that comes up again may have missed some numbers. Then
-//! whoever follows another tells it so, and it holds another election. At least the other one does:
-//! its number lies on stable storage, so that it stands by what it said before a crash (without,
-//! two crashes and two restarts suffice to divide three nodes again).
+//! **Why all follow the same.** A node may restart in the very moment in which a lower one takes
+//! the lead; both announce it, and without further rules each of the others follows the one that it
+//! hears last (`vorrang check bully --flaw unnumbered`). So every election has a number: a leader's
+//! is higher than all that it has seen, and of two leaders the others follow the one with the
+//! higher number, of equal numbers the higher node. A restarted node may have missed some numbers.
+//! Then a node that follows another leader tells it so, and it holds another election. At least the
+//! other one does: its number lies on stable storage, so that an announcement from before a crash
+//! stays valid (without, two crashes and two restarts suffice to divide three nodes again).
 //!
 //! **Why elections do not multiply.** A node holds one election at a time: without that guard they
 //! double at every node (`--flaw no-guard`: 382 messages between eight nodes, and not 55). That is
-//! not enough: whoever has been told who leads holds none, and if it held another for every
-//! question that comes late, these would multiply as well where some messages are slower than
-//! others. So a question says which election the asker knows. Whoever knows of a later one answers,
-//! with its number, and holds none: its leader is asked as well, and tells the asker. If that
-//! leader is down, the asker asks again, and then knows as much as the others.
+//! not enough: a node that knows the leader holds none, and if it held another for every question
+//! that comes late, elections would multiply as well where some messages are slower than others. So
+//! a question carries the number of the last election that its sender knows. A node that knows a
+//! later one answers, with its number, and holds none: its leader is asked as well, and informs the
+//! sender. If that leader is down, the sender asks again, and then knows as much as the others.
 //!
 //! **Where we depart from the paper.** There, a leader first halts the others and then tells them
 //! what to do, and elections are numbered in the paper's second algorithm only.
@@ -68,7 +68,7 @@ use super::{Command, Notice};
 use crate::card::{Assumes, Span};
 use crate::setup::{Parameter, Setup};
 
-/// What nodes say to each other.
+/// The messages between nodes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
@@ -107,12 +107,12 @@ impl fmt::Display for Message {
     }
 }
 
-/// What a node waits for.
+/// The timers of a node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Timer {
     /// An answer of a higher node.
     Answer,
-    /// The result, from whoever takes over.
+    /// The result, from the node that takes over.
     Result,
 }
 
@@ -141,7 +141,7 @@ pub struct Bully {
     pub(super) me: NodeId,
     group: Group,
     patience: Patience,
-    /// Of the election in which it found whom it follows; else the highest that it has seen.
+    /// The number of the election of its leader; without one, the highest that it has seen.
     number: u32,
     leader: Option<NodeId>,
     phase: Phase,
@@ -212,8 +212,8 @@ impl Bully {
         }
     }
 
-    /// Takes over, unless it knows better than who asks. A leader's application hears of whoever
-    /// did not know: it may have come up again.
+    /// Takes over, unless it knows a later election than the sender. A leader's application is told
+    /// again when a node does not know its leader, since that may have restarted.
     fn on_election(&mut self, from: NodeId, known: u32, fx: &mut impl Effects<Self>) {
         if known < self.number && self.leader == Some(self.me) {
             fx.send(from, Message::Coordinator(self.number));
@@ -309,7 +309,7 @@ impl Protocol for Bully {
     }
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "bully",
     title: "Bully",
@@ -323,10 +323,10 @@ pub const CARD: Card = Card {
     source: include_str!("bully.rs"),
 };
 
-/// Who takes part in an election: all that are up, from the lowest on that calls.
+/// The participants of an election: all live nodes, from the lowest caller on.
 struct Parties {
     all: Vec<NodeId>,
-    /// The highest of all nodes is up, so that nobody has to wait.
+    /// The highest of all nodes is up, so that there is no time-out.
     has_highest: bool,
     highest_calls: bool,
     /// Some of them, the highest of all nodes aside, are asked before they call.
@@ -354,10 +354,10 @@ impl Parties {
     }
 }
 
-/// Everyone who takes part asks all above and answers all below who ask; the highest that is up
-/// tells everyone below. If it is the highest of all it need not wait for anybody, and those who
-/// ask it later are told instead of answered. Then, if messages do not all take the same time, a
-/// node that did not call may be told before it is asked, and need not ask.
+/// Every participant asks all higher nodes and answers all lower ones that ask; the highest live
+/// node informs all lower ones. If it is the highest of all it need not wait, and nodes that ask it
+/// later are informed instead of answered. Then, if messages do not all take the same time, a node
+/// that did not call may be told before it is asked, and need not ask.
 pub(super) fn messages(at: &Setting) -> Span {
     let parties = Parties::of(at);
     let highest = at.nodes() - 1;
@@ -383,9 +383,9 @@ pub(super) fn messages(at: &Setting) -> Span {
     if least < most { Span::between(least, most) } else { Span::exactly(most) }
 }
 
-/// The leader must hear of the election, wait for its time-out unless nobody is above it, and tell
-/// the others. The highest of all tells them once more when those have asked it whom the callers
-/// have asked.
+/// The leader must hear of the election, wait for its time-out unless it is the highest of all, and
+/// inform the others. The highest of all informs them once more when it is asked by the nodes that
+/// the callers have asked.
 pub(super) fn duration(at: &Setting) -> Span {
     let parties = Parties::of(at);
     let Some(&leader) = parties.all.last() else { return Span::exactly(0.0) };
@@ -406,17 +406,19 @@ pub(super) fn duration(at: &Setting) -> Span {
     Span::between(asked + told, parties.all.len() as f64 + told)
 }
 
-/// What the literature got wrong; built in [`super::flaws`].
+/// Known mistakes of the literature; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "no-guard",
-        what: "whoever is asked holds an election, though it holds one already: they multiply",
+        what: "a node that is asked holds an election although it holds one already: elections \
+               multiply",
         breaks: "one election at a time",
         shown_by: Demonstration::of(3, &[0, 1]),
     },
     Flaw {
         name: "no-second-time-out",
-        what: "whoever was answered waits for ever: if all that answered crash, nobody leads",
+        what: "a node that was answered waits for ever: if all that answered crash, no leader is \
+               elected",
         breaks: "termination",
         shown_by: Demonstration::of(3, &[0]).crashing(2, 0),
     },

@@ -1,4 +1,4 @@
-//! What an algorithm says of itself in the terms of elections.
+//! The card of an election algorithm.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -16,7 +16,7 @@ pub type Card = crate::card::Card<Election>;
 /// A mistake in an algorithm.
 pub type Flaw = crate::card::Flaw<Election>;
 
-/// What an algorithm says of itself in the terms of elections.
+/// The card of an election algorithm.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each can be said of an algorithm by itself")]
 pub struct Terms {
@@ -28,16 +28,16 @@ pub struct Terms {
     pub everyone_calls: bool,
     /// It may take as many messages as the square of the number of nodes.
     pub quadratic: bool,
-    /// Kinds of messages that only say that another has come, or that somebody is up. The
-    /// literature does not count them: they are counted apart.
+    /// Kinds of messages that are acknowledgements or heartbeats. The literature does not count
+    /// them: they are counted apart.
     pub receipts: &'static [&'static str],
     /// Where messages go on for ever: how long after the last fault all follow one leader.
     pub settles: Option<fn(&Setup) -> Duration>,
 }
 
 impl Terms {
-    /// The highest node that is up wins, nodes may crash, anybody may call, and if all do it costs
-    /// the square.
+    /// The highest live node wins, nodes may crash, any node may call, and if all do it costs the
+    /// square.
     pub const PLAIN: Self = Self {
         highest: true,
         crashes: true,
@@ -49,7 +49,7 @@ impl Terms {
 }
 
 impl Card {
-    /// What must hold of it: where messages are late that it assumes to be timely, less.
+    /// The monitor of its promises: fewer where messages are late that it assumes to be timely.
     pub fn watch(&self, setup: &Setup, is_timely: bool) -> Leadership {
         let promise = match (self.terms.highest, is_timely || !self.assumes.timely) {
             (true, true) => Promise::Highest,
@@ -69,15 +69,15 @@ pub const MESSAGES: Quantity = Quantity::number("messages", "messages");
 /// From the first that asks to the last that is told.
 pub const DURATION: Quantity = Quantity::time("duration", "duration");
 
-/// What the theory depends on: nodes that are down from the beginning, and others that all call
-/// when the run begins.
+/// The parameters of the theory: nodes that are down from the beginning, and nodes that call when
+/// the run begins.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Setting {
     /// How the algorithm is set up.
     pub setup: Setup,
-    /// Who calls, lowest first; at least one.
+    /// The callers, lowest first; at least one.
     pub initiators: Vec<NodeId>,
-    /// Who is down.
+    /// The nodes that are down.
     pub dead: NodeSet,
     /// Whether every message takes as long as the algorithm believes that messages take at most.
     pub lockstep: bool,
@@ -115,7 +115,7 @@ impl Setting {
 pub struct Demonstration {
     /// How many nodes there are.
     pub nodes: u32,
-    /// Who calls; all if there is none.
+    /// The callers; all if the list is empty.
     pub initiators: &'static [u32],
     /// How often each of them calls.
     pub calls: u32,
@@ -125,12 +125,12 @@ pub struct Demonstration {
     pub restarts: u8,
     /// Whether it takes a run that goes on for ever although all that is bound to happen does.
     pub fair: bool,
-    /// What the algorithm is told, if it matters.
+    /// The set-up, where the theory depends on it.
     pub given: &'static [(Parameter, &'static str)],
 }
 
 impl Demonstration {
-    /// So many nodes, of which these call once, and nobody crashes.
+    /// So many nodes, of which these call once, without crashes.
     pub const fn of(nodes: u32, initiators: &'static [u32]) -> Self {
         let (calls, crashes, restarts, fair) = (1, 0, 0, false);
         Self { nodes, initiators, calls, crashes, restarts, fair, given: &[] }

@@ -1,10 +1,10 @@
 //! Chang and Roberts: Ernest Chang and Rosemary Roberts, "An improved algorithm for decentralized
 //! extrema-finding in circular configurations of processes", CACM 22(5), 1979.
 //!
-//! The nodes stand on a ring, and each knows only the next. Whoever believes that nobody leads
-//! sends its number round. A node passes a higher number on and swallows a lower one; if it had not
-//! taken part before, it sends its own number instead. Only the highest comes back to where it came
-//! from: that node leads, and tells all others once round.
+//! The nodes stand on a ring, and each knows only the next. A node that believes that there is no
+//! leader sends its number round. A node passes a higher number on and drops a lower one; if it had
+//! not taken part before, it sends its own number instead. Only the highest comes back to where it
+//! came from: that node leads, and tells all others once round.
 //!
 //! ```text
 //!   0  ──ELECTION(0)──┐                  ┌─►ELECTION(2)─┐                ┌─►ELECTED(2)─┐
@@ -24,20 +24,19 @@
 //! H(N) = 1 + 1/2 + … + 1/N: on a ring in a drawn order (`--ring random`) the number of a node that
 //! has k − 1 higher ones comes N/k places far on average.
 //!
-//! **Assumes** that messages from one node to the next arrive, once, as they were sent, and that
-//! nobody crashes: a ring that is broken elects nobody.
+//! **Assumes** that messages from one node to the next arrive, once, as they were sent, and that no
+//! node crashes: a broken ring elects no leader.
 //!
 //! **Why there is one leader.** A number that comes back has passed all others, and none of them
-//! was higher. **Why everyone is told.** The highest number is swallowed by nobody, and it is sent:
+//! was higher. **Why everyone is told.** The highest number is dropped by no node, and it is sent:
 //! if not before, when the first lower one comes by.
 //!
-//! **Where we depart from the paper.** There, nodes that have not called pass on what they get, so
-//! that the highest caller wins; and who wins is not told to the others. That a node sends its own
-//! number instead, so that the highest node wins whoever calls, and the last round, are the
-//! textbooks' (Coulouris, Dollimore, Kindberg and Blair, "Distributed Systems", 2012, §15.3). With
-//! them, order matters: a number that overtakes the result of the election before is swallowed by a
-//! node that still takes part in that one (`vorrang check chang-roberts --initiators 0,2 --order
-//! any`).
+//! **Where we depart from the paper.** There, nodes that have not called pass on all numbers, so
+//! that the highest caller wins; and the others do not learn the winner. That a node sends its own
+//! number instead, so that the highest node wins, and the last round, are the textbooks'
+//! (Coulouris, Dollimore, Kindberg and Blair, "Distributed Systems", 2012, §15.3). With them, order
+//! matters: a number that overtakes the result of the election before is dropped by a node that
+//! still takes part in that one (`vorrang check chang-roberts --initiators 0,2 --order any`).
 
 use alloc::collections::BTreeSet;
 use core::cmp::Ordering;
@@ -51,7 +50,7 @@ use super::{Command, Notice};
 use crate::card::{Assumes, Layout, Span};
 use crate::setup::{Parameter, Setup};
 
-/// What a node says to the next.
+/// The messages to the next node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
@@ -155,7 +154,7 @@ impl Protocol for ChangRoberts {
     }
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "chang-roberts",
     title: "Chang–Roberts",
@@ -208,7 +207,7 @@ fn messages(at: &Setting) -> Span {
             }
         }
     }
-    // What one caller sets off, nobody else can come before.
+    // With one caller, no other number is on the ring.
     let least = if at.initiators.len() == 1 { &most } else { &least };
     Span::between(places(least), places(&most))
 }
@@ -227,7 +226,7 @@ fn duration(at: &Setting) -> Span {
     Span::exactly(nearest as f64 + 2.0 * f64::from(nodes) - 1.0)
 }
 
-/// What people make of it; built in [`super::flaws`].
+/// Known mistakes; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[Flaw {
     name: "lower-ones-pass",
     what: "a lower number is passed on like a higher one: every caller's comes back to it",

@@ -2,12 +2,12 @@
 //! §7.3, on the waves of Ernest J. H. Chang, "Echo algorithms: depth parallel operations on general
 //! graphs", IEEE Transactions on Software Engineering SE-8(4), 1982.
 //!
-//! The nodes know their links and nothing else, and any topology will do. Whoever believes that
-//! nobody leads starts [an echo](crate::wave::echo) that bears its number. Of several waves a node
-//! takes part in the highest that has come by, and forgets the lower ones; if its own number is
-//! higher than what comes, it stands itself: it starts a wave of its own instead. So all waves but
-//! that of the highest node die out. When that one is back, its node leads, and tells all others
-//! along the tree that the wave has left behind.
+//! The nodes know their links and nothing else, and any topology will do. A node that believes that
+//! there is no leader starts [an echo](crate::wave::echo) that bears its number. Of several waves a
+//! node takes part in the highest that has reached it, and forgets the lower ones; if its own
+//! number is higher than that of the wave, it is a candidate itself: it starts a wave of its own
+//! instead. So all waves but that of the highest node die out. When that one is back, its node
+//! leads, and tells all others along the tree that the wave has left behind.
 //!
 //! ```text
 //!   0  ──CANDIDATE(0)──┐      ┌─►──AGREED(2)──┐                       ┌─► [ 2 leads ]
@@ -26,30 +26,31 @@
 //! farthest nodes are linked.
 //!
 //! **Assumes** a connected topology, on which messages arrive, in any order and however late; and
-//! that nobody crashes. A message that is doubled does no harm.
+//! that no node crashes. Duplicates do no harm.
 //!
 //! **Why there is one leader.** A wave is back when all nodes have taken part in it (see there):
 //! one that has gone over to a higher wave before it has echoed never echoes. And no node takes
-//! part in a wave that is lower than itself. So whoever leads is the highest.
+//! part in a wave that is lower than itself. So the leader is the highest.
 //!
-//! **Why everyone is told.** Whoever takes part in a wave explores all its links, and whoever hears
-//! of a wave takes part in that or in a higher one; so all hear of some. The highest node then
-//! starts its own, if it has not called before. No node is in a higher one, so all join it when
-//! they first hear of it, and none leaves: it is an echo like any other, and comes back.
+//! **Why everyone is told.** A node that takes part in a wave explores all its links, and a node
+//! that a wave reaches takes part in that or in a higher one; so every node is reached by some. The
+//! highest node then starts its own, if it has not called before. No node is in a higher one, so
+//! all join it when they first hear of it, and none leaves: it is an echo like any other, and comes
+//! back.
 //!
-//! **Elections have numbers**, and a later one is higher than an earlier one, whoever's wave it is.
-//! Who has been told and calls again begins the next; so the wave of the one before is back by
-//! then, and of that nothing matters any more. Who has called and not been told before the next
-//! began is told with that one. A message that is left over from an earlier election is lower than
-//! whatever its receiver takes part in, and dies like a lower wave.
+//! **Elections have numbers**, and every wave of a later one is higher than those of an earlier
+//! one. A node that knows the result and calls again begins the next; so the wave of the one before
+//! is back by then, and its remaining messages do not matter. A node that has called and gets no
+//! result before the next election began gets the result of that one. A message of an earlier
+//! election is lower than the wave that its receiver takes part in, and dies like a lower wave.
 //!
 //! **Where we depart from the book.** There, the lowest wins, and only of those that call. Here it
-//! is the highest of all, whoever calls: then the same node wins the next election, too, and nobody
-//! takes the lead from one that was elected by others. ([Chang and Roberts](super::chang_roberts)
-//! are told like that today, too.) For that, nodes which have not called may have to start waves:
-//! up to n·2e messages, where the book has 2e for every caller. The winner is made known along the
-//! tree, with n − 1 messages and not 2e. The machine of the echo is used as it is, a new one for
-//! every wave.
+//! is the highest of all nodes: then the same node wins the next election, too, and no node takes
+//! the lead from one that was elected by others. ([Chang and Roberts](super::chang_roberts) are
+//! told like that today, too.) For that, nodes which have not called may have to start waves: up to
+//! n·2e messages, where the book has 2e for every caller. The winner is made known along the tree,
+//! with n − 1 messages and not 2e. The machine of the echo is used as it is, a new one for every
+//! wave.
 
 use alloc::format;
 use alloc::string::String;
@@ -81,7 +82,7 @@ use crate::wave::echo::{self, Echo};
 pub struct Mark {
     /// The number of the election, from 1.
     pub round: u32,
-    /// Who has started the wave.
+    /// The initiator of the wave.
     pub candidate: NodeId,
 }
 
@@ -91,7 +92,7 @@ impl fmt::Display for Mark {
     }
 }
 
-/// What neighbours say to each other.
+/// The messages between neighbours.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
@@ -140,7 +141,7 @@ pub struct EchoElection {
     pub(super) part: Option<Part>,
 }
 
-/// What a node does in the highest wave that has come by.
+/// The part of a node in the highest wave that has reached it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Part {
     pub(super) candidate: NodeId,
@@ -239,7 +240,7 @@ impl Protocol for EchoElection {
         Command::Elect: Command,
         fx: &mut impl Effects<Self>,
     ) -> Result<(), Refused> {
-        // Of the one that is under way it will be told.
+        // The result of the current election will reach it.
         if self.part.is_none() {
             self.stand(self.round.saturating_add(1), fx);
         }
@@ -263,14 +264,14 @@ impl Protocol for EchoElection {
     }
 }
 
-/// What its proof rests on.
+/// The invariants of its proof.
 pub const INVARIANTS: &[Invariant<EchoElection>] = &[
     Invariant { name: "no way back", holds: no_way_back },
     Invariant { name: "all have agreed", holds: all_have_agreed },
 ];
 
-/// Whoever has said something of a wave is in that or in a higher one; and so is whoever is told
-/// that the wave is back, or that its node leads.
+/// A node that has sent a message of a wave is in that or in a higher one; and so is the receiver
+/// of an echo or of the result.
 fn no_way_back(at: &Situation<'_, EchoElection>) -> Result<(), String> {
     for (from, to, message) in at.messages() {
         let ends: &[NodeId] = match message {
@@ -301,7 +302,7 @@ fn all_have_agreed(at: &Situation<'_, EchoElection>) -> Result<(), String> {
     }
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "echo-election",
     title: "Echo election (extinction)",
@@ -315,12 +316,12 @@ pub const CARD: Card = Card {
     source: include_str!("echo_election.rs"),
 };
 
-/// What it costs if these call, lowest first, before they have heard of each other.
+/// The cost if these nodes call, lowest first, before they have heard of each other.
 ///
-/// The highest wave is an echo, and then there is the result. In any other a node that is not
-/// higher says one thing over each of its links at most; whoever has called says the first of them
-/// at once. Whoever has not called starts one only if a lower wave comes, from a lower neighbour:
-/// a higher one takes part in no such wave.
+/// The highest wave is an echo, and then there is the result. In any other wave a node that is not
+/// higher sends one message over each of its links at most; a caller sends the first of them at
+/// once. A node that has not called starts a wave only if a lower one comes, from a lower
+/// neighbour: a higher neighbour takes part in no such wave.
 pub(crate) fn messages_among(graph: &Graph, initiators: &[NodeId]) -> Span {
     let degree = |id: NodeId| graph.neighbours(id).len();
     let (Some(highest), Some(&lowest)) = (graph.group().members().next_back(), initiators.first())
@@ -350,9 +351,9 @@ fn messages(at: &Setting) -> Span {
     if span.low < span.high { span } else { Span::exactly(span.low) }
 }
 
-/// What comes first to a node comes from the nearest caller by a shortest way, for whoever is
-/// reached explores all links, in whatever wave. From when it comes to the highest, there is an
-/// echo and then the way down the tree, which is no deeper than the farthest is away.
+/// The first wave to reach a node comes from the nearest caller by a shortest path, for every node
+/// that is reached explores all links. From when a wave reaches the highest node, there is an echo
+/// and then the way down the tree, which is no deeper than the distance of the farthest node.
 fn duration(at: &Setting) -> Span {
     let Ok(graph) = at.setup.topology.graph(at.setup.group) else {
         return Span::between(0.0, f64::INFINITY);
@@ -365,19 +366,19 @@ fn duration(at: &Setting) -> Span {
     Span::exactly((u64::from(nearest) + wave + farthest) as f64)
 }
 
-/// What people make of it; built in [`super::flaws`].
+/// Known mistakes; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "lower-waves-answered",
-        what: "a lower wave does not die: whoever is in a higher one sends it back, so that it \
-               seems to have been everywhere",
+        what: "a lower wave does not die: a node in a higher one echoes it, so that it seems to \
+               have been everywhere",
         breaks: "legitimacy",
         shown_by: Demonstration::of(2, &[0]),
     },
     Flaw {
         name: "first-wave-stays",
-        what: "whoever is in a wave does not go over to a higher one: two that wait for each other \
-               do so for ever",
+        what: "a node in a wave does not go over to a higher one: two that wait for each other do \
+               so for ever",
         breaks: "termination",
         shown_by: Demonstration::of(2, &[0, 1]),
     },

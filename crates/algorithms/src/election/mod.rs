@@ -1,7 +1,7 @@
 //! Election: the nodes that are up agree on one of them.
 //!
-//! The application says [`Command::Elect`] when it believes that nobody leads; every application is
-//! told [`Notice::Leader`], also the leader's own.
+//! The application says [`Command::Elect`] when it believes that there is no leader; every
+//! application is told [`Notice::Leader`], also the leader's own.
 
 pub mod bully;
 pub mod card;
@@ -41,11 +41,11 @@ impl Problem for Election {
     type Demonstration = card::Demonstration;
 }
 
-/// What an application asks.
+/// The commands of an application.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
-    /// Believes that nobody leads.
+    /// Believes that there is no leader.
     Elect,
 }
 
@@ -68,7 +68,7 @@ impl FromStr for Command {
     }
 }
 
-/// What an application is told.
+/// The notices to an application.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Notice {

@@ -2,10 +2,10 @@
 //! Systems", 1995, §3.3.2) of Ernest Chang and Rosemary Roberts, "An improved algorithm for
 //! decentralized extrema-finding in circular configurations of processes", CACM 22(5), 1979.
 //!
-//! The nodes stand on a ring, and everyone knows the order. Whoever believes that nobody leads
-//! sends a list with itself in it to the next; everyone adds itself and passes the list on, beyond
-//! those that are down. Who finds itself in the list knows that it has come round: the highest in
-//! it leads, and the list goes round once more to tell all.
+//! The nodes stand on a ring, and each knows the order. A node that believes that there is no
+//! leader sends a list with itself in it to the next; every node adds itself and passes the list
+//! on, skipping crashed ones. A node that finds itself in the list knows that it has come round:
+//! the highest in it leads, and the list goes round once more to tell all.
 //!
 //! ```text
 //!   0  ──ELECTION[0]──┐                ┌─►COORDINATOR[2,1,0]─┐                  ┌─►(stop)
@@ -29,20 +29,21 @@
 //! **Assumes** that a message takes no longer than a known time, and that none is lost or doubled.
 //! Nodes may crash and come up again.
 //!
-//! **Why there is one leader.** A time-out of two messages is never early, so only those are left
-//! out that are down. All lists that come round while nobody crashes or comes up hold the same
-//! nodes. Links that are late break it: a node that believes all others to be down leads itself
-//! (`vorrang check ring-election --asynchronous`).
+//! **Why there is one leader.** A time-out of two messages is never early, so only crashed nodes
+//! are left out. All lists that come round while no node crashes or restarts hold the same nodes.
+//! Links that are late break it: a node that believes all others to be down leads itself (`vorrang
+//! check ring-election --asynchronous`).
 //!
 //! **Why all follow the same.** A node sends its next message only when the one before it has been
-//! acknowledged, so nothing overtakes anything on its way round, in whatever order links deliver:
-//! of two results, all hear the later one last. A node that comes up again calls for an election;
-//! so does one that is higher than a result that it hears, and passes that on no further.
+//! acknowledged, so no message overtakes another on its way round, also on links that reorder: of
+//! two results, all hear the later one last. A restarted node calls for an election; so does one
+//! that is higher than a result that it hears, and drops that result.
 //!
-//! **Why everyone is told.** A list is lost only if its last sender crashes before it has come on.
-//! Everyone who has passed on a list waits for a result, and calls itself if there is none. If the
-//! leader is found to be down when it is to be told, the result goes no further and whoever found
-//! out calls again. If the one at which the round would end is down, it ends before it.
+//! **Why everyone is told.** A list is lost only if its last sender crashes before it has been
+//! delivered. Every node that has passed on a list waits for a result, and calls itself if there is
+//! none. If the leader is found to be down when the result reaches it, the result goes no further
+//! and the node that found out calls again. If the one at which the round would end is down, it
+//! ends before it.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -58,7 +59,7 @@ use crate::card::{Assumes, Span};
 use crate::setup::{Parameter, Setup};
 use crate::topology::ring::Seat;
 
-/// What nodes say to each other.
+/// The messages between nodes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
@@ -68,7 +69,7 @@ pub enum Message {
     Coordinator {
         /// All that the election came by.
         list: Vec<NodeId>,
-        /// Who found itself in the list: there it ends.
+        /// The node that found itself in the list: there the round ends.
         converter: NodeId,
     },
     /// Your message has come.
@@ -103,7 +104,7 @@ impl fmt::Display for Message {
     }
 }
 
-/// What a node waits for.
+/// The timers of a node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Timer {
     /// That what it has sent is acknowledged.
@@ -137,7 +138,7 @@ impl Patience {
 pub struct RingElection {
     seat: Seat,
     patience: Patience,
-    /// What is to be passed on. The first is under way.
+    /// Messages to pass on. The first is in flight.
     outbox: VecDeque<Message>,
     /// How many nodes have not acknowledged the first.
     skipped: usize,
@@ -262,7 +263,7 @@ impl RingElection {
     }
 }
 
-/// Who leads by a list.
+/// The leader according to a list.
 pub(super) fn highest(list: &[NodeId]) -> NodeId {
     list.iter().copied().max().unwrap_or_default()
 }
@@ -311,7 +312,7 @@ impl Protocol for RingElection {
     }
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "ring-election",
     title: "Ring election",
@@ -333,9 +334,9 @@ pub(super) fn messages(at: &Setting) -> Span {
     Span::exactly(at.initiators.len() as f64 * 2.0 * round)
 }
 
-/// One who calls alone hears its own list when it has come round, with a time-out for everyone who
-/// is down; of the second round the last step tells nobody anything new. Where several call, each
-/// takes no less, and no longer than everyone is patient.
+/// A single caller gets its own list back after a round, with a time-out for every crashed node;
+/// the last step of the second round informs no new node. Where several call, each takes no less,
+/// and no longer than the sum of time-outs.
 pub(super) fn duration(at: &Setting) -> Span {
     let order = at.setup.ring.order(at.setup.group);
     let (alive, dead) = (at.alive(), at.dead.len() as f64);
@@ -357,17 +358,18 @@ pub(super) fn duration(at: &Setting) -> Span {
     Span::between(each.fold(0.0, f64::max), at.in_units(result.min))
 }
 
-/// What the literature got wrong; built in [`super::flaws`].
+/// Known mistakes of the literature; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "result-not-spread",
-        what: "whoever is told the result keeps it for itself: all beyond it never hear of it",
+        what: "a node that receives the result does not forward it: all beyond it never hear of it",
         breaks: "agreement",
         shown_by: Demonstration::of(3, &[0]),
     },
     Flaw {
         name: "dead-not-skipped",
-        what: "whoever is not acknowledged waits on: a list that meets a dead node gets no further",
+        what: "a node whose message is not acknowledged waits on: a list sent to a crashed node \
+               gets no further",
         breaks: "termination",
         shown_by: Demonstration::of(2, &[0]).crashing(1, 0),
     },

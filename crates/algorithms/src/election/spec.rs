@@ -1,19 +1,19 @@
-//! What must hold, whatever the algorithm.
+//! The specification, independent of the algorithm.
 //!
 //! | property | says |
 //! | --- | --- |
-//! | `one leader` | nobody takes the lead beside one that leads and has been up all along |
-//! | `legitimacy` | nobody takes the lead while a higher node has been up all along |
+//! | `one leader` | no node takes the lead beside a leader that has been up all along |
+//! | `legitimacy` | no node takes the lead while a higher node has been up all along |
 //! | `termination` | when nothing more is bound to happen, everyone up who asked has been told |
 //! | `agreement` | then all follow one leader, and that is the highest that is up |
 //!
 //! A [`Promise`] says which of these an algorithm keeps: where the highest is to lead, it may take
 //! the lead from a lower one; where just one is to lead, nothing is said of the highest.
 //!
-//! Whoever follows a node that has gone down has not noticed it yet: that is for its application to
-//! find out, and then to ask, unless nodes watch their leader themselves. A node that has come up
-//! again may already lead while one below it, which nobody could tell of it, still takes the lead;
-//! who of the two it is, `agreement` decides.
+//! A node that follows a crashed leader has not detected the crash yet: that is left to its
+//! application, which then calls, unless nodes watch their leader themselves. A restarted node may
+//! already lead while a lower one, which cannot know of it yet, still takes the lead; which of the
+//! two wins, `agreement` checks.
 //!
 //! The same goes for nodes between which the network was cut: each side may have its leader, and
 //! when it has healed, one of them may still find out that it leads. As long as it is cut, each
@@ -29,15 +29,15 @@ use vorrang_protocol::{Debt, Group, Monitor, NodeId, NodeSet, Violation};
 use super::{Command, Notice};
 use crate::partition::Cuts;
 
-/// Who is to lead.
+/// Which node is to lead.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Promise {
-    /// The highest node that is up, and nobody else.
+    /// The highest live node, and no other.
     Highest,
-    /// The same in the end. Where messages may be late nobody can know who is up, so a lower one
-    /// may lead until the highest is heard of.
+    /// The same in the end. Where messages may be late no node can know which others are up, so a
+    /// lower one may lead until the highest is heard of.
     HighestAtLast,
-    /// Anybody, but only one.
+    /// Any node, but only one.
     One,
 }
 
@@ -50,7 +50,7 @@ pub struct Leadership {
     steady: NodeSet,
     /// Up, asked or came up again, and not yet told.
     owed: NodeSet,
-    /// Whom each follows.
+    /// The leader that each node follows.
     follows: Vec<Option<NodeId>>,
     /// How often each has called, where an election is none before all have.
     calls: Option<Vec<u32>>,
@@ -61,7 +61,7 @@ pub struct Leadership {
 }
 
 impl Leadership {
-    /// All nodes are up and nobody leads.
+    /// All nodes are up and there is no leader.
     pub fn new(group: Group, promise: Promise) -> Self {
         let up: NodeSet = group.members().collect();
         let follows = vec![None; group.size() as usize];
@@ -77,15 +77,15 @@ impl Leadership {
         }
     }
 
-    /// The same, for an election that begins with something that all nodes notice: nobody is owed
-    /// anything before the last has called as well.
+    /// The same, for an election that starts at all nodes: there is no obligation before the last
+    /// has called as well.
     #[must_use]
     pub fn once_all_call(self) -> Self {
         Self { calls: Some(vec![0; self.follows.len()]), ..self }
     }
 
-    /// The same, for nodes that watch their leader: whoever follows one that is down is to notice,
-    /// and at any time all are to agree some time later.
+    /// The same, for nodes that watch their leader: a node that follows a crashed leader must
+    /// detect it, and at any time all must agree eventually.
     #[must_use]
     pub fn watching(self) -> Self {
         Self { watches: true, ..self }
@@ -122,7 +122,7 @@ impl Leadership {
         }
     }
 
-    /// Nodes that follow the wrong one, or nobody, and what is wrong with that.
+    /// Nodes that follow a wrong leader, or none, each with the violation.
     fn divided(&self) -> Vec<(NodeId, String)> {
         let mut rest: Vec<NodeId> = self.up.iter().collect();
         let mut all = Vec::new();
@@ -138,7 +138,7 @@ impl Leadership {
         all
     }
 
-    /// What is wrong with whom a node follows when all is over, if this one leads.
+    /// What is wrong with the leader that a node follows in the end, if this one leads.
     fn objection(&self, node: NodeId, leader: Option<NodeId>) -> Option<String> {
         let follows = self.follows[node.index()];
         let is_lost =
@@ -166,7 +166,7 @@ impl Monitor for Leadership {
     type Notice = Notice;
     type Tag = ();
 
-    /// Whoever calls believes that nobody leads, itself included.
+    /// A caller believes that there is no leader, itself included.
     fn on_command(&mut self, at: NodeId, Command::Elect: &Command) -> Result<(), Violation> {
         self.owed.insert(at);
         self.follows[at.index()] = None;

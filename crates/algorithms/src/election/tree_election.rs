@@ -4,9 +4,9 @@
 //! Methods in System Design 16(3), 2000.
 //!
 //! The nodes form a tree, and each knows only its links. A node that has been asked on all links
-//! but one to be the parent asks on that one, so leaves begin. Who is asked on all links is the
-//! root. Two nodes may ask each other: both take it back, toss a coin, wait for a short or a long
-//! time, and ask again, unless they have been asked by then.
+//! but one to be the parent asks on that one, so leaves begin. A node that is asked on all links is
+//! the root. Two nodes may ask each other: both take it back, toss a coin, wait for a short or a
+//! long time, and ask again, unless they have been asked by then.
 //!
 //! ```text
 //!   0  ──BE_MY_PARENT─┐                                                 ┌─► [ 2 leads ]
@@ -17,28 +17,29 @@
 //!                                                                 YOU_ARE_MY_CHILD
 //! ```
 //!
-//! | N nodes, D links from end to end | nobody contends | two contend |
+//! | N nodes, diameter D | no contention | root contention |
 //! | --- | --- | --- |
 //! | messages | 2(N − 1) | 2 more a toss, two tosses on average; by number 1 more |
 //! | duration | D·T, and D/2 − 1 times to gather | T more by number, else 3T more at least |
 //!
 //! A node that asks at once always meets one that does so, too: N nodes ask on N − 1 links. With a
 //! time to gather (`--gather`) an inner node whose last link is silent waits to be asked. If all
-//! messages take the same time, nobody contends where D is even, and two do where it is odd.
+//! messages take the same time, there is no root contention where D is even, and two nodes contend
+//! where it is odd.
 //!
 //! **Assumes** that messages arrive, once, in any order, that all nodes notice when an election
-//! begins (a reset of the bus), and that nobody crashes. That none takes longer than a known time
-//! is only needed for coins that differ to decide.
+//! begins (a reset of the bus), and that no node crashes. The bound on message delay is only needed
+//! for different coins to decide.
 //!
-//! **Why there is one leader.** The root has been asked on all its links. Whoever asks has been
-//! asked on all its other links; so on every way that ends at the root everyone asks towards it,
-//! and nobody else on it can have been asked on all links.
+//! **Why there is one leader.** The root has been asked on all its links. A node that asks has been
+//! asked on all its other links; so on every path to the root each node asks towards it, and no
+//! other node on it can have been asked on all links.
 //!
 //! **Why it ends.** It need not: coins may fall alike for ever (`vorrang check tree-election
-//! --fair` shows a run). But whatever has happened, they fall apart the next time with a chance of
-//! one half, so that it ends with probability one. What the checker verifies is that there is no
-//! state from which it cannot end any more. With `--contention id` the higher of the two is the
-//! root, and no coin is tossed.
+//! --fair` shows a run). But each time they differ with probability one half, independent of the
+//! past, so that it ends with probability one. The checker verifies that there is no state from
+//! which it cannot end any more. With `--contention id` the higher of the two is the root, and no
+//! coin is tossed.
 //!
 //! **Where we depart from the standard.** Signals are messages here, and one that is taken back has
 //! been sent. A child is acknowledged at once there; here when the root is known, so that
@@ -84,7 +85,7 @@ impl Contention {
     /// All that there are.
     pub const ALL: [Self; 2] = [Self::Wait, Self::Id];
 
-    /// What it is called.
+    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Wait => "wait",
@@ -93,7 +94,7 @@ impl Contention {
     }
 }
 
-/// What the ends of a link say to each other, each with the number of the reset that it is about.
+/// The messages over a link, each with the number of the reset that it is about.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
@@ -124,7 +125,7 @@ impl fmt::Display for Message {
     }
 }
 
-/// What a node waits for.
+/// The timers of a node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Timer {
     /// That its last neighbour asks it.
@@ -264,7 +265,7 @@ impl TreeElection {
     fn on_be_my_parent(&mut self, from: NodeId, reset: u32, fx: &mut impl Effects<Self>) {
         let Some(place) = self.links.iter().position(|&id| id == from) else { return };
         self.asked[place] = self.asked[place].max(reset);
-        // What is older means nothing any more, and of what is newer it will hear by itself.
+        // An older message is obsolete, and the node will notice a newer reset itself.
         if (reset, self.asked[place]) != (self.reset, self.reset) {
             return;
         }
@@ -315,11 +316,11 @@ impl Protocol for TreeElection {
     }
 }
 
-/// What its proof rests on.
+/// The invariants of its proof.
 pub const INVARIANTS: &[Invariant<TreeElection>] =
     &[Invariant { name: "one contention", holds: one_contention }];
 
-/// Of the nodes that have noticed the last reset, two contend at most, and with each other.
+/// Among the nodes that have noticed the last reset, at most two contend, and with each other.
 fn one_contention(now: &Situation<'_, TreeElection>) -> Result<(), String> {
     let last = now.up().map(|(_, node)| node.reset).max().unwrap_or(0);
     let mut links = now.up().filter_map(|(id, node)| match node.phase {
@@ -336,7 +337,7 @@ fn one_contention(now: &Situation<'_, TreeElection>) -> Result<(), String> {
     }
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "tree-election",
     title: "Tree election (FireWire)",
@@ -385,7 +386,7 @@ fn messages(at: &Setting) -> Span {
         (None, Contention::Wait) => Span::between(plain, f64::INFINITY),
         (Some(true), Contention::Wait) => {
             let tosses = Span::between(plain + 2.0, f64::INFINITY);
-            // Coins that fall alike decide nothing only where nobody is quicker than the other.
+            // Equal coins decide nothing only where both nodes are equally fast.
             if at.lockstep { tosses.typically(plain + 4.0) } else { tosses }
         }
     }
@@ -411,7 +412,7 @@ fn duration(at: &Setting) -> Span {
     }
 }
 
-/// What people make of it; built in [`super::flaws`].
+/// Known mistakes; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "equal-waits",

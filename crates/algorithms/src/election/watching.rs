@@ -1,12 +1,12 @@
 //! An election that is called when its leader fails: a failure detector beside it, as Chandra and
 //! Toueg, 1996, would have it.
 //!
-//! An election is held when somebody calls for it, and by itself nobody knows when to. This layer
-//! around [bully](super::bully) or the [ring](super::ring_election) does: whoever leads sends
-//! [heartbeats](crate::detection::heartbeat) to all, whoever follows watches its leader, and calls
-//! when it suspects it. Two that lead, each believed by some, since the network had fallen apart or
-//! messages were late, hear each other's heartbeats: then they call as well. So does whoever hears
-//! that somebody leads and was never told, or is higher.
+//! An election is held when a node calls for it; the algorithms leave open when to call. This layer
+//! around [bully](super::bully) or the [ring](super::ring_election) decides: the leader sends
+//! [heartbeats](crate::detection::heartbeat) to all, the other nodes watch it, and call when they
+//! suspect it. Two leaders, each followed by some after a partition or late messages, hear each
+//! other's heartbeats: then they call as well. So does a node that hears the heartbeat of a leader
+//! that it was never told of, or that is lower than itself.
 //!
 //! ```text
 //!   0  ──▲──────────▲───────────────[ suspects 2 ]──ELECTION… ──[ 1 leads ]──▲──►
@@ -24,14 +24,14 @@
 //! **Assumes** what the election does; with late messages a leader may be suspected wrongly, which
 //! costs an election.
 //!
-//! **Safe** as the election is: the layer only ever calls. **Live**: if nobody leads, somebody who
-//! follows hears no heartbeats, suspects and calls; if two lead that can hear each other, they do;
-//! and whoever follows somebody who leads no more hears no heartbeats either. So if nobody has
-//! reason to call, all follow one who leads.
+//! **Safe** as the election is: the layer only ever calls. **Live**: if there is no leader, a
+//! follower hears no heartbeats, suspects and calls; if there are two leaders that can hear each
+//! other, they call; and a node that follows a former leader hears no heartbeats either. So if no
+//! node has a reason to call, all follow one leader.
 //!
 //! A heartbeat must come within a period and the margin, which is as long as a message takes: then
-//! a timely leader is never suspected. Whoever hears of a leader before that does (on the ring, by
-//! up to a round) waits for longer at first.
+//! a timely leader is never suspected. A node that hears of the result before the leader does (on
+//! the ring, by up to a round) waits for longer at first.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -55,13 +55,13 @@ pub trait Watched: Protocol<Command = Command, Notice = Notice> {
     fn head_start(setup: &Setup) -> Duration;
 }
 
-/// What nodes say to each other.
+/// The messages between nodes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message<M> {
     /// I lead, and am up.
     Heartbeat,
-    /// Of the election.
+    /// A message of the election.
     Election(M),
 }
 
@@ -95,7 +95,7 @@ impl<M: fmt::Display> fmt::Display for Message<M> {
     }
 }
 
-/// What a node may be woken for.
+/// The timers of a node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Timer<T> {
@@ -144,7 +144,7 @@ impl<P: Watched> Watching<P> {
         }
     }
 
-    /// Lets the election act, and follows whom it says.
+    /// Lets the election act, and watches the leader that it reports.
     fn on_election<E: Effects<Self>, T>(
         &mut self,
         fx: &mut E,
@@ -170,7 +170,7 @@ impl<P: Watched> Watching<P> {
         for belief in believed {
             match belief {
                 Belief::Suspect(node) if self.leader == Some(node) => self.call(fx),
-                // Whoever leads will be heard of; and the election decides who does.
+                // The leader will be heard of; the election decides which node it is.
                 Belief::Suspect(_) | Belief::Trust(_) => {}
             }
         }
@@ -181,13 +181,13 @@ impl<P: Watched> Watching<P> {
         self.leader == Some(self.me)
     }
 
-    /// Whether a heartbeat says that another leads than should: it leads itself, or follows nobody,
-    /// or is higher. Whoever follows another leaves it to that one.
+    /// Whether a heartbeat comes from a wrong leader: this node leads itself, or has no leader, or
+    /// is higher. A node that follows another leader leaves it to that one.
     pub(super) fn is_news(&self, from: NodeId) -> bool {
         self.leads() || self.leader.is_none() || from < self.me
     }
 
-    /// Believes that nobody leads.
+    /// Believes that there is no leader.
     fn call(&mut self, fx: &mut impl Effects<Self>) {
         self.on_election(fx, |election, through| {
             election.on_command(Command::Elect, through).expect("an election may always be called");
@@ -257,7 +257,7 @@ impl<P: Watched> Protocol for Watching<P> {
         }
     }
 
-    /// The election does what it does when a node comes up again; there is nobody to watch before.
+    /// The election handles the restart; there is no leader to watch before.
     fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
         self.on_election(fx, |election, through| election.on_restart(through));
     }

@@ -1,8 +1,9 @@
 //! Bully, with a leader that is watched.
 //!
-//! [Bully](super::bully) says who leads when somebody calls for an election; who is to call, and
-//! when, it leaves open. Around it is [a layer](super::watching) that answers that: whoever leads
-//! sends heartbeats, and whoever hears none in time calls. How that is safe and live stands there.
+//! [Bully](super::bully) elects a leader when a node calls for an election; it leaves open which
+//! node calls, and when. [A layer](super::watching) around it decides that: the leader sends
+//! heartbeats, and a node that hears none in time calls. The module of the layer says why that is
+//! safe and live.
 //!
 //! ```text
 //!   0  ──▲──────────▲───────────────[ suspects 2 ]──ELECTION┬──▲──────▲──[ 1 leads ]──►
@@ -21,7 +22,7 @@
 //! Nodes may crash and come up again, and the network may fall apart: then every side has a leader,
 //! and when it has healed, the leaders hear each other, and one is left.
 //!
-//! **Safe** as bully is. **Live**: as long as not all follow one who leads, somebody calls.
+//! **Safe** as bully is. **Live**: as long as not all follow one leader, some node calls.
 
 use core::time::Duration;
 
@@ -43,7 +44,7 @@ impl Watched for Bully {
     }
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "watching-bully",
     title: "Bully, watching its leader",
@@ -57,17 +58,17 @@ pub const CARD: Card = Card {
     source: include_str!("watching_bully.rs"),
 };
 
-/// Whoever is answered in vain waits for the result, and asks again.
+/// A node that was answered and gets no result asks again.
 fn settling(setup: &Setup) -> Duration {
     let patience = Patience::new(setup.within, setup.late);
     let result = patience.result.map_or(Duration::ZERO, |result| result.max);
     settles(setup, patience.answer.max.saturating_add(result))
 }
 
-/// What people get wrong; built in [`super::flaws`].
+/// Known mistakes; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[Flaw {
     name: "nobody-calls",
-    what: "whoever suspects its leader does nothing about it: all follow a dead one for ever",
+    what: "a node that suspects its leader does nothing about it: all follow a crashed one for ever",
     breaks: "agreement",
     shown_by: Demonstration::of(2, &[0]).crashing(1, 0),
 }];

@@ -1,9 +1,9 @@
 //! The ring election, with a leader that is watched.
 //!
-//! The [ring election](super::ring_election) says who leads when somebody calls for it; who is to
-//! call, and when, it leaves open. Around it is [a layer](super::watching) that answers that: the
-//! leader sends heartbeats to all, and whoever hears none in time calls. How that is safe and live
-//! stands there.
+//! The [ring election](super::ring_election) elects a leader when a node calls for it; it leaves
+//! open which node calls, and when. [A layer](super::watching) around it decides that: the leader
+//! sends heartbeats to all, and a node that hears none in time calls. The module of the layer says
+//! why that is safe and live.
 //!
 //! ```text
 //!   0  ──▲─────[ suspects 2 ]──ELECTION[0]──┐   ┌─►COORDINATOR[1,0]──┐   ┌─►(stop)──▲──►
@@ -22,7 +22,7 @@
 //! Nodes may crash and come up again, and the network may fall apart: then every side has a leader,
 //! and when it has healed, the leaders hear each other, and one is left.
 //!
-//! **Safe** as the ring election is. **Live**: as long as not all follow one who leads, somebody
+//! **Safe** as the ring election is. **Live**: as long as not all follow one leader, some node
 //! calls.
 
 use core::time::Duration;
@@ -46,7 +46,7 @@ impl Watched for RingElection {
     }
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "watching-ring",
     title: "Ring election, watching its leader",
@@ -66,10 +66,10 @@ fn settling(setup: &Setup) -> Duration {
     settles(setup, patience.result.max.saturating_mul(3))
 }
 
-/// What people get wrong; built in [`super::flaws`].
+/// Known mistakes; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[Flaw {
     name: "nobody-calls",
-    what: "whoever suspects its leader does nothing about it: all follow a dead one for ever",
+    what: "a node that suspects its leader does nothing about it: all follow a crashed one for ever",
     breaks: "agreement",
     shown_by: Demonstration::of(2, &[0]).crashing(1, 0),
 }];

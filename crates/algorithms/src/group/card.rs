@@ -1,4 +1,4 @@
-//! What an algorithm says of itself in the terms of group communication.
+//! The card of a group communication algorithm.
 
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
@@ -18,32 +18,32 @@ pub type Card = crate::card::Card<Grouping>;
 /// A mistake in an algorithm.
 pub type Flaw = crate::card::Flaw<Grouping>;
 
-/// What an algorithm says of itself in the terms of group communication.
+/// The card of a group communication algorithm.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
     /// How long after the last fault all that can hear each other are in one view with all
     /// messages, if the time-outs have not been lengthened by mistakes.
     pub settles: fn(&Setup) -> Duration,
-    /// The kinds of messages that only say that somebody is up.
+    /// The kinds of messages that are heartbeats.
     pub beats: &'static [&'static str],
 }
 
 impl Card {
-    /// What must hold of it.
+    /// The monitor of its promises.
     pub fn watch(&self, setup: &Setup) -> Fed {
         Fed::of(setup)
     }
 }
 
-/// Messages, but for those that only say that somebody is up.
+/// Messages without heartbeats.
 pub const MESSAGES: Quantity = Quantity::number("messages", "messages");
 /// From when an application multicasts until another is told, on average.
 pub const LATENCY: Quantity = Quantity::time("latency_mean", "latency");
-/// From when the first member stops until the last has begun the next view, if nobody is missed
-/// meanwhile.
+/// From when the first member stops until the last has begun the next view, if no member is
+/// suspected meanwhile.
 pub const CHANGE: Quantity = Quantity::time("change_mean", "view change");
 
-/// What the theory depends on: all nodes are members, and nothing goes wrong but that one goes.
+/// The parameters of the theory: all nodes are members, and the only event is that one leaves.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Setting {
     /// How the algorithm is set up.
@@ -56,8 +56,8 @@ pub struct Setting {
     pub lowest_goes: bool,
 }
 
-/// What may happen in a check at each node, in this order, as it is typed: nodes are divided by
-/// `/`, what happens at one by `,`, and words by `:`, as in `suspect:1/multicast:7,leave/join`.
+/// The commands of a check at each node, in this order, as text: nodes are separated by `/`, the
+/// commands of one by `,`, and words by `:`, as in `suspect:1/multicast:7,leave/join`.
 ///
 /// # Errors
 ///
@@ -85,7 +85,7 @@ pub fn plan_text(plan: &[Vec<Input<Command>>]) -> String {
 pub struct Demonstration {
     /// How many nodes have founded the group.
     pub founders: u32,
-    /// What may happen at each node: see [`plan`].
+    /// The commands at each node: see [`plan`].
     pub plan: &'static str,
     /// How many of them may crash.
     pub crashes: u8,

@@ -1,4 +1,4 @@
-//! How a view ends and the next begins: the flush, the proposal, and what is decided.
+//! The view change: flush, proposal, decision.
 //!
 //! ```text
 //!   0  ──FLUSH──┐ ▲─FLUSH_OK    ──ACCEPT──┐ ▲─ACCEPTED   ──NEWVIEW──┐   (0: lowest that is up)
@@ -31,10 +31,10 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         self.last.view.members.iter().filter(is_there).map(|it| it.node)
     }
 
-    /// Whether it is up to this node to bring about the next view: to the lowest member that seems
-    /// to be there. If all members are known to have begun other lives, nobody is left who knows
-    /// anything, and it is up to the lowest node; also if none of them seems to be there, and there
-    /// is nothing that others would have to know.
+    /// Whether this node is the coordinator of the view change: the lowest member that is not
+    /// suspected. If all members are known to have begun other incarnations, no member knows the
+    /// state of the view, and the lowest node is the coordinator; also if all members are
+    /// suspected, and there is no state to hand over.
     fn is_coordinator(&self) -> bool {
         if self.inside.is_some() {
             return self.active().next() == Some(self.me);
@@ -48,7 +48,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         lowest == Some(self.me) && self.last.view.members.iter().all(is_gone)
     }
 
-    /// Who belongs to the next view, if nothing changes.
+    /// The members of the next view, if nothing changes.
     fn next_members(&self) -> Vec<Member> {
         let stays = |it: &&Member| match self.peers.get(&it.node) {
             _ if it.node == self.me => self.wants && self.inside.is_some(),
@@ -65,7 +65,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
             }
         }
         let comes_back = self.wants && self.inside.is_none();
-        // Somebody must be left, or nobody could ever come in.
+        // One member must be left, or no node could ever join.
         let is_last = next.is_empty() && self.inside.is_some();
         if comes_back || is_last {
             next.push(self.itself());
@@ -74,8 +74,8 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         next
     }
 
-    /// Ends the view if that is up to this node and there is reason to: somebody is to go or to
-    /// come, or somebody has been stopped already, perhaps by one who could not go on.
+    /// Ends the view if this node is the coordinator and there is a reason: a member leaves or
+    /// joins, or a member has been stopped already, perhaps by a coordinator that could not go on.
     pub(super) fn consider(&mut self, is_stopped: bool, fx: &mut impl Effects<Self>) {
         if !self.is_coordinator() {
             return;
@@ -191,7 +191,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         });
     }
 
-    /// What comes next, made of what those have that have stopped.
+    /// The proposal for the next view, from the reports of stopped members.
     fn next(&self) -> Install<B, I> {
         let view = View { id: self.last.view.id + 1, members: self.next_members() };
         let Some(inside) = &self.inside else {
@@ -252,7 +252,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         }
         let has_it = install.view.has(self.itself());
         let was_in = self.inside.is_some();
-        // Whoever has missed a view was not in that, and comes from outside.
+        // A node that has missed a view was not a member of it, and joins from outside.
         let went_on = has_it && was_in && install.view.id == self.last.view.id + 1;
         let is_in = went_on || (has_it && self.wants);
         if let Some(before) = self.inside.take().filter(|_| went_on) {
@@ -286,7 +286,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         self.consider(false, fx);
     }
 
-    /// What was heard of the view before it began.
+    /// Messages of the view that arrived before it began.
     fn catch_up(&mut self, fx: &mut impl Effects<Self>) {
         let id = self.last.view.id;
         for (from, message) in core::mem::take(&mut self.early) {

@@ -1,10 +1,10 @@
-//! Who decides what comes next: propose, and learn.
+//! Consensus, as the interface propose and learn.
 //!
-//! A group needs one decision for every view: what the next one is. Whoever decides is asked to
-//! [propose](Decide::Propose) something for a number, and some time tells what was
-//! [decided](Decided::Learned) under that number, perhaps somebody else's proposal. Under one
-//! number everyone learns the same. That is all that the layers above know, so that an existing
-//! service may decide as well; [`Synod`](super::synod::Synod) is the one that is built in and
+//! A group needs one decision for every view: the next view. A consensus module is asked to
+//! [propose](Decide::Propose) a value for an instance number, and eventually tells the value that
+//! was [decided](Decided::Learned) in that instance, perhaps the proposal of another node. In one
+//! instance all learn the same value. The layers above know only this interface, so that an
+//! existing consensus service may be used as well; [`Synod`](super::synod::Synod) is built in and
 //! checked.
 
 use alloc::vec::Vec;
@@ -12,25 +12,25 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Data, Never, NodeId, NodeSet, Protocol};
 
-/// What a machine that decides is asked.
+/// The commands of a consensus module.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decide<V> {
     /// Decide this, or what others have proposed, under this number. Asked again, it goes on where
     /// it is, or tries anew: what it had sent may be lost.
     Propose {
-        /// Of the decision.
+        /// The number of the instance.
         number: u64,
-        /// Who may decide, always in the same order.
+        /// The voters, always in the same order.
         voters: Vec<NodeId>,
-        /// What to decide.
+        /// The proposed value.
         value: V,
     },
-    /// All up to this number is decided and known to whoever asks: nobody will ask here again.
+    /// All instances up to this number are decided and known: none will be asked for here again.
     Settled(u64),
 }
 
-/// What it tells.
+/// The notices of a consensus module.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decided<V> {
@@ -50,7 +50,7 @@ pub trait Decision<V: Data>:
     /// One that has never decided anything.
     fn new(me: NodeId) -> Self;
 
-    /// Whether so many of these voters can decide. Whoever is left with fewer does not even try.
+    /// Whether so many of these voters can decide. A node that reaches fewer does not propose.
     fn suffices(voters: &[NodeId], present: &NodeSet) -> bool;
 
     /// Whether this node has voted under this number, or a later one. That it has promised

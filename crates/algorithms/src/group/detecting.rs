@@ -42,7 +42,7 @@ impl<P> Detecting<P> {
     }
 }
 
-/// What a node may be woken for.
+/// The timers of a node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Timer<T> {
@@ -85,8 +85,9 @@ where
         }
     }
 
-    /// Another process than before was down, and not late. Whoever begins a life because it was
-    /// left behind counts by one, and a clock does not: such a one may have been late after all.
+    /// A new incarnation after a crash: the node was down, and not late. A node that begins a new
+    /// incarnation because it was evicted counts by one, and a clock does not: such a one may have
+    /// been late after all.
     fn on_life(&mut self, of: NodeId, life: Option<u64>) {
         let Some(life) = life else { return };
         if self.lives.insert(of, life).is_some_and(|before| life > before + 1) {

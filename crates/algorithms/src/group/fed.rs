@@ -6,9 +6,9 @@ use vorrang_protocol::{Debt, Monitor, NodeId, NodeSet, Violation};
 
 use super::input::Input;
 
-/// A monitor that makes something of whom nodes suspect.
+/// A monitor that uses the suspicions of nodes.
 pub trait Suspecting: Monitor {
-    /// Whom this node suspects, as far as was seen.
+    /// The nodes that this node suspects, as reported.
     fn suspects(&mut self, at: NodeId) -> &mut NodeSet;
 }
 

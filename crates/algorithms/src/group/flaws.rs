@@ -1,7 +1,7 @@
 //! The mistakes that people make with views, each around a correct machine.
 //!
-//! What is wrong about deciding is a machine of its own that decides wrongly; what is wrong about
-//! messages is a [`Mistake`] around [`Views`].
+//! A mistake in consensus is a consensus module that decides wrongly; a mistake with messages is a
+//! [`Mistake`] around [`Views`].
 
 use core::marker::PhantomData;
 
@@ -19,13 +19,13 @@ use super::virtual_synchrony::recipe;
 use crate::flaw::{AnyMistake, Flawed, Mistake};
 use crate::recipe::Recipe;
 
-/// What is decided about.
+/// The value that is decided.
 type Value = Install<u32, u64>;
 
 /// A node in the middle of which is this.
 type Around<C> = Recipe<Informed<Replica<C>>>;
 
-/// What such a node should be.
+/// The correct node.
 type Right = Views<u32, u64, Synod<Value>>;
 
 /// Nodes that decide wrongly.
@@ -42,14 +42,14 @@ pub fn mistaken(mistake: &'static dyn AnyMistake<Right>) -> Around<Flawed<Right>
 pub trait Misjudges:
     Copy + Eq + core::hash::Hash + core::fmt::Debug + Send + Sync + 'static
 {
-    /// What is proposed is decided.
+    /// Every proposal is decided.
     const AT_ONCE: bool = false;
     /// However few can decide.
     const ANY_NUMBER: bool = false;
     /// A crash takes votes and promises along.
     const FORGETS: bool = false;
 
-    /// What is proposed is altered.
+    /// Proposals are altered.
     fn alter(_value: &mut Value) {}
 }
 
@@ -116,7 +116,7 @@ impl Misjudges for NoSecondPhase {
     const AT_ONCE: bool = true;
 }
 
-/// Whoever is left goes on.
+/// The remaining members go on, however few.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct MinorityGoesOn;
 
@@ -136,7 +136,7 @@ impl Misjudges for OrphansDropped {
     }
 }
 
-/// Whoever comes in begins with nothing.
+/// A joining member begins with an empty state.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct NothingHandedOver;
 
@@ -154,7 +154,7 @@ impl Misjudges for VotesForgotten {
     const FORGETS: bool = true;
 }
 
-/// Whoever has told what it has goes on.
+/// A member that has reported goes on delivering.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct NoFreeze;
 
@@ -175,7 +175,7 @@ impl<D: Decision<Value>> Mistake<Views<u32, u64, D>> for NoFreeze {
     }
 }
 
-/// What comes late is delivered all the same.
+/// A late message is delivered in the next view.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct AcrossTheBarrier;
 

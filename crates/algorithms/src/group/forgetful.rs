@@ -10,8 +10,8 @@ use super::message::{Install, Message};
 use super::view::{Member, View};
 use super::views::Views;
 
-/// A group that is to be founded: by the lowest of these nodes, when all others of them have told
-/// it that they are in no group, and nobody is known who is.
+/// A group to be founded: by the lowest of these nodes, when all others of them have reported that
+/// they are in no group, and no node is known to be in one.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Founding {
     /// The number of the first view: larger than that of any view of a group that these nodes may
@@ -44,8 +44,8 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         Self { forgets: true, ..self }
     }
 
-    /// What is left of such a node by a crash: whether it wanted in, which its application will say
-    /// again, and the time, which has gone on.
+    /// The state of such a node after a crash: whether it wanted to be a member, which its
+    /// application will repeat, and the time, which has gone on.
     pub(super) fn remains(&self, fresh: Self) -> Self {
         let life = self.life + 1;
         let founding = fresh.founding.map(|it| Founding { view: it.view + (life << 32), ..it });
@@ -60,8 +60,8 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         !self.forgets || (number == view.id && view.has(self.itself()))
     }
 
-    /// Founds the group, if that is up to this node, all who are to found it are there, and nobody
-    /// is left in any other that is known: all its members have begun other lives since.
+    /// Founds the group, if this node is to, all founders are up, and no member is left of any
+    /// other group that is known: all its members have begun other incarnations since.
     pub(super) fn found(&mut self, fx: &mut impl Effects<Self>) {
         let Some(Founding { view, founders }) = self.founding.as_ref().filter(|_| self.wants)
         else {

@@ -1,7 +1,7 @@
-//! Who says that others seem to be down: [heartbeats](super::detecting), or somebody else.
+//! The failure detector: [heartbeats](super::detecting), or commands.
 //!
-//! By heartbeats a group lives. By what it is told it is checked and played through: whatever a
-//! detector could ever say, rightly or wrongly and at whatever moment, can be said.
+//! A running group uses heartbeats. In checks and stepped runs commands suspect and trust nodes:
+//! every output of a failure detector, right or wrong and at any moment, can be tried.
 
 use core::fmt;
 
@@ -12,13 +12,13 @@ use super::input::Input;
 use super::message::Beat;
 use crate::setup::Setup;
 
-/// Who says that others seem to be down.
+/// The failure detector.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum Detector {
     /// Heartbeats that come or do not.
     #[default]
     Heartbeats,
-    /// Whoever gives commands.
+    /// Commands.
     Told,
 }
 
@@ -26,7 +26,7 @@ impl Detector {
     /// All that there are.
     pub const ALL: [Self; 2] = [Self::Heartbeats, Self::Told];
 
-    /// What it is called.
+    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Heartbeats => "heartbeats",
@@ -40,11 +40,11 @@ impl Detector {
 pub enum Informed<P> {
     /// A detector of its own.
     ByHeartbeats(Detecting<P>),
-    /// What it is told.
+    /// Its state.
     ByOthers {
         /// Who it is.
         me: NodeId,
-        /// Who there is.
+        /// The universe of nodes.
         group: Group,
         /// The machine.
         machine: P,
@@ -54,7 +54,7 @@ pub enum Informed<P> {
 /// To say by hand what heartbeats say.
 pub const HEARTBEATS_SAY_IT: Refused =
     Refused("cannot be told who is down: heartbeats say so; --detector told does without them");
-/// To suspect or trust somebody whom there is not, or oneself.
+/// A command to suspect or trust an unknown node, or oneself.
 pub const NOBODY_ELSE: Refused = Refused("cannot suspect or trust: that is no other node");
 
 impl<P> Informed<P> {
@@ -134,7 +134,7 @@ where
             (Self::ByOthers { machine, .. }, Timer::Above(timer)) => {
                 machine.on_timer(timer, &mut Through::new(&mut fx));
             }
-            // Nobody has set it.
+            // It is never set.
             (Self::ByOthers { .. }, Timer::Heartbeat(_)) => {}
         }
     }

@@ -1,4 +1,4 @@
-//! What goes into machines that live on a failure detector.
+//! The input of machines that depend on a failure detector.
 
 use alloc::format;
 use alloc::string::String;
@@ -9,7 +9,7 @@ use core::str::FromStr;
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::NodeId;
 
-/// What an application asks, and what the detector believes.
+/// A command of the application, or a report of the failure detector.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Input<C> {

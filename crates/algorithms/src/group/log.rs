@@ -1,11 +1,12 @@
-//! The messages of one view, in one order: a fixed sequencer to whom senders send, and who sends to
-//! all. (M. Frans Kaashoek and Andrew S. Tanenbaum, "Group communication in the Amoeba distributed
-//! operating system", ICDCS 1991; in the terms of Défago, Schiper and Urbán, "Total order broadcast
-//! and multicast algorithms", ACM Computing Surveys 36(4), 2004: unicast, then broadcast.)
+//! The messages of one view, in one order: a fixed sequencer, to which senders send and which sends
+//! to all. (M. Frans Kaashoek and Andrew S. Tanenbaum, "Group communication in the Amoeba
+//! distributed operating system", ICDCS 1991; in the terms of Défago, Schiper and Urbán, "Total
+//! order broadcast and multicast algorithms", ACM Computing Surveys 36(4), 2004: unicast, then
+//! broadcast.)
 //!
 //! The sequencer gives every message a place as it comes, each sender's in the order in which they
-//! were sent. What has a place is delivered in the order of places. All of it is kept until
-//! everybody is known to have it.
+//! were sent. Messages are delivered in the order of places. They are kept until all members are
+//! known to have them.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -14,14 +15,14 @@ use vorrang_protocol::{Data, NodeId};
 
 use super::message::{Entry, Report};
 
-/// What a member has of the messages of its view.
+/// The messages of a view that a member has.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Log<B> {
-    /// How many messages everybody is known to have delivered: they are forgotten.
+    /// How many messages all members are known to have delivered: they are dropped.
     base: u32,
-    /// What was delivered after these.
+    /// The messages delivered after these.
     entries: Vec<Entry<B>>,
-    /// What has a place further on.
+    /// Messages with later places.
     early: BTreeMap<u32, Entry<B>>,
     /// How many it has multicast itself.
     sent: u32,
@@ -139,7 +140,7 @@ impl<B: Data> Log<B> {
         }
     }
 
-    /// What it has, when the view ends.
+    /// The report when the view ends.
     pub(super) fn report<I>(&self, info: I) -> Report<B, I> {
         Report {
             base: self.base,
@@ -151,12 +152,12 @@ impl<B: Data> Log<B> {
     }
 }
 
-/// What everyone who goes on delivers in the view that ends, made of what these have: how many
-/// everybody has delivered, and what comes after.
+/// The log that every member that goes on delivers in the view that ends, from these reports: how
+/// many messages all have delivered, and the messages after them.
 ///
-/// All that have a place, up to the first place of which nobody knows; then what the reporters have
-/// multicast and nobody knows a place of, by sender and number. Nobody has delivered anything of
-/// the latter: what is delivered has a place, and so has all before it.
+/// All messages with a place, up to the first place that no report has; then the multicasts of the
+/// reporters without a known place, by sender and number. No member has delivered any of the
+/// latter: a delivered message has a place, and so have all before it.
 pub(super) fn cut<'a, B: Data, I: 'a>(
     reports: impl Iterator<Item = &'a Report<B, I>> + Clone,
 ) -> (u32, Vec<Entry<B>>) {

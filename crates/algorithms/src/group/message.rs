@@ -1,4 +1,4 @@
-//! What the members of a group tell each other.
+//! The messages between members of a group.
 
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -10,8 +10,8 @@ use vorrang_protocol::{Data, NodeId};
 use super::view::View;
 use crate::layer::kinds::{MOST_KINDS, with};
 
-/// What nodes say to each other; `B` is what applications multicast, `I` what they hand over when a
-/// view ends, and `M` what is said to decide what comes next.
+/// The messages between nodes; `B` is the payload of multicasts, `I` the state that is transferred
+/// when a view ends, and `M` the messages of the consensus module.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message<B, I, M> {
@@ -23,7 +23,7 @@ pub enum Message<B, I, M> {
         view: u64,
         /// The sender's, in this view, from 0.
         number: u32,
-        /// What is multicast.
+        /// The multicast.
         payload: B,
     },
     /// From the sequencer: this comes at this place.
@@ -32,7 +32,7 @@ pub enum Message<B, I, M> {
         view: u64,
         /// From 0.
         place: u32,
-        /// What comes there.
+        /// The message at that place.
         entry: Entry<B>,
     },
     /// This view ends: stop, and tell what you have.
@@ -44,7 +44,7 @@ pub enum Message<B, I, M> {
     FlushOk {
         /// The view.
         view: u64,
-        /// What I have.
+        /// The report of a stopped member.
         report: Report<B, I>,
     },
     /// This comes next: it is decided.
@@ -78,26 +78,26 @@ pub struct Progress {
 /// A message of an application.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Entry<B> {
-    /// Who multicast it.
+    /// The sender.
     pub from: NodeId,
     /// The sender's, in this view, from 0.
     pub number: u32,
-    /// What it says.
+    /// The payload.
     pub payload: B,
 }
 
-/// What a member has when it stops.
+/// The report of a member that has stopped.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Report<B, I> {
-    /// How many messages everybody has delivered, as far as it knows.
+    /// How many messages all members have delivered, as far as it knows.
     pub base: u32,
-    /// What it has delivered after these.
+    /// The messages that it has delivered after these.
     pub entries: Vec<Entry<B>>,
-    /// What it knows of later places.
+    /// The messages of later places that it knows.
     pub early: Vec<(u32, Entry<B>)>,
-    /// What it has multicast and not delivered.
+    /// Its own multicasts that it has not delivered.
     pub pending: Vec<Entry<B>>,
-    /// What its application hands over.
+    /// The state of its application, for transfer.
     pub info: I,
 }
 
@@ -106,24 +106,24 @@ pub struct Report<B, I> {
 pub struct Install<B, I> {
     /// The view.
     pub view: View,
-    /// How many messages of the view before everybody had delivered.
+    /// How many messages of the last view all members had delivered.
     pub base: u32,
     /// Those after these, up to its end.
     pub log: Vec<Entry<B>>,
-    /// What the applications of those who go on have handed over.
+    /// The transferred states of the members that go on.
     pub infos: Vec<Info<I>>,
     /// Members of the view before of which nothing is known: they may not know that it has ended.
     pub gone: Vec<NodeId>,
 }
 
-/// What an application has handed over.
+/// The transferred state of an application.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Info<I> {
     /// Whose.
     pub of: NodeId,
     /// How many messages of the view it had delivered by then.
     pub upto: u32,
-    /// What it handed over.
+    /// The transferred state.
     pub info: I,
 }
 
@@ -133,7 +133,7 @@ impl<B, I> Install<B, I> {
         Self { view, base: 0, log: Vec::new(), infos: Vec::new(), gone: Vec::new() }
     }
 
-    /// What is left to be delivered after so many messages.
+    /// The messages to deliver after so many.
     pub fn after(&self, upto: u32) -> &[Entry<B>] {
         let had = upto.saturating_sub(self.base) as usize;
         self.log.get(had..).unwrap_or_default()

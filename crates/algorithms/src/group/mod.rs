@@ -47,7 +47,8 @@ pub enum Grouping {}
 impl Problem for Grouping {
     const NAME: &'static str = "group";
     const TITLE: &'static str = "group communication";
-    /// What an application asks; and what a failure detector says, where it is no part of the node.
+    /// The commands of an application, and the reports of a failure detector where it is no part of
+    /// the node.
     type Command = input::Input<Command>;
     type Notice = Notice;
     type Terms = card::Terms;
@@ -55,7 +56,7 @@ impl Problem for Grouping {
     type Demonstration = card::Demonstration;
 }
 
-/// What an application asks.
+/// The commands of an application.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
@@ -94,7 +95,7 @@ impl FromStr for Command {
     }
 }
 
-/// What an application is told.
+/// The notices to an application.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Notice {
@@ -102,16 +103,16 @@ pub enum Notice {
     View {
         /// The view.
         view: View,
-        /// What all messages so far come to: see [`ledger`].
+        /// The state after all messages so far: see [`ledger`].
         state: u64,
     },
     /// A message is delivered, in the view that the node is in.
     Delivered {
-        /// Who has multicast it.
+        /// The sender.
         from: NodeId,
         /// Which of that one's in this view it is, from 0.
         number: u32,
-        /// What it says.
+        /// The payload.
         payload: u32,
     },
     /// The view is about to end.
@@ -131,9 +132,9 @@ impl fmt::Display for Notice {
     }
 }
 
-/// The state of the application that every member has: what it was, after one more message. It
-/// stands for any replica that does something with every message, in their order: members that have
-/// delivered the same have the same, and whoever comes in must be given it.
+/// The replicated state after one more message. It stands for any state machine that is replicated
+/// by delivering messages in order: members that have delivered the same messages have the same
+/// state, and a joining member must be given it.
 pub fn ledger(state: u64, payload: u32) -> u64 {
     state.wrapping_mul(0x100_0000_01b3).wrapping_add(u64::from(payload)).wrapping_add(1)
 }

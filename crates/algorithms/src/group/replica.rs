@@ -1,5 +1,5 @@
-//! An application that lives on views: it keeps a [`ledger`] of all messages, the same at every
-//! member, and hands it over to whoever comes in.
+//! A replicated application on views: it keeps a [`ledger`] of all messages, the same at every
+//! member, and transfers it to joining members.
 
 use alloc::vec::Vec;
 
@@ -23,13 +23,13 @@ impl<C> Replica<C> {
         Self { views, state: 0 }
     }
 
-    /// What it is on top of.
+    /// The layer below.
     pub const fn views(&self) -> &C {
         &self.views
     }
 }
 
-/// What goes on between a machine with views and this application.
+/// A machine with views, as this application uses it.
 pub trait HasViews: Protocol<Command = Input<Ask<u32, u64>>, Notice = Told<u32, u64>> {}
 
 impl<C: Protocol<Command = Input<Ask<u32, u64>>, Notice = Told<u32, u64>>> HasViews for C {}
@@ -83,8 +83,8 @@ impl<C: HasViews> Replica<C> {
     }
 }
 
-/// What one who goes on has handed over, and what it has delivered since; if there is nobody, there
-/// is nothing.
+/// The transferred state of a member that goes on, and the messages that it has delivered since;
+/// empty if there is no such member.
 fn transferred(install: &Install<u32, u64>) -> u64 {
     let Some(info) = install.infos.first() else { return 0 };
     let rest = install.after(info.upto).iter();

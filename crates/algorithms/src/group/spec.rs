@@ -1,14 +1,14 @@
-//! What must hold, whatever the algorithm: virtual synchrony. After Kenneth P. Birman and Thomas A.
-//! Joseph, "Exploiting virtual synchrony in distributed systems", SOSP 1987; the names of the
-//! properties are those of Gregory V. Chockler, Idit Keidar and Roman Vitenberg, "Group
+//! The specification, independent of the algorithm: virtual synchrony. After Kenneth P. Birman and
+//! Thomas A. Joseph, "Exploiting virtual synchrony in distributed systems", SOSP 1987; the names of
+//! the properties are those of Gregory V. Chockler, Idit Keidar and Roman Vitenberg, "Group
 //! communication specifications: a comprehensive study", ACM Computing Surveys 33(4), 2001.
 //!
 //! | property | says | source |
 //! | --- | --- | --- |
-//! | `self inclusion` | whoever installs a view belongs to it | §3.1 |
+//! | `self inclusion` | a node installs only views that it is a member of | §3.1 |
 //! | `increasing views` | a node installs views in the order of their numbers | §3.1 |
 //! | `view agreement` | views with the same number have the same members | §3.2 |
-//! | `one successor` | whoever goes on from a view goes on to the same one | §3.2 |
+//! | `one successor` | all members that go on from a view go on to the same one | §3.2 |
 //! | `virtual synchrony` | those who go on to the same view have delivered the same | §4.1.2 |
 //! | `sending view delivery` | a message is delivered in the view in which it was sent | §4.1.3 |
 //! | `total order` | those who go on have delivered in the same order | §4.3, strong, in a view |
@@ -17,11 +17,11 @@
 //! | `state transfer` | all who install a view begin it with the state of those who go on | SOSP |
 //! | `settling` | those who are up and want in end up in one view, with all messages | §5 |
 //!
-//! Nothing is said of what somebody has delivered who does not go on: it may be more than the
-//! others ever see, and in another order (they are not *uniform*). The last property only holds if
-//! suspicions come right in the end and enough of all nodes are up and can hear each other
-//! ([`majority_side`]), with somebody among them who knows what its view knew; where that can be
-//! seen not to be so, nothing is owed.
+//! The properties are not *uniform*: a member that does not go on may have delivered more than the
+//! others ever will, and in another order. The last property only holds if suspicions are right
+//! eventually and enough of all nodes are up and can hear each other ([`majority_side`]), with one
+//! among them that has the state of its view; where that is seen not to be so, there is no
+//! obligation.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -54,52 +54,52 @@ const SETTLING: &str = "settling";
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Synchrony {
     nodes: Vec<Seen>,
-    /// Views that somebody is in, or may yet come to, by number.
+    /// Views that a node is in, or may yet reach, by number.
     views: BTreeMap<u64, Known>,
     /// All others.
     past: BTreeMap<u64, View>,
     cuts: Cuts,
-    /// Whether it is told whom nodes suspect. If not, they are assumed to be right in the end.
+    /// Whether the monitor sees suspicions. If not, they are assumed to be right eventually.
     is_told: bool,
     /// Whether nothing is owed, since nothing need be settled when the run ends.
     is_cut_off: bool,
 }
 
-/// What was seen of a node.
+/// The history of a node that matters.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Seen {
     is_up: bool,
     wants: bool,
     /// The last view that it was told of.
     last: u64,
-    /// What it does in that, if it is in it.
+    /// Its state in that view, if it is in it.
     inside: Option<Stay>,
-    /// What it has multicast for the next view.
+    /// Its multicasts for the next view.
     queue: Vec<u32>,
-    /// Whom it believes to be down.
+    /// The nodes that it suspects.
     suspects: NodeSet,
 }
 
-/// What a node does in a view.
+/// The state of a node in a view.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Stay {
     is_blocked: bool,
-    /// What it has delivered, by sender and number.
+    /// The messages that it has delivered, by sender and number.
     delivered: Vec<(NodeId, u32)>,
     /// For each sender, how many of these.
     next: BTreeMap<NodeId, u32>,
     state: u64,
 }
 
-/// What is known of a view.
+/// The known facts about a view.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Known {
     view: View,
     /// The state with which all began it.
     state: u64,
-    /// What was multicast in it.
+    /// The messages multicast in it.
     sent: BTreeMap<NodeId, Vec<u32>>,
-    /// To which view somebody went on, having delivered what.
+    /// The successor of the view, and the messages delivered before it.
     next: Option<(u64, Vec<(NodeId, u32)>)>,
 }
 
@@ -108,7 +108,7 @@ fn violation(property: &'static str, what: String) -> Result<(), Violation> {
 }
 
 impl Synchrony {
-    /// Nobody has been told anything; these want in.
+    /// The initial state, in which these nodes want to be members.
     pub fn new(universe: Group, founders: impl IntoIterator<Item = NodeId>) -> Self {
         let seen = Seen {
             is_up: true,
@@ -235,8 +235,8 @@ impl Synchrony {
         Ok(())
     }
 
-    /// Forgets what happened in views that nobody is in and nobody may come to any more; but never
-    /// who was in them, and nothing of the newest.
+    /// Forgets the messages of views that no node is in or may still reach; but never their
+    /// members, and nothing of the newest.
     fn forget(&mut self) {
         let Some(&newest) = self.views.keys().next_back() else { return };
         let nodes = &self.nodes;
@@ -258,7 +258,7 @@ impl Synchrony {
         });
     }
 
-    /// The newest view that anybody was told of.
+    /// The newest view that was installed anywhere.
     fn newest(&self) -> Option<&Known> {
         self.views.values().next_back()
     }
@@ -274,7 +274,7 @@ impl Synchrony {
             all().all(|of| of == at || suspects.contains(of) != up.contains(of))
         };
         let newest = &self.newest()?.view;
-        // Somebody knows what the members knew, or it is certain that nobody does.
+        // One node has the state of the view, or it is certain that none has.
         let is_in =
             |at: NodeId| newest.life_of(at).is_some() && self.nodes[at.index()].inside.is_some();
         let has_state = up.iter().any(is_in) || newest.nodes().all(|it| up.contains(it));
@@ -283,7 +283,8 @@ impl Synchrony {
         (is_fine && !wanting.is_empty()).then_some((up, wanting))
     }
 
-    /// Who has not come to the view of all who want in, or not got all of its messages.
+    /// The nodes that have not reached the view of all that want to be members, or not got all of
+    /// its messages.
     fn unsettled(&self) -> Vec<(NodeId, &'static str)> {
         let Some((up, wanting)) = self.owed_to() else { return Vec::new() };
         let Some(newest) = self.newest() else { return Vec::new() };
@@ -389,13 +390,13 @@ impl Monitor for Synchrony {
 pub type Fed = fed::Fed<Synchrony>;
 
 impl Fed {
-    /// As [`Synchrony::new`]; nobody suspects anybody.
+    /// As [`Synchrony::new`], without suspicions.
     pub fn new(universe: Group, founders: impl IntoIterator<Item = NodeId>) -> Self {
         fed::Fed(Synchrony { is_told: true, ..Synchrony::new(universe, founders) })
     }
 
-    /// What must hold of nodes that are set up like this: where they have detectors of their own,
-    /// nothing is seen of what those say.
+    /// The monitor of nodes with this set-up: where they have detectors of their own, suspicions
+    /// are not seen.
     pub fn of(setup: &Setup) -> Self {
         let mut fed = Self::new(setup.group, (0..setup.founders).map(NodeId));
         fed.0.is_told = setup.detector == Detector::Told;

@@ -1,11 +1,11 @@
 //! The decision by ballots: Leslie Lamport, "The part-time parliament", ACM TOCS 16(2), 1998, as
 //! told in "Paxos made simple", SIGACT News 32(4), 2001. One decree a number, and two phases.
 //!
-//! Whoever proposes picks a ballot and asks for promises to take part in no lower one; whoever
-//! promises tells what it has voted for last. With the promises of a
-//! [primary set](super::view::is_primary) it asks for votes, for what was voted for in the highest
-//! ballot that it was told of; only if there was none, for what it likes. What such a set has voted
-//! for in one ballot is decided.
+//! A proposer picks a ballot and asks for promises to take part in no lower one; an acceptor that
+//! promises reports its last vote. With the promises of a [primary set](super::view::is_primary)
+//! the proposer asks for votes, for the value of the highest ballot that was reported; only if
+//! there was none, for its own value. A value that such a set has voted for in one ballot is
+//! decided.
 //!
 //! ```text
 //!   1  ──PREPARE(1.1)──▼──PROMISE──▼──ACCEPT(1.1: v)──▼──ACCEPTED──▼──[ v is decided ]
@@ -28,9 +28,10 @@
 //! promise, not even after a crash. *Ballot 0* belongs to the first voter and needs no promises,
 //! as there is no lower one.
 //!
-//! **Live** if one who proposes is not disturbed for long enough: whoever is refused stops, and
-//! tries again only when it is asked to. So of two that compete the later wins, unless both are
-//! asked again and again at the same pace; that there is one in the end is up to whoever asks.
+//! **Live** if one proposer is not disturbed for long enough: a proposer that is refused stops, and
+//! tries again only when it is asked to. So of two competing proposers the later wins, unless both
+//! are asked again and again at the same pace; the layer above must see to it that eventually there
+//! is only one.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -47,7 +48,7 @@ use super::view::is_primary;
 pub struct Ballot {
     /// From 0, which only the first voter has.
     pub round: u32,
-    /// Who asks for votes in it.
+    /// Its proposer.
     pub of: NodeId,
 }
 
@@ -57,7 +58,7 @@ impl fmt::Display for Ballot {
     }
 }
 
-/// What nodes say to each other, each about the decision with this number.
+/// The messages between nodes, each about the instance with this number.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message<V> {
@@ -112,7 +113,7 @@ pub struct Synod<V> {
     attempt: Option<Attempt<V>>,
 }
 
-/// What a node has promised and voted for.
+/// The promise and the vote of a node.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Vote<V> {
     /// It takes part in no lower ballot.
@@ -120,16 +121,16 @@ struct Vote<V> {
     accepted: Option<(Ballot, V)>,
 }
 
-/// What a node that proposes has come to.
+/// The state of a proposer.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Attempt<V> {
     number: u64,
     voters: Vec<NodeId>,
     ballot: Ballot,
-    /// What it will ask for votes for, or does.
+    /// The value that it asks votes for.
     value: V,
     phase: Phase,
-    /// Who has promised, or voted.
+    /// The nodes that have promised, or voted.
     answered: NodeSet,
 }
 
@@ -160,8 +161,8 @@ impl<V: Data> Synod<V> {
         self.ask_others(fx);
     }
 
-    /// Its own promise or vote comes first, and without a message. What it has promised another
-    /// meanwhile it keeps as anybody would.
+    /// Its own promise or vote comes first, and without a message. A promise that it has given
+    /// another proposer meanwhile binds it as any node.
     fn ask_itself(&mut self, fx: &mut impl Effects<Self>) {
         let Some(attempt) = &self.attempt else { return };
         let (number, ballot) = (attempt.number, attempt.ballot);

@@ -15,7 +15,7 @@ use crate::partition::Cuts;
 pub struct Member {
     /// The node.
     pub node: NodeId,
-    /// Its life: from 0, or from [whatever is larger than all before](super::forgetful).
+    /// Its incarnation: from 0, or from [a number larger than all before](super::forgetful).
     pub life: u64,
 }
 
@@ -29,11 +29,11 @@ impl fmt::Display for Member {
     }
 }
 
-/// Who belongs to the group, until the next view.
+/// The members of the group, until the next view.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct View {
-    /// The first is 1, unless it was [founded](super::forgetful) under another number, and
-    /// the next is one more. Before the first there is 0, of nobody.
+    /// The first is 1, unless it was [founded](super::forgetful) under another number, and the next
+    /// is one more. Before the first there is 0, without members.
     pub id: u64,
     /// Lowest first, each node once. A member's place is its rank.
     pub members: Vec<Member>,
@@ -68,7 +68,7 @@ impl View {
         self.members.iter().map(|it| it.node)
     }
 
-    /// Who puts messages in order: the lowest.
+    /// The sequencer, which orders messages: the lowest member.
     pub fn sequencer(&self) -> Option<NodeId> {
         self.members.first().map(|it| it.node)
     }
@@ -90,8 +90,8 @@ pub fn is_primary(all: &[NodeId], present: &NodeSet) -> bool {
     2 * here > all.len() || (2 * here == all.len() && has_first)
 }
 
-/// Those of the nodes that are up which can hear each other and are more than half of so many: of a
-/// network that has fallen apart, the side that goes on whatever its last view was.
+/// The live nodes that can hear each other and are more than half of so many: the majority side of
+/// a partition, which can go on from any last view.
 pub fn majority_side(all: usize, up: &NodeSet, cuts: &Cuts) -> Option<NodeSet> {
     let side = |one: NodeId| up.iter().filter(move |&other| cuts.can_hear(one, other)).collect();
     up.iter().map(side).find(|side: &NodeSet| 2 * side.len() > all)

@@ -1,9 +1,8 @@
 //! Views, and messages in one order within each: the machine in the middle of the stack, between a
 //! failure detector below (which feeds it) and an application above (which blocks when it is told).
 //!
-//! What it is for and why it is right stands with [the whole](super::virtual_synchrony). Here is
-//! how a member stands to a view, and what it does with messages; `change.rs` is how a view ends
-//! and the next begins.
+//! Its purpose and its proof are in [the whole](super::virtual_synchrony). Here is the state of a
+//! member in a view, and how it handles messages; `change.rs` has the view change.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -19,7 +18,7 @@ use super::message::{Entry, Install, Message, Progress, Report, Status};
 use super::view::{Member, View};
 use super::{ALREADY_IN, NOT_IN};
 
-/// What the application above asks.
+/// The commands of the layer above.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ask<B, I> {
@@ -33,7 +32,7 @@ pub enum Ask<B, I> {
     BlockOk(I),
 }
 
-/// What the application above is told.
+/// The notices to the layer above.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Told<B, I> {
@@ -59,10 +58,10 @@ pub struct Views<B: Data, I: Data, D: Decision<Install<B, I>>> {
     pub(super) universe: Group,
     /// Whether there is no stable storage: then a crash takes all along but the number of the life.
     pub(super) forgets: bool,
-    /// Whether members hand over what others must begin with. Then nobody goes on without all who
+    /// Whether there is state to transfer. Then the group does not go on without all members that
     /// might have it.
     pub(super) has_state: bool,
-    /// What this node is to found, if nobody has.
+    /// The group that this node is to found, if there is none.
     pub(super) founding: Option<Founding>,
     /// On stable storage: in which life it is. It ends with a crash, and when the node belongs to
     /// the group no more.
@@ -71,15 +70,15 @@ pub struct Views<B: Data, I: Data, D: Decision<Install<B, I>>> {
     pub(super) wants: bool,
     /// On stable storage: the newest view that it knows, whether it belongs to it or not.
     pub(super) last: Install<B, I>,
-    /// What it does in that view, if it belongs to it.
+    /// Its state in that view, if it is a member.
     pub(super) inside: Option<Inside<B, I>>,
-    /// What others have said of themselves that the view does not say.
+    /// The states that other nodes have reported.
     pub(super) peers: BTreeMap<NodeId, Peer>,
-    /// Who seems to be down.
+    /// The suspected nodes.
     pub(super) suspects: NodeSet,
-    /// What is to be multicast in the next view.
+    /// Multicasts for the next view.
     pub(super) queue: Vec<B>,
-    /// What was heard of views that it does not know yet.
+    /// Messages of views that it does not know yet.
     pub(super) early: Early<B, I, D>,
     pub(super) decision: D,
 }
@@ -87,16 +86,16 @@ pub struct Views<B: Data, I: Data, D: Decision<Install<B, I>>> {
 /// Messages, and who has sent them.
 type Early<B, I, D> = BTreeSet<(NodeId, Message<B, I, <D as Protocol>::Message>)>;
 
-/// What a member does in its view.
+/// The state of a member in its view.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Inside<B, I> {
     pub(super) log: Log<B>,
     pub(super) phase: Phase,
-    /// Who is to be told what it has, once it has stopped.
+    /// The coordinators that get its report, once it has stopped.
     pub(super) asked_by: NodeSet,
-    /// Whom it has asked to stop.
+    /// The members that it has asked to stop.
     pub(super) asked: NodeSet,
-    /// What those have that have stopped, itself included.
+    /// The reports of members that have stopped, itself included.
     pub(super) reports: BTreeMap<NodeId, Report<B, I>>,
     /// Whether it has proposed what comes next.
     pub(super) has_proposed: bool,
@@ -112,7 +111,7 @@ pub(super) enum Phase {
     Frozen,
 }
 
-/// What another node has said of itself: what is later is greater.
+/// The reported state of another node: a later one is greater.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) struct Peer {
     pub(super) life: u64,
@@ -137,7 +136,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
     ///
     /// # Panics
     ///
-    /// If nobody has founded the group, or a founder is not in the universe.
+    /// If there is no founder, or a founder is not in the universe.
     pub fn new(me: NodeId, universe: Group, founders: &[NodeId]) -> Self {
         assert!(!founders.is_empty(), "a group is founded by at least one node");
         assert!(founders.iter().all(|&id| universe.contains(id)), "founders are nodes");
@@ -165,17 +164,17 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         Self { has_state: false, ..self }
     }
 
-    /// Who decides what comes after the newest view that it knows: its members, lowest first, and
-    /// then all others; but without stable storage only the members, in the lives that the view
-    /// has.
+    /// The voters on the successor of the newest view that it knows: its members, lowest first, and
+    /// then all others; but without stable storage only the members, in the incarnations that the
+    /// view has.
     pub fn voters(&self) -> Vec<NodeId> {
         let view = &self.last.view;
         let is_other = |&node: &NodeId| !self.forgets && view.life_of(node).is_none();
         view.nodes().chain(self.universe.members().filter(is_other)).collect()
     }
 
-    /// Whether it has had no part in what comes after this view, as far as others might go on by
-    /// that. While enough [voters](Self::voters) say so, nobody has.
+    /// Whether it has not voted on a successor of this view. While enough [voters](Self::voters)
+    /// say so, there is none.
     pub fn vouches_for(&self, view: u64) -> bool {
         let is_running = self.inside.as_ref().is_none_or(|it| it.phase == Phase::Running);
         let is_voter = !self.forgets || (self.inside.is_some() && view == self.last.view.id);
@@ -220,7 +219,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
     }
 
     fn join(&mut self, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
-        // Whoever is still inside has said that it wants out, which cannot be taken back.
+        // A member that is still in the view has asked to leave, which cannot be taken back.
         if self.wants || self.inside.is_some() {
             return Err(ALREADY_IN);
         }
@@ -242,7 +241,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
             fx.broadcast(self.others(), Message::Status(self.status()));
             self.consider(false, fx);
         } else {
-            // Whoever has heard that it wanted in must not take it in any more.
+            // Nodes that have received its request to join must not admit it any more.
             self.life += 1;
             fx.notify(Told::Out);
             self.announce(fx);
@@ -306,7 +305,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
             return;
         }
         let news = Peer { life: status.life, wants_out: !status.wants };
-        // Whoever is in a view that is over, and does not know, does not ask to be let in.
+        // A member of a view that is over, and that does not know it, does not ask to join.
         let says_something = status.inside.is_none() || news.wants_out;
         let is_new = says_something
             && match (self.peers.get(&from), self.last.view.life_of(from)) {
@@ -374,7 +373,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         self.found(fx);
     }
 
-    /// What a message says of the view that this node is in.
+    /// A message of the view that this node is in.
     pub(super) fn on_current(
         &mut self,
         from: NodeId,
@@ -391,7 +390,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         }
     }
 
-    /// Of another view: what is older is over, what is newer is kept until then.
+    /// A message of another view: an older one is dropped, a newer one kept until that view.
     fn on_view_message(
         &mut self,
         from: NodeId,
@@ -427,7 +426,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Protocol for Views<B, I, D> {
         }
     }
 
-    /// Whoever wanted in before comes back, as somebody else.
+    /// A node that was a member comes back, as a new incarnation.
     fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
         self.announce(fx);
         self.consider(false, fx);

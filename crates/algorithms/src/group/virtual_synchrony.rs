@@ -4,8 +4,8 @@
 //!
 //! A group has a *view*: a number, and its members. All members deliver the same messages in the
 //! same order, until the view ends; then those that go on have delivered the same, and begin the
-//! next view together. So a view is a barrier: what is decided by what was heard before it is
-//! decided alike by all.
+//! next view together. So a view is a barrier: decisions that depend on the messages before it are
+//! the same at all members.
 //!
 //! It is a stack, and each layer knows only the one below:
 //!
@@ -26,7 +26,7 @@
 //!
 //! | N members | cost |
 //! | --- | --- |
-//! | messages | N − 1 for a multicast of the sequencer, N for one of anybody else |
+//! | messages | N − 1 for a multicast of the sequencer, N for one of another member |
 //! | copies besides | up to N − 1, for each that a heartbeat crosses |
 //! | heartbeats besides | one from each node to each other in every period |
 //! | delay | T to all others if the sequencer multicasts; else T to it and 2T to the rest |
@@ -37,98 +37,99 @@
 //! hear each other, one of them with what was known in the newest view, and suspicions that are
 //! right in the end.
 //!
-//! **How a view ends.** The *coordinator* is the lowest member that seems to be there. If somebody
-//! is suspected, or wants to come or to go, it sends FLUSH to all members that seem to be there.
-//! Whoever gets one stops: its application is told to block, and from then on it delivers and sends
-//! nothing in this view. It answers with what it has: `FLUSH_OK`. When all that are not suspected
-//! have answered, the coordinator proposes the next view, with its members, all messages that any
-//! of them has, and what their applications hand over. Members and all others vote on it, and a
-//! [primary set](super::view::is_primary) of all decides: more than half of them, or half with the
-//! lowest member. What is decided (perhaps somebody else's proposal) is sent to all as NEWVIEW;
-//! whoever goes on delivers what it misses of the old view, and begins the new one. Whoever finds
-//! itself excluded begins a new life and asks to be let in again. If a coordinator cannot finish,
-//! the next one begins anew, with those that have stopped.
+//! **How a view ends.** The *coordinator* is the lowest member that is not suspected. If a member
+//! is suspected, or a node wants to join or to leave, it sends FLUSH to all members that are not
+//! suspected. A member that gets one stops: its application is told to block, and from then on it
+//! delivers and sends nothing in this view. It answers with its messages: `FLUSH_OK`. When all that
+//! are not suspected have answered, the coordinator proposes the next view, with its members, all
+//! messages that any of them has, and the states of their applications. Members and all others vote
+//! on it, and a [primary set](super::view::is_primary) of all decides: more than half of them, or
+//! half with the lowest member. The decision (perhaps the proposal of another node) is sent to all
+//! as NEWVIEW; a member that goes on delivers the messages of the old view that it lacks, and
+//! begins the new one. A node that finds itself excluded begins a new incarnation and asks to join
+//! again. If a coordinator cannot finish, the next one begins anew, with the members that have
+//! stopped.
 //!
-//! **Lives.** A member is a node in one of its lives. A life ends with a crash, or when the node
-//! leaves or is excluded. What others were told in an earlier life does not count: so nobody takes
-//! a node without memory for the one that it was. On stable storage lie the number of the life, the
-//! newest view known, and [promises and votes](super::synod): so a node that comes back votes on
-//! what comes after a view, though it goes on with nothing of it. If *all* members of a view come
-//! back without memory, the lowest node proposes one of all who want in, with no state; before
-//! that, somebody might still have it. Where there is [no
-//! state](super::views::Views::without_state), as with locks, it does so as soon as none of the
-//! members seems to be there: whoever is cut off from all members of a small view, but not from
-//! most nodes, takes the group away from them.
+//! **Incarnations.** A member is a node in one of its incarnations. An incarnation ends with a
+//! crash, or when the node leaves or is excluded. Messages of an earlier incarnation do not count:
+//! so a node that has lost its state is not taken for the one that it was. On stable storage lie
+//! the number of the incarnation, the newest view known, and [promises and votes](super::synod): so
+//! a restarted node votes on the successor of a view, though it has no state of it. If *all*
+//! members of a view have restarted without state, the lowest node proposes a view of all that want
+//! to be members, with no state; before that, some member might still have it. Where there is [no
+//! state](super::views::Views::without_state), as with locks, it does so as soon as all members are
+//! suspected: a majority that is cut off from all members of a small view takes the group away from
+//! them.
 //!
-//! **Who votes.** All nodes that there may ever be, whoever belongs to the view: so the group goes
-//! on as long as most of them are up, however small suspicions have made the view meanwhile. The
-//! other rule in use (*dynamic voting*) has only the members vote, and a view of few members
-//! then depends on those for good: if a view of 0 and 1 is all that false suspicions have left,
-//! and 0 is lost, nobody can go on, though all others be there. In turn it bears that
-//! members are lost one after the other, down to the last; this does not.
+//! **Voters.** All nodes vote, members of the view or not: so the group goes on as long as a
+//! majority is up, however small suspicions have made the view meanwhile. The other rule in use
+//! (*dynamic voting*) lets only members vote, and a view of few members then depends on those for
+//! good: if false suspicions have left a view of 0 and 1, and 0 is lost, no node can go on, though
+//! all others are up. In turn dynamic voting tolerates the loss of members one after the other,
+//! down to the last; this rule does not.
 //!
 //! **Without stable storage**, as processes over a network are
-//! ([`forgetful`](super::views::Views::forgetful)), a node that comes back has nothing but a life
-//! that is larger than all before: a clock tells it. Then voting is dynamic: *a node promises and
-//! votes on what comes after view v only if it is the member that v has, in this life*, and only
-//! these are asked. So the voters of a decision are lives, each with all of its memory until
-//! it is over for good, and to the synod a crash is a voter that never comes back, which it bears.
-//! Whoever was in v and comes back knows of no view, votes on nothing, and is let in by the next
-//! view that has its new life; others had to be enough to decide on that. What is lost is only
-//! this: if so many members of a view crash before there is another that the rest is no primary
-//! set, the group ends, and can only be founded anew when the rest has been started again as well.
-//! *Founding*: the lowest founder makes the first view once it has heard all others, and of every
-//! view that it knows all members have begun other lives. It may be mistaken, if somebody is in a
-//! later view and cannot be heard; therefore the first view has a number by the clock as
-//! well (milliseconds, of which there are more than views), so that numbers of views, and of
-//! entries, grow even then, and whoever has outlived its group takes the larger number for what it
-//! is and comes in there. The checker goes through it in every order, and shows what happens
-//! without the rule (`votes-forgotten`).
+//! ([`forgetful`](super::views::Views::forgetful)), a restarted node has nothing but an incarnation
+//! number that is larger than all before, from a clock. Then voting is dynamic: *a node promises
+//! and votes on the successor of view v only if it is a member of v in this incarnation*, and only
+//! these are asked. So the voters of a decision are incarnations, each with all of its memory until
+//! it ends for good, and to the synod a crash is a voter that never comes back, which it tolerates.
+//! A member of v that restarts knows no view, votes on nothing, and joins by the next view that has
+//! its new incarnation; others had to be enough to decide on that. The price: if so many members of
+//! a view crash before there is another that the rest is no primary set, the group ends, and can
+//! only be founded anew when the rest has been restarted as well. *Founding*: the lowest founder
+//! makes the first view once it has heard all others, and all members of every view that it knows
+//! have begun other incarnations. It may be wrong, if a member of a later view cannot be heard;
+//! therefore the first view has a number by the clock as well (milliseconds, of which there are
+//! more than views), so that view numbers and fencing tokens grow even then, and a member that has
+//! outlived its group recognises the larger number and joins there. The checker goes through it in
+//! every order, and shows what happens without the rule (`votes-forgotten`).
 //!
-//! **Links** may lose, double and reorder. There is no layer of reliable channels below: what would
-//! be needed there is here anyway. Messages are kept until all have them, since a view may end;
-//! every heartbeat says in which view a node is and how far it has come, since that is what may be
-//! forgotten; and what was asked (stop, vote, let me in) is a state that lasts until it is answered
-//! and is said again with every heartbeat, not a message that must arrive. Channels would
-//! queue up what nobody will need once the view has changed, and need lives of their own.
+//! **Links** may lose, double and reorder. There is no layer of reliable channels below: what it
+//! would need is here anyway. Messages are kept until all have them, since a view may end; every
+//! heartbeat carries the view of a node and how far it has delivered, so that messages can be
+//! discarded; and a request (stop, vote, join) is a state that lasts until it is answered and is
+//! repeated with every heartbeat, not a message that must arrive. Channels would queue up messages
+//! that are obsolete once the view has changed, and need incarnations of their own.
 //!
 //! **Why it is safe.**
 //!
 //! 1. *At most one view follows a view.* The next view of view v is decided under the number v, by
-//!    the same voters for whoever proposes. [The decision](super::synod) is one. So there is one
-//!    chain of views, whatever anybody suspects: two parts of a group that cannot hear each other
-//!    cannot both go on.
-//! 2. *Whoever goes on from v to v + 1 has delivered in v exactly the log that was decided.* A
-//!    member is taken over into v + 1 only with its report, and after a report a node delivers
+//!    the same voters for every proposer. [The decision](super::synod) is unique. So there is one
+//!    chain of views, whatever is suspected: two sides of a partition cannot both go on.
+//! 2. *A member that goes on from v to v + 1 has delivered in v exactly the log that was decided.*
+//!    A member is taken over into v + 1 only with its report, and after a report a node delivers
 //!    nothing in v. All that have places know the same at the same place, since one sequencer gives
 //!    them, once, and its places end when the view does. So what each has delivered is a beginning
-//!    of the longest sequence known to any of them, and the log begins with that one. Rest: what
-//!    has no place has been delivered by nobody who goes on. Whoever goes on delivers the rest of
-//!    the log. So all have the same, in the same order: *virtual synchrony* and *total order*.
+//!    of the longest sequence known to any of them, and the log begins with that one. A message
+//!    without a place has been delivered by no member that goes on. A member that goes on delivers
+//!    the rest of the log. So all have the same, in the same order: *virtual synchrony* and *total
+//!    order*.
 //! 3. *A message is delivered in the view in which it was sent*, since it carries its number, and
 //!    what is sent while a view ends is sent in the next. It is delivered to its sender, if that
 //!    goes on: it is in the sender's report, if not in the log before.
-//! 4. *Whoever comes in begins with the state of those who go on*, as of the end of the log: it is
-//!    part of what was decided.
+//! 4. *A joining member begins with the state of those that go on*, as of the end of the log: it is
+//!    part of the decision.
 //!
 //! **Why it goes on.** Say that from some time on suspicions are right, and a primary set of all
-//! nodes is up and can hear each other; and somebody of them has not forgotten what happened in the
-//! newest view, or all its members are back. Then all that are behind get NEWVIEW, since their
-//! heartbeats say where they are. One coordinator is left, as the lowest that is up is the same for
-//! all; those that wait for somebody else to finish tell it by their heartbeats that they have
-//! stopped, so that it ends the view even if nobody is to come or go. All that it waits for answer.
-//! Others propose no more, so its ballot gets through after one more try; and the view that is
-//! decided either has the members that it should, or is followed by one that has.
+//! nodes is up and can hear each other; and one of them still has the state of the newest view, or
+//! all its members have restarted. Then all that are behind get NEWVIEW, since their heartbeats say
+//! where they are. One coordinator is left, as the lowest that is up is the same for all; those
+//! that wait for another coordinator to finish tell it by their heartbeats that they have stopped,
+//! so that it ends the view even if no node joins or leaves. All that it waits for answer. Others
+//! propose no more, so its ballot gets through after one more try; and the view that is decided
+//! either has the members that it should, or is followed by one that has.
 //!
-//! **What it does not do.** It is not uniform: somebody who does not go on may have delivered what
-//! nobody else ever will. While views change faster than 5T nothing is delivered. Views change for
-//! whoever is suspected, rightly or not; but the [detector](crate::detection::heartbeat)'s
-//! time-outs grow with every mistake.
+//! **Limits.** Delivery is not uniform: a member that does not go on may have delivered messages
+//! that no other ever will. While views change faster than 5T nothing is delivered. Every suspicion
+//! changes the view, right or wrong; but the [detector](crate::detection::heartbeat)'s time-outs
+//! grow with every mistake.
 //!
 //! **Departures.** The literature has the coordinator install the view itself, and a second phase
-//! only sometimes; without it, one that installs a view and dies leaves two (the checker shows it:
-//! [`flaws`](super::flaws)). Ranks are the nodes' numbers, not their age in the group. A group
-//! cannot be left by its last member before another has come in: nobody could come in any more.
+//! only sometimes; without it, a coordinator that crashes while it installs a view leaves two (the
+//! checker shows it: [`flaws`](super::flaws)). Ranks are the nodes' numbers, not their age in the
+//! group. The last member cannot leave a group before another has joined: no node could join any
+//! more.
 
 use alloc::vec::Vec;
 
@@ -186,7 +187,7 @@ pub fn correct() -> Recipe<Informed<Core>> {
     recipe(Views::new)
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub static CARD: Card = Card {
     name: "virtual-synchrony",
     title: "Virtual synchrony",
@@ -231,8 +232,8 @@ fn latency(at: &Setting) -> Span {
     Span::exactly(sum / ((first + rest) * others))
 }
 
-/// FLUSH, `FLUSH_OK`, ACCEPT, ACCEPTED, NEWVIEW; another than the lowest must ask for promises
-/// first. Two of two need not ask anybody if one of them is gone.
+/// FLUSH, `FLUSH_OK`, ACCEPT, ACCEPTED, NEWVIEW; another proposer than the lowest must ask for
+/// promises first. With two nodes, the one that is left need not ask.
 fn change(at: &Setting) -> Span {
     match (at.setup.group.size(), at.lowest_goes) {
         (1 | 2, _) => Span::between(0.0, 7.0),
@@ -241,7 +242,7 @@ fn change(at: &Setting) -> Span {
     }
 }
 
-/// What people get wrong; built in [`super::flaws`].
+/// Known mistakes; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "no-second-phase",
@@ -252,19 +253,20 @@ const FLAWS: &[Flaw] = &[
     },
     Flaw {
         name: "minority-goes-on",
-        what: "whoever is left goes on, however few: two parts of a network have two next views",
+        what: "those that are left go on, however few: two sides of a partition have two next views",
         breaks: "view agreement",
         shown_by: Demonstration::of(2, "suspect:1/suspect:0"),
     },
     Flaw {
         name: "no-freeze",
-        what: "whoever has told what it has goes on delivering: more than it has told of",
+        what: "a member that has reported its messages goes on delivering: more than it has \
+               reported",
         breaks: "virtual synchrony",
         shown_by: Demonstration::of(3, "multicast:1/suspect:0/"),
     },
     Flaw {
         name: "orphans-dropped",
-        what: "messages of those who are gone are dropped, though some have delivered them",
+        what: "messages of members that are gone are dropped, though some have delivered them",
         breaks: "virtual synchrony",
         shown_by: Demonstration::of(3, "suspect:2//multicast:7").crashing(1, 0),
     },
@@ -276,13 +278,14 @@ const FLAWS: &[Flaw] = &[
     },
     Flaw {
         name: "nothing-handed-over",
-        what: "whoever comes in begins with nothing",
+        what: "a joining member begins with an empty state",
         breaks: "state transfer",
         shown_by: Demonstration::of(1, "multicast:7/join"),
     },
     Flaw {
         name: "votes-forgotten",
-        what: "votes do not survive a crash: who has voted and comes back votes for another view",
+        what: "votes do not survive a crash: a member that has voted and restarts votes for \
+               another view",
         breaks: "view agreement",
         shown_by: Demonstration::of(3, "suspect:1/suspect:0/").crashing(1, 1).in_order(),
     },

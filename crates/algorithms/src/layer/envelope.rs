@@ -1,4 +1,4 @@
-//! What reliable channels send and set, and in which lives.
+//! Messages and timers of reliable channels, and incarnations.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -8,7 +8,7 @@ use vorrang_protocol::NodeId;
 
 use super::kinds::{MOST_KINDS, with};
 
-/// What the layers of two nodes tell each other.
+/// The messages between the layers of two nodes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message<M> {
@@ -24,13 +24,13 @@ pub enum Message<M> {
         /// The number.
         upto: u64,
     },
-    /// What the node above sends.
+    /// A message of the node above.
     Data {
         /// From which life to which.
         lives: Lives,
         /// Its number, from 0.
         number: u64,
-        /// What it says.
+        /// The message.
         message: M,
     },
 }
@@ -102,13 +102,13 @@ impl fmt::Display for Lives {
     }
 }
 
-/// What a node may be woken for.
+/// The timers of a node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Timer<T> {
     /// This peer has not acknowledged something in time.
     Resend(NodeId),
-    /// Whatever the node above has set.
+    /// A timer of the node above.
     Above(T),
 }
 
@@ -122,7 +122,7 @@ impl<T: fmt::Debug> fmt::Debug for Timer<T> {
     }
 }
 
-/// What is known of another's life.
+/// The known incarnation of a peer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Life {
     /// It was this one when it was last heard.

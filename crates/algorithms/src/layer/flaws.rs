@@ -6,8 +6,7 @@ use super::Reliable;
 use super::reliable::Message;
 use crate::flaw::Mistake;
 
-/// What comes again is handed up again: who sends again must know that what it sends may have been
-/// there before.
+/// Retransmitted messages are delivered again: the receiver does not filter duplicates.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct NoDuplicateFilter;
 

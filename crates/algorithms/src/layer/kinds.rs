@@ -4,7 +4,7 @@
 pub(crate) const MOST_KINDS: usize = 64;
 
 /// A layer's own kinds, then those within. The rest is empty, since the length of an array cannot
-/// be computed from that of another: whoever uses this cuts it off.
+/// be computed from that of another: callers cut it off.
 pub(crate) const fn with<const OWN: usize>(
     own: [&'static str; OWN],
     within: &'static [&'static str],

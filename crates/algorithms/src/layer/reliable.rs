@@ -1,10 +1,10 @@
-//! Reliable channels: what one node sends to another arrives once, in order, whatever the links do.
+//! Reliable channels: messages from one node to another arrive once, in order, over links that
+//! lose, duplicate and reorder.
 //!
 //! After Stenning, "A data transfer protocol", Computer Networks 1(2), 1976: every message to a
-//! node has a number, and is kept until it is acknowledged. The receiver acknowledges by telling up
-//! to which number it has everything; it hands up messages in the order of their numbers, keeps
-//! those that come too early, and drops those that it has had. What is not acknowledged in time is
-//! sent again.
+//! node has a sequence number, and is kept until it is acknowledged. Acknowledgements are
+//! cumulative; the receiver delivers messages in the order of their numbers, keeps those that come
+//! too early, and drops duplicates. A message that is not acknowledged in time is retransmitted.
 //!
 //! ```text
 //!   0  ──REQUEST [0]──┐    (time-out)──REQUEST [0]──┐      ▲────►    what is sent is kept until
@@ -17,28 +17,30 @@
 //! | messages | 2n if nothing is lost or late: one acknowledgement each |
 //! | delay | none, and a time-out for every loss |
 //!
-//! **Assumes** nothing of order, losses and duplicates, only that a message that is sent again and
-//! again arrives some time. Links may be slow: who is too impatient sends for nothing.
+//! **Assumes** nothing of order, losses and duplicates, only that a message that is retransmitted
+//! again and again arrives eventually. Links may be slow: a time-out that is too short only costs
+//! messages.
 //!
-//! **Lives.** A node that crashes forgets its numbers, and must not take old messages for new ones,
-//! nor be taken for what it was. So each counts its lives on stable storage, and every message says
-//! from which life to which it goes. One to or from an earlier life is dropped. A node that comes
-//! up again greets its peers until they have answered, and learns their lives by that; before, it
-//! sends nothing else. Who hears of a new life of a peer forgets what it had not got across to the
-//! old one: *a message is for the life of its receiver that the sender knew*, and arrives there
-//! once or, if that life ends, perhaps not at all. To send it again to the next life would let two
-//! lives act on one message, and a token would be doubled; so whoever outlives crashes must be able
-//! to ask again.
+//! **Incarnations.** A node that crashes forgets its numbers, and must not take old messages for
+//! new ones, nor be taken for its former self. So each node counts its incarnations on stable
+//! storage, and every message carries those of its sender and its receiver. One to or from an
+//! earlier incarnation is dropped. A restarted node greets its peers until they have answered, and
+//! learns their incarnations by that; before, it sends nothing else. A node that hears of a new
+//! incarnation of a peer drops the messages that the old one has not acknowledged: *a message is
+//! for the incarnation of its receiver that the sender knew*, and arrives there once or, if that
+//! incarnation ends, perhaps not at all. To retransmit it to the next incarnation would let two
+//! incarnations act on one message, and a token would be duplicated; so algorithms that survive
+//! crashes must be able to ask again.
 //!
 //! **Exactly once, in order**: within two lives, numbers are given out once and in order; the
 //! receiver hands up number k only as the k-th; it is handed up once, since `next` only grows.
 //! **It arrives**: what has not been acknowledged is sent again; what has been, was handed up.
 //!
 //! **It comes to rest.** A time-out runs only as long as something is not acknowledged, and is
-//! twice as long every time, up to 64 times as long. After so many tries in a row without a sign of
-//! success the peer is taken for dead and left alone, until something new is to be sent to it or
-//! something new is heard of it: then the tries begin anew. What is lost by giving up is therefore
-//! lost only for two nodes neither of which has anything more to say.
+//! twice as long every time, up to 64 times as long. After so many tries in a row without an
+//! acknowledgement the peer is taken for crashed and not tried again, until there is a new message
+//! for it or from it: then the tries begin anew. So a message is lost by giving up only between two
+//! nodes that never send to each other again.
 //!
 //! **Departures**: acknowledgements are messages of their own and ride on no others, so that what
 //! an algorithm costs is still seen beside what the layer does. There is no window: as much may be
@@ -80,7 +82,7 @@ impl Patience {
     }
 }
 
-/// Whom a node can talk to, and greets when it comes up again.
+/// The peers of a node, which it greets when it restarts.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Peers {
     /// Everyone.
@@ -90,7 +92,7 @@ pub enum Peers {
 }
 
 impl Peers {
-    /// Whom a node can talk to on this graph; everyone, if there is none.
+    /// The peers of a node on this graph; all nodes, if there is none.
     pub fn of(me: NodeId, group: Group, graph: Option<&Graph>) -> Self {
         match graph {
             None => Self::All(group),
@@ -131,7 +133,7 @@ pub(super) struct Channels<P: Protocol> {
 pub(super) struct Link<M> {
     /// The other's life; not known after a crash of our own, until our greeting is answered.
     life: Life,
-    /// What was sent and is not acknowledged, oldest first.
+    /// Messages that are not acknowledged, oldest first.
     out: VecDeque<M>,
     /// The number of the first of these.
     first: u64,
@@ -161,8 +163,8 @@ impl<P: Protocol> Reliable<P> {
         &self.node
     }
 
-    /// What holds of the nodes above and the messages between them, as something that holds of
-    /// these: a message is under way until it has been handed up.
+    /// An invariant of the nodes above and their messages, lifted to these: a message is in flight
+    /// until it has been delivered.
     pub fn guard(above: Guard<P>) -> Guard<Self> {
         Guard::new(above.name(), move |at: &Situation<'_, Self>| {
             let ids = || (0..).map(NodeId).take_while(|&id| id.index() < at.size());
@@ -219,8 +221,8 @@ impl<P: Protocol> Reliable<P> {
 }
 
 impl<P: Protocol> Channels<P> {
-    /// What is under way to another node: sent, and neither handed up there nor for a life that is
-    /// over.
+    /// Messages in flight to another node: sent, and neither delivered there nor for an incarnation
+    /// that is over.
     fn under_way<'a>(
         &'a self,
         to: NodeId,
@@ -304,7 +306,7 @@ impl<P: Protocol> Channels<P> {
     fn begin(&mut self, to: NodeId, life: u32, fx: &mut impl Effects<Reliable<P>>) {
         let link = self.link(to);
         let out = core::mem::take(&mut link.out);
-        // What waited for the other's life to be known was never sent to any.
+        // Messages that waited for the peer's incarnation to be known were never sent.
         let out = if link.life.known().is_none() { out } else { VecDeque::new() };
         *link = Link { out, ..Link::to(Life::Known(life)) };
         fx.cancel_timer(Timer::Resend(to));
@@ -395,7 +397,7 @@ impl<P: Protocol> Channels<P> {
     }
 }
 
-/// What the node above does, over the channels.
+/// The effects of the node above, over the channels.
 pub(super) struct Through<'a, P: Protocol, E> {
     channels: &'a mut Channels<P>,
     fx: &'a mut E,

@@ -19,25 +19,26 @@
 //! | messages | 2(N−1): N−1 of data, N−1 acknowledgements |
 //! | control | N−1, all of them to the sender; (N−1)/(1−p) where a share p of all is lost |
 //! | latency | T; a time-out more for every loss |
-//! | kept | what is not acknowledged by all: a window at most |
+//! | kept | messages that are not acknowledged by all: a window at most |
 //!
 //! **Assumes** nothing of order, losses and duplicates, but that a message sent again and again
-//! arrives some time, and that nobody crashes: a sender never gives anybody up.
+//! arrives eventually, and that no member crashes: a sender never gives up a member.
 //!
-//! **Once, in order**: a sender's messages have numbers, without gaps; a receiver hands them up by
-//! number, keeps what is early and drops what it has had. **Everyone gets it**: what one member has
-//! not acknowledged is sent to it again; what it has acknowledged, it has. **Bounded**: no more
-//! than a window of messages is under way, the first of them not acknowledged by all. Whoever has
-//! acknowledged all before that first one has them all; so nothing comes from further ahead than a
-//! window, and a receiver keeps less than a window of every sender.
+//! **Once, in order**: a sender's messages have numbers, without gaps; a receiver delivers them by
+//! number, keeps early ones and drops duplicates. **All get it**: a message that one member has not
+//! acknowledged is retransmitted to it. **Bounded**: no more than a window of messages is in
+//! flight, the first of them not acknowledged by all. All members have every message before that
+//! first one; so no message is further ahead than a window, and a receiver keeps less than a window
+//! of every sender.
 //!
 //! **What it is bad at**: all acknowledgements meet at the sender. With one sender, the figure
 //! `busiest_control_per_multicast` shows this *implosion*: N−1 for each of its messages, where
 //! others need a small part of that.
 //!
-//! **Departures**: what is missing is sent again to each that misses it, never once more to all. A
-//! message has a time-out of its own, twice as long every time, up to 64 times as long: so nothing
-//! is sent twice if nothing is lost and [`within`](crate::setup::Setup::within) is true.
+//! **Departures**: a missing message is retransmitted to each member that misses it, never once
+//! more to all. A message has a time-out of its own, twice as long every time, up to 64 times as
+//! long: so nothing is sent twice if nothing is lost and [`within`](crate::setup::Setup::within) is
+//! true.
 
 use alloc::collections::{BTreeMap, VecDeque};
 use core::fmt;
@@ -54,15 +55,15 @@ use crate::card::{Assumes, Span};
 use crate::layer::reliable::Patience;
 use crate::setup::{Parameter, Setup};
 
-/// What carriers say to each other.
+/// The messages between carriers.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
-    /// What a member sends to all.
+    /// A multicast.
     Data {
         /// Its number, from 0.
         number: u64,
-        /// What it is.
+        /// The message.
         body: Body,
     },
     /// The sender's message of this number is here.
@@ -115,8 +116,8 @@ pub struct Ack {
     group: Group,
     window: u32,
     patience: Patience,
-    /// What was sent and not all have acknowledged, oldest first; behind the first, some may have
-    /// been acknowledged by all.
+    /// Messages that not all have acknowledged, oldest first; behind the first, some may have been
+    /// acknowledged by all.
     sent: VecDeque<Sent>,
     /// The number of the first of these.
     first: u64,
@@ -124,11 +125,11 @@ pub struct Ack {
     early: u32,
 }
 
-/// What was sent.
+/// The message.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Sent {
     body: Body,
-    /// Who has not acknowledged it.
+    /// The members that have not acknowledged it.
     missing: NodeSet,
     tries: u8,
 }
@@ -246,7 +247,7 @@ impl Carrier for Ack {
     }
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "ack",
     title: "Positive acknowledgements",
@@ -277,33 +278,33 @@ fn implosion(at: &Setting) -> Span {
     }
 }
 
-/// What people get wrong; built in [`super::flaws`].
+/// Known mistakes; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "no-duplicate-filter",
-        what: "what comes again is delivered again: whose acknowledgement is lost hears everything \
-               twice",
+        what: "duplicates are delivered: a member whose acknowledgement is lost delivers \
+               everything twice",
         breaks: "integrity",
         shown_by: Demonstration::of(&[1, 0]).losing(1),
     },
     Flaw {
         name: "freed-when-one-has-it",
-        what: "the first acknowledgement is taken for all: what is lost to another is never sent \
-               again",
+        what: "the first acknowledgement counts for all: a message lost to another member is \
+               never retransmitted",
         breaks: "validity",
         shown_by: Demonstration::of(&[1, 0, 0]).losing(1),
     },
     Flaw {
         name: "causal-by-fifo-only",
-        what: "messages say nothing of what they follow from: an answer may be delivered before \
-               the question",
+        what: "messages do not carry their causes: an answer may be delivered before the \
+               question",
         breaks: "causal order",
         shown_by: Demonstration::of(&[1, 1, 0]).given(&[(Parameter::Ordering, "causal")]),
     },
     Flaw {
         name: "delivered-before-stable",
-        what: "what has the first stamp is delivered before everyone was heard with a later one: \
-               one with an earlier stamp may still come",
+        what: "the message with the first stamp is delivered before every member was heard with a \
+               later one: an earlier stamp may still come",
         breaks: "total order",
         shown_by: Demonstration::of(&[1, 1, 0]).given(&[(Parameter::Ordering, "lamport")]),
     },

@@ -1,4 +1,4 @@
-//! What carriers carry: what applications say, and what orders are made of.
+//! The payload of carriers: messages of applications and of orderings.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -46,11 +46,11 @@ impl<T> FromIterator<T> for Shared<T> {
     }
 }
 
-/// What a carrier carries.
+/// The payload of a carrier.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Body {
-    /// What an application says.
+    /// A message of an application.
     Plain(Text),
     /// The same, after all that its sender had delivered: so many of every member.
     After(Shared<u64>, Text),
@@ -95,7 +95,7 @@ impl Body {
     }
 }
 
-/// What stands in the brackets of a message, after its number.
+/// The text in the brackets of a message, after its number.
 impl fmt::Display for Body {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let quoted = |f: &mut fmt::Formatter<'_>, text: &Text| {

@@ -1,4 +1,4 @@
-//! What an algorithm says of itself in the terms of multicast.
+//! The card of a multicast algorithm.
 
 use super::Multicast;
 use super::ordering::Ordering;
@@ -12,7 +12,7 @@ pub type Card = crate::card::Card<Multicast>;
 /// A mistake in an algorithm.
 pub type Flaw = crate::card::Flaw<Multicast>;
 
-/// What an algorithm says of itself in the terms of multicast.
+/// The card of a multicast algorithm.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
     /// The kinds of messages that carry what applications say; all others are control.
@@ -21,7 +21,7 @@ pub struct Terms {
     pub checked: &'static [u32],
 }
 
-/// What all algorithms take.
+/// The parameters of all algorithms.
 pub(super) const TAKES: &[Parameter] =
     &[Parameter::Topology, Parameter::Within, Parameter::Window, Parameter::Ordering];
 
@@ -35,7 +35,7 @@ pub const REQUESTS: Quantity = Quantity::number("requests_per_loss", "requests p
 /// From when an application speaks until another is told, on average.
 pub const LATENCY: Quantity = Quantity::time("latency_mean", "latency");
 
-/// What the theory depends on.
+/// The parameters of the theory.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Setting {
     /// How the algorithm is set up.
@@ -54,20 +54,20 @@ impl Setting {
         self.setup.group.size()
     }
 
-    /// What a multicast takes to be delivered elsewhere, if nothing is lost and nobody waits for
-    /// room: longer where others must be heard first.
+    /// The latency of a multicast without losses and with a window that is not full: longer where
+    /// other members must be heard first.
     pub fn latency(&self) -> Span {
         match (self.setup.ordering, self.loss > 0.0 || !self.is_complete) {
             (_, true) => Span::between(0.0, f64::INFINITY),
             (Ordering::Fifo, false) => Span::exactly(1.0),
-            // What is heard first may be heard too early.
+            // A message that arrives first may arrive too early.
             (Ordering::Causal, false) => Span::between(1.0, 2.0),
             (_, false) => Span::between(1.0, f64::INFINITY),
         }
     }
 
-    /// What an order costs for a message, given what a carrier does for every body without loss,
-    /// and on average with it.
+    /// The cost of an ordering for a message, given the cost of a carrier for every body without
+    /// loss, and on average with it.
     pub(super) fn control(&self, without: Span, with: f64) -> Span {
         let others = f64::from(self.nodes()) - 1.0;
         let is_lossy = self.loss > 0.0;
@@ -104,7 +104,7 @@ pub struct Demonstration {
     pub losses: u8,
     /// How many messages may arrive twice.
     pub duplicates: u8,
-    /// What the algorithm is told, if it matters.
+    /// The set-up, where the theory depends on it.
     pub given: &'static [(Parameter, &'static str)],
 }
 
@@ -134,7 +134,7 @@ impl Demonstration {
 }
 
 impl Card {
-    /// What must hold of it.
+    /// The monitor of its promises.
     pub fn watch(&self, setup: &Setup) -> Deliveries {
         Deliveries::new(setup.group, setup.ordering)
     }

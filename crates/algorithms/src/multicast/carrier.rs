@@ -1,4 +1,4 @@
-//! What gets a message to every member: the part of a multicast that knows about losses.
+//! Carriers: the part of a multicast that handles losses.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -34,9 +34,9 @@ pub(super) fn longest(me: NodeId, setup: &Setup) -> Duration {
 ///
 /// It is a part of a node ([`Ordered`]) and acts through the node's effects.
 pub trait Carrier: Clone + Eq + Hash + Debug + Send + Sync + 'static {
-    /// What carriers say to each other.
+    /// The messages between carriers.
     type Message: vorrang_protocol::Message;
-    /// What a carrier may be woken for.
+    /// The timers of a carrier.
     type Timer: Data + Copy;
 
     /// That of a member that is set up like this.
@@ -60,14 +60,14 @@ pub trait Carrier: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     /// Whether one more may be under way.
     fn has_room(&self) -> bool;
 
-    /// Whether somebody may still miss something that was sent from here.
+    /// Whether a member may still miss a message that was sent from here.
     fn owes(&self) -> bool;
 
     /// How many bodies it keeps, for others or because they came too early.
     fn holds(&self) -> usize;
 }
 
-/// What is handed up: nearly always one body, so that one takes no memory.
+/// Delivered bodies: nearly always one, so that one takes no memory.
 #[derive(Debug, Default)]
 pub struct Up {
     first: Option<(NodeId, Body)>,

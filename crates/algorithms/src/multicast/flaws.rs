@@ -14,7 +14,7 @@ use super::ordered::{Message, Ordered, Timer};
 use super::srm::{self, Srm};
 use crate::flaw::{Flawed, Mistake};
 
-/// What comes again is delivered again.
+/// Duplicates are delivered.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct NoDuplicateFilter;
 
@@ -97,7 +97,7 @@ impl Mistake<Ordered<Srm>> for NoDuplicateFilter {
     }
 }
 
-/// What one member has is forgotten.
+/// A message that one member has is dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct FreedWhenOneHasIt;
 
@@ -137,7 +137,7 @@ impl Mistake<Ordered<Nack>> for FreedWhenOneHasIt {
     }
 }
 
-/// Nobody says how far it has come.
+/// Senders do not repeat their highest number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct NoSessions;
 
@@ -155,7 +155,7 @@ impl Mistake<Ordered<Srm>> for NoSessions {
     }
 }
 
-/// Every request for what is missing doubles the wait.
+/// Every request for a missing message doubles the wait.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct NoIgnoreInterval;
 
@@ -178,8 +178,8 @@ impl Mistake<Ordered<Srm>> for NoIgnoreInterval {
 }
 
 /// While two miss the same message and nothing else is lost, the requests for it are of one round:
-/// with the waits of the paper all of them arrive before anybody asks again. This holds of the
-/// correct machine where no more messages may be lost than one to each of two members.
+/// with the waits of the paper all of them arrive before any member repeats its request. This holds
+/// for the correct machine where at most one message to each of two members is lost.
 fn one_back_off<'a>(carriers: impl Iterator<Item = &'a Srm>) -> Result<(), String> {
     let missing = carriers.flat_map(|carrier| {
         carrier.streams.iter().flat_map(|(&from, stream)| {
@@ -209,8 +209,7 @@ pub const ONE_BACK_OFF_KEPT: &[Invariant<Ordered<Srm>>] = &[Invariant {
     holds: |at| one_back_off((0..at.size() as u32).map(|id| &at.node(NodeId(id)).carrier)),
 }];
 
-/// Messages say nothing of what they follow from: what is delivered is in the order of each sender,
-/// and no other.
+/// Messages do not carry their causes: delivery is in FIFO order only.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct CausalByFifoOnly;
 

@@ -1,19 +1,19 @@
-//! What has come from one sender, handed up once and in order.
+//! The messages of one sender, delivered once and in order.
 
 use alloc::collections::BTreeMap;
 
 use super::body::Body;
 
-/// What has come from one sender.
+/// The messages of one sender.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Inbox {
     /// All below this number have been handed up.
     pub next: u64,
-    /// What has come too early.
+    /// Messages that have arrived too early.
     pub early: BTreeMap<u64, Body>,
 }
 
-/// What becomes of something that has come.
+/// How an arriving message is handled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Come {
     /// It is the next to be handed up.
@@ -27,7 +27,7 @@ pub enum Come {
 }
 
 impl Inbox {
-    /// What is to become of a number, if its sender is at most so far ahead.
+    /// How a message of this number is handled, if its sender is at most so far ahead.
     pub fn place(&self, number: u64, window: u32) -> Come {
         match number.checked_sub(self.next) {
             None => Come::Again,

@@ -60,7 +60,7 @@ impl Problem for Multicast {
     type Demonstration = card::Demonstration;
 }
 
-/// What an application has to say. The empty text takes no memory of its own.
+/// The text of a multicast. The empty text takes no memory of its own.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Text(pub Box<str>);
@@ -83,7 +83,7 @@ impl fmt::Display for Text {
     }
 }
 
-/// What an application asks.
+/// The commands of an application.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
@@ -112,11 +112,11 @@ impl FromStr for Command {
     }
 }
 
-/// What an application is told.
+/// The notices to an application.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Notice {
-    /// Somebody has said something.
+    /// A message is delivered.
     Delivered {
         /// Who.
         from: NodeId,

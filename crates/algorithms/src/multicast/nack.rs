@@ -1,9 +1,9 @@
 //! Reliable multicast by negative acknowledgements.
 //!
 //! After Jacobson's suggestion in Ramakrishnan and Jain, INFOCOM 1987, and Towsley, Kurose and
-//! Pingali, IEEE JSAC 15(3), 1997, who compare it with positive ones. Whoever gets a message whose
-//! number is too high knows that one before it is missing, and asks the sender for it. Nobody says
-//! anything about what has come.
+//! Pingali, IEEE JSAC 15(3), 1997, who compare it with positive ones. A member that gets a message
+//! whose number is too high knows that one before it is missing, and requests it from the sender.
+//! Messages that have arrived are not acknowledged.
 //!
 //! ```text
 //!   0  ─DATA(0)─┬──DATA(1)─┬──DATA(2)─┬────────▲─DATA(1)─┐───────►    NACK{1}: the gap is seen
@@ -19,20 +19,21 @@
 //! | latency | T; a round trip more for a loss that is seen by the next message |
 //! | kept | a window of what was sent; what waits behind a gap |
 //!
-//! **The tail.** If the *last* message is lost, no gap shows it, and nobody ever asks: the flaw
-//! `no-tail-detection` is this algorithm with `--tail none`. Two cures can be chosen. With `--tail
-//! stop` a sender says three more times, at growing intervals, how far it has come; with `--tail
-//! heartbeat` it does so until it knows that all have everything. Against three losses in a row
-//! only the latter helps.
+//! **The tail.** If the *last* message is lost, no gap shows it, and no member ever requests it:
+//! the flaw `no-tail-detection` is this algorithm with `--tail none`. Two cures can be chosen. With
+//! `--tail stop` a sender repeats its highest number three times, at growing intervals; with
+//! `--tail heartbeat` it does so until it knows that all have everything. Against three losses in a
+//! row only the latter helps.
 //!
-//! **The history.** With pure negative acknowledgements a sender never knows what nobody will ask
-//! for any more. So members tell it now and then how far they have come (*digests*): after half a
-//! window of its messages, and when they hear one of its heartbeats. What all have is forgotten; no
-//! more than a window is kept, and a sender whose window is full takes nothing more.
+//! **The history.** With pure negative acknowledgements a sender never knows which messages will
+//! not be requested any more. So members report now and then how far they have delivered
+//! (*digests*): after half a window of its messages, and when they hear one of its heartbeats.
+//! Messages that all have are dropped; no more than a window is kept, and a sender whose window is
+//! full accepts no more.
 //!
 //! **Assumes** nothing of order, losses and duplicates, but that a message sent again and again
-//! arrives some time, and that nobody crashes. Where messages overtake each other, gaps are seen
-//! that are none, and some things are sent twice.
+//! arrives eventually, and that no member crashes. Where messages are reordered, there seem to be
+//! gaps, and some messages are sent twice.
 //!
 //! **Once, in order**: as [with acknowledgements](super::ack), by numbers. **Everyone gets it**
 //! (but for `stop` and `none`): as long as the sender does not know that all have everything it
@@ -61,18 +62,18 @@ use crate::card::{Assumes, Span};
 use crate::layer::reliable::Patience;
 use crate::setup::{Parameter, Setup};
 
-/// What carriers say to each other.
+/// The messages between carriers.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
-    /// What a member sends to all.
+    /// A multicast.
     Data {
         /// Its number, from 0.
         number: u64,
-        /// What it is.
+        /// The message.
         body: Body,
     },
-    /// Of the receiver's messages these are missing: the first, and of the 32 from there on those
+    /// These of the receiver's messages are missing: the first, and of the 32 from there on those
     /// whose bits are set.
     Nack {
         /// The first.
@@ -137,13 +138,13 @@ fn numbers(first: u64, mask: u32) -> impl Iterator<Item = u64> {
     bits.filter_map(move |bit| first.checked_add(bit.into()))
 }
 
-/// What a carrier may be woken for.
+/// The timers of a carrier.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Timer {
     /// To say how far it has come.
     Beat,
-    /// To ask this sender again for what is missing.
+    /// To repeat the request for missing messages to this sender.
     Repeat(NodeId),
 }
 
@@ -164,7 +165,7 @@ pub struct Nack {
     window: u32,
     patience: Patience,
     tail: Tail,
-    /// What was sent and perhaps not all have, oldest first.
+    /// Sent messages that perhaps not all have, oldest first.
     history: VecDeque<Body>,
     /// The number of the first of these.
     first: u64,
@@ -177,15 +178,15 @@ pub struct Nack {
     early: u32,
 }
 
-/// What comes from one sender.
+/// The messages of one sender.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Stream {
     pub(super) inbox: Inbox,
     /// All below this number were sent.
     below: u64,
-    /// What the sender was told last of how far this has come.
+    /// The last number that was reported to the sender.
     told: u64,
-    /// How often in a row it was asked again for what is missing.
+    /// How often in a row the request was repeated.
     tries: u8,
 }
 
@@ -244,7 +245,7 @@ impl Nack {
         self.digest_if_due(from, fx);
     }
 
-    /// All below this number were sent: asks for what is missing of that and was not known to be.
+    /// All below this number were sent: requests those that are newly found missing.
     fn learn(&mut self, from: NodeId, below: u64, fx: &mut impl Effects<Ordered<Self>>) {
         let stream = self.streams.entry(from).or_default();
         if below <= stream.below {
@@ -268,7 +269,7 @@ impl Nack {
         }
     }
 
-    /// Whoever says how far it has come is told how far that has come here.
+    /// A heartbeat of a sender is answered with how far its messages are delivered here.
     fn on_heartbeat(&mut self, from: NodeId, below: u64, fx: &mut impl Effects<Ordered<Self>>) {
         let stream = self.streams.entry(from).or_default();
         if below > stream.inbox.next.saturating_add(u64::from(self.window)) {
@@ -289,7 +290,7 @@ impl Nack {
         }
     }
 
-    /// What all have is forgotten.
+    /// Messages that all have are dropped.
     pub(super) fn on_digest(
         &mut self,
         from: NodeId,
@@ -396,7 +397,7 @@ impl Carrier for Nack {
                 let beat = Message::Heartbeat(self.next());
                 fx.broadcast(self.others(), ordered::Message::Carried(beat));
                 self.beats = (self.beats + 1).min(Patience::MOST_DOUBLINGS as u8);
-                // Whoever waits for room cannot wait for the next message to show what is missing.
+                // With a full window there is no next message to show the gap.
                 let must_know = self.tail != Tail::None && !self.has_room();
                 if must_know || self.tail.goes_on_after(self.beats) {
                     let delay = self.patience.delay(self.beats);
@@ -426,7 +427,7 @@ impl Carrier for Nack {
     }
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "nack",
     title: "Negative acknowledgements",
@@ -456,25 +457,24 @@ fn control(at: &Setting) -> Span {
     at.control(Span::between(0.0, most), f64::NAN)
 }
 
-/// What people get wrong; built in [`super::flaws`].
+/// Known mistakes; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "no-tail-detection",
-        what: "nobody says how far it has come: if the last message is lost there is no gap to \
-               show it, and it is lost for ever",
+        what: "no sender repeats its highest sequence number: if the last message is lost there \
+               is no gap to show it, and it is lost for ever",
         breaks: "validity",
         shown_by: Demonstration::of(&[1, 0]).losing(1).given(&[(Parameter::Tail, "none")]),
     },
     Flaw {
         name: "no-duplicate-filter",
-        what: "what comes again is delivered again: a request that is repeated too early is \
-               answered twice",
+        what: "duplicates are delivered: a request that is repeated too early is answered twice",
         breaks: "integrity",
         shown_by: Demonstration::of(&[1, 0]).doubling(1),
     },
     Flaw {
         name: "freed-when-one-has-it",
-        what: "what one member has is forgotten: another may still ask for it",
+        what: "a message that one member has is dropped: another may still ask for it",
         breaks: "validity",
         shown_by: Demonstration::of(&[1, 0, 0]).losing(1),
     },

@@ -16,13 +16,13 @@ use crate::layer::kinds::{MOST_KINDS, with};
 use crate::layer::reliable::{self, Patience, Peers, Reliable};
 use crate::setup::Setup;
 
-/// What members say to each other.
+/// The messages between members.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message<M> {
-    /// What carriers say.
+    /// A message of the carrier.
     Carried(M),
-    /// What the order says to one member, over a reliable channel.
+    /// A unicast of the ordering, over a reliable channel.
     Mail(reliable::Message<Letter>),
 }
 
@@ -61,13 +61,13 @@ impl<M: fmt::Display> fmt::Display for Message<M> {
     }
 }
 
-/// What a member may be woken for.
+/// The timers of a member.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Timer<T> {
-    /// Whatever its carrier has set.
+    /// A timer of the carrier.
     Carrier(T),
-    /// Whatever its channels have set.
+    /// A timer of the channels.
     Mail(reliable::Timer<vorrang_protocol::Never>),
 }
 
@@ -94,7 +94,7 @@ impl<T> From<reliable::Timer<vorrang_protocol::Never>> for Timer<T> {
 }
 
 /// A sender has no room.
-pub const FULL: Refused = Refused("so much is under way that there is no room for more");
+pub const FULL: Refused = Refused("its window is full");
 /// A text is too long.
 pub const TOO_LONG: Refused = Refused("a text has at most 1280 bytes, so that it fits a datagram");
 
@@ -107,7 +107,7 @@ pub struct Ordered<C: Carrier> {
     pub(super) order: Order,
     /// Channels from one to one, where the order needs them.
     mail: Option<Reliable<Post>>,
-    /// What the carrier has no room for.
+    /// Messages for which the carrier's window is full.
     waiting: VecDeque<Body>,
     /// How many messages of every application have come.
     pub(super) heard: Vec<u64>,
@@ -198,7 +198,7 @@ impl<C: Carrier> Ordered<C> {
         self.waiting.is_empty() && self.carrier.has_room()
     }
 
-    /// What follows from there being room or not.
+    /// Tells the application whether the window is full.
     pub(super) fn look(&mut self, fx: &mut impl Effects<Self>) {
         while self.carrier.has_room()
             && let Some(body) = self.waiting.pop_front()
@@ -283,7 +283,7 @@ impl<C: Carrier> Protocol for Ordered<C> {
     }
 }
 
-/// What tests of all carriers and orders need.
+/// Support for tests of all carriers and orderings.
 #[cfg(test)]
 pub(super) mod testing {
     use alloc::format;
@@ -307,7 +307,7 @@ pub(super) mod testing {
         Ordered::of(NodeId(me), &setup)
     }
 
-    /// What comes of something, in words.
+    /// The effects of an event, as text.
     pub(in crate::multicast) fn came<C: Carrier>(
         node: &mut Ordered<C>,
         act: impl FnOnce(&mut Ordered<C>, &mut Outbox<Ordered<C>>),

@@ -1,5 +1,5 @@
-//! What must hold, whatever the algorithm, after Hadzilacos and Toueg, "Fault-tolerant broadcasts
-//! and related problems", in Mullender (ed.), Distributed Systems, 1993.
+//! The specification, independent of the algorithm, after Hadzilacos and Toueg, "Fault-tolerant
+//! broadcasts and related problems", in Mullender (ed.), Distributed Systems, 1993.
 //!
 //! | property | says |
 //! | --- | --- |
@@ -46,14 +46,14 @@ pub struct Deliveries {
     senders: Vec<NodeId>,
     /// For each node, where it is among those.
     places: Vec<Option<u32>>,
-    /// What each of those has sent.
+    /// The messages of each sender.
     sent: Vec<Sent>,
     /// For each node, how many of each of those it has delivered.
     had: Vec<Vec<u64>>,
     total: Option<Total>,
 }
 
-/// What one member has sent.
+/// The messages of one member.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 struct Sent {
     /// How many everyone has delivered.
@@ -89,7 +89,7 @@ struct Total {
 }
 
 impl Deliveries {
-    /// Nobody has said anything yet.
+    /// No message was multicast yet.
     pub fn new(group: Group, ordering: Ordering) -> Self {
         let nodes = group.size() as usize;
         let total = || Total { places: vec![0; nodes], first: 0, order: VecDeque::new() };
@@ -183,7 +183,7 @@ impl Deliveries {
         self.total.as_mut().map_or(Ok(()), |total| total.on_delivery(at, id, self.nodes))
     }
 
-    /// Whom a member misses a message of, and by which property.
+    /// The sender whose message a member misses, and the property that is violated.
     fn misses(&self, at: NodeId) -> impl Iterator<Item = (Id, &'static str)> {
         let is_judged = self.up.contains(at) && self.is_judged(at);
         let senders = self.senders.iter().enumerate().filter(move |_| is_judged);

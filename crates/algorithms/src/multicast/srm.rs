@@ -1,11 +1,11 @@
-//! Scalable reliable multicast: anybody asks, anybody answers, and everyone hears it.
+//! Scalable reliable multicast: any member requests, any member repairs, and all hear both.
 //!
 //! Floyd, Jacobson, Liu, `McCanne` and Zhang, "A reliable multicast framework for light-weight
-//! sessions and application level framing", IEEE/ACM Transactions on Networking 5(6), 1997. Whoever
-//! misses something waits for a while, the longer the farther away its sender is, and then asks
-//! *all*. Whoever hears that and misses it too need not ask; whoever has it waits for a while, too,
-//! and then repairs it for all, unless another was quicker. So a loss that many suffer is asked for
-//! and repaired about once.
+//! sessions and application level framing", IEEE/ACM Transactions on Networking 5(6), 1997. A
+//! member that misses a message waits for a while, the longer the farther away its sender is, and
+//! then requests it from *all*. Another member that misses it too need not request it; one that has
+//! it waits for a while, too, and then repairs it for all, unless another was quicker. So a loss
+//! that many suffer is requested and repaired about once.
 //!
 //! ```text
 //!   S  ──DATA(1)──────x──DATA(2)──┬─────────────────▲─────────┬─REPAIR(S/1)─┬──►
@@ -19,36 +19,37 @@
 //! | --- | --- |
 //! | messages | about one request and one repair, each to N−1 members |
 //! | latency | a request waits for C1 d to (C1+C2) d, a repair for D1 d to (D1+D2) d |
-//! | kept | by everyone: what is not known to be everywhere, a window of each sender at most |
+//! | kept | by all members: messages that are not known to be everywhere, a window of each sender at most |
 //!
-//! **Request.** A member that misses something of S waits for 2ⁱ · [C1 d, (C1+C2) d], where d is
-//! the distance to S and i is 0 at first; then it asks, and waits again with i+1. If it hears
-//! somebody else's request first it backs off: i+1, and a new draw. Until half of that has passed
-//! it *ignores* further requests: they belong to the same round. i is at most 5.
+//! **Request.** A member that misses a message of S waits for 2ⁱ · [C1 d, (C1+C2) d], where d is
+//! the distance to S and i is 0 at first; then it sends the request, and waits again with i+1. If
+//! it hears the request of another member first it backs off: i+1, and a new draw. Until half of
+//! that has passed it *ignores* further requests: they belong to the same round. i is at most 5.
 //!
 //! **Repair.** A member that has what another asks for waits for [D1 d, (D1+D2) d], where d is the
 //! distance to the one who asked, and then sends it to all, unless it has heard a repair. Having
 //! sent or heard one, it *holds* for 3 d, d being the distance to the sender of what was repaired:
 //! requests that come until then were made before the repair arrived.
 //!
-//! **Sessions.** Members say now and then how far they have come: that shows a loss of the last
-//! message, tells senders what is everywhere and can be forgotten, and measures distances. One in
-//! twenty messages at most is of this kind, unless a window would be full otherwise, or nobody says
-//! anything else; and the more members there are the more seldom each says it.
+//! **Sessions.** Members report now and then how far they have delivered: that shows a loss of the
+//! last message, tells senders which messages are everywhere and can be dropped, and measures
+//! distances. One in twenty messages at most is of this kind, unless a window would be full
+//! otherwise, or there is no other traffic; and the more members there are the more seldom each
+//! reports.
 //!
 //! **Waits** (`--waits`): `fixed`, as in the paper, C1 = C2 = 2, D1 = D2 = log₁₀ N; `adaptive`, as
 //! its section VII: more duplicates than one lengthen, delays of more than a round trip shorten;
 //! `star` and `line`, what fits where only chance or only distance tells members apart; or numbers.
 //!
 //! **Assumes** nothing of order, losses and duplicates, but that a message sent again and again
-//! arrives some time. What a sender that crashes has got to one other member gets to all who are
-//! up; but nobody is ever given up, so a window may be full for ever.
+//! arrives eventually. A message of a crashed sender that has reached one other member reaches all
+//! live ones; but no member is ever removed, so a window may be full for ever.
 //!
-//! **Once, in order**: as [with acknowledgements](super::ack), by numbers. **Everyone gets it**:
-//! whoever misses something and knows it asks until it comes. That it does know is the affair of
-//! sessions: a sender says how far it has come until everybody has told it the same. What somebody
-//! misses, its sender keeps, since it forgets only what all have said to have. **It comes to
-//! rest**, since whoever has nothing new to say and of whom nothing is wanted is silent.
+//! **Once, in order**: as [with acknowledgements](super::ack), by numbers. **All get it**: a member
+//! that knows of a missing message requests it until it comes. Sessions see to it that it knows: a
+//! sender repeats its highest number until all members have acknowledged it. A sender keeps a
+//! message that any member misses, since it drops only those that all have acknowledged. **It comes
+//! to rest**, since a member without new messages or pending requests is silent.
 //!
 //! **Departures**: sessions end when there is nothing to say, so that a run can end; the paper's
 //! go on. Randomness is a [choice](vorrang_protocol::Effects::choose) among so many values
@@ -84,11 +85,11 @@ pub struct Srm {
     pub(super) window: u32,
     pub(super) draws: NonZeroU32,
     pub(super) longest: Duration,
-    /// What comes from each sender, this member included.
+    /// The streams of all senders, this member included.
     pub(super) streams: BTreeMap<NodeId, Stream>,
     /// How far each has come with what this member has sent, as far as is known.
     pub(super) known: Vec<u64>,
-    /// Of how many it is not known that they have all of it.
+    /// How many members have not acknowledged all of it.
     pub(super) laggards: u32,
     pub(super) map: Map,
     pub(super) pace: Pace,
@@ -173,7 +174,7 @@ impl Carrier for Srm {
             Message::Repair { of, body } => {
                 if self.group.contains(of.from) {
                     self.repaired(Some(from), of, fx);
-                    // Nobody tells a member what it has said.
+                    // A member needs no report about its own messages.
                     if of.from != self.me {
                         self.take(of, body, up, fx);
                     }
@@ -226,7 +227,7 @@ impl Carrier for Srm {
     }
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "srm",
     title: "Scalable reliable multicast",
@@ -248,30 +249,30 @@ pub const CARD: Card = Card {
     source: include_str!("srm.rs"),
 };
 
-/// Somebody asks for every loss.
+/// Every loss is requested.
 fn requests(_: &Setting) -> Span {
     Span::between(1.0, f64::INFINITY)
 }
 
-/// What people get wrong; built in [`super::flaws`].
+/// Known mistakes; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "no-sessions",
-        what: "nobody says how far it has come: if the last message is lost there is no gap to \
-               show it, and it is lost for ever",
+        what: "no sender repeats its highest sequence number: if the last message is lost there \
+               is no gap to show it, and it is lost for ever",
         breaks: "validity",
         shown_by: Demonstration::of(&[1, 0]).losing(1),
     },
     Flaw {
         name: "no-duplicate-filter",
-        what: "what comes again is delivered again: two repairs of one loss are two messages",
+        what: "duplicates are delivered: two repairs of one loss are two messages",
         breaks: "integrity",
         shown_by: Demonstration::of(&[1, 0]).doubling(1),
     },
     Flaw {
         name: "no-ignore-interval",
-        what: "every request for what is missing doubles the wait, also those of one round: where \
-               two ask at once, both wait four times as long for a repair that may be lost",
+        what: "every request for a missing message doubles the wait, also those of one round: \
+               where two ask at once, both wait four times as long for a repair that may be lost",
         breaks: "one back-off a round",
         shown_by: Demonstration::of(&[1, 0, 0]).losing(2),
     },

@@ -1,4 +1,4 @@
-//! What is done about a last message that is lost, where nothing comes after it to show the gap.
+//! Detection of a lost last message, where no later one shows the gap.
 
 /// How a loss of the last message is found out.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -18,7 +18,7 @@ impl Tail {
     /// How often a stop signal is sent.
     pub const STOPS: u8 = 3;
 
-    /// What it is called.
+    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Heartbeat => "heartbeat",

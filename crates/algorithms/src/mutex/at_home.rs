@@ -1,8 +1,9 @@
-//! What a node sends to itself.
+//! Messages of a node to itself.
 //!
-//! A node that must also ask itself does so without a message: it is told at once, in the same
-//! step, and nothing is counted. So the handlers of a node that [`HearsItself`] send to everybody
-//! alike, and what is for the node itself is heard when they are done, before the step is over.
+//! A node that must also ask itself does so without a message: it handles it at once, in the same
+//! step, and no message is counted. So the handlers of a node that [`HearsItself`] send to all
+//! members alike, and a message to the node itself is handled when they are done, before the step
+//! is over.
 //!
 //! A mistake in what a node does with messages is made with those from itself as well; that is what
 //! [`Mishears`] is for.
@@ -16,7 +17,7 @@ use vorrang_protocol::{Delay, Effects, NodeId, Protocol, Refused};
 
 use crate::flaw::Mistake;
 
-/// The effects of a node, but for what it sends to itself, which stays here.
+/// The effects of a node, except messages to itself, which are queued here.
 #[derive(Debug)]
 struct AtHome<'a, P: Protocol, E> {
     me: NodeId,
@@ -25,12 +26,12 @@ struct AtHome<'a, P: Protocol, E> {
 }
 
 impl<'a, P: Protocol, E: Effects<P>> AtHome<'a, P, E> {
-    /// Passes on to `fx` what is not for the node itself.
+    /// Passes on to `fx` all but messages to the node itself.
     const fn new(me: NodeId, fx: &'a mut E) -> Self {
         Self { me, mail: VecDeque::new(), fx }
     }
 
-    /// What the node is to be told next by itself.
+    /// The next message of the node to itself.
     fn take(&mut self) -> Option<P::Message> {
         self.mail.pop_front()
     }

@@ -4,9 +4,10 @@
 //! Every node has a quorum of arbiters, and any two quorums meet. A node that wants in asks its
 //! quorum and enters with the permission of every arbiter in it, of which each has one. As in
 //! Maekawa's algorithm an arbiter prefers older requests, and asks for its permission back if an
-//! older one comes; who must wait somewhere gives back what it is asked for. But the permission
-//! does not go home between two entries: the arbiter tells whoever has it who is next, and whoever
-//! leaves hands it on directly.
+//! older one comes; a request that must wait somewhere gives back the permissions that it is asked
+//! for. But the permission does not return to the arbiter between two entries: the arbiter tells
+//! its holder which request is next, and the holder forwards the permission directly when it
+//! leaves.
 //!
 //! ```text
 //!   0  ───▲──[ inside ]───────▲─────────────REPLY(of 1)──┬──RELEASE──┬─────────────────────►
@@ -18,33 +19,34 @@
 //!
 //! | per entry, K in a quorum | cost |
 //! | --- | --- |
-//! | messages | 3(K−1) if nobody else asks, about 5(K−1) if everybody does |
+//! | messages | 3(K−1) without contention, about 5(K−1) under saturation |
 //! | the same at most, on average over a run | 8(K−1) + 6 |
-//! | synchronisation delay | T; 2T where the word of who is next came too late |
+//! | synchronisation delay | T; 2T where the TRANSFER came too late |
 //! | the same at most, where permissions must be given back first | 4T |
-//! | response, nobody else asking | 2T + E |
-//! | response, everybody asking | about N(T + E) |
+//! | response without contention | 2T + E |
+//! | response under saturation | about N(T + E) |
 //!
 //! A node that is not in its own quorum has K others to ask where others have K−1. Any quorum
 //! system will do (`--quorum`), and those who ask may be others than those who are asked.
 //!
-//! **Assumes** that messages are not lost or doubled and that no node fails; their order does not
-//! matter, because a permission is numbered: its *epoch* is how often the arbiter's permission has
-//! been given to somebody. A REPLY may come by way of a third node, so that no order on links would
-//! protect it against the arbiter's own words anyway.
+//! **Assumes** that messages are not lost or duplicated and that no node fails; their order does
+//! not matter, because a permission is numbered: its *epoch* is how often the arbiter's permission
+//! has been given. A REPLY may come by way of a third node, so that FIFO links would not order it
+//! with the arbiter's own messages anyway.
 //!
-//! **Why it is safe.** Of every arbiter there is one permission, on the way to a node, with it, or
-//! on the way back. Whoever hands it on no longer has it, and the arbiter gives it out only when it
-//! has got it back: from the one that it believes to have it, in the same epoch. A release of a
-//! later epoch comes from somebody to whom it was handed on; the arbiter keeps it until it hears of
-//! that. So two who are inside have different arbiters, and their quorums do not meet.
+//! **Why it is safe.** Every arbiter has one permission, in flight to a node, at a node, or in
+//! flight back. A node that forwards it no longer has it, and the arbiter gives it out only when it
+//! has got it back: from the node that it believes to have it, in the same epoch. A release of a
+//! later epoch comes from a node to which the permission was forwarded; the arbiter keeps the
+//! release until it learns of that. So two nodes inside would have different arbiters, and their
+//! quorums would not meet.
 //!
-//! **Why nobody waits for ever.** Whoever waits at an arbiter behind another knows it (FAIL), or
-//! has yielded there, but for the oldest that waits, if it is older than the one that has the
+//! **Why no request starves.** A request that waits at an arbiter behind another knows it (FAIL),
+//! or has yielded there, but for the oldest that waits, if it is older than the one that has the
 //! permission; and that one was asked to give it back (INQUIRE, which rides on TRANSFER). Take the
-//! oldest request of all: where it has no permission, somebody younger has, and was asked. That one
-//! enters, and leaves, or waits elsewhere behind another: then it knows and gives it back. Requests
-//! that come later are younger, since an arbiter's clock has seen all that wait there.
+//! oldest request of all: where it has no permission, a younger request has it, and was asked. That
+//! one enters, and leaves, or waits elsewhere behind another: then it knows and gives it back.
+//! Requests that come later are younger, since an arbiter's clock has seen all that wait there.
 //!
 //! A request that was handed a permission may turn out to be younger than one that came too late to
 //! be named in time. That does no harm: the arbiter asks it to yield as soon as it hears of it. For
@@ -62,8 +64,8 @@
 //! - An INQUIRE that comes before the permission that it is about is kept until that comes.
 //! - A RELEASE that comes before the news of the hand-over to its sender is kept as well.
 //! - A TRANSFER names an epoch. Else one about a request that is over would be taken for one about
-//!   the next, and the permission would go to somebody who has left long ago.
-//! - Whoever waits as the oldest is told FAIL if an older request comes, as in Maekawa's algorithm.
+//!   the next, and the permission would go to a node that has left long ago.
+//! - The oldest waiting request is told FAIL if an older one comes, as in Maekawa's algorithm.
 //! - INQUIRE is no message of its own: whenever there is reason for one a TRANSFER is sent.
 //! - Of two TRANSFERs of one epoch the older request counts, which is the one that was named last.
 //!
@@ -81,7 +83,7 @@ use crate::card::{Assumes, Span};
 use crate::recipe::Recipe;
 use crate::setup::Parameter;
 
-/// What its proofs rest on.
+/// The invariants of its proofs.
 pub const INVARIANTS: &[Invariant<CaoSinghal>] = &[
     Invariant { name: "one permission", holds: one_permission },
     Invariant { name: "nobody hopes in vain", holds: nobody_hopes_in_vain },
@@ -95,7 +97,7 @@ pub fn recipe() -> Recipe<CaoSinghal> {
     })
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "cao-singhal",
     title: "Cao–Singhal",
@@ -114,7 +116,7 @@ pub const CARD: Card = Card {
     source: include_str!("cao_singhal.rs"),
 };
 
-/// Three messages for every other node in a quorum, if nobody is in the way.
+/// Three messages for every other node in a quorum, without contention.
 fn messages(at: &Setting) -> Span {
     let alone = theory::of_quorums(at, |me, quorum| 3.0 * theory::others(me, quorum));
     if at.load == Load::Light || at.contenders == 1 {
@@ -127,10 +129,11 @@ fn messages(at: &Setting) -> Span {
     Span::between(alone.low, most.high)
 }
 
-/// How long it takes at most, in T, until somebody enters after an exit, if nobody with an older
-/// stamp asks meanwhile: as in Maekawa's algorithm, where permissions have gone to those who cannot
-/// use them yet. After one all know who has asked, or are being told; after two all who are in the
-/// way know it, after three their permissions are back, and after four where they are needed.
+/// The time from an exit to the next entry at most, in T, if no request with an older stamp comes
+/// meanwhile: as in Maekawa's algorithm, where permissions have gone to requests that cannot use
+/// them yet. After one T all know the waiting requests, or are being told; after two all requests
+/// that block others know it, after three their permissions are back, and after four where they are
+/// needed.
 const MOST_DELAY: f64 = 4.0;
 
 /// There and back, unless a node asks only itself. Under saturation all contenders take turns.
@@ -146,7 +149,7 @@ const RING: (Parameter, &str) = (Parameter::Quorum, "sets:0-1,1-2,0-2");
 const TWO_DESKS: (Parameter, &str) = (Parameter::Quorum, "sets:3-4,3-4,3-4,3-4,3-4");
 const ONE_OR_TWO_DESKS: (Parameter, &str) = (Parameter::Quorum, "sets:3,3-4,3-4,3-4,3-4");
 
-/// What is commonly printed; built in [`super::flaws`].
+/// Mistakes that are commonly printed; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "early-release-dropped",
@@ -168,7 +171,7 @@ const FLAWS: &[Flaw] = &[
     },
     Flaw {
         name: "overtaken-not-told",
-        what: "whoever waits as the oldest is not told FAIL when an older request comes",
+        what: "the oldest waiting request is not told FAIL when an older one comes",
         breaks: "progress",
         shown_by: Demonstration::of(&[1, 1, 1, 1]).fifo(),
     },

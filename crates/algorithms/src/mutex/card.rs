@@ -1,4 +1,4 @@
-//! What an algorithm says of itself in the terms of mutual exclusion.
+//! The card of an algorithm for mutual exclusion.
 
 use vorrang_protocol::{Needs, NodeId};
 
@@ -13,31 +13,31 @@ pub type Card = crate::card::Card<Mutex>;
 /// A mistake in an algorithm.
 pub type Flaw = crate::card::Flaw<Mutex>;
 
-/// What an algorithm says of itself in the terms of mutual exclusion.
+/// The card of an algorithm for mutual exclusion.
 #[derive(Debug)]
 pub struct Terms {
     /// The claims that it grants.
     pub claims: &'static [Claim],
-    /// Who may be inside together.
+    /// Which claims may be inside together.
     pub admission: fn(&Setup) -> Admission,
-    /// What it promises beyond exclusion and progress.
+    /// Its promises beyond exclusion and progress.
     pub promises: Promises,
     /// How many nodes, the last ones, only serve the others unless told to compete.
     pub servers: u32,
-    /// Messages travel even if nobody wants in, so that nothing ever comes to rest: a run is over
-    /// when all that was wanted is done.
+    /// Messages travel even without requests, so that the system never comes to rest: a run is over
+    /// when all requests are served.
     pub perpetual: bool,
-    /// The kinds of messages that carry a token: whoever got one has it until it sends one. None if
-    /// there is no token.
+    /// The kinds of messages that carry a token: a node that receives one has it until it sends
+    /// one. None if there is no token.
     pub tokens: &'static [&'static str],
-    /// Of whom a request needs something before it can be granted: what is left of it where nodes
-    /// are gone.
+    /// The nodes from which a request needs an answer before it can be granted, for reports about
+    /// nodes that are gone.
     pub needs: fn(&Setup) -> Needs,
 }
 
 impl Terms {
     /// One at a time, exclusive claims, nothing promised beyond exclusion and progress, all nodes
-    /// alike, at rest if nobody wants in, and any of them may be needed by any other.
+    /// alike, at rest without requests, and any node may be needed by any other.
     pub const PLAIN: Self = Self {
         claims: &[Claim::Exclusive],
         admission: |_| Admission::One,
@@ -49,16 +49,16 @@ impl Terms {
     };
 }
 
-/// Of every other node, as where each of them is asked.
+/// Every other node, where each of them is asked.
 pub const EVERYONE: fn(&Setup) -> Needs = |_| Needs::AllBut(0);
-/// Of more than half of all nodes, itself included.
+/// More than half of all nodes, itself included.
 pub const MORE_THAN_HALF: fn(&Setup) -> Needs = |setup| Needs::AllBut((setup.group.size() - 1) / 2);
-/// Of the last node, which serves the others.
+/// The last node, which serves the others.
 pub const THE_LAST: fn(&Setup) -> Needs = |setup| Needs::One(NodeId(setup.group.size() - 1));
-/// Of nobody in particular, as where those who are left notice that a node is gone.
+/// No node in particular, where the remaining ones detect that a node is gone.
 pub const NOBODY: fn(&Setup) -> Needs = |_| Needs::Nobody;
 
-/// What an algorithm promises beyond exclusion and progress.
+/// The promises of an algorithm beyond exclusion and progress.
 #[derive(Clone, Copy, Debug)]
 pub struct Promises {
     /// A request that happened before another enters first.
@@ -70,7 +70,7 @@ pub struct Promises {
 /// A bound on passing that is none, for set-ups of an algorithm that promise nothing.
 pub const UNBOUNDED: u32 = u32::MAX;
 
-/// What is to hold besides exclusion and progress.
+/// The properties to check besides exclusion and progress.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Besides {
     /// A request that happened before another enters first.
@@ -93,7 +93,7 @@ impl Card {
         Besides { ordering, bypass }
     }
 
-    /// What a flaw takes away: that is what its demonstration must look for.
+    /// The promises that a flaw breaks: its demonstration must check them.
     pub fn broken_by(&self, flaw: &Flaw, setup: &Setup) -> Besides {
         let promised = self.promised(setup);
         Besides {
@@ -102,7 +102,7 @@ impl Card {
         }
     }
 
-    /// All that is to hold on a stage: what is promised, and what the flaw takes away.
+    /// The properties to check in a stepped run: all promises, and those that the flaw breaks.
     pub fn staged(&self, setup: &Setup, flaw: Option<&str>) -> Watch {
         let mut besides = self.promised(setup);
         if let Some(flaw) = flaw.and_then(|name| self.flaw(name)) {
@@ -118,7 +118,7 @@ impl Card {
         Exclusion::new((self.terms.admission)(setup))
     }
 
-    /// Exclusion and progress, and what is to hold besides.
+    /// Exclusion and progress, and the other properties to check.
     pub fn watch(&self, setup: &Setup, besides: Besides) -> Watch {
         let desks = setup.group.members().rev().take(self.terms.servers as usize).collect();
         let bypass = besides.bypass.map(|bound| BoundedBypass::new(bound, desks));
@@ -128,14 +128,14 @@ impl Card {
 
 /// Messages between different nodes, per entry.
 pub const MESSAGES: Quantity = Quantity::number("messages_per_entry", "messages per entry");
-/// From one exit to the next entry while somebody waits.
+/// From one exit to the next entry while a request waits.
 pub const SYNC_DELAY: Quantity = Quantity::time("sync_delay_mean", "synchronisation delay");
 /// From the request to the exit.
 pub const RESPONSE: Quantity = Quantity::time("response_mean", "response time");
 /// Messages that the busiest node handles, sent plus received, per entry of anyone.
 pub const BUSIEST: Quantity = Quantity::number("load_max_per_entry", "busiest node handles");
 
-/// What the theory depends on.
+/// The parameters of the theory.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Setting {
     /// How the algorithm is set up.
@@ -186,7 +186,7 @@ pub struct Demonstration {
     pub stay: &'static [u32],
     /// The order of messages.
     pub order: Order,
-    /// What the algorithm is told, if it matters.
+    /// The set-up, where the theory depends on it.
     pub given: &'static [(Parameter, &'static str)],
     /// How many nodes may crash.
     pub crashes: u8,

@@ -19,22 +19,22 @@
 //! | per entry | cost |
 //! | --- | --- |
 //! | messages | 0 … 2(N−1); about 2(m−1) if only m of N nodes ever ask |
-//! | synchronisation delay | T; none for whoever enters again |
-//! | response, nobody else asking | E … 2T + E |
-//! | response, everybody asking | up to N(T + E) + T |
+//! | synchronisation delay | T; none for a node that enters again |
+//! | response without contention | E … 2T + E |
+//! | response under saturation | up to N(T + E) + T |
 //!
-//! **Assumes** that messages are not lost or doubled and that no node fails; their order does not
-//! matter. A node whose permissions all lie elsewhere may stop unnoticed until somebody needs them.
+//! **Assumes** that messages are not lost or duplicated and that no node fails; their order does
+//! not matter. A node that holds no permission may stop unnoticed until another node asks it.
 //!
-//! **Why it is safe.** Whoever is inside has all its permissions, and the one between two nodes is
+//! **Why it is safe.** The node inside has all its permissions, and the one between two nodes is
 //! never at both.
 //!
-//! **Why nobody waits for ever.** A request goes to every node whose permission is missing, and is
-//! deferred only by an older one or by the node inside. The oldest request of all is deferred by
-//! nobody else: it gets every permission. Once a request has reached a node, that node's next
-//! request is younger; so it enters at most once more before it. (The request itself must have
-//! arrived: a reply that travels before it does not count.) Entries do not follow the stamps:
-//! whoever has all permissions enters while an older request is still under way.
+//! **Why no request starves.** A request goes to every node whose permission is missing, and is
+//! deferred only by an older one or by the node inside. The oldest request of all is deferred by no
+//! other: it gets every permission. Once a request has reached a node, that node's next request is
+//! younger; so it enters at most once more before it. (The request itself must have arrived: a
+//! reply that travels before it does not count.) Entries do not follow the stamps: a node that has
+//! all permissions enters while an older request is still in flight.
 //!
 //! **Where we depart from the paper.** Nothing is assumed to lie anywhere at first: two nodes that
 //! have never met both ask, and the first reply makes the permission.
@@ -54,7 +54,7 @@ use super::{
 use crate::card::{Assumes, Span};
 use crate::clock::{Clock, Stamp};
 
-/// What nodes say to each other.
+/// The messages between nodes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
@@ -113,7 +113,7 @@ enum Phase {
 }
 
 impl CarvalhoRoucairol {
-    /// A node of `group` that has met nobody.
+    /// A node of `group` in its initial state.
     pub fn new(me: NodeId, group: Group) -> Self {
         Self {
             me,
@@ -203,7 +203,7 @@ impl Protocol for CarvalhoRoucairol {
     }
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "carvalho-roucairol",
     title: "Carvalho–Roucairol",
@@ -239,7 +239,7 @@ fn all(at: &Setting) -> f64 {
     2.0 * at.others()
 }
 
-/// What the literature got wrong; built in [`super::flaws`].
+/// Known mistakes of the literature; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[Flaw {
     name: "no-re-request",
     what: "a kept permission that is given away to an older request is not asked for again",

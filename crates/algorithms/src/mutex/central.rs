@@ -1,8 +1,9 @@
 //! The central coordinator: folklore, here as in George Coulouris, Jean Dollimore, Tim Kindberg and
 //! Gordon Blair, "Distributed Systems: Concepts and Design", 5th edition, 2012, section 15.2.
 //!
-//! One node keeps the key. Whoever wants in asks it and waits for the key; whoever leaves gives the
-//! key back. Requests that find the key away wait in a queue, first come, first served.
+//! One node, the coordinator, keeps the key. A node that wants to enter asks it and waits for the
+//! key; a node that leaves gives it back. Requests that arrive meanwhile wait in a queue, first
+//! come, first served.
 //!
 //! ```text
 //!   0  ──REQUEST─┬──────────▲──[ inside ]──RELEASE─┬───────────────────────────►
@@ -16,20 +17,20 @@
 //! | --- | --- |
 //! | messages | 3; none for the coordinator's own entries |
 //! | synchronisation delay | 2T; less if the coordinator leaves or enters |
-//! | response, nobody else asking | 2T + E |
-//! | response, everybody asking | up to N(2T + E) |
+//! | response without contention | 2T + E |
+//! | response under saturation | up to N(2T + E) |
 //! | busiest node | the coordinator handles all 3 |
 //!
-//! **Assumes** that messages are not lost or doubled and that the coordinator and whoever is inside
-//! do not fail; the order of messages does not matter, because each names its request. The
+//! **Assumes** that messages are not lost or duplicated and that the coordinator and the node
+//! inside do not fail; the order of messages does not matter, because each names its request. The
 //! coordinator is the last node of the group. It may compete like any other, without messages.
 //!
 //! **Why it is safe.** There is one key: the coordinator gives it out only when it has it, and gets
 //! it back only by the release of the request that it gave it to.
 //!
-//! **Why nobody waits for ever.** The queue is first in, first out, and whoever is inside leaves.
-//! But "first" is the order of arrival at the coordinator: a request may be overtaken by another
-//! that it caused, if its message is slower, so entries do not respect happened-before.
+//! **Why no request starves.** The queue is first in, first out, and the node inside leaves. But
+//! "first" is the order of arrival at the coordinator: a request may be overtaken by another that
+//! it caused, if its message is slower, so entries do not respect happened-before.
 
 use alloc::collections::VecDeque;
 use alloc::format;
@@ -51,7 +52,7 @@ use super::{
 };
 use crate::card::{Assumes, Layout, Span};
 
-/// What nodes say to each other. Every message names the request that it is about.
+/// The messages between nodes. Every message names the request that it is about.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
@@ -110,7 +111,7 @@ pub(super) enum Phase {
     Inside,
 }
 
-/// What the coordinator keeps. Nobody else's is ever used.
+/// The state of the coordinator. At other nodes it is unused.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Desk {
     pub(super) holder: Option<Ticket>,
@@ -213,11 +214,11 @@ impl Protocol for Central {
     }
 }
 
-/// What holds at every moment.
+/// The invariants of its proof.
 pub const INVARIANTS: &[Invariant<Central>] = &[Invariant { name: "one key", holds: one_key }];
 
-/// Whoever is inside, and whoever the key is under way to, is the one that the desk has down. (A
-/// REPLY to an earlier request is no key: nobody takes it for one.)
+/// The node inside, or the one that the key is in flight to, is the one that the coordinator has
+/// noted. (A REPLY to an earlier request is not the key, and is ignored.)
 fn one_key(at: &Situation<'_, Central>) -> Result<(), String> {
     let Some((_, desk)) = at.up().find(|(_, node)| node.me == node.coordinator) else {
         return Ok(());
@@ -240,7 +241,7 @@ fn one_key(at: &Situation<'_, Central>) -> Result<(), String> {
     }
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "central",
     title: "Central coordinator",
@@ -288,7 +289,7 @@ fn sync_delay(at: &Setting) -> Span {
     if at.contenders < at.nodes() { Span::exactly(2.0) } else { Span::between(0.0, 2.0) }
 }
 
-/// What it does not promise, shown; built in [`super::flaws`].
+/// Properties that it does not promise, with a counterexample; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "last-come-first-served",

@@ -1,10 +1,10 @@
 //! The lift from a standing start: on any topology, a wave builds the tree and the token rides it.
 //!
 //! [The lift](super::lift) and [Raymond's algorithm](super::raymond) need a tree whose edges point
-//! to the token. Where there is none, whoever is to have the token first makes one: it takes the
-//! token and starts [an echo](crate::wave::echo). Whoever the wave reaches has its activation edge,
-//! the one over which the wave came: that is its way to the token. From then on it is a node of
-//! the lift. When the echoes are back, the initiator knows that everyone is.
+//! to the token. Where there is none, the initiator builds one: it takes the token and starts [an
+//! echo](crate::wave::echo). A node that the wave reaches has its activation edge, the one over
+//! which the wave came: that is its way to the token. From then on it is a node of the lift. When
+//! the echoes are back, the initiator knows that all nodes are.
 //!
 //! ```text
 //!   0  ──[ token ]──EXPLORER─┬──▲─────────▲───┬──TOKEN──────►     1 wants in before the wave is
@@ -54,13 +54,13 @@ use crate::topology::Topology;
 use crate::wave::Notice as WaveNotice;
 use crate::wave::echo::{self, Echo};
 
-/// What nodes tell each other, of the wave or of the lift.
+/// The messages between nodes, of the wave or of the lift.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
-    /// Of the wave.
+    /// A message of the wave.
     Wave(echo::Message),
-    /// Of the lift.
+    /// A message of the lift.
     Lift(tree_token::Message),
 }
 
@@ -140,7 +140,7 @@ impl EchoLift {
         for notice in heard {
             match notice {
                 WaveNotice::Joined { parent } => self.ride(parent, fx),
-                // Everyone rides, and nobody needs to know.
+                // All nodes are part of the lift; no node needs to be told.
                 WaveNotice::Done(_) => {}
             }
         }
@@ -208,7 +208,7 @@ impl Protocol for EchoLift {
             (Stage::Riding(lift), Message::Lift(message)) => {
                 on_lift(lift, fx, |lift, up| lift.on_message(from, message, up));
             }
-            // Nobody who keeps to the rules sends it before the wave.
+            // A correct node never sends it before the wave.
             (Stage::Before { .. }, Message::Lift(_)) => {}
         }
     }
@@ -223,7 +223,7 @@ pub fn recipe() -> Recipe<EchoLift> {
     })
 }
 
-/// What its proof rests on.
+/// The invariants of its proof.
 pub const INVARIANTS: &[Invariant<EchoLift>] = &[
     Invariant { name: "one token", holds: one_token },
     Invariant { name: "edges lead to the token", holds: edges_lead_to_it },
@@ -274,7 +274,7 @@ fn wave_comes_first(at: &Situation<'_, EchoLift>) -> Result<(), String> {
     }
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "echo-lift",
     title: "Echo, then lift",
@@ -311,17 +311,17 @@ pub(super) fn response(at: &Setting, ways: f64) -> Span {
     Span::between(at.hold, ways * farthest + tour)
 }
 
-/// What people get wrong; built in [`super::flaws`].
+/// Known mistakes; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "wish-forgotten",
-        what: "a node that wants in before the wave is there is not remembered",
+        what: "a request made before the wave arrives is forgotten",
         breaks: "progress",
         shown_by: Demonstration::of(&[0, 1]),
     },
     Flaw {
         name: "latest-edge",
-        what: "whoever gets a second EXPLORER points to where that came from",
+        what: "a node that gets a second EXPLORER points to where that came from",
         breaks: "progress",
         shown_by: Demonstration::of(&[1, 1, 1, 1]),
     },

@@ -1,9 +1,9 @@
 //! The lift from nothing: the nodes elect who starts, a wave builds the tree, the token rides it.
 //!
-//! [Echo and lift](super::echo_lift) need to be told who has the token first. Here nobody is told
-//! anything but its links. When a node starts, it calls for an election, by
-//! [waves that die out](crate::election::echo_election). Whoever is elected takes the token and
-//! starts the wave that makes a tree, and all others ride as soon as that is there.
+//! [Echo and lift](super::echo_lift) need to be told the initial holder of the token. Here a node
+//! knows only its links. When it starts, it calls for an election, by [waves that die
+//! out](crate::election::echo_election). The elected node takes the token and starts the wave that
+//! builds a tree; a node can request the token as soon as the wave has reached it.
 //!
 //! ```text
 //!   0  ──CANDIDATE(0)─┐  ┌─►AGREED(1)─┐             ┌─►ECHO, REQUEST─┐      ┌─►[ inside ]
@@ -17,14 +17,14 @@
 //! | synchronisation delay | up to (n − 1)T, five times that while all this is under way |
 //! | response | as the lift; at first, until the wave is there |
 //!
-//! **Assumes** a connected topology, on which messages arrive, once, in any order; and that nobody
+//! **Assumes** a connected topology, on which messages arrive, once, in any order; and that no node
 //! crashes.
 //!
-//! **Safe**: one node is elected, and once (see there): everyone calls before it hears of anything,
-//! so that there is only one election. So there is one token, and one wave. **Live**: somebody is
-//! elected, and then everyone has a way to the token. The wave may come to a node before it has
-//! been told who leads, and that does no harm: whoever rides needs to know in which direction the
-//! token is, and not whose it was. What is left of the election goes on below.
+//! **Safe**: one node is elected, and once (see there): every node calls before it receives
+//! anything, so that there is only one election. So there is one token, and one wave. **Live**: a
+//! node is elected, and then every node has a way to the token. The wave may reach a node before
+//! the result of the election does, and that does no harm: the lift needs only the direction of the
+//! token. The rest of the election goes on below.
 //!
 //! **Layers**: the machines of the election and of echo and lift are used as they are. This one
 //! owns both, wraps their messages, and starts the second where the first has decided. Each has
@@ -49,13 +49,13 @@ use crate::setup::Parameter;
 use crate::topology::Topology;
 use crate::wave::echo::Echo;
 
-/// What nodes tell each other, of the election or of what comes after it.
+/// The messages between nodes, of the election or of the echo and the lift.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
-    /// Of the election.
+    /// A message of the election.
     Election(echo_election::Message),
-    /// Of the echo and the lift.
+    /// A message of the echo and the lift.
     Lift(echo_lift::Message),
 }
 
@@ -168,7 +168,7 @@ impl Protocol for ElectedLift {
     }
 }
 
-/// What its proof rests on: what those of its layers do.
+/// The invariants of its layers.
 pub const INVARIANTS: &[Invariant<ElectedLift>] =
     &[of_election::<0>(), of_election::<1>(), of_lift::<0>(), of_lift::<1>(), of_lift::<2>()];
 
@@ -206,7 +206,7 @@ const fn of_lift<const PLACE: usize>() -> Invariant<ElectedLift> {
     }
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "elected-lift",
     title: "Election, echo, then lift",
@@ -238,17 +238,18 @@ fn messages(at: &Setting) -> Span {
     Span::between(0.0, messages_among(&graph, &all).high + echo_lift::messages(at).high)
 }
 
-/// What people get wrong; built in [`super::flaws`].
+/// Known mistakes; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "everyone-starts",
-        what: "whoever wants in takes the token and starts the wave, without being elected",
+        what: "a node that wants to enter takes the token and starts the wave, without being \
+               elected",
         breaks: "exclusion",
         shown_by: Demonstration::of(&[1, 1]),
     },
     Flaw {
         name: "result-suffices",
-        what: "whoever is told that somebody leads starts the wave, unless that is there already",
+        what: "every node that learns of the leader starts the wave, unless the wave has reached it",
         breaks: "exclusion",
         shown_by: Demonstration::of(&[1, 1]),
     },

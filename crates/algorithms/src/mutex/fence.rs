@@ -1,12 +1,12 @@
-//! What an entry shows to the resource.
+//! Fencing tokens.
 
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What an entry shows to the resource: larger is later. Whoever finds a lower number than one that
-/// it has seen was overtaken, and is to be refused. Only [locks on views](crate::group::locks) have
-/// such numbers, and there it is said what they mean.
+/// The fencing token of an entry, to be shown to the resource: larger is later. A resource refuses
+/// a token that is lower than one that it has seen: its holder was overtaken. Only [locks on
+/// views](crate::group::locks) have such tokens; they are explained there.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Fence {
     /// The view, compared first.

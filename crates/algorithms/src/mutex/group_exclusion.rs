@@ -18,13 +18,13 @@
 //! | --- | --- |
 //! | messages | 2(N−1), always |
 //! | synchronisation delay | T between claims that conflict; 0 … 2T if some do not |
-//! | response, nobody else asking | 2T + E |
-//! | response, everybody asking | up to N(T + E) + T |
+//! | response without contention | 2T + E |
+//! | response under saturation | up to N(T + E) + T |
 //!
-//! **Assumes** that messages are not lost or doubled and that no node fails; their order does not
-//! matter.
+//! **Assumes** that messages are not lost or duplicated and that no node fails; their order does
+//! not matter.
 //!
-//! **Why it is safe, and why nobody waits for ever.** As for readers and writers. Requests that
+//! **Why it is safe, and why no request starves.** As for readers and writers. Requests that
 //! conflict enter in the order of their stamps; so a class cannot keep another out by sending ever
 //! new members, at the price that the classes may alternate more often than necessary.
 //!
@@ -36,7 +36,7 @@ use super::card::{Card, Terms};
 use super::readers_writers::{SHARING, THEORY};
 use crate::card::Assumes;
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "group-exclusion",
     title: "Group exclusion",

@@ -20,17 +20,17 @@
 //! | --- | --- |
 //! | messages | 2N−k−1 … 2(N−1) |
 //! | synchronisation delay | 0 … 2T: of k places another may be free or about to be |
-//! | response, nobody else asking | 2T + E |
-//! | response, everybody asking | up to N(T + E) + T |
+//! | response without contention | 2T + E |
+//! | response under saturation | up to N(T + E) + T |
 //!
-//! **Assumes** that messages are not lost or doubled and that no node fails; their order does not
-//! matter. Up to k−1 nodes may stop, but each that does takes one place with it.
+//! **Assumes** that messages are not lost or duplicated and that no node fails; their order does
+//! not matter. Up to k−1 nodes may stop, but each that does takes one place with it.
 //!
 //! **Why it is safe.** Say k+1 nodes are inside, and i has the youngest of their requests. Each of
 //! the k others was asked by i with a younger request than its own (or is asked while inside), so
 //! it defers the reply until it leaves: k nodes owe i a reply, which is one too many.
 //!
-//! **Why nobody waits for ever.** The oldest waiting request is deferred only by nodes inside, and
+//! **Why no request starves.** The oldest waiting request is deferred only by nodes inside, and
 //! they leave. With k = 1 this is Ricart–Agrawala. Entries do not follow the stamps: of two
 //! waiting, the one whose debtors leave first enters first.
 //!
@@ -60,7 +60,7 @@ use crate::card::{Assumes, Span};
 use crate::clock::{Clock, Stamp};
 use crate::setup::{Parameter, Setup};
 
-/// What nodes say to each other.
+/// The messages between nodes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
@@ -128,7 +128,7 @@ impl KExclusion {
     ///
     /// # Panics
     ///
-    /// If `k` is 0: then nobody could ever enter.
+    /// If `k` is 0: then no node could ever enter.
     pub fn new(me: NodeId, group: Group, k: u32) -> Self {
         assert!(k > 0, "at least one may be inside");
         let none = vec![0; group.size() as usize];
@@ -221,7 +221,7 @@ impl Protocol for KExclusion {
     }
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "k-exclusion",
     title: "Raymond's k-exclusion",
@@ -263,7 +263,7 @@ fn response(at: &Setting) -> Span {
     if at.nodes() <= at.setup.k { at_once } else { theory::round_trip_or_queue(at) }
 }
 
-/// What readers of the paper get wrong; built in [`super::flaws`].
+/// Known misreadings of the paper; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "debts-forgotten",

@@ -19,8 +19,8 @@
 //! | --- | --- |
 //! | messages | 3(N−1), always |
 //! | synchronisation delay | T |
-//! | response, nobody else asking | 2T + E |
-//! | response, everybody asking | up to N(T + E) + T |
+//! | response without contention | 2T + E |
+//! | response under saturation | up to N(T + E) + T |
 //!
 //! **Assumes** that messages between two nodes keep their order, that none is lost or doubled, and
 //! that no node fails. Without the order it is unsafe: an acknowledgement that overtakes a request
@@ -31,15 +31,15 @@
 //! older request, sent earlier; i has not left, so that request was in j's queue, and j's own was
 //! not the oldest.
 //!
-//! **Why nobody waits for ever.** Every request is acknowledged at once with a later time. So a
+//! **Why no request starves.** Every request is acknowledged at once with a later time. So a
 //! request waits only for older ones; there are finitely many, and each is released in the end.
 //! Entries happen in the order of the stamps, and so respect happened-before.
 //!
 //! **Where we depart from the paper.** The paper keeps the latest time heard from every node. It is
-//! enough to remember from whom nothing later than our own request has come yet. (It would not be
-//! enough to remember who has been heard at all since we asked: what comes may have been sent
-//! before an older request that is still under way; flaw `any-word-will-do`.) The clock is the kind
-//! that stamps before it counts; messages are ordered by it just as well.
+//! enough to remember the nodes from which nothing later than our own request has come yet. (It
+//! would not be enough to remember which nodes have been heard at all since we asked: a message may
+//! have been sent before an older request that is still in flight; flaw `any-word-will-do`.) The
+//! clock is the kind that stamps before it counts; messages are ordered by it just as well.
 
 use alloc::vec::Vec;
 
@@ -58,7 +58,7 @@ use super::{
 use crate::card::{Assumes, Span};
 use crate::clock::{LateClock, Stamp};
 
-/// What nodes say to each other. Every message carries its sender's clock.
+/// The messages between nodes. Every message carries its sender's clock.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
@@ -122,7 +122,7 @@ pub(super) enum Phase {
     Waiting {
         /// The time of our request.
         time: u64,
-        /// From whom nothing later than our request has come yet.
+        /// The nodes from which nothing later than our request has come yet.
         unheard: NodeSet,
     },
     Inside {
@@ -217,7 +217,7 @@ impl Protocol for Lamport {
     }
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "lamport",
     title: "Lamport",
@@ -250,7 +250,7 @@ fn response(at: &Setting) -> Span {
     }
 }
 
-/// What the literature got wrong; built in [`super::flaws`].
+/// Known mistakes of the literature; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "unordered-links",
@@ -266,7 +266,7 @@ const FLAWS: &[Flaw] = &[
     },
     Flaw {
         name: "any-word-will-do",
-        what: "whatever comes after the request counts as having heard, even if it is older",
+        what: "any message after the request counts as an answer to it, even if it is older",
         breaks: "exclusion",
         shown_by: Demonstration::of(&[2, 2]).fifo(),
     },

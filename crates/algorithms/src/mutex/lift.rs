@@ -10,7 +10,7 @@
 //!     1 → 0 ← 2     the token is at 0; 1 and 2 have called
 //!     1 ← 0 ← 2     0 has sent it to 1, and calls it back for 2
 //!     1 → 0 ← 2     1 has left and sent it back
-//!     1 → 0 → 2     0 sends it on to 2: nobody else has called
+//!     1 → 0 → 2     0 sends it on to 2: no other has called
 //! ```
 //!
 //! | for an entry | alone | under saturation |
@@ -20,19 +20,19 @@
 //! | response | 2d · T + E | a tour of the tree |
 //!
 //! This is [Raymond's algorithm](super::raymond) with a set where that has a queue, and both are
-//! one machine, [`TreeToken`]. A set does not know who came first; so somebody must see to
-//! it that no direction is passed over for ever. Here a node goes round: after one direction, or
-//! itself, comes the next higher number that has called, and after the highest the lowest again.
-//! Then whoever has called is passed over at most as often as there are others at the node, its
-//! degree. That takes no memory: a token comes back from where it was sent, so a node knows whom it
-//! served last. (To serve whoever has the lowest number is what must not be done: a call that
-//! overtakes the token on its edge would send it back before it was of any use.)
+//! one machine, [`TreeToken`]. A set does not know which call came first; so a rule is needed by
+//! which no direction is passed over for ever. Here a node serves round robin: after one direction,
+//! or itself, comes the next higher number that has called, and after the highest the lowest again.
+//! Then a direction that has called is passed over at most as often as there are others at the
+//! node, its degree. That takes no memory: a token comes back from where it was sent, so a node
+//! knows which direction it served last. (To serve the lowest number first would be wrong: a call
+//! that overtakes the token on its edge would send it back before it was of any use.)
 //!
 //! **Assumes** that messages arrive, once, in any order, as in Raymond's algorithm.
 //!
 //! **Safe** for the same reason: the token is passed, never copied, and never from inside. **Live**
-//! as well: along the edges every node has called the next, so whoever has the token knows the
-//! direction of each that waits, and passes over it a bounded number of times.
+//! as well: along the edges every node has called the next, so the holder of the token knows the
+//! direction of each waiting node, and passes over it a bounded number of times.
 //!
 //! The tree is given here; [echo-lift](super::echo_lift) builds it first, on any topology, and
 //! [elected-lift](super::elected_lift) also elects who has the token first.
@@ -135,7 +135,7 @@ pub(super) fn with<C: Clients>(clients: fn(u32) -> C) -> Recipe<TreeToken<C>> {
     })
 }
 
-/// What its proof rests on.
+/// The invariants of its proof.
 pub const INVARIANTS: &[Invariant<Lift>] = &[
     Invariant { name: "one token", holds: one_token },
     Invariant { name: "edges lead to the token", holds: edges_lead_to_it },
@@ -160,7 +160,7 @@ pub(super) fn nobody_passed_over_too_often<C: Clients>(
     Ok(())
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "lift",
     title: "Lift",
@@ -179,7 +179,7 @@ pub const CARD: Card = Card {
     source: include_str!("lift.rs"),
 };
 
-/// What people get wrong; built in [`super::flaws`].
+/// Known mistakes; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[Flaw {
     name: "lowest-first",
     what: "of those that have called the lowest number is always next, so that two can keep a \

@@ -2,16 +2,17 @@
 //! Sanders' have in common.
 //!
 //! Every node is two things. As an *arbiter* it has one lock, which it gives to one request at a
-//! time. As a *requester* it needs the locks of some arbiters, itself among them or not. Whom it
-//! asks, and whom it tells when it leaves, is a [`Structure`]: in Maekawa's algorithm both are the
-//! node's quorum, and every arbiter keeps its lock until it is told. In Sanders' they may be
-//! different sets, and whoever will not be told of an exit gives a permission without being locked.
-//! The files of the two say how it works; here it is done.
+//! time. As a *requester* it needs the locks of some arbiters, itself among them or not. Which
+//! nodes it asks, and which it informs when it leaves, is a [`Structure`]: in Maekawa's algorithm
+//! both are the node's quorum, and every arbiter keeps its lock until it is informed. In Sanders'
+//! algorithm they may be different sets, and an arbiter that will not be informed of an exit gives
+//! a permission without being locked. The files of the two explain the algorithms; this one
+//! implements them.
 //!
 //! Every message names the request that it is about, by its time: the node that goes with it is the
-//! one that sends the message or the one that gets it. What is about another request than the one
-//! that its receiver has in mind is dropped. So no order of messages is needed, and nobody can
-//! speak for a request that is not its own.
+//! one that sends the message or the one that gets it. A message about another request than the
+//! current one of its receiver is dropped. So no order of messages is needed, and no message can
+//! act on a request that it is not about.
 
 use alloc::format;
 use alloc::string::String;
@@ -27,7 +28,7 @@ use super::{ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT
 use crate::clock::{Clock, Stamp};
 use crate::quorum::Rota;
 
-/// What nodes say to each other, each about the request of this time.
+/// The messages between nodes, each about the request of this time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the time of the request, in all of them")]
@@ -36,7 +37,7 @@ pub enum Message {
     Request { time: u64 },
     /// An arbiter: it is yours.
     Locked { time: u64 },
-    /// An arbiter: not now, somebody else is before you.
+    /// An arbiter: not now, another request is before yours.
     Failed { time: u64 },
     /// An arbiter: would you give it back, if you cannot have all?
     Inquire { time: u64 },
@@ -81,7 +82,7 @@ impl fmt::Display for Message {
     }
 }
 
-/// Whom a node asks, whom it tells, and who tells it.
+/// The nodes that a node asks, those that it informs, and those that inform it.
 pub trait Structure: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     /// Those whose permission a request needs, lowest first.
     fn asks(&self) -> &[NodeId];
@@ -93,7 +94,7 @@ pub trait Structure: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     fn turn(&mut self);
 }
 
-/// Maekawa's: all whom a node asks are told, and everyone who asks tells.
+/// Maekawa's: a node informs all that it asks.
 impl Structure for Rota {
     fn asks(&self) -> &[NodeId] {
         self.quorum()
@@ -123,7 +124,7 @@ pub struct Arbiter {
 pub(super) enum Oldest {
     /// It has the lock.
     Holds(Stamp),
-    /// It waits, and whoever has the lock has been asked whether it would give it back.
+    /// It waits, and the holder of the lock has been asked whether it would give it back.
     Waits(Stamp),
 }
 
@@ -156,20 +157,20 @@ impl Arbiter {
         has_it
     }
 
-    /// Takes out the oldest of those who wait, if nobody has the lock.
+    /// Takes out the oldest waiting request, if the lock is free.
     pub(super) fn next(&mut self) -> Option<Stamp> {
         if self.lock.is_none() { self.waiting.pop() } else { None }
     }
 }
 
-/// What a node's own request has come to.
+/// The state of a node's own request.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Request {
     pub(super) phase: Phase,
     /// The arbiters whose lock it has.
     pub(super) locked: NodeSet,
-    /// Those who said that somebody is before it and have not given their lock since, and those to
-    /// whom it has given it back.
+    /// The arbiters that refused the request and have not given their lock since, and those to
+    /// which it has given the lock back.
     pub(super) failed: NodeSet,
     /// Those who asked for their lock back and have no answer yet.
     pub(super) inquired: NodeSet,
@@ -216,8 +217,8 @@ impl<S: Structure> Locking<S> {
 
     // --- the arbiter
 
-    /// Somebody wants the lock. Of all that want it or have it, everyone but the oldest knows that
-    /// it is not the oldest, or is asked to give the lock back if it cannot have all.
+    /// A request for the lock. Of all requests that wait for it or have it, each but the oldest is
+    /// told that it is not the oldest, or is asked to give the lock back if it cannot have all.
     fn on_request(&mut self, new: Stamp, fx: &mut impl Effects<Self>) {
         self.clock.witness(new.time);
         let oldest = self.arbiter.oldest();
@@ -251,8 +252,8 @@ impl<S: Structure> Locking<S> {
         }
     }
 
-    /// Gives the lock to the oldest of those who wait; whoever will not tell when it has left has a
-    /// permission and no lock.
+    /// Gives the lock to the oldest waiting request; a node that will not inform this one of its
+    /// exit gets a permission and no lock.
     fn give(&mut self, fx: &mut impl Effects<Self>) {
         while let Some(next) = self.arbiter.next() {
             if self.structure.is_told_by(next.node) {
@@ -297,8 +298,8 @@ impl<S: Structure> Locking<S> {
         self.give_back(fx);
     }
 
-    /// Whoever cannot have all locks now gives back those that it has and was asked for. That it
-    /// has given one back is itself a reason to give back others.
+    /// A node that cannot have all locks now gives back those that it has and was asked for. Having
+    /// given one back is itself a reason to give back others.
     fn give_back(&mut self, fx: &mut impl Effects<Self>) {
         let Phase::Waiting(time) = self.request.phase else { return };
         while let Some(arbiter) = self.request.owed() {
@@ -352,7 +353,7 @@ impl<S: Structure> HearsItself for Locking<S> {
             Message::Locked { time } if self.waits_for(from, time) => self.on_locked(from, fx),
             Message::Failed { time } if self.waits_for(from, time) => self.on_failed(from, fx),
             Message::Inquire { time } if self.waits_for(from, time) => self.on_inquire(from, fx),
-            // To somebody inside: it will leave. Else it is about a request that is over.
+            // The node is inside and will leave, or the message is about a request that is over.
             Message::Locked { .. } | Message::Failed { .. } | Message::Inquire { .. } => {}
         }
     }
@@ -373,7 +374,7 @@ impl<S: Structure> Protocol for Locking<S> {
     }
 }
 
-/// Whoever has an arbiter's lock, or is sent it, is the one that the arbiter has given it to.
+/// A node that has an arbiter's lock, or is sent it, is the one that the arbiter has given it to.
 pub(super) fn one_lock_an_arbiter<S: Structure>(
     at: &Situation<'_, Locking<S>>,
 ) -> Result<(), String> {
@@ -410,9 +411,9 @@ pub(super) fn one_lock_an_arbiter<S: Structure>(
     }
 }
 
-/// Everyone who waits for an arbiter's lock and is not the oldest there knows, or is about to learn
-/// it. If the oldest waits, whoever has the lock is inside, knows, or is about to learn it, or has
-/// given it back already.
+/// Every request that waits for an arbiter's lock and is not the oldest there knows, or is about to
+/// learn it. If the oldest waits, the holder of the lock is inside, knows, or is about to learn it,
+/// or has given it back already.
 pub(super) fn those_in_the_way_are_told<S: Structure>(
     at: &Situation<'_, Locking<S>>,
 ) -> Result<(), String> {
@@ -454,7 +455,7 @@ pub(super) fn those_in_the_way_are_told<S: Structure>(
     Ok(())
 }
 
-/// Nobody who was refused somewhere keeps a lock that it was asked for.
+/// No request that was refused somewhere keeps a lock that it was asked for.
 pub(super) fn nothing_is_kept_in_vain<S: Structure>(
     at: &Situation<'_, Locking<S>>,
 ) -> Result<(), String> {

@@ -3,10 +3,10 @@
 //! structure of distributed mutual exclusion algorithms", ACM TOCS 5(3), 1987, pp. 284–299.
 //!
 //! Every node has a quorum, and any two quorums meet; with the lines of a projective plane it takes
-//! no more than about √N nodes. Whoever wants in asks its quorum, and enters when all of it have
-//! locked themselves for it. An arbiter is locked for one request at a time. If an older one comes,
-//! the arbiter inquires of the holder, and the holder relinquishes the lock unless it may still get
-//! all: so whoever was told that it FAILED somewhere stands in nobody's way.
+//! no more than about √N nodes. A node that wants to enter asks its quorum, and enters when all
+//! members have locked themselves for it. An arbiter is locked for one request at a time. If an
+//! older one comes, the arbiter inquires of the holder, and the holder relinquishes the lock unless
+//! it may still get all: so a request that was told that it FAILED somewhere blocks no other.
 //!
 //! ```text
 //!   0  ──REQUEST(1)─────┬───────────────────────────────────────────▲─[ inside ]──►
@@ -20,35 +20,35 @@
 //! | --- | --- |
 //! | messages | 3(K−1) alone; about 4(K−1) under saturation; on average 6(K−1) + 3 at most |
 //! | synchronisation delay | 2T; T where leaver or entrant is the only arbiter of both |
-//! | response, nobody else asking | 2T + E |
-//! | response, everybody asking | about N(2T + E) |
+//! | response without contention | 2T + E |
+//! | response under saturation | about N(2T + E) |
 //!
 //! A node that is not in its own quorum has K others to ask where others have K−1. Where a lock
 //! must be given back first, a hand-over takes up to 4T. Any quorum system will do (`--quorum`),
 //! and those who ask may be others than those who are asked.
 //!
-//! **Assumes** that messages are not lost or doubled and that no node fails; their order does not
-//! matter. A node that stops, stops all in whose quorum it is.
+//! **Assumes** that messages are not lost or duplicated and that no node fails; their order does
+//! not matter. A node that stops, stops all in whose quorum it is.
 //!
 //! **Why it is safe.** Two inside have each the locks of a whole quorum. The quorums meet in an
 //! arbiter, and that one is locked for one of them only: it locks itself for another when the first
 //! has relinquished or left, and who has relinquished must wait to be locked again.
 //!
-//! **Why nobody waits for ever.** At every arbiter all requests but the oldest know that they are
-//! not the oldest there, or have the lock and were asked for it: that is an invariant. Look at
-//! those who wait and were refused nowhere; the oldest request of all is one of them. Whatever lock
-//! such a one lacks, a younger request has it and was asked for it. So the youngest of them lacks
-//! only locks of requests that were refused somewhere, and these give back what they are asked for:
-//! somebody gets in. Who has left asks again with a later time, since clocks advance with every
-//! request that a node makes or sees; so every request is the oldest of all at some time, and from
-//! then on no arbiter that has it prefers another. Entries do not follow the stamps: a younger
-//! request that has all its locks goes first.
+//! **Why no request starves.** At every arbiter all requests but the oldest know that they are not
+//! the oldest there, or have the lock and were asked for it: that is an invariant. Consider the
+//! waiting requests that were refused nowhere; the oldest request of all is one of them. Each lock
+//! that such a request lacks is held by a younger one, which was asked for it. So the youngest of
+//! them lacks only locks of requests that were refused somewhere, and these give back what they are
+//! asked for: one of them enters. A node that has left asks again with a later time, since clocks
+//! advance with every request that a node makes or sees; so every request is the oldest of all at
+//! some time, and from then on no arbiter that has it prefers another. Entries do not follow the
+//! stamps: a younger request that has all its locks goes first.
 //!
 //! **Why 6(K−1) + 3.** Besides REQUEST, LOCKED and RELEASE, a request causes at each arbiter one
-//! message more, to whoever was the oldest before or to itself: FAILED, or INQUIRE, after which a
+//! message more, to the oldest request before it or to itself: FAILED, or INQUIRE, after which a
 //! RELINQUISH and a second LOCKED may follow. So there are three at most, also for the request to
-//! the node's own arbiter, which itself takes no message. Often 5(K−1) is given, for a request
-//! that inquires: but the second LOCKED counts as well.
+//! the node's own arbiter, which itself takes no message. Often 5(K−1) is given, for a request that
+//! inquires: but the second LOCKED counts as well.
 //!
 //! **Where we depart from the paper**, and from what lectures make of it. Each of these is needed,
 //! and the flaws show what happens without it:
@@ -59,7 +59,7 @@
 //! - What FAILED is remembered arbiter by arbiter, and forgotten when that arbiter gives its lock.
 //! - An INQUIRE that overtakes its LOCKED waits for it. Messages of the paper keep their order.
 //! - Every message names its request. An INQUIRE that crosses a RELEASE would else be remembered,
-//!   and answered for the next request with a lock that belongs to somebody else by then.
+//!   and answered for the next request with a lock that belongs to another node by then.
 //!
 //! [`maekawa-basic`](super::maekawa_basic) has none of the rules against deadlock. The machine is
 //! more general than this algorithm (see [`locking`](super::locking)): with other sets than quorums
@@ -83,14 +83,14 @@ use crate::setup::Parameter;
 /// One node.
 pub type Maekawa = Locking<Rota>;
 
-/// What its proof rests on.
+/// The invariants of its proof.
 pub const INVARIANTS: &[Invariant<Maekawa>] = &[
     Invariant { name: "one lock an arbiter", holds: one_lock_an_arbiter },
     Invariant { name: "those in the way are told", holds: those_in_the_way_are_told },
     Invariant { name: "nothing is kept in vain", holds: nothing_is_kept_in_vain },
 ];
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "maekawa",
     title: "Maekawa",
@@ -109,8 +109,8 @@ pub const CARD: Card = Card {
     source: include_str!("maekawa.rs"),
 };
 
-/// Three messages for every other node in a quorum, if nobody is in the way. Under saturation every
-/// request is younger than the one that an arbiter is locked for, and told so, unless nobody else
+/// Three messages for every other node in a quorum, without contention. Under saturation every
+/// request is younger than the one that an arbiter is locked for, and told so, unless no other node
 /// ever asks that arbiter.
 fn messages(at: &Setting) -> Span {
     let alone = theory::of_quorums(at, |me, quorum| 3.0 * theory::others(me, quorum));
@@ -142,10 +142,10 @@ fn messages(at: &Setting) -> Span {
     }
 }
 
-/// How long it takes at most, in T, until somebody enters after an exit, if nobody with an older
-/// stamp asks meanwhile: after one the locks of the leaver are back, and all who wait have asked;
-/// after two all who are in the way know it, after three their locks are back as well, and after
-/// four the youngest of those who were refused nowhere has all that it lacked.
+/// The time from an exit to the next entry at most, in T, if no request with an older stamp comes
+/// meanwhile: after one T the locks of the leaver are back, and all waiting requests have arrived;
+/// after two all requests that block others know it, after three their locks are back as well, and
+/// after four the youngest of those that were refused nowhere has all its locks.
 pub(super) const MOST_DELAY: f64 = 4.0;
 
 /// There and back, unless a node asks only itself. Under saturation all contenders take turns, so
@@ -164,7 +164,7 @@ const FANO: (Parameter, &str) =
     (Parameter::Quorum, "sets:0-1-3,1-2-4,2-3-5,3-4-6,0-4-5,1-5-6,0-2-6");
 const TWO_DESKS: (Parameter, &str) = (Parameter::Quorum, "sets:3-4,3-4,3-4,3-4,3-4");
 
-/// What is commonly printed; built in [`super::flaws`].
+/// Mistakes that are commonly printed; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "overtaken-not-told",

@@ -3,8 +3,8 @@
 //! see why the rest of it is needed.
 //!
 //! Every node has a quorum, and any two quorums meet. A node that wants in asks its quorum, and
-//! enters when all of it have given it their lock. Each of them gives its lock to one request at a
-//! time, and lets the others wait, the oldest first; whoever leaves gives all locks back.
+//! enters when all of it have given it their lock. Each member gives its lock to one request at a
+//! time, and lets the others wait, the oldest first; a node that leaves gives all locks back.
 //!
 //! ```text
 //!   quorums {0, 1}, {1, 2}, {2, 0}: each has its own lock and waits for that of the next
@@ -20,19 +20,18 @@
 //! | --- | --- |
 //! | messages | 3(K−1), if the node is in its own quorum; else 3K |
 //! | synchronisation delay | 2T, or T if the one lock that both need is with one of the two |
-//! | response, nobody else asking | 2T + E |
-//! | response, everybody asking | for ever, sooner or later |
+//! | response without contention | 2T + E |
+//! | response under saturation | for ever, sooner or later |
 //!
-//! **Assumes** that nobody asks while another does, that messages are not lost or doubled and that
-//! no node fails; their order does not matter. Where several ask at once nothing keeps them from
-//! waiting for each other in a circle. So it is **not fit for use**: under heavy load it is run
-//! only by whoever says `--break-assumptions`.
+//! **Assumes** that requests come one at a time, that messages are not lost or duplicated and that
+//! no node fails; their order does not matter. Where several nodes ask at once, they may deadlock.
+//! So it is **not fit for use**: under heavy load it runs only with `--break-assumptions`.
 //!
 //! **Why it is safe.** Two inside have each the locks of a whole quorum. The quorums meet in an
 //! arbiter, and that one has a single lock.
 //!
-//! **Why some wait for ever.** A lock that was given comes back only from inside. Three that have
-//! each a lock which the next needs will never be inside. The checker finds it in six steps; in the
+//! **Why requests starve.** A lock that was given comes back only from inside. Three that have each
+//! a lock which the next needs will never be inside. The checker finds it in six steps; in the
 //! plane of 13 nodes that Maekawa draws, three requests and fifteen messages do
 //! ([`maekawa`](super::maekawa) untangles the same run). One request at a time is always served.
 
@@ -56,7 +55,7 @@ use crate::clock::{Clock, Stamp};
 use crate::quorum::Rota;
 use crate::setup::Parameter;
 
-/// What nodes say to each other, each about the request of this time.
+/// The messages between nodes, each about the request of this time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the time of the request, in all of them")]
@@ -193,11 +192,11 @@ impl Protocol for MaekawaBasic {
     }
 }
 
-/// What its proof rests on.
+/// The invariants of its proof.
 pub const INVARIANTS: &[Invariant<MaekawaBasic>] =
     &[Invariant { name: "one lock an arbiter", holds: one_lock_an_arbiter }];
 
-/// Whoever has an arbiter's lock is the one that the arbiter has given it to.
+/// A node that has an arbiter's lock is the one that the arbiter has given it to.
 fn one_lock_an_arbiter(at: &Situation<'_, MaekawaBasic>) -> Result<(), String> {
     for (id, node) in at.up() {
         let (Phase::Waiting(time) | Phase::Inside(time)) = node.phase else { continue };
@@ -211,7 +210,7 @@ fn one_lock_an_arbiter(at: &Situation<'_, MaekawaBasic>) -> Result<(), String> {
     Ok(())
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "maekawa-basic",
     title: "Maekawa without rules against deadlock",
@@ -244,7 +243,7 @@ fn response(at: &Setting) -> Span {
     }
 }
 
-/// What it does not promise, shown; built in [`super::flaws`].
+/// Properties that it does not promise, with a counterexample; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[Flaw {
     name: "circle",
     what: "no mistake, but its limit: nodes that ask at the same time wait for each other",

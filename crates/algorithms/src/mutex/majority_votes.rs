@@ -1,14 +1,13 @@
-//! Whoever has the votes of more than half of the nodes may enter. Majorities are those of R. H.
+//! A node with the votes of more than half of the nodes may enter. Majorities are those of R. H.
 //! Thomas, "A majority consensus approach to concurrency control for multiple copy databases", ACM
-//! Transactions on Database Systems 4(2), 1979, pp. 180–209; what makes a vote exclusive, and gets
-//! it back for an older request, is from M. Maekawa, "A √N algorithm for mutual exclusion in
-//! decentralized systems", ACM Transactions on Computer Systems 3(2), 1985, pp. 145–159.
+//! Transactions on Database Systems 4(2), 1979, pp. 180–209; exclusive votes, and their return for
+//! an older request, are from M. Maekawa, "A √N algorithm for mutual exclusion in decentralized
+//! systems", ACM Transactions on Computer Systems 3(2), 1985, pp. 145–159.
 //!
-//! Every node has one vote. Whoever wants in asks all nodes, itself as well, and enters with the
-//! votes of any majority, so that nobody needs to know beforehand who will answer: as long as a
-//! majority does, those who are dead are not missed. If an older request comes, the arbiter
-//! inquires of whoever has its vote, and that gives it back unless it is inside. Whoever leaves
-//! tells all, those too whose votes it did not need.
+//! Every node has one vote. A node that wants to enter asks all nodes, itself included, and enters
+//! with the votes of any majority: as long as a majority answers, crashed nodes are not missed. If
+//! an older request comes, the arbiter inquires of the holder of its vote, which gives it back
+//! unless it is inside. A node that leaves informs all, also those whose votes it did not need.
 //!
 //! ```text
 //!   0  ──REQUEST(1)─┬───────────────────────────────────▲─[ inside ]─RELEASE(1)─┬──►
@@ -24,53 +23,54 @@
 //! | --- | --- |
 //! | messages | 3(N−1) alone and under saturation; on average 6(N−1) + 3 at most |
 //! | synchronisation delay | 2T; T if there are two or three nodes |
-//! | response, nobody else asking | 2T + E |
-//! | response, everybody asking | about N(2T + E) |
+//! | response without contention | 2T + E |
+//! | response under saturation | about N(2T + E) |
 //!
 //! If REQUEST comes so late that the request is over, or finds a vote that is out until then, there
 //! is no LOCKED: an entry takes 2(N−1) + ⌊N/2⌋ messages at least. Where votes must be given back
 //! first, a hand-over takes up to 4T.
 //!
-//! **Assumes** that messages are not lost or doubled; their order does not matter. Up to ⌊(N−1)/2⌋
-//! nodes may crash that neither wait nor are inside, if what they have sent arrives, and nobody
-//! needs to notice: there are no time-outs, and nobody is suspected. If a node crashes that waits
-//! or is inside, the votes that it has are gone, and others may wait for ever; still no two are
-//! inside. If it comes up again, it tells all that its requests are over, and the votes are back.
-//! For this a node must keep its clock and what became of its vote on stable storage, and write it
-//! before a vote goes out: who forgets that it has voted votes twice (the flaw `amnesia`).
+//! **Assumes** that messages are not lost or duplicated; their order does not matter. Up to
+//! ⌊(N−1)/2⌋ nodes may crash that neither wait nor are inside, if the messages that they have sent
+//! arrive, without a failure detector: there are no time-outs. If a node crashes that waits or is
+//! inside, the votes that it has are gone, and others may wait for ever; still no two are inside.
+//! If it restarts, it tells all that its requests are over, and the votes are back. For this a node
+//! must keep its clock and the holder of its vote on stable storage, and write them before a vote
+//! goes out: a node that forgets that it has voted votes twice (the flaw `amnesia`).
 //!
 //! A single message that is lost makes one arbiter useless at most, so that with three nodes or
-//! more all are served; two may leave somebody waiting. A LOCKED that comes once more when the vote
-//! has been given back is a vote that two have: copies must be kept off (`--reliable`).
+//! more all are served; two may leave a node waiting. A duplicate of a LOCKED that arrives after
+//! the vote has been given back gives one vote to two nodes: duplicates must be filtered
+//! (`--reliable`).
 //!
 //! **Why it is safe.** Two inside have each the votes of a majority, and two majorities share an
 //! arbiter. Its vote is with one request at a time: it gives it to another when the first has given
-//! it back or is over, and who has given it back must wait to get it again. A permission that is
-//! not exclusive, such as the reply of Ricart and Agrawala's algorithm, will not do: whoever is
-//! idle would give it to both (the flaw `votes-for-all`).
+//! it back or is over, and a request that has given it back must wait to get it again. A permission
+//! that is not exclusive, such as the reply of Ricart and Agrawala's algorithm, will not do: an
+//! idle node would give it to both (the flaw `votes-for-all`).
 //!
-//! **Why nobody waits for ever.** Take the oldest request of all. Every arbiter that is alive gives
-//! it its vote, or has given it to a younger one and asked for it back. Whoever is asked is inside
-//! and will leave, or gives the vote back at once. So the oldest gets all votes of the living, and
-//! these are a majority; it need not give any back, since nobody is older. Whoever has left asks
-//! again with a later time, since clocks advance with every request that a node makes or sees; so
-//! every request is the oldest at some time. Entries do not follow the stamps: a younger request
-//! that has its majority goes first.
+//! **Why no request starves.** Take the oldest request of all. Every live arbiter gives it its
+//! vote, or has given it to a younger one and asked for it back. A node that is asked is inside and
+//! will leave, or gives the vote back at once. So the oldest request gets the votes of all live
+//! arbiters, and these are a majority; it need not give any back, since none is older. A node that
+//! has left asks again with a later time, since clocks advance with every request that a node makes
+//! or sees; so every request is the oldest at some time. Entries do not follow the stamps: a
+//! younger request that has its majority goes first.
 //!
 //! **Why 6(N−1) + 3.** Besides REQUEST, LOCKED and RELEASE, a request causes at each arbiter one
-//! INQUIRE at most, one RELINQUISH for it, and a second LOCKED for whoever gave its vote back; at
-//! the node's own arbiter, which takes no message itself, these three as well.
+//! INQUIRE at most, one RELINQUISH for it, and a second LOCKED for the request that gave its vote
+//! back; at the node's own arbiter, which takes no message itself, these three as well.
 //!
 //! **Where we depart from** Maekawa's rules (see [`maekawa`](super::maekawa)), apart from any
 //! majority instead of a fixed quorum:
-//! - There is no FAILED. It tells who may as well give back what it has; but here that does not
-//!   depend on refusals. A node that kept its votes as long as enough answers might still come
-//!   would wait for those of the dead, and others for its votes. So whoever waits gives back what
-//!   it is asked for, and a refusal would tell it nothing.
+//! - There is no FAILED. In Maekawa's algorithm a refused request gives back its locks; here that
+//!   does not depend on refusals. A node that kept its votes as long as enough answers might still
+//!   come would wait for those of crashed nodes, and others for its votes. So a waiting node gives
+//!   back every vote that it is asked for, and a refusal would tell it nothing.
 //! - A node can leave before its REQUEST has arrived everywhere. So RELEASE takes a request out of
 //!   line, wherever it stands, and an arbiter remembers of each node up to which time its requests
 //!   are over. A new request says the same of all earlier ones.
-//! - Votes beyond a majority are kept until the exit: nobody can enter with them before.
+//! - Votes beyond a majority are kept until the exit.
 
 use alloc::format;
 use alloc::string::String;
@@ -96,7 +96,7 @@ use super::{
 use crate::card::{Assumes, Span};
 use crate::clock::{Clock, Stamp};
 
-/// What nodes say to each other, each about the request of this time.
+/// The messages between nodes, each about the request of this time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the time of the request, in all of them")]
@@ -146,11 +146,11 @@ pub struct MajorityVotes {
     pub(super) group: Group,
     /// The highest time counted or seen in a request.
     pub(super) clock: Clock,
-    /// Who has this node's vote, and who wants it.
+    /// The holder of this node's vote, and the requests that wait for it.
     pub(super) arbiter: Arbiter,
     /// Whether the vote has been asked back from who has it.
     pub(super) asked_back: bool,
-    /// Of each node, up to which time its requests are over.
+    /// For each node the time up to which its requests are over.
     pub(super) over: Vec<u64>,
     pub(super) phase: Phase,
     /// The arbiters whose votes our request has.
@@ -184,7 +184,7 @@ impl MajorityVotes {
 
     /// The requests of a node are over up to this one; false if that is known.
     fn end(&mut self, Stamp { time, node }: Stamp) -> bool {
-        // Nobody outside the group is asked, or has anything to say.
+        // Messages to or from nodes outside the group are dropped.
         let Some(over) = self.over.get_mut(node.index()).filter(|over| **over < time) else {
             return false;
         };
@@ -241,7 +241,7 @@ impl MajorityVotes {
 
     // --- the requester
 
-    /// A vote that makes a majority is not given back, whoever has asked for it.
+    /// A vote that makes a majority is not given back.
     fn on_locked(&mut self, arbiter: NodeId, time: u64, fx: &mut impl Effects<Self>) {
         self.votes.insert(arbiter);
         if self.votes.len() >= self.majority() as usize {
@@ -311,8 +311,8 @@ impl HearsItself for MajorityVotes {
             Message::Inquire { time } if self.phase == Phase::Waiting(time) => {
                 self.on_inquire(from, time, fx);
             }
-            // To somebody inside: more than it needs, and it will leave. Else it is about a request
-            // that is over, and the RELEASE has seen to it.
+            // The node is inside, has more votes than it needs, and will leave; or the message is
+            // about a request that is over, and the RELEASE returns the vote.
             Message::Locked { .. } | Message::Inquire { .. } => {}
         }
     }
@@ -332,7 +332,7 @@ impl Protocol for MajorityVotes {
         self.hear_at_home(from, message, fx);
     }
 
-    /// Whatever it wanted before, it does not want any more.
+    /// Its earlier requests are over.
     fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
         let time = self.clock.now();
         for other in self.group.members().filter(|&it| it != self.me) {
@@ -341,8 +341,8 @@ impl Protocol for MajorityVotes {
         self.hear_at_home(self.me, Message::Release { time }, fx);
     }
 
-    /// The vote, and the clock: an arbiter that has forgotten to whom it gave its vote gives a
-    /// second one, and a request that is older than one that is over is not heard.
+    /// The vote, and the clock: an arbiter that has forgotten the holder of its vote gives a second
+    /// one, and a request that is older than one that is over is ignored.
     fn kept(&self, fresh: Self) -> Self {
         Self {
             clock: self.clock,
@@ -354,15 +354,15 @@ impl Protocol for MajorityVotes {
     }
 }
 
-/// What its proof rests on. The first two hold also if nodes crash and come up again, the third if
-/// they do not come up again.
+/// The invariants of its proof. The first two hold also if nodes crash and restart, the third if
+/// they do not restart.
 pub const INVARIANTS: &[Invariant<MajorityVotes>] = &[
     Invariant { name: "one vote an arbiter", holds: one_vote_an_arbiter },
     Invariant { name: "one majority", holds: one_majority },
     Invariant { name: "the younger are asked", holds: the_younger_are_asked },
 ];
 
-/// Whoever has an arbiter's vote, or is sent it, is the one that the arbiter has given it to.
+/// A node that has an arbiter's vote, or is sent it, is the one that the arbiter has given it to.
 fn one_vote_an_arbiter(at: &Situation<'_, MajorityVotes>) -> Result<(), String> {
     let had = at.up().flat_map(|(id, node)| {
         let (Phase::Waiting(time) | Phase::Inside(time)) = node.phase else { return Vec::new() };
@@ -400,8 +400,8 @@ fn one_majority(at: &Situation<'_, MajorityVotes>) -> Result<(), String> {
     }
 }
 
-/// Whoever has a vote for which an older request waits is dead or inside, or has been asked for it,
-/// or is about to be, or is giving it back.
+/// The holder of a vote for which an older request waits is down or inside, or has been asked for
+/// it, or is about to be, or is giving it back.
 fn the_younger_are_asked(at: &Situation<'_, MajorityVotes>) -> Result<(), String> {
     let is_under_way = |from: NodeId, to: NodeId, message: Message| {
         at.messages().any(|it| it == (from, to, &message))
@@ -430,7 +430,7 @@ fn the_younger_are_asked(at: &Situation<'_, MajorityVotes>) -> Result<(), String
     Ok(())
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "majority-votes",
     title: "Majority of exclusive votes",
@@ -453,7 +453,7 @@ pub const CARD: Card = Card {
 /// and if all messages take the same time, all arbiters vote for the same one after the other.
 fn messages(at: &Setting) -> Span {
     let all = 3.0 * at.others();
-    // Of the answers, those of a majority; its own takes no message.
+    // The answers of a majority; its own takes no message.
     let least = 2.0 * at.others() + f64::from(at.nodes() / 2);
     if at.load == Load::Heavy && at.contenders > 1 {
         Span::between(least, 6.0 * at.others() + 3.0).typically(all)
@@ -469,7 +469,7 @@ fn response(at: &Setting) -> Span {
     if at.contenders == 1 { Span::exactly(queue.low) } else { queue }
 }
 
-/// What goes wrong without its rules; built in [`super::flaws`].
+/// What goes wrong without each of its rules; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "votes-for-all",

@@ -1,11 +1,11 @@
-//! Mutual exclusion: at most one node is inside, and whoever asks gets in.
+//! Mutual exclusion: at most one node is inside, and every node that asks gets in.
 //!
 //! The application says [`Command::Acquire`], waits to be told [`Notice::Entered`], does what only
 //! one may do, and says [`Command::Release`]. A node makes one request at a time.
 //!
-//! Where [the group goes on without whoever is cut off](crate::group::locks) it is told instead
-//! with which number it [has entered](Notice::EnteredAs), when it is [inside no
-//! more](Notice::PutOut), and who [belongs to the group](Notice::View).
+//! On views, where [the group goes on without unreachable members](crate::group::locks), an
+//! application gets a fencing token when it [enters](Notice::EnteredAs), and is told when it [loses
+//! the lock](Notice::PutOut) and when the [view changes](Notice::View).
 
 pub mod at_home;
 pub mod cao_singhal;
@@ -68,7 +68,7 @@ impl Problem for Mutex {
     type Demonstration = card::Demonstration;
 }
 
-/// What an application asks.
+/// The commands of an application.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
@@ -129,18 +129,18 @@ impl Turn for Command {
     }
 }
 
-/// With whom an application is willing to be inside.
+/// The other applications that may be inside together with this one.
 #[derive(
     Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Claim {
-    /// With nobody else.
+    /// None.
     #[default]
     Exclusive,
-    /// With everyone who is also sharing: a reader among readers.
+    /// All that also share: a reader among readers.
     Shared,
-    /// With members of the same class only.
+    /// Those of the same class.
     Group(u8),
 }
 
@@ -165,17 +165,16 @@ impl fmt::Display for Claim {
     }
 }
 
-/// What an application is told.
+/// The notices to an application.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Notice {
     /// You are inside, until you release.
     Entered,
-    /// The same, with the number that the resource is to be shown, until you release or are put
-    /// out.
+    /// The same, with a fencing token to show to the resource, until you release or lose the lock.
     EnteredAs(Fence),
-    /// You are inside no more: the others have gone on without you. Whoever hears of it may say
-    /// that it leaves or ask anew, as it likes.
+    /// You have lost the lock: the others have gone on without you. The application may release it
+    /// all the same, or ask again.
     PutOut,
     /// You belong to a view from now on: its number, and how many members it has.
     View {
@@ -200,8 +199,8 @@ impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Entered => f.write_str("entered"),
-            Self::EnteredAs(fence) => write!(f, "entered as {fence}"),
-            Self::PutOut => f.write_str("put out"),
+            Self::EnteredAs(fence) => write!(f, "entered with fencing token {fence}"),
+            Self::PutOut => f.write_str("lost the lock"),
             Self::View { number, members } => write!(f, "view {number} of {members} members"),
         }
     }

@@ -3,11 +3,12 @@
 //! K. Raymond, "A Tree-Based Algorithm for Distributed Mutual Exclusion", ACM Transactions on
 //! Computer Systems 7(1), 1989, pp. 61–77.
 //!
-//! The nodes form a tree, and every node knows in which direction the token is. Whoever wants in
-//! puts itself into its queue and asks the neighbour in that direction; a neighbour that is asked
-//! puts the asker into its own queue and asks on, but only if it has not asked already. The token
-//! travels back the way that the requests came, from the head of one queue to the head of the next,
-//! and every edge that it crosses turns around, so that all edges point to it again.
+//! The nodes form a tree, and every node knows in which direction the token is. A node that wants
+//! to enter puts itself into its queue and asks the neighbour in that direction; a neighbour that
+//! is asked puts the requester into its own queue and asks on, but only if it has not asked
+//! already. The token travels back the way that the requests came, from the head of one queue to
+//! the head of the next, and every edge that it crosses turns around, so that all edges point to it
+//! again.
 //!
 //! ```text
 //!          0                 4 asks 1, 1 asks 0           0
@@ -32,17 +33,17 @@
 //! queue for the token that follows.
 //!
 //! **Safe**: a node enters only while it has the token, it passes it on only when it is outside,
-//! and a token is passed, never copied. **Live**: the edges lead from every node to the token
-//! (each crossing turns just the edge that is crossed); along this way every node has asked the
-//! next, so the request is in the queue of whoever has the token. Queues are served in the order of
-//! arrival, and each neighbour stands in them at most once: so the head moves on after every visit
-//! of the token, and the token comes back as long as anybody is left, since it is asked for when it
-//! is sent away.
+//! and a token is passed, never copied. **Live**: the edges lead from every node to the token (each
+//! crossing turns just the edge that is crossed); along this way every node has asked the next, so
+//! the request is in the queue of the token's holder. Queues are served in the order of arrival,
+//! and each neighbour stands in them at most once: so the head moves on after every visit of the
+//! token, and the token comes back as long as a request is left, since it is asked for when it is
+//! sent away.
 //!
 //! **Greedy** nodes (`--greedy`) put their own request before those of their neighbours when the
 //! token comes, which saves messages, but at most so many times in a row: without a bound, a node
-//! that always wants in could keep the token from a neighbour for ever. The paper mentions this
-//! and leaves the bound to the reader; by default nobody is greedy.
+//! that always wants to enter could keep the token from a neighbour for ever. The paper mentions
+//! this and leaves the bound to the reader; by default no node is greedy.
 
 use alloc::collections::VecDeque;
 
@@ -61,7 +62,7 @@ use crate::topology::measure::{Shape, shape_of, towards};
 /// One node.
 pub type Raymond = TreeToken<Queue>;
 
-/// Whoever came first is served first, but for a greedy node itself.
+/// First come, first served, but for a greedy node itself.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Queue {
     waiting: VecDeque<NodeId>,
@@ -110,14 +111,14 @@ pub fn recipe() -> Recipe<Raymond> {
     })
 }
 
-/// What its proof rests on.
+/// The invariants of its proof.
 pub const INVARIANTS: &[Invariant<Raymond>] = &[
     Invariant { name: "one token", holds: one_token },
     Invariant { name: "edges lead to the token", holds: edges_lead_to_it },
     Invariant { name: "one request an edge", holds: one_request_an_edge },
 ];
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "raymond",
     title: "Raymond's tree",
@@ -196,8 +197,8 @@ pub(super) fn response(at: &Setting, greedy: u32) -> Span {
     }
 }
 
-/// What a node handles: the way from one that enters to the next takes at most two of its edges,
-/// with two messages for each. In a tour each edge is taken twice.
+/// The messages that a node handles: the path from one entry to the next takes at most two of its
+/// edges, with two messages for each. In a tour each edge is taken twice.
 pub(super) fn busiest(at: &Setting, tours: bool) -> Span {
     let range = Span::between(0.0, 4.0);
     match at.load {
@@ -209,11 +210,11 @@ pub(super) fn busiest(at: &Setting, tours: bool) -> Span {
     }
 }
 
-/// What people get wrong; built in [`super::flaws`].
+/// Known mistakes; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "given-away-inside",
-        what: "whoever has the token sends it to whoever asks, even from inside",
+        what: "the holder of the token sends it to any node that asks, even from inside",
         breaks: "exclusion",
         shown_by: Demonstration::of(&[1, 1, 0]),
     },

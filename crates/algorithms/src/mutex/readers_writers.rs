@@ -18,17 +18,17 @@
 //! | --- | --- |
 //! | messages | 2(N−1), always |
 //! | synchronisation delay | T between claims that conflict; 0 … 2T if some do not |
-//! | response, nobody else asking | 2T + E |
-//! | response, everybody asking | up to N(T + E) + T |
+//! | response without contention | 2T + E |
+//! | response under saturation | up to N(T + E) + T |
 //!
-//! **Assumes** that messages are not lost or doubled and that no node fails; their order does not
-//! matter.
+//! **Assumes** that messages are not lost or duplicated and that no node fails; their order does
+//! not matter.
 //!
 //! **Why it is safe.** As Ricart–Agrawala, for any two requests that conflict: the older is replied
 //! to, the younger deferred. Nothing is asked of requests that do not conflict, so the rule holds
 //! for any symmetric relation between claims; it need not be transitive.
 //!
-//! **Why nobody waits for ever.** A request waits only for older ones that conflict with it and for
+//! **Why no request starves.** A request waits only for older ones that conflict with it and for
 //! those inside. Conflicting requests enter in the order of their stamps, which respects
 //! happened-before, since replies carry the clock.
 //!
@@ -52,7 +52,7 @@ use super::{
 use crate::card::{Assumes, Cost, Span};
 use crate::clock::{Clock, Stamp};
 
-/// What nodes say to each other.
+/// The messages between nodes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
@@ -60,7 +60,7 @@ pub enum Message {
     Request {
         /// The asker's clock when it asked.
         time: u64,
-        /// What it wants.
+        /// Its claim.
         claim: Claim,
     },
     /// You may, as far as I am concerned.
@@ -119,15 +119,15 @@ enum Sharing {
 pub(super) enum Phase {
     Outside,
     Waiting {
-        /// What we want.
+        /// Our claim.
         claim: Claim,
         /// The time of our request.
         time: u64,
-        /// Who has yet to reply.
+        /// The nodes that have yet to reply.
         missing: NodeSet,
     },
     Inside {
-        /// What we have.
+        /// Our claim.
         claim: Claim,
     },
 }
@@ -238,7 +238,7 @@ impl Protocol for ClaimedExclusion {
     }
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "readers-writers",
     title: "Readers and writers",
@@ -252,7 +252,7 @@ pub const CARD: Card = Card {
     source: include_str!("readers_writers.rs"),
 };
 
-/// What holds whichever claims conflict.
+/// Invariants for every kind of claims.
 pub(super) const SHARING: Terms = Terms {
     admission: |_| Admission::Compatible,
     promises: Promises { ordering: true, bypass: Some(|_| 1) },
@@ -268,7 +268,7 @@ pub(super) const THEORY: &[Cost<Setting>] = &[
     BUSIEST.costs(|at| theory::handled_by_all(2.0 * at.others(), at)),
 ];
 
-/// What an optimiser might try; built in [`super::flaws`].
+/// A tempting optimisation that is wrong; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[Flaw {
     name: "readers-pass-waiting-writers",
     what: "a waiting writer replies to every reader, and still counts on the replies that it has",

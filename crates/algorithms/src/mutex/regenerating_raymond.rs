@@ -1,10 +1,10 @@
 //! Raymond's tree, where a lost token is made anew.
 //!
-//! The token moves on [Raymond's tree](super::raymond), a balanced one of those who are up.
-//! Around it is [a layer](super::regenerating) that notices when the token is gone, with a node
-//! that has crashed or on a link that has lost it: whoever has waited for long asks who uses the
-//! token, and if nobody does, an elected leader finds out who is up, and all start anew, in a new
-//! generation, with one token. How that is safe and live stands there.
+//! The token moves on [Raymond's tree](super::raymond), a balanced one of the live nodes. Around it
+//! is [a layer](super::regenerating) that detects when the token is lost, with a crashed node or on
+//! a link: a node that has waited for long asks which node uses the token, and if none does, an
+//! elected leader takes a census of the live nodes, and all start anew, in a new generation, with
+//! one token. The module of the layer says why that is safe and live.
 //!
 //! ```text
 //!   0  ──[ waits ]──ASK─┬────────(no HAVE)──ELECTION─┬───────▲─QUERY▼──▲───INSTALL─▼──[ inside ]─►
@@ -23,8 +23,8 @@
 //! are the algorithm's own. Nodes may crash and come up again, having forgotten everything
 //! but the generation.
 //!
-//! **Safe**: at most one node has the token, and in every generation there is one. **Live**:
-//! whoever waits asks again and again, until there is a token.
+//! **Safe**: at most one node has the token, and in every generation there is one. **Live**: a
+//! waiting node repeats its request until there is a token.
 
 use vorrang_protocol::{Group, NodeId};
 
@@ -61,7 +61,7 @@ impl Renewable for Raymond {
 
 const TREE: Topology = Topology::Tree(2);
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "regenerating-raymond",
     title: "Raymond's tree, lost tokens made anew",

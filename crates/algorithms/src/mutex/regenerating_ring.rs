@@ -1,10 +1,10 @@
 //! The token ring, where a lost token is made anew.
 //!
-//! The token goes round [the ring](super::token_ring), among those who are up. Around it is [a
-//! layer](super::regenerating) that notices when the token is gone, with a node that has crashed
-//! or on a link that has lost it: whoever has waited for long asks who uses the token, and if
-//! nobody does, an elected leader finds out who is up, and all start anew, in a new generation,
-//! with one token. How that is safe and live stands there.
+//! The token goes round [the ring](super::token_ring), among the live nodes. Around it is [a
+//! layer](super::regenerating) that detects when the token is lost, with a crashed node or on a
+//! link: a node that has waited for long asks which node uses the token, and if none does, an
+//! elected leader takes a census of the live nodes, and all start anew, in a new generation, with
+//! one token. The module of the layer says why that is safe and live.
 //!
 //! ```text
 //!   0  ──[ waits ]──ASK─┬────────(no HAVE)──ELECTION─┬───────▲─QUERY▼──▲───INSTALL─▼──[ inside ]─►
@@ -23,8 +23,8 @@
 //! are the algorithm's own. Nodes may crash and come up again, having forgotten everything
 //! but the generation.
 //!
-//! **Safe**: at most one node has the token, and in every generation there is one. **Live**:
-//! whoever waits asks again and again, until there is a token.
+//! **Safe**: at most one node has the token, and in every generation there is one. **Live**: a
+//! waiting node repeats its request until there is a token.
 
 use core::time::Duration;
 
@@ -45,7 +45,7 @@ impl Inner for token_ring::Message {
 impl Renewable for TokenRing {
     const GOES_ROUND: bool = true;
 
-    /// How long a token that nobody wants stays at a node.
+    /// How long a token stays at a node that does not need it.
     type Settings = Duration;
 
     fn settings(setup: &Setup) -> Duration {
@@ -62,7 +62,7 @@ impl Renewable for TokenRing {
     }
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "regenerating-ring",
     title: "Token ring, lost tokens made anew",
@@ -81,7 +81,7 @@ pub const CARD: Card = Card {
     source: include_str!("regenerating_ring.rs"),
 };
 
-/// What people get wrong; built in [`super::flaws`].
+/// Known mistakes; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[Flaw {
     name: "no-generation",
     what: "tokens carry no generation: an old one that was only late counts beside the new one",

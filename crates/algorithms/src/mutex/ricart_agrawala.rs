@@ -19,11 +19,11 @@
 //! | --- | --- |
 //! | messages | 2(N−1), always |
 //! | synchronisation delay | T |
-//! | response, nobody else asking | 2T + E |
-//! | response, everybody asking | up to N(T + E) + T |
+//! | response without contention | 2T + E |
+//! | response under saturation | up to N(T + E) + T |
 //!
-//! **Assumes** that messages are not lost or doubled and that no node fails; their order does not
-//! matter. One node that stops, even an idle one, stops all.
+//! **Assumes** that messages are not lost or duplicated and that no node fails; their order does
+//! not matter. One node that stops, even an idle one, stops all.
 //!
 //! **Why it is safe.** Let i and j both be inside. Each has the other's reply to its request. Say
 //! i's request is the older. If j replied to i before asking itself, its clock had seen i's time,
@@ -31,9 +31,9 @@
 //! it leaves. If j asked before replying, it replied with an older or a younger request of its own
 //! pending: older contradicts the choice of i, younger means that i defers j as before.
 //!
-//! **Why nobody waits for ever.** Deferring goes from younger to older, so it has no cycle: the
-//! oldest request is deferred only by the node inside, which leaves. Entries happen in the order of
-//! the requests' stamps; so a request that happened before another enters before it.
+//! **Why no request starves.** Deferring goes from younger to older, so it has no cycle: the oldest
+//! request is deferred only by the node inside, which leaves. Entries happen in the order of the
+//! requests' stamps; so a request that happened before another enters before it.
 //!
 //! **Where we depart from the paper.** A reply names the request that it answers, and replies are
 //! kept as a set of nodes rather than counted: a stale or doubled reply then cannot let anyone in.
@@ -58,7 +58,7 @@ use super::{
 use crate::card::{Assumes, Span};
 use crate::clock::{Clock, Stamp};
 
-/// What nodes say to each other.
+/// The messages between nodes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
@@ -71,7 +71,8 @@ pub enum Message {
     Reply {
         /// The time of the request that this answers.
         time: u64,
-        /// The replier's clock, so that whoever asks next knows of all that it knew of.
+        /// The replier's clock, so that the next request of the receiver is later than all that the
+        /// replier has seen.
         clock: u64,
     },
 }
@@ -115,7 +116,7 @@ pub(super) enum Phase {
     Waiting {
         /// The time of our request.
         time: u64,
-        /// Who has yet to reply.
+        /// The nodes that have yet to reply.
         missing: NodeSet,
     },
     Inside,
@@ -215,7 +216,7 @@ impl Protocol for RicartAgrawala {
     }
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "ricart-agrawala",
     title: "Ricart–Agrawala",
@@ -238,7 +239,7 @@ pub const CARD: Card = Card {
     source: include_str!("ricart_agrawala.rs"),
 };
 
-/// What the literature got wrong; built in [`super::flaws`].
+/// Known mistakes of the literature; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "clock-not-advanced",

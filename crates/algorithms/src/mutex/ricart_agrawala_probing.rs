@@ -1,11 +1,12 @@
-//! Ricart–Agrawala, with an answer to every request and a look at whoever has not replied yet: the
-//! way to survive crashes that Ricart and Agrawala sketch, CACM 24(1), 1981, as a request–reply
+//! Ricart–Agrawala, with an answer to every request and probes of nodes that have not replied yet:
+//! the way to survive crashes that Ricart and Agrawala sketch, CACM 24(1), 1981, as a request–reply
 //! protocol.
 //!
-//! In [Ricart–Agrawala](super::ricart_agrawala) a node that says nothing may be busy or dead. Here
-//! it may not: a request is answered at once, by the reply or by the word that it will come later.
-//! Whoever was put off asks from time to time whether the other is still there. Whoever does not
-//! answer, though asked twice, is down: its permission is not needed until it is heard of again.
+//! In [Ricart–Agrawala](super::ricart_agrawala) a silent node may be busy or crashed. Here every
+//! request is answered at once, by the reply or by a notice that the reply is deferred. A node
+//! whose reply is deferred probes from time to time whether the other is still up. A node that does
+//! not answer two messages in a row is down: its permission is not needed until it is heard of
+//! again.
 //!
 //! ```text
 //!   0  ──REQUEST(1)─┬────▲──── … ──PROBE(1)─┬────▲──── … ──PROBE(1)─┬─(silence)─[ inside ]─►
@@ -17,26 +18,25 @@
 //! | --- | --- |
 //! | messages | 2(N−1); one more for every node that puts it off, two for every probe |
 //! | synchronisation delay | T; after a crash up to 12T, until it is noticed |
-//! | response, nobody else asking | 2T + E; 4T + E if a node has gone down unnoticed |
+//! | response without contention | 2T + E; 4T + E if a node has gone down unnoticed |
 //!
-//! **Assumes** that a message takes no longer than a known time T. Nodes may crash, and come up
-//! again with the time that their clocks had reached. Of the messages between two nodes one at a
-//! time may be lost or doubled: what is not answered is sent again, once.
+//! **Assumes** that a message takes no longer than a known time T. Nodes may crash, and restart
+//! with the time that their clocks had reached. Of the messages between two nodes one at a time may
+//! be lost or duplicated: a message that is not answered is sent again, once.
 //!
-//! **Why it is safe.** As there, of two requests the older is not put off by the younger one's
-//! node, and whoever is inside puts off everybody. A node is passed over only if it is down, since
-//! an answer takes 2T; so whoever is up and inside has the permission of everyone who is up. A
-//! node that comes up again asks everyone, and whoever had passed it over, or has no answer of it
-//! yet, asks it afresh: it may never have heard of the first request. It keeps its clock: with an
-//! empty one it would ask with an older time than those it has given permission to, and two would
-//! enter.
+//! **Why it is safe.** As there, the node of the younger of two requests does not defer the older
+//! one, and the node inside defers all. A node is passed over only if it is down, since an answer
+//! takes 2T; so a live node inside has the permission of every live node. A node that restarts asks
+//! all others, and each node that had passed it over, or has no answer from it yet, asks it again:
+//! it may never have received the first request. It keeps its clock: with a clock of 0 it would ask
+//! with an older time than those it has given permission to, and two would enter.
 //!
 //! It is safe only because time-outs are never early. If a message is late, a node that is inside
 //! is passed over (`vorrang check ricart-agrawala-probing --asynchronous` shows it in a few steps),
 //! and nothing that the nodes could say to each other would help.
 //!
-//! **Why nobody waits for ever.** Everyone it waits for answers, and replies when it leaves, or is
-//! found to be down. A reply that is lost is said again to whoever probes.
+//! **Why no request starves.** Every node that it waits for answers, and replies when it leaves, or
+//! is found to be down. A lost reply is repeated when the other node probes.
 //!
 //! **Where we depart.** Not every message is acknowledged: a request is answered and a lost reply
 //! is found by the next probe, so nothing else needs to be. A request is sent twice, and not any
@@ -59,7 +59,7 @@ use crate::card::{Assumes, Span};
 use crate::clock::{Clock, Stamp};
 use crate::setup::{Parameter, Setup};
 
-/// What nodes say to each other; all of a request of this time.
+/// The messages between nodes, each about the request of this time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
@@ -102,7 +102,7 @@ impl fmt::Display for Message {
     }
 }
 
-/// What a node may be woken for.
+/// The timers of a node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Timer {
     /// This node would have answered.
@@ -120,9 +120,9 @@ pub struct RicartAgrawalaProbing {
     within: Duration,
     clock: Clock,
     phase: Phase,
-    /// Who waits for our reply, with the time of its request.
+    /// The nodes that wait for our reply, with the times of their requests.
     deferred: BTreeMap<NodeId, u64>,
-    /// Who did not answer, and has not been heard of since.
+    /// The nodes that did not answer, and have not been heard of since.
     pub(super) down: NodeSet,
 }
 
@@ -132,13 +132,13 @@ enum Phase {
     Waiting {
         /// The time of our request.
         time: u64,
-        /// Who has yet to reply, and how it stands with it.
+        /// The nodes that have yet to reply, each with its state.
         missing: BTreeMap<NodeId, Missing>,
     },
     Inside,
 }
 
-/// How it stands with somebody whose reply is missing.
+/// The state of a node whose reply is missing.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Missing {
     /// It was asked, and has not answered yet.
@@ -149,7 +149,7 @@ enum Missing {
     Probed(Patience),
 }
 
-/// Whether whoever does not answer is asked once more.
+/// Whether a node that does not answer is asked once more.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Patience {
     Once,
@@ -182,9 +182,9 @@ impl RicartAgrawalaProbing {
         }
     }
 
-    /// It has sent something. Whoever was passed over as down is asked after all. Whoever asks
-    /// something itself, and has yet to answer, may have come up after it was asked: it will be
-    /// asked once more.
+    /// A message of the node has arrived. If it was passed over as down, it is asked after all. If
+    /// it makes a request itself and has yet to answer, it may have restarted since it was asked:
+    /// it will be asked once more.
     fn is_up(&mut self, node: NodeId, message: Message, fx: &mut impl Effects<Self>) {
         if self.down.remove(node) {
             return self.ask(node, fx);
@@ -345,7 +345,7 @@ impl Protocol for RicartAgrawalaProbing {
     }
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "ricart-agrawala-probing",
     title: "Ricart–Agrawala with probes",
@@ -364,7 +364,7 @@ pub const CARD: Card = Card {
     source: include_str!("ricart_agrawala_probing.rs"),
 };
 
-/// Nobody puts off a node that asks alone. Else it depends on how long it is put off.
+/// Without contention no reply is deferred. Else the cost depends on how long it is deferred.
 fn messages(at: &Setting) -> Span {
     let all = 2.0 * at.others();
     match at.load {
@@ -381,23 +381,25 @@ fn response(at: &Setting) -> Span {
     }
 }
 
-/// What the literature got wrong; built in [`super::flaws`].
+/// Known mistakes of the literature; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "never-heard-of-again",
-        what: "whoever was passed over as down is not asked again, though it has come up",
+        what: "a node that was passed over as down is not asked again after it restarts",
         breaks: "exclusion",
         shown_by: Demonstration::of(&[2, 1]).crashing(1, 1),
     },
     Flaw {
         name: "clock-forgotten",
-        what: "whoever comes up again counts from 0, and asks with a time before those it let in",
+        what: "a restarted node counts from 0, and asks with a time before those that it has \
+               replied to",
         breaks: "exclusion",
         shown_by: Demonstration::of(&[1, 1, 0]).crashing(1, 1),
     },
     Flaw {
         name: "put-off-for-ever",
-        what: "whoever was put off waits, and does not look whether the other is still there",
+        what: "a node whose reply was deferred waits, and does not probe whether the other is \
+               still up",
         breaks: "progress",
         shown_by: Demonstration::of(&[1, 1]).crashing(1, 0),
     },

@@ -2,11 +2,11 @@
 //! Transactions on Computer Systems 5(3), 1987.
 //!
 //! One algorithm for all that ask for permission: every node has a set R of nodes that it asks, and
-//! a set I of nodes that it informs when it has left. Whoever is asked gives permission to the
+//! a set I of nodes that it informs when it has left. A node that is asked gives permission to the
 //! oldest request; if it will be informed of the exit it gives no other until then. By the choice
-//! of the sets this is a central desk (R = I = one node for all), Lamport's algorithm (R = I =
-//! all), Ricart and Agrawala's (R = all, I = the node itself) or Maekawa's (R = I = a quorum), and
-//! much in between.
+//! of the sets this is a central coordinator (R = I = one node for all), Lamport's algorithm (R = I
+//! = all), Ricart and Agrawala's (R = all, I = the node itself) or Maekawa's (R = I = a quorum),
+//! and much in between.
 //!
 //! ```text
 //!            asks only                 0: R = {0, 1}, I = {0}        2: R = I = {0, 1, 2}
@@ -20,29 +20,29 @@
 //!
 //! | per entry of node i | cost |
 //! | --- | --- |
-//! | messages | \|I − i\| + 2\|R − i\| if nobody is in the way; at most 4 more for each of R |
+//! | messages | \|I − i\| + 2\|R − i\| without contention; at most 4 more for each of R |
 //! | synchronisation delay, i to j | 2T if both inform the same node, else T; less if it is i, j |
-//! | response, nobody else asking | 2T + E |
+//! | response without contention | 2T + E |
 //!
-//! **Assumes** that messages are not lost or doubled and that no node fails; their order does not
-//! matter. Of any two nodes, both must inform a common one, or each must ask the other and inform
-//! itself, and whom a node informs it also asks: structures for which that is not so are refused,
-//! with the two nodes that could be inside together (`--structure`).
+//! **Assumes** that messages are not lost or duplicated and that no node fails; their order does
+//! not matter. Of any two nodes, both must inform a common one, or each must ask the other and
+//! inform itself, and a node also asks those that it informs: other structures are refused, with
+//! the two nodes that could be inside together (`--structure`).
 //!
 //! **Why it is safe.** If two nodes inform a common one, that one has given permission to one of
 //! them only, and gives it to the other when it is informed. If each asks the other and informs
 //! itself, each has its own lock while it is inside; of two that ask at the same time, the older
 //! one's node is not free to give permission to the younger.
 //!
-//! **Why nobody waits for ever.** As in [Maekawa's algorithm](super::maekawa): whoever has a
-//! permission that an older request needs, and cannot have all, gives it back.
+//! **Why no request starves.** As in [Maekawa's algorithm](super::maekawa): a request that has a
+//! permission needed by an older one, and cannot have all, gives it back.
 //!
 //! **Where we depart from the paper.** The rules against deadlock are those of
 //! [`maekawa`](super::maekawa), corrected; the paper leaves them to that algorithm. Without them
 //! nearly every structure deadlocks, even that of Ricart and Agrawala, since every node gives
-//! permission to itself first (the flaw `no-way-back`). A desk that all inform is accepted though
-//! nobody informs itself: nothing else is needed where all inform a common node. The bound on
-//! messages is the paper's; no run that we have seen comes near it.
+//! permission to itself first (the flaw `no-way-back`). A coordinator that all inform is accepted
+//! though no node informs itself: nothing else is needed where all inform a common node. The bound
+//! on messages is the paper's; no run that we have seen comes near it.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -86,7 +86,7 @@ impl Structure for Informed {
     fn turn(&mut self) {}
 }
 
-/// Who is told of whose exits, by who is told.
+/// For each node the nodes that inform it of their exits.
 fn tracked(sets: &[Sets]) -> Vec<NodeSet> {
     let mut tracked: Vec<NodeSet> = sets.iter().map(|_| NodeSet::EMPTY).collect();
     for (id, sets) in (0..).map(NodeId).zip(sets) {
@@ -121,14 +121,14 @@ pub(crate) fn unchecked() -> Recipe<Sanders> {
     made_of(|setup| setup.structure.unchecked(setup.group, &setup.quorum))
 }
 
-/// What its proof rests on.
+/// The invariants of its proof.
 pub const INVARIANTS: &[Invariant<Sanders>] = &[
     Invariant { name: "one lock an arbiter", holds: one_lock_an_arbiter },
     Invariant { name: "those in the way are told", holds: those_in_the_way_are_told },
     Invariant { name: "nothing is kept in vain", holds: nothing_is_kept_in_vain },
 ];
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "sanders",
     title: "Sanders' generalised algorithm",
@@ -168,8 +168,8 @@ fn alone(me: NodeId, sets: &Sets) -> f64 {
     theory::others(me, &sets.informs) + 2.0 * theory::others(me, &sets.asks)
 }
 
-/// The paper's bound: besides, one of those asked may refuse, if it is informed by nobody but
-/// itself and the asker, and else do four messages more.
+/// The paper's bound: besides, each node that is asked may refuse if only itself and the requester
+/// inform it, and else cause four more messages.
 fn at_most(me: NodeId, sets: &Sets, tracked: &[NodeSet]) -> f64 {
     let more = |arbiter: &NodeId| {
         let is_simple = tracked[arbiter.index()].iter().all(|it| it == me || it == *arbiter);
@@ -206,7 +206,7 @@ fn response(at: &Setting) -> Span {
 
 const EXAMPLE: (Parameter, &str) = (Parameter::Structure, "sets:0-1/0,0-1/1,0-1-2,0-1-3");
 
-/// What people get wrong; built in [`super::flaws`].
+/// Known mistakes; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "no-way-back",

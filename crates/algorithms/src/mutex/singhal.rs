@@ -1,11 +1,11 @@
 //! Mukesh Singhal, "A heuristically-aided algorithm for mutual exclusion in distributed systems",
 //! IEEE Transactions on Computers 38(5), 1989.
 //!
-//! There is one token, and whoever has it may enter. A node without it asks only those who, by what
-//! it knows, may have the token or get it before it does: those marked R. Whoever hears of a
-//! request marks its sender R; the token carries the latest word of everyone, and whoever leaves
-//! compares notes with it. The marks begin as a staircase (every node marks those below it), and so
-//! of any two nodes one will always ask the other.
+//! There is one token, and its holder may enter. A node without it asks only those nodes that, as
+//! far as it knows, may have the token or get it before it does: those marked R. A node that
+//! receives a request marks its sender R; the token carries the latest state of every node, and a
+//! node that leaves merges its own knowledge with it. The marks begin as a staircase (every node
+//! marks those below it), and so of any two nodes one will always ask the other.
 //!
 //! ```text
 //!   0  ──[ inside ]────▲──────▲──TOKEN─┬───────────────────────────────────────────►
@@ -14,31 +14,31 @@
 //!                         │   │                             │ R = [2]
 //!   2  ──REQUEST(1)───────┴───┘  (asks 0 and 1, not 3)      ▼──[ inside ]──────────►
 //!
-//!   3  (marks 0, 1 and 2, and nobody asks it) ─────────────────────────────────────►
+//! 3 (marks 0, 1 and 2, and no node asks it) ─────────────────────────────────────►
 //! ```
 //!
 //! | per entry | cost |
 //! | --- | --- |
 //! | messages | 0 … N; more only where a request is overtaken by the news that it was served |
-//! | the same, nobody else asking | (N−1)(N+2)/2N on average, if all are as likely to ask |
-//! | the same, everybody asking | about N |
-//! | synchronisation delay | T; none for whoever enters again, up to 2T for who has just asked |
-//! | response, nobody else asking | E with the token, 2T + E without |
-//! | response, everybody asking | up to N(T + E) + T with round robin |
+//! | the same without contention | (N−1)(N+2)/2N on average, if all are as likely to ask |
+//! | the same under saturation | about N |
+//! | synchronisation delay | T; none for a node that enters again, up to 2T for one that has just asked |
+//! | response without contention | E with the token, 2T + E without |
+//! | response under saturation | up to N(T + E) + T with round robin |
 //!
 //! If one node at a time asks, all stand in a row at rest, the holder first, and each marks just
 //! those before it. The one with p before it sends p requests and gets the token: if all are as
 //! likely to ask, that is (0 + 2 + 3 + … + N)/N = (N−1)(N+2)/2N messages.
 //!
-//! **Assumes** that messages are not lost or doubled and that no node fails; their order does not
-//! matter. A node that waits or has the token must not stop.
+//! **Assumes** that messages are not lost or duplicated and that no node fails; their order does
+//! not matter. A node that waits or has the token must not stop.
 //!
-//! **Why it is safe.** Whoever is inside has the token, and there is one: whoever sends it has it
+//! **Why it is safe.** The node inside has the token, and there is one: a node that sends it has it
 //! no longer.
 //!
-//! **Why nobody waits for ever.** Of any two nodes one marks the other, or is about to: a REQUEST
-//! between them is under way. So whoever waits is known to the holder, or to one that is, and each
-//! exit takes what is known further, into the token. The token goes to one who waits as long as it
+//! **Why no request starves.** Of any two nodes one marks the other, or is about to: a REQUEST
+//! between them is in flight. So a waiting node is known to the holder, or to a node that is, and
+//! each exit merges that knowledge into the token. The token goes to a waiting node as long as it
 //! knows of any, and round robin brings it to all of them: a node that has heard of a request
 //! enters at most once before it. The other two rules of the paper promise no such thing. With
 //! `least-served` a node that has asked less often may enter again and again; with `nearest` two
@@ -47,14 +47,15 @@
 //! **Where we depart from the paper.** As published the algorithm starves a node, even if links
 //! keep their order: a request may be overtaken by the token, which already knows that it was
 //! served; it is then dropped as outdated, and with it goes the mark that it should have left (the
-//! flaw `as-published` shows the run). So, first, whoever gets the token believes it at once where
-//! it knows no less, and not only at the exit. And second, an outdated request from one that is not
-//! marked still restores the rule that one of the two asks the other: an idle node marks the
-//! sender; one that waits marks it and asks it; one that has the token asks it, so as to be marked
-//! there. Such a mark is false. It costs a message, and it never gets into the token, since its
-//! number is not larger than the token's. But it may still be there at rest, so that two nodes mark
-//! each other: the paper's theorem that idle nodes are totally ordered then holds only as far as
-//! that one of any two asks the other. A message that does not fit the group is dropped.
+//! flaw `as-published` shows the run). So, first, a node that gets the token adopts its knowledge
+//! at once where it is at least as new, and not only at the exit. And second, an outdated request
+//! from one that is not marked still restores the rule that one of the two asks the other: an idle
+//! node marks the sender; one that waits marks it and asks it; one that has the token asks it, so
+//! as to be marked there. Such a mark is false. It costs a message, and it never gets into the
+//! token, since its number is not larger than the token's. But it may still be there at rest, so
+//! that two nodes mark each other: the paper's theorem that idle nodes are totally ordered then
+//! holds only as far as that one of any two asks the other. A message that does not fit the group
+//! is dropped.
 
 use alloc::format;
 use alloc::string::String;
@@ -74,7 +75,7 @@ use super::{
 use crate::card::{Assumes, Span};
 use crate::setup::{Arbitration, Parameter, Setup};
 
-/// What nodes say to each other.
+/// The messages between nodes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
@@ -87,11 +88,11 @@ pub enum Message {
     Token(Token),
 }
 
-/// What there is one of: the latest word of every node.
+/// The token: the latest known state of every node.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Token(pub Vec<Word>);
 
-/// What is known of a node.
+/// The known state of a node.
 #[derive(
     Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
 )]
@@ -139,8 +140,8 @@ pub struct Singhal {
     group: Group,
     arbitration: Arbitration,
     pub(super) phase: Phase,
-    /// What we know of every node: ST and SN in the paper. Of ourselves only the number; our own
-    /// state is the phase.
+    /// The known states of all nodes: ST and SN in the paper. Our own entry has only the number;
+    /// our own state is the phase.
     pub(super) known: Vec<Word>,
 }
 
@@ -149,7 +150,7 @@ pub struct Singhal {
 pub(super) enum Phase {
     Outside,
     Waiting,
-    /// Outside, with a token that nobody wants as far as we know.
+    /// Outside, with a token for which no request is known.
     Holding(Token),
     Inside(Token),
 }
@@ -206,7 +207,7 @@ impl Singhal {
         fx.send(node, Message::Request { number: self.known[self.me.index()].number });
     }
 
-    /// Sends the token that nobody here needs.
+    /// Sends on the token, which this node does not need.
     fn give_away(&mut self, to: NodeId, fx: &mut impl Effects<Self>) {
         if let Phase::Holding(token) = &mut self.phase {
             let token = mem::take(token);
@@ -232,7 +233,7 @@ impl Singhal {
                 self.phase = Phase::Inside(token);
                 fx.notify(Notice::Entered);
             }
-            // Nobody correct sends it to one that does not wait for it.
+            // A correct node never sends it to one that does not wait for it.
             Phase::Outside => self.phase = Phase::Holding(token),
             Phase::Holding(_) | Phase::Inside(_) => {}
         }
@@ -241,7 +242,7 @@ impl Singhal {
     fn leave(&mut self, mut token: Token, fx: &mut impl Effects<Self>) {
         token.0[self.me.index()] = self.known[self.me.index()];
         for (ours, theirs) in self.known.iter_mut().zip(&mut token.0) {
-            // Of the same request the token knows better whether it was served.
+            // For the same request the token's state is newer.
             if ours.number > theirs.number {
                 *theirs = *ours;
             } else {
@@ -254,7 +255,7 @@ impl Singhal {
         }
     }
 
-    /// Who gets the token, of those who wait for it.
+    /// The next holder of the token, of the nodes that wait for it.
     fn choose(&self) -> Option<NodeId> {
         let (me, size) = (self.me.0, self.group.size());
         let to_the_right = (me + 1..size).chain(0..me).map(NodeId);
@@ -269,7 +270,7 @@ impl Singhal {
         }
     }
 
-    /// Whom we would ask.
+    /// The nodes that we would ask.
     fn marked(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.group.members().filter(|node| self.known[node.index()].is_marked)
     }
@@ -323,14 +324,14 @@ impl Protocol for Singhal {
     }
 }
 
-/// What holds at every moment.
+/// The invariants of its proof.
 pub const INVARIANTS: &[Invariant<Singhal>] = &[
     Invariant { name: "one token", holds: one_token },
     Invariant { name: "no false mark on the token", holds: only_those_who_wait },
     Invariant { name: "one of two asks the other", holds: one_of_two_asks },
 ];
 
-/// The tokens, at nodes or under way; with each to whom, if it is under way.
+/// The tokens, at nodes or in flight; each with its receiver if it is in flight.
 fn tokens<'a>(at: &Situation<'a, Singhal>) -> impl Iterator<Item = (Option<NodeId>, &'a Token)> {
     let here = at.up().filter_map(|(_, node)| match &node.phase {
         Phase::Holding(token) | Phase::Inside(token) => Some((None, token)),
@@ -351,7 +352,7 @@ fn one_token(at: &Situation<'_, Singhal>) -> Result<(), String> {
     }
 }
 
-/// Whoever the token marks waits for it, or has got it for that request.
+/// A node that the token marks waits for it, or has got it for that request.
 fn only_those_who_wait(at: &Situation<'_, Singhal>) -> Result<(), String> {
     for (_, token) in tokens(at) {
         for (id, node) in at.up() {
@@ -364,8 +365,8 @@ fn only_those_who_wait(at: &Situation<'_, Singhal>) -> Result<(), String> {
     Ok(())
 }
 
-/// Of any two nodes one marks the other, or a REQUEST between them is under way. So at rest
-/// everyone marks the holder, who marks nobody: whoever asks next asks it.
+/// Of any two nodes one marks the other, or a REQUEST between them is in flight. So at rest all
+/// nodes mark the holder, which marks none: the next request goes to it.
 fn one_of_two_asks(at: &Situation<'_, Singhal>) -> Result<(), String> {
     let marks = |from: NodeId, to: NodeId| at.node(from).known[to.index()].is_marked;
     let under_way = |from: NodeId, to: NodeId| {
@@ -386,7 +387,7 @@ fn one_of_two_asks(at: &Situation<'_, Singhal>) -> Result<(), String> {
     Ok(())
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "singhal",
     title: "Singhal",
@@ -444,8 +445,8 @@ fn messages(at: &Setting) -> Span {
     }
 }
 
-/// One message hands over. But whoever leaves before a request arrives keeps the token: it may
-/// enter again, or else the token leaves as late as the request arrives.
+/// One message hands over the token. But a node that leaves before a request arrives keeps it: it
+/// may enter again, or the token leaves only when the request arrives.
 fn sync_delay(at: &Setting) -> Span {
     let range = Span::between(0.0, 2.0);
     match at.load {
@@ -463,11 +464,12 @@ fn response(at: &Setting) -> Span {
     }
 }
 
-/// What was published wrong, and what is easily got wrong; built in [`super::flaws`].
+/// The mistake of the publication, and other known ones; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "as-published",
-        what: "a request that the token knows to be served is dropped, and nobody asks the other",
+        what: "a request that the token knows to be served is dropped, and neither node asks the \
+               other",
         breaks: "progress",
         shown_by: Demonstration::of(&[1, 1, 2]).fifo(),
     },
@@ -479,7 +481,8 @@ const FLAWS: &[Flaw] = &[
     },
     Flaw {
         name: "inside-as-if-idle",
-        what: "a missing break: whoever is asked inside gives the token away as if it were idle",
+        what: "a missing break: a node that is asked while inside gives the token away as if it \
+               were idle",
         breaks: "exclusion",
         shown_by: Demonstration::of(&[1, 1]),
     },

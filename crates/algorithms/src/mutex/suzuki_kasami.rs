@@ -1,10 +1,10 @@
 //! Ichiro Suzuki and Tadao Kasami, "A distributed mutual exclusion algorithm", ACM Transactions on
 //! Computer Systems 3(4), 1985.
 //!
-//! There is one token, and whoever has it may enter. A node without it asks everyone, with the
-//! number of its request, and waits; whoever has the token and no use for it sends it. The token
-//! knows which request of each node was served last, and in a queue who is next: so an outdated
-//! request is told from a new one, wherever it arrives, and nobody is forgotten.
+//! There is one token, and its holder may enter. A node without it asks all others, with the number
+//! of its request, and waits; an idle holder sends the token. The token carries the number of each
+//! node's last served request, and a queue of the next ones: so an outdated request is told from a
+//! new one, wherever it arrives, and no request is forgotten.
 //!
 //! ```text
 //!   0  ──[ inside ]───────▲──────▲──PRIVILEGE─┬──────────────────────────────────────►
@@ -16,34 +16,35 @@
 //!
 //! | per entry | cost |
 //! | --- | --- |
-//! | messages | N: N−1 requests and the token; 0 for whoever has it |
-//! | the same, nobody else asking | N−1 on average, if all are as likely to ask |
-//! | synchronisation delay | T; none for whoever enters again, up to 2T for who has just asked |
-//! | response, nobody else asking | E with the token, 2T + E without |
-//! | response, everybody asking | up to N(T + E) + T |
+//! | messages | N: N−1 requests and the token; 0 for the holder |
+//! | the same without contention | N−1 on average, if all are as likely to ask |
+//! | synchronisation delay | T; none for a node that enters again, up to 2T for one that has just asked |
+//! | response without contention | E with the token, 2T + E without |
+//! | response under saturation | up to N(T + E) + T |
 //!
-//! If one node at a time asks, each of the N as likely as the others and whoever asked before, the
-//! token is where it is wanted once in N times: N · (N−1)/N = N−1 messages on average.
+//! If one node at a time asks, each of the N equally likely and independent of the last, the token
+//! is where it is wanted once in N times: N · (N−1)/N = N−1 messages on average.
 //!
-//! **Assumes** that messages are not lost or doubled and that no node fails; their order does not
-//! matter. A node may stop unnoticed as long as it has not asked and the token is elsewhere; a
+//! **Assumes** that messages are not lost or duplicated and that no node fails; their order does
+//! not matter. A node may stop unnoticed as long as it has not asked and the token is elsewhere; a
 //! token that is lost stops all, and a first holder that comes up anew brings a second one.
 //!
-//! **Why it is safe.** Whoever is inside has the token, and there is one: whoever sends it has it
+//! **Why it is safe.** The node inside has the token, and there is one: a node that sends it has it
 //! no longer.
 //!
-//! **Why nobody waits for ever.** A request reaches every node, and so the one that has the token
-//! or gets it next. If that is idle, it sends the token; if it is inside, it puts the request into
-//! the queue when it leaves, and the queue is first in, first out. A node that has heard of a
-//! request enters at most once before it: leaving, it puts that request before all of its own.
-//! Entries do not respect happened-before: a request may overtake the one that caused it on its
-//! way to the token.
+//! **Why no request starves.** A request reaches every node, and so the one that has the token or
+//! gets it next. If that is idle, it sends the token; if it is inside, it puts the request into the
+//! queue when it leaves, and the queue is first in, first out. A node that has heard of a request
+//! enters at most once before it: leaving, it puts that request before all of its own. Entries do
+//! not respect happened-before: a request may overtake the one that caused it on its way to the
+//! token.
 //!
 //! **Where we depart from the paper.** A node notes its own request as served when it enters and
-//! not when it leaves; nobody can tell the difference. Whoever leaves looks for new requests from
-//! its right-hand neighbour on and not from node 0, so that low numbers have no advantage. A
-//! message that does not fit the group (a token with too few or too many numbers, or with a queue
-//! of strangers or of one node twice) is not from a node of this group, and is dropped.
+//! not when it leaves; no other node can tell the difference. A node that leaves looks for new
+//! requests from its right-hand neighbour on and not from node 0, so that low numbers have no
+//! advantage. A message that does not fit the group (a token with too few or too many numbers, or
+//! with a queue of strangers or of one node twice) is not from a node of this group, and is
+//! dropped.
 
 use alloc::collections::VecDeque;
 use alloc::format;
@@ -67,11 +68,11 @@ use super::{
 use crate::card::{Assumes, Span};
 use crate::setup::{Parameter, Setup};
 
-/// What nodes say to each other.
+/// The messages between nodes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
-    /// Whoever has the token, may I have it?
+    /// A request for the token.
     Request {
         /// The number of the request among those of its sender.
         number: u64,
@@ -80,10 +81,10 @@ pub enum Message {
     Privilege(Token),
 }
 
-/// What there is one of.
+/// The token.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Token {
-    /// Who is to have it next.
+    /// The queue of its next holders.
     pub queue: VecDeque<NodeId>,
     /// The number of the last request of each node that was served: LN in the paper.
     pub served: Vec<u64>,
@@ -149,7 +150,7 @@ pub struct SuzukiKasami {
 pub(super) enum Phase {
     Outside,
     Waiting,
-    /// Outside, with a token that nobody wants as far as we know.
+    /// Outside, with a token for which no request is known.
     Holding(Token),
     Inside(Token),
 }
@@ -181,7 +182,7 @@ impl SuzukiKasami {
         }
     }
 
-    /// Sends the token that nobody here needs.
+    /// Sends on the token, which this node does not need.
     pub(super) fn give_away(&mut self, to: NodeId, fx: &mut impl Effects<Self>) {
         if let Phase::Holding(token) = &mut self.phase {
             let token = mem::take(token);
@@ -197,7 +198,7 @@ impl SuzukiKasami {
                 self.phase = Phase::Inside(token);
                 fx.notify(Notice::Entered);
             }
-            // Nobody correct sends it to one that does not wait for it.
+            // A correct node never sends it to one that does not wait for it.
             Phase::Outside => self.phase = Phase::Holding(token),
             // Nor is there another.
             Phase::Holding(_) | Phase::Inside(_) => {}
@@ -273,7 +274,7 @@ impl Protocol for SuzukiKasami {
     }
 }
 
-/// What holds at every moment.
+/// The invariants of its proof.
 pub const INVARIANTS: &[Invariant<SuzukiKasami>] =
     &[Invariant { name: "one token", holds: one_token }];
 
@@ -293,7 +294,7 @@ fn one_token(at: &Situation<'_, SuzukiKasami>) -> Result<(), String> {
     }
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "suzuki-kasami",
     title: "Suzuki–Kasami",
@@ -342,8 +343,8 @@ fn messages(at: &Setting) -> Span {
     }
 }
 
-/// One message hands over. But whoever leaves before a request arrives keeps the token: it may
-/// enter again, or else the token leaves as late as the request arrives.
+/// One message hands over the token. But a node that leaves before a request arrives keeps it: it
+/// may enter again, or the token leaves only when the request arrives.
 fn sync_delay(at: &Setting) -> Span {
     let range = Span::between(0.0, 2.0);
     match at.load {
@@ -360,17 +361,18 @@ fn response(at: &Setting) -> Span {
     }
 }
 
-/// What is easily got wrong; built in [`super::flaws`].
+/// Known mistakes; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "outdated-requests-served",
-        what: "an idle token goes to whoever asks, so an outdated request takes it to no use",
+        what: "an idle token goes to any node that asks, so an outdated request takes it to no use",
         breaks: "progress",
         shown_by: Demonstration::of(&[1, 1, 1]),
     },
     Flaw {
         name: "everyone-is-queued",
-        what: "RN >= LN instead of RN = LN + 1 at an exit: who never asked is queued and served",
+        what: "RN >= LN instead of RN = LN + 1 at an exit: a node that never asked is queued and \
+               served",
         breaks: "progress",
         shown_by: Demonstration::of(&[1, 1, 1]),
     },
@@ -388,13 +390,13 @@ const FLAWS: &[Flaw] = &[
     },
     Flaw {
         name: "token-lost",
-        what: "whoever leaves with nobody in the queue forgets that it has the token",
+        what: "a node that leaves with an empty queue forgets that it has the token",
         breaks: "progress",
         shown_by: Demonstration::of(&[1, 1]),
     },
     Flaw {
         name: "token-doubled",
-        what: "whoever sends the token that it has no use for forgets that it has it no longer",
+        what: "a node that sends away an idle token believes that it still has it",
         breaks: "exclusion",
         shown_by: Demonstration::of(&[1, 1]),
     },

@@ -9,7 +9,7 @@ use crate::quorum::QuorumSystem;
 /// The response of an algorithm that asks everyone and hands over in one message delay.
 ///
 /// Alone, a request goes out and its answers come back. Under saturation the last of all contenders
-/// waits for all others; a burst's first finds nobody inside.
+/// waits for all others; the first of a burst finds no node inside.
 pub(super) fn round_trip_or_queue(at: &Setting) -> Span {
     queue_of(at.contenders, 1.0, at)
 }
@@ -35,8 +35,8 @@ pub(super) fn system(at: &Setting) -> QuorumSystem {
     at.setup.quorum.system(at.setup.group).expect("a quorum system")
 }
 
-/// What an entry costs by what it costs each of those who ask, with each of its quorums: from the
-/// least to the most, and the mean of all where they ask equally often.
+/// The cost of an entry from its cost for each contender with each of its quorums: the least, the
+/// most, and the mean if all ask equally often.
 pub(super) fn of_quorums(at: &Setting, cost: impl Fn(NodeId, &[NodeId]) -> f64) -> Span {
     let system = system(at);
     let (mut low, mut high, mut sum) = (f64::INFINITY, 0.0_f64, 0.0);
@@ -58,14 +58,14 @@ pub(super) fn others(me: NodeId, quorum: &[NodeId]) -> f64 {
     quorum.iter().filter(|&&id| id != me).count() as f64
 }
 
-/// The response of whoever asks a quorum and finds nobody in the way: there and back, unless it
-/// asks only itself.
+/// The response time of a quorum algorithm without contention: a round trip, unless the quorum is
+/// the node itself.
 pub(super) fn round_trip(at: &Setting) -> Span {
     of_quorums(at, |me, quorum| at.hold + if others(me, quorum) > 0.0 { 2.0 } else { 0.0 })
 }
 
-/// The least time from an exit to the next entry where quorums meet: one message, unless whoever
-/// asks only itself enters again.
+/// The least time from an exit to the next entry where quorums meet: one message, unless a node
+/// whose quorum is itself enters again.
 pub(super) fn least_hand_over(at: &Setting) -> f64 {
     of_quorums(at, |me, quorum| if others(me, quorum) > 0.0 { 1.0 } else { 0.0 }).low
 }

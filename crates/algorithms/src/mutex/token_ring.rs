@@ -1,9 +1,9 @@
 //! Gérard Le Lann, "Distributed systems: towards a formal approach", IFIP Congress, 1977: the
 //! perpetuum mobile.
 //!
-//! The nodes stand in a ring, and a token goes round to the right for ever. Whoever wants in waits
-//! for it, enters, and passes it on when it leaves: once for every time that the token comes, even
-//! if it wants in again at once. Nobody asks anybody for anything.
+//! The nodes stand in a ring, and a token goes round to the right for ever. A node that wants to
+//! enter waits for it, enters, and passes it on when it leaves: once for every time that the token
+//! comes, even if it wants to enter again at once. There are no requests.
 //!
 //! ```text
 //!   0  ──[ inside ]──TOKEN─┬────────────────────────────────────────▲──TOKEN──►
@@ -15,32 +15,32 @@
 //!
 //! | per entry | cost |
 //! | --- | --- |
-//! | messages | N/k if k of N nodes always want in: 1 if all do; no bound if nobody does |
-//! | the same, nobody else asking | (N+1)/2 on average, for who asks when the last has left |
+//! | messages | N/k if k of N nodes always want to enter: 1 if all do; no bound if none does |
+//! | the same without contention | (N+1)/2 on average, for a node that asks when the last has left |
 //! | synchronisation delay | as many T as nodes to the next that wants in: T … N·T |
-//! | response, nobody else asking | (N+1)/2 · T + E on average; more if the token rests |
-//! | response, everybody asking | N(T + E) |
+//! | response without contention | (N+1)/2 · T + E on average; more if the token rests |
+//! | response under saturation | N(T + E) |
 //! | busiest node | handles two messages for every round |
 //!
 //! If one node at a time asks as soon as the last has left, each of the N as likely, the token has
-//! 1, 2, … or N hops to go: (N+1)/2 on average. To whoever asks at any other time it is N/2 · T on
-//! average, since the token is anywhere on the ring.
+//! 1, 2, … or N hops to go: (N+1)/2 on average. For a node that asks at any other time it is N/2 ·
+//! T on average, since the token is anywhere on the ring.
 //!
-//! **Assumes** that messages are not lost or doubled and that no node fails; with one token under
-//! way there is no order to keep. One node that stops, even an idle one, stops all: the token is
-//! lost with it, and nobody can tell a lost token from a long stay.
+//! **Assumes** that messages are not lost or duplicated and that no node fails; with one token in
+//! flight there is no order to keep. One node that stops, even an idle one, stops all: the token is
+//! lost with it, and no node can tell a lost token from a long stay.
 //!
-//! **Why it is safe.** Whoever is inside has the token, and there is one: whoever sends it has it
+//! **Why it is safe.** The node inside has the token, and there is one: a node that sends it has it
 //! no longer.
 //!
-//! **Why nobody waits for ever.** The token passes everyone in turn, and whoever has it leaves or
-//! passes it on. Between two entries of one node it has been everywhere, so nobody who waits is
-//! passed twice. Entries follow the ring and not happened-before.
+//! **Why no request starves.** The token passes all nodes in turn, and its holder leaves or passes
+//! it on. Between two entries of one node it has been everywhere, so no waiting node is bypassed
+//! twice. Entries follow the ring and not happened-before.
 //!
 //! **Rest.** A token that goes round for nothing costs messages all the same. So it counts its hops
 //! since it was last used; if it has come all the way round it rests at every node for `--rest`,
-//! until somebody uses it. Whoever wants in while it rests there enters at once. Under load it
-//! never rests.
+//! until a node uses it. A node that wants to enter while it rests there enters at once. Under load
+//! it never rests.
 //!
 //! **Several resources.** Every resource has a token of its own. An entry that needs several takes
 //! them one after the other, all nodes in the same order: a node that holds some waits only for a
@@ -48,15 +48,15 @@
 //! With `--resources 2` an entry needs both of two.
 //!
 //! **Priorities.** With `--priorities 0,0,5` a request of node 2 goes before those of the others.
-//! The token carries a reservation: somebody's priority and number. Whoever waits for the token and
-//! has a higher priority than is reserved reserves it and passes it on; if the reservation is still
-//! its own when the token comes back, nobody along the ring has a higher one: it enters. Whoever
-//! has just the reserved priority need not go round once more and enters at once. Whoever has a
-//! lower one passes the token on and has its priority raised by one for as long as it waits. So an
-//! entry costs up to two rounds, and nobody starves: no priority grows beyond the highest that was
-//! given, since whoever has that misses no turn; after as many misses as its own is lower, a node
-//! has it too, and the next reservation of its own stays. (Without this ageing it need never get
-//! in: the flaw `no-ageing`.) Several resources have a reservation each.
+//! The token carries a reservation: the priority and the number of a node. A waiting node with a
+//! higher priority than the reserved one reserves the token and passes it on; if the reservation is
+//! still its own when the token comes back, no node on the ring has a higher one: it enters. A
+//! waiting node with just the reserved priority enters at once. One with a lower priority passes
+//! the token on, and its priority is raised by one for as long as it waits. So an entry costs up to
+//! two rounds, and no node starves: no priority grows beyond the highest that was given, since a
+//! node of that priority misses no turn; a lower one reaches it after as many misses as it is
+//! lower, and then its reservation stays. (Without this ageing it need never get in: the flaw
+//! `no-ageing`.) Several resources have a reservation each.
 //!
 //! **Where we depart from the paper**, which goes on to detect and replace a lost token: here none
 //! is lost. Priorities are not in it.
@@ -78,7 +78,7 @@ use super::{ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT
 use crate::card::{Assumes, Layout, Span};
 use crate::setup::{Parameter, Setup};
 
-/// What nodes say to each other.
+/// The messages between nodes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
@@ -89,17 +89,17 @@ pub enum Message {
         /// How many hops it has made since it was used or reserved, this one included, up to a
         /// whole round.
         hops: u32,
-        /// For whom it is kept, if anyone.
+        /// The reservation, if there is one.
         reserved: Option<Reservation>,
     },
 }
 
-/// Who is to have the token unless somebody has a higher priority.
+/// The node that gets the token unless another has a higher priority.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Reservation {
     /// Its priority when it reserved the token.
     pub priority: u32,
-    /// Who it is.
+    /// The node.
     pub node: NodeId,
 }
 
@@ -128,7 +128,7 @@ impl fmt::Display for Message {
     }
 }
 
-/// What a node may be woken for.
+/// The timers of a node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Timer {
     /// The token of this resource has rested here.
@@ -140,7 +140,7 @@ pub enum Timer {
 pub struct TokenRing {
     pub(super) me: NodeId,
     group: Group,
-    /// Who has all tokens when it comes up.
+    /// The node that has all tokens at the start.
     holder: NodeId,
     pub(super) resources: u32,
     rest: Duration,
@@ -149,7 +149,7 @@ pub struct TokenRing {
     pub(super) phase: Phase,
     /// Whose tokens are here without being used.
     pub(super) resting: BTreeSet<u32>,
-    /// For whom the tokens are kept that are used here, by resource.
+    /// The reservations of the tokens that are used here, by resource.
     kept_for: BTreeMap<u32, Reservation>,
 }
 
@@ -160,15 +160,15 @@ pub(super) enum Phase {
     Waiting {
         /// The resource whose token it waits for: it has those of all lower ones.
         next: u32,
-        /// How often it had to pass on a token because somebody was more urgent.
+        /// How often it had to pass on a token because another node had a higher priority.
         missed: u32,
     },
     Inside,
 }
 
-/// What a node that waits for a token does with it.
+/// What a waiting node does with the token that arrives.
 enum Use {
-    /// It takes it, and remembers for whom else it is kept.
+    /// It takes it, and remembers the reservation.
     Take(Option<Reservation>),
     /// It passes it on, kept for itself.
     Reserve(Reservation),
@@ -215,7 +215,8 @@ impl TokenRing {
                 }
             }
             Phase::Outside | Phase::Waiting { .. } | Phase::Inside => {
-                // Who reserved a token uses it before it has gone round: it does not rest.
+                // The node of the reservation uses the token before it has gone round: it does not
+                // rest.
                 if hops < self.group.size() || reserved.is_some() {
                     self.pass_on(resource, hops + 1, reserved, fx);
                 } else {
@@ -260,7 +261,7 @@ impl TokenRing {
         fx: &mut impl Effects<Self>,
     ) {
         if self.group.size() == 1 {
-            // There is nobody to pass it on to, and no reason to go round.
+            // There is no other node to pass it on to.
             self.resting.insert(resource);
         } else {
             let next = NodeId((self.me.0 + 1) % self.group.size());
@@ -269,7 +270,7 @@ impl TokenRing {
         }
     }
 
-    /// Keeps a token that nobody wants for a while.
+    /// Keeps an unused token for a while.
     fn let_rest(&mut self, resource: u32, fx: &mut impl Effects<Self>) {
         if self.rest.is_zero() || self.group.size() == 1 {
             self.pass_on(resource, self.group.size(), None, fx);
@@ -344,7 +345,7 @@ impl Protocol for TokenRing {
     }
 }
 
-/// What holds at every moment.
+/// The invariants of its proof.
 pub const INVARIANTS: &[Invariant<TokenRing>] =
     &[Invariant { name: "one token a resource", holds: one_token_a_resource }];
 
@@ -365,7 +366,7 @@ fn one_token_a_resource(at: &Situation<'_, TokenRing>) -> Result<(), String> {
     Ok(())
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "token-ring",
     title: "Le Lann's token ring",
@@ -389,12 +390,12 @@ pub const CARD: Card = Card {
     source: include_str!("token_ring.rs"),
 };
 
-/// Whoever waits enters the next time that it gets the token, unless others are more urgent; then
-/// it misses at most as many turns as its priority is lower. In every round its neighbour may enter
-/// once. In the one after a miss it may well; in the one after a reservation only if it is just as
-/// urgent as whoever reserved. If it has entered after the miss as well, that is its priority when
-/// it has not waited at all, and the other's is such only once. So it enters once for every miss,
-/// and once more.
+/// A waiting node enters the next time that it gets the token, unless others have higher
+/// priorities; then it misses at most as many turns as its priority is lower. In every round its
+/// neighbour may enter once. In the one after a miss it may well; in the one after a reservation
+/// only if it has the same priority as the node of the reservation. If it has entered after the
+/// miss as well, that is its priority when it has not waited at all, and the other's is such only
+/// once. So it enters once for every miss, and once more.
 fn bypass(setup: &Setup) -> u32 {
     setup.priorities.spread() + 1
 }
@@ -405,8 +406,8 @@ fn round(at: &Setting) -> f64 {
 }
 
 /// How far the token has to go, for every entry. Under saturation every round serves every
-/// contender once. If requests come one at a time it is a round to whoever asks again, and else
-/// half a round on average.
+/// contender once. If requests come one at a time it is a round for a node that asks again, and
+/// else half a round on average.
 fn hops(at: &Setting) -> f64 {
     let contenders = f64::from(at.contenders);
     match at.load {
@@ -422,8 +423,8 @@ fn of_one(at: &Setting, span: Span) -> Span {
     if is_plain { span } else { UNBOUNDED }
 }
 
-/// What a token does that nobody wants, before the first request or between two, knows no bound;
-/// nor do times, since it may rest on its way.
+/// An unused token goes round without bound, before the first request or between two; times have no
+/// bound either, since it may rest on its way.
 const UNBOUNDED: Span = Span::between(0.0, f64::INFINITY);
 
 fn messages(at: &Setting) -> Span {
@@ -455,22 +456,22 @@ fn response(at: &Setting) -> Span {
     )
 }
 
-/// Every node gets the token and passes it on once a round, and nobody knows how many rounds.
+/// Every node gets the token and passes it on once a round, and the number of rounds has no bound.
 fn busiest(_: &Setting) -> Span {
     UNBOUNDED
 }
 
-/// What is easily got wrong; built in [`super::flaws`].
+/// Known mistakes; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "kept-until-wanted",
-        what: "whoever has no use for the token keeps it until it has, instead of passing it on",
+        what: "a node that does not need the token keeps it, instead of passing it on",
         breaks: "progress",
         shown_by: Demonstration::of(&[1, 1]),
     },
     Flaw {
         name: "timer-not-cancelled",
-        what: "whoever enters with a resting token still passes it on when the rest is over",
+        what: "a node that enters with a resting token still passes it on when the rest is over",
         breaks: "exclusion",
         shown_by: Demonstration::of(&[1, 1]),
     },
@@ -482,7 +483,7 @@ const FLAWS: &[Flaw] = &[
     },
     Flaw {
         name: "no-ageing",
-        what: "whoever is less urgent than others stays so, however long it waits",
+        what: "a request of low priority does not age, however long it waits",
         breaks: "no starvation",
         shown_by: Demonstration::of(&[1, 3]).given(&[(Parameter::Priorities, "0,1")]),
     },

@@ -1,14 +1,13 @@
 //! A token on a tree whose edges point to it: what Raymond's algorithm and Lift have in common.
 //!
 //! Both pass the token from neighbour to neighbour, turn the edges as it passes, and remember one
-//! request a direction. They differ only in whom a node serves next, so that is a type parameter:
-//! [`raymond`](super::raymond) serves in the order of arrival, [`lift`](super::lift) whoever was
-//! passed over most often. The files of these two say how it works; here it is done.
+//! request a direction. They differ only in which request a node serves next, so that is a type
+//! parameter: [`raymond`](super::raymond) serves in the order of arrival, [`lift`](super::lift)
+//! round robin. The files of these two explain the algorithms; this one implements them.
 //!
 //! **Departs from the paper**: a token that does not come from where the edge points is not taken.
 //! Between correct nodes there is none; over a network, a second one cannot be brought from
-//! anywhere else. Who is a neighbour is not looked up: a node of the group that asks is believed to
-//! be one.
+//! anywhere else. Neighbours are not looked up: a node of the group that asks is taken for one.
 
 use alloc::format;
 use alloc::string::String;
@@ -23,11 +22,11 @@ use vorrang_protocol::{
 
 use super::{ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice};
 
-/// What neighbours tell each other.
+/// The messages between neighbours.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
-    /// Somebody on my side of the edge wants in.
+    /// A node on my side of the edge wants to enter.
     Request,
     /// Here it is.
     Token,
@@ -53,13 +52,13 @@ impl fmt::Display for Message {
 pub trait Clients: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     /// One more, unless it is there already.
     fn remember(&mut self, who: NodeId);
-    /// Takes out whom `me` serves next, after having served `last`.
+    /// Takes out the request that `me` serves next, after having served `last`.
     fn next(&mut self, me: NodeId, last: NodeId) -> Option<NodeId>;
-    /// Whether there is nobody.
+    /// Whether it is empty.
     fn is_empty(&self) -> bool;
 }
 
-/// What the application of a node is doing.
+/// The state of a node's application.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Phase {
     /// Nothing that matters here.
@@ -114,7 +113,7 @@ impl<C: Clients> TreeToken<C> {
         }
     }
 
-    /// Asks for the token, once, whoever it is for and however many they are.
+    /// Asks for the token, once, for all requests in the queue.
     fn ask(&mut self, fx: &mut impl Effects<Self>) {
         if !self.has_token() && !self.clients.is_empty() && !self.asked {
             self.asked = true;
@@ -152,8 +151,8 @@ impl<C: Clients> Protocol for TreeToken<C> {
             Message::Token if from == self.holder => self.take(),
             Message::Request | Message::Token => return,
         }
-        // The token comes back from where it was sent, so that is who was served last. One that
-        // lies here idle has served this node, or nobody yet.
+        // The token comes back from where it was sent, so that direction was served last. An idle
+        // token here has served this node, or none yet.
         let last = if message == Message::Token { from } else { self.me };
         self.assign(last, fx);
         self.ask(fx);
@@ -206,7 +205,7 @@ pub(super) fn all_lead_to_it(
     Ok(())
 }
 
-/// Nobody is asked twice before it has answered.
+/// No neighbour is asked twice before it has sent the token.
 pub(super) fn one_request_an_edge<C: Clients>(
     at: &Situation<'_, TreeToken<C>>,
 ) -> Result<(), String> {

@@ -1,4 +1,4 @@
-//! Everybody must agree: no crash is survived.
+//! All nodes must agree: no crash is tolerated.
 
 use alloc::vec;
 use alloc::vec::Vec;

@@ -71,7 +71,7 @@ impl Field {
         self.powers[(sum % (self.order - 1)) as usize]
     }
 
-    /// What times `it`, which is not zero, is one.
+    /// The inverse of `it`, which is not zero.
     pub(super) fn invert(&self, it: u32) -> u32 {
         let exponent = self.order - 1 - self.logarithms[it as usize];
         self.powers[(exponent % (self.order - 1)) as usize]
@@ -100,7 +100,7 @@ fn add_scaled(to: &mut Vec<u32>, other: &[u32], times: u32, prime: u32) {
     }
 }
 
-/// What is left of a polynomial after division by one whose first coefficient is 1.
+/// The remainder of a polynomial after division by a monic one.
 fn remainder(mut of: Vec<u32>, by: &[u32], prime: u32) -> Vec<u32> {
     while of.len() >= by.len() {
         let first = of[of.len() - 1];

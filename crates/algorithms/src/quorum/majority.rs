@@ -1,4 +1,4 @@
-//! More than half of the nodes, whichever (R. H. Thomas, "A majority consensus approach to
+//! Any set of more than half of the nodes (R. H. Thomas, "A majority consensus approach to
 //! concurrency control for multiple copy databases", 1979).
 //!
 //! With an odd number of nodes nothing survives crashes better as long as fewer than half are dead.

@@ -1,4 +1,4 @@
-//! What can be said of a quorum system. What cannot be found out in some seconds is unknown.
+//! Properties of a quorum system. Those that take more than some seconds to compute are unknown.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -8,7 +8,7 @@ use vorrang_protocol::NodeId;
 use super::QuorumSystem;
 use super::search::{Outcome, dominating, smallest_transversal};
 
-/// What a quorum system is like.
+/// The properties of a quorum system.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Properties {
     /// The fewest members of a quorum.
@@ -113,7 +113,7 @@ fn assigned_load(system: &QuorumSystem) -> Option<f64> {
     asked.into_iter().max().map(|most| most as f64 / (nodes * turns) as f64)
 }
 
-/// What counting says.
+/// The results of counting.
 #[derive(Clone, Copy, Debug)]
 struct Counted {
     is_symmetric: bool,
@@ -131,7 +131,7 @@ fn counted(nodes: u32, family: &[Vec<NodeId>]) -> Counted {
     Counted { is_symmetric: is_balanced && are_equal, all_take_part }
 }
 
-/// What comparing all quorums with each other says.
+/// The results of comparing all pairs of quorums.
 #[derive(Clone, Copy, Debug)]
 struct Pairs {
     all_meet: bool,

@@ -1,4 +1,4 @@
-//! Quorum systems, as values: whom a node must ask so that any two who ask meet in somebody.
+//! Quorum systems, as values: sets of nodes of which any two intersect.
 //!
 //! ```
 //! use vorrang_algorithms::quorum::Quorums;
@@ -48,7 +48,7 @@ pub use triangle::Scheme;
 pub enum Quorums {
     /// Node 0 alone.
     Singleton,
-    /// Everybody.
+    /// All nodes.
     All,
     /// More than half of the nodes.
     Majority,
@@ -70,8 +70,8 @@ pub enum Quorums {
 }
 
 impl Quorums {
-    /// What a group takes if nothing is said: the plane if there is one of so many nodes, and else
-    /// the grid, which there is for any number.
+    /// The default for a group: the plane if there is one of so many nodes, and else the grid,
+    /// which there is for any number.
     pub fn usual(group: Group) -> Self {
         if plane::order(group.size()).is_some() { Self::Plane } else { Self::Grid }
     }
@@ -143,7 +143,7 @@ pub struct QuorumSystem {
 }
 
 impl QuorumSystem {
-    /// Who takes part.
+    /// The participants.
     pub fn group(&self) -> Group {
         self.group
     }
@@ -165,7 +165,7 @@ impl QuorumSystem {
         self.by.turns()
     }
 
-    /// Everyone who is in a quorum of a node, lowest first.
+    /// The nodes of all quorums of a node, lowest first.
     pub fn all_of(&self, node: NodeId) -> Vec<NodeId> {
         let mut all = self.of(node);
         for turn in 1..self.turns() {
@@ -219,7 +219,7 @@ impl Rota {
     }
 }
 
-/// What a file here has to say.
+/// A construction of quorum systems, one file each.
 trait Construction: fmt::Debug + Send + Sync {
     /// The quorum of a node in a turn below [`turns`](Self::turns), sorted.
     fn quorum(&self, of: NodeId, turn: u64) -> Vec<NodeId>;
@@ -249,7 +249,7 @@ trait Construction: fmt::Debug + Send + Sync {
         None
     }
 
-    /// What theory says of it, for systems too large to be measured.
+    /// Its properties by theory, for systems too large to be measured.
     fn known(&self) -> Known {
         Known::default()
     }
@@ -261,7 +261,7 @@ trait Construction: fmt::Debug + Send + Sync {
     }
 }
 
-/// What theory says of a system. Tests compare it with what is measured.
+/// The properties of a system by theory. Tests compare them with measurements.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 struct Known {
     smallest: Option<usize>,

@@ -46,7 +46,7 @@ impl Plane {
     fn on(&self, line: u32) -> Vec<u32> {
         let (order, field) = (self.order, &self.field);
         let [x, y, z] = self.triple(line);
-        // What b must be for a + b c = 0.
+        // The solution b of a + b c = 0.
         let solve = |a, c| field.negate(field.multiply(a, field.invert(c)));
         let finite = order * order;
         let mut points = Vec::new();
@@ -81,7 +81,7 @@ impl Plane {
         let nodes = size(self.order);
         let mut line_of: Vec<Option<u32>> = vec![None; nodes as usize];
         let mut point_of: Vec<Option<u32>> = vec![None; nodes as usize];
-        // From which point a line was reached, and in the search for whom.
+        // The point from which a line was reached, and the point of that search.
         let mut reached: Vec<(u32, u32)> = vec![(u32::MAX, 0); nodes as usize];
         for start in 0..nodes {
             let mut ahead = VecDeque::from([start]);
@@ -124,7 +124,7 @@ fn size(order: u32) -> u32 {
     order * order + order + 1
 }
 
-/// Says what is needed, and which numbers nearby have it.
+/// The error: the numbers of nodes that are possible, and the nearest of them.
 fn nearest(nodes: u32) -> String {
     let planes = || (2_u32..=317).filter(|&q| prime_power(q).is_some()).map(size);
     let below = planes().take_while(|&it| it < nodes).last();

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use vorrang_protocol::NodeId;
 
-/// What a search came to.
+/// The outcome of a search.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Outcome {
     /// There is such a set.

@@ -1,4 +1,4 @@
-//! Sets that somebody gives, one a node.
+//! Explicit sets, one a node.
 
 use alloc::format;
 use alloc::string::{String, ToString};

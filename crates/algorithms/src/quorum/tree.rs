@@ -39,7 +39,7 @@ impl Tree {
         values.swap_remove(0).expect("the root has a value")
     }
 
-    /// How many quorums there are, or none if nobody can count so far.
+    /// How many quorums there are, or none if the number overflows.
     fn count(&self) -> Option<u128> {
         self.fold(|_, left: Option<Option<u128>>, right| match (left, right) {
             (Some(left), Some(right)) => {
@@ -103,7 +103,7 @@ impl Construction for Tree {
         (all.iter().map(Vec::len).sum::<usize>() <= most).then_some(all)
     }
 
-    /// The smallest there is: what is dead is replaced by ways from both children.
+    /// The smallest quorum: a dead node is replaced by paths from both its children.
     fn live(&self, dead: &NodeSet) -> Option<Vec<NodeId>> {
         let below = |id, left: Option<Option<Vec<NodeId>>>, right: Option<Option<Vec<NodeId>>>| {
             let is_leaf = left.is_none() && right.is_none();

@@ -26,7 +26,7 @@ pub(super) struct Wall {
 }
 
 /// Widths that grow as the logarithm of the row's number, so that quorums do too: ⌊log₂ 2i⌋ nodes
-/// in row i. What is left over widens the lowest rows.
+/// in row i. Remaining nodes widen the lowest rows.
 pub(super) fn logarithmic(nodes: u32) -> Vec<u32> {
     let mut widths = Vec::new();
     let mut left = nodes;
@@ -71,7 +71,7 @@ impl Wall {
         self.starts.partition_point(|&start| start <= id.0) - 1
     }
 
-    /// How many quorums have this full row, or none if nobody can count so far.
+    /// How many quorums have this full row, or none if the number overflows.
     fn count(&self, full: usize) -> Option<u128> {
         let below = full + 1..self.depth();
         below.map(|row| u128::from(self.width(row))).try_fold(1, u128::checked_mul)
@@ -81,7 +81,7 @@ impl Wall {
         self.width(full) as usize + self.depth() - full - 1
     }
 
-    /// Whether every node is in as many quorums; unknown if nobody can count so far.
+    /// Whether every node is in as many quorums; unknown if a number overflows.
     fn is_balanced(&self) -> Option<bool> {
         // A node of a row is in those with this full row, and in its share of those with a full
         // row above.
@@ -176,7 +176,7 @@ impl Construction for Wall {
     }
 
     fn failure(&self, dead: f64) -> Option<f64> {
-        // From the bottom: rows of which somebody is alive, and none in full, decide nothing yet.
+        // From the bottom: rows with some live nodes, and none with all alive, decide nothing yet.
         let (mut failed, mut open) = (0.0, 1.0);
         for row in (0..self.depth()).rev() {
             let (none, full) = (power(dead, self.width(row)), power(1.0 - dead, self.width(row)));

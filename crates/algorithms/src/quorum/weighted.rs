@@ -20,7 +20,7 @@ pub(super) struct Weighted {
     total: u64,
     /// Heaviest first; those without weight are left out.
     order: Vec<NodeId>,
-    /// What those from a place of the order on weigh together.
+    /// The weight of all from a place of the order on.
     rest: Vec<u64>,
 }
 
@@ -152,13 +152,13 @@ impl Construction for Weighted {
         self.around(of, around)
             .or_else(|| self.around(of, heavy()))
             .or_else(|| self.around(of, heavy().rev()))
-            // A node without which whatever is enough is enough has no quorum of its own.
+            // A node that no minimal quorum needs has no quorum of its own.
             .or_else(|| self.first_of(self.order.iter().copied()))
             .expect("all nodes have more than half of the weight")
     }
 
     fn family(&self, most: usize) -> Option<Vec<Vec<NodeId>>> {
-        // Deeper than this nobody goes: so many nodes have more quorums, or some that count little.
+        // The search goes no deeper: so many nodes have too many quorums to count.
         const MOST_DEPTH: usize = 2_000;
         if self.order.len() > MOST_DEPTH {
             return None;

@@ -1,13 +1,12 @@
-//! What can be said of a graph: whether it holds together, how far apart its nodes are, and which
-//! way leads to one of them.
+//! Properties of a graph: connectivity, distances, and shortest paths to a node.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use vorrang_protocol::{Graph, NodeId};
 
-/// Who is the first on the way from each node to `root`, by a shortest way; none for the root
-/// itself and for nodes from which no way leads there. In a tree there is only one way.
+/// The next node on a shortest path from each node to `root`; none for the root itself and for
+/// nodes that cannot reach it. In a tree there is only one path.
 pub fn towards(graph: &Graph, root: NodeId) -> Vec<Option<NodeId>> {
     let mut first = alloc::vec![None; graph.group().size() as usize];
     walk(graph, root, |from, to, _| first[to.index()] = Some(from));
@@ -46,7 +45,7 @@ pub fn unreached(graph: &Graph) -> Option<(NodeId, usize)> {
     Some((NodeId(lost as u32), distances.iter().flatten().count()))
 }
 
-/// What a graph is like.
+/// The properties of a graph.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Shape {
     /// How far apart the two nodes are that are farthest apart; unknown if that takes too long.

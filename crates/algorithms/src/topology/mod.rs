@@ -25,7 +25,7 @@ use vorrang_protocol::{Graph, Group, NodeId};
 
 use crate::setup::Unfit;
 
-/// Who can send to whom.
+/// The communication graph.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Topology {
     /// Every node to every other.
@@ -46,14 +46,14 @@ pub enum Topology {
     Hypercube,
     /// A tree that is drawn: every tree is as likely as every other.
     RandomTree {
-        /// What decides the draw; the seed of the run if it is not said.
+        /// The seed of the draw; by default the seed of the run.
         seed: Option<u64>,
     },
     /// A connected graph that is drawn.
     Random {
         /// How many of all possible links there are.
         density: Density,
-        /// What decides the draw; the seed of the run if it is not said.
+        /// The seed of the draw; by default the seed of the run.
         seed: Option<u64>,
     },
     /// These links.
@@ -79,10 +79,10 @@ impl Density {
     }
 }
 
-/// As many links as anybody has the memory for.
+/// As many links as fit into memory.
 const MOST_LINKS: u64 = 20_000_000;
 
-/// What decides a draw if nothing is said.
+/// The default seed.
 const USUAL_SEED: u64 = 1;
 
 impl Topology {

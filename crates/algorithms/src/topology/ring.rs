@@ -1,4 +1,4 @@
-//! Who comes after whom on a ring.
+//! The order of nodes on a ring.
 
 use alloc::format;
 use alloc::string::String;
@@ -20,7 +20,7 @@ pub enum Ring {
     Descending,
     /// Drawn: every order is as likely as every other.
     Random {
-        /// What decides the draw; the seed of the run if it is not said.
+        /// The seed of the draw; by default the seed of the run.
         seed: Option<u64>,
     },
     /// Like this.
@@ -158,7 +158,7 @@ impl Seat {
         self.order.len()
     }
 
-    /// Who comes so many places later; the node itself if that is all the way round.
+    /// The node so many places later; the node itself if that is all the way round.
     pub fn after(&self, places: usize) -> NodeId {
         self.order[(self.place + places) % self.order.len()]
     }

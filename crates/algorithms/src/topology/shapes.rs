@@ -22,7 +22,7 @@ pub(super) fn line(group: Group) -> Graph {
 }
 
 pub(super) fn ring(group: Group) -> Graph {
-    // Two nodes have one link, whichever way round.
+    // A link has no direction.
     let nodes = group.size();
     let next = move |id: u32| (NodeId(id), NodeId((id + 1) % nodes));
     Graph::new(group, (0..nodes).map(next).filter(|(one, other)| one != other))
@@ -81,7 +81,7 @@ pub(super) fn hypercube(group: Group) -> Result<Graph, String> {
     Ok(Graph::new(group, across))
 }
 
-/// Says what is needed, and which numbers nearby have it.
+/// The error: the numbers of nodes that are possible, and the nearest of them.
 fn nearest(what: &str, nodes: u32, fits: fn(u32) -> bool) -> String {
     let below = (1..nodes).rev().find(|&it| fits(it));
     let above = (nodes..=u32::MAX).find(|&it| fits(it));

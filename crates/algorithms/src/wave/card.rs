@@ -1,4 +1,4 @@
-//! What an algorithm says of itself in the terms of waves.
+//! The card of a wave algorithm.
 
 use vorrang_protocol::{Graph, NodeId};
 
@@ -13,7 +13,7 @@ pub type Card = crate::card::Card<Wave>;
 /// A mistake in an algorithm.
 pub type Flaw = crate::card::Flaw<Wave>;
 
-/// What an algorithm says of itself in the terms of waves: nothing so far.
+/// The terms of a wave algorithm: none so far.
 #[derive(Debug)]
 pub struct Terms;
 
@@ -24,7 +24,7 @@ pub const TREE_DEPTH: Quantity = Quantity::number("tree_depth", "depth of the tr
 /// From the start until the initiator is told that all is over.
 pub const DURATION: Quantity = Quantity::time("duration", "duration");
 
-/// What the theory depends on: the graph, as it looks from the initiator.
+/// The parameters of the theory: the graph, as seen from the initiator.
 ///
 /// A *level* is all nodes that are equally far from the initiator. A link joins two nodes of one
 /// level or of two neighbouring ones.
@@ -86,7 +86,7 @@ impl Setting {
 pub struct Demonstration {
     /// How many nodes there are.
     pub nodes: u32,
-    /// Who can send to whom.
+    /// The communication graph.
     pub topology: &'static Topology,
 }
 

@@ -1,12 +1,12 @@
 //! Echo: Ernest J. H. Chang, "Echo algorithms: depth parallel operations on general graphs", IEEE
 //! Transactions on Software Engineering SE-8(4), 1982.
 //!
-//! The initiator sends an EXPLORER over all its links. Whoever gets its first one takes part: the
-//! link on which it came is its activation edge, and it sends EXPLORERs over all others. When an
-//! answer has come over each of these, it sends an ECHO back over its activation edge; two
-//! EXPLORERs that cross on a link answer each other. When the initiator has all its answers,
-//! everyone has taken part, and the activation edges are a spanning tree, along which the ECHOs
-//! have gathered whatever is to be known.
+//! The initiator sends an EXPLORER over all its links. A node that gets its first one takes part:
+//! the link on which it came is its activation edge, and it sends EXPLORERs over all others. When
+//! an answer has come over each of these, it sends an ECHO back over its activation edge; two
+//! EXPLORERs that cross on a link answer each other. When the initiator has all its answers, every
+//! node has taken part, and the activation edges are a spanning tree, along which the ECHOs have
+//! aggregated values of all nodes.
 //!
 //! ```text
 //!   0  ──EXPLORER─┬─┬──────────────────▲───────▲──[ done: 3 nodes, sum 3 ]──►
@@ -22,20 +22,20 @@
 //! | depth of the tree | D, if every message takes T; else up to n − 1 |
 //! | duration, if every message takes T | 2D·T; one T more if two of the farthest are linked |
 //!
-//! **Assumes** a connected graph with one initiator, whose nodes know who is linked to them and
-//! nothing else; no message is lost, and no node fails. Their order does not matter, and a message
-//! that is doubled does no harm.
+//! **Assumes** a connected graph with one initiator, whose nodes know only their neighbours; no
+//! message is lost, and no node fails. The order of messages does not matter, and duplicates do no
+//! harm.
 //!
-//! **Why all take part, and the initiator is told.** Whoever takes part explores all its links, so
-//! all its neighbours take part as well. Over every link one message goes each way: down the tree
-//! an EXPLORER and up an ECHO, over any other link two EXPLORERs. So every answer but those of the
-//! children comes by itself; a node without children echoes, and then, level by level, all others.
-//! Nobody waits for its parent: what is explored does not include the activation edge.
+//! **Why all take part, and the initiator is told.** A node that takes part explores all its links,
+//! so all its neighbours take part as well. Over every link one message goes each way: down the
+//! tree an EXPLORER and up an ECHO, over any other link two EXPLORERs. So every answer but those of
+//! the children comes by itself; a node without children echoes, and then, level by level, all
+//! others. No node waits for its parent: it does not explore the activation edge.
 //!
 //! **Why it is told what is right.** A node that takes part and has not echoed is waited for by its
-//! parent, which has not echoed either, and so on up to the initiator; and what every node gives is
-//! at every moment in one place: at a node that has not echoed, or in an ECHO under way to one.
-//! Both are invariants, and the checker looks at them.
+//! parent, which has not echoed either, and so on up to the initiator; and the value of every node
+//! is at every moment in one place: at a node that has not echoed, or in an ECHO in flight to one.
+//! Both are invariants that the checker checks.
 //!
 //! **How long it takes.** If every message takes T, a node that is d links away joins at d·T. It
 //! waits for those at d + 1 until (d + 2)·T, and for those at d, if it is linked to any, until
@@ -62,7 +62,7 @@ use crate::card::{Assumes, Layout, Span};
 use crate::setup::Parameter;
 use crate::topology::Topology;
 
-/// What nodes say to each other.
+/// The messages between nodes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
@@ -119,13 +119,13 @@ impl Echo {
         Self { me, neighbours, is_initiator: me == initiator, colour: Colour::White }
     }
 
-    /// A node with these neighbours, lowest first. Nobody is the initiator before it
+    /// A node with these neighbours, lowest first. It is no initiator before it
     /// [starts](Self::start).
     pub const fn among(me: NodeId, neighbours: Arc<[NodeId]>) -> Self {
         Self { me, neighbours, is_initiator: false, colour: Colour::White }
     }
 
-    /// Starts the wave, whoever was meant to: for a layer above that has found out who is to.
+    /// Starts the wave at this node: for a layer above that has chosen the initiator.
     ///
     /// # Errors
     ///
@@ -202,14 +202,14 @@ impl Protocol for Echo {
                     red.gathered = red.gathered.and(gathered);
                 }
             }
-            // What comes twice, or from a stranger.
+            // A duplicate, or a message from outside the group.
             (Colour::White | Colour::Green, _) => {}
         }
         self.echo_if_all_answered(fx);
     }
 }
 
-/// What holds at every moment.
+/// The invariants of its proof.
 pub const INVARIANTS: &[Invariant<Echo>] = &invariants();
 
 impl Echoing for Echo {
@@ -228,7 +228,7 @@ impl Echoing for Echo {
     }
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "echo",
     title: "Echo",
@@ -259,8 +259,8 @@ fn duration(at: &Setting) -> Span {
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "leaf-never-echoes",
-        what: "whether all have answered is asked only when an answer comes: a node that has \
-               nobody to explore waits for ever",
+        what: "whether all have answered is checked only when an answer comes: a node without \
+               other neighbours waits for ever",
         breaks: "termination",
         shown_by: Demonstration { nodes: 2, topology: &Topology::Line },
     },

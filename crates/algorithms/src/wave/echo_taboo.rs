@@ -3,7 +3,7 @@
 //!
 //! As [`echo`](super::echo), but an EXPLORER names the nodes that need not be explored any more:
 //! they have been sent an EXPLORER, or are being sent one. The initiator names itself and all its
-//! neighbours. Whoever takes part explores only those neighbours that were not named, and names
+//! neighbours. A node that takes part explores only those neighbours that were not named, and names
 //! them in addition. Links between nodes that know of each other then carry nothing. The price is
 //! that nodes must know their neighbours by name, and that EXPLORERs grow with the graph.
 //!
@@ -28,21 +28,21 @@
 //! are never used, and each of them explores all of the next level: these links are always used. So
 //! there are 2·(links of the first two levels + nodes beyond them) messages at least, and 2·(e −
 //! links between neighbours of the initiator) at most. How many of the other links are saved
-//! depends on who reaches whom first.
+//! depends on timing.
 //!
 //! **Why all take part.** Let u take part and v be its neighbour. Either u explores v, or v was
-//! named in the set that reached u; whoever was first to name v, on the way from the initiator to
-//! u, sends v an EXPLORER in the same step.
+//! named in the set that reached u; the first node to name v, on the path from the initiator to u,
+//! sends v an EXPLORER in the same step.
 //!
-//! **Why the initiator is told.** Every EXPLORER is answered: by the ECHO of whoever joins through
-//! it, by an EXPLORER that crosses it, or else at once, by an ECHO that counts nothing. The rule as
-//! it is printed lets a red node swallow EXPLORERs as in the plain algorithm. There its own
-//! EXPLORER would be the answer; here it may not have sent one, and the asker waits for ever (the
+//! **Why the initiator is told.** Every EXPLORER is answered: by the ECHO of the node that joins
+//! through it, by an EXPLORER that crosses it, or else at once, by an ECHO that counts nothing. The
+//! rule as it is printed lets a red node ignore EXPLORERs as in the plain algorithm. There its own
+//! EXPLORER would be the answer; here it may not have sent one, and the sender waits for ever (the
 //! flaw `swallows-explorers`, on a ring of four).
 //!
 //! **How long it takes.** If every message takes T, a node that is d links away joins at d·T, as in
-//! the plain algorithm: all links between levels are explored, since whoever is named in a set is
-//! at most as far as the next level of whoever named it. What is different is a link within a
+//! the plain algorithm: all links between levels are explored, since a node that is named in a set
+//! is at most one level further than the node that named it. What is different is a link within a
 //! level: it may be saved, or both ends explore it and wait for T, or one of them does and waits
 //! for 2T. So 2D·T is met exactly unless two of the farthest are linked, and even then if they are
 //! neighbours of the initiator.
@@ -67,7 +67,7 @@ use crate::card::{Assumes, Layout, Span};
 use crate::setup::{Parameter, Setup, Unfit};
 use crate::topology::Topology;
 
-/// What nodes say to each other.
+/// The messages between nodes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
@@ -151,8 +151,8 @@ impl EchoTaboo {
         self.colour = Colour::Red(Red { parent, pending, gathered: Gathered::of(self.me) });
     }
 
-    /// Tells the sender of an explorer that nobody joins through it. (What comes over the
-    /// activation edge once more is not answered: the ECHO will be the answer.)
+    /// Tells the sender of an explorer that no node joins through it. (A duplicate over the
+    /// activation edge is not answered: the ECHO will be the answer.)
     fn decline(&self, parent: Option<NodeId>, from: NodeId, fx: &mut impl Effects<Self>) {
         if parent != Some(from) && self.neighbours.contains(&from) {
             fx.send(from, Message::Echo(Gathered::NOTHING));
@@ -216,14 +216,14 @@ impl Protocol for EchoTaboo {
                     red.gathered = red.gathered.and(gathered);
                 }
             }
-            // What comes twice, or from a stranger.
+            // A duplicate, or a message from outside the group.
             (Colour::White, _) | (Colour::Green { .. }, Message::Echo(_)) => {}
         }
         self.echo_if_all_answered(fx);
     }
 }
 
-/// What holds at every moment.
+/// The invariants of its proof.
 pub const INVARIANTS: &[Invariant<EchoTaboo>] = &invariants();
 
 impl Echoing for EchoTaboo {
@@ -262,7 +262,7 @@ pub fn nodes(setup: &Setup) -> Result<impl Fn(NodeId) -> EchoTaboo + use<>, Unfi
     Ok(move |id| EchoTaboo::new(id, &graph, initiator))
 }
 
-/// What the algorithm says of itself.
+/// The card of the algorithm.
 pub const CARD: Card = Card {
     name: "echo-taboo",
     title: "Echo with taboo sets",
@@ -297,8 +297,8 @@ fn duration(at: &Setting) -> Span {
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "swallows-explorers",
-        what: "a red node answers no explorer, as the rule is printed: whoever is not explored in \
-               turn waits for ever",
+        what: "a red node answers no explorer, as the rule is printed: a node that is not \
+               explored in turn waits for ever",
         breaks: "termination",
         shown_by: Demonstration { nodes: 4, topology: &Topology::Ring },
     },

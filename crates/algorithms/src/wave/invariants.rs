@@ -1,4 +1,4 @@
-//! What holds at every moment of a wave that comes back in echoes, whatever else a node does.
+//! Invariants of every wave that returns by echoes.
 
 use alloc::format;
 use alloc::string::String;
@@ -8,7 +8,7 @@ use vorrang_protocol::{Invariant, NodeId, Protocol, Situation};
 
 use super::Gathered;
 
-/// What a node knows that has passed on the wave and waits for it to come back.
+/// The state of a node that has passed on the wave and waits for echoes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Red {
     /// The other end of the activation edge; the initiator has none.
@@ -29,7 +29,7 @@ impl Red {
 /// A node whose part in a wave is to pass it on and to echo.
 pub(super) trait Echoing: Protocol {
     fn phase(&self) -> Phase<'_>;
-    /// What a message brings back, if it is an echo.
+    /// The value in a message, if it is an echo.
     fn echo(message: &Self::Message) -> Option<Gathered>;
 }
 

@@ -39,7 +39,7 @@ impl Problem for Wave {
     type Demonstration = card::Demonstration;
 }
 
-/// What an application asks.
+/// The commands of an application.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
@@ -71,7 +71,7 @@ const NOT_THE_INITIATOR: &str = "another node is the initiator";
 /// Why a start is refused.
 const ALREADY_STARTED: &str = "the wave is under way or over";
 
-/// What an application is told.
+/// The notices to an application.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Notice {
@@ -93,8 +93,8 @@ impl fmt::Display for Notice {
     }
 }
 
-/// What is gathered on the way back: how many nodes took part, and the sum of their numbers. Any
-/// sum in which order does not matter could stand for it.
+/// The aggregate that echoes carry: how many nodes took part, and the sum of their numbers. Any
+/// commutative and associative sum would do.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Gathered {
     /// How many nodes.
@@ -104,20 +104,20 @@ pub struct Gathered {
 }
 
 impl Gathered {
-    /// Of no node.
+    /// The aggregate of no node.
     pub const NOTHING: Self = Self { count: 0, sum: 0 };
 
-    /// Of one node.
+    /// The aggregate of one node.
     pub fn of(node: NodeId) -> Self {
         Self { count: 1, sum: node.0.into() }
     }
 
-    /// Of all nodes of a list.
+    /// The aggregate of a list of nodes.
     pub fn of_all(nodes: impl IntoIterator<Item = NodeId>) -> Self {
         nodes.into_iter().fold(Self::NOTHING, |sum, node| sum.and(Self::of(node)))
     }
 
-    /// Of these and of those. A message from outside may say anything, so nothing overflows.
+    /// The aggregate of both. A message from outside may carry any numbers, so sums saturate.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         let count = self.count.saturating_add(other.count);

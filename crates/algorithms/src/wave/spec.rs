@@ -1,9 +1,9 @@
-//! What must hold, whatever the algorithm.
+//! The specification, independent of the algorithm.
 //!
 //! | property | says |
 //! | --- | --- |
 //! | `tree` | a node takes part once, through a neighbour that takes part already |
-//! | `decision` | the initiator, and nobody else, is told once that the wave is over |
+//! | `decision` | the initiator, and no other node, is told once that the wave is over |
 //! | `dependence` | and not before every node has taken part |
 //! | `aggregate` | what it is told is the number of all nodes and the sum of theirs |
 //! | `termination` | when nothing more is bound to happen, it has been told |
@@ -24,14 +24,14 @@ use crate::setup::{Setup, Unfit};
 pub struct Spanning {
     graph: Arc<Graph>,
     initiator: Option<NodeId>,
-    /// Through whom each takes part.
+    /// The parent of each node.
     parent: Vec<Option<NodeId>>,
     /// The initiator is still to be told.
     is_owed: bool,
 }
 
 impl Spanning {
-    /// Nobody has started.
+    /// The wave has not started.
     pub fn new(graph: Graph) -> Self {
         let parent = vec![None; graph.group().size() as usize];
         Self { graph: Arc::new(graph), initiator: None, parent, is_owed: false }
@@ -50,8 +50,8 @@ impl Spanning {
         self.initiator == Some(id) || self.parent.get(id.index()).is_some_and(Option::is_some)
     }
 
-    /// Whoever joins hangs on somebody who has joined before: so there is no cycle, and all hang on
-    /// the initiator.
+    /// The parent of a node has joined before it: so there is no cycle, and the root is the
+    /// initiator.
     fn on_joined(&mut self, at: NodeId, parent: NodeId) -> Result<(), Violation> {
         let what = if self.initiator == Some(at) {
             format!("node {at} started the wave and joined it again, through node {parent}")

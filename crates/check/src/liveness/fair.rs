@@ -1,14 +1,14 @@
 //! Fair loops in which something is owed throughout.
 //!
-//! A loop is fair if whatever can happen in all its states does happen in it. The larger a loop,
-//! the less can happen in all its states, and the more happens in it. So of all loops within a
-//! strongly connected component the one through all of it is the fairest: if it is not fair, none
-//! is, and if it is, it is what was looked for.
+//! A loop is fair if every event that is enabled in all its states happens in it. The larger a
+//! loop, the fewer events are enabled in all its states, and the more happen in it. So of all loops
+//! within a strongly connected component the one through all of it is the fairest: if it is not
+//! fair, none is, and if it is, it is a counterexample.
 //!
-//! What can happen: on a link that keeps its order, that its first message arrives; on others, for
-//! each message in flight, that it arrives (of equal ones, one); for each timer that may run out,
-//! that it does; for each command that is bound to be given, that it is. A timer that is set again
-//! or cancelled in the loop need not run out.
+//! Enabled events: on a FIFO link, that its first message arrives; on others, for each message in
+//! flight, that it arrives (of equal ones, one); for each timer that may run out, that it does; for
+//! each command that is bound to be given, that it is. A timer that is set again or cancelled in
+//! the loop need not run out.
 
 use std::collections::{BTreeMap, HashSet};
 

@@ -15,7 +15,7 @@ use crate::trial::Trial;
 /// The graph; states by their numbers, in the order in which the search found them.
 pub(crate) struct Graph<T> {
     prints: Vec<T>,
-    /// What is owed in each state, as a place in `owings`.
+    /// The obligations of each state, as a place in `owings`.
     kinds: Vec<u32>,
     owings: Vec<Owing>,
     dues: Vec<Due>,
@@ -32,11 +32,11 @@ pub(crate) struct Graph<T> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
     pub(crate) to: u32,
-    /// What happens, as a place among the labels.
+    /// The label of the step, as a place among the labels.
     pub(crate) label: u32,
 }
 
-/// What is owed in a state: places among the dues.
+/// The obligations of a state: places among the dues.
 #[derive(Clone, Debug, Default)]
 struct Owing {
     monitor: Print,
@@ -190,7 +190,7 @@ impl<'a, T: Total> Builder<'a, T> {
         (number, number == next)
     }
 
-    /// Notes what is owed in the state that was numbered last.
+    /// Notes the obligations of the state that was numbered last.
     fn note(&mut self, state: &State<'_, T>) {
         let waits = waits_for_rest(self.model, state);
         let kind = match self.known_owings.get(&(state.monitor, waits)) {

@@ -1,12 +1,13 @@
-//! What is owed comes: judged on the graph of all states, where a system may go round for ever.
+//! Liveness: obligations are fulfilled, judged on the graph of all states, where a system may loop
+//! for ever.
 //!
 //! # What must hold
 //!
-//! *Progress*: from every state in which something is owed, a state can be reached in which it is
-//! not. On the way count deliveries, timers, and commands that are bound to be given; what goes
-//! wrong does not, nor what an application may just as well never ask for. So a debt is not
-//! settled by an accident, by a node that comes up again, or by somebody who asks later. Choices
-//! may fall as they need to: of a coin tossed for ever, this is what can be said with certainty.
+//! *Progress*: from every state with an open obligation, a state can be reached in which it is
+//! fulfilled. The steps of that path are deliveries, timers, and commands that are bound to be
+//! given; not faults, nor commands that an application may never give. So an obligation is not
+//! fulfilled by a fault, by a restart, or by a later request of another node. Choices may fall as
+//! needed: for a coin tossed again and again, more cannot be claimed.
 //!
 //! *No starvation* ([`Liveness::Fair`]): besides, there is no run in which something is owed for
 //! ever although the run is fair: every message arrives, every timer runs out unless it is set
@@ -87,7 +88,7 @@ pub(crate) fn judge<T: Total>(
     let mut stepper = Stepper::new(model);
     let parent = |it| table.parent(it);
     let rounds = (&stem[..], &around[..]);
-    // What cannot be followed again is shown as far as it can be.
+    // A run that cannot be followed again is shown as far as it can be.
     let (Ok(way) | Err(way)) = retrace_round(model, &mut stepper, initial, &parent, from, rounds);
     let violation = found.violation(model.machine, graph, &way);
     Ok(Some((violation, way)))

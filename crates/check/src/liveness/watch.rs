@@ -1,4 +1,4 @@
-//! What keeps the second pass within bounds, and tells of it.
+//! Bounds and progress reports of the second pass.
 
 use crate::level::Clock;
 use crate::memory::Gauge;
@@ -9,7 +9,7 @@ pub(crate) struct Watch<'a, 'c> {
     clock: &'a mut Clock<'c>,
     gauge: &'a Gauge,
     most_bytes: Option<u64>,
-    /// What was taken before the pass began.
+    /// The time and memory used before the pass began.
     taken: u64,
     progress: Progress,
     calls: u32,

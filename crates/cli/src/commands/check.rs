@@ -16,12 +16,12 @@ use crate::search_progress::SearchProgress;
 use crate::table::table;
 use crate::{answer_text, interrupt};
 
-/// Explore every interleaving of an algorithm and show a shortest run to what is wrong
+/// Explore every interleaving of an algorithm and show a shortest counterexample
 ///
 /// Every order in which requests can be made and messages can arrive is followed. The outcome is
-/// verified (all states were seen and nothing was wrong), violated (with a shortest run to it), or
-/// bounded (nothing was wrong as far as the bounds allowed to look). Where there are too many runs
-/// to follow, --walks takes some of them at random.
+/// verified (all states were explored, without a violation), violated (with a shortest
+/// counterexample), or bounded (no violation within the bounds). When the state space is too large,
+/// --walks takes some runs at random.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     vorrang check ricart-agrawala --nodes 3 --entries 2\n  \
@@ -36,14 +36,13 @@ use crate::{answer_text, interrupt};
     vorrang check ricart-agrawala --nodes 6 --entries 3 --time 10m\n  \
     vorrang check ricart-agrawala --nodes 9 --entries 5 --walks 1000 --depth 500\n\n\
     Ctrl-C ends a search with all that was seen, as bounded; a second one at once.\n\n\
-    Exit codes: 0 verified, 1 violated, 2 wrong use, 3 bounded, 4 the world.")]
+    Exit codes: 0 verified, 1 violated, 2 wrong use, 3 bounded, 4 I/O error.")]
 pub(crate) struct Check {
     /// Which algorithm, as `vorrang list` calls it
     algorithm: String,
     #[command(flatten)]
     args: Given<CheckArgs>,
-    /// Write the run to what is wrong, if there is one, to this file; compressed if its name ends
-    /// in .zst
+    /// Write the counterexample, if there is one, to this file; compressed if its name ends in .zst
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     trace: Option<PathBuf>,
 }

@@ -10,7 +10,7 @@ use vorrang_algorithms::setup::Unfit;
 use vorrang_draw::clocks::Clocks;
 use vorrang_draw::spacetime::{self, Options};
 use vorrang_draw::text::Paint;
-use vorrang_draw::{Graph, Story, Theme, dot, mermaid, perfetto, png, shiviz, text};
+use vorrang_draw::{Graph, Story, Theme, dot, mermaid, perfetto, shiviz, text};
 use vorrang_experiment::catalogue::Run;
 use vorrang_experiment::failure::Failure;
 use vorrang_experiment::network::{Place, Processes};
@@ -25,15 +25,16 @@ use vorrang_protocol::{Group, NodeId, NodeSet};
 use vorrang_trace::Recording;
 
 use crate::commands::run::run_of;
+use crate::pixels;
 use crate::search_progress::SearchProgress;
 
 /// Draw a run as a space-time diagram: a line a node, time to the right, messages as arrows
 ///
 /// The run is one that was recorded (a file that --trace wrote), or one that is made now: `draw run
-/// …` with the options of `vorrang run`, `draw check …` with those of `vorrang check`, for the run
-/// to what is wrong. What nodes wait for is outlined, what they are inside of is filled; crashes,
-/// losses, partitions, pauses and the way of a token are seen; below stands what went wrong, and
-/// who waited for whom.
+/// …` with the options of `vorrang run`, `draw check …` with those of `vorrang check`, for a
+/// counterexample. A bar is outlined while a node waits and filled while it is inside; crashes,
+/// losses, partitions, pauses and the path of a token are shown; the caption says what went wrong,
+/// and which node waited for which.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
 #[command(after_help = "Examples:\n  \
@@ -57,7 +58,7 @@ pub(crate) struct Draw {
 enum Source {
     /// Draw a run that is made now, with the options of `vorrang run`
     Run(Box<Inline>),
-    /// Draw the run to what is wrong, with the options of `vorrang check`
+    /// Draw the counterexample, with the options of `vorrang check`
     Check(Box<Question>),
     /// Draw a topology: ring, line, star, complete, tree:2, grid, torus, hypercube, random-tree,
     /// random:0.1, or a file of links
@@ -107,7 +108,7 @@ struct Inline {
     #[command(flatten)]
     options: Given<RunArgs>,
     /// Run over real TCP on loopback instead of the simulator
-    #[arg(long, help_heading = "Where it runs")]
+    #[arg(long, help_heading = "Network")]
     net: bool,
 }
 
@@ -154,7 +155,7 @@ pub(crate) struct How {
 enum Kind {
     /// A picture for browsers and papers, light and dark
     Svg,
-    /// The same in pixels
+    /// The same in pixels, in a build with --features png
     Png,
     /// A sequence diagram for Markdown
     Mermaid,
@@ -172,9 +173,9 @@ enum Kind {
 enum View {
     /// A space-time diagram
     Time,
-    /// Who waits for whom when it is over
+    /// The wait-for graph at the end of the run
     Waits,
-    /// The tree that it has made
+    /// The spanning tree that it has built
     Tree,
 }
 
@@ -202,6 +203,9 @@ const WIDE: usize = 200;
 impl Draw {
     pub(crate) fn execute(self) -> Result<(), Failure> {
         let kind = self.how.kind()?;
+        if kind == Kind::Png {
+            pixels::check(self.how.output.as_deref())?;
+        }
         let run = match (self.source, self.file) {
             (Some(Source::Run(inline)), _) => inline.record()?,
             (Some(Source::Check(question)), _) => question.record()?,
@@ -259,11 +263,7 @@ impl How {
         };
         match kind {
             Kind::Svg => self.write(spacetime::svg(story, &options).as_bytes()),
-            Kind::Png => {
-                let svg = spacetime::svg(story, &options);
-                let pixels = png::png(&svg, f64::from(self.scale));
-                self.write(&pixels.map_err(Failure::Usage)?)
-            }
+            Kind::Png => self.write_png(&spacetime::svg(story, &options)),
             Kind::Mermaid => self.write(mermaid::mermaid(story).as_bytes()),
             Kind::Shiviz => self.write(shiviz::shiviz(story).as_bytes()),
             Kind::Perfetto => self.write(perfetto::perfetto(story).as_bytes()),
@@ -295,10 +295,7 @@ impl How {
     fn show(&self, kind: Kind, graph: &Graph) -> Result<(), Failure> {
         match kind {
             Kind::Svg => self.write(graph.svg(self.theme()).as_bytes()),
-            Kind::Png => {
-                let pixels = png::png(&graph.svg(self.theme()), f64::from(self.scale));
-                self.write(&pixels.map_err(Failure::Usage)?)
-            }
+            Kind::Png => self.write_png(&graph.svg(self.theme())),
             Kind::Dot => self.write(graph.dot().as_bytes()),
             Kind::Text => self.write(graph.text().as_bytes()),
             Kind::Mermaid | Kind::Shiviz | Kind::Perfetto => Err(Failure::usage(
@@ -308,12 +305,16 @@ impl How {
         }
     }
 
+    fn write_png(&self, svg: &str) -> Result<(), Failure> {
+        self.write(&pixels::png(svg, f64::from(self.scale), self.output.as_deref())?)
+    }
+
     fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
         match &self.output {
             Some(path) => fs::write(path, bytes).map_err(|error| Failure::at(path, error)),
             None => match std::str::from_utf8(bytes) {
                 Ok(text) => print(text),
-                Err(_) => Err(Failure::usage("pixels are not for a terminal: say -o FILE")),
+                Err(_) => Err(Failure::usage("PNG is not for a terminal: say -o FILE")),
             },
         }
     }
@@ -369,8 +370,7 @@ impl Question {
         match &answer.recorded {
             Some(recorded) => recorded.recording().map_err(|why| Failure::World(why.to_string())),
             None => Err(Failure::Failed(format!(
-                "there is nothing to draw: the outcome is {}, and no run to anything wrong was \
-                 found\n  {}",
+                "there is nothing to draw: the outcome is {}, without a counterexample\n  {}",
                 answer.outcome, query.line
             ))),
         }

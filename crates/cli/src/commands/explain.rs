@@ -12,8 +12,8 @@ use vorrang_node::terminal::{BOLD, RESET, print, wrapped};
 use crate::prose::readable;
 use crate::table::table;
 
-/// What the words mean that are used everywhere.
-const GLOSSARY: &str = include_str!("../glossary.md");
+/// What the figures and verdicts mean that are printed everywhere.
+const TERMS_PAGE: &str = include_str!("../terms.md");
 /// Theories count messages in numbers that hold the square of this.
 const MOST_NODES: u32 = 10_000;
 /// What it is called where an algorithm is.
@@ -41,7 +41,7 @@ impl Explain {
                 let names: Vec<&str> = names.chain([TERMS]).collect();
                 return print(&wrapped(&format!("Explain which? {}\n", names.join(", "))));
             }
-            Some(TERMS) => return print(&readable(GLOSSARY)),
+            Some(TERMS) => return print(&readable(TERMS_PAGE)),
             Some(name) => name,
         };
         let algorithm = &*lookup::algorithm(name)?.algorithm;

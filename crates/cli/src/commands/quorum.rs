@@ -18,7 +18,7 @@ use crate::output::print_json;
 use crate::quorum_drawing::{MOST_DRAWN, drawing};
 use crate::table::{table, tables};
 
-/// Build a quorum system: whom each node must ask so that any two who ask meet in somebody
+/// Build a quorum system: sets of nodes, one to ask for each node, of which any two intersect
 ///
 /// Nodes are counted from 0. A file has a line a node, with the members of its quorum. `compare`
 /// in the place of a system sets all that there are of so many nodes side by side.
@@ -66,7 +66,7 @@ pub(crate) struct Quorum {
     #[arg(long, value_name = "NODES", value_delimiter = ',')]
     #[arg(value_parser = whole(0..=MOST_NODES - 1))]
     dead: Vec<u32>,
-    /// Decides what is drawn by lot where a probability cannot be computed [default: 1]
+    /// Seed of the samples where a probability cannot be computed [default: 1]
     #[arg(long, value_parser = whole(0..=u64::MAX))]
     seed: Option<u64>,
     /// Print JSON instead of text, for programs

@@ -14,17 +14,17 @@ use vorrang_trace::{Objection, Recording};
 
 use crate::output::print_json;
 
-/// Do a recorded run once more, step by step, and show where the machines do something else
+/// Replay a recorded run, step by step, and show where the machines do something else
 ///
-/// A trace has all that decides a run: what was asked, in which order messages came, what was lost,
-/// what was drawn by lot. So the machines must do what they did, whoever drove them: the simulator,
-/// the checker or a real network. If they do not, the first difference is shown, with both sides.
-/// Traces are written by `run`, `node`, `check` and `survive` with --trace.
+/// A trace has all inputs of a run: commands, the order in which messages arrived, losses, random
+/// choices. So the machines must do what they did, whether the simulator, the checker or a real
+/// network drove them. If they do not, the first difference is shown, with both sides. Traces are
+/// written by `run`, `node`, `check` and `survive` with --trace.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     vorrang run maekawa --nodes 7 --entries 20 --trace run.jsonl.zst\n  \
     vorrang replay run.jsonl.zst\n\n\
-    Exit codes: 0 as recorded, 1 not as recorded, 2 no trace, 4 the world.")]
+    Exit codes: 0 as recorded, 1 not as recorded, 2 no trace, 4 I/O error.")]
 pub(crate) struct Replay {
     /// The trace, compressed or not
     file: PathBuf,

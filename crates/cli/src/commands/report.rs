@@ -36,7 +36,7 @@ use crate::selection_args::SelectionArgs;
 /// Write a page to hand out: a comparison, plots, a diagram of each algorithm, what was verified
 ///
 /// One HTML file that needs nothing else, neither network nor scripts; it can be read on a phone
-/// and printed. With everything stands the command that repeats it.
+/// and printed. Every figure comes with the command that repeats it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     vorrang report --nodes 13 -o report.html\n  \
@@ -82,8 +82,8 @@ impl Report {
         let mut page = Page::new(&format!("Vorrang: {title}, {} nodes", self.nodes));
         page.paragraph(&format!(
             "{} algorithms, each written once as a state machine and run here in a simulator and \
-             in a model checker. Times are in T, the mean latency of a message. With everything \
-             stands the command that repeats it; version {}.",
+             in a model checker. Times are in T, the mean latency of a message. Every figure comes \
+             with the command that repeats it; version {}.",
             entries.len(),
             env!("CARGO_PKG_VERSION")
         ));
@@ -200,10 +200,9 @@ impl Report {
         page.part("verification", "Verification");
         page.paragraph(&format!(
             "Every interleaving of {CHECKED_NODES} nodes, for at most {} seconds each. Verified \
-             means that all states were seen and nothing was wrong; bounded, that nothing was \
-             wrong as far as the time allowed to look; violated, that there is a run to something \
-             wrong, which stands below as a picture. Some algorithms are in the catalogue to be \
-             seen failing.",
+             means that all states were explored without a violation; bounded, that no violation \
+             was found within the time; violated, that there is a counterexample, which is drawn \
+             below. Some algorithms are in the catalogue because they fail.",
             self.check
         ));
         let head = ["ALGORITHM", "OUTCOME", "STATES", "WHAT WAS CHECKED"];

@@ -41,10 +41,10 @@ pub(crate) struct Run {
     #[command(flatten)]
     options: Given<RunArgs>,
     /// Run over real TCP on loopback instead of the simulator; times are then in microseconds
-    #[arg(long, help_heading = "Where it runs")]
+    #[arg(long, help_heading = "Network")]
     net: bool,
     /// With --net: one operating-system process a node
-    #[arg(long, requires = "net", help_heading = "Where it runs")]
+    #[arg(long, requires = "net", help_heading = "Network")]
     processes: bool,
     /// Also write everything that happens to this file, one JSON object a line; compressed if its
     /// name ends in .zst. 'vorrang replay' and 'vorrang draw' read it
@@ -113,8 +113,8 @@ impl Run {
         }
         if self.options.has("crash") && self.options.has("invariants") {
             return Err(Failure::usage(
-                "--invariants wants the whole record of a run, and that of a process that is \
-                 killed ends early: leave out one of them",
+                "--invariants needs the complete trace of a run, and that of a killed process \
+                 ends early: leave out one of them",
             ));
         }
         let nodes = self.options.args.common.nodes;

@@ -12,15 +12,14 @@ use vorrang_experiment::values::whole;
 
 use crate::stepping::{Session, Surface, blank_check, read_script};
 
-/// Step through an algorithm by hand: decide which message arrives next, and see what comes of it
+/// Step through an algorithm by hand: decide which message arrives next, and see the result
 ///
-/// Nothing happens by itself. You say what happens (an application asks, a message arrives, a timer
-/// runs out, a node crashes) and see what the node does about it. `check` asks the checker what
-/// could go wrong from here. A timer may run out whenever you say so, even where a clock would not
-/// allow it yet.
+/// You choose every event (a command of the application, a message, a timer, a crash) and see what
+/// the node does. `check` asks the checker what could go wrong from here. A timer may run out
+/// whenever you say so, even where a clock would not allow it yet.
 ///
-/// In a pipe there are no prompts: every line is done and written with what came of it, and
-/// whatever else there is to say is a comment, so that the output is a script again.
+/// In a pipe there are no prompts: every line is written back with its effects, and all else as a
+/// comment, so that the output is a script again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "What can be said: a number of the list, or a line such as\n  \
     acquire 0        the application at node 0 asks; the list has other commands\n  \
@@ -28,7 +27,7 @@ use crate::stepping::{Session, Surface, blank_check, read_script};
     lose 0->1        it never arrives; duplicate 0->1: it arrives, and will again\n  \
     timer 2 Answer   a timer of node 2 runs out\n  \
     crash 2          node 2 goes down with its timers; restart 2: up again\n  \
-    settle           all messages arrive, oldest first; rest: is anything still owed?\n\n\
+    settle           all messages arrive, oldest first; rest: is the final state correct?\n\n\
     and: undo, redo, state, next, history, save FILE, load FILE, check, random, help, quit.\n\n\
     Examples:\n  \
     vorrang step lamport\n  \
@@ -59,7 +58,8 @@ pub(crate) struct StepArgs {
     /// How many nodes, N [default: 3, or as many as show the flaw]
     #[arg(long, short, value_parser = whole(1..=64_u32))]
     nodes: Option<u32>,
-    /// Whether messages from one node to another keep their order [default: what is assumed]
+    /// Whether messages from one node to another keep their order [default: what the algorithm
+    /// assumes]
     #[arg(long, value_enum)]
     order: Option<OrderKind>,
     /// Build in a known mistake; `vorrang check ALGORITHM --flaw list` lists them

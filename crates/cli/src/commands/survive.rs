@@ -20,24 +20,25 @@ use crate::survive_report::{legend, page, summary, table, testimony};
 /// Beyond this a table takes longer than anybody waits for it.
 const MOST_NODES: u32 = 100;
 
-/// What a single fault does to every algorithm: a message lost, doubled or overtaken, a node that
-/// crashes
+/// Show what a single fault does to every algorithm: a message lost, duplicated or reordered, or a
+/// crash
 ///
-/// Some short runs in which all goes well show where faults can strike: at every message, and at
-/// every node between any two events. Each of these places is tried in a run of its own, the same
-/// up to there, and judged: fine (safe, and everyone alive who asked was served), stuck (safe, but
-/// somebody alive waits for ever) or unsafe. The worst counts. Algorithms are not made for faults
-/// that break what they assume (`vorrang explain`); this says how they take them. What is fine here
-/// was not exhausted: `vorrang check` does that, for fewer nodes (--losses 1, --crashes 1).
+/// Some short runs without faults give the places where a fault can be injected: every message, and
+/// every node between any two events. Each place is tried in a run of its own, the same up to
+/// there, and judged: fine (safe, and every live node that asked was served), stuck (safe, but some
+/// live node waits for ever) or unsafe. The table shows the worst. Algorithms are not made for
+/// faults that break their assumptions (`vorrang explain`); this shows how they react. Fine is no
+/// proof: `vorrang check` exhausts all runs, of fewer nodes (--losses 1, --crashes 1).
 ///
-/// Nodes crash in every role. In a lock: idle, waiting, holder (inside), coordinator (or whoever
-/// has the token and is not inside). In elections and waves: initiator, leader (who would have
-/// won), other. A crash is between two events and for good; who is dead is owed nothing. Under ON
-/// VIEWS a node crashes in any of its roles while the lock runs inside views (`vorrang run
-/// --on-views`), at a few moments of every kind; --on-views fills the whole table with such runs.
+/// Nodes crash in every role. In a lock: idle, waiting, holder (inside), coordinator (or the node
+/// that has the token and is not inside). In elections and waves: initiator, leader (which would
+/// have won), other. A crash is between two events and permanent; a crashed node need not be
+/// served. Under ON VIEWS a node crashes in any of its roles while the lock runs inside views
+/// (`vorrang run --on-views`), at a few moments of every kind; --on-views fills the whole table
+/// with such runs.
 ///
-/// One algorithm alone is shown with a line for every kind of message. --witness shows the shortest
-/// run to the worst that a fault did, and the line that repeats it.
+/// One algorithm alone is shown with a line for every kind of message. --witness shows a shortest
+/// run to the worst outcome of a fault, and the command that repeats it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     vorrang survive --nodes 5\n  \
@@ -58,7 +59,7 @@ pub(crate) struct Survive {
     /// How many nodes, N
     #[arg(long, short, default_value_t = 5, value_parser = whole(1..=MOST_NODES))]
     nodes: u32,
-    /// Decides what is drawn in the runs without a fault; the same seed gives the same table
+    /// Seed of the runs without a fault; the same seed gives the same table
     #[arg(long, default_value_t = 1, value_parser = whole(0..=u64::MAX))]
     seed: u64,
     /// How many seeds, counted from --seed
@@ -71,8 +72,8 @@ pub(crate) struct Survive {
     /// are left out
     #[arg(long)]
     on_views: bool,
-    /// Show the shortest run to the worst that a fault did, with the line that repeats it. Faults
-    /// of messages may name a kind: lose, lose:REQUEST, duplicate, reorder, crash-idle, …
+    /// Show a shortest run to the worst outcome of a fault, with the command that repeats it.
+    /// Faults of messages may name a kind: lose, lose:REQUEST, duplicate, reorder, crash-idle, …
     #[arg(long, num_args = 2, value_names = ["ALGORITHM", "FAULT"])]
     #[arg(conflicts_with_all = ["algorithms", "problem", "csv", "markdown"])]
     witness: Option<Vec<String>>,

@@ -30,7 +30,7 @@ pub(crate) struct Topology {
     /// How many nodes, N
     #[arg(long, short, default_value_t = 13, value_parser = whole(1..=MOST_NODES))]
     nodes: u32,
-    /// Decides what is drawn
+    /// Seed of random topologies
     #[arg(long, default_value_t = 1, value_parser = whole(0..=u64::MAX))]
     seed: u64,
     /// Print the graph in the language of Graphviz

@@ -56,7 +56,7 @@ pub(super) fn read_header(text: &str, about: &About) -> Result<CheckArgs, Failur
         |it: &str| set_up.contains(&it) || ["nodes", "order", "flaw", "reliable"].contains(&it);
     if let Some(other) = given.typed().iter().find(|it| !known(it)) {
         let other = other.replace('_', "-");
-        return Err(wrong(format!("--{other} says nothing about what is on the stage")));
+        return Err(wrong(format!("--{other} does not apply to the run so far")));
     }
     given.check_fit(&[about])?;
     Ok(given.args)
@@ -89,12 +89,12 @@ impl Session {
     /// Has the checker look at all that can follow.
     pub(super) fn check(&mut self, rest: &str) -> Result<(), Problem> {
         if let Some(violation) = self.staged.violation() {
-            return Err(format!("it has gone wrong already: {violation}; undo first").into());
+            return Err(format!("a property is violated already: {violation}; undo first").into());
         }
         let CheckLine { args: given, requests } = read(rest)?;
         if let Some(other) = given.typed().iter().find(|it| !ASKED.contains(&it.as_str())) {
             let other = other.replace('_', "-");
-            return Err(format!("--{other} was decided when the stage was set").into());
+            return Err(format!("--{other} was fixed when stepping began").into());
         }
         let about = lookup::algorithm(self.name())?.algorithm.about();
         given.check_fit(&[&about])?;

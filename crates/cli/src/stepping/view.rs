@@ -23,9 +23,9 @@ What happens next, by its number in the list or in words:
   duplicate 0->1   it arrives, and will arrive again
   timer 2 Answer   a timer of node 2 runs out
   crash 2          node 2 goes down, with its timers
-  restart 2        it comes up again
+  restart 2        it restarts
   settle           all messages arrive, oldest first
-  rest             nothing more will happen: is anything owed?
+  rest             nothing more will happen: is the state correct?
   choose 1 0       what the next step is answered if it chooses
   # ...            a remark, kept in the script
 Besides:

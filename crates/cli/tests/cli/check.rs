@@ -12,10 +12,11 @@ use vorrang_algorithms::group::Grouping;
 use vorrang_algorithms::multicast::Multicast;
 use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::problem::Problem;
-use vorrang_algorithms::registry::{abouts, cards};
+use vorrang_algorithms::registry::abouts;
 use vorrang_algorithms::setup::Setup;
 use vorrang_algorithms::wave::Wave;
 use vorrang_algorithms::wave::spec::Spanning;
+use vorrang_catalogue::cards;
 use vorrang_catalogue::{Entry, NodeOf, find};
 use vorrang_protocol::Monitor;
 use vorrang_trace::Stage;
@@ -39,7 +40,7 @@ fn every_algorithm_keeps_its_promises_on_a_small_group() {
             let (code, answer) = json(&args);
             assert_eq!((code, &answer["property"]), (1, &"progress".into()), "{}", card.name);
             let warnings = answer["warnings"].to_string();
-            assert!(warnings.contains("nobody asks while another does"), "{answer:#}");
+            assert!(warnings.contains("requests come one at a time"), "{answer:#}");
             continue;
         }
         let answer = json_of(&args);

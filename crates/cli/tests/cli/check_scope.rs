@@ -35,7 +35,7 @@ fn a_verdict_says_what_it_covers() {
         ("check bully", "3 nodes, node 0 calls, any order, messages within 1ms, up to 1 crash"),
         (
             "check bully --initiators 0,2 --crashes 0 --asynchronous --max-states 10",
-            "3 nodes, nodes 0,2 call, any order, messages that may take for ever, no faults",
+            "3 nodes, nodes 0,2 call, any order, messages without a bound on delay, no faults",
         ),
         (
             "check ring-election --nodes 2 --initiators all --late 1ms --crashes 0",
@@ -80,10 +80,10 @@ fn a_check_that_shows_little_says_so_and_another_does_not() {
     let vague = "ordering held here, perhaps for want of nodes or entries";
     // A warning, a check that has it, and one that has not.
     for (warning, there, not_there) in [
-        ("nobody ever asks", "check lamport --entries 0", "check lamport"),
+        ("no node ever asks", "check lamport --entries 0", "check lamport"),
         ("only node 1 ever asks", "check lamport --entries 0,1", "check lamport --entries 1,1"),
-        ("a single node has nobody to keep out", "check lamport --nodes 1", "check lamport"),
-        ("a single node has nobody to agree with", "check bully --nodes 1", "check bully"),
+        ("a single node has no other to exclude", "check lamport --nodes 1", "check lamport"),
+        ("a single node has no other to agree with", "check bully --nodes 1", "check bully"),
         (
             "exclusion is not tested: all 2 nodes that ask may be inside together",
             "check k-exclusion --k 2 --nodes 2",
@@ -152,25 +152,25 @@ fn what_was_violated_is_not_said_to_have_held() {
 
 #[test]
 fn a_flaw_that_was_not_met_is_not_taken_for_a_proof() {
-    let majority = "nothing is shown of the flaw majority: this is less than --entries 1,1,1";
+    let majority = "cannot show here majority: this is less than --entries 1,1,1";
     for (smaller, warning) in [
         ("ricart-agrawala --flaw majority --nodes 2", majority),
         ("ricart-agrawala --flaw majority --entries 1,0,0", majority),
         (
             "lamport --flaw unordered-links --order fifo",
-            "nothing is shown of the flaw unordered-links: this is less than --entries 1,1 \
-             --order any, which shows it",
+            "cannot show here unordered-links: this is less than --entries 1,1 --order any, which \
+             shows it",
         ),
         (
             "bully --flaw no-second-time-out --crashes 1",
-            "nothing is shown of the flaw no-second-time-out: this is less than --nodes 3 \
-             --initiators 0 --crashes 2",
+            "cannot show here no-second-time-out: this is less than --nodes 3 --initiators 0 \
+             --crashes 2",
         ),
-        ("bully --flaw short-time-out --nodes 1", "nothing is shown of the flaw short-time-out"),
+        ("bully --flaw short-time-out --nodes 1", "cannot show here short-time-out"),
         (
             "tree-election --flaw stale-be-my-parent --calls 1",
-            "nothing is shown of the flaw stale-be-my-parent: this is less than --nodes 2 \
-             --initiators all --calls 2",
+            "cannot show here stale-be-my-parent: this is less than --nodes 2 --initiators all \
+             --calls 2",
         ),
     ] {
         let command = format!("check {smaller}");

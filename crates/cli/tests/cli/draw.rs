@@ -31,7 +31,7 @@ fn a_run_of_every_problem_is_drawn_with_what_it_is_about() {
             &["run", "virtual-synchrony", "--nodes", "3", "--multicasts", "4", "--crash", "2@22ms"],
             &["view 2 {0, 1}", "blocked", "delivers"],
         ),
-        (&["check", "maekawa-basic"], &["In step 6", "waits for", "a circle"]),
+        (&["check", "maekawa-basic"], &["In step 6", "waits for", "a cycle"]),
     ];
     for (number, (args, says)) in runs.iter().enumerate() {
         let svg = drawn(&folder, &format!("{number}.svg"), args);
@@ -39,8 +39,6 @@ fn a_run_of_every_problem_is_drawn_with_what_it_is_about() {
         for word in *says {
             assert!(svg.contains(word), "{args:?} does not say {word}");
         }
-        let png = drawn(&folder, &format!("{number}.png"), args);
-        assert!(png.starts_with(b"\x89PNG") && png.len() > 5_000, "{args:?}");
     }
 }
 

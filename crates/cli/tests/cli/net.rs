@@ -7,7 +7,7 @@ use support::{json, json_of, run};
 use vorrang_algorithms::card::Span;
 use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::mutex::card::{Card, Load, MESSAGES, Setting};
-use vorrang_algorithms::registry::cards;
+use vorrang_catalogue::cards;
 use vorrang_protocol::Group;
 
 const NODES: u32 = 3;
@@ -56,7 +56,7 @@ fn those_who_may_ask_together() -> Vec<&'static Card> {
 fn what_may_get_stuck_is_not_run_over_tcp_under_heavy_load() {
     let (code, _, err) = run(&["run", "maekawa-basic", "--net", "--nodes", "3"]);
     assert_eq!(code, 2, "{err}");
-    assert!(err.contains("maekawa-basic assumes that nobody asks while another does"), "{err}");
+    assert!(err.contains("maekawa-basic assumes that requests come one at a time"), "{err}");
 }
 
 #[test]

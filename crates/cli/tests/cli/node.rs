@@ -195,9 +195,8 @@ fn a_process_that_has_outlived_its_group_disturbs_nobody() {
     signal(&stale, "CONT");
     // By node 0 and node 1, whoever is first.
     for _ in 0..2 {
-        stale.until_told(
-            " refused us: we were restarted and have lost our memory, or there are two",
-        );
+        stale
+            .until_told(" refused us: we were restarted and have lost our state, or there are two");
     }
     stale.hear();
     stale.say("acquire");
@@ -293,7 +292,7 @@ fn times_that_do_not_go_together_are_refused() {
         (["--heartbeat", "3s"], "to give up after 5s is too soon for a heartbeat of 3s"),
         (["--give-up", "1s"], "to give up after 1s is too soon for a heartbeat of 1s"),
         (["--heartbeat", "soon"], "write a time such as 500ms"),
-        (["--back-off", "0s"], "give more than 0"),
+        (["--back-off", "0s"], "more than 0"),
     ] {
         let args = ["node", "--id", "0", "--peers", "127.0.0.1:0"];
         let (code, _, err) = support::run(&[&args[..], &options].concat());

@@ -104,7 +104,10 @@ fn five() -> (Vec<Node>, Vec<String>) {
 /// With which number it enters, now that it may.
 fn entered(node: &Node) -> Fence {
     let line = node.hear();
-    fence(line.strip_prefix("entered as ").unwrap_or_else(|| panic!("it has not: {line}")))
+    fence(
+        line.strip_prefix("entered with fencing token ")
+            .unwrap_or_else(|| panic!("it has not: {line}")),
+    )
 }
 
 fn leave(node: &mut Node) {
@@ -178,7 +181,7 @@ fn whoever_stood_still_inside_is_refused_by_the_resource_and_comes_back() {
 
     signal(&nodes[1], "CONT");
     assert_eq!(counter.count(early), None, "it does not know yet, and writes");
-    assert_eq!(nodes[1].hear(), "put out");
+    assert_eq!(nodes[1].hear(), "lost the lock");
     nodes[1].until_told("{0, 1, 2, 3, 4}");
     assert_eq!(counter.count(late), Some(3), "nothing has come between");
     nodes[1].say("acquire");
@@ -186,6 +189,16 @@ fn whoever_stood_still_inside_is_refused_by_the_resource_and_comes_back() {
     let again = entered(&nodes[1]);
     assert!(again > late, "{again:?} after {late:?}");
     assert_eq!(counter.count(again), Some(4));
+}
+
+/// Two that are set up differently refuse each other.
+#[test]
+fn a_silent_member_is_suspected_after_a_second_unless_told_otherwise() {
+    let peers = addresses(2);
+    let by_default = Node::start(0, &peers, &["--on-views"]);
+    let told = Node::start(1, &peers, &["--on-views", "--beat", "200ms", "--margin", "800ms"]);
+    by_default.until_told("{0, 1}");
+    told.until_told("{0, 1}");
 }
 
 #[test]
@@ -198,7 +211,7 @@ fn whoever_cannot_join_is_told_why() {
     let own = ["--listen", "127.0.0.1:0"];
     let nobody = &addresses(1)[0];
     fails(&[&own[..], &["--join", nobody]].concat(), "does not let us in: connection refused");
-    fails(&["--join", nobody, "--listen", "0.0.0.0:0"], "nobody finds a newcomer at 0.0.0.0");
+    fails(&["--join", nobody, "--listen", "0.0.0.0:0"], "other members cannot reach 0.0.0.0");
     fails(&[&own[..], &["--join", "nowhere"]].concat(), "'nowhere' is not an address");
     fails(&["--id", "0", "--peers", nobody, "-a", "bully"], "is for mutual exclusion");
     fails(&["--id", "0", "--peers", "a:1,b:2,c:3", "--room", "2"], "too little for 3 --peers");

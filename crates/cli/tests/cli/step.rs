@@ -122,7 +122,7 @@ fn wrong_use_is_refused() {
     assert!(error(&["lamport", "--k", "2"]).contains("lamport does not take --k"));
     assert!(error(&["lamport", "--flaw", "nonsense"]).contains("unknown flaw of lamport"));
     let (code, _, err) = run(&["step", "--script", "/nowhere"]);
-    assert_eq!(code, 4, "the world has no such file");
+    assert_eq!(code, 4, "there is no such file");
     assert!(err.contains("cannot read '/nowhere'"), "{err}");
     assert!(error(&[]).contains("ALGORITHM"));
     let folder = Folder::new("step-wrong");

@@ -59,7 +59,7 @@ impl<Q: Driven + OverTcp> Of<Q> {
         while let Some((at_ns, typed)) = args.faults.first_of_holder() {
             if !Q::ROLES.contains(&Role::Holder) || args.common.is_real {
                 return Err(Failure::usage(format!(
-                    "{typed}: a holder is whoever is inside a lock, in a simulation"
+                    "{typed}: 'holder' is the node inside a lock, in a simulation"
                 )));
             }
             let faults = args.faults.without_holders();
@@ -67,7 +67,7 @@ impl<Q: Driven + OverTcp> Of<Q> {
             let heard = overhear(&scenario, &nodes)?;
             let Some((node, now_ns)) = holder_at(&heard, at_ns) else {
                 return Err(Failure::usage(format!(
-                    "{typed}: nobody is inside then, and nobody enters any more"
+                    "{typed}: no node is inside then, and none enters later"
                 )));
             };
             args.faults.settle_first(node, now_ns);

@@ -90,7 +90,7 @@ impl<C: Send + 'static> Local<C> {
 fn missing(status: &Status) -> String {
     let is_missing = |link: &&LinkStatus| !matches!(link.state, LinkState::Connected(_));
     let Some(link) = status.links.iter().find(is_missing) else {
-        return format!("node {} has met all others and does not begin", status.id);
+        return format!("node {} is connected with all others and does not start", status.id);
     };
     let trouble = link.trouble.as_ref().map_or_else(String::new, |why| format!(", {why}"));
     let (peer, address, state) = (link.peer, &link.address, &link.state);

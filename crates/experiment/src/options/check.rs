@@ -34,9 +34,9 @@ const DEFAULT_MIB: u64 = 8192;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Channels {
-    /// What is sent arrives once and in order
+    /// Exactly-once delivery, in order
     Correct,
-    /// A known mistake: what is sent again is handed up again
+    /// A known mistake: retransmitted messages are delivered again
     NoDuplicateFilter,
 }
 
@@ -50,27 +50,28 @@ pub struct CheckArgs {
     /// How many nodes, N [default: 3, or as many as show the flaw]
     #[cfg_attr(feature = "clap", arg(long, short, value_parser = whole(NODES)))]
     pub nodes: Option<u32>,
-    /// Whether messages from one node to another keep their order [default: what is assumed]
+    /// Whether messages from one node to another keep their order [default: what the
+    /// algorithm assumes]
     #[cfg_attr(feature = "clap", arg(long, value_enum))]
     pub order: Option<OrderKind>,
-    /// No message takes longer than this on these links, and clocks run alike; --within is what an
-    /// algorithm believes of them [default: what it believes, if it assumes a bound; else for ever]
+    /// No message takes longer than this, and clocks run at the same rate; --within is what an
+    /// algorithm assumes [default: that, if it assumes a bound; else no bound]
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME", value_parser = parse_timely))]
     pub timely: Option<Duration>,
-    /// Let messages take for ever, also where the algorithm assumes that they do not
+    /// Let messages take any time, also where the algorithm assumes a bound
     #[cfg_attr(feature = "clap", arg(long))]
     pub asynchronous: bool,
     /// Build in a known mistake; `list` lists them
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
     pub flaw: Option<String>,
-    /// Put a layer of reliable channels under the algorithm: numbers, acknowledgements, time-outs.
-    /// Messages take no longer than the layer believes, unless --asynchronous
+    /// Put a layer of reliable channels under the algorithm: sequence numbers, acknowledgements,
+    /// time-outs. Messages take no longer than the layer assumes, unless --asynchronous
     #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true))]
     #[cfg_attr(feature = "clap", arg(default_missing_value = "correct"))]
     pub reliable: Option<Channels>,
     #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Set-up"))]
     pub setup: SetupArgs,
-    #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "What may go wrong"))]
+    #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Faults"))]
     pub budget: BudgetArgs,
     #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Mutual exclusion"))]
     pub mutex: MutexCheckArgs,
@@ -80,7 +81,7 @@ pub struct CheckArgs {
     pub multicast: MulticastCheckArgs,
     #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Group communication"))]
     pub group: GroupCheckArgs,
-    #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "What must hold"))]
+    #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Properties"))]
     pub demand: DemandArgs,
     /// How many threads search [default: one a core]
     #[cfg_attr(feature = "clap", arg(long, help_heading = "Bounds", value_parser = whole(THREADS)))]
@@ -134,10 +135,10 @@ impl Default for CheckArgs {
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct BudgetArgs {
-    /// How many nodes may crash, at any moment [default: as many as the algorithm or flaw is about]
+    /// How many nodes may crash, at any time [default: as many as the algorithm or flaw is about]
     #[cfg_attr(feature = "clap", arg(long, value_name = "NODES", value_parser = whole(0..=u8::MAX)))]
     pub crashes: Option<u8>,
-    /// How many crashed nodes may come up again [default: as many as the flaw is about]
+    /// How many crashed nodes may restart [default: as many as the flaw is about]
     #[cfg_attr(feature = "clap", arg(long, value_name = "NODES", value_parser = whole(0..=u8::MAX)))]
     pub restarts: Option<u8>,
     /// How many messages may be lost [default: as many as the flaw is about; 1 for multicast]
@@ -146,21 +147,21 @@ pub struct BudgetArgs {
     /// How many messages may arrive twice [default: as many as the flaw is about]
     #[cfg_attr(feature = "clap", arg(long, value_name = "MESSAGES", value_parser = whole(0..=u8::MAX)))]
     pub duplicates: Option<u8>,
-    /// Crashes may take along what the node has sent and has not arrived
+    /// A crash may also lose the messages of the node that are in flight
     #[cfg_attr(feature = "clap", arg(long))]
     pub severing: bool,
 }
 
-/// What must hold, whatever the problem.
+/// Properties, whatever the problem.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct DemandArgs {
-    /// Nobody may wait for ever in any fair run, in which every message arrives and every timer
-    /// runs out; without this, only that whoever waits can still get in
+    /// No node may wait for ever in any fair run, in which every message arrives and every timer
+    /// runs out; without this, only that a waiting node can still get in
     #[cfg_attr(feature = "clap", arg(long))]
     pub fair: bool,
-    /// Leave out what the algorithm's proof rests on: if more goes wrong than it is made for, that
-    /// breaks first, and says nothing yet of what is promised
+    /// Leave out the invariants of the algorithm's proof: with more faults than it is made for they
+    /// break first, which says nothing yet about its promises
     #[cfg_attr(feature = "clap", arg(long))]
     pub no_invariants: bool,
 }
@@ -236,7 +237,7 @@ impl CheckArgs {
         self.budget.duplicates
     }
 
-    /// What may go wrong; so many crashes and restarts, if nothing is said of them.
+    /// Faults; so many crashes and restarts, if nothing is said of them.
     pub fn faults(&self, usual: (u8, u8)) -> Faults {
         self.faults_of(usual, (0, 0))
     }
@@ -298,7 +299,7 @@ impl CheckArgs {
         if self.demand.no_invariants { Vec::new() } else { guards.to_vec() }
     }
 
-    /// What must hold besides what the monitor says, for fair runs too if that is wanted.
+    /// Properties besides what the monitor says, for fair runs too if that is wanted.
     pub fn demands<P: Protocol>(
         &self,
         guards: &[Guard<P>],

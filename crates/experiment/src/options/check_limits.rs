@@ -20,10 +20,10 @@ pub struct ExtentArgs {
     /// Stop after so long, as in 90s, 10m or 2h
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME", help_heading = "Bounds"))]
     pub time: Option<WallTime>,
-    /// How many bits stand for a state: two states with the same ones are taken for one
+    /// The length of a state's fingerprint, in bits: two states with the same one are taken for one
     #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t = Self::default().hash_bits, help_heading = "Bounds"))]
     pub hash_bits: HashBits,
-    /// Where there are too many runs to follow, take so many at random, and prove nothing
+    /// When the state space is too large, take so many runs at random; this proves nothing
     #[cfg_attr(feature = "clap", arg(long, value_name = "WALKS", help_heading = "Random walks"))]
     #[cfg_attr(feature = "clap", arg(value_parser = whole(1..=u64::MAX)))]
     pub walks: Option<u64>,
@@ -31,7 +31,7 @@ pub struct ExtentArgs {
     #[cfg_attr(feature = "clap", arg(long, value_name = "STEPS", help_heading = "Random walks"))]
     #[cfg_attr(feature = "clap", arg(value_parser = whole(1..=u32::MAX)))]
     pub depth: Option<u32>,
-    /// Decides which walks are taken; the same seed gives the same ones [default: 1]
+    /// Seed of the walks; the same seed gives the same ones [default: 1]
     #[cfg_attr(feature = "clap", arg(long, help_heading = "Random walks", value_parser = whole(0..=u64::MAX)))]
     pub seed: Option<u64>,
 }
@@ -40,11 +40,11 @@ pub struct ExtentArgs {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum HashBits {
-    /// Quick, and three in a million to err among ten million states
+    /// Fast; among ten million states a collision has a probability of three in a million
     #[cfg_attr(feature = "clap", value(name = "64"))]
     #[default]
     Few,
-    /// As good as never wrong; takes longer, and more memory
+    /// Collisions are practically impossible; slower, and needs more memory
     #[cfg_attr(feature = "clap", value(name = "128"))]
     Many,
 }

@@ -21,34 +21,34 @@ const WINDOW: u64 = 1000;
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct FaultArgs {
-    /// How many messages are lost, such as 1%
+    /// The share of messages that are lost, such as 1%
     #[cfg_attr(feature = "clap", arg(long, value_name = "SHARE"))]
     pub loss: Option<Share>,
-    /// How many messages arrive twice, such as 0.1%
+    /// The share of messages that arrive twice, such as 0.1%
     #[cfg_attr(feature = "clap", arg(long, value_name = "SHARE"))]
     pub duplicate: Option<Share>,
-    /// How many messages are overtaken: they take 10 T longer than others, also on links that keep
-    /// their order
+    /// The share of messages that are reordered: they take 10 T longer than others, also on FIFO
+    /// links, so that later ones overtake them
     #[cfg_attr(feature = "clap", arg(long, value_name = "SHARE"))]
     pub reorder: Option<Share>,
     /// Nodes that crash, and when: 2@50ms; a time of 0 is before anything happens. For a lock,
-    /// holder@50ms is whoever is inside then, or else the next to enter
+    /// holder@50ms is the node that is inside then, or else the next to enter
     #[cfg_attr(feature = "clap", arg(long, value_name = "NODE@TIME", value_delimiter = ',', value_parser = parse_mishap))]
     pub crash: Vec<(Whom, u64)>,
-    /// Nodes that come up again, and when: 2@80ms; their memory is lost but for what the algorithm
-    /// keeps on stable storage. Of several holders that have crashed, the first comes up first
+    /// Nodes that restart, and when: 2@80ms; their memory is lost but for what the algorithm keeps
+    /// on stable storage. Of several holders that have crashed, the first restarts first
     #[cfg_attr(feature = "clap", arg(long, value_name = "NODE@TIME", value_delimiter = ',', value_parser = parse_mishap))]
     pub restart: Vec<(Whom, u64)>,
-    /// Nodes that stand still for a while: 3@10ms..40ms, or holder@10ms..40ms; what comes to them
-    /// waits
+    /// Nodes that pause: 3@10ms..40ms, or holder@10ms..40ms; messages and timers wait until the
+    /// pause is over
     #[cfg_attr(feature = "clap", arg(long, value_name = "NODE@FROM..TO", value_delimiter = ',', value_parser = parse_pause))]
     pub pause: Vec<During<Whom>>,
-    /// Nodes whose clocks are wrong: 2:x8 is eight times too slow, 2:x0.5 twice as fast as it
-    /// should be
+    /// Nodes whose clocks run at a wrong rate: 2:x8 is eight times too slow, 2:x0.5 twice as fast
+    /// as it should be
     #[cfg_attr(feature = "clap", arg(long, value_name = "NODE:xTIMES", value_delimiter = ','))]
     pub skew: Vec<Skew>,
-    /// Sides that cannot hear each other for a while: 0,1|2,3,4@10ms..30ms; without an end, for
-    /// ever. Who is not named is on one more side. What is sent across or is on its way is lost
+    /// Network partitions: 0,1|2,3,4@10ms..30ms; without an end, for ever. Nodes that are not named
+    /// form one more side. Messages across, those in flight included, are lost
     #[cfg_attr(feature = "clap", arg(long, value_name = "SIDES@FROM..TO", value_parser = parse_during::<Partition>))]
     pub partition: Vec<During<Partition>>,
     /// Links that are slow for a while: 0-1:x10@10ms..20ms, in one direction 0->1:+5ms, all of a
@@ -59,7 +59,7 @@ pub struct FaultArgs {
     )]
     #[cfg_attr(feature = "clap", arg(value_parser = parse_during::<Slow>))]
     pub slow: Vec<During<Slow>>,
-    /// Messages that are lost, by the numbers that a trace gives them
+    /// Messages that are lost, by their numbers in a trace
     #[cfg_attr(feature = "clap", arg(long, value_name = "NUMBERS", value_delimiter = ','))]
     #[cfg_attr(feature = "clap", arg(value_parser = whole(0..=u64::MAX)))]
     pub lose: Vec<u64>,
@@ -67,17 +67,17 @@ pub struct FaultArgs {
     #[cfg_attr(feature = "clap", arg(long, value_name = "NUMBERS", value_delimiter = ','))]
     #[cfg_attr(feature = "clap", arg(value_parser = whole(0..=u64::MAX)))]
     pub double: Vec<u64>,
-    /// Messages that are overtaken, by number
+    /// Messages that are reordered, by number
     #[cfg_attr(feature = "clap", arg(long, value_name = "NUMBERS", value_delimiter = ','))]
     #[cfg_attr(feature = "clap", arg(value_parser = whole(0..=u64::MAX)))]
     pub delay: Vec<u64>,
-    /// Things go wrong at random, as the seed has it: mild loses, doubles and delays 1 % of all
-    /// messages each, now and then a node stands still and a link is slow; harsh does all of that
-    /// to 5 % and more often, crashes nodes, which come up again, and partitions the network
+    /// Random faults, drawn from the seed: mild loses, duplicates and reorders 1 % of all messages
+    /// each, and now and then pauses a node or slows a link; harsh does so to 5 % and more often,
+    /// crashes and restarts nodes, and partitions the network
     #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "HOW"))]
     pub random_faults: Option<Random>,
-    /// When chance has had enough: nothing of --loss, --duplicate, --reorder and --random-faults
-    /// goes wrong any more [default: never; with --random-faults after 1000 T]
+    /// When the random faults of --loss, --duplicate, --reorder and --random-faults end [default:
+    /// never; with --random-faults after 1000 T]
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME", value_parser = parse_time))]
     pub faults_until: Option<u64>,
 }
@@ -115,9 +115,9 @@ impl From<Mishap> for FaultArgs {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Random {
-    /// What reliable channels make up for
+    /// Faults that reliable channels mask
     Mild,
-    /// Crashes and partitions besides
+    /// Crashes and partitions as well
     Harsh,
 }
 
@@ -187,7 +187,9 @@ pub fn parse_pause(text: &str) -> Result<During<Whom>, String> {
     let (node, range) = text.split_once('@').ok_or_else(wrong)?;
     let what = Whom::read(node).ok_or_else(wrong)?;
     match parse_range(range)? {
-        (_, None) => Err(format!("'{text}' has no end: a node that is not to go on crashes")),
+        (_, None) => {
+            Err(format!("'{text}' has no end: use --crash for a node that is not to go on"))
+        }
         (from_ns, to_ns) => Ok(During { what, from_ns, to_ns }),
     }
 }
@@ -217,7 +219,7 @@ impl FaultArgs {
             (Some(_), None) => Some(unit_ns.saturating_mul(WINDOW)),
             (None, Some(until_ns)) if !self.draws() => {
                 return Err(Failure::usage(format!(
-                    "--faults-until {}: nothing is left to chance; say --loss, --duplicate, \
+                    "--faults-until {}: there are no random faults; say --loss, --duplicate, \
                      --reorder or --random-faults",
                     show_duration_ns(until_ns)
                 )));
@@ -310,7 +312,7 @@ impl FaultArgs {
                     continue;
                 }
                 Fault::Pause(node) if down.contains(node) => "is down",
-                Fault::Pause(node) if still.contains(node) => "stands still already",
+                Fault::Pause(node) if still.contains(node) => "is paused already",
                 Fault::Pause(node) => {
                     still.push(*node);
                     continue;

@@ -71,7 +71,7 @@ pub struct RunArgs {
     pub common: CommonArgs,
     #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Set-up"))]
     pub setup: SetupArgs,
-    #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "What goes wrong"))]
+    #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Faults"))]
     pub faults: FaultArgs,
     #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Mutual exclusion"))]
     pub mutex: MutexArgs,
@@ -86,7 +86,10 @@ pub struct RunArgs {
     pub multicast: MulticastArgs,
     #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Group communication"))]
     pub group: GroupArgs,
-    #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "What never comes to rest"))]
+    #[cfg_attr(
+        feature = "clap",
+        command(flatten, next_help_heading = "Runs that do not end by themselves")
+    )]
     pub lasting: LastingArgs,
 }
 
@@ -116,9 +119,9 @@ impl RunArgs {
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct LastingArgs {
-    /// How long to watch what goes on for ever: failure detection, and elections whose leader is
-    /// watched; longer if it takes longer to see what comes of the last fault [default: some
-    /// hundred heartbeats]
+    /// How long to run failure detection, and elections whose leader is watched, which never end by
+    /// themselves; longer if the reaction to the last fault takes longer [default: some hundred
+    /// heartbeats]
     #[cfg_attr(feature = "clap", arg(id = "for", long = "for", value_name = "TIME", value_parser = parse_lasting))]
     pub lasting: Option<Duration>,
 }
@@ -147,25 +150,25 @@ pub struct CommonArgs {
     /// How long a message takes: 1ms, uniform:1ms..3ms or exp:2ms [default: 1ms]
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     pub latency: Option<Distribution>,
-    /// Whether messages from one node to another keep their order [default: what is assumed]
+    /// Whether messages from one node to another keep their order [default: what the
+    /// algorithm assumes]
     #[cfg_attr(feature = "clap", arg(long, value_enum))]
     pub order: Option<OrderKind>,
-    /// Decides everything that is drawn; the same seed gives the same run
+    /// Seed of all random choices; the same seed gives the same run
     #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().seed, value_parser = whole(0..=u64::MAX)))]
     pub seed: u64,
-    /// Put a layer of reliable channels under the algorithm (numbers, acknowledgements, time-outs),
-    /// so that it runs where messages are lost, doubled or overtaken
+    /// Put a layer of reliable channels under the algorithm (sequence numbers, acknowledgements,
+    /// time-outs), so that it runs where messages are lost, duplicated or reordered
     #[cfg_attr(feature = "clap", arg(long))]
     pub reliable: bool,
-    /// Run the algorithm with a known mistake, to see what comes of it: one of `vorrang check
-    /// ALGORITHM --flaw list`
+    /// Run the algorithm with a known mistake: one of `vorrang check ALGORITHM --flaw list`
     #[cfg_attr(feature = "clap", arg(long, value_name = "NAME"))]
     pub flaw: Option<String>,
     /// Run even if the network is not what the algorithm assumes, to see it break
     #[cfg_attr(feature = "clap", arg(long))]
     pub break_assumptions: bool,
-    /// Look after every event whether what the algorithm's proof rests on holds (slow); with --net,
-    /// when the recorded run is done once more by the machines
+    /// Check the invariants of the algorithm's proof after every event (slow); with --net, in a
+    /// replay of the recorded run
     #[cfg_attr(feature = "clap", arg(long))]
     pub invariants: bool,
     /// Whether the run is over a real network, where nobody decides how long a message takes.

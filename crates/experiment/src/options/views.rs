@@ -21,17 +21,16 @@ const DRIFTS: RangeInclusive<u32> = 0..=999;
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct ViewsArgs {
-    /// Run the algorithm inside views: a group that agrees on who belongs to it goes on without
-    /// whoever seems to be down, and the algorithm goes on among those that are left; every
-    /// entry has a number that a resource can check
+    /// Run the algorithm inside the views of a group, which goes on without members that it
+    /// suspects to be down; every entry has a fencing token that a resource can check
     #[cfg_attr(feature = "clap", arg(long))]
     pub on_views: bool,
-    /// With --on-views: whoever is inside is put out if it cannot prove for so long that it belongs
-    /// to the view, and the next view waits for that
+    /// With --on-views: a node inside loses the lock if it cannot renew its lease for so long, and
+    /// the next view waits until leases of the last one are over
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME", requires = "on_views", value_parser = parse_lease))]
     pub lease: Option<Duration>,
-    /// With --lease: by how many parts in a thousand clocks are assumed to be wrong at most; how
-    /// wrong they are is said by --skew [default: 0]
+    /// With --lease: the largest clock drift that is assumed, in parts per thousand; --skew sets
+    /// the real one [default: 0]
     #[cfg_attr(feature = "clap", arg(long, value_name = "PERMILLE", requires = "lease", value_parser = whole(DRIFTS)))]
     pub drift: Option<u32>,
 }

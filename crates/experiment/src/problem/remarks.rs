@@ -23,10 +23,10 @@ impl Remarks {
     pub fn of_flaw(&mut self, flaw: &str, shown_by: &str, falls_short: bool) {
         self.if_fine.push(if falls_short {
             format!(
-                "nothing is shown of the flaw {flaw}: this is less than {shown_by}, which shows it"
+                "the flaw {flaw} cannot show here: this is less than {shown_by}, which shows it"
             )
         } else {
-            format!("the flaw {flaw} was not met: it is shown by {shown_by}")
+            format!("the flaw {flaw} was not found: it is shown by {shown_by}")
         });
     }
 
@@ -90,7 +90,7 @@ pub(super) fn surroundings(about: &About, setup: &Setup, links: &Links, faults: 
             let time = show_duration_ns(time.as_nanos() as u64);
             parts.push(format!("messages within {time}"));
         }
-        None if about.assumes.timely => parts.push("messages that may take for ever".to_owned()),
+        None if about.assumes.timely => parts.push("messages without a bound on delay".to_owned()),
         None => {}
     }
     parts.push(faults_in_words(faults));
@@ -109,7 +109,7 @@ fn faults_in_words(faults: Faults) -> String {
         count(faults.crashes, crash.0, crash.1),
         count(faults.restarts, "restart", "restarts"),
         count(faults.losses, "lost message", "lost messages"),
-        count(faults.duplicates, "doubled message", "doubled messages"),
+        count(faults.duplicates, "duplicated message", "duplicated messages"),
     ];
     let all: Vec<String> = all.into_iter().flatten().collect();
     if all.is_empty() { "no faults".to_owned() } else { format!("up to {}", all.join(" and ")) }

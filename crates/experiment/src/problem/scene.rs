@@ -53,7 +53,7 @@ pub trait Scene: Clone + Send + Sync + 'static {
     /// should be.
     fn caveat(&self) -> String {
         if self.views().is_some() {
-            return "on views whoever cannot reach most nodes waits".to_owned();
+            return "on views a node that cannot reach a majority waits".to_owned();
         }
         let About { name, assumes, .. } = self.about();
         format!("{name} assumes that {}", assumes.sentence())

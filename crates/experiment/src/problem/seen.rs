@@ -181,15 +181,15 @@ fn sight<Q: Driven>(record: Record<NodeOf<Q>>) -> Option<Seen> {
         What::Lost { to, seq, why } => {
             let why = match why {
                 Loss::Network => "",
-                Loss::Partition => ": the network has fallen apart",
+                Loss::Partition => ": the network is partitioned",
                 Loss::Down => ": that is down",
                 Loss::NoLink => ": there is no link to it",
             };
             Sight::Wrong(format!("message {seq} to {to} is lost{why}"))
         }
-        What::Doubled { to, seq } => Sight::Wrong(format!("message {seq} to {to} comes twice")),
+        What::Doubled { to, seq } => Sight::Wrong(format!("message {seq} to {to} is duplicated")),
         What::Crash => Sight::Wrong("crashes".to_owned()),
-        What::Restart => Sight::Wrong("comes up again".to_owned()),
+        What::Restart => Sight::Wrong("restarts".to_owned()),
         What::Fault(Fault::Delayed { to, seq, by_ns }) => {
             Sight::Wrong(format!("message {seq} to {to} takes {} longer", show_duration_ns(by_ns)))
         }

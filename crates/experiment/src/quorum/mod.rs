@@ -2,5 +2,6 @@
 
 mod load;
 mod report;
+mod simplex;
 
 pub use report::{Asked, Report, assignment};

@@ -21,7 +21,7 @@ impl Row {
             }
             Fault::OnViews => "on views already, or not for this algorithm",
             Fault::Crash(Role::Coordinator) if !has_post => "no coordinator and no token",
-            Fault::Crash(_) => "nobody was that",
+            Fault::Crash(_) => "no node had that role",
         })
     }
 }

@@ -1,4 +1,4 @@
-//! What is in a datagram: one frame.
+//! The format of datagrams: one frame each.
 //!
 //! ```text
 //!   0     1     2         3      4          12        16       20            28
@@ -15,14 +15,14 @@
 //!   5     bye: empty                              to all, last
 //! ```
 //!
-//! Numbers are little-endian; `to` is `u32::MAX` in what is for all. The **digest** stands for all
-//! that members have in common: group, algorithm, set-up, list of peers and how all are reached at
-//! once. A list of peers may be too long for a datagram, so a hello says of it only where the two
-//! are.
+//! Numbers are little-endian; `to` is `u32::MAX` in a frame for all. The **digest** is a hash of
+//! everything that members have in common: group, algorithm, set-up, list of peers and the
+//! multicast address. A list of peers may be too long for a datagram, so a hello has only the
+//! addresses of the two.
 //!
-//! A **life** is a number that a process draws when it starts: by it the others tell whether it is
-//! still the same process. The `number` of a message counts the messages of its sender, so that
-//! records of a run can be put together; nothing is made of it otherwise.
+//! A **life** is the incarnation number that a process draws when it starts: by it the others tell
+//! whether it is still the same process. The `number` of a message counts the messages of its
+//! sender, so that records of a run can be put together; nothing is made of it otherwise.
 //!
 //! The first four bytes will mean the same in every version, so that a hello of another one can be
 //! refused.
@@ -33,7 +33,7 @@ use vorrang_protocol::NodeId;
 use crate::hello::{Identity, Refusal};
 use crate::wire;
 
-/// What every frame begins with: another than over TCP, so that neither is taken for the other.
+/// The magic bytes of every frame: others than over TCP, so that neither is taken for the other.
 pub const MAGIC: [u8; 2] = *b"VU";
 /// The version that this crate speaks.
 pub const VERSION: u8 = 1;
@@ -54,22 +54,22 @@ const ALL: u32 = u32::MAX;
 /// A frame.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Frame<B> {
-    /// What its sender has in common with all members, as a number.
+    /// The digest of the group's set-up.
     pub digest: u64,
-    /// Who sends it.
+    /// The sender.
     pub from: NodeId,
-    /// Whom it is for; none if for all others.
+    /// The receiver; none if it is for all others.
     pub to: Option<NodeId>,
     /// Which process of that number sends it.
     pub life: u64,
-    /// What it says.
+    /// The body.
     pub body: B,
 }
 
-/// What a frame says.
+/// The body of a frame.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Body<'a> {
-    /// Who is there.
+    /// A hello.
     Hello(Box<Greeting>),
     /// Why the other is not wanted.
     Refuse(Refuse),
@@ -77,7 +77,7 @@ pub enum Body<'a> {
     Data {
         /// The number of the message at its sender.
         number: u64,
-        /// What it says, as bytes.
+        /// The message, as bytes.
         message: &'a [u8],
     },
     /// The sender is there.
@@ -86,7 +86,7 @@ pub enum Body<'a> {
     Bye,
 }
 
-/// What a node says to another that it has not met, or does not hear any more.
+/// The hello to a node that was not met yet, or is not heard any more.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Greeting {
     /// The group's name.
@@ -105,9 +105,9 @@ pub struct Greeting {
     pub there: String,
     /// Every how many milliseconds the sender says something.
     pub heartbeat_ms: u64,
-    /// The life of the receiver that the sender has met.
+    /// The incarnation of the receiver that the sender has met.
     pub knows: Option<u64>,
-    /// Whether the sender has heard a multicast of that life; none if it does without.
+    /// Whether the sender has heard a multicast of that incarnation; none if it uses unicast.
     pub hears: Option<bool>,
     /// The number of this call, as its sender counts them; in an answer, that of the call.
     pub call: u64,
@@ -118,7 +118,7 @@ pub struct Greeting {
 /// Why a node is not wanted.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Refuse {
-    /// Which life of it: another one need not care.
+    /// Its incarnation: another one ignores the refusal.
     pub life: u64,
     /// Why.
     pub why: Refusal,
@@ -256,7 +256,7 @@ fn long_word(header: &[u8; HEADER_LEN], at: usize) -> u64 {
     u64::from_le_bytes(header[at..at + 8].try_into().expect("eight bytes"))
 }
 
-/// What members have in common, as a number.
+/// The digest of the group's set-up.
 pub(crate) fn digest(identity: &Identity, cast: &str) -> u64 {
     let Identity { group, algorithm, setup, peers, .. } = identity;
     digest_of(&(group, algorithm, setup, peers, cast))

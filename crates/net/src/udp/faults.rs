@@ -1,4 +1,4 @@
-//! What befalls datagrams on purpose.
+//! Injected faults of datagrams.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -6,7 +6,7 @@ use vorrang_protocol::NodeId;
 
 use super::Faults;
 
-/// What becomes of a datagram that has arrived.
+/// The fate of a datagram that has arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Fate {
     Heeded,

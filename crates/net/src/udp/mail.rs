@@ -1,4 +1,4 @@
-//! A node's datagrams: what carries its messages if nothing is promised of them.
+//! The network of a node over UDP: sockets, peers and queues.
 
 use std::collections::VecDeque;
 use std::io;
@@ -29,7 +29,7 @@ use crate::ration::Ration;
 use crate::status::Datagrams;
 use crate::wire::WireError;
 
-/// How many times a goodbye is said: nobody acknowledges it.
+/// How many times a goodbye is sent: it is not acknowledged.
 const GOODBYES: usize = 3;
 /// How long a socket is left alone that the system does not read from.
 const READ_PAUSE: Duration = Duration::from_millis(50);
@@ -37,7 +37,7 @@ const READ_PAUSE: Duration = Duration::from_millis(50);
 const STRAYS: Ration = Ration::new(20, Duration::from_secs(1));
 const REFUSALS: Ration = Ration::new(50, Duration::from_millis(50));
 
-/// What carries a node's messages over UDP.
+/// The network of a node over UDP.
 pub(crate) struct Mail {
     pub(super) me: NodeId,
     pub(super) identity: Arc<Identity>,
@@ -56,7 +56,7 @@ pub(crate) struct Mail {
     pub(super) out: Outgoing,
     pending: Pending,
     next_number: u64,
-    /// Messages that do not fit into a datagram, and nobody has said so yet.
+    /// Messages that do not fit into a datagram, not yet reported.
     pub(super) too_large: Vec<(NodeId, usize)>,
     pub(super) chance: Chance,
     /// Datagrams that the next one overtakes, and until when they wait for it.
@@ -84,7 +84,7 @@ pub(crate) struct Mail {
     pub(super) has_said: bool,
     /// Room for a datagram, and a byte by which one that is too long is known.
     pub(super) room: Vec<u8>,
-    /// What is to be reported as soon as somebody can.
+    /// Events to report.
     pub(super) news: Vec<Event>,
 }
 
@@ -217,7 +217,7 @@ impl Mail {
         self.peers[id.index()].as_mut().expect("a peer is never ourselves")
     }
 
-    /// Somebody may be gone, or back.
+    /// The set of reachable peers may have changed.
     pub(super) fn recount(&mut self) {
         self.reachable = self.others().filter(|peer| !peer.is_gone()).count();
     }
@@ -226,7 +226,7 @@ impl Mail {
         Frame { digest: self.digest, from: self.me, to, life: self.life, body }
     }
 
-    /// What we say to a peer, in answer to a call of its or by ourselves.
+    /// Sends a hello to a peer, as a call or as an answer.
     fn greeting(&self, peer: &Peer, answers: Option<u64>) -> Greeting {
         let Identity { group, algorithm, setup, peers, .. } = &*self.identity;
         Greeting {

@@ -1,4 +1,4 @@
-//! The node's task over UDP, continued: who is let in, and who is called.
+//! The node's task over UDP: admission of peers, and calls to them.
 
 use std::io;
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ use crate::hello::{Excerpt, Refusal, Refuser};
 use crate::lives::{Admission, Parting};
 use crate::standing::{Standing, Trouble};
 
-/// Who is let in.
+/// Admission of peers.
 impl Driver<Mail> {
     /// Whether one who says hello may: who it is, and how it is set up.
     fn judge(
@@ -140,7 +140,7 @@ impl Driver<Mail> {
         let known = self.world.peers.get_mut(who.index()).and_then(Option::as_mut);
         let (is_member, is_news) = known.map_or((false, true), |peer| {
             let is_member = peer.at == Some(source);
-            // Of one that was met, nobody else can say anything.
+            // A hello of another incarnation does not affect a peer that was met.
             (is_member, peer.life.is_some() && !is_member || peer.refuse(&why, Refuser::Us))
         });
         if is_member || self.world.refusals.ask(now).is_some() {
@@ -153,7 +153,7 @@ impl Driver<Mail> {
         }
     }
 
-    /// Somebody refused us, or a former life of ours.
+    /// A peer refused us, or a previous incarnation of ours.
     pub(super) fn on_refuse(&mut self, from: NodeId, life: u64, why: &Refusal, source: SocketAddr) {
         let is_member = |peer: &Peer| peer.at == Some(source);
         let known = self.world.peers.get(from.index()).and_then(Option::as_ref);
@@ -176,8 +176,8 @@ impl Driver<Mail> {
         self.world.recount();
     }
 
-    /// What a refusal means for us: that we are not the one whom the peer knew, that the peer is
-    /// not the one whom we knew, or nothing yet.
+    /// The meaning of a refusal: that we are not the process that the peer knew, that the peer is
+    /// not the one that we knew, or nothing yet.
     fn draw_consequences(&mut self, from: NodeId, why: &Refusal, has_begun: bool) {
         let timing = self.world.timing;
         let peer = self.world.peer(from);
@@ -185,10 +185,10 @@ impl Driver<Mail> {
             Refusal::Left if has_begun => {
                 peer.part(Parting::Left, "it knows that we left", &timing);
             }
-            // What it parted from was a former life of ours.
+            // It parted from a previous incarnation of ours.
             Refusal::Restarted | Refusal::Left | Refusal::GivenUp => self.fence(from),
             Refusal::Forgotten if has_begun => {
-                let why = "it was restarted and has lost its memory";
+                let why = "it was restarted and has lost its state";
                 peer.part(Parting::Restarted, why, &timing);
             }
             Refusal::Forgotten => peer.forget(&timing),
@@ -214,7 +214,7 @@ impl Driver<Mail> {
     }
 }
 
-/// Who is called.
+/// Calls to peers.
 impl Driver<Mail> {
     pub(super) fn lose(&mut self, id: NodeId, why: &str) {
         let timing = self.world.timing;

@@ -1,30 +1,31 @@
-//! Nodes over UDP: for machines that count on nothing, and for layers that make something of it.
+//! Nodes over UDP: for machines that tolerate losses, and for layers that add reliability.
 //!
 //! A [`Node`](crate::Node) of [`over_udp`](crate::Node::over_udp) runs the same machine behind the
-//! same [`Handle`](crate::Handle). What is different:
+//! same [`Handle`](crate::Handle). The differences:
 //!
-//! - **Messages are lost, doubled and overtaken.** A message is one datagram, sent once; nothing is
-//!   numbered for order, acknowledged or kept. Whatever needs more brings it along, as a layer of
-//!   its own around the machine.
+//! - **Messages are lost, duplicated and reordered.** A message is one datagram, sent once; there
+//!   are no sequence numbers, acknowledgements or buffers. Algorithms that need more have a layer
+//!   of their own around the machine.
 //! - **All at once.** A message that a machine sends to all others in one step is one datagram to a
-//!   multicast address ([`Multicast`]). It does not matter how the machine says so: the same bytes
-//!   to one after the other, with no other message in between, are one message. What is for some is
-//!   sent to each of them.
+//!   multicast address ([`Multicast`]). It does not matter how the machine sends it: the same bytes
+//!   to one after the other, with no other message in between, are one message. A message to some
+//!   members is sent to each of them.
 //! - **A message fits into a datagram**, [`MAX_PAYLOAD`] bytes, or it is not sent. A command whose
 //!   message would not fit is refused before the machine has seen it
 //!   ([`CommandError::TooLarge`](crate::CommandError::TooLarge)): it is tried on a copy of the
 //!   machine first. A message that a machine comes up with by itself is reported
 //!   ([`Event::TooLarge`](crate::Event::TooLarge)), and is as good as lost.
-//! - **No connections.** Members say hello to each other until they are heard, and then once a
-//!   heartbeat that they are there. Who is let in is decided as over TCP: whoever is set up
-//!   differently is refused with the reason; a place is taken as long as its owner is heard; a
-//!   process that comes back after the group has begun is refused, and fenced. A goodbye is said
-//!   thrice and not acknowledged: whoever misses it notices the silence.
+//! - **No connections.** Members say hello to each other until they are heard, and then send
+//!   heartbeats. Admission is decided as over TCP: a process with another set-up is refused with
+//!   the reason; an id is taken as long as its owner is heard; a process that restarts after the
+//!   group has begun is refused, and fenced. A goodbye is sent thrice and not acknowledged: a
+//!   member that misses it notices the silence.
 //! - **Every datagram is judged**: where it comes from must be where the member is, and its header
-//!   must name the group's digest, two members and a life that was met. Anything else is dropped,
-//!   counted, and reported within a [`ration`](crate::Ration) ([`Event::Stray`](crate::Event)).
-//! - **Trust** is less than over TCP: what all members hear, whoever joins the multicast group
-//!   hears too, and a source address can be forged. Keep it on a network of your own.
+//!   must have the group's digest, two members and an incarnation that was met. Anything else is
+//!   dropped, counted, and reported within a [`ration`](crate::Ration)
+//!   ([`Event::Stray`](crate::Event)).
+//! - **Trust** is less than over TCP: anyone who joins the multicast group receives all multicasts,
+//!   and a source address can be forged. Keep it on a network of your own.
 //!
 //! See [`datagram`] for the format.
 //!
@@ -76,7 +77,7 @@ pub use sockets::bind_loopback;
 pub struct Udp {
     /// How all members are reached at once. Every member is told the same.
     pub cast: Cast,
-    /// What befalls datagrams on purpose.
+    /// Injected faults of datagrams.
     pub faults: Faults,
 }
 
@@ -169,8 +170,8 @@ impl fmt::Display for Cast {
     }
 }
 
-/// What befalls datagrams on purpose, where they arrive: each share is that of the datagrams of
-/// other members to which it happens, from 0 to 1. Hellos and heartbeats are not spared.
+/// Injected faults of datagrams, at the receiver: each share is a fraction of all datagrams of
+/// other members, from 0 to 1, hellos and heartbeats included.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Faults {
     /// Dropped.
@@ -179,7 +180,7 @@ pub struct Faults {
     pub doubled: f64,
     /// Heeded behind the next one.
     pub overtaken: f64,
-    /// What decides to which it happens, together with the node's number.
+    /// The seed, combined with the node's id.
     pub seed: u64,
 }
 

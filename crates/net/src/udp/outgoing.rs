@@ -11,18 +11,18 @@ use vorrang_protocol::NodeId;
 
 use super::datagram::{self, Body, Frame};
 
-/// How many bytes may wait for a system that takes no more for now. Nobody counts on a datagram, so
-/// more are not kept.
+/// How many bytes may wait while the socket is not writable. Datagrams may be lost, so more are
+/// dropped.
 const MOST_BYTES: usize = 1 << 20;
 
-/// What a turn has produced, and what the system did not take before.
+/// The datagrams of this turn, and those that the socket did not take before.
 #[derive(Debug, Default)]
 pub(super) struct Outgoing {
     bytes: Vec<u8>,
     queue: VecDeque<(SocketAddr, Range<usize>)>,
     /// How many were not sent: too many at once, or the system refused.
     pub(super) unsent: u64,
-    /// How many of them were too many, and nobody has said so yet.
+    /// How many of them were dropped, not yet reported.
     pub(super) too_many: u64,
 }
 

@@ -43,7 +43,7 @@ pub(super) struct Peer {
     pub(super) dropped: u64,
 }
 
-/// Who hears whom.
+/// Which of the two hears the other.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hearing {
     /// Whether it has met us.
@@ -77,7 +77,7 @@ pub(super) struct Calls {
     pub(super) is_open: bool,
     /// The number of the latest of our calls that it has answered.
     pub(super) answered: u64,
-    /// Whether somebody finds out where it is.
+    /// Whether its address is being looked up.
     pub(super) is_looked_up: bool,
 }
 
@@ -136,9 +136,9 @@ impl Peer {
         matches!(self.hearing.hears_us, Some(true))
     }
 
-    /// What to do about a hello of a process that is set up as we are, from where the member is.
-    /// The same as over connections ([`Lives`](crate::lives::Lives)), with one difference: here all
-    /// members know a process by the same number.
+    /// The decision about a hello of a process with our set-up, from the address of the member. The
+    /// same as over connections ([`Lives`](crate::lives::Lives)), with one difference: here a
+    /// process has the same incarnation for all members.
     pub(super) fn admit(
         &self,
         (life, ours): (u64, u64),
@@ -151,12 +151,12 @@ impl Peer {
             Some(met) if met == life => match self.parting() {
                 Some(parting) => Admission::Refuse(parting.refusal()),
                 None if remembers_another => {
-                    Admission::Nonsense("we met it, and it knows a life that we are not")
+                    Admission::Nonsense("we met it, and it knows another incarnation of us")
                 }
                 None => Admission::Welcome,
             },
             Some(_) if has_begun => Admission::Refuse(Refusal::Restarted),
-            // Whoever had this place is perhaps still there.
+            // The process that had this place is perhaps still up.
             Some(_) if self.pulse.is_fresh(timing.heartbeat * 2) => {
                 Admission::Refuse(Refusal::Taken)
             }
@@ -205,16 +205,16 @@ impl Peer {
         *is_open = true;
     }
 
-    /// What is wrong with one that is not there.
+    /// The reason why a peer counts as absent.
     pub(super) fn complaint(&self) -> &'static str {
         match (self.life, self.hearing.knows_us, self.hearing.is_heard) {
             (None, ..) => "it does not answer",
-            (Some(_), false, _) => "it speaks, and does not hear us",
+            (Some(_), false, _) => "it sends, and does not hear us",
             (Some(_), true, false) => "it answers, and its multicasts do not come through",
             (Some(_), true, true) if !self.hears_casts() => {
                 "it answers, and our multicasts do not come through to it"
             }
-            (Some(_), true, true) => "it has fallen silent",
+            (Some(_), true, true) => "it has not been heard for too long",
         }
     }
 
@@ -223,7 +223,7 @@ impl Peer {
             peer: self.id,
             parting: self.parting(),
             missing_for: (!self.is_there).then(|| self.since.elapsed()),
-            // Nobody knows what has arrived.
+            // There are no acknowledgements.
             has_dropped: false,
             is_remembered: self.is_remembered,
         }

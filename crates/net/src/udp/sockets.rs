@@ -1,4 +1,4 @@
-//! A node's sockets: one of its own, for what is for it alone, and one that hears what is for all.
+//! A node's sockets: one for unicasts, and one for multicasts.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
@@ -55,7 +55,7 @@ pub(super) fn adopt(socket: std::net::UdpSocket) -> io::Result<UdpSocket> {
     Ok(socket)
 }
 
-/// Binds a node's own socket. Nobody else can have this address at the same time.
+/// Binds a node's own socket, exclusively.
 pub(super) async fn bind(address: &str) -> io::Result<UdpSocket> {
     let socket = UdpSocket::bind(address).await?;
     enlarge(&socket);

@@ -1,4 +1,4 @@
-//! The node's task over UDP: what comes and goes, and what is heeded of it.
+//! The node's task over UDP: sending, receiving, and the checks of received datagrams.
 
 use std::io;
 use std::net::SocketAddr;
@@ -82,7 +82,7 @@ impl Network for Mail {
         };
         let silent: Vec<NodeId> = driver.world.others_mut().filter_map(is_silent).collect();
         for peer in silent {
-            driver.lose(peer, "it has fallen silent");
+            driver.lose(peer, "it has not been heard for too long");
         }
         if !std::mem::replace(&mut driver.world.has_said, false) && driver.world.peers.len() > 1 {
             driver.world.push_to_all(Body::Here);
@@ -131,7 +131,7 @@ impl Network for Mail {
     }
 }
 
-/// What comes and goes.
+/// Sending and receiving.
 impl Driver<Mail> {
     fn ring_all(&self) {
         for place in ALL_PLACES {
@@ -175,7 +175,7 @@ impl Driver<Mail> {
             }
         };
         if by_cast && (frame.from, frame.life) == (self.world.me, self.world.life) {
-            // What we say to all, we hear.
+            // Our own multicasts come back to us.
             return;
         }
         self.world.counts.received += 1;
@@ -294,7 +294,7 @@ impl Driver<Mail> {
         if has_begun {
             peer.part(Parting::Left, "it has left", &timing);
         } else {
-            // Nothing has come of it: whoever takes its place is as welcome.
+            // The group has not begun: another process may take its place.
             peer.forget(&timing);
             self.world.call_by(Instant::now());
         }
@@ -378,10 +378,10 @@ impl Mail {
             return Err(Some(why.to_owned()));
         }
         if frame.to.is_some_and(|to| to != self.me) {
-            return Err(Some("it is for somebody else".to_owned()));
+            return Err(Some("it is for another node".to_owned()));
         }
         if from == self.me {
-            return Err(Some("somebody else speaks under our own number".to_owned()));
+            return Err(Some("another process uses our own id".to_owned()));
         }
         let Some(Some(peer)) = self.peers.get(from.index()) else {
             return Err(Some(format!("there is no node {from}")));
@@ -393,9 +393,9 @@ impl Mail {
             _ if peer.is_gone() => Err(None),
             // It was faster than its hello.
             None => Err(None),
-            Some(life) if life != frame.life => {
-                Err(Some(format!("it is another life of node {from} than the one that we met")))
-            }
+            Some(life) if life != frame.life => Err(Some(format!(
+                "it is another incarnation of node {from} than the one that we met"
+            ))),
             Some(_) => Ok(()),
         }
     }

@@ -192,7 +192,7 @@ async fn a_peer_for_which_too_much_waits_is_given_up_and_both_are_told() {
     handle.command(Ask::Count(10)).await.unwrap();
     assert_eq!(handle.status().await.unwrap().links[0].unacknowledged, 10);
     handle.command(Ask::Count(5)).await.unwrap();
-    let words = "node 1 is given up for good: more than 10 messages or 10000 bytes waited for it";
+    let words = "node 1 is given up for good: its queue exceeded 10 messages or 10000 bytes";
     event(&mut events, &[words]).await;
     heard(&mut notices, 1, 15).await;
     let link = handle.status().await.unwrap().links.remove(0);

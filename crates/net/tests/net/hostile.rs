@@ -175,7 +175,7 @@ async fn a_peer_that_claims_what_it_was_never_sent_is_called_with_growing_pauses
     let _ = tokio::time::timeout(Duration::from_secs(1), answering).await;
     // At most 10 ms lie between two calls here, and 1 at least.
     assert!((3..400).contains(&calls), "{calls} calls in a second");
-    event(&mut node.2, &["it claims to have what it was never sent"]).await;
+    event(&mut node.2, &["it claims to have messages that it was never sent"]).await;
 }
 
 /// Two who each think that they are node 0 never dial each other.
@@ -228,7 +228,7 @@ async fn a_member_that_speaks_too_seldom_is_refused_with_both_times() {
     (odd.timing.heartbeat, odd.timing.give_up) = (slow, slow * 3);
     let mut dialler = start(odd, Some(listeners.remove(1))).await;
     let _listener = start(config(0, &peers), Some(listeners.remove(0))).await;
-    let words = "we speak every 60000 ms, and it gives up after 5000 ms of silence";
+    let words = "we send heartbeats every 60000 ms, and it gives up after 5000 ms of silence";
     event(&mut dialler.2, &["node 0 refused us", words]).await;
 }
 

@@ -101,18 +101,18 @@ async fn a_restarted_node_that_dials_is_refused_and_fenced() {
     nodes[0].0.command(ACQUIRE).await.unwrap();
     assert_eq!(nodes[0].0.status().await.unwrap().links[1].unacknowledged, 1);
     let (reborn, _, mut events) = start(config(2, &peers), None).await;
-    let words = ["refused us: we were restarted and have lost our memory"];
+    let words = ["refused us: we were restarted and have lost our state"];
     event(&mut events, &words).await;
     event(&mut events, &["fenced"]).await;
     let error = soon("an answer", reborn.command(ACQUIRE)).await.unwrap_err();
     assert!(matches!(error, CommandError::Fenced(_)), "{error}");
     assert!(reborn.status().await.unwrap().fenced.is_some());
     for (handle, _, events) in &mut nodes {
-        let words = ["we refused node 2 at 127.0.0.1:", "it was restarted and has lost its memory"];
+        let words = ["we refused node 2 at 127.0.0.1:", "it was restarted and has lost its state"];
         event(events, &words).await;
         // Anybody can say that it is node 2. They ask where node 2 is to be found, and are told the
         // same; then nothing is kept for it any more.
-        let words = ["node 2 refused us: it was restarted and has lost its memory"];
+        let words = ["node 2 refused us: it was restarted and has lost its state"];
         event(events, &words).await;
         let link = handle.status().await.unwrap().links.remove(1);
         assert!(matches!(link.state, LinkState::Gone(_)), "{}", link.state);
@@ -196,7 +196,7 @@ async fn a_restarted_node_that_is_dialled_is_refused_and_fenced() {
     let error = soon("an answer", reborn.command(ACQUIRE)).await.unwrap_err();
     assert!(error.to_string().contains("it was restarted"), "{error}");
     for (handle, _, events) in &mut nodes {
-        event(events, &["node 0 refused us: it was restarted and has lost its memory"]).await;
+        event(events, &["node 0 refused us: it was restarted and has lost its state"]).await;
         let link = handle.status().await.unwrap().links.remove(0);
         assert!(matches!(link.state, LinkState::Gone(_)), "{}", link.state);
     }

@@ -178,7 +178,7 @@ async fn of_two_at_a_time_the_earlier_is_fenced() {
     zero.met(1).await;
     let mut earlier = start(1, &[(0, &zero.address)], early).await;
     let event = earlier.until("a refusal", |it| matches!(it, Event::Replaced { .. })).await;
-    assert!(event.to_string().contains("node 0 knows a later process under our number"));
+    assert!(event.to_string().contains("node 0 knows a later incarnation of this node"));
     let refused = earlier.node.command((NodeId(0), 1)).await.unwrap_err();
     assert!(matches!(refused, CommandError::Fenced(_)), "{refused}");
     later.say(0, 5).await;
@@ -357,7 +357,7 @@ async fn those_who_ask_for_too_much_are_refused_in_words() {
         let address = format!("127.0.0.1:{number}");
         ask_for_place(&zero.address, wish(&address), Timing::default()).await.unwrap();
     }
-    assert_eq!(ask(wish("127.0.0.1:99")).await, "we want to join, and no number is left");
+    assert_eq!(ask(wish("127.0.0.1:99")).await, "we want to join, and no id is left");
     let nobody = ask_for_place("127.0.0.1:1", wish("127.0.0.1:9"), Timing::default()).await;
     assert!(nobody.unwrap_err().to_string().contains("connection refused"));
 }

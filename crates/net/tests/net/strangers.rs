@@ -161,7 +161,7 @@ async fn at_the_end_of_time(time: u64) -> (Running, TcpStream) {
 async fn a_clock_that_nobody_can_have_counted_to_is_refused_and_the_node_goes_on() {
     for time in [u64::MAX, MAX_INTEGER + 1] {
         let (mut node, _stream) = at_the_end_of_time(time).await;
-        let words = "a message with a number that nobody can have counted to";
+        let words = "a message with a counter beyond the largest plausible value";
         event(&mut node.2, &["closed a connection with node 1", words]).await;
         assert_eq!(node.0.status().await.unwrap().links[0].received, 0);
         soon("an answer", node.0.command(ACQUIRE)).await.unwrap();
@@ -179,7 +179,7 @@ async fn a_node_that_has_come_to_the_last_number_ends_with_a_reason_and_no_panic
     // Its own request needs a later time.
     let _ = soon("an answer", handle.command(ACQUIRE)).await;
     let stopped = handle.status().await.unwrap_err().to_string();
-    assert!(stopped.contains("a number that nobody can have counted to"), "{stopped}");
+    assert!(stopped.contains("a counter beyond the largest plausible value"), "{stopped}");
     assert!(!stopped.contains("panicked"), "{stopped}");
 }
 
@@ -193,7 +193,8 @@ async fn a_member_that_says_nothing_is_called_anew() {
     let mut silent = TcpStream::connect(&peers[0]).await.unwrap();
     silent.write_all(&hello_of_node_1(&peers)).await.unwrap();
     handle.command(ACQUIRE).await.unwrap();
-    event(&mut events, &["lost the connection with node 1: it has fallen silent"]).await;
+    event(&mut events, &["lost the connection with node 1: it has not been heard for too long"])
+        .await;
     assert_eq!(handle.status().await.unwrap().links[0].unacknowledged, 1);
 }
 

@@ -278,7 +278,7 @@ async fn without_multicast_a_node_starts_only_if_it_may_do_without() {
         let udp = Udp { cast: Cast::Multicast(multicast.or_unicast()), ..Udp::default() };
         nodes.push(start(udp, config(id, &peers), Some(sockets.remove(0))).await);
     }
-    let sentence = event(&mut nodes[1].2, &["every member is sent datagrams of its own"]).await;
+    let sentence = event(&mut nodes[1].2, &["falling back to unicast to every member"]).await;
     assert!(sentence.contains("does not work: "), "{sentence}");
     for node in &nodes {
         soon("the start", node.0.started()).await.unwrap();
@@ -304,7 +304,7 @@ async fn multicasts_that_do_not_come_through_are_noticed() {
         let meeting = deaf.meet(at, &node.0);
         if or_unicast {
             meeting.await;
-            event(&mut node.2, &["node 1 is sent datagrams of its own"]).await;
+            event(&mut node.2, &["node 1 is sent unicasts"]).await;
         } else {
             let met = tokio::time::timeout(Duration::from_millis(700), meeting).await;
             assert!(met.is_err(), "it has started");
@@ -321,7 +321,7 @@ async fn whoever_is_set_up_differently_is_refused_with_the_reason() {
         (|it| it.algorithm = "town".into(), "it runs crier, we run town"),
         (|it| it.setup = "--k 2".into(), "it is set up with '', we are set up with --k 2"),
         (|it| it.peers.push("127.0.0.1:9".into()), "it belongs to a group of 3, we belong to a gr"),
-        (|it| it.peers[2] = "127.0.0.1:9".into(), "its list of peers is not ours"),
+        (|it| it.peers[2] = "127.0.0.1:9".into(), "its list of peers differs from ours"),
     ];
     for (change, words) in cases {
         let (mut sockets, peers) = bind_loopback(3).unwrap();
@@ -373,8 +373,12 @@ async fn a_process_that_comes_back_to_a_group_that_has_begun_is_fenced() {
     let error = back.0.command(Order::All(vec![1])).await.unwrap_err();
     assert!(matches!(error, CommandError::Fenced(_)), "{error}");
     for node in &mut nodes {
-        event(&mut node.2, &["lost the connection with node 2: it has fallen silent"]).await;
-        event(&mut node.2, &["node 2 was restarted and has lost its memory"]).await;
+        event(
+            &mut node.2,
+            &["lost the connection with node 2: it has not been heard for too long"],
+        )
+        .await;
+        event(&mut node.2, &["node 2 was restarted and has lost its state"]).await;
     }
     talk(&mut nodes).await;
     // When nobody remembers any more, it takes part in a new group.
@@ -415,7 +419,8 @@ async fn whoever_falls_silent_is_missed_and_comes_back_if_it_is_the_same() {
     let mut node = start(Udp::default(), impatient(0, &peers), sockets.pop()).await;
     let at: std::net::SocketAddr = peers[0].parse().unwrap();
     puppet.meet(at, &node.0).await;
-    event(&mut node.2, &["lost the connection with node 1: it has fallen silent"]).await;
+    event(&mut node.2, &["lost the connection with node 1: it has not been heard for too long"])
+        .await;
     event(&mut node.2, &["waiting for node 1"]).await;
     puppet.send(at, &puppet.frame(Some(0), Body::Here)).await;
     event(&mut node.2, &["connected again with node 1"]).await;

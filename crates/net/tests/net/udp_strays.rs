@@ -103,9 +103,9 @@ async fn only_members_that_were_met_are_heeded() {
         (member, Frame { digest: good.digest ^ 1, ..good.clone() }, "another group"),
         (member, Frame { from: NodeId(2), ..good.clone() }, "there is no node 2"),
         (member, Frame { from: NodeId(u32::MAX), ..good.clone() }, "there is no node 4294967295"),
-        (member, Frame { from: NodeId(0), ..good.clone() }, "under our own number"),
-        (member, Frame { to: Some(NodeId(1)), ..good.clone() }, "for somebody else"),
-        (member, Frame { life: good.life ^ 1, ..good.clone() }, "another life of node 1"),
+        (member, Frame { from: NodeId(0), ..good.clone() }, "uses our own id"),
+        (member, Frame { to: Some(NodeId(1)), ..good.clone() }, "for another node"),
+        (member, Frame { life: good.life ^ 1, ..good.clone() }, "another incarnation of node 1"),
         (&stranger, good.clone(), "it says it is node 1, which is at"),
         (&stranger, puppet.frame(None, Body::Bye), "it says it is node 1, which is at"),
         (&stranger, puppet.frame(None, Body::Here), "it says it is node 1, which is at"),
@@ -118,7 +118,7 @@ async fn only_members_that_were_met_are_heeded() {
     // Our own words, come back.
     let echo = Frame { from: NodeId(0), life: puppet.its_life, ..good.clone() };
     member.send_to(&bytes(&echo), at).await.unwrap();
-    event(&mut node.2, &["somebody else speaks under our own number"]).await;
+    event(&mut node.2, &["another process uses our own id"]).await;
     // A member may make mistakes, too.
     let nonsense = Body::Data { number: 2, message: &[9, 9, 9] };
     puppet.send(at, &puppet.frame(Some(0), nonsense)).await;

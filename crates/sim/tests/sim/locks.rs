@@ -1,8 +1,8 @@
 //! Locks on views: every algorithm for mutual exclusion survives crashes, restarts, losses, pauses
 //! and partitions, and none of its messages knows.
 //!
-//! `VORRANG_SCHEDULES=100000 cargo test -p vorrang-sim --test locks` tries so many seeds of each,
-//! and `VORRANG_SEED=17` that one alone.
+//! `VORRANG_SCHEDULES=100000 cargo test -p vorrang-sim --test sim locks` tries so many seeds of
+//! each, and `VORRANG_SEED=17` that one alone.
 
 use crate::users;
 
@@ -17,6 +17,7 @@ use vorrang_algorithms::mutex::spec::Admission;
 use vorrang_algorithms::mutex::{Claim, Command, Mutex, Notice};
 use vorrang_algorithms::setup::Setup;
 use vorrang_catalogue::{Catalogued, Entry, NodeOf};
+use vorrang_erased::Population;
 use vorrang_protocol::{Group, NodeId, Order};
 use vorrang_sim::{
     Distribution, Fault, Faults, Network, Orders, Partition, Random, Report, Severity, Simulation,
@@ -61,15 +62,14 @@ impl Run {
     fn done(self, entry: &'static Entry<Mutex>) -> Report<Resource> {
         let setup = Setup::new(Group::of(self.nodes));
         let locked = Locked::new(setup.group);
-        let again = setup.clone();
         Simulation::new(
-            setup.group.members().map(|id| node(entry, id, &setup)),
+            Population::new(self.nodes, move |id| node(entry, id, &setup)),
             if self.is_fenced { locked.fenced() } else { locked },
             Network { latency: self.latency, order: Order::Any },
             Users { until_ns: self.until_ns },
             self.seed,
         )
-        .with_faults(self.faults, self.seed, move |id| node(entry, id, &again))
+        .with_faults(self.faults, self.seed)
         .until(self.until_ns + 1500 * MS)
         .run()
         .unwrap()
@@ -90,13 +90,13 @@ fn cut_off(lease: Option<Lease>, slow: u32) -> (Option<&'static str>, Resource) 
     let cut = Partition::new(&[vec![NodeId(2)]]).unwrap();
     let script = vec![(20 * MS, Fault::Partition(cut.clone())), (200 * MS, Fault::Heal(cut))];
     let report = Simulation::new(
-        setup.group.members().map(&node),
+        Population::new(3, node),
         Locked::new(setup.group),
         Network::constant_ms(1),
         LongStay,
         1,
     )
-    .with_faults(Faults::default().script(script).clocks(clocks), 1, node)
+    .with_faults(Faults::default().script(script).clocks(clocks), 1)
     .until(2000 * MS)
     .run()
     .unwrap();

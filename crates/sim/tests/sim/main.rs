@@ -9,6 +9,7 @@ mod forgetful;
 mod groups;
 mod locks;
 mod multicast;
+mod population;
 mod puppet;
 mod quorums;
 mod ricart_agrawala;

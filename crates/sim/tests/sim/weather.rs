@@ -5,10 +5,11 @@ use crate::puppet;
 
 use std::time::Duration;
 
-use puppet::{Command as Do, Notice, Puppet, Script, Unwatched, play, puppets, told};
+use puppet::{Command as Do, Node, Notice, Script, Unwatched, play, puppets, told};
 use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
 use vorrang_algorithms::mutex::spec::Exclusion;
 use vorrang_algorithms::mutex::{self, Claim, Command};
+use vorrang_erased::{AnyNode, Population};
 use vorrang_protocol::{Delay, Effects, Group, NodeId, Protocol, Refused};
 use vorrang_sim::{
     Distribution, Fault, FaultCounts, Faults, Keep, Load, Network, Order, Severity, Simulation,
@@ -30,10 +31,6 @@ const NONE: FaultCounts = FaultCounts {
     slowed: 0,
     to_the_dead: 0,
 };
-
-fn fresh(_: NodeId) -> Puppet {
-    Puppet::default()
-}
 
 fn tell(at_ns: u64, from: u32, to: u32, number: u32) -> (u64, NodeId, Do) {
     (at_ns, NodeId(from), Do::Tell(NodeId(to), number))
@@ -58,7 +55,7 @@ fn slow(links: &str, from_ns: u64, to_ns: u64) -> Vec<(u64, Fault)> {
 }
 
 /// What nodes heard, when and where.
-fn heard(records: &[Record<Puppet>]) -> Vec<(u64, u32, u32)> {
+fn heard(records: &[Record<Node>]) -> Vec<(u64, u32, u32)> {
     let heard = told(records).into_iter().filter_map(|(at_ns, at, notice)| match notice {
         Notice::Heard(number) => Some((at_ns, at, number)),
         _ => None,
@@ -67,17 +64,17 @@ fn heard(records: &[Record<Puppet>]) -> Vec<(u64, u32, u32)> {
 }
 
 fn go(
-    nodes: usize,
+    nodes: u32,
     network: Network,
     script: Script,
     faults: Faults,
-) -> (FaultCounts, Vec<Record<Puppet>>) {
-    let (report, records) = play(puppets(nodes, network, script, 1).with_faults(faults, 1, fresh));
+) -> (FaultCounts, Vec<Record<Node>>) {
+    let (report, records) = play(puppets(nodes, network, script, 1).with_faults(faults, 1));
     assert!(report.is_over);
     (report.faults, records)
 }
 
-fn noted(records: &[Record<Puppet>]) -> Vec<(u64, u32, Noted)> {
+fn noted(records: &[Record<Node>]) -> Vec<(u64, u32, Noted)> {
     let noted = records.iter().filter_map(|it| match &it.what {
         What::Fault(fault) => Some((it.at_ns, it.node.0, fault.clone())),
         _ => None,
@@ -159,7 +156,7 @@ fn nothing_crosses_a_partition_and_all_else_does() {
     let expected = FaultCounts { partitions: 1, cut_off: 6, ..NONE };
     assert_eq!(counts, expected);
     assert_eq!(heard(&records), [(10, 2, 0), (30, 1, 100), (40, 2, 30)]);
-    let why = |it: &Record<Puppet>| match it.what {
+    let why = |it: &Record<Node>| match it.what {
         What::Lost { why, .. } => Some((it.at_ns, why)),
         _ => None,
     };
@@ -258,14 +255,14 @@ fn what_befell_messages_by_chance_can_be_ordered() {
         let network = Network { latency: Distribution::Uniform(5, 15), order: Order::Any };
         let script: Script = (0..500).map(|at| tell(at, at as u32 % 3, 0, at as u32)).collect();
         let faults = faults.late_ns(40);
-        let (report, records) = play(puppets(3, network, script, 1).with_faults(faults, 9, fresh));
+        let (report, records) = play(puppets(3, network, script, 1).with_faults(faults, 9));
         (report.faults, records)
     };
     let share = |text: &str| text.parse().unwrap();
     let chance = Faults::default().loss(share("5%")).reordering(share("5%"));
     let (counts, drawn) = run(chance);
     assert!(counts.lost > 5 && counts.reordered > 5, "{counts:?}");
-    let numbers = |of: fn(&What<Puppet>) -> Option<u64>| -> Vec<u64> {
+    let numbers = |of: fn(&What<Node>) -> Option<u64>| -> Vec<u64> {
         drawn.iter().filter_map(|it| of(&it.what)).collect()
     };
     let lost = numbers(|it| if let What::Lost { seq, .. } = it { Some(*seq) } else { None });
@@ -303,20 +300,22 @@ fn chance_ends_when_it_should() {
     assert_eq!((counts.lost, heard(&records).len()), (60, 40));
 }
 
-fn drawn(severity: Severity, seed: u64) -> (FaultCounts, Vec<Record<RicartAgrawala>>) {
+/// A node of a lock, as it is recorded.
+type Lock = AnyNode<Command, mutex::Notice>;
+
+fn drawn(severity: Severity, seed: u64) -> (FaultCounts, Vec<Record<Lock>>) {
     let group = Group::of(5);
-    let new = move |id| RicartAgrawala::new(id, group);
     let load = Load::Closed { think: Distribution::Uniform(0, 30 * MS) };
     let faults = Faults::drawn(severity, 5, MS, 1000 * MS, seed).late_ns(10 * MS);
     let mut simulation = Simulation::recorded(
-        group.members().map(new),
+        Population::new(5, move |id| RicartAgrawala::new(id, group)),
         None::<Exclusion>,
         Network { latency: Distribution::Uniform(MS, 3 * MS), order: Order::Any },
         Turns::new(load, Command::Acquire(Claim::Exclusive), Command::Release).entries(200),
         seed,
         Keep(Vec::new()),
     )
-    .with_faults(faults, seed, new);
+    .with_faults(faults, seed);
     // Where messages are lost and doubled, a node may well be told to leave when it is not inside.
     while simulation.run_for(u64::MAX).is_ok_and(|goes_on| goes_on) {}
     (simulation.report().faults, simulation.into_recorder().0)
@@ -328,7 +327,7 @@ fn a_drawn_run_is_the_same_again_and_all_that_was_drawn_is_in_its_trace() {
     for seed in 0..20 {
         let (counts, records) = drawn(Severity::Harsh, seed);
         assert_eq!((counts, records.clone()), drawn(Severity::Harsh, seed), "seed {seed}");
-        let count = |of: &dyn Fn(&What<RicartAgrawala>) -> bool| {
+        let count = |of: &dyn Fn(&What<Lock>) -> bool| {
             records.iter().filter(|it| of(&it.what)).count() as u64
         };
         let lost = |why| count(&|it| matches!(it, What::Lost { why: it, .. } if *it == why));
@@ -394,13 +393,13 @@ fn a_run_that_goes_on_for_ever_and_gets_nowhere_is_ended_and_says_so() {
     let load = Load::Closed { think: Distribution::Constant(0) };
     let turns = Turns::new(load, Command::Acquire(Claim::Exclusive), Command::Release);
     let mut simulation = Simulation::new(
-        [Insomniac, Insomniac],
+        Population::new(2, |_| Insomniac),
         Exclusion::default(),
         Network::constant_ms(1),
         turns.entries(2).perpetual(true),
         1,
     )
-    .with_faults(scripted(vec![(3000 * MS, Fault::Crash(NodeId(0)))]), 1, |_| Insomniac);
+    .with_faults(scripted(vec![(3000 * MS, Fault::Crash(NodeId(0)))]), 1);
     while simulation.run_for(u64::MAX).unwrap() {}
     let report = simulation.report();
     assert!(report.is_safe() && !report.is_over && !report.is_quiescent());

@@ -65,7 +65,7 @@ fn a_crate_sees_only_the_crates_below_it() {
 fn what_is_run_by_default_is_the_command_line() {
     let tree = Tree::read();
     assert_eq!(tree.workspace().list(&["workspace", "default-members"]), ["crates/cli"]);
-    assert!(tree.text("README.md").contains("\ncargo run --release -- run ricart-agrawala\n"));
+    assert!(tree.text("README.md").contains("\n$ cargo run --release -- run ricart-agrawala\n"));
 }
 
 #[test]

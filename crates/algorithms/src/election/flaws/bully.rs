@@ -1,4 +1,4 @@
-//! What is wrong with bully as it is printed, and what people make of it.
+//! Mistakes of bully as it is printed, and of implementations.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -11,7 +11,8 @@ use crate::election::{Command, Notice};
 use crate::flaw::Mistake;
 use crate::setup::Setup;
 
-/// Whoever was answered waits for the result for ever: if all that answered crash, nobody leads.
+/// A node that was answered waits for the result for ever: if all that answered crash, no leader is
+/// elected.
 pub fn no_second_time_out(me: NodeId, setup: &Setup) -> Bully {
     let patience = Patience { result: None, ..Patience::new(setup.within, setup.late) };
     Bully::with(me, setup.group, patience)
@@ -24,7 +25,7 @@ pub fn short_time_out(me: NodeId, setup: &Setup) -> Bully {
     Bully::with(me, setup.group, patience)
 }
 
-/// Elections have no number: whoever is heard last is followed.
+/// Elections have no number: nodes follow the leader that they hear last.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Unnumbered;
 
@@ -46,8 +47,9 @@ impl Mistake<Bully> for Unnumbered {
     }
 }
 
-/// The code as it is printed: whoever is asked holds an election, whether it holds one or not. Each
-/// asks all above, waits by itself, and if nobody answers tells all below.
+/// The code as it is printed: a node that is asked holds an election, whether it holds one or not.
+/// Each election asks all higher nodes, has a time-out of its own, and without an answer informs
+/// all lower nodes.
 ///
 /// Let `e(j)` be how many elections node `j` holds: one for every question from below, so as many
 /// as all below hold together. With one caller that is 1, 1, 2, 4, 8, …
@@ -56,11 +58,11 @@ pub struct Unguarded {
     me: NodeId,
     group: Group,
     within: Duration,
-    /// The elections that it holds and in which nobody has answered yet.
+    /// The elections that it holds and in which no node has answered yet.
     held: Vec<u32>,
 }
 
-/// What its proof would rest on.
+/// The invariant that is violated.
 pub const INVARIANTS: &[Invariant<Unguarded>] = &[Invariant {
     name: "one election at a time",
     holds: |now| match now.up().find(|(_, node)| node.held.len() > 1) {

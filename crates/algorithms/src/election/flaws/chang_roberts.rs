@@ -1,4 +1,4 @@
-//! What people make of Chang and Roberts's algorithm.
+//! Mistakes of Chang and Roberts's algorithm.
 
 use vorrang_protocol::{Effects, NodeId, Protocol};
 

@@ -1,11 +1,11 @@
-//! What people make of echo election.
+//! Mistakes of echo election.
 
 use vorrang_protocol::{Effects, NodeId, Protocol};
 
 use crate::election::echo_election::{EchoElection, Mark, Message};
 use crate::flaw::Mistake;
 
-/// Whoever is in a higher wave sends a lower one back.
+/// A node in a higher wave echoes a lower one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct LowerWavesAnswered;
 
@@ -27,7 +27,7 @@ impl Mistake<EchoElection> for LowerWavesAnswered {
     }
 }
 
-/// Whoever is in a wave goes over to no other of this election.
+/// A node in a wave joins no other wave of this election.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct FirstWaveStays;
 
@@ -48,7 +48,7 @@ impl Mistake<EchoElection> for FirstWaveStays {
     }
 }
 
-/// Whatever comes is taken for a part of the election that is under way.
+/// Every message is taken for a part of the current election.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Unnumbered;
 

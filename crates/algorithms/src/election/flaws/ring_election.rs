@@ -1,12 +1,12 @@
-//! What is wrong with ring election as it is printed, and what people make of it.
+//! Mistakes of ring election as it is printed, and of implementations.
 
 use vorrang_protocol::{Effects, NodeId, Protocol};
 
 use crate::election::ring_election::{Message, RingElection, Timer, highest};
 use crate::flaw::Mistake;
 
-/// Whoever is told the result does not pass it on, as it is printed; nor is there a time-out for
-/// those who are not told.
+/// A node that receives the result does not forward it, as it is printed; nor is there a time-out
+/// for nodes that never receive it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ResultNotSpread;
 
@@ -35,7 +35,7 @@ impl Mistake<RingElection> for ResultNotSpread {
     }
 }
 
-/// Whoever is not acknowledged waits on, and so does whoever hears of no result.
+/// A node whose message is not acknowledged waits on, and so does one that receives no result.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct DeadNotSkipped;
 

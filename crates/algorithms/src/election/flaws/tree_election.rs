@@ -1,4 +1,4 @@
-//! What people make of tree election.
+//! Mistakes of tree election.
 
 use core::num::NonZeroU32;
 
@@ -45,7 +45,7 @@ impl<E: Effects<TreeElection>> Effects<TreeElection> for Alike<'_, E> {
     }
 }
 
-/// A node with one link is never the root: it asks, whatever it is asked.
+/// A leaf is never the root: it asks even when it is asked.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct NoLeafIsRoot;
 
@@ -63,7 +63,7 @@ impl Mistake<TreeElection> for NoLeafIsRoot {
     }
 }
 
-/// What was asked before a reset is taken for an answer to it.
+/// A request from before a reset is taken for an answer to it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct StaleBeMyParent;
 

@@ -1,4 +1,4 @@
-//! What is wrong with elections whose leaders are watched.
+//! Mistakes of elections whose leaders are watched.
 
 use vorrang_protocol::{Effects, NodeId, Protocol};
 
@@ -6,7 +6,7 @@ use crate::detection::heartbeat;
 use crate::election::watching::{Message, Timer, Watched, Watching};
 use crate::flaw::Mistake;
 
-/// Whoever suspects its leader does nothing about it.
+/// A node that suspects its leader does not call an election.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct NobodyCalls;
 
@@ -26,7 +26,7 @@ impl<P: Watched> Mistake<Watching<P>> for NobodyCalls {
     }
 }
 
-/// Nobody cares about the heartbeats of others than its leader.
+/// Heartbeats of other nodes than the leader are ignored.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct DeafToOthers;
 

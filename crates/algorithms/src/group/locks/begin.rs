@@ -57,7 +57,7 @@ impl<P: Exclusive> Locks<P> {
         if has_left {
             self.release(fx);
         }
-        // In general, whoever has left asks when all others have as well.
+        // In general, a node that has left asks when all others have left as well.
         let has_asked = if is_direct { roster.waits(me) } else { has_left };
         if !has_asked {
             self.ask(fx);
@@ -70,7 +70,7 @@ impl<P: Exclusive> Locks<P> {
     }
 }
 
-/// Who is inside, and who waits, of these members in the order of their numbers.
+/// Which of these members are inside, and which wait, in the order of their numbers.
 fn roster(members: &[NodeId], standing: impl Fn(NodeId) -> Option<Standing>) -> Roster {
     let mut roster = Roster::default();
     for (id, &member) in (0..).map(NodeId).zip(members) {

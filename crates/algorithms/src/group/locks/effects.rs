@@ -1,4 +1,4 @@
-//! What the machines inside a node do, as it passes it on.
+//! The effects of the machines inside a node, as it passes them on.
 
 use alloc::vec::Vec;
 use core::marker::PhantomData;

@@ -8,8 +8,8 @@ use crate::flaw::Mistake;
 use crate::group::input::Input;
 use crate::mutex::Command;
 
-/// Whoever has told how it stands goes on, and enters all the same: the others go on as if it
-/// waited.
+/// A member that has reported its state goes on and enters all the same: the others take it for
+/// waiting.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct EntersFrozen;
 
@@ -25,7 +25,7 @@ impl EntersFrozen {
             {
                 node.work = before;
             }
-            // It knows that it was inside, though nobody else does.
+            // It knows that it was inside, though no other member does.
             Some(work) if was_inside && before.is_some_and(|it| it.view != work.view) => {
                 work.inside.insert(me);
             }
@@ -55,7 +55,7 @@ impl<P: Exclusive> Mistake<Locks<P>> for EntersFrozen {
     }
 }
 
-/// Nobody waits for those who were inside before.
+/// No member waits for those that were inside before.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct HolderForgotten;
 

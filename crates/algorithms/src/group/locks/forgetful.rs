@@ -8,9 +8,9 @@ use crate::group::forgetful::Founding;
 use crate::group::views::Views;
 use crate::setup::Setup;
 
-/// A node as of [`on_views`](super::on_views), without stable storage, in this life, and of no
-/// group that it knows yet: it comes in when it starts. See [`Views::forgetful`]. Its application
-/// is told of no views: whoever runs it can [see](vorrang_protocol::Protocol::belongs) them.
+/// A node as of [`on_views`](super::on_views), without stable storage, in this incarnation, which
+/// knows no group yet: it joins when it starts. See [`Views::forgetful`]. Its application is told
+/// of no views: its driver can [query](vorrang_protocol::Protocol::belongs) them.
 pub fn without_memory<P: Exclusive>(
     me: NodeId,
     setup: &Setup,

@@ -2,23 +2,22 @@
 //! After Cary G. Gray and David R. Cheriton, "Leases: an efficient fault-tolerant mechanism for
 //! distributed file cache consistency", SOSP 1989.
 //!
-//! Whoever is inside asks all who [decide](crate::group::views::Views::voters) on the next view
-//! again and again whether they have voted for one. When so many have said that they have not that
-//! none can come about without one of them (a [primary set](crate::group::view::is_primary)), it
-//! has a lease, for a length of time that began when it *asked*. Without one it does not enter, and
-//! when one is over it is put out.
+//! A node inside periodically asks all [voters](crate::group::views::Views::voters) on the next
+//! view whether they have voted for one. When so many have answered that they have not that none
+//! can be decided without one of them (a [primary set](crate::group::view::is_primary)), the node
+//! has a lease, for a length of time that began when it *asked*. Without a lease it does not enter,
+//! and when the lease expires it loses the lock.
 //!
-//! In the next view nobody enters before all leases of those who were left behind are over. Of
-//! those who voted for it, one has answered for each such lease, before it voted; so the view began
-//! after each of these leases did, and to wait for their length is enough. A clock may be faster or
+//! In the next view no member enters before all leases of evicted members have expired. For each
+//! such lease, one of the voters for the view has answered before it voted; so the view began after
+//! each of these leases did, and to wait for their length is enough. A clock may be faster or
 //! slower than it should by a share ρ at most: then a length L by the slowest clock is L (1 + ρ) ∕
 //! (1 − ρ) by the fastest, and so long do they wait.
 //!
-//! **What it rests on**: the bound on drift, and that nobody stands still between its look at the
-//! clock and what it does. Beyond that, only numbers help (see [`Fence`](crate::mutex::Fence)).
-//! What it costs: 2(N − 1) messages to and from all N nodes in every period while somebody is
-//! inside, and after the crash of a member a wait, since it might have been inside and might not be
-//! down.
+//! **Assumes** the bound on drift, and that no node pauses between its look at the clock and its
+//! action. Without that, only fencing tokens help (see [`Fence`](crate::mutex::Fence)). **Costs**
+//! 2(N − 1) messages to and from all N nodes in every period while a node is inside, and after the
+//! crash of a member a wait, since it might have been inside and might not be down.
 
 use core::time::Duration;
 
@@ -57,14 +56,14 @@ impl Lease {
     }
 }
 
-/// What a node has proved of its belonging to the view.
+/// The lease of a node, and the answers so far.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Tenure {
     /// The number of its last question.
     round: u32,
     /// Whether too few have answered yet.
     is_open: bool,
-    /// Who has.
+    /// The voters that have answered.
     answered: NodeSet,
     /// The question that its lease began with, if it has one.
     pub(super) valid: Option<u32>,
@@ -107,7 +106,7 @@ impl<P: Exclusive> Locks<P> {
         }
     }
 
-    /// Somebody who is inside in this view asks whether another may have begun.
+    /// A node inside in this view asks whether another view may have begun.
     pub(super) fn vouch(&self, to: NodeId, view: u64, round: u32, fx: &mut impl Effects<Self>) {
         if self.views.vouches_for(view) {
             let clock = self.clock.now();

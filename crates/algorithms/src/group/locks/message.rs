@@ -1,4 +1,4 @@
-//! What the nodes of locks on views tell each other.
+//! The messages of locks on views.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::group::message::Beat;
 use crate::layer::kinds::MOST_KINDS;
 
-/// What nodes say to each other: `V` about views, `M` as nodes of the algorithm.
+/// The messages between nodes: `V` about views, `M` of the algorithm.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message<V, M> {
@@ -20,12 +20,12 @@ pub enum Message<V, M> {
         view: u64,
         /// The sender's clock.
         clock: u64,
-        /// What it says.
+        /// The message.
         word: Word<M>,
     },
 }
 
-/// What nodes say to each other within a view.
+/// The messages within a view.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Word<M> {
@@ -37,7 +37,7 @@ pub enum Word<M> {
     AreYouThere(u32),
     /// It is.
     IAmThere(u32),
-    /// Of the algorithm.
+    /// A message of the algorithm.
     Lock(M),
 }
 
@@ -149,14 +149,14 @@ impl<V: Beat, M> Beat for Message<V, M> {
     }
 }
 
-/// What a node may be woken for.
+/// The timers of a node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Timer<T> {
-    /// What its algorithm has set, in this view.
+    /// A timer of the algorithm, in this view.
     Lock(u64, T),
     /// A lease that began with the question of this number is over.
     Lease(u32),
-    /// Whoever was left behind when this view began knows it by now.
+    /// The time by which leases of members evicted before this view are over.
     Over(u64),
 }

@@ -1,8 +1,8 @@
 //! Locks that survive crashes: any algorithm for mutual exclusion, run inside views.
 //!
-//! The algorithms of [`mutex`](crate::mutex) are written for a group in which nobody crashes. On
-//! views nobody does: within a view all members are there, and a crash appears as the next view,
-//! in which the algorithm goes on with new nodes among those that are left.
+//! The algorithms of [`mutex`](crate::mutex) are written for a group without crashes. Within a view
+//! there are none: all members are up, and a crash appears as the next view, in which the algorithm
+//! goes on with new nodes among the remaining members.
 //!
 //! ```text
 //!         view 1 {0, 1, 2}                  : view 2 {0, 1}
@@ -12,51 +12,51 @@
 //! ```
 //!
 //! **The rules.** Messages of the algorithm carry the number of their view; those of an older view
-//! are dropped, those of a newer one kept until it begins. *Freeze*: whoever is told that a view
-//! ends stops its algorithm, tells whether it is inside or waits, and enters no more before the
-//! next view; to leave is allowed. *Rebuild*: in the next view everybody knows what all who go on
-//! have told, and everybody makes a new node of the algorithm, without a message.
+//! are dropped, those of a newer one kept until it begins. *Freeze*: a member that is told that a
+//! view ends stops its algorithm, reports whether it is inside or waits, and enters no more before
+//! the next view; to leave is allowed. *Rebuild*: in the next view every member knows the reports
+//! of all that go on, and makes a new node of the algorithm, without a message.
 //!
-//! 1. Whoever waits is numbered first, the longest wait lowest, then all others. Where an algorithm
-//!    breaks ties by number, whoever waits longest goes first; where it has a token, the lowest
-//!    has it, so that the longest wait ends at once. The time since which a node waits is that of
-//!    the clock below: all that algorithms have in common. (Their own stamps are inside their
-//!    machines, if they have any, and mean nothing to others.)
-//! 2. *Directly*: everybody finds out by itself what the new nodes are when those who were inside,
-//!    and then those who wait, have asked, and goes on with its own ([`rebuild`]). Whoever waits
-//!    longest is inside at once, if nobody else is.
-//! 3. *In general*, where that cannot be told because the algorithm goes by time or chance: those
-//!    who were inside stay so, and nobody asks before they have left; each says so to all (LEFT).
-//!    Then all who wait ask again.
+//! 1. Waiting members are numbered first, the longest wait lowest, then all others. Where an
+//!    algorithm breaks ties by number, the longest wait goes first; where it has a token, the
+//!    lowest has it, so that the longest wait ends at once. The time since which a node waits is
+//!    that of the clock below: all that algorithms have in common. (Their own stamps are inside
+//!    their machines, if they have any, and mean nothing to others.)
+//! 2. *Directly*: every member computes by itself the state of the new nodes after those that were
+//!    inside, and then those that wait, have asked, and goes on with its own ([`rebuild`]). The
+//!    longest wait is inside at once, if no other member is.
+//! 3. *In general*, where that cannot be computed because the algorithm depends on time or chance:
+//!    those that were inside stay so, and no member asks before they have left; each tells all
+//!    (LEFT). Then all that wait ask again.
 //!
 //! A token needs no care: it belongs to a view, and in the next one there is a new one, once, as
 //! there is one next view. What it costs: nothing while views last, and nothing when one begins;
-//! but in general N − 1 messages if somebody is inside then, and all who wait ask again.
+//! but in general N − 1 messages if a member is inside then, and all that wait ask again.
 //!
 //! **Safe.** *Within a view* the machine's nodes exchange exactly the messages of a run of the
 //! algorithm without crashes, from its start or from a state that it could have come to: so at most
-//! one is inside (as many as the algorithm admits). *From view to view*: by the freeze, those who
-//! go on are inside as they have told, or have left since; the algorithm knows that they are, or
-//! does not start before they have left. *Whoever does not go on* may believe that it is inside
-//! until it hears of the next view. Hence:
+//! one is inside (as many as the algorithm admits). *From view to view*: by the freeze, members
+//! that go on are inside as they have reported, or have left since; the algorithm knows that they
+//! are, or does not start before they have left. *A member that does not go on* may believe that it
+//! is inside until it hears of the next view. Hence:
 //!
 //! **Fencing.** Every message carries a [Lamport clock](crate::clock) that counts entries and
-//! nothing else, and an entry's number is the view and the clock. Of two entries in one view the
-//! second comes after the first has left, and the algorithm can only know that by a chain of
-//! messages from that exit: all of them carry the clock of the first entry or more, and the second
-//! counts one more. A later view has a larger number. So numbers grow with entries, but for those
-//! of nodes that were left behind and do not know it yet; and a resource that refuses numbers lower
-//! than the highest it has seen refuses these. (With several inside at a time, as in k-exclusion,
-//! there is no such chain between them: their numbers only tell views apart.) With a [`Lease`],
-//! whoever was left behind is put out before others enter, if clocks are as good as assumed.
+//! nothing else, and an entry's *fencing token* is the view and the clock. Of two entries in one
+//! view the second comes after the first has left, and the algorithm can only know that by a chain
+//! of messages from that exit: all of them carry the clock of the first entry or more, and the
+//! second counts one more. A later view has a larger number. So tokens grow with entries, but for
+//! those of members that were evicted and do not know it yet; and a resource that refuses tokens
+//! lower than the highest it has seen refuses these. (With several inside at a time, as in
+//! k-exclusion, there is no such chain between them: their tokens only tell views apart.) With a
+//! [`Lease`], an evicted member loses the lock before others enter, if clock drift is as bounded as
+//! assumed.
 //!
-//! **Live** as views are: whoever waits keeps its time and its turn in every view, and in a view
-//! that lasts is served by the algorithm.
+//! **Live** as views are: a waiting member keeps its waiting time and its turn in every view, and
+//! in a view that lasts is served by the algorithm.
 //!
-//! The chain is there because nobody goes on without a message. An algorithm that gives others up
-//! by itself, because of silence, breaks it: in one view an entry after the crash of a holder might
-//! have the number of that holder's. Its time-outs must be longer than it takes until the next
-//! view.
+//! The chain is there because no entry happens without a message. An algorithm that gives up other
+//! nodes by itself, after a time-out, breaks it: in one view an entry after the crash of a holder
+//! might have that holder's token. Its time-outs must be longer than it takes until the next view.
 //!
 //! **Assumes** of links what the algorithm assumes within a view: over links that lose, the nodes
 //! that are made should have [channels](crate::layer::Reliable) of their own. An algorithm whose
@@ -94,7 +94,7 @@ use crate::clock::Clock;
 use crate::mutex::{ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, Fence, NOT_INSIDE, Notice};
 use crate::setup::Setup;
 
-/// The whole stack: a lock that can be used as any other, since it finds out by itself who is down.
+/// The whole stack: a lock that can be used as any other, with its own failure detector.
 pub type OnViews<P> = Detecting<Locks<P>>;
 
 /// A node of a group that these nodes have founded, among all nodes of the set-up, which also says
@@ -118,7 +118,7 @@ pub fn on_views<P: Exclusive>(
 /// The machine below.
 pub type Below = Views<Never, Standing, Synod<Install<Never, Standing>>>;
 
-/// What it says.
+/// Its messages.
 type Letter<P> = Message<<Below as Protocol>::Message, <P as Protocol>::Message>;
 
 /// One node.
@@ -136,14 +136,14 @@ pub struct Locks<P: Protocol> {
     clock: Clock,
     /// The algorithm, while there is a view and it has not been told to end.
     work: Option<Work<P>>,
-    /// What came for views that it does not know yet, by view, in the order in which it came.
+    /// Messages of views that it does not know yet, by view, in the order of arrival.
     early: BTreeMap<u64, Vec<Heard<P>>>,
 }
 
-/// What was heard, and of whom.
+/// A message and its sender.
 type Heard<P> = (NodeId, Word<<P as Protocol>::Message>);
 
-/// What the application is doing.
+/// The state of the application.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Application {
     Outside,
@@ -163,9 +163,9 @@ struct Work<P> {
     /// The members, as the algorithm numbers them.
     members: Arc<[NodeId]>,
     node: P,
-    /// Who was inside when the view began, and has not said that it has left.
+    /// The members that were inside when the view began, and have not reported that they have left.
     inside: NodeSet,
-    /// Whether somebody may not know yet that it was left behind: then nobody enters.
+    /// Whether an evicted member may not know it yet: then no member enters.
     is_early: bool,
     /// Whether the algorithm has let the application in, and it waits for a lease.
     is_granted: bool,
@@ -231,7 +231,8 @@ impl<P: Exclusive> Locks<P> {
             for it in core::mem::take(&mut told) {
                 match it {
                     Told::Block => {
-                        // From here on nobody enters: what the algorithm would say comes too late.
+                        // From here on this node does not enter: notices of the algorithm come too
+                        // late.
                         let ok = Input::Ask(Ask::BlockOk(self.standing()));
                         self.work = None;
                         let beneath = &mut Beneath { fx, told: &mut told, of: PhantomData };
@@ -254,7 +255,7 @@ impl<P: Exclusive> Locks<P> {
         }
     }
 
-    /// Asks for the application, if it waits and nobody is inside from before.
+    /// Asks for the application, if it waits and no member is inside from the last view.
     fn ask(&mut self, fx: &mut impl Effects<Self>) {
         let Application::Waits { claim, .. } = self.application else { return };
         if self.work.as_ref().is_some_and(|work| work.inside.is_empty()) {
@@ -265,7 +266,8 @@ impl<P: Exclusive> Locks<P> {
         }
     }
 
-    /// Whoever was inside when the view began has left. If it was this node, it says so.
+    /// A member that was inside when the view began has left. If it was this node, it tells the
+    /// others.
     fn leaves(&mut self, who: NodeId, fx: &mut impl Effects<Self>) {
         let Some(work) = self.work.as_mut() else { return };
         if !work.inside.remove(who) {
@@ -344,7 +346,7 @@ impl<P: Exclusive> Locks<P> {
         }
     }
 
-    /// What was said may be lost.
+    /// The message may be lost.
     fn beat(&self, fx: &mut impl Effects<Self>) {
         let Some(work) = &self.work else { return };
         let (view, clock) = (work.view, self.clock.now());
@@ -379,7 +381,7 @@ impl<P: Exclusive> Protocol for Locks<P> {
     type Command = Input<Command>;
     type Notice = Notice;
 
-    /// Whoever is not in from the beginning comes in.
+    /// A node that has not founded the group joins.
     fn on_start(&mut self, fx: &mut impl Effects<Self>) {
         self.below(fx, |views, beneath| {
             views.on_start(beneath);

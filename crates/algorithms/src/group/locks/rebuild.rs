@@ -1,10 +1,10 @@
 //! The direct rebuild: what the nodes of an algorithm are if those who are inside when a view
 //! begins, and then those who wait, have asked already.
 //!
-//! Everybody knows who these are, so everybody can find out by itself: it makes *all* nodes of the
-//! view, lets them ask one after the other, carries every message at once, and keeps the node that
-//! is its own. All do the same and come to the same, so together they are in a state that the
-//! algorithm could have come to, with nothing under way; and not a message was sent.
+//! Every member knows these, so each can simulate it alone: it makes *all* nodes of the view, lets
+//! them ask one after the other, delivers every message at once, and keeps the node that is its
+//! own. All do the same with the same result, so together they are in a reachable state of the
+//! algorithm, with no message in flight; and no message was sent.
 //!
 //! That is exact only if the algorithm comes to rest by itself, without time and without chance.
 //! Otherwise, or where it would take too long, those who wait ask again once those who are inside
@@ -26,14 +26,14 @@ const MOST_MESSAGES: usize = 1 << 14;
 /// How the members of a view stand when it begins, by their numbers in the algorithm.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Roster {
-    /// Who is inside.
+    /// The nodes inside.
     pub inside: Vec<(NodeId, Claim)>,
-    /// Who waits, the longest wait first.
+    /// The waiting nodes, the longest wait first.
     pub waiting: Vec<(NodeId, Claim)>,
 }
 
 impl Roster {
-    /// Whether nobody is inside or waits.
+    /// Whether no node is inside or waits.
     pub const fn is_empty(&self) -> bool {
         self.inside.is_empty() && self.waiting.is_empty()
     }

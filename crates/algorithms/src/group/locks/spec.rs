@@ -1,17 +1,17 @@
-//! What must hold of locks on views, whatever the algorithm within.
+//! The specification of locks on views, independent of the algorithm inside.
 //!
 //! | property | says |
 //! | --- | --- |
-//! | `exclusion` | nobody enters beside another that forbids it, is up and was not put out |
+//! | `exclusion` | no node enters beside a conflicting one that is up and still has the lock |
 //! | `fencing` | of two entries the later one has the larger number; the larger or the same view |
 //! | | where more than one may be inside |
-//! | `progress` | whoever waits and is up enters, if enough are up and suspicions come right |
+//! | `progress` | every live waiting node enters, if enough are up and suspicions become right |
 //!
-//! Without leases, exclusion cannot hold where somebody is suspected wrongly: whoever is cut off,
+//! Without leases, exclusion cannot hold where a node is suspected wrongly: a node that is cut off,
 //! and inside or about to enter, does not know that the others go on. There
-//! [fencing](Locked::fenced) takes its place: numbers grow within a view, and whoever was left
-//! behind in an older view has a lower number than those who have gone on, so that a resource that
-//! checks numbers refuses it.
+//! [fencing](Locked::fenced) takes its place: fencing tokens grow within a view, and a node left in
+//! an older view has a lower token than those that have gone on, so that a resource that checks
+//! tokens refuses it.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -39,19 +39,19 @@ pub struct Locked {
     clocks: BTreeMap<u64, u64>,
     cuts: Cuts,
     admission: Admission,
-    /// Whether the detector may be wrong about somebody who is inside.
+    /// Whether the detector may be wrong about a node inside.
     is_fenced: bool,
-    /// Whether it is told whom nodes suspect. If not, they are assumed to be right in the end.
+    /// Whether the monitor sees suspicions. If not, they are assumed to be right eventually.
     is_told: bool,
 }
 
-/// What was seen of a node.
+/// The history of a node that matters.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Seen {
     is_up: bool,
     is_inside: bool,
     waits: bool,
-    /// What it has asked for last.
+    /// Its last claim.
     claim: Claim,
     suspects: NodeSet,
 }
@@ -64,7 +64,7 @@ impl Seen {
 }
 
 impl Locked {
-    /// Nobody has asked for anything. All nodes have founded the group.
+    /// No request yet. All nodes have founded the group.
     pub fn new(group: Group) -> Self {
         Self {
             nodes: vec![Seen::new(true); group.size() as usize],
@@ -82,8 +82,8 @@ impl Locked {
         Self { admission, ..self }
     }
 
-    /// The same, where somebody may be suspected wrongly: only a resource that checks numbers need
-    /// be safe.
+    /// The same, where a node may be suspected wrongly: only a resource that checks fencing tokens
+    /// need be safe.
     #[must_use]
     pub fn fenced(self) -> Self {
         Self { is_fenced: true, ..self }
@@ -97,7 +97,10 @@ impl Locked {
         let is_ordered = self.admission == Admission::One;
         let is_lower = is_ordered && before.is_some_and(|clock| fence.clock <= clock);
         if is_lower || (is_left_behind && !self.is_fenced) {
-            let what = format!("node {at} enters with {fence}, which is not the highest so far");
+            let what = format!(
+                "node {at} enters with fencing token {fence}, which is not the \
+                                highest so far"
+            );
             return violation(FENCING, what);
         }
         let node = &mut self.nodes[at.index()];
@@ -109,7 +112,7 @@ impl Locked {
         Ok(())
     }
 
-    /// Who is inside so that this node must not be.
+    /// The node inside that conflicts with this one.
     fn obstacle(&self, at: NodeId) -> Option<NodeId> {
         let claim = self.nodes[at.index()].claim;
         let others = (0..).map(NodeId).zip(&self.nodes).filter(|(id, _)| *id != at);
@@ -122,7 +125,7 @@ impl Locked {
         obstacle.map(|it| it.0)
     }
 
-    /// Who waits, unless something is in the way.
+    /// The nodes that wait, unless too few others are up.
     fn waiting(&self) -> Vec<NodeId> {
         let all = || (0..self.nodes.len() as u32).map(NodeId);
         let seen = |id: NodeId| &self.nodes[id.index()];
@@ -156,7 +159,7 @@ impl Monitor for Locked {
         match *notice {
             Notice::EnteredAs(fence) => self.on_entered(at, fence),
             Notice::Entered => {
-                let what = format!("node {at} enters without a number");
+                let what = format!("node {at} enters without a fencing token");
                 Err(Violation { property: FENCING, what })
             }
             Notice::View { .. } => Ok(()),
@@ -196,7 +199,7 @@ impl Monitor for Locked {
 pub type Fed = fed::Fed<Locked>;
 
 impl Fed {
-    /// Whom nodes suspect is seen.
+    /// The monitor sees suspicions.
     pub fn new(locked: Locked) -> Self {
         fed::Fed(Locked { is_told: true, ..locked })
     }

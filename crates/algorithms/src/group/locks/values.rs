@@ -1,4 +1,4 @@
-//! What locks on views hand over and are made of.
+//! The values that locks on views transfer, and the factory of their nodes.
 
 use alloc::sync::Arc;
 use core::fmt;
@@ -13,7 +13,7 @@ use crate::layer::Reliable;
 use crate::layer::reliable::{Patience, Peers};
 use crate::mutex::Claim;
 
-/// How an application stands when a view ends: what is handed over.
+/// The state of an application when a view ends, for transfer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Standing {
     /// Since when it waits, if it does.
@@ -22,7 +22,7 @@ pub struct Standing {
     pub is_inside: bool,
     /// With what it is inside, or wants to be.
     pub claim: Claim,
-    /// Whether somebody may not know yet that it was left behind.
+    /// Whether an evicted member may not know it yet.
     pub is_early: bool,
     /// The node's clock.
     pub clock: u64,
@@ -52,7 +52,7 @@ impl<P: Exclusive> Anew<P> {
         Self { rebuild: Arc::new(|_, _| None), ..self }
     }
 
-    /// The same with a mistake: everybody believes that it has waited longest itself.
+    /// The same with a mistake: each member believes that it has waited longest itself.
     #[must_use]
     pub fn in_own_order(self) -> Self {
         let Self { make, rebuild } = self;

@@ -15,12 +15,12 @@ use super::Act;
 use crate::multicast::Text;
 use crate::multicast::body::{Body, Shared};
 
-/// What a member knows.
+/// The state of a member.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Causal {
     /// How many messages of each it has delivered.
     delivered: Vec<u64>,
-    /// What waits for its causes, in the order in which it came.
+    /// Messages that wait for their causes, in the order of arrival.
     waiting: Vec<Waiting>,
 }
 

@@ -4,8 +4,8 @@
 //! Every message carries its sender's clock. It is delivered when its stamp is the smallest here
 //! and every member has been heard with a later one: since a sender's messages come in their order
 //! and its clock only grows, none with an earlier stamp can follow. **One order**: that of stamps,
-//! ties broken by the sender's number. **Live**: whoever hears a message and has not said anything
-//! later says what its clock is, unless it has something else to say at once.
+//! ties broken by the sender's number. **Live**: a member that receives a message and has sent
+//! nothing later multicasts its clock, unless it has a message of its own to send at once.
 //!
 //! So one message may cost N−1 words of N−1 copies each. Where all speak all the time, their own
 //! messages do the same for nothing.
@@ -20,14 +20,14 @@ use super::Act;
 use crate::multicast::Text;
 use crate::multicast::body::Body;
 
-/// What a member knows.
+/// The state of a member.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Lamport {
     me: NodeId,
     clock: u64,
     /// The last stamp that was heard of each; of itself, the last that it has used.
     pub(in crate::multicast) last: Vec<u64>,
-    /// What was not delivered, by stamp and sender.
+    /// Messages that are not delivered, by stamp and sender.
     queue: BTreeMap<(u64, NodeId), (u64, Text)>,
     /// The latest message, by stamp and sender: all wait to hear of everyone after it.
     owes: (u64, NodeId),
@@ -80,7 +80,7 @@ impl Lamport {
         }
     }
 
-    /// Whether somebody waits to hear of this member.
+    /// Whether another member waits for a message of this one.
     pub(super) fn waits_for_room(&self) -> bool {
         (self.last[self.me.index()], self.me) < self.owes
     }

@@ -1,10 +1,10 @@
-//! In which order messages are delivered, whatever carries them.
+//! Delivery orders, independent of the carrier.
 //!
 //! | order | promises | how | costs |
 //! | --- | --- | --- | --- |
 //! | `fifo` | those of one sender as it sent them | as they are carried | nothing, T |
 //! | `causal` | besides, none before its causes | counts on every message | nothing, T |
-//! | `sequencer` | besides, the same at all | member 0 says who is next | N−1 more, 2T |
+//! | `sequencer` | besides, the same at all | member 0 announces the next | N−1 more, 2T |
 //! | `token` | the same | the token gives places | who asks for it, T with it |
 //! | `lamport` | the same | by stamps, once all were heard | up to (N−1)² more, 2T |
 //! | `skeen` | the same | the highest of all proposals | 2(N−1) more, 3T |
@@ -50,7 +50,7 @@ impl Ordering {
     pub const ALL: [Self; 6] =
         [Self::Fifo, Self::Causal, Self::Sequencer, Self::Token, Self::Lamport, Self::Skeen];
 
-    /// What it is called.
+    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Fifo => "fifo",
@@ -73,7 +73,7 @@ impl Ordering {
     }
 }
 
-/// What an order wants done.
+/// The effects of an ordering.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Act {
     /// Tell the application.
@@ -82,16 +82,16 @@ pub enum Act {
         from: NodeId,
         /// Which of its messages.
         number: u64,
-        /// What it says.
+        /// The content.
         text: Text,
     },
     /// Have this carried to all, this member included.
     Put(Body),
     /// Send a letter to one.
     Mail {
-        /// To whom.
+        /// The receiver.
         to: NodeId,
-        /// What it says.
+        /// The content.
         letter: Letter,
     },
 }
@@ -105,7 +105,7 @@ pub enum Order {
     Causal(Causal),
     /// As one member says.
     Sequencer(Sequencer),
-    /// As whoever has the token says.
+    /// By the holder of the token.
     Token(Token),
     /// By stamps.
     Lamport(Lamport),
@@ -163,7 +163,7 @@ impl Order {
             (Self::Skeen(order), Body::Final { number, place }) => {
                 order.decided(from, number, place, acts);
             }
-            // Nobody that is set up alike says such a thing.
+            // A member with the same set-up never sends it.
             (
                 Self::Fifo
                 | Self::Causal(_)
@@ -244,7 +244,7 @@ impl Order {
     }
 }
 
-/// What is written to one member alone.
+/// A unicast of an ordering.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Letter {

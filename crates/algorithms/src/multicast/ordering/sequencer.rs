@@ -1,10 +1,10 @@
 //! Total order by a sequencer: member 0 says in which order all deliver.
 //!
 //! Kaashoek and Tanenbaum, "Group communication in the Amoeba distributed operating system", ICDCS
-//! 1991. A message is carried to all; when it comes to the sequencer, that has it carried to all
-//! that this one is next. A member delivers what is next once it is there. **One order**: that of
-//! the sequencer's words, which all hear in the order in which it says them. **Live**: it names
-//! every message that comes to it, and each is carried to all.
+//! 1991. A message is carried to all; when it reaches the sequencer, that multicasts that this one
+//! is next. A member delivers the next message once it has arrived. **One order**: that of the
+//! sequencer's multicasts, which all deliver in the order in which it sends them. **Live**: it
+//! names every message that comes to it, and each is carried to all.
 //!
 //! Where its carrier has no room, it names several at once when there is room again.
 
@@ -17,19 +17,19 @@ use super::Act;
 use crate::multicast::Text;
 use crate::multicast::body::{Body, Id};
 
-/// Who decides.
+/// The sequencer.
 const SEQUENCER: NodeId = NodeId(0);
 
 /// How many are named at once, so that they fit into a datagram.
 const MOST_NAMED: usize = 64;
 
-/// What a member knows.
+/// The state of a member.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Sequencer {
     me: NodeId,
-    /// What comes next, in this order.
+    /// The next messages, in this order.
     next: VecDeque<Id>,
-    /// What has come and was not delivered.
+    /// Messages that have arrived and are not delivered.
     here: BTreeMap<Id, Text>,
     /// At the sequencer: what it has not named yet.
     unnamed: Vec<Id>,
@@ -56,7 +56,7 @@ impl Sequencer {
         self.deliver(acts);
     }
 
-    /// What the sequencer says comes next.
+    /// The sequencer's announcement of the next message.
     pub(super) fn next(&mut self, from: NodeId, ids: &[Id], acts: &mut Vec<Act>) {
         if from == SEQUENCER {
             self.next.extend(ids);

@@ -1,16 +1,16 @@
 //! Total order by agreed places: every member proposes one, and the highest is taken.
 //!
 //! Skeen's protocol, in Birman and Joseph, "Reliable communication in the presence of failures",
-//! ACM TOCS 5(1), 1987 (ABCAST). Whoever hears a message proposes a place for it, later than any
-//! that it has seen, and puts it in line there, undecided. The sender takes the highest of all
-//! proposals and has it carried to all as final. A member delivers the first in line if it is
-//! final.
+//! ACM TOCS 5(1), 1987 (ABCAST). A member that receives a message proposes a timestamp for it,
+//! later than any that it has seen, and queues it there, undecided. The sender takes the highest of
+//! all proposals and multicasts it as final. A member delivers the first message of its queue if it
+//! is final.
 //!
-//! **One order**: by final places, which differ (a clock, and whose proposal it was). What a member
-//! delivers had the lowest place in its line; whatever is or will be in line there undecided ends
-//! up no lower than where it stands, since the final place is at least what that member proposed.
-//! **Live**: all propose, so every message becomes final everywhere, and the first in line is
-//! delivered then.
+//! **One order**: by final places, which differ (a clock, and whose proposal it was). A delivered
+//! message had the lowest place in the queue; an undecided message that is or will be in that queue
+//! ends up no lower than where it stands, since the final place is at least what that member
+//! proposed. **Live**: all propose, so every message becomes final everywhere, and the first in
+//! line is delivered then.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -21,13 +21,13 @@ use super::{Act, Letter};
 use crate::multicast::Text;
 use crate::multicast::body::{Body, Id, Place};
 
-/// What a member knows.
+/// The state of a member.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Skeen {
     me: NodeId,
     group: Group,
     clock: u64,
-    /// What was not delivered, in line.
+    /// The messages that are not delivered, in order.
     line: BTreeMap<(Place, Id), Waiting>,
     /// Where each of these is in line.
     places: BTreeMap<Id, Place>,
@@ -67,7 +67,7 @@ impl Skeen {
         }
     }
 
-    /// Somebody proposes a place for one of this member's messages.
+    /// A proposal for one of this member's messages.
     pub(super) fn proposed(&mut self, by: NodeId, number: u64, clock: u64, acts: &mut Vec<Act>) {
         let place = Place { clock, by };
         let (count, highest) = self.proposals.entry(number).or_insert((0, place));

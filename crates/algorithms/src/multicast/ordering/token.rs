@@ -1,11 +1,11 @@
-//! Total order by a token: whoever has it gives its own messages the next places.
+//! Total order by a token: its holder gives its own messages the next places.
 //!
 //! As in Chang and Maxemchuk, ACM TOCS 2(3), 1984, and Amir, Moser, Melliar-Smith, Agarwal and
 //! Ciarfella, ACM TOCS 13(4), 1995. Theirs goes round; here it stays where it is until another
-//! wants it, so that a group that has nothing to say is silent. Who asks whom is decided as by
-//! Naimi and Trehel, ICDCS 1987: everyone knows of one that may be the last to have asked; a wish
-//! is passed on along these, and whoever passes it on takes it for the last one from then on. The
-//! wish comes to the one that asked last, which gives the token to it once it has had it.
+//! member requests it, so that an idle group is silent. Requests travel as in Naimi and Trehel,
+//! ICDCS 1987: every member knows a probable last requester; a request is forwarded along these,
+//! and each member that forwards it takes its sender for the last requester from then on. The
+//! request reaches the last requester, which passes the token on once it has had it.
 //!
 //! **One order**: places are given by the one token, each once; all deliver by place. **Live**:
 //! every place that was given is that of a message on its way; those who ask form a line, each
@@ -21,29 +21,29 @@ use super::{Act, Letter};
 use crate::multicast::Text;
 use crate::multicast::body::Body;
 
-/// Who has it at first.
+/// The initial holder.
 const FIRST: NodeId = NodeId(0);
 
-/// What a member knows.
+/// The state of a member.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Token {
     me: NodeId,
     group: Group,
     /// The next place to give, where the token is.
     next_place: Option<u64>,
-    /// Who may have asked last; this member, if nobody has since it did.
+    /// The probable last requester; this member, if there is none after it.
     last: NodeId,
     /// Whether it has asked for the token and has not got it yet.
     is_asking: bool,
-    /// Who gets the token from here.
+    /// The next holder of the token.
     heir: Option<NodeId>,
-    /// What has no place yet.
+    /// Messages without a place yet.
     own: VecDeque<Text>,
     /// How many of its own have a place and were not delivered.
     placed: u32,
     /// The place of the next one to deliver.
     next: u64,
-    /// What has come too early, by place.
+    /// Messages that have arrived too early, by place.
     early: BTreeMap<u64, Delivery>,
 }
 
@@ -91,7 +91,7 @@ impl Token {
         }
     }
 
-    /// Somebody wants the token.
+    /// A request for the token.
     pub(super) fn wanted(&mut self, by: NodeId, acts: &mut Vec<Act>) {
         if !self.group.contains(by) {
             return;
@@ -105,7 +105,7 @@ impl Token {
         self.give(acts);
     }
 
-    /// Gives the token to whoever is next, if this member has it and there is one.
+    /// Gives the token to the next holder, if this member has it and there is one.
     fn give(&mut self, acts: &mut Vec<Act>) {
         if self.next_place.is_some()
             && let Some(to) = self.heir.take()

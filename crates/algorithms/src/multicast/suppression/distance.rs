@@ -1,9 +1,9 @@
 //! How far away others are, known or measured.
 //!
-//! SRM measures by session messages: A says what its clock is; B says in one of its own what A's
-//! clock was and how long ago it heard that; what is left of A's time since then is twice the way.
-//! A node here has no clock, so it counts ticks while it measures, and measures every other until
-//! it has three answers of it.
+//! SRM measures by session messages: A sends its clock; B echoes A's clock in one of its own, with
+//! the time since it received it; the rest of A's time since then is the round trip. A node here
+//! has no clock, so it counts ticks while it measures, and measures every other until it has three
+//! answers of it.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -29,7 +29,7 @@ impl Distances {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Measured, Self::Known];
 
-    /// What it is called.
+    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Measured => "measured",
@@ -38,7 +38,7 @@ impl Distances {
     }
 }
 
-/// What is known of a distance after so many answers needs no more.
+/// A distance is known well enough after so many answers.
 const ENOUGH: u8 = 3;
 /// Ticks in the longest time that a message takes over a link.
 const TICKS: u32 = 8;
@@ -46,7 +46,7 @@ const TICKS: u32 = 8;
 /// How far away others are.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::multicast) struct Map {
-    /// What a distance is that is not known.
+    /// The assumed distance while it is not known.
     longest: Duration,
     way: Way,
     /// How long a tick takes: the same everywhere, since others hear of it.
@@ -63,7 +63,7 @@ enum Way {
     Even,
     /// So many links, each of which takes so long.
     Links(Arc<[u32]>, Duration),
-    /// What is known of each, and of how many not enough.
+    /// The distances of all members, and how many are not known well enough.
     Measured { peers: BTreeMap<NodeId, Peer>, left: u32 },
 }
 
@@ -133,7 +133,7 @@ impl Map {
         }
     }
 
-    /// What is echoed, each clock once.
+    /// The clocks to echo, each once.
     pub(in crate::multicast) fn echoes(&mut self) -> Vec<(NodeId, u32, u32)> {
         let clock = self.clock();
         let (Way::Measured { peers, .. }, Some(clock)) = (&mut self.way, clock) else {
@@ -145,7 +145,7 @@ impl Map {
         peers.iter_mut().filter_map(echo).collect()
     }
 
-    /// Somebody has said what its clock is, and echoed this member's.
+    /// A member has sent its clock, and echoed this member's.
     pub(in crate::multicast) fn hear(
         &mut self,
         from: NodeId,
@@ -156,7 +156,7 @@ impl Map {
         let (Way::Measured { peers, left }, Some(began)) = (&mut self.way, self.began) else {
             return;
         };
-        // How long the clock stood meanwhile, nobody knows.
+        // The clock stood still for an unknown time meanwhile.
         let echo = echo.filter(|(stamp, _)| *stamp >= began);
         let peer = peers.entry(from).or_default();
         peer.echo = stamp.map(|stamp| (stamp, clock));

@@ -1,4 +1,4 @@
-//! What members of SRM say to each other, and what they may be woken for.
+//! Messages and timers of SRM.
 
 use core::fmt;
 
@@ -7,11 +7,11 @@ use vorrang_protocol::NodeId;
 
 use crate::multicast::body::{Body, Id, Shared};
 
-/// What carriers say to each other, always to all.
+/// The messages between carriers, always to all.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
-    /// What a member sends.
+    /// A multicast.
     Data {
         /// Its number, from 0.
         number: u64,
@@ -20,16 +20,16 @@ pub enum Message {
         /// What it is.
         body: Body,
     },
-    /// Who has this?
+    /// A request for a missing message.
     Request {
-        /// What is missing.
+        /// The missing message.
         of: Id,
         /// How far away its sender is from the one who asks, in nanoseconds.
         distance_ns: u64,
     },
     /// Here it is.
     Repair {
-        /// What was missing.
+        /// The repaired message.
         of: Id,
         /// What it is.
         body: Body,
@@ -38,14 +38,14 @@ pub enum Message {
     Session(News),
 }
 
-/// What a session message says.
+/// The content of a session message.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct News {
-    /// Of each sender: how far this member has come, and how far it knows that sender to be.
+    /// For each sender how far this member has delivered, and the highest number that it knows.
     pub streams: Shared<(NodeId, u64, u64)>,
     /// All of its own below this number are everywhere.
     pub stable: u64,
-    /// Of whom it does not know that they have all of its own.
+    /// The members that have not acknowledged all of its own messages.
     pub seeks: Shared<NodeId>,
     /// Its clock, if it measures distances.
     pub stamp: Option<u32>,
@@ -64,7 +64,8 @@ impl vorrang_protocol::Message for Message {
         "SESSION",
     ];
 
-    /// What is sent again counts as what it is, but for what applications say: that is a repair.
+    /// A retransmission has the kind of its content, except payloads of applications: those are
+    /// repairs.
     fn kind(&self) -> usize {
         match self {
             Self::Data { body, .. } => body.kind(),
@@ -105,7 +106,7 @@ impl fmt::Display for Message {
     }
 }
 
-/// What a carrier may be woken for.
+/// The timers of a carrier.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Timer {

@@ -1,4 +1,4 @@
-//! What [SRM](super::srm) is made of.
+//! The parts of [SRM](super::srm).
 
 pub mod distance;
 pub mod message;

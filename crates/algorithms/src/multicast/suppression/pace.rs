@@ -23,10 +23,10 @@ pub enum Waits {
     Given([u32; 4]),
 }
 
-/// Nobody asks again sooner than after so many thousandths of a distance, before any back-off: a
+/// The shortest wait before a second request, in thousandths of a distance, before any back-off: a
 /// repair takes a round trip and its own wait.
 const LEAST: u64 = 1500;
-/// Nobody waits for longer than so many times a distance, before any back-off.
+/// The longest wait, in multiples of a distance, before any back-off.
 const MOST: u32 = 1_000_000;
 
 impl FromStr for Waits {
@@ -95,7 +95,8 @@ impl Factors {
         (drawn, of): (u32, u32),
     ) -> Duration {
         let share = u64::from(self.width) * u64::from(drawn) / u64::from(of.max(2) - 1);
-        // Who has asked and draws the shortest wait of all must not ask at once for ever.
+        // A member that has sent a request and draws the shortest wait of all must not repeat it at
+        // once for ever.
         let least = if doublings > 0 { LEAST } else { 0 };
         let thousandths = u128::from((u64::from(self.start) + share).max(least)) << doublings;
         let ns = distance.as_nanos().saturating_mul(thousandths) / 1000;
@@ -123,7 +124,7 @@ pub(in crate::multicast) struct Learner {
     delay: u32,
 }
 
-/// What came of one loss, or of one request.
+/// The outcome of one loss, or of one request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub(in crate::multicast) struct Experience {
     /// How many there were besides the first.

@@ -1,5 +1,4 @@
-//! What is missing is asked for, and what others miss is repaired: once for all, as far as that
-//! goes.
+//! Requests and repairs: each about once for all members.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -17,7 +16,7 @@ use crate::multicast::srm::Srm;
 
 /// A back-off doubles a wait no more often than this, as in the ns-2 simulator.
 pub(super) const MOST_DOUBLINGS: u8 = 5;
-/// Of so many messages one is a session message.
+/// One in so many messages is a session message.
 const ONE_IN: u64 = 20;
 
 impl Srm {
@@ -97,7 +96,7 @@ impl Srm {
         }
     }
 
-    /// All of a sender's messages below this number were sent: what is not here is missing.
+    /// All of a sender's messages below this number were sent: those that are not here are missing.
     pub(in crate::multicast) fn learn(
         &mut self,
         from: NodeId,
@@ -142,7 +141,7 @@ impl Srm {
         after
     }
 
-    /// Somebody has asked for something that is missing here: backs off, once a round.
+    /// Another member has requested a message that is missing here: backs off, once a round.
     pub(in crate::multicast) fn back_off(&mut self, of: Id, fx: &mut impl Effects<Ordered<Self>>) {
         let Some(missing) = self.stream(of.from).missing.get_mut(&of.number) else { return };
         missing.doublings = (missing.doublings + 1).min(MOST_DOUBLINGS);
@@ -186,7 +185,7 @@ impl Srm {
             return self.consider(by, of, fx);
         }
         if of.from == me {
-            // Nobody has sent that.
+            // There is no such message.
             return;
         }
         if of.number < stream.below {
@@ -208,7 +207,7 @@ impl Srm {
         }
     }
 
-    /// Somebody asks for what is here.
+    /// A request for a message that is here.
     pub(in crate::multicast) fn consider(
         &mut self,
         by: NodeId,
@@ -254,7 +253,7 @@ impl Srm {
             Experience { duplicates: 0, delay, sent, is_closest: sent }
         });
         self.stream(of.from).held.insert(of.number, came);
-        // Nobody is any distance from itself.
+        // The distance to oneself is 0.
         let from = if of.from == self.me { asked.unwrap_or(of.from) } else { of.from };
         Self::set(Timer::Hold(of), self.map.to(from).saturating_mul(3), fx);
     }

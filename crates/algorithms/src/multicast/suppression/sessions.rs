@@ -29,7 +29,7 @@ pub(in crate::multicast) struct Sessions {
     pub(in crate::multicast) is_armed: bool,
     /// It is to be said although others say something.
     pub(in crate::multicast) is_due: bool,
-    /// Something has come since it was last said, or somebody wants to know.
+    /// A message has come since the last report, or a member waits for one.
     pub(in crate::multicast) has_news: bool,
     /// How many messages have come since, up to as many as make a difference.
     pub(in crate::multicast) heard: u64,
@@ -45,7 +45,7 @@ impl Srm {
         self.sessions.has_news || self.laggards > 0
     }
 
-    /// Of whom this member does not know that they have all it has sent.
+    /// The members that have not acknowledged all messages of this one.
     pub(in crate::multicast) fn seeks(&self) -> impl Iterator<Item = NodeId> + '_ {
         let next = self.streams.get(&self.me).map_or(0, |own| own.inbox.next);
         self.group.others(self.me).filter(move |id| self.known[id.index()] < next)
@@ -105,7 +105,7 @@ impl Srm {
         self.wake(fx);
     }
 
-    /// Time passes, as long as somebody cares.
+    /// A tick, as long as the clock is needed.
     pub(in crate::multicast) fn on_tick(&mut self, fx: &mut impl Effects<Ordered<Self>>) {
         self.map.advance();
         if self.counts_time() {
@@ -195,7 +195,7 @@ impl Srm {
         }
     }
 
-    /// What is everywhere need not be kept.
+    /// A message that all members have need not be kept.
     pub(in crate::multicast) fn forget(&mut self, from: NodeId, stable: u64) {
         let stream = self.streams.entry(from).or_default();
         while stream.first < stable && stream.kept.pop_front().is_some() {

@@ -1,4 +1,4 @@
-//! What a member of SRM knows of one sender's messages.
+//! The messages of one sender, as a member of SRM knows them.
 
 use alloc::collections::{BTreeMap, VecDeque};
 
@@ -8,21 +8,21 @@ use super::pace::Experience;
 use crate::multicast::body::Body;
 use crate::multicast::inbox::Inbox;
 
-/// What comes from one sender.
+/// The messages of one sender.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(in crate::multicast) struct Stream {
     pub(in crate::multicast) inbox: Inbox,
     /// All below this number were sent.
     pub(in crate::multicast) below: u64,
-    /// What has been handed up and may be missing elsewhere, oldest first.
+    /// Delivered messages that may be missing elsewhere, oldest first.
     pub(in crate::multicast) kept: VecDeque<Body>,
     /// The number of the first of these.
     pub(in crate::multicast) first: u64,
-    /// What is missing here.
+    /// The missing messages.
     pub(in crate::multicast) missing: BTreeMap<u64, Missing>,
-    /// What others have asked for and this member is about to send.
+    /// Requested messages that this member is about to send.
     pub(in crate::multicast) repairs: BTreeMap<u64, Repairing>,
-    /// What has been repaired a short while ago, and what that teaches.
+    /// Recent repairs, with data for adaptive waits.
     pub(in crate::multicast) held: BTreeMap<u64, Option<Experience>>,
     /// How far it had come when that was last said.
     pub(in crate::multicast) told: u64,
@@ -35,7 +35,7 @@ pub(in crate::multicast) struct Missing {
     pub(in crate::multicast) doublings: u8,
     /// Whether requests belong to the present round.
     pub(in crate::multicast) is_ignoring: bool,
-    /// What it teaches, where anything is learnt: since when, and what came of it so far.
+    /// Data for adaptive waits, if they are used: since when, and the outcome so far.
     pub(in crate::multicast) lesson: Option<Lesson>,
 }
 
@@ -46,7 +46,7 @@ pub(in crate::multicast) struct Repairing {
     pub(in crate::multicast) lesson: Option<Lesson>,
 }
 
-/// What is to be learnt from.
+/// Data for adaptive waits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(in crate::multicast) struct Lesson {
     pub(in crate::multicast) since: u32,
@@ -55,7 +55,7 @@ pub(in crate::multicast) struct Lesson {
 }
 
 impl Stream {
-    /// What this number stands for, if it is here and not forgotten.
+    /// The message of this number, if it is here and not dropped.
     pub(in crate::multicast) fn get(&self, number: u64) -> Option<&Body> {
         let place = number.checked_sub(self.first)?;
         self.kept.get(place as usize).or_else(|| self.inbox.early.get(&number))

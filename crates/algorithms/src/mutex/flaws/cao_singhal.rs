@@ -42,7 +42,7 @@ impl Mishears<CaoSinghal> for EarlyInquireDropped {
     }
 }
 
-/// Whatever permission a TRANSFER was about, it is applied to the one that is there or comes.
+/// A TRANSFER is applied to any permission that is here or comes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct NoEpochs;
 
@@ -75,7 +75,7 @@ impl Mishears<CaoSinghal> for NoEpochs {
     }
 }
 
-/// Nobody but the sender of a request is told FAIL when it comes.
+/// Only the sender of a request is told FAIL when it comes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct OvertakenNotTold;
 

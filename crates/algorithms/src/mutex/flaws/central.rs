@@ -1,7 +1,7 @@
 //! The central coordinator with another queue, and among applications that talk to each other.
 //!
 //! As it should be, the coordinator serves in the order of arrival. As long as nodes exchange
-//! nothing but its messages, nobody can tell that order from happened-before. Let an application
+//! nothing but its messages, no node can tell that order from happened-before. Let an application
 //! tell another that it has asked, and let that one ask as well: the second request may arrive
 //! first.
 
@@ -52,7 +52,7 @@ fn latest_to_the_front(node: &mut Central) {
     }
 }
 
-/// What nodes and applications say to each other.
+/// The messages between nodes and between applications.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {

@@ -1,4 +1,4 @@
-//! What people get wrong when a wave prepares the way for the lift.
+//! Known mistakes of the wave before the lift.
 
 use vorrang_protocol::{Effects, NodeId, Protocol, Refused};
 

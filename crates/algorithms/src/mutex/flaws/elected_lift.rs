@@ -1,4 +1,4 @@
-//! What people get wrong when an election decides who starts.
+//! Known mistakes where an election decides which node starts.
 
 use vorrang_protocol::{Effects, NodeId, Protocol, Refused};
 
@@ -7,7 +7,7 @@ use crate::flaw::Mistake;
 use crate::mutex::Command;
 use crate::mutex::elected_lift::{ElectedLift, Message};
 
-/// Whoever wants in does not wait for the election.
+/// A node that wants to enter does not wait for the election.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct EveryoneStarts;
 
@@ -24,7 +24,7 @@ impl Mistake<ElectedLift> for EveryoneStarts {
     }
 }
 
-/// Whoever is told who leads starts as if that were itself.
+/// A node that learns the leader starts the wave as if it were the leader.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ResultSuffices;
 

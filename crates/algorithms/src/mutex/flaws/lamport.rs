@@ -49,7 +49,7 @@ impl Mistake<Lamport> for CopiesStampedApart {
         message: Message,
         fx: &mut impl Effects<Lamport>,
     ) {
-        // A release means whatever request of its sender stands in the queue.
+        // A release removes any request of its sender from the queue.
         let queued = node.queue.iter().find(|stamp| stamp.node == from).map(|stamp| stamp.time);
         let message = match (message, queued) {
             (Message::Release { time, .. }, Some(request)) => Message::Release { time, request },
@@ -59,7 +59,7 @@ impl Mistake<Lamport> for CopiesStampedApart {
     }
 }
 
-/// Whatever comes from a node after the request counts as having heard from it.
+/// Any message from a node after the request counts as an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct AnyWordWillDo;
 

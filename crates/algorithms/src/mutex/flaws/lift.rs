@@ -1,4 +1,4 @@
-//! What people get wrong in the lift.
+//! Known mistakes in the lift.
 
 use vorrang_protocol::{Invariant, NodeId};
 

@@ -16,8 +16,8 @@ pub struct AsItIs;
 
 impl Mistake<MaekawaBasic> for AsItIs {}
 
-/// A waiting request that an older one overtakes is not told: whoever is asked for its lock, and
-/// hears of no refusal anywhere, keeps it in the belief that it may get all.
+/// A waiting request that an older one overtakes is not told: a request that is asked for its lock,
+/// and was refused nowhere, keeps it in the belief that it may get all.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct OvertakenNotTold;
 
@@ -83,7 +83,7 @@ impl Mishears<Maekawa> for OneFlagForAll {
 }
 
 /// Messages do not name requests, and an inquiry is remembered until it is answered: one that comes
-/// when its request is over is answered by the next, whoever has the lock by then.
+/// when its request is over is answered by the next, though another node may have the lock by then.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct InquiryOutlivesRequest;
 
@@ -112,7 +112,8 @@ impl Mishears<Maekawa> for InquiryOutlivesRequest {
     }
 }
 
-/// Whoever was refused answers whatever it remembers, also for a lock that it does not have.
+/// A refused request answers all inquiries that it remembers, also for a lock that it does not
+/// have.
 fn answer_all(node: &mut Maekawa, fx: &mut impl Effects<Maekawa>) {
     let Request { phase, failed, inquired, .. } = &mut node.request;
     if let (Phase::Waiting(time), false) = (*phase, failed.is_empty()) {

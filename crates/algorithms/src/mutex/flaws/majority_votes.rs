@@ -7,7 +7,7 @@ use crate::mutex::at_home::{HearsItself as _, Mishears};
 use crate::mutex::locking::Phase;
 use crate::mutex::majority_votes::{MajorityVotes, Message};
 
-/// An arbiter answers everyone, whoever has its vote.
+/// An arbiter votes for every request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct VotesForAll;
 
@@ -27,7 +27,7 @@ impl Mishears<MajorityVotes> for VotesForAll {
     }
 }
 
-/// Nothing survives a crash, not even to whom the vote was given.
+/// Nothing survives a crash, not even the holder of the vote.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Amnesia;
 
@@ -57,7 +57,7 @@ impl Mishears<MajorityVotes> for AnsweredBeforeVoted {
     }
 }
 
-/// Whoever has a vote keeps it until it has left.
+/// A request keeps its votes until it has left.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct VotesKept;
 

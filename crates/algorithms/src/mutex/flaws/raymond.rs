@@ -1,4 +1,4 @@
-//! What people get wrong in Raymond's algorithm.
+//! Known mistakes in Raymond's algorithm.
 
 use vorrang_protocol::{Effects, NodeId, Protocol, Refused};
 
@@ -7,7 +7,7 @@ use crate::mutex::Command;
 use crate::mutex::raymond::Raymond;
 use crate::mutex::tree_token::{Clients as _, Message, Phase};
 
-/// Whoever has the token sends it to whoever asks.
+/// The holder of the token sends it to any node that asks.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct GivenAwayInside;
 
@@ -74,7 +74,7 @@ impl Mistake<Raymond> for TokenLost {
     }
 }
 
-/// Nobody asks for the token again after sending it away.
+/// A node does not ask for the token again after sending it away.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct RequestForgotten;
 

@@ -5,7 +5,7 @@ use vorrang_protocol::{Effects, NodeId};
 use crate::flaw::Mistake;
 use crate::mutex::regenerating::{Message, Regenerating, Renewable};
 
-/// Messages of the algorithm are taken whatever generation they are of.
+/// Messages of the algorithm are accepted from any generation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct NoGeneration;
 

@@ -75,7 +75,7 @@ impl Mistake<RicartAgrawala> for DeferredNeverCleared {
     ) {
         match (message, &node.phase) {
             (Message::Reply { clock, .. }, Phase::Waiting { time, missing }) => {
-                // Whoever is missing first is taken to have replied: the set is but a count.
+                // The first missing node counts as having replied: the set is used as a count.
                 let counted = missing.iter().next().unwrap_or(from);
                 node.on_message(counted, Message::Reply { time: *time, clock }, fx);
             }
@@ -130,7 +130,7 @@ impl Mistake<RicartAgrawala> for Majority {
     }
 }
 
-/// Of two requests of one time, neither is the older.
+/// Two requests of the same time have no order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct NoTieBreak;
 

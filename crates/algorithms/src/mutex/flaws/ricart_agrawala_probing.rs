@@ -1,4 +1,4 @@
-//! Ricart–Agrawala with probes, where somebody forgets, or is forgotten.
+//! Mistakes of Ricart–Agrawala with probes.
 
 use vorrang_protocol::{Effect, Effects, NodeId, NodeSet, Outbox, Protocol, Refused, Relay};
 
@@ -6,7 +6,7 @@ use crate::flaw::Mistake;
 use crate::mutex::Command;
 use crate::mutex::ricart_agrawala_probing::{Message, RicartAgrawalaProbing, Timer};
 
-/// Whoever was passed over as down is not asked, though it has been heard of.
+/// A node that was passed over as down is not asked, though it has been heard of.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct NeverHeardOfAgain;
 
@@ -24,7 +24,7 @@ impl Mistake<RicartAgrawalaProbing> for NeverHeardOfAgain {
     }
 }
 
-/// Nobody is probed.
+/// There are no probes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct PutOffForEver;
 

@@ -6,7 +6,7 @@ use crate::mutex::at_home::{HearsItself as _, Mishears};
 use crate::mutex::locking::Message;
 use crate::mutex::sanders::Sanders;
 
-/// Nobody gives back a permission that was asked for.
+/// No node gives back a permission that it is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct NoWayBack;
 

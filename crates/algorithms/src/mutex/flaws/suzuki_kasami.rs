@@ -13,7 +13,7 @@ const fn is_request(message: &Message) -> bool {
     }
 }
 
-/// Whoever has a token without use for it sends it to anyone who asks or ever asked.
+/// An idle holder sends the token to any node that asks or ever asked.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct OutdatedRequestsServed;
 
@@ -105,7 +105,7 @@ impl Mistake<SuzukiKasami> for QueueLeftBehind {
     }
 }
 
-/// A token that nobody wants is gone.
+/// An idle token is lost.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct TokenLost;
 
@@ -124,7 +124,7 @@ impl Mistake<SuzukiKasami> for TokenLost {
     }
 }
 
-/// A token that is sent to whoever asks stays here as well.
+/// A token that is sent to a requester stays here as well.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct TokenDoubled;
 

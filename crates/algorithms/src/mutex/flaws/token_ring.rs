@@ -32,7 +32,7 @@ impl Mistake<TokenRing> for KeptUntilWanted {
     }
 }
 
-/// The timer of a resting token runs on when somebody enters with it.
+/// The timer of a resting token runs on when a node enters with it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct TimerNotCancelled;
 
@@ -115,7 +115,7 @@ impl Mistake<TokenRing> for NoCommonOrder {
     }
 }
 
-/// Whoever had to pass on a token stays as urgent as it was.
+/// The priority of a node that had to pass on a token is not raised.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct NoAgeing;
 

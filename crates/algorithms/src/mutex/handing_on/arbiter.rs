@@ -11,18 +11,18 @@ use crate::clock::Stamp;
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::mutex) struct Arbiter {
     me: NodeId,
-    /// Who has the permission, as far as the arbiter knows. If one that waits is older, then who
-    /// has it was asked to give it back should it not get in.
+    /// The holder of the permission, as far as the arbiter knows. If an older request waits, the
+    /// holder was asked to give it back should it not get in.
     pub(in crate::mutex) lock: Option<Stamp>,
-    /// How often the permission was given to somebody, by whomever.
+    /// How often the permission was given, by the arbiter or by a holder.
     pub(in crate::mutex) epoch: u64,
     /// Requests that wait for it.
     pub(in crate::mutex) waiting: BTreeSet<Stamp>,
-    /// Who has already given it back, having got it from the one that `lock` still names.
+    /// The node that has already given it back, having got it from the one that `lock` still names.
     pub(in crate::mutex) early: Option<NodeId>,
 }
 
-/// What an arbiter says, and to whom.
+/// A message of an arbiter, and its receiver.
 pub(in crate::mutex) type Word = (NodeId, Message);
 
 /// Nothing, one word or two.
@@ -48,7 +48,7 @@ impl Arbiter {
         if oldest.is_some_and(|oldest| oldest < request) {
             return [Some(fail(request)), None];
         }
-        // Whoever is older than the one that has it was not told to give up hope.
+        // A request that is older than the holder's was not told FAIL.
         let hopeful = oldest.filter(|oldest| *oldest < lock);
         let (told, inquire) =
             if request < lock { (hopeful, hopeful.is_none()) } else { (Some(request), false) };
@@ -74,8 +74,8 @@ impl Arbiter {
     ) -> Words {
         let Some(lock) = self.lock else { return NOTHING };
         match next {
-            // It has overtaken the news of how its sender came by the permission. Nobody can have
-            // told that sender of a next one.
+            // It has overtaken the message that its sender was given the permission. So that sender
+            // cannot have been told a next one.
             None if epoch.checked_sub(self.epoch) == Some(1) => {
                 self.early = Some(from);
                 NOTHING

@@ -1,4 +1,4 @@
-//! What the proofs rest on, for every arbiter at every moment.
+//! Invariants of the proofs, for every arbiter.
 
 use alloc::format;
 use alloc::string::String;
@@ -47,8 +47,8 @@ fn permissions(at: &Situation<'_, CaoSinghal>) -> Vec<Held> {
     all
 }
 
-/// The news that permissions were handed on, still under way to an arbiter: in which epoch, by whom
-/// and to whom.
+/// Messages in flight to an arbiter that report a forwarded permission: epoch, sender and new
+/// holder.
 fn news(at: &Situation<'_, CaoSinghal>, of: NodeId) -> Vec<(u64, NodeId, Stamp)> {
     let handed_on = at.messages().filter_map(|(from, to, message)| match *message {
         Message::Release { epoch, next: Some(next) } if to == of => Some((epoch, from, next)),
@@ -62,9 +62,9 @@ fn news(at: &Situation<'_, CaoSinghal>, of: NodeId) -> Vec<(u64, NodeId, Stamp)>
     handed_on.collect()
 }
 
-/// Of every arbiter that is taken there is one permission, and of one that is free none. It is with
-/// the request that the arbiter has down, or, while the news is under way to it, with the one that
-/// it was handed to, an epoch later.
+/// A locked arbiter has one permission outside, and a free one none. It is with the request that
+/// the arbiter has noted, or, while the report is in flight, with the one that it was forwarded to,
+/// an epoch later.
 pub(in crate::mutex) fn one_permission(at: &Situation<'_, CaoSinghal>) -> Result<(), String> {
     let all = permissions(at);
     for (id, node) in at.up() {
@@ -99,9 +99,9 @@ pub(in crate::mutex) fn one_permission(at: &Situation<'_, CaoSinghal>) -> Result
     Ok(())
 }
 
-/// Whoever waits at an arbiter knows that somebody else goes first there, or is being told; but for
-/// the oldest that waits, if it is older than the one that has the permission. Then that one knows
-/// that it is to give it back if it does not get in, or is being told, or gives it back or on.
+/// A request that waits at an arbiter knows that another goes first there, or is being told; except
+/// the oldest waiting one, if it is older than the holder's. Then that one knows that it is to give
+/// it back if it does not get in, or is being told, or gives it back or on.
 pub(in crate::mutex) fn nobody_hopes_in_vain(at: &Situation<'_, CaoSinghal>) -> Result<(), String> {
     for (id, node) in at.up() {
         let Arbiter { lock: Some(lock), epoch, waiting, .. } = &node.arbiter else { continue };

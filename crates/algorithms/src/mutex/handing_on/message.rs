@@ -1,4 +1,4 @@
-//! What nodes say to each other.
+//! The messages between nodes.
 
 use core::fmt;
 
@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use crate::clock::Stamp;
 use vorrang_protocol::NodeId;
 
-/// What nodes say to each other.
+/// The messages between nodes.
 ///
-/// A permission has an *epoch*: how often its arbiter had given it to somebody by then. Every
-/// message about a permission names it, for a permission may come by way of a third node, and then
-/// no order of messages on links says what was meant by the one that comes first.
+/// A permission has an *epoch*: how often it had been given by then. Every message about a
+/// permission names it, for a permission may come by way of a third node, and then no order of
+/// messages on links says what was meant by the one that comes first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
@@ -20,7 +20,7 @@ pub enum Message {
         /// The asker's clock when it asked.
         time: u64,
     },
-    /// You have the permission of an arbiter, whoever brings it.
+    /// You have the permission of an arbiter, from the arbiter or from its last holder.
     Reply {
         /// The time of the request that is granted.
         time: u64,
@@ -28,10 +28,10 @@ pub enum Message {
         arbiter: NodeId,
         /// Its epoch.
         epoch: u64,
-        /// To whom to hand it on, unless the arbiter names another.
+        /// The next holder, unless the arbiter names another.
         next: Option<Stamp>,
     },
-    /// From an arbiter: somebody else is before you.
+    /// From an arbiter: another request is before yours.
     Fail {
         /// The time of the request that must wait.
         time: u64,
@@ -40,7 +40,7 @@ pub enum Message {
     Transfer {
         /// The epoch of the permission.
         epoch: u64,
-        /// To whom.
+        /// The receiver.
         next: Stamp,
         /// INQUIRE: the one who waits is older than you; give it back if you cannot enter anyway.
         inquire: bool,
@@ -54,7 +54,7 @@ pub enum Message {
     Release {
         /// The epoch of the permission that I had.
         epoch: u64,
-        /// To whom I have handed it on; else you have it back.
+        /// The node that I have forwarded it to; if none, you have it back.
         next: Option<Stamp>,
     },
 }

@@ -1,4 +1,4 @@
-//! What it rests on that a token is made anew once.
+//! Invariants of token regeneration.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -9,14 +9,14 @@ use vorrang_protocol::{Invariant, Situation};
 use super::{Generation, Message, Regenerating, Renewable, Work};
 
 impl<P: Renewable> Regenerating<P> {
-    /// What holds at every moment.
+    /// The invariants of its proof.
     pub const INVARIANTS: &'static [Invariant<Self>] = &[
         Invariant { name: "one token", holds: one_token },
         Invariant { name: "one token a generation", holds: one_token_a_generation },
     ];
 }
 
-/// No two nodes have a token, of whatever generation.
+/// No two nodes have a token, of any generation.
 fn one_token<P: Renewable>(at: &Situation<'_, Regenerating<P>>) -> Result<(), String> {
     let mut having = at.up().filter(|(_, node)| node.has_token()).map(|(id, _)| id);
     match (having.next(), having.next()) {

@@ -1,4 +1,4 @@
-//! What nodes say to each other when a token is made anew, and what they may be woken for.
+//! Messages and timers of token regeneration.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -13,7 +13,7 @@ use crate::election::bully;
 pub struct Generation {
     /// The higher the newer.
     pub number: u64,
-    /// Who made it.
+    /// The leader that made it.
     pub by: NodeId,
 }
 
@@ -35,11 +35,11 @@ impl fmt::Debug for Generation {
     }
 }
 
-/// What nodes say to each other.
+/// The messages between nodes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message<M> {
-    /// Who uses the token?
+    /// Which node uses the token?
     Ask,
     /// I have it, and am inside, or it goes round.
     Have,
@@ -47,7 +47,7 @@ pub enum Message<M> {
     Query(Generation),
     /// I have stopped.
     Status {
-        /// What was asked.
+        /// The question that it answers.
         generation: Generation,
         /// Whether the token is here.
         has: bool,
@@ -58,18 +58,18 @@ pub enum Message<M> {
     Install {
         /// Which one.
         generation: Generation,
-        /// Who is up, lowest first.
+        /// The live nodes, lowest first.
         members: Vec<NodeId>,
-        /// Who has the token.
+        /// The holder of the token.
         holder: NodeId,
     },
-    /// Of an election.
+    /// A message of an election.
     Election(bully::Message),
-    /// Of the algorithm.
+    /// A message of the algorithm.
     Token {
         /// In this generation.
         generation: Generation,
-        /// What it says.
+        /// The message.
         message: M,
     },
 }
@@ -139,20 +139,20 @@ impl<M: fmt::Display> fmt::Display for Message<M> {
     }
 }
 
-/// What a node may be woken for.
+/// The timers of a node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Timer<T> {
     /// It has waited for long.
     Suspect,
-    /// Whoever has the token would have said so.
+    /// The time by which the holder of the token would have answered.
     Have,
-    /// Whoever is up has answered.
+    /// The time by which all live nodes have answered.
     Census,
-    /// Whoever asked would have gone on.
+    /// The time by which the leader would have gone on.
     Install,
-    /// Of an election.
+    /// A message of an election.
     Election(bully::Timer),
-    /// Of the algorithm, in a generation.
+    /// A timer of the algorithm, in a generation.
     Token(Generation, T),
 }
 

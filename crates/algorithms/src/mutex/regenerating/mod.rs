@@ -1,14 +1,14 @@
-//! A token that is found missing and made anew, exactly once: after Le Lann, 1977, who has a lost
-//! token replaced, and Garcia-Molina, 1982, whose elections decide by whom.
+//! Regeneration of a lost token, exactly once: after Le Lann, 1977, who replaces a lost token, and
+//! Garcia-Molina, 1982, whose elections decide which node does.
 //!
-//! A token dies with the node that has it, or on a link that loses it, and an algorithm that lives
-//! by one token stops. This layer around the [ring](super::token_ring),
-//! [Suzuki–Kasami](super::suzuki_kasami) or [Raymond's tree](super::raymond) notices and repairs
-//! it. Whoever has waited for long asks who uses the token. If nobody answers that it does, the
-//! token is lost, or the request for it is; a [leader is elected](crate::election::bully); the
-//! leader asks everyone, and everyone who is up stops and says whether it has the token. Whoever
-//! did not answer is down. Then all start the algorithm anew among those who are up, in a new
-//! generation, where the node that had the token has it again; if none had it, the leader does.
+//! A token is lost with the node that has it, or on a link, and an algorithm with one token stops.
+//! This layer around the [ring](super::token_ring), [Suzuki–Kasami](super::suzuki_kasami) or
+//! [Raymond's tree](super::raymond) detects and repairs that. A node that has waited for long asks
+//! which node uses the token. If none answers that it does, the token is lost, or the request for
+//! it is; a [leader is elected](crate::election::bully); the leader asks all nodes, and every live
+//! node stops and says whether it has the token. A node that does not answer is down. Then the live
+//! nodes start the algorithm anew, in a new generation, where the node that had the token has it
+//! again; if none had it, the leader does.
 //!
 //! ```text
 //!   0  ──[ waits ]──ASK─┬─┬────────(no HAVE)──ELECTION… ▲─QUERY─▼─▲────▲─INSTALL─▼──REQUEST─►
@@ -30,21 +30,20 @@
 //! and two may be inside (`vorrang check regenerating-ring --asynchronous` shows it): only a
 //! resource that checks numbers could refuse the older one.
 //!
-//! **Why it is safe.** Every message of the algorithm carries its generation, and whoever has
-//! answered a QUERY takes no message of an older one. So a token that was under way then is dead:
-//! it can no longer be at two places. Of the nodes that answer, at most one has the token, since
-//! an answer is given after the node has stopped; of those that do not, none is up. The leader
-//! waits for answers for 2T, so it knows them all. In the new generation there is one token, where
-//! the answers say. Generations are ordered, by a number and then by who made them, and nobody goes
-//! back to an older one, not even whoever comes up again: it would ask with a number that it has
-//! asked with before, and pass over those who have answered then.
+//! **Why it is safe.** Every message of the algorithm carries its generation, and a node that has
+//! answered a QUERY accepts no message of an older one. So a token that was in flight then is void:
+//! it can no longer be at two places. Of the nodes that answer, at most one has the token, since an
+//! answer is given after the node has stopped; of those that do not, none is up. The leader waits
+//! for answers for 2T, so it knows them all. In the new generation there is one token, where the
+//! answers say. Generations are ordered, by a number and then by their leader, and no node goes
+//! back to an older one, not even after a restart: it would ask with a number that it has used
+//! before, and ignore the nodes that have answered then.
 //!
-//! **Why nobody waits for ever.** Whoever waits asks again and again. If the token is nowhere, or
-//! lies idle since what asks for it went to a node that is down, an election follows, and a leader
-//! that does not crash installs a generation in which everybody who is up starts anew, with what
-//! its application wants. A leader that crashes before that is missed by those that have answered
-//! it, and they elect another. Whoever comes up again calls an election (see there), and is asked
-//! with the others.
+//! **Why no request starves.** A waiting node repeats its question. If the token is lost, or idle
+//! because the request for it went to a node that is down, an election follows, and a leader that
+//! does not crash installs a generation in which every live node starts anew, with the request of
+//! its application. If a leader crashes before that, the nodes that have answered it time out and
+//! elect another. A restarted node calls an election (see there), and is asked with the others.
 //!
 //! **Where we depart.** In the literature the token is repaired in place and keeps what it knows.
 //! Here the algorithm starts anew, which is the same for all of them; requests made before are made
@@ -78,10 +77,10 @@ pub use message::{Generation, Inner, Message, Timer};
 pub trait Renewable: Protocol<Command = Command, Notice = Notice, Message: Inner> {
     /// Whether the token goes to everyone by itself, wanted or not.
     const GOES_ROUND: bool;
-    /// What it is told besides who takes part and who has the token.
+    /// Its settings besides the participants and the holder of the token.
     type Settings: Copy + Eq + Hash + Debug + Send + Sync + 'static;
 
-    /// What it takes from a set-up.
+    /// Its settings, from a set-up.
     fn settings(setup: &Setup) -> Self::Settings;
     /// A node of a group in which `holder` has the token.
     fn anew(me: NodeId, group: Group, holder: NodeId, settings: Self::Settings) -> Self;
@@ -103,14 +102,14 @@ pub struct Regenerating<P: Renewable> {
     /// The newest generation that it knows. It takes no message of any other.
     pub(super) generation: Generation,
     work: Work<P>,
-    /// Whether it has asked who uses the token, and nobody has said so yet.
+    /// Whether it has asked which node uses the token, and has no answer yet.
     asks: bool,
     election: Bully,
-    /// Who is up, if this node leads and finds out.
+    /// The census of live nodes, while this node takes one as the leader.
     census: Option<Census>,
 }
 
-/// What the application is doing.
+/// The state of the application.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Application {
     Outside,
@@ -118,7 +117,7 @@ enum Application {
     Inside,
 }
 
-/// What has become of the algorithm.
+/// The state of the algorithm inside.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Work<P: Renewable> {
     /// It goes on, among these.
@@ -127,16 +126,16 @@ enum Work<P: Renewable> {
     Stopped {
         /// Whether the token was here.
         has: bool,
-        /// What has come for the new generation before it was installed here.
+        /// Messages of the new generation that arrived before it was installed here.
         early: Vec<(NodeId, P::Message)>,
     },
 }
 
-/// Who has answered, and whether the token is there.
+/// The nodes that have answered, and whether one has the token.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Census {
     has: BTreeMap<NodeId, bool>,
-    /// Somebody has called another election since, perhaps one that was not up when it was asked.
+    /// Another election was called since, perhaps by a node that was down when it was asked.
     again: bool,
 }
 
@@ -177,8 +176,8 @@ impl<P: Renewable> Regenerating<P> {
         }
     }
 
-    /// Whether the token is here, and whoever waits may well wait on. If it lies idle, what would
-    /// have asked for it was lost.
+    /// Whether the token is in use here, so that others need only wait. If it is idle, the request
+    /// for it was lost.
     fn keeps_others_waiting(&self) -> bool {
         self.application == Application::Inside || P::GOES_ROUND && self.has_token()
     }
@@ -208,7 +207,7 @@ impl<P: Renewable> Regenerating<P> {
         }
     }
 
-    /// Lets the election act, and finds out who is up if this node leads.
+    /// Lets the election act, and takes a census if this node leads.
     fn on_election<E: Effects<Self>>(
         &mut self,
         fx: &mut E,
@@ -434,7 +433,8 @@ impl<P: Renewable> Protocol for Regenerating<P> {
             Message::Token { generation, message } if generation == self.generation => {
                 self.on_token(from, message, fx);
             }
-            // Somebody else has the token, nobody was asked, or it is of an older generation.
+            // Another node has the token, there is no such question, or it is of an older
+            // generation.
             Message::Ask
             | Message::Have
             | Message::Status { .. }
@@ -481,15 +481,15 @@ impl<P: Renewable> Protocol for Regenerating<P> {
         self.on_election(fx, |election, up| election.on_restart(up));
     }
 
-    /// The generation lies on stable storage: a leader that gave the same number twice would take
-    /// whoever has answered the first time for dead.
+    /// The generation lies on stable storage: a leader that used the same number twice would take
+    /// the nodes that answered the first time for crashed.
     fn kept(&self, fresh: Self) -> Self {
         let election = self.election.kept(fresh.election.clone());
         Self { election, generation: self.generation, ..fresh }
     }
 }
 
-/// As long as nobody is impatient, all costs are those of the algorithm within, on this set-up.
+/// As long as no node times out, all costs are those of the algorithm inside, with this set-up.
 pub(super) fn like(card: &Card, of: Quantity, at: &Setting, setup: Setup) -> Span {
     let span = card.cost(of, &Setting { setup, ..at.clone() });
     let span = span.expect("these cards know what they cost");

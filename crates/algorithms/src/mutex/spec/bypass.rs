@@ -2,9 +2,9 @@
 //! "Data requirements for implementation of N-process mutual exclusion using a single shared
 //! variable", JACM 29(1), 1982, define it for shared memory.
 //!
-//! "Everyone gets in at last" says nothing about any finite run. "Nobody is passed more than so
-//! often" does: once a node has been told of a waiting request that conflicts with its own claims,
-//! it may enter at most a fixed number of times before that request is granted.
+//! "Every request is granted eventually" says nothing about any finite run. Bounded bypass does:
+//! once a node has been told of a waiting request that conflicts with its own claims, it may enter
+//! at most a fixed number of times before that request is granted.
 //!
 //! *Told* means that something that the asker sent since it asked has arrived: at the node itself,
 //! or at a desk that decides for all. What a node could have concluded from what third parties sent
@@ -22,7 +22,7 @@ use crate::mutex::{Claim, Command, Notice};
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct BoundedBypass {
     bound: u32,
-    /// Nodes that decide for all: whatever they are told, everyone is.
+    /// Coordinators, which decide for all: a request that has reached one counts as known to all.
     desks: NodeSet,
     /// How many requests each node has made, up to the last that has made any.
     requests: Vec<u32>,
@@ -40,7 +40,7 @@ struct Waiting {
     passes: Vec<(NodeId, u32)>,
 }
 
-/// Who was told of a request.
+/// The nodes that were told of a request.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Told {
     These(NodeSet),
@@ -98,7 +98,7 @@ impl Monitor for BoundedBypass {
                     self.requests.resize(at.index() + 1, 0);
                 }
                 self.requests[at.index()] += 1;
-                // Whoever asks at its own desk has told it.
+                // A coordinator's own request has reached it.
                 let told = if self.desks.contains(at) {
                     Told::Everyone
                 } else {
@@ -157,7 +157,7 @@ impl Monitor for BoundedBypass {
         }
     }
 
-    /// Nobody passes it any more, and it forgets what it was told.
+    /// A crashed node cannot be bypassed, and knows of no request.
     fn on_crash(&mut self, at: NodeId) {
         self.waiting.retain(|it| it.node != at);
         for other in &mut self.waiting {

@@ -8,7 +8,7 @@ use vorrang_protocol::{Debt, Monitor, NodeId, NodeSet, Violation};
 
 use crate::mutex::{Claim, Command, Notice};
 
-/// Who may be inside together.
+/// Which claims may be inside together.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Admission {
     /// One at a time.
@@ -20,8 +20,8 @@ pub enum Admission {
     Compatible,
 }
 
-/// Exclusion and progress: nobody enters beside a claim that forbids it, nobody enters unasked, and
-/// when nothing more is bound to happen, nobody is left waiting.
+/// Exclusion and progress: no node enters beside a conflicting claim, no node enters unasked, and
+/// when no further step is bound to happen, no node is left waiting.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Exclusion {
     admission: Admission,
@@ -32,7 +32,7 @@ pub struct Exclusion {
 }
 
 impl Exclusion {
-    /// Nobody is inside, and those enter whom `admission` lets in.
+    /// No node is inside; `admission` decides which may enter together.
     pub fn new(admission: Admission) -> Self {
         Self { admission, ..Self::default() }
     }
@@ -121,8 +121,8 @@ impl Monitor for Exclusion {
         self.waiting.iter().map(|to| Debt { to, property: "progress" }).collect()
     }
 
-    /// Whoever is down neither waits nor is inside. (That it may have left what it was doing half
-    /// done is the resource's concern.)
+    /// A crashed node neither waits nor is inside. (That it may have left the resource in an
+    /// intermediate state is not checked here.)
     fn on_crash(&mut self, at: NodeId) {
         self.waiting.remove(at);
         self.inside.remove(at);

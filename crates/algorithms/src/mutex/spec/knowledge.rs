@@ -12,7 +12,7 @@ use vorrang_protocol::NodeId;
 /// number that is not zero.
 pub(super) type Known = Vec<u32>;
 
-/// Who waits, and who knows of it.
+/// The waiting requests, and which nodes know of them.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Knowledge {
     nodes: Vec<Standing>,
@@ -38,7 +38,7 @@ impl Knowledge {
         known
     }
 
-    /// `node` enters: its request is nobody's concern any more.
+    /// `node` enters: its request is granted, and forgotten by all.
     pub(super) fn on_enter(&mut self, node: NodeId) {
         self.standing(node).waiting = false;
         for other in &mut self.nodes {
@@ -46,13 +46,13 @@ impl Knowledge {
         }
     }
 
-    /// `node` crashes: nobody waits for it any more, and it knows nothing.
+    /// `node` crashes: its request is over, and it knows nothing.
     pub(super) fn on_crash(&mut self, node: NodeId) {
         self.on_enter(node);
         self.standing(node).knows.clear();
     }
 
-    /// What a message of `node` takes along.
+    /// The knowledge that a message of `node` carries.
     pub(super) fn on_send(&self, node: NodeId) -> Known {
         self.nodes.get(node.index()).map_or_else(Vec::new, |standing| standing.knows.clone())
     }

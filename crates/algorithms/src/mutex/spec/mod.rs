@@ -1,10 +1,10 @@
-//! What must hold, whatever the algorithm: one property, one name, one source.
+//! The specification, independent of the algorithm: one property, one name, one source.
 //!
 //! | property | monitor | says |
 //! | --- | --- | --- |
-//! | `exclusion` | [`Exclusion`] | nobody enters beside a claim that forbids it |
-//! | `progress` | [`Exclusion`] | when nothing more is bound to happen, nobody is left waiting |
-//! | `no starvation` | [`BoundedBypass`] | nobody passes a request that it was told of too often |
+//! | `exclusion` | [`Exclusion`] | no node enters beside a conflicting claim |
+//! | `progress` | [`Exclusion`] | when no further step is bound to happen, no node is left waiting |
+//! | `no starvation` | [`BoundedBypass`] | no node bypasses a request that it was told of too often |
 //! | `ordering` | [`HappenedBefore`] | a request that happened before another enters first |
 
 mod bypass;

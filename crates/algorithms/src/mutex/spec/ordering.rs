@@ -17,7 +17,8 @@ use crate::mutex::{Claim, Command, Notice};
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct HappenedBefore {
     knowledge: Knowledge,
-    /// Who waits, with what claim, and whose waiting requests happened before; by node.
+    /// For each node its waiting request: the claim, and the waiting requests that happened before
+    /// it.
     waiting: Vec<Waiting>,
 }
 

@@ -74,18 +74,17 @@ fn remarks(nodes: u32, within: Option<Duration>, allowed: Option<u32>) -> Remark
     let mut remarks = Remarks::default();
     let mut warn = |what: &str| remarks.warnings.push(what.to_owned());
     if nodes == 1 {
-        warn("a single node has nobody to watch");
+        warn("a single node has no other to watch");
     }
     match (within, allowed) {
         (None, _) => {
             warn(
-                "where messages may take for ever, heartbeats pile up without end: say --max-depth",
+                "without a bound on message delay, heartbeats pile up without end: say --max-depth",
             );
         }
-        (Some(_), None) => warn(
-            "nothing is said of how often a node may be wrong: messages are lost, or later than \
-             any margin",
-        ),
+        (Some(_), None) => {
+            warn("accuracy is not checked: messages are lost, or later than any margin")
+        }
         (Some(_), Some(times)) => {
             let often = match times {
                 0 => "never wrong about another".to_owned(),

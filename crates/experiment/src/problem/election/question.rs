@@ -22,8 +22,8 @@ pub(super) fn check_all_call(
     match must.find(|node| initiators.binary_search(node).is_err()) {
         None => Ok(()),
         Some(node) => Err(Failure::usage(format!(
-            "{} begins with something that all nodes notice, and node {node} is not among those \
-             that call: say --initiators all",
+            "{} starts at all nodes at once, and node {node} is not among the initiators: say \
+             --initiators all",
             card.name
         ))),
     }
@@ -61,7 +61,7 @@ pub(super) fn question(
     let mut remarks = Remarks::default();
     remarks.of_time(&about, &setup, &links);
     if nodes == 1 {
-        remarks.warnings.push("a single node has nobody to agree with".to_owned());
+        remarks.warnings.push("a single node has no other to agree with".to_owned());
     }
     if let (Some(flaw), Some(shown)) = (flaw, shown) {
         let falls_short = nodes < shown.nodes

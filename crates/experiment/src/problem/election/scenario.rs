@@ -68,7 +68,9 @@ impl Scenario {
         };
         initiators.sort_unstable();
         if initiators.is_empty() {
-            return Err(Failure::usage("--crash: with all nodes down nobody can call an election"));
+            return Err(Failure::usage(
+                "--crash: with all nodes down no node can call an election",
+            ));
         }
         if let Some(node) = initiators.iter().find(|&&node| crashed(node)) {
             return Err(Failure::usage(format!(

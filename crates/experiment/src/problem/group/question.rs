@@ -124,7 +124,7 @@ fn check_list(setup: &Setup, at: NodeId, happens: &[Input<Command>]) -> Result<(
                 "a node says nothing of itself".to_owned()
             }
             Input::Ask(Command::Join) if has_left => {
-                "it may not be out yet, and nobody waits for that here".to_owned()
+                "it may not have left yet, and a plan does not wait for that".to_owned()
             }
             Input::Ask(Command::Join) if wants => {
                 format!("it belongs to the group: --founders {} have founded it", setup.founders)
@@ -210,10 +210,10 @@ fn remarks(happens: &PlanOf, is_told: bool, faults: Faults) -> Remarks {
         !matches!(it, Input::Ask(Command::Multicast(_)) | Input::Beat | Input::Trust(_))
     };
     if is_told && faults.restarts == 0 && !all.any(is_change) {
-        warn("nobody is suspected and nobody comes or goes, so no view ends");
+        warn("no node is suspected, joins or leaves, so no view ends");
     }
     if !is_told {
-        warn("where heartbeats say who is down, there may be more states than anybody waits for");
+        warn("with heartbeats the state space may be too large to exhaust");
     }
     remarks
 }

@@ -95,7 +95,7 @@ impl Scenario {
         let (mut setup, between) = args.placed(&card.about())?;
         if setup.detector == Detector::Told {
             return Err(Failure::usage(format!(
-                "--detector told: in a run nobody is there to say who is down; 'vorrang step {name}' \
+                "--detector told: a run has no one to say which nodes are down; 'vorrang step {name}' \
                  and 'vorrang check {name}' are for that"
             )));
         }
@@ -240,8 +240,8 @@ impl Scenario {
             time_outs("repair_time_outs", repairs.mean()),
             time("blocked_mean", "blocked", blocked.mean()).column("BLOCKED/T"),
             time("blocked_max", "at most", blocked.max()),
-            Figure::count("still_blocked", "blocked in the end", tally.still_blocked()),
-            Figure::count("outs", "put out", tally.outs()).column("PUT OUT"),
+            Figure::count("still_blocked", "still blocked at the end", tally.still_blocked()),
+            Figure::count("evictions", "evicted", tally.outs()).column("EVICTED"),
             Figure::count("heartbeats", "heartbeats", beats),
             Figure::count(MESSAGES.key, "other messages", messages)
                 .column("MESSAGES")

@@ -77,7 +77,7 @@ impl Simulated for Multicast {
             scenario.between.faults.iter().any(|faults| faults.crashes().next().is_some());
         (said < scenario.multicasts && !crashes).then(|| {
             let all = scenario.multicasts;
-            format!("progress: {said} of {all} multicasts were made, and there is no room for more")
+            format!("progress: {said} of {all} multicasts were made, and the window is full")
         })
     }
 }

@@ -35,8 +35,8 @@ pub(super) fn question(
     }
     if let Some(most) = casts.iter().copied().max().filter(|&most| most > setup.window) {
         return Err(Failure::usage(format!(
-            "--casts {most}: applications do not wait for room in a check, and --window {} has no \
-             room for so many",
+            "--casts {most}: in a check, applications do not wait for the window, and --window {} \
+             is smaller",
             setup.window
         )));
     }
@@ -87,8 +87,8 @@ pub(super) fn question(
 /// Why nothing could be wrong with this.
 fn emptiness(casts: &[u32]) -> Option<&'static str> {
     match casts {
-        [_] => Some("a single member has nobody to tell"),
-        _ if casts.iter().all(|&count| count == 0) => Some("nobody says anything"),
+        [_] => Some("a single member has no other to send to"),
+        _ if casts.iter().all(|&count| count == 0) => Some("no member multicasts anything"),
         _ => None,
     }
 }

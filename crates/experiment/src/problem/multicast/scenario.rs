@@ -71,8 +71,8 @@ impl Scenario {
         let most = shares(multicasts, senders).into_iter().max().unwrap_or(0);
         if is_real && most > u64::from(setup.window) {
             return Err(Failure::usage(format!(
-                "--multicasts {multicasts}: over a network members say all at once, and {most} of \
-                 one are more than its --window of {}",
+                "--multicasts {multicasts}: over a network a member multicasts all at once, and \
+                 {most} of one are more than its --window of {}",
                 setup.window
             )));
         }

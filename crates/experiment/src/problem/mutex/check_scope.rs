@@ -52,11 +52,11 @@ pub(super) fn warn_of_vacuity(
         (0..turns.entries.len()).filter(|&node| turns.entries[node] > 0).collect();
     let warnings = &mut remarks.warnings;
     match asking[..] {
-        [] => warnings.push("nobody ever asks: every node makes 0 entries".to_owned()),
+        [] => warnings.push("no node ever asks: every node makes 0 entries".to_owned()),
         [_] if turns.entries.len() == 1 => {
-            warnings.push("a single node has nobody to keep out".to_owned());
+            warnings.push("a single node has no other to exclude".to_owned());
         }
-        [only] => warnings.push(format!("only node {only} ever asks: nobody competes with it")),
+        [only] => warnings.push(format!("only node {only} ever asks: no other competes with it")),
         [..] => {
             if let Some(why) = all_fit_inside(card, setup, turns, &asking) {
                 warnings.push(format!("exclusion is not tested: {why}"));

@@ -71,13 +71,13 @@ pub(super) fn of_views(scenario: &Scenario, used: Option<&Resource>) -> Vec<Figu
     let highest = used.and_then(|it| it.highest).map(|it| Reading::Text(it.to_string()));
     let safe = scenario.views.as_ref().map(|it| Reading::Text(it.safety.sentence().to_owned()));
     let known = [
-        (Figure::of("safe_means", safe.unwrap_or(Reading::Unknown)), "safe means"),
+        (Figure::of("safe_means", safe.unwrap_or(Reading::Unknown)), "safety means"),
         (Figure::of("views", count(Resource::views)), "views"),
-        (Figure::real("view_change", in_units(unit_ns)).unit(" T"), "change of view"),
+        (Figure::real("view_change", in_units(unit_ns)).unit(" T"), "view change"),
         (Figure::real("view_change_timeouts", in_units(patience_ns)), "  in time-outs"),
-        (Figure::of("fence_highest", highest.unwrap_or(Reading::Unknown)), "highest number"),
-        (Figure::of("let_in_late", count(|it| it.late)), "late without numbers"),
-        (Figure::of("refused", count(|it| it.refused)), "  refused by number"),
+        (Figure::of("fence_highest", highest.unwrap_or(Reading::Unknown)), "highest fencing token"),
+        (Figure::of("stale_writes", count(|it| it.late)), "stale writes, unfenced"),
+        (Figure::of("refused", count(|it| it.refused)), "  refused by fencing"),
     ];
     let shown = |(figure, label): (Figure, &'static str)| {
         if used.is_some() { figure.labelled(label) } else { figure }

@@ -106,7 +106,7 @@ impl Simulated for Mutex {
     fn complaint(scenario: &Scenario, uses: &Uses) -> Option<String> {
         if let Some(used) = uses.used.as_ref().filter(|it| it.late != it.refused) {
             return Some(format!(
-                "fencing: of {} late writes a resource that checks numbers refuses {}",
+                "fencing: of {} stale writes a resource that checks fencing tokens refuses {}",
                 used.late, used.refused
             ));
         }

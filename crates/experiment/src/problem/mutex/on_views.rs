@@ -62,9 +62,9 @@ pub enum Safety {
 impl Safety {
     pub const fn sentence(self) -> &'static str {
         match self {
-            Self::Right => "nobody beside another (none is suspected wrongly)",
-            Self::Leased => "nobody beside another (leases)",
-            Self::Fenced => "numbers grow; who was left behind is refused",
+            Self::Right => "exclusion (no false suspicions)",
+            Self::Leased => "exclusion (leases)",
+            Self::Fenced => "fencing (tokens grow; stale holders are refused)",
         }
     }
 }
@@ -89,8 +89,8 @@ impl Views {
             && skew.drift_per_mille() > assumed
         {
             return refused(format!(
-                "--skew {skew} is a clock that is wrong by {} parts in a thousand, and leases \
-                 assume --drift {assumed}: say more, or --break-assumptions to see it break",
+                "--skew {skew} is a clock drift of {} parts in a thousand, and leases assume \
+                 --drift {assumed}: say more, or --break-assumptions to see it break",
                 skew.drift_per_mille()
             ));
         }
@@ -186,21 +186,21 @@ fn refuse_what_does_not_fit(
     let refused = |why: String| Err(Failure::usage(why));
     if nodes > MOST_NODES {
         return refused(format!(
-            "--nodes {nodes} is too many for --on-views: everybody tells everybody how it \
-             stands, so at most {MOST_NODES}"
+            "--nodes {nodes} is too many for --on-views: every member sends its state to every \
+             other, so at most {MOST_NODES}"
         ));
     }
     if args.common.is_real {
         return refused(
-            "--on-views is for the simulator and for 'vorrang node': over a real network, \
-             nobody measures it yet"
+            "--on-views is for the simulator and for 'vorrang node': over a real network it is \
+             not measured yet"
                 .to_owned(),
         );
     }
     if between.is_guarded {
         return refused(
-            "--invariants are those of an algorithm in one group: --on-views starts it anew \
-             in every view"
+            "--invariants are about an algorithm in one group: --on-views starts it anew in every \
+             view"
                 .to_owned(),
         );
     }
@@ -208,8 +208,8 @@ fn refuse_what_does_not_fit(
     for it in [Parameter::Holder, Parameter::Priorities, Parameter::Ring] {
         if it.show(setup) != it.show(&usual) {
             return refused(format!(
-                "--{} {} is about certain nodes, and --on-views numbers them anew in every \
-                 view: whoever waits longest comes first",
+                "--{} {} names nodes, and --on-views numbers them anew in every view, in the \
+                 order of their waiting time",
                 it.name(),
                 it.show(setup)
             ));
@@ -217,9 +217,9 @@ fn refuse_what_does_not_fit(
     }
     if card.assumes.timely && !args.faults.is_crashes_only() && !breaks {
         return refused(format!(
-            "{} counts on messages that take no longer than --within, and on views what is \
-             lost is sent again later: crash nodes only, choose an algorithm without \
-             time-outs, or say --break-assumptions to see it break",
+            "{} assumes that messages take no longer than --within, and on views lost messages \
+             are retransmitted later: crash nodes only, choose an algorithm without time-outs, or \
+             say --break-assumptions to see it break",
             card.name
         ));
     }

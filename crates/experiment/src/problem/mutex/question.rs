@@ -34,7 +34,7 @@ pub(super) fn question(
     let asking = turns.entries.iter().filter(|entries| **entries > 0).count();
     if flaw.is_none() && card.assumes.one_at_a_time && asking > 1 {
         let name = card.name;
-        remarks.warnings.push(format!("{name} assumes that nobody asks while another does"));
+        remarks.warnings.push(format!("{name} assumes that requests come one at a time"));
     }
     if let Some(flaw) = flaw {
         check_scope::remark_flaw(

@@ -42,8 +42,8 @@ impl Scenario {
         let load = own.load;
         if load != LoadKind::Heavy && own.think != Distribution::Constant(0) {
             return Err(Failure::usage(format!(
-                "--think {} only means something under --load heavy: under {} load a node asks \
-                 when all is at rest",
+                "--think {} applies to --load heavy only: under {} load a node asks when no \
+                 request is pending",
                 own.think,
                 name(&load),
             )));
@@ -66,8 +66,8 @@ impl Scenario {
         let is_alone = load == LoadKind::Light || contenders == 1;
         if card.assumes.one_at_a_time && !is_alone && !args.common.break_assumptions {
             return Err(Failure::usage(format!(
-                "{} assumes that nobody asks while another does, and may get stuck under {} load: \
-                 use --load light, or --break-assumptions to see it break",
+                "{} assumes that requests come one at a time, and may deadlock under {} load: use \
+                 --load light, or --break-assumptions to see it break",
                 card.name,
                 name(&load),
             )));

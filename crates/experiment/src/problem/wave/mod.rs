@@ -118,7 +118,7 @@ impl Checked for Wave {
         let links = args.links(&about, &setup, order);
         let mut remarks = Remarks::default();
         if nodes == 1 {
-            remarks.warnings.push("a single node has nobody to reach".to_owned());
+            remarks.warnings.push("a single node has no other to reach".to_owned());
         }
         if let (Some(flaw), Some(shown)) = (flaw, shown) {
             let takes = format!("--nodes {} --topology {}", shown.nodes, shown.topology);

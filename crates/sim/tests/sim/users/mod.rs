@@ -2,9 +2,9 @@
 #![allow(dead_code, reason = "not every test looks at everything")]
 
 use vorrang_algorithms::mutex::{Claim, Command, Fence, Notice};
-use vorrang_protocol::{Message, NodeId};
+use vorrang_protocol::NodeId;
 use vorrang_sim::{Orders, Workload};
-use vorrang_trace::Meter;
+use vorrang_trace::{Meter, Sent};
 
 pub(crate) const MS: u64 = 1_000_000;
 pub(crate) const ACQUIRE: Command = Command::Acquire(Claim::Exclusive);
@@ -97,7 +97,7 @@ impl Meter<Command, Notice> for Resource {
             Notice::View { .. } => {}
         }
     }
-    fn on_send<M: Message>(&mut self, _: NodeId, _: NodeId, _: &M) {}
+    fn on_send(&mut self, _: NodeId, _: NodeId, _: Sent) {}
     fn on_receive(&mut self, _: u64, _: NodeId, _: NodeId, (): ()) {}
     fn on_crash(&mut self, _: u64, at: NodeId) {
         self.held[at.index()] = None;

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::mutex::card::{Load, Setting};
-use vorrang_algorithms::registry::cards;
+use vorrang_catalogue::cards;
 use vorrang_protocol::Group;
 
 #[test]
