@@ -3,6 +3,7 @@
 mod draw;
 mod load;
 mod report;
+mod simplex;
 
 pub(crate) use draw::{MOST_DRAWN, drawing};
 pub(crate) use report::{Asked, Report, assignment};
