@@ -1,15 +1,13 @@
 //! `vorrang node`: one real node over TCP or UDP, driven by hand.
 
-use std::io::{IsTerminal as _, stderr};
 use std::net::{Ipv4Addr, ToSocketAddrs as _};
 use std::path::PathBuf;
 use std::process::exit;
 
-use tracing_subscriber::EnvFilter;
 use vorrang_algorithms::card::About;
 use vorrang_algorithms::setup::Parameter;
+use vorrang_net::Timing;
 use vorrang_net::udp::{Cast, Faults, Multicast, Udp};
-use vorrang_net::{EVENT_TARGET, Timing};
 use vorrang_protocol::NodeId;
 use vorrang_sim::Share;
 
@@ -17,6 +15,7 @@ use crate::failure::Failure;
 use crate::given::Given;
 use crate::lookup;
 use crate::network::conversation::Served;
+use crate::network::log;
 use crate::network::on_views::OnViewsArgs;
 use crate::network::voice::Voice;
 use crate::options::SetupArgs;
@@ -58,7 +57,8 @@ use crate::values::{WallTime, whole};
     A chat over IP multicast that loses one datagram in five, in two terminals:\n  \
     vorrang node --id 0 --peers 127.0.0.1:7000,127.0.0.1:7001 -a nack --udp --drop 20%\n  \
     vorrang node --id 1 --peers 127.0.0.1:7000,127.0.0.1:7001 -a nack --udp --drop 20%\n\n\
-    VORRANG_LOG sets what is logged: error, warn (as it is), info or debug.")]
+    VORRANG_LOG sets what is logged: error, warn (as it is), info or debug; of the network alone\n\
+    with vorrang_net=debug,info.")]
 pub(crate) struct Node {
     /// Which of the peers this is, counted from 0
     #[arg(long, value_parser = whole(0..=u32::MAX), required_unless_present = "join")]
@@ -144,7 +144,7 @@ impl Node {
         let about = self.views.check(about, self.listen.as_deref(), nodes)?;
         self.check_reach()?;
         let voice = Voice::new()?;
-        listen_to_log(&voice);
+        log::start(&voice)?;
         self.setup.check_fit(&[&about])?;
         self.check_udp(&about)?;
         let nodes = self.views.room(nodes);
@@ -251,19 +251,6 @@ impl Node {
             ))),
         }
     }
-}
-
-/// The log goes where everything goes that is said besides; what the conversation shows by itself
-/// is not in it.
-fn listen_to_log(voice: &Voice) {
-    let filter = EnvFilter::try_from_env("VORRANG_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
-    let shown = format!("{EVENT_TARGET}=off").parse().expect("a directive of ours is right");
-    let voice = voice.clone();
-    tracing_subscriber::fmt()
-        .with_env_filter(filter.add_directive(shown))
-        .with_ansi(stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
-        .with_writer(move || voice.logger())
-        .init();
 }
 
 fn check_address(option: &str, address: &str) -> Result<(), Failure> {

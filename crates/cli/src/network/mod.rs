@@ -10,6 +10,7 @@ pub(crate) mod conversation;
 mod input;
 mod kills;
 mod local;
+pub(crate) mod log;
 pub(crate) mod on_views;
 pub(crate) mod once;
 mod order;
