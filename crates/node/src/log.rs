@@ -36,7 +36,9 @@ fn filter(text: &str) -> Result<Targets, String> {
             Some((target, level)) => (Some(target), level),
             None => (None, directive),
         };
-        let level: LevelFilter = level.parse().map_err(|_| {
+        // Nothing at all would be read as errors.
+        let read = level.parse().ok().filter(|_: &LevelFilter| !level.is_empty());
+        let level = read.ok_or_else(|| {
             format!(
                 "{VARIABLE}: '{level}' in '{text}' is not a level: say off, error, warn, info, debug \
                  or trace, for all or for a part, as in 'info' or 'vorrang_net=debug,info'"

@@ -50,7 +50,8 @@ use crate::views_options::OnViewsArgs;
     A chat over IP multicast that loses one datagram in five, in two terminals:\n  \
     vorrang node --id 0 --peers 127.0.0.1:7000,127.0.0.1:7001 -a nack --udp --drop 20%\n  \
     vorrang node --id 1 --peers 127.0.0.1:7000,127.0.0.1:7001 -a nack --udp --drop 20%\n\n\
-    VORRANG_LOG sets what is logged: error, warn (as it is), info or debug.")]
+    VORRANG_LOG sets what is logged: error, warn (as it is), info or debug; of the network alone\n\
+    with vorrang_net=debug,info.")]
 pub struct Node {
     /// Which of the peers this is, counted from 0
     #[arg(long, value_parser = whole(0..=u32::MAX), required_unless_present = "join")]
