@@ -24,7 +24,9 @@ const MISSED: u32 = 3;
 /// What lies between the nodes, checked against what the algorithm assumes.
 #[derive(Clone, Debug)]
 pub struct Between {
+    /// How long a message takes.
     pub latency: Distribution,
+    /// Whether messages from one node to another keep their order.
     pub order: OrderKind,
     asked_order: Option<OrderKind>,
     breaks: bool,
@@ -34,6 +36,7 @@ pub struct Between {
     pub is_reliable: bool,
     /// The mistake that they make.
     pub flaw: Option<&'static str>,
+    /// Decides all that is drawn.
     pub seed: u64,
     /// What goes wrong, as it was typed.
     trouble: FaultArgs,
@@ -196,6 +199,7 @@ fn nearly_longest_ns(latency: Distribution) -> u64 {
 }
 
 impl Between {
+    /// The same for the simulator.
     pub fn network(&self) -> Network {
         Network { latency: self.latency, order: self.order.into() }
     }

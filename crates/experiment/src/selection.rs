@@ -10,6 +10,7 @@ use crate::options::RunArgs;
 use crate::options::axis::{Axis, Change};
 
 /// Runs that have been decided on.
+#[derive(Debug)]
 pub struct Selected {
     /// For each algorithm and combination of options, one run a seed.
     pub runs: Vec<Vec<Box<dyn Run>>>,

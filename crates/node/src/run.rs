@@ -1,8 +1,6 @@
 //! Runs a node until it leaves.
 
-
 use std::process::exit;
-
 
 use vorrang_algorithms::setup::Parameter;
 use vorrang_experiment::failure::Failure;

@@ -219,7 +219,7 @@ impl Report {
                 }
                 Err(failure) => return Err(failure),
             };
-            commands.push(query.line.clone());
+            commands.push(query.line.to_string());
             let answer = (query.answer)(&mut SearchProgress::new(false).watch());
             let checked = match &answer.violation {
                 Some((property, what)) => format!("{property}: {what}"),
@@ -231,8 +231,8 @@ impl Report {
                 grouped(answer.states),
                 checked,
             ]);
-            if let Some(recorded) = &answer.recorded {
-                let run = recorded.recording().map_err(|why| Failure::World(why.to_string()))?;
+            if let Some(recorded) = answer.recorded {
+                let run = recorded.into();
                 pictures.push(spacetime::svg(
                     &story_from_trace::story(&run, false)?,
                     &Options::default(),

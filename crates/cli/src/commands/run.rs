@@ -75,7 +75,7 @@ impl Run {
             let at = if self.processes { Processes::OneEach } else { Processes::One };
             let template = "{bar:40} {human_pos} of {human_len} entries";
             with_bar(run.total(), template, |told| {
-                run.over_tcp(Place { at, progress: Some(told) }, trace)
+                run.over_tcp(Place { at, progress: Some(told) }, trace.into())
             })?
         } else {
             let template = "{bar:40} {human_pos} of {human_len}, {eta} left";

@@ -5,7 +5,8 @@ use std::path::Path;
 use vorrang_algorithms::card::{About, Card};
 use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::setup::{Setup, Unfit};
-use vorrang_catalogue::{self as any};
+use vorrang_catalogue as any;
+use vorrang_trace::Recording;
 
 use super::{Algorithm, Run};
 use crate::environment::Between;
@@ -18,11 +19,13 @@ use crate::options::axis::Axis;
 use crate::problem::channels::reliable;
 use crate::problem::{
     Compared, Driven, Extent, Extremes, Kinds, Made, Nodes, Posts, Role, Scene, Seen, holder_at,
-    make, measure, observe, overhear,
+    make, measure, observe, overhear, record,
 };
 use crate::progress::Progress;
+use crate::tracefile::Keep;
 
 /// An algorithm of a problem that is known.
+#[derive(Debug)]
 pub(super) struct Of<Q: Problem> {
     pub(super) any: &'static any::Entry<Q>,
 }
@@ -94,9 +97,7 @@ impl<Q: Driven + OverTcp> Of<Q> {
             Between { is_reliable: true, .. } => reliable::<Q>(any, &scenario)?,
             Between { flaw: Some(_), .. } => {
                 make(&any.recipe, setup)?;
-                const WHY: &str = "--flaw is for the simulator and the checker: a real network is \
-                                   no place for it";
-                Nodes::of(any, setup, Err(WHY))
+                Nodes::of(any, setup, Err(FLAW_OVER_TCP))
             }
             Between { .. } => Nodes::of(any, setup, Ok(Made { node, entry: any })),
         };
@@ -104,7 +105,12 @@ impl<Q: Driven + OverTcp> Of<Q> {
     }
 }
 
+/// Why a mistake does not run over TCP.
+const FLAW_OVER_TCP: &str =
+    "--flaw is for the simulator and the checker: a real network is no place for it";
+
 /// A run: only its nodes know which algorithm it is.
+#[derive(Debug)]
 struct RunOf<Q: Driven + OverTcp> {
     scenario: Q::Scenario,
     nodes: Nodes<Q>,
@@ -133,9 +139,12 @@ impl<Q: Driven + OverTcp> Run for RunOf<Q> {
     ) -> Result<Measured, Failure> {
         measure(&self.scenario, &self.nodes, trace, Extent::Over(bar))
     }
-    fn over_tcp(&self, place: Place, trace: Option<&Path>) -> Result<Measured, Failure> {
+    fn record(&self) -> Result<Recording, Failure> {
+        record(&self.scenario, &self.nodes)
+    }
+    fn over_tcp(&self, place: Place<'_>, keep: Keep<'_>) -> Result<Measured, Failure> {
         match &self.nodes.over_tcp {
-            Ok(made) => Q::over_tcp(&self.scenario, made, place, trace),
+            Ok(made) => Q::over_tcp(&self.scenario, made, place, keep),
             Err(why) => Err(Failure::usage(*why)),
         }
     }

@@ -14,7 +14,6 @@ pub mod worker;
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::path::Path;
 use std::pin::Pin;
 use std::time::{Duration, Instant};
 
@@ -45,7 +44,7 @@ use crate::problem::mutex::Scenario;
 use crate::problem::mutex::figures::figures;
 use crate::problem::{Made, Scene, Simulated, run_header};
 use crate::progress::Progress;
-use crate::tracefile::Tape;
+use crate::tracefile::{Keep, Tape};
 
 /// Where the nodes run, and who is told how far they have come.
 #[derive(Clone, Copy)]
@@ -76,12 +75,12 @@ pub type Future<'a> = Pin<Box<dyn std::future::Future<Output = Result<(), Failur
 
 /// A problem that runs over TCP.
 pub trait OverTcp: Simulated {
-    /// Runs a scenario, and writes it to a file if that is wanted.
+    /// Runs a scenario, and keeps it where that is wanted.
     fn over_tcp(
         scenario: &Self::Scenario,
         made: &Made<Self>,
         place: Place<'_>,
-        trace: Option<&Path>,
+        keep: Keep<'_>,
     ) -> Result<Measured, Failure>;
     /// What a process does that is one node of many.
     fn work(
@@ -96,9 +95,9 @@ impl OverTcp for Mutex {
         scenario: &Scenario,
         made: &Made<Self>,
         place: Place<'_>,
-        trace: Option<&Path>,
+        keep: Keep<'_>,
     ) -> Result<Measured, Failure> {
-        run(scenario, made, place, trace)
+        run(scenario, made, place, keep)
     }
     fn work(
         card: &'static Card<Self>,
@@ -116,9 +115,9 @@ macro_rules! told_once {
                 scenario: &Self::Scenario,
                 made: &Made<Self>,
                 place: Place<'_>,
-                trace: Option<&Path>,
+                keep: Keep<'_>,
             ) -> Result<Measured, Failure> {
-                once::run(scenario, made, place, trace)
+                once::run(scenario, made, place, keep)
             }
             fn work(
                 card: &'static Card<Self>,
@@ -133,15 +132,15 @@ macro_rules! told_once {
 
 told_once!(Election, Wave, Detection, Multicast, Grouping);
 
-/// Runs a scenario over TCP and hands back what came of it, with its trace if `save` wants it.
+/// Runs a scenario over TCP and hands back what came of it, kept where that is wanted.
 fn run(
     scenario: &Scenario,
     made: &Made<Mutex>,
     place: Place,
-    save: Option<&Path>,
+    keep: Keep<'_>,
 ) -> Result<Measured, Failure> {
     let start = Instant::now();
-    let tape = save.map(Tape::create).transpose()?;
+    let tape = Tape::create(keep)?;
     let records = match place.at {
         Processes::One => {
             let log = Log::new();
@@ -170,9 +169,7 @@ fn run(
     let mut observed = Observed::of(scenario, made.kinds(), &records);
     observed.objection = made.objection(scenario, &records).map(|it| it.to_string());
     let measured = measured(scenario, observed, start.elapsed());
-    if let Some(tape) = tape {
-        tape.save(&run_header(scenario, true), &records, measured.wrong())?;
-    }
+    tape.save(run_header(scenario, true), &records, measured.wrong())?;
     Ok(measured)
 }
 

@@ -2,7 +2,6 @@
 //! that comes of it has happened: all nodes in this process, or a process a node.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use tokio::net::TcpListener;
@@ -21,7 +20,7 @@ use super::{
 use crate::failure::Failure;
 use crate::figures::Measured;
 use crate::problem::{Made, Networked, Scene, Until, run_header};
-use crate::tracefile::Tape;
+use crate::tracefile::{Keep, Tape};
 
 /// Tells some nodes something, and hands back what came of it: judged, measured, and saved if that is
 /// wanted.
@@ -29,13 +28,13 @@ pub(super) fn run<Q: Networked>(
     scene: &Q::Scenario,
     made: &Made<Q>,
     place: Place<'_>,
-    save_to: Option<&Path>,
+    keep: Keep<'_>,
 ) -> Result<Measured, Failure> {
     let (commands, until) = Q::told(scene);
     let commands = (&commands[..], until);
     let mut meter = Q::workload(scene).meter(scene.setup().group.size(), made.kinds());
     let start = Instant::now();
-    let tape = save_to.map(Tape::create).transpose()?;
+    let tape = Tape::create(keep)?;
     let records = match place.at {
         In::One => {
             let (log, clock) = (Log::new(), Clock::start());
@@ -76,9 +75,7 @@ pub(super) fn run<Q: Networked>(
         events: events(&records),
         wall_seconds: start.elapsed().as_secs_f64(),
     };
-    if let Some(tape) = tape {
-        tape.save(&run_header(scene, true), &records, measured.wrong())?;
-    }
+    tape.save(run_header(scene, true), &records, measured.wrong())?;
     Ok(measured)
 }
 

@@ -72,6 +72,7 @@ pub(super) struct Shift {
 }
 
 /// What a worker has been told, and who tells it more.
+#[derive(Debug)]
 pub struct Work {
     orders: Orders,
     lines: Lines<BufReader<Stdin>>,

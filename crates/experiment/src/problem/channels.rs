@@ -26,16 +26,19 @@ const TRIES: u8 = 16;
 /// A layer of reliable channels, as a trace tells of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Layer {
+    /// Whether they are correct.
     pub how: Channels,
     within: Duration,
     tries: u8,
 }
 
 impl Layer {
+    /// Those of a check.
     pub const fn checked(how: Channels, within: Duration, tries: u8) -> Self {
         Self { how, within, tries }
     }
 
+    /// Those of a simulation.
     pub fn simulated(between: &Between) -> Self {
         let within = Duration::from_nanos(between.nearly_longest_ns());
         Self { how: Channels::Correct, within, tries: TRIES }

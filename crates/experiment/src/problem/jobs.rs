@@ -1,5 +1,6 @@
 //! What the drivers must know of a problem to run any algorithm of it: a trait a job.
 
+use std::fmt;
 use std::time::Duration;
 
 use vorrang_algorithms::card::Card;
@@ -22,6 +23,7 @@ use crate::figures::Figure;
 use crate::options::RunArgs;
 use crate::options::axis::Axis;
 use crate::options::check::CheckArgs;
+use crate::options::command_line::CommandLine;
 
 /// What is compared.
 pub trait Compared: Catalogued {
@@ -38,6 +40,12 @@ pub struct Extremes<Q: Problem> {
     pub common: String,
     /// Each with its name.
     pub settings: [(&'static str, Q::Setting); 2],
+}
+
+impl<Q: Problem> fmt::Debug for Extremes<Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Extremes").field("common", &self.common).finish_non_exhaustive()
+    }
 }
 
 /// What runs in the simulator, and what is measured there.
@@ -145,7 +153,13 @@ pub struct Question<Q: Checked> {
     /// What a reader should know of what was asked.
     pub remarks: Remarks,
     /// What would have to be typed to ask exactly this again.
-    pub line: String,
+    pub line: CommandLine,
+}
+
+impl<Q: Checked> fmt::Debug for Question<Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Question").field("line", &self.line).finish_non_exhaustive()
+    }
 }
 
 /// What is driven step by step.

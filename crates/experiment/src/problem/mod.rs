@@ -27,6 +27,8 @@ mod times;
 mod verify;
 pub mod wave;
 
+use std::fmt;
+
 use vorrang_draw::Look;
 use vorrang_protocol::NodeId;
 use vorrang_trace::Recording;
@@ -45,7 +47,7 @@ pub use remarks::Remarks;
 pub use retrace::{Retraced, Watching, sides};
 pub use scene::Scene;
 pub use seen::{Doing, Posts, Role, Said, Seen, Sight};
-pub(crate) use simulate::{Extent, measure, observe, overhear};
+pub(crate) use simulate::{Extent, measure, observe, overhear, record};
 pub use simulate::{Kinds, header, run_header};
 pub use staged::{Ahead, Look as Glance, Staged};
 pub(crate) use subject::SubjectOf;
@@ -55,8 +57,10 @@ pub use verify::{Looked, Query, Watcher};
 use vorrang_catalogue::NodeOf;
 
 /// Something that can be checked and staged: an algorithm, or one with a mistake.
-pub trait Subject: Send + Sync {
+pub trait Subject: Send + Sync + fmt::Debug {
+    /// What these options ask of the checker.
     fn question(&self, args: &CheckArgs) -> Result<Query, Failure>;
+    /// Its nodes, to be driven by hand.
     fn stage(&self, args: &CheckArgs) -> Result<Box<dyn Staged>, Failure>;
     /// Does a recorded run once more, and shows every node after whatever happened to it.
     fn retrace(&self, run: &Recording, watch: Watching<'_>) -> Result<Retraced, Failure>;

@@ -1,5 +1,7 @@
 //! What every run has, whatever the problem.
 
+use std::fmt;
+
 use serde_json::{Value, json};
 use vorrang_algorithms::card::About;
 use vorrang_algorithms::setup::{Setup, Unfit};
@@ -13,8 +15,10 @@ use crate::environment::Between;
 
 /// What every run has, whatever the problem. A problem says what only it knows; how that is written
 /// down with all the rest is the same for all.
-pub trait Scene: Clone + Send + Sync + 'static {
+pub trait Scene: Clone + fmt::Debug + Send + Sync + 'static {
+    /// What is known of the algorithm.
     fn about(&self) -> About;
+    /// How it is set up.
     fn setup(&self) -> &Setup;
     /// What lies between the nodes.
     fn between(&self) -> &Between;
@@ -67,14 +71,17 @@ pub trait Scene: Clone + Send + Sync + 'static {
     /// over a real network.
     fn own_head(&self, net: bool) -> Vec<(&'static str, Value)>;
 
+    /// The network between the nodes.
     fn network(&self) -> Network {
         self.between().network()
     }
+    /// What goes wrong, if anything does.
     fn faults(&self) -> Option<Faults> {
         // A mistake may get nowhere for ever, as a fault may: somebody must look.
         let is_flawed = self.views().is_some_and(Views::is_flawed);
         self.between().faults.clone().or_else(|| is_flawed.then(Faults::default))
     }
+    /// Decides all that is drawn.
     fn seed(&self) -> u64 {
         self.between().seed
     }

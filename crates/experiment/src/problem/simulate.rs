@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::mem;
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use vorrang_algorithms::card::About;
@@ -10,7 +11,7 @@ use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::setup::Setup;
 use vorrang_catalogue::NodeOf;
 use vorrang_sim::{FaultCounts, Faults, Report, SimError, Simulation};
-use vorrang_trace::{End, Header, Lines, Record, Wrong};
+use vorrang_trace::{End, Ending, Header, Lines, Record, Recording, Wrong};
 
 use super::seen::{Seen, Told, Witness};
 use super::{Driven, Nodes, Scene, Simulated, SummaryOf};
@@ -50,6 +51,27 @@ pub(crate) fn measure<Q: Driven>(
     Ok(measured)
 }
 
+/// The same, with a record of it; also if it ends early because a node refused a command.
+pub(crate) fn record<Q: Driven>(
+    scenario: &Q::Scenario,
+    nodes: &Nodes<Q>,
+) -> Result<Recording, Failure> {
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let tape = Some(Witness::Tape(Arc::clone(&lines)));
+    let wrong = match told(scenario, nodes, tape, Extent::Over(None)) {
+        Ok((measured, _)) => Some(measured.wrong()),
+        Err(Failure::Failed(_)) => None,
+        Err(failure) => return Err(failure),
+    };
+    let lines = mem::take(&mut *lines.lock().unwrap_or_else(PoisonError::into_inner));
+    let records = lines.len() as u64;
+    let ending = match wrong {
+        Some(wrong) => Ending::Whole(End { records, wrong, repeats_from: None }),
+        None => Ending::CutOff(records),
+    };
+    Ok(Recording { header: run_header(scenario, false), lines, ending })
+}
+
 /// The same, with all that was asked and told.
 pub(crate) fn overhear<Q: Driven>(
     scenario: &Q::Scenario,
@@ -58,7 +80,9 @@ pub(crate) fn overhear<Q: Driven>(
     let ears = Some(Witness::Ears(Vec::new()));
     match told(scenario, nodes, ears, Extent::Over(None))? {
         (_, Some(Witness::Ears(heard))) => Ok(heard),
-        (_, Some(Witness::File(_) | Witness::Memory(_)) | None) => Ok(Vec::new()),
+        (_, Some(Witness::File(_) | Witness::Tape(_) | Witness::Memory(_)) | None) => {
+            Ok(Vec::new())
+        }
     }
 }
 
@@ -70,7 +94,9 @@ pub(crate) fn observe<Q: Driven>(
     let memory = Some(Witness::Memory(Vec::new()));
     match told(scenario, nodes, memory, Extent::Over(None))? {
         (measured, Some(Witness::Memory(seen))) => Ok((measured, seen)),
-        (measured, Some(Witness::File(_) | Witness::Ears(_)) | None) => Ok((measured, Vec::new())),
+        (measured, Some(Witness::File(_) | Witness::Tape(_) | Witness::Ears(_)) | None) => {
+            Ok((measured, Vec::new()))
+        }
     }
 }
 

@@ -16,6 +16,7 @@ use crate::options::check::CheckArgs;
 
 /// Nodes driven by hand, with their types gone.
 pub trait Staged {
+    /// How they are set up.
     fn setup(&self) -> &Setup;
     /// Takes a step, and returns what came of it: indented lines.
     fn step(&mut self, line: &str) -> Result<&str, String>;
@@ -23,6 +24,7 @@ pub trait Staged {
     fn reset(&mut self);
     /// What can happen next, as lines that can be said.
     fn options(&self) -> Vec<String>;
+    /// Where everyone stands.
     fn look(&self) -> Look;
     /// What was violated first.
     fn violation(&self) -> Option<&Violation>;
@@ -38,15 +40,20 @@ pub trait Staged {
 }
 
 /// What a stage looks like.
+#[derive(Debug)]
 pub struct Look {
     /// Each with whether it is up.
     pub nodes: Vec<(bool, String)>,
+    /// Messages on their way.
     pub flight: Vec<String>,
+    /// Timers that run.
     pub timers: Vec<String>,
 }
 
 /// What the checker says.
+#[derive(Debug)]
 pub struct Ahead {
+    /// What it found.
     pub answer: Answer,
     /// What may happen, in words.
     pub may: String,

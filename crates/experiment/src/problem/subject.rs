@@ -16,6 +16,7 @@ use crate::failure::Failure;
 use crate::options::check::CheckArgs;
 
 /// What is checked and staged: nothing in it knows which algorithm it is.
+#[derive(Debug)]
 pub(crate) struct SubjectOf<Q: Problem>(pub(crate) &'static any::Entry<Q>);
 
 impl<Q: Driven> Subject for SubjectOf<Q> {

@@ -37,11 +37,8 @@ pub(super) fn question(
     let monitor = card.watch(&setup, links.within.filter(|_| is_kept));
 
     let mut line = args.line(&about, &setup, order);
-    let more = [
-        (args.crashes().is_none(), format!(" --crashes {}", usual.0)),
-        (args.restarts().is_none() && usual.1 > 0, format!(" --restarts {}", usual.1)),
-    ];
-    line.extend(more.into_iter().filter(|(is_new, _)| *is_new).map(|(_, text)| text));
+    line.maybe("crashes", args.crashes().is_none().then_some(usual.0));
+    line.maybe("restarts", (args.restarts().is_none() && usual.1 > 0).then_some(usual.1));
 
     let mut remarks = remarks(nodes, links.within, monitor.allowed());
     if let (Some(flaw), Some(shown)) = (flaw, shown) {
@@ -83,7 +80,7 @@ fn remarks(nodes: u32, within: Option<Duration>, allowed: Option<u32>) -> Remark
             );
         }
         (Some(_), None) => {
-            warn("accuracy is not checked: messages are lost, or later than any margin")
+            warn("accuracy is not checked: messages are lost, or later than any margin");
         }
         (Some(_), Some(times)) => {
             let often = match times {

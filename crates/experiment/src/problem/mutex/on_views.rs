@@ -60,6 +60,7 @@ pub enum Safety {
 }
 
 impl Safety {
+    /// In words.
     pub const fn sentence(self) -> &'static str {
         match self {
             Self::Right => "exclusion (no false suspicions)",
@@ -107,6 +108,7 @@ impl Views {
         Ok(Some(Self { lease, has_channels, slip: args.slip(), safety }))
     }
 
+    /// Whether they have a mistake.
     pub const fn is_flawed(&self) -> bool {
         self.slip.is_some()
     }

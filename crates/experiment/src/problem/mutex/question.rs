@@ -1,7 +1,5 @@
 //! Mutual exclusion: what is asked of the checker.
 
-use std::fmt::Write as _;
-
 use vorrang_algorithms::mutex::card::{Besides, Card, Flaw};
 use vorrang_algorithms::mutex::{Claim, Command, Mutex};
 use vorrang_algorithms::setup::Setup;
@@ -11,6 +9,7 @@ use vorrang_protocol::NodeId;
 use super::check_scope;
 use crate::failure::Failure;
 use crate::options::check::{CheckArgs, one_a_node};
+use crate::options::command_line::CommandLine;
 use crate::options::list;
 use crate::options::mutex::{MutexCheckArgs, Property};
 use crate::problem::remarks::surroundings;
@@ -53,15 +52,14 @@ pub(super) fn question(
     names.extend(
         besides.bypass.map(|bound| format!("no starvation (passed at most {bound} times)")),
     );
-    let mut line = args.line(&about, &setup, order) + &turns.options(card);
+    let mut line = args.line(&about, &setup, order);
+    turns.add_to(&mut line, card);
     let asked = [(besides.ordering, "ordering"), (besides.bypass.is_some(), "no-starvation")];
     let asked: Vec<&str> = asked.iter().filter(|(asked, _)| *asked).map(|it| it.1).collect();
     if !asked.is_empty() {
-        let _ = write!(line, " --property {}", asked.join(","));
+        line.option("property", asked.join(","));
     }
-    if let Some(bound) = besides.bypass {
-        let _ = write!(line, " --bypass {bound}");
-    }
+    line.maybe("bypass", besides.bypass);
     let monitor = card.watch(&setup, besides);
     Ok(Question {
         setup,
@@ -142,16 +140,15 @@ impl Turns {
         Ok(Self { entries, claims, stay })
     }
 
-    /// What would have to be typed for them.
-    fn options(&self, card: &Card) -> String {
-        let mut text = format!(" --entries {}", list(&self.entries));
+    /// Adds what would have to be typed for them.
+    fn add_to(&self, line: &mut CommandLine, card: &Card) {
+        line.option("entries", list(&self.entries));
         if card.terms.claims.len() > 1 {
-            let _ = write!(text, " --claims {}", check_scope::claims(&self.claims));
+            line.option("claims", check_scope::claims(&self.claims));
         }
         if !self.stay.is_empty() {
-            let _ = write!(text, " --stay {}", list(&self.stay));
+            line.option("stay", list(&self.stay));
         }
-        text
     }
 
     fn plan(&self) -> Plan<Command> {
