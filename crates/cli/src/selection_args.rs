@@ -1,10 +1,10 @@
 //! What a comparison or a sweep is made of, as it is typed.
 
+use vorrang_experiment::catalogue::Algorithm;
 use vorrang_experiment::failure::Failure;
 use vorrang_experiment::options::RunArgs;
 use vorrang_experiment::options::axis::Axis;
 use vorrang_experiment::options::explicit_args::Given;
-use vorrang_experiment::problem::Algorithm;
 use vorrang_experiment::selection::{Selected, Selection};
 use vorrang_experiment::values::whole;
 

@@ -3,26 +3,39 @@
 use serde_json::{Value, json};
 use vorrang_algorithms::card::About;
 
+use crate::options::command_line::CommandLine;
 use crate::tracefile::Recorded;
 
 /// What came of a check.
+#[derive(Debug)]
 pub struct Answer {
+    /// Verified, violated or bounded.
     pub outcome: &'static str,
+    /// The names of what was checked.
     pub properties: Vec<String>,
+    /// What was violated, and how.
     pub violation: Option<(&'static str, String)>,
+    /// What ended the search early.
     pub bound: Option<&'static str>,
     /// How far it came, if not to the end.
     pub reached: Option<String>,
+    /// The run to what is wrong: every step, with what it made its node do.
     pub run: Vec<(String, Vec<String>)>,
     /// Whether no run to what is wrong is shorter.
     pub is_shortest: bool,
     /// The place in the run from which on it repeats for ever, if it does.
     pub repeats_from: Option<usize>,
+    /// How many states were seen.
     pub states: u64,
+    /// How many steps were taken.
     pub steps: u64,
+    /// How many steps the longest run has that was followed.
     pub depth: u32,
+    /// How long it took.
     pub seconds: f64,
+    /// How much memory the search took.
     pub memory_bytes: u64,
+    /// How much of it for a state.
     pub bytes_per_state: f64,
     /// How many bits stood for a state.
     pub hash_bits: u32,
@@ -37,12 +50,13 @@ pub struct Answer {
 }
 
 impl Answer {
-    pub fn json(&self, about: &About, line: &str, notes: &[String]) -> Value {
+    /// One object; its names are a promise.
+    pub fn json(&self, about: &About, line: &CommandLine, notes: &[String]) -> Value {
         json!({
             "algorithm": about.name,
             "problem": about.problem,
-            "command": line,
-            "parameters": parameters(line),
+            "command": line.to_string(),
+            "parameters": line.parameters(),
             "outcome": self.outcome,
             "covers": self.covers,
             "property": self.violation.as_ref().map(|(property, _)| property),
@@ -66,16 +80,4 @@ impl Answer {
             "effects": self.run.iter().map(|(_, effects)| effects).collect::<Vec<_>>(),
         })
     }
-}
-
-/// The options of a command line, each with its value, or true if it takes none.
-fn parameters(line: &str) -> Value {
-    let parameter = |option: &str| match option.trim_end().split_once(' ') {
-        None => (option.trim_end().to_owned(), json!(true)),
-        Some((name, value)) => {
-            let number = value.parse::<u64>().map(Value::from);
-            (name.to_owned(), number.unwrap_or_else(|_| json!(value)))
-        }
-    };
-    Value::Object(line.split(" --").skip(1).map(parameter).collect())
 }

@@ -24,7 +24,9 @@ const MISSED: u32 = 3;
 /// What lies between the nodes, checked against what the algorithm assumes.
 #[derive(Clone, Debug)]
 pub struct Between {
+    /// How long a message takes.
     pub latency: Distribution,
+    /// Whether messages from one node to another keep their order.
     pub order: OrderKind,
     asked_order: Option<OrderKind>,
     breaks: bool,
@@ -34,6 +36,7 @@ pub struct Between {
     pub is_reliable: bool,
     /// The mistake that they make.
     pub flaw: Option<&'static str>,
+    /// Decides all that is drawn.
     pub seed: u64,
     /// What goes wrong, as it was typed.
     trouble: FaultArgs,
@@ -196,15 +199,21 @@ fn nearly_longest_ns(latency: Distribution) -> u64 {
 }
 
 impl Between {
+    /// The same for the simulator.
     pub fn network(&self) -> Network {
         Network { latency: self.latency, order: self.order.into() }
     }
 
     /// The same, and what goes wrong, as figures begin with it.
-    pub fn head(&self) -> Vec<(&'static str, Value)> {
+    ///
+    /// Over a real network TCP decides how messages travel: nobody knows how long they take, and
+    /// those of a link keep their order.
+    pub fn head(&self, net: bool) -> Vec<(&'static str, Value)> {
+        let latency = (!net).then(|| self.latency.to_string());
+        let order = if net { OrderKind::Fifo } else { self.order };
         let mut head = vec![
-            ("latency", json!(self.latency.to_string())),
-            ("order", json!(name(&self.order))),
+            ("latency", json!(latency)),
+            ("order", json!(name(&order))),
             ("break_assumptions", json!(self.breaks)),
             ("reliable", json!(self.is_reliable)),
             ("flaw", json!(self.flaw)),

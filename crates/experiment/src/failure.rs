@@ -24,6 +24,7 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// It was asked for something that does not fit, for this reason.
     pub fn usage(message: impl Into<String>) -> Self {
         Self::Usage(message.into())
     }

@@ -12,9 +12,11 @@ use crate::format::figure;
 pub struct Figure {
     /// Its name for programs, a promise.
     pub key: &'static str,
+    /// What was measured.
     pub value: Reading,
     /// Its name for people, if they want to know.
     pub label: Option<&'static str>,
+    /// The unit that follows the value.
     pub unit: &'static str,
     /// What the theory says.
     pub theory: Option<Span>,
@@ -29,42 +31,58 @@ pub struct Figure {
 /// What was read off.
 #[derive(Clone, Debug)]
 pub enum Reading {
+    /// A whole number.
     Count(u64),
+    /// A number.
     Real(f64),
+    /// A word or a sentence.
     Text(String),
+    /// How many of each kind.
     Counts(Vec<(&'static str, u64)>),
+    /// It could not be measured.
     Unknown,
 }
 
 impl Figure {
+    /// A count, with its name for people.
     pub const fn count(key: &'static str, label: &'static str, count: u64) -> Self {
         Self::of(key, Reading::Count(count)).labelled(label)
     }
 
+    /// A number, if there is one.
     pub fn real(key: &'static str, value: Option<f64>) -> Self {
         Self::of(key, value.map_or(Reading::Unknown, Reading::Real))
     }
 
+    /// What was read off.
     pub const fn of(key: &'static str, value: Reading) -> Self {
         let (label, theory, error, column) = (None, None, None, None);
         Self { key, value, label, unit: "", theory, is_predicted: false, error, column }
     }
 
+    /// With a name for people.
+    #[must_use]
     pub const fn labelled(mut self, label: &'static str) -> Self {
         self.label = Some(label);
         self
     }
 
+    /// With a unit.
+    #[must_use]
     pub const fn unit(mut self, unit: &'static str) -> Self {
         self.unit = unit;
         self
     }
 
+    /// With a column in a comparison.
+    #[must_use]
     pub const fn column(mut self, column: &'static str) -> Self {
         self.column = Some(column);
         self
     }
 
+    /// With what the theory says, and the standard error of the value.
+    #[must_use]
     pub const fn theory(mut self, theory: Option<Span>, error: Option<f64>) -> Self {
         (self.theory, self.error, self.is_predicted) = (theory, error, true);
         self
@@ -101,19 +119,27 @@ impl Figure {
 /// A run's figures and verdicts.
 #[derive(Clone, Debug)]
 pub struct Measured {
+    /// The name of the algorithm.
     pub name: &'static str,
+    /// The seed of the run.
     pub seed: u64,
     /// What it was a run of.
     pub head: Vec<(&'static str, Value)>,
+    /// What was measured.
     pub figures: Vec<Figure>,
     /// What went wrong, where anything could.
     pub faults: Option<FaultCounts>,
+    /// Whether nothing happened that never should.
     pub safe: bool,
+    /// Whether nothing was left undone.
     pub quiescent: bool,
+    /// What was wrong, in words.
     pub violation: Option<String>,
     /// When it was that something happened which never should.
     pub violated_ns: Option<u64>,
+    /// How many events there were.
     pub events: u64,
+    /// How long it took.
     pub wall_seconds: f64,
 }
 
@@ -135,6 +161,12 @@ impl Measured {
         setup.and_then(|(_, text)| text.as_str()).unwrap_or_default()
     }
 
+    /// The value of the figure of that name, if it is a number.
+    pub fn number(&self, key: &str) -> Option<f64> {
+        self.figure(key)?.number()
+    }
+
+    /// The figure of that name.
     pub fn figure(&self, key: &str) -> Option<&Figure> {
         self.figures.iter().find(|figure| figure.key == key)
     }

@@ -3,9 +3,10 @@
 use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::problem::Problem as _;
 
+use crate::catalogue::{Entry, catalogue};
 use crate::failure::Failure;
 use crate::names::unknown;
-use crate::problem::{Entry, Subject, catalogue};
+use crate::problem::Subject;
 
 /// The algorithm of that name.
 pub fn algorithm(name: &str) -> Result<&'static Entry, Failure> {

@@ -6,9 +6,9 @@ use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 use vorrang_algorithms::card::{Agreement, Span};
 
+use crate::catalogue::Run;
 use crate::failure::Failure;
 use crate::figures::{Figure, Measured, insert_theory};
-use crate::problem::Run;
 use crate::progress::Progress;
 use crate::statistics::Estimate;
 
@@ -29,17 +29,21 @@ pub fn measure(runs: &[Vec<Box<dyn Run>>], progress: Progress<'_>) -> Result<Vec
 }
 
 /// One algorithm with one set of options, over all seeds.
+#[derive(Debug)]
 pub struct Row {
+    /// The heading under which a comparison shows it.
     pub page: String,
     /// One a seed; there is at least one.
     pub runs: Vec<Measured>,
 }
 
 impl Row {
+    /// What was measured, as of the first seed.
     pub fn figures(&self) -> impl Iterator<Item = &Figure> {
         self.runs[0].figures.iter()
     }
 
+    /// The mean of a figure over all seeds.
     pub fn estimate(&self, key: &str) -> Option<Estimate> {
         let samples: Vec<f64> =
             self.runs.iter().filter_map(|run| run.figure(key)?.number()).collect();
@@ -70,6 +74,7 @@ impl Row {
             && self.figures().all(|figure| self.agreement(figure.key) != Some(Agreement::Disagrees))
     }
 
+    /// One object; its names are a promise.
     pub fn json(&self) -> Value {
         let mut row = Map::new();
         for (key, value) in &self.runs[0].head {

@@ -12,7 +12,9 @@ use crate::statistics::Estimate;
 /// What is to be plotted over what.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
+    /// The column that goes to the right.
     pub x: Option<String>,
+    /// The column that goes up.
     pub y: Option<String>,
     /// Which axes are logarithmic; none if that is up to the numbers.
     pub log: Option<(bool, bool)>,
@@ -21,8 +23,11 @@ pub struct Wanted {
 }
 
 /// A sheet of measured points.
+#[derive(Debug)]
 pub struct Points<'a> {
+    /// The names of the columns.
     pub header: &'a [String],
+    /// A row for each point.
     pub rows: Vec<&'a [String]>,
 }
 

@@ -3,13 +3,14 @@
 
 use std::collections::HashSet;
 
+use crate::catalogue::{Algorithm, Entry, Run};
 use crate::failure::Failure;
 use crate::lookup;
 use crate::options::RunArgs;
 use crate::options::axis::{Axis, Change};
-use crate::problem::{Algorithm, Entry, Run};
 
 /// Runs that have been decided on.
+#[derive(Debug)]
 pub struct Selected {
     /// For each algorithm and combination of options, one run a seed.
     pub runs: Vec<Vec<Box<dyn Run>>>,

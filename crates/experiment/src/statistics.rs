@@ -3,7 +3,9 @@
 /// A mean, with half the width of its 95 % confidence interval if there is more than one sample.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Estimate {
+    /// The mean.
     pub mean: f64,
+    /// Half the width of its 95 % confidence interval.
     pub half_width: Option<f64>,
 }
 

@@ -58,9 +58,11 @@ fn followed(mut path: PathBuf) -> Result<PathBuf, String> {
 /// The rows of one sweep, as far as they are known.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Sheet {
+    /// The names of the columns.
     pub header: Vec<String>,
     /// Which sweep, and how many points it has.
     pub identity: Option<(String, u64)>,
+    /// The rows, by the number of their point.
     pub rows: BTreeMap<u64, Vec<String>>,
     /// Where the last whole row ended: what follows was cut off in the middle of writing.
     whole_bytes: u64,
@@ -201,12 +203,14 @@ impl Sheet {
 }
 
 /// Adds rows to a file, each in one piece.
+#[derive(Debug)]
 pub struct Appender {
     file: File,
     path: PathBuf,
 }
 
 impl Appender {
+    /// Adds a row.
     pub fn append(&mut self, row: &[String]) -> Result<(), Failure> {
         let line = csv_text(std::iter::once(row))?;
         self.file.write_all(line.as_bytes()).map_err(|error| Failure::at(&self.path, error))
@@ -222,6 +226,7 @@ pub struct Shard {
 }
 
 impl Shard {
+    /// Whether a point is in it.
     pub const fn contains(self, point: u64) -> bool {
         point % self.parts == self.part - 1
     }

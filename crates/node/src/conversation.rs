@@ -15,7 +15,8 @@ use vorrang_algorithms::registry;
 use vorrang_algorithms::setup::Setup;
 use vorrang_catalogue::NodeOf;
 use vorrang_experiment::failure::Failure;
-use vorrang_experiment::problem::{Driven, Future, header};
+use vorrang_experiment::network::Future;
+use vorrang_experiment::problem::header;
 use vorrang_experiment::tracefile::Outlet;
 use vorrang_experiment::values::WallTime;
 use vorrang_net::{
@@ -25,13 +26,14 @@ use vorrang_net::{
 use vorrang_protocol::{Needs, NodeId, Refused};
 use vorrang_trace::Writer;
 
-use super::condition;
-use super::input::{Input, MAX_LINE, Typed};
-use super::order::{Order, help};
-use super::signals::Signals;
-use super::voice::{Voice, harmless};
-use crate::node::Node;
+use crate::condition;
+use crate::hosted::Hosted;
+use crate::input::{Input, MAX_LINE, Typed};
+use crate::options::Node;
+use crate::order::{Order, help};
+use crate::signals::Signals;
 use crate::terminal::{BOLD, DIM, RESET, is_closed, wrapped};
+use crate::voice::{Voice, harmless};
 
 /// A node that is to be run.
 pub(crate) struct Served {
@@ -42,7 +44,7 @@ pub(crate) struct Served {
 }
 
 /// Runs one node until it leaves.
-pub(crate) fn serve<Q: Driven>(
+pub(crate) fn serve<Q: Hosted>(
     served: Served,
     make: &registry::Node<NodeOf<Q>>,
     needs: Needs,
@@ -77,7 +79,7 @@ pub(crate) fn serve<Q: Driven>(
 }
 
 /// Starts a node, on whatever network.
-fn start<Q: Driven, T>(
+fn start<Q: Hosted, T>(
     mut node: vorrang_net::Node<Q::Command, Q::Notice, T>,
     log: Option<&Log<Q::Command, Q::Notice>>,
 ) -> Starting<Started<Q>> {
@@ -93,7 +95,7 @@ fn start<Q: Driven, T>(
 pub(super) type Started<Q> =
     (Handle<<Q as Problem>::Command>, UnboundedReceiver<<Q as Problem>::Notice>);
 
-pub(super) async fn attend<Q: Driven>(
+pub(super) async fn attend<Q: Hosted>(
     name: &'static str,
     (node, voice): (Node, Voice),
     starting: Starting<Started<Q>>,
@@ -167,7 +169,7 @@ fn not_started(error: NetError) -> Failure {
 }
 
 /// A node, and those who listen to it and speak to it.
-struct Talk<Q: Driven> {
+struct Talk<Q: Hosted> {
     name: &'static str,
     handle: Handle<Q::Command>,
     notices: UnboundedReceiver<Q::Notice>,
@@ -182,7 +184,7 @@ struct Talk<Q: Driven> {
     members: Ration,
 }
 
-impl<Q: Driven> Talk<Q> {
+impl<Q: Hosted> Talk<Q> {
     /// Does what is typed and tells what happens, until one or the other ends.
     async fn converse(&mut self, signals: &mut Signals, stay: bool) -> Result<(), Failure> {
         let mut input = Input::new(tokio::io::stdin());

@@ -12,11 +12,13 @@ use vorrang_algorithms::wave::Wave;
 use vorrang_catalogue as catalogue;
 use vorrang_experiment::failure::Failure;
 use vorrang_experiment::lookup;
-use vorrang_experiment::problem::on_views::in_every_view;
-use vorrang_experiment::problem::{Driven, Future, make};
+use vorrang_experiment::network::Future;
+use vorrang_experiment::problem::make;
+use vorrang_experiment::problem::mutex::on_views::in_every_view;
 use vorrang_net::Sealed;
 
 use crate::conversation::{Served, serve};
+use crate::hosted::Hosted;
 use crate::on_views::{self, Ranked};
 
 /// Runs a node of the algorithm of that name until it leaves.
@@ -39,8 +41,8 @@ pub(crate) fn host(name: &str, setup: &Setup, node: Served) -> Result<Future<'st
     })
 }
 
-/// A problem whose nodes can be run on a terminal.
-trait Hosted: Driven {
+/// A problem whose nodes can be run on a terminal, perhaps inside views.
+trait InViews: Hosted {
     /// Runs a node inside views of any size, for each of which its algorithm is made.
     fn serve_on_views(
         _: Served,
@@ -50,7 +52,7 @@ trait Hosted: Driven {
     }
 }
 
-impl Hosted for Mutex {
+impl InViews for Mutex {
     fn serve_on_views(
         served: Served,
         made: Vec<Ranked<Self::Command, Self::Notice>>,
@@ -59,14 +61,14 @@ impl Hosted for Mutex {
     }
 }
 
-impl Hosted for Election {}
-impl Hosted for Wave {}
-impl Hosted for Detection {}
-impl Hosted for Multicast {}
-impl Hosted for Grouping {}
+impl InViews for Election {}
+impl InViews for Wave {}
+impl InViews for Detection {}
+impl InViews for Multicast {}
+impl InViews for Grouping {}
 
 /// Runs the node if the algorithm of that name solves this problem.
-fn host_of<Q: Hosted>(
+fn host_of<Q: InViews>(
     name: &str,
     setup: &Setup,
     node: &mut Option<Served>,

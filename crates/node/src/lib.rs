@@ -4,14 +4,18 @@
 
 mod condition;
 mod conversation;
+mod hosted;
 mod hosts;
 mod input;
 mod log;
-mod node;
 mod on_views;
+mod options;
 mod order;
+mod run;
 mod signals;
 pub mod terminal;
+mod views_options;
 mod voice;
 
-pub use node::Node;
+pub use options::Node;
+pub use run::run;

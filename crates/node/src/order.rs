@@ -3,9 +3,9 @@
 use std::str::FromStr;
 
 use vorrang_experiment::names::nearest;
-use vorrang_experiment::problem::Driven;
 use vorrang_experiment::values::WallTime;
 
+use crate::hosted::Hosted;
 use crate::terminal::wrapped;
 
 /// What can be typed whatever the problem is.
@@ -32,7 +32,7 @@ pub(super) enum Order<C> {
 
 impl<C: FromStr<Err = String>> Order<C> {
     /// Reads a line; none if there is nothing in it.
-    pub(super) fn read<Q: Driven<Command = C>>(line: &str) -> Result<Option<Self>, String> {
+    pub(super) fn read<Q: Hosted<Command = C>>(line: &str) -> Result<Option<Self>, String> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let is_alone = words.len() == 1 || *words == ["status", "--json"];
         let is_word = |word: &&str| ALWAYS.iter().any(|(known, _)| known == word);
@@ -63,7 +63,7 @@ impl<C: FromStr<Err = String>> Order<C> {
         }))
     }
 
-    fn read_command<Q: Driven<Command = C>>(first: &str, words: &[&str]) -> Result<Self, String> {
+    fn read_command<Q: Hosted<Command = C>>(first: &str, words: &[&str]) -> Result<Self, String> {
         let mut rest: Vec<&str> = words.to_vec();
         let within = match rest.iter().position(|&word| word == "--timeout") {
             Some(at) if Q::steps().is_some() => {
@@ -91,7 +91,7 @@ impl<C: FromStr<Err = String>> Order<C> {
 }
 
 /// The first words of all that can be typed.
-fn words_known<Q: Driven>() -> Vec<&'static str> {
+fn words_known<Q: Hosted>() -> Vec<&'static str> {
     let first = |&(command, _): &(&'static str, _)| command.split(' ').next().unwrap_or(command);
     let mut words: Vec<&str> = Q::COMMANDS.iter().chain(&ALWAYS).map(first).collect();
     words.dedup();
@@ -99,7 +99,7 @@ fn words_known<Q: Driven>() -> Vec<&'static str> {
 }
 
 /// What can be typed, and what it does; below each other where the screen is narrow.
-pub(super) fn help<Q: Driven>() -> String {
+pub(super) fn help<Q: Hosted>() -> String {
     let all = || Q::COMMANDS.iter().chain(&ALWAYS);
     let width = all().map(|(command, _)| command.len()).max().unwrap_or(0);
     let is_narrow = crate::terminal::screen().is_some_and(|screen| screen < width + 50);

@@ -6,10 +6,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anstyle::{AnsiColor, Reset, Style};
 use vorrang_experiment::failure::Failure;
 
+/// What stands out.
 pub const BOLD: Style = Style::new().bold();
+/// What is said besides.
 pub const DIM: Style = Style::new().dimmed();
+/// What is as it should be.
 pub const GOOD: Style = AnsiColor::Green.on_default().bold();
+/// What is wrong.
 pub const BAD: Style = AnsiColor::Red.on_default().bold();
+/// The end of a style.
 pub const RESET: Reset = Reset;
 
 /// Whether standard output went away, as it does in `vorrang list | head -1`.

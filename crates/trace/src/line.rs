@@ -4,12 +4,13 @@
 use std::collections::HashMap;
 use std::io::BufRead;
 
+use serde::Serialize;
 use serde::de::{DeserializeOwned, Error as _};
 use serde_json::Value;
-use vorrang_protocol::{NodeId, Protocol};
+use vorrang_protocol::{Message, NodeId, Protocol};
 
 use crate::file::{Ending, Header, ReadError, Reader};
-use crate::record::{Fault, Loss, Record};
+use crate::record::{Fault, Loss, Record, What};
 
 /// A run as it was read.
 #[derive(Clone, PartialEq, Debug)]
@@ -131,8 +132,29 @@ impl Line {
 
 impl<P: Protocol> From<&Record<P>> for Line {
     fn from(record: &Record<P>) -> Self {
-        Self::read(&record.line(), |_, _, _| None).expect("what was written can be read")
+        let what = match &record.what {
+            What::Command(command) => Told::Command(data(command)),
+            What::Notice(notice) => Told::Notice(data(notice)),
+            What::Timer(timer) => Told::Timer(data(timer)),
+            What::Send { to, seq, message } => {
+                Told::Send { to: *to, seq: *seq, letter: Letter::of(message) }
+            }
+            What::Receive { from, seq, message } => {
+                Told::Receive { from: *from, seq: *seq, letter: Letter::of(message) }
+            }
+            What::Choice(value) => Told::Choice(*value),
+            What::Lost { to, seq, why } => Told::Lost { to: *to, seq: *seq, why: *why },
+            What::Doubled { to, seq } => Told::Doubled { to: *to, seq: *seq },
+            What::Crash => Told::Crash,
+            What::Restart => Told::Restart,
+            What::Fault(fault) => Told::Fault(fault.clone()),
+        };
+        Self { at_ns: record.at_ns, node: record.node, what }
     }
+}
+
+fn data(value: &impl Serialize) -> Value {
+    serde_json::to_value(value).expect("what happens in a run can be written as JSON")
 }
 
 impl Told {
@@ -193,6 +215,14 @@ impl Told {
 }
 
 impl Letter {
+    fn of<M: Message>(message: &M) -> Self {
+        Self {
+            message: data(message),
+            kind: message.kind_name().to_owned(),
+            text: message.to_string(),
+        }
+    }
+
     /// What arrived without having been sent: no node can have said that.
     fn unknown() -> Self {
         let text = "what was not sent".to_owned();

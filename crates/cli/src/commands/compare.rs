@@ -1,11 +1,11 @@
 //! `vorrang compare`: every algorithm on one workload, measured beside theory.
 
 use serde_json::Value;
+use vorrang_experiment::catalogue::Run;
 use vorrang_experiment::failure::Failure;
 use vorrang_experiment::figures::{Figure, mark, span};
 use vorrang_experiment::format::figure;
 use vorrang_experiment::means::{Row, measure};
-use vorrang_experiment::problem::Run;
 use vorrang_experiment::selection::Selected;
 use vorrang_experiment::statistics::Estimate;
 use vorrang_node::terminal::{BAD, RESET, print, say_aside, screen, wrapped};

@@ -3,9 +3,9 @@
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, Command};
 use clap_complete::Shell;
+use vorrang_experiment::catalogue::catalogue;
 use vorrang_experiment::failure::Failure;
 use vorrang_experiment::lookup::problems;
-use vorrang_experiment::problem::catalogue;
 use vorrang_node::terminal::print;
 
 use super::explain::TERMS;

@@ -1,8 +1,7 @@
 //! `vorrang draw`: a run as a picture, and what runs are runs on.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::PathBuf;
 
 use clap::ValueEnum;
 use vorrang_algorithms::quorum::Quorums;
@@ -11,13 +10,14 @@ use vorrang_draw::clocks::Clocks;
 use vorrang_draw::spacetime::{self, Options};
 use vorrang_draw::text::Paint;
 use vorrang_draw::{Graph, Story, Theme, dot, mermaid, perfetto, shiviz, text};
+use vorrang_experiment::catalogue::Run;
 use vorrang_experiment::failure::Failure;
 use vorrang_experiment::network::{Place, Processes};
 use vorrang_experiment::options::check::CheckArgs;
 use vorrang_experiment::options::explicit_args::Given;
 use vorrang_experiment::options::{RunArgs, quorums, topology};
-use vorrang_experiment::problem::Run;
 use vorrang_experiment::story_from_trace::{self, remark};
+use vorrang_experiment::tracefile::Keep;
 use vorrang_experiment::values::whole;
 use vorrang_experiment::{lookup, pictures, tracefile};
 use vorrang_node::terminal::{BAD, BOLD, DIM, RESET, print, say_aside, screen};
@@ -341,20 +341,14 @@ impl Inline {
     }
 }
 
-/// Makes a run, and reads what was recorded of it.
+/// Makes a run, and hands back what was recorded of it.
 pub(crate) fn record(run: &dyn Run, net: bool) -> Result<Recording, Failure> {
-    let scratch = Scratch::new();
-    let path = Some(scratch.0.as_path());
-    let ran = if net {
-        run.over_tcp(Place { at: Processes::One, progress: None }, path)
-    } else {
-        run.simulate(path, None)
-    };
-    match ran {
-        // A run that ends badly is worth a picture, too.
-        Ok(_) | Err(Failure::Failed(_)) => tracefile::read(&scratch.0),
-        Err(failure) => Err(failure),
+    if !net {
+        return run.record();
     }
+    let mut recording = None;
+    run.over_tcp(Place { at: Processes::One, progress: None }, Keep::Here(&mut recording))?;
+    recording.ok_or_else(|| Failure::World("nothing was recorded".to_owned()))
 }
 
 impl Question {
@@ -367,8 +361,8 @@ impl Question {
             Some(name) => lookup::flawed(entry, name)?.question(args)?,
         };
         let answer = (query.answer)(&mut SearchProgress::new(!args.json).watch());
-        match &answer.recorded {
-            Some(recorded) => recorded.recording().map_err(|why| Failure::World(why.to_string())),
+        match answer.recorded {
+            Some(recorded) => Ok(recorded.into()),
             None => Err(Failure::Failed(format!(
                 "there is nothing to draw: the outcome is {}, without a counterexample\n  {}",
                 answer.outcome, query.line
@@ -406,23 +400,5 @@ impl OfSystem {
         let dead: NodeSet = self.dead.iter().copied().map(NodeId).collect();
         let command = format!("vorrang draw quorum {} --nodes {nodes}", self.system);
         Ok(pictures::quorum(&quorums, &system, (self.of, and), &dead, command))
-    }
-}
-
-/// A file that is gone when nobody needs it any more.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new() -> Self {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("vorrang-draw-{}-{number}.jsonl", std::process::id());
-        Self(std::env::temp_dir().join(name))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_file::<&Path>(&self.0);
     }
 }

@@ -1,11 +1,11 @@
 //! `vorrang explain`: an algorithm's card, in the words of its own file.
 
 use vorrang_algorithms::card::About;
+use vorrang_experiment::catalogue::catalogue;
 use vorrang_experiment::failure::Failure;
 use vorrang_experiment::lookup;
 use vorrang_experiment::options::SetupArgs;
 use vorrang_experiment::options::explicit_args::Given;
-use vorrang_experiment::problem::catalogue;
 use vorrang_experiment::values::whole;
 use vorrang_node::terminal::{BOLD, RESET, print, wrapped};
 

@@ -1,8 +1,8 @@
 //! `vorrang list`: the catalogue.
 
 use serde_json::{Value, json};
+use vorrang_experiment::catalogue::{Entry, catalogue};
 use vorrang_experiment::failure::Failure;
-use vorrang_experiment::problem::{Entry, catalogue};
 use vorrang_node::terminal::{print, wrapped};
 use vorrang_protocol::Group;
 

@@ -8,6 +8,7 @@ use clap::{Args as _, Command, FromArgMatches as _};
 use rayon::prelude::*;
 use vorrang_draw::Theme;
 use vorrang_draw::spacetime::{self, Options};
+use vorrang_experiment::catalogue::{Entry, Run};
 use vorrang_experiment::csv_rows::csv_row;
 use vorrang_experiment::failure::Failure;
 use vorrang_experiment::format::grouped;
@@ -19,7 +20,6 @@ use vorrang_experiment::options::check_limits::ExtentArgs;
 use vorrang_experiment::options::holder::Whom;
 use vorrang_experiment::options::mutex::LoadKind;
 use vorrang_experiment::plotting::{Points, Wanted, plot};
-use vorrang_experiment::problem::{Entry, Run};
 use vorrang_experiment::values::{WallTime, whole};
 use vorrang_experiment::{lookup, story_from_trace};
 use vorrang_protocol::NodeId;
@@ -219,7 +219,7 @@ impl Report {
                 }
                 Err(failure) => return Err(failure),
             };
-            commands.push(query.line.clone());
+            commands.push(query.line.to_string());
             let answer = (query.answer)(&mut SearchProgress::new(false).watch());
             let checked = match &answer.violation {
                 Some((property, what)) => format!("{property}: {what}"),
@@ -231,8 +231,8 @@ impl Report {
                 grouped(answer.states),
                 checked,
             ]);
-            if let Some(recorded) = &answer.recorded {
-                let run = recorded.recording().map_err(|why| Failure::World(why.to_string()))?;
+            if let Some(recorded) = answer.recorded {
+                let run = recorded.into();
                 pictures.push(spacetime::svg(
                     &story_from_trace::story(&run, false)?,
                     &Options::default(),

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Args as _;
+use vorrang_experiment::catalogue::{self, Entry};
 use vorrang_experiment::failure::Failure;
 use vorrang_experiment::lookup;
 use vorrang_experiment::network::{Place, Processes};
 use vorrang_experiment::options::RunArgs;
 use vorrang_experiment::options::explicit_args::Given;
 use vorrang_experiment::options::fault_args::FaultArgs;
-use vorrang_experiment::problem::{self, Entry};
 use vorrang_node::terminal::print;
 
 use crate::figures_text::text;
@@ -75,7 +75,7 @@ impl Run {
             let at = if self.processes { Processes::OneEach } else { Processes::One };
             let template = "{bar:40} {human_pos} of {human_len} entries";
             with_bar(run.total(), template, |told| {
-                run.over_tcp(Place { at, progress: Some(told) }, trace)
+                run.over_tcp(Place { at, progress: Some(told) }, trace.into())
             })?
         } else {
             let template = "{bar:40} {human_pos} of {human_len}, {eta} left";
@@ -132,7 +132,7 @@ impl Run {
 pub(crate) fn run_of(
     entry: &Entry,
     given: &Given<RunArgs>,
-) -> Result<Box<dyn problem::Run>, Failure> {
+) -> Result<Box<dyn catalogue::Run>, Failure> {
     given.check_fit(&[&entry.algorithm.about()])?;
     entry.algorithm.run(&given.args)
 }

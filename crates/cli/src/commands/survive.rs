@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use rayon::prelude::*;
 use serde_json::{Value, json as object};
+use vorrang_experiment::catalogue::{Entry, catalogue};
 use vorrang_experiment::failure::Failure;
 use vorrang_experiment::lookup;
 use vorrang_experiment::names::unknown;
 use vorrang_experiment::options::SetupArgs;
 use vorrang_experiment::options::explicit_args::Given;
-use vorrang_experiment::problem::{Entry, catalogue};
 use vorrang_experiment::survive::{Cell, Conditions, Row, Trials, Verdict, json, strike, tries};
 use vorrang_experiment::values::whole;
 use vorrang_node::terminal::{BAD, GOOD, RESET, print, say_aside, wrapped};

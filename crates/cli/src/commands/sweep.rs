@@ -9,12 +9,12 @@ use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 use vorrang_draw::Theme;
+use vorrang_experiment::catalogue::Run;
 use vorrang_experiment::csv_rows::{Fields, csv_fields, csv_header, csv_row};
 use vorrang_experiment::failure::Failure;
 use vorrang_experiment::figures::Measured;
 use vorrang_experiment::options::axis::Axis;
 use vorrang_experiment::plotting::Wanted;
-use vorrang_experiment::problem::Run;
 use vorrang_experiment::sweep_csv::{Appender, Destination, IDENTITY, Shard, Sheet};
 use vorrang_trace::Digest;
 

@@ -7,21 +7,27 @@
 
 mod kills;
 mod local;
-pub mod once;
+mod once;
 mod processes;
 mod turns;
 pub mod worker;
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::path::Path;
+use std::pin::Pin;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::UnboundedReceiver;
+use vorrang_algorithms::card::Card;
+use vorrang_algorithms::detection::Detection;
+use vorrang_algorithms::election::Election;
+use vorrang_algorithms::group::Grouping;
+use vorrang_algorithms::multicast::Multicast;
 use vorrang_algorithms::mutex::spec::HappenedBefore;
 use vorrang_algorithms::mutex::{Command, Mutex};
+use vorrang_algorithms::registry::Recipe;
+use vorrang_algorithms::wave::Wave;
 use vorrang_catalogue::NodeOf;
 use vorrang_net::{Clock, Config, Handle, Log, Starting};
 use vorrang_protocol::{NodeId, Protocol};
@@ -30,15 +36,15 @@ use vorrang_trace::{Measure, Record, Summary, Verdict, What, judge};
 
 use self::kills::{Kills, in_order};
 use self::turns::Turns;
-use self::worker::{Orders, Shift};
+use self::worker::{Orders, Shift, Work};
 use crate::failure::Failure;
 use crate::figures::Measured;
 use crate::options::mutex::LoadKind;
 use crate::problem::mutex::Scenario;
-use crate::problem::mutex_figures::figures;
-use crate::problem::{Made, Scene, run_header};
+use crate::problem::mutex::figures::figures;
+use crate::problem::{Made, Scene, Simulated, run_header};
 use crate::progress::Progress;
-use crate::tracefile::Tape;
+use crate::tracefile::{Keep, Tape};
 
 /// Where the nodes run, and who is told how far they have come.
 #[derive(Clone, Copy)]
@@ -64,15 +70,77 @@ pub enum Processes {
     OneEach,
 }
 
-/// Runs a scenario over TCP and hands back what came of it, with its trace if `save` wants it.
-pub fn run(
+/// What a worker does, to its end.
+pub type Future<'a> = Pin<Box<dyn std::future::Future<Output = Result<(), Failure>> + 'a>>;
+
+/// A problem that runs over TCP.
+pub trait OverTcp: Simulated {
+    /// Runs a scenario, and keeps it where that is wanted.
+    fn over_tcp(
+        scenario: &Self::Scenario,
+        made: &Made<Self>,
+        place: Place<'_>,
+        keep: Keep<'_>,
+    ) -> Result<Measured, Failure>;
+    /// What a process does that is one node of many.
+    fn work(
+        card: &'static Card<Self>,
+        recipe: &Recipe<NodeOf<Self>>,
+        work: Work,
+    ) -> Future<'static>;
+}
+
+impl OverTcp for Mutex {
+    fn over_tcp(
+        scenario: &Scenario,
+        made: &Made<Self>,
+        place: Place<'_>,
+        keep: Keep<'_>,
+    ) -> Result<Measured, Failure> {
+        run(scenario, made, place, keep)
+    }
+    fn work(
+        card: &'static Card<Self>,
+        recipe: &Recipe<NodeOf<Self>>,
+        work: Work,
+    ) -> Future<'static> {
+        worker::take_turns(work, card, recipe)
+    }
+}
+
+macro_rules! told_once {
+    ($($problem:ty),*) => {$(
+        impl OverTcp for $problem {
+            fn over_tcp(
+                scenario: &Self::Scenario,
+                made: &Made<Self>,
+                place: Place<'_>,
+                keep: Keep<'_>,
+            ) -> Result<Measured, Failure> {
+                once::run(scenario, made, place, keep)
+            }
+            fn work(
+                card: &'static Card<Self>,
+                recipe: &Recipe<NodeOf<Self>>,
+                work: Work,
+            ) -> Future<'static> {
+                worker::be_told(work, card, recipe)
+            }
+        }
+    )*};
+}
+
+told_once!(Election, Wave, Detection, Multicast, Grouping);
+
+/// Runs a scenario over TCP and hands back what came of it, kept where that is wanted.
+fn run(
     scenario: &Scenario,
     made: &Made<Mutex>,
     place: Place,
-    save: Option<&Path>,
+    keep: Keep<'_>,
 ) -> Result<Measured, Failure> {
     let start = Instant::now();
-    let tape = save.map(Tape::create).transpose()?;
+    let tape = Tape::create(keep)?;
     let records = match place.at {
         Processes::One => {
             let log = Log::new();
@@ -101,9 +169,7 @@ pub fn run(
     let mut observed = Observed::of(scenario, made.kinds(), &records);
     observed.objection = made.objection(scenario, &records).map(|it| it.to_string());
     let measured = measured(scenario, observed, start.elapsed());
-    if let Some(tape) = tape {
-        tape.save(&run_header(scenario, true), &records, measured.wrong())?;
-    }
+    tape.save(run_header(scenario, true), &records, measured.wrong())?;
     Ok(measured)
 }
 
@@ -353,14 +419,10 @@ fn measured(scenario: &Scenario, observed: Observed, wall: Duration) -> Measured
     let is_perpetual = card.terms.perpetual || scenario.faults().is_some();
     let owed = if is_perpetual { &verdict.owed } else { &verdict.at_rest };
     let owed = owed.as_ref().map(ToString::to_string);
-    let mut head = head(scenario);
-    if let Some((_, hold)) = head.iter_mut().find(|(key, _)| *key == "hold") {
-        *hold = json!(scenario.hold_over_tcp().to_string());
-    }
     Measured {
         name: card.name,
         seed: scenario.seed(),
-        head,
+        head: scenario.head(true),
         figures: figures(scenario.card, &summary, (" us", 1_000.0), (" per s", 1e9), &|of| {
             scenario.theory_over_tcp(of)
         }),
@@ -372,26 +434,6 @@ fn measured(scenario: &Scenario, observed: Observed, wall: Duration) -> Measured
         events,
         wall_seconds: wall.as_secs_f64(),
     }
-}
-
-/// What the figures of a run begin with, where TCP decides how messages travel.
-fn head(scene: &impl Scene) -> Vec<(&'static str, Value)> {
-    let about = scene.about();
-    let mut head = vec![
-        ("algorithm", json!(about.name)),
-        ("problem", json!(about.problem)),
-        ("driver", json!("net")),
-    ];
-    head.extend(scene.head());
-    for (key, value) in &mut head {
-        match *key {
-            "latency" => *value = Value::Null,
-            "order" => *value = json!("fifo"),
-            "time_unit" => *value = json!("us"),
-            _ => {}
-        }
-    }
-    head
 }
 
 /// How many things happened to nodes.

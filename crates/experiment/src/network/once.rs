@@ -2,55 +2,39 @@
 //! that comes of it has happened: all nodes in this process, or a process a node.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use tokio::net::TcpListener;
 use tokio::time::{sleep, timeout};
-use vorrang_algorithms::problem::Problem;
 use vorrang_net::{Clock, Config, Log, Started, Starting, bind_loopback};
-use vorrang_protocol::{Monitor, NodeId, Protocol};
+use vorrang_protocol::{NodeId, Protocol};
+use vorrang_sim::Workload as _;
 use vorrang_trace::{Meter, Record, Sent, What, judge};
 
 use super::kills::{self, Kills, in_order};
 use super::local::{self, Local};
 use super::processes::{self, Processes, Recorded};
 use super::{
-    Counted as _, News, Place, Processes as In, events, head, make_room, orders, runtime, settle,
+    Counted as _, News, Place, Processes as In, events, make_room, orders, runtime, settle,
 };
 use crate::failure::Failure;
-use crate::figures::{Figure, Measured};
-use crate::problem::{Made, Scene, run_header};
-use crate::tracefile::Tape;
+use crate::figures::Measured;
+use crate::problem::{Made, Networked, Scene, Until, run_header};
+use crate::tracefile::{Keep, Tape};
 
-/// When all that comes of the commands has happened.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Until {
-    /// When no message is under way.
-    Quiet,
-    /// Then, and not before every node has told its application something: timers may still run.
-    Told,
-    /// Never: after so long they are stopped.
-    Over(Duration),
-}
-
-/// Gives some nodes a command each, and hands back what came of it: judged, measured, and saved if
-/// that is wanted.
-pub fn run<Q, M, T>(
-    scene: &impl Scene,
+/// Tells some nodes something, and hands back what came of it: judged, measured, and saved if that is
+/// wanted.
+pub(super) fn run<Q: Networked>(
+    scene: &Q::Scenario,
     made: &Made<Q>,
-    commands: (&[(NodeId, Q::Command)], Until),
-    (monitor, mut meter): (M, T),
-    figures: impl FnOnce(&T::Summary) -> Vec<Figure>,
-    (place, save_to): (Place, Option<&Path>),
-) -> Result<Measured, Failure>
-where
-    Q: Problem,
-    M: Monitor<Command = Q::Command, Notice = Q::Notice>,
-    T: Meter<Q::Command, Q::Notice>,
-{
+    place: Place<'_>,
+    keep: Keep<'_>,
+) -> Result<Measured, Failure> {
+    let (commands, until) = Q::told(scene);
+    let commands = (&commands[..], until);
+    let mut meter = Q::workload(scene).meter(scene.setup().group.size(), made.kinds());
     let start = Instant::now();
-    let tape = save_to.map(Tape::create).transpose()?;
+    let tape = Tape::create(keep)?;
     let records = match place.at {
         In::One => {
             let (log, clock) = (Log::new(), Clock::start());
@@ -69,7 +53,7 @@ where
             in_order(&(made.node)(NodeId(0)), recorded)?
         }
     };
-    let verdict = judge(&records, monitor);
+    let verdict = judge(&records, Q::monitor(scene));
     feed(&mut meter, &records);
     let first = verdict.violations.first().map(|(_, violation)| violation);
     let objection = made.objection(scene, &records).map(|it| it.to_string());
@@ -81,8 +65,8 @@ where
     let measured = Measured {
         name: scene.about().name,
         seed: scene.seed(),
-        head: head(scene),
-        figures: figures(&meter.summary()),
+        head: scene.head(true),
+        figures: Q::net_figures(scene, &meter.summary()),
         safe: verdict.is_safe() && objection.is_none(),
         quiescent: if never_rests { verdict.owed.is_none() } else { verdict.is_quiescent() },
         faults,
@@ -91,9 +75,7 @@ where
         events: events(&records),
         wall_seconds: start.elapsed().as_secs_f64(),
     };
-    if let Some(tape) = tape {
-        tape.save(&run_header(scene, true), &records, measured.wrong())?;
-    }
+    tape.save(run_header(scene, true), &records, measured.wrong())?;
     Ok(measured)
 }
 

@@ -45,11 +45,9 @@ use vorrang_protocol::NodeId;
 use vorrang_sim::Random;
 use vorrang_trace::Record;
 
-use super::News;
 use super::turns::Turns;
+use super::{Future, News};
 use crate::failure::Failure;
-use crate::lookup;
-use crate::problem::Future;
 
 /// What a worker must know to begin.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -73,27 +71,31 @@ pub(super) struct Shift {
     pub(super) hold: String,
 }
 
-/// Does what the parent says.
-pub fn execute() -> Result<(), Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
-        let mut lines = BufReader::new(tokio::io::stdin()).lines();
-        let orders = next(&mut lines).await?;
-        let orders: Orders = serde_json::from_str(&orders)
-            .map_err(|error| Failure::usage(format!("these are no orders: {error}")))?;
-        let entry = lookup::algorithm(&orders.algorithm)?;
-        entry.algorithm.work(Work { orders, lines }).await
-    })
-}
-
 /// What a worker has been told, and who tells it more.
+#[derive(Debug)]
 pub struct Work {
     orders: Orders,
     lines: Lines<BufReader<Stdin>>,
 }
 
+impl Work {
+    /// Waits to be told what to begin with.
+    pub(crate) async fn read() -> Result<Self, Failure> {
+        let mut lines = BufReader::new(tokio::io::stdin()).lines();
+        let orders = next(&mut lines).await?;
+        let orders = serde_json::from_str(&orders)
+            .map_err(|error| Failure::usage(format!("these are no orders: {error}")))?;
+        Ok(Self { orders, lines })
+    }
+
+    /// The name of the algorithm that the node is to run.
+    pub(crate) fn algorithm(&self) -> &str {
+        &self.orders.algorithm
+    }
+}
+
 /// Does the work with nodes whose applications take turns.
-pub fn take_turns(
+pub(super) fn take_turns(
     work: Work,
     card: &'static mutex::Card,
     recipe: &Recipe<NodeOf<mutex::Mutex>>,
@@ -126,7 +128,7 @@ fn turns(
 }
 
 /// Does the work with nodes whose applications wait to be told something.
-pub fn be_told<Q: Problem>(
+pub(super) fn be_told<Q: Problem>(
     work: Work,
     card: &'static Card<Q>,
     recipe: &Recipe<NodeOf<Q>>,

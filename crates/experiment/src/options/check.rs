@@ -16,6 +16,7 @@ use vorrang_protocol::{Graph, Guard, Protocol, parse_duration_ns, show_duration_
 
 use super::check_limits::ExtentArgs;
 use super::choice::{Choice, name};
+use super::command_line::CommandLine;
 use super::election::ElectionCheckArgs;
 use super::group::GroupCheckArgs;
 use super::multicast::MulticastCheckArgs;
@@ -69,18 +70,25 @@ pub struct CheckArgs {
     #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true))]
     #[cfg_attr(feature = "clap", arg(default_missing_value = "correct"))]
     pub reliable: Option<Channels>,
+    /// What some algorithms must be told.
     #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Set-up"))]
     pub setup: SetupArgs,
+    /// What may go wrong.
     #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Faults"))]
     pub budget: BudgetArgs,
+    /// What is asked of a lock.
     #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Mutual exclusion"))]
     pub mutex: MutexCheckArgs,
+    /// Who calls for an election.
     #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Election"))]
     pub election: ElectionCheckArgs,
+    /// What members multicast.
     #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Reliable multicast"))]
     pub multicast: MulticastCheckArgs,
+    /// What happens in a group.
     #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Group communication"))]
     pub group: GroupCheckArgs,
+    /// What must hold.
     #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Properties"))]
     pub demand: DemandArgs,
     /// How many threads search [default: one a core]
@@ -98,6 +106,7 @@ pub struct CheckArgs {
     #[cfg_attr(feature = "clap", arg(long, value_name = "MIB", default_value_t = Self::default().max_memory, help_heading = "Bounds"))]
     #[cfg_attr(feature = "clap", arg(value_parser = whole(0..=u64::MAX >> 20)))]
     pub max_memory: u64,
+    /// How far to look.
     #[cfg_attr(feature = "clap", command(flatten))]
     pub extent: ExtentArgs,
     /// Print JSON instead of text, for programs
@@ -311,20 +320,17 @@ impl CheckArgs {
     }
 
     /// How a question begins that is to be asked again.
-    pub fn line(&self, about: &About, setup: &Setup, order: OrderKind) -> String {
-        let mut text = format!("vorrang check {}", about.name);
-        if let Some(flaw) = &self.flaw {
-            text += &format!(" --flaw {flaw}");
+    pub fn line(&self, about: &About, setup: &Setup, order: OrderKind) -> CommandLine {
+        let mut line = CommandLine::new(format!("vorrang check {}", about.name));
+        line.maybe("flaw", self.flaw.as_ref());
+        line.setup(about, setup);
+        line.option("order", name(&order));
+        match self.reliable {
+            None => {}
+            Some(Channels::Correct) => line.flag("reliable"),
+            Some(Channels::NoDuplicateFilter) => line.flag("reliable=no-duplicate-filter"),
         }
-        text += &format!(" {} --order {}", setup.text(about.takes), name(&order));
-        text += match self.reliable {
-            None => "",
-            Some(Channels::Correct) => " --reliable",
-            Some(Channels::NoDuplicateFilter) => " --reliable=no-duplicate-filter",
-        };
-        if let Some(time) = self.timely {
-            text += &format!(" --timely {}", show_duration_ns(time.as_nanos() as u64));
-        }
+        line.maybe("timely", self.timely.map(|time| show_duration_ns(time.as_nanos() as u64)));
         let budget = &self.budget;
         let flags = [
             (self.asynchronous, "asynchronous"),
@@ -332,22 +338,18 @@ impl CheckArgs {
             (self.demand.fair, "fair"),
             (self.demand.no_invariants, "no-invariants"),
         ];
-        for (set, flag) in flags {
-            text += &if set { format!(" --{flag}") } else { String::new() };
+        for (_, flag) in flags.iter().filter(|(is_set, _)| *is_set) {
+            line.flag(flag);
         }
-        let counts = [
-            ("crashes", budget.crashes.map(u64::from)),
-            ("restarts", budget.restarts.map(u64::from)),
-            ("losses", budget.losses.map(u64::from)),
-            ("duplicates", budget.duplicates.map(u64::from)),
-            ("max-depth", self.max_depth.map(u64::from)),
-            ("max-states", self.max_states),
-            ("max-memory", Some(self.max_memory).filter(|&mib| mib != DEFAULT_MIB)),
-        ];
-        for (option, count) in counts {
-            text += &count.map_or(String::new(), |count| format!(" --{option} {count}"));
-        }
-        text + &self.extent.options()
+        line.maybe("crashes", budget.crashes);
+        line.maybe("restarts", budget.restarts);
+        line.maybe("losses", budget.losses);
+        line.maybe("duplicates", budget.duplicates);
+        line.maybe("max-depth", self.max_depth);
+        line.maybe("max-states", self.max_states);
+        line.maybe("max-memory", Some(self.max_memory).filter(|&mib| mib != DEFAULT_MIB));
+        self.extent.add_to(&mut line);
+        line
     }
 }
 
@@ -361,6 +363,7 @@ pub fn parse_timely(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// What is said of a list that has not one value for each node.
 pub fn one_a_node(option: &str, given: usize, nodes: u32) -> Failure {
     Failure::usage(format!("{option} has {given} values for {nodes} nodes: give one a node"))
 }

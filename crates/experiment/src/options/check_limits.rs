@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use vorrang_check::{Fingerprint, Walks};
 
+use super::command_line::CommandLine;
 use crate::failure::Failure;
 use crate::values::WallTime;
 #[cfg(feature = "clap")]
@@ -84,16 +85,17 @@ impl ExtentArgs {
         }
     }
 
-    /// What would have to be typed.
-    pub fn options(&self) -> String {
-        let time = self.time.map_or_else(String::new, |time| format!(" --time {time}"));
-        let walks = self.walks().map_or_else(String::new, |it| {
-            format!(" --walks {} --depth {} --seed {}", it.count, it.depth, it.seed)
-        });
-        let bits = match self.hash_bits {
-            HashBits::Few => "",
-            HashBits::Many => " --hash-bits 128",
-        };
-        time + bits + &walks
+    /// Adds what would have to be typed.
+    pub(super) fn add_to(&self, line: &mut CommandLine) {
+        line.maybe("time", self.time);
+        match self.hash_bits {
+            HashBits::Few => {}
+            HashBits::Many => line.option("hash-bits", 128),
+        }
+        if let Some(walks) = self.walks() {
+            line.option("walks", walks.count);
+            line.option("depth", walks.depth);
+            line.option("seed", walks.seed);
+        }
     }
 }

@@ -20,6 +20,7 @@ use crate::failure::Failure;
 /// Options, and which of them were typed.
 #[derive(Clone, Debug)]
 pub struct Given<A> {
+    /// The options.
     pub args: A,
     typed: Vec<String>,
 }

@@ -88,7 +88,12 @@ pub enum Mishap {
     /// The message of this number is lost.
     Lose(u64),
     /// It arrives twice: the copy at some time as others do, or as late as if it were overtaken.
-    Double { number: u64, late: bool },
+    Double {
+        /// The number of the message.
+        number: u64,
+        /// Whether the copy is overtaken.
+        late: bool,
+    },
     /// It is overtaken.
     Delay(u64),
     /// The node crashes at this time, in nanoseconds.
@@ -137,8 +142,11 @@ impl From<Random> for Severity {
 /// Something, and from when to when; to the end if there is none.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct During<T> {
+    /// What happens.
     pub what: T,
+    /// From when, in nanoseconds.
     pub from_ns: u64,
+    /// To when, if it ends.
     pub to_ns: Option<u64>,
 }
 
@@ -149,6 +157,7 @@ impl<T: Display> Display for During<T> {
     }
 }
 
+/// Reads a time, in nanoseconds.
 pub fn parse_time(text: &str) -> Result<u64, String> {
     parse_duration_ns(text).map_err(|error| error.to_string())
 }
@@ -182,6 +191,7 @@ pub fn parse_range(text: &str) -> Result<(u64, Option<u64>), String> {
     Ok((from_ns, to_ns))
 }
 
+/// Reads `3@10ms..40ms` or `holder@10ms..40ms`.
 pub fn parse_pause(text: &str) -> Result<During<Whom>, String> {
     let wrong = || format!("'{text}' is not a node and a range of time: write 3@10ms..40ms");
     let (node, range) = text.split_once('@').ok_or_else(wrong)?;

@@ -13,6 +13,7 @@ use crate::failure::Failure;
 /// To whom something happens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Whom {
+    /// To this node.
     Node(NodeId),
     /// Whoever is inside then, or else the next to enter.
     Holder,
@@ -21,6 +22,7 @@ pub enum Whom {
 const HOLDER: &str = "holder";
 
 impl Whom {
+    /// Reads a node's number or `holder`.
     pub fn read(text: &str) -> Option<Self> {
         match text.trim() {
             HOLDER => Some(Self::Holder),
@@ -28,6 +30,7 @@ impl Whom {
         }
     }
 
+    /// The node, if it is known.
     pub const fn node(self) -> Option<NodeId> {
         match self {
             Self::Node(node) => Some(node),
@@ -57,6 +60,7 @@ impl FaultArgs {
     }
 
     /// Without anything that is to happen to whoever is inside.
+    #[must_use]
     pub fn without_holders(&self) -> Self {
         let is_known = |whom: Whom| whom.node().is_some();
         let mut known = self.clone();
@@ -107,10 +111,12 @@ mod tests {
     #[test]
     fn holders_that_have_crashed_come_up_one_after_the_other() {
         let whom = |node| Whom::Node(NodeId(node));
-        let mut faults = FaultArgs::default();
-        faults.crash = vec![(Whom::Holder, 90), (whom(4), 5), (Whom::Holder, 50)];
-        faults.restart = vec![(Whom::Holder, 120), (Whom::Holder, 70)];
-        faults.pause = vec![During { what: Whom::Holder, from_ns: 60, to_ns: Some(65) }];
+        let mut faults = FaultArgs {
+            crash: vec![(Whom::Holder, 90), (whom(4), 5), (Whom::Holder, 50)],
+            restart: vec![(Whom::Holder, 120), (Whom::Holder, 70)],
+            pause: vec![During { what: Whom::Holder, from_ns: 60, to_ns: Some(65) }],
+            ..FaultArgs::default()
+        };
         assert_eq!(faults.without_holders().crash, [(whom(4), 5)]);
         faults.settle_first(NodeId(1), 52);
         assert_eq!(faults.first_of_holder().map(|it| it.0), Some(60));

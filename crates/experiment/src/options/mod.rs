@@ -4,6 +4,7 @@ pub mod axis;
 pub mod check;
 pub mod check_limits;
 pub mod choice;
+pub mod command_line;
 pub mod election;
 #[cfg(feature = "clap")]
 pub mod explicit_args;
@@ -67,25 +68,34 @@ fn within<T: PartialOrd + Display>(
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct RunArgs {
+    /// The nodes and the network between them.
     #[cfg_attr(feature = "clap", command(flatten))]
     pub common: CommonArgs,
+    /// What some algorithms must be told.
     #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Set-up"))]
     pub setup: SetupArgs,
+    /// What goes wrong.
     #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Faults"))]
     pub faults: FaultArgs,
+    /// What the applications of a lock do.
     #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Mutual exclusion"))]
     pub mutex: MutexArgs,
+    /// Locks on views.
     #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Locks on views"))]
     pub views: ViewsArgs,
+    /// Who calls for an election.
     #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Election"))]
     pub election: ElectionArgs,
+    /// What members multicast.
     #[cfg_attr(
         feature = "clap",
         command(flatten, next_help_heading = "Reliable multicast, group communication")
     )]
     pub multicast: MulticastArgs,
+    /// Who joins a group and leaves it.
     #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Group communication"))]
     pub group: GroupArgs,
+    /// How long a run lasts that would go on for ever.
     #[cfg_attr(
         feature = "clap",
         command(flatten, next_help_heading = "Runs that do not end by themselves")
@@ -127,11 +137,13 @@ pub struct LastingArgs {
 }
 
 impl LastingArgs {
+    /// How long, if that was said.
     pub const fn time(&self) -> Option<Duration> {
         self.lasting
     }
 }
 
+/// Reads how long a run lasts.
 pub fn parse_lasting(text: &str) -> Result<Duration, String> {
     match parse_duration_ns(text)? {
         0 => Err("a run takes some time".to_owned()),

@@ -114,6 +114,7 @@ impl MutexCheckArgs {
     }
 }
 
+/// Reads `exclusive`, `shared` or `group:2`.
 pub fn parse_claim(text: &str) -> Result<Claim, String> {
     match format!("acquire {}", text.replace(':', " ")).parse() {
         Ok(Command::Acquire(claim)) if !text.is_empty() => Ok(claim),

@@ -56,10 +56,15 @@ pub fn parse_lease(text: &str) -> Result<Duration, String> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Slip {
+    /// A member that has reported its state goes on and enters.
     EntersFrozen,
+    /// No member waits for those that were inside before.
     HolderForgotten,
+    /// A message of an older view is taken for one of this.
     ViewIgnored,
+    /// Entries are not counted: their number is the view's alone.
     ClockNotCarried,
+    /// Members number themselves in an order of their own.
     OwnOrder,
 }
 

@@ -26,16 +26,19 @@ const TRIES: u8 = 16;
 /// A layer of reliable channels, as a trace tells of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Layer {
+    /// Whether they are correct.
     pub how: Channels,
     within: Duration,
     tries: u8,
 }
 
 impl Layer {
+    /// Those of a check.
     pub const fn checked(how: Channels, within: Duration, tries: u8) -> Self {
         Self { how, within, tries }
     }
 
+    /// Those of a simulation.
     pub fn simulated(between: &Between) -> Self {
         let within = Duration::from_nanos(between.nearly_longest_ns());
         Self { how: Channels::Correct, within, tries: TRIES }
@@ -86,7 +89,7 @@ pub(super) fn any<Q: Driven>(
     layer: Layer,
     (node, guards): (Node<NodeOf<Q>>, &[Guard<NodeOf<Q>>]),
     (setup, graph): (&Setup, Option<Graph>),
-) -> super::MadeOf<Q> {
+) -> super::subject::MadeOf<Q> {
     let node = over::<Q>(node, setup, graph, Patience::within(layer.within, layer.tries));
     match layer.how {
         Channels::Correct => {
@@ -101,7 +104,7 @@ pub(super) fn any<Q: Driven>(
 }
 
 /// The nodes of an algorithm, or of one with a mistake, over reliable channels.
-pub(super) fn reliable<Q: Driven>(
+pub(crate) fn reliable<Q: Driven>(
     of: &Entry<Q>,
     scenario: &Q::Scenario,
 ) -> Result<Nodes<Q>, Failure> {

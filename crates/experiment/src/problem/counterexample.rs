@@ -12,14 +12,15 @@ use crate::tracefile::Recorded;
 pub(super) fn recorded<P: Protocol>(header: Header, outcome: &Outcome<P>) -> Option<Recorded> {
     let Outcome::Violated { violation, run } = outcome else { return None };
     let steps = run.moves.len() as u64;
-    let mut lines = Vec::new();
+    let mut text = Vec::new();
     let records = records(run, violation.property == "refused");
     for record in &records {
-        record.write_line(&mut lines);
+        record.write_line(&mut text);
     }
     Some(Recorded {
         header,
-        lines: (lines, records.len() as u64),
+        lines: records.iter().map(Into::into).collect(),
+        text,
         wrong: Some(Wrong { what: violation.to_string(), at_ns: Some(steps) }),
         repeats_from: run.repeats_from.map(|place| place as u64 + 1),
     })

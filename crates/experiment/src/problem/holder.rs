@@ -7,7 +7,7 @@ use crate::values::roundest;
 
 /// Who is inside at a time of a run, or else the first to enter after it, and a moment at which it
 /// is: that time, or a round one of its stay.
-pub(super) fn holder_at(seen: &[Seen], at_ns: u64) -> Option<(NodeId, u64)> {
+pub(crate) fn holder_at(seen: &[Seen], at_ns: u64) -> Option<(NodeId, u64)> {
     let mut inside: Vec<(NodeId, u64)> = Vec::new();
     for it in seen {
         let Sight::Said { doing: Some(doing), .. } = it.what else { continue };

@@ -12,6 +12,7 @@ use crate::failure::Failure;
 pub type Watching<'a> = &'a mut dyn FnMut(Option<usize>, NodeId, &dyn Fn() -> String);
 
 /// What came of it.
+#[derive(Debug)]
 pub enum Retraced {
     /// All was as recorded: so many events.
     Same(u64),

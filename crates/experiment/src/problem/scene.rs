@@ -1,5 +1,7 @@
 //! What every run has, whatever the problem.
 
+use std::fmt;
+
 use serde_json::{Value, json};
 use vorrang_algorithms::card::About;
 use vorrang_algorithms::setup::{Setup, Unfit};
@@ -8,13 +10,15 @@ use vorrang_sim::{Faults, Network};
 use vorrang_trace::Header;
 
 use super::channels::Layer;
-use super::on_views::Views;
+use super::mutex::on_views::Views;
 use crate::environment::Between;
 
 /// What every run has, whatever the problem. A problem says what only it knows; how that is written
 /// down with all the rest is the same for all.
-pub trait Scene: Clone + Send + Sync + 'static {
+pub trait Scene: Clone + fmt::Debug + Send + Sync + 'static {
+    /// What is known of the algorithm.
     fn about(&self) -> About;
+    /// How it is set up.
     fn setup(&self) -> &Setup;
     /// What lies between the nodes.
     fn between(&self) -> &Between;
@@ -63,17 +67,21 @@ pub trait Scene: Clone + Send + Sync + 'static {
     /// The problem's own options, as they would have to be typed, for the simulator or for a real
     /// network.
     fn own_options(&self, net: bool) -> String;
-    /// The problem's own parameters, as the run's figures begin with them.
-    fn own_head(&self) -> Vec<(&'static str, Value)>;
+    /// The problem's own parameters, as the figures of a run begin with them, in the simulator or
+    /// over a real network.
+    fn own_head(&self, net: bool) -> Vec<(&'static str, Value)>;
 
+    /// The network between the nodes.
     fn network(&self) -> Network {
         self.between().network()
     }
+    /// What goes wrong, if anything does.
     fn faults(&self) -> Option<Faults> {
         // A mistake may get nowhere for ever, as a fault may: somebody must look.
         let is_flawed = self.views().is_some_and(Views::is_flawed);
         self.between().faults.clone().or_else(|| is_flawed.then(Faults::default))
     }
+    /// Decides all that is drawn.
     fn seed(&self) -> u64 {
         self.between().seed
     }
@@ -92,16 +100,22 @@ pub trait Scene: Clone + Send + Sync + 'static {
         let (nodes, own) = (self.setup().group.size(), self.own_options(false));
         format!("{}: --nodes {nodes} {own} {}", self.title(), self.between().page())
     }
-    /// What the run's figures begin with: all its parameters.
-    fn head(&self) -> Vec<(&'static str, Value)> {
+    /// What the figures of a run begin with: all its parameters, in the simulator or over a real
+    /// network.
+    fn head(&self, net: bool) -> Vec<(&'static str, Value)> {
+        let (about, driver, unit) =
+            if net { (self.about(), "net", "us") } else { (self.about(), "sim", "T") };
         let mut head = vec![
-            ("setup", json!(self.setup().text(self.about().takes))),
+            ("algorithm", json!(about.name)),
+            ("problem", json!(about.problem)),
+            ("driver", json!(driver)),
+            ("setup", json!(self.setup().text(about.takes))),
             ("nodes", json!(self.setup().group.size())),
             ("seed", json!(self.seed())),
         ];
-        head.extend(self.own_head());
-        head.extend(self.between().head());
-        head.push(("time_unit", json!("T")));
+        head.extend(self.own_head(net));
+        head.extend(self.between().head(net));
+        head.push(("time_unit", json!(unit)));
         head
     }
 }

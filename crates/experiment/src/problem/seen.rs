@@ -2,6 +2,7 @@
 //! wrong, and what came of it.
 
 use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use vorrang_algorithms::problem::Problem;
 use vorrang_catalogue::NodeOf;
@@ -9,7 +10,7 @@ use vorrang_draw::{Bar, Look, Mark};
 use vorrang_erased::AnyMessage;
 use vorrang_protocol::{Message as _, NodeId, show_duration_ns};
 use vorrang_sim::Recorder;
-use vorrang_trace::{Fault, Loss, Record, What};
+use vorrang_trace::{Fault, Line, Loss, Record, What};
 
 use super::Driven;
 use super::simulate::ToFile;
@@ -17,8 +18,11 @@ use super::simulate::ToFile;
 /// Something that happened at a node.
 #[derive(Clone, Debug)]
 pub struct Seen {
+    /// When, in nanoseconds.
     pub at_ns: u64,
+    /// At which node.
     pub node: NodeId,
+    /// What happened.
     pub what: Sight,
 }
 
@@ -26,11 +30,26 @@ pub struct Seen {
 #[derive(Clone, Debug)]
 pub enum Sight {
     /// The application asked, or was told.
-    Said { text: String, doing: Option<Doing> },
+    Said {
+        /// In words.
+        text: String,
+        /// What the node does from now on, if that changes.
+        doing: Option<Doing>,
+    },
     /// It sent a message.
-    Sent { to: NodeId, letter: Letter },
+    Sent {
+        /// To whom.
+        to: NodeId,
+        /// What.
+        letter: Letter,
+    },
     /// A message arrived.
-    Got { from: NodeId, letter: Letter },
+    Got {
+        /// From whom.
+        from: NodeId,
+        /// What.
+        letter: Letter,
+    },
     /// A timer ran out.
     Timer(String),
     /// Something went wrong.
@@ -47,15 +66,20 @@ pub struct Letter {
 }
 
 /// What an application asks, or is told.
+#[derive(Debug)]
 pub enum Said<'a, C, N> {
+    /// What its application asks of it.
     Command(&'a C),
+    /// What it tells its application.
     Notice(&'a N),
 }
 
 /// What a node does from now on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Doing {
+    /// It waits to enter.
     Waits,
+    /// It is inside.
     IsInside,
     /// It wants nothing.
     Rests,
@@ -105,6 +129,7 @@ pub enum Role {
 /// Who is more than another from the start.
 #[derive(Clone, Debug, Default)]
 pub struct Posts {
+    /// Those who coordinate.
     pub coordinators: Vec<NodeId>,
     /// The kinds of messages that carry a token.
     pub tokens: &'static [&'static str],
@@ -113,13 +138,15 @@ pub struct Posts {
 /// Whoever is told of a run: a file, or somebody who remembers it.
 pub(super) enum Witness<Q: Problem> {
     File(ToFile<Q>),
+    /// Lines that somebody else has a hold of, too: they are kept if the run ends early.
+    Tape(Arc<Mutex<Vec<Line>>>),
     Memory(Vec<Seen>),
     /// It only hears what applications ask and are told.
     Ears(Vec<Seen>),
 }
 
 /// A witness of a run of any algorithm of a problem.
-pub struct Told<Q: Problem> {
+pub(super) struct Told<Q: Problem> {
     pub(super) witness: Witness<Q>,
 }
 
@@ -137,6 +164,9 @@ impl<Q: Driven> Recorder<NodeOf<Q>> for Told<Q> {
     fn record(&mut self, record: Record<NodeOf<Q>>) {
         match &mut self.witness {
             Witness::File(file) => file.write(record),
+            Witness::Tape(lines) => {
+                lines.lock().unwrap_or_else(PoisonError::into_inner).push((&record).into());
+            }
             Witness::Memory(seen) => seen.extend(sight::<Q>(record)),
             Witness::Ears(heard) => match record.what {
                 What::Command(_) | What::Notice(_) => heard.extend(sight::<Q>(record)),

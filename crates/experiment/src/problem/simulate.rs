@@ -3,18 +3,18 @@
 use std::io::Write as _;
 use std::mem;
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use serde_json::json;
 use vorrang_algorithms::card::About;
 use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::setup::Setup;
 use vorrang_catalogue::NodeOf;
 use vorrang_sim::{FaultCounts, Faults, Report, SimError, Simulation};
-use vorrang_trace::{End, Header, Lines, Record, Wrong};
+use vorrang_trace::{End, Ending, Header, Lines, Record, Recording, Wrong};
 
 use super::seen::{Seen, Told, Witness};
-use super::{Driven, Nodes, Scene, SummaryOf};
+use super::{Driven, Nodes, Scene, Simulated, SummaryOf};
 use crate::failure::Failure;
 use crate::figures::Measured;
 use crate::progress::Progress;
@@ -22,7 +22,7 @@ use crate::tracefile::Outlet;
 
 /// How far a simulation goes.
 #[derive(Clone, Copy)]
-pub enum Until<'a> {
+pub(crate) enum Extent<'a> {
     /// Nowhere: only the names of its figures are wanted.
     Begun,
     /// To its end, told to a bar.
@@ -33,14 +33,14 @@ pub enum Until<'a> {
 pub type Kinds = &'static [&'static str];
 
 /// What a simulation came to, and who was told of it.
-pub(super) type Simulated<Q> = (Report<SummaryOf<Q>>, Option<Told<Q>>);
+pub(super) type Outcome<Q> = (Report<SummaryOf<Q>>, Option<Told<Q>>);
 
 /// Runs a scenario and says what came of it. What is in here is compiled once for every problem.
-pub(super) fn measure<Q: Driven>(
+pub(crate) fn measure<Q: Driven>(
     scenario: &Q::Scenario,
     nodes: &Nodes<Q>,
     trace: Option<&Path>,
-    until: Until<'_>,
+    until: Extent<'_>,
 ) -> Result<Measured, Failure> {
     let to_file = |path| ToFile::new(path, &run_header(scenario, false));
     let file = trace.map(to_file).transpose()?;
@@ -51,27 +51,52 @@ pub(super) fn measure<Q: Driven>(
     Ok(measured)
 }
 
+/// The same, with a record of it; also if it ends early because a node refused a command.
+pub(crate) fn record<Q: Driven>(
+    scenario: &Q::Scenario,
+    nodes: &Nodes<Q>,
+) -> Result<Recording, Failure> {
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let tape = Some(Witness::Tape(Arc::clone(&lines)));
+    let wrong = match told(scenario, nodes, tape, Extent::Over(None)) {
+        Ok((measured, _)) => Some(measured.wrong()),
+        Err(Failure::Failed(_)) => None,
+        Err(failure) => return Err(failure),
+    };
+    let lines = mem::take(&mut *lines.lock().unwrap_or_else(PoisonError::into_inner));
+    let records = lines.len() as u64;
+    let ending = match wrong {
+        Some(wrong) => Ending::Whole(End { records, wrong, repeats_from: None }),
+        None => Ending::CutOff(records),
+    };
+    Ok(Recording { header: run_header(scenario, false), lines, ending })
+}
+
 /// The same, with all that was asked and told.
-pub(super) fn overhear<Q: Driven>(
+pub(crate) fn overhear<Q: Driven>(
     scenario: &Q::Scenario,
     nodes: &Nodes<Q>,
 ) -> Result<Vec<Seen>, Failure> {
     let ears = Some(Witness::Ears(Vec::new()));
-    match told(scenario, nodes, ears, Until::Over(None))? {
+    match told(scenario, nodes, ears, Extent::Over(None))? {
         (_, Some(Witness::Ears(heard))) => Ok(heard),
-        (_, Some(Witness::File(_) | Witness::Memory(_)) | None) => Ok(Vec::new()),
+        (_, Some(Witness::File(_) | Witness::Tape(_) | Witness::Memory(_)) | None) => {
+            Ok(Vec::new())
+        }
     }
 }
 
 /// The same, with all that happened.
-pub(super) fn observe<Q: Driven>(
+pub(crate) fn observe<Q: Driven>(
     scenario: &Q::Scenario,
     nodes: &Nodes<Q>,
 ) -> Result<(Measured, Vec<Seen>), Failure> {
     let memory = Some(Witness::Memory(Vec::new()));
-    match told(scenario, nodes, memory, Until::Over(None))? {
+    match told(scenario, nodes, memory, Extent::Over(None))? {
         (measured, Some(Witness::Memory(seen))) => Ok((measured, seen)),
-        (measured, Some(Witness::File(_) | Witness::Ears(_)) | None) => Ok((measured, Vec::new())),
+        (measured, Some(Witness::File(_) | Witness::Tape(_) | Witness::Ears(_)) | None) => {
+            Ok((measured, Vec::new()))
+        }
     }
 }
 
@@ -80,7 +105,7 @@ fn told<Q: Driven>(
     scenario: &Q::Scenario,
     nodes: &Nodes<Q>,
     witness: Option<Witness<Q>>,
-    until: Until<'_>,
+    until: Extent<'_>,
 ) -> Result<(Measured, Option<Witness<Q>>), Failure> {
     let start = Instant::now();
     let about = scenario.about();
@@ -92,16 +117,10 @@ fn told<Q: Driven>(
     let undone = Q::undone(scenario, &report.summary).filter(|_| report.is_over);
     let is_done = undone.is_none();
     let at_rest = report.at_rest.as_ref().map(ToString::to_string).or(undone);
-    let mut head = vec![
-        ("algorithm", json!(about.name)),
-        ("problem", json!(about.problem)),
-        ("driver", json!("sim")),
-    ];
-    head.extend(scenario.head());
     let measured = Measured {
         name: about.name,
         seed: scenario.seed(),
-        head,
+        head: scenario.head(false),
         figures: Q::figures(scenario, &report.summary),
         faults: scenario.faults().map(|_| report.faults),
         safe: report.is_safe() && complaint.is_none(),
@@ -122,8 +141,8 @@ fn simulate<Q: Driven>(
     scenario: &Q::Scenario,
     nodes: &Nodes<Q>,
     recorder: Option<Told<Q>>,
-    until: Until<'_>,
-) -> Result<Simulated<Q>, Failure> {
+    until: Extent<'_>,
+) -> Result<Outcome<Q>, Failure> {
     let mut simulation = Simulation::recorded(
         nodes.population(scenario.between().is_guarded),
         Q::monitor(scenario),
@@ -145,8 +164,8 @@ fn simulate<Q: Driven>(
         simulation = simulation.with_faults(faults, scenario.seed());
     }
     let ended = match until {
-        Until::Over(bar) => to_the_end(&mut simulation, bar),
-        Until::Begun => Ok(()),
+        Extent::Over(bar) => to_the_end(&mut simulation, bar),
+        Extent::Begun => Ok(()),
     };
     let report = simulation.report();
     let mut recorder = simulation.into_recorder();
@@ -157,7 +176,8 @@ fn simulate<Q: Driven>(
     ended.map(|()| (report, recorder))
 }
 
-type SimulationOf<Q> = Simulation<<Q as Driven>::Monitor, <Q as Driven>::Workload, Option<Told<Q>>>;
+type SimulationOf<Q> =
+    Simulation<<Q as Simulated>::Monitor, <Q as Simulated>::Workload, Option<Told<Q>>>;
 
 /// Not inlined: alone, the loop is compiled the same whatever surrounds it.
 #[inline(never)]

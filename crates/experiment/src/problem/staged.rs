@@ -4,17 +4,19 @@ use std::time::Instant;
 
 use vorrang_algorithms::card::Card;
 use vorrang_algorithms::setup::Setup;
+use vorrang_catalogue::NodeOf;
 use vorrang_check::{Ask, Faults, Plan, System};
 use vorrang_protocol::{Guard, Order, Violation};
 use vorrang_trace::stage::{Line, Says, Stage};
 
-use super::{Driven, NodeOf, Watcher, graph, verify};
+use super::{Driven, Watcher, graph, verify};
 use crate::answer::Answer;
 use crate::failure::Failure;
 use crate::options::check::CheckArgs;
 
 /// Nodes driven by hand, with their types gone.
 pub trait Staged {
+    /// How they are set up.
     fn setup(&self) -> &Setup;
     /// Takes a step, and returns what came of it: indented lines.
     fn step(&mut self, line: &str) -> Result<&str, String>;
@@ -22,6 +24,7 @@ pub trait Staged {
     fn reset(&mut self);
     /// What can happen next, as lines that can be said.
     fn options(&self) -> Vec<String>;
+    /// Where everyone stands.
     fn look(&self) -> Look;
     /// What was violated first.
     fn violation(&self) -> Option<&Violation>;
@@ -37,15 +40,20 @@ pub trait Staged {
 }
 
 /// What a stage looks like.
+#[derive(Debug)]
 pub struct Look {
     /// Each with whether it is up.
     pub nodes: Vec<(bool, String)>,
+    /// Messages on their way.
     pub flight: Vec<String>,
+    /// Timers that run.
     pub timers: Vec<String>,
 }
 
 /// What the checker says.
+#[derive(Debug)]
 pub struct Ahead {
+    /// What it found.
     pub answer: Answer,
     /// What may happen, in words.
     pub may: String,

@@ -16,7 +16,8 @@ use crate::failure::Failure;
 use crate::options::check::CheckArgs;
 
 /// What is checked and staged: nothing in it knows which algorithm it is.
-pub(super) struct SubjectOf<Q: Problem>(pub(super) &'static any::Entry<Q>);
+#[derive(Debug)]
+pub(crate) struct SubjectOf<Q: Problem>(pub(crate) &'static any::Entry<Q>);
 
 impl<Q: Driven> Subject for SubjectOf<Q> {
     fn question(&self, args: &CheckArgs) -> Result<Query, Failure> {

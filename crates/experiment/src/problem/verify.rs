@@ -1,27 +1,37 @@
 //! A question to the checker: compiled once for every problem.
 
+use std::fmt;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
+use vorrang_catalogue::NodeOf;
 use vorrang_check::{
     Bound, Bounds, Move, Outcome, Progress, Report, Stray, System, Walks, explore_after, walk,
 };
 use vorrang_protocol::{Effect, Graph, Guard};
 use vorrang_trace::Header;
 
-use super::{Driven, NodeOf, Question, Remarks, counterexample};
+use super::{Driven, Question, Remarks, counterexample};
 use crate::answer::Answer;
 use crate::format::grouped;
 use crate::options::check::CheckArgs;
+use crate::options::command_line::CommandLine;
 
 /// A question, and how to have it answered.
 pub struct Query {
     /// What would have to be typed to ask exactly this again.
-    pub line: String,
+    pub line: CommandLine,
     /// What a reader should know of what was asked.
     pub remarks: Remarks,
+    /// Explores, and tells how far it has come.
     pub answer: Box<dyn FnOnce(Watcher<'_>) -> Answer>,
+}
+
+impl fmt::Debug for Query {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Query").field("line", &self.line).finish_non_exhaustive()
+    }
 }
 
 /// How far a search has come, or walks.

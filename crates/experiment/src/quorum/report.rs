@@ -16,6 +16,7 @@ use crate::format::grouped;
 pub struct Asked {
     /// How likely a node is dead.
     pub dead: Share,
+    /// Decides what is drawn by lot.
     pub seed: u64,
 }
 
@@ -32,6 +33,7 @@ pub struct Report {
 }
 
 impl Report {
+    /// All that can be said of a quorum system.
     pub fn new(quorums: &Quorums, system: &QuorumSystem, asked: Asked) -> Self {
         let nodes = system.group().size();
         let properties = properties(system);

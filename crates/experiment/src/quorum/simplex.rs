@@ -126,7 +126,9 @@ impl Tableau {
         let width = self.quorums + 1;
         let pivot_row = &mut self.cells[row * width..][..width];
         let pivot = replace(&mut pivot_row[column], 1.0);
-        pivot_row.iter_mut().for_each(|cell| *cell /= pivot);
+        for cell in pivot_row.iter_mut() {
+            *cell /= pivot;
+        }
         let pivot_row = pivot_row.to_vec();
         for (_, cells) in self.cells.chunks_mut(width).enumerate().filter(|(at, _)| *at != row) {
             let factor = replace(&mut cells[column], 0.0);

@@ -16,11 +16,12 @@ use std::sync::atomic::{self, AtomicU64};
 use rayon::prelude::*;
 use vorrang_algorithms::card::Order;
 
+use crate::catalogue::{Entry, Run};
 use crate::failure::Failure;
 use crate::figures::Measured;
 use crate::options::fault_args::Mishap;
 use crate::options::{RunArgs, SetupArgs};
-use crate::problem::{Entry, Kinds, Posts, Role, Run, Seen};
+use crate::problem::{Kinds, Posts, Role, Seen};
 use crate::progress::Progress;
 
 pub use json::json;
@@ -31,10 +32,15 @@ pub const MOST: usize = 1000;
 /// Under which circumstances.
 #[derive(Clone, Debug)]
 pub struct Conditions {
+    /// How many nodes there are.
     pub nodes: u32,
+    /// What the algorithms are told.
     pub setup: SetupArgs,
+    /// The first seed.
     pub seed: u64,
+    /// How many seeds there are.
     pub seeds: u64,
+    /// Whether nodes have reliable channels.
     pub reliable: bool,
     /// Whether locks are on views: in all runs, or in a column of their own.
     pub on_views: bool,
@@ -47,9 +53,13 @@ const MOST_ON_VIEWS: usize = 10;
 /// A single fault; of a message, of this kind or of any.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
+    /// A message is lost.
     Lose(Option<&'static str>),
+    /// A message arrives twice.
     Duplicate(Option<&'static str>),
+    /// A message is overtaken.
     Reorder(Option<&'static str>),
+    /// A node in this role crashes.
     Crash(Role),
     /// A crash in any role, on views.
     OnViews,
@@ -160,6 +170,7 @@ impl Verdict {
 /// What all tries of a fault came to.
 #[derive(Clone, Debug)]
 pub struct Cell {
+    /// The fault.
     pub fault: Fault,
     /// How many ended how, from best to worst.
     counts: [u64; 3],
@@ -217,6 +228,7 @@ pub struct Witness {
     pub line: String,
     /// What went wrong.
     pub what: String,
+    /// How many events the run has.
     pub events: u64,
     /// When it was that something happened which never should.
     pub violated_ns: Option<u64>,
@@ -233,14 +245,18 @@ impl Cell {
         self.counts[verdict as usize]
     }
 
+    /// How often it was tried.
     pub fn tries(&self) -> u64 {
         self.counts.iter().sum()
     }
 }
 
 /// What all faults do to an algorithm.
+#[derive(Debug)]
 pub struct Row {
+    /// The algorithm.
     pub entry: &'static Entry,
+    /// What became of each fault.
     pub cells: Vec<Cell>,
     /// How it was set up.
     setup: String,
@@ -250,6 +266,7 @@ pub struct Row {
 }
 
 impl Row {
+    /// What became of a fault.
     pub fn cell(&self, fault: Fault) -> Option<&Cell> {
         self.cells.iter().find(|cell| cell.fault == fault)
     }
@@ -276,12 +293,14 @@ impl Row {
 }
 
 /// A run without a fault, and where faults can strike it.
+#[derive(Debug)]
 struct Trial {
     args: RunArgs,
     points: Vec<(Fault, Mishap)>,
 }
 
 /// All runs of an algorithm, before anything has gone wrong.
+#[derive(Debug)]
 pub struct Trials {
     entry: &'static Entry,
     runs: Vec<Trial>,

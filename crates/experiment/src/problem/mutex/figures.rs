@@ -5,8 +5,8 @@ use vorrang_algorithms::mutex::card::{BUSIEST, Card, MESSAGES, RESPONSE, SYNC_DE
 use vorrang_algorithms::setup::Setup;
 use vorrang_trace::Summary;
 
-use super::mutex::Scenario;
-use super::resource::Resource;
+use super::scenario::Scenario;
+use super::workload::Resource;
 use crate::figures::{Figure, Reading};
 
 /// The figures of a run, with times in a unit of so many nanoseconds.

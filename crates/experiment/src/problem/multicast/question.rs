@@ -1,7 +1,5 @@
 //! Reliable multicast: what is asked of the checker.
 
-use std::fmt::Write as _;
-
 use vorrang_algorithms::multicast::card::Card;
 use vorrang_algorithms::multicast::spec::Deliveries;
 use vorrang_algorithms::multicast::{Command, Multicast, Text};
@@ -10,11 +8,11 @@ use vorrang_algorithms::topology::Topology;
 use vorrang_algorithms::topology::measure::shape_of;
 use vorrang_check::{Ask, Plan};
 
-use super::remarks::{nodes_in_words, surroundings};
-use super::{Question, Remarks};
 use crate::failure::Failure;
 use crate::options::check::{CheckArgs, one_a_node};
 use crate::options::list;
+use crate::problem::remarks::{nodes_in_words, surroundings};
+use crate::problem::{Question, Remarks};
 
 pub(super) fn question(
     card: &'static Card,
@@ -49,12 +47,9 @@ pub(super) fn question(
     links.within = args.timely.or(Some(longest)).filter(|_| !args.asynchronous);
 
     let mut line = args.line(&about, &setup, order);
-    let _ = write!(line, " --casts {}", list(&casts));
-    let more = [
-        (args.losses().is_none() && usual.0 > 0, format!(" --losses {}", usual.0)),
-        (args.duplicates().is_none() && usual.1 > 0, format!(" --duplicates {}", usual.1)),
-    ];
-    line.extend(more.into_iter().filter(|(is_new, _)| *is_new).map(|(_, text)| text));
+    line.option("casts", list(&casts));
+    line.maybe("losses", (args.losses().is_none() && usual.0 > 0).then_some(usual.0));
+    line.maybe("duplicates", (args.duplicates().is_none() && usual.1 > 0).then_some(usual.1));
 
     let mut remarks = Remarks::default();
     remarks.warnings.extend(emptiness(&casts).map(str::to_owned));

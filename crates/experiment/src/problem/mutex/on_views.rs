@@ -23,13 +23,13 @@ use vorrang_erased::AnyNode;
 use vorrang_protocol::{Group, NodeId, Protocol, parse_duration_ns, show_duration_ns};
 use vorrang_trace::Header;
 
-use super::Nodes;
-use super::mutex::Scenario;
+use super::scenario::Scenario;
 use crate::environment::Between;
 use crate::failure::Failure;
 use crate::options::RunArgs;
 use crate::options::choice::{Choice as _, name};
 use crate::options::views::{Slip, ViewsArgs};
+use crate::problem::{Nodes, make};
 
 /// How often something is sent again before a peer is left alone. A view does not last for ever
 /// with one that never answers, so this need not be the end of anything.
@@ -60,6 +60,7 @@ pub enum Safety {
 }
 
 impl Safety {
+    /// In words.
     pub const fn sentence(self) -> &'static str {
         match self {
             Self::Right => "exclusion (no false suspicions)",
@@ -107,6 +108,7 @@ impl Views {
         Ok(Some(Self { lease, has_channels, slip: args.slip(), safety }))
     }
 
+    /// Whether they have a mistake.
     pub const fn is_flawed(&self) -> bool {
         self.slip.is_some()
     }
@@ -271,7 +273,7 @@ fn anew(
     setup: &Setup,
     has_channels: bool,
 ) -> Result<Anew<NodeOf<Mutex>>, Failure> {
-    let made = in_every_view(setup, |setup| super::make(&of.recipe, setup))?;
+    let made = in_every_view(setup, |setup| make(&of.recipe, setup))?;
     let made: Arc<[Node<NodeOf<Mutex>>]> = made.into();
     let anew = Anew::new(move |me, group: Group| made[group.size() as usize - 1](me));
     if !has_channels {

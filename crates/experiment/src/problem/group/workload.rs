@@ -5,7 +5,7 @@ use vorrang_algorithms::group::{Command, Notice};
 use vorrang_protocol::NodeId;
 use vorrang_sim::{Distribution, Orders, Workload};
 
-use super::group_tally::Tally;
+use super::meter::Tally;
 
 /// When one comes or goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

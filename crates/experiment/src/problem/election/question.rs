@@ -7,11 +7,11 @@ use vorrang_algorithms::election::{Command, Election};
 use vorrang_algorithms::setup::Setup;
 use vorrang_check::{Ask, Plan};
 
-use super::remarks::{nodes_in_words, surroundings};
-use super::{Question, Remarks};
 use crate::failure::Failure;
 use crate::options::check::CheckArgs;
 use crate::options::{list, nodes_of};
+use crate::problem::remarks::{nodes_in_words, surroundings};
+use crate::problem::{Question, Remarks};
 
 /// Refuses that only some call, lowest first, where all must.
 pub(super) fn check_all_call(
@@ -49,14 +49,13 @@ pub(super) fn question(
     let links = args.links(&about, &setup, order);
 
     let mut line = args.line(&about, &setup, order);
-    let _ = write!(line, " --initiators {}", list(&initiators));
-    let more = [
-        (calls > 1, format!(" --calls {calls}")),
-        (args.crashes().is_none(), format!(" --crashes {usual}")),
-        (args.restarts().is_none() && restarts > 0, format!(" --restarts {restarts}")),
-        (fair && !args.demand.fair, " --fair".to_owned()),
-    ];
-    line.extend(more.into_iter().filter(|(is_new, _)| *is_new).map(|(_, text)| text));
+    line.option("initiators", list(&initiators));
+    line.maybe("calls", (calls > 1).then_some(calls));
+    line.maybe("crashes", args.crashes().is_none().then_some(usual));
+    line.maybe("restarts", (args.restarts().is_none() && restarts > 0).then_some(restarts));
+    if fair && !args.demand.fair {
+        line.flag("fair");
+    }
 
     let mut remarks = Remarks::default();
     remarks.of_time(&about, &setup, &links);

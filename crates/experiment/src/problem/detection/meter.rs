@@ -5,31 +5,7 @@ use vorrang_algorithms::detection::{Command, Notice};
 use vorrang_protocol::NodeId;
 use vorrang_trace::{Meter, Sent, Traffic};
 
-/// Some times, in nanoseconds.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Times {
-    count: u64,
-    sum_ns: u128,
-    max_ns: u64,
-}
-
-impl Times {
-    pub fn add(&mut self, ns: u64) {
-        self.count += 1;
-        self.sum_ns += u128::from(ns);
-        self.max_ns = self.max_ns.max(ns);
-    }
-
-    pub const fn count(&self) -> u64 {
-        self.count
-    }
-    pub fn mean(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64)
-    }
-    pub fn max(&self) -> Option<f64> {
-        (self.count > 0).then_some(self.max_ns as f64)
-    }
-}
+use crate::problem::times::Times;
 
 /// Who suspects whom since when, and whether rightly.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use vorrang_algorithms::group::{Command, Member, Notice, View};
 use vorrang_protocol::NodeId;
 use vorrang_trace::{Meter, Sent, Traffic};
 
-use super::suspicion::Times;
+use crate::problem::times::Times;
 
 /// What was measured.
 #[derive(Clone, Debug)]

@@ -2,13 +2,9 @@
 
 use std::net::{Ipv4Addr, ToSocketAddrs as _};
 use std::path::PathBuf;
-use std::process::exit;
 
 use vorrang_algorithms::card::About;
-use vorrang_algorithms::setup::Parameter;
 use vorrang_experiment::failure::Failure;
-use vorrang_experiment::lookup;
-use vorrang_experiment::net_defaults::{beats_if_real, within_if_real};
 use vorrang_experiment::options::SetupArgs;
 use vorrang_experiment::options::explicit_args::Given;
 use vorrang_experiment::values::{WallTime, whole};
@@ -17,11 +13,7 @@ use vorrang_net::udp::{Cast, Faults, Multicast, Udp};
 use vorrang_protocol::NodeId;
 use vorrang_sim::Share;
 
-use crate::conversation::Served;
-use crate::hosts::host;
-use crate::log;
-use crate::on_views::OnViewsArgs;
-use crate::voice::Voice;
+use crate::views_options::OnViewsArgs;
 
 /// Run one real node over TCP or UDP; lines on standard input drive it
 ///
@@ -63,7 +55,7 @@ use crate::voice::Voice;
 pub struct Node {
     /// Which of the peers this is, counted from 0
     #[arg(long, value_parser = whole(0..=u32::MAX), required_unless_present = "join")]
-    id: Option<u32>,
+    pub(crate) id: Option<u32>,
     /// The addresses of all nodes, this one included, the same list everywhere; with --on-views of
     /// those that found the group
     #[arg(long, value_delimiter = ',', value_name = "HOST:PORT")]
@@ -71,7 +63,7 @@ pub struct Node {
     pub(crate) peers: Vec<String>,
     /// Which algorithm, as `vorrang list` calls it; the same everywhere
     #[arg(long, short, default_value = "ricart-agrawala")]
-    algorithm: String,
+    pub(crate) algorithm: String,
     /// The name of the group; nodes of another group are refused
     #[arg(long, default_value = "default")]
     pub(crate) group: String,
@@ -115,69 +107,10 @@ pub struct Node {
     #[command(flatten, next_help_heading = "Views: members join, leave and come back")]
     pub(crate) views: OnViewsArgs,
     #[command(flatten, next_help_heading = "Set-up, the same everywhere")]
-    setup: Given<SetupArgs>,
+    pub(crate) setup: Given<SetupArgs>,
 }
 
 impl Node {
-    /// Runs the node until it leaves. If it fails and nobody reads what it has to say, the process
-    /// ends here, with the code that is asked for.
-    pub fn execute(self, exit_code: impl Fn(&Failure) -> i32) -> Result<(), Failure> {
-        let entry = lookup::algorithm(&self.algorithm)?;
-        let nodes = self.peers.len() as u32;
-        if let Some(id) = self.id.filter(|&id| id >= nodes && !self.views.joins()) {
-            return Err(Failure::usage(format!(
-                "--id {id} does not exist: --peers has {nodes} addresses, so the last is {}",
-                nodes - 1
-            )));
-        }
-        for peer in &self.peers {
-            check_address("--peers", peer)?;
-        }
-        if let Some(listen) = &self.listen {
-            check_address("--listen", listen)?;
-        }
-        if let Some(twice) =
-            self.peers.iter().enumerate().find(|(i, it)| self.peers[..*i].contains(it))
-        {
-            return Err(Failure::usage(format!("--peers names {} twice", twice.1)));
-        }
-        for member in &self.views.join {
-            check_address("--join", member)?;
-        }
-        let about = entry.algorithm.about();
-        let about = self.views.check(about, self.listen.as_deref(), nodes)?;
-        self.check_reach()?;
-        let voice = Voice::new()?;
-        log::start(&voice)?;
-        self.setup.check_fit(&[&about])?;
-        self.check_udp(&about)?;
-        let nodes = self.views.room(nodes);
-        let mut setup = self.setup.args.setup(&about, nodes)?;
-        if let Some(within) = within_if_real(&about)
-            && !self.setup.args.says(Parameter::Within)
-        {
-            setup.within = within;
-        }
-        beats_if_real(&mut setup, &self.setup.args);
-        // Last: a lock is to evict nobody whom a busy machine keeps waiting.
-        self.views.pace(&mut setup, &self.setup.args);
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let name = about.name;
-        let served = Served { about, setup: setup.clone(), node: self, voice: voice.clone() };
-        let ended = runtime.block_on(async { host(name, &setup, served)?.await });
-        // A read of standard input that nobody waits for any more must not hold up the end.
-        runtime.shutdown_background();
-        match ended {
-            // Nobody reads what there is to say: then saying one thing more would never end.
-            Err(failure) if !voice.finish() => exit(exit_code(&failure)),
-            Err(failure) => Err(failure),
-            Ok(()) => {
-                voice.finish();
-                Ok(())
-            }
-        }
-    }
-
     /// How it is reached by datagrams, if it is.
     pub(crate) fn udp(&self) -> Option<Udp> {
         let group = self.udp.as_deref()?;
@@ -195,7 +128,7 @@ impl Node {
     }
 
     /// Refuses datagrams for an algorithm that does not stand their being lost.
-    fn check_udp(&self, about: &About) -> Result<(), Failure> {
+    pub(crate) fn check_udp(&self, about: &About) -> Result<(), Failure> {
         let Some(group) = &self.udp else { return Ok(()) };
         if !group.is_empty() {
             let cast: Result<Cast, String> = group.parse();
@@ -238,7 +171,7 @@ impl Node {
     }
 
     /// Nobody listens to the world by accident.
-    fn check_reach(&self) -> Result<(), Failure> {
+    pub(crate) fn check_reach(&self) -> Result<(), Failure> {
         if self.insecure {
             return Ok(());
         }
@@ -259,7 +192,7 @@ impl Node {
     }
 }
 
-fn check_address(option: &str, address: &str) -> Result<(), Failure> {
+pub(crate) fn check_address(option: &str, address: &str) -> Result<(), Failure> {
     let parts = address.rsplit_once(':');
     if parts.is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok()) {
         return Ok(());

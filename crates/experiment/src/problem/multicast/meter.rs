@@ -1,97 +1,12 @@
-//! What members of a multicast say in a run, and what comes of it.
+//! What comes of what members say.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use vorrang_algorithms::multicast::{Command, Notice, Text};
+use vorrang_algorithms::multicast::{Command, Notice};
 use vorrang_protocol::{NodeId, NodeSet};
-use vorrang_sim::{Distribution, Orders, Workload};
 use vorrang_trace::{Meter, Sent, Traffic};
 
-use super::suspicion::Times;
-
-/// The first so many members say something now and then.
-#[derive(Clone, Debug)]
-pub struct Casting {
-    /// How often each is still to speak.
-    left: Vec<u64>,
-    /// How long each waits from one time to the next.
-    every: Distribution,
-    /// Whom there is no room for.
-    is_full: Vec<bool>,
-    /// Who would have spoken meanwhile.
-    is_late: Vec<bool>,
-    /// The kinds of messages that carry what is said.
-    data: &'static [&'static str],
-}
-
-impl Casting {
-    pub fn new(
-        (multicasts, senders): (u64, u32),
-        every: Distribution,
-        nodes: u32,
-        data: &'static [&'static str],
-    ) -> Self {
-        let nodes = nodes as usize;
-        let flags = || vec![false; nodes];
-        let left = shares(multicasts, senders);
-        Self { left, every, is_full: flags(), is_late: flags(), data }
-    }
-
-    /// The next time of a member that has something to say.
-    fn speak_later(&self, at: NodeId, orders: &mut Orders<'_, Command>) {
-        if self.left.get(at.index()).is_some_and(|&left| left > 0) {
-            let in_ns = orders.draw(self.every);
-            orders.command_in(in_ns, at, Command::Cast(Text::default()));
-        }
-    }
-}
-
-/// How often each of so many speaks, if all do so as often as all others, or once more.
-pub(super) fn shares(multicasts: u64, senders: u32) -> Vec<u64> {
-    let senders = u64::from(senders);
-    (0..senders).map(|at| multicasts / senders + u64::from(at < multicasts % senders)).collect()
-}
-
-impl Workload<Command, Notice> for Casting {
-    type Meter = Tally;
-
-    fn meter(&self, nodes: u32, kinds: &'static [&'static str]) -> Tally {
-        Tally::new(nodes, kinds, self.data)
-    }
-    fn on_start(&mut self, orders: &mut Orders<'_, Command>) {
-        for at in 0..self.left.len() as u32 {
-            self.speak_later(NodeId(at), orders);
-        }
-    }
-    fn withholds(&mut self, at: NodeId, _: &Command) -> bool {
-        self.is_late[at.index()] |= self.is_full[at.index()];
-        self.is_full[at.index()]
-    }
-    fn on_command(&mut self, at: NodeId, _: &Command, orders: &mut Orders<'_, Command>) {
-        self.left[at.index()] -= 1;
-        self.speak_later(at, orders);
-    }
-    fn on_notice(&mut self, at: NodeId, notice: &Notice, orders: &mut Orders<'_, Command>) {
-        match notice {
-            Notice::Delivered { .. } => {}
-            Notice::Full => self.is_full[at.index()] = true,
-            Notice::Room => {
-                self.is_full[at.index()] = false;
-                if std::mem::take(&mut self.is_late[at.index()]) {
-                    orders.command_in(0, at, Command::Cast(Text::default()));
-                }
-            }
-        }
-    }
-    /// What it had in mind is forgotten.
-    fn on_crash(&mut self, at: NodeId, _: &mut Orders<'_, Command>) {
-        self.is_full[at.index()] = false;
-        self.is_late[at.index()] = false;
-    }
-    fn on_restart(&mut self, at: NodeId, orders: &mut Orders<'_, Command>) {
-        self.speak_later(at, orders);
-    }
-}
+use crate::problem::times::Times;
 
 /// What a multicast costs.
 #[derive(Clone, Debug)]

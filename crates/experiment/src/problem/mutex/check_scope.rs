@@ -7,12 +7,11 @@ use vorrang_algorithms::mutex::Claim;
 use vorrang_algorithms::mutex::card::{Besides, Card, Flaw};
 use vorrang_algorithms::mutex::spec::Admission;
 use vorrang_algorithms::setup::Setup;
-
 use vorrang_check::Faults;
 
-use super::mutex_question::Turns;
-use super::remarks::{Remarks, nodes_in_words};
+use super::question::Turns;
 use crate::options::list;
+use crate::problem::remarks::{Remarks, nodes_in_words};
 
 /// The nodes and what their applications do, as in `3 nodes, 2 entries each`.
 pub(super) fn turns_in_words(card: &Card, turns: &Turns) -> String {

@@ -1,19 +1,19 @@
 //! Mutual exclusion: what is asked of the checker.
 
-use std::fmt::Write as _;
-
 use vorrang_algorithms::mutex::card::{Besides, Card, Flaw};
 use vorrang_algorithms::mutex::{Claim, Command, Mutex};
 use vorrang_algorithms::setup::Setup;
 use vorrang_check::Plan;
 use vorrang_protocol::NodeId;
 
-use super::remarks::surroundings;
-use super::{Question, Remarks, mutex_scope};
+use super::check_scope;
 use crate::failure::Failure;
 use crate::options::check::{CheckArgs, one_a_node};
+use crate::options::command_line::CommandLine;
 use crate::options::list;
 use crate::options::mutex::{MutexCheckArgs, Property};
+use crate::problem::remarks::surroundings;
+use crate::problem::{Question, Remarks};
 
 /// Fills in what was not said, from the flaw or from the algorithm.
 pub(super) fn question(
@@ -29,14 +29,14 @@ pub(super) fn question(
     let (about, faults) = (card.about(), args.faults(budget));
     let links = args.links(&about, &setup, order);
     let (besides, mut remarks) = besides(card, flaw, &setup, &args.mutex)?;
-    mutex_scope::warn_of_vacuity(card, &setup, &turns, &besides, &mut remarks);
+    check_scope::warn_of_vacuity(card, &setup, &turns, &besides, &mut remarks);
     let asking = turns.entries.iter().filter(|entries| **entries > 0).count();
     if flaw.is_none() && card.assumes.one_at_a_time && asking > 1 {
         let name = card.name;
         remarks.warnings.push(format!("{name} assumes that requests come one at a time"));
     }
     if let Some(flaw) = flaw {
-        mutex_scope::remark_flaw(
+        check_scope::remark_flaw(
             flaw,
             &turns,
             (&setup, links.order, faults),
@@ -46,21 +46,20 @@ pub(super) fn question(
     }
     remarks.of_time(&about, &setup, &links);
     let around = surroundings(&about, &setup, &links, faults);
-    let covers = format!("{}, {around}", mutex_scope::turns_in_words(card, &turns));
+    let covers = format!("{}, {around}", check_scope::turns_in_words(card, &turns));
     let mut names = vec!["exclusion".to_owned(), "progress".to_owned()];
     names.extend(besides.ordering.then(|| "ordering".to_owned()));
     names.extend(
         besides.bypass.map(|bound| format!("no starvation (passed at most {bound} times)")),
     );
-    let mut line = args.line(&about, &setup, order) + &turns.options(card);
+    let mut line = args.line(&about, &setup, order);
+    turns.add_to(&mut line, card);
     let asked = [(besides.ordering, "ordering"), (besides.bypass.is_some(), "no-starvation")];
     let asked: Vec<&str> = asked.iter().filter(|(asked, _)| *asked).map(|it| it.1).collect();
     if !asked.is_empty() {
-        let _ = write!(line, " --property {}", asked.join(","));
+        line.option("property", asked.join(","));
     }
-    if let Some(bound) = besides.bypass {
-        let _ = write!(line, " --bypass {bound}");
-    }
+    line.maybe("bypass", besides.bypass);
     let monitor = card.watch(&setup, besides);
     Ok(Question {
         setup,
@@ -141,16 +140,15 @@ impl Turns {
         Ok(Self { entries, claims, stay })
     }
 
-    /// What would have to be typed for them.
-    fn options(&self, card: &Card) -> String {
-        let mut text = format!(" --entries {}", list(&self.entries));
+    /// Adds what would have to be typed for them.
+    fn add_to(&self, line: &mut CommandLine, card: &Card) {
+        line.option("entries", list(&self.entries));
         if card.terms.claims.len() > 1 {
-            let _ = write!(text, " --claims {}", mutex_scope::claims(&self.claims));
+            line.option("claims", check_scope::claims(&self.claims));
         }
         if !self.stay.is_empty() {
-            let _ = write!(text, " --stay {}", list(&self.stay));
+            line.option("stay", list(&self.stay));
         }
-        text
     }
 
     fn plan(&self) -> Plan<Command> {

@@ -9,11 +9,11 @@ use vorrang_algorithms::setup::{Parameter, Setup};
 use vorrang_check::{Ask, Faults, Plan};
 use vorrang_protocol::NodeId;
 
-use super::remarks::{nodes_in_words, surroundings};
-use super::{Question, Remarks};
 use crate::failure::Failure;
 use crate::options::check::{CheckArgs, one_a_node};
 use crate::options::group::PlanOf;
+use crate::problem::remarks::{nodes_in_words, surroundings};
+use crate::problem::{Question, Remarks};
 
 /// How often all say that they are up before everything must be settled.
 const LAST_BEATS: usize = 3;
@@ -40,13 +40,12 @@ pub(super) fn question(
     let monitor = if settles { monitor } else { monitor.cut_off() };
 
     let mut line = args.line(&about, &setup, order);
-    line += &format!(" --happens {}", plan_text(&happens));
-    line += if args.group.settling { " --settling" } else { "" };
-    let more = [
-        (args.crashes().is_none() && usual.0 > 0, format!(" --crashes {}", usual.0)),
-        (args.restarts().is_none() && usual.1 > 0, format!(" --restarts {}", usual.1)),
-    ];
-    line.extend(more.into_iter().filter(|(is_new, _)| *is_new).map(|(_, text)| text));
+    line.option("happens", plan_text(&happens));
+    if args.group.settling {
+        line.flag("settling");
+    }
+    line.maybe("crashes", (args.crashes().is_none() && usual.0 > 0).then_some(usual.0));
+    line.maybe("restarts", (args.restarts().is_none() && usual.1 > 0).then_some(usual.1));
 
     let mut remarks = remarks(&happens, is_told, faults);
     if let (Some(flaw), Some(shown)) = (flaw, shown) {
