@@ -119,10 +119,56 @@ pub fn main() -> ExitCode {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Debug;
+
+    use clap::{Args, FromArgMatches, ValueEnum};
+    use vorrang_experiment::options::check::{Channels, CheckArgs};
+    use vorrang_experiment::options::choice::Choice;
+    use vorrang_experiment::options::fault_args::Random;
+    use vorrang_experiment::options::mutex::{LoadKind, Property};
+    use vorrang_experiment::options::views::Slip;
+    use vorrang_experiment::options::{OrderKind, RunArgs};
+
     use super::*;
 
     #[test]
     fn the_command_line_is_well_formed() {
         command_line().debug_assert();
+    }
+
+    /// The options of which none was typed.
+    fn untyped<A: Args + FromArgMatches>() -> A {
+        let command = A::augment_args(clap::Command::new("").no_binary_name(true));
+        let matches = command.get_matches_from([""; 0]);
+        A::from_arg_matches(&matches).expect("no option need be typed")
+    }
+
+    #[test]
+    fn what_is_not_typed_is_what_the_library_takes_by_default() {
+        fn same<A: Args + Default + Debug>() {
+            assert_eq!(format!("{:?}", untyped::<A>()), format!("{:?}", A::default()));
+        }
+        same::<RunArgs>();
+        same::<CheckArgs>();
+    }
+
+    #[test]
+    fn a_value_is_called_the_same_by_the_library() {
+        fn same<T: ValueEnum + Choice + Debug>() {
+            let typed: Vec<String> = T::value_variants()
+                .iter()
+                .filter_map(|it| Some(it.to_possible_value()?.get_name().to_owned()))
+                .collect();
+            let named: Vec<&str> = T::value_variants().iter().map(|it| it.name()).collect();
+            assert_eq!(typed, named);
+            assert_eq!(T::ALL.len(), typed.len(), "{typed:?}");
+            assert!(T::value_variants().iter().all(|it| T::named(it.name()) == Some(*it)));
+        }
+        same::<OrderKind>();
+        same::<LoadKind>();
+        same::<Property>();
+        same::<Channels>();
+        same::<Random>();
+        same::<Slip>();
     }
 }

@@ -28,6 +28,9 @@ pub struct Figure {
     pub column: Option<&'static str>,
 }
 
+/// A unit of time: what it is called, and how many nanoseconds it is.
+pub type Unit = (&'static str, f64);
+
 /// What was read off.
 #[derive(Clone, Debug)]
 pub enum Reading {

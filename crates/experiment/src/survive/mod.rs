@@ -5,11 +5,11 @@
 //! moments of a run in which all went well are the places to strike, and a run that ends badly is
 //! told by the one line that repeats it.
 
+mod fault;
 mod json;
 mod points;
 
 use std::cmp::Ordering;
-use std::fmt;
 use std::path::Path;
 use std::sync::atomic::{self, AtomicU64};
 
@@ -24,6 +24,7 @@ use crate::options::{RunArgs, SetupArgs};
 use crate::problem::{Kinds, Posts, Role, Seen};
 use crate::progress::Progress;
 
+pub use fault::Fault;
 pub use json::json;
 
 /// In one run, a fault strikes at most so many places of a kind.
@@ -49,101 +50,6 @@ pub struct Conditions {
 /// Of the runs on views, a crash strikes so many places of a kind in the column of their own: most
 /// moments differ from the next by a heartbeat.
 const MOST_ON_VIEWS: usize = 10;
-
-/// A single fault; of a message, of this kind or of any.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Fault {
-    /// A message is lost.
-    Lose(Option<&'static str>),
-    /// A message arrives twice.
-    Duplicate(Option<&'static str>),
-    /// A message is overtaken.
-    Reorder(Option<&'static str>),
-    /// A node in this role crashes.
-    Crash(Role),
-    /// A crash in any role, on views.
-    OnViews,
-}
-
-impl Fault {
-    /// Those that befall messages.
-    const OF_MESSAGES: [fn(Option<&'static str>) -> Self; 3] =
-        [Self::Lose, Self::Duplicate, Self::Reorder];
-
-    /// Those that have a column, whatever the kind of the message.
-    pub fn columns(roles: &[Role]) -> Vec<Self> {
-        let of_messages = Self::OF_MESSAGES.into_iter().map(|fault| fault(None));
-        let crashes = roles.iter().map(|&role| Self::Crash(role));
-        let on_views = roles.contains(&Role::Holder).then_some(Self::OnViews);
-        of_messages.chain(crashes).chain(on_views).collect()
-    }
-
-    /// All of them: a column, and what it is made of if that is more than itself.
-    fn all(kinds: Kinds, roles: &[Role]) -> Vec<Self> {
-        let mut all = Vec::new();
-        for fault in Self::OF_MESSAGES {
-            all.push(fault(None));
-            all.extend(kinds.iter().map(|&kind| fault(Some(kind))));
-        }
-        all.extend(roles.iter().map(|&role| Self::Crash(role)));
-        all.extend(roles.contains(&Role::Holder).then_some(Self::OnViews));
-        all
-    }
-
-    /// Whether that one is among those that this one stands for.
-    fn covers(self, other: Self) -> bool {
-        match (self, other) {
-            (Self::Lose(None), Self::Lose(_))
-            | (Self::Duplicate(None), Self::Duplicate(_))
-            | (Self::Reorder(None), Self::Reorder(_)) => true,
-            (
-                Self::Lose(_)
-                | Self::Duplicate(_)
-                | Self::Reorder(_)
-                | Self::Crash(_)
-                | Self::OnViews,
-                Self::Lose(_)
-                | Self::Duplicate(_)
-                | Self::Reorder(_)
-                | Self::Crash(_)
-                | Self::OnViews,
-            ) => self == other,
-        }
-    }
-
-    /// The kind of message that it befalls, if only one.
-    const fn kind(self) -> Option<&'static str> {
-        match self {
-            Self::Lose(kind) | Self::Duplicate(kind) | Self::Reorder(kind) => kind,
-            Self::Crash(_) | Self::OnViews => None,
-        }
-    }
-
-    /// Its name without the kind of message.
-    const fn class(self) -> &'static str {
-        match self {
-            Self::Lose(_) => "lose",
-            Self::Duplicate(_) => "duplicate",
-            Self::Reorder(_) => "reorder",
-            Self::Crash(Role::Idle) => "crash-idle",
-            Self::Crash(Role::Waiting) => "crash-waiting",
-            Self::Crash(Role::Holder) => "crash-holder",
-            Self::Crash(Role::Coordinator) => "crash-coordinator",
-            Self::Crash(Role::Other) => "crash-other",
-            Self::Crash(Role::Initiator) => "crash-initiator",
-            Self::Crash(Role::Leader) => "crash-leader",
-            Self::OnViews => "crash-on-views",
-        }
-    }
-}
-
-/// As it is typed.
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.class())?;
-        self.kind().map_or(Ok(()), |kind| write!(f, ":{kind}"))
-    }
-}
 
 /// What came of a fault, from best to worst.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -12,7 +12,7 @@ use vorrang_sim::{Distribution, Fault, Faults};
 use super::question;
 use crate::environment::Between;
 use crate::failure::Failure;
-use crate::figures::{Figure, Reading};
+use crate::figures::{Figure, Reading, Unit};
 use crate::options::{OrderKind, RunArgs, list, nodes_of};
 use crate::problem::Scene;
 use vorrang_workload::election::{Leader, Tally};
@@ -144,11 +144,7 @@ impl Scenario {
     }
 
     /// What a run came to, with times in a unit of so many nanoseconds.
-    pub(crate) fn figures(
-        &self,
-        tally: &Tally,
-        (unit, unit_ns): (&'static str, f64),
-    ) -> Vec<Figure> {
+    pub(crate) fn figures(&self, tally: &Tally, (unit, unit_ns): Unit) -> Vec<Figure> {
         let span_ns = tally.ended_ns.saturating_sub(tally.began_ns.unwrap_or(0));
         let by_kind = tally.traffic.by_kind();
         let is_receipt = |kind: &str| self.card.terms.receipts.contains(&kind);

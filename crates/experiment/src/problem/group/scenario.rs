@@ -12,7 +12,7 @@ use vorrang_sim::{Distribution, Fault, Faults};
 
 use crate::environment::Between;
 use crate::failure::Failure;
-use crate::figures::{Figure, Reading};
+use crate::figures::{Figure, Reading, Unit};
 use crate::net_defaults::beats_if_real;
 use crate::options::RunArgs;
 use crate::options::group::GroupArgs;
@@ -194,11 +194,7 @@ impl Scenario {
     }
 
     /// What a run came to, with times in a unit of so many nanoseconds.
-    pub(crate) fn figures(
-        &self,
-        tally: &Tally,
-        (unit, unit_ns): (&'static str, f64),
-    ) -> Vec<Figure> {
+    pub(crate) fn figures(&self, tally: &Tally, (unit, unit_ns): Unit) -> Vec<Figure> {
         let in_units = |ns: Option<f64>| ns.filter(|_| unit_ns > 0.0).map(|ns| ns / unit_ns);
         let time_out_ns = self.time_out().as_nanos() as f64;
         let in_time_outs = |ns: Option<f64>| ns.map(|ns| ns / time_out_ns);

@@ -12,7 +12,7 @@ use vorrang_sim::{Distribution, Share};
 
 use crate::environment::Between;
 use crate::failure::Failure;
-use crate::figures::{Figure, Reading};
+use crate::figures::{Figure, Reading, Unit};
 use crate::net_defaults::within_if_real;
 use crate::options::RunArgs;
 use crate::problem::Scene;
@@ -117,11 +117,7 @@ impl Scenario {
     }
 
     /// What a run came to, with times in a unit of so many nanoseconds.
-    pub(crate) fn figures(
-        &self,
-        tally: &Tally,
-        (unit, unit_ns): (&'static str, f64),
-    ) -> Vec<Figure> {
+    pub(crate) fn figures(&self, tally: &Tally, (unit, unit_ns): Unit) -> Vec<Figure> {
         let in_units = |ns: Option<f64>| ns.filter(|_| unit_ns > 0.0).map(|ns| ns / unit_ns);
         let per = |count: f64, of: u64| (of > 0).then(|| count / of as f64);
         let multicasts = tally.multicasts();
