@@ -24,7 +24,7 @@ use crate::selection::Selection;
 use crate::telling;
 use crate::values::whole;
 
-/// Write a page to hand out: a comparison, plots, a diagram of each algorithm, what was verified
+/// Write an HTML report: a comparison, plots, a diagram of each algorithm, verification results
 ///
 /// One HTML file that needs nothing else, neither network nor scripts; it can be read on a phone
 /// and printed. Every figure comes with the command that repeats it.

@@ -13,7 +13,7 @@ use crate::output::{Format, print, print_csv, print_json, progress};
 use crate::problem::run_of;
 use crate::trouble::FaultArgs;
 
-/// Run one algorithm under one workload and measure it, beside what the theory says
+/// Run one algorithm under one workload and measure it, beside the theory
 ///
 /// Runs in the simulator, where times are in units of T, the mean latency; or over real TCP with
 /// --net, where they are in microseconds.

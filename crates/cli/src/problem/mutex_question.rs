@@ -24,7 +24,7 @@ const MOST_TO_EXPLORE: u32 = 1_000;
 pub(crate) enum Property {
     /// A request that happened before another enters first
     Ordering,
-    /// Nobody passes a waiting request that it was told of more often than promised, or --bypass
+    /// No node bypasses a waiting request that it was told of more often than promised, or --bypass
     NoStarvation,
     /// All that the algorithm promises
     Promised,
@@ -37,13 +37,13 @@ pub(crate) struct MutexCheckArgs {
     #[arg(long, short, value_delimiter = ',', value_name = "ENTRIES")]
     #[arg(value_parser = whole(0..=MOST_TO_EXPLORE))]
     entries: Vec<u32>,
-    /// What each node claims, one a node: exclusive, shared or group:2 [default: in turn]
+    /// The claim of each node, one a node: exclusive, shared or group:2 [default: in turn]
     #[arg(long, value_delimiter = ',', value_name = "CLAIMS", value_parser = parse_claim)]
     claims: Vec<Claim>,
     /// Nodes that never leave after their last entry, as in 0,2
     #[arg(long, value_delimiter = ',', value_name = "NODES", value_parser = whole(0..=u32::MAX))]
     stay: Vec<u32>,
-    /// What must hold besides exclusion and progress
+    /// Properties to check besides exclusion and progress
     #[arg(long, value_enum, value_delimiter = ',')]
     property: Vec<Property>,
     /// How often a node may enter before a waiting request that it was told of [default: as often
@@ -204,7 +204,7 @@ impl Turns {
     }
 }
 
-/// What must hold besides exclusion and progress, and what there is to say about it.
+/// Properties to check besides exclusion and progress, and what there is to say about it.
 fn besides(
     card: &Card,
     flaw: Option<&Flaw>,

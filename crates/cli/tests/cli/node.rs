@@ -195,9 +195,8 @@ fn a_process_that_has_outlived_its_group_disturbs_nobody() {
     signal(&stale, "CONT");
     // By node 0 and node 1, whoever is first.
     for _ in 0..2 {
-        stale.until_told(
-            " refused us: we were restarted and have lost our state, or there are two",
-        );
+        stale
+            .until_told(" refused us: we were restarted and have lost our state, or there are two");
     }
     stale.hear();
     stale.say("acquire");
