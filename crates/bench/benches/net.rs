@@ -19,12 +19,12 @@ use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Barrier, mpsc};
 use vorrang_algorithms::group::forgetful::Founding;
-use vorrang_algorithms::group::locks::{Anew, OnViews, on_views, without_memory};
+use vorrang_algorithms::group::locks::{Anew, on_views, without_memory};
 use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
 use vorrang_algorithms::mutex::{Claim, Command, Notice};
 use vorrang_algorithms::setup::Setup;
 use vorrang_net::{Application, ApplicationEffects, Config, Life, Node, Open, Sealed};
-use vorrang_protocol::{Group, NodeId, Protocol};
+use vorrang_protocol::{Group, NodeId};
 
 const NODES: u32 = 3;
 const REPETITIONS: usize = 7;

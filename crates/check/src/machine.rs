@@ -1,9 +1,7 @@
 //! The one place where the search meets the types of an algorithm.
 //!
 //! The search itself knows nodes, messages, timers and monitors by their fingerprints alone, and is
-//! compiled once. The effects of an event at a node are computed here, and only if the same has not
-//! happened before; so a virtual call costs the search nothing, and an algorithm costs the compiler
-//! little.
+//! compiled once. The effects of an event are computed here, once; so a virtual call costs little.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;

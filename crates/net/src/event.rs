@@ -247,13 +247,7 @@ impl fmt::Display for Event {
             }
             Self::LetGo => f.write_str("the withdrawn request was granted, and released at once"),
             Self::Started => f.write_str("started"),
-            Self::Fenced { by } => {
-                write!(
-                    f,
-                    "fenced: node {by} knows our previous incarnation, whose state we lost \
-                           in a restart"
-                )
-            }
+            Self::Fenced { by } => write!(f, "fenced: node {by} knows our previous incarnation"),
             Self::Replaced { by } => replaced(*by, f),
             Self::Given { number, address } => given(*number, address, f),
             Self::View(belonging) => belonging.fmt(f),

@@ -198,14 +198,10 @@ impl Refusal {
                 }
             },
             Self::TooQuiet { refuser, refused } => match by {
-                Refuser::Us => format!(
-                    "it sends heartbeats every {refused} ms, and we give up after {refuser} ms of \
-                     silence"
-                ),
-                Refuser::Them => format!(
-                    "we send heartbeats every {refused} ms, and it gives up after {refuser} ms of \
-                     silence"
-                ),
+                Refuser::Us => format!("its heartbeat is {refused} ms, our time-out {refuser} ms"),
+                Refuser::Them => {
+                    format!("our heartbeat is {refused} ms, its time-out {refuser} ms")
+                }
             },
             Self::Cast { refuser, refused } => {
                 two("reaches all by", "reach all by", refuser, refused)
@@ -370,8 +366,8 @@ mod tests {
             ),
             (
                 Refusal::TooQuiet { refuser: 5_000, refused: 9_000 },
-                "it sends heartbeats every 9000 ms, and we give up after 5000 ms of silence",
-                "we send heartbeats every 9000 ms, and it gives up after 5000 ms of silence",
+                "its heartbeat is 9000 ms, our time-out 5000 ms",
+                "our heartbeat is 9000 ms, its time-out 5000 ms",
             ),
             (
                 Refusal::Cast { refuser: "unicast".into(), refused: "239.1.2.3:7000".into() },

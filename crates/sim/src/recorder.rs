@@ -18,6 +18,15 @@ impl<P: Protocol> Recorder<P> for () {
     fn record(&mut self, _: Record<P>) {}
 }
 
+impl<P: Protocol, R: Recorder<P> + ?Sized> Recorder<P> for Box<R> {
+    fn listens(&self) -> bool {
+        (**self).listens()
+    }
+    fn record(&mut self, record: Record<P>) {
+        (**self).record(record);
+    }
+}
+
 /// A recorder that may be left out.
 impl<P: Protocol, R: Recorder<P>> Recorder<P> for Option<R> {
     fn listens(&self) -> bool {

@@ -68,7 +68,7 @@ fn settling(setup: &Setup) -> Duration {
 /// Known mistakes; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[Flaw {
     name: "nobody-calls",
-    what: "a node that suspects its leader does nothing about it: all follow a crashed one for ever",
+    what: "a node that suspects its leader does nothing: all follow a crashed one for ever",
     breaks: "agreement",
     shown_by: Demonstration::of(2, &[0]).crashing(1, 0),
 }];

@@ -253,7 +253,7 @@ const FLAWS: &[Flaw] = &[
     },
     Flaw {
         name: "minority-goes-on",
-        what: "those that are left go on, however few: two sides of a partition have two next views",
+        what: "those that are left go on, however few: two sides of a partition go on",
         breaks: "view agreement",
         shown_by: Demonstration::of(2, "suspect:1/suspect:0"),
     },

@@ -19,7 +19,7 @@
 //! | --- | --- |
 //! | messages | about one request and one repair, each to N−1 members |
 //! | latency | a request waits for C1 d to (C1+C2) d, a repair for D1 d to (D1+D2) d |
-//! | kept | by all members: messages that are not known to be everywhere, a window of each sender at most |
+//! | kept | by all: messages not known to be everywhere, a window of each sender at most |
 //!
 //! **Request.** A member that misses a message of S waits for 2ⁱ · [C1 d, (C1+C2) d], where d is
 //! the distance to S and i is 0 at first; then it sends the request, and waits again with i+1. If

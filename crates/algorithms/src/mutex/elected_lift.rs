@@ -249,7 +249,7 @@ const FLAWS: &[Flaw] = &[
     },
     Flaw {
         name: "result-suffices",
-        what: "every node that learns of the leader starts the wave, unless the wave has reached it",
+        what: "every node that learns of the leader starts the wave, unless it has been reached",
         breaks: "exclusion",
         shown_by: Demonstration::of(&[1, 1]),
     },

@@ -199,7 +199,7 @@ impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Entered => f.write_str("entered"),
-            Self::EnteredAs(fence) => write!(f, "entered with fencing token {fence}"),
+            Self::EnteredAs(fence) => write!(f, "entered with token {fence}"),
             Self::PutOut => f.write_str("lost the lock"),
             Self::View { number, members } => write!(f, "view {number} of {members} members"),
         }

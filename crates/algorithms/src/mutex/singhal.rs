@@ -22,7 +22,7 @@
 //! | messages | 0 … N; more only where a request is overtaken by the news that it was served |
 //! | the same without contention | (N−1)(N+2)/2N on average, if all are as likely to ask |
 //! | the same under saturation | about N |
-//! | synchronisation delay | T; none for a node that enters again, up to 2T for one that has just asked |
+//! | synchronisation delay | T; none to enter again, up to 2T for a request that was just made |
 //! | response without contention | E with the token, 2T + E without |
 //! | response under saturation | up to N(T + E) + T with round robin |
 //!

@@ -18,7 +18,7 @@
 //! | --- | --- |
 //! | messages | N: N−1 requests and the token; 0 for the holder |
 //! | the same without contention | N−1 on average, if all are as likely to ask |
-//! | synchronisation delay | T; none for a node that enters again, up to 2T for one that has just asked |
+//! | synchronisation delay | T; none to enter again, up to 2T for a request that was just made |
 //! | response without contention | E with the token, 2T + E without |
 //! | response under saturation | up to N(T + E) + T |
 //!

@@ -16,7 +16,7 @@
 //! | per entry | cost |
 //! | --- | --- |
 //! | messages | N/k if k of N nodes always want to enter: 1 if all do; no bound if none does |
-//! | the same without contention | (N+1)/2 on average, for a node that asks when the last has left |
+//! | the same without contention | (N+1)/2 on average, if it asks when the last has left |
 //! | synchronisation delay | as many T as nodes to the next that wants in: T … N·T |
 //! | response without contention | (N+1)/2 · T + E on average; more if the token rests |
 //! | response under saturation | N(T + E) |

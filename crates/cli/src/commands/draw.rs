@@ -74,7 +74,7 @@ struct OfShape {
     /// How many nodes, N
     #[arg(long, short, default_value_t = 13, value_parser = whole(1..=MOST_DRAWN))]
     nodes: u32,
-    /// Decides what is drawn by lot
+    /// Seed of what is drawn at random
     #[arg(long, default_value_t = 1, value_parser = whole(0..=u64::MAX))]
     seed: u64,
 }
@@ -126,7 +126,7 @@ pub(crate) struct How {
     /// The file to write; without one, text goes to standard output
     #[arg(long, short, value_name = "FILE", global = true, help_heading = "Picture")]
     output: Option<PathBuf>,
-    /// What to write [default: by the name of the file, or text]
+    /// The format [default: by the name of the file, or text]
     #[arg(long, value_enum, global = true, help_heading = "Picture")]
     format: Option<Kind>,
     /// For which background: what the reader prefers, if the format can tell
@@ -135,11 +135,11 @@ pub(crate) struct How {
     /// How wide, in pixels or columns [default: as it takes to read it]
     #[arg(long, global = true, help_heading = "Picture", value_parser = whole(40..=20_000_u32))]
     width: Option<u32>,
-    /// Of PNG, how many pixels for one of SVG
+    /// The scale of PNG: pixels for one of SVG
     #[arg(long, global = true, default_value_t = 2, help_heading = "Picture")]
     #[arg(value_parser = whole(1..=8_u32))]
     scale: u32,
-    /// What to show of a run
+    /// The view of a run
     #[arg(long, value_enum, default_value = "time", global = true, help_heading = "Picture")]
     view: View,
     /// Show what every event changed at its node

@@ -11,11 +11,10 @@ use vorrang_experiment::sweep_csv::Sheet;
 
 use crate::pixels;
 
-/// Plot what a sweep has measured: points with confidence intervals, over what the theory says
+/// Plot the results of a sweep: points with confidence intervals, over theory curves
 ///
-/// Every algorithm is a series, named where it ends; so is every combination of other options that
-/// the sweep went through. Several seeds become a mean with its 95 % confidence interval. What the
-/// theory says is dashed.
+/// Every algorithm is a series, named where it ends; so is every combination of other options of
+/// the sweep. Several seeds become a mean with its 95 % confidence interval. Theory is dashed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     vorrang sweep --nodes 2..=64*2 --seeds 5 --csv out.csv\n  \
@@ -28,10 +27,10 @@ pub(crate) struct Plot {
     /// The picture to write: .svg or .png
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
-    /// What goes up: a column of figures [default: messages]
+    /// The y axis: a column of figures [default: messages]
     #[arg(long, value_name = "COLUMN")]
     y: Option<String>,
-    /// What goes to the right: a column of options [default: nodes, or what varies]
+    /// The x axis: a column of options [default: nodes, or the one that varies]
     #[arg(long, value_name = "COLUMN")]
     x: Option<String>,
     /// Which axes are logarithmic [default: where numbers lie far apart]

@@ -20,8 +20,8 @@ use crate::table::{table, tables};
 
 /// Build a quorum system: sets of nodes, one to ask for each node, of which any two intersect
 ///
-/// Nodes are counted from 0. A file has a line a node, with the members of its quorum. `compare`
-/// in the place of a system sets all that there are of so many nodes side by side.
+/// Nodes are counted from 0. A file has a line a node, with the members of its quorum. `compare` in
+/// the place of a system compares all systems of so many nodes.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Systems:\n  \
     plane              the lines of a projective plane: N = 7, 13, 21, 31, 57, 73, 91, 133, …\n  \
@@ -52,10 +52,10 @@ pub(crate) struct Quorum {
     /// Draw it, with one quorum in brackets
     #[arg(long)]
     show: bool,
-    /// Say what can be said of it: coterie, symmetric, non-dominated, ideal, load, resilience
+    /// Show its properties: coterie, symmetric, non-dominated, ideal, load, resilience
     #[arg(long)]
     analyse: bool,
-    /// How likely each node is dead, for the probability that no quorum is alive
+    /// The probability that a node is down, for the probability that no quorum is available
     /// [default: 5%]
     #[arg(long, value_name = "SHARE")]
     fail: Option<Share>,

@@ -33,7 +33,7 @@ use crate::page::Page;
 use crate::search_progress::SearchProgress;
 use crate::selection_args::SelectionArgs;
 
-/// Write a page to hand out: a comparison, plots, a diagram of each algorithm, what was verified
+/// Write an HTML report: a comparison, plots, a diagram of each algorithm, verification results
 ///
 /// One HTML file that needs nothing else, neither network nor scripts; it can be read on a phone
 /// and printed. Every figure comes with the command that repeats it.

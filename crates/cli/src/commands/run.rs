@@ -15,7 +15,7 @@ use vorrang_node::terminal::print;
 use crate::figures_text::text;
 use crate::output::{Format, print_csv, print_json, with_bar};
 
-/// Run one algorithm under one workload and measure it, beside what the theory says
+/// Run one algorithm under one workload and measure it, beside the theory
 ///
 /// Runs in the simulator, where times are in units of T, the mean latency; or over real TCP with
 /// --net, where they are in microseconds.

@@ -28,8 +28,8 @@ use crate::{destination, interrupt};
 ///
 /// Numbers are given as 4, 2..=256, 10..=100+10 or 2..=256*2, durations as 1ms or exp:2ms, several
 /// of either separated by commas. One row is written for every combination and seed, as soon as it
-/// is known; when all are, the rows are put in order, so that the file is the same whatever the
-/// number of cores, and however often it was interrupted.
+/// is known; when all are, the rows are put in order, so that the file does not depend on the
+/// number of cores or on interruptions.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     vorrang sweep --nodes 2..=256*2 --seeds 10 --csv out.csv\n  \

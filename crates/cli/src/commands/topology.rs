@@ -17,7 +17,7 @@ use crate::output::print_json;
 /// Show a topology: its links, how far apart its nodes are, how many links they have
 ///
 /// A topology is a shape of any number of nodes, or a file with a link a line: two nodes, counted
-/// from 0, with a space between them. Algorithms that run on more than one are told by --topology.
+/// from 0, with a space between them. Algorithms that run on several take --topology.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     vorrang topology tree:2 --nodes 15\n  \

@@ -152,25 +152,25 @@ fn what_was_violated_is_not_said_to_have_held() {
 
 #[test]
 fn a_flaw_that_was_not_met_is_not_taken_for_a_proof() {
-    let majority = "cannot show here majority: this is less than --entries 1,1,1";
+    let majority = "the flaw majority cannot show here: this is less than --entries 1,1,1";
     for (smaller, warning) in [
         ("ricart-agrawala --flaw majority --nodes 2", majority),
         ("ricart-agrawala --flaw majority --entries 1,0,0", majority),
         (
             "lamport --flaw unordered-links --order fifo",
-            "cannot show here unordered-links: this is less than --entries 1,1 --order any, which \
-             shows it",
+            "the flaw unordered-links cannot show here: this is less than --entries 1,1 \
+             --order any, which shows it",
         ),
         (
             "bully --flaw no-second-time-out --crashes 1",
-            "cannot show here no-second-time-out: this is less than --nodes 3 --initiators 0 \
-             --crashes 2",
+            "the flaw no-second-time-out cannot show here: this is less than --nodes 3 \
+             --initiators 0 --crashes 2",
         ),
-        ("bully --flaw short-time-out --nodes 1", "cannot show here short-time-out"),
+        ("bully --flaw short-time-out --nodes 1", "the flaw short-time-out cannot show here"),
         (
             "tree-election --flaw stale-be-my-parent --calls 1",
-            "cannot show here stale-be-my-parent: this is less than --nodes 2 --initiators all \
-             --calls 2",
+            "the flaw stale-be-my-parent cannot show here: this is less than --nodes 2 \
+             --initiators all --calls 2",
         ),
     ] {
         let command = format!("check {smaller}");

@@ -148,7 +148,7 @@ fn whoever_is_down_is_owed_nothing_and_survivors_are() {
     let (_, out, _) = run(&inside);
     assert!(out.contains("safe but stuck: progress: nothing more is bound"), "{out}");
     let note =
-        "Whoever is down does not count: it is not inside, does not wait and is owed nothing";
+        "A crashed node does not count: it is not inside, does not wait and need not be served";
     assert!(out.contains(note), "{out}");
     let (_, out, _) = run(&["run", "central", "--nodes", "3", "--entries", "10", "--loss", "0%"]);
     assert!(out.contains("faults") && out.contains("none") && !out.contains(note), "{out}");

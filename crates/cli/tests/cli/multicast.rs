@@ -91,7 +91,7 @@ fn what_does_not_fit_is_named() {
         ("run nack --tail never", "'never' is not one of: heartbeat, stop, none"),
         ("run ack --ordering random", "fifo, causal, sequencer, token, lamport, skeen"),
         ("run srm --waits 1,2", "four numbers"),
-        ("check ack --casts 2 --window 1", "--window 1 has no room"),
+        ("check ack --casts 2 --window 1", "--window 1 is smaller"),
         ("run ack --net --nodes 3 --multicasts 5000", "more than its --window of 64"),
         ("node --id 0 --peers 127.0.0.1:1,127.0.0.1:2 -a raymond --udp", "datagrams are lost"),
         ("node --id 0 --peers 127.0.0.1:1,127.0.0.1:2 -a ack --udp 1.2.3.4:5", "'1.2.3.4:5'"),

@@ -83,7 +83,7 @@ fn the_second_signal_ends_it_at_once_and_the_first_in_a_stated_time() {
     let (code, words) = last_words(&mut nodes[1]);
     assert!(begun.elapsed() < Duration::from_secs(30), "it does not wait for node 0");
     assert_eq!(code, Some(0));
-    assert!(words[1].starts_with("its request is still under way"), "{words:?}");
+    assert!(words[1].starts_with("its request is still pending"), "{words:?}");
 }
 
 #[test]
@@ -114,8 +114,8 @@ fn one_of_five_is_stopped_and_the_others_say_what_they_cannot_do_any_more() {
     nodes[0].say("acquire");
     assert_eq!(nodes[0].hear(), "entered", "three of five are left");
     signal(&nodes[2], "TERM");
-    nodes[0].until_told("gets over the loss of 2 nodes and not of more");
-    nodes[1].until_told("gets over the loss of 2 nodes and not of more");
+    nodes[0].until_told("tolerates the loss of 2 nodes and not of more");
+    nodes[1].until_told("tolerates the loss of 2 nodes and not of more");
     nodes[1].say("acquire");
     assert!(nodes[1].hear().ends_with("this request can never be granted"));
 }
@@ -167,7 +167,7 @@ fn patience_ends_withdrawing_is_told_and_the_old_request_is_taken_over() {
     assert_eq!(holder.hear(), "entered");
     waits.say("acquire --timeout 100ms");
     assert!(waits.hear().starts_with("gave up after 0.1 s"));
-    assert!(waits.status(2)[1].contains("has given up"));
+    assert!(waits.status(2)[1].contains("has withdrawn its request"));
     waits.say("withdraw");
     assert_eq!(waits.hear(), "cannot withdraw: the request was given up before");
     waits.say("acquire");

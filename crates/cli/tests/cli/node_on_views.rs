@@ -104,10 +104,7 @@ fn five() -> (Vec<Node>, Vec<String>) {
 /// With which number it enters, now that it may.
 fn entered(node: &Node) -> Fence {
     let line = node.hear();
-    fence(
-        line.strip_prefix("entered with fencing token ")
-            .unwrap_or_else(|| panic!("it has not: {line}")),
-    )
+    fence(line.strip_prefix("entered with token ").unwrap_or_else(|| panic!("it has not: {line}")))
 }
 
 fn leave(node: &mut Node) {
@@ -214,7 +211,7 @@ fn whoever_cannot_join_is_told_why() {
     fails(&["--join", nobody, "--listen", "0.0.0.0:0"], "other members cannot reach 0.0.0.0");
     fails(&[&own[..], &["--join", "nowhere"]].concat(), "'nowhere' is not an address");
     fails(&["--id", "0", "--peers", nobody, "-a", "bully"], "is for mutual exclusion");
-    fails(&["--id", "0", "--peers", "a:1,b:2,c:3", "--room", "2"], "too little for 3 --peers");
+    fails(&["--id", "0", "--peers", "a:1,b:2,c:3", "--room", "2"], "too small for 3 --peers");
 
     let peers = addresses(1);
     let alone = member(0, &peers).expect("its address is free");

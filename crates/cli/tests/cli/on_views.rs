@@ -178,7 +178,7 @@ fn a_run_on_views_can_be_done_once_more() {
     let (code, out, err) = run(&["draw", &path, "--format", "text"]);
     assert_eq!(code, 0, "{err}");
     assert!(
-        out.contains("view 2 of 3 members") && out.contains("entered with fencing token (2, "),
+        out.contains("view 2 of 3 members") && out.contains("entered with token (2, "),
         "{out}"
     );
 

@@ -156,7 +156,7 @@ fn an_interruption_does_not_hide_what_went_wrong_before() {
         let is_cut = err.contains("interrupted after");
         let expected = if is_wrong { 1 } else { 3 };
         assert_eq!(code, Some(expected), "{err}");
-        assert_eq!(is_wrong, err.contains("not safe or left somebody waiting"), "{err}");
+        assert_eq!(is_wrong, err.contains("not safe or left a node waiting"), "{err}");
         is_wrong && is_cut
     });
     assert!(was_both, "no sweep was interrupted after something had gone wrong");

@@ -26,14 +26,14 @@ pub struct GroupArgs {
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct GroupCheckArgs {
-    /// What may happen at each node, in this order, at any time: join, leave, multicast:7,
-    /// suspect:1, trust:1, beat. Nodes are divided by slashes, as in suspect:1/multicast:7/join
-    /// [default: the first suspects the second, which multicasts, and who has not founded the group
-    /// joins]
+    /// The commands at each node, in this order, at any time: join, leave, multicast:7, suspect:1,
+    /// trust:1, beat. Nodes are separated by slashes, as in suspect:1/multicast:7/join [default:
+    /// the first suspects the second, which multicasts, and nodes that have not founded the group
+    /// join]
     #[cfg_attr(feature = "clap", arg(long, value_name = "PLAN", value_parser = plan))]
     pub happens: Option<PlanOf>,
-    /// What happens does so one after the other, each when no message is under way, then all beat
-    /// three times, and all who want in must be in one view with all messages
+    /// Give the commands one after the other, each when no message is in flight, then three
+    /// heartbeats of all; in the end all members must be in one view with all messages
     #[cfg_attr(feature = "clap", arg(long))]
     pub settling: bool,
 }

@@ -74,7 +74,7 @@ const TO_EXPLORE: RangeInclusive<u32> = 0..=1_000;
 pub enum Property {
     /// A request that happened before another enters first
     Ordering,
-    /// Nobody passes a waiting request that it was told of more often than promised, or --bypass
+    /// No node bypasses a waiting request that it was told of more often than promised, or --bypass
     NoStarvation,
     /// All that the algorithm promises
     Promised,
@@ -88,13 +88,13 @@ pub struct MutexCheckArgs {
     #[cfg_attr(feature = "clap", arg(long, short, value_delimiter = ',', value_name = "ENTRIES"))]
     #[cfg_attr(feature = "clap", arg(value_parser = whole(TO_EXPLORE)))]
     pub entries: Vec<u32>,
-    /// What each node claims, one a node: exclusive, shared or group:2 [default: in turn]
+    /// The claim of each node, one a node: exclusive, shared or group:2 [default: in turn]
     #[cfg_attr(feature = "clap", arg(long, value_delimiter = ',', value_name = "CLAIMS", value_parser = parse_claim))]
     pub claims: Vec<Claim>,
     /// Nodes that never leave after their last entry, as in 0,2
     #[cfg_attr(feature = "clap", arg(long, value_delimiter = ',', value_name = "NODES", value_parser = whole(0..=u32::MAX)))]
     pub stay: Vec<u32>,
-    /// What must hold besides exclusion and progress
+    /// Properties to check besides exclusion and progress
     #[cfg_attr(feature = "clap", arg(long, value_enum, value_delimiter = ','))]
     pub property: Vec<Property>,
     /// How often a node may enter before a waiting request that it was told of [default: as often

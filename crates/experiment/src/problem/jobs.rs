@@ -49,13 +49,9 @@ impl<Q: Problem> fmt::Debug for Extremes<Q> {
 }
 
 /// What runs in the simulator, and what is measured there.
-pub trait Simulated: Catalogued {
+pub trait Simulated: Catalogued + vorrang_workload::Simulated {
     /// What a run is a run of.
     type Scenario: Scene;
-    /// What must hold in it.
-    type Monitor: Monitor<Command = Self::Command, Notice = Self::Notice>;
-    /// What the applications do in it.
-    type Workload: Workload<Self::Command, Self::Notice>;
     /// What a run with these options is a run of, if they fit together and fit the algorithm.
     fn scenario(card: &'static Card<Self>, args: &RunArgs) -> Result<Self::Scenario, Failure>;
     /// What must hold in a run.
@@ -89,7 +85,7 @@ pub trait Simulated: Catalogued {
 }
 
 /// What the meter of a problem's runs comes to.
-pub type SummaryOf<Q> = <<<Q as Simulated>::Workload as Workload<
+pub type SummaryOf<Q> = <<<Q as vorrang_workload::Simulated>::Workload as Workload<
     <Q as Problem>::Command,
     <Q as Problem>::Notice,
 >>::Meter as Meter<<Q as Problem>::Command, <Q as Problem>::Notice>>::Summary;

@@ -23,7 +23,6 @@ mod seen;
 mod simulate;
 mod staged;
 mod subject;
-mod times;
 mod verify;
 pub mod wave;
 

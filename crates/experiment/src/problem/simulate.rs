@@ -1,8 +1,10 @@
 //! A scenario in the simulator.
 
+use std::cell::RefCell;
 use std::io::Write as _;
 use std::mem;
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -10,11 +12,12 @@ use vorrang_algorithms::card::About;
 use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::setup::Setup;
 use vorrang_catalogue::NodeOf;
-use vorrang_sim::{FaultCounts, Faults, Report, SimError, Simulation};
+use vorrang_sim::{FaultCounts, Faults, Recorder, Report, SimError, Simulation};
 use vorrang_trace::{End, Ending, Header, Lines, Record, Recording, Wrong};
+use vorrang_workload::SimulationOf;
 
 use super::seen::{Seen, Told, Witness};
-use super::{Driven, Nodes, Scene, Simulated, SummaryOf};
+use super::{Driven, Nodes, Scene, SummaryOf};
 use crate::failure::Failure;
 use crate::figures::Measured;
 use crate::progress::Progress;
@@ -143,7 +146,11 @@ fn simulate<Q: Driven>(
     recorder: Option<Told<Q>>,
     until: Extent<'_>,
 ) -> Result<Outcome<Q>, Failure> {
-    let mut simulation = Simulation::recorded(
+    let told = recorder.map(|told| Rc::new(RefCell::new(told)));
+    let recorder = told
+        .as_ref()
+        .map(|told| -> Box<dyn Recorder<NodeOf<Q>>> { Box::new(Shared(Rc::clone(told))) });
+    let mut simulation: SimulationOf<Q> = Simulation::recorded(
         nodes.population(scenario.between().is_guarded),
         Q::monitor(scenario),
         scenario.network(),
@@ -164,30 +171,40 @@ fn simulate<Q: Driven>(
         simulation = simulation.with_faults(faults, scenario.seed());
     }
     let ended = match until {
-        Extent::Over(bar) => to_the_end(&mut simulation, bar),
+        Extent::Over(bar) => to_the_end::<Q>(&mut simulation, bar),
         Extent::Begun => Ok(()),
     };
     let report = simulation.report();
-    let mut recorder = simulation.into_recorder();
-    if let Some(Told { witness: Witness::File(file) }) = &mut recorder {
+    // The simulation has the other half of what is shared.
+    drop(simulation);
+    let mut told = told.and_then(Rc::into_inner).map(RefCell::into_inner);
+    if let Some(Told { witness: Witness::File(file) }) = &mut told {
         file.end();
     }
     // What was recorded up to then is kept.
-    ended.map(|()| (report, recorder))
+    ended.map(|()| (report, told))
 }
 
-type SimulationOf<Q> =
-    Simulation<<Q as Simulated>::Monitor, <Q as Simulated>::Workload, Option<Told<Q>>>;
+/// Who is told of a run, while the simulation has it.
+struct Shared<Q: Problem>(Rc<RefCell<Told<Q>>>);
 
-/// Not inlined: alone, the loop is compiled the same whatever surrounds it.
-#[inline(never)]
+impl<Q: Driven> Recorder<NodeOf<Q>> for Shared<Q> {
+    fn listens(&self) -> bool {
+        true
+    }
+    fn record(&mut self, record: Record<NodeOf<Q>>) {
+        self.0.borrow_mut().record(record);
+    }
+}
+
+/// Runs it to its end.
 fn to_the_end<Q: Driven>(
     simulation: &mut SimulationOf<Q>,
     bar: Option<Progress<'_>>,
 ) -> Result<(), Failure> {
     const EVENTS_BETWEEN_LOOKS: u64 = 1 << 18;
     loop {
-        match simulation.run_for(EVENTS_BETWEEN_LOOKS) {
+        match Q::run_for(simulation, EVENTS_BETWEEN_LOOKS) {
             Ok(true) => {}
             Ok(false) => break,
             // Where two are inside, one may well be told to leave when it is not: the run ends

@@ -228,7 +228,7 @@ async fn a_member_that_speaks_too_seldom_is_refused_with_both_times() {
     (odd.timing.heartbeat, odd.timing.give_up) = (slow, slow * 3);
     let mut dialler = start(odd, Some(listeners.remove(1))).await;
     let _listener = start(config(0, &peers), Some(listeners.remove(0))).await;
-    let words = "we send heartbeats every 60000 ms, and it gives up after 5000 ms of silence";
+    let words = "our heartbeat is 60000 ms, its time-out 5000 ms";
     event(&mut dialler.2, &["node 0 refused us", words]).await;
 }
 

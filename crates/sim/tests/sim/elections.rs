@@ -453,7 +453,7 @@ fn where_nobody_hears_other_leaders_two_are_left() {
         let calls = Calls { who: vec![NodeId(0)], receipts: &[] };
         let faults = Faults::default().script(script.clone());
         let node = move |id: NodeId| Watching::<Bully>::of(id, &Setup::new(group));
-        let deaf = move |id: NodeId| Flawed::new(node(id), DeafToOthers);
+        let deaf = move |id: NodeId| Flawed::new(node(id), &DeafToOthers);
         let population: PopulationOf<Election> =
             if is_deaf { Population::new(4, deaf).into() } else { Population::new(4, node).into() };
         let report = Simulation::new(population, monitor, network, calls, 1)

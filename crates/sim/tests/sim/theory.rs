@@ -9,7 +9,6 @@ use vorrang_algorithms::mutex::card::{
 };
 use vorrang_algorithms::mutex::{Command, Mutex};
 use vorrang_algorithms::quorum::Quorums;
-use vorrang_algorithms::registry;
 use vorrang_algorithms::setup::{Parameter, Setup};
 use vorrang_algorithms::topology::Topology;
 use vorrang_catalogue::{NodeOf, find};

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use vorrang_algorithms::card::{Agreement, Quantity};
-use vorrang_algorithms::registry;
 use vorrang_algorithms::setup::Setup;
 use vorrang_algorithms::topology::{Density, Topology};
 use vorrang_algorithms::wave::card::{DURATION, MESSAGES, Setting, TREE_DEPTH};

@@ -3,8 +3,8 @@
 //! | property | monitor | says |
 //! | --- | --- | --- |
 //! | `exclusion` | [`Exclusion`] | no node enters beside a conflicting claim |
-//! | `progress` | [`Exclusion`] | when no further step is bound to happen, no node is left waiting |
-//! | `no starvation` | [`BoundedBypass`] | no node bypasses a request that it was told of too often |
+//! | `progress` | [`Exclusion`] | at rest, no node is left waiting |
+//! | `no starvation` | [`BoundedBypass`] | no node bypasses a known request too often |
 //! | `ordering` | [`HappenedBefore`] | a request that happened before another enters first |
 
 mod bypass;

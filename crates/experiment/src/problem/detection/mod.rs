@@ -1,9 +1,7 @@
 //! Failure detection: what its runs are runs of, what is measured, what is asked of the checker.
 
-mod meter;
 mod question;
 mod scenario;
-mod workload;
 
 use std::time::Duration;
 
@@ -16,10 +14,8 @@ use vorrang_draw::{Look, Mark};
 use vorrang_protocol::{NodeId, show_duration_ns};
 use vorrang_sim::Distribution;
 
-use self::meter::Tally;
 use self::question::question;
 use self::scenario::{USUAL_BEATS, jitter};
-use self::workload::Silent;
 use crate::failure::Failure;
 use crate::figures::Figure;
 use crate::options::axis::Axis;
@@ -29,6 +25,8 @@ use crate::problem::{
     Checked, Compared, Doing, Drawn, Extremes, Faulted, Networked, Question, Role, Said, Simulated,
     Stepped, Until,
 };
+use vorrang_workload::detection::Silent;
+use vorrang_workload::detection::Tally;
 
 pub use scenario::Scenario;
 
@@ -64,10 +62,6 @@ impl Compared for Detection {
 
 impl Simulated for Detection {
     type Scenario = Scenario;
-
-    type Monitor = Suspicions;
-
-    type Workload = Silent;
 
     fn scenario(card: &'static Card, args: &RunArgs) -> Result<Scenario, Failure> {
         Scenario::new(card, args)

@@ -9,13 +9,13 @@ use vorrang_algorithms::setup::{Parameter, Setup};
 use vorrang_protocol::show_duration_ns;
 use vorrang_sim::{Distribution, Fault, Faults};
 
-use super::meter::Tally;
 use crate::environment::Between;
 use crate::failure::Failure;
 use crate::figures::{Figure, Reading, Unit};
 use crate::net_defaults::beats_if_real;
 use crate::options::RunArgs;
 use crate::problem::Scene;
+use vorrang_workload::detection::Tally;
 
 /// Everyone watches everyone, and something is kept of every two.
 pub(super) const MOST_NODES: u32 = 2_000;

@@ -1,9 +1,7 @@
 //! Elections: what their runs are runs of, and what is measured.
 
-mod meter;
 mod question;
 mod scenario;
-mod workload;
 
 use vorrang_algorithms::election::card::{Card, Setting};
 use vorrang_algorithms::election::spec::Leadership;
@@ -12,8 +10,6 @@ use vorrang_algorithms::setup::{Parameter, Setup, Unfit};
 use vorrang_check::Ask;
 use vorrang_protocol::{NodeId, NodeSet};
 
-use self::meter::Tally;
-use self::workload::Calls;
 use crate::failure::Failure;
 use crate::figures::Figure;
 use crate::options::axis::Axis;
@@ -24,6 +20,8 @@ use crate::problem::{
     Checked, Compared, Doing, Drawn, Extremes, Faulted, Networked, Question, Role, Said, Simulated,
     Stepped, Until,
 };
+use vorrang_workload::election::Calls;
+use vorrang_workload::election::Tally;
 
 pub use scenario::Scenario;
 
@@ -74,10 +72,6 @@ impl Compared for Election {
 
 impl Simulated for Election {
     type Scenario = Scenario;
-
-    type Monitor = Leadership;
-
-    type Workload = Calls;
 
     fn scenario(card: &'static Card, args: &RunArgs) -> Result<Scenario, Failure> {
         Scenario::new(card, args)

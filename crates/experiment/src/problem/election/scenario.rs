@@ -9,13 +9,13 @@ use vorrang_algorithms::setup::Setup;
 use vorrang_protocol::{NodeId, NodeSet, show_duration_ns};
 use vorrang_sim::{Distribution, Fault, Faults};
 
-use super::meter::Tally;
 use super::question;
 use crate::environment::Between;
 use crate::failure::Failure;
 use crate::figures::{Figure, Reading, Unit};
 use crate::options::{OrderKind, RunArgs, list, nodes_of};
 use crate::problem::Scene;
+use vorrang_workload::election::{Leader, Tally};
 
 /// Where elections may take as many messages as the square of the nodes, that many are as many as
 /// anybody waits for.
@@ -151,7 +151,7 @@ impl Scenario {
         let receipts = by_kind.iter().filter(|it| is_receipt(it.0)).map(|it| it.1).sum();
         let messages = tally.traffic.messages() - receipts;
         vec![
-            Figure::of("leader", tally.leader()).labelled("leader"),
+            Figure::of("leader", leader(tally)).labelled("leader"),
             Figure::count(MESSAGES.key, MESSAGES.name, messages)
                 .column("MESSAGES")
                 .theory(self.theory(MESSAGES), None),
@@ -235,4 +235,13 @@ pub(super) fn lasts(
         )));
     }
     Ok(Some(lasts))
+}
+
+/// Whom all follow, as a figure.
+fn leader(tally: &Tally) -> Reading {
+    match tally.leader() {
+        Leader::One(leader) => Reading::Count(leader.0.into()),
+        Leader::Divided => Reading::Text("divided".to_owned()),
+        Leader::None => Reading::Unknown,
+    }
 }

@@ -1,9 +1,7 @@
 //! Group communication: what its runs are runs of, what is measured, what it looks like.
 
-mod meter;
 mod question;
 mod scenario;
-mod workload;
 
 use vorrang_algorithms::group::card::{Card, Setting};
 use vorrang_algorithms::group::informed::Detector;
@@ -16,10 +14,8 @@ use vorrang_draw::{Bar, Look, Mark};
 use vorrang_protocol::NodeId;
 use vorrang_sim::Distribution;
 
-use self::meter::Tally;
 use self::question::question;
 use self::scenario::REAL_BEATS;
-use self::workload::Chatter;
 use crate::failure::Failure;
 use crate::figures::Figure;
 use crate::options::RunArgs;
@@ -27,11 +23,13 @@ use crate::options::axis::Axis;
 use crate::options::check::CheckArgs;
 use crate::options::group::GroupArgs;
 use crate::options::multicast::MulticastArgs;
-use crate::problem::multicast::workload::{in_rounds, shares};
 use crate::problem::{
     Checked, Compared, Doing, Drawn, Extremes, Faulted, Networked, Question, Role, Said, Simulated,
     Stepped, Until,
 };
+use vorrang_workload::group::Chatter;
+use vorrang_workload::group::Tally;
+use vorrang_workload::multicast::{in_rounds, shares};
 
 pub use scenario::Scenario;
 
@@ -57,10 +55,6 @@ impl Compared for Grouping {
 
 impl Simulated for Grouping {
     type Scenario = Scenario;
-
-    type Monitor = Fed;
-
-    type Workload = Chatter;
 
     fn scenario(card: &'static Card, args: &RunArgs) -> Result<Scenario, Failure> {
         Scenario::new(card, args)

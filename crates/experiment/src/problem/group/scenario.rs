@@ -10,8 +10,6 @@ use vorrang_algorithms::setup::Setup;
 use vorrang_protocol::{NodeId, show_duration_ns};
 use vorrang_sim::{Distribution, Fault, Faults};
 
-use super::meter::Tally;
-use super::workload::{Calm, Move};
 use crate::environment::Between;
 use crate::failure::Failure;
 use crate::figures::{Figure, Reading, Unit};
@@ -20,6 +18,8 @@ use crate::options::RunArgs;
 use crate::options::group::GroupArgs;
 use crate::problem::Scene;
 use crate::problem::multicast::scenario::there;
+use vorrang_workload::group::Tally;
+use vorrang_workload::group::{Calm, Move};
 
 /// Everyone watches everyone.
 pub(super) const MOST_NODES: u32 = 2_000;

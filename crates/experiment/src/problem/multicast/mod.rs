@@ -1,9 +1,7 @@
 //! Reliable multicast: what its runs are runs of, what is measured, what is asked of the checker.
 
-mod meter;
 mod question;
 pub(super) mod scenario;
-pub(super) mod workload;
 
 use vorrang_algorithms::multicast::card::{Card, Setting};
 use vorrang_algorithms::multicast::spec::Deliveries;
@@ -14,9 +12,7 @@ use vorrang_draw::{Look, Mark};
 use vorrang_protocol::NodeId;
 use vorrang_sim::Distribution;
 
-use self::meter::Tally;
 use self::question::question;
-use self::workload::{Casting, in_rounds, shares};
 use crate::failure::Failure;
 use crate::figures::Figure;
 use crate::options::RunArgs;
@@ -27,6 +23,8 @@ use crate::problem::{
     Checked, Compared, Doing, Drawn, Extremes, Faulted, Networked, Question, Role, Said, Simulated,
     Stepped, Until,
 };
+use vorrang_workload::multicast::Tally;
+use vorrang_workload::multicast::{Casting, in_rounds, shares};
 
 pub use scenario::Scenario;
 
@@ -47,10 +45,6 @@ impl Compared for Multicast {
 
 impl Simulated for Multicast {
     type Scenario = Scenario;
-
-    type Monitor = Deliveries;
-
-    type Workload = Casting;
 
     fn scenario(card: &'static Card, args: &RunArgs) -> Result<Scenario, Failure> {
         Scenario::new(card, args)

@@ -10,14 +10,14 @@ use vorrang_algorithms::topology::Topology;
 use vorrang_protocol::Graph;
 use vorrang_sim::{Distribution, Share};
 
-use super::meter::Tally;
-use super::workload::shares;
 use crate::environment::Between;
 use crate::failure::Failure;
 use crate::figures::{Figure, Reading, Unit};
 use crate::net_defaults::within_if_real;
 use crate::options::RunArgs;
 use crate::problem::Scene;
+use vorrang_workload::multicast::Tally;
+use vorrang_workload::multicast::shares;
 
 /// Something is kept for every sender at every member.
 pub(super) const MOST_NODES: u32 = 20_000;

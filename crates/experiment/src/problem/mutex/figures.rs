@@ -6,8 +6,8 @@ use vorrang_algorithms::setup::Setup;
 use vorrang_trace::Summary;
 
 use super::scenario::Scenario;
-use super::workload::Resource;
 use crate::figures::{Figure, Reading};
+use vorrang_workload::mutex::Resource;
 
 /// The figures of a run, with times in a unit of so many nanoseconds.
 pub fn figures(

@@ -5,7 +5,6 @@ pub mod figures;
 pub mod on_views;
 mod question;
 mod scenario;
-mod workload;
 
 use vorrang_algorithms::group::locks::spec::Locked;
 use vorrang_algorithms::mutex::card::{self, Card, Setting, Terms};
@@ -22,7 +21,6 @@ use vorrang_trace::{Header, Summary};
 use self::figures::{figures, of_views};
 use self::on_views::Views;
 use self::question::question;
-use self::workload::{Users, Uses};
 use crate::failure::Failure;
 use crate::figures::Figure;
 use crate::options::axis::Axis;
@@ -34,6 +32,7 @@ use crate::problem::{
     Checked, Compared, Doing, Drawn, Extremes, Faulted, Nodes, Posts, Question, Role, Said,
     Simulated, Stepped,
 };
+use vorrang_workload::mutex::{Users, Uses};
 
 pub use scenario::Scenario;
 
@@ -56,10 +55,6 @@ impl Compared for Mutex {
 
 impl Simulated for Mutex {
     type Scenario = Scenario;
-
-    type Monitor = (Option<Exclusion>, Option<Locked>);
-
-    type Workload = Users;
 
     fn scenario(card: &'static Card, args: &RunArgs) -> Result<Scenario, Failure> {
         Scenario::new(card, args)

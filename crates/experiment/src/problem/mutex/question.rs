@@ -158,7 +158,7 @@ impl Turns {
     }
 }
 
-/// What must hold besides exclusion and progress, and what there is to say about it.
+/// Properties to check besides exclusion and progress, and what there is to say about it.
 fn besides(
     card: &Card,
     flaw: Option<&Flaw>,

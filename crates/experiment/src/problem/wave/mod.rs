@@ -1,8 +1,6 @@
 //! Waves: what their runs are runs of, what is measured, and what is asked of the checker.
 
-mod meter;
 mod scenario;
-mod workload;
 
 use vorrang_algorithms::setup::{Parameter, Setup, Unfit};
 use vorrang_algorithms::wave::card::{Card, Setting};
@@ -13,8 +11,6 @@ use vorrang_draw::{Look, Mark};
 use vorrang_protocol::NodeId;
 use vorrang_sim::Distribution;
 
-use self::meter::Tally;
-use self::workload::Once;
 use crate::failure::Failure;
 use crate::figures::Figure;
 use crate::options::axis::Axis;
@@ -25,6 +21,8 @@ use crate::problem::{
     Checked, Compared, Doing, Drawn, Extremes, Faulted, Networked, Question, Remarks, Role, Said,
     Simulated, Stepped, Until,
 };
+use vorrang_workload::wave::Once;
+use vorrang_workload::wave::Tally;
 
 pub use scenario::Scenario;
 
@@ -47,10 +45,6 @@ impl Compared for Wave {
 
 impl Simulated for Wave {
     type Scenario = Scenario;
-
-    type Monitor = Spanning;
-
-    type Workload = Once;
 
     fn scenario(card: &'static Card, args: &RunArgs) -> Result<Scenario, Failure> {
         Scenario::new(card, args)

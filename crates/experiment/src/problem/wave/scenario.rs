@@ -8,12 +8,12 @@ use vorrang_algorithms::wave::Gathered;
 use vorrang_algorithms::wave::card::{Card, DURATION, MESSAGES, Setting, TREE_DEPTH};
 use vorrang_algorithms::wave::spec::Spanning;
 
-use super::meter::Tally;
 use crate::environment::Between;
 use crate::failure::Failure;
 use crate::figures::{Figure, Reading};
 use crate::options::RunArgs;
 use crate::problem::Scene;
+use vorrang_workload::wave::Tally;
 
 /// Options that fit together and fit the algorithm.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use vorrang_algorithms::group::{Command, Member, Notice, View};
 use vorrang_protocol::NodeId;
 use vorrang_trace::{Meter, Sent, Traffic};
 
-use crate::problem::times::Times;
+use crate::times::Times;
 
 /// What was measured.
 #[derive(Clone, Debug)]
@@ -50,6 +50,7 @@ struct Missed {
 }
 
 impl Tally {
+    /// No figures yet, among so many nodes.
     pub fn new(nodes: u32, kinds: &'static [&'static str], beats: &[&str]) -> Self {
         Self {
             traffic: Traffic::new(nodes, kinds),
@@ -69,9 +70,11 @@ impl Tally {
         }
     }
 
+    /// All messages.
     pub const fn traffic(&self) -> &Traffic {
         &self.traffic
     }
+    /// How many messages were multicast.
     pub const fn multicasts(&self) -> u64 {
         self.multicasts
     }

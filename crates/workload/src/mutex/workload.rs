@@ -15,6 +15,7 @@ use vorrang_trace::{Batches, Meter, Sent, Summary};
 /// Applications that take turns, and what they use if they are on views.
 #[derive(Clone, Debug)]
 pub struct Users {
+    /// When nodes ask, enter and leave.
     pub turns: Turns<Command>,
     /// Who may be inside together, where entries have numbers.
     pub numbered: Option<Admission>,
@@ -60,6 +61,7 @@ pub struct UseMeter {
 /// The figures of a run.
 #[derive(Clone, Debug)]
 pub struct Uses {
+    /// When nodes ask, enter and leave.
     pub turns: Summary,
     /// Where entries have numbers.
     pub used: Option<Resource>,

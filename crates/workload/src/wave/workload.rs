@@ -1,32 +1,29 @@
 //! What the applications do.
 
-use vorrang_algorithms::election::{Command, Notice};
+use vorrang_algorithms::wave::{Command, Notice};
 use vorrang_protocol::NodeId;
 use vorrang_sim::{Orders, Workload};
 use vorrang_trace::Traffic;
 
 use super::meter::Tally;
 
-/// Some nodes call for an election when the run begins.
+/// The initiator starts when the run begins.
 #[derive(Clone, Debug)]
-pub struct Calls(pub(super) Vec<NodeId>);
+pub struct Once(pub NodeId);
 
-impl Workload<Command, Notice> for Calls {
+impl Workload<Command, Notice> for Once {
     type Meter = Tally;
 
     fn meter(&self, nodes: u32, kinds: &'static [&'static str]) -> Tally {
         Tally {
             traffic: Traffic::new(nodes, kinds),
-            follows: vec![None; nodes as usize],
-            began_ns: None,
-            ended_ns: 0,
             depth: vec![0; nodes as usize],
-            rounds: 0,
+            taking_part: 0,
+            began_ns: None,
+            ended: None,
         }
     }
     fn on_start(&mut self, orders: &mut Orders<'_, Command>) {
-        for &node in &self.0 {
-            orders.command_in(0, node, Command::Elect);
-        }
+        orders.command_in(0, self.0, Command::Start);
     }
 }

@@ -10,7 +10,9 @@ use super::meter::Tally;
 /// When one comes or goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Move {
+    /// When, in nanoseconds.
     pub at_ns: u64,
+    /// Which node.
     pub node: NodeId,
     /// Whether it comes.
     pub joins: bool,

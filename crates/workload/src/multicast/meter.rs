@@ -6,7 +6,7 @@ use vorrang_algorithms::multicast::{Command, Notice};
 use vorrang_protocol::{NodeId, NodeSet};
 use vorrang_trace::{Meter, Sent, Traffic};
 
-use crate::problem::times::Times;
+use crate::times::Times;
 
 /// What a multicast costs.
 #[derive(Clone, Debug)]
@@ -76,6 +76,7 @@ pub struct Tag {
 }
 
 impl Tally {
+    /// No figures yet, among so many nodes.
     pub fn new(nodes: u32, kinds: &'static [&'static str], data: &[&str]) -> Self {
         let len = nodes as usize;
         Self {
@@ -96,9 +97,11 @@ impl Tally {
         }
     }
 
+    /// All messages.
     pub const fn traffic(&self) -> &Traffic {
         &self.traffic
     }
+    /// How many messages were multicast.
     pub const fn multicasts(&self) -> u64 {
         self.multicasts
     }

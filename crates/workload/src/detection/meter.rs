@@ -5,7 +5,7 @@ use vorrang_algorithms::detection::{Command, Notice};
 use vorrang_protocol::NodeId;
 use vorrang_trace::{Meter, Sent, Traffic};
 
-use crate::problem::times::Times;
+use crate::times::Times;
 
 /// Who suspects whom since when, and whether rightly.
 #[derive(Clone, Debug)]
@@ -35,6 +35,7 @@ struct Suspicion {
 }
 
 impl Tally {
+    /// No figures yet, among so many nodes.
     pub fn new(nodes: u32, kinds: &'static [&'static str]) -> Self {
         let nodes_len = nodes as usize;
         Self {
@@ -50,6 +51,7 @@ impl Tally {
         }
     }
 
+    /// All messages.
     pub const fn traffic(&self) -> &Traffic {
         &self.traffic
     }

@@ -7,13 +7,16 @@ use vorrang_trace::{Meter, Sent, Traffic};
 /// Counts what a wave takes.
 #[derive(Clone, Debug)]
 pub struct Tally {
-    pub(super) traffic: Traffic,
+    /// All messages.
+    pub traffic: Traffic,
     /// How far each is from the initiator, in the tree.
-    pub(super) depth: Vec<u32>,
-    pub(super) taking_part: u64,
-    pub(super) began_ns: Option<u64>,
+    pub depth: Vec<u32>,
+    /// How many nodes the wave has reached.
+    pub taking_part: u64,
+    /// When it began, in nanoseconds.
+    pub began_ns: Option<u64>,
     /// When the initiator was told, and what.
-    pub(super) ended: Option<(u64, Gathered)>,
+    pub ended: Option<(u64, Gathered)>,
 }
 
 impl Meter<Command, Notice> for Tally {

@@ -22,6 +22,7 @@ pub struct Casting {
 }
 
 impl Casting {
+    /// Nodes that multicast so many messages.
     pub fn new(
         (multicasts, senders): (u64, u32),
         every: Distribution,
@@ -44,7 +45,7 @@ impl Casting {
 }
 
 /// How often each of so many speaks, if all do so as often as all others, or once more.
-pub(in crate::problem) fn shares(multicasts: u64, senders: u32) -> Vec<u64> {
+pub fn shares(multicasts: u64, senders: u32) -> Vec<u64> {
     let senders = u64::from(senders);
     (0..senders).map(|at| multicasts / senders + u64::from(at < multicasts % senders)).collect()
 }
@@ -91,7 +92,7 @@ impl Workload<Command, Notice> for Casting {
 }
 
 /// Who speaks when all take turns, each as often as is its share.
-pub(in crate::problem) fn in_rounds(shares: &[u64]) -> Vec<NodeId> {
+pub fn in_rounds(shares: &[u64]) -> Vec<NodeId> {
     let most = shares.iter().copied().max().unwrap_or(0);
     let round = |round| {
         let speaks = shares.iter().enumerate().filter(move |(_, count)| round < **count);

@@ -4,35 +4,46 @@ use vorrang_algorithms::election::{Command, Notice};
 use vorrang_protocol::NodeId;
 use vorrang_trace::{Meter, Sent, Traffic};
 
-use crate::figures::Reading;
-
 /// Counts what an election takes.
 #[derive(Clone, Debug)]
 pub struct Tally {
-    pub(super) traffic: Traffic,
+    /// All messages.
+    pub traffic: Traffic,
     /// Whom each follows; those that are down nobody.
-    pub(super) follows: Vec<Option<NodeId>>,
-    pub(super) began_ns: Option<u64>,
-    pub(super) ended_ns: u64,
+    pub follows: Vec<Option<NodeId>>,
+    /// When it began, in nanoseconds.
+    pub began_ns: Option<u64>,
+    /// When the last node was told, in nanoseconds.
+    pub ended_ns: u64,
     /// For each node, how many messages in a row led to what it knows.
-    pub(super) depth: Vec<u32>,
-    pub(super) rounds: u32,
+    pub depth: Vec<u32>,
+    /// The longest chain of messages, each caused by the one before.
+    pub rounds: u32,
+}
+
+/// Whom the nodes of an election follow in the end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Leader {
+    /// All follow this one.
+    One(NodeId),
+    /// Not all follow the same one.
+    Divided,
+    /// No node follows anybody.
+    None,
 }
 
 impl Tally {
     /// Whom all follow: who of them is up if somebody is, and else one that has gone down.
-    pub(super) fn leader(&self) -> Reading {
+    pub fn leader(&self) -> Leader {
         let mut leaders: Vec<NodeId> = self.follows.iter().copied().flatten().collect();
         let is_up = |leader: &NodeId| self.follows[leader.index()].is_some();
         if leaders.iter().any(is_up) {
             leaders.retain(is_up);
         }
         match leaders.first() {
-            Some(&leader) if leaders.iter().all(|&other| other == leader) => {
-                Reading::Count(leader.0.into())
-            }
-            Some(_) => Reading::Text("divided".to_owned()),
-            None => Reading::Unknown,
+            Some(&leader) if leaders.iter().all(|&other| other == leader) => Leader::One(leader),
+            Some(_) => Leader::Divided,
+            None => Leader::None,
         }
     }
 }

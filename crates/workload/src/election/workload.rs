@@ -1,29 +1,32 @@
 //! What the applications do.
 
-use vorrang_algorithms::wave::{Command, Notice};
+use vorrang_algorithms::election::{Command, Notice};
 use vorrang_protocol::NodeId;
 use vorrang_sim::{Orders, Workload};
 use vorrang_trace::Traffic;
 
 use super::meter::Tally;
 
-/// The initiator starts when the run begins.
+/// Some nodes call for an election when the run begins.
 #[derive(Clone, Debug)]
-pub struct Once(pub(super) NodeId);
+pub struct Calls(pub Vec<NodeId>);
 
-impl Workload<Command, Notice> for Once {
+impl Workload<Command, Notice> for Calls {
     type Meter = Tally;
 
     fn meter(&self, nodes: u32, kinds: &'static [&'static str]) -> Tally {
         Tally {
             traffic: Traffic::new(nodes, kinds),
-            depth: vec![0; nodes as usize],
-            taking_part: 0,
+            follows: vec![None; nodes as usize],
             began_ns: None,
-            ended: None,
+            ended_ns: 0,
+            depth: vec![0; nodes as usize],
+            rounds: 0,
         }
     }
     fn on_start(&mut self, orders: &mut Orders<'_, Command>) {
-        orders.command_in(0, self.0, Command::Start);
+        for &node in &self.0 {
+            orders.command_in(0, node, Command::Elect);
+        }
     }
 }
