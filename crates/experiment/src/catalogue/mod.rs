@@ -1,5 +1,5 @@
-//! All algorithms of all problems, as objects of one type: what a run, a comparison or a check knows
-//! of an algorithm.
+//! All algorithms of all problems, as objects of one type: what a run, a comparison or a check
+//! knows of an algorithm.
 
 mod erased_algorithm;
 mod worker;
