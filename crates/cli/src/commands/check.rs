@@ -42,6 +42,9 @@ pub(crate) struct Check {
     algorithm: String,
     #[command(flatten)]
     args: Given<CheckArgs>,
+    /// Print JSON instead of text, for programs
+    #[arg(long, help_heading = "Output")]
+    json: bool,
     /// Write the counterexample, if there is one, to this file; compressed if its name ends in .zst
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     trace: Option<PathBuf>,
@@ -54,13 +57,13 @@ impl Check {
         self.args.check_fit(&[&about])?;
         args.check_sense(&about)?;
         if args.flaw.as_deref() == Some("list") {
-            return list_flaws(&about, args.json);
+            return list_flaws(&about, self.json);
         }
         let query = match &args.flaw {
             None => entry.correct.question(args)?,
             Some(name) => lookup::flawed(entry, name)?.question(args)?,
         };
-        if !args.json {
+        if !self.json {
             print(&format!("{}\n\n", query.line))?;
             for note in &query.remarks.notes {
                 print(&wrapped(&format!("{DIM}note: {note}{RESET}\n")))?;
@@ -69,9 +72,9 @@ impl Check {
         }
         interrupt::listen()?;
         let Query { line, remarks, answer } = query;
-        let mut answer = answer(&mut SearchProgress::new(!args.json).watch());
+        let mut answer = answer(&mut SearchProgress::new(!self.json).watch());
         let late = if answer.violation.is_none() { remarks.if_fine } else { Vec::new() };
-        if args.json {
+        if self.json {
             answer.warnings = [remarks.warnings, late].concat();
             print_json(&answer.json(&about, &line, &remarks.notes))?;
         } else {

@@ -360,7 +360,7 @@ impl Question {
             None => entry.correct.question(args)?,
             Some(name) => lookup::flawed(entry, name)?.question(args)?,
         };
-        let answer = (query.answer)(&mut SearchProgress::new(!args.json).watch());
+        let answer = (query.answer)(&mut SearchProgress::new(true).watch());
         match answer.recorded {
             Some(recorded) => Ok(recorded.into()),
             None => Err(Failure::Failed(format!(

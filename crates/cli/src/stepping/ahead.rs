@@ -42,11 +42,6 @@ fn read(text: &str) -> Result<CheckLine, String> {
     })
 }
 
-/// The options of a check of which none was typed.
-pub(crate) fn blank_check() -> CheckArgs {
-    read("").expect("no option need be typed").args.args
-}
-
 /// The set-up in the first line of a script, after the name.
 pub(super) fn read_header(text: &str, about: &About) -> Result<CheckArgs, Failure> {
     let wrong = |why: String| Failure::usage(format!("the first line of the script: {why}"));

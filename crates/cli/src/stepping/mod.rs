@@ -20,7 +20,6 @@ use vorrang_experiment::problem::Staged;
 use vorrang_node::terminal::{BAD, BOLD, DIM, RESET, print};
 use vorrang_sim::Random;
 
-pub(crate) use ahead::blank_check;
 use input::{cut, read_line};
 
 /// Random steps at once.

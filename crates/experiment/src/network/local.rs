@@ -9,8 +9,9 @@ use vorrang_net::{Config, Handle, LinkState, LinkStatus, Status, Stopped, bind_l
 use vorrang_protocol::NodeId;
 use vorrang_sim::Random;
 
+use super::lock::{Launch, Nodes, quota};
 use super::turns::Turns;
-use super::{Counted, Launch, News, Nodes, make_room, quota};
+use super::{Counted, News, make_room};
 use crate::failure::Failure;
 use crate::problem::Scene as _;
 use crate::problem::mutex::Scenario;

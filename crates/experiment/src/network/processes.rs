@@ -11,8 +11,9 @@ use vorrang_algorithms::mutex::Command;
 use vorrang_net::Clock;
 use vorrang_protocol::NodeId;
 
+use super::lock::Nodes;
 use super::worker::Orders;
-use super::{Counted, News, Nodes};
+use super::{Counted, News};
 use crate::failure::Failure;
 
 /// The processes, and what they answer.

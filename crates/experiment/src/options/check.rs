@@ -109,9 +109,6 @@ pub struct CheckArgs {
     /// How far to look.
     #[cfg_attr(feature = "clap", command(flatten))]
     pub extent: ExtentArgs,
-    /// Print JSON instead of text, for programs
-    #[cfg_attr(feature = "clap", arg(long, help_heading = "Output"))]
-    pub json: bool,
 }
 
 impl Default for CheckArgs {
@@ -135,7 +132,6 @@ impl Default for CheckArgs {
             max_states: None,
             max_memory: DEFAULT_MIB,
             extent: ExtentArgs::default(),
-            json: false,
         }
     }
 }
