@@ -118,7 +118,7 @@ impl<C: Data, N: Data> Protocol for AnyNode<C, N> {
         self.tell(Event::Restart, fx);
     }
     fn kept(&self, fresh: Self) -> Self {
-        Self(self.0.after_crash(fresh.0))
+        Self(self.0.erased_after_crash(fresh.0))
     }
     fn holds(&self) -> usize {
         self.0.holds()
@@ -171,7 +171,7 @@ trait ErasedNode<C, N>: ErasedValue {
     fn decode(&self, bytes: &[u8]) -> Option<AnyMessage>;
     fn read(&self, written: &Json) -> Option<AnyMessage>;
     fn read_timer(&self, written: &Json) -> Option<AnyTimer>;
-    fn after_crash(&self, fresh: Box<dyn ErasedNode<C, N>>) -> Box<dyn ErasedNode<C, N>>;
+    fn erased_after_crash(&self, fresh: Box<dyn ErasedNode<C, N>>) -> Box<dyn ErasedNode<C, N>>;
     fn copy(&self) -> Box<dyn ErasedNode<C, N>>;
     fn holds(&self) -> usize;
     fn owes(&self) -> bool;
@@ -210,12 +210,12 @@ impl<P: Protocol> ErasedNode<P::Command, P::Notice> for P {
     fn read_timer(&self, written: &Json) -> Option<AnyTimer> {
         P::Timer::deserialize(written).ok().map(AnyTimer::new)
     }
-    fn after_crash(
+    fn erased_after_crash(
         &self,
         fresh: Box<dyn ErasedNode<P::Command, P::Notice>>,
     ) -> Box<dyn ErasedNode<P::Command, P::Notice>> {
         let fresh: Box<dyn Any> = fresh;
-        Box::new(self.kept(*fresh.downcast().expect(ONE_TYPE)))
+        Box::new(Protocol::kept(self, *fresh.downcast().expect(ONE_TYPE)))
     }
     fn copy(&self) -> Box<dyn ErasedNode<P::Command, P::Notice>> {
         Box::new(self.clone())
