@@ -16,7 +16,7 @@ use vorrang_experiment::means::Row;
 use vorrang_experiment::options::RunArgs;
 use vorrang_experiment::options::axis::Axis;
 use vorrang_experiment::options::check::CheckArgs;
-use vorrang_experiment::options::check_limits::ExtentArgs;
+use vorrang_experiment::options::check_limits::CheckLimitArgs;
 use vorrang_experiment::options::holder::Whom;
 use vorrang_experiment::options::mutex::LoadKind;
 use vorrang_experiment::plotting::{Points, Wanted, plot};
@@ -299,6 +299,6 @@ fn selection(words: &[String]) -> Result<SelectionArgs, Failure> {
 
 fn check_args(seconds: u64) -> CheckArgs {
     let time = Some(WallTime(Duration::from_secs(seconds)));
-    let extent = ExtentArgs { time, ..ExtentArgs::default() };
-    CheckArgs { nodes: Some(CHECKED_NODES), extent, ..CheckArgs::default() }
+    let limits = CheckLimitArgs { time, ..CheckLimitArgs::default() };
+    CheckArgs { nodes: Some(CHECKED_NODES), limits, ..CheckArgs::default() }
 }
