@@ -62,8 +62,8 @@ impl Scenario {
         self.run()?.simulate(trace, progress)
     }
 
-    /// Runs it in the simulator, and hands back all that happened: for a picture, or to be done once
-    /// more.
+    /// Runs it in the simulator, and hands back all that happened: for a picture, or to be done
+    /// once more.
     ///
     /// ```
     /// use vorrang_experiment::{Scenario, story_from_trace};

@@ -1,8 +1,8 @@
 //! Which modules of a crate use which others.
 //!
-//! A module here is what stands at the top of a crate: `src/name.rs`, or all of `src/name/`. It uses
-//! another if its code names it, from the root of the crate (`crate::other`) or from where it is
-//! (`super::other`), tests aside; or if it names something that the root has imported from it.
+//! A module here is what stands at the top of a crate: `src/name.rs`, or all of `src/name/`. It
+//! uses another if its code names it, from the root of the crate (`crate::other`) or from where it
+//! is (`super::other`), tests aside; or if it names something that the root has imported from it.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -11,8 +11,9 @@
 //! | [`sim`] | deterministic simulation | `sim` |
 //! | [`check`] | every interleaving, with shortest counterexamples | `check` |
 //! | [`net`] | the same machines over TCP | `net` |
+//! | `experiment` | runs, comparisons, sweeps and checks of the whole catalogue, as values | `experiment` |
 //!
-//! All features are on by default.
+//! All features but `experiment`, `draw` and `png` are on by default.
 //!
 //! # One machine, measured and verified
 //!
@@ -64,6 +65,8 @@ pub use vorrang_check as check;
 #[cfg(feature = "draw")]
 pub use vorrang_draw as draw;
 pub use vorrang_erased as erased;
+#[cfg(feature = "experiment")]
+pub use vorrang_experiment as experiment;
 #[cfg(feature = "net")]
 pub use vorrang_net as net;
 pub use vorrang_protocol as protocol;

@@ -4,7 +4,6 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args as _, Command, FromArgMatches as _};
 use rayon::prelude::*;
 use vorrang_draw::Theme;
 use vorrang_draw::spacetime::{self, Options};
@@ -13,13 +12,14 @@ use vorrang_experiment::csv_rows::csv_row;
 use vorrang_experiment::failure::Failure;
 use vorrang_experiment::format::grouped;
 use vorrang_experiment::means::Row;
-use vorrang_experiment::options::RunArgs;
-use vorrang_experiment::options::axis::Axis;
 use vorrang_experiment::options::check::CheckArgs;
 use vorrang_experiment::options::check_limits::CheckLimitArgs;
+use vorrang_experiment::options::command_line::CommandLine;
 use vorrang_experiment::options::holder::Whom;
 use vorrang_experiment::options::mutex::LoadKind;
+use vorrang_experiment::options::{RunArgs, list};
 use vorrang_experiment::plotting::{Points, Wanted, plot};
+use vorrang_experiment::selection::Selection;
 use vorrang_experiment::values::{WallTime, whole};
 use vorrang_experiment::{lookup, story_from_trace};
 use vorrang_protocol::NodeId;
@@ -31,7 +31,6 @@ use crate::commands::sweep::{figures, header};
 use crate::output::{progress, show_after_a_second};
 use crate::page::Page;
 use crate::search_progress::SearchProgress;
-use crate::selection_args::SelectionArgs;
 
 /// Write an HTML report: a comparison, plots, a diagram of each algorithm, verification results
 ///
@@ -107,31 +106,44 @@ impl Report {
         self.problem == "mutex"
     }
 
-    /// The words by which algorithms are selected, with so many nodes.
-    fn words(&self, nodes: &str, seeds: u64) -> Vec<String> {
-        let mut words = vec!["--nodes".to_owned(), nodes.to_owned()];
-        words.extend(if self.is_mutex() {
-            ["--entries".to_owned(), MEASURED.max(20 * u64::from(self.nodes)).to_string()]
+    /// What is compared, with so many nodes: as values, and as it would be typed after a command.
+    fn selection(&self, sizes: &[u32]) -> (Selection, Vec<RunArgs>, CommandLine) {
+        let mut line = CommandLine::new("");
+        line.option("nodes", list(sizes));
+        let mut options = RunArgs::default();
+        if self.is_mutex() {
+            options.mutex.entries = MEASURED.max(20 * u64::from(self.nodes));
+            line.option("entries", options.mutex.entries);
         } else {
-            ["--problem".to_owned(), self.problem.clone()]
-        });
+            line.option("problem", &self.problem);
+        }
         // Those that were named and cannot be asked by several at once are not compared.
         let is_fit = |name: &&String| {
             let entry = lookup::algorithm(name);
             entry.is_ok_and(|entry| !entry.algorithm.about().assumes.one_at_a_time)
         };
-        if !self.algorithms.is_empty() {
-            let names: Vec<&str> =
-                self.algorithms.iter().filter(is_fit).map(String::as_str).collect();
-            words.extend(["--algorithms".to_owned(), names.join(",")]);
+        let mut algorithms: Vec<String> = self.algorithms.iter().filter(is_fit).cloned().collect();
+        if algorithms.is_empty() {
+            // Why none of those that were named can be compared is said when they are run.
+            algorithms.clone_from(&self.algorithms);
         }
-        words.extend(["--seeds".to_owned(), seeds.to_string()]);
-        words
+        if !algorithms.is_empty() {
+            line.option("algorithms", algorithms.join(","));
+        }
+        line.option("seeds", self.seeds);
+        let problem = (!self.is_mutex()).then(|| self.problem.clone());
+        let of_size = |&nodes: &u32| {
+            let mut options = options.clone();
+            options.common.nodes = nodes;
+            options
+        };
+        let points = sizes.iter().map(of_size).collect();
+        (Selection { algorithms, problem, seeds: self.seeds }, points, line)
     }
 
     fn comparison(&self, page: &mut Page) -> Result<(), Failure> {
-        let words = self.words(&self.nodes.to_string(), self.seeds);
-        let selected = selection(&words)?.runs(|algorithm| algorithm.contrast())?;
+        let (selection, points, line) = self.selection(&[self.nodes]);
+        let selected = selection.runs(&points, |algorithm| Some(algorithm.contrast()))?;
         let rows = measured(&selected.runs)?;
         page.part("comparison", "Comparison");
         page.paragraph(
@@ -153,7 +165,7 @@ impl Report {
         for sentence in &selected.left_out {
             page.paragraph(sentence);
         }
-        page.command(&format!("vorrang compare {}", words.join(" ")));
+        page.command(&format!("vorrang compare{line}"));
         Ok(())
     }
 
@@ -161,9 +173,8 @@ impl Report {
         let mut sizes: Vec<u32> = vec![2, 3, 4, 6, 8, 13, 21, 32, 64, 128];
         sizes.retain(|&it| it < self.nodes);
         sizes.push(self.nodes);
-        let sizes: Vec<String> = sizes.iter().map(u32::to_string).collect();
-        let words = self.words(&sizes.join(","), self.seeds);
-        let selected = selection(&words)?.runs(|_| Axis::new("nodes", [], |_, ()| {}))?;
+        let (selection, points, line) = self.selection(&sizes);
+        let selected = selection.runs(&points, |_| None)?;
         let runs: Vec<&dyn Run> = selected.runs.iter().flatten().map(|run| &**run).collect();
         let header = header(&runs)?;
         let bar = progress(runs.len() as u64, "{bar:40} {pos} of {len} points, {eta} left");
@@ -177,7 +188,7 @@ impl Report {
         bar.finish_and_clear();
         page.part("plots", "Plots");
         let file = "sweep.csv";
-        page.command(&format!("vorrang sweep {} --csv {file}", words.join(" ")));
+        page.command(&format!("vorrang sweep{line} --csv {file}"));
         for y in self.plotted() {
             let points = Points { header: &header, rows: rows.iter().map(Vec::as_slice).collect() };
             let wanted = Wanted { y: Some((*y).to_owned()), ..Wanted::default() };
@@ -288,13 +299,6 @@ fn diagrams(page: &mut Page, entries: &[&'static Entry]) -> Result<(), Failure> 
         page.command(&format!("vorrang draw run {} {line} -o {}.svg", about.name, about.name));
     }
     Ok(())
-}
-
-fn selection(words: &[String]) -> Result<SelectionArgs, Failure> {
-    let mut command = SelectionArgs::augment_args(Command::new("report").no_binary_name(true));
-    let wrong = |error: clap::Error| Failure::usage(error.to_string());
-    let matches = command.try_get_matches_from_mut(words).map_err(wrong)?;
-    SelectionArgs::from_arg_matches(&matches).map_err(wrong)
 }
 
 fn check_args(seconds: u64) -> CheckArgs {

@@ -92,8 +92,8 @@ pub(super) fn planned(scene: &impl Scene) -> Vec<(Duration, NodeId)> {
     all
 }
 
-/// The records of all nodes in the order of their times, read by one of their kind. Of a node that was killed nobody knows
-/// what it did after it was last heard: it is down from there on.
+/// The records of all nodes in the order of their times, read by one of their kind. Of a node that
+/// was killed nobody knows what it did after it was last heard: it is down from there on.
 pub(super) fn in_order<C: Data, N: Data>(
     node: &AnyNode<C, N>,
     recorded: Recorded,

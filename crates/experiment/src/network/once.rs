@@ -22,8 +22,8 @@ use crate::figures::Measured;
 use crate::problem::{GuardedNodes, Networked, Scene, Until, run_header};
 use crate::tracefile::{Keep, Tape};
 
-/// Tells some nodes something, and hands back what came of it: judged, measured, and saved if that
-/// is wanted.
+/// Tells some nodes something, and hands back what came of it: judged, measured, and kept where
+/// that is wanted.
 pub(super) fn run<Q: Networked>(
     scene: &Q::Scenario,
     made: &GuardedNodes<Q>,

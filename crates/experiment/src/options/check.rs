@@ -67,7 +67,10 @@ pub struct CheckArgs {
     pub flaw: Option<String>,
     /// Put a layer of reliable channels under the algorithm: sequence numbers, acknowledgements,
     /// time-outs. Messages take no longer than the layer assumes, unless --asynchronous
-    #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true))]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true)
+    )]
     #[cfg_attr(feature = "clap", arg(default_missing_value = "correct"))]
     pub reliable: Option<Channels>,
     /// What some algorithms must be told.
@@ -103,7 +106,15 @@ pub struct CheckArgs {
     #[cfg_attr(feature = "clap", arg(value_parser = whole(0..=u64::MAX)))]
     pub max_states: Option<u64>,
     /// Stop when the search takes more memory than this
-    #[cfg_attr(feature = "clap", arg(long, value_name = "MIB", default_value_t = Self::default().max_memory, help_heading = "Bounds"))]
+    #[cfg_attr(
+        feature = "clap",
+        arg(
+            long,
+            value_name = "MIB",
+            default_value_t = Self::default().max_memory,
+            help_heading = "Bounds"
+        )
+    )]
     #[cfg_attr(feature = "clap", arg(value_parser = whole(0..=u64::MAX >> 20)))]
     pub max_memory: u64,
     /// How far to look.
@@ -141,16 +152,28 @@ impl Default for CheckArgs {
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct BudgetArgs {
     /// How many nodes may crash, at any time [default: as many as the algorithm or flaw is about]
-    #[cfg_attr(feature = "clap", arg(long, value_name = "NODES", value_parser = whole(0..=u8::MAX)))]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "NODES", value_parser = whole(0..=u8::MAX))
+    )]
     pub crashes: Option<u8>,
     /// How many crashed nodes may restart [default: as many as the flaw is about]
-    #[cfg_attr(feature = "clap", arg(long, value_name = "NODES", value_parser = whole(0..=u8::MAX)))]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "NODES", value_parser = whole(0..=u8::MAX))
+    )]
     pub restarts: Option<u8>,
     /// How many messages may be lost [default: as many as the flaw is about; 1 for multicast]
-    #[cfg_attr(feature = "clap", arg(long, value_name = "MESSAGES", value_parser = whole(0..=u8::MAX)))]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "MESSAGES", value_parser = whole(0..=u8::MAX))
+    )]
     pub losses: Option<u8>,
     /// How many messages may arrive twice [default: as many as the flaw is about]
-    #[cfg_attr(feature = "clap", arg(long, value_name = "MESSAGES", value_parser = whole(0..=u8::MAX)))]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "MESSAGES", value_parser = whole(0..=u8::MAX))
+    )]
     pub duplicates: Option<u8>,
     /// A crash may also lose the messages of the node that are in flight
     #[cfg_attr(feature = "clap", arg(long))]

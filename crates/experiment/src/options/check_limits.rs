@@ -22,7 +22,10 @@ pub struct CheckLimitArgs {
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME", help_heading = "Bounds"))]
     pub time: Option<WallTime>,
     /// The length of a state's fingerprint, in bits: two states with the same one are taken for one
-    #[cfg_attr(feature = "clap", arg(long, value_enum, default_value_t = Self::default().hash_bits, help_heading = "Bounds"))]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_enum, default_value_t = Self::default().hash_bits, help_heading = "Bounds")
+    )]
     pub hash_bits: HashBits,
     /// When the state space is too large, take so many runs at random; this proves nothing
     #[cfg_attr(feature = "clap", arg(long, value_name = "WALKS", help_heading = "Random walks"))]
@@ -33,7 +36,10 @@ pub struct CheckLimitArgs {
     #[cfg_attr(feature = "clap", arg(value_parser = whole(1..=u32::MAX)))]
     pub depth: Option<u32>,
     /// Seed of the walks; the same seed gives the same ones [default: 1]
-    #[cfg_attr(feature = "clap", arg(long, help_heading = "Random walks", value_parser = whole(0..=u64::MAX)))]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, help_heading = "Random walks", value_parser = whole(0..=u64::MAX))
+    )]
     pub seed: Option<u64>,
 }
 

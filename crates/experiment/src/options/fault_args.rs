@@ -33,15 +33,24 @@ pub struct FaultArgs {
     pub reorder: Option<Share>,
     /// Nodes that crash, and when: 2@50ms; a time of 0 is before anything happens. For a lock,
     /// holder@50ms is the node that is inside then, or else the next to enter
-    #[cfg_attr(feature = "clap", arg(long, value_name = "NODE@TIME", value_delimiter = ',', value_parser = parse_mishap))]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "NODE@TIME", value_delimiter = ',', value_parser = parse_mishap)
+    )]
     pub crash: Vec<(Whom, u64)>,
     /// Nodes that restart, and when: 2@80ms; their memory is lost but for what the algorithm keeps
     /// on stable storage. Of several holders that have crashed, the first restarts first
-    #[cfg_attr(feature = "clap", arg(long, value_name = "NODE@TIME", value_delimiter = ',', value_parser = parse_mishap))]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "NODE@TIME", value_delimiter = ',', value_parser = parse_mishap)
+    )]
     pub restart: Vec<(Whom, u64)>,
     /// Nodes that pause: 3@10ms..40ms, or holder@10ms..40ms; messages and timers wait until the
     /// pause is over
-    #[cfg_attr(feature = "clap", arg(long, value_name = "NODE@FROM..TO", value_delimiter = ',', value_parser = parse_pause))]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "NODE@FROM..TO", value_delimiter = ',', value_parser = parse_pause)
+    )]
     pub pause: Vec<During<Whom>>,
     /// Nodes whose clocks run at a wrong rate: 2:x8 is eight times too slow, 2:x0.5 twice as fast
     /// as it should be
@@ -49,7 +58,10 @@ pub struct FaultArgs {
     pub skew: Vec<Skew>,
     /// Network partitions: 0,1|2,3,4@10ms..30ms; without an end, for ever. Nodes that are not named
     /// form one more side. Messages across, those in flight included, are lost
-    #[cfg_attr(feature = "clap", arg(long, value_name = "SIDES@FROM..TO", value_parser = parse_during::<Partition>))]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "SIDES@FROM..TO", value_parser = parse_during::<Partition>)
+    )]
     pub partition: Vec<During<Partition>>,
     /// Links that are slow for a while: 0-1:x10@10ms..20ms, in one direction 0->1:+5ms, all of a
     /// node *-3:x2; without a time, always

@@ -15,10 +15,16 @@ use super::fault_args::parse_moment;
 pub struct GroupArgs {
     /// Nodes that join the group, and when: 4@30ms [default: at once, those that have not founded
     /// it]
-    #[cfg_attr(feature = "clap", arg(long, value_name = "NODE@TIME", value_delimiter = ',', value_parser = parse_moment))]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "NODE@TIME", value_delimiter = ',', value_parser = parse_moment)
+    )]
     pub join: Vec<(NodeId, u64)>,
     /// Nodes that leave it, and when: 1@80ms
-    #[cfg_attr(feature = "clap", arg(long, value_name = "NODE@TIME", value_delimiter = ',', value_parser = parse_moment))]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "NODE@TIME", value_delimiter = ',', value_parser = parse_moment)
+    )]
     pub leave: Vec<(NodeId, u64)>,
 }
 

@@ -132,7 +132,10 @@ pub struct LastingArgs {
     /// How long to run failure detection, and elections whose leader is watched, which never end by
     /// themselves; longer if the reaction to the last fault takes longer [default: some hundred
     /// heartbeats]
-    #[cfg_attr(feature = "clap", arg(id = "for", long = "for", value_name = "TIME", value_parser = parse_lasting))]
+    #[cfg_attr(
+        feature = "clap",
+        arg(id = "for", long = "for", value_name = "TIME", value_parser = parse_lasting)
+    )]
     pub lasting: Option<Duration>,
 }
 
@@ -157,7 +160,10 @@ pub fn parse_lasting(text: &str) -> Result<Duration, String> {
 #[expect(clippy::struct_excessive_bools, reason = "an option is given or not")]
 pub struct CommonArgs {
     /// How many nodes, N
-    #[cfg_attr(feature = "clap", arg(long, short, default_value_t = Self::default().nodes, value_parser = whole(NODES)))]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, short, default_value_t = Self::default().nodes, value_parser = whole(NODES))
+    )]
     pub nodes: u32,
     /// How long a message takes: 1ms, uniform:1ms..3ms or exp:2ms [default: 1ms]
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
@@ -167,7 +173,10 @@ pub struct CommonArgs {
     #[cfg_attr(feature = "clap", arg(long, value_enum))]
     pub order: Option<OrderKind>,
     /// Seed of all random choices; the same seed gives the same run
-    #[cfg_attr(feature = "clap", arg(long, default_value_t = Self::default().seed, value_parser = whole(0..=u64::MAX)))]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, default_value_t = Self::default().seed, value_parser = whole(0..=u64::MAX))
+    )]
     pub seed: u64,
     /// Put a layer of reliable channels under the algorithm (sequence numbers, acknowledgements,
     /// time-outs), so that it runs where messages are lost, duplicated or reordered
@@ -210,7 +219,7 @@ pub struct SetupArgs(Vec<(Parameter, String)>);
 
 impl SetupArgs {
     /// The set-up of an algorithm. An option that it does not take is refused by
-    /// [`ExplicitArgs::check_fit`].
+    /// `ExplicitArgs::check_fit`.
     pub fn setup(&self, about: &About, nodes: u32) -> Result<Setup, Failure> {
         let mut setup = about.assumes.setup(Group::of(nodes));
         for (parameter, text) in &self.0 {

@@ -21,7 +21,10 @@ const CASTS: RangeInclusive<u32> = 0..=100;
 pub struct MulticastArgs {
     /// How many multicasts there are, of all senders together [default: 1000; 10 a sender with
     /// --net]
-    #[cfg_attr(feature = "clap", arg(long, value_name = "NUMBER", value_parser = whole(MULTICASTS)))]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "NUMBER", value_parser = whole(MULTICASTS))
+    )]
     pub multicasts: Option<u64>,
     /// How many members multicast: those with the lowest numbers [default: all]
     #[cfg_attr(feature = "clap", arg(long, value_name = "MEMBERS", value_parser = whole(NODES)))]
@@ -39,7 +42,10 @@ pub struct MulticastArgs {
 pub struct MulticastCheckArgs {
     /// How often each member multicasts: one number for all, or one a node, as in 2,1,0 [default:
     /// as much as can be exhausted]
-    #[cfg_attr(feature = "clap", arg(long, value_name = "TIMES", value_delimiter = ',', value_parser = whole(CASTS)))]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "TIMES", value_delimiter = ',', value_parser = whole(CASTS))
+    )]
     pub casts: Option<Vec<u32>>,
 }
 

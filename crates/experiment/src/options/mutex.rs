@@ -19,13 +19,22 @@ const ENTRIES: RangeInclusive<u64> = 1..=1_000_000_000_000;
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct MutexArgs {
     /// How many entries in all; then no new request is made and the run drains
-    #[cfg_attr(feature = "clap", arg(long, short, default_value_t = Self::default().entries, value_parser = whole(ENTRIES)))]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, short, default_value_t = Self::default().entries, value_parser = whole(ENTRIES))
+    )]
     pub entries: u64,
     /// How busy the nodes are
-    #[cfg_attr(feature = "clap", arg(long, short, value_enum, default_value_t = Self::default().load))]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, short, value_enum, default_value_t = Self::default().load)
+    )]
     pub load: LoadKind,
     /// Under heavy load: how long a node waits after leaving before it asks again
-    #[cfg_attr(feature = "clap", arg(long, value_name = "TIME", default_value_t = Self::default().think))]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "TIME", default_value_t = Self::default().think)
+    )]
     pub think: Distribution,
     /// How long a node stays inside, E [default: T, the mean latency; 0 with --net]
     ///
@@ -89,17 +98,26 @@ pub struct MutexCheckArgs {
     #[cfg_attr(feature = "clap", arg(value_parser = whole(TO_EXPLORE)))]
     pub entries: Vec<u32>,
     /// The claim of each node, one a node: exclusive, shared or group:2 [default: in turn]
-    #[cfg_attr(feature = "clap", arg(long, value_delimiter = ',', value_name = "CLAIMS", value_parser = parse_claim))]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_delimiter = ',', value_name = "CLAIMS", value_parser = parse_claim)
+    )]
     pub claims: Vec<Claim>,
     /// Nodes that never leave after their last entry, as in 0,2
-    #[cfg_attr(feature = "clap", arg(long, value_delimiter = ',', value_name = "NODES", value_parser = whole(0..=u32::MAX)))]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_delimiter = ',', value_name = "NODES", value_parser = whole(0..=u32::MAX))
+    )]
     pub stay: Vec<u32>,
     /// Properties to check besides exclusion and progress
     #[cfg_attr(feature = "clap", arg(long, value_enum, value_delimiter = ','))]
     pub property: Vec<Property>,
     /// How often a node may enter before a waiting request that it was told of [default: as often
     /// as the algorithm promises]
-    #[cfg_attr(feature = "clap", arg(long, value_name = "TIMES", value_parser = whole(0..=u32::MAX)))]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "TIMES", value_parser = whole(0..=u32::MAX))
+    )]
     pub bypass: Option<u32>,
 }
 

@@ -27,11 +27,17 @@ pub struct ViewsArgs {
     pub on_views: bool,
     /// With --on-views: a node inside loses the lock if it cannot renew its lease for so long, and
     /// the next view waits until leases of the last one are over
-    #[cfg_attr(feature = "clap", arg(long, value_name = "TIME", requires = "on_views", value_parser = parse_lease))]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "TIME", requires = "on_views", value_parser = parse_lease)
+    )]
     pub lease: Option<Duration>,
     /// With --lease: the largest clock drift that is assumed, in parts per thousand; --skew sets
     /// the real one [default: 0]
-    #[cfg_attr(feature = "clap", arg(long, value_name = "PERMILLE", requires = "lease", value_parser = whole(DRIFTS)))]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "PERMILLE", requires = "lease", value_parser = whole(DRIFTS))
+    )]
     pub drift: Option<u32>,
 }
 

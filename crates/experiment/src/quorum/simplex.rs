@@ -1,6 +1,6 @@
 //! The simplex method for the linear programmes of quorum systems: maximise Σ x, an x for every
-//! quorum, such that the x of each node's quorums add up to at most 1; and the dual: minimise Σ y, a
-//! y for every node, such that the y of each quorum's members add up to at least 1.
+//! quorum, such that the x of each node's quorums add up to at most 1; and the dual: minimise Σ y,
+//! a y for every node, such that the y of each quorum's members add up to at least 1.
 //!
 //! A dense tableau is enough: rows are nodes, columns are quorums, and both are some thousands at
 //! most. All x = 0 is feasible, so no first phase is needed.
@@ -50,8 +50,8 @@ enum Rule {
     Bland,
 }
 
-/// A row for every basic variable and a column for every other one, which is 0. Variables are the x,
-/// and after them the slacks of the nodes, which are the basis at first.
+/// A row for every basic variable and a column for every other one, which is 0. Variables are the
+/// x, and after them the slacks of the nodes, which are the basis at first.
 #[derive(Debug)]
 struct Tableau {
     nodes: usize,

@@ -14,6 +14,13 @@ fn below(name: &str) -> Option<Allowed> {
             Allowed::Only(&["vorrang-erased", "vorrang-protocol", "vorrang-trace"])
         }
         "catalogue" => Allowed::Only(&["vorrang-algorithms", "vorrang-erased", "vorrang-protocol"]),
+        "workload" => Allowed::Only(&[
+            "vorrang-algorithms",
+            "vorrang-erased",
+            "vorrang-protocol",
+            "vorrang-sim",
+            "vorrang-trace",
+        ]),
         // A library for notebooks, web pages and services: it sees no terminal.
         "experiment" => Allowed::AllBut(&["vorrang-cli", "vorrang-node", "vorrang"]),
         "node" => Allowed::AllBut(&["vorrang-cli", "vorrang"]),

@@ -1,8 +1,8 @@
 //! What is small stays small.
 //!
-//! Lines, files, functions and cycles of modules have limits. What exceeds one is listed with its size in
-//! `ratchet.toml`, and only shrinks: a size there that is no longer needed, or more than needed, is
-//! an offence as well, so that nothing grows back.
+//! Lines, files, functions and cycles of modules have limits. What exceeds one is listed with its
+//! size in `ratchet.toml`, and only shrinks: a size there that is no longer needed, or more than
+//! needed, is an offence as well, so that nothing grows back.
 
 use std::collections::BTreeMap;
 

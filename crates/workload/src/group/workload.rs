@@ -373,7 +373,8 @@ mod tests {
     use super::*;
 
     fn installs(standing: &mut Standing, at: u32, id: u64, nodes: &[u32]) {
-        let members = nodes.iter().map(|&node| Member { node: NodeId(node), incarnation: 0 }).collect();
+        let members =
+            nodes.iter().map(|&node| Member { node: NodeId(node), incarnation: 0 }).collect();
         standing.on_notice(NodeId(at), &Notice::View { view: View { id, members }, state: 0 });
     }
 

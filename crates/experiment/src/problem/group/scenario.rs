@@ -95,8 +95,8 @@ impl Scenario {
         let (mut setup, environment) = args.placed(&card.about())?;
         if setup.detector == Detector::Told {
             return Err(Failure::usage(format!(
-                "--detector told: a run has no one to say which nodes are down; 'vorrang step {name}' \
-                 and 'vorrang check {name}' are for that"
+                "--detector told: a run has no one to say which nodes are down; 'vorrang step \
+                 {name}' and 'vorrang check {name}' are for that"
             )));
         }
         if is_real {
@@ -118,8 +118,8 @@ impl Scenario {
         }
         if is_real && (!args.group.join.is_empty() || !args.group.leave.is_empty()) {
             return Err(Failure::usage(
-                "--join and --leave are for the simulator; with --net, those that have not founded the \
-                 group join at once",
+                "--join and --leave are for the simulator; with --net, those that have not founded \
+                 the group join at once",
             ));
         }
         let beat_ns = setup.beat.as_nanos() as u64;
