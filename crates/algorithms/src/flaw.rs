@@ -38,8 +38,8 @@ pub trait Mistake<P: Protocol>: Copy + Eq + Hash + Debug + Send + Sync + 'static
 
     /// The node crashes, and this is left of it.
     #[must_use]
-    fn kept(self, node: &P, fresh: P) -> P {
-        node.kept(fresh)
+    fn after_crash(self, node: &P, fresh: P) -> P {
+        node.after_crash(fresh)
     }
 
     /// A message goes out.
@@ -74,7 +74,7 @@ pub trait AnyMistake<P: Protocol>: Debug + Send + Sync {
     );
     /// As [`Mistake::on_timer`].
     fn on_timer_by(&self, node: &mut P, timer: P::Timer, fx: &mut DynEffects<'_, P>);
-    /// As [`Mistake::kept`].
+    /// As [`Mistake::after_crash`].
     fn kept_by(&self, node: &P, fresh: P) -> P;
     /// As [`Mistake::edit`].
     fn editor(&self) -> fn(P::Message) -> P::Message;
@@ -106,7 +106,7 @@ impl<P: Protocol, F: Mistake<P>> AnyMistake<P> for F {
         self.on_timer(node, timer, fx);
     }
     fn kept_by(&self, node: &P, fresh: P) -> P {
-        self.kept(node, fresh)
+        self.after_crash(node, fresh)
     }
     fn editor(&self) -> fn(P::Message) -> P::Message {
         F::edit
@@ -188,11 +188,11 @@ impl<P: Protocol> Protocol for Flawed<P> {
         self.node.on_restart(&mut DynEffects(fx));
     }
 
-    fn holds(&self) -> usize {
-        self.node.holds()
+    fn buffered(&self) -> usize {
+        self.node.buffered()
     }
 
-    fn kept(&self, fresh: Self) -> Self {
+    fn after_crash(&self, fresh: Self) -> Self {
         Self { node: self.mistake.kept_by(&self.node, fresh.node), mistake: self.mistake }
     }
 }

@@ -7,7 +7,7 @@ use core::fmt;
 use vorrang_protocol::{Graph, Group, Invariant, NodeId, Protocol};
 
 use crate::flaw::{AnyMistake, Flawed};
-use crate::quorum::Rota;
+use crate::quorum::QuorumSchedule;
 use crate::setup::{Setup, Unfit};
 
 /// How the nodes of an algorithm are made for a set-up, if it fits.
@@ -94,7 +94,7 @@ pub fn of_graph<P: Protocol>(new: fn(NodeId, &Graph, NodeId) -> P) -> Recipe<P> 
 }
 
 /// Nodes that need to know their quorums.
-pub fn of_quorums<P: Protocol>(new: fn(NodeId, Rota) -> P) -> Recipe<P> {
+pub fn of_quorums<P: Protocol>(new: fn(NodeId, QuorumSchedule) -> P) -> Recipe<P> {
     Recipe::new(move |setup| {
         let system = setup.quorum.system(setup.group)?;
         Ok(move |id| new(id, system.rota(id)))

@@ -27,7 +27,7 @@ use crate::group::flaws::{
     AcrossTheBarrier, MinorityGoesOn, NoFreeze, NoSecondPhase, NothingHandedOver, OrphansDropped,
     VotesForgotten, deciding, mistaken,
 };
-use crate::group::{Grouping, virtual_synchrony};
+use crate::group::{GroupCommunication, virtual_synchrony};
 pub use crate::listing::{Listed, Register, unknown};
 use crate::multicast::ack::Ack;
 use crate::multicast::flaws::{
@@ -112,14 +112,14 @@ where
         + Register<Wave>
         + Register<Detection>
         + Register<Multicast>
-        + Register<Grouping>,
+        + Register<GroupCommunication>,
 {
     Mutex::register(into);
     Election::register(into);
     Wave::register(into);
     Detection::register(into);
     Multicast::register(into);
-    Grouping::register(into);
+    GroupCommunication::register(into);
 }
 
 #[rustfmt::skip]
@@ -382,7 +382,7 @@ impl Listed for Multicast {
 }
 
 #[rustfmt::skip]
-impl Listed for Grouping {
+impl Listed for GroupCommunication {
     fn register(into: &mut impl Register<Self>) {
         let card = &virtual_synchrony::CARD;
         into.algorithm(card, virtual_synchrony::correct());

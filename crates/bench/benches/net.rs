@@ -19,11 +19,11 @@ use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Barrier, mpsc};
 use vorrang_algorithms::group::forgetful::Founding;
-use vorrang_algorithms::group::locks::{Anew, on_views, without_memory};
+use vorrang_algorithms::group::locks::{NodeFactory, on_views, without_memory};
 use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
 use vorrang_algorithms::mutex::{Claim, Command, Notice};
 use vorrang_algorithms::setup::Setup;
-use vorrang_net::{Application, ApplicationEffects, Config, Life, Node, Open, Sealed};
+use vorrang_net::{Application, ApplicationEffects, Config, Generation, Node, OpaqueNode, Open};
 use vorrang_protocol::{Group, NodeId};
 
 const NODES: u32 = 3;
@@ -188,17 +188,17 @@ fn setup() -> Setup {
 
 fn fixed_on_views(id: NodeId, config: Config) -> Node<Command, Notice> {
     let founders: Vec<NodeId> = (0..NODES).map(NodeId).collect();
-    let anew = Anew::new(RicartAgrawala::new);
+    let anew = NodeFactory::new(RicartAgrawala::new);
     Node::new(on_views(id, &setup(), &founders, anew, None), config)
 }
 
 fn open_on_views(id: NodeId, config: Config) -> Node<Command, Notice> {
-    let life = Life::now();
+    let generation = Generation::now();
     let founders: Vec<NodeId> = (0..NODES).map(NodeId).collect();
-    let founding = Some(Founding { view: life.number() / 1000, founders });
-    let anew = Anew::new(|me, group| Sealed::new(RicartAgrawala::new(me, group)));
-    let machine = without_memory(id, &setup(), (life.number(), founding), anew, None);
-    Node::new(machine, config.open(Open { life, founders: NODES }))
+    let founding = Some(Founding { view: generation.number() / 1000, founders });
+    let anew = NodeFactory::new(|me, group| OpaqueNode::new(RicartAgrawala::new(me, group)));
+    let machine = without_memory(id, &setup(), (generation.number(), founding), anew, None);
+    Node::new(machine, config.open(Open { generation, founders: NODES }))
 }
 
 /// The same with nodes that are made so.

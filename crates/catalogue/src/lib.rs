@@ -23,7 +23,7 @@ use std::sync::{Arc, LazyLock};
 use vorrang_algorithms::card::Card;
 use vorrang_algorithms::detection::Detection;
 use vorrang_algorithms::election::Election;
-use vorrang_algorithms::group::Grouping;
+use vorrang_algorithms::group::GroupCommunication;
 use vorrang_algorithms::multicast::Multicast;
 use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::problem::Problem;
@@ -169,7 +169,7 @@ macro_rules! catalogued {
     )*};
 }
 
-catalogued!(Mutex, Election, Wave, Detection, Multicast, Grouping);
+catalogued!(Mutex, Election, Wave, Detection, Multicast, GroupCommunication);
 
 /// The algorithm of that name, with that mistake if there is to be one.
 ///

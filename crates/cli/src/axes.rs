@@ -6,7 +6,7 @@ use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use vorrang_experiment::failure::Failure;
 use vorrang_experiment::options::RunArgs;
-use vorrang_experiment::options::explicit_args::Given;
+use vorrang_experiment::options::explicit_args::ExplicitArgs;
 use vorrang_experiment::selection::check_count;
 use vorrang_experiment::values::Numbers;
 
@@ -35,7 +35,7 @@ impl Axes {
     /// Every combination, the last axis varying fastest, as the options of one run each.
     ///
     /// Each is to be run so many times.
-    pub(crate) fn points(&self, times: u64) -> Result<Vec<Given<RunArgs>>, Failure> {
+    pub(crate) fn points(&self, times: u64) -> Result<Vec<ExplicitArgs<RunArgs>>, Failure> {
         check_count(self.0.iter().map(|(_, values)| values.len() as u64).chain([times]))?;
         let mut points: Vec<Vec<String>> = vec![Vec::new()];
         for (option, values) in &self.0 {
@@ -65,7 +65,7 @@ impl Axes {
 }
 
 /// Reads the options of one run.
-fn parse(command: &mut Command, point: Vec<String>) -> Result<Given<RunArgs>, Failure> {
+fn parse(command: &mut Command, point: Vec<String>) -> Result<ExplicitArgs<RunArgs>, Failure> {
     let wrong = |error: clap::Error| {
         // All that is said of the value, and nothing of the usage of a command nobody typed.
         let text = error.to_string();
@@ -73,7 +73,7 @@ fn parse(command: &mut Command, point: Vec<String>) -> Result<Given<RunArgs>, Fa
         Failure::usage(said.strip_prefix("error: ").unwrap_or(said).trim_end())
     };
     let matches = command.try_get_matches_from_mut(point).map_err(wrong)?;
-    Given::from_arg_matches(&matches).map_err(wrong)
+    ExplicitArgs::from_arg_matches(&matches).map_err(wrong)
 }
 
 impl Args for Axes {

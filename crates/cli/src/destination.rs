@@ -1,11 +1,11 @@
 //! Where the rows of a sweep go.
 
 use vorrang_experiment::failure::Failure;
-use vorrang_experiment::sweep_csv::{Destination, Sheet};
+use vorrang_experiment::sweep_csv::{Destination, SweepCsv};
 use vorrang_node::terminal::{print, say_aside};
 
 /// Writes a sheet there, all or nothing.
-pub(crate) fn write(sheet: &Sheet, to: &Destination) -> Result<(), Failure> {
+pub(crate) fn write(sheet: &SweepCsv, to: &Destination) -> Result<(), Failure> {
     match to {
         Destination::Out => print(&sheet.text()?),
         Destination::File(path) => sheet.write(path),

@@ -4,7 +4,7 @@ use vorrang_experiment::catalogue::Algorithm;
 use vorrang_experiment::failure::Failure;
 use vorrang_experiment::options::RunArgs;
 use vorrang_experiment::options::axis::Axis;
-use vorrang_experiment::options::explicit_args::Given;
+use vorrang_experiment::options::explicit_args::ExplicitArgs;
 use vorrang_experiment::selection::{Selected, Selection};
 use vorrang_experiment::values::whole;
 
@@ -44,7 +44,8 @@ impl SelectionArgs {
             let abouts: Vec<_> = entries.iter().map(|entry| entry.algorithm.about()).collect();
             point.check_fit(&abouts.iter().collect::<Vec<_>>())?;
         }
-        let points: Vec<RunArgs> = points.into_iter().map(|Given { args, .. }| args).collect();
+        let points: Vec<RunArgs> =
+            points.into_iter().map(|ExplicitArgs { args, .. }| args).collect();
         selection.runs(&points, |algorithm| {
             Some(default(algorithm)).filter(|axis| !self.options.has(axis.option))
         })

@@ -1,7 +1,7 @@
 //! The table of faults, in words.
 
 use vorrang_experiment::format::grouped;
-use vorrang_experiment::problem::{Role, Seen, Sight};
+use vorrang_experiment::problem::{Observation, ObservationKind, Role};
 use vorrang_experiment::survive::{Cell, Conditions, Fault, MOST, Row, Verdict};
 use vorrang_node::terminal::{BAD, BOLD, DIM, GOOD, RESET, screen, wrapped};
 
@@ -137,11 +137,11 @@ pub(crate) fn page(row: &Row, as_markdown: bool) -> String {
 
 /// What is worth reading of a run: from shortly before its fault to its end, or to where something
 /// happened that never should.
-pub(crate) fn testimony(seen: &[Seen], until_ns: Option<u64>) -> Vec<String> {
+pub(crate) fn testimony(seen: &[Observation], until_ns: Option<u64>) -> Vec<String> {
     let whole = seen.len();
     let end = |until_ns| seen.partition_point(|it| it.at_ns <= until_ns);
     let seen = &seen[..until_ns.map_or(whole, end)];
-    let is_fault = |it: &Seen| matches!(it.what, Sight::Wrong(_));
+    let is_fault = |it: &Observation| matches!(it.what, ObservationKind::Wrong(_));
     let fault = seen.iter().position(is_fault).unwrap_or(0);
     let from = fault.saturating_sub(BEFORE);
     let mut lines = Vec::new();
@@ -154,11 +154,12 @@ pub(crate) fn testimony(seen: &[Seen], until_ns: Option<u64>) -> Vec<String> {
         None | Some(0) => (shown, &shown[..0]),
         Some(_) => (&shown[..AFTER * 3 / 4], &shown[shown.len() - AFTER / 4..]),
     };
-    let line = |it: &Seen| match it.what {
-        Sight::Wrong(_) => format!("{BAD}{it}{RESET}"),
-        Sight::Said { .. } | Sight::Sent { .. } | Sight::Got { .. } | Sight::Timer(_) => {
-            it.to_string()
-        }
+    let line = |it: &Observation| match it.what {
+        ObservationKind::Wrong(_) => format!("{BAD}{it}{RESET}"),
+        ObservationKind::ApplicationEvent { .. }
+        | ObservationKind::Sent { .. }
+        | ObservationKind::Got { .. }
+        | ObservationKind::Timer(_) => it.to_string(),
     };
     lines.extend(head.iter().map(line));
     let left = shown.len() - head.len() - tail.len();

@@ -38,5 +38,5 @@ pub use chart::Chart;
 pub use graph::Graph;
 pub use places::Placement;
 pub use plot::Plot;
-pub use story::{Bar, Clock, Event, Letter, Look, Mark, Story, What, Wrong};
+pub use story::{Bar, Clock, Event, Look, Mark, MessageLabel, Story, What, Wrong};
 pub use style::Theme;

@@ -24,46 +24,46 @@ pub const MAX_INTEGER: u64 = (1 << 56) - 1;
 
 /// Whether no number in it is larger than this.
 pub fn is_bounded(largest: u64, message: &impl Serialize) -> bool {
-    message.serialize(Looker(largest)).is_ok()
+    message.serialize(BoundChecker(largest)).is_ok()
 }
 
 /// A serialiser without output that fails at the first number that is larger than this.
 #[derive(Clone, Copy)]
-struct Looker(u64);
+struct BoundChecker(u64);
 
 #[derive(Debug)]
-struct Absurd;
+struct OutOfBounds;
 
-impl fmt::Display for Absurd {
+impl fmt::Display for OutOfBounds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a counter beyond the largest plausible value")
     }
 }
 
-impl std::error::Error for Absurd {}
+impl std::error::Error for OutOfBounds {}
 
-impl ser::Error for Absurd {
+impl ser::Error for OutOfBounds {
     fn custom<T: fmt::Display>(_: T) -> Self {
         Self
     }
 }
 
-type Looked = Result<(), Absurd>;
+type Checked = Result<(), OutOfBounds>;
 
-fn judge(is_sane: bool) -> Looked {
-    if is_sane { Ok(()) } else { Err(Absurd) }
+fn judge(is_sane: bool) -> Checked {
+    if is_sane { Ok(()) } else { Err(OutOfBounds) }
 }
 
 /// Kinds of values without integers of 64 bits.
 macro_rules! harmless {
     ($($name:ident($($of:ty),*);)*) => {
-        $(fn $name(self $(, _: $of)*) -> Looked { Ok(()) })*
+        $(fn $name(self $(, _: $of)*) -> Checked { Ok(()) })*
     };
 }
 
-impl ser::Serializer for Looker {
+impl ser::Serializer for BoundChecker {
     type Ok = ();
-    type Error = Absurd;
+    type Error = OutOfBounds;
     type SerializeSeq = Self;
     type SerializeTuple = Self;
     type SerializeTupleStruct = Self;
@@ -91,27 +91,27 @@ impl ser::Serializer for Looker {
         serialize_unit_variant(&'static str, u32, &'static str);
     }
 
-    fn serialize_i64(self, number: i64) -> Looked {
+    fn serialize_i64(self, number: i64) -> Checked {
         judge(number.unsigned_abs() <= self.0)
     }
 
-    fn serialize_u64(self, number: u64) -> Looked {
+    fn serialize_u64(self, number: u64) -> Checked {
         judge(number <= self.0)
     }
 
-    fn serialize_i128(self, number: i128) -> Looked {
+    fn serialize_i128(self, number: i128) -> Checked {
         judge(number.unsigned_abs() <= u128::from(self.0))
     }
 
-    fn serialize_u128(self, number: u128) -> Looked {
+    fn serialize_u128(self, number: u128) -> Checked {
         judge(number <= u128::from(self.0))
     }
 
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Looked {
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Checked {
         value.serialize(self)
     }
 
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, it: &T) -> Looked {
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, it: &T) -> Checked {
         it.serialize(self)
     }
 
@@ -121,19 +121,19 @@ impl ser::Serializer for Looker {
         _: u32,
         _: &'static str,
         value: &T,
-    ) -> Looked {
+    ) -> Checked {
         value.serialize(self)
     }
 
-    fn serialize_seq(self, _: Option<usize>) -> Result<Self, Absurd> {
+    fn serialize_seq(self, _: Option<usize>) -> Result<Self, OutOfBounds> {
         Ok(self)
     }
 
-    fn serialize_tuple(self, _: usize) -> Result<Self, Absurd> {
+    fn serialize_tuple(self, _: usize) -> Result<Self, OutOfBounds> {
         Ok(self)
     }
 
-    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self, Absurd> {
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self, OutOfBounds> {
         Ok(self)
     }
 
@@ -143,15 +143,15 @@ impl ser::Serializer for Looker {
         _: u32,
         _: &'static str,
         _: usize,
-    ) -> Result<Self, Absurd> {
+    ) -> Result<Self, OutOfBounds> {
         Ok(self)
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Result<Self, Absurd> {
+    fn serialize_map(self, _: Option<usize>) -> Result<Self, OutOfBounds> {
         Ok(self)
     }
 
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self, Absurd> {
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self, OutOfBounds> {
         Ok(self)
     }
 
@@ -161,11 +161,11 @@ impl ser::Serializer for Looker {
         _: u32,
         _: &'static str,
         _: usize,
-    ) -> Result<Self, Absurd> {
+    ) -> Result<Self, OutOfBounds> {
         Ok(self)
     }
 
-    fn collect_str<T: fmt::Display + ?Sized>(self, _: &T) -> Looked {
+    fn collect_str<T: fmt::Display + ?Sized>(self, _: &T) -> Checked {
         Ok(())
     }
 
@@ -178,15 +178,15 @@ impl ser::Serializer for Looker {
 /// Compound values are checked one by one.
 macro_rules! several {
     ($($of:ident: $name:ident($($key:ty)?);)*) => {
-        $(impl $of for Looker {
+        $(impl $of for BoundChecker {
             type Ok = ();
-            type Error = Absurd;
+            type Error = OutOfBounds;
 
-            fn $name<T: Serialize + ?Sized>(&mut self, $(_: $key,)? value: &T) -> Looked {
+            fn $name<T: Serialize + ?Sized>(&mut self, $(_: $key,)? value: &T) -> Checked {
                 value.serialize(*self)
             }
 
-            fn end(self) -> Looked {
+            fn end(self) -> Checked {
                 Ok(())
             }
         })*
@@ -202,19 +202,19 @@ several! {
     SerializeStructVariant: serialize_field(&'static str);
 }
 
-impl SerializeMap for Looker {
+impl SerializeMap for BoundChecker {
     type Ok = ();
-    type Error = Absurd;
+    type Error = OutOfBounds;
 
-    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Looked {
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Checked {
         key.serialize(*self)
     }
 
-    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Looked {
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Checked {
         value.serialize(*self)
     }
 
-    fn end(self) -> Looked {
+    fn end(self) -> Checked {
         Ok(())
     }
 }

@@ -14,7 +14,7 @@ use std::slice;
 use serde::Deserialize as _;
 use serde_json::Value as Json;
 use vorrang_protocol::{
-    Belonging, Data, Delay, DynEffects, Effects, Event, Guard, Invariant, Message as _, NodeId,
+    Data, Delay, DynEffects, Effects, Event, GroupView, Guard, Invariant, Message as _, NodeId,
     Protocol, Refused,
 };
 
@@ -117,17 +117,17 @@ impl<C: Data, N: Data> Protocol for AnyNode<C, N> {
     fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
         self.tell(Event::Restart, fx);
     }
-    fn kept(&self, fresh: Self) -> Self {
+    fn after_crash(&self, fresh: Self) -> Self {
         Self(self.0.erased_after_crash(fresh.0))
     }
-    fn holds(&self) -> usize {
-        self.0.holds()
+    fn buffered(&self) -> usize {
+        self.0.buffered()
     }
-    fn owes(&self) -> bool {
-        self.0.owes()
+    fn has_obligations(&self) -> bool {
+        self.0.has_obligations()
     }
-    fn belongs(&self) -> Option<Belonging> {
-        self.0.belongs()
+    fn group_view(&self) -> Option<GroupView> {
+        self.0.group_view()
     }
 }
 
@@ -173,9 +173,9 @@ trait ErasedNode<C, N>: ErasedValue {
     fn read_timer(&self, written: &Json) -> Option<AnyTimer>;
     fn erased_after_crash(&self, fresh: Box<dyn ErasedNode<C, N>>) -> Box<dyn ErasedNode<C, N>>;
     fn copy(&self) -> Box<dyn ErasedNode<C, N>>;
-    fn holds(&self) -> usize;
-    fn owes(&self) -> bool;
-    fn belongs(&self) -> Option<Belonging>;
+    fn buffered(&self) -> usize;
+    fn has_obligations(&self) -> bool;
+    fn group_view(&self) -> Option<GroupView>;
 }
 
 impl<P: Protocol> ErasedNode<P::Command, P::Notice> for P {
@@ -215,19 +215,19 @@ impl<P: Protocol> ErasedNode<P::Command, P::Notice> for P {
         fresh: Box<dyn ErasedNode<P::Command, P::Notice>>,
     ) -> Box<dyn ErasedNode<P::Command, P::Notice>> {
         let fresh: Box<dyn Any> = fresh;
-        Box::new(Protocol::kept(self, *fresh.downcast().expect(ONE_TYPE)))
+        Box::new(Protocol::after_crash(self, *fresh.downcast().expect(ONE_TYPE)))
     }
     fn copy(&self) -> Box<dyn ErasedNode<P::Command, P::Notice>> {
         Box::new(self.clone())
     }
-    fn holds(&self) -> usize {
-        Protocol::holds(self)
+    fn buffered(&self) -> usize {
+        Protocol::buffered(self)
     }
-    fn owes(&self) -> bool {
-        Protocol::owes(self)
+    fn has_obligations(&self) -> bool {
+        Protocol::has_obligations(self)
     }
-    fn belongs(&self) -> Option<Belonging> {
-        Protocol::belongs(self)
+    fn group_view(&self) -> Option<GroupView> {
+        Protocol::group_view(self)
     }
 }
 

@@ -125,7 +125,7 @@ pub trait AnyPopulation<C, N>: Messages + Debug + Send {
     /// A node crashes and keeps what is in its stable storage. The timers that were set.
     fn crash(&mut self, at: NodeId) -> Vec<TimerId>;
     /// How many messages of applications a node buffers.
-    fn holds(&self, at: NodeId) -> usize;
+    fn buffered(&self, at: NodeId) -> usize;
     /// Whether there are invariants.
     fn is_guarded(&self) -> bool;
     /// Judges the nodes and these messages in flight by the invariants.
@@ -244,11 +244,11 @@ impl<P: Protocol> AnyPopulation<P::Command, P::Notice> for Population<P> {
     }
     fn crash(&mut self, at: NodeId) -> Vec<TimerId> {
         let node = &mut self.nodes[at.index()];
-        *node = node.kept((self.fresh)(at));
+        *node = node.after_crash((self.fresh)(at));
         self.store.timers.clear(at).map(TimerId).collect()
     }
-    fn holds(&self, at: NodeId) -> usize {
-        self.nodes[at.index()].holds()
+    fn buffered(&self, at: NodeId) -> usize {
+        self.nodes[at.index()].buffered()
     }
     fn is_guarded(&self) -> bool {
         !self.guards.is_empty()
@@ -489,7 +489,7 @@ mod tests {
         assert!(first != second && nodes.timer(first) == nodes.timer(second));
         assert_ne!(nodes.node(FIRST), before);
         let kept = before.downcast_ref::<Bully>().unwrap().clone();
-        let expected = nodes.node(FIRST).downcast_ref::<Bully>().unwrap().kept(kept);
+        let expected = nodes.node(FIRST).downcast_ref::<Bully>().unwrap().after_crash(kept);
         assert_eq!(nodes.crash(FIRST), [first]);
         assert_eq!(nodes.node(FIRST), AnyNode::new(expected));
         assert_eq!(nodes.crash(FIRST), [], "it has none left");

@@ -12,7 +12,7 @@ use crate::names::unknown;
 use crate::net_defaults::TIMELY_ENOUGH;
 use crate::options::choice::{Choice as _, name};
 use crate::options::fault_args::FaultArgs;
-use crate::options::views::Slip;
+use crate::options::views::LocksFlaw;
 use crate::options::{OrderKind, RunArgs, check_within};
 
 /// One millisecond.
@@ -23,7 +23,7 @@ const MISSED: u32 = 3;
 
 /// What lies between the nodes, checked against what the algorithm assumes.
 #[derive(Clone, Debug)]
-pub struct Between {
+pub struct Environment {
     /// How long a message takes.
     pub latency: Distribution,
     /// Whether messages from one node to another keep their order.
@@ -47,7 +47,7 @@ pub struct Between {
 impl RunArgs {
     /// The set-up of the algorithm and the network between its nodes, checked against what the
     /// algorithm assumes.
-    pub fn placed(&self, about: &About) -> Result<(Setup, Between), Failure> {
+    pub fn placed(&self, about: &About) -> Result<(Setup, Environment), Failure> {
         let nodes = self.common.nodes;
         let about = &self.on_views(about.clone());
         let mut setup = self.setup.setup(about, nodes)?;
@@ -95,7 +95,7 @@ impl RunArgs {
         let flaw = self.flaw(about)?;
         let asked_order = self.common.order;
         let is_guarded = self.common.invariants;
-        let between = Between {
+        let environment = Environment {
             latency,
             order,
             asked_order,
@@ -107,7 +107,7 @@ impl RunArgs {
             trouble,
             faults,
         };
-        Ok((setup, between))
+        Ok((setup, environment))
     }
 
     /// The mistake that was asked for, if there is such a one.
@@ -119,7 +119,7 @@ impl RunArgs {
         if let Some(name) = own.clone().find(|name| name == asked) {
             return Ok(Some(name));
         }
-        let slips = if self.views.on_views { Slip::ALL } else { &[] };
+        let slips = if self.views.on_views { LocksFlaw::ALL } else { &[] };
         let known = own.chain(slips.iter().map(|(_, name)| *name));
         Err(unknown(&format!("flaw of {}", about.name), asked, known))
     }
@@ -198,7 +198,7 @@ fn nearly_longest_ns(latency: Distribution) -> u64 {
     longest_ns(latency).unwrap_or(mean_ns.saturating_mul(4)).max(1)
 }
 
-impl Between {
+impl Environment {
     /// The same for the simulator.
     pub fn network(&self) -> Network {
         Network { latency: self.latency, order: self.order.into() }

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use vorrang_draw::story::{Clock, Event, Letter, Look, Story, What, Wrong};
+use vorrang_draw::story::{Clock, Event, Look, MessageLabel, Story, What, Wrong};
 use vorrang_protocol::{NodeId, show_duration_ns};
-use vorrang_trace::{Ending, Fault, Line, Loss, Objection, Recording, Told};
+use vorrang_trace::{Ending, Fault, Line, LineEvent, Loss, Objection, Recording};
 
 use crate::failure::Failure;
 use crate::format::grouped;
@@ -168,29 +168,29 @@ fn fields(text: &str) -> Vec<(&str, &str)> {
 }
 
 fn happened(line: &Line, subject: &dyn Subject, tokens: &[&str]) -> What {
-    let letter = |number: u64, letter: &vorrang_trace::Letter| Letter {
+    let letter = |number: u64, letter: &vorrang_trace::LineMessage| MessageLabel {
         number,
         kind: letter.kind.clone(),
         text: letter.text.clone(),
         is_token: tokens.contains(&&*letter.kind),
     };
     match &line.what {
-        told @ (Told::Command(written) | Told::Notice(written)) => {
-            let is_command = matches!(told, Told::Command(_));
+        told @ (LineEvent::Command(written) | LineEvent::Notice(written)) => {
+            let is_command = matches!(told, LineEvent::Command(_));
             let (text, look) = subject
                 .looks(line.node, told)
                 .unwrap_or_else(|| (written.to_string(), Look::default()));
             What::Said { text, is_command, look }
         }
-        Told::Send { to, seq, letter: it } => {
+        LineEvent::Send { to, seq, letter: it } => {
             What::Sent { to: to.index(), letter: letter(*seq, it) }
         }
-        Told::Receive { from, seq, letter: it } => {
+        LineEvent::Receive { from, seq, letter: it } => {
             What::Got { from: from.index(), letter: letter(*seq, it) }
         }
-        Told::Timer(timer) => What::Timer(unquoted(timer)),
-        Told::Choice(value) => What::Choice(*value),
-        Told::Lost { to, seq, why } => {
+        LineEvent::Timer(timer) => What::Timer(unquoted(timer)),
+        LineEvent::Choice(value) => What::Choice(*value),
+        LineEvent::Lost { to, seq, why } => {
             let why = match why {
                 Loss::Network => "by chance or as ordered",
                 Loss::Partition => "the network is partitioned",
@@ -199,10 +199,10 @@ fn happened(line: &Line, subject: &dyn Subject, tokens: &[&str]) -> What {
             };
             What::Lost { to: to.index(), number: *seq, why }
         }
-        Told::Doubled { to, seq } => What::Doubled { to: to.index(), number: *seq },
-        Told::Crash => What::Crash,
-        Told::Restart => What::Restart,
-        Told::Fault(fault) => fault_of(fault),
+        LineEvent::Doubled { to, seq } => What::Doubled { to: to.index(), number: *seq },
+        LineEvent::Crash => What::Crash,
+        LineEvent::Restart => What::Restart,
+        LineEvent::Fault(fault) => fault_of(fault),
     }
 }
 

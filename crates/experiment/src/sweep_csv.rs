@@ -57,7 +57,7 @@ fn followed(mut path: PathBuf) -> Result<PathBuf, String> {
 
 /// The rows of one sweep, as far as they are known.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Sheet {
+pub struct SweepCsv {
     /// The names of the columns.
     pub header: Vec<String>,
     /// Which sweep, and how many points it has.
@@ -71,7 +71,7 @@ pub struct Sheet {
 /// The columns that every sheet begins with.
 pub const IDENTITY: [&str; 3] = ["sweep", "points", "point"];
 
-impl Sheet {
+impl SweepCsv {
     /// Reads a file. A last line that was cut off in the middle of writing is left out.
     pub fn read(path: &Path) -> Result<Self, Failure> {
         let wrong = |why: String| Failure::at(path, why);
@@ -255,9 +255,9 @@ mod tests {
         vec![sweep.to_owned(), points.to_string(), point.to_string(), value.to_owned()]
     }
 
-    fn sheet() -> Sheet {
+    fn sheet() -> SweepCsv {
         let header = IDENTITY.iter().chain(&["value"]).map(|&name| name.to_owned()).collect();
-        Sheet::new(header)
+        SweepCsv::new(header)
     }
 
     #[test]
@@ -285,7 +285,7 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         let path = folder.join("cut.csv");
         fs::write(&path, "sweep,points,point,value\na,3,0,1\na,3,1").unwrap();
-        let sheet = Sheet::read(&path).unwrap();
+        let sheet = SweepCsv::read(&path).unwrap();
         assert_eq!(sheet.rows.keys().copied().collect::<Vec<_>>(), [0]);
         sheet.appender(&path).unwrap().append(&row("a", 3, 2, "7")).unwrap();
         assert_eq!(

@@ -31,7 +31,7 @@ const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 /// Where a trace goes: a file that is written, and compressed, by a thread of its own.
 #[derive(Debug)]
-pub struct Outlet {
+pub struct TraceWriter {
     /// None once the file is to be closed.
     pieces: Option<SyncSender<Piece>>,
     writer: Option<JoinHandle<io::Result<()>>>,
@@ -41,21 +41,21 @@ pub struct Outlet {
 #[derive(Debug)]
 enum Piece {
     Bytes(Vec<u8>),
-    Made(Receiver<Vec<u8>>),
+    GuardedNodes(Receiver<Vec<u8>>),
 }
 
 impl Piece {
     fn bytes(self) -> io::Result<Vec<u8>> {
         match self {
             Self::Bytes(bytes) => Ok(bytes),
-            Self::Made(bytes) => {
+            Self::GuardedNodes(bytes) => {
                 bytes.recv().map_err(|_| io::Error::other("a part of the trace was not made"))
             }
         }
     }
 }
 
-impl Outlet {
+impl TraceWriter {
     /// Writes what is yet to be made of something, in its turn; it is made on any core.
     pub fn make(&self, work: impl FnOnce() -> Vec<u8> + Send + 'static) -> io::Result<()> {
         let (sender, made) = sync_channel(1);
@@ -63,7 +63,7 @@ impl Outlet {
             // Whoever no longer waits for it has given up.
             let _ = sender.send(work());
         });
-        let sent = self.pieces.as_ref().map(|pieces| pieces.send(Piece::Made(made)));
+        let sent = self.pieces.as_ref().map(|pieces| pieces.send(Piece::GuardedNodes(made)));
         match sent {
             Some(Ok(())) => Ok(()),
             Some(Err(_)) | None => Err(io::Error::other("the trace is closed")),
@@ -98,13 +98,13 @@ impl Outlet {
 }
 
 /// Whoever gives up on a run keeps what was recorded of it.
-impl Drop for Outlet {
+impl Drop for TraceWriter {
     fn drop(&mut self) {
         let _ = self.close();
     }
 }
 
-impl Write for Outlet {
+impl Write for TraceWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let sent = self.pieces.as_ref().map(|pieces| pieces.send(Piece::Bytes(bytes.to_vec())));
         if let Some(Ok(())) = sent {
@@ -155,7 +155,7 @@ fn packed(frame: Vec<u8>) -> Piece {
         // Whoever no longer waits for it has given up.
         let _ = sender.send(compress_to_vec(&frame[..], CompressionLevel::Fastest));
     });
-    Piece::Made(packed)
+    Piece::GuardedNodes(packed)
 }
 
 /// Where a run is kept.
@@ -179,7 +179,7 @@ impl<'a> From<Option<&'a Path>> for Keep<'a> {
 #[derive(Debug)]
 pub(crate) enum Tape<'a> {
     Nowhere,
-    File(&'a Path, Outlet),
+    File(&'a Path, TraceWriter),
     Here(&'a mut Option<Recording>),
 }
 
@@ -188,7 +188,7 @@ impl<'a> Tape<'a> {
         Ok(match keep {
             Keep::Nowhere => Self::Nowhere,
             Keep::File(path) => {
-                let outlet = Outlet::create(path).map_err(|error| Failure::at(path, error))?;
+                let outlet = TraceWriter::create(path).map_err(|error| Failure::at(path, error))?;
                 Self::File(path, outlet)
             }
             Keep::Here(recording) => Self::Here(recording),
@@ -240,7 +240,7 @@ impl Recorded {
     /// Writes it to a file, compressed if its name ends in `.zst`.
     pub fn save(&self, path: &Path) -> Result<(), Failure> {
         let Self { header, lines, text, wrong, repeats_from } = self;
-        let written = Outlet::create(path).and_then(|outlet| {
+        let written = TraceWriter::create(path).and_then(|outlet| {
             let mut writer = Writer::new(outlet, header)?;
             writer.write_lines(text, lines.len() as u64)?;
             writer.finish(wrong.clone(), *repeats_from)?.finish()
@@ -334,13 +334,13 @@ mod tests {
     use std::{env, fs};
 
     use vorrang_protocol::NodeId;
-    use vorrang_trace::Told;
+    use vorrang_trace::LineEvent;
 
     use super::*;
 
     fn sample(records: u64) -> Recorded {
         let text = |at| format!("[{at},1,\"crash\"]\n");
-        let line = |at_ns| Line { at_ns, node: NodeId(1), what: Told::Crash };
+        let line = |at_ns| Line { at_ns, node: NodeId(1), what: LineEvent::Crash };
         Recorded {
             header: Header::new("toy", 2),
             lines: (0..records).map(line).collect(),

@@ -3,11 +3,11 @@
 use std::num::NonZeroU32;
 
 use vorrang_erased::{AnyMessage, AnyNode, AnyTimer};
-use vorrang_protocol::{Belonging, Data, Delay, Effects, Message as _, NodeId, Protocol, Refused};
+use vorrang_protocol::{Data, Delay, Effects, GroupView, Message as _, NodeId, Protocol, Refused};
 use vorrang_trace::What;
 
-use crate::desk::Desk;
-use crate::recorder::Tape;
+use crate::machine_io::MachineIo;
+use crate::recorder::RecordBuffer;
 use crate::timers::{Keys, Slot};
 use crate::wire::{UNREADABLE, WireError};
 
@@ -15,13 +15,13 @@ use crate::wire::{UNREADABLE, WireError};
 pub(crate) struct Machine<C: Data, N: Data> {
     machine: AnyNode<C, N>,
     incoming: Option<AnyMessage>,
-    papers: Papers<C, N>,
+    typed_io: TypedIo<C, N>,
 }
 
 /// What is kept beside a machine.
-struct Papers<C: Data, N: Data> {
+struct TypedIo<C: Data, N: Data> {
     timers: Keys<AnyTimer>,
-    tape: Option<Tape<C, N>>,
+    tape: Option<RecordBuffer<C, N>>,
     /// The largest integer that a message may carry.
     largest: u64,
 }
@@ -29,10 +29,10 @@ struct Papers<C: Data, N: Data> {
 impl<C: Data, N: Data> Machine<C, N> {
     pub(crate) const fn new(
         machine: AnyNode<C, N>,
-        tape: Option<Tape<C, N>>,
+        tape: Option<RecordBuffer<C, N>>,
         largest: u64,
     ) -> Self {
-        Self { machine, incoming: None, papers: Papers { timers: Keys::new(), tape, largest } }
+        Self { machine, incoming: None, typed_io: TypedIo { timers: Keys::new(), tape, largest } }
     }
 
     /// The names of the kinds of its messages.
@@ -41,67 +41,67 @@ impl<C: Data, N: Data> Machine<C, N> {
     }
 
     /// The node starts.
-    pub(crate) fn start(&mut self, desk: &mut Desk<'_, N>) {
-        if let Some(tape) = &mut self.papers.tape {
+    pub(crate) fn start(&mut self, io: &mut MachineIo<'_, N>) {
+        if let Some(tape) = &mut self.typed_io.tape {
             tape.stamp();
         }
-        self.machine.on_start(&mut self.papers.sink(desk));
+        self.machine.on_start(&mut self.typed_io.sink(io));
     }
 
     /// The application asks for something.
-    pub(crate) fn command(&mut self, command: C, desk: &mut Desk<'_, N>) -> Result<(), Refused> {
+    pub(crate) fn command(&mut self, command: C, io: &mut MachineIo<'_, N>) -> Result<(), Refused> {
         // Stamped before its effects can leave, and taken back if there are none.
-        if let Some(tape) = &mut self.papers.tape {
+        if let Some(tape) = &mut self.typed_io.tape {
             tape.begin(What::Command(command.clone()));
         }
-        let outcome = self.machine.on_command(command, &mut self.papers.sink(desk));
-        if let (Some(tape), Err(_)) = (&mut self.papers.tape, outcome) {
+        let outcome = self.machine.on_command(command, &mut self.typed_io.sink(io));
+        if let (Some(tape), Err(_)) = (&mut self.typed_io.tape, outcome) {
             tape.take_back();
         }
         outcome
     }
 
     /// Does to a copy of itself what a command would do to it.
-    pub(crate) fn rehearse(&self, command: C, desk: &mut Desk<'_, N>) {
-        let largest = self.papers.largest;
-        let mut papers = Papers { timers: Keys::new(), tape: None, largest };
+    pub(crate) fn rehearse(&self, command: C, io: &mut MachineIo<'_, N>) {
+        let largest = self.typed_io.largest;
+        let mut typed_io = TypedIo { timers: Keys::new(), tape: None, largest };
         // If it is refused, it will be once more.
-        let _ = self.machine.clone().on_command(command, &mut papers.sink(desk));
+        let _ = self.machine.clone().on_command(command, &mut typed_io.sink(io));
     }
 
     /// Reads a message, to be handled next, and says of which kind it is.
     pub(crate) fn read(&mut self, message: &[u8]) -> Result<usize, WireError> {
         self.incoming = None;
         let message = self.machine.decode(message).ok_or(UNREADABLE)?;
-        if !message.is_bounded(self.papers.largest) {
+        if !message.is_bounded(self.typed_io.largest) {
             return Err(WireError::Number);
         }
         Ok(self.incoming.insert(message).kind())
     }
 
     /// Handles the message that was read last; a second time, nothing.
-    pub(crate) fn receive(&mut self, from: NodeId, seq: u64, desk: &mut Desk<'_, N>) {
+    pub(crate) fn receive(&mut self, from: NodeId, seq: u64, io: &mut MachineIo<'_, N>) {
         let Some(message) = self.incoming.take() else {
             return;
         };
-        if let Some(tape) = &mut self.papers.tape {
+        if let Some(tape) = &mut self.typed_io.tape {
             tape.begin(What::Receive { from, seq, message: message.clone() });
         }
-        self.machine.on_message(from, message, &mut self.papers.sink(desk));
+        self.machine.on_message(from, message, &mut self.typed_io.sink(io));
     }
 
     /// A timer that the machine has set runs out.
-    pub(crate) fn time_out(&mut self, timer: Slot, desk: &mut Desk<'_, N>) {
-        let timer = self.papers.timers.take(timer);
-        if let Some(tape) = &mut self.papers.tape {
+    pub(crate) fn time_out(&mut self, timer: Slot, io: &mut MachineIo<'_, N>) {
+        let timer = self.typed_io.timers.take(timer);
+        if let Some(tape) = &mut self.typed_io.tape {
             tape.begin(What::Timer(timer));
         }
-        self.machine.on_timer(timer, &mut self.papers.sink(desk));
+        self.machine.on_timer(timer, &mut self.typed_io.sink(io));
     }
 
     /// Hands over what was recorded.
     pub(crate) fn end_turn(&mut self) {
-        if let Some(tape) = &mut self.papers.tape {
+        if let Some(tape) = &mut self.typed_io.tape {
             tape.hand_over();
         }
     }
@@ -112,33 +112,33 @@ impl<C: Data, N: Data> Machine<C, N> {
     }
 
     /// Whether others may still need it for what was asked of it.
-    pub(crate) fn owes(&self) -> bool {
-        self.machine.owes()
+    pub(crate) fn has_obligations(&self) -> bool {
+        self.machine.has_obligations()
     }
 
     /// The view of its group, if it runs a membership protocol.
-    pub(crate) fn belongs(&self) -> Option<Belonging> {
-        self.machine.belongs()
+    pub(crate) fn group_view(&self) -> Option<GroupView> {
+        self.machine.group_view()
     }
 }
 
-impl<C: Data, N: Data> Papers<C, N> {
-    const fn sink<'a, 'b>(&'a mut self, desk: &'a mut Desk<'b, N>) -> Sink<'a, 'b, C, N> {
-        Sink { papers: self, desk }
+impl<C: Data, N: Data> TypedIo<C, N> {
+    const fn sink<'a, 'b>(&'a mut self, io: &'a mut MachineIo<'b, N>) -> Sink<'a, 'b, C, N> {
+        Sink { typed_io: self, io }
     }
 }
 
 /// The effects of the machine.
 struct Sink<'a, 'b, C: Data, N: Data> {
-    papers: &'a mut Papers<C, N>,
-    desk: &'a mut Desk<'b, N>,
+    typed_io: &'a mut TypedIo<C, N>,
+    io: &'a mut MachineIo<'b, N>,
 }
 
 impl<C: Data, N: Data> Sink<'_, '_, C, N> {
     /// Writes a message on the desk's sheet.
     fn write(&mut self, message: &AnyMessage) -> Result<(), WireError> {
-        if message.is_bounded(self.papers.largest) {
-            message.encode(self.desk.blank()).map_err(WireError::Encode)
+        if message.is_bounded(self.typed_io.largest) {
+            message.encode(self.io.blank()).map_err(WireError::Encode)
         } else {
             Err(WireError::Number)
         }
@@ -146,8 +146,8 @@ impl<C: Data, N: Data> Sink<'_, '_, C, N> {
 
     /// Sends what was written.
     fn post(&mut self, to: NodeId, message: &AnyMessage, written: Result<(), WireError>) {
-        let seq = self.desk.send(to, message.kind(), written);
-        if let (Some(seq), Some(tape)) = (seq, &mut self.papers.tape) {
+        let seq = self.io.send(to, message.kind(), written);
+        if let (Some(seq), Some(tape)) = (seq, &mut self.typed_io.tape) {
             tape.push(What::Send { to, seq, message: message.clone() });
         }
     }
@@ -168,28 +168,28 @@ impl<C: Data, N: Data> Effects<AnyNode<C, N>> for Sink<'_, '_, C, N> {
     }
 
     fn set_timer(&mut self, timer: AnyTimer, delay: Delay) {
-        let timers = &mut self.papers.timers;
+        let timers = &mut self.typed_io.timers;
         let slot = timers.find(&timer).unwrap_or_else(|| timers.add(timer));
-        self.desk.set_timer(slot, delay);
+        self.io.set_timer(slot, delay);
     }
 
     fn cancel_timer(&mut self, timer: AnyTimer) {
-        if let Some(slot) = self.papers.timers.find(&timer) {
-            self.papers.timers.take(slot);
-            self.desk.cancel_timer(slot);
+        if let Some(slot) = self.typed_io.timers.find(&timer) {
+            self.typed_io.timers.take(slot);
+            self.io.cancel_timer(slot);
         }
     }
 
     fn notify(&mut self, notice: N) {
-        if let Some(tape) = &mut self.papers.tape {
+        if let Some(tape) = &mut self.typed_io.tape {
             tape.push(What::Notice(notice.clone()));
         }
-        self.desk.notify(notice);
+        self.io.notify(notice);
     }
 
     fn choose(&mut self, bound: NonZeroU32) -> u32 {
-        let value = self.desk.choose(bound);
-        if let Some(tape) = &mut self.papers.tape {
+        let value = self.io.choose(bound);
+        if let Some(tape) = &mut self.typed_io.tape {
             tape.push(What::Choice(value));
         }
         value

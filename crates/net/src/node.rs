@@ -15,23 +15,23 @@ use vorrang_erased::AnyNode;
 use vorrang_protocol::{Data, Protocol};
 
 use crate::application::{AnyApplication, Application, Forward};
-use crate::bells::Bells;
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::connecting::{self, Line};
 use crate::driver::{Driver, Phase};
 use crate::error::NetError;
-use crate::handle::{EVENTS_KEPT, Handle, Reins};
+use crate::handle::{EVENTS_KEPT, Handle, RawHandle};
 use crate::hello::Identity;
 use crate::machine::Machine;
-use crate::meet::{self, Line};
 use crate::members::Told;
 use crate::network::Network;
-use crate::recorder::{Recorder, Tape};
-use crate::resident::{Household, Resident};
-use crate::transport::{AnyTransport, Door, Tcp, Transport};
-use crate::turns::{LetGo, Steps};
-use crate::udp::{Mail, Udp};
-use crate::world::World;
+use crate::node_core::{NodeCore, TypedCore};
+use crate::ready_links::ReadyLinks;
+use crate::recorder::{RecordBuffer, Recorder};
+use crate::tcp_network::TcpNetwork;
+use crate::transport::{AnyTransport, ErasedListener, Tcp, Transport};
+use crate::turns::{ReleaseOutcome, Steps};
+use crate::udp::{Udp, UdpNetwork};
 
 /// A node that has not started yet, over connections of a [`Transport`] or over [`Udp`].
 pub struct Node<C: Data, N: Data, T = Tcp> {
@@ -65,7 +65,7 @@ impl<C: Data, N: Data, T: Transport> Node<C, N, T> {
         machine: P,
         config: Config,
     ) -> Self {
-        let carriage = Carriage::Streams { transport: Arc::new(transport), listener: None };
+        let carriage = TransportKind::Streams { transport: Arc::new(transport), listener: None };
         Self::on(carriage, AnyNode::new(machine), config)
     }
 
@@ -73,7 +73,7 @@ impl<C: Data, N: Data, T: Transport> Node<C, N, T> {
     /// the list of peers: so ports can be assigned by the system before the list of peers is made.
     #[must_use]
     pub fn listener(mut self, listener: T::Listener) -> Self {
-        if let Carriage::Streams { listener: place, .. } = &mut self.site.carriage {
+        if let TransportKind::Streams { listener: place, .. } = &mut self.site.carriage {
             *place = Some(Box::new(listener));
         }
         self
@@ -89,14 +89,14 @@ impl<C: Data, N: Data> Node<C, N, Udp> {
         machine: P,
         config: Config,
     ) -> Self {
-        Self::on(Carriage::Datagrams { udp, socket: None }, AnyNode::new(machine), config)
+        Self::on(TransportKind::Datagrams { udp, socket: None }, AnyNode::new(machine), config)
     }
 
     /// Uses `socket`, which is bound already, instead of binding the address in the list of peers:
     /// so ports can be assigned by the system before the list of peers is made.
     #[must_use]
     pub fn socket(mut self, socket: std::net::UdpSocket) -> Self {
-        if let Carriage::Datagrams { socket: place, .. } = &mut self.site.carriage {
+        if let TransportKind::Datagrams { socket: place, .. } = &mut self.site.carriage {
             *place = Some(socket);
         }
         self
@@ -104,7 +104,7 @@ impl<C: Data, N: Data> Node<C, N, Udp> {
 }
 
 impl<C: Data, N: Data, T> Node<C, N, T> {
-    const fn on(carriage: Carriage, machine: AnyNode<C, N>, config: Config) -> Self {
+    const fn on(carriage: TransportKind, machine: AnyNode<C, N>, config: Config) -> Self {
         let site = Site { config, carriage };
         Self { machine, recorder: None, steps: None, site, carried_by: PhantomData }
     }
@@ -149,7 +149,8 @@ impl<C: Data, N: Data, T> Node<C, N, T> {
 
     fn house(self, application: AnyApplication<C, N>) -> Starting<Handle<C>> {
         let Self { machine, recorder, steps, site, carried_by: _ } = self;
-        let tape = recorder.map(|(recorder, clock)| Tape::new(site.config.id, recorder, clock));
+        let tape =
+            recorder.map(|(recorder, clock)| RecordBuffer::new(site.config.id, recorder, clock));
         let largest = site.config.limits.number;
         furnish(Machine::new(machine, tape, largest), (application, steps), site)
     }
@@ -172,12 +173,12 @@ fn listen<C: 'static, N: Send + 'static>(
 /// Where a node is to run.
 struct Site {
     config: Config,
-    carriage: Carriage,
+    carriage: TransportKind,
 }
 
 /// The transport of its messages.
-enum Carriage {
-    Streams { transport: AnyTransport, listener: Option<Box<dyn Door>> },
+enum TransportKind {
+    Streams { transport: AnyTransport, listener: Option<Box<dyn ErasedListener>> },
     Datagrams { udp: Udp, socket: Option<std::net::UdpSocket> },
 }
 
@@ -193,9 +194,9 @@ fn furnish<C: Data, N: Data>(
     }
     let place = (site.config.id, site.config.peers.len());
     let rng = generator(&site.config);
-    let resident = Household::new(machine, (application, steps), place, rng);
-    let reins = move_in(Box::new(resident), site);
-    Box::pin(async { Ok(Handle::new(reins.await?)) })
+    let core = TypedCore::new(machine, (application, steps), place, rng);
+    let raw = move_in(Box::new(core), site);
+    Box::pin(async { Ok(Handle::new(raw.await?)) })
 }
 
 /// Starts the task of a node.
@@ -203,18 +204,18 @@ fn furnish<C: Data, N: Data>(
 /// A box, and no inlining, because a future is compiled where it is first put into a box or waited
 /// for: this one, and with it the whole driver, shall be compiled here and not by those who use it.
 #[inline(never)]
-fn move_in(resident: Box<dyn Resident>, site: Site) -> Starting<Reins> {
-    Box::pin(take_up(resident, site))
+fn move_in(core: Box<dyn NodeCore>, site: Site) -> Starting<RawHandle> {
+    Box::pin(take_up(core, site))
 }
 
-async fn take_up(resident: Box<dyn Resident>, site: Site) -> Result<Reins, NetError> {
+async fn take_up(core: Box<dyn NodeCore>, site: Site) -> Result<RawHandle, NetError> {
     let Site { config, carriage } = site;
     let identity = Arc::new(Identity::new(&config));
     let mut rng = generator(&config);
     // Another one than the machine draws from.
     rng.long_jump();
     match carriage {
-        Carriage::Streams { transport, listener } => {
+        TransportKind::Streams { transport, listener } => {
             identity.validate()?;
             let listener = match listener {
                 Some(listener) => listener,
@@ -224,35 +225,35 @@ async fn take_up(resident: Box<dyn Resident>, site: Site) -> Result<Reins, NetEr
             let mut tasks = JoinSet::new();
             let timing = config.timing;
             let line = Line { transport, identity: Arc::clone(&identity), timing, arrivals: door };
-            tasks.spawn(meet::listen(listener, line.clone()));
-            let world = World::new(&config, (line, arrivals), tasks, rng);
+            tasks.spawn(connecting::listen(listener, line.clone()));
+            let world = TcpNetwork::new(&config, (line, arrivals), tasks, rng);
             let places = config.peers.len();
-            Ok(set_to_work(resident, (world, places), config, identity))
+            Ok(set_to_work(core, (world, places), config, identity))
         }
-        Carriage::Datagrams { .. } if config.openness().is_some() => {
+        TransportKind::Datagrams { .. } if config.openness().is_some() => {
             Err(NetError::Udp("an open group has no list to send datagrams to: use TCP".to_owned()))
         }
-        Carriage::Datagrams { udp, socket } => {
-            let mail = Mail::open(udp, socket, &config, &identity, rng).await?;
-            Ok(set_to_work(resident, (mail, Mail::PLACES), config, identity))
+        TransportKind::Datagrams { udp, socket } => {
+            let mail = UdpNetwork::open(udp, socket, &config, &identity, rng).await?;
+            Ok(set_to_work(core, (mail, UdpNetwork::PLACES), config, identity))
         }
     }
 }
 
 /// Starts the task of a node over a network with so many places of which it must be told.
 fn set_to_work<W: Network>(
-    resident: Box<dyn Resident>,
+    core: Box<dyn NodeCore>,
     (world, places): (W, usize),
     config: Config,
     identity: Arc<Identity>,
-) -> Reins {
+) -> RawHandle {
     let (me, nodes) = (config.id, config.peers.len());
     let (control_sender, control) = mpsc::unbounded_channel();
     let (events, event_receiver) = broadcast::channel(EVENTS_KEPT);
     let (started, started_receiver) = watch::channel(false);
     let stopped = Arc::new(OnceLock::new());
     let driver = Driver {
-        resident,
+        core,
         world,
         message: Vec::new(),
         config,
@@ -264,20 +265,23 @@ fn set_to_work<W: Network>(
         phase: Phase::Gathering,
         held: Vec::new(),
         fenced: None,
-        bells: Bells::new(places + 1),
+        ready_links: ReadyLinks::new(places + 1),
         sleep: Box::pin(tokio::time::sleep(Duration::ZERO)),
         sleeps_until: None,
         next_look: Instant::now(),
         told: vec![Told::Nothing; nodes],
         belonging: None,
         leaving: None,
-        let_go: LetGo::Nothing,
+        let_go: ReleaseOutcome::Nothing,
     };
     tokio::spawn(driver.run());
-    Reins::new(me, control_sender, stopped, started_receiver, event_receiver)
+    RawHandle::new(me, control_sender, stopped, started_receiver, event_receiver)
 }
 
-async fn bind(transport: &AnyTransport, address: &str) -> Result<Box<dyn Door>, NetError> {
+async fn bind(
+    transport: &AnyTransport,
+    address: &str,
+) -> Result<Box<dyn ErasedListener>, NetError> {
     let bound = transport.bind(address).await;
     bound.map_err(|source| NetError::Bind { address: address.to_owned(), source })
 }

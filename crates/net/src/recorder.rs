@@ -78,7 +78,7 @@ impl<C: Data, N: Data> Recorder<C, N> for Log<C, N> {
 /// All that one event causes bears the time at which its handling began. So a release is stamped
 /// before the messages that it sends can leave, and an entry after the messages that allowed it
 /// have arrived: merged by time, cause comes before effect.
-pub(crate) struct Tape<C: Data, N: Data> {
+pub(crate) struct RecordBuffer<C: Data, N: Data> {
     me: NodeId,
     clock: Clock,
     recorder: Box<dyn Recorder<C, N>>,
@@ -86,7 +86,7 @@ pub(crate) struct Tape<C: Data, N: Data> {
     now_ns: u64,
 }
 
-impl<C: Data, N: Data> Tape<C, N> {
+impl<C: Data, N: Data> RecordBuffer<C, N> {
     pub(crate) fn new(me: NodeId, recorder: Box<dyn Recorder<C, N>>, clock: Clock) -> Self {
         Self { me, clock, recorder, held: Vec::new(), now_ns: 0 }
     }

@@ -4,7 +4,7 @@ use vorrang_algorithms::card::Card;
 use vorrang_algorithms::detection::Detection;
 use vorrang_algorithms::election::Election;
 use vorrang_algorithms::group::input::Input;
-use vorrang_algorithms::group::{self, Grouping};
+use vorrang_algorithms::group::{self, GroupCommunication};
 use vorrang_algorithms::multicast::ordered::FULL;
 use vorrang_algorithms::multicast::{self, Multicast};
 use vorrang_algorithms::mutex::{self, Mutex};
@@ -124,7 +124,7 @@ impl Hosted for Multicast {
     }
 }
 
-impl Hosted for Grouping {
+impl Hosted for GroupCommunication {
     const COMMANDS: &'static [(&'static str, &'static str)] = &[
         ("multicast NUMBER", "tell all members this number"),
         ("leave", "leave the group; the process stays"),

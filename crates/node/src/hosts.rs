@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use vorrang_algorithms::detection::Detection;
 use vorrang_algorithms::election::Election;
-use vorrang_algorithms::group::Grouping;
+use vorrang_algorithms::group::GroupCommunication;
 use vorrang_algorithms::multicast::Multicast;
 use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::setup::Setup;
@@ -15,11 +15,11 @@ use vorrang_experiment::lookup;
 use vorrang_experiment::network::Future;
 use vorrang_experiment::problem::make;
 use vorrang_experiment::problem::mutex::on_views::in_every_view;
-use vorrang_net::Sealed;
+use vorrang_net::OpaqueNode;
 
-use crate::conversation::{Served, serve};
 use crate::hosted::Hosted;
 use crate::on_views::{self, Ranked};
+use crate::terminal_session::{Served, serve};
 
 /// Runs a node of the algorithm of that name until it leaves.
 pub(crate) fn host(name: &str, setup: &Setup, node: Served) -> Result<Future<'static>, Failure> {
@@ -29,7 +29,7 @@ pub(crate) fn host(name: &str, setup: &Setup, node: Served) -> Result<Future<'st
         host_of::<Wave>,
         host_of::<Detection>,
         host_of::<Multicast>,
-        host_of::<Grouping>,
+        host_of::<GroupCommunication>,
     ];
     let mut node = Some(node);
     let found = hosts.into_iter().find_map(|host| host(name, setup, &mut node));
@@ -65,7 +65,7 @@ impl InViews for Election {}
 impl InViews for Wave {}
 impl InViews for Detection {}
 impl InViews for Multicast {}
-impl InViews for Grouping {}
+impl InViews for GroupCommunication {}
 
 /// Runs the node if the algorithm of that name solves this problem.
 fn host_of<Q: InViews>(
@@ -79,7 +79,7 @@ fn host_of<Q: InViews>(
         if node.node.views.is_on() {
             let made = in_every_view(setup, |setup| {
                 let make = make(&entry.recipe, setup)?;
-                Ok(Arc::new(move |id| Sealed::new(make(id))) as Ranked<_, _>)
+                Ok(Arc::new(move |id| OpaqueNode::new(make(id))) as Ranked<_, _>)
             })?;
             return Q::serve_on_views(node, made);
         }

@@ -2,20 +2,20 @@
 //! a reader (voice), how it is (condition), how it ends (signals), and its life on views.
 #![forbid(unsafe_code)]
 
-mod condition;
-mod conversation;
 mod hosted;
 mod hosts;
 mod input;
 mod log;
+mod node_status;
+mod nonblocking_output;
 mod on_views;
 mod options;
 mod order;
 mod run;
 mod signals;
 pub mod terminal;
+mod terminal_session;
 mod views_options;
-mod voice;
 
 pub use options::Node;
 pub use run::run;

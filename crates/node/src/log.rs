@@ -6,14 +6,14 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::prelude::*;
 use vorrang_net::EVENT_TARGET;
 
-use crate::voice::Voice;
+use crate::nonblocking_output::NonblockingOutput;
 use vorrang_experiment::failure::Failure;
 
 /// The variable of the environment that says what is logged.
 const VARIABLE: &str = "VORRANG_LOG";
 
 /// Logs what `VORRANG_LOG` asks for. What the conversation shows by itself is not in the log.
-pub(crate) fn start(voice: &Voice) -> Result<(), Failure> {
+pub(crate) fn start(voice: &NonblockingOutput) -> Result<(), Failure> {
     let asked = std::env::var_os(VARIABLE).unwrap_or_default();
     let filter = filter(&asked.to_string_lossy()).map_err(Failure::Usage)?;
     let voice = voice.clone();

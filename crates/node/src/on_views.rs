@@ -2,28 +2,30 @@
 //! whoever comes, and has numbers for those who enter.
 //!
 //! Nothing is on disk. A process that is started again under its number knows nothing, says so by
-//! its [`Life`], and comes in as a newcomer: see
+//! its [`Generation`], and comes in as a newcomer: see
 //! [`Views::forgetful`](vorrang_algorithms::group::views::Views::forgetful).
 
 use std::sync::Arc;
 
 use tokio::net::TcpListener;
 use vorrang_algorithms::group::forgetful::Founding;
-use vorrang_algorithms::group::locks::{Anew, OnViews, without_memory};
+use vorrang_algorithms::group::locks::{NodeFactory, OnViews, without_memory};
 use vorrang_algorithms::mutex::{Command, Mutex, Notice};
 use vorrang_experiment::failure::Failure;
 use vorrang_experiment::network::Future;
-use vorrang_net::{Config, Life, Open, Place, Sealed, Starting, Steps, Wish, ask_for_place};
+use vorrang_net::{
+    Config, Generation, JoinGrant, JoinRequest, OpaqueNode, Open, Starting, Steps, request_id,
+};
 use vorrang_protocol::{Group, NodeId};
 
-use crate::conversation::{Served, Started, attend};
 use crate::options::Node;
+use crate::terminal_session::{Served, Started, attend};
 
 /// A node of an algorithm, by its rank in a view.
-pub(crate) type Ranked<C, N> = Arc<dyn Fn(NodeId) -> Sealed<C, N> + Send + Sync>;
+pub(crate) type Ranked<C, N> = Arc<dyn Fn(NodeId) -> OpaqueNode<C, N> + Send + Sync>;
 
 /// The same on views.
-type Machine = OnViews<Sealed<Command, Notice>>;
+type Machine = OnViews<OpaqueNode<Command, Notice>>;
 
 /// Runs one node until it leaves; its algorithm is made anew for views of any size.
 pub(crate) fn serve(served: Served, made: Vec<Ranked<Command, Notice>>) -> Future<'static> {
@@ -41,7 +43,7 @@ async fn take_place(served: Served, made: Vec<Ranked<Command, Notice>>) -> Resul
     if node.views.joins() {
         let host = listen.rsplit_once(':').map_or("", |(host, _)| host);
         let address = format!("{host}:{}", listener.local_addr()?.port());
-        let wish = Wish {
+        let wish = JoinRequest {
             group: node.group.clone(),
             algorithm: about.name.to_owned(),
             setup: text.clone(),
@@ -57,7 +59,7 @@ async fn take_place(served: Served, made: Vec<Ranked<Command, Notice>>) -> Resul
         let (id, own) = (NodeId(node.number()), listen.clone());
         node.takes_place(id, peers, own);
     }
-    let life = Life::now();
+    let generation = Generation::now();
     let config = Config {
         group: node.group.clone(),
         setup: text,
@@ -67,15 +69,15 @@ async fn take_place(served: Served, made: Vec<Ranked<Command, Notice>>) -> Resul
     let founding = (!node.views.joins()).then(|| Founding {
         // In milliseconds: views are fewer than these, so that a group which is founded once more,
         // by those who have forgotten the one before, has larger numbers than that ever had.
-        view: life.number() / 1000,
+        view: generation.number() / 1000,
         founders: (0..founders).map(NodeId).collect(),
     });
-    let anew = Anew::new(move |me, group: Group| made[group.size() as usize - 1](me));
+    let anew = NodeFactory::new(move |me, group: Group| made[group.size() as usize - 1](me));
     let lease = node.views.lease();
     let machine: Machine =
-        without_memory(config.id, &setup, (life.number(), founding), anew, lease);
+        without_memory(config.id, &setup, (generation.number(), founding), anew, lease);
     let starting: Starting<Started<Mutex>> =
-        vorrang_net::Node::new(machine, config.open(Open { life, founders }))
+        vorrang_net::Node::new(machine, config.open(Open { generation, founders }))
             .listener(listener)
             .steps(Steps::ended_by(Command::Release))
             .start();
@@ -83,10 +85,10 @@ async fn take_place(served: Served, made: Vec<Ranked<Command, Notice>>) -> Resul
 }
 
 /// Asks those who may be members for a number, one after the other.
-async fn ask(node: &Node, wish: &Wish) -> Result<Place, Failure> {
+async fn ask(node: &Node, wish: &JoinRequest) -> Result<JoinGrant, Failure> {
     let mut why = String::new();
     for member in &node.views.join {
-        match ask_for_place(member, wish.clone(), node.timing()).await {
+        match request_id(member, wish.clone(), node.timing()).await {
             Ok(place) => return Ok(place),
             Err(error) => why = error.to_string(),
         }

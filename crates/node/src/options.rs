@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use vorrang_algorithms::card::About;
 use vorrang_experiment::failure::Failure;
 use vorrang_experiment::options::SetupArgs;
-use vorrang_experiment::options::explicit_args::Given;
+use vorrang_experiment::options::explicit_args::ExplicitArgs;
 use vorrang_experiment::values::{WallTime, whole};
 use vorrang_net::Timing;
 use vorrang_net::udp::{Cast, Faults, Multicast, Udp};
@@ -107,7 +107,7 @@ pub struct Node {
     #[command(flatten, next_help_heading = "Views: members join, leave and come back")]
     pub(crate) views: OnViewsArgs,
     #[command(flatten, next_help_heading = "Set-up, the same everywhere")]
-    pub(crate) setup: Given<SetupArgs>,
+    pub(crate) setup: ExplicitArgs<SetupArgs>,
 }
 
 impl Node {

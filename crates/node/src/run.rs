@@ -7,11 +7,11 @@ use vorrang_experiment::failure::Failure;
 use vorrang_experiment::lookup;
 use vorrang_experiment::net_defaults::{beats_if_real, within_if_real};
 
-use crate::conversation::Served;
 use crate::hosts::host;
 use crate::log;
+use crate::nonblocking_output::NonblockingOutput;
 use crate::options::{Node, check_address};
-use crate::voice::Voice;
+use crate::terminal_session::Served;
 
 /// Runs the node until it leaves. If it fails and nobody reads what it has to say, the process
 /// ends here, with the code that is asked for.
@@ -40,7 +40,7 @@ pub fn run(node: Node, exit_code: impl Fn(&Failure) -> i32) -> Result<(), Failur
     let about = entry.algorithm.about();
     let about = node.views.check(about, node.listen.as_deref(), nodes)?;
     node.check_reach()?;
-    let voice = Voice::new()?;
+    let voice = NonblockingOutput::new()?;
     log::start(&voice)?;
     node.setup.check_fit(&[&about])?;
     node.check_udp(&about)?;

@@ -39,11 +39,12 @@
 
 mod causality;
 mod distribution;
-mod drawn;
+mod fault_injector;
 mod faults;
 mod links;
 mod queue;
 mod random;
+mod random_faults;
 mod recorder;
 mod report;
 mod routes;
@@ -51,19 +52,18 @@ mod simulation;
 mod skew;
 mod time;
 mod turns;
-mod weather;
 mod workload;
 mod world;
 
 pub use distribution::{Distribution, ParseError, parse_duration_ns, show_duration_ns};
-pub use drawn::Severity;
 pub use faults::{Fault, FaultCounts, Faults, Partition, Share, Slow, Slowness};
 pub use links::Network;
 pub use random::Random;
-pub use recorder::{Keep, Recorder};
+pub use random_faults::Severity;
+pub use recorder::{InMemoryRecorder, Recorder};
 pub use report::{Pending, Report, SimError};
 pub use simulation::Simulation;
 pub use skew::Skew;
 pub use turns::{Load, TurnMeter, Turns, share};
 pub use vorrang_protocol::Order;
-pub use workload::{Orders, Workload};
+pub use workload::{Workload, WorkloadEffects};

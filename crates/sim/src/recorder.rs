@@ -41,9 +41,9 @@ impl<P: Protocol, R: Recorder<P>> Recorder<P> for Option<R> {
 
 /// Keeps every record of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Keep<P: Protocol>(pub Vec<Record<P>>);
+pub struct InMemoryRecorder<P: Protocol>(pub Vec<Record<P>>);
 
-impl<P: Protocol> Recorder<P> for Keep<P> {
+impl<P: Protocol> Recorder<P> for InMemoryRecorder<P> {
     fn listens(&self) -> bool {
         true
     }

@@ -4,10 +4,10 @@ use vorrang_erased::AnyPopulation;
 use vorrang_protocol::{Data, Graph, Monitor, NodeId};
 use vorrang_trace::{Fault as Noted, Loss, Meter, What};
 
+use crate::fault_injector::FaultInjector;
 use crate::faults::{Fault, Faults};
 use crate::queue::Key;
 use crate::routes::Routes;
-use crate::weather::Weather;
 use crate::world::{
     CommandOf, NEVER, NodeOf, NoticeOf, Scheduled, ScheduledOf, SummaryOf, Upcoming, UpcomingOf,
     World,
@@ -89,8 +89,8 @@ where
     fn start(&mut self) {
         self.has_started = true;
         self.world.settle();
-        while let Some(weather) = &mut self.world.faults
-            && let Some((at_ns, fault)) = weather.next_fault(0)
+        while let Some(injector) = &mut self.world.faults
+            && let Some((at_ns, fault)) = injector.next_fault(0)
         {
             self.go_wrong(at_ns, fault);
         }
@@ -111,11 +111,11 @@ where
     /// If the script names a node that does not exist.
     #[must_use]
     pub fn with_faults(mut self, faults: Faults, seed: u64) -> Self {
-        let weather = Weather::new(faults, self.population.size(), seed);
-        if weather.has_slow_links() {
+        let injector = FaultInjector::new(faults, self.population.size(), seed);
+        if injector.has_slow_links() {
             self.world.links.expect_overtaking();
         }
-        self.world.faults = Some(Box::new(weather));
+        self.world.faults = Some(Box::new(injector));
         self
     }
 
@@ -296,7 +296,7 @@ where
         let world = &mut self.world;
         world.schedule_due();
         if <W::Meter as Meter<M::Command, M::Notice>>::WEIGHS {
-            world.meter.on_weight(at, self.population.holds(at));
+            world.meter.on_weight(at, self.population.buffered(at));
         }
         if let Err(refused) = handled {
             world.failed.get_or_insert(SimError::Refused { node: at, at_ns, refused });
@@ -320,7 +320,7 @@ where
             return true;
         }
         let end_ns = world.end_ns;
-        let next = world.faults.as_mut().and_then(|weather| weather.next_fault(end_ns));
+        let next = world.faults.as_mut().and_then(|injector| injector.next_fault(end_ns));
         next.map(|(at_ns, fault)| self.go_wrong(at_ns, fault)).is_some()
     }
 
@@ -328,8 +328,8 @@ where
     #[cold]
     fn suffer(&mut self) -> bool {
         let World { queue, faults, timers, end_ns, .. } = &mut self.world;
-        let Some(weather) = faults else { return false };
-        if !weather.has_faults_to_come() {
+        let Some(injector) = faults else { return false };
+        if !injector.has_faults_to_come() {
             return false;
         }
         // A timer that was replaced or cancelled is no event at all: if nothing else is under way
@@ -340,7 +340,7 @@ where
             queue.pop();
         }
         let Some(next_ns) = queue.next_ns() else { return false };
-        let next = weather.next_fault(next_ns.min(*end_ns));
+        let next = injector.next_fault(next_ns.min(*end_ns));
         next.map(|(at_ns, fault)| self.go_wrong(at_ns, fault)).is_some()
     }
 
@@ -348,16 +348,16 @@ where
     fn go_wrong(&mut self, at_ns: u64, fault: Fault) {
         let world = &mut self.world;
         let next_number = world.queue.next_number();
-        let Some(weather) = &mut world.faults else { return };
+        let Some(injector) = &mut world.faults else { return };
         world.now_ns = at_ns;
         match fault {
             Fault::Crash(at) => {
-                if weather.crash(at, next_number) {
+                if injector.crash(at, next_number) {
                     self.crash(at);
                 }
             }
             Fault::Restart(at) => {
-                if weather.restart(at) {
+                if injector.restart(at) {
                     world.monitor.on_restart(at);
                     world.meter.on_restart(at_ns, at);
                     world.record(at, || What::Restart);
@@ -368,24 +368,24 @@ where
                 }
             }
             Fault::Pause(at) => {
-                if weather.pause(at) {
+                if injector.pause(at) {
                     world.record(at, || What::Fault(Noted::Pause));
                 }
             }
             Fault::Resume(at) => {
-                if weather.resume(at) {
+                if injector.resume(at) {
                     world.record(at, || What::Fault(Noted::Resume));
                     self.catch_up(at);
                 }
             }
             Fault::Partition(partition) => {
                 let sides = partition.sides();
-                weather.cut(partition, next_number);
+                injector.cut(partition, next_number);
                 world.monitor.on_cut(&sides);
                 world.record(sides[0][0], || What::Fault(Noted::Partition { sides }));
             }
             Fault::Heal(partition) => {
-                if weather.heal(&partition) {
+                if injector.heal(&partition) {
                     let sides = partition.sides();
                     world.monitor.on_heal(&sides);
                     world.record(sides[0][0], || What::Fault(Noted::Heal { sides }));
@@ -393,11 +393,11 @@ where
             }
             Fault::Slow(slow) => {
                 let links = slow.to_string();
-                weather.slow(slow);
+                injector.slow(slow);
                 world.record(slow.noted_at(), || What::Fault(Noted::Slow { links }));
             }
             Fault::Recover(slow) => {
-                if weather.recover(slow) {
+                if injector.recover(slow) {
                     let links = slow.to_string();
                     world.record(slow.noted_at(), || What::Fault(Noted::Recover { links }));
                 }

@@ -8,12 +8,12 @@ use vorrang_erased::{AnyNode, Driver, MessageId, Messages, Stored, TimerId};
 use vorrang_protocol::{Data, Graph, Monitor, NodeId, Violation};
 use vorrang_trace::{Loss, Meter, Record, Sent, What};
 
+use crate::fault_injector::FaultInjector;
 use crate::links::Links;
 use crate::queue::{Key, Queue};
 use crate::routes::{Fate, Routes};
 use crate::time::{Beyond, later_ns};
-use crate::weather::Weather;
-use crate::workload::{Due, Orders};
+use crate::workload::{Due, WorkloadEffects};
 use crate::{Network, Pending, Random, Recorder, Report, SimError, Workload};
 
 type MeterOf<M, W> = <W as Workload<CommandOf<M>, NoticeOf<M>>>::Meter;
@@ -26,7 +26,7 @@ pub(crate) type NodeOf<M> = AnyNode<CommandOf<M>, NoticeOf<M>>;
 /// What is under way to a node.
 pub(crate) type ScheduledOf<M, W> = Scheduled<CommandOf<M>, <M as Monitor>::Tag, TagOf<M, W>>;
 pub(crate) type UpcomingOf<M, W> = Upcoming<CommandOf<M>, <M as Monitor>::Tag, TagOf<M, W>>;
-pub(crate) type LetterOf<M, W> = Letter<<M as Monitor>::Tag, TagOf<M, W>>;
+pub(crate) type LetterOf<M, W> = Envelope<<M as Monitor>::Tag, TagOf<M, W>>;
 
 #[derive(Debug)]
 pub(crate) struct World<M, W, R>
@@ -58,7 +58,7 @@ where
     /// Something would have.
     pub(crate) has_ended: bool,
     /// Nothing goes wrong where there is none, and nothing is asked.
-    pub(crate) faults: Option<Box<Weather>>,
+    pub(crate) faults: Option<Box<FaultInjector>>,
     /// What has come to nodes that stand still, in the order in which it came.
     pub(crate) waiting: Waiting<M, W>,
     /// Why the run cannot go on.
@@ -83,13 +83,13 @@ pub(crate) struct Scheduled<C, T, G> {
 #[derive(Debug)]
 pub(crate) enum Upcoming<C, T, G> {
     Command(C),
-    Message(Letter<T, G>),
+    Message(Envelope<T, G>),
     Timer(TimerId),
 }
 
 /// A message, and what rides on it.
 #[derive(Debug)]
-pub(crate) struct Letter<T, G> {
+pub(crate) struct Envelope<T, G> {
     pub(crate) from: NodeId,
     pub(crate) message: MessageId,
     /// For the meter.
@@ -184,7 +184,7 @@ where
         to: NodeId,
         letter: &LetterOf<M, W>,
         messages: &mut dyn Messages,
-        loses: impl Fn(&mut Weather) -> bool,
+        loses: impl Fn(&mut FaultInjector) -> bool,
     ) -> Option<Fate> {
         let Self { routes, links, random, faults, events, .. } = self;
         let routes = routes.as_mut()?;
@@ -235,15 +235,15 @@ where
         self.failed.get_or_insert(SimError::OutOfTime { node, at_ns, in_ns, pending });
     }
 
-    pub(crate) fn order(&mut self, act: impl FnOnce(&mut W, &mut Orders<'_, M::Command>)) {
+    pub(crate) fn order(&mut self, act: impl FnOnce(&mut W, &mut WorkloadEffects<'_, M::Command>)) {
         let Self { workload, size, random, now_ns, due, .. } = self;
-        act(workload, &mut Orders { nodes: *size, now_ns: *now_ns, random, due });
+        act(workload, &mut WorkloadEffects { nodes: *size, now_ns: *now_ns, random, due });
     }
 
     /// Whether the run is over though messages travel.
     pub(crate) fn is_done(&self) -> bool {
-        let weather = self.faults.as_deref();
-        self.workload.is_done(weather.is_some_and(Weather::has_faults_to_come))
+        let injector = self.faults.as_deref();
+        self.workload.is_done(injector.is_some_and(FaultInjector::has_faults_to_come))
     }
 
     pub(crate) fn on_command(&mut self, at: NodeId, command: &M::Command) {
@@ -263,7 +263,7 @@ where
         letter: LetterOf<M, W>,
         messages: &mut dyn Messages,
     ) -> (NodeId, MessageId) {
-        let Letter { from, message, past, tag } = letter;
+        let Envelope { from, message, past, tag } = letter;
         self.meter.on_receive(self.now_ns, from, at, past);
         self.monitor.on_receive(at, &tag);
         if self.inspects {
@@ -310,10 +310,11 @@ where
     }
 
     pub(crate) fn report(&self) -> Report<SummaryOf<M, W>> {
-        let weather = self.faults.as_deref();
-        let is_silent = self.queue.is_empty() && !weather.is_some_and(Weather::has_faults_to_come);
+        let injector = self.faults.as_deref();
+        let is_silent =
+            self.queue.is_empty() && !injector.is_some_and(FaultInjector::has_faults_to_come);
         let is_over = (is_silent || self.has_ended || self.is_done()) && self.failed.is_none();
-        let is_stuck = !is_over && weather.is_some_and(|weather| weather.patience.is_over);
+        let is_stuck = !is_over && injector.is_some_and(|injector| injector.patience.is_over);
         let at_rest = if is_stuck {
             Some(self.stuck())
         } else {
@@ -325,7 +326,7 @@ where
             first_violation: self.first_violation.clone(),
             is_over,
             at_rest,
-            faults: weather.map(|weather| weather.counts).unwrap_or_default(),
+            faults: injector.map(|injector| injector.counts).unwrap_or_default(),
             events: self.events,
             now_ns: self.now_ns,
         }
@@ -333,7 +334,7 @@ where
 
     /// What there is to say of a run that goes on for ever and gets nowhere.
     fn stuck(&self) -> Violation {
-        let owed = self.monitor.owed();
+        let owed = self.monitor.obligations();
         let (property, who) = match owed.first() {
             Some(debt) => (debt.property, format!("node {} still waits", debt.to)),
             None => ("progress", "there is more to do".to_owned()),
@@ -360,7 +361,7 @@ where
         }
         let past = self.meter.on_send(from, to, Sent { kind, len, carries: None });
         let tag = self.monitor.on_send(from);
-        let letter = Letter { from, message: id, past, tag };
+        let letter = Envelope { from, message: id, past, tag };
         let at_ns = self.links.arrival_ns(self.now_ns, from, to, &mut self.random);
         // A message that comes too late stays where it is: the run has failed.
         if let Some(at_ns) = self.in_time(to, Pending::Message { from }, at_ns) {
@@ -381,7 +382,7 @@ where
         let tag = self.monitor.on_send(from);
         let seq = self.queue.next_number();
         self.record(from, || What::Send { to, seq, message: messages.message(id) });
-        let letter = Letter { from, message: id, past, tag };
+        let letter = Envelope { from, message: id, past, tag };
         if self.faults.is_some() {
             return self.send_badly(to, letter, messages);
         }

@@ -25,7 +25,7 @@ pub mod stage;
 pub use batches::Batches;
 pub use file::{Digest, End, Ending, Header, ReadError, Trace, Writer, Wrong};
 pub use judge::{Verdict, judge};
-pub use line::{Letter, Line, Recording, Told};
+pub use line::{Line, LineEvent, LineMessage, Recording};
 pub use measure::{Measure, Summary};
 pub use meter::{Meter, Sent, Traffic};
 pub use record::{Fault, Lines, Loss, Record, What};

@@ -160,11 +160,11 @@ impl Measure {
     /// A node asked, entered or left.
     pub fn on_step(&mut self, at_ns: u64, node: NodeId, step: Step) {
         // Whoever was put out has left then, whatever it says later.
-        let was_out = mem::replace(&mut self.nodes[node.index()].is_out, step == Step::PutOut);
+        let was_out = mem::replace(&mut self.nodes[node.index()].is_out, step == Step::Evicted);
         if (was_out, step) == (true, Step::Leave) {
             return;
         }
-        self.leaving = matches!(step, Step::Leave | Step::PutOut).then_some(node);
+        self.leaving = matches!(step, Step::Leave | Step::Evicted).then_some(node);
         match step {
             Step::Ask => {
                 let per_node = &mut self.nodes[node.index()];
@@ -176,7 +176,7 @@ impl Measure {
                 self.began_ns.get_or_insert(at_ns);
             }
             Step::Enter => self.on_enter(at_ns, node),
-            Step::Leave | Step::PutOut => {
+            Step::Leave | Step::Evicted => {
                 // A record that begins in the middle of a turn does not say how long it took.
                 if let Some(asked_ns) = self.nodes[node.index()].asked_ns.take() {
                     self.busy -= 1;
@@ -308,7 +308,7 @@ where
         match step(record) {
             Some(Step::Ask) => has_asked[record.node.index()] = true,
             Some(Step::Enter) => entries[record.node.index()] += 1,
-            Some(Step::Leave | Step::PutOut) | None => {}
+            Some(Step::Leave | Step::Evicted) | None => {}
         }
     }
     let contenders = entries.iter().zip(has_asked).filter(|(_, asked)| *asked);
@@ -442,7 +442,7 @@ mod tests {
         measure.on_step(0, NodeId(0), Step::Ask);
         measure.on_step(5, NodeId(0), Step::Enter);
         measure.on_step(6, NodeId(1), Step::Ask);
-        measure.on_step(10, NodeId(0), Step::PutOut);
+        measure.on_step(10, NodeId(0), Step::Evicted);
         measure.on_step(12, NodeId(1), Step::Enter);
         measure.on_step(13, NodeId(2), Step::Ask);
         measure.on_step(14, NodeId(0), Step::Leave);

@@ -9,7 +9,7 @@ use serde_json::Value;
 use vorrang_erased::AnyNode;
 use vorrang_protocol::{Data, Message, NodeId, Protocol};
 
-use crate::line::{Line, Told};
+use crate::line::{Line, LineEvent};
 
 /// One thing that happened at one node.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -211,21 +211,21 @@ impl<P: Protocol> Record<P> {
         timer_of: impl Fn(Value) -> serde_json::Result<P::Timer>,
     ) -> serde_json::Result<Self> {
         let what = match line.what {
-            Told::Command(command) => What::Command(data_of(command)?),
-            Told::Notice(notice) => What::Notice(data_of(notice)?),
-            Told::Send { to, seq, letter } => {
+            LineEvent::Command(command) => What::Command(data_of(command)?),
+            LineEvent::Notice(notice) => What::Notice(data_of(notice)?),
+            LineEvent::Send { to, seq, letter } => {
                 What::Send { to, seq, message: message_of(letter.message)? }
             }
-            Told::Receive { from, seq, letter } => {
+            LineEvent::Receive { from, seq, letter } => {
                 What::Receive { from, seq, message: message_of(letter.message)? }
             }
-            Told::Timer(timer) => What::Timer(timer_of(timer)?),
-            Told::Choice(value) => What::Choice(value),
-            Told::Lost { to, seq, why } => What::Lost { to, seq, why },
-            Told::Doubled { to, seq } => What::Doubled { to, seq },
-            Told::Crash => What::Crash,
-            Told::Restart => What::Restart,
-            Told::Fault(fault) => What::Fault(fault),
+            LineEvent::Timer(timer) => What::Timer(timer_of(timer)?),
+            LineEvent::Choice(value) => What::Choice(value),
+            LineEvent::Lost { to, seq, why } => What::Lost { to, seq, why },
+            LineEvent::Doubled { to, seq } => What::Doubled { to, seq },
+            LineEvent::Crash => What::Crash,
+            LineEvent::Restart => What::Restart,
+            LineEvent::Fault(fault) => What::Fault(fault),
         };
         Ok(Self { at_ns: line.at_ns, node: line.node, what })
     }

@@ -85,11 +85,11 @@ impl<F: Misjudges> Protocol for Misjudging<F> {
         self.synod.on_message(from, message, &mut Relay::<Self, _, _>::new(fx));
     }
 
-    fn kept(&self, fresh: Self) -> Self {
+    fn after_crash(&self, fresh: Self) -> Self {
         if F::FORGETS {
             return fresh;
         }
-        Self { synod: self.synod.kept(fresh.synod), ..fresh }
+        Self { synod: self.synod.after_crash(fresh.synod), ..fresh }
     }
 }
 
@@ -132,7 +132,7 @@ pub struct OrphansDropped;
 impl Misjudges for OrphansDropped {
     fn alter(value: &mut Value) {
         let view = &value.view;
-        value.log.retain(|entry| view.life_of(entry.from).is_some());
+        value.log.retain(|entry| view.incarnation_of(entry.from).is_some());
     }
 }
 

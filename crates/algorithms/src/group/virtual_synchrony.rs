@@ -330,7 +330,7 @@ mod tests {
         /// A node crashes and comes up again.
         fn restart(&mut self, at: u32) {
             let node = &mut self.nodes[at as usize];
-            *node = node.kept((self.make)(NodeId(at)));
+            *node = node.after_crash((self.make)(NodeId(at)));
             self.happens(at, Protocol::on_restart);
         }
 

@@ -77,11 +77,11 @@ use super::locking::{
 };
 use super::theory;
 use crate::card::{Assumes, Span};
-use crate::quorum::Rota;
+use crate::quorum::QuorumSchedule;
 use crate::setup::Parameter;
 
 /// One node.
-pub type Maekawa = Locking<Rota>;
+pub type Maekawa = Locking<QuorumSchedule>;
 
 /// The invariants of its proof.
 pub const INVARIANTS: &[Invariant<Maekawa>] = &[

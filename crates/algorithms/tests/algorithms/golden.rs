@@ -3,8 +3,8 @@
 //! The first line of a file in `golden` says what is run and how it is set up, as on the command
 //! line: `k-exclusion --nodes 3 --k 2 --flaw debts-forgotten`, or `central --nodes 2 --reliable`.
 //! What stands at the margin is done, what is indented is the answer. `VORRANG_REWRITE=1 cargo test
-//! -p vorrang-algorithms --test algorithms` writes the answers anew: look at every difference as if it
-//! were code.
+//! -p vorrang-algorithms --test algorithms` writes the answers anew: look at every difference as if
+//! it were code.
 
 use std::fs;
 use std::path::Path;
@@ -13,8 +13,8 @@ use std::time::Duration;
 use vorrang_algorithms::card::Order;
 use vorrang_algorithms::detection::Detection;
 use vorrang_algorithms::election::Election;
-use vorrang_algorithms::group::Grouping;
-use vorrang_algorithms::layer::reliable::{Patience, Peers, Reliable};
+use vorrang_algorithms::group::GroupCommunication;
+use vorrang_algorithms::layer::reliable::{Peers, Reliable, Retries};
 use vorrang_algorithms::multicast::Multicast;
 use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::problem::Problem;
@@ -63,7 +63,7 @@ fn over_channels<Q: Problem>(
     graph: Option<&Graph>,
 ) -> (Vec<NodeOf<Q>>, Vec<Guard<NodeOf<Q>>>) {
     let group = Group::of(nodes.len() as u32);
-    let patience = Patience::within(Duration::from_millis(1), 1);
+    let patience = Retries::within(Duration::from_millis(1), 1);
     let channels = |(id, node)| Reliable::new(id, node, Peers::of(id, group, graph), patience);
     let nodes = (0..).map(NodeId).zip(nodes).map(channels).map(AnyNode::new).collect();
     (nodes, guards.into_iter().map(Reliable::guard).map(AnyNode::guard_of).collect())
@@ -106,9 +106,8 @@ fn play(text: &str) -> Result<String, String> {
             .and_then(|entry| play.play(entry, entry.card.watch(setup, Some(setup.within)))),
         Multicast::NAME => find::<Multicast>(name, flaw)
             .and_then(|entry| play.play(entry, entry.card.watch(setup))),
-        Grouping::NAME => {
-            find::<Grouping>(name, flaw).and_then(|entry| play.play(entry, entry.card.watch(setup)))
-        }
+        GroupCommunication::NAME => find::<GroupCommunication>(name, flaw)
+            .and_then(|entry| play.play(entry, entry.card.watch(setup))),
         other => panic!("say here what the monitors of the problem '{other}' are"),
     };
     Ok(format!("{header}\n{}", played.map_err(wrong)?))

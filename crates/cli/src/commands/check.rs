@@ -7,7 +7,7 @@ use vorrang_algorithms::card::{About, Mistake};
 use vorrang_experiment::failure::Failure;
 use vorrang_experiment::lookup;
 use vorrang_experiment::options::check::CheckArgs;
-use vorrang_experiment::options::explicit_args::Given;
+use vorrang_experiment::options::explicit_args::ExplicitArgs;
 use vorrang_experiment::problem::Query;
 use vorrang_node::terminal::{BAD, DIM, RESET, print, say_aside, wrapped};
 
@@ -41,7 +41,7 @@ pub(crate) struct Check {
     /// Which algorithm, as `vorrang list` calls it
     algorithm: String,
     #[command(flatten)]
-    args: Given<CheckArgs>,
+    args: ExplicitArgs<CheckArgs>,
     /// Print JSON instead of text, for programs
     #[arg(long, help_heading = "Output")]
     json: bool,

@@ -14,7 +14,7 @@ use vorrang_experiment::catalogue::Run;
 use vorrang_experiment::failure::Failure;
 use vorrang_experiment::network::{Place, Processes};
 use vorrang_experiment::options::check::CheckArgs;
-use vorrang_experiment::options::explicit_args::Given;
+use vorrang_experiment::options::explicit_args::ExplicitArgs;
 use vorrang_experiment::options::{RunArgs, quorums, topology};
 use vorrang_experiment::story_from_trace::{self, remark};
 use vorrang_experiment::tracefile::Keep;
@@ -106,7 +106,7 @@ struct Inline {
     /// Which algorithm, as `vorrang list` calls it
     algorithm: String,
     #[command(flatten)]
-    options: Given<RunArgs>,
+    options: ExplicitArgs<RunArgs>,
     /// Run over real TCP on loopback instead of the simulator
     #[arg(long, help_heading = "Network")]
     net: bool,
@@ -117,7 +117,7 @@ struct Question {
     /// Which algorithm, as `vorrang list` calls it
     algorithm: String,
     #[command(flatten)]
-    args: Given<CheckArgs>,
+    args: ExplicitArgs<CheckArgs>,
 }
 
 /// How it is drawn, and where to.

@@ -5,7 +5,7 @@ use vorrang_experiment::catalogue::catalogue;
 use vorrang_experiment::failure::Failure;
 use vorrang_experiment::lookup;
 use vorrang_experiment::options::SetupArgs;
-use vorrang_experiment::options::explicit_args::Given;
+use vorrang_experiment::options::explicit_args::ExplicitArgs;
 use vorrang_experiment::values::whole;
 use vorrang_node::terminal::{BOLD, RESET, print, wrapped};
 
@@ -30,7 +30,7 @@ pub(crate) struct Explain {
     #[arg(long, short, default_value_t = 13, value_parser = whole(1..=MOST_NODES))]
     nodes: u32,
     #[command(flatten)]
-    setup: Given<SetupArgs>,
+    setup: ExplicitArgs<SetupArgs>,
 }
 
 impl Explain {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use vorrang_experiment::failure::Failure;
-use vorrang_experiment::sweep_csv::{Destination, Sheet};
+use vorrang_experiment::sweep_csv::{Destination, SweepCsv};
 
 use crate::destination;
 
@@ -28,9 +28,9 @@ impl Merge {
         {
             return Err(Failure::usage(format!("{} exists: choose another file", path.display())));
         }
-        let mut all = Sheet::read(&self.parts[0])?;
+        let mut all = SweepCsv::read(&self.parts[0])?;
         for path in &self.parts[1..] {
-            let part = Sheet::read(path)?;
+            let part = SweepCsv::read(path)?;
             if part.header != all.header {
                 let shown = path.display();
                 return Err(Failure::usage(format!(

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use vorrang_draw::{Plot as Picture, Theme};
 use vorrang_experiment::failure::Failure;
 use vorrang_experiment::plotting::{Points, Wanted, plot};
-use vorrang_experiment::sweep_csv::Sheet;
+use vorrang_experiment::sweep_csv::SweepCsv;
 
 use crate::pixels;
 
@@ -66,7 +66,7 @@ enum Background {
 impl Plot {
     pub(crate) fn execute(self) -> Result<(), Failure> {
         check_name(&self.output)?;
-        let sheet = Sheet::read(&self.file)?;
+        let sheet = SweepCsv::read(&self.file)?;
         let wanted = Wanted {
             x: self.x,
             y: self.y,
@@ -87,7 +87,7 @@ impl Plot {
     }
 }
 
-pub(crate) fn of_sheet(sheet: &Sheet, wanted: &Wanted) -> Result<Picture, Failure> {
+pub(crate) fn of_sheet(sheet: &SweepCsv, wanted: &Wanted) -> Result<Picture, Failure> {
     let rows = sheet.rows.values().map(Vec::as_slice).collect();
     plot(&Points { header: &sheet.header, rows }, wanted)
 }

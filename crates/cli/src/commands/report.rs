@@ -13,7 +13,7 @@ use vorrang_experiment::failure::Failure;
 use vorrang_experiment::format::grouped;
 use vorrang_experiment::means::Row;
 use vorrang_experiment::options::check::CheckArgs;
-use vorrang_experiment::options::check_limits::ExtentArgs;
+use vorrang_experiment::options::check_limits::CheckLimitArgs;
 use vorrang_experiment::options::command_line::CommandLine;
 use vorrang_experiment::options::holder::Whom;
 use vorrang_experiment::options::mutex::LoadKind;
@@ -303,6 +303,6 @@ fn diagrams(page: &mut Page, entries: &[&'static Entry]) -> Result<(), Failure> 
 
 fn check_args(seconds: u64) -> CheckArgs {
     let time = Some(WallTime(Duration::from_secs(seconds)));
-    let extent = ExtentArgs { time, ..ExtentArgs::default() };
-    CheckArgs { nodes: Some(CHECKED_NODES), extent, ..CheckArgs::default() }
+    let limits = CheckLimitArgs { time, ..CheckLimitArgs::default() };
+    CheckArgs { nodes: Some(CHECKED_NODES), limits, ..CheckArgs::default() }
 }

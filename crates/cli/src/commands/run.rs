@@ -8,7 +8,7 @@ use vorrang_experiment::failure::Failure;
 use vorrang_experiment::lookup;
 use vorrang_experiment::network::{Place, Processes};
 use vorrang_experiment::options::RunArgs;
-use vorrang_experiment::options::explicit_args::Given;
+use vorrang_experiment::options::explicit_args::ExplicitArgs;
 use vorrang_experiment::options::fault_args::FaultArgs;
 use vorrang_node::terminal::print;
 
@@ -39,7 +39,7 @@ pub(crate) struct Run {
     /// Which algorithm, as `vorrang list` calls it
     algorithm: String,
     #[command(flatten)]
-    options: Given<RunArgs>,
+    options: ExplicitArgs<RunArgs>,
     /// Run over real TCP on loopback instead of the simulator; times are then in microseconds
     #[arg(long, help_heading = "Network")]
     net: bool,
@@ -131,7 +131,7 @@ impl Run {
 /// Whether options that were typed fit an algorithm, and then what it makes of them.
 pub(crate) fn run_of(
     entry: &Entry,
-    given: &Given<RunArgs>,
+    given: &ExplicitArgs<RunArgs>,
 ) -> Result<Box<dyn catalogue::Run>, Failure> {
     given.check_fit(&[&entry.algorithm.about()])?;
     entry.algorithm.run(&given.args)

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use vorrang_experiment::failure::Failure;
 use vorrang_experiment::lookup;
 use vorrang_experiment::options::check::{Channels, CheckArgs};
-use vorrang_experiment::options::explicit_args::Given;
+use vorrang_experiment::options::explicit_args::ExplicitArgs;
 use vorrang_experiment::options::{OrderKind, SetupArgs};
 use vorrang_experiment::values::whole;
 
@@ -46,7 +46,7 @@ pub(crate) struct Step {
     #[arg(long, value_name = "FILE", conflicts_with_all = SET)]
     script: Option<PathBuf>,
     #[command(flatten)]
-    args: Given<StepArgs>,
+    args: ExplicitArgs<StepArgs>,
 }
 
 /// What the first line of a script says.

@@ -9,7 +9,7 @@ use vorrang_experiment::failure::Failure;
 use vorrang_experiment::lookup;
 use vorrang_experiment::names::unknown;
 use vorrang_experiment::options::SetupArgs;
-use vorrang_experiment::options::explicit_args::Given;
+use vorrang_experiment::options::explicit_args::ExplicitArgs;
 use vorrang_experiment::survive::{Cell, Conditions, Row, Trials, Verdict, json, strike, tries};
 use vorrang_experiment::values::whole;
 use vorrang_node::terminal::{BAD, GOOD, RESET, print, say_aside, wrapped};
@@ -81,7 +81,7 @@ pub(crate) struct Survive {
     #[arg(long, value_name = "FILE", requires = "witness", help_heading = "Output")]
     trace: Option<PathBuf>,
     #[command(flatten, next_help_heading = "Set-up")]
-    setup: Given<SetupArgs>,
+    setup: ExplicitArgs<SetupArgs>,
     #[command(flatten)]
     format: Format,
     /// Print a table in Markdown

@@ -15,7 +15,7 @@ use vorrang_experiment::failure::Failure;
 use vorrang_experiment::figures::Measured;
 use vorrang_experiment::options::axis::Axis;
 use vorrang_experiment::plotting::Wanted;
-use vorrang_experiment::sweep_csv::{Appender, Destination, IDENTITY, Shard, Sheet};
+use vorrang_experiment::sweep_csv::{Appender, Destination, IDENTITY, Shard, SweepCsv};
 use vorrang_trace::Digest;
 
 use crate::commands::compare::say_left_out;
@@ -109,17 +109,17 @@ impl Sweep {
     }
 
     /// The file as it is, or a new one.
-    fn open(&self, identity: &(String, u64), header: Vec<String>) -> Result<Sheet, Failure> {
+    fn open(&self, identity: &(String, u64), header: Vec<String>) -> Result<SweepCsv, Failure> {
         let path = match &self.csv {
             Destination::Out if self.resume => {
                 return Err(Failure::usage("--resume continues a file, and --csv - is none"));
             }
-            Destination::Out => return Ok(Sheet::new(header)),
+            Destination::Out => return Ok(SweepCsv::new(header)),
             Destination::File(path) => path,
         };
         let shown = path.display();
         match fs::metadata(path) {
-            Err(_) => return Sheet::create(path, header),
+            Err(_) => return SweepCsv::create(path, header),
             Ok(found) if !found.is_file() => {
                 return Err(Failure::usage(format!(
                     "{shown} is not a file that can be continued; --csv - is standard output"
@@ -133,11 +133,11 @@ impl Sweep {
             // An empty file is what a sweep leaves that was killed before its first line.
             Ok(found) if found.len() == 0 => {
                 fs::remove_file(path).map_err(|error| Failure::at(path, error))?;
-                return Sheet::create(path, header);
+                return SweepCsv::create(path, header);
             }
             Ok(_) => {}
         }
-        let sheet = Sheet::read(path)?;
+        let sheet = SweepCsv::read(path)?;
         let is_same = sheet.identity.as_ref().is_none_or(|found| found == identity);
         if !is_same || sheet.header != header {
             return Err(Failure::usage(format!(
@@ -150,7 +150,7 @@ impl Sweep {
 
 /// What the threads of a sweep share.
 struct UnderWay {
-    kept: Mutex<(Sheet, Option<Appender>)>,
+    kept: Mutex<(SweepCsv, Option<Appender>)>,
     identity: (String, u64),
 }
 

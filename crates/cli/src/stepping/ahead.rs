@@ -7,7 +7,7 @@ use vorrang_experiment::failure::Failure;
 use vorrang_experiment::format::grouped;
 use vorrang_experiment::lookup;
 use vorrang_experiment::options::check::CheckArgs;
-use vorrang_experiment::options::explicit_args::Given;
+use vorrang_experiment::options::explicit_args::ExplicitArgs;
 use vorrang_experiment::problem::Ahead;
 use vorrang_experiment::values::whole;
 use vorrang_node::terminal::{DIM, RESET};
@@ -24,7 +24,7 @@ const MOST_STATES: u64 = 1_000_000;
 #[command(name = "check", no_binary_name = true)]
 struct CheckLine {
     #[command(flatten)]
-    args: Given<CheckArgs>,
+    args: ExplicitArgs<CheckArgs>,
     /// How many requests each node may still make; who waits or is inside has made one of them
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = whole(0..=100_u32))]
     requests: u32,

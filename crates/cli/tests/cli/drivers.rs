@@ -18,7 +18,7 @@ use vorrang_catalogue::{Catalogued as _, Entry, NodeOf, find};
 use vorrang_check::{Bounds, Demands, Faults, Outcome, Plan, System, explore};
 use vorrang_net::{Clock, Config, Handle, Log, Started, Starting, bind_loopback};
 use vorrang_protocol::{Group, Message as _, Monitor, NodeId, Violation};
-use vorrang_sim::{Keep, Load, Network, Simulation, Turns};
+use vorrang_sim::{InMemoryRecorder, Load, Network, Simulation, Turns};
 use vorrang_trace::{Record, What};
 
 const NODES: u32 = 3;
@@ -99,7 +99,7 @@ fn in_the_simulator(entry: &Entry<Mutex>) -> Answer {
         Network::constant_ms(1),
         Turns::new(load, Command::Release, Command::Release).perpetual(card.terms.perpetual),
         1,
-        Keep(Vec::new()),
+        InMemoryRecorder(Vec::new()),
     );
     while simulation.run_for(u64::MAX).expect("no command is refused") {}
     let report = simulation.report();

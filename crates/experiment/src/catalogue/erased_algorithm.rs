@@ -9,7 +9,7 @@ use vorrang_catalogue as any;
 use vorrang_trace::Recording;
 
 use super::{Algorithm, Run};
-use crate::environment::Between;
+use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::figures::{Measured, span};
 use crate::network::worker::Work;
@@ -18,19 +18,19 @@ use crate::options::RunArgs;
 use crate::options::axis::Axis;
 use crate::problem::channels::reliable;
 use crate::problem::{
-    Compared, Driven, Extent, Extremes, Kinds, Made, Nodes, Posts, Role, Scene, Seen, holder_at,
-    make, measure, observe, overhear, record,
+    Compared, Extent, Extremes, GuardedNodes, InitialRoles, Kinds, Nodes, Observation,
+    ProblemDriver, Role, Scene, holder_at, make, measure, observe, overhear, record,
 };
 use crate::progress::Progress;
 use crate::tracefile::Keep;
 
 /// An algorithm of a problem that is known.
 #[derive(Debug)]
-pub(super) struct Of<Q: Problem> {
+pub(super) struct ErasedAlgorithm<Q: Problem> {
     pub(super) any: &'static any::Entry<Q>,
 }
 
-impl<Q: Driven + OverTcp> Algorithm for Of<Q> {
+impl<Q: ProblemDriver + OverTcp> Algorithm for ErasedAlgorithm<Q> {
     fn about(&self) -> About {
         self.any.card.about()
     }
@@ -54,7 +54,7 @@ impl<Q: Driven + OverTcp> Algorithm for Of<Q> {
     }
 }
 
-impl<Q: Driven + OverTcp> Of<Q> {
+impl<Q: ProblemDriver + OverTcp> ErasedAlgorithm<Q> {
     /// The same options, with the number of whoever is inside where something happens to it.
     fn settled(&self, args: &RunArgs) -> Result<RunArgs, Failure> {
         args.check()?;
@@ -94,12 +94,12 @@ impl<Q: Driven + OverTcp> Of<Q> {
             flaw => any::find(self.any.card.name, flaw).map_err(|unfit| Failure::Usage(unfit.0))?,
         };
         let nodes = match scenario.between() {
-            Between { is_reliable: true, .. } => reliable::<Q>(any, &scenario)?,
-            Between { flaw: Some(_), .. } => {
+            Environment { is_reliable: true, .. } => reliable::<Q>(any, &scenario)?,
+            Environment { flaw: Some(_), .. } => {
                 make(&any.recipe, setup)?;
                 Nodes::of(any, setup, Err(FLAW_OVER_TCP))
             }
-            Between { .. } => Nodes::of(any, setup, Ok(Made { node, entry: any })),
+            Environment { .. } => Nodes::of(any, setup, Ok(GuardedNodes { node, entry: any })),
         };
         Ok(RunOf { scenario, nodes })
     }
@@ -111,12 +111,12 @@ const FLAW_OVER_TCP: &str =
 
 /// A run: only its nodes know which algorithm it is.
 #[derive(Debug)]
-struct RunOf<Q: Driven + OverTcp> {
+struct RunOf<Q: ProblemDriver + OverTcp> {
     scenario: Q::Scenario,
     nodes: Nodes<Q>,
 }
 
-impl<Q: Driven + OverTcp> Run for RunOf<Q> {
+impl<Q: ProblemDriver + OverTcp> Run for RunOf<Q> {
     fn about(&self) -> About {
         self.scenario.about()
     }
@@ -148,13 +148,13 @@ impl<Q: Driven + OverTcp> Run for RunOf<Q> {
             Err(why) => Err(Failure::usage(*why)),
         }
     }
-    fn observe(&self) -> Result<(Measured, Vec<Seen>), Failure> {
+    fn observe(&self) -> Result<(Measured, Vec<Observation>), Failure> {
         observe(&self.scenario, &self.nodes)
     }
     fn kinds(&self) -> Kinds {
         self.nodes.kinds
     }
-    fn posts(&self) -> Posts {
+    fn posts(&self) -> InitialRoles {
         Q::posts(&self.scenario)
     }
 }

@@ -11,21 +11,21 @@ use std::sync::LazyLock;
 use vorrang_algorithms::card::About;
 use vorrang_algorithms::detection::Detection;
 use vorrang_algorithms::election::Election;
-use vorrang_algorithms::group::Grouping;
+use vorrang_algorithms::group::GroupCommunication;
 use vorrang_algorithms::multicast::Multicast;
 use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::setup::Setup;
 use vorrang_algorithms::wave::Wave;
 use vorrang_trace::Recording;
 
-use self::erased_algorithm::Of;
+use self::erased_algorithm::ErasedAlgorithm;
 use crate::failure::Failure;
 use crate::figures::Measured;
 use crate::network::worker::Work;
 use crate::network::{Future, OverTcp, Place};
 use crate::options::RunArgs;
 use crate::options::axis::Axis;
-use crate::problem::{Driven, Kinds, Posts, Role, Seen, Subject, SubjectOf};
+use crate::problem::{InitialRoles, Kinds, Observation, ProblemDriver, Role, Subject, SubjectOf};
 use crate::progress::Progress;
 use crate::tracefile::Keep;
 
@@ -51,19 +51,20 @@ pub fn catalogue() -> &'static [Entry] {
         add::<Wave>(&mut all);
         add::<Detection>(&mut all);
         add::<Multicast>(&mut all);
-        add::<Grouping>(&mut all);
+        add::<GroupCommunication>(&mut all);
         all
     });
     &CATALOGUE
 }
 
 /// Adds the algorithms of a problem, each with its mistakes, which follow it in the catalogue.
-fn add<Q: Driven + OverTcp>(all: &mut Vec<Entry>) {
+fn add<Q: ProblemDriver + OverTcp>(all: &mut Vec<Entry>) {
     for any in Q::entries() {
         if let (Some(flaw), Some(entry)) = (any.flaw, all.last_mut()) {
             entry.flawed.push((flaw, Box::new(SubjectOf(any))));
         } else {
-            let (algorithm, correct) = (Box::new(Of { any }), Box::new(SubjectOf(any)));
+            let (algorithm, correct) =
+                (Box::new(ErasedAlgorithm { any }), Box::new(SubjectOf(any)));
             all.push(Entry { algorithm, correct, flawed: Vec::new() });
         }
     }
@@ -111,9 +112,9 @@ pub trait Run: Send + Sync + fmt::Debug {
     /// because a node refused a command.
     fn record(&self) -> Result<Recording, Failure>;
     /// As [`simulate`](Self::simulate), with all that happened.
-    fn observe(&self) -> Result<(Measured, Vec<Seen>), Failure>;
+    fn observe(&self) -> Result<(Measured, Vec<Observation>), Failure>;
     /// The names of the kinds of messages.
     fn kinds(&self) -> Kinds;
     /// Who coordinates, and which messages carry a token.
-    fn posts(&self) -> Posts;
+    fn posts(&self) -> InitialRoles;
 }

@@ -20,7 +20,7 @@ use vorrang_trace::{Measure, Record, Summary, Verdict, judge};
 
 use super::kills::{Kills, in_order};
 use super::turns::Turns;
-use super::worker::{Orders, Shift};
+use super::worker::{Shift, WorkerSetup};
 use super::{
     Counted, News, Place, Processes, events, kills, local, orders, processes, runtime, settle,
 };
@@ -29,14 +29,14 @@ use crate::figures::Measured;
 use crate::options::mutex::LoadKind;
 use crate::problem::mutex::Scenario;
 use crate::problem::mutex::figures::figures;
-use crate::problem::{Made, Scene, run_header};
+use crate::problem::{GuardedNodes, Scene, run_header};
 use crate::progress::Progress;
 use crate::tracefile::{Keep, Tape};
 
 /// Runs a scenario over TCP and hands back what came of it, kept where that is wanted.
 pub(super) fn run(
     scenario: &Scenario,
-    made: &Made<Mutex>,
+    made: &GuardedNodes<Mutex>,
     place: Place,
     keep: Keep<'_>,
 ) -> Result<Measured, Failure> {
@@ -57,7 +57,7 @@ pub(super) fn run(
         Processes::OneEach => {
             let recorded = runtime()?.block_on(async {
                 let orders =
-                    |id| Orders { shift: Some(shift(scenario, id)), ..orders(scenario, id) };
+                    |id| WorkerSetup { shift: Some(shift(scenario, id)), ..orders(scenario, id) };
                 let (mut group, news) = processes::start(scenario.nodes(), orders).await?;
                 // Before all have met, nobody can be missed.
                 group.started().await?;

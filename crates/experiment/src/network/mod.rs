@@ -15,7 +15,7 @@ use std::time::Duration;
 use vorrang_algorithms::card::Card;
 use vorrang_algorithms::detection::Detection;
 use vorrang_algorithms::election::Election;
-use vorrang_algorithms::group::Grouping;
+use vorrang_algorithms::group::GroupCommunication;
 use vorrang_algorithms::multicast::Multicast;
 use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::registry::Recipe;
@@ -24,11 +24,11 @@ use vorrang_catalogue::NodeOf;
 use vorrang_protocol::{NodeId, Protocol};
 use vorrang_trace::{Record, What};
 
-use self::worker::{Orders, Work};
+use self::worker::{Work, WorkerSetup};
 use crate::failure::Failure;
 use crate::figures::Measured;
 use crate::problem::mutex::Scenario;
-use crate::problem::{Made, Scene, Simulated};
+use crate::problem::{GuardedNodes, Scene, Simulated};
 use crate::progress::Progress;
 use crate::tracefile::Keep;
 
@@ -64,7 +64,7 @@ pub trait OverTcp: Simulated {
     /// Runs a scenario, and keeps it where that is wanted.
     fn over_tcp(
         scenario: &Self::Scenario,
-        made: &Made<Self>,
+        made: &GuardedNodes<Self>,
         place: Place<'_>,
         keep: Keep<'_>,
     ) -> Result<Measured, Failure>;
@@ -79,7 +79,7 @@ pub trait OverTcp: Simulated {
 impl OverTcp for Mutex {
     fn over_tcp(
         scenario: &Scenario,
-        made: &Made<Self>,
+        made: &GuardedNodes<Self>,
         place: Place<'_>,
         keep: Keep<'_>,
     ) -> Result<Measured, Failure> {
@@ -99,7 +99,7 @@ macro_rules! told_once {
         impl OverTcp for $problem {
             fn over_tcp(
                 scenario: &Self::Scenario,
-                made: &Made<Self>,
+                made: &GuardedNodes<Self>,
                 place: Place<'_>,
                 keep: Keep<'_>,
             ) -> Result<Measured, Failure> {
@@ -116,12 +116,12 @@ macro_rules! told_once {
     )*};
 }
 
-told_once!(Election, Wave, Detection, Multicast, Grouping);
+told_once!(Election, Wave, Detection, Multicast, GroupCommunication);
 
 /// What a process must know to be a node of a scenario, but for when its clock began.
-fn orders(scene: &impl Scene, id: NodeId) -> Orders {
+fn orders(scene: &impl Scene, id: NodeId) -> WorkerSetup {
     let about = scene.about();
-    Orders {
+    WorkerSetup {
         algorithm: about.name.to_owned(),
         setup: scene.setup().text(about.takes),
         id: id.0,

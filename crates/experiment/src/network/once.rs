@@ -19,14 +19,14 @@ use super::{
 };
 use crate::failure::Failure;
 use crate::figures::Measured;
-use crate::problem::{Made, Networked, Scene, Until, run_header};
+use crate::problem::{GuardedNodes, Networked, Scene, Until, run_header};
 use crate::tracefile::{Keep, Tape};
 
 /// Tells some nodes something, and hands back what came of it: judged, measured, and kept where
 /// that is wanted.
 pub(super) fn run<Q: Networked>(
     scene: &Q::Scenario,
-    made: &Made<Q>,
+    made: &GuardedNodes<Q>,
     place: Place<'_>,
     keep: Keep<'_>,
 ) -> Result<Measured, Failure> {

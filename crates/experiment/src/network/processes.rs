@@ -12,7 +12,7 @@ use vorrang_net::Clock;
 use vorrang_protocol::NodeId;
 
 use super::lock::Nodes;
-use super::worker::Orders;
+use super::worker::WorkerSetup;
 use super::{Counted, News};
 use crate::failure::Failure;
 
@@ -34,7 +34,7 @@ struct Worker {
 /// Starts a process for every node, with orders that lack only when its clock began.
 pub(super) async fn start(
     nodes: u32,
-    orders: impl Fn(NodeId) -> Orders,
+    orders: impl Fn(NodeId) -> WorkerSetup,
 ) -> Result<(Processes, UnboundedReceiver<News>), Failure> {
     let (news, heard) = unbounded_channel();
     let epoch_ns = Clock::start().epoch_ns();
@@ -42,7 +42,7 @@ pub(super) async fn start(
     let mut addresses = Vec::new();
     for id in (0..nodes).map(NodeId) {
         let mut worker = Worker::start(id, news.clone())?;
-        let orders = Orders { epoch_ns, ..orders(id) };
+        let orders = WorkerSetup { epoch_ns, ..orders(id) };
         let orders = serde_json::to_string(&orders).expect("orders can be written");
         worker.say(&orders).await?;
         addresses.push(worker.answer(id).await?);

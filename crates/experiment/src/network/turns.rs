@@ -59,7 +59,7 @@ impl Application for Turns {
     fn on_notice(&mut self, notice: Notice, fx: &mut ApplicationEffects<Command>) {
         match notice {
             // One that was put out says so when it wanted to leave anyway.
-            Notice::PutOut | Notice::View { .. } => {}
+            Notice::Evicted | Notice::View { .. } => {}
             Notice::Entered | Notice::EnteredAs(_) => {
                 let hold = Duration::from_nanos(self.hold.draw(&mut self.random));
                 if hold.is_zero() { self.leave(fx) } else { fx.wake_after(hold) }

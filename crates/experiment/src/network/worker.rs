@@ -51,7 +51,7 @@ use crate::failure::Failure;
 
 /// What a worker must know to begin.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Orders {
+pub(super) struct WorkerSetup {
     pub(super) algorithm: String,
     pub(super) setup: String,
     pub(super) id: u32,
@@ -74,7 +74,7 @@ pub(super) struct Shift {
 /// What a worker has been told, and who tells it more.
 #[derive(Debug)]
 pub struct Work {
-    orders: Orders,
+    orders: WorkerSetup,
     lines: Lines<BufReader<Stdin>>,
 }
 
@@ -108,7 +108,7 @@ pub(super) fn take_turns(
 }
 
 fn turns(
-    orders: &Orders,
+    orders: &WorkerSetup,
     card: &'static mutex::Card,
     news: UnboundedSender<News>,
 ) -> Result<Turns, Failure> {
@@ -134,18 +134,19 @@ pub(super) fn be_told<Q: Problem>(
     recipe: &Recipe<NodeOf<Q>>,
 ) -> Future<'static> {
     let (news, heard) = unbounded_channel();
-    let told = Told::<Q> { node: NodeId(work.orders.id), news: Some(news), problem: PhantomData };
+    let told =
+        RunRecorder::<Q> { node: NodeId(work.orders.id), news: Some(news), problem: PhantomData };
     with(work, card, recipe, (told, heard))
 }
 
 /// Reports when it is told something for the first time.
-struct Told<Q> {
+struct RunRecorder<Q> {
     node: NodeId,
     news: Option<UnboundedSender<News>>,
     problem: PhantomData<fn(Q)>,
 }
 
-impl<Q: Problem> Application for Told<Q> {
+impl<Q: Problem> Application for RunRecorder<Q> {
     type Command = Q::Command;
     type Notice = Q::Notice;
 

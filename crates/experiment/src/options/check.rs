@@ -8,13 +8,13 @@ use std::time::Duration;
 use vorrang_algorithms::card::About;
 use vorrang_algorithms::detection::Detection;
 use vorrang_algorithms::election::Election;
-use vorrang_algorithms::group::Grouping;
+use vorrang_algorithms::group::GroupCommunication;
 use vorrang_algorithms::problem::Problem as _;
 use vorrang_algorithms::setup::Setup;
 use vorrang_check::{Bounds, Demands, Faults, Links, Liveness};
 use vorrang_protocol::{Graph, Guard, Protocol, parse_duration_ns, show_duration_ns};
 
-use super::check_limits::ExtentArgs;
+use super::check_limits::CheckLimitArgs;
 use super::choice::{Choice, name};
 use super::command_line::CommandLine;
 use super::election::ElectionCheckArgs;
@@ -119,7 +119,7 @@ pub struct CheckArgs {
     pub max_memory: u64,
     /// How far to look.
     #[cfg_attr(feature = "clap", command(flatten))]
-    pub extent: ExtentArgs,
+    pub limits: CheckLimitArgs,
 }
 
 impl Default for CheckArgs {
@@ -142,7 +142,7 @@ impl Default for CheckArgs {
             max_depth: None,
             max_states: None,
             max_memory: DEFAULT_MIB,
-            extent: ExtentArgs::default(),
+            limits: CheckLimitArgs::default(),
         }
     }
 }
@@ -217,13 +217,13 @@ impl CheckArgs {
     /// How far to look.
     pub fn bounds(&self) -> Bounds {
         let memory_bytes = Some(self.max_memory.saturating_mul(1 << 20));
-        let (depth, states, time) = (self.max_depth, self.max_states, self.extent.time());
+        let (depth, states, time) = (self.max_depth, self.max_states, self.limits.time());
         Bounds::default()
             .depth(depth)
             .states(states)
             .memory_bytes(memory_bytes)
             .time(time)
-            .fingerprint(self.extent.fingerprint())
+            .fingerprint(self.limits.fingerprint())
     }
 
     /// With how many threads: one a core, if nothing is said.
@@ -286,7 +286,7 @@ impl CheckArgs {
 
     /// Refuses options that would change nothing, as if they had been looked at.
     pub fn check_sense(&self, about: &About) -> Result<(), Failure> {
-        self.extent.check_sense(&[
+        self.limits.check_sense(&[
             (self.max_depth.is_some(), "--max-depth bounds a search: of walks, say --depth"),
             (self.threads.is_some(), "--threads: walks are taken one after the other"),
             (
@@ -298,7 +298,7 @@ impl CheckArgs {
         let budget = &self.budget;
         // Some problems are about crashes, and so are the questions about them; so may a flaw be.
         let is_about_them =
-            [Election::NAME, Detection::NAME, Grouping::NAME].contains(&about.problem);
+            [Election::NAME, Detection::NAME, GroupCommunication::NAME].contains(&about.problem);
         let are_usual = is_about_them || self.flaw.is_some();
         let crashes = budget.crashes.unwrap_or(u8::from(are_usual));
         let restarts = budget.restarts.unwrap_or(0);
@@ -367,7 +367,7 @@ impl CheckArgs {
         line.maybe("max-depth", self.max_depth);
         line.maybe("max-states", self.max_states);
         line.maybe("max-memory", Some(self.max_memory).filter(|&mib| mib != DEFAULT_MIB));
-        self.extent.add_to(&mut line);
+        self.limits.add_to(&mut line);
         line
     }
 }

@@ -17,7 +17,7 @@ const DEFAULT_SEED: u64 = 1;
 /// How far to look, besides what bounds a search in size.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
-pub struct ExtentArgs {
+pub struct CheckLimitArgs {
     /// Stop after so long, as in 90s, 10m or 2h
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME", help_heading = "Bounds"))]
     pub time: Option<WallTime>,
@@ -56,7 +56,7 @@ pub enum HashBits {
     Many,
 }
 
-impl ExtentArgs {
+impl CheckLimitArgs {
     /// What stands for a state.
     pub const fn fingerprint(&self) -> Fingerprint {
         match self.hash_bits {

@@ -5,8 +5,8 @@ use vorrang_algorithms::card::About;
 use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::setup::Parameter;
 use vorrang_algorithms::{
-    detection::Detection, election::Election, group::Grouping, multicast::Multicast, mutex::Mutex,
-    registry,
+    detection::Detection, election::Election, group::GroupCommunication, multicast::Multicast,
+    mutex::Mutex, registry,
 };
 
 use super::LastingArgs;
@@ -19,13 +19,13 @@ use crate::failure::Failure;
 
 /// Options, and which of them were typed.
 #[derive(Clone, Debug)]
-pub struct Given<A> {
+pub struct ExplicitArgs<A> {
     /// The options.
     pub args: A,
     typed: Vec<String>,
 }
 
-impl<A: Args> Args for Given<A> {
+impl<A: Args> Args for ExplicitArgs<A> {
     fn augment_args(command: Command) -> Command {
         A::augment_args(command)
     }
@@ -34,7 +34,7 @@ impl<A: Args> Args for Given<A> {
     }
 }
 
-impl<A: Args> FromArgMatches for Given<A> {
+impl<A: Args> FromArgMatches for ExplicitArgs<A> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         // Groups of options have ids as well.
         let known = A::augment_args(Command::new(""));
@@ -51,7 +51,7 @@ impl<A: Args> FromArgMatches for Given<A> {
     }
 }
 
-impl<A> Given<A> {
+impl<A> ExplicitArgs<A> {
     /// The names of the options that were typed.
     pub fn typed(&self) -> &[String] {
         &self.typed
@@ -122,7 +122,7 @@ fn problem_options() -> [(&'static str, &'static str, Has); 5] {
         (Multicast::NAME, Multicast::TITLE, |it| {
             has::<MulticastArgs>(it) || has::<MulticastCheckArgs>(it)
         }),
-        (Grouping::NAME, Grouping::TITLE, |it| {
+        (GroupCommunication::NAME, GroupCommunication::TITLE, |it| {
             has::<MulticastArgs>(it) || has::<GroupArgs>(it) || has::<GroupCheckArgs>(it)
         }),
     ]

@@ -96,7 +96,7 @@ pub struct FaultArgs {
 
 /// One thing that goes wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mishap {
+pub enum SingleFault {
     /// The message of this number is lost.
     Lose(u64),
     /// It arrives twice: the copy at some time as others do, or as late as if it were overtaken.
@@ -112,17 +112,17 @@ pub enum Mishap {
     Crash(NodeId, u64),
 }
 
-impl From<Mishap> for FaultArgs {
-    fn from(mishap: Mishap) -> Self {
+impl From<SingleFault> for FaultArgs {
+    fn from(mishap: SingleFault) -> Self {
         let mut args = Self::default();
         match mishap {
-            Mishap::Lose(number) => args.lose.push(number),
-            Mishap::Double { number, late } => {
+            SingleFault::Lose(number) => args.lose.push(number),
+            SingleFault::Double { number, late } => {
                 args.double.push(number);
                 args.delay.extend(late.then_some(number));
             }
-            Mishap::Delay(number) => args.delay.push(number),
-            Mishap::Crash(node, at_ns) => args.crash.push((Whom::Node(node), at_ns)),
+            SingleFault::Delay(number) => args.delay.push(number),
+            SingleFault::Crash(node, at_ns) => args.crash.push((Whom::Node(node), at_ns)),
         }
         args
     }

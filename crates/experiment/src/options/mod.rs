@@ -219,7 +219,7 @@ pub struct SetupArgs(Vec<(Parameter, String)>);
 
 impl SetupArgs {
     /// The set-up of an algorithm. An option that it does not take is refused by
-    /// `Given::check_fit`.
+    /// `ExplicitArgs::check_fit`.
     pub fn setup(&self, about: &About, nodes: u32) -> Result<Setup, Failure> {
         let mut setup = about.assumes.setup(Group::of(nodes));
         for (parameter, text) in &self.0 {

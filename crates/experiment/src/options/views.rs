@@ -61,7 +61,7 @@ pub fn parse_lease(text: &str) -> Result<Duration, String> {
 /// A known mistake of locks on views.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
-pub enum Slip {
+pub enum LocksFlaw {
     /// A member that has reported its state goes on and enters.
     EntersFrozen,
     /// No member waits for those that were inside before.
@@ -74,7 +74,7 @@ pub enum Slip {
     OwnOrder,
 }
 
-impl Choice for Slip {
+impl Choice for LocksFlaw {
     const ALL: &'static [(Self, &'static str)] = &[
         (Self::EntersFrozen, "enters-frozen"),
         (Self::HolderForgotten, "holder-forgotten"),
@@ -108,8 +108,8 @@ impl RunArgs {
     }
 
     /// The mistake of locks on views that was asked for, if it is one.
-    pub fn slip(&self) -> Option<Slip> {
+    pub fn slip(&self) -> Option<LocksFlaw> {
         let asked = self.common.flaw.as_deref().filter(|_| self.views.on_views)?;
-        Slip::named(asked)
+        LocksFlaw::named(asked)
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use vorrang_algorithms::flaw::Flawed;
 use vorrang_algorithms::layer::flaws::NoDuplicateFilter;
-use vorrang_algorithms::layer::reliable::{self, Patience, Peers, Reliable};
+use vorrang_algorithms::layer::reliable::{self, Peers, Reliable, Retries};
 use vorrang_algorithms::recipe::Node;
 use vorrang_algorithms::setup::Setup;
 use vorrang_catalogue::{Entry, NodeOf};
@@ -13,8 +13,8 @@ use vorrang_erased::AnyNode;
 use vorrang_protocol::{Graph, Guard, NodeId, parse_duration_ns, show_duration_ns};
 use vorrang_trace::Header;
 
-use super::{Driven, Nodes, Scene};
-use crate::environment::Between;
+use super::{Nodes, ProblemDriver, Scene};
+use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::options::check::{Channels, CheckArgs};
 use crate::options::choice::{Choice as _, name};
@@ -39,8 +39,8 @@ impl Layer {
     }
 
     /// Those of a simulation.
-    pub fn simulated(between: &Between) -> Self {
-        let within = Duration::from_nanos(between.nearly_longest_ns());
+    pub fn simulated(environment: &Environment) -> Self {
+        let within = Duration::from_nanos(environment.nearly_longest_ns());
         Self { how: Channels::Correct, within, tries: TRIES }
     }
 
@@ -71,11 +71,11 @@ impl CheckArgs {
 type Over<Q> = Reliable<NodeOf<Q>>;
 
 /// The nodes of an algorithm over reliable channels.
-fn over<Q: Driven>(
+fn over<Q: ProblemDriver>(
     node: Node<NodeOf<Q>>,
     setup: &Setup,
     graph: Option<Graph>,
-    patience: Patience,
+    patience: Retries,
 ) -> impl Fn(NodeId) -> Over<Q> + Send + Sync + Clone + 'static {
     let (group, graph) = (setup.group, graph.map(Arc::new));
     move |id| {
@@ -85,12 +85,12 @@ fn over<Q: Driven>(
 }
 
 /// The same without a type, for the checker and a stage; and what holds of them.
-pub(super) fn any<Q: Driven>(
+pub(super) fn any<Q: ProblemDriver>(
     layer: Layer,
     (node, guards): (Node<NodeOf<Q>>, &[Guard<NodeOf<Q>>]),
     (setup, graph): (&Setup, Option<Graph>),
 ) -> super::subject::MadeOf<Q> {
-    let node = over::<Q>(node, setup, graph, Patience::within(layer.within, layer.tries));
+    let node = over::<Q>(node, setup, graph, Retries::within(layer.within, layer.tries));
     match layer.how {
         Channels::Correct => {
             let guards = guards.iter().cloned().map(Reliable::guard).map(AnyNode::guard_of);
@@ -104,17 +104,17 @@ pub(super) fn any<Q: Driven>(
 }
 
 /// The nodes of an algorithm, or of one with a mistake, over reliable channels.
-pub(crate) fn reliable<Q: Driven>(
+pub(crate) fn reliable<Q: ProblemDriver>(
     of: &Entry<Q>,
     scenario: &Q::Scenario,
 ) -> Result<Nodes<Q>, Failure> {
     const WHY: &str = "--reliable is for the simulator: TCP is reliable by itself";
-    let (setup, between) = (scenario.setup(), scenario.between());
+    let (setup, environment) = (scenario.setup(), scenario.between());
     let node = super::make(&of.recipe, setup)?;
     let graph = scenario.about().assumes.layout.graph(setup);
     let graph = graph.map_err(|unfit| Failure::Usage(unfit.0))?;
-    let Layer { within, tries, .. } = Layer::simulated(between);
-    let node = over::<Q>(node, setup, graph, Patience::within(within, tries));
+    let Layer { within, tries, .. } = Layer::simulated(environment);
+    let node = over::<Q>(node, setup, graph, Retries::within(within, tries));
     let guards = of.guards.iter().cloned().map(Reliable::guard).collect();
     let kinds = reliable::kinds(of.kinds).leak();
     Ok(Nodes::simulated(setup.group.size(), Arc::new(node), guards, (kinds, WHY)))

@@ -2,19 +2,21 @@
 
 use vorrang_protocol::NodeId;
 
-use super::{Doing, Seen, Sight};
+use super::{Activity, Observation, ObservationKind};
 use crate::values::roundest;
 
 /// Who is inside at a time of a run, or else the first to enter after it, and a moment at which it
 /// is: that time, or a round one of its stay.
-pub(crate) fn holder_at(seen: &[Seen], at_ns: u64) -> Option<(NodeId, u64)> {
+pub(crate) fn holder_at(seen: &[Observation], at_ns: u64) -> Option<(NodeId, u64)> {
     let mut inside: Vec<(NodeId, u64)> = Vec::new();
     for it in seen {
-        let Sight::Said { doing: Some(doing), .. } = it.what else { continue };
+        let ObservationKind::ApplicationEvent { doing: Some(doing), .. } = it.what else {
+            continue;
+        };
         let place = inside.iter().position(|&(node, _)| node == it.node);
         match (doing, place) {
-            (Doing::IsInside, None) => inside.push((it.node, it.at_ns)),
-            (Doing::IsInside, Some(_)) | (_, None) => {}
+            (Activity::IsInside, None) => inside.push((it.node, it.at_ns)),
+            (Activity::IsInside, Some(_)) | (_, None) => {}
             (_, Some(place)) => {
                 let (node, since_ns) = inside.remove(place);
                 let first_ns = at_ns.max(since_ns.saturating_add(1));
@@ -35,21 +37,21 @@ pub(crate) fn holder_at(seen: &[Seen], at_ns: u64) -> Option<(NodeId, u64)> {
 mod tests {
     use super::*;
 
-    fn said(at_ns: u64, node: u32, doing: Doing) -> Seen {
-        let what = Sight::Said { text: String::new(), doing: Some(doing) };
-        Seen { at_ns, node: NodeId(node), what }
+    fn said(at_ns: u64, node: u32, doing: Activity) -> Observation {
+        let what = ObservationKind::ApplicationEvent { text: String::new(), doing: Some(doing) };
+        Observation { at_ns, node: NodeId(node), what }
     }
 
     #[test]
     fn whoever_is_inside_then_or_next_is_the_holder() {
         let run = [
-            said(0, 1, Doing::Waits),
-            said(10, 1, Doing::IsInside),
-            said(20, 1, Doing::Rests),
-            said(20, 2, Doing::Waits),
-            said(35, 2, Doing::IsInside),
-            said(47, 2, Doing::Rests),
-            said(50, 0, Doing::IsInside),
+            said(0, 1, Activity::Waits),
+            said(10, 1, Activity::IsInside),
+            said(20, 1, Activity::Rests),
+            said(20, 2, Activity::Waits),
+            said(35, 2, Activity::IsInside),
+            said(47, 2, Activity::Rests),
+            said(50, 0, Activity::IsInside),
         ];
         let at = |ns| holder_at(&run, ns).map(|(node, ns)| (node.0, ns));
         assert_eq!(at(15), Some((1, 15)));

@@ -15,9 +15,9 @@ use vorrang_sim::Workload;
 use vorrang_trace::{Header, Meter};
 
 use super::nodes::Nodes;
+use super::observation::{Activity, ApplicationEvent, InitialRoles, Role};
 use super::remarks::Remarks;
 use super::scene::Scene;
-use super::seen::{Doing, Posts, Role, Said};
 use crate::failure::Failure;
 use crate::figures::Figure;
 use crate::options::RunArgs;
@@ -97,18 +97,18 @@ pub trait Faulted: Simulated {
     /// Some short runs of so many nodes that show all that an algorithm does.
     fn trials(card: &'static Card<Self>, nodes: u32) -> Vec<RunArgs>;
     /// What a node does from now on, if this changes it.
-    fn doing(said: Said<'_, Self::Command, Self::Notice>) -> Option<Doing>;
+    fn activity(said: ApplicationEvent<'_, Self::Command, Self::Notice>) -> Option<Activity>;
     /// Who coordinates, and which messages carry a token.
-    fn posts(_scenario: &Self::Scenario) -> Posts {
-        Posts::default()
+    fn posts(_scenario: &Self::Scenario) -> InitialRoles {
+        InitialRoles::default()
     }
 }
 
 /// What is drawn.
 pub trait Drawn: Faulted {
     /// What something that a node is asked or tells looks like: by default, as what it then does.
-    fn look(at: NodeId, said: Said<'_, Self::Command, Self::Notice>) -> Look {
-        Self::doing(said).map_or_else(Look::default, |doing| doing.look(at))
+    fn look(at: NodeId, said: ApplicationEvent<'_, Self::Command, Self::Notice>) -> Look {
+        Self::activity(said).map_or_else(Look::default, |doing| doing.look(at))
     }
     /// The kinds of messages that carry a token.
     fn tokens(_card: &'static Card<Self>) -> &'static [&'static str] {
@@ -195,6 +195,6 @@ pub enum Until {
 }
 
 /// A problem that all drivers know, but for a real network.
-pub trait Driven: Compared + Drawn + Stepped {}
+pub trait ProblemDriver: Compared + Drawn + Stepped {}
 
-impl<Q: Compared + Drawn + Stepped> Driven for Q {}
+impl<Q: Compared + Drawn + Stepped> ProblemDriver for Q {}

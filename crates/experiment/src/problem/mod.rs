@@ -16,10 +16,10 @@ mod jobs;
 pub mod multicast;
 pub mod mutex;
 mod nodes;
+mod observation;
 mod remarks;
 mod retrace;
 mod scene;
-mod seen;
 mod simulate;
 mod staged;
 mod subject;
@@ -37,15 +37,17 @@ use crate::options::check::CheckArgs;
 
 pub(crate) use holder::holder_at;
 pub use jobs::{
-    Checked, Compared, Drawn, Driven, Extremes, Faulted, Networked, Question, Simulated, Stepped,
-    SummaryOf, Until,
+    Checked, Compared, Drawn, Extremes, Faulted, Networked, ProblemDriver, Question, Simulated,
+    Stepped, SummaryOf, Until,
 };
 use nodes::graph;
-pub use nodes::{Made, Nodes, make};
+pub use nodes::{GuardedNodes, Nodes, make};
+pub use observation::{
+    Activity, ApplicationEvent, InitialRoles, Observation, ObservationKind, Role,
+};
 pub use remarks::Remarks;
 pub use retrace::{Retraced, Watching, sides};
 pub use scene::Scene;
-pub use seen::{Doing, Posts, Role, Said, Seen, Sight};
 pub(crate) use simulate::{Extent, measure, observe, overhear, record};
 pub use simulate::{Kinds, header, run_header};
 pub use staged::{Ahead, Look as Glance, Staged};
@@ -64,7 +66,7 @@ pub trait Subject: Send + Sync + fmt::Debug {
     /// Does a recorded run once more, and shows every node after whatever happened to it.
     fn retrace(&self, run: &Recording, watch: Watching<'_>) -> Result<Retraced, Failure>;
     /// What was asked or told in a recorded run, in words, and what it looks like.
-    fn looks(&self, at: NodeId, told: &vorrang_trace::Told) -> Option<(String, Look)>;
+    fn looks(&self, at: NodeId, told: &vorrang_trace::LineEvent) -> Option<(String, Look)>;
     /// The kinds of messages that carry a token.
     fn tokens(&self) -> &'static [&'static str];
 }

@@ -24,7 +24,7 @@ pub struct Nodes<Q: Problem> {
     /// Makes them for the simulator, with or without their invariants.
     populate: Box<dyn Fn(bool) -> PopulationOf<Q> + Send + Sync>,
     /// How they are made for TCP, or why they do not run there.
-    pub(crate) over_tcp: Result<Made<Q>, &'static str>,
+    pub(crate) over_tcp: Result<GuardedNodes<Q>, &'static str>,
 }
 
 impl<Q: Problem> Nodes<Q> {
@@ -32,7 +32,7 @@ impl<Q: Problem> Nodes<Q> {
     pub(crate) fn of(
         entry: &'static any::Entry<Q>,
         setup: &Setup,
-        over_tcp: Result<Made<Q>, &'static str>,
+        over_tcp: Result<GuardedNodes<Q>, &'static str>,
     ) -> Self {
         let setup = setup.clone();
         let populate = move |is_guarded| {
@@ -77,20 +77,20 @@ impl<Q: Problem> fmt::Debug for Nodes<Q> {
 }
 
 /// Nodes for a real network, and what holds of them.
-pub struct Made<Q: Problem> {
+pub struct GuardedNodes<Q: Problem> {
     /// How each is made.
     pub node: Node<NodeOf<Q>>,
     /// The algorithm.
     pub entry: &'static any::Entry<Q>,
 }
 
-impl<Q: Problem> fmt::Debug for Made<Q> {
+impl<Q: Problem> fmt::Debug for GuardedNodes<Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Made").field("entry", &self.entry).finish_non_exhaustive()
     }
 }
 
-impl<Q: Problem> Made<Q> {
+impl<Q: Problem> GuardedNodes<Q> {
     /// The names of the kinds of their messages.
     pub fn kinds(&self) -> Kinds {
         self.entry.kinds

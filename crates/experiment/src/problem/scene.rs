@@ -11,7 +11,7 @@ use vorrang_trace::Header;
 
 use super::channels::Layer;
 use super::mutex::on_views::Views;
-use crate::environment::Between;
+use crate::environment::Environment;
 
 /// What every run has, whatever the problem. A problem says what only it knows; how that is written
 /// down with all the rest is the same for all.
@@ -21,7 +21,7 @@ pub trait Scene: Clone + fmt::Debug + Send + Sync + 'static {
     /// How it is set up.
     fn setup(&self) -> &Setup;
     /// What lies between the nodes.
-    fn between(&self) -> &Between;
+    fn between(&self) -> &Environment;
     /// How far the run goes, as its meter counts it.
     fn total(&self) -> u64;
     /// When it ends, whatever is still under way then.
@@ -49,7 +49,9 @@ pub trait Scene: Clone + fmt::Debug + Send + Sync + 'static {
     fn note(&self, header: Header) -> Header {
         match (self.views(), self.between()) {
             (Some(views), _) => views.note(header),
-            (None, between) if between.is_reliable => Layer::simulated(between).note(header),
+            (None, environment) if environment.is_reliable => {
+                Layer::simulated(environment).note(header)
+            }
             (None, _) => header,
         }
     }
@@ -90,10 +92,10 @@ pub trait Scene: Clone + fmt::Debug + Send + Sync + 'static {
         let (setup, own) = (self.setup().text(self.about().takes), self.own_options(net));
         let guarded = if self.between().is_guarded { " --invariants" } else { "" };
         let seed = format!("--seed {}{guarded}", self.seed());
-        let between =
+        let environment =
             if net { seed + &self.between().faults_typed() } else { self.between().options() };
         let gap = if own.is_empty() { "" } else { " " };
-        format!("{setup}{gap}{own} {between}")
+        format!("{setup}{gap}{own} {environment}")
     }
     /// The heading of a page of a comparison: everything but the seed.
     fn page(&self) -> String {

@@ -16,12 +16,12 @@ use vorrang_sim::{FaultCounts, Faults, Recorder, Report, SimError, Simulation};
 use vorrang_trace::{End, Ending, Header, Lines, Record, Recording, Wrong};
 use vorrang_workload::SimulationOf;
 
-use super::seen::{Seen, Told, Witness};
-use super::{Driven, Nodes, Scene, SummaryOf};
+use super::observation::{Observation, RecordSink, RunRecorder};
+use super::{Nodes, ProblemDriver, Scene, SummaryOf};
 use crate::failure::Failure;
 use crate::figures::Measured;
 use crate::progress::Progress;
-use crate::tracefile::Outlet;
+use crate::tracefile::TraceWriter;
 
 /// How far a simulation goes.
 #[derive(Clone, Copy)]
@@ -36,10 +36,10 @@ pub(crate) enum Extent<'a> {
 pub type Kinds = &'static [&'static str];
 
 /// What a simulation came to, and who was told of it.
-pub(super) type Outcome<Q> = (Report<SummaryOf<Q>>, Option<Told<Q>>);
+pub(super) type Outcome<Q> = (Report<SummaryOf<Q>>, Option<RunRecorder<Q>>);
 
 /// Runs a scenario and says what came of it. What is in here is compiled once for every problem.
-pub(crate) fn measure<Q: Driven>(
+pub(crate) fn measure<Q: ProblemDriver>(
     scenario: &Q::Scenario,
     nodes: &Nodes<Q>,
     trace: Option<&Path>,
@@ -47,20 +47,20 @@ pub(crate) fn measure<Q: Driven>(
 ) -> Result<Measured, Failure> {
     let to_file = |path| ToFile::new(path, &run_header(scenario, false));
     let file = trace.map(to_file).transpose()?;
-    let (measured, witness) = told(scenario, nodes, file.map(Witness::File), until)?;
-    if let (Some(Witness::File(file)), Some(path)) = (witness, trace) {
+    let (measured, witness) = told(scenario, nodes, file.map(RecordSink::File), until)?;
+    if let (Some(RecordSink::File(file)), Some(path)) = (witness, trace) {
         file.finish(path, measured.wrong())?;
     }
     Ok(measured)
 }
 
 /// The same, with a record of it; also if it ends early because a node refused a command.
-pub(crate) fn record<Q: Driven>(
+pub(crate) fn record<Q: ProblemDriver>(
     scenario: &Q::Scenario,
     nodes: &Nodes<Q>,
 ) -> Result<Recording, Failure> {
     let lines = Arc::new(Mutex::new(Vec::new()));
-    let tape = Some(Witness::Tape(Arc::clone(&lines)));
+    let tape = Some(RecordSink::Tape(Arc::clone(&lines)));
     let wrong = match told(scenario, nodes, tape, Extent::Over(None)) {
         Ok((measured, _)) => Some(measured.wrong()),
         Err(Failure::Failed(_)) => None,
@@ -76,43 +76,45 @@ pub(crate) fn record<Q: Driven>(
 }
 
 /// The same, with all that was asked and told.
-pub(crate) fn overhear<Q: Driven>(
+pub(crate) fn overhear<Q: ProblemDriver>(
     scenario: &Q::Scenario,
     nodes: &Nodes<Q>,
-) -> Result<Vec<Seen>, Failure> {
-    let ears = Some(Witness::Ears(Vec::new()));
+) -> Result<Vec<Observation>, Failure> {
+    let ears = Some(RecordSink::ApplicationEvents(Vec::new()));
     match told(scenario, nodes, ears, Extent::Over(None))? {
-        (_, Some(Witness::Ears(heard))) => Ok(heard),
-        (_, Some(Witness::File(_) | Witness::Tape(_) | Witness::Memory(_)) | None) => {
+        (_, Some(RecordSink::ApplicationEvents(heard))) => Ok(heard),
+        (_, Some(RecordSink::File(_) | RecordSink::Tape(_) | RecordSink::Memory(_)) | None) => {
             Ok(Vec::new())
         }
     }
 }
 
 /// The same, with all that happened.
-pub(crate) fn observe<Q: Driven>(
+pub(crate) fn observe<Q: ProblemDriver>(
     scenario: &Q::Scenario,
     nodes: &Nodes<Q>,
-) -> Result<(Measured, Vec<Seen>), Failure> {
-    let memory = Some(Witness::Memory(Vec::new()));
+) -> Result<(Measured, Vec<Observation>), Failure> {
+    let memory = Some(RecordSink::Memory(Vec::new()));
     match told(scenario, nodes, memory, Extent::Over(None))? {
-        (measured, Some(Witness::Memory(seen))) => Ok((measured, seen)),
-        (measured, Some(Witness::File(_) | Witness::Tape(_) | Witness::Ears(_)) | None) => {
-            Ok((measured, Vec::new()))
-        }
+        (measured, Some(RecordSink::Memory(seen))) => Ok((measured, seen)),
+        (
+            measured,
+            Some(RecordSink::File(_) | RecordSink::Tape(_) | RecordSink::ApplicationEvents(_))
+            | None,
+        ) => Ok((measured, Vec::new())),
     }
 }
 
 /// Runs a scenario before a witness, and says what came of it.
-fn told<Q: Driven>(
+fn told<Q: ProblemDriver>(
     scenario: &Q::Scenario,
     nodes: &Nodes<Q>,
-    witness: Option<Witness<Q>>,
+    witness: Option<RecordSink<Q>>,
     until: Extent<'_>,
-) -> Result<(Measured, Option<Witness<Q>>), Failure> {
+) -> Result<(Measured, Option<RecordSink<Q>>), Failure> {
     let start = Instant::now();
     let about = scenario.about();
-    let (report, told) = simulate(scenario, nodes, witness.map(Told::of), until)?;
+    let (report, told) = simulate(scenario, nodes, witness.map(RunRecorder::of), until)?;
     let violation = report.first_violation.as_ref().map(|(at_ns, violation)| {
         format!("{violation} (at {})", vorrang_protocol::show_duration_ns(*at_ns))
     });
@@ -140,10 +142,10 @@ fn told<Q: Driven>(
 }
 
 /// Runs a scenario.
-fn simulate<Q: Driven>(
+fn simulate<Q: ProblemDriver>(
     scenario: &Q::Scenario,
     nodes: &Nodes<Q>,
-    recorder: Option<Told<Q>>,
+    recorder: Option<RunRecorder<Q>>,
     until: Extent<'_>,
 ) -> Result<Outcome<Q>, Failure> {
     let told = recorder.map(|told| Rc::new(RefCell::new(told)));
@@ -178,7 +180,7 @@ fn simulate<Q: Driven>(
     // The simulation has the other half of what is shared.
     drop(simulation);
     let mut told = told.and_then(Rc::into_inner).map(RefCell::into_inner);
-    if let Some(Told { witness: Witness::File(file) }) = &mut told {
+    if let Some(RunRecorder { witness: RecordSink::File(file) }) = &mut told {
         file.end();
     }
     // What was recorded up to then is kept.
@@ -186,9 +188,9 @@ fn simulate<Q: Driven>(
 }
 
 /// Who is told of a run, while the simulation has it.
-struct Shared<Q: Problem>(Rc<RefCell<Told<Q>>>);
+struct Shared<Q: Problem>(Rc<RefCell<RunRecorder<Q>>>);
 
-impl<Q: Driven> Recorder<NodeOf<Q>> for Shared<Q> {
+impl<Q: ProblemDriver> Recorder<NodeOf<Q>> for Shared<Q> {
     fn listens(&self) -> bool {
         true
     }
@@ -198,7 +200,7 @@ impl<Q: Driven> Recorder<NodeOf<Q>> for Shared<Q> {
 }
 
 /// Runs it to its end.
-fn to_the_end<Q: Driven>(
+fn to_the_end<Q: ProblemDriver>(
     simulation: &mut SimulationOf<Q>,
     bar: Option<Progress<'_>>,
 ) -> Result<(), Failure> {
@@ -235,7 +237,7 @@ pub fn header(about: &About, setup: &Setup) -> Header {
 
 /// The same of a run that was decided on, in the simulator or over a real network.
 pub fn run_header(scene: &impl Scene, net: bool) -> Header {
-    let (about, between, options) = (scene.about(), scene.between(), scene.options(net));
+    let (about, environment, options) = (scene.about(), scene.between(), scene.options(net));
     let mut header = header(&about, scene.setup())
         .with("driver", &if net { "net" } else { "sim" })
         .with("seed", &scene.seed())
@@ -244,7 +246,7 @@ pub fn run_header(scene: &impl Scene, net: bool) -> Header {
             "command",
             &format!("vorrang run {}{} {options}", about.name, ["", " --net"][usize::from(net)]),
         );
-    if let Some(flaw) = between.flaw {
+    if let Some(flaw) = environment.flaw {
         header = header.with("flaw", &flaw);
     }
     scene.note(header)
@@ -255,7 +257,7 @@ pub fn run_header(scene: &impl Scene, net: bool) -> Header {
 /// What a record looks like as a line is found out on another core: a simulation is faster than any
 /// text of it.
 pub(super) struct ToFile<Q: Problem> {
-    outlet: Outlet,
+    outlet: TraceWriter,
     /// Those that were not handed on yet.
     batch: Vec<Record<NodeOf<Q>>>,
     records: u64,
@@ -267,7 +269,7 @@ const BATCH: usize = 512;
 
 impl<Q: Problem> ToFile<Q> {
     fn new(path: &Path, header: &Header) -> Result<Self, Failure> {
-        let outlet = Outlet::create(path).and_then(|mut outlet| {
+        let outlet = TraceWriter::create(path).and_then(|mut outlet| {
             outlet.write_all(&header.line())?;
             Ok(outlet)
         });

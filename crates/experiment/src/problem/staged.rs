@@ -9,7 +9,7 @@ use vorrang_check::{Ask, Faults, Plan, System};
 use vorrang_protocol::{Guard, Order, Violation};
 use vorrang_trace::stage::{Line, Says, Stage};
 
-use super::{Driven, Watcher, graph, verify};
+use super::{ProblemDriver, Watcher, graph, verify};
 use crate::answer::Answer;
 use crate::failure::Failure;
 use crate::options::check::CheckArgs;
@@ -62,7 +62,7 @@ pub struct Ahead {
 }
 
 /// Nodes of any algorithm of a problem on a stage.
-struct StagedOf<Q: Driven> {
+struct StagedOf<Q: ProblemDriver> {
     card: &'static Card<Q>,
     flaw: Option<&'static str>,
     setup: Setup,
@@ -73,7 +73,7 @@ struct StagedOf<Q: Driven> {
     now: Stage<NodeOf<Q>, Q::Watch>,
 }
 
-pub(super) fn stage<Q: Driven>(
+pub(super) fn stage<Q: ProblemDriver>(
     (card, flaw): (&'static Card<Q>, Option<&'static str>),
     (setup, order, monitor): (Setup, Order, Q::Watch),
     (nodes, guards): (Vec<NodeOf<Q>>, Vec<Guard<NodeOf<Q>>>),
@@ -89,7 +89,7 @@ pub(super) fn stage<Q: Driven>(
     Box::new(StagedOf::<Q> { card, flaw, setup, commands, nodes, guards, first, now })
 }
 
-impl<Q: Driven> Staged for StagedOf<Q> {
+impl<Q: ProblemDriver> Staged for StagedOf<Q> {
     fn setup(&self) -> &Setup {
         &self.setup
     }

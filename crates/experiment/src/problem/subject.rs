@@ -7,11 +7,14 @@ use vorrang_catalogue::{self as any, NodeOf};
 use vorrang_check as check;
 use vorrang_draw::Look;
 use vorrang_protocol::{Guard, NodeId};
-use vorrang_trace::{Recording, Told};
+use vorrang_trace::{LineEvent, Recording};
 
 use super::channels::{self, Layer};
 use super::retrace::{self, Retraced, Watching};
-use super::{Driven, Query, Question, Said, Staged, Subject, graph, header, make, staged, verify};
+use super::{
+    ApplicationEvent, ProblemDriver, Query, Question, Staged, Subject, graph, header, make, staged,
+    verify,
+};
 use crate::failure::Failure;
 use crate::options::check::CheckArgs;
 
@@ -19,7 +22,7 @@ use crate::options::check::CheckArgs;
 #[derive(Debug)]
 pub(crate) struct SubjectOf<Q: Problem>(pub(crate) &'static any::Entry<Q>);
 
-impl<Q: Driven> Subject for SubjectOf<Q> {
+impl<Q: ProblemDriver> Subject for SubjectOf<Q> {
     fn question(&self, args: &CheckArgs) -> Result<Query, Failure> {
         args.check()?;
         let &any::Entry { card, flaw, .. } = self.0;
@@ -68,25 +71,25 @@ impl<Q: Driven> Subject for SubjectOf<Q> {
         let (node, _) = self.node(&setup, Layer::noted(&run.header), Vec::new())?;
         retrace::retrace(&*node, run, watch)
     }
-    fn looks(&self, at: NodeId, told: &Told) -> Option<(String, Look)> {
+    fn looks(&self, at: NodeId, told: &LineEvent) -> Option<(String, Look)> {
         match told {
-            Told::Command(written) => {
+            LineEvent::Command(written) => {
                 let command: Q::Command = serde_json::from_value(written.clone()).ok()?;
-                Some((command.to_string(), Q::look(at, Said::Command(&command))))
+                Some((command.to_string(), Q::look(at, ApplicationEvent::Command(&command))))
             }
-            Told::Notice(written) => {
+            LineEvent::Notice(written) => {
                 let notice: Q::Notice = serde_json::from_value(written.clone()).ok()?;
-                Some((notice.to_string(), Q::look(at, Said::Notice(&notice))))
+                Some((notice.to_string(), Q::look(at, ApplicationEvent::Notice(&notice))))
             }
-            Told::Send { .. }
-            | Told::Receive { .. }
-            | Told::Timer(_)
-            | Told::Choice(_)
-            | Told::Lost { .. }
-            | Told::Doubled { .. }
-            | Told::Crash
-            | Told::Restart
-            | Told::Fault(_) => None,
+            LineEvent::Send { .. }
+            | LineEvent::Receive { .. }
+            | LineEvent::Timer(_)
+            | LineEvent::Choice(_)
+            | LineEvent::Lost { .. }
+            | LineEvent::Doubled { .. }
+            | LineEvent::Crash
+            | LineEvent::Restart
+            | LineEvent::Fault(_) => None,
         }
     }
     fn tokens(&self) -> &'static [&'static str] {
@@ -94,7 +97,7 @@ impl<Q: Driven> Subject for SubjectOf<Q> {
     }
 }
 
-impl<Q: Driven> SubjectOf<Q> {
+impl<Q: ProblemDriver> SubjectOf<Q> {
     /// The nodes, over reliable channels if they are wanted, and what holds of them.
     fn nodes(&self, setup: &Setup, args: &CheckArgs) -> Result<Guarded<Q>, Failure> {
         let guards = args.guards(&self.0.guards);

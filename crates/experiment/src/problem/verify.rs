@@ -12,7 +12,7 @@ use vorrang_check::{
 use vorrang_protocol::{Effect, Graph, Guard};
 use vorrang_trace::Header;
 
-use super::{Driven, Question, Remarks, counterexample};
+use super::{ProblemDriver, Question, Remarks, counterexample};
 use crate::answer::Answer;
 use crate::format::grouped;
 use crate::options::check::CheckArgs;
@@ -46,7 +46,7 @@ pub struct Looked {
 /// Told now and then how far a search has come; says whether it goes on.
 pub type Watcher<'a> = &'a mut dyn FnMut(Looked) -> ControlFlow<()>;
 
-pub(super) fn query<Q: Driven>(
+pub(super) fn query<Q: ProblemDriver>(
     question: Question<Q>,
     (nodes, graph): (Vec<NodeOf<Q>>, Option<Graph>),
     (guards, header): (&[Guard<NodeOf<Q>>], Header),
@@ -60,7 +60,7 @@ pub(super) fn query<Q: Driven>(
         faults: question.faults,
         demands: args.demands(guards, graph, question.fair),
     };
-    let (bounds, threads, walks) = (args.bounds(), args.threads(), args.extent.walks());
+    let (bounds, threads, walks) = (args.bounds(), args.threads(), args.limits.walks());
     let mut properties = question.properties;
     properties.extend(question.fair.then(|| "no starvation in fair runs".to_owned()));
     properties.extend(args.guards(guards).iter().map(|it| it.name().to_owned()));
@@ -100,7 +100,7 @@ fn in_tries(tries: u8) -> String {
 }
 
 /// Explores all that can follow these steps, and tells how far it has come.
-pub(super) fn look<Q: Driven>(
+pub(super) fn look<Q: ProblemDriver>(
     system: &System<NodeOf<Q>, Q::Watch>,
     steps: &[String],
     bounds: &Bounds,
@@ -112,7 +112,7 @@ pub(super) fn look<Q: Driven>(
 }
 
 /// Takes random walks, and tells how far it has come; also, how many walks were left when it ended.
-fn stroll<Q: Driven>(
+fn stroll<Q: ProblemDriver>(
     system: &System<NodeOf<Q>, Q::Watch>,
     walks: &Walks,
     bounds: &Bounds,
@@ -154,7 +154,7 @@ fn in_levels(bound: Bound, depth: u32) -> String {
     }
 }
 
-pub(super) fn answer<Q: Driven>(
+pub(super) fn answer<Q: ProblemDriver>(
     report: Report<NodeOf<Q>>,
     properties: Vec<String>,
     seconds: f64,
@@ -208,7 +208,7 @@ const fn bound_name(bound: Bound) -> &'static str {
 }
 
 /// What a move made its node do, as a stage would write it.
-fn effects<Q: Driven>(step: &Move<NodeOf<Q>>) -> Vec<String> {
+fn effects<Q: ProblemDriver>(step: &Move<NodeOf<Q>>) -> Vec<String> {
     let at = step.what.at();
     let shown = |effect: &Effect<NodeOf<Q>>| match effect {
         Effect::Send { to, message } => format!("{at} -> {to} {message}"),

@@ -6,8 +6,8 @@
 //! told by the one line that repeats it.
 
 mod fault;
+mod fault_points;
 mod json;
-mod points;
 
 use std::cmp::Ordering;
 use std::path::Path;
@@ -19,9 +19,9 @@ use vorrang_algorithms::card::Order;
 use crate::catalogue::{Entry, Run};
 use crate::failure::Failure;
 use crate::figures::Measured;
-use crate::options::fault_args::Mishap;
+use crate::options::fault_args::SingleFault;
 use crate::options::{RunArgs, SetupArgs};
-use crate::problem::{Kinds, Posts, Role, Seen};
+use crate::problem::{InitialRoles, Kinds, Observation, Role};
 use crate::progress::Progress;
 
 pub use fault::Fault;
@@ -168,7 +168,7 @@ pub struct Row {
     setup: String,
     /// How many runs without a fault there were.
     pub runs: usize,
-    posts: Posts,
+    posts: InitialRoles,
 }
 
 impl Row {
@@ -193,7 +193,7 @@ impl Row {
     }
 
     /// The run that shows what a fault does, with all that happened, if it ends badly.
-    pub fn observe(&self, witness: &Witness) -> Result<Vec<Seen>, Failure> {
+    pub fn observe(&self, witness: &Witness) -> Result<Vec<Observation>, Failure> {
         Ok(self.entry.algorithm.run(&witness.args)?.observe()?.1)
     }
 }
@@ -202,7 +202,7 @@ impl Row {
 #[derive(Debug)]
 struct Trial {
     args: RunArgs,
-    points: Vec<(Fault, Mishap)>,
+    points: Vec<(Fault, SingleFault)>,
 }
 
 /// All runs of an algorithm, before anything has gone wrong.
@@ -212,7 +212,7 @@ pub struct Trials {
     runs: Vec<Trial>,
     kinds: Kinds,
     setup: String,
-    posts: Posts,
+    posts: InitialRoles,
     /// Whether all runs are on views.
     on_views: bool,
 }
@@ -227,7 +227,7 @@ impl Trials {
             runs: Vec::new(),
             kinds: &[],
             setup: String::new(),
-            posts: Posts::default(),
+            posts: InitialRoles::default(),
             on_views: under.on_views,
         };
         let roles = entry.algorithm.roles();
@@ -241,7 +241,7 @@ impl Trials {
                 let (run, measured, seen) = calm(entry, &args)?;
                 (this.kinds, this.posts) = (run.kinds(), run.posts());
                 measured.setup().clone_into(&mut this.setup);
-                let struck = points::Struck {
+                let struck = fault_points::FaultFreeRun {
                     seen: &seen,
                     posts: &this.posts,
                     roles,
@@ -250,7 +250,7 @@ impl Trials {
                         || under.on_views
                         || run.about().assumes.order == Order::Any,
                 };
-                let points = sampled(&points::all(&struck), MOST);
+                let points = sampled(&fault_points::all(&struck), MOST);
                 if roles.contains(&Role::Holder) && !under.on_views {
                     this.runs.extend(on_views(entry, &args, &struck)?);
                 }
@@ -274,7 +274,7 @@ impl Trials {
         self
     }
 
-    fn tries(&self) -> impl Iterator<Item = (&Trial, Fault, Mishap)> {
+    fn tries(&self) -> impl Iterator<Item = (&Trial, Fault, SingleFault)> {
         self.runs.iter().flat_map(|trial| {
             trial.points.iter().map(move |&(fault, mishap)| (trial, fault, mishap))
         })
@@ -282,7 +282,7 @@ impl Trials {
 
     /// What so many outcomes, one of each try, come to.
     fn row(self, outcomes: &[Outcome]) -> Result<Row, Failure> {
-        let tries: Vec<(&Trial, Fault, Mishap)> = self.tries().collect();
+        let tries: Vec<(&Trial, Fault, SingleFault)> = self.tries().collect();
         let cell = |fault: Fault| {
             let mut cell = Cell { fault, counts: [0; 3], worst: None, witness: None };
             for (number, (&(_, of, _), &outcome)) in tries.iter().zip(outcomes).enumerate() {
@@ -308,7 +308,12 @@ impl Trials {
         Ok(Row { entry: self.entry, cells, setup: self.setup, runs, posts: self.posts })
     }
 
-    fn witness(&self, trial: &Trial, mishap: Mishap, outcome: Outcome) -> Result<Witness, Failure> {
+    fn witness(
+        &self,
+        trial: &Trial,
+        mishap: SingleFault,
+        outcome: Outcome,
+    ) -> Result<Witness, Failure> {
         let args = struck(&trial.args, mishap);
         let run = self.entry.algorithm.run(&args)?;
         let name = run.about().name;
@@ -328,7 +333,7 @@ impl Trials {
 }
 
 /// A run, what it came to, and all that happened.
-type Calm = (Box<dyn Run>, Measured, Vec<Seen>);
+type Calm = (Box<dyn Run>, Measured, Vec<Observation>);
 
 /// A run in which all goes well: if it does not, that is a failure.
 fn calm(entry: &Entry, args: &RunArgs) -> Result<Calm, Failure> {
@@ -349,7 +354,7 @@ fn calm(entry: &Entry, args: &RunArgs) -> Result<Calm, Failure> {
 fn on_views(
     entry: &Entry,
     args: &RunArgs,
-    without: &points::Struck<'_>,
+    without: &fault_points::FaultFreeRun<'_>,
 ) -> Result<Option<Trial>, Failure> {
     let mut args = args.clone();
     args.views.on_views = true;
@@ -358,7 +363,7 @@ fn on_views(
         Err(Failure::Usage(_)) => return Ok(None),
         Err(failure) => return Err(failure),
     };
-    let crashes = points::crashes(&points::Struck { seen: &seen, ..*without });
+    let crashes = fault_points::crashes(&fault_points::FaultFreeRun { seen: &seen, ..*without });
     let crashes: Vec<_> = crashes.into_iter().map(|(role, it)| (Fault::Crash(role), it)).collect();
     let sampled = sampled(&crashes, MOST_ON_VIEWS);
     let points = sampled.into_iter().map(|(_, mishap)| (Fault::OnViews, mishap)).collect();
@@ -366,21 +371,21 @@ fn on_views(
 }
 
 /// The same run, with one fault.
-fn struck(args: &RunArgs, mishap: Mishap) -> RunArgs {
+fn struck(args: &RunArgs, mishap: SingleFault) -> RunArgs {
     RunArgs { faults: mishap.into(), ..args.clone() }
 }
 
 /// Of every fault at most so many places.
-fn sampled(all: &[(Fault, Mishap)], most: usize) -> Vec<(Fault, Mishap)> {
+fn sampled(all: &[(Fault, SingleFault)], most: usize) -> Vec<(Fault, SingleFault)> {
     let mut faults: Vec<Fault> = Vec::new();
     for (fault, _) in all {
         if !faults.contains(fault) {
             faults.push(*fault);
         }
     }
-    let of = |fault: Fault| -> Vec<(Fault, Mishap)> {
+    let of = |fault: Fault| -> Vec<(Fault, SingleFault)> {
         let places: Vec<_> = all.iter().copied().filter(|it| it.0 == fault).collect();
-        points::spread(&places, most)
+        fault_points::spread(&places, most)
     };
     faults.into_iter().flat_map(of).collect()
 }
@@ -392,12 +397,12 @@ pub fn tries(all: &[Trials]) -> u64 {
 
 /// Lets every fault strike, on all cores, and tells how many runs are over.
 pub fn strike(all: Vec<Trials>, progress: Progress<'_>) -> Result<Vec<Row>, Failure> {
-    let tries: Vec<(&Entry, &Trial, Mishap)> = all
+    let tries: Vec<(&Entry, &Trial, SingleFault)> = all
         .iter()
         .flat_map(|of| of.tries().map(|(trial, _, mishap)| (of.entry, trial, mishap)))
         .collect();
     let over = AtomicU64::new(0);
-    let one = |&(entry, trial, mishap): &(&Entry, &Trial, Mishap)| {
+    let one = |&(entry, trial, mishap): &(&Entry, &Trial, SingleFault)| {
         let run = entry.algorithm.run(&struck(&trial.args, mishap))?;
         let ended = run.simulate(None, None);
         progress(over.fetch_add(1, atomic::Ordering::Relaxed) + 1);
@@ -418,17 +423,20 @@ pub fn strike(all: Vec<Trials>, progress: Progress<'_>) -> Result<Vec<Row>, Fail
 mod tests {
     use super::*;
     use crate::lookup;
-    use crate::problem::{Doing, Sight};
+    use crate::problem::{Activity, ObservationKind};
 
     /// Whether everyone who enters has a token, if these messages carry it.
-    fn has_token_inside(seen: &[Seen], tokens: &'static [&'static str]) -> bool {
-        let posts = Posts { coordinators: Vec::new(), tokens };
+    fn has_token_inside(seen: &[Observation], tokens: &'static [&'static str]) -> bool {
+        let posts = InitialRoles { coordinators: Vec::new(), tokens };
         let (roles, nodes) = (&[Role::Idle][..], 5);
-        let run = points::Struck { seen, posts: &posts, roles, nodes, any_order: true };
-        let mut group = points::Group::new(&run);
+        let run = fault_points::FaultFreeRun { seen, posts: &posts, roles, nodes, any_order: true };
+        let mut group = fault_points::Group::new(&run);
         seen.iter().all(|it| {
             group.see(it);
-            let enters = matches!(it.what, Sight::Said { doing: Some(Doing::IsInside), .. });
+            let enters = matches!(
+                it.what,
+                ObservationKind::ApplicationEvent { doing: Some(Activity::IsInside), .. }
+            );
             !enters || group.has_token(it.node)
         })
     }

@@ -9,7 +9,8 @@ use vorrang_algorithms::setup::Setup;
 use vorrang_catalogue::find;
 use vorrang_protocol::{Group, NodeId, Order};
 use vorrang_sim::{
-    Distribution, Fault, Faults, Network, Orders, Partition, Random, Report, Simulation, Workload,
+    Distribution, Fault, Faults, Network, Partition, Random, Report, Simulation, Workload,
+    WorkloadEffects,
 };
 use vorrang_trace::{Meter, Sent};
 
@@ -25,7 +26,7 @@ impl Workload<Command, Notice> for Silent {
     fn meter(&self, _: u32, _: &'static [&'static str]) -> Tally {
         Tally::default()
     }
-    fn on_start(&mut self, _: &mut Orders<'_, Command>) {}
+    fn on_start(&mut self, _: &mut WorkloadEffects<'_, Command>) {}
 }
 
 #[derive(Clone, Debug, Default)]

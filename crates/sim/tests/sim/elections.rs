@@ -18,7 +18,7 @@ use vorrang_catalogue::{PopulationOf, find};
 use vorrang_erased::Population;
 use vorrang_protocol::{Group, NodeId, Order};
 use vorrang_sim::{
-    Distribution, Fault, Faults, Network, Orders, Partition, Random, Simulation, Workload,
+    Distribution, Fault, Faults, Network, Partition, Random, Simulation, Workload, WorkloadEffects,
 };
 use vorrang_trace::{Meter, Sent};
 
@@ -43,7 +43,7 @@ impl Workload<Command, Notice> for Calls {
     fn meter(&self, _: u32, kinds: &'static [&'static str]) -> Tally {
         Tally { kinds, receipts: self.receipts, ..Tally::default() }
     }
-    fn on_start(&mut self, orders: &mut Orders<'_, Command>) {
+    fn on_start(&mut self, orders: &mut WorkloadEffects<'_, Command>) {
         for &node in &self.who {
             orders.command_in(0, node, Command::Elect);
         }

@@ -7,7 +7,7 @@ use vorrang_algorithms::mutex::spec::Exclusion;
 use vorrang_algorithms::mutex::{Claim, Command, Notice};
 use vorrang_erased::{AnyNode, Population};
 use vorrang_protocol::{Delay, Effects, NodeId, Protocol, Refused};
-use vorrang_sim::{Distribution, Keep, Load, Network, Simulation, Turns};
+use vorrang_sim::{Distribution, InMemoryRecorder, Load, Network, Simulation, Turns};
 use vorrang_trace::{Measure, What};
 
 const MS: u64 = 1_000_000;
@@ -92,7 +92,7 @@ fn fairness(times: u64) -> (f64, f64) {
         Network::constant_ms(1),
         turns.entries(90).hot(3).hold(Distribution::Constant(MS)),
         1,
-        Keep(Vec::new()),
+        InMemoryRecorder(Vec::new()),
     );
     while simulation.run_for(u64::MAX).unwrap() {}
     let report = simulation.report();

@@ -9,7 +9,8 @@ use vorrang_algorithms::mutex::{self, Claim, Command};
 use vorrang_erased::{AnyNode, AnyTimer, Population};
 use vorrang_protocol::{Group, NodeId, Protocol};
 use vorrang_sim::{
-    Distribution, Fault, FaultCounts, Faults, Keep, Load, Network, Order, Simulation, Turns,
+    Distribution, Fault, FaultCounts, Faults, InMemoryRecorder, Load, Network, Order, Simulation,
+    Turns,
 };
 use vorrang_trace::{Record, What, judge};
 
@@ -54,7 +55,7 @@ fn run(faults: Option<Faults>) -> (Vec<Record<Lock>>, u64) {
         Network { latency: Distribution::Uniform(MS, 3 * MS), order: Order::Any },
         Turns::new(load, Command::Acquire(Claim::Exclusive), Command::Release).entries(200),
         7,
-        Keep(Vec::new()),
+        InMemoryRecorder(Vec::new()),
     );
     if let Some(faults) = faults {
         simulation = simulation.with_faults(faults, 7);
@@ -222,7 +223,7 @@ fn a_command_of_an_earlier_life_does_not_reach_the_next() {
         Network::constant_ms(1),
         turns.entries(3).hold(Distribution::Constant(10)),
         1,
-        Keep(Vec::new()),
+        InMemoryRecorder(Vec::new()),
     )
     .with_faults(faults, 1);
     // A release that was planned before the crash would be refused.
@@ -250,7 +251,7 @@ fn a_crash_to_come_does_not_keep_a_light_load_waiting() {
             Network::constant_ms(1),
             turns.entries(300).hold(Distribution::Constant(MS)),
             1,
-            Keep(Vec::new()),
+            InMemoryRecorder(Vec::new()),
         )
         .with_faults(Faults::default().script(script), 1);
         while simulation.run_for(u64::MAX).unwrap() {}

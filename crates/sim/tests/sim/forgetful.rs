@@ -7,9 +7,9 @@ use crate::users;
 
 use vorrang_algorithms::group::forgetful::Founding;
 use vorrang_algorithms::group::locks::spec::Locked;
-use vorrang_algorithms::group::locks::{Anew, OnViews, without_memory};
+use vorrang_algorithms::group::locks::{NodeFactory, OnViews, without_memory};
 use vorrang_algorithms::layer::Reliable;
-use vorrang_algorithms::layer::reliable::Patience;
+use vorrang_algorithms::layer::reliable::Retries;
 use vorrang_algorithms::mutex::suzuki_kasami::SuzukiKasami;
 use vorrang_algorithms::setup::Setup;
 use vorrang_erased::Population;
@@ -22,8 +22,8 @@ type Node = OnViews<Reliable<SuzukiKasami>>;
 
 /// Of the nodes, the first so many found the group.
 fn node(me: NodeId, setup: &Setup, founders: u32) -> Node {
-    let anew = Anew::new(|me, group| SuzukiKasami::new(me, group, NodeId(0)))
-        .over_channels(Patience::within(setup.within, 200));
+    let anew = NodeFactory::new(|me, group| SuzukiKasami::new(me, group, NodeId(0)))
+        .over_channels(Retries::within(setup.within, 200));
     let founders: Vec<NodeId> = (0..founders).map(NodeId).collect();
     let founding = founders.contains(&me).then_some(Founding { view: 1, founders });
     without_memory(me, setup, (0, founding), anew, None)

@@ -14,8 +14,8 @@ use vorrang_algorithms::setup::Setup;
 use vorrang_erased::Population;
 use vorrang_protocol::{Group, NodeId, Order};
 use vorrang_sim::{
-    Distribution, Fault, Faults, Network, Orders, Partition, Random, Report, Severity, Simulation,
-    Workload,
+    Distribution, Fault, Faults, Network, Partition, Random, Report, Severity, Simulation,
+    Workload, WorkloadEffects,
 };
 use vorrang_trace::{Meter, Sent};
 
@@ -47,7 +47,7 @@ impl Chatter {
         Self { leaves, ..self }
     }
 
-    fn go_on(&mut self, at: NodeId, orders: &mut Orders<'_, Command>) {
+    fn go_on(&mut self, at: NodeId, orders: &mut WorkloadEffects<'_, Command>) {
         let in_ns = orders.random.exponential(self.gap_ns) as u64;
         let drawn = orders.random.below(100);
         if orders.now_ns + in_ns >= self.until_ns {
@@ -71,23 +71,33 @@ impl Workload<Command, Notice> for Chatter {
     fn meter(&self, _: u32, kinds: &'static [&'static str]) -> Tally {
         Tally { kinds, ..Tally::default() }
     }
-    fn on_start(&mut self, orders: &mut Orders<'_, Command>) {
+    fn on_start(&mut self, orders: &mut WorkloadEffects<'_, Command>) {
         for at in (0..orders.nodes).map(NodeId) {
             self.go_on(at, orders);
         }
     }
-    fn on_command(&mut self, at: NodeId, command: &Command, orders: &mut Orders<'_, Command>) {
+    fn on_command(
+        &mut self,
+        at: NodeId,
+        command: &Command,
+        orders: &mut WorkloadEffects<'_, Command>,
+    ) {
         self.wants[at.index()] = *command != Command::Leave;
         if *command != Command::Leave {
             self.go_on(at, orders);
         }
     }
-    fn on_notice(&mut self, at: NodeId, notice: &Notice, orders: &mut Orders<'_, Command>) {
+    fn on_notice(
+        &mut self,
+        at: NodeId,
+        notice: &Notice,
+        orders: &mut WorkloadEffects<'_, Command>,
+    ) {
         if *notice == Notice::Out && !self.wants[at.index()] {
             self.go_on(at, orders);
         }
     }
-    fn on_restart(&mut self, at: NodeId, orders: &mut Orders<'_, Command>) {
+    fn on_restart(&mut self, at: NodeId, orders: &mut WorkloadEffects<'_, Command>) {
         self.go_on(at, orders);
     }
 }

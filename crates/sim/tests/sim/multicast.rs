@@ -8,7 +8,9 @@ use vorrang_algorithms::multicast::{Command, Multicast, Notice, Text};
 use vorrang_algorithms::setup::{Parameter, Setup};
 use vorrang_catalogue::find;
 use vorrang_protocol::{Group, NodeId, Order};
-use vorrang_sim::{Distribution, Faults, Network, Orders, Random, Report, Simulation, Workload};
+use vorrang_sim::{
+    Distribution, Faults, Network, Random, Report, Simulation, Workload, WorkloadEffects,
+};
 use vorrang_trace::{Meter, Sent};
 
 const MS: u64 = 1_000_000;
@@ -28,7 +30,7 @@ impl Speakers {
         Self { left: vec![often; nodes as usize], gap, is_full: none.clone(), is_late: none }
     }
 
-    fn speak(&self, at: NodeId, orders: &mut Orders<'_, Command>) {
+    fn speak(&self, at: NodeId, orders: &mut WorkloadEffects<'_, Command>) {
         let in_ns = orders.draw(self.gap);
         orders.command_in(in_ns, at, Command::Cast(Text::default()));
     }
@@ -40,7 +42,7 @@ impl Workload<Command, Notice> for Speakers {
     fn meter(&self, _: u32, kinds: &'static [&'static str]) -> Tally {
         Tally { kinds, ..Tally::default() }
     }
-    fn on_start(&mut self, orders: &mut Orders<'_, Command>) {
+    fn on_start(&mut self, orders: &mut WorkloadEffects<'_, Command>) {
         for at in 0..self.left.len() as u32 {
             self.speak(NodeId(at), orders);
         }
@@ -49,13 +51,18 @@ impl Workload<Command, Notice> for Speakers {
         self.is_late[at.index()] |= self.is_full[at.index()];
         self.is_full[at.index()]
     }
-    fn on_command(&mut self, at: NodeId, _: &Command, orders: &mut Orders<'_, Command>) {
+    fn on_command(&mut self, at: NodeId, _: &Command, orders: &mut WorkloadEffects<'_, Command>) {
         self.left[at.index()] -= 1;
         if self.left[at.index()] > 0 {
             self.speak(at, orders);
         }
     }
-    fn on_notice(&mut self, at: NodeId, notice: &Notice, orders: &mut Orders<'_, Command>) {
+    fn on_notice(
+        &mut self,
+        at: NodeId,
+        notice: &Notice,
+        orders: &mut WorkloadEffects<'_, Command>,
+    ) {
         match notice {
             Notice::Delivered { .. } => {}
             Notice::Full => self.is_full[at.index()] = true,

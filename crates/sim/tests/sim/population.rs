@@ -11,7 +11,7 @@ use vorrang_algorithms::election::tree_election::{self, Contention};
 use vorrang_algorithms::group::spec::Synchrony;
 use vorrang_algorithms::group::virtual_synchrony;
 use vorrang_algorithms::layer::Reliable;
-use vorrang_algorithms::layer::reliable::{Patience, Peers};
+use vorrang_algorithms::layer::reliable::{Peers, Retries};
 use vorrang_algorithms::multicast::srm::{self, Srm};
 use vorrang_algorithms::multicast::suppression::distance::Distances;
 use vorrang_algorithms::multicast::{self, Ordered, Text};
@@ -24,8 +24,8 @@ use vorrang_algorithms::setup::{Parameter, Setup};
 use vorrang_erased::{AnyMessage, AnyNode, AnyPopulation, AnyTimer, Fresh, Population};
 use vorrang_protocol::{Data, Graph, Group, Invariant, Message as _, Monitor, NodeId, Protocol};
 use vorrang_sim::{
-    Distribution, Fault, FaultCounts, Faults, Keep, Load, Network, Order, Orders, Random, Report,
-    Severity, Simulation, Turns, Workload,
+    Distribution, Fault, FaultCounts, Faults, InMemoryRecorder, Load, Network, Order, Random,
+    Report, Severity, Simulation, Turns, Workload, WorkloadEffects,
 };
 use vorrang_trace::{Meter, Record, Sent, What};
 
@@ -79,7 +79,7 @@ where
         population: Box<dyn AnyPopulation<M::Command, M::Notice>>,
     ) -> OutcomeOf<W, M::Command, M::Notice> {
         let (monitor, workload, keep) =
-            (self.monitor.clone(), self.workload.clone(), Keep(Vec::new()));
+            (self.monitor.clone(), self.workload.clone(), InMemoryRecorder(Vec::new()));
         let mut run =
             Simulation::recorded(population, monitor, self.network, workload, self.seed, keep)
                 .until(self.end_ns);
@@ -265,7 +265,7 @@ fn where_everything_goes_wrong() {
             ..Run::new(4, None::<Exclusion>, network, turns(load, 200))
         };
         let node = |id, setup: &Setup| {
-            let patience = Patience::within(setup.within, 20);
+            let patience = Retries::within(setup.within, 20);
             Reliable::new(id, SuzukiKasami::of(id, setup), Peers::All(setup.group), patience)
         };
         let ended = run.played_alike(of(node, &setup), &[]);
@@ -429,7 +429,7 @@ impl<const READS: bool> Workload<multicast::Command, multicast::Notice> for Cast
     fn meter(&self, _: u32, _: &'static [&'static str]) -> Inspector<READS> {
         Inspector::default()
     }
-    fn on_start(&mut self, orders: &mut Orders<'_, multicast::Command>) {
+    fn on_start(&mut self, orders: &mut WorkloadEffects<'_, multicast::Command>) {
         for time in 0..5 {
             let cast = multicast::Command::Cast(Text::default());
             orders.command_in(time * MS, NodeId(0), cast);

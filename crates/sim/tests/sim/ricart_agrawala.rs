@@ -9,7 +9,9 @@ use vorrang_algorithms::mutex::{Claim, Command, Notice};
 use vorrang_algorithms::setup::Setup;
 use vorrang_erased::{AnyNode, Population};
 use vorrang_protocol::{Group, NodeId};
-use vorrang_sim::{Distribution, Keep, Load, Network, Order, Report, Simulation, Turns};
+use vorrang_sim::{
+    Distribution, InMemoryRecorder, Load, Network, Order, Report, Simulation, Turns,
+};
 use vorrang_trace::{Header, Summary, Trace, judge};
 
 const ACQUIRE: Command = Command::Acquire(Claim::Exclusive);
@@ -127,7 +129,7 @@ fn recorded(seed: u64) -> Trace<AnyNode<Command, Notice>> {
         network("uniform:1ms..3ms", Order::Any),
         workload(Load::Closed { think: Distribution::Exponential(2 * MS) }, 60, MS / 2),
         seed,
-        Keep(Vec::new()),
+        InMemoryRecorder(Vec::new()),
     );
     while simulation.run_for(7).unwrap() {}
     let records = simulation.into_recorder().0;

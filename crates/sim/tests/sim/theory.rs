@@ -13,7 +13,9 @@ use vorrang_algorithms::setup::{Parameter, Setup};
 use vorrang_algorithms::topology::Topology;
 use vorrang_catalogue::{NodeOf, find};
 use vorrang_protocol::{Group, Message as _, NodeId};
-use vorrang_sim::{Distribution, Keep, Load, Network, Order, Report, Simulation, Turns};
+use vorrang_sim::{
+    Distribution, InMemoryRecorder, Load, Network, Order, Report, Simulation, Turns,
+};
 use vorrang_trace::{Record, Summary, What};
 
 const MS: u64 = 1_000_000;
@@ -230,7 +232,7 @@ fn sends(card: &Card, setup: &Setup) -> Vec<(NodeId, NodeId)> {
         .perpetual(card.terms.perpetual);
     let entry = find::<Mutex>(card.name, None).unwrap();
     let (monitor, network) = (card.exclusion(setup), Network::constant_ms(1));
-    let (population, keep) = (entry.population(setup).unwrap(), Keep(Vec::new()));
+    let (population, keep) = (entry.population(setup).unwrap(), InMemoryRecorder(Vec::new()));
     let mut run = Simulation::recorded(population, monitor, network, workload, 1, keep);
     while run.run_for(u64::MAX).unwrap() {}
     let sent = |record: Record<NodeOf<Mutex>>| match record.what {

@@ -6,7 +6,7 @@ use vorrang_algorithms::mutex::{Claim, Command, Notice};
 use vorrang_algorithms::setup::{Parameter, Priorities, Setup};
 use vorrang_erased::{AnyNode, Population};
 use vorrang_protocol::{Group, NodeId};
-use vorrang_sim::{Keep, Load, Network, Simulation, Turns};
+use vorrang_sim::{InMemoryRecorder, Load, Network, Simulation, Turns};
 use vorrang_trace::{Record, What};
 
 const MS: u64 = 1_000_000;
@@ -38,7 +38,7 @@ fn entries(setup: Setup, workload: Turns<Command>) -> (Vec<(u64, u32)>, u64, u64
         Network::constant_ms(1),
         workload,
         1,
-        Keep(Vec::new()),
+        InMemoryRecorder(Vec::new()),
     );
     while run.run_for(u64::MAX).expect("no command is refused") {}
     let report = run.report();

@@ -8,7 +8,7 @@ use vorrang_algorithms::topology::Topology;
 use vorrang_algorithms::topology::measure::shape_of;
 use vorrang_erased::Population;
 use vorrang_protocol::{Group, NodeId, Protocol};
-use vorrang_sim::{Distribution, Faults, Keep, Load, Network, Simulation, Turns};
+use vorrang_sim::{Distribution, Faults, InMemoryRecorder, Load, Network, Simulation, Turns};
 use vorrang_trace::What;
 
 const MS: u64 = 1_000_000;
@@ -39,7 +39,7 @@ where
         Network::constant_ms(1),
         Turns::new(Load::Script(script.collect()), ACQUIRE, Command::Release),
         1,
-        Keep(Vec::new()),
+        InMemoryRecorder(Vec::new()),
     );
     while run.run_for(u64::MAX).unwrap() {}
     assert!(run.report().is_safe() && run.report().is_quiescent());

@@ -10,12 +10,14 @@ use vorrang_algorithms::mutex::spec::{Exclusion, HappenedBefore};
 use vorrang_algorithms::mutex::{Claim, Command, Notice};
 use vorrang_erased::{AnyNode, Population};
 use vorrang_protocol::{Graph, Group, Message as _, NodeId};
-use vorrang_sim::{Distribution, Faults, Keep, Load, Network, Order, Simulation, Turns};
+use vorrang_sim::{
+    Distribution, Faults, InMemoryRecorder, Load, Network, Order, Simulation, Turns,
+};
 use vorrang_trace::{Measure, judge};
 
 const MS: u64 = 1_000_000;
 
-type Run = Simulation<Exclusion, Turns<Command>, Keep<AnyNode<Command, Notice>>>;
+type Run = Simulation<Exclusion, Turns<Command>, InMemoryRecorder<AnyNode<Command, Notice>>>;
 
 /// Lamport's algorithm needs links that keep their order. Without, it soon ends with somebody
 /// inside who should not be, or with everybody waiting for a request that was done long ago.
@@ -28,7 +30,7 @@ fn lamport(order: Order, load: Load<Command>, seed: u64) -> Run {
         Network { latency: Distribution::Uniform(MS / 100, 20 * MS), order },
         turns.entries(400).hold(Distribution::Constant(9 * MS)),
         seed,
-        Keep(Vec::new()),
+        InMemoryRecorder(Vec::new()),
     )
 }
 
@@ -70,7 +72,7 @@ fn overtakings_are_those_that_the_specification_counts_in_the_record() {
         Network { latency: Distribution::Uniform(MS / 100, 20 * MS), order: Order::Fifo },
         turns.entries(3500).hold(Distribution::Constant(MS)),
         7,
-        Keep(Vec::new()),
+        InMemoryRecorder(Vec::new()),
     );
     while run.run_for(u64::MAX).unwrap() {}
     let overtakes = run.report().summary.overtakes.unwrap();

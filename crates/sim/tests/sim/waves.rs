@@ -10,7 +10,7 @@ use vorrang_algorithms::wave::spec::Spanning;
 use vorrang_algorithms::wave::{Command, Notice, Wave};
 use vorrang_catalogue::find;
 use vorrang_protocol::{Group, NodeId};
-use vorrang_sim::{Distribution, Network, Order, Orders, Simulation, Workload};
+use vorrang_sim::{Distribution, Network, Order, Simulation, Workload, WorkloadEffects};
 use vorrang_trace::{Meter, Sent, Traffic};
 
 const MS: u64 = 1_000_000;
@@ -26,7 +26,7 @@ impl Workload<Command, Notice> for Once {
         let traffic = Traffic::new(nodes, kinds);
         Tally { traffic, depth: vec![0; nodes as usize], ended_ns: 0 }
     }
-    fn on_start(&mut self, orders: &mut Orders<'_, Command>) {
+    fn on_start(&mut self, orders: &mut WorkloadEffects<'_, Command>) {
         orders.command_in(0, self.0, Command::Start);
     }
 }

@@ -346,7 +346,7 @@ where
             let _ = writeln!(self.said, "  {id} forgets {timer:?}");
         }
         let node = &mut self.nodes[id.index()];
-        *node = node.kept(self.fresh[id.index()].clone());
+        *node = node.after_crash(self.fresh[id.index()].clone());
         self.monitor.on_crash(id);
         self.judge();
         Ok(())

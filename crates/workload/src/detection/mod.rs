@@ -9,6 +9,6 @@ use vorrang_algorithms::detection::spec::Suspicions;
 use crate::simulated;
 
 pub use meter::Tally;
-pub use workload::Silent;
+pub use workload::NoWorkload;
 
-simulated!(Detection, Suspicions, Silent);
+simulated!(Detection, Suspicions, NoWorkload);

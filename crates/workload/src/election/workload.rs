@@ -2,7 +2,7 @@
 
 use vorrang_algorithms::election::{Command, Notice};
 use vorrang_protocol::NodeId;
-use vorrang_sim::{Orders, Workload};
+use vorrang_sim::{Workload, WorkloadEffects};
 use vorrang_trace::Traffic;
 
 use super::meter::Tally;
@@ -24,7 +24,7 @@ impl Workload<Command, Notice> for Calls {
             rounds: 0,
         }
     }
-    fn on_start(&mut self, orders: &mut Orders<'_, Command>) {
+    fn on_start(&mut self, orders: &mut WorkloadEffects<'_, Command>) {
         for &node in &self.0 {
             orders.command_in(0, node, Command::Elect);
         }

@@ -213,8 +213,8 @@ impl Meter<Input<Command>, Notice> for Tally {
         self.unblock(at_ns, at);
         let view = self.seats[at.index()].view.take();
         let newest = self.newest.as_ref().filter(|newest| view == Some(newest.id));
-        if let Some(life) = newest.and_then(|newest| newest.life_of(at)) {
-            let who = Member { node: at, life };
+        if let Some(incarnation) = newest.and_then(|newest| newest.incarnation_of(at)) {
+            let who = Member { node: at, incarnation };
             self.missed.push(Missed { who, crashed_ns: at_ns, without: None });
         }
     }
@@ -239,7 +239,8 @@ mod tests {
     }
 
     fn installs(tally: &mut Tally, at_ns: u64, at: u32, id: u64, nodes: &[u32]) {
-        let members = nodes.iter().map(|&node| Member { node: NodeId(node), life: 0 }).collect();
+        let members =
+            nodes.iter().map(|&node| Member { node: NodeId(node), incarnation: 0 }).collect();
         let notice = Notice::View { view: View { id, members }, state: 0 };
         tally.on_notice(at_ns, NodeId(at), &notice);
     }

@@ -3,12 +3,12 @@
 mod meter;
 mod workload;
 
-use vorrang_algorithms::group::Grouping;
+use vorrang_algorithms::group::GroupCommunication;
 use vorrang_algorithms::group::spec::Fed;
 
 use crate::simulated;
 
 pub use meter::Tally;
-pub use workload::{Calm, Chatter, Move};
+pub use workload::{GroupWorkload, Move, RunLength};
 
-simulated!(Grouping, Fed, Chatter);
+simulated!(GroupCommunication, Fed, GroupWorkload);

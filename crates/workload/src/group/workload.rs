@@ -3,7 +3,7 @@
 use vorrang_algorithms::group::input::Input;
 use vorrang_algorithms::group::{Command, Notice};
 use vorrang_protocol::NodeId;
-use vorrang_sim::{Distribution, Orders, Workload};
+use vorrang_sim::{Distribution, Workload, WorkloadEffects};
 
 use super::meter::Tally;
 
@@ -26,7 +26,7 @@ impl Move {
 
 /// How long a run must go on, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
-pub struct Calm {
+pub struct RunLength {
     /// Before this, something may have gone wrong that nobody has noticed yet.
     pub noticed: u64,
     /// After so long without news, there will be none.
@@ -37,7 +37,7 @@ pub struct Calm {
 
 /// Members multicast now and then, and come and go when they are to.
 #[derive(Clone, Debug)]
-pub struct Chatter {
+pub struct GroupWorkload {
     /// How often each is still to multicast.
     left: Vec<u64>,
     /// How long each waits from one time to the next.
@@ -53,7 +53,7 @@ pub struct Chatter {
     moves_left: usize,
     /// Who is to come in as soon as it is out.
     comes_back: Vec<bool>,
-    calm: Calm,
+    calm: RunLength,
     is_noticed: bool,
     /// When each last planned to look, and how often it still will.
     looks: Vec<(Option<u64>, u32)>,
@@ -62,12 +62,12 @@ pub struct Chatter {
     beats: &'static [&'static str],
 }
 
-impl Chatter {
+impl GroupWorkload {
     /// Nodes that multicast so often, and of which the first so many have founded the group.
     pub fn new(
         (left, every): (Vec<u64>, Distribution),
         (nodes, founders): (u32, u32),
-        (moves, calm): (Vec<Move>, Calm),
+        (moves, calm): (Vec<Move>, RunLength),
         beats: &'static [&'static str],
     ) -> Self {
         let many = nodes as usize;
@@ -89,7 +89,7 @@ impl Chatter {
     }
 
     /// The next time of a node that wants to belong to the group and has something to say.
-    fn speak_later(&mut self, at: NodeId, orders: &mut Orders<'_, Input<Command>>) {
+    fn speak_later(&mut self, at: NodeId, orders: &mut WorkloadEffects<'_, Input<Command>>) {
         let has_more = self.left.get(at.index()).is_some_and(|&left| left > 0);
         if has_more && self.standing.wants(at) && !self.speaks[at.index()] {
             self.speaks[at.index()] = true;
@@ -107,14 +107,19 @@ impl Chatter {
     }
 
     /// Looks in a while whether all is done. What is ordered for that is never given to a node.
-    fn look_in(&mut self, in_ns: u64, at: NodeId, orders: &mut Orders<'_, Input<Command>>) {
+    fn look_in(
+        &mut self,
+        in_ns: u64,
+        at: NodeId,
+        orders: &mut WorkloadEffects<'_, Input<Command>>,
+    ) {
         self.looks[at.index()].1 += 1;
         orders.command_in(in_ns, at, Input::Beat);
     }
 
     /// There are news: looks at once if that may be all, and in any case when they are old.
-    fn news(&mut self, at: NodeId, orders: &mut Orders<'_, Input<Command>>) {
-        let Calm { settles, gap, .. } = self.calm;
+    fn news(&mut self, at: NodeId, orders: &mut WorkloadEffects<'_, Input<Command>>) {
+        let RunLength { settles, gap, .. } = self.calm;
         let last = self.looks[at.index()].0;
         if last.is_none_or(|last_ns| orders.now_ns - last_ns >= gap) {
             self.looks[at.index()].0 = Some(orders.now_ns);
@@ -142,14 +147,14 @@ impl Chatter {
     }
 }
 
-impl Workload<Input<Command>, Notice> for Chatter {
+impl Workload<Input<Command>, Notice> for GroupWorkload {
     type Meter = Tally;
 
     fn meter(&self, nodes: u32, kinds: &'static [&'static str]) -> Tally {
         Tally::new(nodes, kinds, self.beats)
     }
 
-    fn on_start(&mut self, orders: &mut Orders<'_, Input<Command>>) {
+    fn on_start(&mut self, orders: &mut WorkloadEffects<'_, Input<Command>>) {
         for it in &self.moves {
             orders.command_in(it.at_ns, it.node, it.command());
         }
@@ -194,7 +199,7 @@ impl Workload<Input<Command>, Notice> for Chatter {
         &mut self,
         at: NodeId,
         command: &Input<Command>,
-        orders: &mut Orders<'_, Input<Command>>,
+        orders: &mut WorkloadEffects<'_, Input<Command>>,
     ) {
         let Input::Ask(command) = command else { return };
         self.standing.on_command(at, *command);
@@ -215,7 +220,12 @@ impl Workload<Input<Command>, Notice> for Chatter {
         self.news(at, orders);
     }
 
-    fn on_notice(&mut self, at: NodeId, notice: &Notice, orders: &mut Orders<'_, Input<Command>>) {
+    fn on_notice(
+        &mut self,
+        at: NodeId,
+        notice: &Notice,
+        orders: &mut WorkloadEffects<'_, Input<Command>>,
+    ) {
         self.standing.on_notice(at, notice);
         if *notice == Notice::Out && std::mem::take(&mut self.comes_back[at.index()]) {
             orders.command_in(0, at, Input::Ask(Command::Join));
@@ -232,7 +242,7 @@ impl Workload<Input<Command>, Notice> for Chatter {
     }
 
     /// What it had in mind is forgotten, but not that it is to come or go once it is up again.
-    fn on_crash(&mut self, at: NodeId, orders: &mut Orders<'_, Input<Command>>) {
+    fn on_crash(&mut self, at: NodeId, orders: &mut WorkloadEffects<'_, Input<Command>>) {
         self.standing.on_crash(at);
         self.is_silent(at);
         let was_to_come = std::mem::take(&mut self.comes_back[at.index()]);
@@ -245,7 +255,7 @@ impl Workload<Input<Command>, Notice> for Chatter {
         }
     }
 
-    fn on_restart(&mut self, at: NodeId, orders: &mut Orders<'_, Input<Command>>) {
+    fn on_restart(&mut self, at: NodeId, orders: &mut WorkloadEffects<'_, Input<Command>>) {
         self.standing.on_restart(at);
         for it in self.moves_of(at, orders.now_ns) {
             self.moves_left += 1;
@@ -363,7 +373,8 @@ mod tests {
     use super::*;
 
     fn installs(standing: &mut Standing, at: u32, id: u64, nodes: &[u32]) {
-        let members = nodes.iter().map(|&node| Member { node: NodeId(node), life: 0 }).collect();
+        let members =
+            nodes.iter().map(|&node| Member { node: NodeId(node), incarnation: 0 }).collect();
         standing.on_notice(NodeId(at), &Notice::View { view: View { id, members }, state: 0 });
     }
 

@@ -9,6 +9,6 @@ use vorrang_algorithms::multicast::spec::Deliveries;
 use crate::simulated;
 
 pub use meter::{Tag, Tally};
-pub use workload::{Casting, in_rounds, shares};
+pub use workload::{MulticastWorkload, in_rounds, shares};
 
-simulated!(Multicast, Deliveries, Casting);
+simulated!(Multicast, Deliveries, MulticastWorkload);

@@ -2,13 +2,13 @@
 
 use vorrang_algorithms::multicast::{Command, Notice, Text};
 use vorrang_protocol::NodeId;
-use vorrang_sim::{Distribution, Orders, Workload};
+use vorrang_sim::{Distribution, Workload, WorkloadEffects};
 
 use super::meter::Tally;
 
 /// The first so many members say something now and then.
 #[derive(Clone, Debug)]
-pub struct Casting {
+pub struct MulticastWorkload {
     /// How often each is still to speak.
     left: Vec<u64>,
     /// How long each waits from one time to the next.
@@ -21,7 +21,7 @@ pub struct Casting {
     data: &'static [&'static str],
 }
 
-impl Casting {
+impl MulticastWorkload {
     /// Nodes that multicast so many messages.
     pub fn new(
         (multicasts, senders): (u64, u32),
@@ -36,7 +36,7 @@ impl Casting {
     }
 
     /// The next time of a member that has something to say.
-    fn speak_later(&self, at: NodeId, orders: &mut Orders<'_, Command>) {
+    fn speak_later(&self, at: NodeId, orders: &mut WorkloadEffects<'_, Command>) {
         if self.left.get(at.index()).is_some_and(|&left| left > 0) {
             let in_ns = orders.draw(self.every);
             orders.command_in(in_ns, at, Command::Cast(Text::default()));
@@ -50,13 +50,13 @@ pub fn shares(multicasts: u64, senders: u32) -> Vec<u64> {
     (0..senders).map(|at| multicasts / senders + u64::from(at < multicasts % senders)).collect()
 }
 
-impl Workload<Command, Notice> for Casting {
+impl Workload<Command, Notice> for MulticastWorkload {
     type Meter = Tally;
 
     fn meter(&self, nodes: u32, kinds: &'static [&'static str]) -> Tally {
         Tally::new(nodes, kinds, self.data)
     }
-    fn on_start(&mut self, orders: &mut Orders<'_, Command>) {
+    fn on_start(&mut self, orders: &mut WorkloadEffects<'_, Command>) {
         for at in 0..self.left.len() as u32 {
             self.speak_later(NodeId(at), orders);
         }
@@ -65,11 +65,16 @@ impl Workload<Command, Notice> for Casting {
         self.is_late[at.index()] |= self.is_full[at.index()];
         self.is_full[at.index()]
     }
-    fn on_command(&mut self, at: NodeId, _: &Command, orders: &mut Orders<'_, Command>) {
+    fn on_command(&mut self, at: NodeId, _: &Command, orders: &mut WorkloadEffects<'_, Command>) {
         self.left[at.index()] -= 1;
         self.speak_later(at, orders);
     }
-    fn on_notice(&mut self, at: NodeId, notice: &Notice, orders: &mut Orders<'_, Command>) {
+    fn on_notice(
+        &mut self,
+        at: NodeId,
+        notice: &Notice,
+        orders: &mut WorkloadEffects<'_, Command>,
+    ) {
         match notice {
             Notice::Delivered { .. } => {}
             Notice::Full => self.is_full[at.index()] = true,
@@ -82,11 +87,11 @@ impl Workload<Command, Notice> for Casting {
         }
     }
     /// What it had in mind is forgotten.
-    fn on_crash(&mut self, at: NodeId, _: &mut Orders<'_, Command>) {
+    fn on_crash(&mut self, at: NodeId, _: &mut WorkloadEffects<'_, Command>) {
         self.is_full[at.index()] = false;
         self.is_late[at.index()] = false;
     }
-    fn on_restart(&mut self, at: NodeId, orders: &mut Orders<'_, Command>) {
+    fn on_restart(&mut self, at: NodeId, orders: &mut WorkloadEffects<'_, Command>) {
         self.speak_later(at, orders);
     }
 }

@@ -7,9 +7,9 @@
 //! highest that it has seen should refuse these, and no others.
 
 use vorrang_algorithms::mutex::spec::Admission;
-use vorrang_algorithms::mutex::{Command, Fence, Notice};
+use vorrang_algorithms::mutex::{Command, FencingToken, Notice};
 use vorrang_protocol::NodeId;
-use vorrang_sim::{Orders, TurnMeter, Turns, Workload};
+use vorrang_sim::{TurnMeter, Turns, Workload, WorkloadEffects};
 use vorrang_trace::{Batches, Meter, Sent, Summary};
 
 /// Applications that take turns, and what they use if they are on views.
@@ -28,25 +28,35 @@ impl Workload<Command, Notice> for Users {
         let turns = Workload::<Command, Notice>::meter(&self.turns, nodes, kinds);
         UseMeter { turns, used: self.numbered.map(|it| Resource::new(nodes, it)) }
     }
-    fn on_start(&mut self, orders: &mut Orders<'_, Command>) {
+    fn on_start(&mut self, orders: &mut WorkloadEffects<'_, Command>) {
         Workload::<Command, Notice>::on_start(&mut self.turns, orders);
     }
-    fn on_command(&mut self, at: NodeId, command: &Command, orders: &mut Orders<'_, Command>) {
+    fn on_command(
+        &mut self,
+        at: NodeId,
+        command: &Command,
+        orders: &mut WorkloadEffects<'_, Command>,
+    ) {
         Workload::<Command, Notice>::on_command(&mut self.turns, at, command, orders);
     }
-    fn on_notice(&mut self, at: NodeId, notice: &Notice, orders: &mut Orders<'_, Command>) {
+    fn on_notice(
+        &mut self,
+        at: NodeId,
+        notice: &Notice,
+        orders: &mut WorkloadEffects<'_, Command>,
+    ) {
         self.turns.on_notice(at, notice, orders);
     }
-    fn on_rest(&mut self, orders: &mut Orders<'_, Command>) {
+    fn on_rest(&mut self, orders: &mut WorkloadEffects<'_, Command>) {
         Workload::<Command, Notice>::on_rest(&mut self.turns, orders);
     }
     fn is_done(&self, faults_to_come: bool) -> bool {
         Workload::<Command, Notice>::is_done(&self.turns, faults_to_come)
     }
-    fn on_crash(&mut self, at: NodeId, orders: &mut Orders<'_, Command>) {
+    fn on_crash(&mut self, at: NodeId, orders: &mut WorkloadEffects<'_, Command>) {
         Workload::<Command, Notice>::on_crash(&mut self.turns, at, orders);
     }
-    fn on_restart(&mut self, at: NodeId, orders: &mut Orders<'_, Command>) {
+    fn on_restart(&mut self, at: NodeId, orders: &mut WorkloadEffects<'_, Command>) {
         Workload::<Command, Notice>::on_restart(&mut self.turns, at, orders);
     }
 }
@@ -128,11 +138,11 @@ pub struct Resource {
     /// Whether a later entry in the same view takes the resource from an earlier one.
     is_for_one: bool,
     /// Who is inside as far as it knows.
-    held: Vec<Option<(Fence, Stay)>>,
+    held: Vec<Option<(FencingToken, Stay)>>,
     entries: u64,
     newest: Stay,
     /// The highest number that it has seen.
-    pub highest: Option<Fence>,
+    pub highest: Option<FencingToken>,
     /// Writes that came late.
     pub late: u64,
     /// Writes that it refused.
@@ -167,13 +177,13 @@ impl Resource {
     }
 
     /// What an application shows that is inside: the number that the resource goes by.
-    const fn shown(&self, fence: Fence) -> Fence {
+    const fn shown(&self, fence: FencingToken) -> FencingToken {
         // Where several are inside, their numbers only tell views apart.
         let clock = if self.is_for_one { fence.clock } else { 0 };
-        Fence { view: fence.view, clock }
+        FencingToken { view: fence.view, clock }
     }
 
-    fn write(&mut self, fence: Fence, stay: Stay) {
+    fn write(&mut self, fence: FencingToken, stay: Stay) {
         let is_late = if self.is_for_one { stay < self.newest } else { stay.0 < self.newest.0 };
         self.late += u64::from(is_late);
         self.refused += u64::from(Some(self.shown(fence)) < self.highest);
@@ -196,7 +206,7 @@ impl Resource {
                 self.newest = self.newest.max(stay);
                 self.highest = self.highest.max(Some(self.shown(fence)));
             }
-            Notice::PutOut => self.held[at.index()] = None,
+            Notice::Evicted => self.held[at.index()] = None,
             Notice::View { number, members } => self.on_view(at_ns, number, members),
         }
     }
@@ -226,7 +236,7 @@ mod tests {
     use super::*;
 
     fn enters(resource: &mut Resource, at: u32, view: u64, clock: u64) {
-        resource.on_notice(0, NodeId(at), Notice::EnteredAs(Fence { view, clock }));
+        resource.on_notice(0, NodeId(at), Notice::EnteredAs(FencingToken { view, clock }));
     }
 
     #[test]
@@ -240,14 +250,14 @@ mod tests {
         resource.on_leave(NodeId(1));
         enters(&mut resource, 2, 1, 7);
         assert_eq!((resource.late, resource.refused), (2, 2), "of a view that is over");
-        assert_eq!(resource.highest, Some(Fence { view: 2, clock: 2 }));
+        assert_eq!(resource.highest, Some(FencingToken { view: 2, clock: 2 }));
     }
 
     #[test]
     fn whoever_was_put_out_or_is_down_writes_no_more() {
         let mut resource = Resource::new(2, Admission::One);
         enters(&mut resource, 0, 1, 1);
-        resource.on_notice(5, NodeId(0), Notice::PutOut);
+        resource.on_notice(5, NodeId(0), Notice::Evicted);
         enters(&mut resource, 1, 2, 2);
         resource.on_leave(NodeId(0));
         assert_eq!((resource.late, resource.refused), (0, 0));

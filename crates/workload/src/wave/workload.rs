@@ -2,7 +2,7 @@
 
 use vorrang_algorithms::wave::{Command, Notice};
 use vorrang_protocol::NodeId;
-use vorrang_sim::{Orders, Workload};
+use vorrang_sim::{Workload, WorkloadEffects};
 use vorrang_trace::Traffic;
 
 use super::meter::Tally;
@@ -23,7 +23,7 @@ impl Workload<Command, Notice> for Once {
             ended: None,
         }
     }
-    fn on_start(&mut self, orders: &mut Orders<'_, Command>) {
+    fn on_start(&mut self, orders: &mut WorkloadEffects<'_, Command>) {
         orders.command_in(0, self.0, Command::Start);
     }
 }

@@ -17,10 +17,10 @@ use core::mem;
 
 use vorrang_protocol::{Effects, Group, Never, NodeId, Protocol, Refused};
 
-use super::at_home::HearsItself;
+use super::self_messages::HandlesSelfMessages;
 use super::{ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice};
 use crate::clock::{Clock, Stamp};
-use crate::quorum::Rota;
+use crate::quorum::QuorumSchedule;
 use arbiter::{Arbiter, Words};
 pub use message::Message;
 
@@ -30,7 +30,7 @@ pub struct CaoSinghal {
     pub(super) me: NodeId,
     group: Group,
     /// Whom it asks.
-    pub(super) rota: Rota,
+    pub(super) rota: QuorumSchedule,
     /// The highest time counted or seen.
     pub(super) clock: Clock,
     pub(super) phase: Phase,
@@ -123,7 +123,7 @@ fn oldest(one: Option<Stamp>, other: Option<Stamp>) -> Option<Stamp> {
 
 impl CaoSinghal {
     /// A node of `group` that has neither asked nor been asked.
-    pub fn new(me: NodeId, group: Group, rota: Rota) -> Self {
+    pub fn new(me: NodeId, group: Group, rota: QuorumSchedule) -> Self {
         let (clock, arbiter) = (Clock::default(), Arbiter::new(me));
         Self { me, group, rota, clock, phase: Phase::Outside, arbiter }
     }
@@ -237,7 +237,7 @@ impl CaoSinghal {
     }
 }
 
-impl HearsItself for CaoSinghal {
+impl HandlesSelfMessages for CaoSinghal {
     fn me(&self) -> NodeId {
         self.me
     }

@@ -483,8 +483,8 @@ impl<P: Renewable> Protocol for Regenerating<P> {
 
     /// The generation lies on stable storage: a leader that used the same number twice would take
     /// the nodes that answered the first time for crashed.
-    fn kept(&self, fresh: Self) -> Self {
-        let election = self.election.kept(fresh.election.clone());
+    fn after_crash(&self, fresh: Self) -> Self {
+        let election = self.election.after_crash(fresh.election.clone());
         Self { election, generation: self.generation, ..fresh }
     }
 }
@@ -645,7 +645,7 @@ mod tests {
         let (mut old, mut fx) = (node(2), Outbox::default());
         old.elect(&mut fx);
         assert!(fx.take().contains(&send(0, Message::Query(SECOND))));
-        let mut new = old.kept(node(2));
+        let mut new = old.after_crash(node(2));
         new.on_restart(&mut fx);
         let third = Generation { number: 3, by: NodeId(2) };
         assert!(fx.take().contains(&send(0, Message::Query(third))));

@@ -22,10 +22,10 @@ use crate::options::axis::Axis;
 use crate::options::check::CheckArgs;
 use crate::options::{CALM, LastingArgs, RunArgs};
 use crate::problem::{
-    Checked, Compared, Doing, Drawn, Extremes, Faulted, Networked, Question, Role, Said, Simulated,
-    Stepped, Until,
+    Activity, ApplicationEvent, Checked, Compared, Drawn, Extremes, Faulted, Networked, Question,
+    Role, Simulated, Stepped, Until,
 };
-use vorrang_workload::detection::Silent;
+use vorrang_workload::detection::NoWorkload;
 use vorrang_workload::detection::Tally;
 
 pub use scenario::Scenario;
@@ -71,19 +71,19 @@ impl Simulated for Detection {
         Suspicions::new(scenario.setup.group, scenario.allowed()).cut_off()
     }
 
-    fn workload(_: &Scenario) -> Silent {
-        Silent
+    fn workload(_: &Scenario) -> NoWorkload {
+        NoWorkload
     }
 
     fn figures(scenario: &Scenario, tally: &Tally) -> Vec<Figure> {
-        scenario.figures(tally, (" T", scenario.between.latency.mean_ns()))
+        scenario.figures(tally, (" T", scenario.environment.latency.mean_ns()))
     }
 
     /// Whoever is up is heard within a heartbeat and the time that it takes: an older suspicion is
     /// none that the next message takes back.
     fn complaint(scenario: &Scenario, tally: &Tally) -> Option<String> {
         scenario.allowed()?;
-        let longest = jitter(scenario.between.latency)?.longest;
+        let longest = jitter(scenario.environment.latency)?.longest;
         let setup = &scenario.setup;
         let heard = setup.beat.saturating_add(setup.late).saturating_add(longest);
         let (at, of, since_ns) = tally.oldest_wrong()?;
@@ -105,20 +105,20 @@ impl Faulted for Detection {
         vec![RunArgs { lasting, ..RunArgs::taking(CALM) }]
     }
 
-    fn doing(said: Said<'_, Command, Notice>) -> Option<Doing> {
+    fn activity(said: ApplicationEvent<'_, Command, Notice>) -> Option<Activity> {
         match said {
-            Said::Command(command) => match *command {},
-            Said::Notice(Notice::Suspect(_) | Notice::Trust(_)) => None,
+            ApplicationEvent::Command(command) => match *command {},
+            ApplicationEvent::Notice(Notice::Suspect(_) | Notice::Trust(_)) => None,
         }
     }
 }
 
 impl Drawn for Detection {
-    fn look(_: NodeId, said: Said<'_, Command, Notice>) -> Look {
+    fn look(_: NodeId, said: ApplicationEvent<'_, Command, Notice>) -> Look {
         match said {
-            Said::Command(command) => match *command {},
-            Said::Notice(Notice::Suspect(_)) => Look::mark(Mark::Warns("suspects")),
-            Said::Notice(Notice::Trust(_)) => Look::mark(Mark::Diamond("trusts again")),
+            ApplicationEvent::Command(command) => match *command {},
+            ApplicationEvent::Notice(Notice::Suspect(_)) => Look::mark(Mark::Warns("suspects")),
+            ApplicationEvent::Notice(Notice::Trust(_)) => Look::mark(Mark::Diamond("trusts again")),
         }
     }
 }

@@ -9,7 +9,7 @@ use vorrang_algorithms::setup::{Parameter, Setup};
 use vorrang_protocol::show_duration_ns;
 use vorrang_sim::{Distribution, Fault, Faults};
 
-use crate::environment::Between;
+use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::figures::{Figure, Reading, Unit};
 use crate::net_defaults::beats_if_real;
@@ -31,17 +31,17 @@ pub(super) const USUAL_BEATS: u32 = 100;
 pub struct Scenario {
     pub(crate) card: &'static Card,
     pub(crate) setup: Setup,
-    pub(crate) between: Between,
+    pub(crate) environment: Environment,
     pub(crate) lasts: Duration,
     pub(crate) is_real: bool,
 }
 
 /// What goes wrong besides crashes that last.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Trouble {
+pub(super) enum OtherFaults {
     Nothing,
     /// Nodes come up again, or the network is cut: a monitor sees that.
-    Seen,
+    Observation,
     /// Messages are lost or late in a way that nobody can see.
     Unseen,
 }
@@ -57,14 +57,14 @@ impl Scenario {
                 card.name
             )));
         }
-        let (mut setup, between) = args.placed(&card.about())?;
+        let (mut setup, environment) = args.placed(&card.about())?;
         if is_real {
             beats_if_real(&mut setup, &args.setup);
         }
         let asked = args.lasting.time();
         let usual = if is_real { 20 } else { USUAL_BEATS };
         let lasts = asked.unwrap_or(setup.beat.saturating_mul(usual));
-        let mut scenario = Scenario { card, setup, between, lasts, is_real };
+        let mut scenario = Scenario { card, setup, environment, lasts, is_real };
         scenario.lasts = scenario.lasts.max(scenario.noticed());
         if messages(&scenario.setup, scenario.lasts) > MOST_MESSAGES {
             return Err(Failure::usage(format!(
@@ -79,34 +79,34 @@ impl Scenario {
 }
 
 impl Scenario {
-    pub(super) fn trouble(&self) -> Trouble {
-        let Some(faults) = &self.between.faults else { return Trouble::Nothing };
+    pub(super) fn trouble(&self) -> OtherFaults {
+        let Some(faults) = &self.environment.faults else { return OtherFaults::Nothing };
         if !faults.is_scripted() {
-            return Trouble::Unseen;
+            return OtherFaults::Unseen;
         }
         let of = |fault: &Fault| match fault {
-            Fault::Crash(_) => Trouble::Nothing,
-            Fault::Restart(_) | Fault::Partition(_) | Fault::Heal(_) => Trouble::Seen,
+            Fault::Crash(_) => OtherFaults::Nothing,
+            Fault::Restart(_) | Fault::Partition(_) | Fault::Heal(_) => OtherFaults::Observation,
             Fault::Pause(_) | Fault::Resume(_) | Fault::Slow(_) | Fault::Recover(_) => {
-                Trouble::Unseen
+                OtherFaults::Unseen
             }
         };
-        faults.script.iter().map(|(_, fault)| of(fault)).max().unwrap_or(Trouble::Nothing)
+        faults.script.iter().map(|(_, fault)| of(fault)).max().unwrap_or(OtherFaults::Nothing)
     }
 
     /// How often each may be wrong about each, if there is a saying.
     pub(crate) fn allowed(&self) -> Option<u32> {
-        let jitter = jitter(self.between.latency).filter(|_| !self.is_real)?;
-        let is_kept = self.trouble() < Trouble::Unseen && !self.between.is_reliable;
+        let jitter = jitter(self.environment.latency).filter(|_| !self.is_real)?;
+        let is_kept = self.trouble() < OtherFaults::Unseen && !self.environment.is_reliable;
         (self.card.terms.mistakes)(&self.setup, jitter).filter(|_| is_kept)
     }
 
     pub(crate) fn setting(&self) -> Option<Setting> {
         let (setup, lasts) = (self.setup.clone(), self.lasts);
-        let crashes = self.between.faults.iter().flat_map(Faults::crashes);
+        let crashes = self.environment.faults.iter().flat_map(Faults::crashes);
         let crashes = crashes.map(|(at_ns, node)| (node, Duration::from_nanos(at_ns))).collect();
-        let is_plain = self.trouble() == Trouble::Nothing && !self.between.is_reliable;
-        let jitter = jitter(self.between.latency);
+        let is_plain = self.trouble() == OtherFaults::Nothing && !self.environment.is_reliable;
+        let jitter = jitter(self.environment.latency);
         (is_plain && !self.is_real).then_some(Setting { setup, lasts, jitter, crashes })
     }
 
@@ -172,8 +172,8 @@ impl Scene for Scenario {
     fn setup(&self) -> &Setup {
         &self.setup
     }
-    fn between(&self) -> &Between {
-        &self.between
+    fn between(&self) -> &Environment {
+        &self.environment
     }
     fn total(&self) -> u64 {
         messages(&self.setup, self.lasts).try_into().unwrap_or(u64::MAX)
@@ -201,12 +201,12 @@ pub(super) fn messages(setup: &Setup, lasts: Duration) -> u128 {
 impl Scenario {
     /// When everyone must have noticed all that happens to nodes and links.
     pub(crate) fn noticed(&self) -> Duration {
-        let Some(last_ns) = self.between.faults.as_ref().and_then(Faults::last_ns) else {
+        let Some(last_ns) = self.environment.faults.as_ref().and_then(Faults::last_ns) else {
             return Duration::ZERO;
         };
         // Of the exponential distribution, one in ten million million takes longer.
-        let mean_ns = self.between.latency.mean_ns() as u64;
-        let longest = jitter(self.between.latency)
+        let mean_ns = self.environment.latency.mean_ns() as u64;
+        let longest = jitter(self.environment.latency)
             .map_or(Duration::from_nanos(mean_ns.saturating_mul(30)), |it| it.longest);
         // On a real network that is no worse than it seems, a margin is soon long enough.
         let mistakes = if self.is_real { Some(3) } else { self.allowed() };

@@ -17,8 +17,8 @@ use crate::options::check::CheckArgs;
 use crate::options::election::ElectionArgs;
 use crate::options::{CALM, RunArgs, list};
 use crate::problem::{
-    Checked, Compared, Doing, Drawn, Extremes, Faulted, Networked, Question, Role, Said, Simulated,
-    Stepped, Until,
+    Activity, ApplicationEvent, Checked, Compared, Drawn, Extremes, Faulted, Networked, Question,
+    Role, Simulated, Stepped, Until,
 };
 use vorrang_workload::election::Calls;
 use vorrang_workload::election::Tally;
@@ -86,7 +86,7 @@ impl Simulated for Election {
     }
 
     fn figures(scenario: &Scenario, tally: &Tally) -> Vec<Figure> {
-        scenario.figures(tally, (" T", scenario.between.latency.mean_ns()))
+        scenario.figures(tally, (" T", scenario.environment.latency.mean_ns()))
     }
 }
 
@@ -113,10 +113,10 @@ impl Faulted for Election {
         calls.iter().map(|it| called_by(list(it))).collect()
     }
 
-    fn doing(said: Said<'_, Command, Notice>) -> Option<Doing> {
+    fn activity(said: ApplicationEvent<'_, Command, Notice>) -> Option<Activity> {
         Some(match said {
-            Said::Command(Command::Elect) => Doing::Began,
-            Said::Notice(&Notice::Leader(leader)) => Doing::Follows(leader),
+            ApplicationEvent::Command(Command::Elect) => Activity::Began,
+            ApplicationEvent::Notice(&Notice::Leader(leader)) => Activity::Follows(leader),
         })
     }
 }

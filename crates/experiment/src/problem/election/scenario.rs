@@ -10,7 +10,7 @@ use vorrang_protocol::{NodeId, NodeSet, show_duration_ns};
 use vorrang_sim::{Distribution, Fault, Faults};
 
 use super::question;
-use crate::environment::Between;
+use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::figures::{Figure, Reading, Unit};
 use crate::options::{OrderKind, RunArgs, list, nodes_of};
@@ -32,7 +32,7 @@ pub struct Scenario {
     /// Who calls, as it was asked for.
     pub(crate) asked: String,
     pub(crate) initiators: Vec<u32>,
-    pub(crate) between: Between,
+    pub(crate) environment: Environment,
     /// When it ends, where messages go on for ever.
     pub(crate) lasts: Option<Duration>,
     /// Whether that was said.
@@ -52,9 +52,9 @@ impl Scenario {
                 card.name
             )));
         }
-        let (setup, between) = args.placed(&card.about())?;
+        let (setup, environment) = args.placed(&card.about())?;
         let crashed = |node: u32| {
-            let script = between.faults.as_ref().map_or(&[][..], |faults| &faults.script);
+            let script = environment.faults.as_ref().map_or(&[][..], |faults| &faults.script);
             script.contains(&(0, Fault::Crash(NodeId(node))))
         };
         let mut up = (0..nodes).filter(|&node| !crashed(node));
@@ -81,9 +81,9 @@ impl Scenario {
             question::check_all_call(card, &initiators, (0..nodes).filter(|&it| !crashed(it)))?;
         }
         let (asked, is_real) = (asked.to_owned(), args.common.is_real);
-        let lasts = lasts(card, &setup, &between, args)?;
+        let lasts = lasts(card, &setup, &environment, args)?;
         let asked_to_last = args.lasting.time().is_some();
-        Ok(Self { card, setup, asked, initiators, between, lasts, asked_to_last, is_real })
+        Ok(Self { card, setup, asked, initiators, environment, lasts, asked_to_last, is_real })
     }
 }
 
@@ -91,15 +91,15 @@ impl Scenario {
     /// What the theory needs to know: who calls and who is down, both from the start, on links that
     /// are as the algorithm assumes. None if more goes wrong, or what the algorithm cannot stand.
     pub(crate) fn setting(&self) -> Option<Setting> {
-        let (assumes, between) = (self.card.assumes, &self.between);
+        let (assumes, environment) = (self.card.assumes, &self.environment);
         let dead = self.dead()?;
-        let is_timely = !assumes.timely || self.is_real || between.is_within(&self.setup);
-        let keeps_order = assumes.order == Order::Any || between.order == OrderKind::Fifo;
-        let stands = (dead.is_empty() || self.card.terms.crashes) && !between.is_reliable;
+        let is_timely = !assumes.timely || self.is_real || environment.is_within(&self.setup);
+        let keeps_order = assumes.order == Order::Any || environment.order == OrderKind::Fifo;
+        let stands = (dead.is_empty() || self.card.terms.crashes) && !environment.is_reliable;
         // Over a real network, whoever calls second may have heard of the first.
         let at_once = !self.is_real || self.initiators.len() == 1 || self.card.terms.everyone_calls;
         let believes = self.setup.within.as_nanos();
-        let lockstep = match between.latency {
+        let lockstep = match environment.latency {
             Distribution::Constant(ns) => {
                 ns > 0 && (!assumes.timely || u128::from(ns) == believes) && !self.is_real
             }
@@ -119,7 +119,7 @@ impl Scenario {
     /// Who is down from the start, if nothing else goes wrong.
     pub(crate) fn dead(&self) -> Option<NodeSet> {
         let mut dead = NodeSet::EMPTY;
-        let Some(faults) = &self.between.faults else { return Some(dead) };
+        let Some(faults) = &self.environment.faults else { return Some(dead) };
         if !faults.is_scripted() {
             return None;
         }
@@ -175,8 +175,8 @@ impl Scene for Scenario {
     fn setup(&self) -> &Setup {
         &self.setup
     }
-    fn between(&self) -> &Between {
-        &self.between
+    fn between(&self) -> &Environment {
+        &self.environment
     }
     fn total(&self) -> u64 {
         u64::from(self.setup.group.size())
@@ -193,8 +193,9 @@ impl Scene for Scenario {
         format!("--initiators {}{}", self.who(), lasts.unwrap_or_default())
     }
     fn page(&self) -> String {
-        let (nodes, asked, between) = (self.setup.group.size(), &self.asked, self.between.page());
-        format!("{}: --nodes {nodes} --initiators {asked} {between}", self.title())
+        let (nodes, asked, environment) =
+            (self.setup.group.size(), &self.asked, self.environment.page());
+        format!("{}: --nodes {nodes} --initiators {asked} {environment}", self.title())
     }
     fn own_head(&self, _net: bool) -> Vec<(&'static str, Value)> {
         let is_long = self.initiators.len() > MOST_NODES as usize;
@@ -209,7 +210,7 @@ impl Scene for Scenario {
 pub(super) fn lasts(
     card: &Card,
     setup: &Setup,
-    between: &Between,
+    environment: &Environment,
     args: &RunArgs,
 ) -> Result<Option<Duration>, Failure> {
     let asked = args.lasting.time();
@@ -222,7 +223,7 @@ pub(super) fn lasts(
             ))),
         };
     };
-    let last_ns = between.faults.as_ref().and_then(Faults::last_ns).unwrap_or(0);
+    let last_ns = environment.faults.as_ref().and_then(Faults::last_ns).unwrap_or(0);
     let settled = Duration::from_nanos(last_ns).saturating_add(settles(setup));
     let lasts = asked.map_or(settled, |asked| asked.max(settled));
     let beats = lasts.as_nanos() / setup.beat.as_nanos();

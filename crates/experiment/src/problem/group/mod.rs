@@ -7,7 +7,7 @@ use vorrang_algorithms::group::card::{Card, Setting};
 use vorrang_algorithms::group::informed::Detector;
 use vorrang_algorithms::group::input::Input;
 use vorrang_algorithms::group::spec::Fed;
-use vorrang_algorithms::group::{Command, Grouping, Notice};
+use vorrang_algorithms::group::{Command, GroupCommunication, Notice};
 use vorrang_algorithms::setup::{Setup, Unfit};
 use vorrang_check::Ask;
 use vorrang_draw::{Bar, Look, Mark};
@@ -24,16 +24,16 @@ use crate::options::check::CheckArgs;
 use crate::options::group::GroupArgs;
 use crate::options::multicast::MulticastArgs;
 use crate::problem::{
-    Checked, Compared, Doing, Drawn, Extremes, Faulted, Networked, Question, Role, Said, Simulated,
-    Stepped, Until,
+    Activity, ApplicationEvent, Checked, Compared, Drawn, Extremes, Faulted, Networked, Question,
+    Role, Simulated, Stepped, Until,
 };
-use vorrang_workload::group::Chatter;
+use vorrang_workload::group::GroupWorkload;
 use vorrang_workload::group::Tally;
 use vorrang_workload::multicast::{in_rounds, shares};
 
 pub use scenario::Scenario;
 
-impl Compared for Grouping {
+impl Compared for GroupCommunication {
     fn extremes(_: &'static Card, setup: &Setup) -> Result<Extremes<Self>, Unfit> {
         let nodes = setup.group.size();
         let of = |by_sequencer: bool| Setting {
@@ -53,7 +53,7 @@ impl Compared for Grouping {
     }
 }
 
-impl Simulated for Grouping {
+impl Simulated for GroupCommunication {
     type Scenario = Scenario;
 
     fn scenario(card: &'static Card, args: &RunArgs) -> Result<Scenario, Failure> {
@@ -64,22 +64,22 @@ impl Simulated for Grouping {
         scenario.card.watch(&scenario.setup)
     }
 
-    fn workload(scenario: &Scenario) -> Chatter {
+    fn workload(scenario: &Scenario) -> GroupWorkload {
         let said = (shares(scenario.multicasts, scenario.senders), scenario.every);
         let who = (scenario.setup.group.size(), scenario.setup.founders);
         let moves = (scenario.moves.clone(), scenario.calm());
-        Chatter::new(said, who, moves, scenario.card.terms.beats)
+        GroupWorkload::new(said, who, moves, scenario.card.terms.beats)
     }
 
     fn figures(scenario: &Scenario, tally: &Tally) -> Vec<Figure> {
-        scenario.figures(tally, (" T", scenario.between.latency.mean_ns()))
+        scenario.figures(tally, (" T", scenario.environment.latency.mean_ns()))
     }
 
     /// Whoever is down or has left says nothing more; else all that was to be said must have been.
     fn undone(scenario: &Scenario, tally: &Tally) -> Option<String> {
         let said = tally.multicasts();
         let crashes =
-            scenario.between.faults.iter().any(|faults| faults.crashes().next().is_some());
+            scenario.environment.faults.iter().any(|faults| faults.crashes().next().is_some());
         let all_stay = !crashes && scenario.moves.iter().all(|it| it.joins);
         (said < scenario.multicasts && all_stay).then(|| {
             let all = scenario.multicasts;
@@ -88,7 +88,7 @@ impl Simulated for Grouping {
     }
 }
 
-impl Faulted for Grouping {
+impl Faulted for GroupCommunication {
     const ROLES: &'static [Role] = &[Role::Other, Role::Leader];
 
     fn trials(_: &'static Card, nodes: u32) -> Vec<RunArgs> {
@@ -109,40 +109,52 @@ impl Faulted for Grouping {
     }
 
     /// Whoever puts messages in order leads.
-    fn doing(said: Said<'_, Input<Command>, Notice>) -> Option<Doing> {
+    fn activity(said: ApplicationEvent<'_, Input<Command>, Notice>) -> Option<Activity> {
         match said {
-            Said::Notice(Notice::View { view, .. }) => view.sequencer().map(Doing::Follows),
-            Said::Notice(Notice::Delivered { .. } | Notice::Blocked | Notice::Out)
-            | Said::Command(Input::Ask(_) | Input::Suspect(_) | Input::Trust(_) | Input::Beat) => {
-                None
+            ApplicationEvent::Notice(Notice::View { view, .. }) => {
+                view.sequencer().map(Activity::Follows)
             }
+            ApplicationEvent::Notice(Notice::Delivered { .. } | Notice::Blocked | Notice::Out)
+            | ApplicationEvent::Command(
+                Input::Ask(_) | Input::Suspect(_) | Input::Trust(_) | Input::Beat,
+            ) => None,
         }
     }
 }
 
-impl Drawn for Grouping {
+impl Drawn for GroupCommunication {
     /// A flag where a view begins, with its name; bars where nothing goes on.
-    fn look(at: NodeId, said: Said<'_, Input<Command>, Notice>) -> Look {
+    fn look(at: NodeId, said: ApplicationEvent<'_, Input<Command>, Notice>) -> Look {
         match said {
-            Said::Notice(Notice::View { .. }) => {
+            ApplicationEvent::Notice(Notice::View { .. }) => {
                 Look { mark: Some(Mark::Flag("view")), ..Look::bar(Bar::Ends) }
             }
-            Said::Notice(Notice::Blocked) => Look::bar(Bar::Filled("blocked")),
-            Said::Notice(Notice::Out) => Look::bar(Bar::Outlined("out of the group")),
+            ApplicationEvent::Notice(Notice::Blocked) => Look::bar(Bar::Filled("blocked")),
+            ApplicationEvent::Notice(Notice::Out) => Look::bar(Bar::Outlined("out of the group")),
             // That it hears itself is news here: only now has it a place.
-            Said::Notice(Notice::Delivered { .. }) => Look::mark(Mark::Diamond("delivers")),
-            Said::Command(Input::Ask(Command::Multicast(_))) => {
+            ApplicationEvent::Notice(Notice::Delivered { .. }) => {
+                Look::mark(Mark::Diamond("delivers"))
+            }
+            ApplicationEvent::Command(Input::Ask(Command::Multicast(_))) => {
                 Look::mark(Mark::Begins("multicasts"))
             }
-            Said::Command(Input::Ask(Command::Join)) => Look::mark(Mark::Begins("wants in")),
-            Said::Command(Input::Ask(Command::Leave)) => Look::mark(Mark::Begins("wants out")),
-            Said::Command(Input::Suspect(of)) if *of != at => Look::mark(Mark::Warns("suspects")),
-            Said::Command(Input::Suspect(_) | Input::Trust(_) | Input::Beat) => Look::default(),
+            ApplicationEvent::Command(Input::Ask(Command::Join)) => {
+                Look::mark(Mark::Begins("wants in"))
+            }
+            ApplicationEvent::Command(Input::Ask(Command::Leave)) => {
+                Look::mark(Mark::Begins("wants out"))
+            }
+            ApplicationEvent::Command(Input::Suspect(of)) if *of != at => {
+                Look::mark(Mark::Warns("suspects"))
+            }
+            ApplicationEvent::Command(Input::Suspect(_) | Input::Trust(_) | Input::Beat) => {
+                Look::default()
+            }
         }
     }
 }
 
-impl Checked for Grouping {
+impl Checked for GroupCommunication {
     type Watch = Fed;
 
     fn question(
@@ -154,7 +166,7 @@ impl Checked for Grouping {
     }
 }
 
-impl Stepped for Grouping {
+impl Stepped for GroupCommunication {
     fn staged(card: &'static Card, setup: &Setup, _: Option<&str>) -> Fed {
         card.watch(setup)
     }
@@ -174,7 +186,7 @@ impl Stepped for Grouping {
     }
 }
 
-impl Networked for Grouping {
+impl Networked for GroupCommunication {
     fn told(scenario: &Scenario) -> (Vec<(NodeId, Input<Command>)>, Until) {
         let nodes = scenario.setup.group.size();
         let joins = (scenario.setup.founders..nodes).map(|id| (NodeId(id), Command::Join));

@@ -4,7 +4,7 @@ use vorrang_algorithms::group::card::{Card, Demonstration, plan, plan_text};
 use vorrang_algorithms::group::informed::Detector;
 use vorrang_algorithms::group::input::Input;
 use vorrang_algorithms::group::spec::Fed;
-use vorrang_algorithms::group::{Command, Grouping};
+use vorrang_algorithms::group::{Command, GroupCommunication};
 use vorrang_algorithms::setup::{Parameter, Setup};
 use vorrang_check::{Ask, Faults, Plan};
 use vorrang_protocol::NodeId;
@@ -22,7 +22,7 @@ pub(super) fn question(
     card: &'static Card,
     flaw: Option<&str>,
     args: &CheckArgs,
-) -> Result<Question<Grouping>, Failure> {
+) -> Result<Question<GroupCommunication>, Failure> {
     let shown = flaw.and_then(|name| card.flaw(name)).map(|flaw| flaw.shown_by);
     let (setup, happens) = happens(card, shown, args)?;
     let about = card.about();

@@ -10,7 +10,7 @@ use vorrang_algorithms::setup::Setup;
 use vorrang_protocol::{NodeId, show_duration_ns};
 use vorrang_sim::{Distribution, Fault, Faults};
 
-use crate::environment::Between;
+use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::figures::{Figure, Reading, Unit};
 use crate::net_defaults::beats_if_real;
@@ -19,7 +19,7 @@ use crate::options::group::GroupArgs;
 use crate::problem::Scene;
 use crate::problem::multicast::scenario::there;
 use vorrang_workload::group::Tally;
-use vorrang_workload::group::{Calm, Move};
+use vorrang_workload::group::{Move, RunLength};
 
 /// Everyone watches everyone.
 pub(super) const MOST_NODES: u32 = 2_000;
@@ -73,7 +73,7 @@ impl GroupArgs {
 pub struct Scenario {
     pub(crate) card: &'static Card,
     pub(crate) setup: Setup,
-    pub(crate) between: Between,
+    pub(crate) environment: Environment,
     pub(crate) multicasts: u64,
     pub(crate) senders: u32,
     pub(crate) every: Distribution,
@@ -92,7 +92,7 @@ impl Scenario {
                  {MOST_NODES}"
             )));
         }
-        let (mut setup, between) = args.placed(&card.about())?;
+        let (mut setup, environment) = args.placed(&card.about())?;
         if setup.detector == Detector::Told {
             return Err(Failure::usage(format!(
                 "--detector told: a run has no one to say which nodes are down; 'vorrang step \
@@ -125,7 +125,7 @@ impl Scenario {
         let beat_ns = setup.beat.as_nanos() as u64;
         let every = given.every.unwrap_or(Distribution::Exponential(beat_ns));
         let moves = args.group.moves(&setup)?;
-        Ok(Self { card, setup, between, multicasts, senders, every, moves, is_real })
+        Ok(Self { card, setup, environment, multicasts, senders, every, moves, is_real })
     }
 }
 
@@ -136,17 +136,17 @@ impl Scenario {
     }
 
     /// How long it takes until there will be no more news.
-    pub(crate) fn calm(&self) -> Calm {
+    pub(crate) fn calm(&self) -> RunLength {
         let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let longest = Duration::from_nanos(self.between.nearly_longest_ns());
+        let longest = Duration::from_nanos(self.environment.nearly_longest_ns());
         let noticed = self.time_out().saturating_add(self.setup.late).saturating_add(longest);
-        let script = self.between.faults.iter().flat_map(|faults| &faults.script);
+        let script = self.environment.faults.iter().flat_map(|faults| &faults.script);
         // Of who is up and who is down, applications know.
         let is_unseen = |it: &&(u64, Fault)| !matches!(it.1, Fault::Crash(_) | Fault::Restart(_));
         let last_ns = script.filter(is_unseen).map(|it| it.0).max();
         let takes = longest.saturating_mul(20);
         let settles = (self.card.terms.settles)(&self.setup).saturating_add(takes);
-        Calm {
+        RunLength {
             noticed: last_ns.map_or(0, |it| it.saturating_add(ns(noticed.saturating_mul(2)))),
             settles: ns(settles),
             gap: ns(self.setup.beat),
@@ -156,12 +156,12 @@ impl Scenario {
     /// What the theory says of a quantity, if it is of such a run: all messages take as long, and
     /// nothing goes wrong but that one node crashes.
     pub(crate) fn theory(&self, of: Quantity, tally: &Tally) -> Option<Span> {
-        let latency = self.between.latency;
+        let latency = self.environment.latency;
         // Else what was sent is sent again before it can have been heard of.
         let is_quick = 2.0 * latency.mean_ns() < self.setup.beat.as_nanos() as f64;
         let is_constant = latency.is_constant() && latency.mean_ns() > 0.0;
-        let script = self.between.faults.as_ref().map_or(&[][..], |faults| &faults.script);
-        let is_scripted = self.between.faults.as_ref().is_none_or(Faults::is_scripted);
+        let script = self.environment.faults.as_ref().map_or(&[][..], |faults| &faults.script);
+        let is_scripted = self.environment.faults.as_ref().is_none_or(Faults::is_scripted);
         let gone = match script {
             [] => None,
             [(_, Fault::Crash(node))] => Some(*node),
@@ -190,7 +190,7 @@ impl Scenario {
     }
 
     pub(crate) fn is_altered(&self) -> bool {
-        self.is_real || self.between.is_reliable || self.between.flaw.is_some()
+        self.is_real || self.environment.is_reliable || self.environment.flaw.is_some()
     }
 
     /// What a run came to, with times in a unit of so many nanoseconds.
@@ -269,8 +269,8 @@ impl Scene for Scenario {
     fn setup(&self) -> &Setup {
         &self.setup
     }
-    fn between(&self) -> &Between {
-        &self.between
+    fn between(&self) -> &Environment {
+        &self.environment
     }
     fn total(&self) -> u64 {
         self.multicasts.saturating_mul(self.setup.group.size().into())

@@ -20,11 +20,11 @@ use crate::options::axis::Axis;
 use crate::options::check::CheckArgs;
 use crate::options::multicast::MulticastArgs;
 use crate::problem::{
-    Checked, Compared, Doing, Drawn, Extremes, Faulted, Networked, Question, Role, Said, Simulated,
-    Stepped, Until,
+    Activity, ApplicationEvent, Checked, Compared, Drawn, Extremes, Faulted, Networked, Question,
+    Role, Simulated, Stepped, Until,
 };
 use vorrang_workload::multicast::Tally;
-use vorrang_workload::multicast::{Casting, in_rounds, shares};
+use vorrang_workload::multicast::{MulticastWorkload, in_rounds, shares};
 
 pub use scenario::Scenario;
 
@@ -54,21 +54,21 @@ impl Simulated for Multicast {
         scenario.card.watch(&scenario.setup)
     }
 
-    fn workload(scenario: &Scenario) -> Casting {
+    fn workload(scenario: &Scenario) -> MulticastWorkload {
         let said = (scenario.multicasts, scenario.senders);
         let data = scenario.card.terms.data;
-        Casting::new(said, scenario.every, scenario.setup.group.size(), data)
+        MulticastWorkload::new(said, scenario.every, scenario.setup.group.size(), data)
     }
 
     fn figures(scenario: &Scenario, tally: &Tally) -> Vec<Figure> {
-        scenario.figures(tally, (" T", scenario.between.latency.mean_ns()))
+        scenario.figures(tally, (" T", scenario.environment.latency.mean_ns()))
     }
 
     /// Whoever is down says nothing more; else all that was to be said must have been.
     fn undone(scenario: &Scenario, tally: &Tally) -> Option<String> {
         let said = tally.multicasts();
         let crashes =
-            scenario.between.faults.iter().any(|faults| faults.crashes().next().is_some());
+            scenario.environment.faults.iter().any(|faults| faults.crashes().next().is_some());
         (said < scenario.multicasts && !crashes).then(|| {
             let all = scenario.multicasts;
             format!("progress: {said} of {all} multicasts were made, and the window is full")
@@ -89,23 +89,31 @@ impl Faulted for Multicast {
         vec![RunArgs { multicast, ..RunArgs::default() }]
     }
 
-    fn doing(said: Said<'_, Command, Notice>) -> Option<Doing> {
+    fn activity(said: ApplicationEvent<'_, Command, Notice>) -> Option<Activity> {
         match said {
-            Said::Command(Command::Cast(_)) => Some(Doing::Began),
-            Said::Notice(Notice::Delivered { .. } | Notice::Full | Notice::Room) => None,
+            ApplicationEvent::Command(Command::Cast(_)) => Some(Activity::Began),
+            ApplicationEvent::Notice(Notice::Delivered { .. } | Notice::Full | Notice::Room) => {
+                None
+            }
         }
     }
 }
 
 impl Drawn for Multicast {
-    fn look(at: NodeId, said: Said<'_, Command, Notice>) -> Look {
+    fn look(at: NodeId, said: ApplicationEvent<'_, Command, Notice>) -> Look {
         match said {
-            Said::Command(Command::Cast(_)) => Look::mark(Mark::Begins("says something")),
+            ApplicationEvent::Command(Command::Cast(_)) => {
+                Look::mark(Mark::Begins("says something"))
+            }
             // That it hears itself is no news.
-            Said::Notice(Notice::Delivered { from, .. }) if *from == at => Look::default(),
-            Said::Notice(Notice::Delivered { .. }) => Look::mark(Mark::Diamond("delivers")),
-            Said::Notice(Notice::Full) => Look::mark(Mark::Warns("has no room")),
-            Said::Notice(Notice::Room) => Look::default(),
+            ApplicationEvent::Notice(Notice::Delivered { from, .. }) if *from == at => {
+                Look::default()
+            }
+            ApplicationEvent::Notice(Notice::Delivered { .. }) => {
+                Look::mark(Mark::Diamond("delivers"))
+            }
+            ApplicationEvent::Notice(Notice::Full) => Look::mark(Mark::Warns("has no room")),
+            ApplicationEvent::Notice(Notice::Room) => Look::default(),
         }
     }
 

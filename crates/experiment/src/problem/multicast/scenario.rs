@@ -10,7 +10,7 @@ use vorrang_algorithms::topology::Topology;
 use vorrang_protocol::Graph;
 use vorrang_sim::{Distribution, Share};
 
-use crate::environment::Between;
+use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::figures::{Figure, Reading, Unit};
 use crate::net_defaults::within_if_real;
@@ -32,7 +32,7 @@ pub struct Scenario {
     pub(crate) setup: Setup,
     /// The topology as it was asked for: without a seed, if that is the seed of the run.
     pub(crate) asked: Topology,
-    pub(crate) between: Between,
+    pub(crate) environment: Environment,
     pub(crate) multicasts: u64,
     pub(crate) senders: u32,
     pub(crate) every: Distribution,
@@ -51,10 +51,10 @@ impl Scenario {
             )));
         }
         let asked = args.setup.setup(&card.about(), nodes)?.topology;
-        let (mut setup, between) = args.placed(&card.about())?;
+        let (mut setup, environment) = args.placed(&card.about())?;
         if !args.setup.says(Parameter::Within) {
             let real = within_if_real(&card.about()).filter(|_| is_real);
-            let simulated = || Duration::from_nanos(between.nearly_longest_ns());
+            let simulated = || Duration::from_nanos(environment.nearly_longest_ns());
             setup.within = real.unwrap_or_else(simulated);
         }
         let given = &args.multicast;
@@ -66,7 +66,7 @@ impl Scenario {
         }
         let usual = if is_real { u64::from(senders) * 10 } else { USUAL_MULTICASTS };
         let multicasts = given.multicasts.unwrap_or(usual);
-        let mean_ns = between.latency.mean_ns() as u64;
+        let mean_ns = environment.latency.mean_ns() as u64;
         let every = given.every.unwrap_or(Distribution::Exponential(mean_ns));
         let most = shares(multicasts, senders).into_iter().max().unwrap_or(0);
         if is_real && most > u64::from(setup.window) {
@@ -76,7 +76,7 @@ impl Scenario {
                 setup.window
             )));
         }
-        Ok(Self { card, setup, asked, between, multicasts, senders, every, is_real })
+        Ok(Self { card, setup, asked, environment, multicasts, senders, every, is_real })
     }
 }
 
@@ -88,7 +88,7 @@ impl Scenario {
     /// What the theory needs to know, if nothing goes wrong but that messages are lost, each by
     /// itself.
     pub(crate) fn setting(&self) -> Option<Setting> {
-        let loss = match &self.between.faults {
+        let loss = match &self.environment.faults {
             None => 0.0,
             Some(faults) => {
                 let rest = faults.clone().loss(Share::default());
@@ -98,7 +98,7 @@ impl Scenario {
             }
         };
         let is_complete = self.is_complete();
-        let is_plain = !self.between.is_reliable && (is_complete || loss == 0.0);
+        let is_plain = !self.environment.is_reliable && (is_complete || loss == 0.0);
         let setup = self.setup.clone();
         is_plain.then_some(Setting { setup, loss, senders: self.senders, is_complete })
     }
@@ -107,9 +107,9 @@ impl Scenario {
     /// room; of others, if none is taken for lost that is not.
     pub(crate) fn theory(&self, of: Quantity) -> Option<Span> {
         let setting = self.setting()?;
-        let latency = self.between.latency;
+        let latency = self.environment.latency;
         let is_constant = latency.is_constant() && latency.mean_ns() > 0.0 && !self.is_real;
-        let is_timely = self.is_real || self.between.is_within(&self.setup);
+        let is_timely = self.is_real || self.environment.is_within(&self.setup);
         let has_room = self.every.mean_ns() > 0.0;
         let speaks = if of.is_time { is_constant && has_room } else { is_timely };
         let says = |span: &Span| span.high.is_finite() || span.low > 0.0 || span.typical.is_some();
@@ -206,8 +206,8 @@ impl Scene for Scenario {
     fn setup(&self) -> &Setup {
         &self.setup
     }
-    fn between(&self) -> &Between {
-        &self.between
+    fn between(&self) -> &Environment {
+        &self.environment
     }
     fn total(&self) -> u64 {
         self.multicasts.saturating_mul(self.setup.group.size().into())

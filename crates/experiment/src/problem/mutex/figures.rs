@@ -61,7 +61,7 @@ pub fn figures(
 
 /// What became of the resource, and of the views; nothing where there are none.
 pub(super) fn of_views(scenario: &Scenario, used: Option<&Resource>) -> Vec<Figure> {
-    let unit_ns = scenario.between.latency.mean_ns();
+    let unit_ns = scenario.environment.latency.mean_ns();
     let Setup { beat, margin, late, .. } = scenario.setup;
     let patience_ns = (beat + margin + late).as_nanos() as f64;
     let change_ns = used.and_then(|it| it.changes.mean());

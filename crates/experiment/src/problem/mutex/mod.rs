@@ -29,8 +29,8 @@ use crate::options::mutex::{LoadKind, MutexArgs};
 use crate::options::views::takes;
 use crate::options::{CALM, RunArgs};
 use crate::problem::{
-    Checked, Compared, Doing, Drawn, Extremes, Faulted, Nodes, Posts, Question, Role, Said,
-    Simulated, Stepped,
+    Activity, ApplicationEvent, Checked, Compared, Drawn, Extremes, Faulted, InitialRoles, Nodes,
+    Question, Role, Simulated, Stepped,
 };
 use vorrang_workload::mutex::{Users, Uses};
 
@@ -87,7 +87,7 @@ impl Simulated for Mutex {
 
     fn figures(scenario: &Scenario, uses: &Uses) -> Vec<Figure> {
         let summary = &uses.turns;
-        let unit_ns = scenario.between.latency.mean_ns();
+        let unit_ns = scenario.environment.latency.mean_ns();
         let per = (" per T", unit_ns);
         // By acknowledgements nodes hear of each other, and the algorithm does not know.
         let overtakes = summary.overtakes.filter(|_| scenario.is_bare());
@@ -115,7 +115,7 @@ impl Simulated for Mutex {
         scenario: &Scenario,
     ) -> Result<Option<Nodes<Self>>, Failure> {
         let Some(views) = &scenario.views else { return Ok(None) };
-        let of = match scenario.between.flaw {
+        let of = match scenario.environment.flaw {
             None => of,
             flaw => any::find(of.card.name, flaw).map_err(|unfit| Failure::Usage(unfit.0))?,
         };
@@ -160,19 +160,22 @@ impl Faulted for Mutex {
         ]
     }
 
-    fn doing(said: Said<'_, Command, Notice>) -> Option<Doing> {
+    fn activity(said: ApplicationEvent<'_, Command, Notice>) -> Option<Activity> {
         match said {
-            Said::Command(Command::Acquire(_)) => Some(Doing::Waits),
-            Said::Command(Command::Release) | Said::Notice(Notice::PutOut) => Some(Doing::Rests),
-            Said::Notice(Notice::Entered | Notice::EnteredAs(_)) => Some(Doing::IsInside),
-            Said::Notice(Notice::View { .. }) => None,
+            ApplicationEvent::Command(Command::Acquire(_)) => Some(Activity::Waits),
+            ApplicationEvent::Command(Command::Release)
+            | ApplicationEvent::Notice(Notice::Evicted) => Some(Activity::Rests),
+            ApplicationEvent::Notice(Notice::Entered | Notice::EnteredAs(_)) => {
+                Some(Activity::IsInside)
+            }
+            ApplicationEvent::Notice(Notice::View { .. }) => None,
         }
     }
 
-    fn posts(scenario: &Scenario) -> Posts {
+    fn posts(scenario: &Scenario) -> InitialRoles {
         let Terms { servers, tokens, .. } = scenario.card.terms;
         let members = scenario.setup.group.members();
-        Posts { coordinators: members.rev().take(servers as usize).collect(), tokens }
+        InitialRoles { coordinators: members.rev().take(servers as usize).collect(), tokens }
     }
 }
 

@@ -11,8 +11,10 @@ use vorrang_algorithms::group::locks::flaws::{
     ClockNotCarried, EntersFrozen, HolderForgotten, ViewIgnored,
 };
 use vorrang_algorithms::group::locks::spec::Locked;
-use vorrang_algorithms::group::locks::{Anew, Below, Lease, Locks, OnViews, message, on_views};
-use vorrang_algorithms::layer::reliable::{self, Patience};
+use vorrang_algorithms::group::locks::{
+    Lease, Locks, NodeFactory, OnViews, ViewLayer, message, on_views,
+};
+use vorrang_algorithms::layer::reliable::{self, Retries};
 use vorrang_algorithms::mutex::card::Card;
 use vorrang_algorithms::mutex::{Command, Mutex, Notice};
 use vorrang_algorithms::quorum::Quorums;
@@ -24,11 +26,11 @@ use vorrang_protocol::{Group, NodeId, Protocol, parse_duration_ns, show_duration
 use vorrang_trace::Header;
 
 use super::scenario::Scenario;
-use crate::environment::Between;
+use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::options::RunArgs;
 use crate::options::choice::{Choice as _, name};
-use crate::options::views::{Slip, ViewsArgs};
+use crate::options::views::{LocksFlaw, ViewsArgs};
 use crate::problem::{Nodes, make};
 
 /// How often something is sent again before a peer is left alone. A view does not last for ever
@@ -43,7 +45,7 @@ pub struct Views {
     lease: Option<(Duration, u32)>,
     /// Whether the algorithm has channels of its own in every view.
     has_channels: bool,
-    slip: Option<Slip>,
+    slip: Option<LocksFlaw>,
     /// What is meant by safe.
     pub safety: Safety,
 }
@@ -75,13 +77,13 @@ impl Views {
     pub fn new(
         card: &Card,
         args: &RunArgs,
-        (setup, between): (&Setup, &Between),
+        (setup, environment): (&Setup, &Environment),
     ) -> Result<Option<Self>, Failure> {
         let ViewsArgs { on_views, lease, drift } = args.views;
         if !on_views {
             return Ok(None);
         }
-        refuse_what_does_not_fit(card, args, (setup, between))?;
+        refuse_what_does_not_fit(card, args, (setup, environment))?;
         let (breaks, trouble) = (args.common.break_assumptions, &args.faults);
         let refused = |why: String| Err(Failure::usage(why));
         let assumed = drift.unwrap_or(0);
@@ -97,13 +99,13 @@ impl Views {
         }
         // Nobody is heard later than its margin allows, unless it is down.
         let is_in_time = |ns| u128::from(ns) <= setup.margin.as_nanos();
-        let is_right = trouble.is_crashes_only() && between.spread_ns().is_some_and(is_in_time);
+        let is_right = trouble.is_crashes_only() && environment.spread_ns().is_some_and(is_in_time);
         let safety = match lease {
             Some(_) if !trouble.has_pauses() => Safety::Leased,
             Some(_) | None if is_right => Safety::Right,
             Some(_) | None => Safety::Fenced,
         };
-        let has_channels = between.faults.is_some() || between.is_reliable;
+        let has_channels = environment.faults.is_some() || environment.is_reliable;
         let lease = lease.map(|length| (length, assumed));
         Ok(Some(Self { lease, has_channels, slip: args.slip(), safety }))
     }
@@ -158,7 +160,7 @@ impl Views {
         let length = header.get("lease").and_then(|text| parse_duration_ns(text).ok());
         let drift = header.get("drift").and_then(|text| text.parse().ok()).unwrap_or(0);
         let lease = length.map(|ns| (Duration::from_nanos(ns), drift));
-        let slip = header.get("views_flaw").and_then(Slip::named);
+        let slip = header.get("views_flaw").and_then(LocksFlaw::named);
         Some(Self { lease, has_channels, slip, safety: Safety::Fenced })
     }
 
@@ -182,7 +184,7 @@ impl Views {
 fn refuse_what_does_not_fit(
     card: &Card,
     args: &RunArgs,
-    (setup, between): (&Setup, &Between),
+    (setup, environment): (&Setup, &Environment),
 ) -> Result<(), Failure> {
     let (nodes, breaks) = (args.common.nodes, args.common.break_assumptions);
     let refused = |why: String| Err(Failure::usage(why));
@@ -199,7 +201,7 @@ fn refuse_what_does_not_fit(
                 .to_owned(),
         );
     }
-    if between.is_guarded {
+    if environment.is_guarded {
         return refused(
             "--invariants are about an algorithm in one group: --on-views starts it anew in every \
              view"
@@ -272,21 +274,21 @@ fn anew(
     of: &Entry<Mutex>,
     setup: &Setup,
     has_channels: bool,
-) -> Result<Anew<NodeOf<Mutex>>, Failure> {
+) -> Result<NodeFactory<NodeOf<Mutex>>, Failure> {
     let made = in_every_view(setup, |setup| make(&of.recipe, setup))?;
     let made: Arc<[Node<NodeOf<Mutex>>]> = made.into();
-    let anew = Anew::new(move |me, group: Group| made[group.size() as usize - 1](me));
+    let anew = NodeFactory::new(move |me, group: Group| made[group.size() as usize - 1](me));
     if !has_channels {
         return Ok(anew);
     }
-    let patience = Patience::within(setup.within, TRIES);
+    let patience = Retries::within(setup.within, TRIES);
     Ok(anew.over_channels(patience).map(|_, _, node| AnyNode::new(node)))
 }
 
 /// What all nodes of a group on views are made with.
 struct Stack {
     setup: Setup,
-    anew: Anew<NodeOf<Mutex>>,
+    anew: NodeFactory<NodeOf<Mutex>>,
     lease: Option<Lease>,
 }
 
@@ -306,14 +308,14 @@ impl Stack {
     }
 
     /// The nodes without their types.
-    fn any(self, slip: Option<Slip>) -> Node<NodeOf<Mutex>> {
+    fn any(self, slip: Option<LocksFlaw>) -> Node<NodeOf<Mutex>> {
         match slip {
             None => Arc::new(move |id| AnyNode::new(self.node(id))),
-            Some(Slip::EntersFrozen) => self.flawed(&EntersFrozen),
-            Some(Slip::HolderForgotten) => self.flawed(&HolderForgotten),
-            Some(Slip::ViewIgnored) => self.flawed(&ViewIgnored),
-            Some(Slip::ClockNotCarried) => self.flawed(&ClockNotCarried),
-            Some(Slip::OwnOrder) => {
+            Some(LocksFlaw::EntersFrozen) => self.flawed(&EntersFrozen),
+            Some(LocksFlaw::HolderForgotten) => self.flawed(&HolderForgotten),
+            Some(LocksFlaw::ViewIgnored) => self.flawed(&ViewIgnored),
+            Some(LocksFlaw::ClockNotCarried) => self.flawed(&ClockNotCarried),
+            Some(LocksFlaw::OwnOrder) => {
                 let apart = Self { anew: self.anew.in_own_order(), ..self };
                 Arc::new(move |id| AnyNode::new(apart.node(id)))
             }
@@ -339,7 +341,7 @@ pub(super) fn nodes(
     const WHY: &str = "--on-views is for the simulator and for 'vorrang node'";
     let (size, stack) = (scenario.setup.group.size(), views.stack(of, &scenario.setup)?);
     let within = if views.has_channels { reliable::kinds(of.kinds) } else { of.kinds.to_vec() };
-    let kinds = message::kinds::<<Below as Protocol>::Message>(&within).leak();
+    let kinds = message::kinds::<<ViewLayer as Protocol>::Message>(&within).leak();
     if views.is_flawed() {
         let node: Node<AnyNode<Command, Notice>> = stack.any(views.slip);
         return Ok(Nodes::simulated(size, node, Vec::new(), (kinds, WHY)));

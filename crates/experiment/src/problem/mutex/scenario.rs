@@ -9,7 +9,7 @@ use vorrang_algorithms::setup::Setup;
 use vorrang_sim::Distribution;
 
 use super::on_views::Views;
-use crate::environment::Between;
+use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::options::RunArgs;
 use crate::options::choice::name;
@@ -31,7 +31,7 @@ pub struct Scenario {
     pub(crate) think: Distribution,
     pub(crate) hold: Option<Distribution>,
     pub(crate) hot: Option<u32>,
-    pub(crate) between: Between,
+    pub(crate) environment: Environment,
     pub(crate) views: Option<Views>,
 }
 
@@ -54,14 +54,14 @@ impl Scenario {
                 "--hot {hot} is more than there are: --nodes {nodes}"
             )));
         }
-        let (setup, between) = args.placed(&card.about())?;
-        if args.common.is_real && between.faults.is_some() && load != LoadKind::Heavy {
+        let (setup, environment) = args.placed(&card.about())?;
+        if args.common.is_real && environment.faults.is_some() && load != LoadKind::Heavy {
             return Err(Failure::usage(format!(
                 "--crash over a real network is for --load heavy: under {} load all wait for one",
                 name(&load)
             )));
         }
-        let views = Views::new(card, args, (&setup, &between))?;
+        let views = Views::new(card, args, (&setup, &environment))?;
         let contenders = own.hot.unwrap_or_else(|| card.contenders(nodes));
         let is_alone = load == LoadKind::Light || contenders == 1;
         if card.assumes.one_at_a_time && !is_alone && !args.common.break_assumptions {
@@ -89,7 +89,7 @@ impl Scenario {
             think: own.think,
             hold: own.hold,
             hot: own.hot,
-            between,
+            environment,
             views,
         })
     }
@@ -108,7 +108,7 @@ impl Scenario {
 
     /// How long a node stays inside: T, if nothing is said.
     pub(crate) fn hold(&self) -> Distribution {
-        let one_latency = Distribution::Constant(self.between.latency.mean_ns().round() as u64);
+        let one_latency = Distribution::Constant(self.environment.latency.mean_ns().round() as u64);
         self.hold.unwrap_or(one_latency)
     }
 
@@ -156,7 +156,7 @@ impl Scenario {
         stay: Distribution,
         is_known: bool,
     ) -> Option<Span> {
-        let latency = self.between.latency;
+        let latency = self.environment.latency;
         let at = |load| {
             let hold =
                 if latency.mean_ns() > 0.0 { stay.mean_ns() / latency.mean_ns() } else { 0.0 };
@@ -178,7 +178,7 @@ impl Scenario {
         let is_plain =
             is_known && latency.is_constant() && stay.is_constant() && latency.mean_ns() > 0.0;
         match load {
-            _ if self.between.is_altered() || self.views.is_some() => None,
+            _ if self.environment.is_altered() || self.views.is_some() => None,
             _ if of.is_time && !is_plain => None,
             // What a saturated run comes to depends on which requests overtake which: it is known
             // only if all messages take the same time.
@@ -199,7 +199,7 @@ impl Scenario {
 
     /// Whether nodes hear of each other by nothing but the algorithm's own messages.
     pub(crate) const fn is_bare(&self) -> bool {
-        !self.between.is_reliable && self.views.is_none()
+        !self.environment.is_reliable && self.views.is_none()
     }
 
     /// Whether what is typical can be expected: of a run that is long, and in which the token of a
@@ -208,7 +208,7 @@ impl Scenario {
         const AT_LEAST: u64 = 100;
         const EACH: u64 = 20;
         let rest_ns = self.setup.rest.as_nanos() as f64;
-        let rests = self.card.terms.perpetual && rest_ns > self.between.latency.mean_ns();
+        let rests = self.card.terms.perpetual && rest_ns > self.environment.latency.mean_ns();
         self.entries >= AT_LEAST.max(EACH * u64::from(self.contenders())) && !rests
     }
 }
@@ -227,8 +227,8 @@ impl Scene for Scenario {
     fn setup(&self) -> &Setup {
         &self.setup
     }
-    fn between(&self) -> &Between {
-        &self.between
+    fn between(&self) -> &Environment {
+        &self.environment
     }
     fn total(&self) -> u64 {
         self.entries

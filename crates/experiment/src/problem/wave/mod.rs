@@ -18,8 +18,8 @@ use crate::options::check::CheckArgs;
 use crate::options::{CALM, RunArgs};
 use crate::problem::remarks::{nodes_in_words, surroundings};
 use crate::problem::{
-    Checked, Compared, Doing, Drawn, Extremes, Faulted, Networked, Question, Remarks, Role, Said,
-    Simulated, Stepped, Until,
+    Activity, ApplicationEvent, Checked, Compared, Drawn, Extremes, Faulted, Networked, Question,
+    Remarks, Role, Simulated, Stepped, Until,
 };
 use vorrang_workload::wave::Once;
 use vorrang_workload::wave::Tally;
@@ -59,7 +59,7 @@ impl Simulated for Wave {
     }
 
     fn figures(scenario: &Scenario, tally: &Tally) -> Vec<Figure> {
-        let unit = (" T", scenario.between.latency.mean_ns());
+        let unit = (" T", scenario.environment.latency.mean_ns());
         scenario.figures(tally, unit, |of| scenario.theory(of))
     }
 }
@@ -71,23 +71,23 @@ impl Faulted for Wave {
         [CALM, Distribution::Exponential(1_000_000)].map(RunArgs::taking).to_vec()
     }
 
-    fn doing(said: Said<'_, Command, Notice>) -> Option<Doing> {
+    fn activity(said: ApplicationEvent<'_, Command, Notice>) -> Option<Activity> {
         match said {
-            Said::Command(Command::Start) => Some(Doing::Began),
-            Said::Notice(Notice::Joined { .. } | Notice::Done(_)) => None,
+            ApplicationEvent::Command(Command::Start) => Some(Activity::Began),
+            ApplicationEvent::Notice(Notice::Joined { .. } | Notice::Done(_)) => None,
         }
     }
 }
 
 impl Drawn for Wave {
-    fn look(_: NodeId, said: Said<'_, Command, Notice>) -> Look {
+    fn look(_: NodeId, said: ApplicationEvent<'_, Command, Notice>) -> Look {
         match said {
-            Said::Command(Command::Start) => Look::mark(Mark::Begins("begins")),
-            Said::Notice(Notice::Joined { parent }) => {
+            ApplicationEvent::Command(Command::Start) => Look::mark(Mark::Begins("begins")),
+            ApplicationEvent::Notice(Notice::Joined { parent }) => {
                 let parent = Some(parent.index());
                 Look { parent, ..Look::mark(Mark::Diamond("joins, below its parent")) }
             }
-            Said::Notice(Notice::Done(_)) => Look::mark(Mark::Star("is done")),
+            ApplicationEvent::Notice(Notice::Done(_)) => Look::mark(Mark::Star("is done")),
         }
     }
 }

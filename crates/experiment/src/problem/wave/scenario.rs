@@ -8,7 +8,7 @@ use vorrang_algorithms::wave::Gathered;
 use vorrang_algorithms::wave::card::{Card, DURATION, MESSAGES, Setting, TREE_DEPTH};
 use vorrang_algorithms::wave::spec::Spanning;
 
-use crate::environment::Between;
+use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::figures::{Figure, Reading};
 use crate::options::RunArgs;
@@ -24,17 +24,17 @@ pub struct Scenario {
     pub(crate) asked: Topology,
     pub(crate) monitor: Spanning,
     pub(crate) setting: Setting,
-    pub(crate) between: Between,
+    pub(crate) environment: Environment,
 }
 
 impl Scenario {
     /// Options that fit together and fit the algorithm, or why they do not.
     pub(super) fn new(card: &'static Card, args: &RunArgs) -> Result<Self, Failure> {
         let asked = args.setup.setup(&card.about(), args.common.nodes)?.topology;
-        let (setup, between) = args.placed(&card.about())?;
+        let (setup, environment) = args.placed(&card.about())?;
         let graph = setup.topology.graph(setup.group).map_err(|unfit| Failure::Usage(unfit.0))?;
         let setting = Setting::new(&graph, setup.initiator);
-        Ok(Self { card, setup, asked, monitor: Spanning::new(graph), setting, between })
+        Ok(Self { card, setup, asked, monitor: Spanning::new(graph), setting, environment })
     }
 }
 
@@ -42,9 +42,9 @@ impl Scenario {
     /// What the theory says of a quantity, where it says anything: nothing if anything goes wrong,
     /// and of times only if every message takes T.
     pub(crate) fn theory(&self, of: Quantity) -> Option<Span> {
-        let latency = self.between.latency;
+        let latency = self.environment.latency;
         let is_plain = latency.is_constant() && latency.mean_ns() > 0.0;
-        let speaks = !self.between.is_altered() && (is_plain || !of.is_time);
+        let speaks = !self.environment.is_altered() && (is_plain || !of.is_time);
         self.card.cost(of, &self.setting).filter(|_| speaks)
     }
 
@@ -94,8 +94,8 @@ impl Scene for Scenario {
     fn setup(&self) -> &Setup {
         &self.setup
     }
-    fn between(&self) -> &Between {
-        &self.between
+    fn between(&self) -> &Environment {
+        &self.environment
     }
     fn total(&self) -> u64 {
         u64::from(self.setup.group.size())
@@ -109,7 +109,7 @@ impl Scene for Scenario {
     }
     fn page(&self) -> String {
         let asked = Setup { topology: self.asked.clone(), ..self.setup.clone() };
-        format!("{}: {} {}", self.title(), asked.text(self.card.takes), self.between.page())
+        format!("{}: {} {}", self.title(), asked.text(self.card.takes), self.environment.page())
     }
     fn own_head(&self, _net: bool) -> Vec<(&'static str, Value)> {
         vec![

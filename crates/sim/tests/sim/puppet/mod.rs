@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use vorrang_erased::{AnyNode, Population};
 use vorrang_protocol::{Delay, Effects, Monitor, NodeId, Protocol, Refused, Step, Turn, Violation};
-use vorrang_sim::{Keep, Load, Network, Report, Simulation, Turns};
+use vorrang_sim::{InMemoryRecorder, Load, Network, Report, Simulation, Turns};
 use vorrang_trace::{Record, Summary, What};
 
 /// Does what it is told, and tells what happens to it. Whatever it heard, it has forgotten after a
@@ -144,13 +144,13 @@ impl Monitor for Unwatched {
 pub(crate) type Script = Vec<(u64, NodeId, Command)>;
 /// A puppet as it is recorded.
 pub(crate) type Node = AnyNode<Command, Notice>;
-pub(crate) type Run = Simulation<Unwatched, Turns<Command>, Keep<Node>>;
+pub(crate) type Run = Simulation<Unwatched, Turns<Command>, InMemoryRecorder<Node>>;
 
 /// Puppets that follow a script.
 pub(crate) fn puppets(size: u32, network: Network, script: Script, seed: u64) -> Run {
     let nodes = Population::new(size, |_| Puppet::default());
     let turns = Turns::new(Load::Script(script), Command::Ask, Command::Leave);
-    Simulation::recorded(nodes, Unwatched, network, turns, seed, Keep(Vec::new()))
+    Simulation::recorded(nodes, Unwatched, network, turns, seed, InMemoryRecorder(Vec::new()))
 }
 
 /// Runs to the end: what can be said of it, and what happened.

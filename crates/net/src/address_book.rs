@@ -18,9 +18,9 @@ pub const MAX_ROOM: usize = 128;
 
 /// Shared by the node's task and the tasks that dial for it.
 #[derive(Clone, Debug)]
-pub(crate) struct Book(Arc<Mutex<Vec<String>>>);
+pub(crate) struct AddressBook(Arc<Mutex<Vec<String>>>);
 
-impl Book {
+impl AddressBook {
     pub(crate) fn new(addresses: Vec<String>) -> Self {
         Self(Arc::new(Mutex::new(addresses)))
     }
@@ -85,7 +85,7 @@ pub(crate) fn is_address(text: &str) -> bool {
 
 /// The request of a process to join an open group, without an id yet.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Wish {
+pub struct JoinRequest {
     /// The group's name.
     pub group: String,
     /// The algorithm's name.
@@ -100,7 +100,7 @@ pub struct Wish {
 
 /// The id for a new member, and the addresses that the member that gives it knows.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Place {
+pub struct JoinGrant {
     /// The number.
     pub id: NodeId,
     /// Addresses by number; empty if unknown.
@@ -113,22 +113,25 @@ pub struct Place {
 mod tests {
     use super::*;
 
-    fn book() -> Book {
-        Book::new(["a:1", "b:2", "", ""].map(str::to_owned).to_vec())
+    fn book() -> AddressBook {
+        AddressBook::new(["a:1", "b:2", "", ""].map(str::to_owned).to_vec())
     }
 
     #[test]
     fn what_others_say_fills_gaps_and_what_one_says_of_itself_counts() {
-        let book = book();
+        let address_book = book();
         let theirs = ["x:9", "b:2", "c:3", "not an address"].map(str::to_owned);
-        assert_eq!(book.fill(&theirs), [(NodeId(2), "c:3".to_owned())]);
-        assert!(book.fill(&theirs).is_empty());
-        assert!(book.note(NodeId(0), "x:9") && !book.note(NodeId(0), "x:9"));
-        assert!(!book.note(NodeId(7), "x:9"), "there is no such number");
-        assert_eq!(book.addresses(), ["x:9", "b:2", "c:3", ""]);
-        assert_eq!((book.who_is_at("c:3"), book.who_is_at("a:1")), (Some(NodeId(2)), None));
-        assert_eq!(book.unused(0), [NodeId(3)]);
-        assert!(book.unused(4).is_empty());
+        assert_eq!(address_book.fill(&theirs), [(NodeId(2), "c:3".to_owned())]);
+        assert!(address_book.fill(&theirs).is_empty());
+        assert!(address_book.note(NodeId(0), "x:9") && !address_book.note(NodeId(0), "x:9"));
+        assert!(!address_book.note(NodeId(7), "x:9"), "there is no such number");
+        assert_eq!(address_book.addresses(), ["x:9", "b:2", "c:3", ""]);
+        assert_eq!(
+            (address_book.who_is_at("c:3"), address_book.who_is_at("a:1")),
+            (Some(NodeId(2)), None)
+        );
+        assert_eq!(address_book.unused(0), [NodeId(3)]);
+        assert!(address_book.unused(4).is_empty());
     }
 
     #[test]

@@ -12,8 +12,8 @@ use vorrang_algorithms::mutex::{self, Claim, Command};
 use vorrang_erased::{AnyNode, Population};
 use vorrang_protocol::{Delay, Effects, Group, NodeId, Protocol, Refused};
 use vorrang_sim::{
-    Distribution, Fault, FaultCounts, Faults, Keep, Load, Network, Order, Severity, Simulation,
-    Turns,
+    Distribution, Fault, FaultCounts, Faults, InMemoryRecorder, Load, Network, Order, Severity,
+    Simulation, Turns,
 };
 use vorrang_trace::{Fault as Noted, Loss, Record, What, judge};
 
@@ -313,7 +313,7 @@ fn drawn(severity: Severity, seed: u64) -> (FaultCounts, Vec<Record<Lock>>) {
         Network { latency: Distribution::Uniform(MS, 3 * MS), order: Order::Any },
         Turns::new(load, Command::Acquire(Claim::Exclusive), Command::Release).entries(200),
         seed,
-        Keep(Vec::new()),
+        InMemoryRecorder(Vec::new()),
     )
     .with_faults(faults, seed);
     // Where messages are lost and doubled, a node may well be told to leave when it is not inside.

@@ -12,12 +12,12 @@ use vorrang_trace::{Fault as Noted, Loss, Meter, What};
 use crate::faults::{Fault, FaultCounts, Faults, Partition, Slow};
 use crate::queue::Key;
 use crate::time::later_ns;
-use crate::world::{Letter, LetterOf, NodeOf, Scheduled, Upcoming, UpcomingOf, Waiting, World};
+use crate::world::{Envelope, LetterOf, NodeOf, Scheduled, Upcoming, UpcomingOf, Waiting, World};
 use crate::{Pending, Random, Recorder, Workload};
 
 /// What is still to go wrong, and what is wrong now.
 #[derive(Debug)]
-pub(crate) struct Weather {
+pub(crate) struct FaultInjector {
     /// The plan, but for its script; lists are sorted.
     plan: Faults,
     /// Earliest first. It is no part of the queue, so that a fault to come does not keep a run from
@@ -34,7 +34,7 @@ pub(crate) struct Weather {
     born: Vec<u64>,
     cuts: Vec<Cut>,
     slow: Vec<Slow>,
-    pub(crate) patience: Patience,
+    pub(crate) patience: ProgressWatch,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,7 +57,7 @@ struct Cut {
 /// Whether a run gets anywhere. Where messages travel for ever, one in which somebody waits in vain
 /// would never end.
 #[derive(Debug)]
-pub(crate) struct Patience {
+pub(crate) struct ProgressWatch {
     /// So many events in a row without progress are too many.
     most: u64,
     /// The progress that was last seen, and after how many events.
@@ -65,7 +65,7 @@ pub(crate) struct Patience {
     pub(crate) is_over: bool,
 }
 
-impl Patience {
+impl ProgressWatch {
     /// What any algorithm might need to bring one of so many nodes further, many times over: all
     /// may have to tell all others something, and most of it may be lost.
     fn of(nodes: u64) -> Self {
@@ -91,7 +91,7 @@ struct Fate {
     is_overtaken: bool,
 }
 
-impl Weather {
+impl FaultInjector {
     /// When so much time has passed by the clock of a node.
     pub(crate) fn by_clock(&self, at: NodeId, in_ns: u64) -> u64 {
         let clock = self.plan.clocks.iter().find(|it| it.node == at);
@@ -122,7 +122,7 @@ impl Weather {
             born: vec![0; nodes],
             cuts: Vec::new(),
             slow: Vec::new(),
-            patience: Patience::of(nodes as u64),
+            patience: ProgressWatch::of(nodes as u64),
         }
     }
 
@@ -266,17 +266,17 @@ where
         event: UpcomingOf<M, W>,
         messages: &mut dyn Messages,
     ) -> Option<UpcomingOf<M, W>> {
-        let Some(weather) = self.faults.as_deref() else { return Some(event) };
+        let Some(injector) = self.faults.as_deref() else { return Some(event) };
         let number = key.number;
-        let lost = match (&event, weather.condition(at)) {
-            (Upcoming::Message(letter), _) if weather.was_cut(number, letter.from, at) => {
+        let lost = match (&event, injector.condition(at)) {
+            (Upcoming::Message(letter), _) if injector.was_cut(number, letter.from, at) => {
                 Some(Loss::Partition)
             }
             // What is on its way does not know who will be there to receive it.
             (Upcoming::Message(_), Condition::Down) => Some(Loss::Down),
             // What the application had in mind was forgotten with it.
             (Upcoming::Command(_), Condition::Down) => return None,
-            (Upcoming::Command(_), _) if number < weather.born[at.index()] => return None,
+            (Upcoming::Command(_), _) if number < injector.born[at.index()] => return None,
             // A crash cancels all timers.
             (Upcoming::Timer(_), Condition::Down) | (_, Condition::Up | Condition::Still) => None,
         };
@@ -285,7 +285,7 @@ where
             self.lose(number, at, event, why, messages);
             return None;
         }
-        if weather.condition(at) == Condition::Still {
+        if injector.condition(at) == Condition::Still {
             self.waiting.push((key, Scheduled { node: at, event }));
             return None;
         }
@@ -306,16 +306,16 @@ where
         why: Loss,
         messages: &mut dyn Messages,
     ) {
-        let Upcoming::Message(Letter { from, past, message, .. }) = event else { return };
+        let Upcoming::Message(Envelope { from, past, message, .. }) = event else { return };
         messages.drop_one(message);
-        let Some(weather) = self.faults.as_deref_mut() else { return };
+        let Some(injector) = self.faults.as_deref_mut() else { return };
         let count = match why {
-            Loss::Network | Loss::NoLink => &mut weather.counts.lost,
-            Loss::Partition => &mut weather.counts.cut_off,
-            Loss::Down => &mut weather.counts.to_the_dead,
+            Loss::Network | Loss::NoLink => &mut injector.counts.lost,
+            Loss::Partition => &mut injector.counts.cut_off,
+            Loss::Down => &mut injector.counts.to_the_dead,
         };
         *count += 1;
-        let seq = weather.sent_as(number);
+        let seq = injector.sent_as(number);
         self.meter.on_lost(self.now_ns, past);
         self.record(from, || What::Lost { to, seq, why });
     }
@@ -323,7 +323,7 @@ where
     /// The number that the message of event `number` was sent with, where some arrive twice.
     #[cold]
     pub(crate) fn sent_as(&mut self, number: u64) -> u64 {
-        self.faults.as_mut().map_or(number, |weather| weather.sent_as(number))
+        self.faults.as_mut().map_or(number, |injector| injector.sent_as(number))
     }
 
     /// Sends a message where some do not arrive, some do twice, and some late.
@@ -335,32 +335,32 @@ where
         messages: &mut dyn Messages,
     ) {
         let (seq, from, sent_ns) = (self.queue.next_number(), letter.from, self.now_ns);
-        let way = self.travel(to, &letter, messages, |weather| weather.link_loses(sent_ns));
+        let way = self.travel(to, &letter, messages, |injector| injector.link_loses(sent_ns));
         let in_ns = way.map_or_else(|| self.draw_latency(), |way| way.takes_ns);
-        let Self { faults: Some(weather), links, now_ns, .. } = self else { return };
+        let Self { faults: Some(injector), links, now_ns, .. } = self else { return };
         let now_ns = *now_ns;
-        let slowed_ns = weather.slowed_ns(in_ns, from, to);
+        let slowed_ns = injector.slowed_ns(in_ns, from, to);
         let mut arrival_ns = links.arrival_after_ns(now_ns, slowed_ns, from, to);
-        let is_cut = weather.is_cut(from, to);
-        let fate = weather.fate(seq, now_ns, way.map(|way| way.is_lost));
+        let is_cut = injector.is_cut(from, to);
+        let fate = injector.fate(seq, now_ns, way.map(|way| way.is_lost));
         if is_cut || fate.is_lost {
             self.queue.skip();
             let why = if is_cut { Loss::Partition } else { Loss::Network };
             return self.lose(seq, to, Upcoming::Message(letter), why, messages);
         }
         let mut late_ns = slowed_ns - in_ns;
-        weather.counts.slowed += u64::from(late_ns > 0);
+        injector.counts.slowed += u64::from(late_ns > 0);
         if fate.is_overtaken {
             // Later than the link says, which does not wait for it.
-            weather.counts.reordered += 1;
-            late_ns = late_ns.saturating_add(weather.plan.late_ns);
-            arrival_ns = arrival_ns.and_then(|at_ns| later_ns(at_ns, weather.plan.late_ns));
+            injector.counts.reordered += 1;
+            late_ns = late_ns.saturating_add(injector.plan.late_ns);
+            arrival_ns = arrival_ns.and_then(|at_ns| later_ns(at_ns, injector.plan.late_ns));
         }
         let second = fate.is_doubled.then(|| {
-            weather.counts.duplicated += 1;
+            injector.counts.duplicated += 1;
             match way {
                 Some(way) => links.arrival_after_ns(now_ns, way.takes_ns, from, to),
-                None => links.arrival_ns(now_ns, from, to, &mut weather.duplicates),
+                None => links.arrival_ns(now_ns, from, to, &mut injector.duplicates),
             }
         });
         if late_ns > 0 {
@@ -373,15 +373,15 @@ where
             let (message, tag) = (letter.message, letter.tag.clone());
             let at_ns = self.in_time(to, pending, at_ns)?;
             messages.duplicate(message);
-            Some((at_ns, Letter { from, message, past, tag }))
+            Some((at_ns, Envelope { from, message, past, tag }))
         });
         let Some(at_ns) = self.in_time(to, pending, arrival_ns) else { return };
         self.schedule(at_ns, to, Upcoming::Message(letter));
         if let Some((at_ns, copy)) = copy {
             let number = self.queue.next_number();
             self.schedule(at_ns, to, Upcoming::Message(copy));
-            if let Some(weather) = &mut self.faults {
-                weather.copies.insert(number, seq);
+            if let Some(injector) = &mut self.faults {
+                injector.copies.insert(number, seq);
             }
         }
     }
@@ -391,12 +391,12 @@ where
     #[cold]
     pub(crate) fn is_stuck(&mut self) -> bool {
         const EVERY: u64 = 1 << 10;
-        let Some(weather) = self.faults.as_deref_mut() else { return false };
+        let Some(injector) = self.faults.as_deref_mut() else { return false };
         if self.end_ns != u64::MAX {
             // It has an end anyway.
             return false;
         }
-        let Weather { patience, script, .. } = weather;
+        let FaultInjector { patience, script, .. } = injector;
         if self.events.is_multiple_of(EVERY) {
             patience.look(self.meter.progress(), self.events, !script.is_empty());
         }

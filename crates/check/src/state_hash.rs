@@ -15,7 +15,7 @@ use std::ops::{Add, AddAssign, Sub, SubAssign};
 use crate::fingerprint::{Part, Print};
 
 /// The fingerprint of a state, or what a part of one contributes to it.
-pub(crate) trait Total:
+pub(crate) trait StateHash:
     Copy
     + Ord
     + Hash
@@ -48,7 +48,7 @@ pub(crate) trait Total:
     }
 }
 
-impl Total for Print {
+impl StateHash for Print {
     #[inline]
     fn with(first: Print, _: impl FnOnce() -> Print) -> Self {
         first
@@ -69,7 +69,7 @@ impl Total for Print {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub(crate) struct Wide<T>(T, Print);
 
-impl<T: Total> Total for Wide<T> {
+impl<T: StateHash> StateHash for Wide<T> {
     #[inline]
     fn with(first: Print, second: impl FnOnce() -> Print) -> Self {
         let second = second();
@@ -87,33 +87,33 @@ impl<T: Total> Total for Wide<T> {
     }
 }
 
-impl<T: Total> Add for Wide<T> {
+impl<T: StateHash> Add for Wide<T> {
     type Output = Self;
     fn add(self, part: Self) -> Self {
         Self(self.0 + part.0, self.1 + part.1)
     }
 }
 
-impl<T: Total> AddAssign for Wide<T> {
+impl<T: StateHash> AddAssign for Wide<T> {
     fn add_assign(&mut self, part: Self) {
         *self = *self + part;
     }
 }
 
-impl<T: Total> Sum for Wide<T> {
+impl<T: StateHash> Sum for Wide<T> {
     fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
         parts.fold(Self::default(), Self::add)
     }
 }
 
-impl<T: Total> Sub for Wide<T> {
+impl<T: StateHash> Sub for Wide<T> {
     type Output = Self;
     fn sub(self, part: Self) -> Self {
         Self(self.0 - part.0, self.1 - part.1)
     }
 }
 
-impl<T: Total> SubAssign for Wide<T> {
+impl<T: StateHash> SubAssign for Wide<T> {
     fn sub_assign(&mut self, part: Self) {
         *self = *self - part;
     }
@@ -133,7 +133,7 @@ mod tests {
     use crate::explore::{How, search};
     use crate::follow::Steps;
     use crate::machine::Typed;
-    use crate::parts::Shelf;
+    use crate::parts::Parts;
     use crate::plan::Plan;
     use crate::report::{Answer, Bounds};
     use crate::state::First;
@@ -151,7 +151,7 @@ mod tests {
         }
     }
 
-    impl Total for Narrow {
+    impl StateHash for Narrow {
         fn with(first: Print, _: impl FnOnce() -> Print) -> Self {
             Self::of(first)
         }
@@ -196,14 +196,14 @@ mod tests {
     }
 
     /// How many states and steps there seem to be.
-    fn explored<T: Total>(order: Order) -> (u64, u64) {
+    fn explored<T: StateHash>(order: Order) -> (u64, u64) {
         let group = Group::of(3);
         let nodes = group.members().map(|id| RicartAgrawala::new(id, group)).collect();
         let plan = Plan::turns(&[1, 1, 1], &Command::Acquire(Claim::Exclusive), &Command::Release);
         let system = System::new(nodes, plan, Exclusion::default());
         let machine = Typed::new(&system, &Bounds::NONE);
         let agenda = system.plan.agenda(|command| machine.keep_command(command));
-        let pace = Pace { within_ns: None, order, slips: &Shelf::default() };
+        let pace = Pace { within_ns: None, order, slips: &Parts::default() };
         let liveness = Liveness::default();
         let model = Model { machine: &machine, agenda: &agenda, pace, liveness };
         let (nodes, monitor) = machine.first();

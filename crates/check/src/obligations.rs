@@ -5,26 +5,26 @@
 //! property as one that stops there. And the next command of a script, which waits for rest or for
 //! a pause in the traffic.
 
-use vorrang_protocol::{Debt, NodeId, Order, Violation};
+use vorrang_protocol::{NodeId, Obligation, Order, Violation};
 
 use crate::fingerprint::Print;
 use crate::state::State;
+use crate::state_hash::StateHash;
 use crate::step::{Action, Model, holds_back, is_bound, letter};
 use crate::timers::TimerChange;
-use crate::total::Total;
 use crate::trial::Trial;
 
 /// The obligations that the monitor lists.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Dues {
+pub(crate) struct Obligations {
     /// Each once, in order.
-    pub(crate) owed: Vec<Debt>,
+    pub(crate) owed: Vec<Obligation>,
     /// The violation that it would report at rest, if any.
     pub(crate) objection: Option<&'static str>,
 }
 
-impl Dues {
-    pub(crate) fn new(mut owed: Vec<Debt>, objection: Option<Violation>) -> Self {
+impl Obligations {
+    pub(crate) fn new(mut owed: Vec<Obligation>, objection: Option<Violation>) -> Self {
         owed.sort_unstable();
         owed.dedup();
         Self { owed, objection: objection.map(|it| it.property) }
@@ -47,7 +47,7 @@ impl Dues {
 ///
 /// Commands and faults are part of no loop: there are only so many of each, and none is ever
 /// given back.
-pub(crate) fn may_close_a_loop<T: Total>(
+pub(crate) fn may_close_a_loop<T: StateHash>(
     model: Model<'_>,
     state: &State<'_, T>,
     trial: &Trial<'_, T>,
@@ -67,7 +67,7 @@ pub(crate) fn may_close_a_loop<T: Total>(
 }
 
 /// Whether a script waits for the system to come to rest, or for a lull.
-pub(crate) fn waits_for_rest<T: Total>(model: Model<'_>, state: &State<'_, T>) -> bool {
+pub(crate) fn waits_for_rest<T: StateHash>(model: Model<'_>, state: &State<'_, T>) -> bool {
     let agenda = model.agenda;
     holds_back(agenda, state)
         && agenda.next(0, state.places[0]).is_some_and(|it| !state.is_down(it.at))
@@ -75,9 +75,9 @@ pub(crate) fn waits_for_rest<T: Total>(model: Model<'_>, state: &State<'_, T>) -
 
 /// An open obligation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Due {
+pub(crate) enum PendingObligation {
     /// A debt to a node, by the monitor.
-    Debt(Debt),
+    Obligation(Obligation),
     /// That the monitor has nothing to object to.
     Objection(&'static str),
     /// That the system comes to rest, since a script waits for it.
@@ -85,7 +85,7 @@ pub(crate) enum Due {
 }
 
 /// Whether a step may fulfil an obligation: it is bound to be taken eventually.
-pub(crate) fn counts_as_help<T: Total>(
+pub(crate) fn counts_as_help<T: StateHash>(
     model: Model<'_>,
     state: &State<'_, T>,
     action: Action,
@@ -107,20 +107,20 @@ pub(crate) enum Label {
     /// The first message of a link that keeps its order.
     Link(NodeId, NodeId),
     /// A message on a link that does not.
-    Letter(Print),
+    Envelope(Print),
     Timer(NodeId, Print),
     /// The next command of a list.
     Command(usize),
 }
 
 /// The fairness class of a step that may fulfil obligations.
-pub(crate) fn label<T: Total>(model: Model<'_>, state: &State<'_, T>, action: Action) -> Label {
+pub(crate) fn label<T: StateHash>(model: Model<'_>, state: &State<'_, T>, action: Action) -> Label {
     match action {
         Action::Deliver { place } => {
             let message = state.flight.at(place);
             match model.pace.order {
                 Order::Fifo => Label::Link(message.from, message.to),
-                Order::Any => Label::Letter(letter(model, state, message.print)),
+                Order::Any => Label::Envelope(letter(model, state, message.print)),
             }
         }
         Action::Fire { at, timer } => Label::Timer(at, timer),
@@ -134,7 +134,7 @@ pub(crate) fn label<T: Total>(model: Model<'_>, state: &State<'_, T>, action: Ac
 }
 
 /// The timers that a step sets again or cancels.
-pub(crate) fn rearmed<T: Total>(trial: &Trial<'_, T>) -> impl Iterator<Item = Label> {
+pub(crate) fn rearmed<T: StateHash>(trial: &Trial<'_, T>) -> impl Iterator<Item = Label> {
     let at = trial.at;
     trial.handled.timers().iter().map(move |change| match change {
         TimerChange::Set(timer, _) | TimerChange::Cancel(timer) => Label::Timer(at, *timer),

@@ -15,15 +15,15 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 use vorrang_protocol::{Never, NodeId};
 
-use crate::book::is_address;
+use crate::address_book::is_address;
 use crate::config::Timing;
 use crate::error::NetError;
 use crate::hello::{
-    HandshakeError, Hello, Identity, Introduction, Knock, Place, Refusal, Refuser, Wish,
-    read_frame, write_frame,
+    DialRequest, HandshakeError, Hello, Identity, Introduction, JoinGrant, JoinRequest, Refusal,
+    Refuser, read_frame, write_frame,
 };
-use crate::lives::Terms;
-use crate::transport::{AnyStream, AnyTransport, Door, Tcp};
+use crate::incarnations::Terms;
+use crate::transport::{AnyStream, AnyTransport, ErasedListener, Tcp};
 use crate::wire::{Frame, VERSION, WireError};
 
 /// How many strangers may be at the door at once; more are turned away, and try again.
@@ -37,15 +37,15 @@ const KNOCK_PAUSES: u32 = 8;
 /// The messages of these tasks to the node's task.
 pub(crate) enum Arrival {
     /// A peer that may be a member dialled us; it waits for our hello.
-    Inbound { visit: Visit, theirs: Hello },
+    Inbound { visit: IncomingConnection, theirs: Hello },
     /// A peer that may be a member asks to be called, and waits for an answer.
-    Knocked { visit: Visit, who: Introduction },
+    Knocked { visit: IncomingConnection, who: Introduction },
     /// A process without an id asks for one, and waits for it.
-    Joins { visit: Visit, wish: Wish },
+    Joins { visit: IncomingConnection, wish: JoinRequest },
     /// We dialled under this name, and both hellos are said.
     Dialled { stream: AnyStream, theirs: Hello, ours: u64 },
     /// We refused a peer, and are telling it so.
-    WeRefused { who: Guest, why: Refusal },
+    WeRefused { who: RefusedPeer, why: Refusal },
     /// The peer refused us, who called it under this name, or did not call but knock.
     RefusedUs { peer: NodeId, why: Refusal, ours: Option<u64> },
     /// The peer does not answer at its address.
@@ -56,13 +56,13 @@ pub(crate) enum Arrival {
 
 /// An incoming connection, with its permit, which it keeps until it is admitted or closed:
 /// otherwise the number of refused connections would be unbounded.
-pub(crate) struct Visit {
+pub(crate) struct IncomingConnection {
     stream: AnyStream,
     from: String,
     place: OwnedSemaphorePermit,
 }
 
-impl Visit {
+impl IncomingConnection {
     /// Lets it in.
     pub(crate) fn enter(self) -> AnyStream {
         self.stream
@@ -73,9 +73,9 @@ impl Visit {
     }
 
     /// Gives it a number, waits for the other side to have read it, and closes.
-    pub(crate) async fn give(self, place: Place, timing: Timing) {
+    pub(crate) async fn give(self, place: JoinGrant, timing: Timing) {
         let Self { stream, from: _, place: at_the_door } = self;
-        say_last(stream, &Frame::Place(place), timing).await;
+        say_last(stream, &Frame::JoinGrant(place), timing).await;
         drop(at_the_door);
     }
 
@@ -89,7 +89,7 @@ impl Visit {
 
 /// The refused peer, as far as it is known.
 #[derive(Clone, Debug)]
-pub(crate) enum Guest {
+pub(crate) enum RefusedPeer {
     /// A member that we dialled.
     Member(NodeId),
     /// A process that claims this id.
@@ -99,7 +99,7 @@ pub(crate) enum Guest {
 }
 
 /// Takes connections until it is dropped.
-pub(crate) async fn listen(mut listener: Box<dyn Door>, line: Line) {
+pub(crate) async fn listen(mut listener: Box<dyn ErasedListener>, line: Line) {
     let timing = line.timing;
     let door = Arc::new(Semaphore::new(MAX_AT_THE_DOOR));
     let mut guests = JoinSet::new();
@@ -127,16 +127,16 @@ pub(crate) async fn listen(mut listener: Box<dyn Door>, line: Line) {
             let asked = timeout(timing.hello, ask(&mut stream, &line.identity, &from)).await;
             let arrival = match asked.unwrap_or(Err(HandshakeError::TooSlow)) {
                 Ok(Ok(said)) => {
-                    let visit = Visit { stream, from, place };
+                    let visit = IncomingConnection { stream, from, place };
                     match said {
                         Said::Hello(theirs) => Arrival::Inbound { visit, theirs },
-                        Said::Knock(who) => Arrival::Knocked { visit, who },
-                        Said::Wish(wish) => Arrival::Joins { visit, wish },
+                        Said::DialRequest(who) => Arrival::Knocked { visit, who },
+                        Said::JoinRequest(wish) => Arrival::Joins { visit, wish },
                     }
                 }
                 Ok(Err((who, why))) => {
                     line.tell(Arrival::WeRefused { who, why: why.clone() });
-                    return Visit { stream, from, place }.refuse(why, timing).await;
+                    return IncomingConnection { stream, from, place }.refuse(why, timing).await;
                 }
                 Err(error) => Arrival::Malformed { from, why: error.to_string() },
             };
@@ -165,8 +165,8 @@ async fn find_place(
 /// The first frame of an incoming connection.
 enum Said {
     Hello(Hello),
-    Knock(Introduction),
-    Wish(Wish),
+    DialRequest(Introduction),
+    JoinRequest(JoinRequest),
 }
 
 /// Asks a guest who it is, and whether it belongs here.
@@ -174,33 +174,33 @@ async fn ask(
     stream: &mut AnyStream,
     identity: &Identity,
     from: &str,
-) -> Result<Result<Said, (Guest, Refusal)>, HandshakeError> {
+) -> Result<Result<Said, (RefusedPeer, Refusal)>, HandshakeError> {
     let (verdict, sender, said) = match read_frame(stream).await {
         Ok(Frame::Hello(theirs)) => {
             (identity.judge_dialler(&theirs), theirs.who.sender, Said::Hello(theirs))
         }
-        Ok(Frame::Knock(knock)) => {
+        Ok(Frame::DialRequest(knock)) => {
             let sender = knock.who.sender;
-            (identity.judge_knock(&knock), sender, Said::Knock(knock.who))
+            (identity.judge_dial_request(&knock), sender, Said::DialRequest(knock.who))
         }
         Ok(Frame::Join(wish)) => {
-            let who = |why| (Guest::Stranger(from.to_owned()), why);
-            return Ok(identity.judge_wish(&wish).map(|()| Said::Wish(wish)).map_err(who));
+            let who = |why| (RefusedPeer::Stranger(from.to_owned()), why);
+            return Ok(identity.judge_wish(&wish).map(|()| Said::JoinRequest(wish)).map_err(who));
         }
         Ok(
             Frame::Refuse(_)
             | Frame::Data { .. }
             | Frame::Ack { .. }
             | Frame::Bye
-            | Frame::Place(_),
+            | Frame::JoinGrant(_),
         ) => return Err(HandshakeError::NotHello),
         Err(HandshakeError::Wire(WireError::Version(theirs))) => {
             let why = Refusal::Version { refuser: VERSION, refused: theirs };
-            return Ok(Err((Guest::Stranger(from.to_owned()), why)));
+            return Ok(Err((RefusedPeer::Stranger(from.to_owned()), why)));
         }
         Err(error) => return Err(error),
     };
-    let claims = |why| (Guest::Claims(sender, from.to_owned()), why);
+    let claims = |why| (RefusedPeer::Claims(sender, from.to_owned()), why);
     Ok(verdict.map(|()| said).map_err(claims))
 }
 
@@ -304,7 +304,11 @@ async fn ask_at(
 /// # Errors
 ///
 /// If there is no answer, the group is another one or has no free id, or the answer is invalid.
-pub async fn ask_for_place(member: &str, wish: Wish, timing: Timing) -> Result<Place, NetError> {
+pub async fn request_id(
+    member: &str,
+    wish: JoinRequest,
+    timing: Timing,
+) -> Result<JoinGrant, NetError> {
     let no = |why: String| NetError::NotLetIn { address: member.to_owned(), why };
     let (room, own) = (wish.room as usize, wish.address.clone());
     let transport: AnyTransport = Arc::new(Tcp);
@@ -317,16 +321,16 @@ pub async fn ask_for_place(member: &str, wish: Wish, timing: Timing) -> Result<P
         })
     })?;
     match answer {
-        Frame::Place(Place { id, mut peers, founders })
+        Frame::JoinGrant(JoinGrant { id, mut peers, founders })
             if id.index() < room && peers.len() == room =>
         {
             for address in peers.iter_mut().filter(|it| !is_address(it)) {
                 address.clear();
             }
             peers[id.index()] = own;
-            Ok(Place { id, peers, founders })
+            Ok(JoinGrant { id, peers, founders })
         }
-        Frame::Place(Place { id, peers, founders: _ }) => {
+        Frame::JoinGrant(JoinGrant { id, peers, founders: _ }) => {
             Err(no(format!("it gives us number {id} of {}, and there are {room}", peers.len())))
         }
         Frame::Refuse(why) => Err(no(why.sentence(Refuser::Them))),
@@ -334,7 +338,7 @@ pub async fn ask_for_place(member: &str, wish: Wish, timing: Timing) -> Result<P
         | Frame::Data { .. }
         | Frame::Ack { .. }
         | Frame::Bye
-        | Frame::Knock(_)
+        | Frame::DialRequest(_)
         | Frame::Join(_) => Err(no("it answers something else".to_owned())),
     }
 }
@@ -373,7 +377,7 @@ pub(crate) async fn dial(line: Line, whom: Dial) {
                     return line.tell(Arrival::Dialled { stream, theirs, ours });
                 }
                 Err(why) => {
-                    let who = Guest::Member(peer);
+                    let who = RefusedPeer::Member(peer);
                     line.tell(Arrival::WeRefused { who, why: why.clone() });
                     refuse(stream, &why, timing).await;
                     pause = timing.backoff_max;
@@ -392,9 +396,9 @@ pub(crate) async fn dial(line: Line, whom: Dial) {
                 Frame::Data { .. }
                 | Frame::Ack { .. }
                 | Frame::Bye
-                | Frame::Knock(_)
+                | Frame::DialRequest(_)
                 | Frame::Join(_)
-                | Frame::Place(_),
+                | Frame::JoinGrant(_),
             )) => line.failed(peer, &address, &HandshakeError::NotHello),
             Err(error) => line.failed(peer, &address, &error),
         }
@@ -420,7 +424,7 @@ pub(crate) async fn knock(line: Line, peer: NodeId, address: String, first_pause
     let mut pause = line.timing.backoff_max;
     sleep(first_pause).await;
     loop {
-        let words = Frame::Knock(Knock { who: line.identity.introduce(peer) });
+        let words = Frame::DialRequest(DialRequest { who: line.identity.introduce(peer) });
         match line.ask(&address, &words).await {
             Ok((_, Frame::Refuse(why))) => {
                 line.tell(Arrival::RefusedUs { peer, why, ours: None });
@@ -431,9 +435,9 @@ pub(crate) async fn knock(line: Line, peer: NodeId, address: String, first_pause
                 | Frame::Data { .. }
                 | Frame::Ack { .. }
                 | Frame::Bye
-                | Frame::Knock(_)
+                | Frame::DialRequest(_)
                 | Frame::Join(_)
-                | Frame::Place(_),
+                | Frame::JoinGrant(_),
             )) => line.failed(peer, &address, &HandshakeError::NotHello),
             Err(error) => line.failed(peer, &address, &error),
         }

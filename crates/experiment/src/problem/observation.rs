@@ -12,43 +12,43 @@ use vorrang_protocol::{Message as _, NodeId, show_duration_ns};
 use vorrang_sim::Recorder;
 use vorrang_trace::{Fault, Line, Loss, Record, What};
 
-use super::Driven;
+use super::ProblemDriver;
 use super::simulate::ToFile;
 
 /// Something that happened at a node.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct Observation {
     /// When, in nanoseconds.
     pub at_ns: u64,
     /// At which node.
     pub node: NodeId,
     /// What happened.
-    pub what: Sight,
+    pub what: ObservationKind,
 }
 
 /// What can be seen at a node.
 #[derive(Clone, Debug)]
-pub enum Sight {
+pub enum ObservationKind {
     /// The application asked, or was told.
-    Said {
+    ApplicationEvent {
         /// In words.
         text: String,
         /// What the node does from now on, if that changes.
-        doing: Option<Doing>,
+        doing: Option<Activity>,
     },
     /// It sent a message.
     Sent {
         /// To whom.
         to: NodeId,
         /// What.
-        letter: Letter,
+        letter: ObservedMessage,
     },
     /// A message arrived.
     Got {
         /// From whom.
         from: NodeId,
         /// What.
-        letter: Letter,
+        letter: ObservedMessage,
     },
     /// A timer ran out.
     Timer(String),
@@ -58,7 +58,7 @@ pub enum Sight {
 
 /// A message.
 #[derive(Clone, Debug)]
-pub struct Letter {
+pub struct ObservedMessage {
     /// The number by which a fault can name it.
     pub number: u64,
     pub kind: &'static str,
@@ -67,7 +67,7 @@ pub struct Letter {
 
 /// What an application asks, or is told.
 #[derive(Debug)]
-pub enum Said<'a, C, N> {
+pub enum ApplicationEvent<'a, C, N> {
     /// What its application asks of it.
     Command(&'a C),
     /// What it tells its application.
@@ -76,7 +76,7 @@ pub enum Said<'a, C, N> {
 
 /// What a node does from now on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Doing {
+pub enum Activity {
     /// It waits to enter.
     Waits,
     /// It is inside.
@@ -89,7 +89,7 @@ pub enum Doing {
     Follows(NodeId),
 }
 
-impl Doing {
+impl Activity {
     /// What it looks like, at a node.
     pub(super) fn look(self, at: NodeId) -> Look {
         match self {
@@ -128,7 +128,7 @@ pub enum Role {
 
 /// Who is more than another from the start.
 #[derive(Clone, Debug, Default)]
-pub struct Posts {
+pub struct InitialRoles {
     /// Those who coordinate.
     pub coordinators: Vec<NodeId>,
     /// The kinds of messages that carry a token.
@@ -136,45 +136,47 @@ pub struct Posts {
 }
 
 /// Whoever is told of a run: a file, or somebody who remembers it.
-pub(super) enum Witness<Q: Problem> {
+pub(super) enum RecordSink<Q: Problem> {
     File(ToFile<Q>),
     /// Lines that somebody else has a hold of, too: they are kept if the run ends early.
     Tape(Arc<Mutex<Vec<Line>>>),
-    Memory(Vec<Seen>),
+    Memory(Vec<Observation>),
     /// It only hears what applications ask and are told.
-    Ears(Vec<Seen>),
+    ApplicationEvents(Vec<Observation>),
 }
 
 /// A witness of a run of any algorithm of a problem.
-pub(super) struct Told<Q: Problem> {
-    pub(super) witness: Witness<Q>,
+pub(super) struct RunRecorder<Q: Problem> {
+    pub(super) witness: RecordSink<Q>,
 }
 
-impl<Q: Problem> Told<Q> {
-    pub(super) const fn of(witness: Witness<Q>) -> Self {
+impl<Q: Problem> RunRecorder<Q> {
+    pub(super) const fn of(witness: RecordSink<Q>) -> Self {
         Self { witness }
     }
 }
 
-impl<Q: Driven> Recorder<NodeOf<Q>> for Told<Q> {
+impl<Q: ProblemDriver> Recorder<NodeOf<Q>> for RunRecorder<Q> {
     fn listens(&self) -> bool {
         true
     }
 
     fn record(&mut self, record: Record<NodeOf<Q>>) {
         match &mut self.witness {
-            Witness::File(file) => file.write(record),
-            Witness::Tape(lines) => {
+            RecordSink::File(file) => file.write(record),
+            RecordSink::Tape(lines) => {
                 lines.lock().unwrap_or_else(PoisonError::into_inner).push((&record).into());
             }
-            Witness::Memory(seen) => seen.extend(sight::<Q>(record)),
-            Witness::Ears(heard) => match record.what {
+            RecordSink::Memory(seen) => seen.extend(sight::<Q>(record)),
+            RecordSink::ApplicationEvents(heard) => match record.what {
                 What::Command(_) | What::Notice(_) => heard.extend(sight::<Q>(record)),
                 // Whatever it did, it does it no more.
                 What::Crash => {
-                    let what =
-                        Sight::Said { text: "crashes".to_owned(), doing: Some(Doing::Rests) };
-                    heard.push(Seen { at_ns: record.at_ns, node: record.node, what });
+                    let what = ObservationKind::ApplicationEvent {
+                        text: "crashes".to_owned(),
+                        doing: Some(Activity::Rests),
+                    };
+                    heard.push(Observation { at_ns: record.at_ns, node: record.node, what });
                 }
                 What::Send { .. }
                 | What::Receive { .. }
@@ -189,23 +191,28 @@ impl<Q: Driven> Recorder<NodeOf<Q>> for Told<Q> {
     }
 }
 
-fn sight<Q: Driven>(record: Record<NodeOf<Q>>) -> Option<Seen> {
-    let letter = |number: u64, message: &AnyMessage| Letter {
+fn sight<Q: ProblemDriver>(record: Record<NodeOf<Q>>) -> Option<Observation> {
+    let letter = |number: u64, message: &AnyMessage| ObservedMessage {
         number,
         kind: message.kind_name(),
         text: message.to_string(),
     };
     let what = match record.what {
         What::Command(command) => {
-            let doing = Q::doing(Said::Command(&command));
-            Sight::Said { text: command.to_string(), doing }
+            let doing = Q::activity(ApplicationEvent::Command(&command));
+            ObservationKind::ApplicationEvent { text: command.to_string(), doing }
         }
-        What::Notice(notice) => {
-            Sight::Said { text: notice.to_string(), doing: Q::doing(Said::Notice(&notice)) }
+        What::Notice(notice) => ObservationKind::ApplicationEvent {
+            text: notice.to_string(),
+            doing: Q::activity(ApplicationEvent::Notice(&notice)),
+        },
+        What::Send { to, seq, message } => {
+            ObservationKind::Sent { to, letter: letter(seq, &message) }
         }
-        What::Send { to, seq, message } => Sight::Sent { to, letter: letter(seq, &message) },
-        What::Receive { from, seq, message } => Sight::Got { from, letter: letter(seq, &message) },
-        What::Timer(timer) => Sight::Timer(format!("{timer:?}")),
+        What::Receive { from, seq, message } => {
+            ObservationKind::Got { from, letter: letter(seq, &message) }
+        }
+        What::Timer(timer) => ObservationKind::Timer(format!("{timer:?}")),
         // No place to strike: it is in the middle of an event.
         What::Choice(_) => return None,
         What::Lost { to, seq, why } => {
@@ -215,34 +222,37 @@ fn sight<Q: Driven>(record: Record<NodeOf<Q>>) -> Option<Seen> {
                 Loss::Down => ": that is down",
                 Loss::NoLink => ": there is no link to it",
             };
-            Sight::Wrong(format!("message {seq} to {to} is lost{why}"))
+            ObservationKind::Wrong(format!("message {seq} to {to} is lost{why}"))
         }
-        What::Doubled { to, seq } => Sight::Wrong(format!("message {seq} to {to} is duplicated")),
-        What::Crash => Sight::Wrong("crashes".to_owned()),
-        What::Restart => Sight::Wrong("restarts".to_owned()),
-        What::Fault(Fault::Delayed { to, seq, by_ns }) => {
-            Sight::Wrong(format!("message {seq} to {to} takes {} longer", show_duration_ns(by_ns)))
+        What::Doubled { to, seq } => {
+            ObservationKind::Wrong(format!("message {seq} to {to} is duplicated"))
         }
-        What::Fault(fault) => Sight::Wrong(format!("{fault:?}")),
+        What::Crash => ObservationKind::Wrong("crashes".to_owned()),
+        What::Restart => ObservationKind::Wrong("restarts".to_owned()),
+        What::Fault(Fault::Delayed { to, seq, by_ns }) => ObservationKind::Wrong(format!(
+            "message {seq} to {to} takes {} longer",
+            show_duration_ns(by_ns)
+        )),
+        What::Fault(fault) => ObservationKind::Wrong(format!("{fault:?}")),
     };
-    Some(Seen { at_ns: record.at_ns, node: record.node, what })
+    Some(Observation { at_ns: record.at_ns, node: record.node, what })
 }
 
 /// A line of a run.
-impl fmt::Display for Seen {
+impl fmt::Display for Observation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let node = self.node;
         write!(f, "{:>10.3} ms  ", self.at_ns as f64 / 1e6)?;
         match &self.what {
-            Sight::Said { text, .. } => write!(f, "{node} {text}"),
-            Sight::Sent { to, letter } => {
+            ObservationKind::ApplicationEvent { text, .. } => write!(f, "{node} {text}"),
+            ObservationKind::Sent { to, letter } => {
                 write!(f, "{node} -> {to} {} #{}", letter.text, letter.number)
             }
-            Sight::Got { from, letter } => {
+            ObservationKind::Got { from, letter } => {
                 write!(f, "{node} <- {from} {} #{}", letter.text, letter.number)
             }
-            Sight::Timer(timer) => write!(f, "{node} timer {timer}"),
-            Sight::Wrong(text) => write!(f, "{node} ! {text}"),
+            ObservationKind::Timer(timer) => write!(f, "{node} timer {timer}"),
+            ObservationKind::Wrong(text) => write!(f, "{node} ! {text}"),
         }
     }
 }

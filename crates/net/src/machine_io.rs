@@ -12,7 +12,7 @@ use crate::timers::{Agenda, Slot, deadline};
 use crate::wire::WireError;
 
 /// Takes messages to other nodes.
-pub(crate) trait Post {
+pub(crate) trait Outbound {
     /// Queues a message and says its number; none if the peer is gone, or the message is longer
     /// than there is a limit to.
     fn send(&mut self, to: NodeId, message: &[u8]) -> Result<Option<u64>, WireError>;
@@ -26,9 +26,9 @@ pub(crate) trait Post {
 
 /// Sends nothing, and measures the longest message.
 #[derive(Debug)]
-pub(crate) struct Scale(pub(crate) usize);
+pub(crate) struct LengthProbe(pub(crate) usize);
 
-impl Post for Scale {
+impl Outbound for LengthProbe {
     fn send(&mut self, _: NodeId, message: &[u8]) -> Result<Option<u64>, WireError> {
         self.0 = self.0.max(message.len());
         Ok(None)
@@ -37,7 +37,7 @@ impl Post for Scale {
 
 /// All that the machine's effects act on, but the links.
 #[derive(Debug)]
-pub(crate) struct Inside {
+pub(crate) struct IoState {
     pub(crate) me: NodeId,
     pub(crate) nodes: usize,
     /// Messages to ourselves, to be handled before anything else.
@@ -53,13 +53,13 @@ pub(crate) struct Inside {
 }
 
 /// The I/O of a machine while it handles one event.
-pub(crate) struct Desk<'a, N> {
-    pub(crate) inside: &'a mut Inside,
-    pub(crate) post: &'a mut dyn Post,
+pub(crate) struct MachineIo<'a, N> {
+    pub(crate) inside: &'a mut IoState,
+    pub(crate) outbound: &'a mut dyn Outbound,
     pub(crate) notices: &'a mut VecDeque<N>,
 }
 
-impl<N> Desk<'_, N> {
+impl<N> MachineIo<'_, N> {
     /// An empty buffer, to encode a message into.
     pub(crate) fn blank(&mut self) -> &mut Vec<u8> {
         self.inside.bytes.clear();
@@ -74,7 +74,7 @@ impl<N> Desk<'_, N> {
         kind: usize,
         written: Result<(), WireError>,
     ) -> Option<u64> {
-        self.inside.send(to, kind, written, self.post)
+        self.inside.send(to, kind, written, self.outbound)
     }
 
     pub(crate) fn set_timer(&mut self, timer: Slot, delay: Delay) {
@@ -95,7 +95,7 @@ impl<N> Desk<'_, N> {
     }
 }
 
-impl Inside {
+impl IoState {
     /// The I/O state of the node `me` of so many, with a machine whose messages are of so many
     /// kinds.
     pub(crate) fn new((me, nodes): (NodeId, usize), kinds: usize, rng: Xoshiro256PlusPlus) -> Self {
@@ -123,7 +123,7 @@ impl Inside {
         to: NodeId,
         kind: usize,
         written: Result<(), WireError>,
-        post: &mut dyn Post,
+        outbound: &mut dyn Outbound,
     ) -> Option<u64> {
         if to.index() >= self.nodes {
             self.failure = Some(format!("it sent to node {to}, which is not in its group"));
@@ -136,7 +136,7 @@ impl Inside {
                 self.to_self.push_back((seq, self.bytes.clone()));
                 return Ok(Some(seq));
             }
-            let seq = post.send(to, &self.bytes)?;
+            let seq = outbound.send(to, &self.bytes)?;
             self.sent[kind] += u64::from(seq.is_some());
             Ok(seq)
         });

@@ -10,7 +10,7 @@ use crate::NodeSet;
 
 /// The newest view of a group that a node knows, for status displays.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
-pub struct Belonging {
+pub struct GroupView {
     /// Its number; 0 if the node knows no view.
     pub view: u64,
     /// Whether the node is a member.
@@ -19,7 +19,7 @@ pub struct Belonging {
     pub members: NodeSet,
 }
 
-impl fmt::Display for Belonging {
+impl fmt::Display for GroupView {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.view == 0 {
             return f.write_str("no view yet");
@@ -38,10 +38,10 @@ mod tests {
     #[test]
     fn a_view_is_shown_and_whether_one_belongs_to_it() {
         let members = [0, 2].map(NodeId).into_iter().collect();
-        let belonging = Belonging { view: 7, is_in: true, members };
+        let belonging = GroupView { view: 7, is_in: true, members };
         assert_eq!(belonging.to_string(), "view 7 {0, 2}");
-        let out = Belonging { is_in: false, ..belonging };
+        let out = GroupView { is_in: false, ..belonging };
         assert_eq!(out.to_string(), "view 7 {0, 2}, to which this node does not belong");
-        assert_eq!(Belonging { view: 0, ..out }.to_string(), "no view yet");
+        assert_eq!(GroupView { view: 0, ..out }.to_string(), "no view yet");
     }
 }

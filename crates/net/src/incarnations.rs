@@ -16,13 +16,13 @@ const MAX_JUMP: u64 = 1 << 32;
 
 /// The incarnations by which the two ends of a link know each other.
 #[derive(Debug)]
-pub(crate) struct Lives {
+pub(crate) struct Incarnations {
     /// Our incarnation for this peer; no other node is told.
     ours: u64,
     /// The peer's incarnation for us, once we have met.
     theirs: Option<u64>,
     /// In an open group: the latest generation of the peer that was admitted, or has knocked.
-    life: u64,
+    generation: u64,
     /// The latest connection, as its dialler counts.
     latest: u64,
     /// How often we have dialled; shared with the task that does.
@@ -78,7 +78,7 @@ pub(crate) enum Admission {
     /// Admit it: it is the process that we know, or we know none.
     Welcome,
     /// Forget the process that we knew, since it has not begun, and admit this one.
-    Anew,
+    NodeFactory,
     /// Drop it: a later one has come already.
     Overtaken,
     /// Say no.
@@ -87,9 +87,15 @@ pub(crate) enum Admission {
     Nonsense(&'static str),
 }
 
-impl Lives {
+impl Incarnations {
     pub(crate) fn new() -> Self {
-        Self { ours: draw_incarnation(), theirs: None, life: 0, latest: 0, calls: Arc::default() }
+        Self {
+            ours: draw_incarnation(),
+            theirs: None,
+            generation: 0,
+            latest: 0,
+            calls: Arc::default(),
+        }
     }
 
     pub(crate) fn terms(&self, received: u64, attempt: u64) -> Terms {
@@ -147,7 +153,7 @@ impl Lives {
     /// In an open group, a process with another incarnation than the one that we have met, if any:
     /// it replaces that one if it was started later, or is the same and calls anew.
     fn admit_later(&self, hello: &Hello, is_parted: Option<Parting>) -> Admission {
-        match hello.who.life.cmp(&self.life) {
+        match hello.who.generation.cmp(&self.generation) {
             Ordering::Less => return Admission::Refuse(Refusal::Replaced),
             // The process that we have met, if it has forgotten us since: its later call counts.
             Ordering::Equal if self.theirs.is_some() => match hello.attempt.cmp(&self.latest) {
@@ -158,15 +164,15 @@ impl Lives {
             Ordering::Equal | Ordering::Greater => {}
         }
         match self.admit_stranger(hello) {
-            Admission::Welcome if is_parted.is_some() => Admission::Anew,
+            Admission::Welcome if is_parted.is_some() => Admission::NodeFactory,
             other => other,
         }
     }
 
     /// Whether a peer with this generation is another process than we know: none if it is an
     /// earlier one.
-    pub(crate) fn is_later(&self, life: u64) -> Option<bool> {
-        (life >= self.life).then_some(life > self.life)
+    pub(crate) fn is_later(&self, generation: u64) -> Option<bool> {
+        (generation >= self.generation).then_some(generation > self.generation)
     }
 
     /// A process that we have not met, and may.
@@ -177,7 +183,7 @@ impl Lives {
         match hello.knows {
             // It knows another incarnation of ours.
             Some(known) if known != self.ours => Admission::Refuse(Refusal::Forgotten),
-            Some(_) | None if self.theirs.is_some() => Admission::Anew,
+            Some(_) | None if self.theirs.is_some() => Admission::NodeFactory,
             Some(_) | None => Admission::Welcome,
         }
     }
@@ -187,7 +193,7 @@ impl Lives {
         if answer.knows != Some(self.ours) {
             return Admission::Nonsense("it answers another node");
         }
-        if answer.who.life < self.life {
+        if answer.who.generation < self.generation {
             return Admission::Refuse(Refusal::Replaced);
         }
         match self.theirs {
@@ -203,7 +209,7 @@ impl Lives {
     /// A connection with one that was let in.
     pub(crate) fn meet(&mut self, hello: &Hello) {
         self.theirs = Some(hello.incarnation);
-        self.life = self.life.max(hello.who.life);
+        self.generation = self.generation.max(hello.who.generation);
         self.latest = self.latest.max(hello.attempt);
     }
 
@@ -211,18 +217,18 @@ impl Lives {
     /// earlier life does not count even then. Our calls are counted on: a peer that does not forget
     /// can tell which is the latest.
     pub(crate) fn forget(&mut self) {
-        *self = Self { life: self.life, calls: self.calls(), ..Self::new() };
+        *self = Self { generation: self.generation, calls: self.calls(), ..Self::new() };
     }
 
     /// In an open group: the peer is in this generation by now, and former ones are over. Our
     /// incarnation for it stays if we have met none: it may have been told that already, by a call
     /// which it has answered.
-    pub(crate) fn begin_anew(&mut self, life: u64) {
-        let latest = if life > self.life { 0 } else { self.latest };
+    pub(crate) fn begin_anew(&mut self, generation: u64) {
+        let latest = if generation > self.generation { 0 } else { self.latest };
         if self.theirs.is_some() {
             self.forget();
         }
-        (self.life, self.latest) = (life, latest);
+        (self.generation, self.latest) = (generation, latest);
     }
 }
 
@@ -251,27 +257,27 @@ mod tests {
             peers: Vec::new(),
             sender: NodeId(2),
             target: NodeId(0),
-            life: 0,
+            generation: 0,
         };
         Hello { who, heartbeat_ms: 1, incarnation, knows, received: 0, attempt }
     }
 
     /// Node 0, which has met node 2 as 7.
-    fn met() -> Lives {
-        let mut lives = Lives::new();
-        assert_eq!(lives.admit(&hello(7, None, 1), GATHERING), Admission::Welcome);
-        lives.meet(&hello(7, None, 1));
-        lives
+    fn met() -> Incarnations {
+        let mut incarnations = Incarnations::new();
+        assert_eq!(incarnations.admit(&hello(7, None, 1), GATHERING), Admission::Welcome);
+        incarnations.meet(&hello(7, None, 1));
+        incarnations
     }
 
     #[test]
     fn whoever_was_met_comes_again_and_says_what_only_the_two_know() {
-        let lives = met();
-        let ours = lives.terms(0, 0).incarnation;
+        let incarnations = met();
+        let ours = incarnations.terms(0, 0).incarnation;
         for moment in [GATHERING, RUNNING] {
-            assert_eq!(lives.admit(&hello(7, Some(ours), 2), moment), Admission::Welcome);
+            assert_eq!(incarnations.admit(&hello(7, Some(ours), 2), moment), Admission::Welcome);
             // Our answer to its first hello was lost on the way.
-            assert_eq!(lives.admit(&hello(7, None, 2), moment), Admission::Welcome);
+            assert_eq!(incarnations.admit(&hello(7, None, 2), moment), Admission::Welcome);
         }
     }
 
@@ -279,158 +285,166 @@ mod tests {
     /// node 0 by a number that is long gone.
     #[test]
     fn a_process_that_has_outlived_its_group_fences_nobody() {
-        let lives = met();
+        let incarnations = met();
         let stale = hello(999, Some(42), 1_000);
-        assert_eq!(lives.admit(&stale, RUNNING), Admission::Refuse(Refusal::Restarted));
+        assert_eq!(incarnations.admit(&stale, RUNNING), Admission::Refuse(Refusal::Restarted));
         let away = Moment { is_taken: false, ..RUNNING };
-        assert_eq!(lives.admit(&stale, away), Admission::Refuse(Refusal::Restarted));
+        assert_eq!(incarnations.admit(&stale, away), Admission::Refuse(Refusal::Restarted));
         let taken = Moment { is_taken: true, ..GATHERING };
-        assert_eq!(lives.admit(&stale, taken), Admission::Refuse(Refusal::Taken));
+        assert_eq!(incarnations.admit(&stale, taken), Admission::Refuse(Refusal::Taken));
     }
 
     #[test]
     fn one_that_remembers_us_is_believed_only_if_it_may_be_the_peer() {
-        let fresh = Lives::new();
+        let fresh = Incarnations::new();
         let forgotten = Admission::Refuse(Refusal::Forgotten);
         assert_eq!(fresh.admit(&hello(7, Some(42), 1), GATHERING), forgotten);
-        let lives = met();
-        let nonsense = lives.admit(&hello(7, Some(42), 2), RUNNING);
+        let incarnations = met();
+        let nonsense = incarnations.admit(&hello(7, Some(42), 2), RUNNING);
         assert!(matches!(nonsense, Admission::Nonsense(_)), "{nonsense:?}");
     }
 
     #[test]
     fn a_new_life_is_let_in_before_the_start_once_the_old_one_is_gone_and_never_later() {
-        let lives = met();
+        let incarnations = met();
         let reborn = hello(8, None, 1);
-        assert_eq!(lives.admit(&reborn, GATHERING), Admission::Anew);
+        assert_eq!(incarnations.admit(&reborn, GATHERING), Admission::NodeFactory);
         let taken = Moment { is_taken: true, ..GATHERING };
-        assert_eq!(lives.admit(&reborn, taken), Admission::Refuse(Refusal::Taken));
+        assert_eq!(incarnations.admit(&reborn, taken), Admission::Refuse(Refusal::Taken));
         for is_taken in [false, true] {
             let moment = Moment { is_taken, ..RUNNING };
-            assert_eq!(lives.admit(&reborn, moment), Admission::Refuse(Refusal::Restarted));
+            assert_eq!(incarnations.admit(&reborn, moment), Admission::Refuse(Refusal::Restarted));
         }
         let left = Moment { is_parted: Some(Parting::Left), ..GATHERING };
-        assert_eq!(lives.admit(&reborn, left), Admission::Anew, "it left, and came back");
-        let same = lives.admit(&hello(7, None, 2), left);
+        assert_eq!(
+            incarnations.admit(&reborn, left),
+            Admission::NodeFactory,
+            "it left, and came back"
+        );
+        let same = incarnations.admit(&hello(7, None, 2), left);
         assert_eq!(same, Admission::Refuse(Refusal::Left));
     }
 
     #[test]
     fn a_forgotten_life_cannot_come_back() {
-        let mut lives = met();
-        let before = lives.terms(0, 0).incarnation;
-        lives.forget();
-        assert_eq!(lives.theirs, None);
-        assert_ne!(lives.terms(0, 0).incarnation, before);
-        let admission = lives.admit(&hello(7, Some(before), 2), GATHERING);
+        let mut incarnations = met();
+        let before = incarnations.terms(0, 0).incarnation;
+        incarnations.forget();
+        assert_eq!(incarnations.theirs, None);
+        assert_ne!(incarnations.terms(0, 0).incarnation, before);
+        let admission = incarnations.admit(&hello(7, Some(before), 2), GATHERING);
         assert_eq!(admission, Admission::Refuse(Refusal::Forgotten));
     }
 
     #[test]
     fn connections_are_counted_upwards_and_not_by_leaps() {
-        let mut lives = met();
+        let mut incarnations = met();
         let again = |attempt| hello(7, None, attempt);
-        lives.meet(&again(5));
-        assert_eq!(lives.admit(&again(4), RUNNING), Admission::Overtaken);
-        assert_eq!(lives.admit(&again(5), RUNNING), Admission::Welcome);
-        assert_eq!(lives.admit(&again(5 + MAX_JUMP), RUNNING), Admission::Welcome);
+        incarnations.meet(&again(5));
+        assert_eq!(incarnations.admit(&again(4), RUNNING), Admission::Overtaken);
+        assert_eq!(incarnations.admit(&again(5), RUNNING), Admission::Welcome);
+        assert_eq!(incarnations.admit(&again(5 + MAX_JUMP), RUNNING), Admission::Welcome);
         for attempt in [6 + MAX_JUMP, u64::MAX] {
-            assert_eq!(lives.admit(&again(attempt), RUNNING), Admission::Nonsense(JUMPED));
+            assert_eq!(incarnations.admit(&again(attempt), RUNNING), Admission::Nonsense(JUMPED));
         }
-        let first = Lives::new().admit(&again(u64::MAX), GATHERING);
+        let first = Incarnations::new().admit(&again(u64::MAX), GATHERING);
         assert_eq!(first, Admission::Nonsense(JUMPED));
     }
 
     #[test]
     fn an_answer_must_come_from_the_one_we_met_and_be_for_us() {
-        let mut lives = Lives::new();
-        lives.calls().store(3, Memory::Relaxed);
-        let ours = lives.terms(0, 0).incarnation;
-        assert_eq!(lives.recognise(&hello(7, Some(ours), 3)), Admission::Welcome);
-        lives.meet(&hello(7, Some(ours), 3));
-        assert_eq!(lives.recognise(&hello(7, Some(ours), 2)), Admission::Overtaken);
-        let other = lives.recognise(&hello(8, Some(ours), 3));
+        let mut incarnations = Incarnations::new();
+        incarnations.calls().store(3, Memory::Relaxed);
+        let ours = incarnations.terms(0, 0).incarnation;
+        assert_eq!(incarnations.recognise(&hello(7, Some(ours), 3)), Admission::Welcome);
+        incarnations.meet(&hello(7, Some(ours), 3));
+        assert_eq!(incarnations.recognise(&hello(7, Some(ours), 2)), Admission::Overtaken);
+        let other = incarnations.recognise(&hello(8, Some(ours), 3));
         assert_eq!(other, Admission::Refuse(Refusal::Restarted));
         for nonsense in [hello(7, None, 3), hello(7, Some(ours ^ 1), 3), hello(7, Some(ours), 4)] {
-            let verdict = lives.recognise(&nonsense);
+            let verdict = incarnations.recognise(&nonsense);
             assert!(matches!(verdict, Admission::Nonsense(_)), "{verdict:?}");
         }
     }
 
     /// The same in an open group, in this life.
-    fn alive(life: u64, incarnation: u64, knows: Option<u64>) -> Hello {
+    fn alive(generation: u64, incarnation: u64, knows: Option<u64>) -> Hello {
         let mut hello = hello(incarnation, knows, 1);
-        hello.who.life = life;
+        hello.who.generation = generation;
         hello
     }
 
     #[test]
     fn in_an_open_group_the_latest_life_counts() {
-        let mut lives = Lives::new();
-        assert_eq!(lives.admit(&alive(5, 7, None), OPEN), Admission::Welcome);
-        lives.meet(&alive(5, 7, None));
-        assert_eq!(lives.admit(&alive(5, 7, None), OPEN), Admission::Welcome, "the same");
+        let mut incarnations = Incarnations::new();
+        assert_eq!(incarnations.admit(&alive(5, 7, None), OPEN), Admission::Welcome);
+        incarnations.meet(&alive(5, 7, None));
+        assert_eq!(incarnations.admit(&alive(5, 7, None), OPEN), Admission::Welcome, "the same");
         let replaced = Admission::Refuse(Refusal::Replaced);
-        assert_eq!(lives.admit(&alive(4, 8, None), OPEN), replaced);
+        assert_eq!(incarnations.admit(&alive(4, 8, None), OPEN), replaced);
         let taken = Admission::Refuse(Refusal::Taken);
-        assert_eq!(lives.admit(&alive(5, 8, None), OPEN), taken, "two at a time");
-        assert_eq!(lives.admit(&alive(6, 8, None), OPEN), Admission::Anew);
-        assert_eq!((lives.is_later(4), lives.is_later(5)), (None, Some(false)));
+        assert_eq!(incarnations.admit(&alive(5, 8, None), OPEN), taken, "two at a time");
+        assert_eq!(incarnations.admit(&alive(6, 8, None), OPEN), Admission::NodeFactory);
+        assert_eq!((incarnations.is_later(4), incarnations.is_later(5)), (None, Some(false)));
 
-        lives.forget();
-        lives.meet(&alive(6, 8, None));
-        assert_eq!(lives.admit(&alive(5, 7, None), OPEN), replaced, "its time is over");
-        lives.forget();
-        assert_eq!(lives.admit(&alive(5, 7, None), OPEN), replaced, "even so");
-        assert_eq!(lives.admit(&alive(6, 8, None), OPEN), Admission::Welcome);
+        incarnations.forget();
+        incarnations.meet(&alive(6, 8, None));
+        assert_eq!(incarnations.admit(&alive(5, 7, None), OPEN), replaced, "its time is over");
+        incarnations.forget();
+        assert_eq!(incarnations.admit(&alive(5, 7, None), OPEN), replaced, "even so");
+        assert_eq!(incarnations.admit(&alive(6, 8, None), OPEN), Admission::Welcome);
     }
 
     /// It has forgotten us, for whatever reason, and we have not forgotten it.
     #[test]
     fn in_an_open_group_the_later_call_of_one_process_counts() {
         let call = |incarnation, attempt| Hello { attempt, ..alive(5, incarnation, None) };
-        let mut lives = Lives::new();
-        lives.meet(&call(7, 3));
-        assert_eq!(lives.admit(&call(8, 4), OPEN), Admission::Anew);
-        assert_eq!(lives.admit(&call(6, 2), OPEN), Admission::Overtaken, "it was made before");
-        assert_eq!(lives.admit(&call(8, 3), OPEN), Admission::Refuse(Refusal::Taken));
-        assert_eq!(lives.admit(&call(8, 4 + MAX_JUMP), OPEN), Admission::Nonsense(JUMPED));
-        lives.begin_anew(5);
-        assert_eq!(lives.latest, 3, "of the same process");
-        lives.meet(&call(8, 4));
-        assert_eq!(lives.admit(&call(7, 3), OPEN), Admission::Overtaken);
-        lives.begin_anew(6);
-        assert_eq!(lives.latest, 0, "another one counts anew");
+        let mut incarnations = Incarnations::new();
+        incarnations.meet(&call(7, 3));
+        assert_eq!(incarnations.admit(&call(8, 4), OPEN), Admission::NodeFactory);
+        assert_eq!(
+            incarnations.admit(&call(6, 2), OPEN),
+            Admission::Overtaken,
+            "it was made before"
+        );
+        assert_eq!(incarnations.admit(&call(8, 3), OPEN), Admission::Refuse(Refusal::Taken));
+        assert_eq!(incarnations.admit(&call(8, 4 + MAX_JUMP), OPEN), Admission::Nonsense(JUMPED));
+        incarnations.begin_anew(5);
+        assert_eq!(incarnations.latest, 3, "of the same process");
+        incarnations.meet(&call(8, 4));
+        assert_eq!(incarnations.admit(&call(7, 3), OPEN), Admission::Overtaken);
+        incarnations.begin_anew(6);
+        assert_eq!(incarnations.latest, 0, "another one counts anew");
     }
 
     #[test]
     fn in_an_open_group_a_call_that_may_have_been_answered_is_not_taken_back() {
-        let mut lives = Lives::new();
-        let ours = lives.terms(0, 0).incarnation;
-        lives.calls().store(1, Memory::Relaxed);
-        lives.begin_anew(5);
-        assert_eq!(lives.recognise(&alive(5, 7, Some(ours))), Admission::Welcome);
-        lives.meet(&alive(5, 7, Some(ours)));
-        lives.begin_anew(6);
-        assert!(!lives.are_we(ours), "the process that was told that is gone");
-        assert_eq!(lives.calls().load(Memory::Relaxed), 1, "calls are counted on");
+        let mut incarnations = Incarnations::new();
+        let ours = incarnations.terms(0, 0).incarnation;
+        incarnations.calls().store(1, Memory::Relaxed);
+        incarnations.begin_anew(5);
+        assert_eq!(incarnations.recognise(&alive(5, 7, Some(ours))), Admission::Welcome);
+        incarnations.meet(&alive(5, 7, Some(ours)));
+        incarnations.begin_anew(6);
+        assert!(!incarnations.are_we(ours), "the process that was told that is gone");
+        assert_eq!(incarnations.calls().load(Memory::Relaxed), 1, "calls are counted on");
     }
 
     #[test]
     fn in_an_open_group_whoever_left_may_come_back_and_whoever_remembers_us_is_told() {
-        let mut lives = Lives::new();
-        lives.meet(&alive(5, 7, None));
+        let mut incarnations = Incarnations::new();
+        incarnations.meet(&alive(5, 7, None));
         let left = Moment { is_parted: Some(Parting::Left), ..OPEN };
         let refused = Admission::Refuse(Refusal::Left);
-        assert_eq!(lives.admit(&alive(5, 7, None), left), refused, "the same process");
-        assert_eq!(lives.admit(&alive(6, 8, None), left), Admission::Anew);
+        assert_eq!(incarnations.admit(&alive(5, 7, None), left), refused, "the same process");
+        assert_eq!(incarnations.admit(&alive(6, 8, None), left), Admission::NodeFactory);
         let forgotten = Admission::Refuse(Refusal::Forgotten);
-        assert_eq!(lives.admit(&alive(6, 8, Some(42)), OPEN), forgotten);
+        assert_eq!(incarnations.admit(&alive(6, 8, Some(42)), OPEN), forgotten);
 
-        lives.calls().store(9, Memory::Relaxed);
-        let ours = lives.terms(0, 0).incarnation;
-        assert_eq!(lives.recognise(&alive(5, 7, Some(ours))), Admission::Welcome);
+        incarnations.calls().store(9, Memory::Relaxed);
+        let ours = incarnations.terms(0, 0).incarnation;
+        assert_eq!(incarnations.recognise(&alive(5, 7, Some(ours))), Admission::Welcome);
         let replaced = Admission::Refuse(Refusal::Replaced);
-        assert_eq!(lives.recognise(&alive(4, 7, Some(ours))), replaced);
+        assert_eq!(incarnations.recognise(&alive(4, 7, Some(ours))), replaced);
     }
 }

@@ -10,15 +10,15 @@ use tokio::time::Instant;
 use vorrang_protocol::NodeId;
 
 use crate::config::{Config, Limits};
-use crate::desk::Post;
+use crate::connecting::{Arrival, Caller, Line};
 use crate::driver::Driver;
 use crate::link::Link;
-use crate::meet::{Arrival, Caller, Line};
+use crate::machine_io::Outbound;
 use crate::network::{Member, Network};
 use crate::status::{Datagrams, LinkStatus};
 use crate::wire::WireError;
 
-pub(crate) struct World {
+pub(crate) struct TcpNetwork {
     pub(crate) me: NodeId,
     /// By node; none for ourselves.
     pub(crate) links: Vec<Option<Link>>,
@@ -43,7 +43,7 @@ pub(crate) struct World {
     is_open: bool,
 }
 
-impl World {
+impl TcpNetwork {
     pub(crate) fn new(
         config: &Config,
         (line, arrivals): (Line, mpsc::UnboundedReceiver<Arrival>),
@@ -126,7 +126,7 @@ impl World {
     }
 }
 
-impl Post for World {
+impl Outbound for TcpNetwork {
     fn send(&mut self, to: NodeId, message: &[u8]) -> Result<Option<u64>, WireError> {
         let (limits, is_open) = (self.limits, self.is_open);
         if is_open {
@@ -148,7 +148,7 @@ impl Post for World {
     }
 }
 
-impl Network for World {
+impl Network for TcpNetwork {
     fn open(driver: &mut Driver<Self>) {
         let peers: Vec<NodeId> = driver.world.others().map(|link| link.peer).collect();
         for peer in peers {
@@ -169,7 +169,7 @@ impl Network for World {
             if driver.world.links[index].is_some() {
                 driver.handle_frames(NodeId(index as u32));
                 // It may not have been read to the end before.
-                driver.bells.ring(index);
+                driver.ready_links.ring(index);
             }
         }
     }

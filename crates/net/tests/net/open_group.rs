@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{broadcast, mpsc};
-use vorrang_net::hello::{Hello, Knock, Refusal, Refuser};
+use vorrang_net::hello::{DialRequest, Hello, Refusal, Refuser};
 use vorrang_net::wire::Frame;
 use vorrang_net::{
-    CommandError, Config, Event, Handle, Life, NetError, Node, Open, Place, Timing, Wish,
-    ask_for_place,
+    CommandError, Config, Event, Generation, Handle, JoinGrant, JoinRequest, NetError, Node, Open,
+    Timing, request_id,
 };
 use vorrang_protocol::{Effects, Message, Never, NodeId, Protocol, Refused};
 
@@ -72,12 +72,12 @@ async fn bound() -> (TcpListener, String) {
     (listener, address)
 }
 
-fn config(id: u32, peers: Vec<String>, life: Life) -> Config {
-    Config::new(NodeId(id), peers, "teller").open(Open { life, founders: 2 })
+fn config(id: u32, peers: Vec<String>, generation: Generation) -> Config {
+    Config::new(NodeId(id), peers, "teller").open(Open { generation, founders: 2 })
 }
 
-fn wish(address: &str) -> Wish {
-    Wish {
+fn wish(address: &str) -> JoinRequest {
+    JoinRequest {
         group: "default".to_owned(),
         algorithm: "teller".to_owned(),
         setup: String::new(),
@@ -87,14 +87,14 @@ fn wish(address: &str) -> Wish {
 }
 
 /// A node that knows these, and has room for more.
-async fn start(id: u32, known: &[(u32, &str)], life: Life) -> Running {
+async fn start(id: u32, known: &[(u32, &str)], generation: Generation) -> Running {
     let (listener, address) = bound().await;
     let mut peers = vec![String::new(); ROOM];
     for (id, address) in known {
         (*address).clone_into(&mut peers[*id as usize]);
     }
     address.clone_into(&mut peers[id as usize]);
-    let node = Node::new(Teller, config(id, peers, life)).listener(listener);
+    let node = Node::new(Teller, config(id, peers, generation)).listener(listener);
     let (node, notices) = node.start().await.unwrap();
     let events = node.events();
     Running { node, notices, events, address }
@@ -129,8 +129,8 @@ impl Running {
 
 #[tokio::test]
 async fn whoever_comes_later_takes_the_place_and_nothing_of_the_former_is_delivered() {
-    let mut zero = start(0, &[], Life::now()).await;
-    let mut one = start(1, &[(0, &zero.address)], Life::now()).await;
+    let mut zero = start(0, &[], Generation::now()).await;
+    let mut one = start(1, &[(0, &zero.address)], Generation::now()).await;
     zero.met(1).await;
     one.met(0).await;
     one.say(0, 1).await;
@@ -141,7 +141,7 @@ async fn whoever_comes_later_takes_the_place_and_nothing_of_the_former_is_delive
     // Others may know already who comes next: it is for that one.
     zero.say(1, 2).await;
 
-    let mut later = start(1, &[(0, &zero.address)], Life::now()).await;
+    let mut later = start(1, &[(0, &zero.address)], Generation::now()).await;
     zero.met(1).await;
     zero.say(1, 3).await;
     assert_eq!([later.hear().await, later.hear().await], [(0, 2), (0, 3)]);
@@ -157,12 +157,12 @@ async fn whoever_comes_later_takes_the_place_and_nothing_of_the_former_is_delive
 /// The lower number does not dial, so whoever comes back elsewhere has to knock.
 #[tokio::test]
 async fn the_lower_number_comes_back_elsewhere_and_is_called() {
-    let mut zero = start(0, &[], Life::now()).await;
-    let mut one = start(1, &[(0, &zero.address)], Life::now()).await;
+    let mut zero = start(0, &[], Generation::now()).await;
+    let mut one = start(1, &[(0, &zero.address)], Generation::now()).await;
     one.met(0).await;
     zero.met(1).await;
     zero.node.kill().await;
-    let mut later = start(0, &[(1, &one.address)], Life::now()).await;
+    let mut later = start(0, &[(1, &one.address)], Generation::now()).await;
     later.met(1).await;
     one.until("it again", |event| matches!(event, Event::Connected { before: 1, .. })).await;
     one.say(0, 7).await;
@@ -171,9 +171,9 @@ async fn the_lower_number_comes_back_elsewhere_and_is_called() {
 
 #[tokio::test]
 async fn of_two_at_a_time_the_earlier_is_fenced() {
-    let early = Life::now();
-    let mut zero = start(0, &[], Life::now()).await;
-    let mut later = start(1, &[(0, &zero.address)], Life::now()).await;
+    let early = Generation::now();
+    let mut zero = start(0, &[], Generation::now()).await;
+    let mut later = start(1, &[(0, &zero.address)], Generation::now()).await;
     later.met(0).await;
     zero.met(1).await;
     let mut earlier = start(1, &[(0, &zero.address)], early).await;
@@ -196,7 +196,8 @@ async fn those_who_start_at_one_moment_meet() {
         }
         let peers: Vec<String> = places.iter().map(|(_, address)| address.clone()).collect();
         let nodes = (0..).zip(places).map(|(id, (listener, address))| {
-            let node = Node::new(Teller, config(id, peers.clone(), Life::now())).listener(listener);
+            let node =
+                Node::new(Teller, config(id, peers.clone(), Generation::now())).listener(listener);
             (node.start(), address)
         });
         let mut running = Vec::new();
@@ -227,7 +228,7 @@ async fn those_who_start_at_one_moment_meet() {
 #[tokio::test]
 async fn a_knock_does_not_end_a_call_that_is_being_made() {
     let (listener, address) = bound().await;
-    let mut one = start(1, &[(0, &address)], Life::now()).await;
+    let mut one = start(1, &[(0, &address)], Generation::now()).await;
     let (mut call, _) = soon("a call", listener.accept()).await.unwrap();
     let Frame::Hello(theirs) = answer(&mut call).await else { panic!("it says hello") };
     assert_eq!((theirs.attempt, theirs.knows), (1, None));
@@ -236,9 +237,9 @@ async fn a_knock_does_not_end_a_call_that_is_being_made() {
     (peers[0], peers[1]) = (address, one.address.clone());
     let mut ours = hello(0, 1, &peers);
     ours.who.algorithm = "teller".to_owned();
-    ours.who.life = Life::now().number();
+    ours.who.generation = Generation::now().number();
     let mut knock = TcpStream::connect(&one.address).await.unwrap();
-    let words = Frame::<Never>::Knock(Knock { who: ours.who.clone() });
+    let words = Frame::<Never>::DialRequest(DialRequest { who: ours.who.clone() });
     knock.write_all(&bytes(&words)).await.unwrap();
     let Frame::Refuse(why) = answer(&mut knock).await else { panic!("it is answered") };
     assert_eq!(why, Refusal::WillCall);
@@ -255,12 +256,12 @@ async fn a_knock_does_not_end_a_call_that_is_being_made() {
 /// process; then it is another.
 #[tokio::test]
 async fn what_is_said_to_one_who_is_away_waits_and_what_another_was_told_does_not() {
-    let mut zero = start(0, &[], Life::now()).await;
+    let mut zero = start(0, &[], Generation::now()).await;
     let mut peers = vec![String::new(); ROOM];
     "127.0.0.1:9".clone_into(&mut peers[1]);
     let mut ours = hello(1, 0, &peers);
     ours.who.algorithm = "teller".to_owned();
-    ours.who.life = Life::now().number();
+    ours.who.generation = Generation::now().number();
     let address = zero.address.clone();
     let call = async |hello: Hello| {
         let mut stream = TcpStream::connect(&address).await.unwrap();
@@ -285,7 +286,7 @@ async fn what_is_said_to_one_who_is_away_waits_and_what_another_was_told_does_no
     assert_eq!(zero.node.status().await.unwrap().links[0].unacknowledged, 100);
     zero.say(1, 100).await;
 
-    ours.who.life = Life::now().number();
+    ours.who.generation = Generation::now().number();
     let (_stream, other) = call(Hello { incarnation: 2, ..ours }).await;
     assert_ne!(other.incarnation, theirs.incarnation);
     let link = zero.node.status().await.unwrap().links.remove(0);
@@ -299,23 +300,23 @@ async fn what_is_said_to_one_who_is_away_waits_and_what_another_was_told_does_no
 
 #[tokio::test]
 async fn whoever_has_the_address_of_a_member_joins_and_meets_all() {
-    let mut zero = start(0, &[], Life::now()).await;
-    let mut one = start(1, &[(0, &zero.address)], Life::now()).await;
+    let mut zero = start(0, &[], Generation::now()).await;
+    let mut one = start(1, &[(0, &zero.address)], Generation::now()).await;
     zero.met(1).await;
     let (listener, address) = bound().await;
-    let place = ask_for_place(&one.address, wish(&address), Timing::default()).await.unwrap();
+    let place = request_id(&one.address, wish(&address), Timing::default()).await.unwrap();
     let expected = [zero.address.as_str(), &one.address, &address, "", "", "", "", ""];
     assert_eq!(
         place,
-        Place { id: NodeId(2), peers: expected.map(str::to_owned).to_vec(), founders: 2 }
+        JoinGrant { id: NodeId(2), peers: expected.map(str::to_owned).to_vec(), founders: 2 }
     );
     // Asked again, it says the same; another is given another.
-    let again = ask_for_place(&one.address, wish(&address), Timing::default()).await.unwrap();
+    let again = request_id(&one.address, wish(&address), Timing::default()).await.unwrap();
     assert_eq!(again, place);
-    let other = ask_for_place(&one.address, wish("127.0.0.1:9"), Timing::default()).await.unwrap();
+    let other = request_id(&one.address, wish("127.0.0.1:9"), Timing::default()).await.unwrap();
     assert_eq!(other.id, NodeId(3));
 
-    let config = config(2, place.peers, Life::now());
+    let config = config(2, place.peers, Generation::now());
     let two = Node::new(Teller, config).listener(listener).start().await.unwrap();
     zero.met(2).await;
     one.met(2).await;
@@ -326,23 +327,23 @@ async fn whoever_has_the_address_of_a_member_joins_and_meets_all() {
     }
     two.0.command((NodeId(0), 9)).await.unwrap();
     assert_eq!(zero.hear().await, (2, 9));
-    let after = ask_for_place(&zero.address, wish("127.0.0.1:8"), Timing::default()).await.unwrap();
+    let after = request_id(&zero.address, wish("127.0.0.1:8"), Timing::default()).await.unwrap();
     assert_eq!((after.id, &after.peers[2]), (NodeId(3), &address), "all know where it is");
     // Whoever comes back to the same address has the same number.
     two.0.kill().await;
-    let back = ask_for_place(&zero.address, wish(&address), Timing::default()).await.unwrap();
+    let back = request_id(&zero.address, wish(&address), Timing::default()).await.unwrap();
     assert_eq!(back.id, NodeId(2));
 }
 
 #[tokio::test]
 async fn those_who_ask_for_too_much_are_refused_in_words() {
-    let zero = start(0, &[], Life::now()).await;
-    let ask = async |wish: Wish| {
-        let refused = ask_for_place(&zero.address, wish, Timing::default()).await.unwrap_err();
+    let zero = start(0, &[], Generation::now()).await;
+    let ask = async |wish: JoinRequest| {
+        let refused = request_id(&zero.address, wish, Timing::default()).await.unwrap_err();
         let NetError::NotLetIn { why, .. } = refused else { panic!("{refused}") };
         why
     };
-    let other = |alter: fn(&mut Wish)| {
+    let other = |alter: fn(&mut JoinRequest)| {
         let mut wish = wish("127.0.0.1:9");
         alter(&mut wish);
         wish
@@ -355,25 +356,25 @@ async fn those_who_ask_for_too_much_are_refused_in_words() {
     assert_eq!(why, "we want to be found at 'nowhere', which is no address");
     for number in 2..ROOM {
         let address = format!("127.0.0.1:{number}");
-        ask_for_place(&zero.address, wish(&address), Timing::default()).await.unwrap();
+        request_id(&zero.address, wish(&address), Timing::default()).await.unwrap();
     }
     assert_eq!(ask(wish("127.0.0.1:99")).await, "we want to join, and no id is left");
-    let nobody = ask_for_place("127.0.0.1:1", wish("127.0.0.1:9"), Timing::default()).await;
+    let nobody = request_id("127.0.0.1:1", wish("127.0.0.1:9"), Timing::default()).await;
     assert!(nobody.unwrap_err().to_string().contains("connection refused"));
 }
 
 #[tokio::test]
 async fn a_life_that_cannot_have_begun_and_a_fixed_group_are_refused() {
-    let mut zero = start(0, &[], Life::now()).await;
+    let mut zero = start(0, &[], Generation::now()).await;
     let mut peers = vec![String::new(); ROOM];
     "127.0.0.1:9".clone_into(&mut peers[1]);
-    for (life, expected) in [
+    for (generation, expected) in [
         (u64::MAX, "its clock is more than an hour ahead of ours"),
         (0, "it is set up with a fixed group, we are set up with an open group"),
     ] {
         let mut hello = hello(1, 0, &peers);
         hello.who.algorithm = "teller".to_owned();
-        hello.who.life = life;
+        hello.who.generation = generation;
         let mut stream = TcpStream::connect(&zero.address).await.unwrap();
         stream.write_all(&bytes(&Frame::<Never>::Hello(hello))).await.unwrap();
         let Frame::Refuse(why) = answer(&mut stream).await else { panic!("it is refused") };
@@ -385,7 +386,7 @@ async fn a_life_that_cannot_have_begun_and_a_fixed_group_are_refused() {
     let fixed = Config::new(NodeId(0), vec!["127.0.0.1:0".to_owned()], "teller");
     let (listener, address) = bound().await;
     let (_fixed, _) = Node::new(Teller, fixed).listener(listener).start().await.unwrap();
-    let wish = Wish { room: 1, ..wish("127.0.0.1:9") };
-    let refused = ask_for_place(&address, wish, Timing::default()).await.unwrap_err();
+    let wish = JoinRequest { room: 1, ..wish("127.0.0.1:9") };
+    let refused = request_id(&address, wish, Timing::default()).await.unwrap_err();
     assert!(refused.to_string().ends_with(&Refusal::Closed.sentence(Refuser::Them)), "{refused}");
 }

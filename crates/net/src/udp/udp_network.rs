@@ -21,11 +21,11 @@ use super::peer::Peer;
 use super::sockets::{self, CAST, OWN, PLACES, Sockets};
 use super::{Cast, Multicast, Udp};
 use crate::config::{Config, Timing};
-use crate::desk::Post;
 use crate::error::NetError;
 use crate::event::Event;
 use crate::hello::{Identity, draw_incarnation};
-use crate::ration::Ration;
+use crate::machine_io::Outbound;
+use crate::rate_limit::RateLimit;
 use crate::status::Datagrams;
 use crate::wire::WireError;
 
@@ -34,11 +34,11 @@ const GOODBYES: usize = 3;
 /// How long a socket is left alone that the system does not read from.
 const READ_PAUSE: Duration = Duration::from_millis(50);
 /// How much strangers can make us say, in events and in refusals.
-const STRAYS: Ration = Ration::new(20, Duration::from_secs(1));
-const REFUSALS: Ration = Ration::new(50, Duration::from_millis(50));
+const STRAYS: RateLimit = RateLimit::new(20, Duration::from_secs(1));
+const REFUSALS: RateLimit = RateLimit::new(50, Duration::from_millis(50));
 
 /// The network of a node over UDP.
-pub(crate) struct Mail {
+pub(crate) struct UdpNetwork {
     pub(super) me: NodeId,
     pub(super) identity: Arc<Identity>,
     pub(super) timing: Timing,
@@ -46,7 +46,7 @@ pub(crate) struct Mail {
     pub(super) cast: String,
     pub(super) digest: u64,
     /// Which process this is.
-    pub(super) life: u64,
+    pub(super) incarnation: u64,
     pub(super) sockets: Sockets,
     pub(super) casting: Casting,
     /// By node; none for ourselves.
@@ -76,9 +76,9 @@ pub(crate) struct Mail {
     pub(super) next_read: Option<Instant>,
     pub(super) lookups: JoinSet<(NodeId, io::Result<SocketAddr>)>,
     pub(super) rng: Xoshiro256PlusPlus,
-    pub(super) strays: Ration,
-    pub(super) oversized: Ration,
-    pub(super) refusals: Ration,
+    pub(super) strays: RateLimit,
+    pub(super) oversized: RateLimit,
+    pub(super) refusals: RateLimit,
     pub(super) counts: Datagrams,
     /// Whether something was said to all since the last look.
     pub(super) has_said: bool,
@@ -109,7 +109,7 @@ pub(super) struct Arrived {
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) from: NodeId,
-    pub(super) life: u64,
+    pub(super) incarnation: u64,
     pub(super) number: u64,
     pub(super) message: Vec<u8>,
 }
@@ -124,7 +124,7 @@ struct Pending {
     among: NodeSet,
 }
 
-impl Mail {
+impl UdpNetwork {
     /// Binds the sockets, and joins the multicast group if that is wanted.
     pub(crate) async fn open(
         udp: Udp,
@@ -154,7 +154,7 @@ impl Mail {
             timing: config.timing,
             digest: datagram::digest(identity, &cast),
             cast,
-            life: draw_incarnation(),
+            incarnation: draw_incarnation(),
             sockets: Sockets { own, cast: hearing },
             casting,
             peers: (0..).zip(&config.peers).map(peer).collect(),
@@ -223,7 +223,7 @@ impl Mail {
     }
 
     pub(super) const fn frame<'a>(&self, to: Option<NodeId>, body: Body<'a>) -> Frame<Body<'a>> {
-        Frame { digest: self.digest, from: self.me, to, life: self.life, body }
+        Frame { digest: self.digest, from: self.me, to, incarnation: self.incarnation, body }
     }
 
     /// Sends a hello to a peer, as a call or as an answer.
@@ -238,7 +238,7 @@ impl Mail {
             here: peers[self.me.index()].clone(),
             there: peer.address.clone(),
             heartbeat_ms: self.identity.heartbeat_ms(),
-            knows: peer.life,
+            knows: peer.incarnation,
             hears: match self.casting {
                 Casting::Unicast => None,
                 Casting::Multicast { .. } => Some(peer.hearing.is_heard),
@@ -269,7 +269,7 @@ impl Mail {
     pub(super) fn push_to_all(&mut self, body: Body<'_>) {
         self.post_pending();
         let frame = self.frame(None, body);
-        let is_met = |peer: &&Peer| peer.life.is_some() && !peer.is_gone();
+        let is_met = |peer: &&Peer| peer.incarnation.is_some() && !peer.is_gone();
         let met = self.peers.iter().flatten().filter(is_met);
         if met.clone().next().is_none() {
             return;
@@ -408,7 +408,7 @@ fn join(own: &UdpSocket, cast: Cast) -> Result<Joined, NetError> {
     }
 }
 
-impl Post for Mail {
+impl Outbound for UdpNetwork {
     fn send(&mut self, to: NodeId, message: &[u8]) -> Result<Option<u64>, WireError> {
         let peer = self.peer(to);
         if peer.is_gone() {

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use vorrang_net::Ration;
+use vorrang_net::RateLimit;
 
 use crate::terminal::{print, say_aside};
 
@@ -36,12 +36,12 @@ enum Job {
 
 /// Lines for one side, and the thread that writes them.
 #[derive(Clone)]
-struct Outlet {
+struct OutputThread {
     jobs: SyncSender<Job>,
     dropped: Arc<AtomicU64>,
 }
 
-impl Outlet {
+impl OutputThread {
     fn open(write: impl FnMut(&str) + Send + 'static) -> io::Result<Self> {
         let (jobs, received) = sync_channel(QUEUE_LEN);
         let dropped = Arc::new(AtomicU64::new(0));
@@ -95,13 +95,13 @@ fn write_all(jobs: &Receiver<Job>, dropped: &AtomicU64, mut write: impl FnMut(&s
 
 /// Both sides.
 #[derive(Clone)]
-pub(crate) struct Voice {
-    out: Outlet,
-    err: Outlet,
-    log: Arc<Mutex<Ration>>,
+pub(crate) struct NonblockingOutput {
+    out: OutputThread,
+    err: OutputThread,
+    log: Arc<Mutex<RateLimit>>,
 }
 
-impl Voice {
+impl NonblockingOutput {
     pub(crate) fn new() -> io::Result<Self> {
         let speak = |side: Side| {
             move |line: &str| match side {
@@ -112,9 +112,9 @@ impl Voice {
             }
         };
         Ok(Self {
-            out: Outlet::open(speak(Side::Out))?,
-            err: Outlet::open(speak(Side::Err))?,
-            log: Arc::new(Mutex::new(Ration::new(50, Duration::from_millis(200)))),
+            out: OutputThread::open(speak(Side::Out))?,
+            err: OutputThread::open(speak(Side::Err))?,
+            log: Arc::new(Mutex::new(RateLimit::new(50, Duration::from_millis(200)))),
         })
     }
 
@@ -141,7 +141,7 @@ impl Voice {
 }
 
 /// Takes the lines of the log.
-pub(crate) struct Logger(Voice);
+pub(crate) struct Logger(NonblockingOutput);
 
 impl Write for Logger {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -188,7 +188,7 @@ mod tests {
     fn whoever_does_not_listen_is_not_waited_for_and_learns_what_it_missed() {
         let (go, may_go) = channel::<()>();
         let (sender, heard) = channel();
-        let outlet = Outlet::open(move |line| {
+        let outlet = OutputThread::open(move |line| {
             may_go.recv().expect("the test goes on");
             sender.send(line.to_owned()).expect("the test listens");
         });

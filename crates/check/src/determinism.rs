@@ -15,11 +15,11 @@ use vorrang_protocol::{NodeId, Violation};
 use crate::handler::Asked;
 use crate::level::Clock;
 use crate::report::{Bound, Progress};
+use crate::state_hash::StateHash;
 use crate::step::{Model, Stepper};
-use crate::total::Total;
 
 /// Why a system is not verified after all.
-pub(crate) enum Doubt<T> {
+pub(crate) enum RecheckFailure<T> {
     Bounded(Bound),
     /// This thread's handler did something else than before.
     Changed(usize, Asked<T>, Violation),
@@ -29,12 +29,12 @@ pub(crate) enum Doubt<T> {
 const BETWEEN_TICKS: usize = 256;
 
 /// Asks about everything again, on as many threads as there are steppers.
-pub(crate) fn ask_again<T: Total>(
+pub(crate) fn recheck_handlers<T: StateHash>(
     model: Model<'_>,
     steppers: &[Stepper<'_, T>],
     clock: &mut Clock<'_>,
     progress: impl Fn() -> Progress,
-) -> Option<Doubt<T>> {
+) -> Option<RecheckFailure<T>> {
     let is_over = AtomicBool::new(false);
     let (own, others) = steppers.split_first()?;
     thread::scope(|scope| {
@@ -63,16 +63,14 @@ pub(crate) fn ask_again<T: Total>(
             others.into_iter().map(|it| it.join().unwrap_or_else(|panic| resume_unwind(panic)));
         let mut found = [own].into_iter().chain(others).zip(0..);
         let first = found.find_map(|(it, thread)| it.map(|(asked, it)| (thread, asked, it)));
-        first.map(|(thread, asked, violation)| Doubt::Changed(thread, asked, violation)).or(model
-            .machine
-            .cut()
-            .or(bound)
-            .map(Doubt::Bounded))
+        first
+            .map(|(thread, asked, violation)| RecheckFailure::Changed(thread, asked, violation))
+            .or(model.machine.cut().or(bound).map(RecheckFailure::Bounded))
     })
 }
 
 /// The first thing that a handler now does in another way.
-fn changed<T: Total>(
+fn changed<T: StateHash>(
     model: Model<'_>,
     stepper: &Stepper<'_, T>,
     mut goes_on: impl FnMut(usize) -> bool,
@@ -85,8 +83,8 @@ fn changed<T: Total>(
         if now != before {
             // It may have been caught in the act.
             let mut violations = now.iter().filter_map(|it| it.violation());
-            let caught = violations.find(|it| it.property == "determinism");
-            let violation = caught.cloned();
+            let catch_panic = violations.find(|it| it.property == "determinism");
+            let violation = catch_panic.cloned();
             let violation = violation.unwrap_or_else(|| undetermined(asked.happening.at));
             return Some((*asked, violation));
         }

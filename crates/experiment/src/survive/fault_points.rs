@@ -4,14 +4,14 @@
 use vorrang_protocol::NodeId;
 
 use super::Fault;
-use crate::options::fault_args::Mishap;
-use crate::problem::{Doing, Posts, Role, Seen, Sight};
+use crate::options::fault_args::SingleFault;
+use crate::problem::{Activity, InitialRoles, Observation, ObservationKind, Role};
 use crate::values::roundest;
 
 /// A run in which all went well.
-pub(super) struct Struck<'a> {
-    pub(super) seen: &'a [Seen],
-    pub(super) posts: &'a Posts,
+pub(super) struct FaultFreeRun<'a> {
+    pub(super) seen: &'a [Observation],
+    pub(super) posts: &'a InitialRoles,
     pub(super) roles: &'a [Role],
     pub(super) nodes: u32,
     /// Whether messages may overtake each other, so that a copy may be late.
@@ -20,23 +20,25 @@ pub(super) struct Struck<'a> {
 
 /// Every fault that can strike a run, each with what it is called. Those of one kind are next to
 /// each other by what makes the difference, so that an even sample has some of everything.
-pub(super) fn all(run: &Struck<'_>) -> Vec<(Fault, Mishap)> {
+pub(super) fn all(run: &FaultFreeRun<'_>) -> Vec<(Fault, SingleFault)> {
     let mut points = Vec::new();
-    let mut of_all = |point: fn(&'static str, u64) -> (Fault, Mishap)| {
+    let mut of_all = |point: fn(&'static str, u64) -> (Fault, SingleFault)| {
         for it in run.seen {
-            if let Sight::Sent { letter, .. } = &it.what {
+            if let ObservationKind::Sent { letter, .. } = &it.what {
                 points.push(point(letter.kind, letter.number));
             }
         }
     };
-    of_all(|kind, number| (Fault::Lose(Some(kind)), Mishap::Lose(number)));
-    of_all(|kind, number| (Fault::Duplicate(Some(kind)), Mishap::Double { number, late: false }));
+    of_all(|kind, number| (Fault::Lose(Some(kind)), SingleFault::Lose(number)));
+    of_all(|kind, number| {
+        (Fault::Duplicate(Some(kind)), SingleFault::Double { number, late: false })
+    });
     if run.any_order {
         of_all(|kind, number| {
-            (Fault::Duplicate(Some(kind)), Mishap::Double { number, late: true })
+            (Fault::Duplicate(Some(kind)), SingleFault::Double { number, late: true })
         });
     }
-    of_all(|kind, number| (Fault::Reorder(Some(kind)), Mishap::Delay(number)));
+    of_all(|kind, number| (Fault::Reorder(Some(kind)), SingleFault::Delay(number)));
     let crashes = crashes(run);
     points.extend(crashes.into_iter().map(|(role, mishap)| (Fault::Crash(role), mishap)));
     points
@@ -45,10 +47,10 @@ pub(super) fn all(run: &Struck<'_>) -> Vec<(Fault, Mishap)> {
 /// A crash of every node between any two instants at which something happens. It makes no
 /// difference when between them: a crash changes nothing but what happens later. A node's crashes
 /// come one after the other, so that a sample has some of every node.
-pub(super) fn crashes(run: &Struck<'_>) -> Vec<(Role, Mishap)> {
-    let &Struck { seen, nodes, .. } = run;
+pub(super) fn crashes(run: &FaultFreeRun<'_>) -> Vec<(Role, SingleFault)> {
+    let &FaultFreeRun { seen, nodes, .. } = run;
     let mut group = Group::new(run);
-    let mut of_nodes: Vec<Vec<(Role, Mishap)>> = vec![Vec::new(); nodes as usize];
+    let mut of_nodes: Vec<Vec<(Role, SingleFault)>> = vec![Vec::new(); nodes as usize];
     let mut rest = seen;
     while let Some(first) = rest.first() {
         let now_ns = first.at_ns;
@@ -60,7 +62,7 @@ pub(super) fn crashes(run: &Struck<'_>) -> Vec<(Role, Mishap)> {
         if let Some(next) = later.first() {
             let at_ns = roundest(now_ns + 1, next.at_ns);
             for (node, crashes) in (0..).map(NodeId).zip(&mut of_nodes) {
-                crashes.push((group.role(node), Mishap::Crash(node, at_ns)));
+                crashes.push((group.role(node), SingleFault::Crash(node, at_ns)));
             }
         }
         rest = later;
@@ -70,23 +72,25 @@ pub(super) fn crashes(run: &Struck<'_>) -> Vec<(Role, Mishap)> {
 
 /// Who is what to the others.
 pub(super) struct Group<'a> {
-    posts: &'a Posts,
+    posts: &'a InitialRoles,
     usual: Role,
     leader: Option<NodeId>,
-    doing: Vec<Option<Doing>>,
+    doing: Vec<Option<Activity>>,
     tokens: Vec<i64>,
 }
 
 impl<'a> Group<'a> {
-    pub(super) fn new(run: &Struck<'a>) -> Self {
-        let &Struck { seen, posts, roles, nodes, .. } = run;
-        let follows = |it: &Seen| match it.what {
-            Sight::Said { doing: Some(Doing::Follows(leader)), .. } => Some(leader),
-            Sight::Said { .. }
-            | Sight::Sent { .. }
-            | Sight::Got { .. }
-            | Sight::Timer(_)
-            | Sight::Wrong(_) => None,
+    pub(super) fn new(run: &FaultFreeRun<'a>) -> Self {
+        let &FaultFreeRun { seen, posts, roles, nodes, .. } = run;
+        let follows = |it: &Observation| match it.what {
+            ObservationKind::ApplicationEvent {
+                doing: Some(Activity::Follows(leader)), ..
+            } => Some(leader),
+            ObservationKind::ApplicationEvent { .. }
+            | ObservationKind::Sent { .. }
+            | ObservationKind::Got { .. }
+            | ObservationKind::Timer(_)
+            | ObservationKind::Wrong(_) => None,
         };
         let mut group = Self {
             posts,
@@ -107,21 +111,23 @@ impl<'a> Group<'a> {
         group
     }
 
-    pub(super) fn see(&mut self, it: &Seen) {
+    pub(super) fn see(&mut self, it: &Observation) {
         let at = it.node.index();
         match &it.what {
-            Sight::Said { doing: Some(doing), .. } => self.doing[at] = Some(*doing),
-            Sight::Sent { letter, .. } if self.posts.tokens.contains(&letter.kind) => {
+            ObservationKind::ApplicationEvent { doing: Some(doing), .. } => {
+                self.doing[at] = Some(*doing)
+            }
+            ObservationKind::Sent { letter, .. } if self.posts.tokens.contains(&letter.kind) => {
                 self.tokens[at] -= 1;
             }
-            Sight::Got { letter, .. } if self.posts.tokens.contains(&letter.kind) => {
+            ObservationKind::Got { letter, .. } if self.posts.tokens.contains(&letter.kind) => {
                 self.tokens[at] += 1;
             }
-            Sight::Said { .. }
-            | Sight::Sent { .. }
-            | Sight::Got { .. }
-            | Sight::Timer(_)
-            | Sight::Wrong(_) => {}
+            ObservationKind::ApplicationEvent { .. }
+            | ObservationKind::Sent { .. }
+            | ObservationKind::Got { .. }
+            | ObservationKind::Timer(_)
+            | ObservationKind::Wrong(_) => {}
         }
     }
 
@@ -131,14 +137,14 @@ impl<'a> Group<'a> {
 
     fn role(&self, node: NodeId) -> Role {
         match self.doing[node.index()] {
-            Some(Doing::IsInside) => Role::Holder,
+            Some(Activity::IsInside) => Role::Holder,
             _ if self.posts.coordinators.contains(&node) || self.has_token(node) => {
                 Role::Coordinator
             }
             _ if self.leader == Some(node) => Role::Leader,
-            Some(Doing::Waits) => Role::Waiting,
-            Some(Doing::Began) => Role::Initiator,
-            Some(Doing::Rests | Doing::Follows(_)) | None => self.usual,
+            Some(Activity::Waits) => Role::Waiting,
+            Some(Activity::Began) => Role::Initiator,
+            Some(Activity::Rests | Activity::Follows(_)) | None => self.usual,
         }
     }
 }

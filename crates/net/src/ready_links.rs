@@ -10,32 +10,32 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Wake, Waker};
 
 /// The wakers of a node, one for each link.
-pub(crate) struct Bells {
+pub(crate) struct ReadyLinks {
     wakers: Arc<[Waker]>,
-    by_place: Vec<Arc<Bell>>,
-    board: Arc<Mutex<Board>>,
+    by_place: Vec<Arc<LinkWaker>>,
+    board: Arc<Mutex<ReadyList>>,
     /// Those that have been heard, in room that is used again.
     heard: Vec<usize>,
 }
 
 /// The links that were woken since the last look.
-struct Board {
+struct ReadyList {
     rung: Vec<usize>,
     task: Waker,
 }
 
-struct Bell {
+struct LinkWaker {
     place: usize,
     /// Whether it is on the board.
     is_rung: AtomicBool,
-    board: Arc<Mutex<Board>>,
+    board: Arc<Mutex<ReadyList>>,
 }
 
-fn lock(board: &Mutex<Board>) -> MutexGuard<'_, Board> {
+fn lock(board: &Mutex<ReadyList>) -> MutexGuard<'_, ReadyList> {
     board.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Wake for Bell {
+impl Wake for LinkWaker {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
@@ -49,16 +49,16 @@ impl Wake for Bell {
     }
 }
 
-impl Bells {
+impl ReadyLinks {
     /// So many, none of which has rung.
     pub(crate) fn new(count: usize) -> Self {
-        let board = Board { rung: Vec::with_capacity(count), task: Waker::noop().clone() };
+        let board = ReadyList { rung: Vec::with_capacity(count), task: Waker::noop().clone() };
         let board = Arc::new(Mutex::new(board));
         let bell = |place| {
             let (is_rung, board) = (AtomicBool::new(false), Arc::clone(&board));
-            Arc::new(Bell { place, is_rung, board })
+            Arc::new(LinkWaker { place, is_rung, board })
         };
-        let by_place: Vec<Arc<Bell>> = (0..count).map(bell).collect();
+        let by_place: Vec<Arc<LinkWaker>> = (0..count).map(bell).collect();
         let wakers = by_place.iter().map(|bell| Waker::from(Arc::clone(bell))).collect();
         Self { wakers, by_place, board, heard: Vec::with_capacity(count) }
     }
@@ -119,30 +119,30 @@ mod tests {
     fn each_is_heard_once_in_the_order_of_ringing_and_wakes_the_task() {
         let task = Arc::new(Task::default());
         let waker = Waker::from(Arc::clone(&task));
-        let mut bells = Bells::new(5);
-        assert!(bells.listen(&waker).is_empty());
-        let wakers = bells.wakers();
+        let mut ready_links = ReadyLinks::new(5);
+        assert!(ready_links.listen(&waker).is_empty());
+        let wakers = ready_links.wakers();
         for place in [3, 1, 3, 1] {
             wakers[place].wake_by_ref();
         }
-        bells.ring(4);
+        ready_links.ring(4);
         assert_eq!(task.0.load(Ordering::Relaxed), 3);
-        let heard = bells.listen(&waker);
+        let heard = ready_links.listen(&waker);
         assert_eq!(heard, [3, 1, 4]);
-        bells.hand_back(heard);
-        assert!(bells.listen(&waker).is_empty());
+        ready_links.hand_back(heard);
+        assert!(ready_links.listen(&waker).is_empty());
         wakers[3].wake_by_ref();
-        assert_eq!(bells.listen(&waker), [3], "it rings again");
+        assert_eq!(ready_links.listen(&waker), [3], "it rings again");
     }
 
     #[test]
     fn it_is_the_task_that_listened_last_that_is_woken() {
         let tasks = [Arc::new(Task::default()), Arc::new(Task::default())];
-        let mut bells = Bells::new(1);
+        let mut ready_links = ReadyLinks::new(1);
         for task in &tasks {
-            bells.listen(&Waker::from(Arc::clone(task)));
+            ready_links.listen(&Waker::from(Arc::clone(task)));
         }
-        bells.ring(0);
+        ready_links.ring(0);
         assert_eq!(tasks.each_ref().map(|task| task.0.load(Ordering::Relaxed)), [0, 1]);
     }
 }

@@ -4,7 +4,7 @@ use tokio::time::{Duration, Instant};
 
 /// So many at once, and then one in a while.
 #[derive(Clone, Debug)]
-pub struct Ration {
+pub struct RateLimit {
     burst: u32,
     every: Duration,
     left: u32,
@@ -12,7 +12,7 @@ pub struct Ration {
     missed: u64,
 }
 
-impl Ration {
+impl RateLimit {
     /// `burst` at once; each that was used is there again after another `every`.
     pub const fn new(burst: u32, every: Duration) -> Self {
         Self { burst, every, left: burst, since: None, missed: 0 }
@@ -37,7 +37,7 @@ impl Ration {
     }
 
     /// How many were not said, if it may be said by now.
-    pub fn owed(&mut self, now: Instant) -> Option<u64> {
+    pub fn suppressed(&mut self, now: Instant) -> Option<u64> {
         if self.missed == 0 {
             return None;
         }
@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn some_at_once_then_one_in_a_while_and_what_was_missed_is_counted() {
         let start = Instant::now();
-        let mut ration = Ration::new(2, Duration::from_secs(1));
+        let mut ration = RateLimit::new(2, Duration::from_secs(1));
         let said = [(); 5].map(|()| ration.ask(start));
         assert_eq!(said, [Some(0), Some(0), None, None, None]);
         assert_eq!(ration.ask(start + Duration::from_millis(1_500)), Some(3));
@@ -70,10 +70,10 @@ mod tests {
     #[test]
     fn what_was_missed_is_told_when_it_may_be_and_asking_for_it_is_no_event() {
         let (start, second) = (Instant::now(), Duration::from_secs(1));
-        let mut ration = Ration::new(2, second);
+        let mut ration = RateLimit::new(2, second);
         assert_eq!([0; 4].map(|_| ration.ask(start)), [Some(0), Some(0), None, None]);
-        assert_eq!(ration.owed(start), None);
-        assert_eq!(ration.owed(start + second), Some(2));
-        assert_eq!(ration.owed(start + second), None, "nothing is owed");
+        assert_eq!(ration.suppressed(start), None);
+        assert_eq!(ration.suppressed(start + second), Some(2));
+        assert_eq!(ration.suppressed(start + second), None, "nothing is owed");
     }
 }

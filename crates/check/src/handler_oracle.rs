@@ -10,13 +10,13 @@ use std::num::NonZeroU32;
 
 use vorrang_protocol::{Effect, Event, NodeId, Outbox, Protocol, Refused, Violation};
 
-use crate::caught::caught;
+use crate::catch_panic::catch_panic;
 use crate::choices::Choices;
 use crate::fingerprint::{Part, Print};
 
 /// The result of a handler.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Deed<P: Protocol> {
+pub(crate) struct HandlerResult<P: Protocol> {
     pub(crate) node: P,
     pub(crate) effects: Vec<Effect<P>>,
     pub(crate) result: Result<(), Refused>,
@@ -28,8 +28,8 @@ pub(crate) fn act<P: Protocol>(
     node: &P,
     event: &Event<P>,
     choices: &mut Choices,
-) -> Result<Deed<P>, Violation> {
-    let told = caught(|| {
+) -> Result<HandlerResult<P>, Violation> {
+    let told = catch_panic(|| {
         equal_to_its_copy(&format_args!("node {at}"), node)?;
         equal_to_its_copy(&format_args!("what happens to node {at}"), event)?;
         let deed = run(node, event, |bound| choices.choose(bound));
@@ -49,9 +49,9 @@ pub(crate) fn act<P: Protocol>(
 
 /// The node as it would restart after a crash.
 pub(crate) fn remains<P: Protocol>(at: NodeId, node: &P, fresh: &P) -> Result<P, Violation> {
-    let told = caught(|| {
+    let told = catch_panic(|| {
         equal_to_its_copy(&format_args!("node {at}"), node)?;
-        let [first, second] = [node.kept(fresh.clone()), node.kept(fresh.clone())];
+        let [first, second] = [node.after_crash(fresh.clone()), node.after_crash(fresh.clone())];
         if first != second {
             let what = format!("of a crash it kept {first:?}, then {second:?}");
             return Err(undetermined(at, &what));
@@ -71,7 +71,7 @@ pub(crate) fn effects<P: Protocol>(
     let mut answers = choices.iter().copied();
     // A node that is not deterministic may ask more than it did.
     let mut outbox = Outbox::new(|_| answers.next().unwrap_or(0));
-    let result = caught(|| node.clone().handle(event, &mut outbox)).unwrap_or(Ok(()));
+    let result = catch_panic(|| node.clone().handle(event, &mut outbox)).unwrap_or(Ok(()));
     (outbox.take(), result)
 }
 
@@ -86,14 +86,22 @@ pub(crate) fn undetermined(at: NodeId, how: &str) -> Violation {
     Violation { property: "determinism", what }
 }
 
-fn run<P: Protocol>(node: &P, event: &Event<P>, chooser: impl FnMut(NonZeroU32) -> u32) -> Deed<P> {
+fn run<P: Protocol>(
+    node: &P,
+    event: &Event<P>,
+    chooser: impl FnMut(NonZeroU32) -> u32,
+) -> HandlerResult<P> {
     let mut node = node.clone();
     let mut outbox = Outbox::new(chooser);
     let result = node.handle(event.clone(), &mut outbox);
-    Deed { node, effects: outbox.take(), result }
+    HandlerResult { node, effects: outbox.take(), result }
 }
 
-fn compare<P: Protocol>(at: NodeId, one: &Deed<P>, two: &Deed<P>) -> Result<(), Violation> {
+fn compare<P: Protocol>(
+    at: NodeId,
+    one: &HandlerResult<P>,
+    two: &HandlerResult<P>,
+) -> Result<(), Violation> {
     let differ = |what: &str, one: &dyn Debug, two: &dyn Debug| {
         Err(undetermined(at, &format!("{what} {two:?}, not {one:?}")))
     };

@@ -1,7 +1,7 @@
 //! The core of a node: the machine and its application, as the node's task sees them.
 //!
 //! Types are forgotten in two steps. A [`Machine`] hides its messages and timers, so that what is
-//! here is compiled once for every problem; a [`Resident`] hides commands and notices, too, so that
+//! here is compiled once for every problem; a [`NodeCore`] hides commands and notices, too, so that
 //! the task knows only bytes and boxes and is compiled once. A message takes microseconds, so a
 //! virtual call does not matter.
 
@@ -11,15 +11,15 @@ use std::time::Duration;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tokio::time::Instant;
-use vorrang_protocol::{Belonging, Data, NodeId, Refused};
+use vorrang_protocol::{Data, GroupView, NodeId, Refused};
 
 use crate::application::{AnyApplication, ApplicationEffects, Later};
-use crate::desk::{Desk, Inside, Post, Scale};
 use crate::error::CommandError;
 use crate::event::Event;
 use crate::machine::Machine;
+use crate::machine_io::{IoState, LengthProbe, MachineIo, Outbound};
 use crate::timers::{Agenda, Keys, deadline};
-use crate::turns::{Before, LetGo, Patience, Seat, Stage, Steps};
+use crate::turns::{Before, ReleaseOutcome, RequestDeadline, Seat, Stage, Steps};
 use crate::wire::WireError;
 
 /// A command whose type the task does not know.
@@ -36,22 +36,22 @@ const NOT_TO_BE_GIVEN_UP: Refused =
     Refused("that cannot be given up: it is no request, or this node does not know turns");
 
 /// The machine and its application.
-pub(crate) trait Resident: Send {
+pub(crate) trait NodeCore: Send {
     /// The node starts.
-    fn start(&mut self, post: &mut dyn Post);
+    fn start(&mut self, outbound: &mut dyn Outbound);
     /// A command from a handle.
     fn command(
         &mut self,
         command: AnyCommand,
-        patience: Option<Patience>,
-        post: &mut dyn Post,
+        patience: Option<RequestDeadline>,
+        outbound: &mut dyn Outbound,
     ) -> Result<(), CommandError>;
     /// Whether a command asks for something that others must grant.
     fn asks(&self, command: &AnyCommand) -> bool;
     /// Gives up what was asked for.
     fn withdraw(&mut self) -> Result<(), Refused>;
     /// Releases what it has, or gives up what it waits for.
-    fn let_go(&mut self, post: &mut dyn Post) -> LetGo;
+    fn let_go(&mut self, outbound: &mut dyn Outbound) -> ReleaseOutcome;
     /// How far it is with its turn, and since when, if it knows turns.
     fn stage(&self) -> Option<(Stage, Duration)>;
     /// When it gives up.
@@ -65,28 +65,28 @@ pub(crate) trait Resident: Send {
     /// Reads a message, to be handled next.
     fn read(&mut self, message: &[u8]) -> Result<(), WireError>;
     /// Handles the message that was read last; a second time, nothing.
-    fn receive(&mut self, from: NodeId, seq: u64, post: &mut dyn Post);
+    fn receive(&mut self, from: NodeId, seq: u64, outbound: &mut dyn Outbound);
     /// Passes on notices and, if the node still `acts`, carries out what the application asks and
     /// delivers messages to self, until nothing is left. False if it stopped before, to let others
     /// run.
-    fn settle(&mut self, acts: bool, post: &mut dyn Post) -> bool;
+    fn settle(&mut self, acts: bool, outbound: &mut dyn Outbound) -> bool;
     /// When a timer runs out, or the application wants to be woken.
     fn next_deadline(&self) -> Option<Instant>;
     /// Handles what has run out.
-    fn handle_timers(&mut self, now: Instant, post: &mut dyn Post);
+    fn handle_timers(&mut self, now: Instant, outbound: &mut dyn Outbound);
     /// Drops pending commands and timers.
     fn stop_acting(&mut self);
     /// Hands over what was recorded, and says what the machine did that cannot be done.
     fn end_turn(&mut self) -> Option<String>;
     /// A report of the machine.
-    fn account(&self) -> Account;
+    fn account(&self) -> MachineReport;
     /// The view of its group, if it runs a membership protocol.
-    fn belongs(&self) -> Option<Belonging>;
+    fn group_view(&self) -> Option<GroupView>;
 }
 
 /// A report of a machine.
 #[derive(Debug)]
-pub(crate) struct Account {
+pub(crate) struct MachineReport {
     /// Messages sent to others, by kind.
     pub(crate) sent: Vec<(&'static str, u64)>,
     /// Messages handled from others, by kind.
@@ -120,12 +120,12 @@ impl From<Denied> for CommandError {
 }
 
 /// A machine and its application while the problem is known.
-pub(crate) struct Household<C: Data, N: Data> {
+pub(crate) struct TypedCore<C: Data, N: Data> {
     machine: Machine<C, N>,
     application: AnyApplication<C, N>,
     seat: Option<Seat<C, N>>,
     events: VecDeque<Event>,
-    inside: Inside,
+    inside: IoState,
     /// Notices of the machine that the application has not received.
     notices: VecDeque<N>,
     fx: ApplicationEffects<C>,
@@ -138,7 +138,7 @@ pub(crate) struct Household<C: Data, N: Data> {
     kind: Option<usize>,
 }
 
-impl<C: Data, N: Data> Household<C, N> {
+impl<C: Data, N: Data> TypedCore<C, N> {
     /// The node `me` of so many.
     pub(crate) fn new(
         machine: Machine<C, N>,
@@ -146,7 +146,7 @@ impl<C: Data, N: Data> Household<C, N> {
         (me, nodes): (NodeId, usize),
         rng: Xoshiro256PlusPlus,
     ) -> Self {
-        let inside = Inside::new((me, nodes), machine.kinds().len(), rng);
+        let inside = IoState::new((me, nodes), machine.kinds().len(), rng);
         Self {
             machine,
             application,
@@ -163,25 +163,28 @@ impl<C: Data, N: Data> Household<C, N> {
     }
 
     /// The machine, and where it puts what it does.
-    fn at_work<'a>(&'a mut self, post: &'a mut dyn Post) -> (&'a mut Machine<C, N>, Desk<'a, N>) {
-        let desk = Desk { inside: &mut self.inside, post, notices: &mut self.notices };
-        (&mut self.machine, desk)
+    fn at_work<'a>(
+        &'a mut self,
+        outbound: &'a mut dyn Outbound,
+    ) -> (&'a mut Machine<C, N>, MachineIo<'a, N>) {
+        let io = MachineIo { inside: &mut self.inside, outbound, notices: &mut self.notices };
+        (&mut self.machine, io)
     }
 
-    fn obey(&mut self, command: C, post: &mut dyn Post) -> Result<(), Denied> {
+    fn obey(&mut self, command: C, outbound: &mut dyn Outbound) -> Result<(), Denied> {
         let Some(seat) = &mut self.seat else {
-            self.rehearse(&command, post)?;
-            let (machine, mut desk) = self.at_work(post);
-            return Ok(machine.command(command, &mut desk)?);
+            self.rehearse(&command, outbound)?;
+            let (machine, mut io) = self.at_work(outbound);
+            return Ok(machine.command(command, &mut io)?);
         };
         match seat.before(&command) {
             Before::Adopted => return Ok(()),
             Before::Refuse(refused) => return Err(refused.into()),
             Before::Pass => {}
         }
-        self.rehearse(&command, post)?;
-        let (machine, mut desk) = self.at_work(post);
-        machine.command(command.clone(), &mut desk)?;
+        self.rehearse(&command, outbound)?;
+        let (machine, mut io) = self.at_work(outbound);
+        machine.command(command.clone(), &mut io)?;
         if let Some(seat) = &mut self.seat {
             seat.after(&command);
         }
@@ -190,21 +193,22 @@ impl<C: Data, N: Data> Household<C, N> {
 
     /// Where messages must be short, rehearses a command on a copy of the machine: a command with a
     /// message that is too long is refused before the machine sees it.
-    fn rehearse(&self, command: &C, post: &dyn Post) -> Result<(), Denied> {
-        let Some(limit) = post.limit() else {
+    fn rehearse(&self, command: &C, outbound: &dyn Outbound) -> Result<(), Denied> {
+        let Some(limit) = outbound.limit() else {
             return Ok(());
         };
-        let (mut inside, mut notices, mut scale) = (self.inside.apart(), VecDeque::new(), Scale(0));
-        let mut desk = Desk { inside: &mut inside, post: &mut scale, notices: &mut notices };
-        self.machine.rehearse(command.clone(), &mut desk);
+        let (mut inside, mut notices, mut scale) =
+            (self.inside.apart(), VecDeque::new(), LengthProbe(0));
+        let mut io = MachineIo { inside: &mut inside, outbound: &mut scale, notices: &mut notices };
+        self.machine.rehearse(command.clone(), &mut io);
         match scale {
-            Scale(length) if length > limit => Err(Denied::TooLarge { length, limit }),
-            Scale(_) => Ok(()),
+            LengthProbe(length) if length > limit => Err(Denied::TooLarge { length, limit }),
+            LengthProbe(_) => Ok(()),
         }
     }
 
     /// The machine tells something: to the application, unless that has given up on it.
-    fn hear(&mut self, notice: N, acts: bool, post: &mut dyn Post) {
+    fn hear(&mut self, notice: N, acts: bool, outbound: &mut dyn Outbound) {
         let Some(leave) = self.seat.as_mut().and_then(|seat| seat.hear(&notice)) else {
             self.application.on_notice(notice, &mut self.fx);
             self.take_wishes();
@@ -212,8 +216,8 @@ impl<C: Data, N: Data> Household<C, N> {
         };
         // A node that does not act any more has abandoned it.
         if acts {
-            match self.obey(leave, post) {
-                Ok(()) => self.events.push_back(Event::LetGo),
+            match self.obey(leave, outbound) {
+                Ok(()) => self.events.push_back(Event::WithdrawnReleased),
                 Err(why) => {
                     let why = CommandError::from(why);
                     self.inside.failure = Some(format!("it does not release what it got: {why}"));
@@ -243,10 +247,10 @@ impl<C: Data, N: Data> Household<C, N> {
     }
 }
 
-impl<C: Data, N: Data> Resident for Household<C, N> {
-    fn start(&mut self, post: &mut dyn Post) {
-        let (machine, mut desk) = self.at_work(post);
-        machine.start(&mut desk);
+impl<C: Data, N: Data> NodeCore for TypedCore<C, N> {
+    fn start(&mut self, outbound: &mut dyn Outbound) {
+        let (machine, mut io) = self.at_work(outbound);
+        machine.start(&mut io);
         self.application.on_start(&mut self.fx);
         self.take_wishes();
     }
@@ -254,14 +258,14 @@ impl<C: Data, N: Data> Resident for Household<C, N> {
     fn command(
         &mut self,
         command: AnyCommand,
-        patience: Option<Patience>,
-        post: &mut dyn Post,
+        patience: Option<RequestDeadline>,
+        outbound: &mut dyn Outbound,
     ) -> Result<(), CommandError> {
         let command = command.downcast().expect("a handle gives commands of its machine's type");
         if patience.is_some() && !self.seat.as_ref().is_some_and(|seat| seat.asks(&command)) {
             return Err(NOT_TO_BE_GIVEN_UP.into());
         }
-        self.obey(*command, post)?;
+        self.obey(*command, outbound)?;
         if let Some(seat) = &mut self.seat {
             seat.be_patient(patience);
         }
@@ -278,19 +282,23 @@ impl<C: Data, N: Data> Resident for Household<C, N> {
         self.seat.as_mut().map_or(Err(NOT_TO_BE_GIVEN_UP), Seat::withdraw)
     }
 
-    fn let_go(&mut self, post: &mut dyn Post) -> LetGo {
+    fn let_go(&mut self, outbound: &mut dyn Outbound) -> ReleaseOutcome {
         let Some(seat) = &mut self.seat else {
-            return LetGo::Nothing;
+            return ReleaseOutcome::Nothing;
         };
         if let Some(leave) = seat.way_out() {
-            return match self.obey(leave, post) {
-                Ok(()) => LetGo::Released,
-                Err(_) => LetGo::Abandoned,
+            return match self.obey(leave, outbound) {
+                Ok(()) => ReleaseOutcome::Released,
+                Err(_) => ReleaseOutcome::Abandoned,
             };
         }
         // One that was given up before counts as well.
         let _ = seat.withdraw();
-        if seat.stage() == Stage::GivenUp { LetGo::Withdrawn } else { LetGo::Nothing }
+        if seat.stage() == Stage::GivenUp {
+            ReleaseOutcome::Withdrawn
+        } else {
+            ReleaseOutcome::Nothing
+        }
     }
 
     fn stage(&self) -> Option<(Stage, Duration)> {
@@ -323,28 +331,28 @@ impl<C: Data, N: Data> Resident for Household<C, N> {
         Ok(())
     }
 
-    fn receive(&mut self, from: NodeId, seq: u64, post: &mut dyn Post) {
+    fn receive(&mut self, from: NodeId, seq: u64, outbound: &mut dyn Outbound) {
         let Some(kind) = self.kind.take() else {
             return;
         };
         self.inside.received[kind] += 1;
-        let (machine, mut desk) = self.at_work(post);
-        machine.receive(from, seq, &mut desk);
+        let (machine, mut io) = self.at_work(outbound);
+        machine.receive(from, seq, &mut io);
     }
 
-    fn settle(&mut self, acts: bool, post: &mut dyn Post) -> bool {
+    fn settle(&mut self, acts: bool, outbound: &mut dyn Outbound) -> bool {
         for _ in 0..LOCAL_EVENTS_A_TURN {
             if let Some(notice) = self.notices.pop_front() {
-                self.hear(notice, acts, post);
+                self.hear(notice, acts, outbound);
             } else if !acts {
                 return true;
             } else if let Some((seq, message)) = self.inside.to_self.pop_front() {
                 let me = self.inside.me;
-                let (machine, mut desk) = self.at_work(post);
+                let (machine, mut io) = self.at_work(outbound);
                 machine.read(&message).expect("a node reads what it wrote");
-                machine.receive(me, seq, &mut desk);
+                machine.receive(me, seq, &mut io);
             } else if let Some(command) = self.asked.pop_front() {
-                if let Err(denied) = self.obey(command, post) {
+                if let Err(denied) = self.obey(command, outbound) {
                     self.turn_down(&denied);
                 }
             } else {
@@ -358,11 +366,11 @@ impl<C: Data, N: Data> Resident for Household<C, N> {
         [self.inside.timers.next(), self.agenda.next()].into_iter().flatten().min()
     }
 
-    fn handle_timers(&mut self, now: Instant, post: &mut dyn Post) {
+    fn handle_timers(&mut self, now: Instant, outbound: &mut dyn Outbound) {
         while let Some(timer) = self.inside.timers.pop_due(now) {
-            let (machine, mut desk) = self.at_work(post);
-            machine.time_out(timer, &mut desk);
-            self.settle(true, post);
+            let (machine, mut io) = self.at_work(outbound);
+            machine.time_out(timer, &mut io);
+            self.settle(true, outbound);
         }
         while let Some(wish) = self.agenda.pop_due(now) {
             match self.wishes.take(wish) {
@@ -372,7 +380,7 @@ impl<C: Data, N: Data> Resident for Household<C, N> {
                 }
                 Later::Command(command) => self.asked.push_back(command),
             }
-            self.settle(true, post);
+            self.settle(true, outbound);
         }
     }
 
@@ -388,16 +396,16 @@ impl<C: Data, N: Data> Resident for Household<C, N> {
         self.inside.failure.take()
     }
 
-    fn account(&self) -> Account {
+    fn account(&self) -> MachineReport {
         let kinds = self.machine.kinds();
         let by_kind = |counts: &[u64]| kinds.iter().copied().zip(counts.to_vec()).collect();
-        let Inside { sent, received, .. } = &self.inside;
-        let (machine, owes) = (self.machine.show(), self.machine.owes());
-        Account { sent: by_kind(sent), received: by_kind(received), owes, machine }
+        let IoState { sent, received, .. } = &self.inside;
+        let (machine, owes) = (self.machine.show(), self.machine.has_obligations());
+        MachineReport { sent: by_kind(sent), received: by_kind(received), owes, machine }
     }
 
-    fn belongs(&self) -> Option<Belonging> {
-        self.machine.belongs()
+    fn group_view(&self) -> Option<GroupView> {
+        self.machine.group_view()
     }
 }
 
@@ -414,7 +422,7 @@ mod tests {
     use crate::application::Application;
     use vorrang_erased::{AnyMessage, AnyNode, AnyTimer};
 
-    use crate::recorder::{Log, Tape};
+    use crate::recorder::{Log, RecordBuffer};
     use crate::{Clock, MAX_INTEGER};
 
     #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -507,9 +515,9 @@ mod tests {
 
     /// Node 1 of three, seen from its task, which knows none of these types.
     struct Home {
-        resident: Box<dyn Resident>,
+        core: Box<dyn NodeCore>,
         heard: Arc<Mutex<Vec<String>>>,
-        post: Letters,
+        outbound: Letters,
         log: Log<Ask, String>,
     }
 
@@ -517,7 +525,7 @@ mod tests {
     struct Letters(Vec<(NodeId, Vec<u8>)>, Option<usize>);
 
     /// Node 2 has left.
-    impl Post for Letters {
+    impl Outbound for Letters {
         fn send(&mut self, to: NodeId, message: &[u8]) -> Result<Option<u64>, WireError> {
             self.0.push((to, message.to_vec()));
             Ok((to != NodeId(2)).then_some(self.0.len() as u64 - 1))
@@ -532,33 +540,33 @@ mod tests {
         fn new() -> Self {
             let (log, heard) = (Log::new(), Arc::default());
             let me = NodeId(1);
-            let tape = Tape::new(me, Box::new(log.clone()), Clock::start());
+            let tape = RecordBuffer::new(me, Box::new(log.clone()), Clock::start());
             let machine = Machine::new(AnyNode::new(Parrot), Some(tape), MAX_INTEGER);
             let application = Box::new(Ear(Arc::clone(&heard)));
             let rng = Xoshiro256PlusPlus::seed_from_u64(0);
-            let resident = Box::new(Household::new(machine, (application, None), (me, 3), rng));
-            Self { resident, heard, post: Letters::default(), log }
+            let core = Box::new(TypedCore::new(machine, (application, None), (me, 3), rng));
+            Self { core, heard, outbound: Letters::default(), log }
         }
 
         fn ask(&mut self, ask: Ask) -> Result<(), CommandError> {
-            let outcome = self.resident.command(Box::new(ask), None, &mut self.post);
-            assert!(self.resident.settle(true, &mut self.post));
+            let outcome = self.core.command(Box::new(ask), None, &mut self.outbound);
+            assert!(self.core.settle(true, &mut self.outbound));
             outcome
         }
 
         /// As the driver does with a message that is new.
         fn deliver(&mut self, from: u32, seq: u64, message: &[u8]) -> bool {
-            let is_read = self.resident.read(message).is_ok();
+            let is_read = self.core.read(message).is_ok();
             if is_read {
-                self.resident.receive(NodeId(from), seq, &mut self.post);
-                self.resident.settle(true, &mut self.post);
+                self.core.receive(NodeId(from), seq, &mut self.outbound);
+                self.core.settle(true, &mut self.outbound);
             }
             is_read
         }
 
         fn pass(&mut self, minutes: u64) {
             let then = Instant::now() + Duration::from_secs(60 * minutes);
-            self.resident.handle_timers(then, &mut self.post);
+            self.core.handle_timers(then, &mut self.outbound);
         }
 
         fn heard(&self) -> Vec<String> {
@@ -566,7 +574,7 @@ mod tests {
         }
 
         fn records(&mut self) -> Vec<Record<AnyNode<Ask, String>>> {
-            assert_eq!(self.resident.end_turn(), None);
+            assert_eq!(self.core.end_turn(), None);
             self.log.take()
         }
     }
@@ -582,8 +590,8 @@ mod tests {
         home.ask(Ask::Send(0, word.clone())).unwrap();
         home.ask(Ask::Send(2, word.clone())).unwrap();
         let posted = (NodeId(0), bytes(&word));
-        assert_eq!(home.post.0, [posted, (NodeId(2), bytes(&word))]);
-        let account = home.resident.account();
+        assert_eq!(home.outbound.0, [posted, (NodeId(2), bytes(&word))]);
+        let account = home.core.account();
         assert_eq!(account.sent, [("SAY", 0), ("SECRET", 1)], "node 2 is gone");
         assert_eq!(account.machine, "Parrot");
         let records: Vec<_> = home.records().into_iter().map(|record| record.what).collect();
@@ -600,8 +608,8 @@ mod tests {
             home.ask(Ask::Send(1, Word::Say(number))).unwrap();
         }
         assert_eq!(home.heard(), ["1: Say(7)", "1: Say(8)"]);
-        assert!(home.post.0.is_empty());
-        let account = home.resident.account();
+        assert!(home.outbound.0.is_empty());
+        let account = home.core.account();
         let none = [("SAY", 0), ("SECRET", 0)];
         assert_eq!(account.sent, none);
         assert_eq!(account.received, none);
@@ -618,9 +626,9 @@ mod tests {
     fn messages_to_self_are_forgotten_by_a_node_that_stops_acting() {
         let mut home = Home::new();
         let ask = Box::new(Ask::Send(1, Word::Say(7)));
-        home.resident.command(ask, None, &mut home.post).unwrap();
-        home.resident.stop_acting();
-        assert!(home.resident.settle(true, &mut home.post));
+        home.core.command(ask, None, &mut home.outbound).unwrap();
+        home.core.stop_acting();
+        assert!(home.core.settle(true, &mut home.outbound));
         assert!(home.heard().is_empty());
     }
 
@@ -634,26 +642,26 @@ mod tests {
         }
         assert!(home.deliver(0, 0, &bytes(&Word::Say(1))));
         assert_eq!(home.heard(), ["0: Say(1)"]);
-        assert_eq!(home.resident.account().received, [("SAY", 1), ("SECRET", 0)]);
+        assert_eq!(home.core.account().received, [("SAY", 1), ("SECRET", 0)]);
     }
 
     #[test]
     fn what_was_read_and_not_wanted_is_not_handled_later() {
         let mut home = Home::new();
         // As when it had been handled before and came again.
-        home.resident.read(&bytes(&Word::Say(1))).unwrap();
+        home.core.read(&bytes(&Word::Say(1))).unwrap();
         home.ask(Ask::Send(1, Word::Say(2))).unwrap();
         assert!(home.deliver(0, 1, &bytes(&Word::Say(3))));
-        home.resident.receive(NodeId(0), 1, &mut home.post);
-        assert!(home.resident.settle(true, &mut home.post));
+        home.core.receive(NodeId(0), 1, &mut home.outbound);
+        assert!(home.core.settle(true, &mut home.outbound));
         assert_eq!(home.heard(), ["1: Say(2)", "0: Say(3)"]);
-        assert_eq!(home.resident.account().received, [("SAY", 1), ("SECRET", 0)]);
+        assert_eq!(home.core.account().received, [("SAY", 1), ("SECRET", 0)]);
     }
 
     #[test]
     fn timers_are_set_replaced_and_cancelled() {
         let mut home = Home::new();
-        assert_eq!(home.resident.next_deadline(), None);
+        assert_eq!(home.core.next_deadline(), None);
         let set = [('a', 2), ('b', 9), ('c', 3), ('d', 50), ('a', 25)];
         for (timer, minutes) in set {
             home.ask(Ask::Set(timer, minutes)).unwrap();
@@ -668,10 +676,10 @@ mod tests {
         home.ask(Ask::Set('a', 1)).unwrap();
         home.pass(60);
         assert_eq!(home.heard(), ["timer a", "timer d"]);
-        assert_eq!(home.resident.next_deadline(), None);
+        assert_eq!(home.core.next_deadline(), None);
 
         home.ask(Ask::Set('e', 1)).unwrap();
-        home.resident.stop_acting();
+        home.core.stop_acting();
         home.pass(60);
         assert!(home.heard().is_empty(), "it has stopped acting");
     }
@@ -679,22 +687,22 @@ mod tests {
     #[test]
     fn a_command_with_too_long_a_message_is_refused_before_anything_has_happened() {
         let mut home = Home::new();
-        home.post.1 = Some(10);
+        home.outbound.1 = Some(10);
         let send = |length| Ask::Send(0, Word::Secret("x".repeat(length)));
         home.ask(send(8)).unwrap();
         // A byte says which word it is, another how long it is.
         let denied = CommandError::TooLarge { length: 11, limit: 10 };
         assert_eq!(home.ask(send(9)), Err(denied));
-        assert_eq!(home.post.0.len(), 1);
+        assert_eq!(home.outbound.0.len(), 1);
         assert_eq!(home.records().len(), 2, "the first command, and what was sent for it");
-        home.post.1 = None;
+        home.outbound.1 = None;
         home.ask(send(9)).unwrap();
     }
 
     #[test]
     fn a_refused_command_is_not_recorded_and_its_giver_is_told() {
         let mut home = Home::new();
-        home.resident.start(&mut home.post);
+        home.core.start(&mut home.outbound);
         assert_eq!(home.ask(Ask::Nonsense), Err(REFUSED.into()));
         assert_eq!(home.heard(), ["start"]);
         home.ask(Ask::Set('n', 1)).unwrap();
@@ -717,7 +725,7 @@ mod tests {
         let mut home = Home::new();
         home.ask(Ask::Send(3, Word::Say(1))).unwrap();
         let why = "it sent to node 3, which is not in its group".to_owned();
-        assert_eq!(home.resident.end_turn(), Some(why));
-        assert_eq!(home.resident.end_turn(), None);
+        assert_eq!(home.core.end_turn(), Some(why));
+        assert_eq!(home.core.end_turn(), None);
     }
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use vorrang_net::{LinkState, LinkStatus, Stage, Status};
 
+use crate::nonblocking_output::harmless;
 use crate::terminal::wrapped;
-use crate::voice::harmless;
 
 /// For people, no wider than the screen.
 pub(super) fn in_words(status: &Status, algorithm: &str) -> String {

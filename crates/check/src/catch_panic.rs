@@ -11,7 +11,7 @@ use std::sync::Once;
 use std::thread;
 
 thread_local! {
-    /// Whether this thread is inside [`caught`].
+    /// Whether this thread is inside [`catch_panic`].
     static INSIDE: Cell<bool> = const { Cell::new(false) };
     /// Where this thread panicked last in there.
     static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
@@ -20,7 +20,7 @@ thread_local! {
 static HOOK: Once = Once::new();
 
 /// Does the work; if it panics, what it panicked with and where.
-pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+pub(crate) fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     if !thread::panicking() {
         HOOK.call_once(quieten);
     }
@@ -60,21 +60,21 @@ mod tests {
 
     #[test]
     fn work_that_does_not_panic_is_done() {
-        assert_eq!(caught(|| 7), Ok(7));
+        assert_eq!(catch_panic(|| 7), Ok(7));
     }
 
     #[test]
     fn a_panic_is_its_text_and_its_place() {
         let (one, two) = (1, 2);
-        let panic = caught(|| assert!(one == two, "{one} is not {two}")).unwrap_err();
+        let panic = catch_panic(|| assert!(one == two, "{one} is not {two}")).unwrap_err();
         assert!(panic.starts_with("1 is not 2, at ") && panic.contains("caught.rs:"), "{panic}");
-        assert!(caught(|| panic!("plain")).unwrap_err().starts_with("plain, at "));
-        assert!(caught(|| panic_any(7)).unwrap_err().starts_with("no text, at "));
+        assert!(catch_panic(|| panic!("plain")).unwrap_err().starts_with("plain, at "));
+        assert!(catch_panic(|| panic_any(7)).unwrap_err().starts_with("no text, at "));
     }
 
     #[test]
     fn what_panics_within_is_caught_within() {
-        let outer = caught(|| caught(|| panic!("inner")).unwrap_err());
+        let outer = catch_panic(|| catch_panic(|| panic!("inner")).unwrap_err());
         assert!(outer.unwrap().starts_with("inner"));
     }
 }

@@ -1,12 +1,12 @@
 //! Messages of a node to itself.
 //!
 //! A node that must also ask itself does so without a message: it handles it at once, in the same
-//! step, and no message is counted. So the handlers of a node that [`HearsItself`] send to all
-//! members alike, and a message to the node itself is handled when they are done, before the step
-//! is over.
+//! step, and no message is counted. So the handlers of a node that [`HandlesSelfMessages`] send to
+//! all members alike, and a message to the node itself is handled when they are done, before the
+//! step is over.
 //!
 //! A mistake in what a node does with messages is made with those from itself as well; that is what
-//! [`Mishears`] is for.
+//! [`MishandlesSelfMessages`] is for.
 
 use alloc::collections::VecDeque;
 use core::fmt::Debug;
@@ -19,13 +19,13 @@ use crate::flaw::Mistake;
 
 /// The effects of a node, except messages to itself, which are queued here.
 #[derive(Debug)]
-struct AtHome<'a, P: Protocol, E> {
+struct SelfMessages<'a, P: Protocol, E> {
     me: NodeId,
     mail: VecDeque<P::Message>,
     fx: &'a mut E,
 }
 
-impl<'a, P: Protocol, E: Effects<P>> AtHome<'a, P, E> {
+impl<'a, P: Protocol, E: Effects<P>> SelfMessages<'a, P, E> {
     /// Passes on to `fx` all but messages to the node itself.
     const fn new(me: NodeId, fx: &'a mut E) -> Self {
         Self { me, mail: VecDeque::new(), fx }
@@ -37,7 +37,7 @@ impl<'a, P: Protocol, E: Effects<P>> AtHome<'a, P, E> {
     }
 }
 
-impl<P: Protocol, E: Effects<P>> Effects<P> for AtHome<'_, P, E> {
+impl<P: Protocol, E: Effects<P>> Effects<P> for SelfMessages<'_, P, E> {
     fn send(&mut self, to: NodeId, message: P::Message) {
         if to == self.me {
             self.mail.push_back(message);
@@ -73,7 +73,7 @@ impl<P: Protocol, E: Effects<P>> Effects<P> for AtHome<'_, P, E> {
 
 /// A node that sends to itself, by the two things that it does: to do as it is told, and to hear,
 /// each without what comes of it at home.
-pub trait HearsItself: Protocol {
+pub trait HandlesSelfMessages: Protocol {
     /// The node itself.
     fn me(&self) -> NodeId;
 
@@ -107,7 +107,7 @@ pub trait HearsItself: Protocol {
 }
 
 /// A mistake in what a node does with a message, be it from another node or from itself.
-pub trait Mishears<P: HearsItself> {
+pub trait MishandlesSelfMessages<P: HandlesSelfMessages> {
     /// What it does.
     fn hear(node: &mut P, from: NodeId, message: P::Message, fx: &mut impl Effects<P>);
 }
@@ -115,37 +115,37 @@ pub trait Mishears<P: HearsItself> {
 /// No mistake.
 enum Correctly {}
 
-impl<P: HearsItself> Mishears<P> for Correctly {
+impl<P: HandlesSelfMessages> MishandlesSelfMessages<P> for Correctly {
     fn hear(node: &mut P, from: NodeId, message: P::Message, fx: &mut impl Effects<P>) {
         node.hear(from, message, fx);
     }
 }
 
-fn obey_with<P: HearsItself, H: Mishears<P>>(
+fn obey_with<P: HandlesSelfMessages, H: MishandlesSelfMessages<P>>(
     node: &mut P,
     command: P::Command,
     fx: &mut impl Effects<P>,
 ) -> Result<(), Refused> {
-    let mut home = AtHome::new(node.me(), fx);
+    let mut home = SelfMessages::new(node.me(), fx);
     node.obey(command, &mut home)?;
     hear_out::<P, H>(node, &mut home);
     Ok(())
 }
 
-fn hear_with<P: HearsItself, H: Mishears<P>>(
+fn hear_with<P: HandlesSelfMessages, H: MishandlesSelfMessages<P>>(
     node: &mut P,
     from: NodeId,
     message: P::Message,
     fx: &mut impl Effects<P>,
 ) {
-    let mut home = AtHome::new(node.me(), fx);
+    let mut home = SelfMessages::new(node.me(), fx);
     H::hear(node, from, message, &mut home);
     hear_out::<P, H>(node, &mut home);
 }
 
-fn hear_out<P: HearsItself, H: Mishears<P>>(
+fn hear_out<P: HandlesSelfMessages, H: MishandlesSelfMessages<P>>(
     node: &mut P,
-    home: &mut AtHome<'_, P, impl Effects<P>>,
+    home: &mut SelfMessages<'_, P, impl Effects<P>>,
 ) {
     while let Some(message) = home.take() {
         H::hear(node, node.me(), message, home);
@@ -154,8 +154,8 @@ fn hear_out<P: HearsItself, H: Mishears<P>>(
 
 impl<P, T> Mistake<P> for T
 where
-    P: HearsItself,
-    T: Mishears<P> + Copy + Eq + Hash + Debug + Send + Sync + 'static,
+    P: HandlesSelfMessages,
+    T: MishandlesSelfMessages<P> + Copy + Eq + Hash + Debug + Send + Sync + 'static,
 {
     fn on_command(
         self,

@@ -11,11 +11,11 @@ use vorrang_erased::{AnyMessage, AnyNode, AnyTimer, MAX_INTEGER};
 use vorrang_protocol::{Data, Delay, Effects, Message, NodeId, Protocol, Refused};
 
 /// A node with erased types whose messages are bytes, so that they can be sent.
-pub struct Sealed<C, N> {
+pub struct OpaqueNode<C, N> {
     node: AnyNode<C, N>,
 }
 
-impl<C: Data, N: Data> Sealed<C, N> {
+impl<C: Data, N: Data> OpaqueNode<C, N> {
     /// The node, without its type.
     pub fn new<P: Protocol<Command = C, Notice = N>>(node: P) -> Self {
         Self { node: AnyNode::new(node) }
@@ -29,9 +29,9 @@ impl<C: Data, N: Data> Sealed<C, N> {
 
 /// A message of any algorithm, as bytes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-pub struct Parcel(Vec<u8>);
+pub struct OpaqueMessage(Vec<u8>);
 
-impl Parcel {
+impl OpaqueMessage {
     fn of(message: &AnyMessage) -> Self {
         let mut bytes = Vec::new();
         message.encode(&mut bytes).expect("plain data can be encoded");
@@ -39,7 +39,7 @@ impl Parcel {
     }
 }
 
-impl Message for Parcel {
+impl Message for OpaqueMessage {
     const KINDS: &'static [&'static str] = &["LOCK"];
 
     fn kind(&self) -> usize {
@@ -47,46 +47,53 @@ impl Message for Parcel {
     }
 }
 
-impl fmt::Display for Parcel {
+impl fmt::Display for OpaqueMessage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "LOCK({} bytes)", self.0.len())
     }
 }
 
-impl<C: Data, N: Data> Protocol for Sealed<C, N> {
-    type Message = Parcel;
+impl<C: Data, N: Data> Protocol for OpaqueNode<C, N> {
+    type Message = OpaqueMessage;
     type Timer = AnyTimer;
     type Command = C;
     type Notice = N;
 
     fn on_start(&mut self, fx: &mut impl Effects<Self>) {
-        self.node.on_start(&mut Sealing { fx });
+        self.node.on_start(&mut OpaqueEffects { fx });
     }
     fn on_command(&mut self, command: C, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
-        self.node.on_command(command, &mut Sealing { fx })
+        self.node.on_command(command, &mut OpaqueEffects { fx })
     }
     /// A message that cannot be decoded counts as lost.
-    fn on_message(&mut self, from: NodeId, Parcel(bytes): Parcel, fx: &mut impl Effects<Self>) {
+    fn on_message(
+        &mut self,
+        from: NodeId,
+        OpaqueMessage(bytes): OpaqueMessage,
+        fx: &mut impl Effects<Self>,
+    ) {
         if let Some(message) = self.open(&bytes) {
-            self.node.on_message(from, message, &mut Sealing { fx });
+            self.node.on_message(from, message, &mut OpaqueEffects { fx });
         }
     }
     fn on_timer(&mut self, timer: AnyTimer, fx: &mut impl Effects<Self>) {
-        self.node.on_timer(timer, &mut Sealing { fx });
+        self.node.on_timer(timer, &mut OpaqueEffects { fx });
     }
 }
 
 /// The effects of the node.
-struct Sealing<'a, E> {
+struct OpaqueEffects<'a, E> {
     fx: &'a mut E,
 }
 
-impl<C: Data, N: Data, E: Effects<Sealed<C, N>>> Effects<AnyNode<C, N>> for Sealing<'_, E> {
+impl<C: Data, N: Data, E: Effects<OpaqueNode<C, N>>> Effects<AnyNode<C, N>>
+    for OpaqueEffects<'_, E>
+{
     fn send(&mut self, to: NodeId, message: AnyMessage) {
-        self.fx.send(to, Parcel::of(&message));
+        self.fx.send(to, OpaqueMessage::of(&message));
     }
     fn send_to_each(&mut self, to: &mut dyn Iterator<Item = NodeId>, message: AnyMessage) {
-        self.fx.send_to_each(to, Parcel::of(&message));
+        self.fx.send_to_each(to, OpaqueMessage::of(&message));
     }
     fn set_timer(&mut self, timer: AnyTimer, delay: Delay) {
         self.fx.set_timer(timer, delay);
@@ -102,27 +109,27 @@ impl<C: Data, N: Data, E: Effects<Sealed<C, N>>> Effects<AnyNode<C, N>> for Seal
     }
 }
 
-impl<C: Data, N: Data> Clone for Sealed<C, N> {
+impl<C: Data, N: Data> Clone for OpaqueNode<C, N> {
     fn clone(&self) -> Self {
         Self { node: self.node.clone() }
     }
 }
 
-impl<C: Data, N: Data> PartialEq for Sealed<C, N> {
+impl<C: Data, N: Data> PartialEq for OpaqueNode<C, N> {
     fn eq(&self, other: &Self) -> bool {
         self.node == other.node
     }
 }
 
-impl<C: Data, N: Data> Eq for Sealed<C, N> {}
+impl<C: Data, N: Data> Eq for OpaqueNode<C, N> {}
 
-impl<C: Data, N: Data> Hash for Sealed<C, N> {
+impl<C: Data, N: Data> Hash for OpaqueNode<C, N> {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         self.node.hash(hasher);
     }
 }
 
-impl<C: Data, N: Data> fmt::Debug for Sealed<C, N> {
+impl<C: Data, N: Data> fmt::Debug for OpaqueNode<C, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.node.fmt(f)
     }
@@ -138,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_sealed_node_does_what_it_did_and_drops_what_it_cannot_read() {
-        let node = |id| Sealed::new(RicartAgrawala::new(NodeId(id), Group::of(2)));
+        let node = |id| OpaqueNode::new(RicartAgrawala::new(NodeId(id), Group::of(2)));
         let (mut one, mut other) = (node(0), node(1));
         let mut fx = Outbox::default();
         one.on_command(Command::Acquire(Claim::Exclusive), &mut fx).unwrap();
@@ -151,7 +158,7 @@ mod tests {
         };
         let before = one.clone();
         for nonsense in [vec![], vec![255; 40]] {
-            one.on_message(NodeId(1), Parcel(nonsense), &mut fx);
+            one.on_message(NodeId(1), OpaqueMessage(nonsense), &mut fx);
         }
         assert!(fx.take().is_empty() && one == before, "{one:?}");
         one.on_message(NodeId(1), reply, &mut fx);
@@ -160,8 +167,8 @@ mod tests {
 
     #[test]
     fn an_integer_that_is_not_counted_is_not_read() {
-        let node = Sealed::new(RicartAgrawala::new(NodeId(0), Group::of(2)));
-        let bytes = |time| Parcel::of(&AnyMessage::new(ra::Message::Request { time })).0;
+        let node = OpaqueNode::new(RicartAgrawala::new(NodeId(0), Group::of(2)));
+        let bytes = |time| OpaqueMessage::of(&AnyMessage::new(ra::Message::Request { time })).0;
         assert!(node.open(&bytes(MAX_INTEGER)).is_some());
         assert!(node.open(&bytes(MAX_INTEGER + 1)).is_none());
     }

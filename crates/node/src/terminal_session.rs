@@ -17,30 +17,30 @@ use vorrang_catalogue::NodeOf;
 use vorrang_experiment::failure::Failure;
 use vorrang_experiment::network::Future;
 use vorrang_experiment::problem::header;
-use vorrang_experiment::tracefile::Outlet;
+use vorrang_experiment::tracefile::TraceWriter;
 use vorrang_experiment::values::WallTime;
 use vorrang_net::{
-    Clock, CommandError, Config, Event, Goodbye, Handle, LetGo, LinkState, LinkStatus, Log,
-    NetError, Ration, Stage, Starting, Status, Stopped,
+    Clock, CommandError, Config, Event, Goodbye, Handle, LinkState, LinkStatus, Log, NetError,
+    RateLimit, ReleaseOutcome, Stage, Starting, Status, Stopped,
 };
 use vorrang_protocol::{Needs, NodeId, Refused};
 use vorrang_trace::Writer;
 
-use crate::condition;
 use crate::hosted::Hosted;
 use crate::input::{Input, MAX_LINE, Typed};
+use crate::node_status;
+use crate::nonblocking_output::{NonblockingOutput, harmless};
 use crate::options::Node;
 use crate::order::{Order, help};
 use crate::signals::Signals;
 use crate::terminal::{BOLD, DIM, RESET, is_closed, wrapped};
-use crate::voice::{Voice, harmless};
 
 /// A node that is to be run.
 pub(crate) struct Served {
     pub(crate) about: About,
     pub(crate) setup: Setup,
     pub(crate) node: Node,
-    pub(crate) voice: Voice,
+    pub(crate) voice: NonblockingOutput,
 }
 
 /// Runs one node until it leaves.
@@ -67,7 +67,7 @@ pub(crate) fn serve<Q: Hosted>(
             start::<Q, _>(vorrang_net::Node::over_udp(udp, make(id), config), log.as_ref())
         }
     };
-    let save = move |file: Outlet| {
+    let save = move |file: TraceWriter| {
         let Some(log) = log else { return Ok(()) };
         let header = header(&about, &setup).with("driver", &"node").with("node", &id);
         let records = log.take();
@@ -97,13 +97,13 @@ pub(super) type Started<Q> =
 
 pub(super) async fn attend<Q: Hosted>(
     name: &'static str,
-    (node, voice): (Node, Voice),
+    (node, voice): (Node, NonblockingOutput),
     starting: Starting<Started<Q>>,
-    save: Box<dyn FnOnce(Outlet) -> std::io::Result<()>>,
+    save: Box<dyn FnOnce(TraceWriter) -> std::io::Result<()>>,
 ) -> Result<(), Failure> {
     let id = NodeId(node.number());
     // A trace that cannot be written is no surprise for the end.
-    let create = |path: PathBuf| match Outlet::create(&path) {
+    let create = |path: PathBuf| match TraceWriter::create(&path) {
         Ok(file) => Ok((path, file)),
         Err(error) => Err(Failure::at(&path, error)),
     };
@@ -118,15 +118,15 @@ pub(super) async fn attend<Q: Hosted>(
     } else {
         format!("node {id} of {nodes} listens on {own}, running {name}")
     });
-    let mut talk = Talk::<Q> {
+    let mut talk = TerminalSession::<Q> {
         name,
         events: handle.events(),
         notices,
         has_started: false,
         is_on_views: views,
-        in_line: InLine::to(&handle, &voice, Q::waits),
-        strangers: Ration::new(20, Duration::from_secs(1)),
-        members: Ration::new(200, Duration::from_millis(100)),
+        in_line: CommandQueue::to(&handle, &voice, Q::waits),
+        strangers: RateLimit::new(20, Duration::from_secs(1)),
+        members: RateLimit::new(200, Duration::from_millis(100)),
         handle,
         voice,
     };
@@ -169,22 +169,22 @@ fn not_started(error: NetError) -> Failure {
 }
 
 /// A node, and those who listen to it and speak to it.
-struct Talk<Q: Hosted> {
+struct TerminalSession<Q: Hosted> {
     name: &'static str,
     handle: Handle<Q::Command>,
     notices: UnboundedReceiver<Q::Notice>,
     events: broadcast::Receiver<Event>,
-    voice: Voice,
+    voice: NonblockingOutput,
     has_started: bool,
     is_on_views: bool,
     /// Where commands wait that are obeyed one after the other.
-    in_line: InLine<Q::Command>,
+    in_line: CommandQueue<Q::Command>,
     /// How much is said of those who do not belong here, and how much of those who do.
-    strangers: Ration,
-    members: Ration,
+    strangers: RateLimit,
+    members: RateLimit,
 }
 
-impl<Q: Hosted> Talk<Q> {
+impl<Q: Hosted> TerminalSession<Q> {
     /// Does what is typed and tells what happens, until one or the other ends.
     async fn converse(&mut self, signals: &mut Signals, stay: bool) -> Result<(), Failure> {
         let mut input = Input::new(tokio::io::stdin());
@@ -229,10 +229,10 @@ impl<Q: Hosted> Talk<Q> {
             Ok(Some(Order::Quit)) => return Ok(true),
             Ok(Some(Order::Help)) => self.voice.tell(help::<Q>()),
             Ok(Some(Order::Status)) => {
-                self.voice.tell(condition::in_words(&self.status().await?, self.name));
+                self.voice.tell(node_status::in_words(&self.status().await?, self.name));
             }
             Ok(Some(Order::StatusInJson)) => {
-                self.voice.tell(condition::in_json(&self.status().await?, self.name));
+                self.voice.tell(node_status::in_json(&self.status().await?, self.name));
             }
             Ok(Some(Order::State)) => self.voice.tell(harmless(&self.status().await?.machine)),
             Ok(Some(Order::Withdraw)) => {
@@ -311,7 +311,7 @@ impl<Q: Hosted> Talk<Q> {
             | Event::Gone { .. }
             | Event::Undelivered { .. }
             | Event::Doubt { .. }
-            | Event::LetGo
+            | Event::WithdrawnReleased
             | Event::Started
             | Event::TooLarge { .. }
             | Event::Unsent { .. }
@@ -329,7 +329,9 @@ impl<Q: Hosted> Talk<Q> {
 
     /// Says how much was left out, if nothing else comes to say it and it is time by now.
     fn settle_accounts(&mut self, now: Instant) {
-        for missed in [self.strangers.owed(now), self.members.owed(now)].into_iter().flatten() {
+        for missed in
+            [self.strangers.suppressed(now), self.members.suppressed(now)].into_iter().flatten()
+        {
             self.say_missed(missed);
         }
     }
@@ -391,9 +393,9 @@ impl<Q: Hosted> Talk<Q> {
         self.settle_accounts(Instant::now() + Duration::from_secs(3600));
         let Goodbye { unacknowledged, let_go } = goodbye;
         match let_go {
-            LetGo::Nothing | LetGo::Withdrawn => {}
-            LetGo::Released => self.voice.tell("released"),
-            LetGo::Abandoned => self.voice.tell(wrap(
+            ReleaseOutcome::Nothing | ReleaseOutcome::Withdrawn => {}
+            ReleaseOutcome::Released => self.voice.tell("released"),
+            ReleaseOutcome::Abandoned => self.voice.tell(wrap(
                 "its request is still pending: the nodes that grant it will wait for this node",
             )),
         }
@@ -409,20 +411,20 @@ impl<Q: Hosted> Talk<Q> {
 }
 
 /// Commands that are obeyed one after the other, each as soon as the node has room for it.
-struct InLine<C> {
+struct CommandQueue<C> {
     commands: UnboundedSender<C>,
     waiting: Arc<AtomicUsize>,
     /// Whether the node takes none at the moment.
     is_full: Arc<AtomicBool>,
 }
 
-impl<C: Clone + Send + 'static> InLine<C> {
+impl<C: Clone + Send + 'static> CommandQueue<C> {
     /// How many lines are read ahead of what the node takes.
     const MOST: usize = 64;
     /// How long to wait before a node that has no room is asked again.
     const A_MOMENT: Duration = Duration::from_millis(5);
 
-    fn to(handle: &Handle<C>, voice: &Voice, waits: fn(Refused) -> bool) -> Self {
+    fn to(handle: &Handle<C>, voice: &NonblockingOutput, waits: fn(Refused) -> bool) -> Self {
         let (commands, mut come) = mpsc::unbounded_channel::<C>();
         let (waiting, is_full) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
         let (handle, voice) = (handle.clone(), voice.clone());
