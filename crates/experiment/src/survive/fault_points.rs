@@ -115,7 +115,7 @@ impl<'a> Group<'a> {
         let at = it.node.index();
         match &it.what {
             ObservationKind::ApplicationEvent { doing: Some(doing), .. } => {
-                self.doing[at] = Some(*doing)
+                self.doing[at] = Some(*doing);
             }
             ObservationKind::Sent { letter, .. } if self.posts.tokens.contains(&letter.kind) => {
                 self.tokens[at] -= 1;
