@@ -21,6 +21,7 @@ mod options;
 mod output;
 mod page;
 mod pictures;
+mod pixels;
 mod plotting;
 mod problem;
 mod prose;

@@ -7,7 +7,7 @@
 //! - [`mermaid`], [`shiviz`], [`perfetto`], [`dot`], [`text`]: the same for others to show;
 //! - [`graph`]: nodes and what is between them, as SVG and for Graphviz;
 //! - [`plot`]: measured points over what the theory says;
-//! - [`png`]: any of these pictures as pixels.
+//! - `png`: any of these pictures as pixels, with the feature of that name.
 #![forbid(unsafe_code)]
 
 mod captions;
@@ -24,6 +24,7 @@ mod naming;
 pub mod perfetto;
 mod places;
 pub mod plot;
+#[cfg(feature = "png")]
 pub mod png;
 pub mod shiviz;
 pub mod spacetime;

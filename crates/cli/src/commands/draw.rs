@@ -10,7 +10,7 @@ use vorrang_algorithms::setup::Unfit;
 use vorrang_draw::clocks::Clocks;
 use vorrang_draw::spacetime::{self, Options};
 use vorrang_draw::text::Paint;
-use vorrang_draw::{Graph, Story, Theme, dot, mermaid, perfetto, png, shiviz, text};
+use vorrang_draw::{Graph, Story, Theme, dot, mermaid, perfetto, shiviz, text};
 use vorrang_protocol::{Group, NodeId, NodeSet};
 use vorrang_trace::Recording;
 
@@ -23,6 +23,7 @@ use crate::network::Place;
 use crate::options::{RunArgs, quorums, topology};
 use crate::output::{BAD, BOLD, DIM, RESET, print, say_aside};
 use crate::pictures;
+use crate::pixels;
 use crate::problem::{Run, run_of};
 use crate::table::screen;
 use crate::telling;
@@ -156,7 +157,7 @@ pub(crate) struct How {
 enum Kind {
     /// A picture for browsers and papers, light and dark
     Svg,
-    /// The same in pixels
+    /// The same in pixels, in a build with --features png
     Png,
     /// A sequence diagram for Markdown
     Mermaid,
@@ -204,6 +205,9 @@ const WIDE: usize = 200;
 impl Draw {
     pub(crate) fn execute(self) -> Result<(), Failure> {
         let kind = self.how.kind()?;
+        if kind == Kind::Png {
+            pixels::check(self.how.output.as_deref())?;
+        }
         let run = match (self.source, self.file) {
             (Some(Source::Run(inline)), _) => inline.record()?,
             (Some(Source::Check(question)), _) => question.record()?,
@@ -261,11 +265,7 @@ impl How {
         };
         match kind {
             Kind::Svg => self.write(spacetime::svg(story, &options).as_bytes()),
-            Kind::Png => {
-                let svg = spacetime::svg(story, &options);
-                let pixels = png::png(&svg, f64::from(self.scale));
-                self.write(&pixels.map_err(Failure::Usage)?)
-            }
+            Kind::Png => self.write_png(&spacetime::svg(story, &options)),
             Kind::Mermaid => self.write(mermaid::mermaid(story).as_bytes()),
             Kind::Shiviz => self.write(shiviz::shiviz(story).as_bytes()),
             Kind::Perfetto => self.write(perfetto::perfetto(story).as_bytes()),
@@ -297,10 +297,7 @@ impl How {
     fn show(&self, kind: Kind, graph: &Graph) -> Result<(), Failure> {
         match kind {
             Kind::Svg => self.write(graph.svg(self.theme()).as_bytes()),
-            Kind::Png => {
-                let pixels = png::png(&graph.svg(self.theme()), f64::from(self.scale));
-                self.write(&pixels.map_err(Failure::Usage)?)
-            }
+            Kind::Png => self.write_png(&graph.svg(self.theme())),
             Kind::Dot => self.write(graph.dot().as_bytes()),
             Kind::Text => self.write(graph.text().as_bytes()),
             Kind::Mermaid | Kind::Shiviz | Kind::Perfetto => Err(Failure::usage(
@@ -308,6 +305,10 @@ impl How {
                  dot or text",
             )),
         }
+    }
+
+    fn write_png(&self, svg: &str) -> Result<(), Failure> {
+        self.write(&pixels::png(svg, f64::from(self.scale), self.output.as_deref())?)
     }
 
     fn write(&self, bytes: &[u8]) -> Result<(), Failure> {

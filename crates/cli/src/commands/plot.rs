@@ -4,9 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use vorrang_draw::{Plot as Picture, Theme, png};
+use vorrang_draw::{Plot as Picture, Theme};
 
 use crate::failure::Failure;
+use crate::pixels;
 use crate::plotting::{Points, Wanted, plot};
 use crate::sheet::Sheet;
 
@@ -19,7 +20,7 @@ use crate::sheet::Sheet;
 #[command(after_help = "Examples:\n  \
     vorrang sweep --nodes 2..=64*2 --seeds 5 --csv out.csv\n  \
     vorrang plot out.csv -o messages.svg\n  \
-    vorrang plot out.csv --y sync_delay_mean -o delay.png\n  \
+    vorrang plot out.csv --y sync_delay_mean -o delay.svg\n  \
     vorrang plot loss.csv --x loss --y throughput --log none -o loss.svg")]
 pub(crate) struct Plot {
     /// The file that `vorrang sweep` wrote
@@ -65,6 +66,7 @@ enum Background {
 
 impl Plot {
     pub(crate) fn execute(self) -> Result<(), Failure> {
+        check_name(&self.output)?;
         let sheet = Sheet::read(&self.file)?;
         let wanted = Wanted {
             x: self.x,
@@ -94,7 +96,8 @@ pub(crate) fn of_sheet(sheet: &Sheet, wanted: &Wanted) -> Result<Picture, Failur
 /// Whether a plot can be written to a file of that name.
 pub(crate) fn check_name(path: &Path) -> Result<(), Failure> {
     match ending(path).as_str() {
-        "svg" | "png" => Ok(()),
+        "svg" => Ok(()),
+        "png" => pixels::check(Some(path)),
         _ => Err(Failure::usage(format!("{}: a plot is .svg or .png", path.display()))),
     }
 }
@@ -107,7 +110,7 @@ pub(crate) fn save(picture: &Picture, theme: Theme, path: &Path) -> Result<(), F
     check_name(path)?;
     let svg = picture.svg(theme);
     let written = if ending(path) == "png" {
-        fs::write(path, png::png(&svg, 2.0).map_err(Failure::Usage)?)
+        fs::write(path, pixels::png(&svg, 2.0, Some(path))?)
     } else {
         fs::write(path, svg)
     };

@@ -19,6 +19,7 @@ mod node_on_views;
 mod on_views;
 mod output;
 mod pinned;
+mod pixels;
 mod quorum;
 mod reliable;
 mod replay;
