@@ -40,8 +40,8 @@ fn filter(text: &str) -> Result<Targets, String> {
         let read = level.parse().ok().filter(|_: &LevelFilter| !level.is_empty());
         let level = read.ok_or_else(|| {
             format!(
-                "{VARIABLE}: '{level}' in '{text}' is not a level: say off, error, warn, info, debug \
-                 or trace, for all or for a part, as in 'info' or 'vorrang_net=debug,info'"
+                "{VARIABLE}: '{level}' in '{text}' is not a level: say off, error, warn, info, \
+                 debug or trace, for all or for a part, as in 'info' or 'vorrang_net=debug,info'"
             )
         })?;
         Ok(match target {

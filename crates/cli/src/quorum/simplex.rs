@@ -1,6 +1,6 @@
 //! The simplex method for the linear programmes of quorum systems: maximise Σ x, an x for every
-//! quorum, such that the x of each node's quorums add up to at most 1; and the dual: minimise Σ y, a
-//! y for every node, such that the y of each quorum's members add up to at least 1.
+//! quorum, such that the x of each node's quorums add up to at most 1; and the dual: minimise Σ y,
+//! a y for every node, such that the y of each quorum's members add up to at least 1.
 //!
 //! A dense tableau is enough: rows are nodes, columns are quorums, and both are some thousands at
 //! most. All x = 0 is feasible, so no first phase is needed.
@@ -50,8 +50,8 @@ enum Rule {
     Bland,
 }
 
-/// A row for every basic variable and a column for every other one, which is 0. Variables are the x,
-/// and after them the slacks of the nodes, which are the basis at first.
+/// A row for every basic variable and a column for every other one, which is 0. Variables are the
+/// x, and after them the slacks of the nodes, which are the basis at first.
 #[derive(Debug)]
 struct Tableau {
     nodes: usize,
@@ -126,7 +126,9 @@ impl Tableau {
         let width = self.quorums + 1;
         let pivot_row = &mut self.cells[row * width..][..width];
         let pivot = replace(&mut pivot_row[column], 1.0);
-        pivot_row.iter_mut().for_each(|cell| *cell /= pivot);
+        for cell in &mut *pivot_row {
+            *cell /= pivot;
+        }
         let pivot_row = pivot_row.to_vec();
         for (_, cells) in self.cells.chunks_mut(width).enumerate().filter(|(at, _)| *at != row) {
             let factor = replace(&mut cells[column], 0.0);
