@@ -385,7 +385,7 @@ mod tests {
         assert_eq!(lives.admit(&alive(6, 8, None), OPEN), Admission::Welcome);
     }
 
-    /// It has forgotten us, for whatever reason, and we have not forgotten it.
+    /// It has forgotten us, and we have not forgotten it.
     #[test]
     fn in_an_open_group_the_later_call_of_one_process_counts() {
         let call = |incarnation, attempt| Hello { attempt, ..alive(5, incarnation, None) };

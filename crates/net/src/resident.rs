@@ -454,7 +454,7 @@ mod tests {
 
     const REFUSED: Refused = Refused("that is nonsense");
 
-    /// Tells whatever happens to it.
+    /// Reports all its events.
     #[derive(Clone, PartialEq, Eq, Hash, Debug)]
     struct Parrot;
 

@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(cost(Load::Light), Span::between(3.0, 6.0).typically(4.0));
         assert_eq!(cost(Load::Heavy), Span::between(3.0, 15.0).typically(16.0 / 3.0));
         assert_eq!(cost(Load::Light).typical, Some((6.0 + 3.0 + 3.0) / 3.0));
-        // Nobody else asks node 1 or node 2: they never refuse.
+        // No other node asks node 1 or node 2: they never refuse.
         let lonely = messages(&at("sets:0-1,0-2,0", 3, 3, Load::Heavy));
         assert_eq!(lonely.typical, Some((3.0 + 7.0 + 4.0) / 3.0));
     }

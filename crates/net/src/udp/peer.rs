@@ -302,7 +302,7 @@ mod tests {
         assert_eq!(admit(&quiet(met()), 8, None, false), Admission::Anew);
         for peer in [met(), quiet(met())] {
             assert_eq!(admit(&peer, 8, None, true), Admission::Refuse(Refusal::Restarted));
-            // It has outlived its group, and fences nobody.
+            // It has outlived its group, and fences no member.
             assert_eq!(admit(&peer, 8, Some(5), true), Admission::Refuse(Refusal::Restarted));
         }
     }

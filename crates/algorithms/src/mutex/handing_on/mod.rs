@@ -56,7 +56,7 @@ pub(super) enum Phase {
 pub(super) enum Seat {
     /// Nothing but words.
     Asked {
-        /// Somebody else goes first there: so said FAIL, or the node has yielded.
+        /// Another request goes first there: by FAIL, or because the node has yielded.
         failed: bool,
         /// What the arbiter has said of a permission that another node is still to bring.
         ahead: Option<Ahead>,
@@ -159,7 +159,7 @@ impl CaoSinghal {
         let Some(place) = self.place(from) else { return };
         match &mut self.phase {
             Phase::Waiting { time: ours, seats } if time == *ours => {
-                // Where it is granted, somebody has brought the permission in the meantime.
+                // Where it is granted, the permission has arrived in the meantime.
                 if let Seat::Asked { failed, .. } = &mut seats[place] {
                     *failed = true;
                     self.yield_if_hopeless(fx);
@@ -210,7 +210,7 @@ impl CaoSinghal {
         }
     }
 
-    /// Whoever must wait somewhere gives back what others want back.
+    /// A request that must wait somewhere gives back the permissions that it is asked for.
     fn yield_if_hopeless(&mut self, fx: &mut impl Effects<Self>) {
         let Phase::Waiting { seats, .. } = &mut self.phase else { return };
         if !seats.iter().any(Seat::has_failed) {
@@ -278,7 +278,7 @@ impl HearsItself for CaoSinghal {
             Message::Release { epoch, next } => {
                 say(self.arbiter.on_release(from, epoch, next), fx);
             }
-            // Nobody in this group could be handed the permission.
+            // No such node is in this group.
             Message::Reply { .. } | Message::Transfer { .. } => {}
         }
     }
