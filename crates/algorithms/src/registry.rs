@@ -2,11 +2,6 @@
 //!
 //! Past it, everything is generic. A [`Register`] is shown all algorithms of a problem.
 
-use alloc::vec::Vec;
-
-use vorrang_protocol::Protocol;
-
-use crate::card::{About, Card};
 use crate::detection::Detection;
 use crate::detection::flaws::{FirstAwaitedForEver, LearnsNothing, NeverRecovers};
 use crate::detection::heartbeat::{self, Heartbeat};
@@ -94,7 +89,6 @@ use crate::mutex::suzuki_kasami::{self, SuzukiKasami};
 use crate::mutex::token_ring::{self, TokenRing};
 use crate::mutex::{Mutex, group_exclusion};
 use crate::mutex::{regenerating_raymond, regenerating_ring, regenerating_suzuki_kasami};
-use crate::problem::Problem;
 pub use crate::recipe::{Node, Recipe, of_graph, of_group, of_quorums, of_setup};
 use crate::wave::Wave;
 use crate::wave::echo::{self, Echo};
@@ -103,24 +97,6 @@ use crate::wave::flaws::{
     CrossingIsEchoed, FirstAnswerSuffices, LeafNeverEchoes, SecondActivationEdge,
     StrangerIsCounted, SwallowsExplorers,
 };
-
-/// Shows every algorithm and every mistake of every problem, in the order of the catalogue.
-pub fn register<R>(into: &mut R)
-where
-    R: Register<Mutex>
-        + Register<Election>
-        + Register<Wave>
-        + Register<Detection>
-        + Register<Multicast>
-        + Register<GroupCommunication>,
-{
-    Mutex::register(into);
-    Election::register(into);
-    Wave::register(into);
-    Detection::register(into);
-    Multicast::register(into);
-    GroupCommunication::register(into);
-}
 
 #[rustfmt::skip]
 impl Listed for Mutex {
@@ -393,86 +369,5 @@ impl Listed for GroupCommunication {
         into.flaw(card, "across-the-barrier", mistaken(&AcrossTheBarrier));
         into.flaw(card, "nothing-handed-over", deciding::<NothingHandedOver>());
         into.flaw(card, "votes-forgotten", deciding::<VotesForgotten>());
-    }
-}
-
-/// The problem-independent parts of all cards, in the order of the catalogue.
-pub fn abouts() -> Vec<About> {
-    struct Abouts(Vec<About>);
-    impl<Q: Problem> Register<Q> for Abouts {
-        fn algorithm<P>(&mut self, card: &'static Card<Q>, _: Recipe<P>)
-        where
-            P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-        {
-            self.0.push(card.about());
-        }
-        fn flaw<P>(&mut self, _: &'static Card<Q>, _: &'static str, _: Recipe<P>)
-        where
-            P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-        {
-        }
-    }
-    let mut abouts = Abouts(Vec::new());
-    register(&mut abouts);
-    abouts.0
-}
-
-#[cfg(test)]
-mod tests {
-    use vorrang_protocol::{Group, NodeId};
-
-    use super::*;
-
-    /// Makes a node of everything, and notes what it was.
-    #[derive(Default)]
-    struct MakeOne(Vec<(&'static str, Option<&'static str>)>);
-
-    impl MakeOne {
-        fn make<P: Protocol>(
-            &mut self,
-            about: &About,
-            flaw: Option<&'static str>,
-            recipe: &Recipe<P>,
-        ) {
-            recipe.nodes(&about.assumes.setup(Group::of(3))).expect(about.name)(NodeId(0));
-            self.0.push((about.name, flaw));
-        }
-    }
-
-    impl<Q: Problem> Register<Q> for MakeOne {
-        fn algorithm<P>(&mut self, card: &'static Card<Q>, recipe: Recipe<P>)
-        where
-            P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-        {
-            self.make(&card.about(), None, &recipe);
-        }
-        fn flaw<P>(&mut self, card: &'static Card<Q>, flaw: &'static str, recipe: Recipe<P>)
-        where
-            P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-        {
-            self.make(&card.about(), Some(flaw), &recipe);
-        }
-    }
-
-    #[test]
-    fn flaws_are_registered_as_on_the_cards_and_can_be_made() {
-        let mut made = MakeOne::default();
-        register(&mut made);
-        let mut on_cards = Vec::new();
-        for about in abouts() {
-            on_cards.push((about.name, None));
-            on_cards.extend(about.mistakes.iter().map(|flaw| (about.name, Some(flaw.name))));
-        }
-        assert_eq!(made.0, on_cards);
-    }
-
-    #[test]
-    fn every_card_explains_itself() {
-        for about in abouts() {
-            let text = about.text();
-            assert!(text.contains("```text"), "{} has no picture of its messages", about.name);
-            assert!(text.contains("**Assumes**"), "{} does not say what it assumes", about.name);
-            assert!(text.contains("| messages |"), "{} has no table of costs", about.name);
-        }
     }
 }

@@ -20,7 +20,7 @@ use std::any::TypeId;
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
-use vorrang_algorithms::card::Card;
+use vorrang_algorithms::card::{About, Card};
 use vorrang_algorithms::detection::Detection;
 use vorrang_algorithms::election::Election;
 use vorrang_algorithms::group::GroupCommunication;
@@ -181,6 +181,18 @@ pub fn find<Q: Catalogued>(name: &str, flaw: Option<&str>) -> Result<&'static En
     found.ok_or_else(|| registry::unknown(name, flaw))
 }
 
+/// The problem-independent parts of all cards, problem by problem.
+pub fn abouts() -> Vec<About> {
+    let mut all = Vec::new();
+    all.extend(cards::<Mutex>().into_iter().map(Card::about));
+    all.extend(cards::<Election>().into_iter().map(Card::about));
+    all.extend(cards::<Wave>().into_iter().map(Card::about));
+    all.extend(cards::<Detection>().into_iter().map(Card::about));
+    all.extend(cards::<Multicast>().into_iter().map(Card::about));
+    all.extend(cards::<GroupCommunication>().into_iter().map(Card::about));
+    all
+}
+
 /// The cards of all algorithms of a problem.
 pub fn cards<Q: Catalogued>() -> Vec<&'static Card<Q>> {
     let correct = Q::entries().iter().filter(|entry| entry.flaw.is_none());
@@ -212,7 +224,7 @@ fn all<Q: Listed>() -> Vec<Entry<Q>> {
 
 #[cfg(test)]
 mod tests {
-    use vorrang_protocol::Group;
+    use vorrang_protocol::{Group, NodeId};
 
     use super::*;
 
@@ -238,5 +250,41 @@ mod tests {
     fn only_some_set_timers() {
         let sets = |name| find::<Mutex>(name, None).expect(name).sets_timers;
         assert!(sets("token-ring") && !sets("lamport"));
+    }
+
+    /// The entries of a problem are what its cards say, and a node can be made of each.
+    fn are_as_on_the_cards<Q: Catalogued>() {
+        let mut on_cards = Vec::new();
+        for about in cards::<Q>().into_iter().map(Card::about) {
+            on_cards.push((about.name, None));
+            on_cards.extend(about.mistakes.iter().map(|flaw| (about.name, Some(flaw.name))));
+        }
+        let entries = Q::entries().iter();
+        let listed: Vec<_> = entries.map(|entry| (entry.card.name, entry.flaw)).collect();
+        assert_eq!(listed, on_cards);
+        for entry in Q::entries() {
+            let setup = entry.card.setup(Group::of(3));
+            entry.recipe.nodes(&setup).expect(entry.card.name)(NodeId(0));
+        }
+    }
+
+    #[test]
+    fn flaws_are_registered_as_on_the_cards_and_can_be_made() {
+        are_as_on_the_cards::<Mutex>();
+        are_as_on_the_cards::<Election>();
+        are_as_on_the_cards::<Wave>();
+        are_as_on_the_cards::<Detection>();
+        are_as_on_the_cards::<Multicast>();
+        are_as_on_the_cards::<GroupCommunication>();
+    }
+
+    #[test]
+    fn every_card_explains_itself() {
+        for about in abouts() {
+            let text = about.text();
+            assert!(text.contains("```text"), "{} has no picture of its messages", about.name);
+            assert!(text.contains("**Assumes**"), "{} does not say what it assumes", about.name);
+            assert!(text.contains("| messages |"), "{} has no table of costs", about.name);
+        }
     }
 }

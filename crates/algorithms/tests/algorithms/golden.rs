@@ -18,7 +18,6 @@ use vorrang_algorithms::layer::reliable::{Peers, Reliable, Retries};
 use vorrang_algorithms::multicast::Multicast;
 use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::problem::Problem;
-use vorrang_algorithms::registry;
 use vorrang_algorithms::setup::{Setup, Unfit};
 use vorrang_algorithms::wave::Wave;
 use vorrang_algorithms::wave::spec::Spanning;
@@ -88,7 +87,7 @@ fn play(text: &str) -> Result<String, String> {
         None => (rest, None),
         Some((setup, flaw)) => (setup, Some(flaw)),
     };
-    let about = registry::abouts().into_iter().find(|about| about.name == name);
+    let about = vorrang_catalogue::abouts().into_iter().find(|about| about.name == name);
     let about = about.ok_or_else(|| format!("there is no algorithm '{name}'"))?;
     let wrong = |unfit: Unfit| unfit.0;
     let setup = &Setup::read(setup, about.takes).map_err(wrong)?;
@@ -136,7 +135,7 @@ fn golden_runs_are_as_they_were() {
             );
         }
     }
-    for about in registry::abouts() {
+    for about in vorrang_catalogue::abouts() {
         assert!(covered.iter().any(|name| name == about.name), "{} has no golden run", about.name);
     }
 }

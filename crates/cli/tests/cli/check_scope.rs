@@ -183,7 +183,7 @@ fn a_flaw_that_was_not_met_is_not_taken_for_a_proof() {
     let (code, answer) = json(&words(command));
     assert_eq!(code, 3);
     let found = answer["warnings"].to_string();
-    assert!(found.contains("the flaw majority was not met: it is shown by --entries"), "{found}");
+    assert!(found.contains("the flaw majority was not found: it is shown by --entries"), "{found}");
     let (code, answer) = json(&words("check ricart-agrawala --flaw majority"));
     assert_eq!((code, &answer["warnings"]), (1, &Value::Array(Vec::new())), "{answer:#}");
 }

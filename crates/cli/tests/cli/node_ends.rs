@@ -182,7 +182,7 @@ fn patience_ends_withdrawing_is_told_and_the_old_request_is_taken_over() {
     holder.say("release");
     assert_eq!(holder.hear(), "released");
     assert_eq!(desk.hear(), "entered");
-    waits.until_told("what was given up was granted, and released at once");
+    waits.until_told("the withdrawn request was granted, and released at once");
     waits.say("acquire --timeout 60s");
     waits.state_until("Waiting", true);
     desk.say("release");

@@ -1,5 +1,5 @@
-//! Pictures as PNG: with the feature `png` they are drawn (`cargo test -p vorrang-cli --features png
-//! --test cli pixels`), and without it they are refused with what to do instead.
+//! Pictures as PNG: with the feature `png` they are drawn (`cargo test -p vorrang-cli --features
+//! png --test cli pixels`), and without it they are refused with what to do instead.
 
 use crate::support;
 
@@ -67,8 +67,8 @@ fn a_build_without_pixels_says_how_to_get_them() {
         let (code, _, aside) = run(args);
         assert_eq!(code, 2, "{args:?}: {aside}");
         let told = format!(
-            "error: {file}: this build has no PNG: take .svg, or say cargo run --release --features \
-             png -- {again}\n"
+            "error: {file}: this build has no PNG: take .svg, or say cargo run --release \
+             --features png -- {again}\n"
         );
         assert_eq!(aside, told);
         assert!(fs::read(file).is_err(), "something was written");

@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use support::{Folder, busiest, csv, json_of, run};
 use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::mutex::card::Card;
-use vorrang_algorithms::registry;
 use vorrang_algorithms::setup::Setup;
 use vorrang_catalogue::{cards, find};
 use vorrang_protocol::Group;
@@ -264,11 +263,11 @@ fn every_algorithm_is_listed_and_explained() {
     let listed = json_of(&["list"]);
     let names: Vec<&str> =
         listed.as_array().expect("rows").iter().filter_map(|row| row["name"].as_str()).collect();
-    assert_eq!(names, registry::abouts().iter().map(|card| card.name).collect::<Vec<_>>());
+    assert_eq!(names, vorrang_catalogue::abouts().iter().map(|card| card.name).collect::<Vec<_>>());
     let (_, out, _) = run(&["list", "--csv"]);
-    assert_eq!(csv(&out).len(), 1 + registry::abouts().len());
+    assert_eq!(csv(&out).len(), 1 + vorrang_catalogue::abouts().len());
     let (_, table, _) = run(&["list"]);
-    for card in registry::abouts() {
+    for card in vorrang_catalogue::abouts() {
         assert!(table.lines().any(|line| line.starts_with(card.name)), "{table}");
         let (code, out, _) = run(&["explain", card.name]);
         assert_eq!(code, 0);

@@ -345,7 +345,7 @@ fn faults_that_cannot_happen_are_refused() {
     assert!(code < 2, "{err}");
     refused("run bully --nodes 4 --crash 3@0 --initiators 3", &["node 3 cannot call"]);
     refused("run bully --nodes 1 --crash 0@0", &["all nodes down"]);
-    let must = ["tree-election begins with something that all nodes notice", "--initiators all"];
+    let must = ["tree-election starts at all nodes at once", "--initiators all"];
     refused("run tree-election --nodes 4 --initiators 0,1,3", &[must[0], must[1], "node 2"]);
     refused("check tree-election --nodes 3 --initiators 0", &[must[0], must[1], "node 1"]);
     refused("run tree-election --topology ring", &["a tree is needed", "13 links are none"]);

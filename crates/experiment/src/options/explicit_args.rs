@@ -6,7 +6,7 @@ use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::setup::Parameter;
 use vorrang_algorithms::{
     detection::Detection, election::Election, group::GroupCommunication, multicast::Multicast,
-    mutex::Mutex, registry,
+    mutex::Mutex,
 };
 
 use super::LastingArgs;
@@ -131,5 +131,5 @@ fn problem_options() -> [(&'static str, &'static str, Has); 5] {
 /// The names of the algorithms that take a parameter.
 fn takers(parameter: Parameter) -> Vec<&'static str> {
     let takes = |about: &About| about.takes.contains(&parameter);
-    registry::abouts().into_iter().filter(takes).map(|about| about.name).collect()
+    vorrang_catalogue::abouts().into_iter().filter(takes).map(|about| about.name).collect()
 }

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::fs;
 
 use vorrang_algorithms::card::About;
-use vorrang_algorithms::registry::abouts;
+use vorrang_catalogue::abouts;
 use vorrang_tidy::{File, Offences, Tree};
 
 const REGISTRY: &str = "crates/algorithms/src/registry.rs";

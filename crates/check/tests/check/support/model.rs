@@ -1,7 +1,7 @@
-//! Ricart–Agrawala as a model of its own, written from the algorithm's description and not from our
-//! machine: a second opinion on what there is to explore. Here it is explored by a search over whole
-//! states; the benchmark `check` gives the same model to Stateright, as the yardstick for speed, and
-//! checks that Stateright finds as many states.
+//! Ricart–Agrawala as a model of its own, written from the algorithm's description and not from
+//! our machine: a second opinion on what there is to explore. The tests explore it by a search over
+//! whole states; the benchmark `check` gives the same model to Stateright, as the yardstick for
+//! speed, and checks that Stateright finds as many states.
 //!
 //! It is written to be fast there: plain integers, a sorted vector for the messages in flight.
 
