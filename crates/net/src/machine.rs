@@ -13,7 +13,7 @@ use crate::wire::{UNREADABLE, WireError};
 
 /// A machine with commands `C` and notices `N`; its types of messages and timers are erased.
 pub(crate) struct Machine<C: Data, N: Data> {
-    machine: AnyNode<C, N>,
+    node: AnyNode<C, N>,
     incoming: Option<AnyMessage>,
     typed_io: TypedIo<C, N>,
 }
@@ -28,16 +28,16 @@ struct TypedIo<C: Data, N: Data> {
 
 impl<C: Data, N: Data> Machine<C, N> {
     pub(crate) const fn new(
-        machine: AnyNode<C, N>,
+        node: AnyNode<C, N>,
         tape: Option<RecordBuffer<C, N>>,
         largest: u64,
     ) -> Self {
-        Self { machine, incoming: None, typed_io: TypedIo { timers: Keys::new(), tape, largest } }
+        Self { node, incoming: None, typed_io: TypedIo { timers: Keys::new(), tape, largest } }
     }
 
     /// The names of the kinds of its messages.
     pub(crate) fn kinds(&self) -> &'static [&'static str] {
-        self.machine.kinds()
+        self.node.kinds()
     }
 
     /// The node starts.
@@ -45,7 +45,7 @@ impl<C: Data, N: Data> Machine<C, N> {
         if let Some(tape) = &mut self.typed_io.tape {
             tape.stamp();
         }
-        self.machine.on_start(&mut self.typed_io.sink(io));
+        self.node.on_start(&mut self.typed_io.sink(io));
     }
 
     /// The application asks for something.
@@ -54,7 +54,7 @@ impl<C: Data, N: Data> Machine<C, N> {
         if let Some(tape) = &mut self.typed_io.tape {
             tape.begin(What::Command(command.clone()));
         }
-        let outcome = self.machine.on_command(command, &mut self.typed_io.sink(io));
+        let outcome = self.node.on_command(command, &mut self.typed_io.sink(io));
         if let (Some(tape), Err(_)) = (&mut self.typed_io.tape, outcome) {
             tape.take_back();
         }
@@ -66,13 +66,13 @@ impl<C: Data, N: Data> Machine<C, N> {
         let largest = self.typed_io.largest;
         let mut typed_io = TypedIo { timers: Keys::new(), tape: None, largest };
         // If it is refused, it will be once more.
-        let _ = self.machine.clone().on_command(command, &mut typed_io.sink(io));
+        let _ = self.node.clone().on_command(command, &mut typed_io.sink(io));
     }
 
     /// Reads a message, to be handled next, and says of which kind it is.
     pub(crate) fn read(&mut self, message: &[u8]) -> Result<usize, WireError> {
         self.incoming = None;
-        let message = self.machine.decode(message).ok_or(UNREADABLE)?;
+        let message = self.node.decode(message).ok_or(UNREADABLE)?;
         if !message.is_bounded(self.typed_io.largest) {
             return Err(WireError::Number);
         }
@@ -87,7 +87,7 @@ impl<C: Data, N: Data> Machine<C, N> {
         if let Some(tape) = &mut self.typed_io.tape {
             tape.begin(What::Receive { from, seq, message: message.clone() });
         }
-        self.machine.on_message(from, message, &mut self.typed_io.sink(io));
+        self.node.on_message(from, message, &mut self.typed_io.sink(io));
     }
 
     /// A timer that the machine has set runs out.
@@ -96,7 +96,7 @@ impl<C: Data, N: Data> Machine<C, N> {
         if let Some(tape) = &mut self.typed_io.tape {
             tape.begin(What::Timer(timer));
         }
-        self.machine.on_timer(timer, &mut self.typed_io.sink(io));
+        self.node.on_timer(timer, &mut self.typed_io.sink(io));
     }
 
     /// Hands over what was recorded.
@@ -108,17 +108,17 @@ impl<C: Data, N: Data> Machine<C, N> {
 
     /// The machine as it shows itself.
     pub(crate) fn show(&self) -> String {
-        format!("{:?}", self.machine)
+        format!("{:?}", self.node)
     }
 
     /// Whether others may still need it for what was asked of it.
     pub(crate) fn has_obligations(&self) -> bool {
-        self.machine.has_obligations()
+        self.node.has_obligations()
     }
 
     /// The view of its group, if it runs a membership protocol.
     pub(crate) fn group_view(&self) -> Option<GroupView> {
-        self.machine.group_view()
+        self.node.group_view()
     }
 }
 

@@ -262,7 +262,7 @@ impl<P: Protocol> Channels<P> {
                 fx.send(to, Message::Data { lives, number, message });
             }
             Incarnation::AtLeast(_) if is_left_alone => {
-                fx.send(to, Message::Greeting { life: mine })
+                fx.send(to, Message::Greeting { life: mine });
             }
             Incarnation::AtLeast(_) => {}
         }

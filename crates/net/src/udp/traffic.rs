@@ -232,7 +232,7 @@ impl Driver<UdpNetwork> {
                 self.on_hello(&header, &greeting, source);
             }
             Body::Refuse(Refuse { incarnation, why }) => {
-                self.on_refuse(from, incarnation, &why, source)
+                self.on_refuse(from, incarnation, &why, source);
             }
             Body::Data { number, message } => {
                 self.on_heard(from, by_cast);

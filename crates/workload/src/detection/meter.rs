@@ -116,6 +116,7 @@ impl Tally {
     }
 
     /// The same, when a run has ended.
+    #[must_use]
     pub fn ended(&self, end_ns: u64) -> Self {
         let mut ended = self.clone();
         ended.pass(end_ns);

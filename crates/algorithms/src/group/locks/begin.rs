@@ -76,10 +76,10 @@ fn roster(members: &[NodeId], standing: impl Fn(NodeId) -> Option<ApplicationSta
     for (id, &member) in (0..).map(NodeId).zip(members) {
         match standing(member) {
             Some(ApplicationState { is_inside: true, claim, .. }) => {
-                roster.inside.push((id, claim))
+                roster.inside.push((id, claim));
             }
             Some(ApplicationState { waits_since: Some(_), claim, .. }) => {
-                roster.waiting.push((id, claim))
+                roster.waiting.push((id, claim));
             }
             Some(_) | None => {}
         }
