@@ -4,10 +4,11 @@
 //! made with these algorithms can be made here on purpose, and a test requires that the checker
 //! finds it. The algorithms' cards describe them; the problems' `flaws` build them.
 
-use core::fmt::Debug;
-use core::hash::Hash;
+use core::any::TypeId;
+use core::fmt::{self, Debug};
+use core::hash::{Hash, Hasher};
 
-use vorrang_protocol::{Effects, NodeId, Protocol, Refused, Relay};
+use vorrang_protocol::{DynEffects, Effects, NodeId, Protocol, Refused, Relay};
 
 /// A way to get an algorithm wrong: what happens instead of the right thing.
 pub trait Mistake<P: Protocol>: Copy + Eq + Hash + Debug + Send + Sync + 'static {
@@ -37,8 +38,8 @@ pub trait Mistake<P: Protocol>: Copy + Eq + Hash + Debug + Send + Sync + 'static
 
     /// The node crashes, and this is left of it.
     #[must_use]
-    fn kept(self, node: &P, fresh: P) -> P {
-        node.kept(fresh)
+    fn after_crash(self, node: &P, fresh: P) -> P {
+        node.after_crash(fresh)
     }
 
     /// A message goes out.
@@ -47,16 +48,81 @@ pub trait Mistake<P: Protocol>: Copy + Eq + Hash + Debug + Send + Sync + 'static
     }
 }
 
-/// A correct node that makes a mistake.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Flawed<P, F> {
-    node: P,
-    mistake: F,
+/// A mistake without its type: for nodes that make one, everything is compiled once for an
+/// algorithm, whatever the mistake.
+pub trait AnyMistake<P: Protocol>: Debug + Send + Sync {
+    /// Which type it is of: that is all there is to it, since a mistake holds no data.
+    fn id(&self) -> TypeId;
+    /// As [`Mistake::on_command`].
+    ///
+    /// # Errors
+    ///
+    /// As the correct node.
+    fn on_command_by(
+        &self,
+        node: &mut P,
+        command: P::Command,
+        fx: &mut DynEffects<'_, P>,
+    ) -> Result<(), Refused>;
+    /// As [`Mistake::on_message`].
+    fn on_message_by(
+        &self,
+        node: &mut P,
+        from: NodeId,
+        message: P::Message,
+        fx: &mut DynEffects<'_, P>,
+    );
+    /// As [`Mistake::on_timer`].
+    fn on_timer_by(&self, node: &mut P, timer: P::Timer, fx: &mut DynEffects<'_, P>);
+    /// As [`Mistake::after_crash`].
+    fn kept_by(&self, node: &P, fresh: P) -> P;
+    /// As [`Mistake::edit`].
+    fn editor(&self) -> fn(P::Message) -> P::Message;
 }
 
-impl<P, F> Flawed<P, F> {
+impl<P: Protocol, F: Mistake<P>> AnyMistake<P> for F {
+    fn id(&self) -> TypeId {
+        const { assert!(size_of::<F>() == 0, "a mistake holds no data") }
+        TypeId::of::<F>()
+    }
+    fn on_command_by(
+        &self,
+        node: &mut P,
+        command: P::Command,
+        fx: &mut DynEffects<'_, P>,
+    ) -> Result<(), Refused> {
+        self.on_command(node, command, fx)
+    }
+    fn on_message_by(
+        &self,
+        node: &mut P,
+        from: NodeId,
+        message: P::Message,
+        fx: &mut DynEffects<'_, P>,
+    ) {
+        self.on_message(node, from, message, fx);
+    }
+    fn on_timer_by(&self, node: &mut P, timer: P::Timer, fx: &mut DynEffects<'_, P>) {
+        self.on_timer(node, timer, fx);
+    }
+    fn kept_by(&self, node: &P, fresh: P) -> P {
+        self.after_crash(node, fresh)
+    }
+    fn editor(&self) -> fn(P::Message) -> P::Message {
+        F::edit
+    }
+}
+
+/// A correct node that makes a mistake.
+#[derive(Clone)]
+pub struct Flawed<P: Protocol> {
+    node: P,
+    mistake: &'static dyn AnyMistake<P>,
+}
+
+impl<P: Protocol> Flawed<P> {
     /// Puts the mistake around the node.
-    pub const fn new(node: P, mistake: F) -> Self {
+    pub const fn new(node: P, mistake: &'static dyn AnyMistake<P>) -> Self {
         Self { node, mistake }
     }
 
@@ -66,14 +132,36 @@ impl<P, F> Flawed<P, F> {
     }
 }
 
-impl<P: Protocol, F: Mistake<P>> Protocol for Flawed<P, F> {
+impl<P: Protocol> PartialEq for Flawed<P> {
+    fn eq(&self, other: &Self) -> bool {
+        self.node == other.node && self.mistake.id() == other.mistake.id()
+    }
+}
+
+impl<P: Protocol> Eq for Flawed<P> {}
+
+impl<P: Protocol> Hash for Flawed<P> {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.node.hash(hasher);
+    }
+}
+
+impl<P: Protocol> Debug for Flawed<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Flawed");
+        shown.field("node", &self.node).field("mistake", &self.mistake).finish()
+    }
+}
+
+impl<P: Protocol> Protocol for Flawed<P> {
     type Message = P::Message;
     type Timer = P::Timer;
     type Command = P::Command;
     type Notice = P::Notice;
 
     fn on_start(&mut self, fx: &mut impl Effects<Self>) {
-        self.node.on_start(&mut Relay::<Self, _, _>::editing(fx, F::edit));
+        let fx = &mut Relay::<Self, _, _>::editing(fx, self.mistake.editor());
+        self.node.on_start(&mut DynEffects(fx));
     }
 
     fn on_command(
@@ -81,29 +169,30 @@ impl<P: Protocol, F: Mistake<P>> Protocol for Flawed<P, F> {
         command: P::Command,
         fx: &mut impl Effects<Self>,
     ) -> Result<(), Refused> {
-        let fx = &mut Relay::<Self, _, _>::editing(fx, F::edit);
-        self.mistake.on_command(&mut self.node, command, fx)
+        let fx = &mut Relay::<Self, _, _>::editing(fx, self.mistake.editor());
+        self.mistake.on_command_by(&mut self.node, command, &mut DynEffects(fx))
     }
 
     fn on_message(&mut self, from: NodeId, message: P::Message, fx: &mut impl Effects<Self>) {
-        let fx = &mut Relay::<Self, _, _>::editing(fx, F::edit);
-        self.mistake.on_message(&mut self.node, from, message, fx);
+        let fx = &mut Relay::<Self, _, _>::editing(fx, self.mistake.editor());
+        self.mistake.on_message_by(&mut self.node, from, message, &mut DynEffects(fx));
     }
 
     fn on_timer(&mut self, timer: P::Timer, fx: &mut impl Effects<Self>) {
-        let fx = &mut Relay::<Self, _, _>::editing(fx, F::edit);
-        self.mistake.on_timer(&mut self.node, timer, fx);
+        let fx = &mut Relay::<Self, _, _>::editing(fx, self.mistake.editor());
+        self.mistake.on_timer_by(&mut self.node, timer, &mut DynEffects(fx));
     }
 
     fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
-        self.node.on_restart(&mut Relay::<Self, _, _>::editing(fx, F::edit));
+        let fx = &mut Relay::<Self, _, _>::editing(fx, self.mistake.editor());
+        self.node.on_restart(&mut DynEffects(fx));
     }
 
-    fn holds(&self) -> usize {
-        self.node.holds()
+    fn buffered(&self) -> usize {
+        self.node.buffered()
     }
 
-    fn kept(&self, fresh: Self) -> Self {
-        Self { node: self.mistake.kept(&self.node, fresh.node), mistake: self.mistake }
+    fn after_crash(&self, fresh: Self) -> Self {
+        Self { node: self.mistake.kept_by(&self.node, fresh.node), mistake: self.mistake }
     }
 }

@@ -6,8 +6,8 @@ use core::fmt;
 
 use vorrang_protocol::{Graph, Group, Invariant, NodeId, Protocol};
 
-use crate::flaw::{Flawed, Mistake};
-use crate::quorum::Rota;
+use crate::flaw::{AnyMistake, Flawed};
+use crate::quorum::QuorumSchedule;
 use crate::setup::{Setup, Unfit};
 
 /// How the nodes of an algorithm are made for a set-up, if it fits.
@@ -55,7 +55,7 @@ impl<P: Protocol> Recipe<P> {
 
     /// The same with a mistake around every node, and without what it would break.
     #[must_use]
-    pub fn with<F: Mistake<P>>(self, mistake: F) -> Recipe<Flawed<P, F>> {
+    pub fn with(self, mistake: &'static dyn AnyMistake<P>) -> Recipe<Flawed<P>> {
         Recipe::new(move |setup| {
             let node = self.nodes(setup)?;
             Ok(move |id| Flawed::new(node(id), mistake))
@@ -94,7 +94,7 @@ pub fn of_graph<P: Protocol>(new: fn(NodeId, &Graph, NodeId) -> P) -> Recipe<P> 
 }
 
 /// Nodes that need to know their quorums.
-pub fn of_quorums<P: Protocol>(new: fn(NodeId, Rota) -> P) -> Recipe<P> {
+pub fn of_quorums<P: Protocol>(new: fn(NodeId, QuorumSchedule) -> P) -> Recipe<P> {
     Recipe::new(move |setup| {
         let system = setup.quorum.system(setup.group)?;
         Ok(move |id| new(id, system.rota(id)))

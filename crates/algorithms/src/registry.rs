@@ -2,11 +2,6 @@
 //!
 //! Past it, everything is generic. A [`Register`] is shown all algorithms of a problem.
 
-use alloc::vec::Vec;
-
-use vorrang_protocol::Protocol;
-
-use crate::card::{About, Card};
 use crate::detection::Detection;
 use crate::detection::flaws::{FirstAwaitedForEver, LearnsNothing, NeverRecovers};
 use crate::detection::heartbeat::{self, Heartbeat};
@@ -27,8 +22,8 @@ use crate::group::flaws::{
     AcrossTheBarrier, MinorityGoesOn, NoFreeze, NoSecondPhase, NothingHandedOver, OrphansDropped,
     VotesForgotten, deciding, mistaken,
 };
-use crate::group::{Grouping, virtual_synchrony};
-pub use crate::listing::{Invariants, Listed, Register, Visit, cards, unknown, visit};
+use crate::group::{GroupCommunication, virtual_synchrony};
+pub use crate::listing::{Listed, Register, unknown};
 use crate::multicast::ack::Ack;
 use crate::multicast::flaws::{
     CausalByFifoOnly, DeliveredBeforeStable, FreedWhenOneHasIt, NoDuplicateFilter,
@@ -94,7 +89,6 @@ use crate::mutex::suzuki_kasami::{self, SuzukiKasami};
 use crate::mutex::token_ring::{self, TokenRing};
 use crate::mutex::{Mutex, group_exclusion};
 use crate::mutex::{regenerating_raymond, regenerating_ring, regenerating_suzuki_kasami};
-use crate::problem::Problem;
 pub use crate::recipe::{Node, Recipe, of_graph, of_group, of_quorums, of_setup};
 use crate::wave::Wave;
 use crate::wave::echo::{self, Echo};
@@ -104,50 +98,32 @@ use crate::wave::flaws::{
     StrangerIsCounted, SwallowsExplorers,
 };
 
-/// Shows every algorithm and every mistake of every problem, in the order of the catalogue.
-pub fn register<R>(into: &mut R)
-where
-    R: Register<Mutex>
-        + Register<Election>
-        + Register<Wave>
-        + Register<Detection>
-        + Register<Multicast>
-        + Register<Grouping>,
-{
-    Mutex::register(into);
-    Election::register(into);
-    Wave::register(into);
-    Detection::register(into);
-    Multicast::register(into);
-    Grouping::register(into);
-}
-
 #[rustfmt::skip]
 impl Listed for Mutex {
     fn register(into: &mut impl Register<Self>) {
         let card = &central::CARD;
         into.algorithm(card, of_group(Central::new).guarded(central::INVARIANTS));
-        into.flaw(card, "last-come-first-served", of_group(Central::new).with(LastComeFirstServed));
+        into.flaw(card, "last-come-first-served", of_group(Central::new).with(&LastComeFirstServed));
         into.flaw(card, "applications-talk", of_group(Talkative::new));
 
         let card = &lamport::CARD;
         into.algorithm(card, of_group(Lamport::new));
-        into.flaw(card, "unordered-links", of_group(Lamport::new).with(AsItIs));
-        into.flaw(card, "copies-stamped-apart", of_group(Lamport::new).with(CopiesStampedApart));
-        into.flaw(card, "any-word-will-do", of_group(Lamport::new).with(AnyWordWillDo));
+        into.flaw(card, "unordered-links", of_group(Lamport::new).with(&AsItIs));
+        into.flaw(card, "copies-stamped-apart", of_group(Lamport::new).with(&CopiesStampedApart));
+        into.flaw(card, "any-word-will-do", of_group(Lamport::new).with(&AnyWordWillDo));
 
         let card = &ricart_agrawala::CARD;
         let correct = || of_group(RicartAgrawala::new);
         into.algorithm(card, correct());
-        into.flaw(card, "clock-not-advanced", correct().with(ClockNotAdvanced));
-        into.flaw(card, "replies-carry-no-clock", correct().with(RepliesCarryNoClock));
-        into.flaw(card, "deferred-never-cleared", correct().with(DeferredNeverCleared));
-        into.flaw(card, "majority", correct().with(Majority));
-        into.flaw(card, "no-tie-break", correct().with(NoTieBreak));
+        into.flaw(card, "clock-not-advanced", correct().with(&ClockNotAdvanced));
+        into.flaw(card, "replies-carry-no-clock", correct().with(&RepliesCarryNoClock));
+        into.flaw(card, "deferred-never-cleared", correct().with(&DeferredNeverCleared));
+        into.flaw(card, "majority", correct().with(&Majority));
+        into.flaw(card, "no-tie-break", correct().with(&NoTieBreak));
 
         let card = &carvalho_roucairol::CARD;
         into.algorithm(card, of_group(CarvalhoRoucairol::new));
-        into.flaw(card, "no-re-request", of_group(CarvalhoRoucairol::new).with(NoReRequest));
+        into.flaw(card, "no-re-request", of_group(CarvalhoRoucairol::new).with(&NoReRequest));
 
         register_survivors(into);
         register_quorums(into);
@@ -155,13 +131,13 @@ impl Listed for Mutex {
 
         let card = &k_exclusion::CARD;
         into.algorithm(card, of_setup(KExclusion::of));
-        into.flaw(card, "debts-forgotten", of_setup(KExclusion::of).with(DebtsForgotten));
-        into.flaw(card, "reply-counts-once", of_setup(KExclusion::of).with(ReplyCountsOnce));
+        into.flaw(card, "debts-forgotten", of_setup(KExclusion::of).with(&DebtsForgotten));
+        into.flaw(card, "reply-counts-once", of_setup(KExclusion::of).with(&ReplyCountsOnce));
 
         let card = &readers_writers::CARD;
         let correct = || of_group(ClaimedExclusion::readers_writers);
         into.algorithm(card, correct());
-        into.flaw(card, "readers-pass-waiting-writers", correct().with(ReadersPassWaitingWriters));
+        into.flaw(card, "readers-pass-waiting-writers", correct().with(&ReadersPassWaitingWriters));
 
         into.algorithm(&group_exclusion::CARD, of_group(ClaimedExclusion::groups));
     }
@@ -172,39 +148,39 @@ impl Listed for Mutex {
 fn register_quorums(into: &mut impl Register<Mutex>) {
     let card = &maekawa_basic::CARD;
     into.algorithm(card, of_quorums(MaekawaBasic::new).guarded(maekawa_basic::INVARIANTS));
-    into.flaw(card, "circle", of_quorums(MaekawaBasic::new).with(maekawa_flaws::AsItIs));
+    into.flaw(card, "circle", of_quorums(MaekawaBasic::new).with(&maekawa_flaws::AsItIs));
 
     let card = &maekawa::CARD;
     let correct = || of_quorums(Maekawa::new);
     into.algorithm(card, correct().guarded(maekawa::INVARIANTS));
-    into.flaw(card, "overtaken-not-told", correct().with(OvertakenNotTold));
-    into.flaw(card, "given-back-forgotten", correct().with(GivenBackForgotten));
-    into.flaw(card, "one-inquiry-answered", correct().with(OneInquiryAnswered));
-    into.flaw(card, "one-flag-for-all", correct().with(OneFlagForAll));
-    into.flaw(card, "inquiry-outlives-request", correct().with(InquiryOutlivesRequest));
-    into.flaw(card, "answered-before-locked", correct().with(AnsweredBeforeLocked));
+    into.flaw(card, "overtaken-not-told", correct().with(&OvertakenNotTold));
+    into.flaw(card, "given-back-forgotten", correct().with(&GivenBackForgotten));
+    into.flaw(card, "one-inquiry-answered", correct().with(&OneInquiryAnswered));
+    into.flaw(card, "one-flag-for-all", correct().with(&OneFlagForAll));
+    into.flaw(card, "inquiry-outlives-request", correct().with(&InquiryOutlivesRequest));
+    into.flaw(card, "answered-before-locked", correct().with(&AnsweredBeforeLocked));
 
     let card = &sanders::CARD;
     into.algorithm(card, sanders::recipe().guarded(sanders::INVARIANTS));
-    into.flaw(card, "no-way-back", sanders::recipe().with(NoWayBack));
+    into.flaw(card, "no-way-back", sanders::recipe().with(&NoWayBack));
     into.flaw(card, "nobody-in-common", sanders::unchecked());
     into.flaw(card, "informs-not-itself", sanders::unchecked());
 
     let card = &cao_singhal::CARD;
     let correct = cao_singhal::recipe;
     into.algorithm(card, correct().guarded(cao_singhal::INVARIANTS));
-    into.flaw(card, "early-release-dropped", correct().with(EarlyReleaseDropped));
-    into.flaw(card, "early-inquire-dropped", correct().with(EarlyInquireDropped));
-    into.flaw(card, "no-epochs", correct().with(NoEpochs));
-    into.flaw(card, "overtaken-not-told", correct().with(cao_singhal_flaws::OvertakenNotTold));
+    into.flaw(card, "early-release-dropped", correct().with(&EarlyReleaseDropped));
+    into.flaw(card, "early-inquire-dropped", correct().with(&EarlyInquireDropped));
+    into.flaw(card, "no-epochs", correct().with(&NoEpochs));
+    into.flaw(card, "overtaken-not-told", correct().with(&cao_singhal_flaws::OvertakenNotTold));
 
     let card = &majority_votes::CARD;
     let correct = || of_group(MajorityVotes::new);
     into.algorithm(card, correct().guarded(majority_votes::INVARIANTS));
-    into.flaw(card, "votes-for-all", correct().with(VotesForAll));
-    into.flaw(card, "amnesia", correct().with(Amnesia));
-    into.flaw(card, "answered-before-voted", correct().with(AnsweredBeforeVoted));
-    into.flaw(card, "votes-kept", correct().with(VotesKept));
+    into.flaw(card, "votes-for-all", correct().with(&VotesForAll));
+    into.flaw(card, "amnesia", correct().with(&Amnesia));
+    into.flaw(card, "answered-before-voted", correct().with(&AnsweredBeforeVoted));
+    into.flaw(card, "votes-kept", correct().with(&VotesKept));
 }
 
 /// Mutual exclusion among nodes of which some may crash.
@@ -212,15 +188,15 @@ fn register_survivors(into: &mut impl Register<Mutex>) {
     let card = &ricart_agrawala_probing::CARD;
     let correct = || of_setup(RicartAgrawalaProbing::of);
     into.algorithm(card, correct());
-    into.flaw(card, "never-heard-of-again", correct().with(NeverHeardOfAgain));
+    into.flaw(card, "never-heard-of-again", correct().with(&NeverHeardOfAgain));
     let forgotten = of_setup(|me, setup| ClockForgotten(RicartAgrawalaProbing::of(me, setup)));
     into.flaw(card, "clock-forgotten", forgotten);
-    into.flaw(card, "put-off-for-ever", correct().with(PutOffForEver));
+    into.flaw(card, "put-off-for-ever", correct().with(&PutOffForEver));
 
     let card = &regenerating_ring::CARD;
     let correct = || of_setup(Regenerating::<TokenRing>::of);
     into.algorithm(card, correct().guarded(Regenerating::INVARIANTS));
-    into.flaw(card, "no-generation", correct().with(NoGeneration));
+    into.flaw(card, "no-generation", correct().with(&NoGeneration));
     let correct = of_setup(Regenerating::<SuzukiKasami>::of);
     into.algorithm(&regenerating_suzuki_kasami::CARD, correct.guarded(Regenerating::INVARIANTS));
     let correct = of_setup(Regenerating::<Raymond>::of);
@@ -233,36 +209,36 @@ fn register_tokens(into: &mut impl Register<Mutex>) {
     let card = &token_ring::CARD;
     let correct = || of_setup(TokenRing::of);
     into.algorithm(card, correct().guarded(token_ring::INVARIANTS));
-    into.flaw(card, "kept-until-wanted", correct().with(KeptUntilWanted));
-    into.flaw(card, "timer-not-cancelled", correct().with(TimerNotCancelled));
-    into.flaw(card, "no-common-order", correct().with(NoCommonOrder));
-    into.flaw(card, "no-ageing", correct().with(NoAgeing));
+    into.flaw(card, "kept-until-wanted", correct().with(&KeptUntilWanted));
+    into.flaw(card, "timer-not-cancelled", correct().with(&TimerNotCancelled));
+    into.flaw(card, "no-common-order", correct().with(&NoCommonOrder));
+    into.flaw(card, "no-ageing", correct().with(&NoAgeing));
 
     let card = &suzuki_kasami::CARD;
     let correct = || of_setup(SuzukiKasami::of);
     into.algorithm(card, correct().guarded(suzuki_kasami::INVARIANTS));
-    into.flaw(card, "outdated-requests-served", correct().with(OutdatedRequestsServed));
-    into.flaw(card, "everyone-is-queued", correct().with(EveryoneIsQueued));
-    into.flaw(card, "requests-missed-inside", correct().with(RequestsMissedInside));
-    into.flaw(card, "queue-left-behind", correct().with(QueueLeftBehind));
-    into.flaw(card, "token-lost", correct().with(TokenLost));
-    into.flaw(card, "token-doubled", correct().with(TokenDoubled));
+    into.flaw(card, "outdated-requests-served", correct().with(&OutdatedRequestsServed));
+    into.flaw(card, "everyone-is-queued", correct().with(&EveryoneIsQueued));
+    into.flaw(card, "requests-missed-inside", correct().with(&RequestsMissedInside));
+    into.flaw(card, "queue-left-behind", correct().with(&QueueLeftBehind));
+    into.flaw(card, "token-lost", correct().with(&TokenLost));
+    into.flaw(card, "token-doubled", correct().with(&TokenDoubled));
 
     let card = &singhal::CARD;
     let correct = || of_setup(Singhal::of);
     into.algorithm(card, correct().guarded(singhal::INVARIANTS));
-    into.flaw(card, "as-published", correct().with(AsPublished));
-    into.flaw(card, "no-re-send", correct().with(NoReSend));
-    into.flaw(card, "inside-as-if-idle", correct().with(InsideAsIfIdle));
-    into.flaw(card, "staircase-believed", correct().with(StaircaseBelieved));
+    into.flaw(card, "as-published", correct().with(&AsPublished));
+    into.flaw(card, "no-re-send", correct().with(&NoReSend));
+    into.flaw(card, "inside-as-if-idle", correct().with(&InsideAsIfIdle));
+    into.flaw(card, "staircase-believed", correct().with(&StaircaseBelieved));
 
     let card = &raymond::CARD;
     into.algorithm(card, raymond::recipe().guarded(raymond::INVARIANTS));
-    into.flaw(card, "given-away-inside", raymond::recipe().with(GivenAwayInside));
-    into.flaw(card, "token-doubled", raymond::recipe().with(raymond_flaws::TokenDoubled));
-    into.flaw(card, "token-lost", raymond::recipe().with(raymond_flaws::TokenLost));
-    into.flaw(card, "request-forgotten", raymond::recipe().with(RequestForgotten));
-    into.flaw(card, "edge-not-turned", raymond::recipe().with(EdgeNotTurned));
+    into.flaw(card, "given-away-inside", raymond::recipe().with(&GivenAwayInside));
+    into.flaw(card, "token-doubled", raymond::recipe().with(&raymond_flaws::TokenDoubled));
+    into.flaw(card, "token-lost", raymond::recipe().with(&raymond_flaws::TokenLost));
+    into.flaw(card, "request-forgotten", raymond::recipe().with(&RequestForgotten));
+    into.flaw(card, "edge-not-turned", raymond::recipe().with(&EdgeNotTurned));
 
     let card = &lift::CARD;
     into.algorithm(card, lift::recipe().guarded(lift::INVARIANTS));
@@ -270,13 +246,13 @@ fn register_tokens(into: &mut impl Register<Mutex>) {
 
     let card = &echo_lift::CARD;
     into.algorithm(card, echo_lift::recipe().guarded(echo_lift::INVARIANTS));
-    into.flaw(card, "wish-forgotten", echo_lift::recipe().with(WishForgotten));
-    into.flaw(card, "latest-edge", echo_lift::recipe().with(LatestEdge));
+    into.flaw(card, "wish-forgotten", echo_lift::recipe().with(&WishForgotten));
+    into.flaw(card, "latest-edge", echo_lift::recipe().with(&LatestEdge));
 
     let card = &elected_lift::CARD;
     into.algorithm(card, elected_lift::recipe().guarded(elected_lift::INVARIANTS));
-    into.flaw(card, "everyone-starts", elected_lift::recipe().with(EveryoneStarts));
-    into.flaw(card, "result-suffices", elected_lift::recipe().with(ResultSuffices));
+    into.flaw(card, "everyone-starts", elected_lift::recipe().with(&EveryoneStarts));
+    into.flaw(card, "result-suffices", elected_lift::recipe().with(&ResultSuffices));
 }
 
 #[rustfmt::skip]
@@ -287,40 +263,40 @@ impl Listed for Election {
         into.flaw(card, "no-guard", of_setup(Unguarded::of).guarded(bully_flaws::INVARIANTS));
         into.flaw(card, "no-second-time-out", of_setup(bully_flaws::no_second_time_out));
         into.flaw(card, "short-time-out", of_setup(bully_flaws::short_time_out));
-        into.flaw(card, "unnumbered", of_setup(Bully::of).with(Unnumbered));
+        into.flaw(card, "unnumbered", of_setup(Bully::of).with(&Unnumbered));
 
         let card = &ring_election::CARD;
         into.algorithm(card, of_setup(RingElection::of));
-        into.flaw(card, "result-not-spread", of_setup(RingElection::of).with(ResultNotSpread));
-        into.flaw(card, "dead-not-skipped", of_setup(RingElection::of).with(DeadNotSkipped));
+        into.flaw(card, "result-not-spread", of_setup(RingElection::of).with(&ResultNotSpread));
+        into.flaw(card, "dead-not-skipped", of_setup(RingElection::of).with(&DeadNotSkipped));
 
         let card = &watching_bully::CARD;
         let correct = || of_setup(Watching::<Bully>::of);
         into.algorithm(card, correct());
-        into.flaw(card, "nobody-calls", correct().with(NobodyCalls));
+        into.flaw(card, "nobody-calls", correct().with(&NobodyCalls));
 
         let card = &watching_ring::CARD;
         let correct = || of_setup(Watching::<RingElection>::of);
         into.algorithm(card, correct());
-        into.flaw(card, "nobody-calls", correct().with(NobodyCalls));
+        into.flaw(card, "nobody-calls", correct().with(&NobodyCalls));
 
         let card = &chang_roberts::CARD;
         into.algorithm(card, of_setup(ChangRoberts::of));
-        into.flaw(card, "lower-ones-pass", of_setup(ChangRoberts::of).with(LowerOnesPass));
+        into.flaw(card, "lower-ones-pass", of_setup(ChangRoberts::of).with(&LowerOnesPass));
 
         let card = &tree_election::CARD;
         let correct = tree_election::recipe;
         into.algorithm(card, correct().guarded(tree_election::INVARIANTS));
-        into.flaw(card, "equal-waits", correct().with(EqualWaits));
-        into.flaw(card, "no-leaf-is-root", correct().with(NoLeafIsRoot));
-        into.flaw(card, "stale-be-my-parent", correct().with(StaleBeMyParent));
+        into.flaw(card, "equal-waits", correct().with(&EqualWaits));
+        into.flaw(card, "no-leaf-is-root", correct().with(&NoLeafIsRoot));
+        into.flaw(card, "stale-be-my-parent", correct().with(&StaleBeMyParent));
 
         let card = &echo_election::CARD;
         let correct = echo_election::recipe;
         into.algorithm(card, correct().guarded(echo_election::INVARIANTS));
-        into.flaw(card, "lower-waves-answered", correct().with(LowerWavesAnswered));
-        into.flaw(card, "first-wave-stays", correct().with(FirstWaveStays));
-        into.flaw(card, "unnumbered", correct().with(echo_election_flaws::Unnumbered));
+        into.flaw(card, "lower-waves-answered", correct().with(&LowerWavesAnswered));
+        into.flaw(card, "first-wave-stays", correct().with(&FirstWaveStays));
+        into.flaw(card, "unnumbered", correct().with(&echo_election_flaws::Unnumbered));
     }
 }
 
@@ -329,16 +305,16 @@ impl Listed for Wave {
     fn register(into: &mut impl Register<Self>) {
         let card = &echo::CARD;
         into.algorithm(card, of_graph(Echo::new).guarded(echo::INVARIANTS));
-        into.flaw(card, "leaf-never-echoes", of_graph(Echo::new).with(LeafNeverEchoes));
-        into.flaw(card, "first-answer-suffices", of_graph(Echo::new).with(FirstAnswerSuffices));
-        into.flaw(card, "crossing-is-echoed", of_graph(Echo::new).with(CrossingIsEchoed));
-        into.flaw(card, "second-activation-edge", of_graph(Echo::new).with(SecondActivationEdge));
+        into.flaw(card, "leaf-never-echoes", of_graph(Echo::new).with(&LeafNeverEchoes));
+        into.flaw(card, "first-answer-suffices", of_graph(Echo::new).with(&FirstAnswerSuffices));
+        into.flaw(card, "crossing-is-echoed", of_graph(Echo::new).with(&CrossingIsEchoed));
+        into.flaw(card, "second-activation-edge", of_graph(Echo::new).with(&SecondActivationEdge));
 
         let card = &echo_taboo::CARD;
         let correct = || Recipe::new(echo_taboo::nodes);
         into.algorithm(card, correct().guarded(echo_taboo::INVARIANTS));
-        into.flaw(card, "swallows-explorers", correct().with(SwallowsExplorers));
-        into.flaw(card, "stranger-is-counted", correct().with(StrangerIsCounted));
+        into.flaw(card, "swallows-explorers", correct().with(&SwallowsExplorers));
+        into.flaw(card, "stranger-is-counted", correct().with(&StrangerIsCounted));
     }
 }
 
@@ -347,8 +323,8 @@ impl Listed for Detection {
     fn register(into: &mut impl Register<Self>) {
         let card = &heartbeat::CARD;
         into.algorithm(card, of_setup(Heartbeat::of));
-        into.flaw(card, "never-recovers", of_setup(Heartbeat::of).with(NeverRecovers));
-        into.flaw(card, "learns-nothing", of_setup(Heartbeat::of).with(LearnsNothing));
+        into.flaw(card, "never-recovers", of_setup(Heartbeat::of).with(&NeverRecovers));
+        into.flaw(card, "learns-nothing", of_setup(Heartbeat::of).with(&LearnsNothing));
         into.flaw(card, "first-awaited-for-ever", of_setup(FirstAwaitedForEver::of));
     }
 }
@@ -359,120 +335,39 @@ impl Listed for Multicast {
         let card = &ack::CARD;
         let correct = multicast::recipe::<Ack>;
         into.algorithm(card, correct());
-        into.flaw(card, "no-duplicate-filter", correct().with(NoDuplicateFilter));
-        into.flaw(card, "freed-when-one-has-it", correct().with(FreedWhenOneHasIt));
-        into.flaw(card, "causal-by-fifo-only", correct().with(CausalByFifoOnly));
-        into.flaw(card, "delivered-before-stable", correct().with(DeliveredBeforeStable));
+        into.flaw(card, "no-duplicate-filter", correct().with(&NoDuplicateFilter));
+        into.flaw(card, "freed-when-one-has-it", correct().with(&FreedWhenOneHasIt));
+        into.flaw(card, "causal-by-fifo-only", correct().with(&CausalByFifoOnly));
+        into.flaw(card, "delivered-before-stable", correct().with(&DeliveredBeforeStable));
 
         let card = &nack::CARD;
         let correct = multicast::recipe::<Nack>;
         into.algorithm(card, correct());
         into.flaw(card, "no-tail-detection", correct());
-        into.flaw(card, "no-duplicate-filter", correct().with(NoDuplicateFilter));
-        into.flaw(card, "freed-when-one-has-it", correct().with(FreedWhenOneHasIt));
+        into.flaw(card, "no-duplicate-filter", correct().with(&NoDuplicateFilter));
+        into.flaw(card, "freed-when-one-has-it", correct().with(&FreedWhenOneHasIt));
 
         let card = &srm::CARD;
         let correct = multicast::recipe::<Srm>;
         into.algorithm(card, correct());
-        into.flaw(card, "no-sessions", correct().with(NoSessions));
-        into.flaw(card, "no-duplicate-filter", correct().with(NoDuplicateFilter));
-        let flawed = correct().with(NoIgnoreInterval).guarded(ONE_BACK_OFF);
+        into.flaw(card, "no-sessions", correct().with(&NoSessions));
+        into.flaw(card, "no-duplicate-filter", correct().with(&NoDuplicateFilter));
+        let flawed = correct().with(&NoIgnoreInterval).guarded(ONE_BACK_OFF);
         into.flaw(card, "no-ignore-interval", flawed);
     }
 }
 
 #[rustfmt::skip]
-impl Listed for Grouping {
+impl Listed for GroupCommunication {
     fn register(into: &mut impl Register<Self>) {
         let card = &virtual_synchrony::CARD;
         into.algorithm(card, virtual_synchrony::correct());
         into.flaw(card, "no-second-phase", deciding::<NoSecondPhase>());
         into.flaw(card, "minority-goes-on", deciding::<MinorityGoesOn>());
-        into.flaw(card, "no-freeze", mistaken(NoFreeze));
+        into.flaw(card, "no-freeze", mistaken(&NoFreeze));
         into.flaw(card, "orphans-dropped", deciding::<OrphansDropped>());
-        into.flaw(card, "across-the-barrier", mistaken(AcrossTheBarrier));
+        into.flaw(card, "across-the-barrier", mistaken(&AcrossTheBarrier));
         into.flaw(card, "nothing-handed-over", deciding::<NothingHandedOver>());
         into.flaw(card, "votes-forgotten", deciding::<VotesForgotten>());
-    }
-}
-
-/// The problem-independent parts of all cards, in the order of the catalogue.
-pub fn abouts() -> Vec<About> {
-    struct Abouts(Vec<About>);
-    impl<Q: Problem> Register<Q> for Abouts {
-        fn algorithm<P>(&mut self, card: &'static Card<Q>, _: Recipe<P>)
-        where
-            P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-        {
-            self.0.push(card.about());
-        }
-        fn flaw<P>(&mut self, _: &'static Card<Q>, _: &'static str, _: Recipe<P>)
-        where
-            P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-        {
-        }
-    }
-    let mut abouts = Abouts(Vec::new());
-    register(&mut abouts);
-    abouts.0
-}
-
-#[cfg(test)]
-mod tests {
-    use vorrang_protocol::{Group, NodeId};
-
-    use super::*;
-
-    /// Makes a node of everything, and notes what it was.
-    #[derive(Default)]
-    struct MakeOne(Vec<(&'static str, Option<&'static str>)>);
-
-    impl MakeOne {
-        fn make<P: Protocol>(
-            &mut self,
-            about: &About,
-            flaw: Option<&'static str>,
-            recipe: &Recipe<P>,
-        ) {
-            recipe.nodes(&about.assumes.setup(Group::of(3))).expect(about.name)(NodeId(0));
-            self.0.push((about.name, flaw));
-        }
-    }
-
-    impl<Q: Problem> Register<Q> for MakeOne {
-        fn algorithm<P>(&mut self, card: &'static Card<Q>, recipe: Recipe<P>)
-        where
-            P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-        {
-            self.make(&card.about(), None, &recipe);
-        }
-        fn flaw<P>(&mut self, card: &'static Card<Q>, flaw: &'static str, recipe: Recipe<P>)
-        where
-            P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-        {
-            self.make(&card.about(), Some(flaw), &recipe);
-        }
-    }
-
-    #[test]
-    fn flaws_are_registered_as_on_the_cards_and_can_be_made() {
-        let mut made = MakeOne::default();
-        register(&mut made);
-        let mut on_cards = Vec::new();
-        for about in abouts() {
-            on_cards.push((about.name, None));
-            on_cards.extend(about.mistakes.iter().map(|flaw| (about.name, Some(flaw.name))));
-        }
-        assert_eq!(made.0, on_cards);
-    }
-
-    #[test]
-    fn every_card_explains_itself() {
-        for about in abouts() {
-            let text = about.text();
-            assert!(text.contains("```text"), "{} has no picture of its messages", about.name);
-            assert!(text.contains("**Assumes**"), "{} does not say what it assumes", about.name);
-            assert!(text.contains("| messages |"), "{} has no table of costs", about.name);
-        }
     }
 }

@@ -7,35 +7,47 @@
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
+use model::{Act, Model, World};
+use stateright::{Checker as _, Model as _, Property};
 use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
 use vorrang_algorithms::mutex::spec::Exclusion;
 use vorrang_algorithms::mutex::{Claim, Command};
 use vorrang_check::{Bounds, Demands, Faults, Order, Outcome, Plan, System, explore};
 use vorrang_protocol::Group;
-use yardstick::Yardstick;
 
-#[path = "../../check/tests/support/yardstick.rs"]
-mod yardstick;
+#[path = "../../check/tests/check/support/model.rs"]
+mod model;
 
 const REPETITIONS: usize = 7;
 
 fn main() {
+    confirm(&[&[1, 1], &[2, 2], &[3, 3], &[1, 1, 1], &[2, 1, 1], &[2, 2, 2]]);
     compare(&[2, 2, 2]);
     compare(&[3, 3, 3]);
 }
 
+/// Lets Stateright count the states that the tests of the checker pin.
+fn confirm(all: &[&[u32]]) {
+    for &entries in all {
+        for order in [Order::Any, Order::Fifo] {
+            assert_eq!(theirs(entries, order), ours(entries, order, 1).0, "{entries:?}, {order:?}");
+        }
+    }
+    println!("Ricart-Agrawala: Stateright finds as many states as the tests of the checker pin");
+}
+
 /// Measures all rivals on one system and prints what came of it.
 fn compare(entries: &[u32]) {
-    let (states, steps) = ours(entries, 1);
+    let (states, steps) = ours(entries, Order::Any, 1);
     println!("Ricart-Agrawala, entries {entries:?}, any order: {states} states, {steps} steps");
     let mut ours_on_one = Times::default();
     let mut ours_on_two = Times::default();
     let mut theirs_on_one = Times::default();
     // The first round only warms up.
     for round in 0..=REPETITIONS {
-        let one = timed(|| assert_eq!(ours(entries, 1), (states, steps)));
-        let two = timed(|| assert_eq!(ours(entries, 2), (states, steps)));
-        let theirs = timed(|| assert_eq!(theirs(entries), states));
+        let one = timed(|| assert_eq!(ours(entries, Order::Any, 1), (states, steps)));
+        let two = timed(|| assert_eq!(ours(entries, Order::Any, 2), (states, steps)));
+        let theirs = timed(|| assert_eq!(theirs(entries, Order::Any), states));
         if round > 0 {
             ours_on_one.0.push(one);
             ours_on_two.0.push(two);
@@ -51,13 +63,13 @@ fn compare(entries: &[u32]) {
 }
 
 /// States and steps.
-fn ours(entries: &[u32], threads: usize) -> (u64, u64) {
+fn ours(entries: &[u32], order: Order, threads: usize) -> (u64, u64) {
     let group = Group::of(entries.len() as u32);
     let system = System {
         nodes: group.members().map(|id| RicartAgrawala::new(id, group)).collect(),
         plan: Plan::turns(entries, &Command::Acquire(Claim::Exclusive), &Command::Release),
         monitor: Exclusion::default(),
-        links: Order::Any.into(),
+        links: order.into(),
         faults: Faults::NONE,
         demands: Demands::default(),
     };
@@ -68,10 +80,39 @@ fn ours(entries: &[u32], threads: usize) -> (u64, u64) {
 }
 
 /// States.
-fn theirs(entries: &[u32]) -> u64 {
+fn theirs(entries: &[u32], order: Order) -> u64 {
     let entries = entries.to_vec();
-    let order = Order::Any;
-    Yardstick { entries, order }.explore(1)
+    let checker = Yardstick(Model { entries, order }).checker().threads(1).spawn_bfs().join();
+    assert!(checker.discoveries().is_empty(), "Stateright found a violation");
+    checker.unique_state_count() as u64
+}
+
+/// The model as Stateright wants it.
+#[derive(Clone, Debug)]
+struct Yardstick(Model);
+
+impl stateright::Model for Yardstick {
+    type State = World;
+    type Action = Act;
+
+    fn init_states(&self) -> Vec<World> {
+        vec![self.0.start()]
+    }
+
+    fn actions(&self, world: &World, actions: &mut Vec<Act>) {
+        self.0.actions(world, actions);
+    }
+
+    fn next_state(&self, last: &World, action: Act) -> Option<World> {
+        Some(self.0.next(last, action))
+    }
+
+    fn properties(&self) -> Vec<Property<Self>> {
+        vec![
+            Property::always("exclusion", |_, world: &World| world.is_safe()),
+            Property::always("progress", |_, world: &World| world.makes_progress()),
+        ]
+    }
 }
 
 fn timed(work: impl FnOnce()) -> Duration {

@@ -19,12 +19,12 @@ use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Barrier, mpsc};
 use vorrang_algorithms::group::forgetful::Founding;
-use vorrang_algorithms::group::locks::{Anew, OnViews, on_views, without_memory};
+use vorrang_algorithms::group::locks::{NodeFactory, on_views, without_memory};
 use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
 use vorrang_algorithms::mutex::{Claim, Command, Notice};
 use vorrang_algorithms::setup::Setup;
-use vorrang_net::{Application, ApplicationEffects, Config, Life, Node, Open, Sealed};
-use vorrang_protocol::{Group, NodeId, Protocol};
+use vorrang_net::{Application, ApplicationEffects, Config, Generation, Node, OpaqueNode, Open};
+use vorrang_protocol::{Group, NodeId};
 
 const NODES: u32 = 3;
 const REPETITIONS: usize = 7;
@@ -186,26 +186,26 @@ fn setup() -> Setup {
     Setup { beat, margin, ..Setup::new(Group::of(NODES)) }
 }
 
-fn fixed_on_views(id: NodeId, config: Config) -> Node<OnViews<RicartAgrawala>> {
+fn fixed_on_views(id: NodeId, config: Config) -> Node<Command, Notice> {
     let founders: Vec<NodeId> = (0..NODES).map(NodeId).collect();
-    let anew = Anew::new(RicartAgrawala::new);
+    let anew = NodeFactory::new(RicartAgrawala::new);
     Node::new(on_views(id, &setup(), &founders, anew, None), config)
 }
 
-fn open_on_views(id: NodeId, config: Config) -> Node<OnViews<Sealed<Command, Notice>>> {
-    let life = Life::now();
+fn open_on_views(id: NodeId, config: Config) -> Node<Command, Notice> {
+    let generation = Generation::now();
     let founders: Vec<NodeId> = (0..NODES).map(NodeId).collect();
-    let founding = Some(Founding { view: life.number() / 1000, founders });
-    let anew = Anew::new(|me, group| Sealed::new(RicartAgrawala::new(me, group)));
-    let machine = without_memory(id, &setup(), (life.number(), founding), anew, None);
-    Node::new(machine, config.open(Open { life, founders: NODES }))
+    let founding = Some(Founding { view: generation.number() / 1000, founders });
+    let anew = NodeFactory::new(|me, group| OpaqueNode::new(RicartAgrawala::new(me, group)));
+    let machine = without_memory(id, &setup(), (generation.number(), founding), anew, None);
+    Node::new(machine, config.open(Open { generation, founders: NODES }))
 }
 
 /// The same with nodes that are made so.
-fn contend_with<P: Protocol<Command = Command, Notice = Notice>>(
+fn contend_with(
     layout: &Layout<'_>,
     entries: u32,
-    make: fn(NodeId, Config) -> Node<P>,
+    make: fn(NodeId, Config) -> Node<Command, Notice>,
 ) -> Duration {
     let bind = |_| TcpListener::bind("127.0.0.1:0").expect("a free port");
     let listeners: Vec<TcpListener> = (0..NODES).map(bind).collect();

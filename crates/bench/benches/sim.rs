@@ -7,6 +7,7 @@ use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
 use vorrang_algorithms::mutex::spec::Exclusion;
 use vorrang_algorithms::mutex::{Claim, Command};
 use vorrang_bench::time;
+use vorrang_erased::Population;
 use vorrang_protocol::Group;
 use vorrang_sim::{Distribution, Load, Network, Order, Random, Simulation, Turns};
 
@@ -36,11 +37,11 @@ fn main() {
     }
 }
 
-fn saturated(nodes: u32, latency: &str) -> Simulation<RicartAgrawala, Exclusion, Turns<Command>> {
+fn saturated(nodes: u32, latency: &str) -> Simulation<Exclusion, Turns<Command>> {
     let group = Group::of(nodes);
     let saturation = Load::Closed { think: Distribution::Constant(0) };
     Simulation::new(
-        group.members().map(|id| RicartAgrawala::new(id, group)),
+        Population::new(nodes, move |id| RicartAgrawala::new(id, group)),
         Exclusion::default(),
         Network { latency: latency.parse().expect("a latency"), order: Order::Any },
         Turns::new(saturation, Command::Acquire(Claim::Exclusive), Command::Release),

@@ -18,12 +18,12 @@
 
 use std::any::TypeId;
 use std::fmt;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
-use vorrang_algorithms::card::Card;
+use vorrang_algorithms::card::{About, Card};
 use vorrang_algorithms::detection::Detection;
 use vorrang_algorithms::election::Election;
-use vorrang_algorithms::group::Grouping;
+use vorrang_algorithms::group::GroupCommunication;
 use vorrang_algorithms::multicast::Multicast;
 use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::problem::Problem;
@@ -31,11 +31,14 @@ use vorrang_algorithms::recipe::Recipe;
 use vorrang_algorithms::registry::{self, Listed, Register};
 use vorrang_algorithms::setup::{Setup, Unfit};
 use vorrang_algorithms::wave::Wave;
+use vorrang_erased::{AnyNode, AnyPopulation, Fresh, Population};
 use vorrang_protocol::{Guard, Message as _, Never, Protocol};
-use vorrang_trace::AnyNode;
 
 /// A node of any algorithm of a problem.
 pub type NodeOf<Q> = AnyNode<<Q as Problem>::Command, <Q as Problem>::Notice>;
+
+/// All nodes of a run of any algorithm of a problem.
+pub type PopulationOf<Q> = Box<dyn AnyPopulation<<Q as Problem>::Command, <Q as Problem>::Notice>>;
 
 /// An algorithm, or one with a mistake.
 pub struct Entry<Q: Problem> {
@@ -47,27 +50,69 @@ pub struct Entry<Q: Problem> {
     pub recipe: Recipe<NodeOf<Q>>,
     /// What holds of them at every moment.
     pub guards: Vec<Guard<NodeOf<Q>>>,
-    /// The names of its kinds of messages: nodes without a type do not know them all.
+    /// The names of its kinds of messages.
     pub kinds: &'static [&'static str],
     /// Whether it uses timers at all.
     pub sets_timers: bool,
+    populate: Populate<Q>,
 }
 
+/// Makes all nodes of a group, with or without their invariants.
+type Populate<Q> = Box<dyn Fn(&Setup, bool) -> Result<PopulationOf<Q>, Unfit> + Send + Sync>;
+
 impl<Q: Problem> Entry<Q> {
-    fn new<P>(card: &'static Card<Q>, flaw: Option<&'static str>, recipe: Recipe<P>) -> Self
+    /// The algorithm itself: its population is compiled with its types, so that it is simulated as
+    /// fast as can be.
+    fn algorithm<P>(card: &'static Card<Q>, recipe: Recipe<P>) -> Self
     where
         P: Protocol<Command = Q::Command, Notice = Q::Notice>,
     {
+        let recipe = Arc::new(recipe);
+        let typed = Arc::clone(&recipe);
+        let populate: Populate<Q> = Box::new(move |setup, is_guarded| {
+            let population = Population::of(setup.group.size(), typed.nodes(setup)?);
+            let guards = if is_guarded { typed.invariants() } else { &[] };
+            Ok(population.guarded(guards).into())
+        });
+        Self { populate, ..Self::without_types(card, None, recipe) }
+    }
+
+    /// The algorithm with a mistake: how fast it is simulated matters less than that it is compiled
+    /// as little as can be.
+    fn flawed<P>(card: &'static Card<Q>, flaw: &'static str, recipe: Recipe<P>) -> Self
+    where
+        P: Protocol<Command = Q::Command, Notice = Q::Notice>,
+    {
+        Self::without_types(card, Some(flaw), Arc::new(recipe))
+    }
+
+    fn without_types<P>(
+        card: &'static Card<Q>,
+        flaw: Option<&'static str>,
+        recipe: Arc<Recipe<P>>,
+    ) -> Self
+    where
+        P: Protocol<Command = Q::Command, Notice = Q::Notice>,
+    {
+        let guards: Vec<Guard<NodeOf<Q>>> =
+            recipe.invariants().iter().map(AnyNode::guard).collect();
+        let nodes = move |setup: &Setup| {
+            let node = recipe.nodes(setup)?;
+            Ok(Arc::new(move |id| AnyNode::new(node(id))) as Fresh<NodeOf<Q>>)
+        };
+        let (fresh, kinds, all_guards) = (nodes.clone(), P::Message::KINDS, guards.clone());
         Self {
             card,
             flaw,
-            guards: recipe.invariants().iter().map(AnyNode::guard).collect(),
-            recipe: Recipe::new(move |setup| {
-                let node = recipe.nodes(setup)?;
-                Ok(move |id| AnyNode::new(node(id)))
-            }),
-            kinds: P::Message::KINDS,
+            guards,
+            recipe: Recipe::new(move |setup| nodes(setup).map(|node| move |id| node(id))),
+            kinds,
             sets_timers: TypeId::of::<P::Timer>() != TypeId::of::<Never>(),
+            populate: Box::new(move |setup, is_guarded| {
+                let population = Population::of(setup.group.size(), fresh(setup)?);
+                let guards = if is_guarded { &all_guards[..] } else { &[] };
+                Ok(population.with_kinds(kinds).guarded(guards.iter().cloned()).into())
+            }),
         }
     }
 
@@ -79,6 +124,24 @@ impl<Q: Problem> Entry<Q> {
     pub fn nodes(&self, setup: &Setup) -> Result<Vec<NodeOf<Q>>, Unfit> {
         let node = self.recipe.nodes(setup)?;
         Ok(setup.group.members().map(|id| node(id)).collect())
+    }
+
+    /// The same for the simulator.
+    ///
+    /// # Errors
+    ///
+    /// If the set-up does not fit the algorithm.
+    pub fn population(&self, setup: &Setup) -> Result<PopulationOf<Q>, Unfit> {
+        (self.populate)(setup, false)
+    }
+
+    /// The same, with what holds of the nodes at every moment.
+    ///
+    /// # Errors
+    ///
+    /// If the set-up does not fit the algorithm.
+    pub fn guarded_population(&self, setup: &Setup) -> Result<PopulationOf<Q>, Unfit> {
+        (self.populate)(setup, true)
     }
 }
 
@@ -106,7 +169,7 @@ macro_rules! catalogued {
     )*};
 }
 
-catalogued!(Mutex, Election, Wave, Detection, Multicast, Grouping);
+catalogued!(Mutex, Election, Wave, Detection, Multicast, GroupCommunication);
 
 /// The algorithm of that name, with that mistake if there is to be one.
 ///
@@ -118,6 +181,24 @@ pub fn find<Q: Catalogued>(name: &str, flaw: Option<&str>) -> Result<&'static En
     found.ok_or_else(|| registry::unknown(name, flaw))
 }
 
+/// The problem-independent parts of all cards, problem by problem.
+pub fn abouts() -> Vec<About> {
+    let mut all = Vec::new();
+    all.extend(cards::<Mutex>().into_iter().map(Card::about));
+    all.extend(cards::<Election>().into_iter().map(Card::about));
+    all.extend(cards::<Wave>().into_iter().map(Card::about));
+    all.extend(cards::<Detection>().into_iter().map(Card::about));
+    all.extend(cards::<Multicast>().into_iter().map(Card::about));
+    all.extend(cards::<GroupCommunication>().into_iter().map(Card::about));
+    all
+}
+
+/// The cards of all algorithms of a problem.
+pub fn cards<Q: Catalogued>() -> Vec<&'static Card<Q>> {
+    let correct = Q::entries().iter().filter(|entry| entry.flaw.is_none());
+    correct.map(|entry| entry.card).collect()
+}
+
 fn all<Q: Listed>() -> Vec<Entry<Q>> {
     struct All<Q: Problem>(Vec<Entry<Q>>);
 
@@ -126,13 +207,13 @@ fn all<Q: Listed>() -> Vec<Entry<Q>> {
         where
             P: Protocol<Command = Q::Command, Notice = Q::Notice>,
         {
-            self.0.push(Entry::new(card, None, recipe));
+            self.0.push(Entry::algorithm(card, recipe));
         }
         fn flaw<P>(&mut self, card: &'static Card<Q>, flaw: &'static str, recipe: Recipe<P>)
         where
             P: Protocol<Command = Q::Command, Notice = Q::Notice>,
         {
-            self.0.push(Entry::new(card, Some(flaw), recipe));
+            self.0.push(Entry::flawed(card, flaw, recipe));
         }
     }
 
@@ -143,13 +224,13 @@ fn all<Q: Listed>() -> Vec<Entry<Q>> {
 
 #[cfg(test)]
 mod tests {
-    use vorrang_protocol::Group;
+    use vorrang_protocol::{Group, NodeId};
 
     use super::*;
 
     #[test]
     fn everything_on_a_card_is_found_and_nothing_else() {
-        for card in registry::cards::<Mutex>() {
+        for card in cards::<Mutex>() {
             let setup = card.setup(Group::of(4));
             for flaw in [None].into_iter().chain(card.flaws.iter().map(|flaw| Some(flaw.name))) {
                 let entry = find::<Mutex>(card.name, flaw).expect("it is on the card");
@@ -169,5 +250,41 @@ mod tests {
     fn only_some_set_timers() {
         let sets = |name| find::<Mutex>(name, None).expect(name).sets_timers;
         assert!(sets("token-ring") && !sets("lamport"));
+    }
+
+    /// The entries of a problem are what its cards say, and a node can be made of each.
+    fn are_as_on_the_cards<Q: Catalogued>() {
+        let mut on_cards = Vec::new();
+        for about in cards::<Q>().into_iter().map(Card::about) {
+            on_cards.push((about.name, None));
+            on_cards.extend(about.mistakes.iter().map(|flaw| (about.name, Some(flaw.name))));
+        }
+        let entries = Q::entries().iter();
+        let listed: Vec<_> = entries.map(|entry| (entry.card.name, entry.flaw)).collect();
+        assert_eq!(listed, on_cards);
+        for entry in Q::entries() {
+            let setup = entry.card.setup(Group::of(3));
+            entry.recipe.nodes(&setup).expect(entry.card.name)(NodeId(0));
+        }
+    }
+
+    #[test]
+    fn flaws_are_registered_as_on_the_cards_and_can_be_made() {
+        are_as_on_the_cards::<Mutex>();
+        are_as_on_the_cards::<Election>();
+        are_as_on_the_cards::<Wave>();
+        are_as_on_the_cards::<Detection>();
+        are_as_on_the_cards::<Multicast>();
+        are_as_on_the_cards::<GroupCommunication>();
+    }
+
+    #[test]
+    fn every_card_explains_itself() {
+        for about in abouts() {
+            let text = about.text();
+            assert!(text.contains("```text"), "{} has no picture of its messages", about.name);
+            assert!(text.contains("**Assumes**"), "{} does not say what it assumes", about.name);
+            assert!(text.contains("| messages |"), "{} has no table of costs", about.name);
+        }
     }
 }

@@ -3,7 +3,7 @@
 use vorrang_protocol::{NodeId, Order};
 
 use crate::fingerprint::Print;
-use crate::total::Total;
+use crate::state_hash::StateHash;
 
 /// A message on its way, known by its print.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,7 +67,7 @@ impl<'a> Flight<'a> {
     }
 
     /// The print, from scratch.
-    pub(crate) fn print<T: Total>(self, order: Order) -> T {
+    pub(crate) fn print<T: StateHash>(self, order: Order) -> T {
         match order {
             Order::Any => sum(self.messages),
             Order::Fifo => self
@@ -79,7 +79,12 @@ impl<'a> Flight<'a> {
     }
 
     /// By how much the print changes when the message at `taken` arrives and `sent` are sent.
-    pub(crate) fn change<T: Total>(self, taken: Option<usize>, sent: &[Flying], order: Order) -> T {
+    pub(crate) fn change<T: StateHash>(
+        self,
+        taken: Option<usize>,
+        sent: &[Flying],
+        order: Order,
+    ) -> T {
         match order {
             Order::Any => {
                 let gone = taken.map(|place| T::of_part(self.messages[place].print));
@@ -91,7 +96,7 @@ impl<'a> Flight<'a> {
 
     /// Looks at every link that changes once: at the one that loses its head, and at each of the
     /// others where the first message for it is sent.
-    fn change_of_queues<T: Total>(self, taken: Option<usize>, sent: &[Flying]) -> T {
+    fn change_of_queues<T: StateHash>(self, taken: Option<usize>, sent: &[Flying]) -> T {
         let heads = taken.map(|place| &self.messages[place]).into_iter();
         let mut change = T::default();
         for (count, touched) in heads.chain(sent).enumerate() {
@@ -138,7 +143,7 @@ impl<'a> Flight<'a> {
     }
 }
 
-pub(crate) fn sum<T: Total>(messages: &[Flying]) -> T {
+pub(crate) fn sum<T: StateHash>(messages: &[Flying]) -> T {
     messages.iter().map(|it| T::of_part(it.print)).sum()
 }
 
@@ -148,7 +153,7 @@ pub(crate) fn sum_again(messages: &[Flying]) -> Print {
 }
 
 /// The print of a queue. An empty one has none, so that links never used need not be listed.
-fn chain<T: Total>(prints: impl Iterator<Item = Print>) -> T {
+fn chain<T: StateHash>(prints: impl Iterator<Item = Print>) -> T {
     prints.fold(T::default(), T::then)
 }
 

@@ -10,23 +10,23 @@ use std::num::NonZeroUsize;
 
 use vorrang_protocol::{Monitor, NodeId, Protocol, Violation};
 
-use crate::again::{Doubt, ask_again};
+use crate::determinism::{RecheckFailure, recheck_handlers};
 use crate::fingerprint::Print;
 use crate::follow::{Astray, Steps, Stray, addressee, follow};
 use crate::handler::Shared;
 use crate::level::{Chunks, Clock, Context, Counts, Found, Level, Tell};
 use crate::liveness::{self, Graph, Watch};
 use crate::machine::Typed;
-use crate::parts::Shelf;
+use crate::parts::Parts;
 use crate::report::{Answer, Bound, Bounds, Fingerprint, Outcome, Progress, Report};
 use crate::retrace::{Initial, Leg, Way, retrace};
 use crate::run::{Move, Run};
 use crate::state::{Down, First, States};
+use crate::state_hash::{StateHash, Wide};
 use crate::step::{Action, Model, Stepper};
 use crate::system::System;
 use crate::table::Table;
 use crate::timers::{Pace, longest_ns};
-use crate::total::{Total, Wide};
 use crate::walk::{self, Walks};
 
 /// Explores every run of a system, up to the bounds.
@@ -152,7 +152,7 @@ where
     let agenda = system.plan.agenda(|command| machine.keep_command(command));
     let order = system.links.order;
     let first = First { nodes, monitor, faults: system.faults };
-    let slips = Shelf::default();
+    let slips = Parts::default();
     let within_ns = system.links.within.map(longest_ns);
     let pace = Pace { within_ns, order, slips: &slips };
     let liveness = system.demands.liveness;
@@ -198,7 +198,7 @@ pub(crate) struct Counted {
 }
 
 /// The whole search, which knows no type of what it searches.
-pub(crate) fn search<T: Total>(
+pub(crate) fn search<T: StateHash>(
     model: Model<'_>,
     first: First,
     before: &Steps<'_>,
@@ -237,10 +237,10 @@ pub(crate) fn search<T: Total>(
     };
     let (depth, end) = search.run(&initial);
     let ended = match end {
-        End::Exhausted => match search.ask_again(depth) {
+        End::Exhausted => match search.recheck_handlers(depth) {
             None => search.go_round(initial, None).unwrap_or(Ended::Verified),
-            Some(Doubt::Bounded(by)) => Ended::Bounded(by),
-            Some(Doubt::Changed(thread, asked, violation)) => {
+            Some(RecheckFailure::Bounded(by)) => Ended::Bounded(by),
+            Some(RecheckFailure::Changed(thread, asked, violation)) => {
                 let last = Some(Leg::of_asked(&asked));
                 let (stepper, parent) =
                     (&mut search.steppers[thread], |it| search.table.parent(it));
@@ -279,7 +279,7 @@ fn unrepeatable(violation: &Violation) -> Violation {
 }
 
 /// Starts all nodes, in the order of their numbers and with every answer to their choices.
-fn start<T: Total>(model: Model<'_>, first: States<T>) -> Result<Vec<Initial<T>>, Astray> {
+fn start<T: StateHash>(model: Model<'_>, first: States<T>) -> Result<Vec<Initial<T>>, Astray> {
     let mut stepper = Stepper::new(model);
     let size = first.at(0).nodes.len() as u32;
     let mut all = vec![Initial { state: first, starts: Vec::new() }];
@@ -327,7 +327,7 @@ enum End<T> {
     Found(Found<T>),
 }
 
-impl<T: Total> Search<'_, T> {
+impl<T: StateHash> Search<'_, T> {
     /// Explores level after level; returns how far the farthest state is, and why no more follow.
     fn run(&mut self, initial: &[Initial<T>]) -> (u32, End<T>) {
         let mut found = self.insert_initial(initial);
@@ -364,9 +364,9 @@ impl<T: Total> Search<'_, T> {
     }
 
     /// Whether handlers would still do what they did.
-    fn ask_again(&mut self, depth: u32) -> Option<Doubt<T>> {
+    fn recheck_handlers(&mut self, depth: u32) -> Option<RecheckFailure<T>> {
         let progress = self.progress(depth);
-        ask_again(self.model, &self.steppers, &mut self.clock, || progress)
+        recheck_handlers(self.model, &self.steppers, &mut self.clock, || progress)
     }
 
     /// Judges what goes on for ever, if anything may.

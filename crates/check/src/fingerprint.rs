@@ -6,12 +6,12 @@
 //!
 //! Two states with one fingerprint are taken for the same. Among n states the odds that any two
 //! collide are about n² / 2⁶⁵: for ten million states, three in a million. Parts are another
-//! matter: they are compared, and no two that differ share a print (see [`Shelf`]). So the odds are
+//! matter: they are compared, and no two that differ share a print (see [`Parts`]). So the odds are
 //! those of sums of pseudo-random numbers, independent of the quality of the parts' own `Hash`. A
-//! second sum makes them n² / 2¹²⁹ (see [`Total`]).
+//! second sum makes them n² / 2¹²⁹ (see [`StateHash`]).
 //!
-//! [`Shelf`]: crate::parts::Shelf
-//! [`Total`]: crate::total::Total
+//! [`Parts`]: crate::parts::Shelf
+//! [`StateHash`]: crate::state_hash::Total
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash, Hasher};

@@ -11,8 +11,8 @@ use vorrang_protocol::{NodeId, Violation};
 
 use crate::retrace::{Initial, Leg};
 use crate::state::States;
+use crate::state_hash::StateHash;
 use crate::step::{Action, Model, Stepper};
-use crate::total::Total;
 use crate::trial::Trial;
 
 /// A step that cannot be taken where it stands.
@@ -49,7 +49,7 @@ pub(crate) enum Astray {
 }
 
 /// The state after all steps, the nodes having come up without any choice but 0.
-pub(crate) fn follow<T: Total>(
+pub(crate) fn follow<T: StateHash>(
     model: Model<'_>,
     initial: Vec<Initial<T>>,
     steps: &Steps<'_>,

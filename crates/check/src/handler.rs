@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::fingerprint::{ByThree, Three};
-use crate::machine::{Handled, Happening, Machine};
+use crate::machine::{Handled, Machine, NodeEvent};
 use crate::step::Action;
 
 /// Asks the machine, and remembers what came of it.
@@ -31,7 +31,7 @@ pub(crate) struct Asked<T> {
     /// The state in which it first happened.
     pub(crate) state: T,
     pub(crate) action: Action,
-    pub(crate) happening: Happening,
+    pub(crate) happening: NodeEvent,
 }
 
 /// Where the outcomes of one thing lie.

@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 
 use vorrang_protocol::Violation;
 
-use crate::dues::may_close_a_loop;
 use crate::handler::Shared;
+use crate::obligations::may_close_a_loop;
 use crate::report::{Bound, Bounds, Progress};
 use crate::retrace::{Ending, Leg};
 use crate::state::{State, States};
+use crate::state_hash::StateHash;
 use crate::step::{Model, Stepper, judge};
 use crate::table::{Batch, News, Table};
-use crate::total::Total;
 use crate::trial::{Parked, Trial};
 
 /// A level that is being explored.
@@ -44,7 +44,7 @@ pub(crate) struct Context<'a, T> {
     pub(crate) shared: &'a Shared,
 }
 
-impl<T: Total> Context<'_, T> {
+impl<T: StateHash> Context<'_, T> {
     /// The memory limit of the table of known states.
     pub(crate) fn room_of_table(&self) -> u64 {
         let bound = self.bounds.memory_bytes.unwrap_or(u64::MAX);
@@ -77,7 +77,7 @@ pub(crate) struct Findings<T> {
     pub(crate) bound: Option<Bound>,
     /// A chunk already explored, for its memory.
     spare: Option<States<T>>,
-    desk: Desk<T>,
+    desk: PendingSteps<T>,
 }
 
 /// A violation and where it happened.
@@ -90,7 +90,7 @@ pub(crate) struct Found<T> {
     pub(crate) last: Option<Leg>,
 }
 
-impl<'a, T: Total> Level<'a, T> {
+impl<'a, T: StateHash> Level<'a, T> {
     pub(crate) fn new(context: Context<'a, T>, depth: u32, states: Chunks<T>) -> Self {
         Self {
             depth,
@@ -229,7 +229,7 @@ impl<'a, T: Total> Level<'a, T> {
         findings: &mut Findings<T>,
     ) -> (u64, u64) {
         let Findings { next, desk, spare, .. } = findings;
-        let Desk { batch, parked } = desk;
+        let PendingSteps { batch, parked } = desk;
         let room = self.context.room_of_table();
         let mut is_cut = !self.context.table.insert_all(batch, room);
         let room = room.saturating_sub(self.context.table.bytes());
@@ -290,14 +290,14 @@ impl<'a, T: Total> Level<'a, T> {
     }
 }
 
-impl<T: Total> Default for Findings<T> {
+impl<T: StateHash> Default for Findings<T> {
     fn default() -> Self {
-        let desk = Desk::default();
+        let desk = PendingSteps::default();
         Self { next: Chunks::default(), found: None, bound: None, spare: None, desk }
     }
 }
 
-impl<T: Total> Findings<T> {
+impl<T: StateHash> Findings<T> {
     /// Keeps the one with the shorter run or else from the smaller fingerprint.
     fn report(&mut self, new: Found<T>) {
         if self.found.as_ref().is_none_or(|old| new.rank() < old.rank()) {
@@ -314,7 +314,7 @@ impl<T: Total> Findings<T> {
     }
 }
 
-impl<T: Total> Found<T> {
+impl<T: StateHash> Found<T> {
     fn rank(&self) -> (bool, T, u64) {
         match self.ending {
             Ending::Here => (false, self.state, 0),
@@ -325,7 +325,7 @@ impl<T: Total> Found<T> {
 
 /// Steps that were tried, and of which it is not yet known whether they lead to anything new.
 #[derive(Default)]
-struct Desk<T> {
+struct PendingSteps<T> {
     batch: Batch<T>,
     /// Each with the state of the chunk that it was tried in.
     parked: Vec<(u32, Parked<T>)>,
@@ -334,7 +334,7 @@ struct Desk<T> {
 /// Many more steps than most chunks have, and little memory.
 const MOST_PARKED: usize = 1 << 16;
 
-impl<T: Total> Desk<T> {
+impl<T: StateHash> PendingSteps<T> {
     fn is_full(&self) -> bool {
         self.parked.len() >= MOST_PARKED
     }
@@ -361,7 +361,7 @@ pub(crate) struct Chunks<T> {
 /// of the successors of a chunk belong to every shard of the table.
 const CHUNK: usize = 512;
 
-impl<T: Total> Chunks<T> {
+impl<T: StateHash> Chunks<T> {
     pub(crate) fn add(&mut self, states: States<T>) {
         self.chunks.push(states);
     }

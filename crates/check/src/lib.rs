@@ -81,31 +81,31 @@
 //! counts.
 #![forbid(unsafe_code)]
 
-mod again;
-mod caught;
+mod catch_panic;
 mod channels;
 mod choices;
-mod conduct;
-mod dues;
+mod determinism;
 mod explore;
 mod fingerprint;
 mod follow;
 mod handler;
+mod handler_oracle;
 mod level;
 mod liveness;
 mod machine;
 mod memory;
+mod obligations;
 mod parts;
 mod plan;
 mod report;
 mod retrace;
 mod run;
 mod state;
+mod state_hash;
 mod step;
 mod system;
 mod table;
 mod timers;
-mod total;
 mod trial;
 mod walk;
 

@@ -7,17 +7,17 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use vorrang_protocol::{
-    Debt, Effect, Event, Monitor, NodeId, Protocol, Refused, Situation, Violation,
+    Effect, Event, Monitor, NodeId, Obligation, Protocol, Refused, Situation, Violation,
 };
 
-use crate::caught::caught;
+use crate::catch_panic::catch_panic;
 use crate::channels::{Flying, sum};
 use crate::choices::Choices;
-use crate::conduct::{self, Deed, equal_to_its_copy, panicked};
-use crate::dues::Dues;
 use crate::fingerprint::{Part, Print};
+use crate::handler_oracle::{self, HandlerResult, equal_to_its_copy, panicked};
 use crate::memory::Gauge;
-use crate::parts::Shelf;
+use crate::obligations::Obligations;
+use crate::parts::Parts;
 use crate::report::{Bound, Bounds};
 use crate::state::Down;
 use crate::system::System;
@@ -26,11 +26,11 @@ use crate::timers::TimerChange;
 /// The system that the search explores, as a trait object.
 pub(crate) trait Machine: Sync {
     /// Every outcome of what happens to a node: one for every answer to the choices in it.
-    fn handle(&self, it: &Happening) -> Vec<Handled>;
+    fn handle(&self, it: &NodeEvent) -> Vec<Handled>;
     /// Whether a system may be left like that.
     fn at_rest(&self, monitor: Print) -> Result<(), Violation>;
     /// The open obligations.
-    fn dues(&self, monitor: Print) -> Dues;
+    fn dues(&self, monitor: Print) -> Obligations;
     /// Whether there are invariants.
     fn is_guarded(&self) -> bool;
     /// Judges nodes, those down among them, and letters in flight by the invariants.
@@ -45,16 +45,16 @@ pub(crate) trait Machine: Sync {
 
 /// An event at a node.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Happening {
+pub(crate) struct NodeEvent {
     pub(crate) at: NodeId,
     pub(crate) node: Print,
     pub(crate) monitor: Print,
-    pub(crate) what: Occasion,
+    pub(crate) what: EventKind,
 }
 
 /// The kinds of events at a node.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Occasion {
+pub(crate) enum EventKind {
     /// A message to it is lost, or comes to it when it is down.
     Nothing,
     Start,
@@ -66,7 +66,7 @@ pub(crate) enum Occasion {
         given: u32,
     },
     /// The letter of this print arrives.
-    Letter(Print),
+    Envelope(Print),
     /// The timer of this print runs out.
     Timer(Print),
 }
@@ -96,18 +96,18 @@ struct Rest {
 
 impl Handled {
     /// Nothing came of it.
-    fn nothing(it: &Happening) -> Self {
+    fn nothing(it: &NodeEvent) -> Self {
         Self::new(it, it.node, it.monitor, Vec::new(), false, Rest::default())
     }
 
     /// Something went wrong before anything came of it.
-    fn failed(it: &Happening, choices: Vec<u32>, violation: Violation) -> Self {
+    fn failed(it: &NodeEvent, choices: Vec<u32>, violation: Violation) -> Self {
         let rest = Rest { choices, timers: Vec::new(), violation: Some(violation) };
         Self::new(it, it.node, it.monitor, Vec::new(), false, rest)
     }
 
     fn new(
-        it: &Happening,
+        it: &NodeEvent,
         node: Print,
         monitor: Print,
         sent: Vec<Flying>,
@@ -152,7 +152,7 @@ impl Handled {
 
 /// A message and what surrounds it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Letter<T, G> {
+pub(crate) struct Envelope<T, G> {
     pub(crate) from: NodeId,
     pub(crate) to: NodeId,
     pub(crate) message: T,
@@ -168,7 +168,7 @@ struct Reserved;
 #[derive(Debug)]
 pub(crate) struct Typed<'a, P: Protocol, M> {
     system: &'a System<P, M>,
-    shelf: Shelf,
+    shelf: Parts,
     /// The bounds on memory and time.
     most_bytes: u64,
     time: Option<Duration>,
@@ -183,7 +183,7 @@ where
 {
     pub(crate) fn new(system: &'a System<P, M>, bounds: &Bounds) -> Self {
         let most_bytes = bounds.memory_bytes.unwrap_or(u64::MAX);
-        let (shelf, cut, gauge) = (Shelf::default(), OnceLock::new(), Gauge::new());
+        let (shelf, cut, gauge) = (Parts::default(), OnceLock::new(), Gauge::new());
         // Other events have other fingerprints.
         for occasion in [Part::Nothing, Part::Start, Part::Crash, Part::Restart] {
             shelf.keep(Print::of(occasion, &()), Reserved);
@@ -199,7 +199,7 @@ where
     }
 
     pub(crate) fn letter(&self, print: Print) -> (NodeId, NodeId, P::Message) {
-        let letter = self.shelf.get::<Letter<P::Message, M::Tag>>(print);
+        let letter = self.shelf.get::<Envelope<P::Message, M::Tag>>(print);
         (letter.from, letter.to, letter.message.clone())
     }
 
@@ -212,10 +212,10 @@ where
     }
 
     /// The effects of the event: the handler is run once more, with the same answers.
-    pub(crate) fn effects(&self, it: &Happening, choices: &[u32]) -> Vec<Effect<P>> {
+    pub(crate) fn effects(&self, it: &NodeEvent, choices: &[u32]) -> Vec<Effect<P>> {
         let Some((event, _)) = self.event(it.what) else { return Vec::new() };
         // A refusal has no effects; the violation tells of it.
-        match conduct::effects(&*self.shelf.get::<P>(it.node), event, choices) {
+        match handler_oracle::effects(&*self.shelf.get::<P>(it.node), event, choices) {
             (effects, Ok(())) => effects,
             (_, Err(Refused(_))) => Vec::new(),
         }
@@ -240,18 +240,18 @@ where
 
     /// The event as the handler sees it, and the tag of the message if one arrives; a crash has no
     /// handler.
-    fn event(&self, what: Occasion) -> Option<(Event<P>, M::Tag)> {
+    fn event(&self, what: EventKind) -> Option<(Event<P>, M::Tag)> {
         let event = match what {
-            Occasion::Start => Event::Start,
-            Occasion::Restart => Event::Restart,
-            Occasion::Nothing | Occasion::Crash => return None,
-            Occasion::Command { list, given } => Event::Command(self.command(list, given)),
-            Occasion::Letter(print) => {
-                let letter = self.shelf.get::<Letter<P::Message, M::Tag>>(print);
+            EventKind::Start => Event::Start,
+            EventKind::Restart => Event::Restart,
+            EventKind::Nothing | EventKind::Crash => return None,
+            EventKind::Command { list, given } => Event::Command(self.command(list, given)),
+            EventKind::Envelope(print) => {
+                let letter = self.shelf.get::<Envelope<P::Message, M::Tag>>(print);
                 let event = Event::Message { from: letter.from, message: letter.message.clone() };
                 return Some((event, letter.tag.clone()));
             }
-            Occasion::Timer(print) => Event::Timer(self.timer(print)),
+            EventKind::Timer(print) => Event::Timer(self.timer(print)),
         };
         Some((event, M::Tag::default()))
     }
@@ -260,20 +260,20 @@ where
     fn run(
         &self,
         choices: &mut Choices,
-        it: &Happening,
+        it: &NodeEvent,
         event: &Event<P>,
         tag: &M::Tag,
     ) -> Result<Handled, Violation> {
         let node = self.shelf.get::<P>(it.node);
-        let deed = conduct::act(it.at, &*node, event, choices)?;
+        let deed = handler_oracle::act(it.at, &*node, event, choices)?;
         let made = choices.made();
         self.judge(it, || self.show(it, event, tag, &deed, &made))
     }
 
     /// The node as it would restart after a crash.
-    fn crash(&self, it: &Happening) -> Result<Handled, Violation> {
+    fn crash(&self, it: &NodeEvent) -> Result<Handled, Violation> {
         let (node, fresh) = (self.shelf.get::<P>(it.node), &self.system.nodes[it.at.index()]);
-        let kept = conduct::remains(it.at, &*node, fresh)?;
+        let kept = handler_oracle::remains(it.at, &*node, fresh)?;
         self.judge(it, || {
             let mut monitor = M::clone(&self.shelf.get(it.monitor));
             monitor.on_crash(it.at);
@@ -283,8 +283,8 @@ where
     }
 
     /// Lets the monitor see the same twice: it too must do the same again, and not panic.
-    fn judge(&self, it: &Happening, show: impl Fn() -> Handled) -> Result<Handled, Violation> {
-        let told = caught(|| {
+    fn judge(&self, it: &NodeEvent, show: impl Fn() -> Handled) -> Result<Handled, Violation> {
+        let told = catch_panic(|| {
             equal_to_its_copy(&"the monitor", &*self.shelf.get::<M>(it.monitor))?;
             let (handled, again) = (show(), show());
             if handled == again {
@@ -305,10 +305,10 @@ where
     /// Shows the monitor what happened to a node and what the node did.
     fn show(
         &self,
-        it: &Happening,
+        it: &NodeEvent,
         event: &Event<P>,
         tag: &M::Tag,
-        deed: &Deed<P>,
+        deed: &HandlerResult<P>,
         choices: &[u32],
     ) -> Handled {
         let mut monitor = M::clone(&self.shelf.get(it.monitor));
@@ -353,10 +353,10 @@ where
     P: Protocol,
     M: Monitor<Command = P::Command, Notice = P::Notice>,
 {
-    fn handle(&self, it: &Happening) -> Vec<Handled> {
+    fn handle(&self, it: &NodeEvent) -> Vec<Handled> {
         let Some((event, tag)) = self.event(it.what) else {
             let failed = |violation| Handled::failed(it, Vec::new(), violation);
-            let is_crash = matches!(it.what, Occasion::Crash);
+            let is_crash = matches!(it.what, EventKind::Crash);
             let handled = if is_crash { self.crash(it) } else { Ok(Handled::nothing(it)) };
             return vec![handled.unwrap_or_else(failed)];
         };
@@ -385,12 +385,12 @@ where
 
     fn at_rest(&self, monitor: Print) -> Result<(), Violation> {
         let monitor = self.shelf.get::<M>(monitor);
-        let told = caught(|| {
+        let told = catch_panic(|| {
             let judge = || {
                 monitor.at_rest()?;
-                match monitor.owed().first() {
+                match monitor.obligations().first() {
                     None => Ok(()),
-                    Some(&Debt { to, property }) => {
+                    Some(&Obligation { to, property }) => {
                         let what =
                             format!("nothing more is bound to happen, and node {to} still waits");
                         Err(Violation { property, what })
@@ -407,10 +407,12 @@ where
         told.unwrap_or_else(|panic| Err(panicked(&"the monitor", &panic)))
     }
 
-    fn dues(&self, monitor: Print) -> Dues {
+    fn dues(&self, monitor: Print) -> Obligations {
         let monitor = self.shelf.get::<M>(monitor);
-        let told = caught(|| Dues::new(monitor.owed(), monitor.at_rest().err()));
-        told.unwrap_or_else(|panic| Dues::new(Vec::new(), Some(panicked(&"the monitor", &panic))))
+        let told = catch_panic(|| Obligations::new(monitor.obligations(), monitor.at_rest().err()));
+        told.unwrap_or_else(|panic| {
+            Obligations::new(Vec::new(), Some(panicked(&"the monitor", &panic)))
+        })
     }
 
     fn is_guarded(&self) -> bool {
@@ -419,14 +421,14 @@ where
 
     fn judge(&self, nodes: &[Print], down: Down, letters: &[Print]) -> Result<(), Violation> {
         let nodes: Vec<Arc<P>> = nodes.iter().map(|&it| self.shelf.get(it)).collect();
-        let letter = |&it| self.shelf.get::<Letter<P::Message, M::Tag>>(it);
+        let letter = |&it| self.shelf.get::<Envelope<P::Message, M::Tag>>(it);
         let letters: Vec<_> = letters.iter().map(letter).collect();
         let situation = Situation::new(
             nodes.iter().map(|it| &**it).collect(),
             (0..nodes.len() as u32).map(NodeId).filter(|&it| down.has(it)).collect(),
             letters.iter().map(|it| (it.from, it.to, &it.message)).collect(),
         );
-        let told = caught(|| situation.judge(&self.system.demands.invariants));
+        let told = catch_panic(|| situation.judge(&self.system.demands.invariants));
         told.unwrap_or_else(|panic| Err(panicked(&"an invariant", &panic)))
     }
 
@@ -491,7 +493,7 @@ where
             return;
         }
         let tag = self.monitor.on_send(from);
-        let letter = Letter { from, to, message: message.clone(), tag };
+        let letter = Envelope { from, to, message: message.clone(), tag };
         let print = self.machine.shelf.keep(Print::of(Part::Message, &letter), letter);
         self.sent.push(Flying { print, from, to });
     }

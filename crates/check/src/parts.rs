@@ -20,7 +20,7 @@ use crate::fingerprint::{ByPrint, Part as Place, Print};
 /// Values of any type by fingerprint. Which type lies behind a print is for the caller to know;
 /// so the tables behind it are compiled once, and not once for every algorithm.
 #[derive(Debug)]
-pub(crate) struct Shelf {
+pub(crate) struct Parts {
     boards: Vec<RwLock<ByPrint<Arc<Part>>>>,
     bytes: AtomicU64,
 }
@@ -33,7 +33,7 @@ const ARC: usize = 2 * size_of::<usize>();
 /// So that threads rarely wait for each other when every step makes a new part.
 const BOARD_BITS: u32 = 4;
 
-impl Shelf {
+impl Parts {
     /// Keeps a value, and returns the print to find it by: this one, unless something else has it.
     pub(crate) fn keep<T>(&self, print: Print, value: T) -> Print
     where
@@ -105,7 +105,7 @@ impl Shelf {
     }
 }
 
-impl Default for Shelf {
+impl Default for Parts {
     fn default() -> Self {
         let boards = (0..1 << BOARD_BITS).map(|_| RwLock::default()).collect();
         Self { boards, bytes: AtomicU64::new(0) }
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn what_differs_is_kept_apart_and_found_again_though_its_print_is_the_same() {
-        let shelf = Shelf::default();
+        let shelf = Parts::default();
         let prints: Vec<Print> = (0..100).map(|it| shelf.keep(SAME, it)).collect();
         assert_eq!(prints[0], SAME);
         for (value, &print) in (0..100).zip(&prints) {
@@ -138,7 +138,7 @@ mod tests {
                 f.write_str("secret")
             }
         }
-        let shelf = Shelf::default();
+        let shelf = Parts::default();
         let mut prints: Vec<Print> = (0..100).map(|it| shelf.keep(SAME, Secret(it))).collect();
         assert!((0..100).all(|it| shelf.get::<Secret>(prints[usize::from(it)]).0 == it));
         prints.sort_unstable();
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn values_of_different_types_are_kept_apart() {
-        let shelf = Shelf::default();
+        let shelf = Parts::default();
         let (number, letter) = (shelf.keep(SAME, 1_u8), shelf.keep(SAME, 'a'));
         assert_eq!((*shelf.get::<u8>(number), *shelf.get::<char>(letter)), (1, 'a'));
     }

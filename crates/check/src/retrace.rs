@@ -8,14 +8,14 @@ use std::vec;
 
 use vorrang_protocol::{Monitor, Protocol};
 
-use crate::dues::{Label, counts_as_help, label};
 use crate::fingerprint::Print;
 use crate::handler::Asked;
-use crate::machine::{Happening, Occasion, Typed};
+use crate::machine::{EventKind, NodeEvent, Typed};
+use crate::obligations::{Label, counts_as_help, label};
 use crate::run::{Move, Start, What};
 use crate::state::{State, States};
+use crate::state_hash::StateHash;
 use crate::step::{Action, Model, Stepper, happening, letter};
-use crate::total::Total;
 use crate::trial::Trial;
 
 /// A state before its first step, with how its nodes came up.
@@ -29,7 +29,7 @@ pub(crate) struct Initial<T> {
 #[derive(Clone, Debug)]
 pub(crate) struct Leg {
     action: Action,
-    happening: Happening,
+    happening: NodeEvent,
     choices: Vec<u32>,
     /// The message that is lost or arrives, if one does.
     letter: Option<Print>,
@@ -37,7 +37,7 @@ pub(crate) struct Leg {
 
 impl Leg {
     /// The step that was tried.
-    pub(crate) fn of<T: Total>(
+    pub(crate) fn of<T: StateHash>(
         model: Model<'_>,
         state: &State<'_, T>,
         trial: &Trial<'_, T>,
@@ -61,13 +61,13 @@ impl Leg {
     pub(crate) fn of_asked<T>(asked: &Asked<T>) -> Self {
         let Asked { action, happening, .. } = *asked;
         let letter = match happening.what {
-            Occasion::Letter(print) => Some(print),
-            Occasion::Nothing
-            | Occasion::Start
-            | Occasion::Restart
-            | Occasion::Crash
-            | Occasion::Command { .. }
-            | Occasion::Timer(_) => None,
+            EventKind::Envelope(print) => Some(print),
+            EventKind::Nothing
+            | EventKind::Start
+            | EventKind::Restart
+            | EventKind::Crash
+            | EventKind::Command { .. }
+            | EventKind::Timer(_) => None,
         };
         Self { action, happening, choices: Vec::new(), letter }
     }
@@ -97,7 +97,7 @@ pub(crate) struct Way {
 
 /// The run to `state`, and then its last step, if it is not the state itself that is wrong. If the
 /// run cannot be followed again, because a handler does not do what it did, as far as it can be.
-pub(crate) fn retrace<'a, T: Total>(
+pub(crate) fn retrace<'a, T: StateHash>(
     model: Model<'a>,
     stepper: &mut Stepper<'a, T>,
     initial: Vec<Initial<T>>,
@@ -117,7 +117,7 @@ pub(crate) fn retrace<'a, T: Total>(
 pub(crate) type Next<T> = (T, Option<Label>);
 
 /// The run to `state`, on along a stem, and once round; or as far as it can be followed again.
-pub(crate) fn retrace_round<'a, T: Total>(
+pub(crate) fn retrace_round<'a, T: StateHash>(
     model: Model<'a>,
     stepper: &mut Stepper<'a, T>,
     initial: Vec<Initial<T>>,
@@ -141,7 +141,7 @@ struct Walk<'a, 's, T> {
     legs: Vec<Leg>,
 }
 
-impl<'a, 's, T: Total> Walk<'a, 's, T> {
+impl<'a, 's, T: StateHash> Walk<'a, 's, T> {
     /// Goes to a state that is known; returns how the nodes came up as well, and whether it got
     /// there.
     fn to(
@@ -188,7 +188,7 @@ impl<'a, 's, T: Total> Walk<'a, 's, T> {
 }
 
 /// The fingerprints of all states up to this one, the initial one first.
-fn way_to<T: Total>(state: T, parent: &dyn Fn(T) -> T) -> vec::IntoIter<T> {
+fn way_to<T: StateHash>(state: T, parent: &dyn Fn(T) -> T) -> vec::IntoIter<T> {
     let mut prints = vec![state];
     let mut last = state;
     loop {
@@ -214,7 +214,7 @@ where
         let letter = || self.letter(leg.letter.expect("a message is in it"));
         let what = match (leg.action, leg.happening.what) {
             (Action::Start(_), _) => unreachable!("a start is no step of a run"),
-            (Action::Command { .. }, Occasion::Command { list, given }) => {
+            (Action::Command { .. }, EventKind::Command { list, given }) => {
                 What::Command { at, command: self.command(list, given) }
             }
             (Action::Command { .. }, _) => unreachable!("a command is given"),

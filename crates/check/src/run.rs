@@ -54,11 +54,11 @@ pub enum What<P: Protocol> {
     },
     /// A message arrives.
     Deliver {
-        /// The sender.
+        /// Who sent it.
         from: NodeId,
-        /// The receiver.
+        /// Who gets it.
         to: NodeId,
-        /// The message.
+        /// What it says.
         message: P::Message,
     },
     /// A timer runs out.
@@ -80,20 +80,20 @@ pub enum What<P: Protocol> {
     },
     /// A message is lost.
     Lose {
-        /// The sender.
+        /// Who sent it.
         from: NodeId,
         /// The receiver.
         to: NodeId,
-        /// The message.
+        /// What it says.
         message: P::Message,
     },
     /// A message arrives, and will arrive again.
     Duplicate {
-        /// The sender.
+        /// Who sent it.
         from: NodeId,
-        /// The receiver.
+        /// Who gets it.
         to: NodeId,
-        /// The message.
+        /// What it says.
         message: P::Message,
     },
 }

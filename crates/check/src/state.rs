@@ -5,9 +5,9 @@ use vorrang_protocol::{NodeId, Order};
 use crate::channels::{Flight, Flying};
 use crate::fingerprint::{Part, Print};
 use crate::plan::{Agenda, Place};
+use crate::state_hash::StateHash;
 use crate::system::Faults;
 use crate::timers::Timers;
-use crate::total::Total;
 
 /// Everything that decides the future; nodes, messages and monitor by their prints.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +42,7 @@ impl Extra {
         self.timers.is_empty() && self.down == Down::NOBODY && self.faults == Faults::NONE
     }
 
-    fn print<T: Total>(&self) -> T {
+    fn print<T: StateHash>(&self) -> T {
         self.timers.print::<T>() + self.down.print() + print_of_faults(self.faults)
     }
 }
@@ -74,13 +74,13 @@ impl Down {
         Self(self.0 & !(1 << node.0))
     }
 
-    pub(crate) fn print<T: Total>(self) -> T {
+    pub(crate) fn print<T: StateHash>(self) -> T {
         let nodes = (0..Self::MOST_NODES as u32).map(NodeId).filter(|&node| self.has(node));
         nodes.map(|node| T::of(Part::Down(node.index()), &())).sum()
     }
 }
 
-impl<'a, T: Total> State<'a, T> {
+impl<'a, T: StateHash> State<'a, T> {
     pub(crate) fn extra(&self) -> &'a Extra {
         self.extra.unwrap_or(&NO_EXTRA)
     }
@@ -144,7 +144,7 @@ pub(crate) struct Fresh<T> {
     pub(crate) print: T,
 }
 
-impl<T: Total> States<T> {
+impl<T: StateHash> States<T> {
     /// The one state before any node has started.
     pub(crate) fn before_start(first: First, agenda: &Agenda, order: Order) -> Self {
         let First { nodes, monitor, faults } = first;
@@ -238,11 +238,11 @@ pub(crate) fn boxed(extra: Extra) -> Option<Box<Extra>> {
 }
 
 /// The print of how far a list of the plan has come.
-pub(crate) fn print_of_place<T: Total>(list: usize, place: Place) -> T {
+pub(crate) fn print_of_place<T: StateHash>(list: usize, place: Place) -> T {
     T::of(Part::Place(list), &place)
 }
 
 /// The print of what may still go wrong.
-pub(crate) fn print_of_faults<T: Total>(faults: Faults) -> T {
+pub(crate) fn print_of_faults<T: StateHash>(faults: Faults) -> T {
     T::of(Part::Faults, &faults)
 }

@@ -4,12 +4,12 @@ use vorrang_protocol::{NodeId, Violation};
 
 use crate::fingerprint::{Part, Print, Three};
 use crate::handler::{Asked, Handlers, Shared};
-use crate::machine::{Handled, Happening, Machine, Occasion};
+use crate::machine::{EventKind, Handled, Machine, NodeEvent};
 use crate::plan::{Agenda, Item, Pause};
 use crate::state::{Down, Extra, State};
+use crate::state_hash::StateHash;
 use crate::system::{Faults, Liveness};
 use crate::timers::Pace;
-use crate::total::Total;
 use crate::trial::{Parked, Trial};
 
 /// Something that can happen in a state.
@@ -48,7 +48,7 @@ pub(crate) struct Stepper<'a, T> {
     handlers: Handlers<'a, T>,
 }
 
-impl<'a, T: Total> Stepper<'a, T> {
+impl<'a, T: StateHash> Stepper<'a, T> {
     pub(crate) fn new(model: Model<'a>) -> Self {
         Self { model, handlers: Handlers::new(model.machine, None) }
     }
@@ -171,7 +171,7 @@ impl<'a, T: Total> Stepper<'a, T> {
 }
 
 /// Whether the invariants hold, if there are any.
-pub(crate) fn judge<T: Total>(model: Model<'_>, state: &State<'_, T>) -> Result<(), Violation> {
+pub(crate) fn judge<T: StateHash>(model: Model<'_>, state: &State<'_, T>) -> Result<(), Violation> {
     if !model.machine.is_guarded() {
         return Ok(());
     }
@@ -181,7 +181,7 @@ pub(crate) fn judge<T: Total>(model: Model<'_>, state: &State<'_, T>) -> Result<
 }
 
 /// Whether no message is in flight and no timer armed.
-pub(crate) fn is_quiet<T: Total>(state: &State<'_, T>) -> bool {
+pub(crate) fn is_quiet<T: StateHash>(state: &State<'_, T>) -> bool {
     state.flight.is_empty() && state.extra().timers.is_empty()
 }
 
@@ -190,12 +190,12 @@ pub(crate) fn is_quiet<T: Total>(state: &State<'_, T>) -> bool {
 /// That an application asks for something does not mean that it will ask again: a plan says what
 /// applications may do, and only a command that goes on with something begun is one that they
 /// must. Of a script, all are: it is one story, told to its end.
-pub(crate) fn is_bound<T: Total>(agenda: &Agenda, state: &State<'_, T>, list: usize) -> bool {
+pub(crate) fn is_bound<T: StateHash>(agenda: &Agenda, state: &State<'_, T>, list: usize) -> bool {
     agenda.is_script() || agenda.goes_on(list, state.places[list])
 }
 
 /// Whether a script waits for the pause in which it gives its next command.
-pub(crate) fn holds_back<T: Total>(agenda: &Agenda, state: &State<'_, T>) -> bool {
+pub(crate) fn holds_back<T: StateHash>(agenda: &Agenda, state: &State<'_, T>) -> bool {
     agenda.waits_for.is_some_and(|pause| match pause {
         Pause::Rest => !is_quiet(state),
         Pause::Lull => !state.flight.is_empty(),
@@ -203,7 +203,7 @@ pub(crate) fn holds_back<T: Total>(agenda: &Agenda, state: &State<'_, T>) -> boo
 }
 
 /// The lists of which the plan allows a command now.
-fn commands<T: Total>(agenda: &Agenda, state: &State<'_, T>) -> impl Iterator<Item = usize> {
+fn commands<T: StateHash>(agenda: &Agenda, state: &State<'_, T>) -> impl Iterator<Item = usize> {
     let is_allowed = !holds_back(agenda, state);
     let places = if is_allowed { state.places } else { &[] };
     let is_next =
@@ -214,7 +214,7 @@ fn commands<T: Total>(agenda: &Agenda, state: &State<'_, T>) -> impl Iterator<It
 
 /// To which node something happens, and the print of what does.
 #[inline]
-fn what_happens<T: Total>(
+fn what_happens<T: StateHash>(
     model: Model<'_>,
     state: &State<'_, T>,
     action: Action,
@@ -240,31 +240,33 @@ fn what_happens<T: Total>(
 }
 
 /// The same, with all that it takes to let it happen.
-pub(crate) fn happening<T: Total>(
+pub(crate) fn happening<T: StateHash>(
     model: Model<'_>,
     state: &State<'_, T>,
     action: Action,
-) -> Happening {
+) -> NodeEvent {
     let (at, print) = what_happens(model, state, action);
     let what = match action {
-        Action::Start(_) => Occasion::Start,
-        Action::Crash(_) => Occasion::Crash,
-        Action::Restart(_) => Occasion::Restart,
-        Action::Command { list } => Occasion::Command { list, given: state.places[list].given },
-        Action::Deliver { .. } | Action::Duplicate { .. } if state.is_down(at) => Occasion::Nothing,
-        Action::Deliver { .. } | Action::Duplicate { .. } => Occasion::Letter(print),
-        Action::Fire { .. } => Occasion::Timer(print),
-        Action::Lose { .. } => Occasion::Nothing,
+        Action::Start(_) => EventKind::Start,
+        Action::Crash(_) => EventKind::Crash,
+        Action::Restart(_) => EventKind::Restart,
+        Action::Command { list } => EventKind::Command { list, given: state.places[list].given },
+        Action::Deliver { .. } | Action::Duplicate { .. } if state.is_down(at) => {
+            EventKind::Nothing
+        }
+        Action::Deliver { .. } | Action::Duplicate { .. } => EventKind::Envelope(print),
+        Action::Fire { .. } => EventKind::Timer(print),
+        Action::Lose { .. } => EventKind::Nothing,
     };
-    Happening { at, node: state.nodes[at.index()], monitor: state.monitor, what }
+    NodeEvent { at, node: state.nodes[at.index()], monitor: state.monitor, what }
 }
 
 /// The message itself, without what timers have to do with it.
-pub(crate) fn letter<T: Total>(model: Model<'_>, state: &State<'_, T>, print: Print) -> Print {
+pub(crate) fn letter<T: StateHash>(model: Model<'_>, state: &State<'_, T>, print: Print) -> Print {
     if state.has_extra() { model.pace.letter(print) } else { print }
 }
 
-fn command<T: Total>(model: Model<'_>, state: &State<'_, T>, list: usize) -> Item {
+fn command<T: StateHash>(model: Model<'_>, state: &State<'_, T>, list: usize) -> Item {
     let next = model.agenda.next(list, state.places[list]);
     next.expect("a command is an action only where the plan has one")
 }

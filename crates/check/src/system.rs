@@ -64,7 +64,7 @@ impl<P: Protocol> Demands<P> {
     }
 }
 
-/// How it is checked that [obligations](vorrang_protocol::Monitor::owed) are fulfilled.
+/// How it is checked that [obligations](vorrang_protocol::Monitor::obligations) are fulfilled.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Liveness {
     /// From every state in which it is owed, a state can be reached in which it is not: by messages

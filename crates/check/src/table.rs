@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::thread;
 
 use crate::fingerprint::Print;
-use crate::total::Total;
+use crate::state_hash::StateHash;
 
 /// All states known.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ const SHARD_BITS: u32 = 6;
 
 const STATES_WORTH_A_THREAD: usize = 4096;
 
-impl<T: Total> Table<T> {
+impl<T: StateHash> Table<T> {
     pub(crate) fn new() -> Self {
         let shards: Vec<Mutex<Shard<T>>> = (0..1 << SHARD_BITS).map(|_| Mutex::default()).collect();
         let bytes = shards.iter().map(|it| lock(it).bytes()).sum::<u64>().into();
@@ -132,7 +132,7 @@ impl<T: Total> Table<T> {
     }
 }
 
-fn shard_of<T: Total>(state: T) -> usize {
+fn shard_of<T: StateHash>(state: T) -> usize {
     (state.first().0 >> (u64::BITS - SHARD_BITS)) as usize
 }
 
@@ -160,7 +160,7 @@ pub(crate) struct Batch<T> {
     starts: Vec<usize>,
 }
 
-impl<T: Total> Batch<T> {
+impl<T: StateHash> Batch<T> {
     pub(crate) fn clear(&mut self) {
         self.reached.clear();
     }
@@ -212,13 +212,13 @@ struct Shard<T> {
     fresh: Slots<T>,
 }
 
-impl<T: Total> Default for Shard<T> {
+impl<T: StateHash> Default for Shard<T> {
     fn default() -> Self {
         Self { seen: Slots::default(), fresh: Slots::default() }
     }
 }
 
-impl<T: Total> Shard<T> {
+impl<T: StateHash> Shard<T> {
     fn insert(&mut self, state: T, parent: T) -> News {
         match self.fresh.find(state) {
             Ok(place) => {
@@ -274,7 +274,7 @@ struct Slot<T> {
 
 const FEWEST_SLOTS: usize = 16;
 
-impl<T: Total> Slot<T> {
+impl<T: StateHash> Slot<T> {
     /// With the one fingerprint that the table cannot hold; see [`key`].
     fn free() -> Self {
         Self { state: T::default(), parent: T::default() }
@@ -286,11 +286,11 @@ impl<T: Total> Slot<T> {
 }
 
 /// A fingerprint of 0 is put down as 1: one more pair among all that might collide.
-fn key<T: Total>(state: T) -> T {
+fn key<T: StateHash>(state: T) -> T {
     if state == T::default() { T::with(Print(1), Print::default) } else { state }
 }
 
-impl<T: Total> Slots<T> {
+impl<T: StateHash> Slots<T> {
     /// The place of a state, or else the free one where it belongs.
     fn find(&self, state: T) -> Result<usize, usize> {
         let state = key(state);
@@ -386,7 +386,7 @@ impl<T: Total> Slots<T> {
     }
 }
 
-impl<T: Total> Default for Slots<T> {
+impl<T: StateHash> Default for Slots<T> {
     fn default() -> Self {
         Self { slots: vec![Slot::free(); FEWEST_SLOTS], len: 0 }
     }

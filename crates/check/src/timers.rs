@@ -45,8 +45,8 @@ use vorrang_protocol::{Delay, NodeId, Order};
 
 use crate::channels::{Flight, Flying, arrange};
 use crate::fingerprint::{Part, Print};
-use crate::parts::Shelf;
-use crate::total::Total;
+use crate::parts::Parts;
+use crate::state_hash::StateHash;
 
 /// All timers that are armed, at all nodes, by node and print.
 #[derive(Debug)]
@@ -137,7 +137,7 @@ impl Timers {
     /// It holds the longest delay, since that constrains timers that are yet to be set, but not the
     /// shortest, which no longer matters once the rooms are known. So states with the same future
     /// are equal.
-    pub(crate) fn print<T: Total>(&self) -> T {
+    pub(crate) fn print<T: StateHash>(&self) -> T {
         let print = |it: &Armed| T::of(Part::Armed, &(it.at, it.timer, it.max_ns, &it.rooms));
         self.armed.iter().map(print).sum()
     }
@@ -150,7 +150,7 @@ pub(crate) struct Pace<'a> {
     pub(crate) within_ns: Option<u64>,
     pub(crate) order: Order,
     /// The messages that timers wait for.
-    pub(crate) slips: &'a Shelf,
+    pub(crate) slips: &'a Parts,
 }
 
 /// The effect of a step on everything pending.
@@ -386,7 +386,7 @@ mod tests {
 
     /// Timers and messages, and what happens to them.
     struct Game {
-        slips: Shelf,
+        slips: Parts,
         within_ns: Option<u64>,
         timers: Timers,
         flight: Vec<Flying>,
@@ -395,7 +395,7 @@ mod tests {
     impl Game {
         fn new(message_ms: Option<u64>) -> Self {
             let within_ns = message_ms.map(|ms| ms * 1_000_000);
-            Self { slips: Shelf::default(), within_ns, timers: Timers::NONE, flight: Vec::new() }
+            Self { slips: Parts::default(), within_ns, timers: Timers::NONE, flight: Vec::new() }
         }
 
         fn pace(&self) -> Pace<'_> {

@@ -10,10 +10,10 @@ use crate::fingerprint::Print;
 use crate::machine::Handled;
 use crate::plan::{Agenda, Place};
 use crate::state::{Down, Extra, Fresh, State, States, boxed, print_of_faults, print_of_place};
+use crate::state_hash::StateHash;
 use crate::step::{Action, Model};
 use crate::system::Faults;
 use crate::timers::{Change, Timers};
-use crate::total::Total;
 
 /// A step that was tried, and what it would change.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ struct Rare {
     faults: Faults,
 }
 
-impl<'s, T: Total> Trial<'s, T> {
+impl<'s, T: StateHash> Trial<'s, T> {
     #[inline]
     pub(crate) fn new(
         model: Model<'s>,
@@ -185,7 +185,7 @@ fn is_rare(extra: &Extra, action: Action) -> bool {
 
 impl Rare {
     #[inline(never)]
-    fn new<T: Total>(
+    fn new<T: StateHash>(
         model: Model<'_>,
         state: &State<'_, T>,
         action: Action,
@@ -223,7 +223,7 @@ impl Rare {
     }
 
     /// By how much the print changes.
-    fn change<T: Total>(&self, state: &State<'_, T>, taken: Option<usize>, order: Order) -> T {
+    fn change<T: StateHash>(&self, state: &State<'_, T>, taken: Option<usize>, order: Order) -> T {
         let mut print = match &self.flight {
             Some(flight) => Flight::of(flight).print::<T>(order) - state.flight.print(order),
             None => state.flight.change(taken, &self.sent, order),
@@ -257,7 +257,7 @@ const fn taken(action: Action) -> Option<usize> {
 }
 
 /// The crashed nodes after a step, and the remaining budget of faults.
-fn after_fault<T: Total>(state: &State<'_, T>, action: Action) -> (Down, Faults) {
+fn after_fault<T: StateHash>(state: &State<'_, T>, action: Action) -> (Down, Faults) {
     let Extra { mut down, mut faults, .. } = *state.extra();
     match action {
         Action::Start(_)

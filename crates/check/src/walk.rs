@@ -13,8 +13,8 @@ use crate::level::Clock;
 use crate::report::{Bound, Bounds, Progress};
 use crate::retrace::{Initial, Leg, Way, retrace};
 use crate::state::{State, States};
+use crate::state_hash::StateHash;
 use crate::step::{Model, Stepper, judge};
-use crate::total::Total;
 
 /// How many random runs are taken, and which.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -36,7 +36,7 @@ impl Walks {
 }
 
 /// Takes the walks, each from one of these states.
-pub(crate) fn walk<T: Total>(
+pub(crate) fn walk<T: StateHash>(
     model: Model<'_>,
     initial: Vec<Initial<T>>,
     walks: &Walks,
@@ -101,11 +101,11 @@ struct Found<T> {
     last: Option<Leg>,
 }
 
-fn found<T: Total>(violation: Violation, state: &State<'_, T>, last: Option<Leg>) -> Stop<T> {
+fn found<T: StateHash>(violation: Violation, state: &State<'_, T>, last: Option<Leg>) -> Stop<T> {
     Stop::Found(Box::new(Found { violation, state: state.print, last }))
 }
 
-impl<T: Total> Walker<'_, T> {
+impl<T: StateHash> Walker<'_, T> {
     /// Takes one walk.
     fn take(
         &mut self,

@@ -4,11 +4,11 @@ use std::collections::HashSet;
 
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
-
-use crate::failure::Failure;
-use crate::given::Given;
-use crate::options::RunArgs;
-use crate::values::Numbers;
+use vorrang_experiment::failure::Failure;
+use vorrang_experiment::options::RunArgs;
+use vorrang_experiment::options::explicit_args::ExplicitArgs;
+use vorrang_experiment::selection::check_count;
+use vorrang_experiment::values::Numbers;
 
 /// Options of a run with the values that each is to take, in the order of the help text.
 ///
@@ -31,19 +31,12 @@ const NO_AXIS: [&str; 10] = [
     "initiators",
 ];
 
-/// Runs of an algorithm beyond this are a slip of the finger.
-const MOST: u64 = 10_000_000;
-
 impl Axes {
     /// Every combination, the last axis varying fastest, as the options of one run each.
     ///
     /// Each is to be run so many times.
-    pub(crate) fn points(&self, times: u64) -> Result<Vec<Given<RunArgs>>, Failure> {
-        let lengths = self.0.iter().map(|(_, values)| values.len() as u64);
-        let runs = lengths.chain([times]).try_fold(1_u64, u64::checked_mul);
-        if runs.is_none_or(|many| many > MOST) {
-            return Err(Failure::usage(format!("these are more than {MOST} runs")));
-        }
+    pub(crate) fn points(&self, times: u64) -> Result<Vec<ExplicitArgs<RunArgs>>, Failure> {
+        check_count(self.0.iter().map(|(_, values)| values.len() as u64).chain([times]))?;
         let mut points: Vec<Vec<String>> = vec![Vec::new()];
         for (option, values) in &self.0 {
             let flag = format!("--{}", option.replace('_', "-"));
@@ -65,25 +58,14 @@ impl Axes {
         points.into_iter().map(|point| parse(&mut command, point)).collect()
     }
 
-    /// Adds an axis, unless it is there.
-    pub(crate) fn or(mut self, option: &str, values: &[&str]) -> Self {
-        if !self.0.iter().any(|(known, _)| known == option) {
-            let values = values.iter().map(|&value| vec![value.to_owned()]).collect();
-            self.0.push((option.to_owned(), values));
-        }
-        self
+    /// Whether anything is said of an option.
+    pub(crate) fn has(&self, option: &str) -> bool {
+        self.0.iter().any(|(known, _)| known == option)
     }
 }
 
-/// The options of one run, as they would be typed.
-pub(crate) fn options(line: &str) -> Result<RunArgs, Failure> {
-    let mut command = RunArgs::augment_args(Command::new("run").no_binary_name(true));
-    let words = line.split_whitespace().map(str::to_owned).collect();
-    parse(&mut command, words).map(|given| given.args)
-}
-
 /// Reads the options of one run.
-fn parse(command: &mut Command, point: Vec<String>) -> Result<Given<RunArgs>, Failure> {
+fn parse(command: &mut Command, point: Vec<String>) -> Result<ExplicitArgs<RunArgs>, Failure> {
     let wrong = |error: clap::Error| {
         // All that is said of the value, and nothing of the usage of a command nobody typed.
         let text = error.to_string();
@@ -91,7 +73,7 @@ fn parse(command: &mut Command, point: Vec<String>) -> Result<Given<RunArgs>, Fa
         Failure::usage(said.strip_prefix("error: ").unwrap_or(said).trim_end())
     };
     let matches = command.try_get_matches_from_mut(point).map_err(wrong)?;
-    Given::from_arg_matches(&matches).map_err(wrong)
+    ExplicitArgs::from_arg_matches(&matches).map_err(wrong)
 }
 
 impl Args for Axes {

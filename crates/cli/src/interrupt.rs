@@ -3,7 +3,7 @@
 use std::process::exit;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::failure::Failure;
+use vorrang_experiment::failure::Failure;
 
 static RAISED: AtomicBool = AtomicBool::new(false);
 

@@ -1,50 +1,34 @@
 //! The command line: one verb a file in `commands`, thin over the libraries.
 //!
-//! Whatever is compiled for every algorithm is compiled where [`main`] is called, with all of them;
-//! this library, and the tests in it, are compiled without. Exit codes: see `failure.rs`.
+//! Exit codes: see `exit.rs`.
 #![forbid(unsafe_code)]
 
-mod answer;
+mod answer_text;
 mod axes;
-mod between;
 mod commands;
-mod extent;
-mod failure;
-mod figures;
-mod given;
-mod holder;
+mod destination;
+mod exit;
+mod figures_text;
 mod interrupt;
-mod lookup;
-mod means;
-mod network;
-mod options;
 mod output;
 mod page;
-mod pictures;
-mod plotting;
-mod problem;
+mod pixels;
 mod prose;
-mod quorum;
-mod real;
-mod selection;
-mod sheet;
-mod statistics;
+mod quorum_drawing;
+mod search_progress;
+mod selection_args;
 mod stepping;
-mod survive;
+mod survive_report;
 mod table;
-mod telling;
-mod tracefile;
-mod trouble;
-mod values;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-use crate::commands::topology;
-use crate::commands::{check, compare, completions, explain, list, merge, node, run, step, sweep};
-use crate::failure::EXIT_CODES;
-pub use crate::problem::Catalogue;
+use crate::commands::{
+    check, compare, completions, explain, list, merge, run, step, sweep, topology,
+};
+use crate::exit::EXIT_CODES;
 
 /// Distributed coordination, written once: simulate, model-check and run the classic algorithms.
 ///
@@ -67,7 +51,7 @@ enum Command {
     Run(Box<run::Run>),
     Check(check::Check),
     Step(step::Step),
-    Node(node::Node),
+    Node(vorrang_node::Node),
     /// Run one node for a parent process that gives orders over standard input
     #[command(hide = true)]
     Worker,
@@ -104,9 +88,8 @@ fn command_line() -> clap::Command {
     })
 }
 
-/// The program, with the algorithms that it is to know.
-pub fn main(register: fn(&mut Catalogue)) -> ExitCode {
-    problem::know(register);
+/// The program.
+pub fn main() -> ExitCode {
     let parsed = Arguments::from_arg_matches(&command_line().get_matches());
     let outcome = match parsed.unwrap_or_else(|error| error.exit()).command {
         Command::List(list) => list.execute(),
@@ -114,8 +97,8 @@ pub fn main(register: fn(&mut Catalogue)) -> ExitCode {
         Command::Run(run) => run.execute(),
         Command::Check(check) => check.execute(),
         Command::Step(step) => step.execute(),
-        Command::Node(node) => node.execute(),
-        Command::Worker => network::worker::execute(),
+        Command::Node(node) => vorrang_node::run(node, |failure| i32::from(exit::code(failure))),
+        Command::Worker => vorrang_experiment::catalogue::work(),
         Command::Compare(compare) => compare.execute(),
         Command::Survive(survive) => survive.execute(),
         Command::Sweep(sweep) => sweep.execute(),
@@ -130,16 +113,62 @@ pub fn main(register: fn(&mut Catalogue)) -> ExitCode {
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
+        Err(failure) => exit::report(&failure),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Debug;
+
+    use clap::{Args, FromArgMatches, ValueEnum};
+    use vorrang_experiment::options::check::{Channels, CheckArgs};
+    use vorrang_experiment::options::choice::Choice;
+    use vorrang_experiment::options::fault_args::Random;
+    use vorrang_experiment::options::mutex::{LoadKind, Property};
+    use vorrang_experiment::options::views::LocksFlaw;
+    use vorrang_experiment::options::{OrderKind, RunArgs};
+
     use super::*;
 
     #[test]
     fn the_command_line_is_well_formed() {
         command_line().debug_assert();
+    }
+
+    /// The options of which none was typed.
+    fn untyped<A: Args + FromArgMatches>() -> A {
+        let command = A::augment_args(clap::Command::new("").no_binary_name(true));
+        let matches = command.get_matches_from([""; 0]);
+        A::from_arg_matches(&matches).expect("no option need be typed")
+    }
+
+    #[test]
+    fn what_is_not_typed_is_what_the_library_takes_by_default() {
+        fn same<A: Args + Default + Debug>() {
+            assert_eq!(format!("{:?}", untyped::<A>()), format!("{:?}", A::default()));
+        }
+        same::<RunArgs>();
+        same::<CheckArgs>();
+    }
+
+    #[test]
+    fn a_value_is_called_the_same_by_the_library() {
+        fn same<T: ValueEnum + Choice + Debug>() {
+            let typed: Vec<String> = T::value_variants()
+                .iter()
+                .filter_map(|it| Some(it.to_possible_value()?.get_name().to_owned()))
+                .collect();
+            let named: Vec<&str> = T::value_variants().iter().map(|it| it.name()).collect();
+            assert_eq!(typed, named);
+            assert_eq!(T::ALL.len(), typed.len(), "{typed:?}");
+            assert!(T::value_variants().iter().all(|it| T::named(it.name()) == Some(*it)));
+        }
+        same::<OrderKind>();
+        same::<LoadKind>();
+        same::<Property>();
+        same::<Channels>();
+        same::<Random>();
+        same::<LocksFlaw>();
     }
 }

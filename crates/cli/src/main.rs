@@ -1,10 +1,8 @@
-//! The program: the command line, with every algorithm compiled into it.
+//! The program: the command line.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;
 
-use vorrang_algorithms::registry;
-
 fn main() -> ExitCode {
-    vorrang_cli::main(registry::register)
+    vorrang_cli::main()
 }

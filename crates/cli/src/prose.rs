@@ -2,8 +2,9 @@
 
 use std::mem;
 
-use crate::output::{BOLD, RESET};
-use crate::table::{table, wrapped};
+use vorrang_node::terminal::{BOLD, RESET, wrapped};
+
+use crate::table::table;
 
 /// Documentation as plain text: without the marks of Markdown that a terminal does not show, its
 /// tables aligned, its paragraphs no wider than the screen. Pictures stay as they are.

@@ -1,8 +1,6 @@
 //! Tables for people: as wide as the terminal allows, and readable below that.
 
-use std::io::IsTerminal as _;
-
-use crate::output::{BOLD, RESET};
+use vorrang_node::terminal::{BOLD, RESET, broken, length, screen, wrap};
 
 /// A column is not made narrower than this where that would break its text into single words.
 const NARROW: usize = 12;
@@ -12,18 +10,6 @@ const TALL: usize = 8;
 const GAP: usize = 2;
 /// How much further to the right a card goes on.
 const FURTHER: usize = 2;
-
-/// How wide a line may be: what `COLUMNS` says, or the terminal. None if there is neither, as in a
-/// file or a pipe: then nothing is wrapped.
-pub(crate) fn screen() -> Option<usize> {
-    let said = std::env::var("COLUMNS").ok().and_then(|text| text.trim().parse().ok());
-    let of_terminal = || {
-        let out = std::io::stdout();
-        let size = out.is_terminal().then(|| terminal_size::terminal_size_of(out)).flatten();
-        size.map(|(width, _)| usize::from(width.0))
-    };
-    said.or_else(of_terminal).filter(|&width| width > 0)
-}
 
 /// Rows of cells, aligned; the first row is the header.
 pub(crate) fn table(rows: &[Vec<String>]) -> String {
@@ -146,53 +132,6 @@ fn cards(rows: &[Vec<String>], screen: usize) -> String {
     text
 }
 
-/// Lines that are no wider than the screen; what goes on in the next line is as far to the right as
-/// its beginning.
-pub(crate) fn wrapped(text: &str) -> String {
-    wrapped_to(text, screen())
-}
-
-fn wrapped_to(text: &str, screen: Option<usize>) -> String {
-    let Some(screen) = screen else { return text.to_owned() };
-    text.lines().map(|line| broken(line, screen, 0)).collect()
-}
-
-/// One line as several; those after the first begin so much further to the right than it does.
-fn broken(line: &str, screen: usize, further: usize) -> String {
-    let words = line.trim_start();
-    let indent = line.len() - words.len();
-    let first = " ".repeat(indent);
-    if length(line) <= screen {
-        return format!("{line}\n");
-    }
-    let parts = wrap(words, screen.saturating_sub(indent + further));
-    first + &parts.join(&format!("\n{}", " ".repeat(indent + further))) + "\n"
-}
-
-/// Breaks a text between words; a word that is longer than a line is left whole.
-fn wrap(text: &str, width: usize) -> Vec<String> {
-    if length(text) <= width {
-        return vec![text.to_owned()];
-    }
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.last_mut().expect("there is a first line");
-        if line.is_empty() {
-            line.push_str(word);
-        } else if length(line) + 1 + length(word) <= width {
-            *line += &format!(" {word}");
-        } else {
-            lines.push(word.to_owned());
-        }
-    }
-    lines
-}
-
-/// How many columns a text takes, its colours aside.
-fn length(text: &str) -> usize {
-    anstream::adapter::strip_str(text).map(|part| part.chars().count()).sum()
-}
-
 /// The same, as a table in Markdown.
 pub(crate) fn markdown(rows: &[Vec<String>]) -> String {
     let mut text = String::new();
@@ -245,11 +184,5 @@ mod tests {
         let text = plain(&tables(&rows, &[2, 1], 20));
         assert_eq!(text, "NAME     ONE  THEORY\ncentral  1    111\n\nNAME     TWO\ncentral  2\n");
         assert_eq!(plain(&tables(&rows, &[2, 1], 30)).lines().count(), 2);
-    }
-
-    #[test]
-    fn what_goes_on_is_indented_alike() {
-        assert_eq!(wrapped_to("  one two three\nx\n", Some(9)), "  one two\n  three\nx\n");
-        assert_eq!(wrapped_to("one two three\n", None), "one two three\n");
     }
 }

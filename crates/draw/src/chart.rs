@@ -367,11 +367,11 @@ pub const DOWN: &str = "the receiver is down";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::story::{Event, Letter, Look};
+    use crate::story::{Event, Look, MessageLabel};
 
-    fn letter(number: u64) -> Letter {
+    fn letter(number: u64) -> MessageLabel {
         let (kind, text) = ("ASK".to_owned(), format!("ASK({number})"));
-        Letter { number, kind, text, is_token: false }
+        MessageLabel { number, kind, text, is_token: false }
     }
 
     fn story(events: &[(u64, usize, What)]) -> Story {
@@ -425,7 +425,7 @@ mod tests {
             events.push((1, node, What::Sent { to, letter }));
         }
         // An answer, and a question that is none.
-        let answer = Letter { kind: "YES".to_owned(), ..letter(8) };
+        let answer = MessageLabel { kind: "YES".to_owned(), ..letter(8) };
         events.push((2, 0, What::Sent { to: 2, letter: letter(9) }));
         events.push((3, 0, What::Got { from: 2, letter: answer }));
         events.push((3, 0, What::Got { from: 1, letter: letter(7) }));

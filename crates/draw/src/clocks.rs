@@ -99,12 +99,12 @@ fn lamport(story: &Story) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::story::{Event, Letter};
+    use crate::story::{Event, MessageLabel};
 
     #[test]
     fn what_was_caused_is_later() {
         let letter =
-            Letter { number: 1, kind: "A".to_owned(), text: "A".to_owned(), is_token: false };
+            MessageLabel { number: 1, kind: "A".to_owned(), text: "A".to_owned(), is_token: false };
         let at = |node, what| Event { at: 0, node, what, state: None };
         let events = vec![
             at(1, What::Timer("t".to_owned())),

@@ -7,7 +7,7 @@
 //! - [`mermaid`], [`shiviz`], [`perfetto`], [`dot`], [`text`]: the same for others to show;
 //! - [`graph`]: graphs of nodes, as SVG and for Graphviz;
 //! - [`plot`]: measured points over what the theory says;
-//! - [`png`]: any of these pictures as pixels.
+//! - `png`: any of these pictures as pixels, with the feature of that name.
 #![forbid(unsafe_code)]
 
 mod captions;
@@ -24,6 +24,7 @@ mod naming;
 pub mod perfetto;
 mod places;
 pub mod plot;
+#[cfg(feature = "png")]
 pub mod png;
 pub mod shiviz;
 pub mod spacetime;
@@ -37,5 +38,5 @@ pub use chart::Chart;
 pub use graph::Graph;
 pub use places::Placement;
 pub use plot::Plot;
-pub use story::{Bar, Clock, Event, Letter, Look, Mark, Story, What, Wrong};
+pub use story::{Bar, Clock, Event, Look, Mark, MessageLabel, Story, What, Wrong};
 pub use style::Theme;

@@ -30,12 +30,16 @@ pub fn shiviz(story: &Story) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::story::{Event, Letter, What};
+    use crate::story::{Event, MessageLabel, What};
 
     #[test]
     fn every_clock_grows_by_one_and_knows_its_causes() {
-        let letter =
-            Letter { number: 1, kind: "A".to_owned(), text: "A(1)".to_owned(), is_token: false };
+        let letter = MessageLabel {
+            number: 1,
+            kind: "A".to_owned(),
+            text: "A(1)".to_owned(),
+            is_token: false,
+        };
         let at = |node, what| Event { at: 0, node, what, state: None };
         let lanes = vec!["node 0".to_owned(), "node 1".to_owned()];
         let events = vec![

@@ -416,7 +416,7 @@ fn loop_at(from: (f64, f64), to: (f64, f64)) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::story::{Clock, Event, Letter, Look, Wrong};
+    use crate::story::{Clock, Event, Look, MessageLabel, Wrong};
 
     /// So many nodes send each other so many messages, in a circle.
     fn story(lanes: usize, messages: u64) -> Story {
@@ -424,7 +424,7 @@ mod tests {
         for number in 0..messages {
             let node = number as usize % lanes;
             let to = (node + 1 + number as usize / lanes % (lanes - 1)) % lanes;
-            let letter = Letter {
+            let letter = MessageLabel {
                 number,
                 kind: "REQUEST".to_owned(),
                 text: format!("REQUEST({number})"),
@@ -494,8 +494,8 @@ mod tests {
             let clocks = Some(Clocks::Vector);
             let options = Options { theme, states: true, clocks, width: Some(700.0) };
             let drawn = svg(&story, &options);
-            let pixels = crate::png::png(&drawn, 0.5).expect("it is an SVG");
-            assert!(pixels.len() > 1_000);
+            #[cfg(feature = "png")]
+            assert!(crate::png::png(&drawn, 0.5).expect("it is an SVG").len() > 1_000);
             assert!(drawn.contains("In step 4: x &lt; y &amp; z."), "{drawn}");
         }
     }

@@ -70,14 +70,14 @@ pub enum What {
         /// The receiver.
         to: usize,
         /// The message.
-        letter: Letter,
+        letter: MessageLabel,
     },
     /// A message arrived.
     Got {
         /// The sender.
         from: usize,
         /// The message.
-        letter: Letter,
+        letter: MessageLabel,
     },
     /// A timer ran out.
     Timer(String),
@@ -120,7 +120,7 @@ pub enum What {
 
 /// A message.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Letter {
+pub struct MessageLabel {
     /// Its number: no other from the same sender to the same receiver has it.
     pub number: u64,
     /// Its kind.

@@ -194,10 +194,10 @@ fn folded(text: &str, columns: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::story::{Letter, Look};
+    use crate::story::{Look, MessageLabel};
 
     fn story() -> Story {
-        let letter = Letter {
+        let letter = MessageLabel {
             number: 1,
             kind: "REQUEST".to_owned(),
             text: "REQUEST(1, with much to say that fits no column)".to_owned(),

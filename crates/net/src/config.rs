@@ -5,8 +5,10 @@ use std::time::{Duration, SystemTime};
 
 use vorrang_protocol::{Needs, NodeId};
 
-use crate::book::{MAX_ROOM, is_address};
-use crate::{MAX_NUMBER, NetError};
+use crate::address_book::{MAX_ROOM, is_address};
+use vorrang_erased::MAX_INTEGER;
+
+use crate::NetError;
 
 /// The identity of a node, and its group.
 #[derive(Clone, Debug)]
@@ -128,7 +130,7 @@ pub enum Membership {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Open {
     /// The life of this process: larger than that of any other under the same number before.
-    pub life: Life,
+    pub generation: Generation,
     /// Numbers below this belong to those who have them, and are not given to newcomers.
     pub founders: u32,
 }
@@ -142,9 +144,9 @@ pub struct Open {
 /// clock has caught up: it is not admitted, and not confused with another. The same happens to one
 /// of two processes that run with one id at a time: the later one counts, wherever it is known.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Life(u64);
+pub struct Generation(u64);
 
-impl Life {
+impl Generation {
     /// By how much a clock may be ahead of ours, in microseconds: an hour. Without a bound one
     /// process could claim a generation after which no other counts.
     const AHEAD: u64 = 3_600_000_000;
@@ -258,7 +260,7 @@ pub struct Limits {
     pub messages: usize,
     /// How many bytes they may take.
     pub bytes: usize,
-    /// The largest number of 64 bits in a message; see [`MAX_NUMBER`]. An algorithm whose messages
+    /// The largest number of 64 bits in a message; see [`MAX_INTEGER`]. An algorithm whose messages
     /// carry numbers that are drawn and not counted needs `u64::MAX`.
     pub number: u64,
 }
@@ -271,7 +273,7 @@ impl fmt::Display for Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { messages: 1 << 18, bytes: 1 << 26, number: MAX_NUMBER }
+        Self { messages: 1 << 18, bytes: 1 << 26, number: MAX_INTEGER }
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead as _, AsyncWrite as _, ReadBuf};
 use tokio::time::Instant;
 
-use crate::standing::{Health, Pulse};
+use crate::standing::{Health, SilenceMonitor};
 use crate::transport::AnyStream;
 use crate::wire::{self, Frame, WireError};
 
@@ -26,7 +26,7 @@ pub(crate) struct Connection {
     end: usize,
     pub(crate) output: Vec<u8>,
     written: usize,
-    pulse: Pulse,
+    pulse: SilenceMonitor,
     /// Whether anything was written since the last look.
     has_said: bool,
 }
@@ -40,7 +40,7 @@ impl Connection {
             end: 0,
             output: Vec::new(),
             written: 0,
-            pulse: Pulse::new(now),
+            pulse: SilenceMonitor::new(now),
             has_said: true,
         }
     }

@@ -3,7 +3,7 @@
 //! All sockets are polled by this one task. A message is read, handled and answered without passing
 //! through a channel or waking another task; what one turn produces for a peer is written at once,
 //! in one call. A turn looks only at links on which something has happened
-//! ([`bells`](crate::bells)), so its cost does not grow with the size of the group.
+//! ([`ready_links`](crate::ready_links)), so its cost does not grow with the size of the group.
 
 use std::future::{Future, poll_fn};
 use std::panic::{self, AssertUnwindSafe};
@@ -13,9 +13,8 @@ use std::task::{Context, Poll};
 
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::time::{Instant, Sleep};
-use vorrang_protocol::{Belonging, Refused};
+use vorrang_protocol::{GroupView, Refused};
 
-use crate::bells::Bells;
 use crate::config::{Config, Start};
 use crate::error::{CommandError, StopReason};
 use crate::event::Event;
@@ -23,14 +22,15 @@ use crate::handle::{Control, Goodbye, Reply};
 use crate::hello::Identity;
 use crate::members::{Leaving, Told};
 use crate::network::Network;
-use crate::resident::{Account, AnyCommand, Resident};
+use crate::node_core::{AnyCommand, MachineReport, NodeCore};
+use crate::ready_links::ReadyLinks;
 use crate::status::Status;
 use crate::timers::deadline;
-use crate::turns::{LetGo, Patience};
+use crate::turns::{ReleaseOutcome, RequestDeadline};
 
 pub(crate) struct Driver<W> {
     /// The machine and its application.
-    pub(crate) resident: Box<dyn Resident>,
+    pub(crate) core: Box<dyn NodeCore>,
     /// The network that carries its messages.
     pub(crate) world: W,
     /// The message that came last, in room that is used again.
@@ -47,7 +47,7 @@ pub(crate) struct Driver<W> {
     /// The reason why we are fenced, as long as a peer knows a previous incarnation of ours.
     pub(crate) fenced: Option<String>,
     /// Those of the network, and behind them that of the clock.
-    pub(crate) bells: Bells,
+    pub(crate) ready_links: ReadyLinks,
     pub(crate) sleep: Pin<Box<Sleep>>,
     pub(crate) sleeps_until: Option<Instant>,
     /// When the others are looked at next, whether they are still heard.
@@ -55,15 +55,15 @@ pub(crate) struct Driver<W> {
     /// The reports about each member's absence.
     pub(crate) told: Vec<Told>,
     /// The group of its machine, as was said last.
-    pub(crate) belonging: Option<Belonging>,
+    pub(crate) belonging: Option<GroupView>,
     /// Set while the node is leaving, and its request is not granted and released yet.
     pub(crate) leaving: Option<Leaving>,
     /// What was released for that.
-    pub(crate) let_go: LetGo,
+    pub(crate) let_go: ReleaseOutcome,
 }
 
 /// A command given before the start, and who waits for an answer, for how long.
-type Held = (AnyCommand, Option<Patience>, Reply);
+type Held = (AnyCommand, Option<RequestDeadline>, Reply);
 
 const LEAVING: Refused = Refused("this node is leaving the group");
 
@@ -123,7 +123,7 @@ impl<W: Network> Driver<W> {
     fn poll_turn(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         self.poll_control(cx);
         W::poll_arrivals(self, cx);
-        let rung = self.bells.listen(cx.waker());
+        let rung = self.ready_links.listen(cx.waker());
         let mut is_time = false;
         for &place in &rung {
             if place == self.clock() {
@@ -132,7 +132,7 @@ impl<W: Network> Driver<W> {
                 W::on_bell(self, place);
             }
         }
-        self.bells.hand_back(rung);
+        self.ready_links.hand_back(rung);
         if is_time {
             self.handle_timers();
         }
@@ -140,10 +140,10 @@ impl<W: Network> Driver<W> {
         self.leave_if_free();
         self.look_at_group();
         W::flush(self);
-        while let Some(event) = self.resident.next_event() {
+        while let Some(event) = self.core.next_event() {
             self.report(event);
         }
-        if let Some(why) = self.resident.end_turn() {
+        if let Some(why) = self.core.end_turn() {
             tracing::error!(why, "the node fails");
             let _ = self.stopped.set(StopReason::Failed(why.into()));
             self.phase = Phase::Over(None);
@@ -187,7 +187,7 @@ impl<W: Network> Driver<W> {
         }
     }
 
-    fn on_command(&mut self, command: AnyCommand, patience: Option<Patience>, reply: Reply) {
+    fn on_command(&mut self, command: AnyCommand, patience: Option<RequestDeadline>, reply: Reply) {
         if self.leaving.is_some() {
             let _ = reply.send(Err(CommandError::Refused(LEAVING)));
             return;
@@ -202,7 +202,7 @@ impl<W: Network> Driver<W> {
             (Phase::Running, None) => {
                 let outcome = self
                     .check_prospect(&command)
-                    .and_then(|()| self.resident.command(command, patience, &mut self.world));
+                    .and_then(|()| self.core.command(command, patience, &mut self.world));
                 let _ = reply.send(outcome);
                 self.settle();
             }
@@ -219,7 +219,7 @@ impl<W: Network> Driver<W> {
                 }
                 Ok(())
             }
-            Phase::Gathering | Phase::Running => self.resident.withdraw(),
+            Phase::Gathering | Phase::Running => self.core.withdraw(),
         };
         let _ = reply.send(outcome.map_err(CommandError::Refused));
     }
@@ -249,17 +249,17 @@ impl<W: Network> Driver<W> {
     }
 
     pub(crate) fn stop_acting(&mut self) {
-        self.resident.stop_acting();
+        self.core.stop_acting();
     }
 
     fn status(&self) -> Status {
-        let Account { sent, received, owes, machine } = self.resident.account();
+        let MachineReport { sent, received, owes, machine } = self.core.account();
         Status {
             id: self.identity.me,
             started: *self.started.borrow(),
             fenced: self.fenced.clone(),
-            turn: self.resident.stage(),
-            group: self.resident.belongs(),
+            turn: self.core.stage(),
+            group: self.core.group_view(),
             links: self.world.statuses(),
             datagrams: self.world.datagrams(),
             sent,
@@ -289,7 +289,7 @@ impl<W: Network> Driver<W> {
             return;
         }
         self.phase = Phase::Running;
-        self.resident.start(&mut self.world);
+        self.core.start(&mut self.world);
         self.started.send_replace(true);
         self.report(Event::Started);
         for (command, patience, reply) in std::mem::take(&mut self.held) {
@@ -303,7 +303,7 @@ impl<W: Network> Driver<W> {
         if self.config.openness().is_none() {
             return;
         }
-        let now = self.resident.belongs();
+        let now = self.core.group_view();
         if now != self.belonging {
             self.belonging.clone_from(&now);
             if let Some(now) = now {
@@ -314,7 +314,7 @@ impl<W: Network> Driver<W> {
 
     pub(crate) fn settle(&mut self) -> bool {
         let acts = self.acts();
-        self.resident.settle(acts, &mut self.world)
+        self.core.settle(acts, &mut self.world)
     }
 
     // --- Time -----------------------------------------------------------------------------------
@@ -325,10 +325,10 @@ impl<W: Network> Driver<W> {
             Phase::Gathering | Phase::Running | Phase::Over(_) => None,
         };
         // Expired timers of a fenced node wait.
-        let own = if self.acts() { self.resident.next_deadline() } else { None };
+        let own = if self.acts() { self.core.next_deadline() } else { None };
         let leaving = self.leaving.as_ref().map(|leaving| leaving.until);
         let held = self.held.iter().filter_map(|(_, patience, _)| patience.map(|it| it.until));
-        let patience = self.resident.gives_up_at().into_iter().chain(held).min();
+        let patience = self.core.gives_up_at().into_iter().chain(held).min();
         [own, self.world.next_deadline(), closing, leaving, patience]
             .into_iter()
             .flatten()
@@ -339,9 +339,9 @@ impl<W: Network> Driver<W> {
         self.sleeps_until = None;
         let now = Instant::now();
         if self.acts() {
-            self.resident.handle_timers(now, &mut self.world);
+            self.core.handle_timers(now, &mut self.world);
         }
-        self.resident.expire(now);
+        self.core.expire(now);
         self.expire_held(now);
         W::on_time(self, now);
         if self.next_look <= now {
@@ -360,23 +360,23 @@ impl<W: Network> Driver<W> {
         self.sleeps_until = Some(next);
         self.sleep.as_mut().reset(next);
         let clock = self.clock();
-        let wakers = self.bells.wakers();
+        let wakers = self.ready_links.wakers();
         if self.sleep.as_mut().poll(&mut Context::from_waker(&wakers[clock])).is_ready() {
-            self.bells.ring(clock);
+            self.ready_links.ring(clock);
         }
     }
 
     /// The place of the clock's bell.
     const fn clock(&self) -> usize {
-        self.bells.last()
+        self.ready_links.last()
     }
 
     /// Logs an event, and tells the application and all listeners.
     pub(crate) fn report(&mut self, event: Event) {
         event.log();
-        if self.resident.on_event(&event) {
+        if self.core.on_event(&event) {
             // Its commands are handled in the next turn, if not in this one.
-            self.bells.ring(self.clock());
+            self.ready_links.ring(self.clock());
         }
         // There need not be a listener.
         let _ = self.events.send(event);

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use vorrang_protocol::{Belonging, Needs, NodeId, Prospect};
+use vorrang_protocol::{GroupView, Needs, NodeId, Prospect};
 
 use crate::config::Limits;
 use crate::hello::{Refusal, Refuser};
@@ -111,7 +111,7 @@ pub enum Event {
         after: Duration,
     },
     /// A request that was given up has been granted, and released at once.
-    LetGo,
+    WithdrawnReleased,
     /// The machine has started.
     Started,
     /// This node was restarted and others remember its past: as long as they do, it neither handles
@@ -134,7 +134,7 @@ pub enum Event {
         address: String,
     },
     /// The machine's group is another one by now.
-    View(Belonging),
+    View(GroupView),
     /// Over UDP: a datagram was dropped because it made no sense, or because of who sent it.
     Stray {
         /// Where it came from.
@@ -197,7 +197,7 @@ impl Event {
             | Self::Lost { .. }
             | Self::Left { .. }
             | Self::TimedOut { .. }
-            | Self::LetGo
+            | Self::WithdrawnReleased
             | Self::Given { .. }
             | Self::View(_)
             | Self::Started => tracing::info!(target: EVENT_TARGET, "{self}"),
@@ -245,7 +245,9 @@ impl fmt::Display for Event {
                 let after = after.as_secs_f64();
                 write!(f, "gave up after {after} s: not granted in time, released as soon as it is")
             }
-            Self::LetGo => f.write_str("the withdrawn request was granted, and released at once"),
+            Self::WithdrawnReleased => {
+                f.write_str("the withdrawn request was granted, and released at once")
+            }
             Self::Started => f.write_str("started"),
             Self::Fenced { by } => write!(f, "fenced: node {by} knows our previous incarnation"),
             Self::Replaced { by } => replaced(*by, f),

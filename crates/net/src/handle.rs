@@ -10,14 +10,14 @@ use vorrang_protocol::NodeId;
 
 use crate::error::{CommandError, StopReason, Stopped};
 use crate::event::Event;
-use crate::resident::AnyCommand;
+use crate::node_core::AnyCommand;
 use crate::status::Status;
-use crate::turns::{LetGo, Patience};
+use crate::turns::{ReleaseOutcome, RequestDeadline};
 
 /// The requests of a handle to the node's task.
 #[derive(Debug)]
 pub(crate) enum Control {
-    Command(AnyCommand, Option<Patience>, Reply),
+    Command(AnyCommand, Option<RequestDeadline>, Reply),
     Withdraw(Reply),
     Status(oneshot::Sender<Status>),
     Leave(Duration, oneshot::Sender<Goodbye>),
@@ -33,7 +33,7 @@ pub struct Goodbye {
     /// How many messages were not acknowledged in time: their receivers were away.
     pub unacknowledged: usize,
     /// What the node had to release before it left ([`Handle::leave`]).
-    pub let_go: LetGo,
+    pub let_go: ReleaseOutcome,
 }
 
 /// A running node that takes commands of type `C`: those of the problem that its algorithm solves.
@@ -53,25 +53,25 @@ pub struct Goodbye {
 /// }
 /// ```
 pub struct Handle<C> {
-    reins: Arc<Reins>,
+    raw: Arc<RawHandle>,
     commands: PhantomData<fn(C)>,
 }
 
 impl<C> Clone for Handle<C> {
     fn clone(&self) -> Self {
-        Self { reins: Arc::clone(&self.reins), commands: PhantomData }
+        Self { raw: Arc::clone(&self.raw), commands: PhantomData }
     }
 }
 
 impl<C> fmt::Debug for Handle<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Handle").field("id", &self.reins.id).finish_non_exhaustive()
+        f.debug_struct("Handle").field("id", &self.raw.id).finish_non_exhaustive()
     }
 }
 
 /// A handle without the type of commands.
 #[derive(Debug)]
-pub(crate) struct Reins {
+pub(crate) struct RawHandle {
     id: NodeId,
     control: mpsc::UnboundedSender<Control>,
     stopped: Arc<OnceLock<StopReason>>,
@@ -79,20 +79,20 @@ pub(crate) struct Reins {
     events: Mutex<broadcast::Receiver<Event>>,
 }
 
-impl Drop for Reins {
+impl Drop for RawHandle {
     fn drop(&mut self) {
         let _ = self.control.send(Control::Kill(None));
     }
 }
 
 impl<C: Send + 'static> Handle<C> {
-    pub(crate) fn new(reins: Reins) -> Self {
-        Self { reins: Arc::new(reins), commands: PhantomData }
+    pub(crate) fn new(raw: RawHandle) -> Self {
+        Self { raw: Arc::new(raw), commands: PhantomData }
     }
 
     /// Which node this is.
     pub fn id(&self) -> NodeId {
-        self.reins.id
+        self.raw.id
     }
 
     /// Gives the machine a command, and waits until it has handled it. Before the machine has
@@ -103,7 +103,7 @@ impl<C: Send + 'static> Handle<C> {
     /// If the machine refuses the command, the node is fenced, it has stopped, or a node that is
     /// needed for it has left for good.
     pub async fn command(&self, command: C) -> Result<(), CommandError> {
-        self.reins.command(Box::new(command), None).await
+        self.raw.command(Box::new(command), None).await
     }
 
     /// As [`command`](Self::command), for one that asks: if it is not granted `within` this time,
@@ -114,7 +114,7 @@ impl<C: Send + 'static> Handle<C> {
     /// As of a command; and if the time is over before the machine has started, in which case
     /// nothing was asked.
     pub async fn ask_within(&self, command: C, within: Duration) -> Result<(), CommandError> {
-        self.reins.command(Box::new(command), Some(Patience::of(within))).await
+        self.raw.command(Box::new(command), Some(RequestDeadline::of(within))).await
     }
 
     /// Gives up what was asked for: from now on it is not granted to this application any more.
@@ -130,7 +130,7 @@ impl<C: Send + 'static> Handle<C> {
     /// If nothing is asked for, or it was granted before, or given up before; if the node does not
     /// know turns; if it has stopped.
     pub async fn withdraw(&self) -> Result<(), CommandError> {
-        self.reins.ask(Control::Withdraw).await?
+        self.raw.ask(Control::Withdraw).await?
     }
 
     /// Asks how the node is.
@@ -139,7 +139,7 @@ impl<C: Send + 'static> Handle<C> {
     ///
     /// If it has stopped.
     pub async fn status(&self) -> Result<Status, Stopped> {
-        self.reins.ask(Control::Status).await
+        self.raw.ask(Control::Status).await
     }
 
     /// Waits until the machine has started.
@@ -148,13 +148,13 @@ impl<C: Send + 'static> Handle<C> {
     ///
     /// If the node stops before.
     pub async fn started(&self) -> Result<(), Stopped> {
-        self.reins.started().await
+        self.raw.started().await
     }
 
     /// The events of the node, from the last call of this method on; at the first call, from the
     /// start on. A receiver that falls more than [`EVENTS_KEPT`] behind misses the oldest.
     pub fn events(&self) -> broadcast::Receiver<Event> {
-        self.reins.events()
+        self.raw.events()
     }
 
     /// Leaves the group without taking anything along: releases what the node has, gives up what it
@@ -165,7 +165,7 @@ impl<C: Send + 'static> Handle<C> {
     ///
     /// If it had stopped before.
     pub async fn leave(self, within: Duration) -> Result<Goodbye, Stopped> {
-        self.reins.ask(|reply| Control::Leave(within, reply)).await
+        self.raw.ask(|reply| Control::Leave(within, reply)).await
     }
 
     /// Ends the node in good order: it takes no more commands and handles no more messages, waits
@@ -176,18 +176,18 @@ impl<C: Send + 'static> Handle<C> {
     ///
     /// If it had stopped before.
     pub async fn shutdown(self) -> Result<Goodbye, Stopped> {
-        self.reins.ask(Control::ShutDown).await
+        self.raw.ask(Control::ShutDown).await
     }
 
     /// Ends the node at once, as a crash would: nothing is flushed, no peer is told. When this
     /// returns, the address is free again.
     pub async fn kill(self) {
         // Already stopped is as good.
-        let _ = self.reins.ask(|reply| Control::Kill(Some(reply))).await;
+        let _ = self.raw.ask(|reply| Control::Kill(Some(reply))).await;
     }
 }
 
-impl Reins {
+impl RawHandle {
     pub(crate) const fn new(
         id: NodeId,
         control: mpsc::UnboundedSender<Control>,
@@ -201,7 +201,7 @@ impl Reins {
     async fn command(
         &self,
         command: AnyCommand,
-        patience: Option<Patience>,
+        patience: Option<RequestDeadline>,
     ) -> Result<(), CommandError> {
         self.ask(|reply| Control::Command(command, patience, reply)).await?
     }

@@ -28,7 +28,7 @@
 //! has not begun itself has handled nothing and sent nothing; it forgets the previous incarnation
 //! and admits the new one.
 //!
-//! A hello is judged in this order (see `Lives`): the **identity** of its sender, by its
+//! A hello is judged in this order (see `Incarnations`): the **identity** of its sender, by its
 //! incarnation; and only if that is not known to be another process, **its claim about us**. So a
 //! process that has outlived its group cannot fence later ones.
 //!
@@ -43,12 +43,12 @@ use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use vorrang_protocol::{Never, NodeId};
 
-use crate::book::{Book, MAX_ADDRESS_LEN, is_address};
-pub use crate::book::{Place, Wish};
-use crate::config::{Config, Life};
+use crate::address_book::{AddressBook, MAX_ADDRESS_LEN, is_address};
+pub use crate::address_book::{JoinGrant, JoinRequest};
+use crate::config::{Config, Generation};
 use crate::error::NetError;
 pub use crate::excerpt::{EXCERPT_LEN, Excerpt};
-use crate::lives::Terms;
+use crate::incarnations::Terms;
 pub use crate::refusal::{Refusal, Refuser};
 use crate::transport::AnyStream;
 use crate::wire::{self, Frame, HEADER_LEN, Header, MAX_HELLO_LEN, WireError};
@@ -69,7 +69,7 @@ pub struct Introduction {
     /// The receiver.
     pub target: NodeId,
     /// The life of the sender, in an open group; else 0.
-    pub life: u64,
+    pub generation: u64,
 }
 
 /// The first frame on a connection.
@@ -92,7 +92,7 @@ pub struct Hello {
 
 /// The request of a node to be called.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Knock {
+pub struct DialRequest {
     /// The sender and the receiver.
     pub who: Introduction,
 }
@@ -106,8 +106,8 @@ pub(crate) struct Identity {
     pub(crate) peers: Vec<String>,
     pub(crate) me: NodeId,
     /// In an open group: where the others are by now.
-    pub(crate) book: Option<Book>,
-    life: u64,
+    pub(crate) address_book: Option<AddressBook>,
+    generation: u64,
     heartbeat: Duration,
     give_up: Duration,
 }
@@ -135,8 +135,8 @@ impl Identity {
             setup: setup.clone(),
             peers: peers.clone(),
             me: *id,
-            book: config.openness().map(|_| Book::new(peers.clone())),
-            life: config.openness().map_or(0, |open| open.life.number()),
+            address_book: config.openness().map(|_| AddressBook::new(peers.clone())),
+            generation: config.openness().map_or(0, |open| open.generation.number()),
             heartbeat: timing.heartbeat,
             give_up: timing.give_up,
         }
@@ -156,10 +156,13 @@ impl Identity {
             group: self.group.clone(),
             algorithm: self.algorithm.clone(),
             setup: self.setup.clone(),
-            peers: self.book.as_ref().map_or_else(|| self.peers.clone(), Book::addresses),
+            peers: self
+                .address_book
+                .as_ref()
+                .map_or_else(|| self.peers.clone(), AddressBook::addresses),
             sender: self.me,
             target,
-            life: self.life,
+            generation: self.generation,
         }
     }
 
@@ -182,7 +185,7 @@ impl Identity {
         let terms = Terms { incarnation: most, knows: Some(most), received: most, attempt: most };
         let mut longest = Hello { heartbeat_ms: most, ..self.hello(last, terms) };
         longest.who.sender = last;
-        if self.book.is_some() {
+        if self.address_book.is_some() {
             let longest_address = "x".repeat(MAX_ADDRESS_LEN);
             longest.who.peers.fill(longest_address);
         }
@@ -223,15 +226,15 @@ impl Identity {
     /// Whether a member of the same group speaks, and means us.
     pub(crate) fn judge(&self, who: &Introduction) -> Result<(), Refusal> {
         self.judge_setup(&who.group, &who.algorithm, who.peers.len() as u32, &who.setup)?;
-        if self.book.is_some() {
+        if self.address_book.is_some() {
             self.judge_life(who)?;
-        } else if who.life != 0 {
+        } else if who.generation != 0 {
             let (ours, theirs) = Excerpt::pair("a fixed group", "an open group");
             return Err(Refusal::Setup { refuser: ours, refused: theirs });
         }
         let mut places = (0..).map(NodeId).zip(self.peers.iter().zip(&who.peers));
         let is_same = |(_, (ours, theirs)): &(_, (&String, &String))| ours == theirs;
-        if self.book.is_none()
+        if self.address_book.is_none()
             && let Some((node, (ours, theirs))) = places.find(|it| !is_same(it))
         {
             let (ours, theirs) = Excerpt::pair(ours, theirs);
@@ -245,11 +248,11 @@ impl Identity {
 
     /// Whether a member of an open group can be in the life that it says, and where it says.
     fn judge_life(&self, who: &Introduction) -> Result<(), Refusal> {
-        if who.life == 0 {
+        if who.generation == 0 {
             let (ours, theirs) = Excerpt::pair("an open group", "a fixed group");
             return Err(Refusal::Setup { refuser: ours, refused: theirs });
         }
-        if !Life::is_plausible(who.life) {
+        if !Generation::is_plausible(who.generation) {
             return Err(Refusal::Ahead);
         }
         let claimed = who.sender;
@@ -260,9 +263,9 @@ impl Identity {
     }
 
     /// Whether one who has no number yet may be given one.
-    pub(crate) fn judge_wish(&self, wish: &Wish) -> Result<(), Refusal> {
+    pub(crate) fn judge_wish(&self, wish: &JoinRequest) -> Result<(), Refusal> {
         self.judge_setup(&wish.group, &wish.algorithm, wish.room, &wish.setup)?;
-        if self.book.is_none() {
+        if self.address_book.is_none() {
             return Err(Refusal::Closed);
         }
         if !is_address(&wish.address) {
@@ -291,7 +294,7 @@ impl Identity {
     }
 
     /// Whether the one who knocks may: a member with a lower number.
-    pub(crate) fn judge_knock(&self, knock: &Knock) -> Result<(), Refusal> {
+    pub(crate) fn judge_dial_request(&self, knock: &DialRequest) -> Result<(), Refusal> {
         self.judge(&knock.who)?;
         let claimed = knock.who.sender;
         if claimed >= self.me {

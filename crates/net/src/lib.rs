@@ -10,7 +10,7 @@
 //!   peer is bounded ([`Limits`]).
 //! - **An open group** ([`Open`]) has members that join, leave and come back without their state:
 //!   for machines with a membership protocol. A process that has the address of one member can join
-//!   ([`ask_for_place`]).
+//!   ([`request_id`]).
 //! - **One task a node** owns the machine and its sockets and handles one event at a time. It is
 //!   compiled once, in this crate: an algorithm adds only its handlers and the reading and writing
 //!   of its messages.
@@ -64,14 +64,13 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod address_book;
 mod application;
 mod backlog;
-mod bells;
-mod book;
 mod clock;
 mod config;
+mod connecting;
 mod connection;
-mod desk;
 mod driver;
 mod error;
 mod event;
@@ -79,49 +78,50 @@ mod excerpt;
 mod files;
 mod handle;
 pub mod hello;
+mod incarnations;
 mod link;
-mod lives;
 mod loopback;
 mod machine;
-mod meet;
+mod machine_io;
 mod members;
 mod network;
 mod node;
-mod numbers;
-mod open;
+mod node_core;
+mod opaque_node;
+mod open_group;
 mod peers;
-mod ration;
+mod rate_limit;
+mod ready_links;
 mod recorder;
 mod refusal;
-mod resident;
-mod sealed;
 mod standing;
 mod status;
+mod tcp_network;
 mod timers;
 mod transport;
 mod turns;
 pub mod udp;
 mod waiting;
 pub mod wire;
-mod world;
 
+pub use vorrang_erased::MAX_INTEGER;
+
+pub use address_book::{JoinGrant, JoinRequest, MAX_ROOM};
 pub use application::{Application, ApplicationEffects};
 pub use backlog::WARN_LEN;
-pub use book::{MAX_ROOM, Place, Wish};
 pub use clock::Clock;
-pub use config::{Config, Life, Limits, MAX_NAME_LEN, Membership, Open, Start, Timing};
+pub use config::{Config, Generation, Limits, MAX_NAME_LEN, Membership, Open, Start, Timing};
+pub use connecting::request_id;
 pub use error::{CommandError, NetError, StopReason, Stopped};
 pub use event::{EVENT_TARGET, Event, Meaning};
 pub use files::reserve_files;
 pub use handle::{EVENTS_KEPT, Goodbye, Handle};
 pub use loopback::bind_loopback;
-pub use meet::ask_for_place;
 pub use node::{Node, Started, Starting};
-pub use numbers::MAX_NUMBER;
-pub use ration::Ration;
-pub use recorder::{Log, Recorder};
-pub use sealed::{Parcel, Sealed};
+pub use opaque_node::{OpaqueMessage, OpaqueNode};
+pub use rate_limit::RateLimit;
+pub use recorder::{Log, RecordOf, Recorder};
 pub use status::{Datagrams, LinkState, LinkStatus, Status};
 pub use transport::{Listener, Tcp, Transport};
-pub use turns::{LetGo, Stage, Steps};
+pub use turns::{ReleaseOutcome, Stage, Steps};
 pub use udp::{Cast, Faults, Multicast, Udp};

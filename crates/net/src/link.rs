@@ -22,8 +22,8 @@ use crate::backlog::Backlog;
 use crate::config::{Limits, Timing};
 use crate::connection::Connection;
 use crate::hello::{Hello, Refusal};
-use crate::lives::{Admission, Lives, Moment, Parting, Terms};
-use crate::standing::{Health, Standing, Trouble};
+use crate::incarnations::{Admission, Incarnations, Moment, Parting, Terms};
+use crate::standing::{ConnectFailures, Health, Standing};
 use crate::status::LinkStatus;
 use crate::transport::AnyStream;
 use crate::waiting::Waiting;
@@ -53,7 +53,7 @@ pub(crate) struct Link {
     received: u64,
     told: u64,
     /// The only processes that this link is between.
-    lives: Lives,
+    incarnations: Incarnations,
     /// Whether the peer remembers a former life of ours, and refuses this one.
     pub(crate) is_remembered: bool,
     pub(crate) connections: u64,
@@ -67,7 +67,7 @@ pub(crate) struct Link {
     /// In an open group: messages to send as soon as there is a connection.
     waiting: Waiting,
     farewell: Farewell,
-    trouble: Trouble,
+    trouble: ConnectFailures,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -88,7 +88,7 @@ impl Link {
             backlog: Backlog::new(),
             received: 0,
             told: 0,
-            lives: Lives::new(),
+            incarnations: Incarnations::new(),
             is_remembered: false,
             connections: 0,
             since: Instant::now(),
@@ -97,18 +97,18 @@ impl Link {
             dropped: 0,
             waiting: Waiting::default(),
             farewell: Farewell::None,
-            trouble: Trouble::default(),
+            trouble: ConnectFailures::default(),
         }
     }
 
     /// The state of the link, for our hello.
     pub(crate) fn terms(&self, attempt: u64) -> Terms {
-        self.lives.terms(self.received, attempt)
+        self.incarnations.terms(self.received, attempt)
     }
 
     /// Counts our calls.
     pub(crate) fn calls(&self) -> Arc<AtomicU64> {
-        self.lives.calls()
+        self.incarnations.calls()
     }
 
     /// The decision about the hello of a peer that dialled us. The place of a lost connection is
@@ -121,21 +121,21 @@ impl Link {
     ) -> Admission {
         let is_taken = self.is_connected() || self.since.elapsed() < timing.backoff_max;
         let is_parted = self.parting();
-        self.lives.admit(hello, Moment { has_begun, is_taken, is_parted, is_open })
+        self.incarnations.admit(hello, Moment { has_begun, is_taken, is_parted, is_open })
     }
 
     /// The decision about the answer of a peer that we dialled.
     pub(crate) fn recognise(&self, answer: &Hello) -> Admission {
         match self.parting() {
             Some(parting) => Admission::Refuse(parting.refusal()),
-            None => self.lives.recognise(answer),
+            None => self.incarnations.recognise(answer),
         }
     }
 
     /// The peer's process is another one, and nothing has come of the former: we had not begun.
     pub(crate) fn forget(&mut self) {
         self.clear();
-        self.lives.forget();
+        self.incarnations.forget();
     }
 
     fn clear(&mut self) {
@@ -148,25 +148,25 @@ impl Link {
 
     /// Whether a peer in this life is a later process than the one that we know; none if it is an
     /// earlier one.
-    pub(crate) fn is_later(&self, life: u64) -> Option<bool> {
-        self.lives.is_later(life)
+    pub(crate) fn is_later(&self, generation: u64) -> Option<bool> {
+        self.incarnations.is_later(generation)
     }
 
     /// Whether we have met a process there, and not forgotten it since.
     pub(crate) const fn has_met(&self) -> bool {
-        self.lives.has_met()
+        self.incarnations.has_met()
     }
 
     /// In an open group: the peer is a later process, in this life. What the former was sent is
     /// lost, and what it has sent is not read any more. What waits is for the new one.
-    pub(crate) fn begin_anew(&mut self, life: u64) {
+    pub(crate) fn begin_anew(&mut self, generation: u64) {
         self.clear();
-        self.lives.begin_anew(life);
+        self.incarnations.begin_anew(generation);
     }
 
     /// Whether a call, made under this name, was made by what this link is now.
     pub(crate) const fn has_called_as(&self, incarnation: u64) -> bool {
-        self.lives.are_we(incarnation)
+        self.incarnations.are_we(incarnation)
     }
 
     /// In an open group: something for a peer that is not connected. It is for the process that we
@@ -205,7 +205,7 @@ impl Link {
         self.before = (self.received, self.backlog.first());
         self.standing = Standing::Open;
         self.is_remembered = false;
-        self.lives.meet(theirs);
+        self.incarnations.meet(theirs);
         self.told = self.received;
         self.connections += 1;
         self.since = now;
@@ -257,7 +257,7 @@ impl Link {
 
     /// The peer answers.
     pub(crate) fn answered(&mut self) {
-        self.trouble = Trouble::default();
+        self.trouble = ConnectFailures::default();
     }
 
     /// One of us refuses the other. True if that is news.
@@ -488,7 +488,7 @@ mod tests {
             peers: Vec::new(),
             sender: NodeId(1),
             target: NodeId(0),
-            life: 0,
+            generation: 0,
         };
         Hello { who, heartbeat_ms: 1, incarnation: 7, knows: None, received, attempt: 1 }
     }

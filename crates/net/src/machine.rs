@@ -1,222 +1,195 @@
-//! The machine as its node sees it: all that is compiled for every algorithm.
-//!
-//! Messages become bytes and timers become numbers here, and nothing else happens: code that does
-//! not need the algorithm's own types belongs into [`resident`](crate::resident), which is compiled
-//! once for every problem, or into the driver, which is compiled once.
+//! The machine as its node sees it: messages become bytes here, and timers become numbers.
 
 use std::num::NonZeroU32;
 
-use vorrang_protocol::{Belonging, Delay, Effects, Message, NodeId, Protocol, Refused};
+use vorrang_erased::{AnyMessage, AnyNode, AnyTimer};
+use vorrang_protocol::{Data, Delay, Effects, GroupView, Message as _, NodeId, Protocol, Refused};
 use vorrang_trace::What;
 
-use crate::desk::Desk;
-use crate::numbers;
-use crate::recorder::Tape;
+use crate::machine_io::MachineIo;
+use crate::recorder::RecordBuffer;
 use crate::timers::{Keys, Slot};
-use crate::wire::{self, UNREADABLE, WireError};
+use crate::wire::{UNREADABLE, WireError};
 
 /// A machine with commands `C` and notices `N`; its types of messages and timers are erased.
-pub(crate) trait Machine<C, N>: Send {
-    /// The names of the kinds of its messages.
-    fn kinds(&self) -> &'static [&'static str];
-    /// The node starts.
-    fn start(&mut self, desk: &mut Desk<'_, N>);
-    /// The application asks for something.
-    fn command(&mut self, command: C, desk: &mut Desk<'_, N>) -> Result<(), Refused>;
-    /// Does to a copy of itself what a command would do to it.
-    fn rehearse(&self, command: C, desk: &mut Desk<'_, N>);
-    /// Reads a message, to be handled next, and says of which kind it is.
-    fn read(&mut self, message: &[u8]) -> Result<usize, WireError>;
-    /// Handles the message that was read last; a second time, nothing.
-    fn receive(&mut self, from: NodeId, seq: u64, desk: &mut Desk<'_, N>);
-    /// A timer that the machine has set runs out.
-    fn time_out(&mut self, timer: Slot, desk: &mut Desk<'_, N>);
-    /// Hands over what was recorded.
-    fn end_turn(&mut self);
-    /// The machine as it shows itself.
-    fn show(&self) -> String;
-    /// Whether others may still need it for what was asked of it.
-    fn owes(&self) -> bool;
-    /// The view of its group, if it runs a membership protocol.
-    fn belongs(&self) -> Option<Belonging>;
+pub(crate) struct Machine<C: Data, N: Data> {
+    machine: AnyNode<C, N>,
+    incoming: Option<AnyMessage>,
+    typed_io: TypedIo<C, N>,
 }
 
-/// A machine while its type is known.
-pub(crate) struct Typed<P: Protocol> {
-    machine: P,
-    incoming: Option<P::Message>,
-    papers: Papers<P>,
-}
-
-/// The part of the I/O state that depends on the machine's types.
-struct Papers<P: Protocol> {
-    timers: Keys<P::Timer>,
-    tape: Option<Tape<P>>,
-    /// The largest number that a message may carry.
+/// What is kept beside a machine.
+struct TypedIo<C: Data, N: Data> {
+    timers: Keys<AnyTimer>,
+    tape: Option<RecordBuffer<C, N>>,
+    /// The largest integer that a message may carry.
     largest: u64,
 }
 
-impl<P: Protocol> Typed<P> {
-    pub(crate) const fn new(machine: P, tape: Option<Tape<P>>, largest: u64) -> Self {
-        Self { machine, incoming: None, papers: Papers { timers: Keys::new(), tape, largest } }
-    }
-}
-
-impl<P: Protocol> Machine<P::Command, P::Notice> for Typed<P> {
-    fn kinds(&self) -> &'static [&'static str] {
-        P::Message::KINDS
+impl<C: Data, N: Data> Machine<C, N> {
+    pub(crate) const fn new(
+        machine: AnyNode<C, N>,
+        tape: Option<RecordBuffer<C, N>>,
+        largest: u64,
+    ) -> Self {
+        Self { machine, incoming: None, typed_io: TypedIo { timers: Keys::new(), tape, largest } }
     }
 
-    fn start(&mut self, desk: &mut Desk<'_, P::Notice>) {
-        if let Some(tape) = &mut self.papers.tape {
+    /// The names of the kinds of its messages.
+    pub(crate) fn kinds(&self) -> &'static [&'static str] {
+        self.machine.kinds()
+    }
+
+    /// The node starts.
+    pub(crate) fn start(&mut self, io: &mut MachineIo<'_, N>) {
+        if let Some(tape) = &mut self.typed_io.tape {
             tape.stamp();
         }
-        self.machine.on_start(&mut self.papers.sink(desk));
+        self.machine.on_start(&mut self.typed_io.sink(io));
     }
 
-    fn command(
-        &mut self,
-        command: P::Command,
-        desk: &mut Desk<'_, P::Notice>,
-    ) -> Result<(), Refused> {
+    /// The application asks for something.
+    pub(crate) fn command(&mut self, command: C, io: &mut MachineIo<'_, N>) -> Result<(), Refused> {
         // Stamped before its effects can leave, and taken back if there are none.
-        if let Some(tape) = &mut self.papers.tape {
+        if let Some(tape) = &mut self.typed_io.tape {
             tape.begin(What::Command(command.clone()));
         }
-        let outcome = self.machine.on_command(command, &mut self.papers.sink(desk));
-        if let (Some(tape), Err(_)) = (&mut self.papers.tape, outcome) {
+        let outcome = self.machine.on_command(command, &mut self.typed_io.sink(io));
+        if let (Some(tape), Err(_)) = (&mut self.typed_io.tape, outcome) {
             tape.take_back();
         }
         outcome
     }
 
-    fn rehearse(&self, command: P::Command, desk: &mut Desk<'_, P::Notice>) {
-        let largest = self.papers.largest;
-        let mut papers = Papers { timers: Keys::new(), tape: None, largest };
+    /// Does to a copy of itself what a command would do to it.
+    pub(crate) fn rehearse(&self, command: C, io: &mut MachineIo<'_, N>) {
+        let largest = self.typed_io.largest;
+        let mut typed_io = TypedIo { timers: Keys::new(), tape: None, largest };
         // If it is refused, it will be once more.
-        let _ = self.machine.clone().on_command(command, &mut papers.sink(desk));
+        let _ = self.machine.clone().on_command(command, &mut typed_io.sink(io));
     }
 
-    fn read(&mut self, message: &[u8]) -> Result<usize, WireError> {
+    /// Reads a message, to be handled next, and says of which kind it is.
+    pub(crate) fn read(&mut self, message: &[u8]) -> Result<usize, WireError> {
         self.incoming = None;
-        let message: P::Message = wire::read(message).ok_or(UNREADABLE)?;
-        if !numbers::are_within(self.papers.largest, &message) {
+        let message = self.machine.decode(message).ok_or(UNREADABLE)?;
+        if !message.is_bounded(self.typed_io.largest) {
             return Err(WireError::Number);
         }
         Ok(self.incoming.insert(message).kind())
     }
 
-    fn receive(&mut self, from: NodeId, seq: u64, desk: &mut Desk<'_, P::Notice>) {
+    /// Handles the message that was read last; a second time, nothing.
+    pub(crate) fn receive(&mut self, from: NodeId, seq: u64, io: &mut MachineIo<'_, N>) {
         let Some(message) = self.incoming.take() else {
             return;
         };
-        if let Some(tape) = &mut self.papers.tape {
+        if let Some(tape) = &mut self.typed_io.tape {
             tape.begin(What::Receive { from, seq, message: message.clone() });
         }
-        self.machine.on_message(from, message, &mut self.papers.sink(desk));
+        self.machine.on_message(from, message, &mut self.typed_io.sink(io));
     }
 
-    fn time_out(&mut self, timer: Slot, desk: &mut Desk<'_, P::Notice>) {
-        let timer = self.papers.timers.take(timer);
-        if let Some(tape) = &mut self.papers.tape {
+    /// A timer that the machine has set runs out.
+    pub(crate) fn time_out(&mut self, timer: Slot, io: &mut MachineIo<'_, N>) {
+        let timer = self.typed_io.timers.take(timer);
+        if let Some(tape) = &mut self.typed_io.tape {
             tape.begin(What::Timer(timer));
         }
-        self.machine.on_timer(timer, &mut self.papers.sink(desk));
+        self.machine.on_timer(timer, &mut self.typed_io.sink(io));
     }
 
-    fn end_turn(&mut self) {
-        if let Some(tape) = &mut self.papers.tape {
+    /// Hands over what was recorded.
+    pub(crate) fn end_turn(&mut self) {
+        if let Some(tape) = &mut self.typed_io.tape {
             tape.hand_over();
         }
     }
 
-    fn show(&self) -> String {
+    /// The machine as it shows itself.
+    pub(crate) fn show(&self) -> String {
         format!("{:?}", self.machine)
     }
-    fn owes(&self) -> bool {
-        self.machine.owes()
+
+    /// Whether others may still need it for what was asked of it.
+    pub(crate) fn has_obligations(&self) -> bool {
+        self.machine.has_obligations()
     }
-    fn belongs(&self) -> Option<Belonging> {
-        self.machine.belongs()
+
+    /// The view of its group, if it runs a membership protocol.
+    pub(crate) fn group_view(&self) -> Option<GroupView> {
+        self.machine.group_view()
     }
 }
 
-impl<P: Protocol> Papers<P> {
-    const fn sink<'a, 'b>(&'a mut self, desk: &'a mut Desk<'b, P::Notice>) -> Sink<'a, 'b, P> {
-        Sink { papers: self, desk }
+impl<C: Data, N: Data> TypedIo<C, N> {
+    const fn sink<'a, 'b>(&'a mut self, io: &'a mut MachineIo<'b, N>) -> Sink<'a, 'b, C, N> {
+        Sink { typed_io: self, io }
     }
 }
 
 /// The effects of the machine.
-struct Sink<'a, 'b, P: Protocol> {
-    papers: &'a mut Papers<P>,
-    desk: &'a mut Desk<'b, P::Notice>,
+struct Sink<'a, 'b, C: Data, N: Data> {
+    typed_io: &'a mut TypedIo<C, N>,
+    io: &'a mut MachineIo<'b, N>,
 }
 
-impl<P: Protocol> Sink<'_, '_, P> {
+impl<C: Data, N: Data> Sink<'_, '_, C, N> {
     /// Writes a message on the desk's sheet.
-    #[inline(never)]
-    fn write(&mut self, message: &P::Message) -> Result<(), WireError> {
-        if numbers::are_within(self.papers.largest, message) {
-            wire::write(message, self.desk.blank())
+    fn write(&mut self, message: &AnyMessage) -> Result<(), WireError> {
+        if message.is_bounded(self.typed_io.largest) {
+            message.encode(self.io.blank()).map_err(WireError::Encode)
         } else {
             Err(WireError::Number)
         }
     }
 
     /// Sends what was written.
-    #[inline(never)]
-    fn post(&mut self, to: NodeId, message: &P::Message, written: Result<(), WireError>) {
-        let seq = self.desk.send(to, message.kind(), written);
-        if let (Some(seq), Some(tape)) = (seq, &mut self.papers.tape) {
+    fn post(&mut self, to: NodeId, message: &AnyMessage, written: Result<(), WireError>) {
+        let seq = self.io.send(to, message.kind(), written);
+        if let (Some(seq), Some(tape)) = (seq, &mut self.typed_io.tape) {
             tape.push(What::Send { to, seq, message: message.clone() });
         }
     }
 }
 
-/// Not inlined: an algorithm calls these from many places, and a call costs it nothing that a
-/// message over a network would notice.
-impl<P: Protocol> Effects<P> for Sink<'_, '_, P> {
-    #[inline(never)]
-    fn send(&mut self, to: NodeId, message: P::Message) {
+impl<C: Data, N: Data> Effects<AnyNode<C, N>> for Sink<'_, '_, C, N> {
+    fn send(&mut self, to: NodeId, message: AnyMessage) {
         let written = self.write(&message);
         self.post(to, &message, written);
     }
 
     /// Encoded once, for all receivers.
-    fn broadcast(&mut self, to: impl IntoIterator<Item = NodeId>, message: P::Message) {
+    fn send_to_each(&mut self, to: &mut dyn Iterator<Item = NodeId>, message: AnyMessage) {
         let written = self.write(&message);
         for id in to {
             self.post(id, &message, written.clone());
         }
     }
 
-    #[inline(never)]
-    fn set_timer(&mut self, timer: P::Timer, delay: Delay) {
-        let timers = &mut self.papers.timers;
+    fn set_timer(&mut self, timer: AnyTimer, delay: Delay) {
+        let timers = &mut self.typed_io.timers;
         let slot = timers.find(&timer).unwrap_or_else(|| timers.add(timer));
-        self.desk.set_timer(slot, delay);
+        self.io.set_timer(slot, delay);
     }
 
-    #[inline(never)]
-    fn cancel_timer(&mut self, timer: P::Timer) {
-        if let Some(slot) = self.papers.timers.find(&timer) {
-            self.papers.timers.take(slot);
-            self.desk.cancel_timer(slot);
+    fn cancel_timer(&mut self, timer: AnyTimer) {
+        if let Some(slot) = self.typed_io.timers.find(&timer) {
+            self.typed_io.timers.take(slot);
+            self.io.cancel_timer(slot);
         }
     }
 
-    #[inline(never)]
-    fn notify(&mut self, notice: P::Notice) {
-        if let Some(tape) = &mut self.papers.tape {
+    fn notify(&mut self, notice: N) {
+        if let Some(tape) = &mut self.typed_io.tape {
             tape.push(What::Notice(notice.clone()));
         }
-        self.desk.notify(notice);
+        self.io.notify(notice);
     }
 
     fn choose(&mut self, bound: NonZeroU32) -> u32 {
-        let value = self.desk.choose(bound);
-        if let Some(tape) = &mut self.papers.tape {
+        let value = self.io.choose(bound);
+        if let Some(tape) = &mut self.typed_io.tape {
             tape.push(What::Choice(value));
         }
         value

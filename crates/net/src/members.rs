@@ -12,11 +12,11 @@ use crate::driver::{Driver, Phase};
 use crate::error::CommandError;
 use crate::event::{Event, Meaning};
 use crate::handle::Goodbye;
-use crate::lives::Parting;
+use crate::incarnations::Parting;
 use crate::network::{Member, Network};
-use crate::resident::AnyCommand;
+use crate::node_core::AnyCommand;
 use crate::timers::deadline;
-use crate::turns::{LetGo, Stage};
+use crate::turns::{ReleaseOutcome, Stage};
 
 /// Which reports about a member's absence were made.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -107,7 +107,7 @@ impl<W: Network> Driver<W> {
     /// Whether a request can be granted: an error if it never can, a warning if it may not.
     pub(crate) fn check_prospect(&mut self, command: &AnyCommand) -> Result<(), CommandError> {
         let absent = self.absent();
-        if absent.is_empty() || self.config.needs == Needs::Nobody || !self.resident.asks(command) {
+        if absent.is_empty() || self.config.needs == Needs::Nobody || !self.core.asks(command) {
             return Ok(());
         }
         let gone = self.gone();
@@ -192,7 +192,7 @@ impl<W: Network> Driver<W> {
             self.on_shutdown(vec![reply]);
             return;
         }
-        self.let_go = self.resident.let_go(&mut self.world);
+        self.let_go = self.core.let_go(&mut self.world);
         self.settle();
         self.leaving = Some(Leaving { until: deadline(within), replies: vec![reply] });
     }
@@ -200,12 +200,12 @@ impl<W: Network> Driver<W> {
     /// Leaves for good, if nothing holds it any more.
     pub(crate) fn leave_if_free(&mut self) {
         let Some(leaving) = &self.leaving else { return };
-        let is_free = self.resident.stage().is_none_or(|(stage, _)| stage == Stage::Idle);
+        let is_free = self.core.stage().is_none_or(|(stage, _)| stage == Stage::Idle);
         if !is_free && self.acts() && Instant::now() < leaving.until {
             return;
         }
         if !is_free {
-            self.let_go = LetGo::Abandoned;
+            self.let_go = ReleaseOutcome::Abandoned;
         }
         if let Some(leaving) = self.leaving.take() {
             self.on_shutdown(leaving.replies);

@@ -1,5 +1,5 @@
 //! The network of a node, as the node's task sees it: connections with all others
-//! ([`world`](crate::world)), or datagrams ([`udp`](crate::udp)).
+//! ([`tcp_network`](crate::tcp_network)), or datagrams ([`udp`](crate::udp)).
 //!
 //! The task is the same over both. It keeps the machine, the commands of the handle, time, and
 //! reports about members; input from outside is handled by a network, which is given the whole task
@@ -12,13 +12,13 @@ use std::time::Duration;
 use tokio::time::Instant;
 use vorrang_protocol::NodeId;
 
-use crate::desk::Post;
 use crate::driver::Driver;
-use crate::lives::Parting;
+use crate::incarnations::Parting;
+use crate::machine_io::Outbound;
 use crate::status::{Datagrams, LinkStatus};
 
 /// The network that carries a node's messages.
-pub(crate) trait Network: Post + Sized + Send + 'static {
+pub(crate) trait Network: Outbound + Sized + Send + 'static {
     /// Begins to look for the others.
     fn open(driver: &mut Driver<Self>);
     /// Handles what was done for it outside of the task.

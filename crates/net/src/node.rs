@@ -11,37 +11,38 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use tokio::sync::{broadcast, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
+use vorrang_erased::AnyNode;
 use vorrang_protocol::{Data, Protocol};
 
 use crate::application::{AnyApplication, Application, Forward};
-use crate::bells::Bells;
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::connecting::{self, Line};
 use crate::driver::{Driver, Phase};
 use crate::error::NetError;
-use crate::handle::{EVENTS_KEPT, Handle, Reins};
+use crate::handle::{EVENTS_KEPT, Handle, RawHandle};
 use crate::hello::Identity;
-use crate::machine::{Machine, Typed};
-use crate::meet::{self, Line};
+use crate::machine::Machine;
 use crate::members::Told;
 use crate::network::Network;
-use crate::recorder::{Recorder, Tape};
-use crate::resident::{Household, Resident};
-use crate::transport::{AnyTransport, Door, Tcp, Transport};
-use crate::turns::{LetGo, Steps};
-use crate::udp::{Mail, Udp};
-use crate::world::World;
+use crate::node_core::{NodeCore, TypedCore};
+use crate::ready_links::ReadyLinks;
+use crate::recorder::{RecordBuffer, Recorder};
+use crate::tcp_network::TcpNetwork;
+use crate::transport::{AnyTransport, ErasedListener, Tcp, Transport};
+use crate::turns::{ReleaseOutcome, Steps};
+use crate::udp::{Udp, UdpNetwork};
 
 /// A node that has not started yet, over connections of a [`Transport`] or over [`Udp`].
-pub struct Node<P: Protocol, T = Tcp> {
-    machine: P,
-    recorder: Option<(Box<dyn Recorder<P>>, Clock)>,
-    steps: Option<Steps<P::Command, P::Notice>>,
+pub struct Node<C: Data, N: Data, T = Tcp> {
+    machine: AnyNode<C, N>,
+    recorder: Option<(Box<dyn Recorder<C, N>>, Clock)>,
+    steps: Option<Steps<C, N>>,
     site: Site,
     carried_by: PhantomData<fn() -> T>,
 }
 
-impl<P: Protocol, T> std::fmt::Debug for Node<P, T> {
+impl<C: Data, N: Data, T> std::fmt::Debug for Node<C, N, T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Node")
             .field("machine", &self.machine)
@@ -50,59 +51,67 @@ impl<P: Protocol, T> std::fmt::Debug for Node<P, T> {
     }
 }
 
-impl<P: Protocol> Node<P> {
+impl<C: Data, N: Data> Node<C, N> {
     /// A node that runs `machine` over TCP.
-    pub fn new(machine: P, config: Config) -> Self {
+    pub fn new<P: Protocol<Command = C, Notice = N>>(machine: P, config: Config) -> Self {
         Self::over(Tcp, machine, config)
     }
 }
 
-impl<P: Protocol, T: Transport> Node<P, T> {
+impl<C: Data, N: Data, T: Transport> Node<C, N, T> {
     /// A node that runs `machine` over another transport.
-    pub fn over(transport: T, machine: P, config: Config) -> Self {
-        let carriage = Carriage::Streams { transport: Arc::new(transport), listener: None };
-        Self::on(carriage, machine, config)
+    pub fn over<P: Protocol<Command = C, Notice = N>>(
+        transport: T,
+        machine: P,
+        config: Config,
+    ) -> Self {
+        let carriage = TransportKind::Streams { transport: Arc::new(transport), listener: None };
+        Self::on(carriage, AnyNode::new(machine), config)
     }
 
     /// Takes connections from `listener`, which is bound already, instead of binding the address in
     /// the list of peers: so ports can be assigned by the system before the list of peers is made.
     #[must_use]
     pub fn listener(mut self, listener: T::Listener) -> Self {
-        if let Carriage::Streams { listener: place, .. } = &mut self.site.carriage {
+        if let TransportKind::Streams { listener: place, .. } = &mut self.site.carriage {
             *place = Some(Box::new(listener));
         }
         self
     }
 }
 
-impl<P: Protocol> Node<P, Udp> {
+impl<C: Data, N: Data> Node<C, N, Udp> {
     /// A node that runs `machine` over UDP, where messages are lost, duplicated and reordered: see
     /// [`udp`](crate::udp). `config.peers` are the addresses of the members' sockets; of
     /// [`limits`](crate::Limits) only the largest number applies, since there are no queues.
-    pub fn over_udp(udp: Udp, machine: P, config: Config) -> Self {
-        Self::on(Carriage::Datagrams { udp, socket: None }, machine, config)
+    pub fn over_udp<P: Protocol<Command = C, Notice = N>>(
+        udp: Udp,
+        machine: P,
+        config: Config,
+    ) -> Self {
+        Self::on(TransportKind::Datagrams { udp, socket: None }, AnyNode::new(machine), config)
     }
 
     /// Uses `socket`, which is bound already, instead of binding the address in the list of peers:
     /// so ports can be assigned by the system before the list of peers is made.
     #[must_use]
     pub fn socket(mut self, socket: std::net::UdpSocket) -> Self {
-        if let Carriage::Datagrams { socket: place, .. } = &mut self.site.carriage {
+        if let TransportKind::Datagrams { socket: place, .. } = &mut self.site.carriage {
             *place = Some(socket);
         }
         self
     }
 }
 
-impl<P: Protocol, T> Node<P, T> {
-    const fn on(carriage: Carriage, machine: P, config: Config) -> Self {
+impl<C: Data, N: Data, T> Node<C, N, T> {
+    const fn on(carriage: TransportKind, machine: AnyNode<C, N>, config: Config) -> Self {
         let site = Site { config, carriage };
         Self { machine, recorder: None, steps: None, site, carried_by: PhantomData }
     }
 
     /// Records everything that happens at the node, on `clock`.
     #[must_use]
-    pub fn record(mut self, recorder: impl Recorder<P>, clock: Clock) -> Self {
+    pub fn record(mut self, recorder: impl Recorder<C, N>, clock: Clock) -> Self {
         self.recorder = Some((Box::new(recorder), clock));
         self
     }
@@ -111,7 +120,7 @@ impl<P: Protocol, T> Node<P, T> {
     /// ([`Handle::ask_within`], [`Handle::withdraw`]) and a node that leaves leaves nothing behind
     /// ([`Handle::leave`]).
     #[must_use]
-    pub fn steps(mut self, steps: Steps<P::Command, P::Notice>) -> Self {
+    pub fn steps(mut self, steps: Steps<C, N>) -> Self {
         self.steps = Some(steps);
         self
     }
@@ -121,7 +130,7 @@ impl<P: Protocol, T> Node<P, T> {
     /// # Errors
     ///
     /// If the address cannot be listened on, or the configuration makes no sense.
-    pub fn start(self) -> Starting<Started<P::Command, P::Notice>> {
+    pub fn start(self) -> Starting<Started<C, N>> {
         let (application, notices) = Forward::new();
         listen(self.house(Box::new(application)), notices)
     }
@@ -133,19 +142,17 @@ impl<P: Protocol, T> Node<P, T> {
     /// If the address cannot be listened on, or the configuration makes no sense.
     pub fn start_with(
         self,
-        application: impl Application<Command = P::Command, Notice = P::Notice>,
-    ) -> Starting<Handle<P::Command>> {
+        application: impl Application<Command = C, Notice = N>,
+    ) -> Starting<Handle<C>> {
         self.house(Box::new(application))
     }
 
-    fn house(
-        self,
-        application: AnyApplication<P::Command, P::Notice>,
-    ) -> Starting<Handle<P::Command>> {
+    fn house(self, application: AnyApplication<C, N>) -> Starting<Handle<C>> {
         let Self { machine, recorder, steps, site, carried_by: _ } = self;
-        let tape = recorder.map(|(recorder, clock)| Tape::new(site.config.id, recorder, clock));
+        let tape =
+            recorder.map(|(recorder, clock)| RecordBuffer::new(site.config.id, recorder, clock));
         let largest = site.config.limits.number;
-        furnish(Box::new(Typed::new(machine, tape, largest)), (application, steps), site)
+        furnish(Machine::new(machine, tape, largest), (application, steps), site)
     }
 }
 
@@ -166,18 +173,18 @@ fn listen<C: 'static, N: Send + 'static>(
 /// Where a node is to run.
 struct Site {
     config: Config,
-    carriage: Carriage,
+    carriage: TransportKind,
 }
 
 /// The transport of its messages.
-enum Carriage {
-    Streams { transport: AnyTransport, listener: Option<Box<dyn Door>> },
+enum TransportKind {
+    Streams { transport: AnyTransport, listener: Option<Box<dyn ErasedListener>> },
     Datagrams { udp: Udp, socket: Option<std::net::UdpSocket> },
 }
 
 /// The last step at which the problem is known: from here on there are only bytes and boxes.
 fn furnish<C: Data, N: Data>(
-    machine: Box<dyn Machine<C, N>>,
+    machine: Machine<C, N>,
     (application, steps): (AnyApplication<C, N>, Option<Steps<C, N>>),
     site: Site,
 ) -> Starting<Handle<C>> {
@@ -187,9 +194,9 @@ fn furnish<C: Data, N: Data>(
     }
     let place = (site.config.id, site.config.peers.len());
     let rng = generator(&site.config);
-    let resident = Household::new(machine, (application, steps), place, rng);
-    let reins = move_in(Box::new(resident), site);
-    Box::pin(async { Ok(Handle::new(reins.await?)) })
+    let core = TypedCore::new(machine, (application, steps), place, rng);
+    let raw = move_in(Box::new(core), site);
+    Box::pin(async { Ok(Handle::new(raw.await?)) })
 }
 
 /// Starts the task of a node.
@@ -197,18 +204,18 @@ fn furnish<C: Data, N: Data>(
 /// A box, and no inlining, because a future is compiled where it is first put into a box or waited
 /// for: this one, and with it the whole driver, shall be compiled here and not by those who use it.
 #[inline(never)]
-fn move_in(resident: Box<dyn Resident>, site: Site) -> Starting<Reins> {
-    Box::pin(take_up(resident, site))
+fn move_in(core: Box<dyn NodeCore>, site: Site) -> Starting<RawHandle> {
+    Box::pin(take_up(core, site))
 }
 
-async fn take_up(resident: Box<dyn Resident>, site: Site) -> Result<Reins, NetError> {
+async fn take_up(core: Box<dyn NodeCore>, site: Site) -> Result<RawHandle, NetError> {
     let Site { config, carriage } = site;
     let identity = Arc::new(Identity::new(&config));
     let mut rng = generator(&config);
     // Another one than the machine draws from.
     rng.long_jump();
     match carriage {
-        Carriage::Streams { transport, listener } => {
+        TransportKind::Streams { transport, listener } => {
             identity.validate()?;
             let listener = match listener {
                 Some(listener) => listener,
@@ -218,35 +225,35 @@ async fn take_up(resident: Box<dyn Resident>, site: Site) -> Result<Reins, NetEr
             let mut tasks = JoinSet::new();
             let timing = config.timing;
             let line = Line { transport, identity: Arc::clone(&identity), timing, arrivals: door };
-            tasks.spawn(meet::listen(listener, line.clone()));
-            let world = World::new(&config, (line, arrivals), tasks, rng);
+            tasks.spawn(connecting::listen(listener, line.clone()));
+            let world = TcpNetwork::new(&config, (line, arrivals), tasks, rng);
             let places = config.peers.len();
-            Ok(set_to_work(resident, (world, places), config, identity))
+            Ok(set_to_work(core, (world, places), config, identity))
         }
-        Carriage::Datagrams { .. } if config.openness().is_some() => {
+        TransportKind::Datagrams { .. } if config.openness().is_some() => {
             Err(NetError::Udp("an open group has no list to send datagrams to: use TCP".to_owned()))
         }
-        Carriage::Datagrams { udp, socket } => {
-            let mail = Mail::open(udp, socket, &config, &identity, rng).await?;
-            Ok(set_to_work(resident, (mail, Mail::PLACES), config, identity))
+        TransportKind::Datagrams { udp, socket } => {
+            let mail = UdpNetwork::open(udp, socket, &config, &identity, rng).await?;
+            Ok(set_to_work(core, (mail, UdpNetwork::PLACES), config, identity))
         }
     }
 }
 
 /// Starts the task of a node over a network with so many places of which it must be told.
 fn set_to_work<W: Network>(
-    resident: Box<dyn Resident>,
+    core: Box<dyn NodeCore>,
     (world, places): (W, usize),
     config: Config,
     identity: Arc<Identity>,
-) -> Reins {
+) -> RawHandle {
     let (me, nodes) = (config.id, config.peers.len());
     let (control_sender, control) = mpsc::unbounded_channel();
     let (events, event_receiver) = broadcast::channel(EVENTS_KEPT);
     let (started, started_receiver) = watch::channel(false);
     let stopped = Arc::new(OnceLock::new());
     let driver = Driver {
-        resident,
+        core,
         world,
         message: Vec::new(),
         config,
@@ -258,20 +265,23 @@ fn set_to_work<W: Network>(
         phase: Phase::Gathering,
         held: Vec::new(),
         fenced: None,
-        bells: Bells::new(places + 1),
+        ready_links: ReadyLinks::new(places + 1),
         sleep: Box::pin(tokio::time::sleep(Duration::ZERO)),
         sleeps_until: None,
         next_look: Instant::now(),
         told: vec![Told::Nothing; nodes],
         belonging: None,
         leaving: None,
-        let_go: LetGo::Nothing,
+        let_go: ReleaseOutcome::Nothing,
     };
     tokio::spawn(driver.run());
-    Reins::new(me, control_sender, stopped, started_receiver, event_receiver)
+    RawHandle::new(me, control_sender, stopped, started_receiver, event_receiver)
 }
 
-async fn bind(transport: &AnyTransport, address: &str) -> Result<Box<dyn Door>, NetError> {
+async fn bind(
+    transport: &AnyTransport,
+    address: &str,
+) -> Result<Box<dyn ErasedListener>, NetError> {
     let bound = transport.bind(address).await;
     bound.map_err(|source| NetError::Bind { address: address.to_owned(), source })
 }

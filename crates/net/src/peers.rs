@@ -9,21 +9,21 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use vorrang_protocol::NodeId;
 
+use crate::connecting::{self, Arrival, Caller, Dial, IncomingConnection, RefusedPeer};
 use crate::driver::Driver;
 use crate::event::Event;
 use crate::hello::{Hello, Introduction, Refusal, Refuser};
-use crate::lives::{Admission, Parting};
-use crate::meet::{self, Arrival, Caller, Dial, Guest, Visit};
+use crate::incarnations::{Admission, Parting};
 use crate::standing::Health;
+use crate::tcp_network::TcpNetwork;
 use crate::transport::AnyStream;
 use crate::wire::Frame;
-use crate::world::World;
 
 /// How often a link is read from before others are looked at.
 const READS_A_TURN: usize = 4;
 
 /// Links.
-impl Driver<World> {
+impl Driver<TcpNetwork> {
     /// Sends pending acknowledgements.
     pub(crate) fn acknowledge(&mut self) {
         for link in self.world.others_mut() {
@@ -48,13 +48,13 @@ impl Driver<World> {
 
     /// Reads from a link of which the bell has rung, and handles what came.
     pub(crate) fn poll_link(&mut self, peer: NodeId) {
-        let wakers = self.bells.wakers();
+        let wakers = self.ready_links.wakers();
         let mut cx = Context::from_waker(&wakers[peer.index()]);
         let has_more = self.read_from(peer, &mut cx);
         // Acknowledgements that are owed by now, and what could not be written before.
         self.world.touch(peer);
         if has_more {
-            self.bells.ring(peer.index());
+            self.ready_links.ring(peer.index());
         }
     }
 
@@ -103,7 +103,7 @@ impl Driver<World> {
         match frame {
             Frame::Data { seq, received, message: () } => {
                 // Read before it is acknowledged: one that cannot be read has not arrived.
-                self.resident.read(&self.message).map_err(|error| error.to_string())?;
+                self.core.read(&self.message).map_err(|error| error.to_string())?;
                 self.on_ack(peer, received)?;
                 self.on_data(peer, seq)
             }
@@ -117,7 +117,7 @@ impl Driver<World> {
                 self.lose(peer, "it refused us");
                 Ok(())
             }
-            Frame::Hello(_) | Frame::Knock(_) | Frame::Join(_) | Frame::Place(_) => {
+            Frame::Hello(_) | Frame::DialRequest(_) | Frame::Join(_) | Frame::JoinGrant(_) => {
                 Err("it said hello twice".to_owned())
             }
         }
@@ -140,7 +140,7 @@ impl Driver<World> {
             None => return Err(format!("message {seq} came before those in front of it")),
             Some(false) => tracing::debug!(%peer, seq, "dropped a message seen before"),
             Some(true) => {
-                self.resident.receive(peer, seq, &mut self.world);
+                self.core.receive(peer, seq, &mut self.world);
                 self.settle();
             }
         }
@@ -168,7 +168,7 @@ impl Driver<World> {
     /// are owed.
     pub(crate) fn flush(&mut self) {
         self.report_given_up();
-        let wakers = self.bells.wakers();
+        let wakers = self.ready_links.wakers();
         while let Some(peer) = self.world.next_touched() {
             let link = self.world.link(peer);
             let flushed = link.flush(&mut Context::from_waker(&wakers[peer.index()]));
@@ -216,12 +216,12 @@ impl Driver<World> {
                 bell: Arc::clone(&bell),
                 seed,
             };
-            self.world.tasks.spawn(meet::dial(self.world.line.clone(), whom))
+            self.world.tasks.spawn(connecting::dial(self.world.line.clone(), whom))
         } else {
             // Where processes come back, the one who calls need not have noticed yet.
-            let is_open = self.identity.book.is_some();
+            let is_open = self.identity.address_book.is_some();
             let pause = if is_open { Duration::ZERO } else { self.config.timing.backoff_max };
-            let knock = meet::knock(self.world.line.clone(), peer, address.clone(), pause);
+            let knock = connecting::knock(self.world.line.clone(), peer, address.clone(), pause);
             self.world.tasks.spawn(knock)
         };
         self.world.callers[peer.index()] = Some(Caller { task, bell, address });
@@ -246,7 +246,7 @@ impl Driver<World> {
 }
 
 /// Those who come, and those who refuse us.
-impl Driver<World> {
+impl Driver<TcpNetwork> {
     pub(crate) fn poll_arrivals(&mut self, cx: &mut Context<'_>) {
         while let Poll::Ready(Some(arrival)) = self.world.arrivals.poll_recv(cx) {
             match arrival {
@@ -288,19 +288,19 @@ impl Driver<World> {
     }
 
     /// A peer dialled us.
-    fn on_inbound(&mut self, visit: Visit, theirs: &Hello) {
+    fn on_inbound(&mut self, visit: IncomingConnection, theirs: &Hello) {
         // Those that were refused, and have gone.
         while self.world.tasks.try_join_next().is_some() {}
         let peer = theirs.who.sender;
-        let (has_begun, is_open) = (self.has_begun(), self.identity.book.is_some());
+        let (has_begun, is_open) = (self.has_begun(), self.identity.address_book.is_some());
         self.world.make_place(peer);
         match self.world.link(peer).admit(theirs, (has_begun, is_open), &self.config.timing) {
             Admission::Welcome => self.welcome(visit, theirs),
-            Admission::Anew if is_open => {
-                self.begin_anew(peer, theirs.who.life);
+            Admission::NodeFactory if is_open => {
+                self.begin_anew(peer, theirs.who.generation);
                 self.welcome(visit, theirs);
             }
-            Admission::Anew => {
+            Admission::NodeFactory => {
                 tracing::info!(%peer, "it was restarted before we began");
                 self.world.link(peer).forget();
                 self.welcome(visit, theirs);
@@ -313,7 +313,7 @@ impl Driver<World> {
                 self.world.tasks.spawn(visit.refuse(why, self.config.timing));
             }
             Admission::Refuse(why) => {
-                let who = Guest::Claims(peer, visit.from().to_owned());
+                let who = RefusedPeer::Claims(peer, visit.from().to_owned());
                 self.on_we_refused(who, &why);
                 if why == Refusal::Forgotten {
                     self.fence(peer);
@@ -326,7 +326,7 @@ impl Driver<World> {
         }
     }
 
-    fn welcome(&mut self, visit: Visit, theirs: &Hello) {
+    fn welcome(&mut self, visit: IncomingConnection, theirs: &Hello) {
         let peer = theirs.who.sender;
         if self.world.link(peer).disconnect() {
             let why = "it dialled anew".to_owned();
@@ -336,10 +336,10 @@ impl Driver<World> {
     }
 
     /// A peer waits for our call.
-    fn on_knock(&mut self, visit: Visit, who: &Introduction) {
+    fn on_knock(&mut self, visit: IncomingConnection, who: &Introduction) {
         while self.world.tasks.try_join_next().is_some() {}
         let peer = who.sender;
-        if self.identity.book.is_some() {
+        if self.identity.address_book.is_some() {
             return self.on_open_knock(visit, who);
         }
         let link = self.world.link(peer);
@@ -352,7 +352,7 @@ impl Driver<World> {
             None => Refusal::WillCall,
         };
         if why != Refusal::WillCall {
-            self.on_we_refused(Guest::Claims(peer, visit.from().to_owned()), &why);
+            self.on_we_refused(RefusedPeer::Claims(peer, visit.from().to_owned()), &why);
         }
         self.world.tasks.spawn(visit.refuse(why, self.config.timing));
     }
@@ -362,7 +362,7 @@ impl Driver<World> {
         let (peer, timing) = (theirs.who.sender, self.config.timing);
         let link = self.world.link(peer);
         match link.recognise(theirs) {
-            Admission::Welcome | Admission::Anew => {
+            Admission::Welcome | Admission::NodeFactory => {
                 link.disconnect();
                 self.connect(stream, theirs, false);
             }
@@ -370,8 +370,10 @@ impl Driver<World> {
             Admission::Overtaken => self.dial(peer),
             Admission::Refuse(why) => {
                 link.fail();
-                self.on_we_refused(Guest::Member(peer), &why);
-                self.world.tasks.spawn(async move { meet::refuse(stream, &why, timing).await });
+                self.on_we_refused(RefusedPeer::Member(peer), &why);
+                self.world
+                    .tasks
+                    .spawn(async move { connecting::refuse(stream, &why, timing).await });
                 self.dial(peer);
             }
             Admission::Nonsense(why) => {
@@ -400,27 +402,27 @@ impl Driver<World> {
         self.stop_calling(peer);
         self.learn_from(&theirs.who);
         self.world.touch(peer);
-        self.bells.ring(peer.index());
+        self.ready_links.ring(peer.index());
         self.lift_fence();
         self.report(Event::Connected { peer, before });
         self.start_if_ready();
     }
 
-    pub(crate) fn on_we_refused(&mut self, who: Guest, why: &Refusal) {
+    pub(crate) fn on_we_refused(&mut self, who: RefusedPeer, why: &Refusal) {
         let sentence = why.sentence(Refuser::Us);
         let (who, is_news) = match who {
-            Guest::Member(peer) => {
+            RefusedPeer::Member(peer) => {
                 let is_news =
                     self.world.link(peer).refuse(why, format!("we refused it: {sentence}"));
                 (format!("node {peer}"), is_news)
             }
-            Guest::Claims(id, from) => {
+            RefusedPeer::Claims(id, from) => {
                 let link = self.world.known(id);
                 let is_news =
                     link.is_none_or(|link| link.refuse(why, format!("we refused it: {sentence}")));
                 (format!("node {id} at {from}"), is_news)
             }
-            Guest::Stranger(from) => (from, true),
+            RefusedPeer::Stranger(from) => (from, true),
         };
         if is_news {
             let why = why.clone();
@@ -432,7 +434,7 @@ impl Driver<World> {
         let has_begun = self.has_begun();
         let link = self.world.link(peer);
         link.answered();
-        let is_open = self.identity.book.is_some();
+        let is_open = self.identity.address_book.is_some();
         if matches!(why, Refusal::WillCall) || (is_open && matches!(why, Refusal::Forgotten)) {
             return self.draw_consequences(peer, why, has_begun);
         }
@@ -456,7 +458,7 @@ impl Driver<World> {
             Refusal::Replaced => self.give_way(peer),
             // It parted from a previous incarnation of ours.
             Refusal::Restarted | Refusal::Left | Refusal::GivenUp => self.fence(peer),
-            Refusal::Forgotten if has_begun && self.identity.book.is_none() => {
+            Refusal::Forgotten if has_begun && self.identity.address_book.is_none() => {
                 link.part(Parting::Restarted, "it was restarted and has lost its state");
                 self.stop_calling(peer);
             }

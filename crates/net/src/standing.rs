@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::hello::Refusal;
-use crate::lives::Parting;
+use crate::incarnations::Parting;
 use crate::status::LinkState;
 
 /// How long a peer may not answer before that is worth a word.
@@ -54,13 +54,13 @@ impl Standing {
 
 /// Unanswered calls in a row, and the error of the last.
 #[derive(Debug, Default)]
-pub(crate) struct Trouble {
+pub(crate) struct ConnectFailures {
     pub(crate) unanswered: u64,
     pub(crate) why: Option<String>,
     is_told: bool,
 }
 
-impl Trouble {
+impl ConnectFailures {
     /// Counts another unanswered call to a peer that has been away for so long. Returns the number
     /// of calls if it is to be reported: not at once, since the peer may not have been started yet,
     /// and later whenever the number has doubled.
@@ -78,7 +78,7 @@ impl Trouble {
 /// Whether a peer is still heard, looked at twice a heartbeat. Flags, and no clock for every
 /// message.
 #[derive(Debug)]
-pub(crate) struct Pulse {
+pub(crate) struct SilenceMonitor {
     pub(crate) has_heard: bool,
     /// Nothing was heard from then on.
     quiet_since: Instant,
@@ -94,7 +94,7 @@ pub(crate) enum Health {
     Silent,
 }
 
-impl Pulse {
+impl SilenceMonitor {
     pub(crate) const fn new(now: Instant) -> Self {
         Self { has_heard: true, quiet_since: now, is_suspect: false }
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use serde::Serialize;
-use vorrang_protocol::{Belonging, NodeId};
+use vorrang_protocol::{GroupView, NodeId};
 
 use crate::turns::Stage;
 
@@ -22,7 +22,7 @@ pub struct Status {
     pub turn: Option<(Stage, Duration)>,
     /// The view of the group, if the machine runs a membership protocol.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub group: Option<Belonging>,
+    pub group: Option<GroupView>,
     /// The links to all others that are known, lowest first.
     pub links: Vec<LinkStatus>,
     /// The counts of datagrams; none over TCP.

@@ -75,23 +75,23 @@ type Promise<'a, X> = Pin<Box<dyn Future<Output = io::Result<X>> + Send + 'a>>;
 /// A transport of which the node's task need not know which it is, so that the task is compiled
 /// here and not again in every program. A read or write through it costs a call more, beside a call
 /// of the system.
-pub(crate) trait Carrier: Send + Sync {
-    fn bind<'a>(&'a self, address: &'a str) -> Promise<'a, Box<dyn Door>>;
+pub(crate) trait ErasedTransport: Send + Sync {
+    fn bind<'a>(&'a self, address: &'a str) -> Promise<'a, Box<dyn ErasedListener>>;
     fn connect<'a>(&'a self, address: &'a str) -> Promise<'a, AnyStream>;
 }
 
-pub(crate) type AnyTransport = Arc<dyn Carrier>;
+pub(crate) type AnyTransport = Arc<dyn ErasedTransport>;
 
 /// A listener of such a transport.
-pub(crate) trait Door: Send {
+pub(crate) trait ErasedListener: Send {
     fn accept(&mut self) -> Promise<'_, (AnyStream, String)>;
 }
 
-impl<T: Transport> Carrier for T {
-    fn bind<'a>(&'a self, address: &'a str) -> Promise<'a, Box<dyn Door>> {
+impl<T: Transport> ErasedTransport for T {
+    fn bind<'a>(&'a self, address: &'a str) -> Promise<'a, Box<dyn ErasedListener>> {
         Box::pin(async move {
             let listener = Transport::bind(self, address).await?;
-            Ok(Box::new(listener) as Box<dyn Door>)
+            Ok(Box::new(listener) as Box<dyn ErasedListener>)
         })
     }
 
@@ -103,7 +103,7 @@ impl<T: Transport> Carrier for T {
     }
 }
 
-impl<L: Listener<Stream: Stream + 'static>> Door for L {
+impl<L: Listener<Stream: Stream + 'static>> ErasedListener for L {
     fn accept(&mut self) -> Promise<'_, (AnyStream, String)> {
         Box::pin(async move {
             let (stream, from) = Listener::accept(self).await?;

@@ -67,7 +67,7 @@ pub enum Stage {
 
 /// What a node that leaves the group had to release before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum LetGo {
+pub enum ReleaseOutcome {
     /// Nothing.
     Nothing,
     /// It was inside, and has released.
@@ -81,12 +81,12 @@ pub enum LetGo {
 
 /// When to give up, and after how long that is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Patience {
+pub(crate) struct RequestDeadline {
     pub(crate) until: Instant,
     pub(crate) after: Duration,
 }
 
-impl Patience {
+impl RequestDeadline {
     pub(crate) fn of(after: Duration) -> Self {
         Self { until: deadline(after), after }
     }
@@ -109,7 +109,7 @@ pub(crate) struct Seat<C, N> {
     since: Instant,
     /// The last request.
     claim: Option<C>,
-    patience: Option<Patience>,
+    patience: Option<RequestDeadline>,
 }
 
 impl<C: Clone + PartialEq, N> Seat<C, N> {
@@ -140,7 +140,7 @@ impl<C: Clone + PartialEq, N> Seat<C, N> {
                 self.reach(Stage::Waiting);
             }
             Some(Step::Leave) => self.reach(Stage::Idle),
-            Some(Step::Enter | Step::PutOut) | None => {}
+            Some(Step::Enter | Step::Evicted) | None => {}
         }
     }
 
@@ -151,8 +151,8 @@ impl<C: Clone + PartialEq, N> Seat<C, N> {
                 return Some(self.steps.leave.clone());
             }
             Some(Step::Enter) => self.reach(Stage::Inside),
-            Some(Step::PutOut) if self.stage == Stage::Inside => self.reach(Stage::Idle),
-            Some(Step::Ask | Step::Leave | Step::PutOut) | None => {}
+            Some(Step::Evicted) if self.stage == Stage::Inside => self.reach(Stage::Idle),
+            Some(Step::Ask | Step::Leave | Step::Evicted) | None => {}
         }
         None
     }
@@ -183,7 +183,7 @@ impl<C: Clone + PartialEq, N> Seat<C, N> {
     }
 
     /// Waits no longer than this, if it waits.
-    pub(crate) fn be_patient(&mut self, patience: Option<Patience>) {
+    pub(crate) fn be_patient(&mut self, patience: Option<RequestDeadline>) {
         self.patience = patience.filter(|_| self.stage == Stage::Waiting);
     }
 
@@ -260,10 +260,10 @@ mod tests {
     fn whoever_was_put_out_has_nothing_to_leave() {
         let mut seat = waiting();
         seat.hear(&Notice::Entered);
-        assert_eq!(seat.hear(&Notice::PutOut), None);
+        assert_eq!(seat.hear(&Notice::Evicted), None);
         assert_eq!((seat.stage(), seat.way_out()), (Stage::Idle, None));
         let mut asks_again = waiting();
-        assert_eq!(asks_again.hear(&Notice::PutOut), None);
+        assert_eq!(asks_again.hear(&Notice::Evicted), None);
         assert_eq!(asks_again.stage(), Stage::Waiting, "what it hears is of the time before");
     }
 
@@ -272,16 +272,16 @@ mod tests {
         let second = Duration::from_secs(1);
         let later = Instant::now() + 2 * second;
         let mut seat = waiting();
-        seat.be_patient(Some(Patience::of(second)));
+        seat.be_patient(Some(RequestDeadline::of(second)));
         assert_eq!(seat.expire(Instant::now()), None);
         assert_eq!(seat.expire(later), Some(second));
         assert_eq!((seat.expire(later), seat.stage()), (None, Stage::GivenUp));
 
         let mut seat = waiting();
-        seat.be_patient(Some(Patience::of(second)));
+        seat.be_patient(Some(RequestDeadline::of(second)));
         seat.hear(&Notice::Entered);
         assert_eq!((seat.expire(later), seat.gives_up_at()), (None, None));
-        seat.be_patient(Some(Patience::of(second)));
+        seat.be_patient(Some(RequestDeadline::of(second)));
         assert_eq!(seat.gives_up_at(), None, "it does not wait");
     }
 }

@@ -13,9 +13,9 @@
 //!   4     ack: received                                when there is no data for it to ride on,
 //!                                                      and when nothing was said for a while
 //!   5     bye: empty                                   last; the sender will not be back
-//!   6     knock: see `Knock`                           first, by one who waits to be called
-//!   7     join: see `Wish`                             first, by one who has no number yet
-//!   8     place: see `Place`                           in answer to that
+//!   6     knock: see `DialRequest`                           first, by one who waits to be called
+//!   7     join: see `JoinRequest`                             first, by one who has no number yet
+//!   8     place: see `JoinGrant`                           in answer to that
 //! ```
 //!
 //! `seq` counts the messages from one node to another, from 0, over all connections between the
@@ -29,7 +29,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::hello::{Hello, Knock, Place, Refusal, Wish};
+use crate::hello::{DialRequest, Hello, JoinGrant, JoinRequest, Refusal};
 
 /// The version that this crate speaks.
 pub const VERSION: u8 = 4;
@@ -67,11 +67,11 @@ pub enum Frame<M> {
     /// The sender ends for good.
     Bye,
     /// The sender waits to be called.
-    Knock(Knock),
+    DialRequest(DialRequest),
     /// The sender has no number yet.
-    Join(Wish),
+    Join(JoinRequest),
     /// The receiver is given one.
-    Place(Place),
+    JoinGrant(JoinGrant),
 }
 
 const HELLO: u8 = 1;
@@ -126,9 +126,9 @@ pub fn encode<M: Serialize>(frame: &Frame<M>, out: &mut Vec<u8>) -> Result<(), W
         Frame::Data { seq, received, message } => encode_body(DATA, &(seq, received, message), out),
         Frame::Ack { received } => encode_body(ACK, received, out),
         Frame::Bye => encode_body(BYE, &(), out),
-        Frame::Knock(knock) => encode_body(KNOCK, knock, out),
+        Frame::DialRequest(knock) => encode_body(KNOCK, knock, out),
         Frame::Join(wish) => encode_body(JOIN, wish, out),
-        Frame::Place(place) => encode_body(PLACE, place, out),
+        Frame::JoinGrant(place) => encode_body(PLACE, place, out),
     }
 }
 
@@ -301,9 +301,9 @@ impl Header {
             }),
             ACK => self.read(body).map(|received| Frame::Ack { received }),
             BYE => self.read(body).map(|()| Frame::Bye),
-            KNOCK => self.read(body).map(Frame::Knock),
+            KNOCK => self.read(body).map(Frame::DialRequest),
             JOIN => self.read(body).map(Frame::Join),
-            PLACE => self.read(body).map(Frame::Place),
+            PLACE => self.read(body).map(Frame::JoinGrant),
             kind => Err(WireError::Kind(kind)),
         }
     }
@@ -334,7 +334,7 @@ mod tests {
             peers,
             sender: NodeId(n.0),
             target: NodeId(n.1),
-            life: u64::from(n.0) << 20,
+            generation: u64::from(n.0) << 20,
         })
     }
 
@@ -361,13 +361,13 @@ mod tests {
             }),
             any::<u64>().prop_map(|received| Frame::Ack { received }),
             Just(Frame::Bye),
-            introduction().prop_map(|who| Frame::Knock(Knock { who })),
+            introduction().prop_map(|who| Frame::DialRequest(DialRequest { who })),
             introduction().prop_map(|who| {
                 let Introduction { group, algorithm, setup, sender, peers, .. } = who;
                 let (room, address) = (sender.0, peers.concat());
-                Frame::Join(Wish { group, algorithm, setup, room, address })
+                Frame::Join(JoinRequest { group, algorithm, setup, room, address })
             }),
-            introduction().prop_map(|who| Frame::Place(Place {
+            introduction().prop_map(|who| Frame::JoinGrant(JoinGrant {
                 id: who.sender,
                 peers: who.peers,
                 founders: 3

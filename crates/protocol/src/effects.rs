@@ -1,6 +1,7 @@
 //! The effects of a node, and an outbox that records them.
 
 use alloc::vec::Vec;
+use core::fmt;
 use core::mem;
 use core::num::NonZeroU32;
 use core::time::Duration;
@@ -29,9 +30,46 @@ pub trait Effects<P: Protocol> {
     where
         Self: Sized,
     {
+        self.send_to_each(&mut to.into_iter(), message);
+    }
+
+    /// The same behind a trait object. A driver that can keep, encode or send one message for many
+    /// receivers overrides this one, and a layer forwards it.
+    fn send_to_each(&mut self, to: &mut dyn Iterator<Item = NodeId>, message: P::Message) {
         for id in to {
             self.send(id, message.clone());
         }
+    }
+}
+
+/// Effects whose implementation is not known at compile time: handlers that are called with these
+/// are compiled once for a protocol, whatever drives it.
+pub struct DynEffects<'a, P: Protocol>(pub &'a mut dyn Effects<P>);
+
+impl<P: Protocol> fmt::Debug for DynEffects<'_, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("DynEffects")
+    }
+}
+
+impl<P: Protocol> Effects<P> for DynEffects<'_, P> {
+    fn send(&mut self, to: NodeId, message: P::Message) {
+        self.0.send(to, message);
+    }
+    fn set_timer(&mut self, timer: P::Timer, delay: Delay) {
+        self.0.set_timer(timer, delay);
+    }
+    fn cancel_timer(&mut self, timer: P::Timer) {
+        self.0.cancel_timer(timer);
+    }
+    fn notify(&mut self, notice: P::Notice) {
+        self.0.notify(notice);
+    }
+    fn choose(&mut self, bound: NonZeroU32) -> u32 {
+        self.0.choose(bound)
+    }
+    fn send_to_each(&mut self, to: &mut dyn Iterator<Item = NodeId>, message: P::Message) {
+        self.0.send_to_each(to, message);
     }
 }
 

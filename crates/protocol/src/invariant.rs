@@ -41,7 +41,7 @@ pub struct Guard<P: Protocol> {
 type Holds<P> = dyn Fn(&Situation<'_, P>) -> Result<(), String> + Send + Sync;
 
 impl<P: Protocol> Guard<P> {
-    /// An invariant that is violated, under this name, whenever `holds` returns an error.
+    /// An invariant that is violated, under this name, whenever `buffered` returns an error.
     pub fn new(
         name: &'static str,
         holds: impl Fn(&Situation<'_, P>) -> Result<(), String> + Send + Sync + 'static,

@@ -35,6 +35,9 @@ where
     fn send(&mut self, to: NodeId, message: Inner::Message) {
         self.fx.send(to, message.into());
     }
+    fn send_to_each(&mut self, to: &mut dyn Iterator<Item = NodeId>, message: Inner::Message) {
+        self.fx.send_to_each(to, message.into());
+    }
     fn set_timer(&mut self, timer: Inner::Timer, delay: Delay) {
         self.fx.set_timer(timer.into(), delay);
     }
@@ -78,6 +81,9 @@ where
 {
     fn send(&mut self, to: NodeId, message: Inner::Message) {
         self.fx.send(to, (self.edit)(message));
+    }
+    fn send_to_each(&mut self, to: &mut dyn Iterator<Item = NodeId>, message: Inner::Message) {
+        self.fx.send_to_each(to, (self.edit)(message));
     }
     fn set_timer(&mut self, timer: Inner::Timer, delay: Delay) {
         self.fx.set_timer(timer, delay);

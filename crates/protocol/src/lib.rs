@@ -62,10 +62,10 @@
 
 extern crate alloc;
 
-mod belonging;
 mod duration;
 mod effects;
 mod graph;
+mod group_view;
 mod invariant;
 mod layer;
 mod monitor;
@@ -74,13 +74,13 @@ mod node;
 mod protocol;
 mod turn;
 
-pub use belonging::Belonging;
 pub use duration::{parse_duration_ns, show_duration_ns};
-pub use effects::{Delay, Effect, Effects, Outbox};
+pub use effects::{Delay, DynEffects, Effect, Effects, Outbox};
 pub use graph::Graph;
+pub use group_view::GroupView;
 pub use invariant::{Guard, Invariant, Situation};
 pub use layer::{Lift, Relay};
-pub use monitor::{Debt, Monitor, Violation};
+pub use monitor::{Monitor, Obligation, Violation};
 pub use needs::{Needs, Prospect};
 pub use node::{Group, NodeId, NodeSet, Order};
 pub use protocol::{Data, Event, Message, Never, Protocol, Refused};

@@ -31,7 +31,7 @@ pub trait Monitor: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     fn at_rest(&self) -> Result<(), Violation>;
     /// Open obligations, which must be fulfilled eventually: the checker uses them for systems that
     /// never come to rest. An obligation listed here is also a violation at rest.
-    fn owed(&self) -> Vec<Debt> {
+    fn obligations(&self) -> Vec<Obligation> {
         Vec::new()
     }
 
@@ -56,7 +56,7 @@ pub trait Monitor: Clone + Eq + Hash + Debug + Send + Sync + 'static {
 /// Something that a node waits for. A debt lasts as long as it is listed; one that is settled and
 /// owed again within one step has not been settled.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Debt {
+pub struct Obligation {
     /// The node.
     pub to: NodeId,
     /// The property that is violated if it never gets it.
@@ -102,9 +102,9 @@ where
         self.0.at_rest()?;
         self.1.at_rest()
     }
-    fn owed(&self) -> Vec<Debt> {
-        let mut owed = self.0.owed();
-        owed.extend(self.1.owed());
+    fn obligations(&self) -> Vec<Obligation> {
+        let mut owed = self.0.obligations();
+        owed.extend(self.1.obligations());
         owed
     }
     fn on_crash(&mut self, at: NodeId) {
@@ -147,8 +147,8 @@ impl<M: Monitor> Monitor for Option<M> {
     fn at_rest(&self) -> Result<(), Violation> {
         self.as_ref().map_or(Ok(()), Monitor::at_rest)
     }
-    fn owed(&self) -> Vec<Debt> {
-        self.as_ref().map_or_else(Vec::new, Monitor::owed)
+    fn obligations(&self) -> Vec<Obligation> {
+        self.as_ref().map_or_else(Vec::new, Monitor::obligations)
     }
     fn on_crash(&mut self, at: NodeId) {
         if let Some(monitor) = self {

@@ -92,6 +92,7 @@ impl NodeSet {
     pub const EMPTY: Self = Self(Words::Inline([0; INLINE]));
 
     /// Adds `id`; true if it was not there.
+    #[inline]
     pub fn insert(&mut self, id: NodeId) -> bool {
         let (word, bit) = place(id);
         let slot = self.word_mut(word);
@@ -101,6 +102,7 @@ impl NodeSet {
     }
 
     /// Removes `id`; true if it was there.
+    #[inline]
     pub fn remove(&mut self, id: NodeId) -> bool {
         let (word, bit) = place(id);
         let Some(slot) = self.words_mut().get_mut(word) else {
@@ -128,12 +130,14 @@ impl NodeSet {
     }
 
     /// Whether `id` is in the set.
+    #[inline]
     pub fn contains(&self, id: NodeId) -> bool {
         let (word, bit) = place(id);
         self.words().get(word).is_some_and(|slot| slot & bit != 0)
     }
 
     /// Whether the set has no node.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.words().iter().all(|&word| word == 0)
     }
@@ -155,6 +159,7 @@ impl NodeSet {
         })
     }
 
+    #[inline]
     fn words(&self) -> &[u64] {
         match &self.0 {
             Words::Inline(words) => words,
@@ -162,6 +167,7 @@ impl NodeSet {
         }
     }
 
+    #[inline]
     fn words_mut(&mut self) -> &mut [u64] {
         match &mut self.0 {
             Words::Inline(words) => words,
@@ -177,13 +183,19 @@ impl NodeSet {
         &words[..len]
     }
 
+    #[inline]
     fn word_mut(&mut self, index: usize) -> &mut u64 {
         if index >= self.words().len() {
-            let mut spilled = self.words().to_vec();
-            spilled.resize(index + 1, 0);
-            self.0 = Words::Spilled(spilled);
+            self.spill(index + 1);
         }
         &mut self.words_mut()[index]
+    }
+
+    #[cold]
+    fn spill(&mut self, len: usize) {
+        let mut spilled = self.words().to_vec();
+        spilled.resize(len, 0);
+        self.0 = Words::Spilled(spilled);
     }
 }
 

@@ -6,7 +6,7 @@ use core::hash::Hash;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::{Belonging, Effects, NodeId};
+use crate::{Effects, GroupView, NodeId};
 
 /// One node's side of a distributed algorithm: a deterministic state machine.
 ///
@@ -46,7 +46,8 @@ pub trait Protocol: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     /// sets timers has anything to do here.
     fn on_timer(&mut self, _timer: Self::Timer, _fx: &mut impl Effects<Self>) {}
 
-    /// The node restarts after a crash, in the state that [`kept`](Self::kept) returned.
+    /// The node restarts after a crash, in the state that [`after_crash`](Self::after_crash)
+    /// returned.
     fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
         self.on_start(fx);
     }
@@ -54,23 +55,23 @@ pub trait Protocol: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     /// The state after a crash and a restart: a `fresh` node, with what this one had on stable
     /// storage. By default there is no stable storage, and the node forgets everything.
     #[must_use]
-    fn kept(&self, fresh: Self) -> Self {
+    fn after_crash(&self, fresh: Self) -> Self {
         fresh
     }
 
     /// How many messages of applications it buffers, for measurements.
-    fn holds(&self) -> usize {
+    fn buffered(&self) -> usize {
         0
     }
 
     /// Whether other nodes still depend on this one for a command of its application, so that a
     /// message could be lost if it left now.
-    fn owes(&self) -> bool {
+    fn has_obligations(&self) -> bool {
         false
     }
 
     /// The newest view of its group that it knows, if it runs a membership protocol.
-    fn belongs(&self) -> Option<Belonging> {
+    fn group_view(&self) -> Option<GroupView> {
         None
     }
 

@@ -25,5 +25,5 @@ pub enum Step {
     Leave,
     /// The node is told that it has lost the lock. The application may release it all the same, or
     /// ask again.
-    PutOut,
+    Evicted,
 }

@@ -114,6 +114,7 @@ impl Causality {
     }
 
     /// `node` sends a message: it takes along what the node knows.
+    #[inline]
     pub(crate) fn on_send(&mut self, node: NodeId) -> Past {
         let past = self.knows[node.index()];
         self.keep(past);
@@ -121,6 +122,7 @@ impl Causality {
     }
 
     /// A message that took `past` along arrives at `node`.
+    #[inline]
     pub(crate) fn on_receive(&mut self, node: NodeId, past: Past) {
         let own = self.knows[node.index()];
         if own != past {
@@ -138,11 +140,13 @@ impl Causality {
         self.drop(past);
     }
 
+    #[inline]
     fn words(&self, past: Past) -> &[u64] {
         &self.words[past as usize * self.width..][..self.width]
     }
 
     /// A set of the node's own, which nobody else looks at, with what it knows.
+    #[inline]
     fn own(&mut self, node: NodeId) -> Past {
         let known = self.knows[node.index()];
         if known != NOBODY && self.sets[known as usize].owners == 1 {
@@ -196,10 +200,12 @@ impl Causality {
         self.sets[past as usize].current = self.ends;
     }
 
+    #[inline]
     fn keep(&mut self, past: Past) {
         self.sets[past as usize].owners += 1;
     }
 
+    #[inline]
     pub(crate) fn drop(&mut self, past: Past) {
         let set = &mut self.sets[past as usize];
         set.owners -= 1;

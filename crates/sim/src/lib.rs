@@ -7,6 +7,7 @@
 //! use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
 //! use vorrang_algorithms::mutex::spec::Exclusion;
 //! use vorrang_algorithms::mutex::{Claim, Command};
+//! use vorrang_erased::Population;
 //! use vorrang_protocol::Group;
 //! use vorrang_sim::{Load, Network, Simulation, Turns};
 //!
@@ -18,7 +19,7 @@
 //!     Command::Release,
 //! );
 //! let report = Simulation::new(
-//!     group.members().map(|id| RicartAgrawala::new(id, group)),
+//!     Population::new(5, move |id| RicartAgrawala::new(id, group)),
 //!     Exclusion::default(),
 //!     Network::constant_ms(1),
 //!     workload.entries(100).hold("1ms".parse()?),
@@ -38,11 +39,12 @@
 
 mod causality;
 mod distribution;
-mod drawn;
+mod fault_injector;
 mod faults;
 mod links;
 mod queue;
 mod random;
+mod random_faults;
 mod recorder;
 mod report;
 mod routes;
@@ -50,19 +52,18 @@ mod simulation;
 mod skew;
 mod time;
 mod turns;
-mod weather;
 mod workload;
 mod world;
 
 pub use distribution::{Distribution, ParseError, parse_duration_ns, show_duration_ns};
-pub use drawn::Severity;
 pub use faults::{Fault, FaultCounts, Faults, Partition, Share, Slow, Slowness};
 pub use links::Network;
 pub use random::Random;
-pub use recorder::{Keep, Recorder};
+pub use random_faults::Severity;
+pub use recorder::{InMemoryRecorder, Recorder};
 pub use report::{Pending, Report, SimError};
 pub use simulation::Simulation;
 pub use skew::Skew;
 pub use turns::{Load, TurnMeter, Turns, share};
 pub use vorrang_protocol::Order;
-pub use workload::{Orders, Workload};
+pub use workload::{Workload, WorkloadEffects};

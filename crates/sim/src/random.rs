@@ -15,12 +15,14 @@ impl Random {
     }
 
     /// A number below `bound`, which must not be 0.
+    #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         // Multiply and shift: uneven by less than one part in 2^64 / bound.
         ((u128::from(self.0.next_u64()) * u128::from(bound)) >> 64) as u64
     }
 
     /// A number from `low` to `high`, both included.
+    #[inline]
     pub fn between(&mut self, low: u64, high: u64) -> u64 {
         match (high - low).checked_add(1) {
             Some(bound) => low + self.below(bound),

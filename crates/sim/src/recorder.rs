@@ -18,6 +18,15 @@ impl<P: Protocol> Recorder<P> for () {
     fn record(&mut self, _: Record<P>) {}
 }
 
+impl<P: Protocol, R: Recorder<P> + ?Sized> Recorder<P> for Box<R> {
+    fn listens(&self) -> bool {
+        (**self).listens()
+    }
+    fn record(&mut self, record: Record<P>) {
+        (**self).record(record);
+    }
+}
+
 /// A recorder that may be left out.
 impl<P: Protocol, R: Recorder<P>> Recorder<P> for Option<R> {
     fn listens(&self) -> bool {
@@ -32,9 +41,9 @@ impl<P: Protocol, R: Recorder<P>> Recorder<P> for Option<R> {
 
 /// Keeps every record of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Keep<P: Protocol>(pub Vec<Record<P>>);
+pub struct InMemoryRecorder<P: Protocol>(pub Vec<Record<P>>);
 
-impl<P: Protocol> Recorder<P> for Keep<P> {
+impl<P: Protocol> Recorder<P> for InMemoryRecorder<P> {
     fn listens(&self) -> bool {
         true
     }

@@ -7,11 +7,12 @@
 
 use std::collections::VecDeque;
 
+use vorrang_erased::{MessageId, Messages};
 use vorrang_protocol::{Graph, NodeId};
 
 /// The ways, and what has become of the message that was sent last.
 #[derive(Debug)]
-pub(crate) struct Routes<M> {
+pub(crate) struct Routes {
     graph: Graph,
     /// For every node that has sent something, from where each other node is reached.
     trees: Vec<Option<Box<[NodeId]>>>,
@@ -20,7 +21,8 @@ pub(crate) struct Routes<M> {
     /// How many different messages there were.
     count: u64,
     /// The last: who sent it, after how many events, and what.
-    last: Option<(NodeId, u64, M)>,
+    /// It is kept for as long as it is the last.
+    last: Option<(NodeId, u64, MessageId)>,
 }
 
 /// What becomes of a message on its way.
@@ -30,7 +32,12 @@ pub(crate) struct Fate {
     pub(crate) is_lost: bool,
 }
 
-impl<M: Clone + Eq> Routes<M> {
+impl Routes {
+    /// Whether a message is kept.
+    pub(crate) const fn has_last(&self) -> bool {
+        self.last.is_some()
+    }
+
     pub(crate) fn new(graph: Graph) -> Self {
         let nodes = graph.group().size() as usize;
         let (trees, fates) = (vec![None; nodes], vec![(0, Fate::default()); nodes]);
@@ -42,13 +49,18 @@ impl<M: Clone + Eq> Routes<M> {
     pub(crate) fn travel(
         &mut self,
         (from, to): (NodeId, NodeId),
-        (step, message): (u64, &M),
+        (step, message): (u64, MessageId),
+        messages: &mut dyn Messages,
         mut link: impl FnMut() -> Fate,
     ) -> Fate {
-        let is_last =
-            |(by, at, last): &(NodeId, u64, M)| (*by, *at) == (from, step) && last == message;
+        let is_last = |&(by, at, last): &(NodeId, u64, MessageId)| {
+            (by, at) == (from, step) && messages.are_equal(last, message)
+        };
         if !self.last.as_ref().is_some_and(is_last) {
-            self.last = Some((from, step, message.clone()));
+            messages.duplicate(message);
+            if let Some((_, _, before)) = self.last.replace((from, step, message)) {
+                messages.drop_one(before);
+            }
             self.count += 1;
             self.fates[from.index()] = (self.count, Fate::default());
         }
@@ -91,9 +103,38 @@ fn tree(graph: &Graph, root: NodeId) -> Box<[NodeId]> {
 
 #[cfg(test)]
 mod tests {
+    use vorrang_erased::{AnyMessage, AnyTimer, TimerId};
     use vorrang_protocol::Group;
 
     use super::*;
+
+    /// Messages that are letters, each in a place of its own, and how many owners each has.
+    struct Letters(Vec<(char, u32)>);
+
+    impl Messages for Letters {
+        fn duplicate(&mut self, id: MessageId) {
+            self.0[id.index()].1 += 1;
+        }
+        fn drop_one(&mut self, id: MessageId) {
+            self.0[id.index()].1 -= 1;
+        }
+        fn are_equal(&self, one: MessageId, other: MessageId) -> bool {
+            assert!(self.0[one.index()].1 > 0 && self.0[other.index()].1 > 0, "both are there");
+            self.0[one.index()].0 == self.0[other.index()].0
+        }
+        fn carries(&self, _: MessageId, _: NodeId) -> Option<(NodeId, u64)> {
+            None
+        }
+        fn message(&self, _: MessageId) -> AnyMessage {
+            unreachable!("routes record nothing")
+        }
+        fn timer(&self, _: TimerId) -> AnyTimer {
+            unreachable!("routes know no timers")
+        }
+        fn in_flight(&self) -> usize {
+            self.0.iter().filter(|(_, owners)| *owners > 0).count()
+        }
+    }
 
     /// Nodes 0 to 4 in a line, and what becomes of a message on each link, in the order in which
     /// links are asked.
@@ -101,8 +142,10 @@ mod tests {
         let links = (0..4).map(|it| (NodeId(it), NodeId(it + 1)));
         let mut routes = Routes::new(Graph::new(Group::of(5), links));
         let mut fates = fates.iter().map(|&(takes_ns, is_lost)| Fate { takes_ns, is_lost });
+        let mut letters = Letters(vec![('m', to.len() as u32)]);
         let mut go = |to: u32, step| {
-            let fate = routes.travel((NodeId(0), NodeId(to)), (step, &'m'), || {
+            let way = (NodeId(0), NodeId(to));
+            let fate = routes.travel(way, (step, MessageId::new(0)), &mut letters, || {
                 fates.next().expect("a link is asked once")
             });
             (fate.takes_ns, fate.is_lost)
@@ -126,18 +169,25 @@ mod tests {
         assert_eq!(travels(&fates, &[1, 2, 3, 4]), [(1, false), (2, true), (3, true), (4, true)]);
     }
 
+    /// Every message is in a place of its own, so that only what it says can make it the last one.
     #[test]
     fn another_message_is_another() {
         let mut routes = Routes::new(Graph::new(Group::of(2), [(NodeId(0), NodeId(1))]));
+        let mut letters = Letters("aabbb".chars().map(|letter| (letter, 0)).collect());
         let mut takes_ns = 0;
-        let mut go = |step, message| {
-            let fate = routes.travel((NodeId(0), NodeId(1)), (step, &message), || {
+        let mut took = Vec::new();
+        for (step, place) in [(1, 0), (1, 1), (1, 2), (2, 3), (2, 4)] {
+            let (way, id) = ((NodeId(0), NodeId(1)), MessageId::new(place));
+            letters.duplicate(id);
+            let fate = routes.travel(way, (step, id), &mut letters, || {
                 takes_ns += 1;
                 Fate { takes_ns, is_lost: false }
             });
-            fate.takes_ns
-        };
-        let took = [go(1, 'a'), go(1, 'a'), go(1, 'b'), go(2, 'b'), go(2, 'b')];
+            took.push(fate.takes_ns);
+            // It arrives at once.
+            letters.drop_one(id);
+            assert_eq!(letters.in_flight(), 1, "the last is kept, and no other");
+        }
         assert_eq!(took, [1, 1, 2, 3, 3]);
     }
 }

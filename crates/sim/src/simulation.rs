@@ -1,44 +1,55 @@
 //! The event loop: takes what is under way in order of time, and lets it happen to its node.
 
-use vorrang_protocol::{Event, Graph, Guard, Monitor, NodeId, Protocol, Situation};
+use vorrang_erased::AnyPopulation;
+use vorrang_protocol::{Data, Graph, Monitor, NodeId};
 use vorrang_trace::{Fault as Noted, Loss, Meter, What};
 
+use crate::fault_injector::FaultInjector;
 use crate::faults::{Fault, Faults};
 use crate::queue::Key;
 use crate::routes::Routes;
-use crate::weather::{Trouble, Weather};
-use crate::world::{Scheduled, SummaryOf, TagOf, Upcoming, World};
+use crate::world::{
+    CommandOf, NEVER, NodeOf, NoticeOf, Scheduled, ScheduledOf, SummaryOf, Upcoming, UpcomingOf,
+    World,
+};
 use crate::{Network, Recorder, Report, SimError, Workload};
 
 /// A run that has been set up.
 #[derive(Debug)]
-pub struct Simulation<P, M, W, R = ()>
+pub struct Simulation<M, W, R = ()>
 where
-    P: Protocol,
-    M: Monitor,
-    W: Workload<P::Command, P::Notice>,
+    M: Monitor<Command: Data, Notice: Data>,
+    W: Workload<M::Command, M::Notice>,
 {
-    nodes: Vec<P>,
-    world: World<P, M, W, R>,
+    population: PopulationOf<M>,
+    world: World<M, W, R>,
     has_started: bool,
-    guards: Vec<Guard<P>>,
 }
 
-impl<P, M, W> Simulation<P, M, W>
+type PopulationOf<M> = Box<dyn AnyPopulation<CommandOf<M>, NoticeOf<M>>>;
+
+/// Lets something happen to a node of the population.
+macro_rules! tell {
+    ($self:ident, $at:expr, $method:ident($($argument:expr),*)) => {{
+        $self.world.acting = $at;
+        $self.population.$method($at, $($argument,)* &mut $self.world)
+    }};
+}
+
+impl<M, W> Simulation<M, W>
 where
-    P: Protocol,
-    M: Monitor<Command = P::Command, Notice = P::Notice>,
-    W: Workload<P::Command, P::Notice>,
+    M: Monitor<Command: Data, Notice: Data>,
+    W: Workload<M::Command, M::Notice>,
 {
     /// Sets up a run; the same arguments give the same run.
     pub fn new(
-        nodes: impl IntoIterator<Item = P>,
+        population: impl Into<PopulationOf<M>>,
         monitor: M,
         network: Network,
         workload: W,
         seed: u64,
     ) -> Self {
-        Simulation::recorded(nodes, monitor, network, workload, seed, ())
+        Simulation::recorded(population, monitor, network, workload, seed, ())
     }
 
     /// Runs to the end.
@@ -46,86 +57,65 @@ where
     /// # Errors
     ///
     /// As [`run_for`](Self::run_for).
-    pub fn run(mut self) -> Result<Report<SummaryOf<P, W>>, SimError> {
+    pub fn run(mut self) -> Result<Report<SummaryOf<M, W>>, SimError> {
         while self.run_for(u64::MAX)? {}
         Ok(self.report())
     }
 }
 
-impl<P, M, W, R> Simulation<P, M, W, R>
+impl<M, W, R> Simulation<M, W, R>
 where
-    P: Protocol,
-    M: Monitor<Command = P::Command, Notice = P::Notice>,
-    W: Workload<P::Command, P::Notice>,
-    R: Recorder<P>,
+    M: Monitor<Command: Data, Notice: Data>,
+    W: Workload<M::Command, M::Notice>,
+    R: Recorder<NodeOf<M>>,
 {
     /// As [`Simulation::new`], with somebody who is told of everything.
     pub fn recorded(
-        nodes: impl IntoIterator<Item = P>,
+        population: impl Into<PopulationOf<M>>,
         monitor: M,
         network: Network,
         workload: W,
         seed: u64,
         recorder: R,
     ) -> Self {
-        let nodes: Vec<P> = nodes.into_iter().collect();
-        let world = World::new(nodes.len() as u32, monitor, network, workload, seed, recorder);
-        Self { nodes, world, has_started: false, guards: Vec::new() }
+        let population = population.into();
+        let (size, kinds) = (population.size() as u32, population.kinds());
+        let world = World::new(size, kinds, monitor, network, workload, seed, recorder);
+        Self { population, world, has_started: false }
     }
 
     /// Whoever does not go down before anything happens comes up, and the workload begins. A node
     /// that stands still from the beginning has come up before.
     fn start(&mut self) {
         self.has_started = true;
-        while let Some(trouble) = &mut self.world.faults
-            && let Some((at_ns, fault)) = trouble.weather.next_fault(0)
+        self.world.settle();
+        while let Some(injector) = &mut self.world.faults
+            && let Some((at_ns, fault)) = injector.next_fault(0)
         {
             self.go_wrong(at_ns, fault);
         }
-        for id in (0..self.nodes.len() as u32).map(NodeId) {
-            let is_down = self.world.faults.as_ref().is_some_and(|it| it.weather.is_down(id));
+        for id in (0..self.population.size() as u32).map(NodeId) {
+            let is_down = self.world.faults.as_ref().is_some_and(|it| it.is_down(id));
             if !is_down {
-                self.nodes[id.index()].on_start(&mut self.world.sink(id));
+                tell!(self, id, on_start());
             }
         }
         self.world.order(Workload::on_start);
         self.world.schedule_due();
     }
 
-    /// Lets things go wrong, before anything has happened. `fresh` makes the nodes that come up
-    /// again after a crash.
+    /// Injects faults; to be called before anything has happened.
     ///
     /// # Panics
     ///
     /// If the script names a node that does not exist.
     #[must_use]
-    pub fn with_faults(
-        mut self,
-        faults: Faults,
-        seed: u64,
-        fresh: impl Fn(NodeId) -> P + Send + 'static,
-    ) -> Self {
-        let weather = Weather::new(faults, self.nodes.len(), seed);
-        if weather.has_slow_links() {
+    pub fn with_faults(mut self, faults: Faults, seed: u64) -> Self {
+        let injector = FaultInjector::new(faults, self.population.size(), seed);
+        if injector.has_slow_links() {
             self.world.links.expect_overtaking();
         }
-        self.world.faults = Some(Box::new(Trouble { weather, fresh: Box::new(fresh) }));
-        self
-    }
-
-    /// Counts messages by these kinds, before anything has happened: where the type of a message
-    /// does not know their names.
-    #[must_use]
-    pub fn counting(mut self, kinds: &'static [&'static str]) -> Self {
-        self.world.count_by(kinds);
-        self
-    }
-
-    /// Looks at all nodes and all messages after every event, and objects like a monitor to
-    /// whatever does not hold. That takes as long as there are nodes and messages, for every event.
-    #[must_use]
-    pub fn guarded(mut self, invariants: impl IntoIterator<Item = impl Into<Guard<P>>>) -> Self {
-        self.guards.extend(invariants.into_iter().map(Into::into));
+        self.world.faults = Some(Box::new(injector));
         self
     }
 
@@ -137,7 +127,7 @@ where
     /// If it is a graph of another number of nodes.
     #[must_use]
     pub fn on(mut self, graph: Graph) -> Self {
-        assert_eq!(graph.group().size() as usize, self.nodes.len(), "a graph of these nodes");
+        assert_eq!(graph.group().size() as usize, self.population.size(), "a graph of these nodes");
         self.world.graph = Some(graph);
         self
     }
@@ -151,7 +141,7 @@ where
     /// If it is a graph of another number of nodes, or one that does not hold together.
     #[must_use]
     pub fn over(mut self, graph: Graph) -> Self {
-        assert_eq!(graph.group().size() as usize, self.nodes.len(), "a graph of these nodes");
+        assert_eq!(graph.group().size() as usize, self.population.size(), "a graph of these nodes");
         self.world.routes = Some(Box::new(Routes::new(graph)));
         self
     }
@@ -177,7 +167,7 @@ where
         if self.world.is_done() || self.world.has_ended {
             return Ok(false);
         }
-        let is_guarded = !self.guards.is_empty();
+        let is_guarded = self.population.is_guarded();
         for _ in 0..events {
             if let Some(error) = self.world.failed {
                 return Err(error);
@@ -220,17 +210,17 @@ where
     /// Judges how things stand by the invariants, if there are any.
     #[cold]
     fn look(&mut self) {
-        if self.guards.is_empty() {
+        let Self { population, world, .. } = self;
+        if !population.is_guarded() {
             return;
         }
-        let Self { nodes, world, guards, .. } = self;
         let flight = world.queue.iter().filter_map(|it| match &it.event {
-            Upcoming::Message(letter) => Some((letter.from, it.node, &letter.message)),
+            Upcoming::Message(letter) => Some((letter.from, it.node, letter.message)),
             Upcoming::Command(_) | Upcoming::Timer(_) => None,
         });
-        let is_down = |id: &NodeId| world.faults.as_ref().is_some_and(|it| it.weather.is_down(*id));
-        let down = (0..nodes.len() as u32).map(NodeId).filter(is_down).collect();
-        let judged = Situation::new(nodes.iter().collect(), down, flight.collect()).judge(guards);
+        let is_down = |id: &NodeId| world.faults.as_ref().is_some_and(|it| it.is_down(*id));
+        let down = (0..population.size() as u32).map(NodeId).filter(is_down).collect();
+        let judged = population.judge(down, &flight.collect::<Vec<_>>());
         world.judge(judged);
     }
 
@@ -245,13 +235,13 @@ where
     }
 
     /// What can be said of the run so far.
-    pub fn report(&self) -> Report<SummaryOf<P, W>> {
+    pub fn report(&self) -> Report<SummaryOf<M, W>> {
         self.world.report()
     }
 
     /// The nodes, as they are now.
-    pub fn nodes(&self) -> &[P] {
-        &self.nodes
+    pub fn population(&self) -> &dyn AnyPopulation<M::Command, M::Notice> {
+        &*self.population
     }
 
     /// Hands back whoever was told of everything.
@@ -259,10 +249,10 @@ where
         self.world.recorder
     }
 
-    fn happen(&mut self, key: Key, next: Scheduled<P, M::Tag, TagOf<P, W>>) {
+    fn happen(&mut self, key: Key, next: ScheduledOf<M, W>) {
         let Scheduled { node: at, mut event } = next;
         if self.world.faults.is_some() {
-            match self.world.let_through(key, at, event) {
+            match self.world.let_through(key, at, event, &mut *self.population) {
                 Some(through) => event = through,
                 None => return,
             }
@@ -271,43 +261,42 @@ where
     }
 
     #[inline]
-    fn happen_now(
-        &mut self,
-        Key { at_ns, number }: Key,
-        at: NodeId,
-        event: Upcoming<P, M::Tag, TagOf<P, W>>,
-    ) {
+    fn happen_now(&mut self, Key { at_ns, number }: Key, at: NodeId, event: UpcomingOf<M, W>) {
         let world = &mut self.world;
-        let event = match event {
+        let handled = match event {
             Upcoming::Command(command) => {
                 world.now_ns = at_ns;
                 if world.workload.withholds(at, &command) {
                     return;
                 }
                 world.on_command(at, &command);
-                Event::Command(command)
+                world.events += 1;
+                tell!(self, at, on_command(command))
             }
             Upcoming::Message(letter) => {
                 world.now_ns = at_ns;
-                let (from, message) = world.on_receive(at, number, letter);
-                Event::Message { from, message }
+                let (from, id) = world.on_receive(at, number, letter, &mut *self.population);
+                world.events += 1;
+                tell!(self, at, on_message(from, id));
+                Ok(())
             }
             Upcoming::Timer(timer) => {
                 // A timer that was replaced or cancelled since is no event at all.
-                if world.timers.get(&(at, timer)) != Some(&number) {
+                if world.timers[timer.index()] != number {
                     return;
                 }
                 world.now_ns = at_ns;
-                world.timers.remove(&(at, timer));
-                world.record(at, || What::Timer(timer));
-                Event::Timer(timer)
+                world.timers[timer.index()] = NEVER;
+                world.record(at, || What::Timer(self.population.timer(timer)));
+                world.events += 1;
+                tell!(self, at, on_timer(timer));
+                Ok(())
             }
         };
-        world.events += 1;
-        let handled = self.nodes[at.index()].handle(event, &mut world.sink(at));
+        let world = &mut self.world;
         world.schedule_due();
-        if <W::Meter as Meter<P::Command, P::Notice>>::WEIGHS {
-            world.meter.on_weight(at, self.nodes[at.index()].holds());
+        if <W::Meter as Meter<M::Command, M::Notice>>::WEIGHS {
+            world.meter.on_weight(at, self.population.buffered(at));
         }
         if let Err(refused) = handled {
             world.failed.get_or_insert(SimError::Refused { node: at, at_ns, refused });
@@ -319,6 +308,11 @@ where
         let world = &mut self.world;
         // What waits for a node that stands still is not at rest.
         if world.waiting.is_empty() {
+            debug_assert!(
+                world.failed.is_some()
+                    || self.population.in_flight() == usize::from(world.routes_keep_a_message()),
+                "a message was neither delivered nor dropped"
+            );
             world.order(Workload::on_rest);
         }
         if !world.due.is_empty() {
@@ -326,7 +320,7 @@ where
             return true;
         }
         let end_ns = world.end_ns;
-        let next = world.faults.as_mut().and_then(|trouble| trouble.weather.next_fault(end_ns));
+        let next = world.faults.as_mut().and_then(|injector| injector.next_fault(end_ns));
         next.map(|(at_ns, fault)| self.go_wrong(at_ns, fault)).is_some()
     }
 
@@ -334,19 +328,19 @@ where
     #[cold]
     fn suffer(&mut self) -> bool {
         let World { queue, faults, timers, end_ns, .. } = &mut self.world;
-        let Some(trouble) = faults else { return false };
-        if !trouble.weather.has_faults_to_come() {
+        let Some(injector) = faults else { return false };
+        if !injector.has_faults_to_come() {
             return false;
         }
         // A timer that was replaced or cancelled is no event at all: if nothing else is under way
         // all is at rest, and what comes of that comes before the fault.
-        while let Some((key, Scheduled { node, event: Upcoming::Timer(timer) })) = queue.first()
-            && timers.get(&(*node, *timer)) != Some(&key.number)
+        while let Some((key, Scheduled { event: Upcoming::Timer(timer), .. })) = queue.first()
+            && timers[timer.index()] != key.number
         {
             queue.pop();
         }
         let Some(next_ns) = queue.next_ns() else { return false };
-        let next = trouble.weather.next_fault(next_ns.min(*end_ns));
+        let next = injector.next_fault(next_ns.min(*end_ns));
         next.map(|(at_ns, fault)| self.go_wrong(at_ns, fault)).is_some()
     }
 
@@ -354,44 +348,44 @@ where
     fn go_wrong(&mut self, at_ns: u64, fault: Fault) {
         let world = &mut self.world;
         let next_number = world.queue.next_number();
-        let Some(trouble) = &mut world.faults else { return };
-        let weather = &mut trouble.weather;
+        let Some(injector) = &mut world.faults else { return };
         world.now_ns = at_ns;
         match fault {
             Fault::Crash(at) => {
-                if weather.crash(at, next_number) {
+                if injector.crash(at, next_number) {
                     self.crash(at);
                 }
             }
             Fault::Restart(at) => {
-                if weather.restart(at) {
+                if injector.restart(at) {
                     world.monitor.on_restart(at);
                     world.meter.on_restart(at_ns, at);
                     world.record(at, || What::Restart);
-                    self.nodes[at.index()].on_restart(&mut world.sink(at));
+                    tell!(self, at, on_restart());
+                    let world = &mut self.world;
                     world.order(|workload, orders| workload.on_restart(at, orders));
                     world.schedule_due();
                 }
             }
             Fault::Pause(at) => {
-                if weather.pause(at) {
+                if injector.pause(at) {
                     world.record(at, || What::Fault(Noted::Pause));
                 }
             }
             Fault::Resume(at) => {
-                if weather.resume(at) {
+                if injector.resume(at) {
                     world.record(at, || What::Fault(Noted::Resume));
                     self.catch_up(at);
                 }
             }
             Fault::Partition(partition) => {
                 let sides = partition.sides();
-                weather.cut(partition, next_number);
+                injector.cut(partition, next_number);
                 world.monitor.on_cut(&sides);
                 world.record(sides[0][0], || What::Fault(Noted::Partition { sides }));
             }
             Fault::Heal(partition) => {
-                if weather.heal(&partition) {
+                if injector.heal(&partition) {
                     let sides = partition.sides();
                     world.monitor.on_heal(&sides);
                     world.record(sides[0][0], || What::Fault(Noted::Heal { sides }));
@@ -399,11 +393,11 @@ where
             }
             Fault::Slow(slow) => {
                 let links = slow.to_string();
-                weather.slow(slow);
+                injector.slow(slow);
                 world.record(slow.noted_at(), || What::Fault(Noted::Slow { links }));
             }
             Fault::Recover(slow) => {
-                if weather.recover(slow) {
+                if injector.recover(slow) {
                     let links = slow.to_string();
                     world.record(slow.noted_at(), || What::Fault(Noted::Recover { links }));
                 }
@@ -413,16 +407,15 @@ where
 
     /// A node that was up goes down.
     fn crash(&mut self, at: NodeId) {
-        let Self { nodes, world, .. } = self;
-        let Some(trouble) = &world.faults else { return };
-        let node = &mut nodes[at.index()];
-        *node = node.kept((trouble.fresh)(at));
-        world.timers.retain(|&(node, _), _| node != at);
+        let Self { population, world, .. } = self;
+        for timer in population.crash(at) {
+            world.timers[timer.index()] = NEVER;
+        }
         world.monitor.on_crash(at);
         world.meter.on_crash(world.now_ns, at);
         world.record(at, || What::Crash);
         for (Key { number, .. }, it) in world.take_waiting(at) {
-            world.lose(number, at, it.event, Loss::Down);
+            world.lose(number, at, it.event, Loss::Down, &mut **population);
         }
         world.order(|workload, orders| workload.on_crash(at, orders));
         world.schedule_due();

@@ -1,10 +1,10 @@
 //! Turns: nodes that ask, enter and leave, when they ask, how long they stay, and what is measured.
 
-use vorrang_protocol::{Message, NodeId, NodeSet, Step, Turn};
-use vorrang_trace::{Measure, Meter, Summary};
+use vorrang_protocol::{NodeId, NodeSet, Step, Turn};
+use vorrang_trace::{Measure, Meter, Sent, Summary};
 
 use crate::causality::{Causality, Past};
-use crate::{Distribution, Orders, Workload};
+use crate::{Distribution, Workload, WorkloadEffects};
 
 /// When nodes ask.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -126,11 +126,11 @@ impl<C: Clone> Turns<C> {
     }
 
     /// A node asked, entered or left.
-    fn on_step(&mut self, node: NodeId, step: Step, orders: &mut Orders<'_, C>) {
+    fn on_step(&mut self, node: NodeId, step: Step, orders: &mut WorkloadEffects<'_, C>) {
         match step {
             Step::Ask => self.activate(node),
             // Whoever was put out says so itself, at the time at which it wanted to leave.
-            Step::Enter | Step::PutOut => {}
+            Step::Enter | Step::Evicted => {}
             Step::Leave => {
                 self.active.remove(node);
             }
@@ -151,7 +151,7 @@ impl<C: Clone> Turns<C> {
                 self.busy.retain(|&it| it != node);
                 self.rest_if_nothing_else_does(orders);
             }
-            (_, Step::PutOut) | (Load::Script(_), Step::Ask | Step::Enter | Step::Leave) => {}
+            (_, Step::Evicted) | (Load::Script(_), Step::Ask | Step::Enter | Step::Leave) => {}
         }
     }
 
@@ -163,13 +163,13 @@ impl<C: Clone> Turns<C> {
     }
 
     /// What is to happen at rest happens when nobody is active, where nothing ever rests.
-    fn rest_if_nothing_else_does(&mut self, orders: &mut Orders<'_, C>) {
+    fn rest_if_nothing_else_does(&mut self, orders: &mut WorkloadEffects<'_, C>) {
         if self.perpetual && self.active.is_empty() {
             self.ask_at_rest(orders);
         }
     }
 
-    fn ask_at_rest(&mut self, orders: &mut Orders<'_, C>) {
+    fn ask_at_rest(&mut self, orders: &mut WorkloadEffects<'_, C>) {
         if !self.busy.is_empty() {
             // Somebody waits in vain. That is the end, and no reason to ask again.
             return;
@@ -215,7 +215,12 @@ impl<C: Clone> Turns<C> {
     }
 
     /// In a closed loop: asks after some time, unless the node has made its share.
-    fn ask_again(&mut self, node: NodeId, think: Distribution, orders: &mut Orders<'_, C>) {
+    fn ask_again(
+        &mut self,
+        node: NodeId,
+        think: Distribution,
+        orders: &mut WorkloadEffects<'_, C>,
+    ) {
         if self.left[node.index()] > 0 {
             let in_ns = orders.draw(think);
             self.ask(node, in_ns, orders);
@@ -223,14 +228,14 @@ impl<C: Clone> Turns<C> {
     }
 
     /// Asks at once, unless all have made enough requests together.
-    fn ask_now(&mut self, node: NodeId, orders: &mut Orders<'_, C>) {
+    fn ask_now(&mut self, node: NodeId, orders: &mut WorkloadEffects<'_, C>) {
         if self.left[0] > 0 {
             self.left[0] -= 1;
             self.ask(node, 0, orders);
         }
     }
 
-    fn ask(&mut self, node: NodeId, in_ns: u64, orders: &mut Orders<'_, C>) {
+    fn ask(&mut self, node: NodeId, in_ns: u64, orders: &mut WorkloadEffects<'_, C>) {
         self.activate(node);
         // Nothing is drawn where there is nothing to choose.
         let choice = match self.acquire.len() {
@@ -259,7 +264,7 @@ where
         TurnMeter { measure, causality, asked: vec![None; size] }
     }
 
-    fn on_start(&mut self, orders: &mut Orders<'_, C>) {
+    fn on_start(&mut self, orders: &mut WorkloadEffects<'_, C>) {
         match &self.load {
             &Load::Closed { think } => {
                 self.left = self.shares(orders.nodes).collect();
@@ -280,7 +285,7 @@ where
         }
     }
 
-    fn on_command(&mut self, at: NodeId, command: &C, orders: &mut Orders<'_, C>) {
+    fn on_command(&mut self, at: NodeId, command: &C, orders: &mut WorkloadEffects<'_, C>) {
         if let (Load::Script(_), [left]) = (&self.load, &mut self.left[..]) {
             *left = left.saturating_sub(1);
         }
@@ -289,13 +294,13 @@ where
         }
     }
 
-    fn on_notice(&mut self, at: NodeId, notice: &N, orders: &mut Orders<'_, C>) {
+    fn on_notice(&mut self, at: NodeId, notice: &N, orders: &mut WorkloadEffects<'_, C>) {
         if let Some(step) = notice.step() {
             self.on_step(at, step, orders);
         }
     }
 
-    fn on_rest(&mut self, orders: &mut Orders<'_, C>) {
+    fn on_rest(&mut self, orders: &mut WorkloadEffects<'_, C>) {
         self.ask_at_rest(orders);
     }
 
@@ -315,14 +320,14 @@ where
         }
     }
 
-    fn on_crash(&mut self, at: NodeId, orders: &mut Orders<'_, C>) {
+    fn on_crash(&mut self, at: NodeId, orders: &mut WorkloadEffects<'_, C>) {
         self.busy.retain(|&node| node != at);
         self.active.remove(at);
         self.down.push(at);
         self.rest_if_nothing_else_does(orders);
     }
 
-    fn on_restart(&mut self, at: NodeId, orders: &mut Orders<'_, C>) {
+    fn on_restart(&mut self, at: NodeId, orders: &mut WorkloadEffects<'_, C>) {
         self.down.retain(|&node| node != at);
         match &self.load {
             &Load::Closed { think } => self.ask_again(at, think, orders),
@@ -364,7 +369,7 @@ impl<C: Turn + Clone> TurnMeter<C> {
                     };
                     causality.on_enter(at, conflicts);
                 }
-                Step::Leave | Step::PutOut => {}
+                Step::Leave | Step::Evicted => {}
             }
         }
     }
@@ -394,8 +399,8 @@ where
         }
     }
 
-    fn on_send<M: Message>(&mut self, from: NodeId, to: NodeId, message: &M) -> Past {
-        self.measure.on_send(from, to, message);
+    fn on_send(&mut self, from: NodeId, to: NodeId, sent: Sent) -> Past {
+        self.measure.on_send(from, to, sent);
         self.causality.as_mut().map_or(0, |causality| causality.on_send(from))
     }
 

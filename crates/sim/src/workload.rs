@@ -16,32 +16,32 @@ pub trait Workload<C, N>: Debug {
     fn meter(&self, nodes: u32, kinds: &'static [&'static str]) -> Self::Meter;
 
     /// The run begins.
-    fn on_start(&mut self, orders: &mut Orders<'_, C>);
+    fn on_start(&mut self, orders: &mut WorkloadEffects<'_, C>);
     /// Whether a command that was ordered is not given after all, because the node would refuse it
     /// now: the workload will order another when the time has come.
     fn withholds(&mut self, _at: NodeId, _command: &C) -> bool {
         false
     }
     /// A node was given a command.
-    fn on_command(&mut self, _at: NodeId, _command: &C, _orders: &mut Orders<'_, C>) {}
+    fn on_command(&mut self, _at: NodeId, _command: &C, _orders: &mut WorkloadEffects<'_, C>) {}
     /// A node told its application something.
-    fn on_notice(&mut self, _at: NodeId, _notice: &N, _orders: &mut Orders<'_, C>) {}
+    fn on_notice(&mut self, _at: NodeId, _notice: &N, _orders: &mut WorkloadEffects<'_, C>) {}
     /// Nothing is under way any more.
-    fn on_rest(&mut self, _orders: &mut Orders<'_, C>) {}
+    fn on_rest(&mut self, _orders: &mut WorkloadEffects<'_, C>) {}
     /// Whether all is done that was to be done, where what is under way never ends: then a run ends
     /// all the same. If nothing goes wrong any more, nobody who is down will do anything.
     fn is_done(&self, _faults_to_come: bool) -> bool {
         false
     }
     /// A node crashed, and its application with it: what was ordered there will not be done.
-    fn on_crash(&mut self, _at: NodeId, _orders: &mut Orders<'_, C>) {}
+    fn on_crash(&mut self, _at: NodeId, _orders: &mut WorkloadEffects<'_, C>) {}
     /// A node came up again. What its application had in mind before the crash is forgotten.
-    fn on_restart(&mut self, _at: NodeId, _orders: &mut Orders<'_, C>) {}
+    fn on_restart(&mut self, _at: NodeId, _orders: &mut WorkloadEffects<'_, C>) {}
 }
 
 /// What a workload can do: give commands, at once or later, and draw.
 #[derive(Debug)]
-pub struct Orders<'a, C> {
+pub struct WorkloadEffects<'a, C> {
     /// How many nodes there are.
     pub nodes: u32,
     /// The time.
@@ -59,7 +59,7 @@ pub(crate) struct Due<C> {
     pub(crate) command: C,
 }
 
-impl<C> Orders<'_, C> {
+impl<C> WorkloadEffects<'_, C> {
     /// Gives a command when so much time has passed.
     pub fn command_in(&mut self, in_ns: u64, node: NodeId, command: C) {
         self.due.push(Due { in_ns, node, command });

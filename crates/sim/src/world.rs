@@ -1,103 +1,115 @@
 //! All but the nodes themselves: what is under way between them, who watches, and what the nodes'
 //! effects act upon.
 
-use std::collections::BTreeMap;
 use std::mem;
 use std::num::NonZeroU32;
 
-use vorrang_protocol::{Delay, Effects, Graph, Message, Monitor, NodeId, Protocol, Violation};
-use vorrang_trace::{Loss, Meter, Record, What};
+use vorrang_erased::{AnyNode, Driver, MessageId, Messages, Stored, TimerId};
+use vorrang_protocol::{Data, Graph, Monitor, NodeId, Violation};
+use vorrang_trace::{Loss, Meter, Record, Sent, What};
 
+use crate::fault_injector::FaultInjector;
 use crate::links::Links;
 use crate::queue::{Key, Queue};
 use crate::routes::{Fate, Routes};
-use crate::time::{Beyond, END_NS, later_ns};
-use crate::weather::{Trouble, Weather};
-use crate::workload::{Due, Orders};
+use crate::time::{Beyond, later_ns};
+use crate::workload::{Due, WorkloadEffects};
 use crate::{Network, Pending, Random, Recorder, Report, SimError, Workload};
 
-type MeterOf<P, W> = <W as Workload<CommandOf<P>, NoticeOf<P>>>::Meter;
-type CommandOf<P> = <P as Protocol>::Command;
-type NoticeOf<P> = <P as Protocol>::Notice;
-pub(crate) type TagOf<P, W> = <MeterOf<P, W> as Meter<CommandOf<P>, NoticeOf<P>>>::Tag;
-pub(crate) type SummaryOf<P, W> = <MeterOf<P, W> as Meter<CommandOf<P>, NoticeOf<P>>>::Summary;
+type MeterOf<M, W> = <W as Workload<CommandOf<M>, NoticeOf<M>>>::Meter;
+pub(crate) type CommandOf<M> = <M as Monitor>::Command;
+pub(crate) type NoticeOf<M> = <M as Monitor>::Notice;
+pub(crate) type TagOf<M, W> = <MeterOf<M, W> as Meter<CommandOf<M>, NoticeOf<M>>>::Tag;
+pub(crate) type SummaryOf<M, W> = <MeterOf<M, W> as Meter<CommandOf<M>, NoticeOf<M>>>::Summary;
+/// Nodes of no type, in whose terms a run is recorded.
+pub(crate) type NodeOf<M> = AnyNode<CommandOf<M>, NoticeOf<M>>;
+/// What is under way to a node.
+pub(crate) type ScheduledOf<M, W> = Scheduled<CommandOf<M>, <M as Monitor>::Tag, TagOf<M, W>>;
+pub(crate) type UpcomingOf<M, W> = Upcoming<CommandOf<M>, <M as Monitor>::Tag, TagOf<M, W>>;
+pub(crate) type LetterOf<M, W> = Envelope<<M as Monitor>::Tag, TagOf<M, W>>;
 
 #[derive(Debug)]
-pub(crate) struct World<P, M, W, R>
+pub(crate) struct World<M, W, R>
 where
-    P: Protocol,
     M: Monitor,
-    W: Workload<P::Command, P::Notice>,
+    W: Workload<M::Command, M::Notice>,
 {
     pub(crate) now_ns: u64,
-    pub(crate) queue: Queue<Scheduled<P, M::Tag, TagOf<P, W>>>,
-    /// The timers that are set, with the numbers of the events at which they run out.
-    pub(crate) timers: BTreeMap<(NodeId, P::Timer), u64>,
+    pub(crate) queue: Queue<ScheduledOf<M, W>>,
+    /// For each timer, the number of the event at which it runs out, if it is set.
+    pub(crate) timers: Vec<u64>,
     pub(crate) links: Links,
     /// Who can send to whom; everyone to everyone if there is none.
     pub(crate) graph: Option<Graph>,
     /// On which ways messages are passed on; each goes straight to its receiver if there is none.
-    pub(crate) routes: Option<Box<Routes<P::Message>>>,
+    pub(crate) routes: Option<Box<Routes>>,
     random: Random,
     pub(crate) monitor: M,
     violations: u64,
     first_violation: Option<(u64, Violation)>,
-    pub(crate) meter: MeterOf<P, W>,
+    pub(crate) meter: MeterOf<M, W>,
     pub(crate) workload: W,
     size: u32,
     /// What the workload has ordered and is not in the queue yet.
-    pub(crate) due: Vec<Due<P::Command>>,
+    pub(crate) due: Vec<Due<M::Command>>,
     pub(crate) events: u64,
     /// Nothing happens after this.
     pub(crate) end_ns: u64,
     /// Something would have.
     pub(crate) has_ended: bool,
     /// Nothing goes wrong where there is none, and nothing is asked.
-    pub(crate) faults: Option<Box<Trouble<P>>>,
+    pub(crate) faults: Option<Box<FaultInjector>>,
     /// What has come to nodes that stand still, in the order in which it came.
-    pub(crate) waiting: Waiting<P, M::Tag, TagOf<P, W>>,
+    pub(crate) waiting: Waiting<M, W>,
     /// Why the run cannot go on.
     pub(crate) failed: Option<SimError>,
     pub(crate) recorder: R,
+    /// Whose turn it is.
+    pub(crate) acting: NodeId,
+    /// Whether messages are looked into: where they are recorded, lost, doubled or routed.
+    pub(crate) inspects: bool,
 }
 
 /// What has come to nodes and has not happened yet.
-pub(crate) type Waiting<P, T, G> = Vec<(Key, Scheduled<P, T, G>)>;
+pub(crate) type Waiting<M, W> = Vec<(Key, ScheduledOf<M, W>)>;
 
 /// What is under way to a node.
 #[derive(Debug)]
-pub(crate) struct Scheduled<P: Protocol, T, G> {
+pub(crate) struct Scheduled<C, T, G> {
     pub(crate) node: NodeId,
-    pub(crate) event: Upcoming<P, T, G>,
+    pub(crate) event: Upcoming<C, T, G>,
 }
 
 #[derive(Debug)]
-pub(crate) enum Upcoming<P: Protocol, T, G> {
-    Command(P::Command),
-    Message(Letter<P, T, G>),
-    Timer(P::Timer),
+pub(crate) enum Upcoming<C, T, G> {
+    Command(C),
+    Message(Envelope<T, G>),
+    Timer(TimerId),
 }
 
 /// A message, and what rides on it.
 #[derive(Debug)]
-pub(crate) struct Letter<P: Protocol, T, G> {
+pub(crate) struct Envelope<T, G> {
     pub(crate) from: NodeId,
-    pub(crate) message: P::Message,
+    pub(crate) message: MessageId,
     /// For the meter.
     pub(crate) past: G,
     /// For the monitor.
     pub(crate) tag: T,
 }
 
-impl<P, M, W, R> World<P, M, W, R>
+/// The number of no event: a timer that is not set.
+pub(crate) const NEVER: u64 = u64::MAX;
+
+impl<M, W, R> World<M, W, R>
 where
-    P: Protocol,
-    M: Monitor<Command = P::Command, Notice = P::Notice>,
-    W: Workload<P::Command, P::Notice>,
-    R: Recorder<P>,
+    M: Monitor<Command: Data, Notice: Data>,
+    W: Workload<M::Command, M::Notice>,
+    R: Recorder<NodeOf<M>>,
 {
     pub(crate) fn new(
         size: u32,
+        kinds: &'static [&'static str],
         monitor: M,
         network: Network,
         workload: W,
@@ -107,7 +119,7 @@ where
         Self {
             now_ns: 0,
             queue: Queue::new(),
-            timers: BTreeMap::new(),
+            timers: Vec::new(),
             links: Links::new(size as usize, network),
             graph: None,
             routes: None,
@@ -115,7 +127,7 @@ where
             monitor,
             violations: 0,
             first_violation: None,
-            meter: workload.meter(size, P::Message::KINDS),
+            meter: workload.meter(size, kinds),
             workload,
             size,
             due: Vec::new(),
@@ -126,24 +138,27 @@ where
             waiting: Vec::new(),
             failed: None,
             recorder,
+            acting: NodeId(0),
+            inspects: true,
         }
     }
 
-    pub(crate) fn count_by(&mut self, kinds: &'static [&'static str]) {
-        self.meter = self.workload.meter(self.size, kinds);
+    /// Decides whether messages are looked into, before anything happens.
+    pub(crate) fn settle(&mut self) {
+        self.inspects = self.recorder.listens() || self.routes.is_some() || self.faults.is_some();
     }
 
-    pub(crate) const fn sink(&mut self, at: NodeId) -> Sink<'_, P, M, W, R> {
-        Sink { at, world: self }
-    }
-
-    pub(crate) fn schedule(
-        &mut self,
-        at_ns: u64,
-        node: NodeId,
-        event: Upcoming<P, M::Tag, TagOf<P, W>>,
-    ) {
+    pub(crate) fn schedule(&mut self, at_ns: u64, node: NodeId, event: UpcomingOf<M, W>) {
         self.queue.push(at_ns, Scheduled { node, event });
+    }
+
+    /// Routes keep the message that was sent last, to know a further copy of it.
+    pub(crate) fn routes_keep_a_message(&self) -> bool {
+        self.routes.as_ref().is_some_and(|routes| routes.has_last())
+    }
+
+    fn are_linked(&self, from: NodeId, to: NodeId) -> bool {
+        self.graph.as_ref().is_none_or(|graph| from == to || graph.has(from, to))
     }
 
     /// How long a message takes, unless something goes wrong.
@@ -156,9 +171,10 @@ where
     fn arrival_by_routes(
         &mut self,
         to: NodeId,
-        letter: &Letter<P, M::Tag, TagOf<P, W>>,
+        letter: &LetterOf<M, W>,
+        messages: &mut dyn Messages,
     ) -> Result<u64, Beyond> {
-        let takes_ns = self.travel(to, letter, |_| false).map_or(0, |fate| fate.takes_ns);
+        let takes_ns = self.travel(to, letter, messages, |_| false).map_or(0, |fate| fate.takes_ns);
         self.links.arrival_after_ns(self.now_ns, takes_ns, letter.from, to)
     }
 
@@ -166,22 +182,27 @@ where
     pub(crate) fn travel(
         &mut self,
         to: NodeId,
-        letter: &Letter<P, M::Tag, TagOf<P, W>>,
-        loses: impl Fn(&mut Weather) -> bool,
+        letter: &LetterOf<M, W>,
+        messages: &mut dyn Messages,
+        loses: impl Fn(&mut FaultInjector) -> bool,
     ) -> Option<Fate> {
         let Self { routes, links, random, faults, events, .. } = self;
         let routes = routes.as_mut()?;
-        Some(routes.travel((letter.from, to), (*events, &letter.message), || Fate {
+        Some(routes.travel((letter.from, to), (*events, letter.message), messages, || Fate {
             takes_ns: links.draw(random),
-            is_lost: faults.as_mut().is_some_and(|trouble| loses(&mut trouble.weather)),
+            is_lost: faults.as_deref_mut().is_some_and(&loses),
         }))
     }
 
+    /// After most events, which are messages, nothing is due.
+    #[inline]
     pub(crate) fn schedule_due(&mut self) {
-        // After most events, which are messages, nothing is.
-        if self.due.is_empty() {
-            return;
+        if !self.due.is_empty() {
+            self.schedule_all_due();
         }
+    }
+
+    fn schedule_all_due(&mut self) {
         let mut due = mem::take(&mut self.due);
         for Due { in_ns, node, command } in due.drain(..) {
             let at_ns = later_ns(self.now_ns, in_ns);
@@ -214,18 +235,18 @@ where
         self.failed.get_or_insert(SimError::OutOfTime { node, at_ns, in_ns, pending });
     }
 
-    pub(crate) fn order(&mut self, act: impl FnOnce(&mut W, &mut Orders<'_, P::Command>)) {
+    pub(crate) fn order(&mut self, act: impl FnOnce(&mut W, &mut WorkloadEffects<'_, M::Command>)) {
         let Self { workload, size, random, now_ns, due, .. } = self;
-        act(workload, &mut Orders { nodes: *size, now_ns: *now_ns, random, due });
+        act(workload, &mut WorkloadEffects { nodes: *size, now_ns: *now_ns, random, due });
     }
 
     /// Whether the run is over though messages travel.
     pub(crate) fn is_done(&self) -> bool {
-        let weather = self.faults.as_ref().map(|trouble| &trouble.weather);
-        self.workload.is_done(weather.is_some_and(Weather::has_faults_to_come))
+        let injector = self.faults.as_deref();
+        self.workload.is_done(injector.is_some_and(FaultInjector::has_faults_to_come))
     }
 
-    pub(crate) fn on_command(&mut self, at: NodeId, command: &P::Command) {
+    pub(crate) fn on_command(&mut self, at: NodeId, command: &M::Command) {
         self.record(at, || What::Command(command.clone()));
         let objection = self.monitor.on_command(at, command);
         self.judge(objection);
@@ -239,14 +260,28 @@ where
         &mut self,
         at: NodeId,
         number: u64,
-        letter: Letter<P, M::Tag, TagOf<P, W>>,
-    ) -> (NodeId, P::Message) {
-        let Letter { from, message, past, tag } = letter;
-        let seq = if self.faults.is_some() { self.sent_as(number) } else { number };
+        letter: LetterOf<M, W>,
+        messages: &mut dyn Messages,
+    ) -> (NodeId, MessageId) {
+        let Envelope { from, message, past, tag } = letter;
         self.meter.on_receive(self.now_ns, from, at, past);
         self.monitor.on_receive(at, &tag);
-        self.record(at, || What::Receive { from, seq, message: message.clone() });
+        if self.inspects {
+            self.record_receive(at, number, (from, message), messages);
+        }
         (from, message)
+    }
+
+    #[cold]
+    fn record_receive(
+        &mut self,
+        at: NodeId,
+        number: u64,
+        (from, message): (NodeId, MessageId),
+        messages: &mut dyn Messages,
+    ) {
+        let seq = if self.faults.is_some() { self.sent_as(number) } else { number };
+        self.record(at, || What::Receive { from, seq, message: messages.message(message) });
     }
 
     pub(crate) fn judge(&mut self, objection: Result<(), Violation>) {
@@ -258,7 +293,9 @@ where
 
     /// A message for which there is no link: a mistake of the algorithm.
     #[cold]
-    fn go_astray(&mut self, from: NodeId, to: NodeId, message: &P::Message) {
+    fn go_astray(&mut self, from: NodeId, to: NodeId, id: MessageId, messages: &mut dyn Messages) {
+        let message = messages.message(id);
+        messages.drop_one(id);
         let what = format!("node {from} sent {message} to node {to}, to which it has no link");
         self.judge(Err(Violation { property: "stray message", what }));
         let seq = self.queue.next_number();
@@ -266,17 +303,18 @@ where
         self.record(from, || What::Lost { to, seq, why: Loss::NoLink });
     }
 
-    pub(crate) fn record(&mut self, node: NodeId, what: impl FnOnce() -> What<P>) {
+    pub(crate) fn record(&mut self, node: NodeId, what: impl FnOnce() -> What<NodeOf<M>>) {
         if self.recorder.listens() {
             self.recorder.record(Record { at_ns: self.now_ns, node, what: what() });
         }
     }
 
-    pub(crate) fn report(&self) -> Report<SummaryOf<P, W>> {
-        let weather = self.faults.as_ref().map(|trouble| &trouble.weather);
-        let is_silent = self.queue.is_empty() && !weather.is_some_and(Weather::has_faults_to_come);
+    pub(crate) fn report(&self) -> Report<SummaryOf<M, W>> {
+        let injector = self.faults.as_deref();
+        let is_silent =
+            self.queue.is_empty() && !injector.is_some_and(FaultInjector::has_faults_to_come);
         let is_over = (is_silent || self.has_ended || self.is_done()) && self.failed.is_none();
-        let is_stuck = !is_over && weather.is_some_and(|weather| weather.patience.is_over);
+        let is_stuck = !is_over && injector.is_some_and(|injector| injector.patience.is_over);
         let at_rest = if is_stuck {
             Some(self.stuck())
         } else {
@@ -288,7 +326,7 @@ where
             first_violation: self.first_violation.clone(),
             is_over,
             at_rest,
-            faults: weather.map(|weather| weather.counts).unwrap_or_default(),
+            faults: injector.map(|injector| injector.counts).unwrap_or_default(),
             events: self.events,
             now_ns: self.now_ns,
         }
@@ -296,7 +334,7 @@ where
 
     /// What there is to say of a run that goes on for ever and gets nowhere.
     fn stuck(&self) -> Violation {
-        let owed = self.monitor.owed();
+        let owed = self.monitor.obligations();
         let (property, who) = match owed.first() {
             Some(debt) => (debt.property, format!("node {} still waits", debt.to)),
             None => ("progress", "there is more to do".to_owned()),
@@ -306,79 +344,91 @@ where
     }
 }
 
-/// What one node does goes straight into the world.
-pub(crate) struct Sink<'a, P, M, W, R>
+/// What a node did is done to the world.
+impl<M, W, R> Driver<M::Notice> for World<M, W, R>
 where
-    P: Protocol,
-    M: Monitor,
-    W: Workload<P::Command, P::Notice>,
+    M: Monitor<Command: Data, Notice: Data>,
+    W: Workload<M::Command, M::Notice>,
+    R: Recorder<NodeOf<M>>,
 {
-    at: NodeId,
-    world: &'a mut World<P, M, W, R>,
-}
-
-impl<P, M, W, R> Effects<P> for Sink<'_, P, M, W, R>
-where
-    P: Protocol,
-    M: Monitor<Command = P::Command, Notice = P::Notice>,
-    W: Workload<P::Command, P::Notice>,
-    R: Recorder<P>,
-{
-    fn send(&mut self, to: NodeId, message: P::Message) {
-        let (from, world) = (self.at, &mut *self.world);
-        if let Some(graph) = &world.graph
-            && from != to
-            && !graph.has(from, to)
+    fn send(&mut self, to: NodeId, id: MessageId, len: u32, kind: u16) -> bool {
+        let from = self.acting;
+        if self.inspects
+            || <MeterOf<M, W> as Meter<M::Command, M::Notice>>::READS_CONTENT
+            || !self.are_linked(from, to)
         {
-            return world.go_astray(from, to, &message);
+            return false;
         }
-        let past = world.meter.on_send(from, to, &message);
-        let tag = world.monitor.on_send(from);
-        let seq = world.queue.next_number();
-        world.record(from, || What::Send { to, seq, message: message.clone() });
-        let letter = Letter { from, message, past, tag };
-        if world.faults.is_some() {
-            return world.send_badly(to, letter);
+        let past = self.meter.on_send(from, to, Sent { kind, len, carries: None });
+        let tag = self.monitor.on_send(from);
+        let letter = Envelope { from, message: id, past, tag };
+        let at_ns = self.links.arrival_ns(self.now_ns, from, to, &mut self.random);
+        // A message that comes too late stays where it is: the run has failed.
+        if let Some(at_ns) = self.in_time(to, Pending::Message { from }, at_ns) {
+            self.schedule(at_ns, to, Upcoming::Message(letter));
         }
-        let at_ns = if world.routes.is_some() {
-            world.arrival_by_routes(to, &letter)
-        } else {
-            world.links.arrival_ns(world.now_ns, from, to, &mut world.random)
-        };
-        let Some(at_ns) = world.in_time(to, Pending::Message { from }, at_ns) else { return };
-        world.schedule(at_ns, to, Upcoming::Message(letter));
+        true
     }
 
-    fn set_timer(&mut self, timer: P::Timer, delay: Delay) {
-        let (at, world) = (self.at, &mut *self.world);
-        // A delay that no number holds lies beyond the end of time.
-        let ns = |delay: std::time::Duration| u64::try_from(delay.as_nanos()).unwrap_or(END_NS);
-        let in_ns = world.random.between(ns(delay.min), ns(delay.max));
-        let in_ns = world.faults.as_ref().map_or(in_ns, |it| it.weather.by_clock(at, in_ns));
-        let at_ns = later_ns(world.now_ns, in_ns);
-        let Some(at_ns) = world.in_time(at, Pending::Timer, at_ns) else { return };
+    #[cold]
+    fn send_inspected(&mut self, to: NodeId, letter: Stored, messages: &mut dyn Messages) {
+        let (from, Stored { id, len, kind }) = (self.acting, letter);
+        if !self.are_linked(from, to) {
+            return self.go_astray(from, to, id, messages);
+        }
+        let asks = <MeterOf<M, W> as Meter<M::Command, M::Notice>>::READS_CONTENT;
+        let carries = if asks { messages.carries(id, from) } else { None };
+        let past = self.meter.on_send(from, to, Sent { kind, len, carries });
+        let tag = self.monitor.on_send(from);
+        let seq = self.queue.next_number();
+        self.record(from, || What::Send { to, seq, message: messages.message(id) });
+        let letter = Envelope { from, message: id, past, tag };
+        if self.faults.is_some() {
+            return self.send_badly(to, letter, messages);
+        }
+        let at_ns = if self.routes.is_some() {
+            self.arrival_by_routes(to, &letter, messages)
+        } else {
+            self.links.arrival_ns(self.now_ns, from, to, &mut self.random)
+        };
+        let Some(at_ns) = self.in_time(to, Pending::Message { from }, at_ns) else { return };
+        self.schedule(at_ns, to, Upcoming::Message(letter));
+    }
+
+    fn set_timer(&mut self, timer: TimerId, (min_ns, max_ns): (u64, u64)) {
+        let at = self.acting;
+        let in_ns = self.random.between(min_ns, max_ns);
+        let in_ns = self.faults.as_ref().map_or(in_ns, |it| it.by_clock(at, in_ns));
+        let at_ns = later_ns(self.now_ns, in_ns);
+        let Some(at_ns) = self.in_time(at, Pending::Timer, at_ns) else { return };
         // What arrives at the very instant at which a time-out ends has arrived in time.
         let event = Scheduled { node: at, event: Upcoming::Timer(timer) };
-        let number = world.queue.push_last(at_ns, event);
-        world.timers.insert((at, timer), number);
+        let number = self.queue.push_last(at_ns, event);
+        if timer.index() >= self.timers.len() {
+            self.timers.resize(timer.index() + 1, NEVER);
+        }
+        self.timers[timer.index()] = number;
     }
 
-    fn cancel_timer(&mut self, timer: P::Timer) {
-        self.world.timers.remove(&(self.at, timer));
+    fn cancel_timer(&mut self, timer: TimerId) {
+        // A timer that would run out beyond the end of time is in no table: the run has failed.
+        if let Some(number) = self.timers.get_mut(timer.index()) {
+            *number = NEVER;
+        }
     }
 
-    fn notify(&mut self, notice: P::Notice) {
-        let (at, world) = (self.at, &mut *self.world);
-        world.record(at, || What::Notice(notice.clone()));
-        let objection = world.monitor.on_notice(at, &notice);
-        world.judge(objection);
-        world.meter.on_notice(world.now_ns, at, &notice);
-        world.order(|workload, orders| workload.on_notice(at, &notice, orders));
+    fn notify(&mut self, notice: M::Notice) {
+        let at = self.acting;
+        self.record(at, || What::Notice(notice.clone()));
+        let objection = self.monitor.on_notice(at, &notice);
+        self.judge(objection);
+        self.meter.on_notice(self.now_ns, at, &notice);
+        self.order(|workload, orders| workload.on_notice(at, &notice, orders));
     }
 
     fn choose(&mut self, bound: NonZeroU32) -> u32 {
-        let value = self.world.random.below(bound.get().into()) as u32;
-        self.world.record(self.at, || What::Choice(value));
+        let value = self.random.below(bound.get().into()) as u32;
+        self.record(self.acting, || What::Choice(value));
         value
     }
 }

@@ -3,6 +3,7 @@
 use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
 use vorrang_algorithms::mutex::spec::Exclusion;
 use vorrang_algorithms::mutex::{Claim, Command};
+use vorrang_erased::Population;
 use vorrang_protocol::Group;
 use vorrang_sim::{Distribution, Load, Network, Order, Simulation, Turns};
 
@@ -13,7 +14,7 @@ fn a_warm_simulation_does_not_allocate() {
             let group = Group::of(64);
             let saturation = Load::Closed { think: Distribution::Constant(0) };
             let mut simulation = Simulation::new(
-                group.members().map(|id| RicartAgrawala::new(id, group)),
+                Population::new(64, move |id| RicartAgrawala::new(id, group)),
                 Exclusion::default(),
                 Network { latency: latency.parse().unwrap(), order },
                 Turns::new(saturation, Command::Acquire(Claim::Exclusive), Command::Release),

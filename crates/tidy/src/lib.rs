@@ -6,11 +6,13 @@
 #![forbid(unsafe_code)]
 
 mod manifest;
+mod modules;
 mod offences;
 mod source;
 mod tree;
 
 pub use manifest::{Dependency, Manifest};
+pub use modules::{Modules, Use};
 pub use offences::Offences;
 pub use source::{Function, Source};
 pub use tree::{Crate, File, Tree};

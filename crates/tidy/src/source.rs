@@ -89,6 +89,25 @@ impl<'a> Source<'a> {
         self.text.lines().count() - tests.sum::<usize>()
     }
 
+    /// The word that begins at a place, if one does.
+    pub fn word_at(&self, place: usize) -> Option<String> {
+        let word: String = self.chars.get(place..)?.iter().take_while(|c| is_word(**c)).collect();
+        Some(word).filter(|word| !word.is_empty())
+    }
+
+    /// The character at a place.
+    pub fn char_at(&self, place: usize) -> Option<char> {
+        self.chars.get(place).copied()
+    }
+
+    /// Whether what begins at a place goes on a word or a path that began before.
+    pub fn continues_a_path(&self, place: usize) -> bool {
+        place.checked_sub(1).is_some_and(|before| {
+            let letter = self.chars[before];
+            is_word(letter) || letter == ':'
+        })
+    }
+
     /// The text between the delimiter at a place and the one that closes it, literals left out.
     pub fn inside(&self, open: usize) -> String {
         let close = self.close_of(open);

@@ -8,11 +8,9 @@
 //! - [`meter`]: what every run is measured by;
 //! - [`measure`]: what a run cost, in the terms of the literature on mutual exclusion;
 //! - [`batches`]: how far the mean of a run may be from the truth;
-//! - [`stage`]: nodes driven by hand from a script that reads as prose;
-//! - [`any`]: nodes of any algorithm as one type, for all that need not be compiled for each.
+//! - [`stage`]: nodes driven by hand from a script that reads as prose.
 #![forbid(unsafe_code)]
 
-pub mod any;
 pub mod batches;
 pub mod file;
 pub mod judge;
@@ -24,13 +22,12 @@ pub mod replay;
 mod samples;
 pub mod stage;
 
-pub use any::{AnyMessage, AnyNode, AnyTimer};
 pub use batches::Batches;
 pub use file::{Digest, End, Ending, Header, ReadError, Trace, Writer, Wrong};
 pub use judge::{Verdict, judge};
-pub use line::{Letter, Line, Recording, Told};
+pub use line::{Line, LineEvent, LineMessage, Recording};
 pub use measure::{Measure, Summary};
-pub use meter::{Meter, Traffic};
+pub use meter::{Meter, Sent, Traffic};
 pub use record::{Fault, Lines, Loss, Record, What};
 pub use replay::{Objection, replay};
 pub use stage::Stage;

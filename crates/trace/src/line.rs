@@ -4,12 +4,13 @@
 use std::collections::HashMap;
 use std::io::BufRead;
 
+use serde::Serialize;
 use serde::de::{DeserializeOwned, Error as _};
 use serde_json::Value;
-use vorrang_protocol::{NodeId, Protocol};
+use vorrang_protocol::{Message, NodeId, Protocol};
 
 use crate::file::{Ending, Header, ReadError, Reader};
-use crate::record::{Fault, Loss, Record};
+use crate::record::{Fault, Loss, Record, What};
 
 /// A run as it was read.
 #[derive(Clone, PartialEq, Debug)]
@@ -37,12 +38,12 @@ impl Recording {
         loop {
             let letter = |from, to, seq| {
                 let line = &lines[*sent.get(&(from, to, seq))?];
-                let Told::Send { letter, .. } = &line.what else { return None };
+                let LineEvent::Send { letter, .. } = &line.what else { return None };
                 Some(letter.clone())
             };
             let read = |text: &str| Line::read(text, letter)?.within(nodes);
             let Some(line) = reader.next_as(read)? else { break };
-            if let Told::Send { to, seq, .. } = line.what {
+            if let LineEvent::Send { to, seq, .. } = line.what {
                 sent.insert((line.node, to, seq), lines.len());
             }
             lines.push(line);
@@ -65,17 +66,17 @@ pub struct Line {
     /// Where.
     pub node: NodeId,
     /// What.
-    pub what: Told,
+    pub what: LineEvent,
 }
 
 /// As [`What`](crate::record::What), with JSON in the place of types.
 #[derive(Clone, PartialEq, Debug)]
 #[expect(missing_docs, reason = "they are those of `What`")]
-pub enum Told {
+pub enum LineEvent {
     Command(Value),
     Notice(Value),
-    Send { to: NodeId, seq: u64, letter: Letter },
-    Receive { from: NodeId, seq: u64, letter: Letter },
+    Send { to: NodeId, seq: u64, letter: LineMessage },
+    Receive { from: NodeId, seq: u64, letter: LineMessage },
     Timer(Value),
     Choice(u32),
     Lost { to: NodeId, seq: u64, why: Loss },
@@ -87,7 +88,7 @@ pub enum Told {
 
 /// A message.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Letter {
+pub struct LineMessage {
     /// As data.
     pub message: Value,
     /// Its kind.
@@ -105,13 +106,13 @@ impl Line {
     /// If it is not a record.
     pub fn read(
         text: &str,
-        sent: impl Fn(NodeId, NodeId, u64) -> Option<Letter>,
+        sent: impl Fn(NodeId, NodeId, u64) -> Option<LineMessage>,
     ) -> serde_json::Result<Self> {
         let fields: Vec<Value> = serde_json::from_str(text)?;
         let mut fields = Fields(fields.into_iter());
         let (at_ns, node) = (fields.next("when")?, fields.next("where")?);
         let what: String = fields.next("what")?;
-        let what = Told::read(&what, &mut fields, |from, seq| sent(from, node, seq))?;
+        let what = LineEvent::read(&what, &mut fields, |from, seq| sent(from, node, seq))?;
         if let Some(more) = fields.0.next() {
             return Err(serde_json::Error::custom(format!("{more} is more than it should say")));
         }
@@ -131,15 +132,36 @@ impl Line {
 
 impl<P: Protocol> From<&Record<P>> for Line {
     fn from(record: &Record<P>) -> Self {
-        Self::read(&record.line(), |_, _, _| None).expect("what was written can be read")
+        let what = match &record.what {
+            What::Command(command) => LineEvent::Command(data(command)),
+            What::Notice(notice) => LineEvent::Notice(data(notice)),
+            What::Timer(timer) => LineEvent::Timer(data(timer)),
+            What::Send { to, seq, message } => {
+                LineEvent::Send { to: *to, seq: *seq, letter: LineMessage::of(message) }
+            }
+            What::Receive { from, seq, message } => {
+                LineEvent::Receive { from: *from, seq: *seq, letter: LineMessage::of(message) }
+            }
+            What::Choice(value) => LineEvent::Choice(*value),
+            What::Lost { to, seq, why } => LineEvent::Lost { to: *to, seq: *seq, why: *why },
+            What::Doubled { to, seq } => LineEvent::Doubled { to: *to, seq: *seq },
+            What::Crash => LineEvent::Crash,
+            What::Restart => LineEvent::Restart,
+            What::Fault(fault) => LineEvent::Fault(fault.clone()),
+        };
+        Self { at_ns: record.at_ns, node: record.node, what }
     }
 }
 
-impl Told {
+fn data(value: &impl Serialize) -> Value {
+    serde_json::to_value(value).expect("what happens in a run can be written as JSON")
+}
+
+impl LineEvent {
     fn read(
         what: &str,
         fields: &mut Fields,
-        sent: impl Fn(NodeId, u64) -> Option<Letter>,
+        sent: impl Fn(NodeId, u64) -> Option<LineMessage>,
     ) -> serde_json::Result<Self> {
         Ok(match what {
             "command" => Self::Command(fields.next("the command")?),
@@ -153,7 +175,7 @@ impl Told {
             "receive" => {
                 let (from, seq) = (fields.next("from")?, fields.next("seq")?);
                 let letter = if fields.0.as_slice().is_empty() {
-                    sent(from, seq).unwrap_or_else(Letter::unknown)
+                    sent(from, seq).unwrap_or_else(LineMessage::unknown)
                 } else {
                     fields.letter()?
                 };
@@ -192,7 +214,15 @@ impl Told {
     }
 }
 
-impl Letter {
+impl LineMessage {
+    fn of<M: Message>(message: &M) -> Self {
+        Self {
+            message: data(message),
+            kind: message.kind_name().to_owned(),
+            text: message.to_string(),
+        }
+    }
+
     /// What arrived without having been sent: no node can have said that.
     fn unknown() -> Self {
         let text = "what was not sent".to_owned();
@@ -211,9 +241,9 @@ impl Fields {
             .map_err(|error| serde_json::Error::custom(format!("'{name}': {error}")))
     }
 
-    fn letter(&mut self) -> serde_json::Result<Letter> {
+    fn letter(&mut self) -> serde_json::Result<LineMessage> {
         let (kind, text) = (self.next("kind")?, self.next("text")?);
-        Ok(Letter { message: self.next("message")?, kind, text })
+        Ok(LineMessage { message: self.next("message")?, kind, text })
     }
 }
 
@@ -245,7 +275,9 @@ mod tests {
         };
         let arrives = |number| {
             let run = Recording::read(file(number).as_bytes()).unwrap();
-            let Told::Receive { letter, .. } = &run.lines[1].what else { panic!("it arrives") };
+            let LineEvent::Receive { letter, .. } = &run.lines[1].what else {
+                panic!("it arrives")
+            };
             (letter.message.clone(), letter.text.clone())
         };
         assert_eq!(arrives(4), (Value::from(7), "K(7)".to_owned()));

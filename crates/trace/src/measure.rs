@@ -14,10 +14,10 @@
 
 use std::mem;
 
-use vorrang_protocol::{Message, NodeId, Protocol, Step, Turn};
+use vorrang_protocol::{NodeId, Protocol, Step, Turn};
 
 use crate::batches::Batches;
-use crate::meter::Traffic;
+use crate::meter::{Sent, Traffic};
 use crate::record::{Record, What};
 use crate::samples::Samples;
 
@@ -123,13 +123,14 @@ impl Measure {
     /// one in which these were their shares.
     pub fn of<'a, P>(
         nodes: u32,
+        kinds: &'static [&'static str],
         records: impl IntoIterator<Item = &'a Record<P>, IntoIter: Clone>,
     ) -> Self
     where
         P: Protocol<Command: Turn, Notice: Turn>,
     {
         let records = records.into_iter();
-        let mut measure = Self::new(nodes, P::Message::KINDS);
+        let mut measure = Self::new(nodes, kinds);
         if let Some(shares) = shares(nodes, records.clone()) {
             measure = measure.with_shares(shares);
         }
@@ -140,7 +141,9 @@ impl Measure {
                         measure.on_step(record.at_ns, record.node, step);
                     }
                 }
-                What::Send { to, message, .. } => measure.on_send(record.node, *to, message),
+                What::Send { to, message, .. } => {
+                    measure.on_send(record.node, *to, Sent::of(message, record.node));
+                }
                 What::Receive { from, .. } => measure.on_receive(*from, record.node),
                 What::Crash => measure.on_crash(record.node),
                 What::Timer(_)
@@ -157,11 +160,11 @@ impl Measure {
     /// A node asked, entered or left.
     pub fn on_step(&mut self, at_ns: u64, node: NodeId, step: Step) {
         // Whoever was put out has left then, whatever it says later.
-        let was_out = mem::replace(&mut self.nodes[node.index()].is_out, step == Step::PutOut);
+        let was_out = mem::replace(&mut self.nodes[node.index()].is_out, step == Step::Evicted);
         if (was_out, step) == (true, Step::Leave) {
             return;
         }
-        self.leaving = matches!(step, Step::Leave | Step::PutOut).then_some(node);
+        self.leaving = matches!(step, Step::Leave | Step::Evicted).then_some(node);
         match step {
             Step::Ask => {
                 let per_node = &mut self.nodes[node.index()];
@@ -173,7 +176,7 @@ impl Measure {
                 self.began_ns.get_or_insert(at_ns);
             }
             Step::Enter => self.on_enter(at_ns, node),
-            Step::Leave | Step::PutOut => {
+            Step::Leave | Step::Evicted => {
                 // A record that begins in the middle of a turn does not say how long it took.
                 if let Some(asked_ns) = self.nodes[node.index()].asked_ns.take() {
                     self.busy -= 1;
@@ -219,8 +222,9 @@ impl Measure {
     }
 
     /// A node sent a message.
-    pub fn on_send<M: Message>(&mut self, from: NodeId, to: NodeId, message: &M) {
-        self.traffic.on_send(from, to, message);
+    #[inline]
+    pub fn on_send(&mut self, from: NodeId, to: NodeId, sent: Sent) {
+        self.traffic.on_send(from, to, sent);
         // Under load nobody is ever idle, and this is asked for every message.
         if self.busy == 0 {
             self.idle_messages += u64::from(self.leaving != Some(from) && from != to);
@@ -228,6 +232,7 @@ impl Measure {
     }
 
     /// A message arrived.
+    #[inline]
     pub fn on_receive(&mut self, from: NodeId, at: NodeId) {
         if self.busy == 0 {
             self.leaving = None;
@@ -303,18 +308,13 @@ where
         match step(record) {
             Some(Step::Ask) => has_asked[record.node.index()] = true,
             Some(Step::Enter) => entries[record.node.index()] += 1,
-            Some(Step::Leave | Step::PutOut) | None => {}
+            Some(Step::Leave | Step::Evicted) | None => {}
         }
     }
     let contenders = entries.iter().zip(has_asked).filter(|(_, asked)| *asked);
     let (fewest, most) =
         contenders.fold((u64::MAX, 0), |(fewest, most), (&it, _)| (it.min(fewest), it.max(most)));
     (most > 0 && most - fewest <= 1).then_some(entries)
-}
-
-/// How many bytes the message takes on the wire, without its frame.
-pub fn encoded_len(message: &impl Message) -> usize {
-    postcard::experimental::serialized_size(message).expect("plain data can be encoded")
 }
 
 /// The figures of a run. Times are in nanoseconds; a mean of nothing is none.
@@ -398,6 +398,7 @@ pub(crate) fn jain(values: impl Iterator<Item = u64>) -> f64 {
 mod tests {
     use vorrang_algorithms::mutex::ricart_agrawala::{Message as Ra, RicartAgrawala};
     use vorrang_algorithms::mutex::{Claim, Command, Notice};
+    use vorrang_protocol::Message as _;
 
     use super::*;
     use crate::Loss;
@@ -441,7 +442,7 @@ mod tests {
         measure.on_step(0, NodeId(0), Step::Ask);
         measure.on_step(5, NodeId(0), Step::Enter);
         measure.on_step(6, NodeId(1), Step::Ask);
-        measure.on_step(10, NodeId(0), Step::PutOut);
+        measure.on_step(10, NodeId(0), Step::Evicted);
         measure.on_step(12, NodeId(1), Step::Enter);
         measure.on_step(13, NodeId(2), Step::Ask);
         measure.on_step(14, NodeId(0), Step::Leave);
@@ -470,10 +471,10 @@ mod tests {
     fn what_a_node_tells_itself_is_free() {
         let mut measure = measure();
         let message = Ra::Request { time: 300 };
-        measure.on_send(NodeId(1), NodeId(1), &message);
+        measure.on_send(NodeId(1), NodeId(1), Sent::of(&message, NodeId(1)));
         measure.on_receive(NodeId(1), NodeId(1));
         assert_eq!((measure.summary().messages, measure.summary().load_max), (0, 0));
-        measure.on_send(NodeId(1), NodeId(2), &message);
+        measure.on_send(NodeId(1), NodeId(2), Sent::of(&message, NodeId(1)));
         measure.on_receive(NodeId(1), NodeId(2));
         let summary = measure.summary();
         assert_eq!(summary.by_kind, [("REQUEST", 1), ("REPLY", 0)]);
@@ -549,9 +550,9 @@ mod tests {
     fn fairness_of_a_recorded_run_is_seen_from_who_asks_no_more() {
         let run: Vec<_> =
             (0..).zip(FAVOURED).flat_map(|(at, node)| recorded_turn(10 * at, node)).collect();
-        assert!((Measure::of(3, &run).summary().fairness - INDEX).abs() < 1e-12);
+        assert!((Measure::of(3, Ra::KINDS, &run).summary().fairness - INDEX).abs() < 1e-12);
         // Cut off while all compete, the run is as fair as it is so far.
-        let cut = Measure::of(3, &run[..3 * 15]).summary();
+        let cut = Measure::of(3, Ra::KINDS, &run[..3 * 15]).summary();
         assert!((cut.fairness - 225.0 / (3.0 * 99.0)).abs() < 1e-12, "9, 3 and 3");
     }
 
@@ -565,7 +566,7 @@ mod tests {
         }
         run.insert(4, record(102, 1, What::Receive { from: NodeId(0), seq: 0, message }));
         run.insert(5, record(102, 2, What::Lost { to: NodeId(2), seq: 0, why: Loss::Down }));
-        let summary = Measure::of(3, &run).summary();
+        let summary = Measure::of(3, Ra::KINDS, &run).summary();
         assert_eq!((summary.entries, summary.messages), (2, 2), "what is told to oneself is free");
         assert_eq!((summary.bytes, summary.bytes_per_entry()), (6, Some(3.0)));
         assert_eq!(summary.messages_per_entry(), Some(1.0));
@@ -582,20 +583,20 @@ mod tests {
         run.push(record(1, 1, What::Crash));
         run.extend(recorded_turn(10, 0));
         run.extend(recorded_turn(20, 2));
-        let summary = Measure::of(3, &run).summary();
+        let summary = Measure::of(3, Ra::KINDS, &run).summary();
         assert_eq!(summary.sync_delays, 0, "nobody waited at the exit");
         assert_eq!(summary.response_mean_ns, Some(5.0));
         // In the middle of its turn it would have left after the crash.
         let stay = [record(0, 0, What::Crash), recorded_turn(10, 0)[2].clone()];
-        assert_eq!(Measure::of(3, &stay).summary().response_mean_ns, None);
+        assert_eq!(Measure::of(3, Ra::KINDS, &stay).summary().response_mean_ns, None);
     }
 
     #[test]
     fn errors_are_those_of_the_run_itself() {
         let mut measure = measure();
         for at in 0..100 {
-            measure.on_send(NodeId(0), NodeId(1), &Ra::Request { time: 1 });
-            measure.on_send(NodeId(1), NodeId(0), &Ra::Request { time: 1 });
+            measure.on_send(NodeId(0), NodeId(1), Sent::of(&Ra::Request { time: 1 }, NodeId(0)));
+            measure.on_send(NodeId(1), NodeId(0), Sent::of(&Ra::Request { time: 1 }, NodeId(1)));
             turn(&mut measure, 10 * at, 0);
         }
         let summary = measure.summary();
@@ -605,7 +606,11 @@ mod tests {
         // A hundred more, half of them with no message and half with four.
         for at in 100..200 {
             for _ in 0..at % 2 * 4 {
-                measure.on_send(NodeId(0), NodeId(1), &Ra::Request { time: 1 });
+                measure.on_send(
+                    NodeId(0),
+                    NodeId(1),
+                    Sent::of(&Ra::Request { time: 1 }, NodeId(0)),
+                );
             }
             turn(&mut measure, 10 * at, 0);
         }

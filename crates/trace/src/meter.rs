@@ -4,7 +4,9 @@ use std::fmt::Debug;
 
 use vorrang_protocol::{Message, NodeId};
 
-use crate::measure::{encoded_len, jain};
+use vorrang_erased::encoded_len;
+
+use crate::measure::jain;
 
 /// What a run cost, in the terms of its problem: told of everything while the run goes on.
 pub trait Meter<C, N>: Debug {
@@ -19,7 +21,9 @@ pub trait Meter<C, N>: Debug {
     /// The node told its application something.
     fn on_notice(&mut self, at_ns: u64, at: NodeId, notice: &N);
     /// A message goes out.
-    fn on_send<M: Message>(&mut self, from: NodeId, to: NodeId, message: &M) -> Self::Tag;
+    fn on_send(&mut self, from: NodeId, to: NodeId, sent: Sent) -> Self::Tag;
+    /// Whether it reads what messages carry ([`Sent::carries`]).
+    const READS_CONTENT: bool = false;
     /// A message arrives.
     fn on_receive(&mut self, at_ns: u64, from: NodeId, at: NodeId, tag: Self::Tag);
     /// The network makes a second message of one: the tag of the second. No node sent it.
@@ -42,6 +46,26 @@ pub trait Meter<C, N>: Debug {
     fn summary(&self) -> Self::Summary;
 }
 
+/// A message as a meter sees it when it is sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sent {
+    /// Its kind.
+    pub kind: u16,
+    /// How many bytes it takes on a wire, without its frame.
+    pub len: u32,
+    /// What it carries ([`Message::carries`]), for a meter that
+    /// [reads it](Meter::READS_CONTENT).
+    pub carries: Option<(NodeId, u64)>,
+}
+
+impl Sent {
+    /// A message that this node sent.
+    pub fn of(message: &impl Message, from: NodeId) -> Self {
+        let (kind, len) = (message.kind() as u16, encoded_len(message) as u32);
+        Self { kind, len, carries: message.carries(from) }
+    }
+}
+
 /// Messages between different nodes: what is counted in every run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Traffic {
@@ -59,15 +83,17 @@ impl Traffic {
     }
 
     /// A message goes out.
-    pub fn on_send<M: Message>(&mut self, from: NodeId, to: NodeId, message: &M) {
+    #[inline]
+    pub fn on_send(&mut self, from: NodeId, to: NodeId, sent: Sent) {
         if from != to {
-            self.by_kind[message.kind()] += 1;
-            self.bytes += encoded_len(message) as u64;
+            self.by_kind[usize::from(sent.kind)] += 1;
+            self.bytes += u64::from(sent.len);
             self.handled[from.index()] += 1;
         }
     }
 
     /// A message arrives.
+    #[inline]
     pub fn on_receive(&mut self, from: NodeId, at: NodeId) {
         if from != at {
             self.handled[at.index()] += 1;

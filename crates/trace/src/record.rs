@@ -3,12 +3,13 @@
 use std::io::Write as _;
 use std::ops::Range;
 
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use vorrang_protocol::{Message, NodeId, Protocol};
+use vorrang_erased::AnyNode;
+use vorrang_protocol::{Data, Message, NodeId, Protocol};
 
-use crate::line::{Line, Told};
+use crate::line::{Line, LineEvent};
 
 /// One thing that happened at one node.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -201,24 +202,50 @@ impl<P: Protocol> Record<P> {
     ///
     /// If its data are not of this algorithm.
     pub fn read(line: Line) -> serde_json::Result<Self> {
+        Self::read_with(line, data_of, data_of)
+    }
+
+    fn read_with(
+        line: Line,
+        message_of: impl Fn(Value) -> serde_json::Result<P::Message>,
+        timer_of: impl Fn(Value) -> serde_json::Result<P::Timer>,
+    ) -> serde_json::Result<Self> {
         let what = match line.what {
-            Told::Command(command) => What::Command(data_of(command)?),
-            Told::Notice(notice) => What::Notice(data_of(notice)?),
-            Told::Send { to, seq, letter } => {
-                What::Send { to, seq, message: data_of(letter.message)? }
+            LineEvent::Command(command) => What::Command(data_of(command)?),
+            LineEvent::Notice(notice) => What::Notice(data_of(notice)?),
+            LineEvent::Send { to, seq, letter } => {
+                What::Send { to, seq, message: message_of(letter.message)? }
             }
-            Told::Receive { from, seq, letter } => {
-                What::Receive { from, seq, message: data_of(letter.message)? }
+            LineEvent::Receive { from, seq, letter } => {
+                What::Receive { from, seq, message: message_of(letter.message)? }
             }
-            Told::Timer(timer) => What::Timer(data_of(timer)?),
-            Told::Choice(value) => What::Choice(value),
-            Told::Lost { to, seq, why } => What::Lost { to, seq, why },
-            Told::Doubled { to, seq } => What::Doubled { to, seq },
-            Told::Crash => What::Crash,
-            Told::Restart => What::Restart,
-            Told::Fault(fault) => What::Fault(fault),
+            LineEvent::Timer(timer) => What::Timer(timer_of(timer)?),
+            LineEvent::Choice(value) => What::Choice(value),
+            LineEvent::Lost { to, seq, why } => What::Lost { to, seq, why },
+            LineEvent::Doubled { to, seq } => What::Doubled { to, seq },
+            LineEvent::Crash => What::Crash,
+            LineEvent::Restart => What::Restart,
+            LineEvent::Fault(fault) => What::Fault(fault),
         };
         Ok(Self { at_ns: line.at_ns, node: line.node, what })
+    }
+}
+
+impl<C: Data, N: Data> Record<AnyNode<C, N>> {
+    /// As [`read`](Self::read), where only a node of the algorithm knows the types of messages and
+    /// timers.
+    ///
+    /// # Errors
+    ///
+    /// If its data are not of this node's algorithm.
+    pub fn read_by(node: &AnyNode<C, N>, line: Line) -> serde_json::Result<Self> {
+        let unknown =
+            |what: &str, it: &Value| serde_json::Error::custom(format!("{it} is no {what} of it"));
+        Self::read_with(
+            line,
+            |it| node.message(&it).ok_or_else(|| unknown("message", &it)),
+            |it| node.timer(&it).ok_or_else(|| unknown("timer", &it)),
+        )
     }
 }
 

@@ -19,7 +19,7 @@ use vorrang_protocol::{
     Effect, Event, Guard, NodeId, NodeSet, Outbox, Protocol, Situation, Violation,
 };
 
-use crate::line::{Letter, Line, Told};
+use crate::line::{Line, LineEvent, LineMessage};
 
 /// Why a recorded run cannot be what it says, or was not as it should be. A place is that of a
 /// record, counted from 0.
@@ -187,7 +187,7 @@ impl<'a, P: Protocol> Replay<'a, P> {
     /// The earliest record that can be next.
     fn next(&mut self) -> Result<Option<(usize, &'a Line)>, Objection> {
         let is_next = |(_, line): &(usize, &Line)| match line.what {
-            Told::Receive { from, seq, .. } if self.is_here(from) => {
+            LineEvent::Receive { from, seq, .. } if self.is_here(from) => {
                 self.flight.contains_key(&(from, line.node, seq)) || self.down.contains(from)
             }
             _ => true,
@@ -211,7 +211,7 @@ impl<'a, P: Protocol> Replay<'a, P> {
     fn take(&mut self, place: usize, line: &Line) -> Result<bool, Objection> {
         let at = line.node;
         match &line.what {
-            Told::Command(command) => {
+            LineEvent::Command(command) => {
                 let Some(command) = read(command) else {
                     let what = "there is no such command".to_owned();
                     return Err(departed(place, at, said(line), what));
@@ -219,17 +219,17 @@ impl<'a, P: Protocol> Replay<'a, P> {
                 self.up(place, line)?;
                 self.happen(place, at, Event::Command(command))?;
             }
-            Told::Timer(timer) => {
+            LineEvent::Timer(timer) => {
                 self.up(place, line)?;
                 let timer = self.run_out(place, line, timer)?;
                 self.happen(place, at, Event::Timer(timer))?;
             }
-            Told::Receive { from, seq, letter } => {
+            LineEvent::Receive { from, seq, letter } => {
                 self.up(place, line)?;
                 let message = self.arrived(place, line, (*from, *seq), letter)?;
                 self.happen(place, at, Event::Message { from: *from, message })?;
             }
-            Told::Send { to, seq, letter } => {
+            LineEvent::Send { to, seq, letter } => {
                 let sent = self.expect(place, line, |effect| match effect {
                     Effect::Send { to: whom, message } if whom == to => {
                         written(message) == letter.message
@@ -244,27 +244,27 @@ impl<'a, P: Protocol> Replay<'a, P> {
                 }
                 return Ok(false);
             }
-            Told::Notice(notice) => {
+            LineEvent::Notice(notice) => {
                 self.expect(place, line, |effect| match effect {
                     Effect::Notify(done) => written(done) == *notice,
                     Effect::Send { .. } | Effect::SetTimer { .. } | Effect::CancelTimer(_) => false,
                 })?;
                 return Ok(false);
             }
-            Told::Lost { to, seq, .. } => {
+            LineEvent::Lost { to, seq, .. } => {
                 self.take_one(at, *to, *seq);
                 return Ok(false);
             }
-            Told::Doubled { to, seq } => {
+            LineEvent::Doubled { to, seq } => {
                 if let Some((_, times)) = self.flight.get_mut(&(at, *to, *seq)) {
                     *times += 1;
                 }
                 return Ok(false);
             }
             // What came up was told when it was asked for.
-            Told::Choice(_) | Told::Fault(_) => return Ok(false),
-            Told::Crash => self.crash(at),
-            Told::Restart => {
+            LineEvent::Choice(_) | LineEvent::Fault(_) => return Ok(false),
+            LineEvent::Crash => self.crash(at),
+            LineEvent::Restart => {
                 self.down.remove(at);
                 self.happen(place, at, Event::Restart)?;
             }
@@ -283,7 +283,7 @@ impl<'a, P: Protocol> Replay<'a, P> {
     /// What it was about to do, nobody will know: a process that is killed says nothing.
     fn crash(&mut self, at: NodeId) {
         let node = &mut self.nodes[at.index()];
-        *node = node.kept((self.cast.fresh)(at));
+        *node = node.after_crash((self.cast.fresh)(at));
         self.down.insert(at);
         self.done[at.index()].clear();
         self.timers[at.index()].clear();
@@ -308,7 +308,7 @@ impl<'a, P: Protocol> Replay<'a, P> {
         place: usize,
         line: &Line,
         (from, seq): (NodeId, u64),
-        letter: &Letter,
+        letter: &LineMessage,
     ) -> Result<P::Message, Objection> {
         let at = line.node;
         if let Some(sent) = self.take_one(from, at, seq) {
@@ -346,7 +346,7 @@ impl<'a, P: Protocol> Replay<'a, P> {
         let own = self.ahead[at.index()].iter().take_while(|(_, line)| !line.what.is_event());
         let mut choices: VecDeque<u32> = own
             .filter_map(|(_, line)| match line.what {
-                Told::Choice(value) => Some(value),
+                LineEvent::Choice(value) => Some(value),
                 _ => None,
             })
             .collect();
@@ -444,17 +444,19 @@ fn written(value: &impl serde::Serialize) -> Value {
 pub fn said(line: &Line) -> String {
     let at = line.node;
     match &line.what {
-        Told::Command(command) => format!("{at} is told {command}"),
-        Told::Notice(notice) => format!("{at} tells {notice}"),
-        Told::Send { to, letter, .. } => format!("{at} -> {to} {} is sent", letter.text),
-        Told::Receive { from, letter, .. } => format!("{from} -> {at} {} arrives", letter.text),
-        Told::Timer(timer) => format!("timer {timer} of {at} runs out"),
-        Told::Choice(value) => format!("{at} draws {value}"),
-        Told::Lost { to, seq, .. } => format!("message {seq} from {at} to {to} is lost"),
-        Told::Doubled { to, seq } => format!("message {seq} from {at} to {to} comes twice"),
-        Told::Crash => format!("{at} crashes"),
-        Told::Restart => format!("{at} comes up again"),
-        Told::Fault(fault) => format!("{at}: {fault:?}"),
+        LineEvent::Command(command) => format!("{at} is told {command}"),
+        LineEvent::Notice(notice) => format!("{at} tells {notice}"),
+        LineEvent::Send { to, letter, .. } => format!("{at} -> {to} {} is sent", letter.text),
+        LineEvent::Receive { from, letter, .. } => {
+            format!("{from} -> {at} {} arrives", letter.text)
+        }
+        LineEvent::Timer(timer) => format!("timer {timer} of {at} runs out"),
+        LineEvent::Choice(value) => format!("{at} draws {value}"),
+        LineEvent::Lost { to, seq, .. } => format!("message {seq} from {at} to {to} is lost"),
+        LineEvent::Doubled { to, seq } => format!("message {seq} from {at} to {to} comes twice"),
+        LineEvent::Crash => format!("{at} crashes"),
+        LineEvent::Restart => format!("{at} comes up again"),
+        LineEvent::Fault(fault) => format!("{at}: {fault:?}"),
     }
 }
 

@@ -16,7 +16,7 @@ use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use vorrang_protocol::{Debt, Group, Monitor, NodeId, NodeSet, Violation};
+use vorrang_protocol::{Group, Monitor, NodeId, NodeSet, Obligation, Violation};
 
 use super::{Command, Notice};
 use crate::partition::Cuts;
@@ -140,9 +140,10 @@ impl Monitor for Suspicions {
         Ok(())
     }
 
-    fn owed(&self) -> Vec<Debt> {
-        let debts = |to: NodeId| self.wrong(to).map(move |(_, property)| Debt { to, property });
-        let mut owed: Vec<Debt> = self.up.iter().flat_map(debts).collect();
+    fn obligations(&self) -> Vec<Obligation> {
+        let debts =
+            |to: NodeId| self.wrong(to).map(move |(_, property)| Obligation { to, property });
+        let mut owed: Vec<Obligation> = self.up.iter().flat_map(debts).collect();
         owed.sort_unstable();
         owed.dedup();
         owed
@@ -187,7 +188,7 @@ mod tests {
     }
 
     fn owed(monitor: &Suspicions) -> Vec<(u32, &'static str)> {
-        monitor.owed().into_iter().map(|debt| (debt.to.0, debt.property)).collect()
+        monitor.obligations().into_iter().map(|debt| (debt.to.0, debt.property)).collect()
     }
 
     #[test]

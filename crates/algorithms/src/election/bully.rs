@@ -118,13 +118,13 @@ pub enum Timer {
 
 /// How long a node waits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Patience {
+pub(super) struct Timeouts {
     pub(super) answer: Delay,
     /// For ever, if there is none.
     pub(super) result: Option<Delay>,
 }
 
-impl Patience {
+impl Timeouts {
     /// An answer takes two messages. The result takes the message that the highest node may still
     /// have to get, its own wait for an answer, and its message. Both timers may be late.
     pub(super) const fn new(within: Duration, late: Duration) -> Self {
@@ -140,7 +140,7 @@ impl Patience {
 pub struct Bully {
     pub(super) me: NodeId,
     group: Group,
-    patience: Patience,
+    patience: Timeouts,
     /// The number of the election of its leader; without one, the highest that it has seen.
     number: u32,
     leader: Option<NodeId>,
@@ -157,15 +157,15 @@ enum Phase {
 impl Bully {
     /// A node of `group`, between whose nodes a message takes no longer than `within`.
     pub fn new(me: NodeId, group: Group, within: Duration) -> Self {
-        Self::with(me, group, Patience::new(within, Duration::ZERO))
+        Self::with(me, group, Timeouts::new(within, Duration::ZERO))
     }
 
     /// A node that is set up like this.
     pub fn of(me: NodeId, setup: &Setup) -> Self {
-        Self::with(me, setup.group, Patience::new(setup.within, setup.late))
+        Self::with(me, setup.group, Timeouts::new(setup.within, setup.late))
     }
 
-    pub(super) const fn with(me: NodeId, group: Group, patience: Patience) -> Self {
+    pub(super) const fn with(me: NodeId, group: Group, patience: Timeouts) -> Self {
         Self { me, group, patience, number: 0, leader: None, phase: Phase::Normal }
     }
 
@@ -304,7 +304,7 @@ impl Protocol for Bully {
     }
 
     /// The number lies on stable storage.
-    fn kept(&self, fresh: Self) -> Self {
+    fn after_crash(&self, fresh: Self) -> Self {
         Self { number: self.number, ..fresh }
     }
 }
@@ -563,7 +563,7 @@ mod tests {
     fn a_number_survives_a_crash_and_a_claim_makes_it_higher() {
         let mut node = Bully::new(NodeId(2), Group::of(3), WITHIN);
         effects(&mut node, |node, fx| node.on_command(Command::Elect, fx).unwrap());
-        let mut again = node.kept(Bully::new(NodeId(2), Group::of(3), WITHIN));
+        let mut again = node.after_crash(Bully::new(NodeId(2), Group::of(3), WITHIN));
         let led = effects(&mut again, Protocol::on_restart);
         assert_eq!(led, ["0 COORDINATOR(2)", "1 COORDINATOR(2)", "node 2 leads"]);
         let same = effects(&mut again, |node, fx| node.on_command(Command::Elect, fx).unwrap());
@@ -607,10 +607,10 @@ mod tests {
     #[test]
     fn a_late_timer_makes_the_others_wait_longer() {
         let ms = Duration::from_millis;
-        let Patience { answer, result } = Patience::new(ms(1), ms(3));
+        let Timeouts { answer, result } = Timeouts::new(ms(1), ms(3));
         assert_eq!(answer, Delay::between(ms(2), ms(5)));
         assert_eq!(result, Some(Delay::between(ms(7), ms(10))));
-        assert_eq!(Patience::new(ms(1), ms(0)).result, Some(Delay::exactly(ms(4))));
+        assert_eq!(Timeouts::new(ms(1), ms(0)).result, Some(Delay::exactly(ms(4))));
     }
 
     fn at(nodes: u32, initiators: &[u32], dead: &[u32]) -> Setting {

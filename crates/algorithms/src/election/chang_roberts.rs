@@ -323,8 +323,7 @@ mod tests {
         assert_eq!(exactly(&at(8, &[0], Ring::Ascending)), 3 * 8 - 1);
         assert_eq!(exactly(&at(8, &[0], Ring::Descending)), 17, "the highest is next");
         assert_eq!(exactly(&at(1, &[0], Ring::Ascending)), 0);
-        // 2 drops 0 or 1, whichever comes first; before that, 1 may have sent its own number or
-        // not.
+        // 2 swallows 0 or 1, whoever is first; before that, 1 may have sent its own number or not.
         let between = messages(&at(3, &[0, 2], Ring::Ascending));
         assert_eq!((between.low, between.high), (7.0, 8.0));
     }

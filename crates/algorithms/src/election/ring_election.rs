@@ -115,12 +115,12 @@ pub enum Timer {
 
 /// How long a node waits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Patience {
+pub(super) struct Timeouts {
     ack: Delay,
     pub(super) result: Delay,
 }
 
-impl Patience {
+impl Timeouts {
     /// An acknowledgement takes two messages. In that time, or in a time-out, a message gets one
     /// place further and makes room for the next. A result takes two rounds, and each of the two
     /// messages of every node's election may stand before it at the node that takes longest.
@@ -137,7 +137,7 @@ impl Patience {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct RingElection {
     seat: Seat,
-    patience: Patience,
+    patience: Timeouts,
     /// Messages to pass on. The first is in flight.
     outbox: VecDeque<Message>,
     /// How many nodes have not acknowledged the first.
@@ -151,7 +151,7 @@ impl RingElection {
     pub fn of(me: NodeId, setup: &Setup) -> Self {
         Self {
             seat: Seat::of(me, setup.ring.order(setup.group)),
-            patience: Patience::new(setup.group.size(), setup.within, setup.late),
+            patience: Timeouts::new(setup.group.size(), setup.within, setup.late),
             outbox: VecDeque::new(),
             skipped: 0,
             awaits: false,
@@ -353,7 +353,7 @@ pub(super) fn duration(at: &Setting) -> Span {
     if let [caller] = at.initiators[..] {
         return Span::between(time(alone(caller), least), time(alone(caller), most));
     }
-    let Patience { result, .. } = Patience::new(at.nodes(), at.setup.within, at.setup.late);
+    let Timeouts { result, .. } = Timeouts::new(at.nodes(), at.setup.within, at.setup.late);
     let each = at.initiators.iter().map(|&caller| time(alone(caller), least));
     Span::between(each.fold(0.0, f64::max), at.in_units(result.min))
 }

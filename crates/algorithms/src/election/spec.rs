@@ -24,7 +24,7 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use vorrang_protocol::{Debt, Group, Monitor, NodeId, NodeSet, Violation};
+use vorrang_protocol::{Group, Monitor, NodeId, NodeSet, Obligation, Violation};
 
 use super::{Command, Notice};
 use crate::partition::Cuts;
@@ -196,12 +196,12 @@ impl Monitor for Leadership {
         }
     }
 
-    fn owed(&self) -> Vec<Debt> {
+    fn obligations(&self) -> Vec<Obligation> {
         if !self.has_begun() {
             return Vec::new();
         }
-        let debt = |property| move |to| Debt { to, property };
-        let mut owed: Vec<Debt> = self.owed.iter().map(debt("termination")).collect();
+        let debt = |property| move |to| Obligation { to, property };
+        let mut owed: Vec<Obligation> = self.owed.iter().map(debt("termination")).collect();
         // Others come to rest, and are judged then.
         if self.watches {
             owed.extend(self.divided().into_iter().map(|(to, _)| to).map(debt("agreement")));
@@ -317,17 +317,17 @@ mod tests {
         };
         call(&mut monitor, 0);
         monitor.at_rest().expect("node 1 has not noticed yet");
-        assert!(monitor.owed().is_empty());
+        assert!(monitor.obligations().is_empty());
         call(&mut monitor, 1);
         assert_eq!(monitor.at_rest().unwrap_err().property, "termination");
-        assert_eq!(monitor.owed().len(), 2);
+        assert_eq!(monitor.obligations().len(), 2);
         told(&mut monitor, 0, 0).unwrap();
         told(&mut monitor, 1, 0).unwrap();
         call(&mut monitor, 1);
         monitor.at_rest().expect("node 0 has not noticed yet");
         call(&mut monitor, 0);
         told(&mut monitor, 1, 1).unwrap();
-        assert_eq!(monitor.owed(), [Debt { to: NodeId(0), property: "termination" }]);
+        assert_eq!(monitor.obligations(), [Obligation { to: NodeId(0), property: "termination" }]);
         call(&mut monitor, 0);
         monitor.at_rest().expect("node 1 has not noticed this");
         monitor.on_crash(NodeId(1));
@@ -389,23 +389,23 @@ mod tests {
     #[test]
     fn whoever_watches_its_leader_is_owed_another_when_that_is_down() {
         let mut monitor = three().watching();
-        assert!(monitor.owed().is_empty(), "nobody has called");
+        assert!(monitor.obligations().is_empty(), "nobody has called");
         for node in 0..3 {
             told(&mut monitor, node, 2).unwrap();
         }
-        assert!(monitor.owed().is_empty());
+        assert!(monitor.obligations().is_empty());
         monitor.on_crash(NodeId(2));
-        let agreement = |to| Debt { to: NodeId(to), property: "agreement" };
-        assert_eq!(monitor.owed(), [agreement(0), agreement(1)]);
+        let agreement = |to| Obligation { to: NodeId(to), property: "agreement" };
+        assert_eq!(monitor.obligations(), [agreement(0), agreement(1)]);
         let what = monitor.at_rest().unwrap_err().what;
         assert_eq!(what, "node 0 follows node 2, which is down or cannot be heard");
         told(&mut monitor, 1, 1).unwrap();
-        assert_eq!(monitor.owed(), [agreement(0)]);
+        assert_eq!(monitor.obligations(), [agreement(0)]);
         told(&mut monitor, 0, 1).unwrap();
         monitor.at_rest().unwrap();
         monitor.on_restart(NodeId(2));
-        let owed = monitor.owed();
-        assert_eq!(owed[0], Debt { to: NodeId(2), property: "termination" });
+        let owed = monitor.obligations();
+        assert_eq!(owed[0], Obligation { to: NodeId(2), property: "termination" });
         assert_eq!(owed[1], agreement(2), "and it is to be told");
     }
 

@@ -136,14 +136,14 @@ pub enum Timer {
 
 /// How long a node waits, and for what.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-struct Manners {
+struct Delays {
     contention: Contention,
     /// As the coin falls.
     waits: [Delay; 2],
     gather: Option<Delay>,
 }
 
-impl Manners {
+impl Delays {
     fn of(setup: &Setup) -> Self {
         let quarters = |count| setup.within.saturating_mul(count) / 4;
         let wait = |from| Delay::between(quarters(from), quarters(from + 1));
@@ -160,7 +160,7 @@ impl Manners {
 pub struct TreeElection {
     me: NodeId,
     links: Arc<[NodeId]>,
-    manners: Manners,
+    manners: Delays,
     /// How many resets it has noticed.
     pub(super) reset: u32,
     /// For every link the reset in which it was last asked to be the parent there; 0 if that was
@@ -186,13 +186,13 @@ enum Phase {
 /// The nodes of a set-up, if its topology is a tree.
 pub fn recipe() -> Recipe<TreeElection> {
     Recipe::new(|setup| {
-        let (tree, manners) = (setup.topology.tree(setup.group)?, Manners::of(setup));
+        let (tree, manners) = (setup.topology.tree(setup.group)?, Delays::of(setup));
         Ok(move |id: NodeId| TreeElection::new(id, &tree, manners))
     })
 }
 
 impl TreeElection {
-    fn new(me: NodeId, tree: &Graph, manners: Manners) -> Self {
+    fn new(me: NodeId, tree: &Graph, manners: Delays) -> Self {
         let links: Arc<[NodeId]> = tree.neighbours(me).into();
         let asked = vec![0; links.len()];
         Self { me, links, manners, reset: 0, asked, phase: Phase::Listens }

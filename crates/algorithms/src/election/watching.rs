@@ -262,8 +262,8 @@ impl<P: Watched> Protocol for Watching<P> {
         self.on_election(fx, |election, through| election.on_restart(through));
     }
 
-    fn kept(&self, fresh: Self) -> Self {
-        Self { election: self.election.kept(fresh.election), ..fresh }
+    fn after_crash(&self, fresh: Self) -> Self {
+        Self { election: self.election.after_crash(fresh.election), ..fresh }
     }
 }
 
@@ -276,6 +276,9 @@ struct Through<'a, E> {
 impl<P: Watched, E: Effects<Watching<P>>> Effects<P> for Through<'_, E> {
     fn send(&mut self, to: NodeId, message: P::Message) {
         self.fx.send(to, Message::Election(message));
+    }
+    fn send_to_each(&mut self, to: &mut dyn Iterator<Item = NodeId>, message: P::Message) {
+        self.fx.send_to_each(to, Message::Election(message));
     }
     fn set_timer(&mut self, timer: P::Timer, delay: Delay) {
         self.fx.set_timer(Timer::Election(timer), delay);
@@ -394,7 +397,7 @@ mod tests {
     fn what_the_election_keeps_is_kept_and_nobody_is_watched_after_a_crash() {
         let mut before = node(2);
         came(&mut before, |node, fx| node.on_command(Command::Elect, fx).unwrap());
-        let mut after = before.kept(node(2));
+        let mut after = before.after_crash(node(2));
         assert_eq!(after.leader, None);
         let up = came(&mut after, Watching::on_restart);
         let leads = ["0 COORDINATOR(2)", "1 COORDINATOR(2)", "node 2 leads", "Beat in 5ms"];

@@ -28,7 +28,7 @@ use core::time::Duration;
 
 use vorrang_protocol::NodeId;
 
-use super::bully::{self, Bully, Patience};
+use super::bully::{self, Bully, Timeouts};
 use super::card::{Card, DURATION, Demonstration, Flaw, MESSAGES, Terms};
 use super::watching::{Watched, settles};
 use crate::card::Assumes;
@@ -60,7 +60,7 @@ pub const CARD: Card = Card {
 
 /// A node that was answered and gets no result asks again.
 fn settling(setup: &Setup) -> Duration {
-    let patience = Patience::new(setup.within, setup.late);
+    let patience = Timeouts::new(setup.within, setup.late);
     let result = patience.result.map_or(Duration::ZERO, |result| result.max);
     settles(setup, patience.answer.max.saturating_add(result))
 }

@@ -30,7 +30,7 @@ use core::time::Duration;
 use vorrang_protocol::NodeId;
 
 use super::card::{Card, DURATION, Demonstration, Flaw, MESSAGES, Terms};
-use super::ring_election::{self, Patience, RingElection};
+use super::ring_election::{self, RingElection, Timeouts};
 use super::watching::{Watched, settles};
 use crate::card::Assumes;
 use crate::setup::{Parameter, Setup};
@@ -42,7 +42,7 @@ impl Watched for RingElection {
     /// The result may still have to go all the way round to the leader, and other messages before
     /// it at every node.
     fn head_start(setup: &Setup) -> Duration {
-        Patience::new(setup.group.size(), setup.within, setup.late).result.max
+        Timeouts::new(setup.group.size(), setup.within, setup.late).result.max
     }
 }
 
@@ -62,7 +62,7 @@ pub const CARD: Card = Card {
 
 /// A list that is lost is waited for, and then goes round again.
 fn settling(setup: &Setup) -> Duration {
-    let patience = Patience::new(setup.group.size(), setup.within, setup.late);
+    let patience = Timeouts::new(setup.group.size(), setup.within, setup.late);
     settles(setup, patience.result.max.saturating_mul(3))
 }
 

@@ -8,15 +8,15 @@ use vorrang_protocol::Order;
 
 use super::input::Input;
 use super::spec::Fed;
-use super::{Command, Grouping};
+use super::{Command, GroupCommunication};
 use crate::card::Quantity;
 use crate::setup::Setup;
 
 /// An algorithm's card.
-pub type Card = crate::card::Card<Grouping>;
+pub type Card = crate::card::Card<GroupCommunication>;
 
 /// A mistake in an algorithm.
-pub type Flaw = crate::card::Flaw<Grouping>;
+pub type Flaw = crate::card::Flaw<GroupCommunication>;
 
 /// The card of a group communication algorithm.
 #[derive(Clone, Copy, Debug)]

@@ -20,8 +20,8 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
     /// Whether a node has begun another life since it became a member: that one is over for sure.
     pub(super) fn is_over(&self, member: Member) -> bool {
         match self.peers.get(&member.node) {
-            Some(peer) => peer.life > member.life,
-            None => member.node == self.me && self.life > member.life,
+            Some(peer) => peer.incarnation > member.incarnation,
+            None => member.node == self.me && self.incarnation > member.incarnation,
         }
     }
 
@@ -53,13 +53,17 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         let stays = |it: &&Member| match self.peers.get(&it.node) {
             _ if it.node == self.me => self.wants && self.inside.is_some(),
             _ if self.suspects.contains(it.node) => false,
-            Some(peer) => peer.life <= it.life && !peer.wants_out,
+            Some(peer) => peer.incarnation <= it.incarnation && !peer.wants_out,
             None => true,
         };
         let mut next: Vec<Member> = self.last.view.members.iter().filter(stays).copied().collect();
         for (&node, peer) in &self.peers {
-            let member = Member { node, life: peer.life };
-            let is_newer = self.last.view.life_of(node).is_none_or(|life| life < peer.life);
+            let member = Member { node, incarnation: peer.incarnation };
+            let is_newer = self
+                .last
+                .view
+                .incarnation_of(node)
+                .is_none_or(|incarnation| incarnation < peer.incarnation);
             if is_newer && !peer.wants_out && !self.suspects.contains(node) {
                 next.push(member);
             }
@@ -221,8 +225,11 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         act(&mut self.decision, &mut Lift::new(fx, &mut heard));
         for Decided::Learned { number, value } in heard {
             if number == self.last.view.id {
-                let gone =
-                    self.last.view.nodes().filter(|&node| value.view.life_of(node).is_none());
+                let gone = self
+                    .last
+                    .view
+                    .nodes()
+                    .filter(|&node| value.view.incarnation_of(node).is_none());
                 let all = gone.chain(value.view.nodes()).filter(|&node| node != self.me);
                 fx.broadcast(all, Message::NewView(value.clone()));
                 self.install(value, fx);
@@ -262,8 +269,8 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         }
         self.last = install;
         let (view, id) = (&self.last.view, self.last.view.id);
-        self.peers.retain(|&node, peer| match view.life_of(node) {
-            Some(life) => *peer > (super::views::Peer { life, wants_out: false }),
+        self.peers.retain(|&node, peer| match view.incarnation_of(node) {
+            Some(incarnation) => *peer > (super::views::Peer { incarnation, wants_out: false }),
             None => true,
         });
         self.decide(fx, |decision, lift| {
@@ -279,7 +286,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
                 self.multicast(payload, fx);
             }
         } else if was_in || has_it {
-            self.life += 1;
+            self.incarnation += 1;
             self.announce(fx);
         }
         self.catch_up(fx);

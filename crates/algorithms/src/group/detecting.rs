@@ -8,7 +8,7 @@ use core::marker::PhantomData;
 use core::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Belonging, Data, Delay, Effects, NodeId, Protocol, Refused};
+use vorrang_protocol::{Data, Delay, Effects, GroupView, NodeId, Protocol, Refused};
 
 use super::input::Input;
 use super::message::Beat;
@@ -71,11 +71,11 @@ where
     fn on_detector<E: Effects<Self>>(
         &mut self,
         fx: &mut E,
-        act: impl FnOnce(&mut Heartbeat, &mut Unheard<'_, P, E>),
+        act: impl FnOnce(&mut Heartbeat, &mut DetectorEffects<'_, P, E>),
     ) {
         let mut believed = Vec::new();
         let above = PhantomData;
-        act(&mut self.detector, &mut Unheard { fx, believed: &mut believed, above });
+        act(&mut self.detector, &mut DetectorEffects { fx, believed: &mut believed, above });
         for belief in believed {
             let input = match belief {
                 Belief::Suspect(node) => Input::Suspect(node),
@@ -88,9 +88,9 @@ where
     /// A new incarnation after a crash: the node was down, and not late. A node that begins a new
     /// incarnation because it was evicted counts by one, and a clock does not: such a one may have
     /// been late after all.
-    fn on_life(&mut self, of: NodeId, life: Option<u64>) {
-        let Some(life) = life else { return };
-        if self.lives.insert(of, life).is_some_and(|before| life > before + 1) {
+    fn on_life(&mut self, of: NodeId, incarnation: Option<u64>) {
+        let Some(incarnation) = incarnation else { return };
+        if self.lives.insert(of, incarnation).is_some_and(|before| incarnation > before + 1) {
             self.detector.forgive(of);
         }
     }
@@ -148,23 +148,23 @@ where
         self.on_detector(fx, |detector, unheard| detector.on_restart(unheard));
     }
 
-    fn belongs(&self) -> Option<Belonging> {
-        self.above.belongs()
+    fn group_view(&self) -> Option<GroupView> {
+        self.above.group_view()
     }
 
-    fn kept(&self, fresh: Self) -> Self {
-        Self { above: self.above.kept(fresh.above), ..fresh }
+    fn after_crash(&self, fresh: Self) -> Self {
+        Self { above: self.above.after_crash(fresh.above), ..fresh }
     }
 }
 
 /// The effects of the detector. What it would send is left to the machine above.
-struct Unheard<'a, P, E> {
+struct DetectorEffects<'a, P, E> {
     fx: &'a mut E,
     believed: &'a mut Vec<Belief>,
     above: PhantomData<P>,
 }
 
-impl<C, P, E> Effects<Heartbeat> for Unheard<'_, P, E>
+impl<C, P, E> Effects<Heartbeat> for DetectorEffects<'_, P, E>
 where
     C: Data,
     P: Protocol<Command = Input<C>, Message: Beat>,
@@ -204,6 +204,9 @@ where
 {
     fn send(&mut self, to: NodeId, message: P::Message) {
         self.fx.send(to, message);
+    }
+    fn send_to_each(&mut self, to: &mut dyn Iterator<Item = NodeId>, message: P::Message) {
+        self.fx.send_to_each(to, message);
     }
     fn set_timer(&mut self, timer: P::Timer, delay: Delay) {
         self.fx.set_timer(Timer::Above(timer), delay);

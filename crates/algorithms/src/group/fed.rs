@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use vorrang_protocol::{Debt, Monitor, NodeId, NodeSet, Violation};
+use vorrang_protocol::{Monitor, NodeId, NodeSet, Obligation, Violation};
 
 use super::input::Input;
 
@@ -40,8 +40,8 @@ impl<M: Suspecting> Monitor for Fed<M> {
     fn at_rest(&self) -> Result<(), Violation> {
         self.0.at_rest()
     }
-    fn owed(&self) -> Vec<Debt> {
-        self.0.owed()
+    fn obligations(&self) -> Vec<Obligation> {
+        self.0.obligations()
     }
     fn on_crash(&mut self, at: NodeId) {
         self.0.on_crash(at);

@@ -16,7 +16,7 @@ use super::synod::{self, Synod};
 use super::view::is_primary;
 use super::views::{Ask, Phase, Views};
 use super::virtual_synchrony::recipe;
-use crate::flaw::{Flawed, Mistake};
+use crate::flaw::{AnyMistake, Flawed, Mistake};
 use crate::recipe::Recipe;
 
 /// The value that is decided.
@@ -34,10 +34,7 @@ pub fn deciding<F: Misjudges>() -> Around<Views<u32, u64, Misjudging<F>>> {
 }
 
 /// Nodes that do something wrong with messages.
-pub fn mistaken<F>(mistake: F) -> Around<Flawed<Right, F>>
-where
-    F: Mistake<Right>,
-{
+pub fn mistaken(mistake: &'static dyn AnyMistake<Right>) -> Around<Flawed<Right>> {
     recipe(move |me, universe, founders| Flawed::new(Views::new(me, universe, founders), mistake))
 }
 
@@ -88,11 +85,11 @@ impl<F: Misjudges> Protocol for Misjudging<F> {
         self.synod.on_message(from, message, &mut Relay::<Self, _, _>::new(fx));
     }
 
-    fn kept(&self, fresh: Self) -> Self {
+    fn after_crash(&self, fresh: Self) -> Self {
         if F::FORGETS {
             return fresh;
         }
-        Self { synod: self.synod.kept(fresh.synod), ..fresh }
+        Self { synod: self.synod.after_crash(fresh.synod), ..fresh }
     }
 }
 
@@ -135,7 +132,7 @@ pub struct OrphansDropped;
 impl Misjudges for OrphansDropped {
     fn alter(value: &mut Value) {
         let view = &value.view;
-        value.log.retain(|entry| view.life_of(entry.from).is_some());
+        value.log.retain(|entry| view.incarnation_of(entry.from).is_some());
     }
 }
 

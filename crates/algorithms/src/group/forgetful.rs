@@ -26,11 +26,16 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
     /// never been in a life of this number, nor of a larger one: of that its maker must be sure,
     /// and a clock will do. Of the [founders](Founding) one is to found the group, if there is
     /// none. See [the whole](super::virtual_synchrony) for what it may not do that others may.
-    pub fn forgetful(me: NodeId, universe: Group, life: u64, founding: Option<Founding>) -> Self {
+    pub fn forgetful(
+        me: NodeId,
+        universe: Group,
+        incarnation: u64,
+        founding: Option<Founding>,
+    ) -> Self {
         Self {
             forgets: true,
             founding,
-            life,
+            incarnation,
             wants: false,
             last: Install::first(View::NONE),
             ..Self::new(me, universe, &[me])
@@ -47,10 +52,11 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
     /// The state of such a node after a crash: whether it wanted to be a member, which its
     /// application will repeat, and the time, which has gone on.
     pub(super) fn remains(&self, fresh: Self) -> Self {
-        let life = self.life + 1;
-        let founding = fresh.founding.map(|it| Founding { view: it.view + (life << 32), ..it });
+        let incarnation = self.incarnation + 1;
+        let founding =
+            fresh.founding.map(|it| Founding { view: it.view + (incarnation << 32), ..it });
         let last = Install::first(View::NONE);
-        Self { life, wants: self.wants, founding, last, ..fresh }
+        Self { incarnation, wants: self.wants, founding, last, ..fresh }
     }
 
     /// Whether it may promise and vote: without stable storage only as the member that the view
@@ -74,7 +80,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         let others = founders.iter().filter(|&&it| it != self.me);
         let lives = others.map(|&node| {
             let peer = self.peers.get(&node).filter(|peer| !peer.wants_out)?;
-            Some(Member { node, life: peer.life })
+            Some(Member { node, incarnation: peer.incarnation })
         });
         let Some(mut members) = lives.collect::<Option<Vec<Member>>>() else { return };
         members.push(self.itself());

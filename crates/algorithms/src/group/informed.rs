@@ -147,13 +147,13 @@ where
         }
     }
 
-    fn kept(&self, fresh: Self) -> Self {
+    fn after_crash(&self, fresh: Self) -> Self {
         match (self, fresh) {
             (Self::ByHeartbeats(node), Self::ByHeartbeats(fresh)) => {
-                Self::ByHeartbeats(node.kept(fresh))
+                Self::ByHeartbeats(node.after_crash(fresh))
             }
             (Self::ByOthers { machine, .. }, Self::ByOthers { me, group, machine: fresh }) => {
-                Self::ByOthers { me, group, machine: machine.kept(fresh) }
+                Self::ByOthers { me, group, machine: machine.after_crash(fresh) }
             }
             // A node is informed in one way in all its lives.
             (_, fresh) => fresh,

@@ -57,7 +57,7 @@ pub enum Message<B, I, M> {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Status {
     /// In which life it is. Earlier ones are over.
-    pub life: u64,
+    pub incarnation: u64,
     /// Whether its application wants to belong to the group.
     pub wants: bool,
     /// The newest view that it knows.
@@ -162,7 +162,7 @@ impl<B, I, M> Beat for Message<B, I, M> {
 
     fn life(&self) -> Option<u64> {
         match self {
-            Self::Status(status) => Some(status.life),
+            Self::Status(status) => Some(status.incarnation),
             Self::Data { .. }
             | Self::Ordered { .. }
             | Self::Flush { .. }
@@ -224,8 +224,8 @@ impl<B: Data, I: Data, M: vorrang_protocol::Message> fmt::Display for Message<B,
 
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { life, wants, view, inside } = self;
-        write!(f, "life {life}, {}, view {view}", if *wants { "in" } else { "out" })?;
+        let Self { incarnation, wants, view, inside } = self;
+        write!(f, "life {incarnation}, {}, view {view}", if *wants { "in" } else { "out" })?;
         match inside {
             Some(Progress { upto, is_frozen: false }) => write!(f, " + {upto}"),
             Some(Progress { upto, is_frozen: true }) => write!(f, " + {upto}, blocked"),

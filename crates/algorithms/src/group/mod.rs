@@ -42,9 +42,9 @@ use crate::problem::Problem;
 
 /// The problem.
 #[derive(Clone, Copy, Debug)]
-pub enum Grouping {}
+pub enum GroupCommunication {}
 
-impl Problem for Grouping {
+impl Problem for GroupCommunication {
     const NAME: &'static str = "group";
     const TITLE: &'static str = "group communication";
     /// The commands of an application, and the reports of a failure detector where it is no part of

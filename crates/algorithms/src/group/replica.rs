@@ -129,7 +129,7 @@ impl<C: HasViews> Protocol for Replica<C> {
         self.below(fx, |views, lift| views.on_restart(lift));
     }
 
-    fn kept(&self, fresh: Self) -> Self {
-        Self { views: self.views.kept(fresh.views), ..fresh }
+    fn after_crash(&self, fresh: Self) -> Self {
+        Self { views: self.views.after_crash(fresh.views), ..fresh }
     }
 }

@@ -29,7 +29,7 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use vorrang_protocol::{Debt, Group, Monitor, NodeId, NodeSet, Violation};
+use vorrang_protocol::{Group, Monitor, NodeId, NodeSet, Obligation, Violation};
 
 use super::fed::{self, Suspecting};
 use super::informed::Detector;
@@ -128,7 +128,7 @@ impl Synchrony {
 
     fn on_view(&mut self, at: NodeId, view: &View, state: u64) -> Result<(), Violation> {
         let node = &mut self.nodes[at.index()];
-        if view.life_of(at).is_none() {
+        if view.incarnation_of(at).is_none() {
             return violation(SELF_INCLUSION, format!("node {at} is told of view {view}"));
         }
         if view.id <= node.last {
@@ -275,8 +275,9 @@ impl Synchrony {
         };
         let newest = &self.newest()?.view;
         // One node has the state of the view, or it is certain that none has.
-        let is_in =
-            |at: NodeId| newest.life_of(at).is_some() && self.nodes[at.index()].inside.is_some();
+        let is_in = |at: NodeId| {
+            newest.incarnation_of(at).is_some() && self.nodes[at.index()].inside.is_some()
+        };
         let has_state = up.iter().any(is_in) || newest.nodes().all(|it| up.contains(it));
         let is_fine = !self.is_cut_off && has_state && (!self.is_told || up.iter().all(is_right));
         let wanting: Vec<NodeId> = up.iter().filter(|it| self.nodes[it.index()].wants).collect();
@@ -359,9 +360,9 @@ impl Monitor for Synchrony {
         }
     }
 
-    fn owed(&self) -> Vec<Debt> {
+    fn obligations(&self) -> Vec<Obligation> {
         let debts = self.unsettled().into_iter();
-        debts.map(|(to, _)| Debt { to, property: SETTLING }).collect()
+        debts.map(|(to, _)| Obligation { to, property: SETTLING }).collect()
     }
 
     fn on_crash(&mut self, at: NodeId) {
@@ -439,7 +440,7 @@ mod tests {
     use crate::group::view::Member;
 
     fn view(id: u64, nodes: &[u32]) -> View {
-        let members = nodes.iter().map(|&node| Member { node: NodeId(node), life: 0 });
+        let members = nodes.iter().map(|&node| Member { node: NodeId(node), incarnation: 0 });
         View { id, members: members.collect() }
     }
 
@@ -600,7 +601,7 @@ mod tests {
         delivers(&mut monitor, 1, 1, 0, 7).unwrap();
         let not_all = "has not got all messages";
         assert_eq!(wrong(&monitor), [(0, not_all), (2, not_all)]);
-        assert_eq!(monitor.owed().len(), 2);
+        assert_eq!(monitor.obligations().len(), 2);
         objects(monitor.at_rest(), SETTLING);
         let mut left = monitor.clone();
         left.on_command(NodeId(2), &Command::Leave).unwrap();
@@ -640,10 +641,10 @@ mod tests {
             installs(&mut monitor.0, at, &view(1, &[0, 1, 2]), 0).unwrap();
         }
         monitor.on_crash(NodeId(2));
-        assert_eq!(monitor.owed(), []);
+        assert_eq!(monitor.obligations(), []);
         monitor.on_command(NodeId(0), &Input::Suspect(NodeId(2))).unwrap();
         monitor.on_command(NodeId(1), &Input::Suspect(NodeId(2))).unwrap();
-        assert_eq!(monitor.owed().len(), 2);
+        assert_eq!(monitor.obligations().len(), 2);
         monitor.on_command(NodeId(1), &Input::Suspect(NodeId(0))).unwrap();
         monitor.at_rest().unwrap();
         monitor.on_command(NodeId(1), &Input::Trust(NodeId(0))).unwrap();

@@ -312,7 +312,7 @@ impl<V: Data> Protocol for Synod<V> {
         }
     }
 
-    fn kept(&self, fresh: Self) -> Self {
+    fn after_crash(&self, fresh: Self) -> Self {
         Self { votes: self.votes.clone(), ..fresh }
     }
 }
@@ -402,7 +402,7 @@ mod tests {
     fn promises_and_votes_outlive_a_crash_and_no_ballot_is_used_twice() {
         let mut node = Synod::new(NodeId(0));
         propose(&mut node, 'a');
-        node = node.kept(Synod::new(NodeId(0)));
+        node = node.after_crash(Synod::new(NodeId(0)));
         assert_eq!(propose(&mut node, 'b'), ["1 PREPARE(5: 1.0)", "2 PREPARE(5: 1.0)"]);
         hear(&mut node, 1, Message::Promise(5, ballot(1, 0), None));
         assert_eq!(hear(&mut node, 1, Message::Accepted(5, ballot(1, 0))), ["5: a"]);

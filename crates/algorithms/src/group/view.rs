@@ -16,15 +16,15 @@ pub struct Member {
     /// The node.
     pub node: NodeId,
     /// Its incarnation: from 0, or from [a number larger than all before](super::forgetful).
-    pub life: u64,
+    pub incarnation: u64,
 }
 
 /// `2` in its first life, then `2'1`.
 impl fmt::Display for Member {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.life {
+        match self.incarnation {
             0 => write!(f, "{}", self.node),
-            life => write!(f, "{}'{life}", self.node),
+            incarnation => write!(f, "{}'{incarnation}", self.node),
         }
     }
 }
@@ -43,7 +43,7 @@ impl View {
     /// The first view, of these nodes in their first lives.
     pub fn first(founders: impl IntoIterator<Item = NodeId>) -> Self {
         let mut members: Vec<Member> =
-            founders.into_iter().map(|node| Member { node, life: 0 }).collect();
+            founders.into_iter().map(|node| Member { node, incarnation: 0 }).collect();
         members.sort_unstable();
         members.dedup();
         Self { id: 1, members }
@@ -53,14 +53,14 @@ impl View {
     pub const NONE: Self = Self { id: 0, members: Vec::new() };
 
     /// The life in which a node belongs to it, if it does.
-    pub fn life_of(&self, node: NodeId) -> Option<u64> {
+    pub fn incarnation_of(&self, node: NodeId) -> Option<u64> {
         let place = self.members.binary_search_by_key(&node, |it| it.node).ok()?;
-        Some(self.members[place].life)
+        Some(self.members[place].incarnation)
     }
 
     /// Whether it has this member.
     pub fn has(&self, member: Member) -> bool {
-        self.life_of(member.node) == Some(member.life)
+        self.incarnation_of(member.node) == Some(member.incarnation)
     }
 
     /// The nodes of its members, lowest first.
@@ -131,10 +131,10 @@ mod tests {
     #[test]
     fn a_member_is_a_node_in_one_of_its_lives() {
         let mut view = View::first([2, 0, 1, 2].map(NodeId));
-        view.members[2].life = 1;
+        view.members[2].incarnation = 1;
         assert_eq!(view.to_string(), "1 {0, 1, 2'1}");
-        assert!(view.has(Member { node: NodeId(2), life: 1 }));
-        assert!(!view.has(Member { node: NodeId(2), life: 0 }));
-        assert_eq!((view.life_of(NodeId(7)), view.sequencer()), (None, Some(NodeId(0))));
+        assert!(view.has(Member { node: NodeId(2), incarnation: 1 }));
+        assert!(!view.has(Member { node: NodeId(2), incarnation: 0 }));
+        assert_eq!((view.incarnation_of(NodeId(7)), view.sequencer()), (None, Some(NodeId(0))));
     }
 }

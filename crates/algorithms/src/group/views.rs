@@ -65,7 +65,7 @@ pub struct Views<B: Data, I: Data, D: Decision<Install<B, I>>> {
     pub(super) founding: Option<Founding>,
     /// On stable storage: in which life it is. It ends with a crash, and when the node belongs to
     /// the group no more.
-    pub(super) life: u64,
+    pub(super) incarnation: u64,
     /// On stable storage: whether its application wants to belong to the group.
     pub(super) wants: bool,
     /// On stable storage: the newest view that it knows, whether it belongs to it or not.
@@ -114,7 +114,7 @@ pub(super) enum Phase {
 /// The reported state of another node: a later one is greater.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) struct Peer {
-    pub(super) life: u64,
+    pub(super) incarnation: u64,
     pub(super) wants_out: bool,
 }
 
@@ -146,7 +146,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
             forgets: false,
             has_state: true,
             founding: None,
-            life: 0,
+            incarnation: 0,
             wants: founders.contains(&me),
             last: Install::first(View::first(founders.iter().copied())),
             inside: None,
@@ -169,7 +169,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
     /// view has.
     pub fn voters(&self) -> Vec<NodeId> {
         let view = &self.last.view;
-        let is_other = |&node: &NodeId| !self.forgets && view.life_of(node).is_none();
+        let is_other = |&node: &NodeId| !self.forgets && view.incarnation_of(node).is_none();
         view.nodes().chain(self.universe.members().filter(is_other)).collect()
     }
 
@@ -192,7 +192,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
     }
 
     pub(super) const fn itself(&self) -> Member {
-        Member { node: self.me, life: self.life }
+        Member { node: self.me, incarnation: self.incarnation }
     }
 
     /// All members of the view but itself.
@@ -205,7 +205,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
             upto: inside.log.upto(),
             is_frozen: inside.phase != Phase::Running,
         });
-        Status { life: self.life, wants: self.wants, view: self.last.view.id, inside }
+        Status { incarnation: self.incarnation, wants: self.wants, view: self.last.view.id, inside }
     }
 
     /// Tells another how it stands.
@@ -225,7 +225,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         }
         self.wants = true;
         // That it wanted out, in this life, may have been heard.
-        self.life += 1;
+        self.incarnation += 1;
         self.announce(fx);
         self.found(fx);
         Ok(())
@@ -242,7 +242,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
             self.consider(false, fx);
         } else {
             // Nodes that have received its request to join must not admit it any more.
-            self.life += 1;
+            self.incarnation += 1;
             fx.notify(Told::Out);
             self.announce(fx);
         }
@@ -304,13 +304,13 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
             self.early.insert((from, Message::Status(status)));
             return;
         }
-        let news = Peer { life: status.life, wants_out: !status.wants };
+        let news = Peer { incarnation: status.incarnation, wants_out: !status.wants };
         // A member of a view that is over, and that does not know it, does not ask to join.
         let says_something = status.inside.is_none() || news.wants_out;
         let is_new = says_something
-            && match (self.peers.get(&from), self.last.view.life_of(from)) {
+            && match (self.peers.get(&from), self.last.view.incarnation_of(from)) {
                 (Some(known), _) => news > *known,
-                (None, Some(life)) => news > Peer { life, wants_out: false },
+                (None, Some(incarnation)) => news > Peer { incarnation, wants_out: false },
                 (None, None) => true,
             };
         if is_new {
@@ -468,15 +468,15 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Protocol for Views<B, I, D> {
         }
     }
 
-    fn kept(&self, fresh: Self) -> Self {
+    fn after_crash(&self, fresh: Self) -> Self {
         if self.forgets {
             return self.remains(fresh);
         }
         Self {
-            life: self.life + 1,
+            incarnation: self.incarnation + 1,
             wants: self.wants,
             last: self.last.clone(),
-            decision: self.decision.kept(fresh.decision),
+            decision: self.decision.after_crash(fresh.decision),
             ..fresh
         }
     }

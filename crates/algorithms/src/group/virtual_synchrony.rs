@@ -330,7 +330,7 @@ mod tests {
         /// A node crashes and comes up again.
         fn restart(&mut self, at: u32) {
             let node = &mut self.nodes[at as usize];
-            *node = node.kept((self.make)(NodeId(at)));
+            *node = node.after_crash((self.make)(NodeId(at)));
             self.happens(at, Protocol::on_restart);
         }
 
@@ -438,8 +438,8 @@ mod tests {
         assert_eq!(stage.told, ["1: view 3 {1, 2'1}", "2: view 3 {1, 2'1}"]);
     }
 
-    /// Two members of a view of three of five crash and one restarts: the state of the view is
-    /// lost. If there is no state, the others go on with the restarted one.
+    /// Of a view of three of five two die and one comes back: nobody has what they knew. If that
+    /// matters to nobody, the others go on with the one.
     #[test]
     fn without_state_others_go_on_when_no_member_is_there() {
         const FIVE: [NodeId; 5] = [NodeId(0), NodeId(1), NodeId(2), NodeId(3), NodeId(4)];

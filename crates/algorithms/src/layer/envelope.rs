@@ -20,14 +20,14 @@ pub enum Message<M> {
     /// I have all of yours below this number.
     Receipt {
         /// From which life to which.
-        lives: Lives,
+        lives: Incarnations,
         /// The number.
         upto: u64,
     },
     /// A message of the node above.
     Data {
         /// From which life to which.
-        lives: Lives,
+        lives: Incarnations,
         /// Its number, from 0.
         number: u64,
         /// The message.
@@ -37,7 +37,7 @@ pub enum Message<M> {
 
 /// From which life of the sender to which of the receiver.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-pub struct Lives {
+pub struct Incarnations {
     /// The sender's.
     pub from: u32,
     /// The receiver's, as far as the sender knows.
@@ -93,7 +93,7 @@ impl<M: fmt::Display> fmt::Display for Message<M> {
 }
 
 /// Nothing, as long as both are in their first life.
-impl fmt::Display for Lives {
+impl fmt::Display for Incarnations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self { from: 0, to: 0 } => Ok(()),
@@ -124,14 +124,14 @@ impl<T: fmt::Debug> fmt::Debug for Timer<T> {
 
 /// The known incarnation of a peer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Life {
+pub(super) enum Incarnation {
     /// It was this one when it was last heard.
     Known(u32),
     /// It is this one or a later one. (It may have said so long ago.)
     AtLeast(u32),
 }
 
-impl Life {
+impl Incarnation {
     pub(super) const fn known(self) -> Option<u32> {
         match self {
             Self::Known(life) => Some(life),

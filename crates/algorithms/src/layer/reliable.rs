@@ -53,12 +53,12 @@ use core::time::Duration;
 
 use vorrang_protocol::{Delay, Effects, Graph, Group, Guard, NodeId, Protocol, Refused, Situation};
 
-use super::envelope::Life;
-pub use super::envelope::{Lives, Message, Timer, kinds};
+use super::envelope::Incarnation;
+pub use super::envelope::{Incarnations, Message, Timer, kinds};
 
 /// How long to wait for an acknowledgement, and how often.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Patience {
+pub struct Retries {
     /// How long at first.
     pub time_out: Duration,
     /// How often something is sent again, without a sign of success, before the peer is left alone:
@@ -66,7 +66,7 @@ pub struct Patience {
     pub tries: u8,
 }
 
-impl Patience {
+impl Retries {
     /// How much longer a time-out becomes at most.
     pub(crate) const MOST_DOUBLINGS: u32 = 6;
 
@@ -121,7 +121,7 @@ pub struct Reliable<P: Protocol> {
 pub(super) struct Channels<P: Protocol> {
     me: NodeId,
     peers: Peers,
-    patience: Patience,
+    patience: Retries,
     /// On stable storage: how often this node has crashed.
     life: u32,
     /// Those that were ever used.
@@ -132,7 +132,7 @@ pub(super) struct Channels<P: Protocol> {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Link<M> {
     /// The other's life; not known after a crash of our own, until our greeting is answered.
-    life: Life,
+    life: Incarnation,
     /// Messages that are not acknowledged, oldest first.
     out: VecDeque<M>,
     /// The number of the first of these.
@@ -146,14 +146,14 @@ pub(super) struct Link<M> {
 }
 
 impl<M> Link<M> {
-    const fn to(life: Life) -> Self {
+    const fn to(life: Incarnation) -> Self {
         Self { life, out: VecDeque::new(), first: 0, next: 0, early: BTreeMap::new(), tries: 0 }
     }
 }
 
 impl<P: Protocol> Reliable<P> {
     /// A node that has never crashed, around the one above.
-    pub const fn new(me: NodeId, node: P, peers: Peers, patience: Patience) -> Self {
+    pub const fn new(me: NodeId, node: P, peers: Peers, patience: Retries) -> Self {
         let links = BTreeMap::new();
         Self { node, channels: Channels { me, peers, patience, life: 0, links } }
     }
@@ -196,7 +196,7 @@ impl<P: Protocol> Reliable<P> {
     fn on_data(
         &mut self,
         from: NodeId,
-        lives: Lives,
+        lives: Incarnations,
         (number, message): (u64, P::Message),
         fx: &mut impl Effects<Self>,
     ) {
@@ -232,7 +232,7 @@ impl<P: Protocol> Channels<P> {
         let is_for_it = |link: &&Link<_>| link.life.known().is_none_or(|it| it == there.life);
         let link = link.filter(is_for_it);
         // The other end may still listen to an earlier life of ours, and has none of this one.
-        let back = there.links.get(&self.me).filter(|it| it.life == Life::Known(self.life));
+        let back = there.links.get(&self.me).filter(|it| it.life == Incarnation::Known(self.life));
         let had = back.map_or(0, |back| back.next);
         let numbered = link.into_iter().flat_map(|link| (link.first..).zip(&link.out));
         numbered.filter(move |(number, _)| *number >= had).map(|(_, message)| message)
@@ -241,9 +241,9 @@ impl<P: Protocol> Channels<P> {
     fn link(&mut self, to: NodeId) -> &mut Link<P::Message> {
         let life = match self.life {
             // Everyone begins with the same one.
-            0 => Life::Known(0),
-            mine if to == self.me => Life::Known(mine),
-            _ => Life::AtLeast(0),
+            0 => Incarnation::Known(0),
+            mine if to == self.me => Incarnation::Known(mine),
+            _ => Incarnation::AtLeast(0),
         };
         self.links.entry(to).or_insert_with(|| Link::to(life))
     }
@@ -257,12 +257,14 @@ impl<P: Protocol> Channels<P> {
         let number = link.first + link.out.len() as u64;
         link.out.push_back(message.clone());
         match link.life {
-            Life::Known(life) => {
-                let lives = Lives { from: mine, to: life };
+            Incarnation::Known(life) => {
+                let lives = Incarnations { from: mine, to: life };
                 fx.send(to, Message::Data { lives, number, message });
             }
-            Life::AtLeast(_) if is_left_alone => fx.send(to, Message::Greeting { life: mine }),
-            Life::AtLeast(_) => {}
+            Incarnation::AtLeast(_) if is_left_alone => {
+                fx.send(to, Message::Greeting { life: mine })
+            }
+            Incarnation::AtLeast(_) => {}
         }
         if is_idle || is_left_alone {
             self.wait_anew(to, fx);
@@ -289,14 +291,14 @@ impl<P: Protocol> Channels<P> {
     pub(super) fn meets(
         &mut self,
         from: NodeId,
-        lives: Lives,
+        lives: Incarnations,
         fx: &mut impl Effects<Reliable<P>>,
     ) -> bool {
         let life = self.link(from).life;
         if lives.to != self.life || life.is_over(lives.from) {
             return false;
         }
-        if life != Life::Known(lives.from) {
+        if life != Incarnation::Known(lives.from) {
             self.begin(from, lives.from, fx);
         }
         true
@@ -308,7 +310,7 @@ impl<P: Protocol> Channels<P> {
         let out = core::mem::take(&mut link.out);
         // Messages that waited for the peer's incarnation to be known were never sent.
         let out = if link.life.known().is_none() { out } else { VecDeque::new() };
-        *link = Link { out, ..Link::to(Life::Known(life)) };
+        *link = Link { out, ..Link::to(Incarnation::Known(life)) };
         fx.cancel_timer(Timer::Resend(to));
         if !link.out.is_empty() {
             self.send_all(to, fx);
@@ -320,11 +322,11 @@ impl<P: Protocol> Channels<P> {
     fn send_all(&mut self, to: NodeId, fx: &mut impl Effects<Reliable<P>>) {
         let mine = self.life;
         let link = self.link(to);
-        let Life::Known(life) = link.life else {
+        let Incarnation::Known(life) = link.life else {
             return fx.send(to, Message::Greeting { life: mine });
         };
         for (number, message) in (link.first..).zip(&link.out) {
-            let lives = Lives { from: mine, to: life };
+            let lives = Incarnations { from: mine, to: life };
             fx.send(to, Message::Data { lives, number, message: message.clone() });
         }
     }
@@ -343,7 +345,7 @@ impl<P: Protocol> Channels<P> {
         life: u32,
         fx: &mut impl Effects<Reliable<P>>,
     ) {
-        let lives = Lives { from: self.life, to: life };
+        let lives = Incarnations { from: self.life, to: life };
         let upto = self.link(to).next;
         fx.send(to, Message::Receipt { lives, upto });
     }
@@ -370,11 +372,11 @@ impl<P: Protocol> Channels<P> {
         let link = self.link(from);
         match link.life {
             it if it.is_over(life) => return,
-            Life::Known(known) if known == life => {}
-            Life::Known(_) => self.begin(from, life, fx),
+            Incarnation::Known(known) if known == life => {}
+            Incarnation::Known(_) => self.begin(from, life, fx),
             // This greeting may be old: only an answer to our own tells in which life it is now.
-            Life::AtLeast(known) => {
-                link.life = Life::AtLeast(life);
+            Incarnation::AtLeast(known) => {
+                link.life = Incarnation::AtLeast(life);
                 let is_left_alone = link.tries >= tries && !link.out.is_empty();
                 if known < life && is_left_alone {
                     fx.send(from, Message::Greeting { life: mine });
@@ -479,12 +481,12 @@ impl<P: Protocol> Protocol for Reliable<P> {
         self.rise(fx, |node, through| node.on_restart(through));
     }
 
-    fn holds(&self) -> usize {
-        self.node.holds()
+    fn buffered(&self) -> usize {
+        self.node.buffered()
     }
 
-    fn kept(&self, fresh: Self) -> Self {
-        let node = self.node.kept(fresh.node);
+    fn after_crash(&self, fresh: Self) -> Self {
+        let node = self.node.after_crash(fresh.node);
         Self { node, channels: Channels { life: self.channels.life + 1, ..fresh.channels } }
     }
 }
@@ -542,7 +544,7 @@ mod tests {
     }
 
     fn node(id: u32) -> Reliable<Echo> {
-        let patience = Patience::within(Duration::from_millis(1), 2);
+        let patience = Retries::within(Duration::from_millis(1), 2);
         Reliable::new(NodeId(id), Echo, Peers::All(Group::of(3)), patience)
     }
 
@@ -572,11 +574,11 @@ mod tests {
     }
 
     const fn word(from: u32, to: u32, number: u64, word: char) -> Message<Word> {
-        Message::Data { lives: Lives { from, to }, number, message: Word(word) }
+        Message::Data { lives: Incarnations { from, to }, number, message: Word(word) }
     }
 
     const fn receipt(from: u32, to: u32, upto: u64) -> Message<Word> {
-        Message::Receipt { lives: Lives { from, to }, upto }
+        Message::Receipt { lives: Incarnations { from, to }, upto }
     }
 
     #[test]
@@ -620,7 +622,7 @@ mod tests {
 
     #[test]
     fn time_outs_double_and_then_no_more() {
-        let patience = Patience::within(Duration::from_millis(1), 200);
+        let patience = Retries::within(Duration::from_millis(1), 200);
         let delays = [0, 1, 5, 6, 7, 199].map(|tries| patience.delay(tries).max.as_millis());
         assert_eq!(delays, [3, 6, 96, 192, 192, 192]);
     }
@@ -629,7 +631,7 @@ mod tests {
     fn who_comes_up_again_greets_everyone_and_says_nothing_before_it_is_answered() {
         let mut node = node(1);
         say(&mut node, 0, 'a');
-        node = node.kept(self::node(1));
+        node = node.after_crash(self::node(1));
         let greeted = came(|fx| node.on_restart(fx));
         let all =
             ["0 GREETING [life 1]", "Resend(0) in 3ms", "2 GREETING [life 1]", "Resend(2) in 3ms"];
@@ -640,13 +642,13 @@ mod tests {
         let answered = hear(&mut node, 0, receipt(4, 1, 0));
         let sent = ["no Resend(0)", "0 WORD(b) [0, lives 1 to 4]", "Resend(0) in 3ms"];
         assert_eq!(answered, sent);
-        let again = node.kept(self::node(1));
+        let again = node.after_crash(self::node(1));
         assert_eq!(again.channels.life, 2);
     }
 
     #[test]
     fn an_answer_of_a_life_that_is_over_is_not_believed() {
-        let mut node = node(1).kept(node(1));
+        let mut node = node(1).after_crash(node(1));
         came(|fx| node.on_restart(fx));
         let greeting = Message::Greeting { life: 3 };
         assert_eq!(hear(&mut node, 0, greeting), ["0 RECEIPT [0, lives 1 to 3]"]);
@@ -665,7 +667,7 @@ mod tests {
         assert_eq!(hear(&mut node, 1, Message::Greeting { life: 0 }), [""; 0], "over");
         assert_eq!(hear(&mut node, 1, word(0, 0, 0, 'x')), [""; 0], "of the life before");
         assert_eq!(say(&mut node, 1, 'b')[0], "1 WORD(b) [0, lives 0 to 1]");
-        let mut again = self::node(1).kept(self::node(1));
+        let mut again = self::node(1).after_crash(self::node(1));
         came(|fx| again.on_restart(fx));
         let told = hear(&mut again, 0, word(0, 0, 7, 'x'));
         assert_eq!(told, ["0 GREETING [life 1]"], "who does not know better is told");
@@ -673,7 +675,7 @@ mod tests {
 
     #[test]
     fn a_node_talks_to_itself_as_to_others_whatever_its_life() {
-        let mut node = node(1).kept(node(1));
+        let mut node = node(1).after_crash(node(1));
         assert_eq!(say(&mut node, 1, 'a'), ["1 WORD(a) [0, lives 1 to 1]", "Resend(1) in 3ms"]);
         let heard = hear(&mut node, 1, word(1, 1, 0, 'a'));
         assert_eq!(heard, ["a from 1", "1 RECEIPT [1, lives 1 to 1]"]);
@@ -714,7 +716,7 @@ mod tests {
         say(&mut nodes[2], 1, 'c');
         say(&mut nodes[2], 1, 'd');
         assert_eq!(wrong(&nodes).as_deref(), Some("cd"));
-        nodes[1] = nodes[1].kept(node(1));
+        nodes[1] = nodes[1].after_crash(node(1));
         assert_eq!(wrong(&nodes), None, "for a life that is over");
     }
 }

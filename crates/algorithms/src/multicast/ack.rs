@@ -49,10 +49,10 @@ use vorrang_protocol::{Effects, Group, NodeId, NodeSet};
 use super::body::Body;
 use super::card::{CONTROL, Card, Demonstration, Flaw, IMPLOSION, LATENCY, Setting, TAKES, Terms};
 use super::carrier::{Carrier, Up, longest};
-use super::inbox::{Come, Inbox};
+use super::inbox::{Arrival, Inbox};
 use super::ordered::{self, Ordered};
 use crate::card::{Assumes, Span};
-use crate::layer::reliable::Patience;
+use crate::layer::reliable::Retries;
 use crate::setup::{Parameter, Setup};
 
 /// The messages between carriers.
@@ -115,7 +115,7 @@ pub struct Ack {
     me: NodeId,
     group: Group,
     window: u32,
-    patience: Patience,
+    patience: Retries,
     /// Messages that not all have acknowledged, oldest first; behind the first, some may have been
     /// acknowledged by all.
     sent: VecDeque<Sent>,
@@ -142,13 +142,13 @@ impl Ack {
     fn on_data(&mut self, from: NodeId, (number, body): (u64, Body), up: &mut Up) -> bool {
         let inbox = self.inboxes.entry(from).or_default();
         match inbox.place(number, self.window) {
-            Come::Absurd => return false,
-            Come::Again => {}
-            Come::Early => {
+            Arrival::Absurd => return false,
+            Arrival::Again => {}
+            Arrival::Early => {
                 inbox.early.insert(number, body);
                 self.early += 1;
             }
-            Come::InTurn => {
+            Arrival::InTurn => {
                 inbox.next += 1;
                 up.push(from, body);
                 while let Some(body) = inbox.ready() {
@@ -187,7 +187,7 @@ impl Carrier for Ack {
             me,
             group: setup.group,
             window: setup.window,
-            patience: Patience::within(longest(me, setup), 0),
+            patience: Retries::within(longest(me, setup), 0),
             sent: VecDeque::new(),
             first: 0,
             inboxes: BTreeMap::new(),
@@ -230,7 +230,7 @@ impl Carrier for Ack {
         let body = sent.body.clone();
         let message = ordered::Message::Carried(Message::Data { number, body });
         fx.broadcast(sent.missing.iter(), message);
-        sent.tries = (sent.tries + 1).min(Patience::MOST_DOUBLINGS as u8);
+        sent.tries = (sent.tries + 1).min(Retries::MOST_DOUBLINGS as u8);
         fx.set_timer(ordered::Timer::Carrier(Resend(number)), self.patience.delay(sent.tries));
     }
 
@@ -238,11 +238,11 @@ impl Carrier for Ack {
         self.sent.len() < self.window as usize
     }
 
-    fn owes(&self) -> bool {
+    fn has_obligations(&self) -> bool {
         !self.sent.is_empty()
     }
 
-    fn holds(&self) -> usize {
+    fn buffered(&self) -> usize {
         self.sent.len() + self.early as usize
     }
 }
@@ -330,14 +330,14 @@ mod tests {
         assert_eq!(hear(&mut node, 1, Message::Ack(0)), [""; 0], "again");
         assert_eq!(hear(&mut node, 2, Message::Ack(7)), [""; 0], "of nothing");
         assert_eq!(hear(&mut node, 2, Message::Ack(0)), ["no Resend(0)"]);
-        assert_eq!((node.carrier.first, node.carrier.holds()), (1, 0));
+        assert_eq!((node.carrier.first, node.carrier.buffered()), (1, 0));
     }
 
     #[test]
     fn what_comes_is_acknowledged_always_and_delivered_once_in_order() {
         let mut node = member::<Ack>(1, 2, &[(Parameter::Window, "4")]);
         assert_eq!(hear(&mut node, 0, data(1, "b")), ["0 ACK(1)"], "too early");
-        assert_eq!(node.carrier.holds(), 1);
+        assert_eq!(node.carrier.buffered(), 1);
         let both = ["0 ACK(0)", "delivers 0/0: a", "delivers 0/1: b"];
         assert_eq!(hear(&mut node, 0, data(0, "a")), both);
         assert_eq!(hear(&mut node, 0, data(1, "b")), ["0 ACK(1)"], "again");

@@ -61,10 +61,10 @@ pub trait Carrier: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     fn has_room(&self) -> bool;
 
     /// Whether a member may still miss a message that was sent from here.
-    fn owes(&self) -> bool;
+    fn has_obligations(&self) -> bool;
 
     /// How many bodies it keeps, for others or because they came too early.
-    fn holds(&self) -> usize;
+    fn buffered(&self) -> usize;
 }
 
 /// Delivered bodies: nearly always one, so that one takes no memory.

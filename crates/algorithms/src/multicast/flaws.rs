@@ -198,7 +198,7 @@ fn one_back_off<'a>(carriers: impl Iterator<Item = &'a Srm>) -> Result<(), Strin
 }
 
 /// The same as an invariant, of those who make the mistake.
-pub const ONE_BACK_OFF: &[Invariant<Flawed<Ordered<Srm>, NoIgnoreInterval>>] = &[Invariant {
+pub const ONE_BACK_OFF: &[Invariant<Flawed<Ordered<Srm>>>] = &[Invariant {
     name: "one back-off a round",
     holds: |at| one_back_off((0..at.size() as u32).map(|id| &at.node(NodeId(id)).node().carrier)),
 }];

@@ -15,7 +15,7 @@ pub struct Inbox {
 
 /// How an arriving message is handled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Come {
+pub enum Arrival {
     /// It is the next to be handed up.
     InTurn,
     /// It must wait for others.
@@ -28,13 +28,13 @@ pub enum Come {
 
 impl Inbox {
     /// How a message of this number is handled, if its sender is at most so far ahead.
-    pub fn place(&self, number: u64, window: u32) -> Come {
+    pub fn place(&self, number: u64, window: u32) -> Arrival {
         match number.checked_sub(self.next) {
-            None => Come::Again,
-            Some(0) => Come::InTurn,
-            Some(ahead) if ahead >= u64::from(window) => Come::Absurd,
-            Some(_) if self.early.contains_key(&number) => Come::Again,
-            Some(_) => Come::Early,
+            None => Arrival::Again,
+            Some(0) => Arrival::InTurn,
+            Some(ahead) if ahead >= u64::from(window) => Arrival::Absurd,
+            Some(_) if self.early.contains_key(&number) => Arrival::Again,
+            Some(_) => Arrival::Early,
         }
     }
 
@@ -68,8 +68,8 @@ mod tests {
         let mut inbox = Inbox { next: 3, ..Inbox::default() };
         inbox.early.insert(5, Body::Plain(Text::default()));
         let places = [2, 3, 4, 5, 6, 7].map(|number| inbox.place(number, 4));
-        let [again, early] = [Come::Again, Come::Early];
-        assert_eq!(places, [again, Come::InTurn, early, again, early, Come::Absurd]);
+        let [again, early] = [Arrival::Again, Arrival::Early];
+        assert_eq!(places, [again, Arrival::InTurn, early, again, early, Arrival::Absurd]);
         assert_eq!(inbox.missing(8).collect::<Vec<_>>(), [3, 4, 6, 7]);
         assert_eq!(inbox.ready(), None);
         inbox.next = 5;

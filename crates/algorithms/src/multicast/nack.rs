@@ -55,11 +55,11 @@ use vorrang_protocol::{Effects, Group, NodeId};
 use super::body::Body;
 use super::card::{CONTROL, Card, Demonstration, Flaw, LATENCY, Setting, Terms};
 use super::carrier::{Carrier, Up, longest};
-use super::inbox::{Come, Inbox};
+use super::inbox::{Arrival, Inbox};
 use super::ordered::{self, Ordered};
 pub use super::tail::Tail;
 use crate::card::{Assumes, Span};
-use crate::layer::reliable::Patience;
+use crate::layer::reliable::Retries;
 use crate::setup::{Parameter, Setup};
 
 /// The messages between carriers.
@@ -163,7 +163,7 @@ pub struct Nack {
     me: NodeId,
     group: Group,
     window: u32,
-    patience: Patience,
+    patience: Retries,
     tail: Tail,
     /// Sent messages that perhaps not all have, oldest first.
     history: VecDeque<Body>,
@@ -220,12 +220,12 @@ impl Nack {
     ) {
         let stream = self.streams.entry(from).or_default();
         match stream.inbox.place(number, self.window) {
-            Come::Absurd | Come::Again => return,
-            Come::Early => {
+            Arrival::Absurd | Arrival::Again => return,
+            Arrival::Early => {
                 stream.inbox.early.insert(number, body);
                 self.early += 1;
             }
-            Come::InTurn => {
+            Arrival::InTurn => {
                 let had_gap = stream.has_gap();
                 stream.inbox.next += 1;
                 up.push(from, body);
@@ -351,7 +351,7 @@ impl Carrier for Nack {
             me,
             group: setup.group,
             window: setup.window,
-            patience: Patience::within(longest(me, setup), 0),
+            patience: Retries::within(longest(me, setup), 0),
             tail: setup.tail,
             history: VecDeque::new(),
             first: 0,
@@ -396,7 +396,7 @@ impl Carrier for Nack {
             Timer::Beat => {
                 let beat = Message::Heartbeat(self.next());
                 fx.broadcast(self.others(), ordered::Message::Carried(beat));
-                self.beats = (self.beats + 1).min(Patience::MOST_DOUBLINGS as u8);
+                self.beats = (self.beats + 1).min(Retries::MOST_DOUBLINGS as u8);
                 // With a full window there is no next message to show the gap.
                 let must_know = self.tail != Tail::None && !self.has_room();
                 if must_know || self.tail.goes_on_after(self.beats) {
@@ -407,7 +407,7 @@ impl Carrier for Nack {
             Timer::Repeat(of) => {
                 let Some(stream) = self.streams.get_mut(&of) else { return };
                 ask(of, stream.inbox.missing(stream.below), fx);
-                stream.tries = (stream.tries + 1).min(Patience::MOST_DOUBLINGS as u8);
+                stream.tries = (stream.tries + 1).min(Retries::MOST_DOUBLINGS as u8);
                 let delay = self.patience.delay(stream.tries);
                 fx.set_timer(ordered::Timer::Carrier(Timer::Repeat(of)), delay);
             }
@@ -418,11 +418,11 @@ impl Carrier for Nack {
         self.history.len() < self.window as usize
     }
 
-    fn owes(&self) -> bool {
+    fn has_obligations(&self) -> bool {
         !self.history.is_empty()
     }
 
-    fn holds(&self) -> usize {
+    fn buffered(&self) -> usize {
         self.history.len() + self.early as usize
     }
 }
@@ -520,7 +520,7 @@ mod tests {
         assert_eq!(hear(&mut node, 1, Message::Digest(1)), [""; 0], "one of two");
         assert_eq!(hear(&mut node, 2, Message::Digest(9)), [""; 0], "of what was never sent");
         assert_eq!(hear(&mut node, 2, Message::Digest(1)), ["no Beat"]);
-        assert_eq!(node.carrier.holds(), 0);
+        assert_eq!(node.carrier.buffered(), 0);
         assert_eq!(hear(&mut node, 1, Message::Nack { first: 0, mask: 1 }), [""; 0], "forgotten");
     }
 

@@ -13,7 +13,7 @@ use super::carrier::{Carrier, Up, longest};
 use super::ordering::{Act, Letter, Order, Post};
 use super::{Command, Notice, Text};
 use crate::layer::kinds::{MOST_KINDS, with};
-use crate::layer::reliable::{self, Patience, Peers, Reliable};
+use crate::layer::reliable::{self, Peers, Reliable, Retries};
 use crate::setup::Setup;
 
 /// The messages between members.
@@ -119,7 +119,7 @@ impl<C: Carrier> Ordered<C> {
     /// A member that is set up like this.
     pub fn of(me: NodeId, setup: &Setup) -> Self {
         let order = Order::new(setup.ordering, me, setup.group);
-        let patience = Patience::within(longest(me, setup), u8::MAX);
+        let patience = Retries::within(longest(me, setup), u8::MAX);
         let channels = || Reliable::new(me, Post, Peers::All(setup.group), patience);
         Self {
             me,
@@ -274,12 +274,12 @@ impl<C: Carrier> Protocol for Ordered<C> {
         self.look(fx);
     }
 
-    fn owes(&self) -> bool {
-        self.carrier.owes() || !self.waiting.is_empty() || self.order.own_pending() > 0
+    fn has_obligations(&self) -> bool {
+        self.carrier.has_obligations() || !self.waiting.is_empty() || self.order.own_pending() > 0
     }
 
-    fn holds(&self) -> usize {
-        self.carrier.holds() + self.waiting.len() + self.order.holds()
+    fn buffered(&self) -> usize {
+        self.carrier.buffered() + self.waiting.len() + self.order.buffered()
     }
 }
 
@@ -364,13 +364,13 @@ mod tests {
         let mut node = member::<Ack>(0, 2, &[(Parameter::Window, "1")]);
         let said = say(&mut node, "a");
         assert_eq!(said.last().unwrap(), "has no room for more");
-        assert!(node.owes(), "the other may miss it");
+        assert!(node.has_obligations(), "the other may miss it");
         let before = node.clone();
         let again = Command::Cast("b".into());
         came(&mut node, |node, fx| assert!(node.on_command(again, fx).is_err()));
         assert_eq!(node, before);
         assert_eq!(hear(&mut node, 1, ack::Message::Ack(0)), ["no Resend(0)", "has room again"]);
-        assert!(!node.owes());
+        assert!(!node.has_obligations());
     }
 
     #[test]

@@ -21,7 +21,7 @@ use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use vorrang_protocol::{Debt, Group, Monitor, NodeId, NodeSet, Violation};
+use vorrang_protocol::{Group, Monitor, NodeId, NodeSet, Obligation, Violation};
 
 use super::body::Id;
 use super::ordering::Ordering;
@@ -284,9 +284,10 @@ impl Monitor for Deliveries {
         Ok(())
     }
 
-    fn owed(&self) -> Vec<Debt> {
-        let debts = |to: NodeId| self.misses(to).map(move |(_, property)| Debt { to, property });
-        let mut owed: Vec<Debt> = self.up.iter().flat_map(debts).collect();
+    fn obligations(&self) -> Vec<Obligation> {
+        let debts =
+            |to: NodeId| self.misses(to).map(move |(_, property)| Obligation { to, property });
+        let mut owed: Vec<Obligation> = self.up.iter().flat_map(debts).collect();
         owed.sort_unstable();
         owed.dedup();
         owed
@@ -347,7 +348,7 @@ mod tests {
         cast(&mut monitor, 0);
         told(&mut monitor, 0, 0, 0).unwrap();
         told(&mut monitor, 1, 0, 0).unwrap();
-        assert_eq!(monitor.owed(), [Debt { to: NodeId(2), property: VALIDITY }]);
+        assert_eq!(monitor.obligations(), [Obligation { to: NodeId(2), property: VALIDITY }]);
         assert_eq!(monitor.at_rest().unwrap_err().what, "node 2 never delivers 0/0");
         told(&mut monitor, 2, 0, 0).unwrap();
         monitor.at_rest().unwrap();
@@ -361,7 +362,7 @@ mod tests {
         monitor.on_crash(NodeId(0));
         monitor.at_rest().expect("nobody who is up has it");
         told(&mut monitor, 1, 0, 0).unwrap();
-        assert_eq!(monitor.owed(), [Debt { to: NodeId(2), property: AGREEMENT }]);
+        assert_eq!(monitor.obligations(), [Obligation { to: NodeId(2), property: AGREEMENT }]);
         assert_eq!(monitor.at_rest().unwrap_err().property, AGREEMENT);
         let mut reborn = monitor.clone();
         told(&mut monitor, 2, 0, 0).unwrap();

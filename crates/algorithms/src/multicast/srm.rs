@@ -218,11 +218,11 @@ impl Carrier for Srm {
         own < self.window as usize
     }
 
-    fn owes(&self) -> bool {
+    fn has_obligations(&self) -> bool {
         self.laggards > 0
     }
 
-    fn holds(&self) -> usize {
+    fn buffered(&self) -> usize {
         self.kept as usize
     }
 }
@@ -391,9 +391,9 @@ mod tests {
             stamp: None,
             echoes: [].into_iter().collect(),
         };
-        assert!(s.carrier.owes());
+        assert!(s.carrier.has_obligations());
         hear(&mut s, 1, Message::Session(news));
-        assert!(!s.carrier.owes() && s.carrier.holds() == 0);
+        assert!(!s.carrier.has_obligations() && s.carrier.buffered() == 0);
         assert_eq!(run_out(&mut s, Timer::Session), [""; 0]);
     }
 

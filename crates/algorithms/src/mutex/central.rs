@@ -100,7 +100,7 @@ pub struct Central {
     /// The number of our last request.
     pub(super) number: u64,
     pub(super) phase: Phase,
-    pub(super) desk: Desk,
+    pub(super) desk: CoordinatorState,
 }
 
 /// Where a node stands.
@@ -113,7 +113,7 @@ pub(super) enum Phase {
 
 /// The state of the coordinator. At other nodes it is unused.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub(super) struct Desk {
+pub(super) struct CoordinatorState {
     pub(super) holder: Option<Ticket>,
     pub(super) queue: VecDeque<Ticket>,
 }
@@ -129,7 +129,13 @@ impl Central {
     /// A node of `group`, whose last node coordinates.
     pub fn new(me: NodeId, group: Group) -> Self {
         let coordinator = NodeId(group.size() - 1);
-        Self { me, coordinator, number: 0, phase: Phase::Outside, desk: Desk::default() }
+        Self {
+            me,
+            coordinator,
+            number: 0,
+            phase: Phase::Outside,
+            desk: CoordinatorState::default(),
+        }
     }
 
     const fn ticket(&self) -> Ticket {
@@ -345,7 +351,7 @@ mod tests {
         desk.on_message(NodeId(0), Message::Release { number: 1 }, &mut fx);
         assert_eq!(fx.take(), [send(1, Message::Reply { number: 1 })]);
         desk.on_message(NodeId(1), Message::Release { number: 1 }, &mut fx);
-        assert_eq!((fx.take(), desk.desk), (vec![], Desk::default()));
+        assert_eq!((fx.take(), desk.desk), (vec![], CoordinatorState::default()));
     }
 
     #[test]

@@ -328,7 +328,7 @@ mod tests {
         assert_eq!(hears(&mut lowest, 1, LEADER), [""; 0], "late, and no harm done");
     }
 
-    /// A correct node never calls twice.
+    /// Nobody who keeps to the rules calls twice.
     #[test]
     fn whoever_is_elected_again_makes_no_second_token() {
         let (mut highest, _) = node(1);

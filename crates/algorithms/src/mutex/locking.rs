@@ -23,10 +23,10 @@ use core::hash::Hash;
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Effects, Never, NodeId, NodeSet, Protocol, Refused, Situation};
 
-use super::at_home::HearsItself;
+use super::self_messages::HandlesSelfMessages;
 use super::{ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice};
 use crate::clock::{Clock, Stamp};
-use crate::quorum::Rota;
+use crate::quorum::QuorumSchedule;
 
 /// The messages between nodes, each about the request of this time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -95,7 +95,7 @@ pub trait Structure: Clone + Eq + Hash + Debug + Send + Sync + 'static {
 }
 
 /// Maekawa's: a node informs all that it asks.
-impl Structure for Rota {
+impl Structure for QuorumSchedule {
     fn asks(&self) -> &[NodeId] {
         self.quorum()
     }
@@ -106,7 +106,7 @@ impl Structure for Rota {
         true
     }
     fn turn(&mut self) {
-        Rota::turn(self);
+        QuorumSchedule::turn(self);
     }
 }
 
@@ -178,7 +178,7 @@ pub struct Request {
 
 impl Request {
     /// An arbiter that has asked for its lock, which is of no use as long as others are missing.
-    pub(super) fn owed(&self) -> Option<NodeId> {
+    pub(super) fn obligations(&self) -> Option<NodeId> {
         if self.failed.is_empty() {
             return None;
         }
@@ -302,7 +302,7 @@ impl<S: Structure> Locking<S> {
     /// given one back is itself a reason to give back others.
     fn give_back(&mut self, fx: &mut impl Effects<Self>) {
         let Phase::Waiting(time) = self.request.phase else { return };
-        while let Some(arbiter) = self.request.owed() {
+        while let Some(arbiter) = self.request.obligations() {
             let Request { locked, failed, inquired, .. } = &mut self.request;
             locked.remove(arbiter);
             inquired.remove(arbiter);
@@ -325,7 +325,7 @@ impl<S: Structure> Locking<S> {
     }
 }
 
-impl<S: Structure> HearsItself for Locking<S> {
+impl<S: Structure> HandlesSelfMessages for Locking<S> {
     fn me(&self) -> NodeId {
         self.me
     }
@@ -459,7 +459,7 @@ pub(super) fn those_in_the_way_are_told<S: Structure>(
 pub(super) fn nothing_is_kept_in_vain<S: Structure>(
     at: &Situation<'_, Locking<S>>,
 ) -> Result<(), String> {
-    match at.up().find_map(|(id, node)| Some((id, node.request.owed()?))) {
+    match at.up().find_map(|(id, node)| Some((id, node.request.obligations()?))) {
         None => Ok(()),
         Some((id, arbiter)) => Err(format!(
             "node {id} cannot have all locks and keeps that of arbiter {arbiter}, which asked for \
@@ -478,7 +478,7 @@ mod tests {
     use super::*;
     use crate::quorum::Quorums;
 
-    type Node = Locking<Rota>;
+    type Node = Locking<QuorumSchedule>;
 
     const ACQUIRE: Command = Command::Acquire(Claim::Exclusive);
     const ENTERED: Effect<Node> = Effect::Notify(Notice::Entered);

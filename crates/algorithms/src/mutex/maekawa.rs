@@ -77,11 +77,11 @@ use super::locking::{
 };
 use super::theory;
 use crate::card::{Assumes, Span};
-use crate::quorum::Rota;
+use crate::quorum::QuorumSchedule;
 use crate::setup::Parameter;
 
 /// One node.
-pub type Maekawa = Locking<Rota>;
+pub type Maekawa = Locking<QuorumSchedule>;
 
 /// The invariants of its proof.
 pub const INVARIANTS: &[Invariant<Maekawa>] = &[
@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(cost(Load::Light), Span::between(3.0, 6.0).typically(4.0));
         assert_eq!(cost(Load::Heavy), Span::between(3.0, 15.0).typically(16.0 / 3.0));
         assert_eq!(cost(Load::Light).typical, Some((6.0 + 3.0 + 3.0) / 3.0));
-        // No other node asks node 1 or node 2: they never refuse.
+        // Nobody else asks node 1 or node 2: they never refuse.
         let lonely = messages(&at("sets:0-1,0-2,0", 3, 3, Load::Heavy));
         assert_eq!(lonely.typical, Some((3.0 + 7.0 + 4.0) / 3.0));
     }

@@ -42,17 +42,17 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Effects, Invariant, Never, NodeId, NodeSet, Protocol, Refused, Situation};
 
-use super::at_home::HearsItself;
 use super::card::{
     BUSIEST, Card, Demonstration, Flaw, Load, MESSAGES, RESPONSE, SYNC_DELAY, Setting, Terms,
 };
 use super::locking::{Arbiter, Phase};
+use super::self_messages::HandlesSelfMessages;
 use super::{
     ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice, theory,
 };
 use crate::card::{Assumes, Span};
 use crate::clock::{Clock, Stamp};
-use crate::quorum::Rota;
+use crate::quorum::QuorumSchedule;
 use crate::setup::Parameter;
 
 /// The messages between nodes, each about the request of this time.
@@ -94,7 +94,7 @@ impl fmt::Display for Message {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct MaekawaBasic {
     me: NodeId,
-    rota: Rota,
+    rota: QuorumSchedule,
     /// The highest time counted or seen in a request.
     clock: Clock,
     arbiter: Arbiter,
@@ -105,7 +105,7 @@ pub struct MaekawaBasic {
 
 impl MaekawaBasic {
     /// A node that has neither asked nor been asked.
-    pub fn new(me: NodeId, rota: Rota) -> Self {
+    pub fn new(me: NodeId, rota: QuorumSchedule) -> Self {
         let (clock, arbiter) = (Clock::default(), Arbiter::default());
         Self { me, rota, clock, arbiter, phase: Phase::Outside, locked: NodeSet::EMPTY }
     }
@@ -123,7 +123,7 @@ impl MaekawaBasic {
     }
 }
 
-impl HearsItself for MaekawaBasic {
+impl HandlesSelfMessages for MaekawaBasic {
     fn me(&self) -> NodeId {
         self.me
     }

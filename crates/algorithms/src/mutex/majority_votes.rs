@@ -83,13 +83,13 @@ use vorrang_protocol::{
     Effects, Group, Invariant, Never, NodeId, NodeSet, Protocol, Refused, Situation,
 };
 
-use super::at_home::HearsItself;
 use super::card::{
     BUSIEST, Card, Demonstration, Flaw, Load, MESSAGES, MORE_THAN_HALF, RESPONSE, SYNC_DELAY,
     Setting, Terms,
 };
 use super::locking::{Arbiter, Phase};
 use super::maekawa::MOST_DELAY;
+use super::self_messages::HandlesSelfMessages;
 use super::{
     ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice, theory,
 };
@@ -273,7 +273,7 @@ impl MajorityVotes {
     }
 }
 
-impl HearsItself for MajorityVotes {
+impl HandlesSelfMessages for MajorityVotes {
     fn me(&self) -> NodeId {
         self.me
     }
@@ -343,7 +343,7 @@ impl Protocol for MajorityVotes {
 
     /// The vote, and the clock: an arbiter that has forgotten the holder of its vote gives a second
     /// one, and a request that is older than one that is over is ignored.
-    fn kept(&self, fresh: Self) -> Self {
+    fn after_crash(&self, fresh: Self) -> Self {
         Self {
             clock: self.clock,
             arbiter: self.arbiter.clone(),
@@ -687,14 +687,14 @@ mod tests {
         let (mut node, mut fx) = waiting(0);
         told(&mut node, &mut fx, 3, Locked { time: 1 });
         told(&mut node, &mut fx, 2, Request { time: 6 });
-        let mut again = node.kept(self::node(5, 0).0);
+        let mut again = node.after_crash(self::node(5, 0).0);
         assert_eq!((again.phase, &again.votes), (Phase::Outside, &NodeSet::EMPTY));
         assert_eq!(again.arbiter, node.arbiter);
         again.on_restart(&mut fx);
         let mut all: Vec<_> = [1, 2, 3, 4].map(|to| send(to, Release { time: 6 })).into();
         all.push(send(2, Locked { time: 6 }));
         assert_eq!(fx.take(), all, "its own vote is free again");
-        let again = again.kept(self::node(5, 0).0);
+        let again = again.after_crash(self::node(5, 0).0);
         assert_eq!(again.arbiter.lock, Some(Stamp::new(6, NodeId(2))), "that of another is not");
         assert_eq!((again.clock.now(), again.over[0]), (6, 6));
     }

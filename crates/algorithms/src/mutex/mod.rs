@@ -5,16 +5,15 @@
 //!
 //! On views, where [the group goes on without unreachable members](crate::group::locks), an
 //! application gets a fencing token when it [enters](Notice::EnteredAs), and is told when it [loses
-//! the lock](Notice::PutOut) and when the [view changes](Notice::View).
+//! the lock](Notice::Evicted) and when the [view changes](Notice::View).
 
-pub mod at_home;
 pub mod cao_singhal;
 pub mod card;
 pub mod carvalho_roucairol;
 pub mod central;
 pub mod echo_lift;
 pub mod elected_lift;
-mod fence;
+mod fencing_token;
 pub mod flaws;
 pub mod group_exclusion;
 pub mod handing_on;
@@ -34,6 +33,7 @@ pub mod regenerating_suzuki_kasami;
 pub mod ricart_agrawala;
 pub mod ricart_agrawala_probing;
 pub mod sanders;
+pub mod self_messages;
 pub mod singhal;
 pub mod spec;
 pub mod suzuki_kasami;
@@ -50,7 +50,7 @@ use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Refused, Step, Turn};
 
 pub use card::Card;
-pub use fence::Fence;
+pub use fencing_token::FencingToken;
 
 use crate::problem::Problem;
 
@@ -172,10 +172,10 @@ pub enum Notice {
     /// You are inside, until you release.
     Entered,
     /// The same, with a fencing token to show to the resource, until you release or lose the lock.
-    EnteredAs(Fence),
+    EnteredAs(FencingToken),
     /// You have lost the lock: the others have gone on without you. The application may release it
     /// all the same, or ask again.
-    PutOut,
+    Evicted,
     /// You belong to a view from now on: its number, and how many members it has.
     View {
         /// Views are counted from 1.
@@ -190,7 +190,7 @@ impl Notice {
     pub const fn is_entry(self) -> bool {
         match self {
             Self::Entered | Self::EnteredAs(_) => true,
-            Self::PutOut | Self::View { .. } => false,
+            Self::Evicted | Self::View { .. } => false,
         }
     }
 }
@@ -200,7 +200,7 @@ impl fmt::Display for Notice {
         match self {
             Self::Entered => f.write_str("entered"),
             Self::EnteredAs(fence) => write!(f, "entered with token {fence}"),
-            Self::PutOut => f.write_str("lost the lock"),
+            Self::Evicted => f.write_str("lost the lock"),
             Self::View { number, members } => write!(f, "view {number} of {members} members"),
         }
     }
@@ -210,7 +210,7 @@ impl Turn for Notice {
     fn step(&self) -> Option<Step> {
         match self {
             Self::Entered | Self::EnteredAs(_) => Some(Step::Enter),
-            Self::PutOut => Some(Step::PutOut),
+            Self::Evicted => Some(Step::Evicted),
             Self::View { .. } => None,
         }
     }

@@ -340,7 +340,7 @@ impl Protocol for RicartAgrawalaProbing {
     }
 
     /// The clock lies on stable storage.
-    fn kept(&self, fresh: Self) -> Self {
+    fn after_crash(&self, fresh: Self) -> Self {
         Self { clock: self.clock, ..fresh }
     }
 }
@@ -488,7 +488,7 @@ mod tests {
         let (mut old, mut fx) = (node(0, 2), Outbox::default());
         old.on_message(NodeId(1), Message::Request(9), &mut fx);
         old.on_command(ACQUIRE, &mut fx).unwrap();
-        let mut new = old.kept(node(0, 2));
+        let mut new = old.after_crash(node(0, 2));
         fx.take();
         new.on_command(ACQUIRE, &mut fx).unwrap();
         assert_eq!(sends(&mut fx), [send(1, Message::Request(11))]);

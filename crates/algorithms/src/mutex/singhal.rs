@@ -227,7 +227,7 @@ impl Singhal {
                 *ours = *theirs;
             }
         }
-        self.known[self.me.index()] = ours; // our own entry is the newest
+        self.known[self.me.index()] = ours; // nobody knows better
         match self.phase {
             Phase::Waiting => {
                 self.phase = Phase::Inside(token);

@@ -177,9 +177,9 @@ impl QuorumSystem {
     }
 
     /// All quorums of a node, for it to take in turn.
-    pub fn rota(&self, node: NodeId) -> Rota {
+    pub fn rota(&self, node: NodeId) -> QuorumSchedule {
         let quorums = (0..self.turns()).map(|turn| self.by.quorum(node, turn)).collect();
-        Rota { quorums, turn: 0 }
+        QuorumSchedule { quorums, turn: 0 }
     }
 
     /// All quorums, each once, lowest first; none if they have more than so many members in all.
@@ -202,12 +202,12 @@ impl QuorumSystem {
 /// The quorums of one node: one, or several that it takes in turn so that all nodes have the same
 /// to do. Copies share them.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Rota {
+pub struct QuorumSchedule {
     quorums: Arc<[Vec<NodeId>]>,
     turn: usize,
 }
 
-impl Rota {
+impl QuorumSchedule {
     /// Whose turn it is, lowest node first.
     pub fn quorum(&self) -> &[NodeId] {
         &self.quorums[self.turn]

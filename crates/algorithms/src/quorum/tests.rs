@@ -202,7 +202,7 @@ fn formulas_give_the_chances_that_counting_gives() {
             let Failure::Exact(found) = failure(&system, dead, 1) else { panic!("{system:?}") };
             assert!((found - expected).abs() < 1e-12, "{system:?}: {found} for {expected}");
         }
-        // A non-dominated system is available with probability one half then.
+        // Nobody knows better than by a toss of a coin what a non-dominated system does then.
         if let (Some(true), Failure::Exact(found)) =
             (properties(&system).nondominated, failure(&system, 0.5, 1))
         {

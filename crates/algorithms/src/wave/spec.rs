@@ -14,7 +14,7 @@ use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use vorrang_protocol::{Debt, Graph, Monitor, NodeId, Violation};
+use vorrang_protocol::{Graph, Monitor, NodeId, Obligation, Violation};
 
 use super::{Command, Gathered, Notice};
 use crate::setup::{Setup, Unfit};
@@ -114,18 +114,18 @@ impl Monitor for Spanning {
     }
 
     fn at_rest(&self) -> Result<(), Violation> {
-        match self.owed().first() {
+        match self.obligations().first() {
             None => Ok(()),
-            Some(Debt { to, property }) => {
+            Some(Obligation { to, property }) => {
                 let what = format!("node {to} was never told that the wave is over");
                 Err(Violation { property, what })
             }
         }
     }
 
-    fn owed(&self) -> Vec<Debt> {
+    fn obligations(&self) -> Vec<Obligation> {
         let to = self.initiator.filter(|_| self.is_owed);
-        to.map(|to| Debt { to, property: "termination" }).into_iter().collect()
+        to.map(|to| Obligation { to, property: "termination" }).into_iter().collect()
     }
 
     fn on_crash(&mut self, at: NodeId) {
@@ -168,7 +168,7 @@ mod tests {
         let mut monitor = all_joined();
         done(&mut monitor, 0, (3, 3)).unwrap();
         monitor.at_rest().unwrap();
-        assert!(monitor.owed().is_empty());
+        assert!(monitor.obligations().is_empty());
     }
 
     #[test]
@@ -220,7 +220,7 @@ mod tests {
     fn whoever_starts_a_wave_must_be_told_of_its_end() {
         let mut monitor = all_joined();
         assert_eq!(monitor.at_rest().unwrap_err().property, "termination");
-        assert_eq!(monitor.owed(), [Debt { to: NodeId(0), property: "termination" }]);
+        assert_eq!(monitor.obligations(), [Obligation { to: NodeId(0), property: "termination" }]);
         monitor.on_crash(NodeId(1));
         monitor.at_rest().expect_err("the initiator is up and waits");
         monitor.on_crash(NodeId(0));

@@ -15,10 +15,10 @@ use std::collections::{BTreeMap, HashSet};
 use super::loops::{components, way};
 use super::{Graph, Hop, Lasso, Watch};
 use crate::report::Bound;
-use crate::total::Total;
+use crate::state_hash::StateHash;
 
 /// A fair loop as near to the start as its component reaches.
-pub(super) fn find<T: Total>(
+pub(super) fn find<T: StateHash>(
     graph: &Graph<T>,
     watch: &mut Watch<'_, '_>,
 ) -> Result<Option<Lasso>, Bound> {
@@ -40,7 +40,7 @@ pub(super) fn find<T: Total>(
 }
 
 /// A fair loop through this state of a component, if the component has one.
-fn fair_loop<T: Total>(
+fn fair_loop<T: StateHash>(
     graph: &Graph<T>,
     members: &[u32],
     from: u32,
@@ -95,7 +95,7 @@ struct Demand {
     happens: bool,
 }
 
-impl<'a, T: Total> Component<'a, T> {
+impl<'a, T: StateHash> Component<'a, T> {
     fn new(graph: &'a Graph<T>, members: &[u32]) -> Self {
         let inside: HashSet<u32> = members.iter().copied().collect();
         // How many states it can happen in, and whether it does.

@@ -3,13 +3,15 @@
 use std::collections::HashMap;
 
 use super::Watch;
-use crate::dues::{Due, Dues, Label, counts_as_help, label, rearmed, waits_for_rest};
 use crate::fingerprint::{ByTotal, Print};
+use crate::obligations::{
+    Label, Obligations, PendingObligation, counts_as_help, label, rearmed, waits_for_rest,
+};
 use crate::report::Bound;
 use crate::retrace::Initial;
 use crate::state::{State, States};
+use crate::state_hash::StateHash;
 use crate::step::{Model, Stepper};
-use crate::total::Total;
 use crate::trial::Trial;
 
 /// The graph; states by their numbers, in the order in which the search found them.
@@ -18,7 +20,7 @@ pub(crate) struct Graph<T> {
     /// The obligations of each state, as a place in `owings`.
     kinds: Vec<u32>,
     owings: Vec<Owing>,
-    dues: Vec<Due>,
+    dues: Vec<PendingObligation>,
     labels: Vec<Label>,
     /// Where the steps of each state begin, and the end. States from `starts.len() - 1` on were not
     /// explored.
@@ -46,7 +48,7 @@ struct Owing {
     present: Vec<u32>,
 }
 
-impl<T: Total> Graph<T> {
+impl<T: StateHash> Graph<T> {
     /// Visits all states again, but not those `unexplored` steps from the start or farther.
     pub(crate) fn build(
         model: Model<'_>,
@@ -93,7 +95,7 @@ impl<T: Total> Graph<T> {
         self.labels[label as usize]
     }
 
-    pub(crate) fn dues(&self) -> impl Iterator<Item = (u32, Due)> {
+    pub(crate) fn dues(&self) -> impl Iterator<Item = (u32, PendingObligation)> {
         (0..).zip(self.dues.iter().copied())
     }
 
@@ -162,7 +164,7 @@ struct Builder<'a, T> {
     graph: Graph<T>,
 }
 
-impl<'a, T: Total> Builder<'a, T> {
+impl<'a, T: StateHash> Builder<'a, T> {
     fn new(model: Model<'a>) -> Self {
         Self {
             model,
@@ -203,12 +205,13 @@ impl<'a, T: Total> Builder<'a, T> {
 
     fn learn_owing(&mut self, monitor: Print, waits_for_rest: bool) -> u32 {
         let dues = self.model.machine.dues(monitor);
-        let Dues { owed, objection } = &dues;
+        let Obligations { owed, objection } = &dues;
         let mut owing = Owing { monitor, ..Owing::default() };
-        let others = objection.iter().map(|&it| (Due::Objection(it), dues.other_objection()));
+        let others =
+            objection.iter().map(|&it| (PendingObligation::Objection(it), dues.other_objection()));
         let others = others.map(|(due, other)| (due, other.is_some()));
-        let debts = owed.iter().map(|&it| (Due::Debt(it), true));
-        let script = waits_for_rest.then_some((Due::Script, true));
+        let debts = owed.iter().map(|&it| (PendingObligation::Obligation(it), true));
+        let script = waits_for_rest.then_some((PendingObligation::Script, true));
         for (due, is_present) in debts.chain(others).chain(script) {
             let place = self.place_of(due);
             owing.unsettled.push(place);
@@ -223,9 +226,9 @@ impl<'a, T: Total> Builder<'a, T> {
     }
 
     /// An objection is settled only when there is none at all: so all of them are one.
-    fn place_of(&mut self, due: Due) -> u32 {
-        let is_objection = |it: Due| matches!(it, Due::Objection(_));
-        let same = |it: &Due| *it == due || is_objection(*it) && is_objection(due);
+    fn place_of(&mut self, due: PendingObligation) -> u32 {
+        let is_objection = |it: PendingObligation| matches!(it, PendingObligation::Objection(_));
+        let same = |it: &PendingObligation| *it == due || is_objection(*it) && is_objection(due);
         let dues = &mut self.graph.dues;
         dues.iter().position(same).unwrap_or_else(|| {
             dues.push(due);

@@ -4,12 +4,12 @@ use std::collections::{HashMap, VecDeque};
 
 use super::{Graph, Hop, Watch};
 use crate::report::Bound;
-use crate::total::Total;
+use crate::state_hash::StateHash;
 
 /// Strongly connected components of the part of the graph that is `within`, each with at least one
 /// step inside: Tarjan, "Depth-first search and linear graph algorithms", SIAM Journal on Computing
 /// 1(2), 1972, with a stack of its own in place of recursion.
-pub(super) fn components<T: Total>(
+pub(super) fn components<T: StateHash>(
     graph: &Graph<T>,
     within: &[bool],
     watch: &mut Watch<'_, '_>,
@@ -46,7 +46,7 @@ struct Tarjan<'a, T> {
     count: u32,
 }
 
-impl<T: Total> Tarjan<'_, T> {
+impl<T: StateHash> Tarjan<'_, T> {
     fn visit(&mut self, root: u32, watch: &mut Watch<'_, '_>) -> Result<(), Bound> {
         // States on the way, each with how many of its steps were followed.
         let mut way = vec![(root, 0)];
@@ -113,7 +113,7 @@ impl<T: Total> Tarjan<'_, T> {
 
 /// A shortest way of at least one step, within a part of the graph, that ends with a step (by its
 /// source and its place there) that `is_end`.
-pub(super) fn way<T: Total>(
+pub(super) fn way<T: StateHash>(
     graph: &Graph<T>,
     from: u32,
     is_within: impl Fn(u32) -> bool,

@@ -23,8 +23,8 @@
 //! every state its level in the search. A step leads at most one level down; round the loop the
 //! levels come back to where they were, so one of its steps leads to a state of the same or of an
 //! earlier level. The search sees that step when it takes it, and sees that both ends owe the same
-//! ([`may_close_a_loop`](crate::dues::may_close_a_loop)). Where it never did, there is nothing to
-//! look for; where it did, all states are visited once more and the graph is kept.
+//! ([`may_close_a_loop`](crate::obligations::may_close_a_loop)). Where it never did, there is
+//! nothing to look for; where it did, all states are visited once more and the graph is kept.
 //!
 //! States that a bound kept from being explored are taken to settle everything. The second pass is
 //! within the same bounds on memory and time, and tells of its progress as the first does.
@@ -40,19 +40,19 @@ use vorrang_protocol::Violation;
 pub(crate) use graph::Graph;
 pub(crate) use watch::Watch;
 
-use crate::dues::Due;
 use crate::machine::Machine;
+use crate::obligations::PendingObligation;
 use crate::report::Bound;
 use crate::retrace::{Initial, Next, Way, retrace_round};
+use crate::state_hash::StateHash;
 use crate::step::Model;
 use crate::step::Stepper;
 use crate::system::Liveness;
 use crate::table::Table;
-use crate::total::Total;
 
 /// A run that something is owed at the end of, and what it then goes through for ever.
 struct Lasso {
-    due: Due,
+    due: PendingObligation,
     /// Where the stem begins: a state that is reached by a shortest run.
     from: u32,
     /// From there to the loop.
@@ -69,7 +69,7 @@ struct Hop {
 }
 
 /// Looks for something that is owed for ever.
-pub(crate) fn judge<T: Total>(
+pub(crate) fn judge<T: StateHash>(
     model: Model<'_>,
     initial: Vec<Initial<T>>,
     table: &Table<T>,
@@ -95,7 +95,12 @@ pub(crate) fn judge<T: Total>(
 }
 
 impl Lasso {
-    fn violation<T: Total>(&self, machine: &dyn Machine, graph: &Graph<T>, way: &Way) -> Violation {
+    fn violation<T: StateHash>(
+        &self,
+        machine: &dyn Machine,
+        graph: &Graph<T>,
+        way: &Way,
+    ) -> Violation {
         let (round, all) = (self.around.len(), way.legs.len());
         let since = match all.saturating_sub(round + self.stem.len()) {
             1 => "1 step".to_owned(),
@@ -110,7 +115,7 @@ impl Lasso {
             _ => format!("; {} can repeat for ever", steps(round)),
         };
         match (self.due, self.is_trapped) {
-            (Due::Debt(debt), true) => Violation {
+            (PendingObligation::Obligation(debt), true) => Violation {
                 property: debt.property,
                 what: format!(
                     "after {since} nothing that is bound to happen can ever give node {} what \
@@ -118,7 +123,7 @@ impl Lasso {
                     debt.to
                 ),
             },
-            (Due::Debt(debt), false) => Violation {
+            (PendingObligation::Obligation(debt), false) => Violation {
                 property: "no starvation",
                 what: format!(
                     "node {} waits for ever, though every message arrives and every timer runs \
@@ -126,13 +131,13 @@ impl Lasso {
                     debt.to
                 ),
             },
-            (Due::Objection(property), is_trapped) => {
+            (PendingObligation::Objection(property), is_trapped) => {
                 let objection = machine.at_rest(graph.monitor(self.from)).err();
                 let what = objection.map_or_else(String::new, |it| it.what);
                 let since = if is_trapped { format!("after {since}, ") } else { String::new() };
                 Violation { property, what: format!("{since}for ever: {what}{repeats}") }
             }
-            (Due::Script, _) => Violation {
+            (PendingObligation::Script, _) => Violation {
                 property: "script",
                 what: format!(
                     "after {since} the next command of the script can never be given, for the \

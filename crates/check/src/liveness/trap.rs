@@ -2,17 +2,17 @@
 
 use super::loops::{components, way};
 use super::{Graph, Lasso, Watch};
-use crate::dues::Due;
+use crate::obligations::PendingObligation;
 use crate::report::Bound;
-use crate::total::Total;
+use crate::state_hash::StateHash;
 
 /// The trap nearest to the start, with a loop in it.
-pub(super) fn find<T: Total>(
+pub(super) fn find<T: StateHash>(
     graph: &Graph<T>,
     watch: &mut Watch<'_, '_>,
 ) -> Result<Option<Lasso>, Bound> {
     let backwards = graph.backwards();
-    let mut nearest: Option<(u32, Due, Vec<bool>)> = None;
+    let mut nearest: Option<(u32, PendingObligation, Vec<bool>)> = None;
     for (due, what) in graph.dues() {
         watch.go_on()?;
         let trapped = trapped(graph, &backwards, &graph.unsettled(due));
@@ -47,7 +47,7 @@ pub(super) fn find<T: Total>(
 }
 
 /// The states from which no step that counts leads, at last, to one in which nothing is owed.
-fn trapped<T: Total>(
+fn trapped<T: StateHash>(
     graph: &Graph<T>,
     backwards: &(Vec<usize>, Vec<u32>),
     unsettled: &[bool],

@@ -257,7 +257,7 @@ impl Rules<'_> {
                 next.faults.crashes -= 1;
                 next.down[at] = true;
                 next.ringing.retain(|it| it.at != at);
-                next.nodes[at] = world.nodes[at].kept(self.system.nodes[at].clone());
+                next.nodes[at] = world.nodes[at].after_crash(self.system.nodes[at].clone());
                 next.seen.push((at as u8, CRASH));
                 vec![next]
             }

@@ -7,7 +7,7 @@
 
 use std::num::NonZeroUsize;
 
-use vorrang_algorithms::flaw::{Flawed, Mistake};
+use vorrang_algorithms::flaw::{AnyMistake, Flawed};
 use vorrang_algorithms::group::Command;
 use vorrang_algorithms::group::decision::Decision;
 use vorrang_algorithms::group::flaws::{
@@ -279,17 +279,16 @@ fn what_is_decided_wrongly_is_found() {
     breaks("votes-forgotten", &forgets, 13);
 }
 
-fn mistaken<F>(mistake: F) -> impl Fn(NodeId, Group, &[NodeId]) -> Flawed<Views<u32, u64, Right>, F>
-where
-    F: Mistake<Views<u32, u64, Right>>,
-{
+fn mistaken(
+    mistake: &'static dyn AnyMistake<Views<u32, u64, Right>>,
+) -> impl Fn(NodeId, Group, &[NodeId]) -> Flawed<Views<u32, u64, Right>> {
     move |id, universe, founders| Flawed::new(right(id, universe, founders), mistake)
 }
 
 #[test]
 fn what_is_done_wrongly_with_messages_is_found() {
     let lists: &[&[&str]] = &[&["send 1"], &["suspect 0"], &[]];
-    breaks("no-freeze", &system(3, lists, mistaken(NoFreeze)), 10);
+    breaks("no-freeze", &system(3, lists, mistaken(&NoFreeze)), 10);
     let lists: &[&[&str]] = &[&["send 1", "suspect 2"], &[], &[]];
-    breaks("across-the-barrier", &system(3, lists, mistaken(AcrossTheBarrier)), 8);
+    breaks("across-the-barrier", &system(3, lists, mistaken(&AcrossTheBarrier)), 8);
 }

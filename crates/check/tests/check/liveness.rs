@@ -14,7 +14,7 @@ use support::{ONE, TWO, explore_all};
 use vorrang_check::{
     Bound, Bounds, Faults, Liveness, Order, Outcome, Plan, Report, System, explore,
 };
-use vorrang_protocol::{Debt, Monitor, NodeId, Violation};
+use vorrang_protocol::{Monitor, NodeId, Obligation, Violation};
 
 const ASK: On = On::Command(Asks);
 const LEAVE: On = On::Command(Leave);
@@ -395,8 +395,8 @@ impl Monitor for Poked {
         let poked = Violation { property: "poked", what: "somebody has poked".to_owned() };
         if self.1 { Err(poked) } else { Ok(()) }
     }
-    fn owed(&self) -> Vec<Debt> {
-        self.0.owed()
+    fn obligations(&self) -> Vec<Obligation> {
+        self.0.obligations()
     }
 }
 

@@ -2,13 +2,13 @@
 
 use std::num::NonZeroUsize;
 
-use vorrang_algorithms::flaw::{Flawed, Mistake};
+use vorrang_algorithms::flaw::{AnyMistake, Flawed};
 use vorrang_algorithms::group::input::Input;
 use vorrang_algorithms::group::locks::flaws::{
     ClockNotCarried, EntersFrozen, HolderForgotten, ViewIgnored,
 };
 use vorrang_algorithms::group::locks::spec::{Fed, Locked};
-use vorrang_algorithms::group::locks::{Anew, Exclusive, Locks};
+use vorrang_algorithms::group::locks::{Exclusive, Locks, NodeFactory};
 use vorrang_algorithms::mutex::central::Central;
 use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
 use vorrang_algorithms::mutex::suzuki_kasami::SuzukiKasami;
@@ -42,25 +42,29 @@ where
 }
 
 /// Nodes, of which the first so many have founded the group.
-fn locks<P: Exclusive>(founders: u32, of: u32, anew: Anew<P>) -> impl Fn(NodeId) -> Locks<P> {
+fn locks<P: Exclusive>(
+    founders: u32,
+    of: u32,
+    anew: NodeFactory<P>,
+) -> impl Fn(NodeId) -> Locks<P> {
     let founders: Vec<NodeId> = (0..founders).map(NodeId).collect();
     move |id| Locks::new(id, Group::of(of), &founders, anew.clone())
 }
 
-fn ricart_agrawala() -> Anew<RicartAgrawala> {
-    Anew::new(RicartAgrawala::new)
+fn ricart_agrawala() -> NodeFactory<RicartAgrawala> {
+    NodeFactory::new(RicartAgrawala::new)
 }
 
-fn suzuki_kasami() -> Anew<SuzukiKasami> {
-    Anew::new(|me, group| SuzukiKasami::new(me, group, NodeId(0)))
+fn suzuki_kasami() -> NodeFactory<SuzukiKasami> {
+    NodeFactory::new(|me, group| SuzukiKasami::new(me, group, NodeId(0)))
 }
 
-fn central() -> Anew<Central> {
-    Anew::new(Central::new)
+fn central() -> NodeFactory<Central> {
+    NodeFactory::new(Central::new)
 }
 
 /// Those who wait ask again in every view, as where an algorithm goes by time or chance.
-fn asking_again() -> Anew<RicartAgrawala> {
+fn asking_again() -> NodeFactory<RicartAgrawala> {
     ricart_agrawala().asking_again()
 }
 
@@ -81,7 +85,7 @@ where
 }
 
 #[track_caller]
-fn have_states<P: Exclusive>(anew: fn() -> Anew<P>, expected: &[u64]) {
+fn have_states<P: Exclusive>(anew: fn() -> NodeFactory<P>, expected: &[u64]) {
     let crash = Faults::NONE.crashes(1);
     let cases: [(&[List], Faults); 5] = [
         (&[(&[2], 1), (&[2], 1), (&[], 1)], crash),
@@ -114,7 +118,7 @@ fn whoever_is_suspected_numbers_grow_and_whoever_waits_enters() {
 
 /// A view ends at any moment because another comes in, and nobody is suspected: then nobody is ever
 /// beside another.
-fn joined(anew: Anew<SuzukiKasami>) -> impl Fn(NodeId) -> Locks<SuzukiKasami> {
+fn joined(anew: NodeFactory<SuzukiKasami>) -> impl Fn(NodeId) -> Locks<SuzukiKasami> {
     locks(2, 3, anew)
 }
 
@@ -134,19 +138,18 @@ fn who_comes_in_disturbs_nobody() {
 
 #[test]
 fn what_is_wrong_on_purpose_is_found() {
-    fn flawed<F>(mistake: F) -> impl Fn(NodeId) -> Flawed<Locks<SuzukiKasami>, F>
-    where
-        F: Mistake<Locks<SuzukiKasami>>,
-    {
+    fn flawed(
+        mistake: &'static dyn AnyMistake<Locks<SuzukiKasami>>,
+    ) -> impl Fn(NodeId) -> Flawed<Locks<SuzukiKasami>> {
         let node = joined(suzuki_kasami().asking_again());
         move |id| Flawed::new(node(id), mistake)
     }
     let strict = || Locked::new(Group::of(3));
     let found = [
-        explored(&system(JOINED, strict(), flawed(EntersFrozen))),
-        explored(&system(JOINED, strict(), flawed(HolderForgotten))),
-        explored(&system(JOINED, strict(), flawed(ViewIgnored)).links(Order::Any)),
-        explored(&system(JOINED, strict(), flawed(ClockNotCarried))),
+        explored(&system(JOINED, strict(), flawed(&EntersFrozen))),
+        explored(&system(JOINED, strict(), flawed(&HolderForgotten))),
+        explored(&system(JOINED, strict(), flawed(&ViewIgnored)).links(Order::Any)),
+        explored(&system(JOINED, strict(), flawed(&ClockNotCarried))),
         explored(&system(JOINED, strict(), joined(suzuki_kasami().in_own_order()))),
     ];
     let shown = found.map(|it| {

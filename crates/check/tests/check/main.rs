@@ -1,6 +1,5 @@
 //! All tests of the crate as one program: linked once.
 
-mod support;
 mod after;
 mod bounds;
 mod clocks;
@@ -24,6 +23,7 @@ mod rest;
 mod ricart_agrawala;
 mod semantics;
 mod structures;
+mod support;
 mod survivors;
 mod trees;
 mod tricks;

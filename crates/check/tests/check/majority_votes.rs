@@ -121,7 +121,7 @@ fn who_crashes_with_votes_takes_them_along_until_it_comes_up_again() {
 #[test]
 fn a_vote_that_is_forgotten_is_given_twice() {
     let entries = [1, 1, 0];
-    let new = |id| Flawed::new(MajorityVotes::new(id, group(&entries)), Amnesia);
+    let new = |id| Flawed::new(MajorityVotes::new(id, group(&entries)), &Amnesia);
     let system = mutex(&entries, Order::Any, Promised::default(), new);
     let system = System { faults: CRASH.restarts(1), ..system };
     let (property, run) = explored(&system).unwrap_err();

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use support::explore_all;
 use vorrang_algorithms::flaw::Flawed;
 use vorrang_algorithms::layer::flaws::NoDuplicateFilter;
-use vorrang_algorithms::layer::reliable::{Patience, Peers, Reliable};
+use vorrang_algorithms::layer::reliable::{Peers, Reliable, Retries};
 use vorrang_algorithms::mutex;
 use vorrang_algorithms::mutex::lamport::Lamport;
 use vorrang_algorithms::mutex::spec::Exclusion;
@@ -130,7 +130,7 @@ const NS: Duration = Duration::from_nanos(1);
 
 fn reliable(id: u32, tries: u8) -> Reliable<Talker> {
     let me = NodeId(id);
-    Reliable::new(me, Talker { me }, Peers::All(Group::of(2)), Patience::within(MS, tries))
+    Reliable::new(me, Talker { me }, Peers::All(Group::of(2)), Retries::within(MS, tries))
 }
 
 /// Each node says its words, one after the other.
@@ -197,7 +197,7 @@ fn with_the_layer_what_is_said_is_heard_once_and_in_order() {
 fn in_time_nothing_is_sent_again_for_nothing() {
     let talks = |time_out, faults| {
         let nodes = [0, 1].map(|id| {
-            let (me, patience) = (NodeId(id), Patience { time_out, tries: 2 });
+            let (me, patience) = (NodeId(id), Retries { time_out, tries: 2 });
             Reliable::new(me, Talker { me }, Peers::All(Group::of(2)), patience)
         });
         let (verdict, run, states) =
@@ -223,7 +223,7 @@ fn who_gives_up_too_early_loses_words() {
 
 #[test]
 fn without_a_filter_a_word_that_is_sent_again_is_heard_again() {
-    let flawed = || channels(1).map(|node| Flawed::new(node, NoDuplicateFilter));
+    let flawed = || channels(1).map(|node| Flawed::new(node, &NoDuplicateFilter));
     let twice = "once, in order: node 1 heard a, which was not said or was heard before";
     let (verdict, run, _) = outcome(&talk(flawed(), ["a", ""], Faults::NONE, ANY.into()));
     assert_eq!(verdict, twice);
@@ -285,7 +285,7 @@ fn algorithms_run_over_it_as_if_links_were_reliable() {
         }
     }
     fn over<P: Protocol>(node: impl Fn(NodeId) -> P) -> impl Fn(NodeId) -> Reliable<P> {
-        let (peers, patience) = (Peers::All(Group::of(2)), Patience::within(MS, 1));
+        let (peers, patience) = (Peers::All(Group::of(2)), Retries::within(MS, 1));
         move |id| Reliable::new(id, node(id), peers.clone(), patience)
     }
     let group = Group::of(2);

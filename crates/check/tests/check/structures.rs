@@ -23,7 +23,7 @@ struct Count {
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Objects {
-    Below(u32),
+    ViewLayer(u32),
     Above(u32),
     At(u32),
 }
@@ -42,7 +42,7 @@ impl Monitor for Count {
     }
     fn at_rest(&self) -> Result<(), Violation> {
         let is_wrong = match self.objects {
-            Objects::Below(least) => self.arrived < least,
+            Objects::ViewLayer(least) => self.arrived < least,
             Objects::Above(most) => self.arrived > most,
             Objects::At(count) => self.arrived == count,
         };
@@ -87,7 +87,7 @@ fn runs_take_as_many_messages_as_they_should() {
         let is_met = |objects| is_met(structure, entries, objects);
         assert!(is_met(Objects::At(least)), "{structure} {entries:?}: never {least}");
         assert!(is_met(Objects::At(most)), "{structure} {entries:?}: never {most}");
-        assert!(!is_met(Objects::Below(least)), "{structure} {entries:?}: below {least}");
+        assert!(!is_met(Objects::ViewLayer(least)), "{structure} {entries:?}: below {least}");
         assert!(!is_met(Objects::Above(most)), "{structure} {entries:?}: above {most}");
     }
 }

@@ -28,7 +28,7 @@ fn walks_through_a_correct_system_prove_nothing() {
 fn a_mistake_is_found_and_its_run_leads_there() {
     let entries = &[9, 9, 9];
     let group = group(entries);
-    let flawed = |id| Flawed::new(RicartAgrawala::new(id, group), RepliesCarryNoClock);
+    let flawed = |id| Flawed::new(RicartAgrawala::new(id, group), &RepliesCarryNoClock);
     let monitor = (Exclusion::default(), HappenedBefore::default());
     let system = mutex(entries, Order::Any, monitor, flawed);
     let walks = Walks::new(10_000, 200, 7);

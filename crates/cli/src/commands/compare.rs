@@ -1,13 +1,19 @@
 //! `vorrang compare`: every algorithm on one workload, measured beside theory.
 
 use serde_json::Value;
+use vorrang_experiment::catalogue::Run;
+use vorrang_experiment::failure::Failure;
+use vorrang_experiment::figures::{Figure, mark, span};
+use vorrang_experiment::format::figure;
+use vorrang_experiment::means::{Row, measure};
+use vorrang_experiment::selection::Selected;
+use vorrang_experiment::statistics::Estimate;
+use vorrang_node::terminal::{BAD, RESET, print, say_aside, screen, wrapped};
 
-use crate::failure::Failure;
-use crate::figures::{Figure, LEGEND, coloured};
-use crate::means::{Row, measure};
-use crate::output::{Format, print, print_csv, print_json};
-use crate::selection::Selection;
-use crate::table::{markdown, screen, tables, wrapped};
+use crate::figures_text::{LEGEND, coloured};
+use crate::output::{Format, print_csv, print_json, with_bar};
+use crate::selection_args::SelectionArgs;
+use crate::table::{markdown, tables};
 
 /// Compare algorithms on the same workloads and seeds, measured beside theory
 ///
@@ -26,7 +32,7 @@ use crate::table::{markdown, screen, tables, wrapped};
     vorrang compare --algorithms all --markdown")]
 pub(crate) struct Compare {
     #[command(flatten)]
-    selection: Selection,
+    selection: SelectionArgs,
     #[command(flatten)]
     format: Format,
     /// Print a table in Markdown
@@ -38,7 +44,7 @@ impl Compare {
     pub(crate) fn execute(self) -> Result<(), Failure> {
         let selected = self.selection.runs(|algorithm| algorithm.contrast())?;
         if self.format.is_text() {
-            let rows = measure(&selected.runs)?;
+            let rows = measured(&selected.runs)?;
             let mut pages: Vec<&str> = Vec::new();
             for row in &rows {
                 if !pages.contains(&&*row.page) {
@@ -54,8 +60,8 @@ impl Compare {
             }
             return verdict(&rows);
         }
-        selected.say_left_out();
-        let rows = measure(&selected.runs)?;
+        say_left_out(&selected);
+        let rows = measured(&selected.runs)?;
         let values: Vec<Value> = rows.iter().map(Row::json).collect();
         if self.format.json {
             print_json(&Value::Array(values))?;
@@ -79,8 +85,21 @@ impl Compare {
             return format!("{title}{}\n", markdown(&cells));
         }
         let text = coloured(&tables(&cells, &groups, screen().unwrap_or(WIDTH)));
-        let wrong: String = rows.iter().filter_map(|row| row.complaint()).collect();
+        let wrong: String = rows.iter().filter_map(|row| complaint(row)).collect();
         format!("{}{text}{}\n", wrapped(&title), wrapped(&wrong))
+    }
+}
+
+/// Runs everything, with a bar if it takes long.
+pub(crate) fn measured(runs: &[Vec<Box<dyn Run>>]) -> Result<Vec<Row>, Failure> {
+    let total = runs.iter().map(Vec::len).sum::<usize>() as u64;
+    with_bar(total, "{bar:40} {pos} of {len} runs, {eta} left", |told| measure(runs, told))
+}
+
+/// Says what was left out, where it does not come between the figures.
+pub(crate) fn say_left_out(selected: &Selected) {
+    for sentence in &selected.left_out {
+        say_aside(wrapped(sentence).trim_end());
     }
 }
 
@@ -107,9 +126,46 @@ pub(crate) fn cells(rows: &[&Row]) -> (Vec<Vec<String>>, Vec<usize>) {
     ranked.sort_by(|a, b| rank(a).total_cmp(&rank(b)));
     let mut cells = vec![header];
     let is_twice = |name| rows.iter().filter(|row| row.runs[0].name == name).count() > 1;
-    cells.extend(ranked.iter().map(|row| row.cells(is_twice(row.runs[0].name), &columns)));
+    cells.extend(ranked.iter().map(|row| row_cells(row, is_twice(row.runs[0].name), &columns)));
     let groups = columns.iter().map(|(_, has_theory)| if *has_theory { 3 } else { 1 }).collect();
     (cells, groups)
+}
+
+/// The cells of a table, with the set-up beside the name if that tells it from another row.
+fn row_cells(row: &Row, shows_setup: bool, columns: &[(&Figure, bool)]) -> Vec<String> {
+    let run = &row.runs[0];
+    let setup = run.head.iter().find(|(key, _)| *key == "setup");
+    let setup = setup.and_then(|(_, text)| text.as_str()).filter(|_| shows_setup);
+    // All rows of a table have as many nodes.
+    let special = setup.and_then(|text| text.splitn(3, ' ').nth(2));
+    let name = special.map_or(run.name.to_owned(), |text| format!("{} {text}", run.name));
+    let mut cells = vec![name];
+    for (column, has_theory) in columns {
+        cells.push(show(row.estimate(column.key)));
+        if *has_theory {
+            cells.push(row.theory(column.key).map_or(String::new(), span));
+            cells.push(row.agreement(column.key).map_or("", mark).to_owned());
+        }
+    }
+    cells
+}
+
+/// What was wrong with a run, if anything was.
+fn complaint(row: &Row) -> Option<String> {
+    let run = row.runs.iter().find(|run| !run.is_fine())?;
+    let what = run.violation.as_deref().unwrap_or("the run did not come to rest");
+    Some(format!("{BAD}{}, seed {}: {what}{RESET}\n", run.name, run.seed))
+}
+
+/// A mean as text, with its error if that is known and not nothing.
+fn show(estimate: Option<Estimate>) -> String {
+    match estimate {
+        None => "–".to_owned(),
+        Some(Estimate { mean, half_width: Some(error) }) if error >= 0.0005 => {
+            format!("{}±{}", figure(mean), figure(error))
+        }
+        Some(Estimate { mean, .. }) => figure(mean),
+    }
 }
 
 /// What fits on a page, if nobody says how wide the screen is.

@@ -3,13 +3,13 @@
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, Command};
 use clap_complete::Shell;
+use vorrang_experiment::catalogue::catalogue;
+use vorrang_experiment::failure::Failure;
+use vorrang_experiment::lookup::problems;
+use vorrang_node::terminal::print;
 
 use super::explain::TERMS;
 use crate::command_line;
-use crate::failure::Failure;
-use crate::lookup::problems;
-use crate::output::print;
-use crate::problem::catalogue;
 
 /// Print a script that lets your shell complete commands, options and names
 ///

@@ -1,8 +1,7 @@
 //! `vorrang draw`: a run as a picture, and what runs are runs on.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::PathBuf;
 
 use clap::ValueEnum;
 use vorrang_algorithms::quorum::Quorums;
@@ -10,24 +9,24 @@ use vorrang_algorithms::setup::Unfit;
 use vorrang_draw::clocks::Clocks;
 use vorrang_draw::spacetime::{self, Options};
 use vorrang_draw::text::Paint;
-use vorrang_draw::{Graph, Story, Theme, dot, mermaid, perfetto, png, shiviz, text};
+use vorrang_draw::{Graph, Story, Theme, dot, mermaid, perfetto, shiviz, text};
+use vorrang_experiment::catalogue::Run;
+use vorrang_experiment::failure::Failure;
+use vorrang_experiment::network::{Place, Processes};
+use vorrang_experiment::options::check::CheckArgs;
+use vorrang_experiment::options::explicit_args::ExplicitArgs;
+use vorrang_experiment::options::{RunArgs, quorums, topology};
+use vorrang_experiment::story_from_trace::{self, remark};
+use vorrang_experiment::tracefile::Keep;
+use vorrang_experiment::values::whole;
+use vorrang_experiment::{lookup, pictures, tracefile};
+use vorrang_node::terminal::{BAD, BOLD, DIM, RESET, print, say_aside, screen};
 use vorrang_protocol::{Group, NodeId, NodeSet};
 use vorrang_trace::Recording;
 
-use crate::commands::check::{Answer, CheckArgs};
-use crate::commands::replay::remark;
-use crate::failure::Failure;
-use crate::given::Given;
-use crate::lookup;
-use crate::network::Place;
-use crate::options::{RunArgs, quorums, topology};
-use crate::output::{BAD, BOLD, DIM, RESET, print, say_aside};
-use crate::pictures;
-use crate::problem::{Run, run_of};
-use crate::table::screen;
-use crate::telling;
-use crate::tracefile;
-use crate::values::whole;
+use crate::commands::run::run_of;
+use crate::pixels;
+use crate::search_progress::SearchProgress;
 
 /// Draw a run as a space-time diagram: a line a node, time to the right, messages as arrows
 ///
@@ -107,7 +106,7 @@ struct Inline {
     /// Which algorithm, as `vorrang list` calls it
     algorithm: String,
     #[command(flatten)]
-    options: Given<RunArgs>,
+    options: ExplicitArgs<RunArgs>,
     /// Run over real TCP on loopback instead of the simulator
     #[arg(long, help_heading = "Network")]
     net: bool,
@@ -118,7 +117,7 @@ struct Question {
     /// Which algorithm, as `vorrang list` calls it
     algorithm: String,
     #[command(flatten)]
-    args: Given<CheckArgs>,
+    args: ExplicitArgs<CheckArgs>,
 }
 
 /// How it is drawn, and where to.
@@ -156,7 +155,7 @@ pub(crate) struct How {
 enum Kind {
     /// A picture for browsers and papers, light and dark
     Svg,
-    /// The same in pixels
+    /// The same in pixels, in a build with --features png
     Png,
     /// A sequence diagram for Markdown
     Mermaid,
@@ -204,6 +203,9 @@ const WIDE: usize = 200;
 impl Draw {
     pub(crate) fn execute(self) -> Result<(), Failure> {
         let kind = self.how.kind()?;
+        if kind == Kind::Png {
+            pixels::check(self.how.output.as_deref())?;
+        }
         let run = match (self.source, self.file) {
             (Some(Source::Run(inline)), _) => inline.record()?,
             (Some(Source::Check(question)), _) => question.record()?,
@@ -215,7 +217,7 @@ impl Draw {
         if let Some(remark) = remark(&run) {
             say_aside(&remark);
         }
-        let story = telling::story(&run, self.how.states)?;
+        let story = story_from_trace::story(&run, self.how.states)?;
         match self.how.view {
             View::Time => self.how.draw(kind, &story),
             View::Waits => self.how.show(kind, &pictures::waits(&story)),
@@ -261,11 +263,7 @@ impl How {
         };
         match kind {
             Kind::Svg => self.write(spacetime::svg(story, &options).as_bytes()),
-            Kind::Png => {
-                let svg = spacetime::svg(story, &options);
-                let pixels = png::png(&svg, f64::from(self.scale));
-                self.write(&pixels.map_err(Failure::Usage)?)
-            }
+            Kind::Png => self.write_png(&spacetime::svg(story, &options)),
             Kind::Mermaid => self.write(mermaid::mermaid(story).as_bytes()),
             Kind::Shiviz => self.write(shiviz::shiviz(story).as_bytes()),
             Kind::Perfetto => self.write(perfetto::perfetto(story).as_bytes()),
@@ -297,10 +295,7 @@ impl How {
     fn show(&self, kind: Kind, graph: &Graph) -> Result<(), Failure> {
         match kind {
             Kind::Svg => self.write(graph.svg(self.theme()).as_bytes()),
-            Kind::Png => {
-                let pixels = png::png(&graph.svg(self.theme()), f64::from(self.scale));
-                self.write(&pixels.map_err(Failure::Usage)?)
-            }
+            Kind::Png => self.write_png(&graph.svg(self.theme())),
             Kind::Dot => self.write(graph.dot().as_bytes()),
             Kind::Text => self.write(graph.text().as_bytes()),
             Kind::Mermaid | Kind::Shiviz | Kind::Perfetto => Err(Failure::usage(
@@ -308,6 +303,10 @@ impl How {
                  dot or text",
             )),
         }
+    }
+
+    fn write_png(&self, svg: &str) -> Result<(), Failure> {
+        self.write(&pixels::png(svg, f64::from(self.scale), self.output.as_deref())?)
     }
 
     fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
@@ -342,16 +341,14 @@ impl Inline {
     }
 }
 
-/// Makes a run, and reads what was recorded of it.
+/// Makes a run, and hands back what was recorded of it.
 pub(crate) fn record(run: &dyn Run, net: bool) -> Result<Recording, Failure> {
-    let scratch = Scratch::new();
-    let path = Some(scratch.0.as_path());
-    let ran = if net { run.over_tcp(Place::Here, path) } else { run.simulate(path, None) };
-    match ran {
-        // A run that ends badly is worth a picture, too.
-        Ok(_) | Err(Failure::Failed(_)) => tracefile::read(&scratch.0),
-        Err(failure) => Err(failure),
+    if !net {
+        return run.record();
     }
+    let mut recording = None;
+    run.over_tcp(Place { at: Processes::One, progress: None }, Keep::Here(&mut recording))?;
+    recording.ok_or_else(|| Failure::World("nothing was recorded".to_owned()))
 }
 
 impl Question {
@@ -363,9 +360,9 @@ impl Question {
             None => entry.correct.question(args)?,
             Some(name) => lookup::flawed(entry, name)?.question(args)?,
         };
-        let answer: Answer = (query.answer)();
-        match &answer.recorded {
-            Some(recorded) => recorded.recording().map_err(|why| Failure::World(why.to_string())),
+        let answer = (query.answer)(&mut SearchProgress::new(true).watch());
+        match answer.recorded {
+            Some(recorded) => Ok(recorded.into()),
             None => Err(Failure::Failed(format!(
                 "there is nothing to draw: the outcome is {}, without a counterexample\n  {}",
                 answer.outcome, query.line
@@ -403,23 +400,5 @@ impl OfSystem {
         let dead: NodeSet = self.dead.iter().copied().map(NodeId).collect();
         let command = format!("vorrang draw quorum {} --nodes {nodes}", self.system);
         Ok(pictures::quorum(&quorums, &system, (self.of, and), &dead, command))
-    }
-}
-
-/// A file that is gone when nobody needs it any more.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new() -> Self {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("vorrang-draw-{}-{number}.jsonl", std::process::id());
-        Self(std::env::temp_dir().join(name))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_file::<&Path>(&self.0);
     }
 }

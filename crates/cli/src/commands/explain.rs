@@ -1,19 +1,19 @@
 //! `vorrang explain`: an algorithm's card, in the words of its own file.
 
 use vorrang_algorithms::card::About;
+use vorrang_experiment::catalogue::catalogue;
+use vorrang_experiment::failure::Failure;
+use vorrang_experiment::lookup;
+use vorrang_experiment::options::SetupArgs;
+use vorrang_experiment::options::explicit_args::ExplicitArgs;
+use vorrang_experiment::values::whole;
+use vorrang_node::terminal::{BOLD, RESET, print, wrapped};
 
-use crate::failure::Failure;
-use crate::given::Given;
-use crate::lookup;
-use crate::options::SetupArgs;
-use crate::output::{BOLD, RESET, print};
-use crate::problem::catalogue;
 use crate::prose::readable;
-use crate::table::{table, wrapped};
-use crate::values::whole;
+use crate::table::table;
 
-/// What the words mean that are used everywhere.
-const GLOSSARY: &str = include_str!("../glossary.md");
+/// What the figures and verdicts mean that are printed everywhere.
+const TERMS_PAGE: &str = include_str!("../terms.md");
 /// Theories count messages in numbers that hold the square of this.
 const MOST_NODES: u32 = 10_000;
 /// What it is called where an algorithm is.
@@ -30,7 +30,7 @@ pub(crate) struct Explain {
     #[arg(long, short, default_value_t = 13, value_parser = whole(1..=MOST_NODES))]
     nodes: u32,
     #[command(flatten)]
-    setup: Given<SetupArgs>,
+    setup: ExplicitArgs<SetupArgs>,
 }
 
 impl Explain {
@@ -41,7 +41,7 @@ impl Explain {
                 let names: Vec<&str> = names.chain([TERMS]).collect();
                 return print(&wrapped(&format!("Explain which? {}\n", names.join(", "))));
             }
-            Some(TERMS) => return print(&readable(GLOSSARY)),
+            Some(TERMS) => return print(&readable(TERMS_PAGE)),
             Some(name) => name,
         };
         let algorithm = &*lookup::algorithm(name)?.algorithm;

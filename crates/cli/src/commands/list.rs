@@ -1,12 +1,13 @@
 //! `vorrang list`: the catalogue.
 
 use serde_json::{Value, json};
+use vorrang_experiment::catalogue::{Entry, catalogue};
+use vorrang_experiment::failure::Failure;
+use vorrang_node::terminal::{print, wrapped};
 use vorrang_protocol::Group;
 
-use crate::failure::Failure;
-use crate::output::{Format, print, print_csv, print_json};
-use crate::problem::{Entry, catalogue};
-use crate::table::{table, wrapped};
+use crate::output::{Format, print_csv, print_json};
+use crate::table::table;
 
 /// List every algorithm, with what it assumes and where it comes from
 #[derive(Debug, clap::Args)]

@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
-use crate::failure::Failure;
-use crate::sheet::{Destination, Sheet};
+use vorrang_experiment::failure::Failure;
+use vorrang_experiment::sweep_csv::{Destination, SweepCsv};
+
+use crate::destination;
 
 /// Join the parts of one sweep that several machines computed
 ///
@@ -26,9 +28,9 @@ impl Merge {
         {
             return Err(Failure::usage(format!("{} exists: choose another file", path.display())));
         }
-        let mut all = Sheet::read(&self.parts[0])?;
+        let mut all = SweepCsv::read(&self.parts[0])?;
         for path in &self.parts[1..] {
-            let part = Sheet::read(path)?;
+            let part = SweepCsv::read(path)?;
             if part.header != all.header {
                 let shown = path.display();
                 return Err(Failure::usage(format!(
@@ -50,8 +52,8 @@ impl Merge {
                 points - found
             )));
         }
-        all.write(&self.csv)?;
-        self.csv.report(&format!("{found} of {points} points in {}", self.csv))?;
+        destination::write(&all, &self.csv)?;
+        destination::report(&self.csv, &format!("{found} of {points} points in {}", self.csv))?;
         all.verdict()
     }
 }

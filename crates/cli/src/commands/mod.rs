@@ -7,7 +7,6 @@ pub(crate) mod draw;
 pub(crate) mod explain;
 pub(crate) mod list;
 pub(crate) mod merge;
-pub(crate) mod node;
 pub(crate) mod plot;
 pub(crate) mod quorum;
 pub(crate) mod replay;

@@ -4,11 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use vorrang_draw::{Plot as Picture, Theme, png};
+use vorrang_draw::{Plot as Picture, Theme};
+use vorrang_experiment::failure::Failure;
+use vorrang_experiment::plotting::{Points, Wanted, plot};
+use vorrang_experiment::sweep_csv::SweepCsv;
 
-use crate::failure::Failure;
-use crate::plotting::{Points, Wanted, plot};
-use crate::sheet::Sheet;
+use crate::pixels;
 
 /// Plot the results of a sweep: points with confidence intervals, over theory curves
 ///
@@ -18,7 +19,7 @@ use crate::sheet::Sheet;
 #[command(after_help = "Examples:\n  \
     vorrang sweep --nodes 2..=64*2 --seeds 5 --csv out.csv\n  \
     vorrang plot out.csv -o messages.svg\n  \
-    vorrang plot out.csv --y sync_delay_mean -o delay.png\n  \
+    vorrang plot out.csv --y sync_delay_mean -o delay.svg\n  \
     vorrang plot loss.csv --x loss --y throughput --log none -o loss.svg")]
 pub(crate) struct Plot {
     /// The file that `vorrang sweep` wrote
@@ -64,7 +65,8 @@ enum Background {
 
 impl Plot {
     pub(crate) fn execute(self) -> Result<(), Failure> {
-        let sheet = Sheet::read(&self.file)?;
+        check_name(&self.output)?;
+        let sheet = SweepCsv::read(&self.file)?;
         let wanted = Wanted {
             x: self.x,
             y: self.y,
@@ -85,7 +87,7 @@ impl Plot {
     }
 }
 
-pub(crate) fn of_sheet(sheet: &Sheet, wanted: &Wanted) -> Result<Picture, Failure> {
+pub(crate) fn of_sheet(sheet: &SweepCsv, wanted: &Wanted) -> Result<Picture, Failure> {
     let rows = sheet.rows.values().map(Vec::as_slice).collect();
     plot(&Points { header: &sheet.header, rows }, wanted)
 }
@@ -93,7 +95,8 @@ pub(crate) fn of_sheet(sheet: &Sheet, wanted: &Wanted) -> Result<Picture, Failur
 /// Whether a plot can be written to a file of that name.
 pub(crate) fn check_name(path: &Path) -> Result<(), Failure> {
     match ending(path).as_str() {
-        "svg" | "png" => Ok(()),
+        "svg" => Ok(()),
+        "png" => pixels::check(Some(path)),
         _ => Err(Failure::usage(format!("{}: a plot is .svg or .png", path.display()))),
     }
 }
@@ -106,7 +109,7 @@ pub(crate) fn save(picture: &Picture, theme: Theme, path: &Path) -> Result<(), F
     check_name(path)?;
     let svg = picture.svg(theme);
     let written = if ending(path) == "png" {
-        fs::write(path, png::png(&svg, 2.0).map_err(Failure::Usage)?)
+        fs::write(path, pixels::png(&svg, 2.0, Some(path))?)
     } else {
         fs::write(path, svg)
     };

@@ -5,15 +5,18 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 use vorrang_algorithms::quorum::{QuorumSystem, Quorums};
 use vorrang_algorithms::setup::Unfit;
+use vorrang_experiment::failure::Failure;
+use vorrang_experiment::format::grouped;
+use vorrang_experiment::options::{MOST_NODES, quorums};
+use vorrang_experiment::quorum::{Asked, Report, assignment};
+use vorrang_experiment::values::whole;
+use vorrang_node::terminal::{print, screen, wrapped};
 use vorrang_protocol::{Group, NodeId, NodeSet};
 use vorrang_sim::Share;
 
-use crate::failure::Failure;
-use crate::options::{MOST_NODES, quorums};
-use crate::output::{grouped, print, print_json};
-use crate::quorum::{Asked, MOST_DRAWN, Report, assignment, drawing};
-use crate::table::{screen, table, tables, wrapped};
-use crate::values::whole;
+use crate::output::print_json;
+use crate::quorum_drawing::{MOST_DRAWN, drawing};
+use crate::table::{table, tables};
 
 /// Build a quorum system: sets of nodes, one to ask for each node, of which any two intersect
 ///

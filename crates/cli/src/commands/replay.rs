@@ -3,15 +3,16 @@
 use std::path::PathBuf;
 
 use serde_json::json;
+use vorrang_experiment::failure::Failure;
+use vorrang_experiment::format::grouped;
+use vorrang_experiment::problem::{Retraced, sides};
+use vorrang_experiment::story_from_trace::{remark, subject};
+use vorrang_experiment::tracefile;
+use vorrang_node::terminal::{BAD, GOOD, RESET, print, say_aside, wrapped};
 use vorrang_protocol::show_duration_ns;
-use vorrang_trace::{Ending, Objection, Recording};
+use vorrang_trace::{Objection, Recording};
 
-use crate::failure::Failure;
-use crate::lookup;
-use crate::output::{BAD, GOOD, RESET, grouped, print, print_json, say_aside};
-use crate::problem::{Retraced, Subject, sides};
-use crate::table::wrapped;
-use crate::tracefile;
+use crate::output::print_json;
 
 /// Replay a recorded run, step by step, and show where the machines do something else
 ///
@@ -30,25 +31,6 @@ pub(crate) struct Replay {
     /// Print JSON instead of text, for programs
     #[arg(long, help_heading = "Output")]
     json: bool,
-}
-
-/// The machines of a recorded run.
-pub(crate) fn subject(run: &Recording) -> Result<&'static dyn Subject, Failure> {
-    let entry = lookup::algorithm(&run.header.algorithm)?;
-    match run.header.get("flaw") {
-        None => Ok(&*entry.correct),
-        Some(flaw) => lookup::flawed(entry, flaw),
-    }
-}
-
-/// What a reader must know of a file that is not whole.
-pub(crate) fn remark(run: &Recording) -> Option<String> {
-    match run.ending {
-        Ending::Whole(_) => None,
-        Ending::CutOff(records) => {
-            Some(format!("the trace is cut off: its first {} records are whole", grouped(records)))
-        }
-    }
 }
 
 impl Replay {

@@ -2,27 +2,35 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
-use clap::{Args as _, Command, FromArgMatches as _};
 use rayon::prelude::*;
 use vorrang_draw::Theme;
 use vorrang_draw::spacetime::{self, Options};
+use vorrang_experiment::catalogue::{Entry, Run};
+use vorrang_experiment::csv_rows::csv_row;
+use vorrang_experiment::failure::Failure;
+use vorrang_experiment::format::grouped;
+use vorrang_experiment::means::Row;
+use vorrang_experiment::options::check::CheckArgs;
+use vorrang_experiment::options::check_limits::CheckLimitArgs;
+use vorrang_experiment::options::command_line::CommandLine;
+use vorrang_experiment::options::holder::Whom;
+use vorrang_experiment::options::mutex::LoadKind;
+use vorrang_experiment::options::{RunArgs, list};
+use vorrang_experiment::plotting::{Points, Wanted, plot};
+use vorrang_experiment::selection::Selection;
+use vorrang_experiment::values::{WallTime, whole};
+use vorrang_experiment::{lookup, story_from_trace};
+use vorrang_protocol::NodeId;
+use vorrang_sim::Distribution;
 
-use crate::commands::check::CheckArgs;
-use crate::commands::compare::cells;
+use crate::commands::compare::{cells, measured};
 use crate::commands::draw::record;
 use crate::commands::sweep::{figures, header};
-use crate::failure::Failure;
-use crate::given::Given;
-use crate::lookup;
-use crate::means::{Row, measure};
-use crate::output::{csv_row, grouped, progress, show_after_a_second};
+use crate::output::{progress, show_after_a_second};
 use crate::page::Page;
-use crate::plotting::{Points, Wanted, plot};
-use crate::problem::{Entry, Run};
-use crate::selection::Selection;
-use crate::telling;
-use crate::values::whole;
+use crate::search_progress::SearchProgress;
 
 /// Write an HTML report: a comparison, plots, a diagram of each algorithm, verification results
 ///
@@ -60,6 +68,8 @@ const DRAWN: u64 = 4;
 /// Nodes of runs that are drawn, and of those that are checked.
 const DRAWN_NODES: u32 = 4;
 const CHECKED_NODES: u32 = 3;
+/// Latencies of runs that are drawn: no two messages arrive at once.
+const LATENCY: Distribution = Distribution::Uniform(500_000, 1_500_000);
 
 impl Report {
     pub(crate) fn execute(self) -> Result<(), Failure> {
@@ -96,32 +106,45 @@ impl Report {
         self.problem == "mutex"
     }
 
-    /// The words by which algorithms are selected, with so many nodes.
-    fn words(&self, nodes: &str, seeds: u64) -> Vec<String> {
-        let mut words = vec!["--nodes".to_owned(), nodes.to_owned()];
-        words.extend(if self.is_mutex() {
-            ["--entries".to_owned(), MEASURED.max(20 * u64::from(self.nodes)).to_string()]
+    /// What is compared, with so many nodes: as values, and as it would be typed after a command.
+    fn selection(&self, sizes: &[u32]) -> (Selection, Vec<RunArgs>, CommandLine) {
+        let mut line = CommandLine::new("");
+        line.option("nodes", list(sizes));
+        let mut options = RunArgs::default();
+        if self.is_mutex() {
+            options.mutex.entries = MEASURED.max(20 * u64::from(self.nodes));
+            line.option("entries", options.mutex.entries);
         } else {
-            ["--problem".to_owned(), self.problem.clone()]
-        });
+            line.option("problem", &self.problem);
+        }
         // Those that were named and cannot be asked by several at once are not compared.
         let is_fit = |name: &&String| {
             let entry = lookup::algorithm(name);
             entry.is_ok_and(|entry| !entry.algorithm.about().assumes.one_at_a_time)
         };
-        if !self.algorithms.is_empty() {
-            let names: Vec<&str> =
-                self.algorithms.iter().filter(is_fit).map(String::as_str).collect();
-            words.extend(["--algorithms".to_owned(), names.join(",")]);
+        let mut algorithms: Vec<String> = self.algorithms.iter().filter(is_fit).cloned().collect();
+        if algorithms.is_empty() {
+            // Why none of those that were named can be compared is said when they are run.
+            algorithms.clone_from(&self.algorithms);
         }
-        words.extend(["--seeds".to_owned(), seeds.to_string()]);
-        words
+        if !algorithms.is_empty() {
+            line.option("algorithms", algorithms.join(","));
+        }
+        line.option("seeds", self.seeds);
+        let problem = (!self.is_mutex()).then(|| self.problem.clone());
+        let of_size = |&nodes: &u32| {
+            let mut options = options.clone();
+            options.common.nodes = nodes;
+            options
+        };
+        let points = sizes.iter().map(of_size).collect();
+        (Selection { algorithms, problem, seeds: self.seeds }, points, line)
     }
 
     fn comparison(&self, page: &mut Page) -> Result<(), Failure> {
-        let words = self.words(&self.nodes.to_string(), self.seeds);
-        let selected = selection(&words)?.runs(|algorithm| algorithm.contrast())?;
-        let rows = measure(&selected.runs)?;
+        let (selection, points, line) = self.selection(&[self.nodes]);
+        let selected = selection.runs(&points, |algorithm| Some(algorithm.contrast()))?;
+        let rows = measured(&selected.runs)?;
         page.part("comparison", "Comparison");
         page.paragraph(
             "Beside every mean stands what the theory says: ✓ where it predicts a value and the \
@@ -142,7 +165,7 @@ impl Report {
         for sentence in &selected.left_out {
             page.paragraph(sentence);
         }
-        page.command(&format!("vorrang compare {}", words.join(" ")));
+        page.command(&format!("vorrang compare{line}"));
         Ok(())
     }
 
@@ -150,9 +173,8 @@ impl Report {
         let mut sizes: Vec<u32> = vec![2, 3, 4, 6, 8, 13, 21, 32, 64, 128];
         sizes.retain(|&it| it < self.nodes);
         sizes.push(self.nodes);
-        let sizes: Vec<String> = sizes.iter().map(u32::to_string).collect();
-        let words = self.words(&sizes.join(","), self.seeds);
-        let selected = selection(&words)?.runs(|_| ("nodes", &[]))?;
+        let (selection, points, line) = self.selection(&sizes);
+        let selected = selection.runs(&points, |_| None)?;
         let runs: Vec<&dyn Run> = selected.runs.iter().flatten().map(|run| &**run).collect();
         let header = header(&runs)?;
         let bar = progress(runs.len() as u64, "{bar:40} {pos} of {len} points, {eta} left");
@@ -166,7 +188,7 @@ impl Report {
         bar.finish_and_clear();
         page.part("plots", "Plots");
         let file = "sweep.csv";
-        page.command(&format!("vorrang sweep {} --csv {file}", words.join(" ")));
+        page.command(&format!("vorrang sweep{line} --csv {file}"));
         for y in self.plotted() {
             let points = Points { header: &header, rows: rows.iter().map(Vec::as_slice).collect() };
             let wanted = Wanted { y: Some((*y).to_owned()), ..Wanted::default() };
@@ -199,7 +221,7 @@ impl Report {
         let (mut commands, mut pictures) = (Vec::new(), Vec::new());
         for entry in entries {
             let name = entry.algorithm.about().name;
-            let args = check_args(self.check)?;
+            let args = check_args(self.check);
             let query = match entry.correct.question(&args) {
                 Ok(query) => query,
                 Err(Failure::Usage(why)) => {
@@ -208,8 +230,8 @@ impl Report {
                 }
                 Err(failure) => return Err(failure),
             };
-            commands.push(query.line.clone());
-            let answer = (query.answer)();
+            commands.push(query.line.to_string());
+            let answer = (query.answer)(&mut SearchProgress::new(false).watch());
             let checked = match &answer.violation {
                 Some((property, what)) => format!("{property}: {what}"),
                 None => answer.properties.join(", "),
@@ -220,9 +242,12 @@ impl Report {
                 grouped(answer.states),
                 checked,
             ]);
-            if let Some(recorded) = &answer.recorded {
-                let run = recorded.recording().map_err(|why| Failure::World(why.to_string()))?;
-                pictures.push(spacetime::svg(&telling::story(&run, false)?, &Options::default()));
+            if let Some(recorded) = answer.recorded {
+                let run = recorded.into();
+                pictures.push(spacetime::svg(
+                    &story_from_trace::story(&run, false)?,
+                    &Options::default(),
+                ));
             }
         }
         page.table(&rows, &[3]);
@@ -240,16 +265,27 @@ fn diagrams(page: &mut Page, entries: &[&'static Entry]) -> Result<(), Failure> 
     page.paragraph("A short run of each algorithm: a line a node, time to the right.");
     for entry in entries {
         let about = entry.algorithm.about();
-        let mut line = format!("--nodes {DRAWN_NODES} --latency uniform:500us..1500us");
+        let mut line = format!("--nodes {DRAWN_NODES} --latency {LATENCY}");
+        let mut args = RunArgs::default();
+        (args.common.nodes, args.common.latency) = (DRAWN_NODES, Some(LATENCY));
         if about.problem == "mutex" {
-            let load = if about.assumes.one_at_a_time { " --load light" } else { " --think 2ms" };
-            line += &format!(" --entries {DRAWN}{load}");
+            args.mutex.entries = DRAWN;
+            line += &format!(" --entries {DRAWN}");
+            if about.assumes.one_at_a_time {
+                args.mutex.load = LoadKind::Light;
+                line += " --load light";
+            } else {
+                args.mutex.think = Distribution::Constant(2_000_000);
+                line += &format!(" --think {}", args.mutex.think);
+            }
         } else if about.problem == "detection" {
+            args.faults.crash = vec![(Whom::Node(NodeId(2)), 12_000_000)];
+            args.lasting.lasting = Some(Duration::from_millis(30));
             line += " --crash 2@12ms --for 30ms";
         }
         page.heading(&format!("{}: {}", about.name, about.title));
         page.paragraph(about.citation);
-        let run = match crate::axes::options(&line).and_then(|args| entry.algorithm.run(&args)) {
+        let run = match entry.algorithm.run(&args) {
             Ok(run) => run,
             // It needs another set-up than the others.
             Err(Failure::Usage(why)) => {
@@ -258,25 +294,15 @@ fn diagrams(page: &mut Page, entries: &[&'static Entry]) -> Result<(), Failure> 
             }
             Err(failure) => return Err(failure),
         };
-        let story = telling::story(&record(&*run, false)?, false)?;
+        let story = story_from_trace::story(&record(&*run, false)?, false)?;
         page.picture(&spacetime::svg(&story, &Options::default()));
         page.command(&format!("vorrang draw run {} {line} -o {}.svg", about.name, about.name));
     }
     Ok(())
 }
 
-fn selection(words: &[String]) -> Result<Selection, Failure> {
-    let mut command = Selection::augment_args(Command::new("report").no_binary_name(true));
-    let wrong = |error: clap::Error| Failure::usage(error.to_string());
-    let matches = command.try_get_matches_from_mut(words).map_err(wrong)?;
-    Selection::from_arg_matches(&matches).map_err(wrong)
-}
-
-fn check_args(seconds: u64) -> Result<CheckArgs, Failure> {
-    let mut command = CheckArgs::augment_args(Command::new("check").no_binary_name(true));
-    let words = ["--nodes", &CHECKED_NODES.to_string(), "--time", &format!("{seconds}s"), "--json"]
-        .map(str::to_owned);
-    let wrong = |error: clap::Error| Failure::usage(error.to_string());
-    let matches = command.try_get_matches_from_mut(words).map_err(wrong)?;
-    Given::<CheckArgs>::from_arg_matches(&matches).map_err(wrong).map(|given| given.args)
+fn check_args(seconds: u64) -> CheckArgs {
+    let time = Some(WallTime(Duration::from_secs(seconds)));
+    let limits = CheckLimitArgs { time, ..CheckLimitArgs::default() };
+    CheckArgs { nodes: Some(CHECKED_NODES), limits, ..CheckArgs::default() }
 }

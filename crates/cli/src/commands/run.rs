@@ -3,15 +3,17 @@
 use std::path::PathBuf;
 
 use clap::Args as _;
+use vorrang_experiment::catalogue::{self, Entry};
+use vorrang_experiment::failure::Failure;
+use vorrang_experiment::lookup;
+use vorrang_experiment::network::{Place, Processes};
+use vorrang_experiment::options::RunArgs;
+use vorrang_experiment::options::explicit_args::ExplicitArgs;
+use vorrang_experiment::options::fault_args::FaultArgs;
+use vorrang_node::terminal::print;
 
-use crate::failure::Failure;
-use crate::given::Given;
-use crate::lookup;
-use crate::network::Place;
-use crate::options::RunArgs;
-use crate::output::{Format, print, print_csv, print_json, progress};
-use crate::problem::run_of;
-use crate::trouble::FaultArgs;
+use crate::figures_text::text;
+use crate::output::{Format, print_csv, print_json, with_bar};
 
 /// Run one algorithm under one workload and measure it, beside the theory
 ///
@@ -37,7 +39,7 @@ pub(crate) struct Run {
     /// Which algorithm, as `vorrang list` calls it
     algorithm: String,
     #[command(flatten)]
-    options: Given<RunArgs>,
+    options: ExplicitArgs<RunArgs>,
     /// Run over real TCP on loopback instead of the simulator; times are then in microseconds
     #[arg(long, help_heading = "Network")]
     net: bool,
@@ -70,15 +72,19 @@ impl Run {
         }
         let trace = self.trace.as_deref();
         let measured = if self.net {
-            run.over_tcp(if self.processes { Place::Processes } else { Place::Here }, trace)?
+            let at = if self.processes { Processes::OneEach } else { Processes::One };
+            let template = "{bar:40} {human_pos} of {human_len} entries";
+            with_bar(run.total(), template, |told| {
+                run.over_tcp(Place { at, progress: Some(told) }, trace.into())
+            })?
         } else {
-            let bar = progress(run.total(), "{bar:40} {human_pos} of {human_len}, {eta} left");
-            run.simulate(trace, Some(&bar))?
+            let template = "{bar:40} {human_pos} of {human_len}, {eta} left";
+            with_bar(run.total(), template, |told| run.simulate(trace, Some(told)))?
         };
         match self.format {
             Format { json: true, .. } => print_json(&measured.json())?,
             Format { csv: true, .. } => print_csv(&[measured.json()])?,
-            Format { json: false, csv: false } => print(&measured.text())?,
+            Format { json: false, csv: false } => print(&text(&measured))?,
         }
         if measured.is_fine() { Ok(()) } else { Err(Failure::AlreadySaid) }
     }
@@ -120,4 +126,13 @@ impl Run {
         }
         Ok(())
     }
+}
+
+/// Whether options that were typed fit an algorithm, and then what it makes of them.
+pub(crate) fn run_of(
+    entry: &Entry,
+    given: &ExplicitArgs<RunArgs>,
+) -> Result<Box<dyn catalogue::Run>, Failure> {
+    given.check_fit(&[&entry.algorithm.about()])?;
+    entry.algorithm.run(&given.args)
 }

@@ -3,13 +3,14 @@
 use std::io::{IsTerminal as _, stdin};
 use std::path::PathBuf;
 
-use crate::failure::Failure;
-use crate::given::Given;
-use crate::lookup;
-use crate::options::{OrderKind, SetupArgs};
-use crate::problem::channels::Channels;
-use crate::stepping::{Session, Surface, blank_check, read_script};
-use crate::values::whole;
+use vorrang_experiment::failure::Failure;
+use vorrang_experiment::lookup;
+use vorrang_experiment::options::check::{Channels, CheckArgs};
+use vorrang_experiment::options::explicit_args::ExplicitArgs;
+use vorrang_experiment::options::{OrderKind, SetupArgs};
+use vorrang_experiment::values::whole;
+
+use crate::stepping::{Session, Surface, read_script};
 
 /// Step through an algorithm by hand: decide which message arrives next, and see the result
 ///
@@ -45,7 +46,7 @@ pub(crate) struct Step {
     #[arg(long, value_name = "FILE", conflicts_with_all = SET)]
     script: Option<PathBuf>,
     #[command(flatten)]
-    args: Given<StepArgs>,
+    args: ExplicitArgs<StepArgs>,
 }
 
 /// What the first line of a script says.
@@ -85,9 +86,9 @@ impl Step {
                 let about = lookup::algorithm(name)?.algorithm.about();
                 self.args.check_fit(&[&about])?;
                 let StepArgs { nodes, order, flaw, reliable, setup } = given;
-                let mut args = blank_check();
-                (args.nodes, args.order, args.flaw, args.setup) = (nodes, order, flaw, setup);
-                args.reliable = reliable.then_some(Channels::Correct);
+                let reliable = reliable.then_some(Channels::Correct);
+                let args =
+                    CheckArgs { nodes, order, flaw, reliable, setup, ..CheckArgs::default() };
                 Session::new(name, args, surface)?
             }
             (None, None) => return Err(Failure::usage("which algorithm? see 'vorrang list'")),

@@ -4,18 +4,18 @@ use std::path::PathBuf;
 
 use rayon::prelude::*;
 use serde_json::{Value, json as object};
+use vorrang_experiment::catalogue::{Entry, catalogue};
+use vorrang_experiment::failure::Failure;
+use vorrang_experiment::lookup;
+use vorrang_experiment::names::unknown;
+use vorrang_experiment::options::SetupArgs;
+use vorrang_experiment::options::explicit_args::ExplicitArgs;
+use vorrang_experiment::survive::{Cell, Conditions, Row, Trials, Verdict, json, strike, tries};
+use vorrang_experiment::values::whole;
+use vorrang_node::terminal::{BAD, GOOD, RESET, print, say_aside, wrapped};
 
-use crate::failure::Failure;
-use crate::given::Given;
-use crate::lookup;
-use crate::options::SetupArgs;
-use crate::output::{BAD, Format, GOOD, RESET, print, print_csv, print_json, say_aside};
-use crate::problem::{Entry, catalogue};
-use crate::survive::{
-    Cell, Conditions, Row, Trials, Verdict, json, legend, page, strike, summary, table, testimony,
-};
-use crate::table::wrapped;
-use crate::values::whole;
+use crate::output::{Format, print_csv, print_json, with_bar};
+use crate::survive_report::{legend, page, summary, table, testimony};
 
 /// Beyond this a table takes longer than anybody waits for it.
 const MOST_NODES: u32 = 100;
@@ -81,7 +81,7 @@ pub(crate) struct Survive {
     #[arg(long, value_name = "FILE", requires = "witness", help_heading = "Output")]
     trace: Option<PathBuf>,
     #[command(flatten, next_help_heading = "Set-up")]
-    setup: Given<SetupArgs>,
+    setup: ExplicitArgs<SetupArgs>,
     #[command(flatten)]
     format: Format,
     /// Print a table in Markdown
@@ -117,7 +117,7 @@ impl Survive {
                 say_aside(wrapped(sentence).trim_end());
             }
         }
-        let rows = strike(trials)?;
+        let rows = struck(trials)?;
         if self.format.is_text() {
             return self.print(&rows, &under, &left_out);
         }
@@ -204,9 +204,9 @@ impl Survive {
         let names: Vec<String> = faults.iter().map(ToString::to_string).collect();
         let Some(place) = names.iter().position(|name| name.eq_ignore_ascii_case(fault)) else {
             let what = format!("fault for {}", about.name);
-            return Err(lookup::unknown(&what, fault, names.iter().map(String::as_str)));
+            return Err(unknown(&what, fault, names.iter().map(String::as_str)));
         };
-        let rows = strike(vec![trials.only(faults[place])])?;
+        let rows = struck(vec![trials.only(faults[place])])?;
         let [row] = &rows[..] else { return Ok(()) };
         let cell = &row.cells[place];
         let seen = cell.witness.as_ref().map(|it| row.observe(it)).transpose()?;
@@ -229,6 +229,12 @@ impl Survive {
         }
         print(&shown(about.name, cell, &lines))
     }
+}
+
+/// Lets every fault strike, with a bar if it takes long.
+fn struck(trials: Vec<Trials>) -> Result<Vec<Row>, Failure> {
+    let template = "{bar:40} {human_pos} of {human_len} runs, {eta} left";
+    with_bar(tries(&trials), template, |told| strike(trials, told))
 }
 
 /// A run that ends badly, for people.

@@ -9,17 +9,20 @@ use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 use vorrang_draw::Theme;
+use vorrang_experiment::catalogue::Run;
+use vorrang_experiment::csv_rows::{Fields, csv_fields, csv_header, csv_row};
+use vorrang_experiment::failure::Failure;
+use vorrang_experiment::figures::Measured;
+use vorrang_experiment::options::axis::Axis;
+use vorrang_experiment::plotting::Wanted;
+use vorrang_experiment::sweep_csv::{Appender, Destination, IDENTITY, Shard, SweepCsv};
 use vorrang_trace::Digest;
 
+use crate::commands::compare::say_left_out;
 use crate::commands::plot::{check_name, of_sheet, save};
-use crate::failure::Failure;
-use crate::figures::Measured;
-use crate::interrupt;
-use crate::output::{Fields, csv_fields, csv_header, csv_row, progress, show_after_a_second};
-use crate::plotting::Wanted;
-use crate::problem::Run;
-use crate::selection::Selection;
-use crate::sheet::{Appender, Destination, IDENTITY, Shard, Sheet};
+use crate::output::{progress, show_after_a_second};
+use crate::selection_args::SelectionArgs;
+use crate::{destination, interrupt};
 
 /// Measure every combination of many values, on all cores, into a CSV file
 ///
@@ -36,7 +39,7 @@ use crate::sheet::{Appender, Destination, IDENTITY, Shard, Sheet};
     vorrang sweep --nodes 2..=256 --csv part3.csv --shard 3/16")]
 pub(crate) struct Sweep {
     #[command(flatten)]
-    selection: Selection,
+    selection: SelectionArgs,
     /// The file to write; - for standard output, once all is known
     #[arg(long, value_name = "FILE")]
     csv: Destination,
@@ -61,8 +64,10 @@ impl Sweep {
         if let Some(path) = &self.plot {
             check_name(path)?;
         }
-        let selected = self.selection.runs(|_| ("nodes", &["2", "4", "8", "16", "32", "64"]))?;
-        selected.say_left_out();
+        let selected = self.selection.runs(|_| {
+            Axis::new("nodes", [2, 4, 8, 16, 32, 64], |args, nodes| args.common.nodes = *nodes)
+        })?;
+        say_left_out(&selected);
         let runs: Vec<&dyn Run> = selected.runs.iter().flatten().map(|run| &**run).collect();
         let identity = (digest(&runs), runs.len() as u64);
         let sheet = self.open(&identity, header(&runs)?)?;
@@ -79,7 +84,7 @@ impl Sweep {
         let sheet = under_way.kept.into_inner().unwrap_or_else(PoisonError::into_inner).0;
         let (known, wanted) = (sheet.rows.len(), points.len());
         match &self.csv {
-            _ if is_whole => sheet.write(&self.csv)?,
+            _ if is_whole => destination::write(&sheet, &self.csv)?,
             unfinished => {
                 let then = match unfinished {
                     Destination::File(_) => "--resume continues",
@@ -95,7 +100,7 @@ impl Sweep {
         }
         let (all, now) = (under_way.identity.1, missing.len());
         let line = format!("{known} of {all} points in {}, {now} computed now", self.csv);
-        self.csv.report(&line)?;
+        destination::report(&self.csv, &line)?;
         if let Some(path) = &self.plot {
             let wanted = Wanted { y: self.y.clone(), ..Wanted::default() };
             save(&of_sheet(&sheet, &wanted)?, Theme::Auto, path)?;
@@ -104,17 +109,17 @@ impl Sweep {
     }
 
     /// The file as it is, or a new one.
-    fn open(&self, identity: &(String, u64), header: Vec<String>) -> Result<Sheet, Failure> {
+    fn open(&self, identity: &(String, u64), header: Vec<String>) -> Result<SweepCsv, Failure> {
         let path = match &self.csv {
             Destination::Out if self.resume => {
                 return Err(Failure::usage("--resume continues a file, and --csv - is none"));
             }
-            Destination::Out => return Ok(Sheet::new(header)),
+            Destination::Out => return Ok(SweepCsv::new(header)),
             Destination::File(path) => path,
         };
         let shown = path.display();
         match fs::metadata(path) {
-            Err(_) => return Sheet::create(path, header),
+            Err(_) => return SweepCsv::create(path, header),
             Ok(found) if !found.is_file() => {
                 return Err(Failure::usage(format!(
                     "{shown} is not a file that can be continued; --csv - is standard output"
@@ -128,11 +133,11 @@ impl Sweep {
             // An empty file is what a sweep leaves that was killed before its first line.
             Ok(found) if found.len() == 0 => {
                 fs::remove_file(path).map_err(|error| Failure::at(path, error))?;
-                return Sheet::create(path, header);
+                return SweepCsv::create(path, header);
             }
             Ok(_) => {}
         }
-        let sheet = Sheet::read(path)?;
+        let sheet = SweepCsv::read(path)?;
         let is_same = sheet.identity.as_ref().is_none_or(|found| found == identity);
         if !is_same || sheet.header != header {
             return Err(Failure::usage(format!(
@@ -145,7 +150,7 @@ impl Sweep {
 
 /// What the threads of a sweep share.
 struct UnderWay {
-    kept: Mutex<(Sheet, Option<Appender>)>,
+    kept: Mutex<(SweepCsv, Option<Appender>)>,
     identity: (String, u64),
 }
 

@@ -5,13 +5,14 @@ use std::fmt::Write as _;
 use serde_json::json;
 use vorrang_algorithms::topology::Topology as Shape;
 use vorrang_algorithms::topology::measure::{self, shape_of};
+use vorrang_experiment::failure::Failure;
+use vorrang_experiment::format::{figure, grouped};
+use vorrang_experiment::options::{MOST_NODES, topology};
+use vorrang_experiment::values::whole;
+use vorrang_node::terminal::{print, wrapped};
 use vorrang_protocol::{Graph, Group};
 
-use crate::failure::Failure;
-use crate::options::{MOST_NODES, topology};
-use crate::output::{figure, grouped, print, print_json};
-use crate::table::wrapped;
-use crate::values::whole;
+use crate::output::print_json;
 
 /// Show a topology: its links, how far apart its nodes are, how many links they have
 ///

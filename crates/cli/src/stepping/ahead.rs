@@ -3,15 +3,18 @@
 use clap::Parser;
 use vorrang_algorithms::card::About;
 use vorrang_algorithms::setup::Parameter;
+use vorrang_experiment::failure::Failure;
+use vorrang_experiment::format::grouped;
+use vorrang_experiment::lookup;
+use vorrang_experiment::options::check::CheckArgs;
+use vorrang_experiment::options::explicit_args::ExplicitArgs;
+use vorrang_experiment::problem::Ahead;
+use vorrang_experiment::values::whole;
+use vorrang_node::terminal::{DIM, RESET};
 
 use super::{Problem, Session};
-use crate::commands::check::CheckArgs;
-use crate::failure::Failure;
-use crate::given::Given;
-use crate::lookup;
-use crate::output::{DIM, RESET, grouped};
-use crate::problem::Ahead;
-use crate::values::whole;
+use crate::answer_text::verdict;
+use crate::search_progress::SearchProgress;
 
 /// States that the checker looks at if nothing is said: some seconds.
 const MOST_STATES: u64 = 1_000_000;
@@ -21,7 +24,7 @@ const MOST_STATES: u64 = 1_000_000;
 #[command(name = "check", no_binary_name = true)]
 struct CheckLine {
     #[command(flatten)]
-    args: Given<CheckArgs>,
+    args: ExplicitArgs<CheckArgs>,
     /// How many requests each node may still make; who waits or is inside has made one of them
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = whole(0..=100_u32))]
     requests: u32,
@@ -37,11 +40,6 @@ fn read(text: &str) -> Result<CheckLine, String> {
         let first = text.lines().next().unwrap_or_default();
         first.strip_prefix("error: ").unwrap_or(first).to_owned()
     })
-}
-
-/// The options of a check of which none was typed.
-pub(crate) fn blank_check() -> CheckArgs {
-    read("").expect("no option need be typed").args.args
 }
 
 /// The set-up in the first line of a script, after the name.
@@ -113,11 +111,12 @@ impl Session {
         };
         let steps: Vec<&str> = self.lines.iter().map(|line| step_of(line)).collect();
         let steps: Vec<&str> = steps.into_iter().filter(|it| !it.is_empty()).collect();
-        let Ahead { answer, may, early } = self.staged.ahead(&steps, &args, requests)?;
+        let Ahead { answer, may, early } =
+            self.staged.ahead(&steps, (&args, requests), &mut SearchProgress::new(true).watch())?;
         if let Some(step) = early {
             self.tell(&format!("No clock allows '{step}' where it was done.\n"))?;
         }
-        let (verdict, states) = (answer.verdict(), grouped(answer.states));
+        let (verdict, states) = (verdict(&answer), grouped(answer.states));
         self.tell(&format!("From here, {may}:\n{verdict}{DIM}{states} states{RESET}\n"))?;
         if let Some((property, what)) = answer.violation {
             self.found.get_or_insert(format!("{property}: {what}"));

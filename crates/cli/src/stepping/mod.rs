@@ -12,19 +12,15 @@ use std::io::{BufRead, Write as _};
 use std::path::Path;
 
 use vorrang_algorithms::card::Order;
+use vorrang_experiment::failure::Failure;
+use vorrang_experiment::lookup;
+use vorrang_experiment::options::OrderKind;
+use vorrang_experiment::options::check::CheckArgs;
+use vorrang_experiment::problem::Staged;
+use vorrang_node::terminal::{BAD, BOLD, DIM, RESET, print};
 use vorrang_sim::Random;
 
-use crate::commands::check::CheckArgs;
-use crate::failure::Failure;
-use crate::lookup;
-use crate::options::OrderKind;
-use crate::output::{BAD, BOLD, DIM, RESET, print};
-use crate::problem::Staged;
-
-pub(crate) use ahead::blank_check;
 use input::{cut, read_line};
-
-pub(crate) use view::plain;
 
 /// Random steps at once.
 const MOST_AT_RANDOM: u64 = 100_000;
@@ -119,7 +115,10 @@ impl Session {
             header.push_str(" --reliable");
         }
         if let Some(order) = args.order.filter(|it| Order::from(*it) != about.assumes.order) {
-            header.push_str(&format!(" --order {}", crate::options::name(&order)));
+            header.push_str(&format!(
+                " --order {}",
+                vorrang_experiment::options::choice::name(&order)
+            ));
         }
         Ok(Self {
             surface,

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use crate::output::{BOLD, DIM, RESET};
-use crate::problem::Glance as Look;
-use crate::table::screen;
+use vorrang_experiment::problem::Glance as Look;
+use vorrang_experiment::story_from_trace::plain;
+use vorrang_node::terminal::{BOLD, DIM, RESET, screen};
 
 /// Lines of a list that is shown unasked.
 pub(super) const FEW: usize = 20;
@@ -96,44 +96,12 @@ fn wrap(text: &mut String, title: &str, words: &str, columns: usize) {
     text.push('\n');
 }
 
-/// A node's state without what says nothing: who it is, of which group, and what its type is.
-pub(crate) fn plain(shown: &str) -> String {
-    let mut text = String::new();
-    let mut rest = shown;
-    // `NodeId(2)` is 2.
-    while let Some((before, after)) = rest.split_once("NodeId(") {
-        let (id, after) = after.split_once(')').unwrap_or((after, ""));
-        text.push_str(before);
-        text.push_str(id);
-        rest = after;
-    }
-    text.push_str(rest);
-    for field in ["me: ", "group: Group { size: "] {
-        if let Some(start) = text.find(field)
-            && let Some(length) = text[start..].find(", ")
-        {
-            text.replace_range(start..start + length + 2, "");
-        }
-    }
-    let fields = text.split_once(" { ").and_then(|(_, fields)| fields.strip_suffix(" }"));
-    fields.map(str::to_owned).unwrap_or(text)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn bare(text: &str) -> String {
         anstream::adapter::strip_str(text).to_string()
-    }
-
-    #[test]
-    fn a_node_is_shown_without_what_everybody_knows() {
-        let shown = "Bully { me: NodeId(0), group: Group { size: 3 }, leader: Some(NodeId(2)) }";
-        assert_eq!(plain(shown), "leader: Some(2)");
-        assert_eq!(plain("Player"), "Player");
-        let flawed = "Flawed { node: Toy { me: NodeId(1), on: true }, mistake: Oops }";
-        assert_eq!(plain(flawed), "node: Toy { on: true }, mistake: Oops");
     }
 
     #[test]

@@ -8,14 +8,15 @@ use support::{json, json_of, run};
 use vorrang_algorithms::card::{About, Mistake};
 use vorrang_algorithms::detection::Detection;
 use vorrang_algorithms::election::Election;
-use vorrang_algorithms::group::Grouping;
+use vorrang_algorithms::group::GroupCommunication;
 use vorrang_algorithms::multicast::Multicast;
 use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::problem::Problem;
-use vorrang_algorithms::registry::{abouts, cards};
 use vorrang_algorithms::setup::Setup;
 use vorrang_algorithms::wave::Wave;
 use vorrang_algorithms::wave::spec::Spanning;
+use vorrang_catalogue::abouts;
+use vorrang_catalogue::cards;
 use vorrang_catalogue::{Entry, NodeOf, find};
 use vorrang_protocol::Monitor;
 use vorrang_trace::Stage;
@@ -164,7 +165,7 @@ fn every_flaw_of_every_algorithm_is_found_and_its_counterexample_can_be_played()
                 .map(|entry| replay.play(entry, entry.card.watch(setup, Some(setup.within)))),
             Multicast::NAME => find::<Multicast>(card.name, mistake)
                 .map(|entry| replay.play(entry, entry.card.watch(setup))),
-            Grouping::NAME => find::<Grouping>(card.name, mistake)
+            GroupCommunication::NAME => find::<GroupCommunication>(card.name, mistake)
                 .map(|entry| replay.play(entry, entry.card.watch(setup))),
             other => panic!("say here how a run of '{other}' is judged"),
         };

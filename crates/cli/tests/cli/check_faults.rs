@@ -5,7 +5,7 @@ use crate::support;
 
 use serde_json::Value;
 use support::{json, json_of, run_on};
-use vorrang_algorithms::registry::abouts;
+use vorrang_catalogue::abouts;
 
 fn words(text: &str) -> Vec<&str> {
     text.split(' ').collect()

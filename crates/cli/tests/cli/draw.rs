@@ -39,8 +39,6 @@ fn a_run_of_every_problem_is_drawn_with_what_it_is_about() {
         for word in *says {
             assert!(svg.contains(word), "{args:?} does not say {word}");
         }
-        let png = drawn(&folder, &format!("{number}.png"), args);
-        assert!(png.starts_with(b"\x89PNG") && png.len() > 5_000, "{args:?}");
     }
 }
 

@@ -1,11 +1,11 @@
 //! All tests of the crate as one program: linked once.
 
-mod support;
 mod check;
 mod check_extent;
 mod check_faults;
 mod check_scope;
 mod detection;
+mod documents;
 mod draw;
 mod drivers;
 mod faults;
@@ -19,12 +19,14 @@ mod node_on_views;
 mod on_views;
 mod output;
 mod pinned;
+mod pixels;
 mod quorum;
 mod reliable;
 mod replay;
 mod report;
 mod run;
 mod step;
+mod support;
 mod survive;
 mod sweep;
 mod topology;

@@ -7,7 +7,7 @@ use support::{json, json_of, run};
 use vorrang_algorithms::card::Span;
 use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::mutex::card::{Card, Load, MESSAGES, Setting};
-use vorrang_algorithms::registry::cards;
+use vorrang_catalogue::cards;
 use vorrang_protocol::Group;
 
 const NODES: u32 = 3;

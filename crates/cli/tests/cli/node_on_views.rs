@@ -13,7 +13,7 @@ use support::node::{Node, addresses};
 use support::{PATIENCE, vorrang};
 
 /// The number of an entry.
-type Fence = (u64, u64);
+type FencingToken = (u64, u64);
 
 /// A counter over TCP: whoever shows a lower number than it has seen is refused.
 struct Counter {
@@ -46,7 +46,7 @@ impl Counter {
     }
 
     /// Counts one more, in the name of whoever has this number: how many there are, if it may.
-    fn count(&self, (view, clock): Fence) -> Option<u32> {
+    fn count(&self, (view, clock): FencingToken) -> Option<u32> {
         let mut stream = TcpStream::connect(&self.address).expect("it listens");
         stream.set_read_timeout(Some(PATIENCE)).expect("a limit");
         writeln!(stream, "({view}, {clock})").expect("it reads");
@@ -57,7 +57,7 @@ impl Counter {
     }
 }
 
-fn fence(text: &str) -> Fence {
+fn fence(text: &str) -> FencingToken {
     let inner = text.strip_prefix('(').and_then(|it| it.strip_suffix(')'));
     let parts = inner.and_then(|it| it.split_once(", "));
     let (view, clock) = parts.unwrap_or_else(|| panic!("no number: {text}"));
@@ -102,7 +102,7 @@ fn five() -> (Vec<Node>, Vec<String>) {
 }
 
 /// With which number it enters, now that it may.
-fn entered(node: &Node) -> Fence {
+fn entered(node: &Node) -> FencingToken {
     let line = node.hear();
     fence(line.strip_prefix("entered with token ").unwrap_or_else(|| panic!("it has not: {line}")))
 }
@@ -186,6 +186,16 @@ fn whoever_stood_still_inside_is_refused_by_the_resource_and_comes_back() {
     let again = entered(&nodes[1]);
     assert!(again > late, "{again:?} after {late:?}");
     assert_eq!(counter.count(again), Some(4));
+}
+
+/// Two that are set up differently refuse each other.
+#[test]
+fn a_silent_member_is_suspected_after_a_second_unless_told_otherwise() {
+    let peers = addresses(2);
+    let by_default = Node::start(0, &peers, &["--on-views"]);
+    let told = Node::start(1, &peers, &["--on-views", "--beat", "200ms", "--margin", "800ms"]);
+    by_default.until_told("{0, 1}");
+    told.until_told("{0, 1}");
 }
 
 #[test]

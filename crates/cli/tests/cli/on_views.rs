@@ -7,7 +7,7 @@ use serde_json::Value;
 use support::{Folder, json, json_of, run};
 use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::problem::Problem as _;
-use vorrang_algorithms::registry::abouts;
+use vorrang_catalogue::abouts;
 
 /// The names of all locks.
 fn locks() -> Vec<&'static str> {

@@ -7,7 +7,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 use support::{csv, json, json_of, run, run_wide, vorrang};
-use vorrang_algorithms::registry::abouts;
+use vorrang_catalogue::abouts;
 
 fn words(command: &str) -> Vec<&str> {
     command.split(' ').collect()

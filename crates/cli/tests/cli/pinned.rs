@@ -15,7 +15,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use support::json;
-use vorrang_algorithms::registry::abouts;
+use vorrang_catalogue::abouts;
 
 /// A number of states, and the options of `vorrang check` that give it.
 const STATES: &str = "tests/states.txt";

@@ -4,7 +4,7 @@ use crate::support;
 
 use serde_json::Value;
 use support::{json, json_of, run, run_on};
-use vorrang_algorithms::registry::abouts;
+use vorrang_catalogue::abouts;
 
 const BAD: [&str; 6] = ["--loss", "3%", "--duplicate", "3%", "--reorder", "3%"];
 

@@ -9,7 +9,7 @@ use support::{Folder, run};
 #[test]
 fn a_sweep_is_plotted_with_what_the_theory_says() {
     let folder = Folder::new("plot");
-    let (csv, svg, png) = (folder.path("s.csv"), folder.path("s.svg"), folder.path("s.png"));
+    let (csv, svg, other) = (folder.path("s.csv"), folder.path("s.svg"), folder.path("t.svg"));
     let sweep = ["sweep", "--nodes", "3,7,13", "--algorithms", "lamport,maekawa", "--seeds", "2"];
     let rest = ["--entries", "60", "--csv", &csv, "--plot", &svg];
     let (code, _, aside) = run(&[&sweep[..], &rest].concat());
@@ -18,9 +18,9 @@ fn a_sweep_is_plotted_with_what_the_theory_says() {
     for word in ["Messages per entry against nodes", ">lamport<", ">maekawa<", "class=\"cv"] {
         assert!(plot.contains(word), "{word}");
     }
-    let (code, _, aside) = run(&["plot", &csv, "--y", "throughput", "-o", &png]);
+    let (code, _, aside) = run(&["plot", &csv, "--y", "throughput", "-o", &other]);
     assert_eq!(code, 0, "{aside}");
-    assert!(fs::read(&png).expect("a plot").starts_with(b"\x89PNG"));
+    assert!(fs::read_to_string(&other).expect("a plot").contains("against nodes"));
     let refused = |args: &[&str], why: &str| {
         let (code, _, aside) = run(args);
         assert_eq!(code, 2, "{args:?}: {aside}");

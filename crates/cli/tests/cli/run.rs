@@ -7,12 +7,12 @@ use std::io::BufReader;
 
 use serde_json::{Value, json};
 use support::{Folder, busiest, csv, json_of, run};
+use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::mutex::card::Card;
-use vorrang_algorithms::mutex::{Command, Mutex, Notice};
-use vorrang_algorithms::registry::{self, Invariants, Node, Visit, cards};
 use vorrang_algorithms::setup::Setup;
-use vorrang_protocol::{Group, Protocol};
-use vorrang_trace::{Ending, Trace, Verdict, judge};
+use vorrang_catalogue::{cards, find};
+use vorrang_protocol::Group;
+use vorrang_trace::{Record, Recording, Verdict, judge};
 
 const FIGURES: [&str; 18] = [
     "algorithm",
@@ -146,26 +146,17 @@ fn a_run_as_a_row_has_the_columns_of_its_json() {
     assert_eq!(rows[1][place], object["messages"].to_string());
 }
 
-/// Reads a trace and judges it by the rules of its algorithm.
-struct Judge<'a> {
-    path: &'a str,
-    setup: Setup,
-}
-
-impl Visit<Mutex> for Judge<'_> {
-    type Output = (Verdict, usize);
-
-    fn visit<P>(self, card: &'static Card, _: Node<P>, _: Invariants<P>) -> Self::Output
-    where
-        P: Protocol<Command = Command, Notice = Notice>,
-    {
-        let file = BufReader::new(File::open(self.path).expect("the trace is there"));
-        let (trace, ending) = Trace::<P>::read(file).expect("a trace that can be read");
-        assert!(matches!(ending, Ending::Whole(_)), "{}: {ending:?}", card.name);
-        assert_eq!((&*trace.header.algorithm, trace.header.nodes), (card.name, 4));
-        let exclusion = card.exclusion(&self.setup);
-        (judge(&trace.records, exclusion), trace.records.len())
-    }
+/// Reads a trace and judges it by the rules of its algorithm; and how many records it has.
+fn judged(path: &str, card: &'static Card, setup: &Setup) -> (Verdict, usize) {
+    let file = BufReader::new(File::open(path).expect("the trace is there"));
+    let recording = Recording::read(file).expect("a trace that can be read");
+    assert!(recording.is_whole(), "{}: {:?}", card.name, recording.ending);
+    assert_eq!((&*recording.header.algorithm, recording.header.nodes), (card.name, 4));
+    let entry = find::<Mutex>(card.name, None).expect("a card's name");
+    let node = &entry.nodes(setup).expect("a card's algorithm can be made")[0];
+    let read = |line| Record::read_by(node, line).expect("data of this algorithm");
+    let records: Vec<_> = recording.lines.into_iter().map(read).collect();
+    (judge(&records, card.exclusion(setup)), records.len())
 }
 
 #[test]
@@ -178,9 +169,7 @@ fn the_trace_of_every_algorithm_is_read_back_and_found_safe() {
             let load = ["--load", busiest(card.assumes)];
             let run = json_of(&[&["run", card.name][..], &args, &load].concat());
             let setup = card.setup(Group::of(4));
-            let judged =
-                registry::visit(card.name, None, &setup.clone(), Judge { path: &path, setup });
-            let (verdict, records) = judged.expect("a card's algorithm can be made");
+            let (verdict, records) = judged(&path, card, &setup);
             assert!(verdict.is_safe() && verdict.owed.is_none(), "{}: {verdict:?}", card.name);
             let messages = run["messages"].as_u64().expect("a count") as usize;
             if card.terms.perpetual {
@@ -274,11 +263,11 @@ fn every_algorithm_is_listed_and_explained() {
     let listed = json_of(&["list"]);
     let names: Vec<&str> =
         listed.as_array().expect("rows").iter().filter_map(|row| row["name"].as_str()).collect();
-    assert_eq!(names, registry::abouts().iter().map(|card| card.name).collect::<Vec<_>>());
+    assert_eq!(names, vorrang_catalogue::abouts().iter().map(|card| card.name).collect::<Vec<_>>());
     let (_, out, _) = run(&["list", "--csv"]);
-    assert_eq!(csv(&out).len(), 1 + registry::abouts().len());
+    assert_eq!(csv(&out).len(), 1 + vorrang_catalogue::abouts().len());
     let (_, table, _) = run(&["list"]);
-    for card in registry::abouts() {
+    for card in vorrang_catalogue::abouts() {
         assert!(table.lines().any(|line| line.starts_with(card.name)), "{table}");
         let (code, out, _) = run(&["explain", card.name]);
         assert_eq!(code, 0);

@@ -6,8 +6,8 @@ use serde_json::Value;
 use support::{csv, json, json_of, run, run_wide};
 use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::problem::Problem as _;
-use vorrang_algorithms::registry::abouts;
 use vorrang_algorithms::setup::Setup;
+use vorrang_catalogue::abouts;
 use vorrang_catalogue::find;
 use vorrang_protocol::Needs;
 

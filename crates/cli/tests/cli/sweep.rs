@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use support::{Folder, PATIENCE, csv, json, run, vorrang};
-use vorrang_algorithms::registry::abouts;
+use vorrang_catalogue::abouts;
 
 /// Sixteen points that take no time.
 const QUICK: &str = "sweep --nodes 2..=5 --seeds 2 --algorithms lamport,central --entries 50";

@@ -4,7 +4,7 @@ use crate::support;
 
 use std::net::TcpListener;
 
-use support::{Folder, json, run};
+use support::{Folder, json, run, vorrang};
 
 /// Refused as wrong use, with all of these words on standard error and nothing on standard output.
 #[track_caller]
@@ -254,6 +254,16 @@ fn peers_that_are_no_addresses_are_refused() {
         let words = [&*format!("--peers: '{wrong}' is not an address"), "HOST:PORT"];
         refused(&format!("node --id 0 --peers {wrong}"), &words);
     }
+}
+
+#[test]
+fn a_log_that_is_not_understood_is_refused() {
+    let args = ["node", "--id", "0", "--peers", "127.0.0.1:0"];
+    let ended = vorrang(&args).env("VORRANG_LOG", "vorrang_net=debgu").output();
+    let ended = ended.expect("the program starts");
+    let told = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(2), "{told}");
+    assert!(told.contains("VORRANG_LOG: 'debgu' in 'vorrang_net=debgu' is not a level"), "{told}");
 }
 
 #[test]

@@ -61,7 +61,7 @@ pub struct Frame<B> {
     /// The receiver; none if it is for all others.
     pub to: Option<NodeId>,
     /// Which process of that number sends it.
-    pub life: u64,
+    pub incarnation: u64,
     /// The body.
     pub body: B,
 }
@@ -119,7 +119,7 @@ pub struct Greeting {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Refuse {
     /// Its incarnation: another one ignores the refusal.
-    pub life: u64,
+    pub incarnation: u64,
     /// Why.
     pub why: Refusal,
 }
@@ -176,7 +176,7 @@ pub fn encode(frame: &Frame<Body<'_>>, out: &mut Vec<u8>) -> Result<(), usize> {
     out.extend_from_slice(&frame.digest.to_le_bytes());
     out.extend_from_slice(&frame.from.0.to_le_bytes());
     out.extend_from_slice(&frame.to.map_or(ALL, |to| to.0).to_le_bytes());
-    out.extend_from_slice(&frame.life.to_le_bytes());
+    out.extend_from_slice(&frame.incarnation.to_le_bytes());
     let written = match &frame.body {
         Body::Hello(greeting) => wire::write(greeting, out),
         Body::Refuse(refuse) => wire::write(refuse, out),
@@ -243,7 +243,7 @@ pub fn decode(bytes: &[u8]) -> Result<Frame<Body<'_>>, DatagramError> {
         digest: long_word(header, 4),
         from: NodeId(word(header, 12)),
         to: (to != ALL).then_some(NodeId(to)),
-        life: long_word(header, 20),
+        incarnation: long_word(header, 20),
         body,
     })
 }
@@ -301,7 +301,8 @@ mod tests {
         let message: &'static [u8] = &[7; MAX_PAYLOAD];
         prop_oneof![
             greeting().prop_map(|greeting| Body::Hello(Box::new(greeting))),
-            any::<u64>().prop_map(|life| Body::Refuse(Refuse { life, why: Refusal::Taken })),
+            any::<u64>()
+                .prop_map(|incarnation| Body::Refuse(Refuse { incarnation, why: Refusal::Taken })),
             (any::<u64>(), 0..=MAX_PAYLOAD)
                 .prop_map(|(number, len)| Body::Data { number, message: &message[..len] }),
             Just(Body::Here),
@@ -311,13 +312,15 @@ mod tests {
 
     fn frame() -> impl Strategy<Value = Frame<Body<'static>>> {
         let to = proptest::option::of(0..ALL);
-        (any::<(u64, u32, u64)>(), to, body()).prop_map(|((digest, from, life), to, body)| Frame {
-            digest,
-            from: NodeId(from),
-            to: to.map(NodeId),
-            life,
-            body,
-        })
+        (any::<(u64, u32, u64)>(), to, body()).prop_map(
+            |((digest, from, incarnation), to, body)| Frame {
+                digest,
+                from: NodeId(from),
+                to: to.map(NodeId),
+                incarnation,
+                body,
+            },
+        )
     }
 
     proptest! {
@@ -382,7 +385,7 @@ mod tests {
     fn what_does_not_fit_is_not_written() {
         let message = vec![0; MAX_PAYLOAD + 10];
         let body = Body::Data { number: 0, message: &message };
-        let frame = Frame { digest: 0, from: NodeId(0), to: None, life: 0, body };
+        let frame = Frame { digest: 0, from: NodeId(0), to: None, incarnation: 0, body };
         let mut bytes = vec![1];
         assert_eq!(encode(&frame, &mut bytes), Err(MAX_DATAGRAM + 1));
         assert_eq!(bytes, [1]);

@@ -7,16 +7,16 @@ use tokio::time::Instant;
 use vorrang_protocol::NodeId;
 
 use super::datagram::{Body, Frame, Greeting, Refuse};
-use super::mail::{Casting, Mail};
 use super::peer::Peer;
+use super::udp_network::{Casting, UdpNetwork};
 use crate::driver::Driver;
 use crate::event::Event;
 use crate::hello::{Excerpt, Refusal, Refuser};
-use crate::lives::{Admission, Parting};
-use crate::standing::{Standing, Trouble};
+use crate::incarnations::{Admission, Parting};
+use crate::standing::{ConnectFailures, Standing};
 
 /// Admission of peers.
-impl Driver<Mail> {
+impl Driver<UdpNetwork> {
     /// Whether one who says hello may: who it is, and how it is set up.
     fn judge(
         &self,
@@ -59,26 +59,27 @@ impl Driver<Mail> {
     }
 
     pub(super) fn on_hello(&mut self, frame: &Frame<()>, greeting: &Greeting, source: SocketAddr) {
-        let Frame { digest, from, to, life, body: () } = *frame;
+        let Frame { digest, from, to, incarnation, body: () } = *frame;
         if let Err(why) = self.judge((from, to, digest), greeting, source) {
-            self.refuse(from, life, why, source);
+            self.refuse(from, incarnation, why, source);
             return;
         }
-        let (has_begun, timing, ours) = (self.has_begun(), self.world.timing, self.world.life);
+        let (has_begun, timing, ours) =
+            (self.has_begun(), self.world.timing, self.world.incarnation);
         let peer = self.world.peer(from);
         if peer.at.is_none() {
             // It will call again when we know where it is.
             return self.on_stray(source, None);
         }
-        match peer.admit((life, ours), greeting, has_begun, &timing) {
+        match peer.admit((incarnation, ours), greeting, has_begun, &timing) {
             Admission::Welcome => {}
-            Admission::Anew => {
+            Admission::NodeFactory => {
                 tracing::info!(peer = %from, "it was restarted before we began");
                 peer.forget(&timing);
             }
             Admission::Refuse(why) => {
                 let remembers = why == Refusal::Forgotten;
-                self.refuse(from, life, why, source);
+                self.refuse(from, incarnation, why, source);
                 if remembers {
                     self.fence(from);
                 }
@@ -87,14 +88,14 @@ impl Driver<Mail> {
             Admission::Nonsense(why) => return self.on_stray(source, Some(why.to_owned())),
             Admission::Overtaken => return,
         }
-        self.meet(from, life, greeting);
+        self.meet(from, incarnation, greeting);
     }
 
     /// A process that may be the member has said hello.
-    fn meet(&mut self, from: NodeId, life: u64, greeting: &Greeting) {
-        let (timing, ours) = (self.world.timing, self.world.life);
+    fn meet(&mut self, from: NodeId, incarnation: u64, greeting: &Greeting) {
+        let (timing, ours) = (self.world.timing, self.world.incarnation);
         let peer = self.world.peer(from);
-        if peer.life.replace(life).is_none() {
+        if peer.incarnation.replace(incarnation).is_none() {
             peer.since = Instant::now();
             peer.hasten(&timing);
             self.world.call_by(Instant::now());
@@ -104,7 +105,7 @@ impl Driver<Mail> {
         peer.hearing.knows_us |= greeting.knows == Some(ours);
         peer.hearing.hears_us = greeting.hears;
         peer.is_remembered = false;
-        peer.trouble = Trouble::default();
+        peer.trouble = ConnectFailures::default();
         if greeting.is_answer {
             peer.calls.answered = peer.calls.answered.max(greeting.call);
         } else {
@@ -126,7 +127,7 @@ impl Driver<Mail> {
         peer.since = Instant::now();
         peer.standing = Standing::Open;
         (peer.we_refused, peer.refused_us) = (None, None);
-        peer.trouble = Trouble::default();
+        peer.trouble = ConnectFailures::default();
         let before = peer.connections;
         peer.connections += 1;
         self.report(Event::Connected { peer: id, before });
@@ -134,17 +135,17 @@ impl Driver<Mail> {
     }
 
     /// Says no: to a member always, and to others if not too many were told so lately.
-    fn refuse(&mut self, who: NodeId, life: u64, why: Refusal, source: SocketAddr) {
+    fn refuse(&mut self, who: NodeId, incarnation: u64, why: Refusal, source: SocketAddr) {
         self.world.counts.refused += 1;
         let now = Instant::now();
         let known = self.world.peers.get_mut(who.index()).and_then(Option::as_mut);
         let (is_member, is_news) = known.map_or((false, true), |peer| {
             let is_member = peer.at == Some(source);
             // A hello of another incarnation does not affect a peer that was met.
-            (is_member, peer.life.is_some() && !is_member || peer.refuse(&why, Refuser::Us))
+            (is_member, peer.incarnation.is_some() && !is_member || peer.refuse(&why, Refuser::Us))
         });
         if is_member || self.world.refusals.ask(now).is_some() {
-            let words = Body::Refuse(Refuse { life, why: why.clone() });
+            let words = Body::Refuse(Refuse { incarnation, why: why.clone() });
             self.world.push_to(who, source, words);
         }
         if is_news && (is_member || self.world.strays.ask(now).is_some()) {
@@ -154,19 +155,25 @@ impl Driver<Mail> {
     }
 
     /// A peer refused us, or a previous incarnation of ours.
-    pub(super) fn on_refuse(&mut self, from: NodeId, life: u64, why: &Refusal, source: SocketAddr) {
+    pub(super) fn on_refuse(
+        &mut self,
+        from: NodeId,
+        incarnation: u64,
+        why: &Refusal,
+        source: SocketAddr,
+    ) {
         let is_member = |peer: &Peer| peer.at == Some(source);
         let known = self.world.peers.get(from.index()).and_then(Option::as_ref);
         if !known.is_some_and(is_member) {
             return self.on_stray(source, Some("it refuses us, and is no member".to_owned()));
         }
-        if life != self.world.life {
+        if incarnation != self.world.incarnation {
             self.world.counts.refused += 1;
             return;
         }
         let (has_begun, timing) = (self.has_begun(), self.world.timing);
         let peer = self.world.peer(from);
-        peer.trouble = Trouble::default();
+        peer.trouble = ConnectFailures::default();
         peer.calls.is_open = false;
         peer.calls.pause = timing.backoff_max;
         if peer.refuse(why, Refuser::Them) {
@@ -215,7 +222,7 @@ impl Driver<Mail> {
 }
 
 /// Calls to peers.
-impl Driver<Mail> {
+impl Driver<UdpNetwork> {
     pub(super) fn lose(&mut self, id: NodeId, why: &str) {
         let timing = self.world.timing;
         if self.world.peer(id).go(&timing) {
@@ -240,7 +247,7 @@ impl Driver<Mail> {
             }
             if peer.calls.next <= now {
                 self.call_one(id);
-                is_unheard |= !is_there && self.world.peer(id).life.is_some();
+                is_unheard |= !is_there && self.world.peer(id).incarnation.is_some();
                 let jitter = self.world.jitter();
                 self.world.peer(id).called(now, jitter, &timing);
             }
@@ -256,7 +263,7 @@ impl Driver<Mail> {
     fn call_one(&mut self, id: NodeId) {
         let (casting, hello) = (self.world.casting.clone(), self.world.timing.hello);
         let peer = self.world.peer(id);
-        let is_met = peer.life.is_some() && peer.hearing.knows_us;
+        let is_met = peer.incarnation.is_some() && peer.hearing.knows_us;
         if peer.calls.is_open || is_met {
             let why = peer.complaint();
             self.on_trouble(id, why.to_owned());

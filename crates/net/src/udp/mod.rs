@@ -22,7 +22,7 @@
 //!   member that misses it notices the silence.
 //! - **Every datagram is judged**: where it comes from must be where the member is, and its header
 //!   must have the group's digest, two members and an incarnation that was met. Anything else is
-//!   dropped, counted, and reported within a [`ration`](crate::Ration)
+//!   dropped, counted, and reported within a [`rate_limit`](crate::RateLimit)
 //!   ([`Event::Stray`](crate::Event)).
 //! - **Trust** is less than over TCP: anyone who joins the multicast group receives all multicasts,
 //!   and a source address can be forged. Keep it on a network of your own.
@@ -61,16 +61,16 @@ use crate::error::NetError;
 
 pub mod datagram;
 mod faults;
-mod mail;
 mod meeting;
 mod outgoing;
 mod peer;
 mod sockets;
 mod traffic;
+mod udp_network;
 
 pub use datagram::MAX_PAYLOAD;
-pub(crate) use mail::Mail;
 pub use sockets::bind_loopback;
+pub(crate) use udp_network::UdpNetwork;
 
 /// How a node uses UDP.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]

@@ -100,7 +100,7 @@ mod tests {
 
     fn frame(message: &[u8]) -> Frame<Body<'_>> {
         let body = Body::Data { number: 1, message };
-        Frame { digest: 1, from: NodeId(0), to: None, life: 1, body }
+        Frame { digest: 1, from: NodeId(0), to: None, incarnation: 1, body }
     }
 
     #[test]

@@ -9,9 +9,9 @@ use vorrang_protocol::NodeId;
 use super::datagram::Greeting;
 use crate::config::Timing;
 use crate::hello::{Refusal, Refuser};
-use crate::lives::{Admission, Parting};
+use crate::incarnations::{Admission, Parting};
 use crate::network::Member;
-use crate::standing::{Pulse, Standing, Trouble};
+use crate::standing::{ConnectFailures, SilenceMonitor, Standing};
 use crate::status::LinkStatus;
 
 /// Another member.
@@ -22,18 +22,18 @@ pub(super) struct Peer {
     /// Where that is, once it is known.
     pub(super) at: Option<SocketAddr>,
     /// The process that we have met.
-    pub(super) life: Option<u64>,
+    pub(super) incarnation: Option<u64>,
     pub(super) hearing: Hearing,
     /// Whether each of us knows that the other hears it.
     pub(super) is_there: bool,
     /// When it came, or went, or was met at all.
     pub(super) since: Instant,
-    pub(super) pulse: Pulse,
+    pub(super) pulse: SilenceMonitor,
     pub(super) standing: Standing,
     /// Why we refused it last, and why it refused us: here both may.
     pub(super) we_refused: Option<Refusal>,
     pub(super) refused_us: Option<Refusal>,
-    pub(super) trouble: Trouble,
+    pub(super) trouble: ConnectFailures,
     /// Whether it remembers a former life of ours, and refuses this one.
     pub(super) is_remembered: bool,
     pub(super) connections: u64,
@@ -88,15 +88,15 @@ impl Peer {
             id,
             at: address.parse().ok(),
             address,
-            life: None,
+            incarnation: None,
             hearing: Hearing::NOTHING,
             is_there: false,
             since: now,
-            pulse: Pulse::new(now),
+            pulse: SilenceMonitor::new(now),
             standing: Standing::Open,
             we_refused: None,
             refused_us: None,
-            trouble: Trouble::default(),
+            trouble: ConnectFailures::default(),
             is_remembered: false,
             connections: 0,
             calls: Calls {
@@ -137,18 +137,18 @@ impl Peer {
     }
 
     /// The decision about a hello of a process with our set-up, from the address of the member. The
-    /// same as over connections ([`Lives`](crate::lives::Lives)), with one difference: here a
-    /// process has the same incarnation for all members.
+    /// same as over connections ([`Incarnations`](crate::incarnations::Incarnations)), with one
+    /// difference: here a process has the same incarnation for all members.
     pub(super) fn admit(
         &self,
-        (life, ours): (u64, u64),
+        (incarnation, ours): (u64, u64),
         greeting: &Greeting,
         has_begun: bool,
         timing: &Timing,
     ) -> Admission {
         let remembers_another = greeting.knows.is_some_and(|known| known != ours);
-        match self.life {
-            Some(met) if met == life => match self.parting() {
+        match self.incarnation {
+            Some(met) if met == incarnation => match self.parting() {
                 Some(parting) => Admission::Refuse(parting.refusal()),
                 None if remembers_another => {
                     Admission::Nonsense("we met it, and it knows another incarnation of us")
@@ -164,14 +164,14 @@ impl Peer {
                 Admission::Refuse(self.parting().map_or(Refusal::Left, Parting::refusal))
             }
             Some(_) | None if remembers_another => Admission::Refuse(Refusal::Forgotten),
-            Some(_) => Admission::Anew,
+            Some(_) => Admission::NodeFactory,
             None => Admission::Welcome,
         }
     }
 
     /// Its process is another one, and nothing has come of the former: we had not begun.
     pub(super) fn forget(&mut self, timing: &Timing) {
-        (self.life, self.hearing, self.calls.answered) = (None, Hearing::NOTHING, 0);
+        (self.incarnation, self.hearing, self.calls.answered) = (None, Hearing::NOTHING, 0);
         self.standing = Standing::Open;
         self.go(timing);
     }
@@ -207,7 +207,7 @@ impl Peer {
 
     /// The reason why a peer counts as absent.
     pub(super) fn complaint(&self) -> &'static str {
-        match (self.life, self.hearing.knows_us, self.hearing.is_heard) {
+        match (self.incarnation, self.hearing.knows_us, self.hearing.is_heard) {
             (None, ..) => "it does not answer",
             (Some(_), false, _) => "it sends, and does not hear us",
             (Some(_), true, false) => "it answers, and its multicasts do not come through",
@@ -255,11 +255,11 @@ mod tests {
     /// A peer that was met as 7, and was heard a moment ago.
     fn met() -> Peer {
         let mut peer = Peer::new(NodeId(2), "127.0.0.1:9".to_owned(), &Timing::default());
-        peer.life = Some(7);
+        peer.incarnation = Some(7);
         peer
     }
 
-    fn admit(peer: &Peer, life: u64, knows: Option<u64>, has_begun: bool) -> Admission {
+    fn admit(peer: &Peer, incarnation: u64, knows: Option<u64>, has_begun: bool) -> Admission {
         let greeting = Greeting {
             group: String::new(),
             algorithm: String::new(),
@@ -274,13 +274,13 @@ mod tests {
             call: 1,
             is_answer: false,
         };
-        peer.admit((life, OURS), &greeting, has_begun, &Timing::default())
+        peer.admit((incarnation, OURS), &greeting, has_begun, &Timing::default())
     }
 
     /// As after a long silence.
     fn quiet(mut peer: Peer) -> Peer {
         let long_ago = Instant::now() - Duration::from_secs(3);
-        peer.pulse = Pulse::new(long_ago);
+        peer.pulse = SilenceMonitor::new(long_ago);
         peer.pulse.look(long_ago, Duration::from_secs(1));
         peer
     }
@@ -299,10 +299,10 @@ mod tests {
     #[test]
     fn another_life_is_let_in_before_the_start_once_the_former_is_silent_and_never_later() {
         assert_eq!(admit(&met(), 8, None, false), Admission::Refuse(Refusal::Taken));
-        assert_eq!(admit(&quiet(met()), 8, None, false), Admission::Anew);
+        assert_eq!(admit(&quiet(met()), 8, None, false), Admission::NodeFactory);
         for peer in [met(), quiet(met())] {
             assert_eq!(admit(&peer, 8, None, true), Admission::Refuse(Refusal::Restarted));
-            // It has outlived its group, and fences no member.
+            // It has outlived its group, and fences nobody.
             assert_eq!(admit(&peer, 8, Some(5), true), Admission::Refuse(Refusal::Restarted));
         }
     }

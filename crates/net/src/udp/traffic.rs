@@ -10,13 +10,13 @@ use vorrang_protocol::NodeId;
 
 use super::datagram::{self, Body, DatagramError, Frame, MAX_PAYLOAD, Refuse, VERSION};
 use super::faults::Fate;
-use super::mail::{ALL_PLACES, Arrived, Casting, Held, Mail};
 use super::peer::Peer;
 use super::sockets::{CAST, OWN};
+use super::udp_network::{ALL_PLACES, Arrived, Casting, Held, UdpNetwork};
 use crate::driver::Driver;
 use crate::event::Event;
 use crate::hello::Refusal;
-use crate::lives::Parting;
+use crate::incarnations::Parting;
 use crate::network::{Member, Network};
 use crate::standing::Health;
 use crate::status::{Datagrams, LinkStatus};
@@ -29,7 +29,7 @@ const MOST_HELD: usize = 256;
 const MOST_LATE: usize = 64;
 const LATE_FOR: Duration = Duration::from_millis(10);
 
-impl Network for Mail {
+impl Network for UdpNetwork {
     fn open(driver: &mut Driver<Self>) {
         for event in std::mem::take(&mut driver.world.news) {
             driver.report(event);
@@ -50,8 +50,8 @@ impl Network for Mail {
     }
 
     fn on_begun(driver: &mut Driver<Self>) {
-        for Held { from, life, number, message } in std::mem::take(&mut driver.world.held) {
-            if driver.world.peer(from).life == Some(life) {
+        for Held { from, incarnation, number, message } in std::mem::take(&mut driver.world.held) {
+            if driver.world.peer(from).incarnation == Some(incarnation) {
                 driver.on_data(from, number, &message);
             }
         }
@@ -132,15 +132,15 @@ impl Network for Mail {
 }
 
 /// Sending and receiving.
-impl Driver<Mail> {
+impl Driver<UdpNetwork> {
     fn ring_all(&self) {
         for place in ALL_PLACES {
-            self.bells.ring(place);
+            self.ready_links.ring(place);
         }
     }
 
     fn read_from(&mut self, place: usize) {
-        let wakers = self.bells.wakers();
+        let wakers = self.ready_links.wakers();
         let mut cx = Context::from_waker(&wakers[place]);
         let mut room = std::mem::take(&mut self.world.room);
         let mut has_more = true;
@@ -161,7 +161,7 @@ impl Driver<Mail> {
         }
         self.world.room = room;
         if has_more {
-            self.bells.ring(place);
+            self.ready_links.ring(place);
         }
     }
 
@@ -174,7 +174,7 @@ impl Driver<Mail> {
                 return self.on_unreadable(source, &error);
             }
         };
-        if by_cast && (frame.from, frame.life) == (self.world.me, self.world.life) {
+        if by_cast && (frame.from, frame.incarnation) == (self.world.me, self.world.incarnation) {
             // Our own multicasts come back to us.
             return;
         }
@@ -218,7 +218,7 @@ impl Driver<Mail> {
     }
 
     fn heed(&mut self, frame: Frame<Body<'_>>, source: SocketAddr, by_cast: bool) {
-        let Frame { digest, from, to, life, body: _ } = frame;
+        let Frame { digest, from, to, incarnation, body: _ } = frame;
         let recognised = match &frame.body {
             Body::Hello(_) | Body::Refuse(_) => Ok(()),
             Body::Data { .. } | Body::Here | Body::Bye => self.world.recognise(&frame, source),
@@ -228,17 +228,19 @@ impl Driver<Mail> {
         }
         match frame.body {
             Body::Hello(greeting) => {
-                let header = Frame { digest, from, to, life, body: () };
+                let header = Frame { digest, from, to, incarnation, body: () };
                 self.on_hello(&header, &greeting, source);
             }
-            Body::Refuse(Refuse { life, why }) => self.on_refuse(from, life, &why, source),
+            Body::Refuse(Refuse { incarnation, why }) => {
+                self.on_refuse(from, incarnation, &why, source)
+            }
             Body::Data { number, message } => {
                 self.on_heard(from, by_cast);
                 if self.has_begun() {
                     self.on_data(from, number, message);
                 } else if self.world.held.len() < MOST_HELD {
                     let message = message.to_vec();
-                    self.world.held.push_back(Held { from, life, number, message });
+                    self.world.held.push_back(Held { from, incarnation, number, message });
                 } else {
                     self.on_stray(source, None);
                 }
@@ -259,7 +261,7 @@ impl Driver<Mail> {
         if !self.acts() {
             return;
         }
-        if let Err(error) = self.resident.read(message) {
+        if let Err(error) = self.core.read(message) {
             let at = self.world.peer(from).at;
             if let Some(source) = at {
                 self.on_stray(source, Some(format!("a message of node {from}: {error}")));
@@ -267,7 +269,7 @@ impl Driver<Mail> {
             return;
         }
         self.world.peer(from).received += 1;
-        self.resident.receive(from, number, &mut self.world);
+        self.core.receive(from, number, &mut self.world);
         self.settle();
     }
 
@@ -311,10 +313,10 @@ impl Driver<Mail> {
                 self.report(event);
             }
         }
-        let wakers = self.bells.wakers();
+        let wakers = self.ready_links.wakers();
         let mut cx = Context::from_waker(&wakers[OWN]);
         let mut failed = Vec::new();
-        let Mail { out, sockets, .. } = &mut self.world;
+        let UdpNetwork { out, sockets, .. } = &mut self.world;
         out.flush(&sockets.own, &mut cx, |to, error| failed.push((to, error)));
         let too_many = std::mem::take(&mut out.too_many);
         for (to, error) in failed {
@@ -349,7 +351,11 @@ impl Driver<Mail> {
         {
             // It may not be able to read why, and sees by the first bytes which version we speak.
             let why = Refusal::Version { refuser: VERSION, refused: version };
-            self.world.push_to(NodeId(u32::MAX), source, Body::Refuse(Refuse { life: 0, why }));
+            self.world.push_to(
+                NodeId(u32::MAX),
+                source,
+                Body::Refuse(Refuse { incarnation: 0, why }),
+            );
         }
         self.on_stray(source, Some(error.to_string()));
     }
@@ -364,7 +370,7 @@ impl Driver<Mail> {
     }
 }
 
-impl Mail {
+impl UdpNetwork {
     pub(super) const fn casts(&self) -> bool {
         matches!(self.casting, Casting::Multicast { .. })
     }
@@ -389,11 +395,11 @@ impl Mail {
         if peer.at != Some(source) {
             return Err(Some(format!("it says it is node {from}, which is at {}", peer.address)));
         }
-        match peer.life {
+        match peer.incarnation {
             _ if peer.is_gone() => Err(None),
             // It was faster than its hello.
             None => Err(None),
-            Some(life) if life != frame.life => Err(Some(format!(
+            Some(incarnation) if incarnation != frame.incarnation => Err(Some(format!(
                 "it is another incarnation of node {from} than the one that we met"
             ))),
             Some(_) => Ok(()),

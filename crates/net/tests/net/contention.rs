@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use tokio::sync::mpsc;
-use vorrang_algorithms::mutex::ricart_agrawala::{Message, RicartAgrawala};
 use vorrang_algorithms::mutex::spec::{Exclusion, HappenedBefore};
 use vorrang_algorithms::mutex::{Command, Notice};
-use vorrang_net::{Clock, Handle, Log, Node, Status, Tcp, Transport, bind_loopback};
+use vorrang_erased::{AnyMessage, AnyNode};
+use vorrang_net::{Clock, Handle, Log, Node, RecordOf, Status, Tcp, Transport, bind_loopback};
 use vorrang_protocol::NodeId;
 use vorrang_trace::{Record, What, judge};
 
@@ -20,7 +20,7 @@ async fn contend<T: Transport>(
     transport: T,
     listener: impl Fn(tokio::net::TcpListener) -> T::Listener,
     entries: u32,
-) -> (Vec<Status>, Vec<Record<RicartAgrawala>>) {
+) -> (Vec<Status>, Vec<RecordOf<Command, Notice>>) {
     let (listeners, peers) = bind_loopback(NODES).await.unwrap();
     let (done, mut finished) = mpsc::unbounded_channel();
     let (log, clock) = (Log::new(), Clock::start());
@@ -46,17 +46,21 @@ async fn contend<T: Transport>(
 }
 
 /// Merged by time alone, every receipt stands behind its sending, and in its order.
-fn assert_cause_before_effect(records: &[Record<RicartAgrawala>]) {
-    let mut on_the_way: BTreeMap<(NodeId, NodeId), VecDeque<(u64, Message)>> = BTreeMap::new();
+fn assert_cause_before_effect(records: &[RecordOf<Command, Notice>]) {
+    let mut on_the_way: BTreeMap<(NodeId, NodeId), VecDeque<(u64, AnyMessage)>> = BTreeMap::new();
     for Record { node, what, .. } in records {
         match what {
             What::Send { to, seq, message } => {
                 let link = on_the_way.entry((*node, *to)).or_default();
-                link.push_back((*seq, *message));
+                link.push_back((*seq, message.clone()));
             }
             What::Receive { from, seq, message } => {
                 let link = on_the_way.entry((*from, *node)).or_default();
-                assert_eq!(link.pop_front(), Some((*seq, *message)), "from {from} to {node}");
+                assert_eq!(
+                    link.pop_front(),
+                    Some((*seq, message.clone())),
+                    "from {from} to {node}"
+                );
             }
             What::Command(_)
             | What::Notice(_)
@@ -71,7 +75,7 @@ fn assert_cause_before_effect(records: &[Record<RicartAgrawala>]) {
     }
 }
 
-fn assert_in_order(statuses: &[Status], records: &[Record<RicartAgrawala>], entries: u32) {
+fn assert_in_order(statuses: &[Status], records: &[RecordOf<Command, Notice>], entries: u32) {
     let verdict = judge(records, (Exclusion::default(), HappenedBefore::default()));
     assert!(verdict.is_safe(), "{:?}", verdict.violations);
     assert!(verdict.is_quiescent(), "{verdict:?}");
@@ -79,7 +83,7 @@ fn assert_in_order(statuses: &[Status], records: &[Record<RicartAgrawala>], entr
     assert_cause_before_effect(records);
 
     let all = u64::from(entries * NODES);
-    let count = |is: fn(&What<RicartAgrawala>) -> bool| {
+    let count = |is: fn(&What<AnyNode<Command, Notice>>) -> bool| {
         records.iter().filter(|record| is(&record.what)).count() as u64
     };
     assert_eq!(count(|what| matches!(what, What::Notice(Notice::Entered))), all);

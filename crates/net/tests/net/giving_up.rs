@@ -11,8 +11,8 @@ use vorrang_algorithms::mutex::spec::Exclusion;
 use vorrang_algorithms::mutex::suzuki_kasami::SuzukiKasami;
 use vorrang_algorithms::mutex::{Command, Notice};
 use vorrang_net::{
-    Application, ApplicationEffects, Clock, CommandError, Config, Event, LetGo, Log, Node, Stage,
-    Steps, Timing, bind_loopback,
+    Application, ApplicationEffects, Clock, CommandError, Config, Event, Log, Node, ReleaseOutcome,
+    Stage, Steps, Timing, bind_loopback,
 };
 use vorrang_protocol::{Group, Needs, NodeId, Prospect, Protocol, Refused};
 use vorrang_trace::{What, judge};
@@ -28,7 +28,7 @@ fn steps() -> Steps<Command, Notice> {
 }
 
 /// Three nodes that know turns, all met.
-async fn three<P>(make: impl Fn(NodeId) -> P, needs: Needs) -> (Vec<Running>, Log<P>)
+async fn three<P>(make: impl Fn(NodeId) -> P, needs: Needs) -> (Vec<Running>, Log<Command, Notice>)
 where
     P: Protocol<Command = Command, Notice = Notice>,
 {
@@ -159,7 +159,7 @@ async fn before_the_start_giving_up_takes_everything_back() {
     soon("a word", async { while handle.withdraw().await.is_err() {} }).await;
     assert_eq!(soon("an answer", asking).await.unwrap(), Err(CommandError::GivenUp));
     let left = soon("the end", handle.leave(LONG)).await.unwrap();
-    assert_eq!(left.let_go, LetGo::Nothing);
+    assert_eq!(left.let_go, ReleaseOutcome::Nothing);
 }
 
 #[tokio::test]
@@ -169,7 +169,7 @@ async fn a_node_without_turns_says_so() {
     assert!(error.contains("does not know turns"), "{error}");
     assert_eq!(nodes[0].0.status().await.unwrap().turn, None);
     let left = soon("the end", nodes.remove(0).0.leave(LONG)).await.unwrap();
-    assert_eq!(left.let_go, LetGo::Nothing);
+    assert_eq!(left.let_go, ReleaseOutcome::Nothing);
 }
 
 /// With `central` the grant would go to a node that has left, and nobody would enter any more.
@@ -189,7 +189,7 @@ async fn whoever_leaves_while_it_waits_wedges_nobody() {
     assert!(!leaving.is_finished(), "its request is under way");
     nodes[0].0.command(Command::Release).await.unwrap();
     let left = soon("the end", leaving).await.unwrap().unwrap();
-    assert_eq!(left.let_go, LetGo::Withdrawn);
+    assert_eq!(left.let_go, ReleaseOutcome::Withdrawn);
 
     event(&mut nodes[0].2, &["node 1 has left for good; ", "goes on without it"]).await;
     enter(&mut nodes[0]).await;
@@ -199,7 +199,7 @@ async fn whoever_leaves_while_it_waits_wedges_nobody() {
 
     // The coordinator leaves from inside.
     let left = soon("the end", nodes.remove(1).0.leave(LONG)).await.unwrap();
-    assert_eq!(left.let_go, LetGo::Released);
+    assert_eq!(left.let_go, ReleaseOutcome::Released);
     let sentence = event(&mut nodes[0].2, &["node 2 has left for good, and "]).await;
     assert!(sentence.ends_with("no request can be granted any more"), "{sentence}");
     let error = nodes[0].0.command(ACQUIRE).await.unwrap_err();
@@ -217,7 +217,7 @@ async fn leaving_takes_no_longer_than_is_said() {
     let (leaver, ..) = nodes.remove(1);
     let begun = Instant::now();
     let left = soon("the end", leaver.leave(Duration::from_millis(200))).await.unwrap();
-    assert_eq!(left.let_go, LetGo::Abandoned, "node 0 has not moved");
+    assert_eq!(left.let_go, ReleaseOutcome::Abandoned, "node 0 has not moved");
     assert!(begun.elapsed() >= Duration::from_millis(200));
     assert!(begun.elapsed() < LONG / 2);
 

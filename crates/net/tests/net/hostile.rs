@@ -7,7 +7,7 @@ use tokio::net::TcpStream;
 use vorrang_algorithms::mutex::ricart_agrawala::Message;
 use vorrang_algorithms::mutex::{Command, Notice};
 use vorrang_net::bind_loopback;
-use vorrang_net::hello::{Hello, Knock, Refusal};
+use vorrang_net::hello::{DialRequest, Hello, Refusal};
 use vorrang_net::wire::Frame;
 use vorrang_protocol::{Never, NodeId};
 
@@ -196,12 +196,12 @@ async fn whoever_knocks_is_told_that_it_will_be_called() {
     let (mut nodes, peers) = group(2).await;
     let who = hello(0, 1, &peers).who;
     let mut stream = TcpStream::connect(&peers[1]).await.unwrap();
-    stream.write_all(&bytes::<Never>(&Frame::Knock(Knock { who }))).await.unwrap();
+    stream.write_all(&bytes::<Never>(&Frame::DialRequest(DialRequest { who }))).await.unwrap();
     assert_eq!(answer(&mut stream).await, Frame::Refuse(Refusal::WillCall));
 
     let who = hello(1, 1, &peers).who;
     let mut stream = TcpStream::connect(&peers[1]).await.unwrap();
-    stream.write_all(&bytes::<Never>(&Frame::Knock(Knock { who }))).await.unwrap();
+    stream.write_all(&bytes::<Never>(&Frame::DialRequest(DialRequest { who }))).await.unwrap();
     let refusal = Refusal::Sender { claimed: NodeId(1), refuser: NodeId(1) };
     assert_eq!(answer(&mut stream).await, Frame::Refuse(refusal));
     take_turn(&mut nodes[0]).await;

@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use vorrang_algorithms::mutex::ricart_agrawala::Message;
 use vorrang_net::wire::{self, Frame, MAX_BODY_LEN};
-use vorrang_net::{MAX_NUMBER, bind_loopback};
+use vorrang_net::{MAX_INTEGER, bind_loopback};
 use vorrang_protocol::Never;
 
 use crate::support::{
@@ -159,7 +159,7 @@ async fn at_the_end_of_time(time: u64) -> (Running, TcpStream) {
 
 #[tokio::test]
 async fn a_clock_that_nobody_can_have_counted_to_is_refused_and_the_node_goes_on() {
-    for time in [u64::MAX, MAX_NUMBER + 1] {
+    for time in [u64::MAX, MAX_INTEGER + 1] {
         let (mut node, _stream) = at_the_end_of_time(time).await;
         let words = "a message with a counter beyond the largest plausible value";
         event(&mut node.2, &["closed a connection with node 1", words]).await;
@@ -171,7 +171,7 @@ async fn a_clock_that_nobody_can_have_counted_to_is_refused_and_the_node_goes_on
 
 #[tokio::test]
 async fn a_node_that_has_come_to_the_last_number_ends_with_a_reason_and_no_panic() {
-    let ((handle, ..), _stream) = at_the_end_of_time(MAX_NUMBER).await;
+    let ((handle, ..), _stream) = at_the_end_of_time(MAX_INTEGER).await;
     let mut handled = 0;
     while handled == 0 {
         handled = soon("a status", handle.status()).await.unwrap().links[0].received;

@@ -129,7 +129,7 @@ pub(crate) fn hello(sender: u32, target: u32, peers: &[String]) -> Hello {
         peers: peers.to_vec(),
         sender: NodeId(sender),
         target: NodeId(target),
-        life: 0,
+        generation: 0,
     };
     Hello { who, heartbeat_ms: 1, incarnation: 1, knows: None, received: 0, attempt: 1 }
 }

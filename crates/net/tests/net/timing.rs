@@ -64,7 +64,7 @@ impl Protocol for Alarm {
     }
 }
 
-async fn alone() -> (Node<Alarm>, tokio::time::Instant) {
+async fn alone() -> (Node<Vec<Ask>, char>, tokio::time::Instant) {
     let (mut listeners, peers) = bind_loopback(1).await.unwrap();
     let config = Config::new(NodeId(0), peers, "alarm");
     let node = Node::new(Alarm, config).listener(listeners.remove(0));

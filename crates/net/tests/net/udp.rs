@@ -5,11 +5,11 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use vorrang_algorithms::detection::Notice as Belief;
 use vorrang_algorithms::detection::heartbeat::Heartbeat;
-use vorrang_algorithms::layer::reliable::{Patience, Peers, Reliable};
-use vorrang_algorithms::mutex::Notice;
-use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
+use vorrang_algorithms::layer::reliable::{Peers, Reliable, Retries};
 use vorrang_algorithms::mutex::spec::Exclusion;
+use vorrang_algorithms::mutex::{Command, Notice};
 use vorrang_algorithms::setup::Setup;
+use vorrang_erased::AnyNode;
 use vorrang_net::hello::Refusal;
 use vorrang_net::udp::datagram::{self, Body, MAX_DATAGRAM};
 use vorrang_net::udp::{Cast, Faults, MAX_PAYLOAD, Multicast, Udp, bind_loopback};
@@ -148,7 +148,7 @@ async fn a_lock_over_reliable_channels_gets_over_lost_doubled_and_overtaken_data
         let (log, clock) = (Log::new(), Clock::start());
         let mut handles = Vec::new();
         for (id, socket) in (0..).zip(sockets) {
-            let patience = Patience { time_out: Duration::from_millis(2), tries: u8::MAX };
+            let patience = Retries { time_out: Duration::from_millis(2), tries: u8::MAX };
             let channels = Peers::All(Group::of(NODES));
             let machine = Reliable::new(NodeId(id), machine(id, NODES), channels, patience);
             let faults = Faults { lost: 0.2, doubled: 0.2, overtaken: 0.2, seed };
@@ -176,7 +176,7 @@ async fn a_lock_over_reliable_channels_gets_over_lost_doubled_and_overtaken_data
         assert_eq!(verdict.owed, None);
         assert!(verdict.in_flight > 100, "many were lost: {}", verdict.in_flight);
         let is_entry =
-            |what: &What<Reliable<RicartAgrawala>>| matches!(what, What::Notice(Notice::Entered));
+            |what: &What<AnyNode<Command, Notice>>| matches!(what, What::Notice(Notice::Entered));
         let entries = records.iter().filter(|record| is_entry(&record.what)).count();
         assert_eq!(entries, (ENTRIES * NODES) as usize);
     }

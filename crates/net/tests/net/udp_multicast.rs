@@ -27,7 +27,7 @@ type Member<C> = (Handle<Command>, UnboundedReceiver<Notice>, std::marker::Phant
 async fn group<C: Carrier>(
     ordering: Ordering,
     lost: f64,
-) -> (Vec<Member<C>>, Log<Ordered<C>>, Setup) {
+) -> (Vec<Member<C>>, Log<Command, Notice>, Setup) {
     let mut setup = Setup::new(Group::of(NODES));
     setup.ordering = ordering;
     setup.within = Duration::from_millis(5);

@@ -105,7 +105,11 @@ async fn only_members_that_were_met_are_heeded() {
         (member, Frame { from: NodeId(u32::MAX), ..good.clone() }, "there is no node 4294967295"),
         (member, Frame { from: NodeId(0), ..good.clone() }, "uses our own id"),
         (member, Frame { to: Some(NodeId(1)), ..good.clone() }, "for another node"),
-        (member, Frame { life: good.life ^ 1, ..good.clone() }, "another incarnation of node 1"),
+        (
+            member,
+            Frame { incarnation: good.incarnation ^ 1, ..good.clone() },
+            "another incarnation of node 1",
+        ),
         (&stranger, good.clone(), "it says it is node 1, which is at"),
         (&stranger, puppet.frame(None, Body::Bye), "it says it is node 1, which is at"),
         (&stranger, puppet.frame(None, Body::Here), "it says it is node 1, which is at"),
@@ -116,7 +120,7 @@ async fn only_members_that_were_met_are_heeded() {
         assert!(sentence.contains(&from), "{sentence}");
     }
     // Our own words, come back.
-    let echo = Frame { from: NodeId(0), life: puppet.its_life, ..good.clone() };
+    let echo = Frame { from: NodeId(0), incarnation: puppet.its_life, ..good.clone() };
     member.send_to(&bytes(&echo), at).await.unwrap();
     event(&mut node.2, &["another process uses our own id"]).await;
     // A member may make mistakes, too.
@@ -130,12 +134,12 @@ async fn only_members_that_were_met_are_heeded() {
 async fn nobody_refuses_us_but_members_and_nobody_takes_their_place() {
     let (mut node, mut puppet, at) = pair().await;
     let stranger = stranger().await;
-    let life = puppet.its_life;
-    let refuse = |life| Body::Refuse(Refuse { life, why: Refusal::Restarted });
-    stranger.send_to(&bytes(&puppet.frame(Some(0), refuse(life))), at).await.unwrap();
+    let incarnation = puppet.its_life;
+    let refuse = |incarnation| Body::Refuse(Refuse { incarnation, why: Refusal::Restarted });
+    stranger.send_to(&bytes(&puppet.frame(Some(0), refuse(incarnation))), at).await.unwrap();
     event(&mut node.2, &["it refuses us, and is no member"]).await;
     // It means another life than this one.
-    puppet.send(at, &puppet.frame(Some(0), refuse(life ^ 1))).await;
+    puppet.send(at, &puppet.frame(Some(0), refuse(incarnation ^ 1))).await;
     assert_unharmed(&mut node, &puppet, at).await;
     assert_eq!(node.0.status().await.unwrap().fenced, None);
 
@@ -149,13 +153,13 @@ async fn nobody_refuses_us_but_members_and_nobody_takes_their_place() {
     let Body::Refuse(refuse) = datagram::decode(&room[..length]).unwrap().body else {
         panic!("no refusal");
     };
-    assert_eq!(refuse.life, puppet.life);
+    assert_eq!(refuse.incarnation, puppet.incarnation);
     assert!(matches!(refuse.why, Refusal::Peers { node: NodeId(1), .. }), "{refuse:?}");
 
     // Another life at the same place, whatever it claims to know.
-    puppet.life = 99;
+    puppet.incarnation = 99;
     assert_eq!(puppet.meet_again(at).await, Refusal::Restarted);
-    puppet.life = 77;
+    puppet.incarnation = 77;
     assert_unharmed(&mut node, &puppet, at).await;
 }
 
@@ -171,7 +175,7 @@ async fn a_hello_of_another_version_is_answered_and_nothing_else_is() {
     let (length, _) = soon("an answer", stranger.recv_from(&mut room)).await.unwrap();
     let frame = datagram::decode(&room[..length]).unwrap();
     let why = Refusal::Version { refuser: VERSION, refused: VERSION + 1 };
-    assert_eq!(frame.body, Body::Refuse(Refuse { life: 0, why }));
+    assert_eq!(frame.body, Body::Refuse(Refuse { incarnation: 0, why }));
     assert!(stranger.try_recv_from(&mut room).is_err(), "one answer");
     assert_unharmed(&mut node, &puppet, at).await;
 }

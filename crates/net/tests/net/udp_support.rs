@@ -178,7 +178,7 @@ pub(crate) fn listen_to(group: SocketAddrV4) -> UdpSocket {
 pub(crate) struct Puppet {
     pub(crate) socket: UdpSocket,
     pub(crate) id: NodeId,
-    pub(crate) life: u64,
+    pub(crate) incarnation: u64,
     /// What the node under test said, once it has said hello.
     pub(crate) digest: u64,
     pub(crate) its_life: u64,
@@ -194,7 +194,15 @@ impl Puppet {
         socket.set_nonblocking(true).unwrap();
         let socket = UdpSocket::from_std(socket).unwrap();
         SockRef::from(&socket).set_multicast_if_v4(&Ipv4Addr::LOCALHOST).unwrap();
-        Self { socket, id: NodeId(id), life: 77, digest: 0, its_life: 0, hears: true, last: None }
+        Self {
+            socket,
+            id: NodeId(id),
+            incarnation: 77,
+            digest: 0,
+            its_life: 0,
+            hears: true,
+            last: None,
+        }
     }
 
     /// The next frame that comes.
@@ -208,18 +216,18 @@ impl Puppet {
     pub(crate) async fn wait_for_hello(&mut self) -> Greeting {
         loop {
             let said = self.hear(|frame| match frame.body {
-                Body::Hello(greeting) => Some((frame.digest, frame.life, *greeting)),
+                Body::Hello(greeting) => Some((frame.digest, frame.incarnation, *greeting)),
                 _ => None,
             });
-            if let Some((digest, life, greeting)) = said.await {
-                (self.digest, self.its_life) = (digest, life);
+            if let Some((digest, incarnation, greeting)) = said.await {
+                (self.digest, self.its_life) = (digest, incarnation);
                 let (here, there) = (greeting.there.clone(), greeting.here.clone());
                 let hears = greeting.hears.map(|_| self.hears);
                 return Greeting {
                     here,
                     there,
                     hears,
-                    knows: Some(life),
+                    knows: Some(incarnation),
                     is_answer: true,
                     ..greeting
                 };
@@ -228,8 +236,8 @@ impl Puppet {
     }
 
     pub(crate) fn frame<'a>(&self, to: Option<u32>, body: Body<'a>) -> Frame<Body<'a>> {
-        let (digest, from, life) = (self.digest, self.id, self.life);
-        Frame { digest, from, to: to.map(NodeId), life, body }
+        let (digest, from, incarnation) = (self.digest, self.id, self.incarnation);
+        Frame { digest, from, to: to.map(NodeId), incarnation, body }
     }
 
     pub(crate) async fn send(&self, to: impl Into<SocketAddr>, frame: &Frame<Body<'_>>) {

@@ -7,11 +7,12 @@ use vorrang_algorithms::detection::spec::Suspicions;
 use vorrang_algorithms::detection::{Command, Detection, Notice};
 use vorrang_algorithms::setup::Setup;
 use vorrang_catalogue::find;
-use vorrang_protocol::{Group, Message, NodeId, Order};
+use vorrang_protocol::{Group, NodeId, Order};
 use vorrang_sim::{
-    Distribution, Fault, Faults, Network, Orders, Partition, Random, Report, Simulation, Workload,
+    Distribution, Fault, Faults, Network, Partition, Random, Report, Simulation, Workload,
+    WorkloadEffects,
 };
-use vorrang_trace::Meter;
+use vorrang_trace::{Meter, Sent};
 
 const MS: u64 = 1_000_000;
 
@@ -25,7 +26,7 @@ impl Workload<Command, Notice> for Silent {
     fn meter(&self, _: u32, _: &'static [&'static str]) -> Tally {
         Tally::default()
     }
-    fn on_start(&mut self, _: &mut Orders<'_, Command>) {}
+    fn on_start(&mut self, _: &mut WorkloadEffects<'_, Command>) {}
 }
 
 #[derive(Clone, Debug, Default)]
@@ -48,7 +49,7 @@ impl Meter<Command, Notice> for Tally {
             self.suspected.push((at_ns, at, of));
         }
     }
-    fn on_send<M: Message>(&mut self, _: NodeId, _: NodeId, _: &M) {
+    fn on_send(&mut self, _: NodeId, _: NodeId, _: Sent) {
         self.messages += 1;
     }
     fn on_receive(&mut self, _: u64, _: NodeId, _: NodeId, (): ()) {}
@@ -73,17 +74,16 @@ impl Run<'_> {
     fn done(&self, flaw: Option<&str>) -> Report<Tally> {
         let entry = find::<Detection>("heartbeat", flaw).unwrap();
         let setup = Setup::new(Group::of(self.nodes));
-        let node = entry.recipe.nodes(&setup).unwrap();
         let network = Network { latency: self.latency, order: Order::Any };
         let faults = Faults::default().script(self.script.clone());
         Simulation::new(
-            setup.group.members().map(|id| node(id)),
+            entry.population(&setup).unwrap(),
             (self.monitor)(entry.card, &setup),
             network,
             Silent,
             self.seed,
         )
-        .with_faults(faults, self.seed, move |id| node(id))
+        .with_faults(faults, self.seed)
         .until(self.end_ns)
         .run()
         .unwrap()

@@ -4,7 +4,7 @@ use crate::puppet;
 
 use std::num::NonZeroU32;
 
-use puppet::{Command, Notice, play, puppets, told};
+use puppet::{Command, Notice, heard_by, play, puppets, told};
 use vorrang_protocol::NodeId;
 use vorrang_sim::{Distribution, Network, Order};
 use vorrang_trace::What;
@@ -112,7 +112,7 @@ fn heard(order: Order, seed: u64) -> Vec<u32> {
     };
     let mut run = puppets(3, network, (0..100).flat_map(tell).collect(), seed);
     while run.run_for(u64::MAX).unwrap() {}
-    run.nodes()[1].heard.clone()
+    heard_by(&run, NodeId(1))
 }
 
 #[test]

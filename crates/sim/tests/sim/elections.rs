@@ -14,12 +14,13 @@ use vorrang_algorithms::flaw::Flawed;
 use vorrang_algorithms::setup::Setup;
 use vorrang_algorithms::topology::Topology;
 use vorrang_algorithms::topology::ring::Ring;
-use vorrang_catalogue::find;
-use vorrang_protocol::{Group, Message, NodeId, Order};
+use vorrang_catalogue::{PopulationOf, find};
+use vorrang_erased::Population;
+use vorrang_protocol::{Group, NodeId, Order};
 use vorrang_sim::{
-    Distribution, Fault, Faults, Network, Orders, Partition, Random, Simulation, Workload,
+    Distribution, Fault, Faults, Network, Partition, Random, Simulation, Workload, WorkloadEffects,
 };
-use vorrang_trace::Meter;
+use vorrang_trace::{Meter, Sent};
 
 const MS: u64 = 1_000_000;
 
@@ -29,20 +30,20 @@ const LOCKSTEP: Distribution = Distribution::Constant(MS);
 const FASTER: Distribution = Distribution::Uniform(MS / 10, MS);
 
 /// These call when the run begins.
-#[derive(Debug)]
-struct Calls {
-    who: Vec<NodeId>,
+#[derive(Clone, Debug)]
+pub(crate) struct Calls {
+    pub(crate) who: Vec<NodeId>,
     /// Which kinds of messages are not counted.
-    receipts: &'static [&'static str],
+    pub(crate) receipts: &'static [&'static str],
 }
 
 impl Workload<Command, Notice> for Calls {
     type Meter = Tally;
 
-    fn meter(&self, _: u32, _: &'static [&'static str]) -> Tally {
-        Tally { receipts: self.receipts, ..Tally::default() }
+    fn meter(&self, _: u32, kinds: &'static [&'static str]) -> Tally {
+        Tally { kinds, receipts: self.receipts, ..Tally::default() }
     }
-    fn on_start(&mut self, orders: &mut Orders<'_, Command>) {
+    fn on_start(&mut self, orders: &mut WorkloadEffects<'_, Command>) {
         for &node in &self.who {
             orders.command_in(0, node, Command::Elect);
         }
@@ -50,8 +51,9 @@ impl Workload<Command, Notice> for Calls {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Tally {
+pub(crate) struct Tally {
     messages: u64,
+    kinds: &'static [&'static str],
     receipts: &'static [&'static str],
     ended_ns: u64,
 }
@@ -64,8 +66,9 @@ impl Meter<Command, Notice> for Tally {
     fn on_notice(&mut self, at_ns: u64, _: NodeId, _: &Notice) {
         self.ended_ns = at_ns;
     }
-    fn on_send<M: Message>(&mut self, _: NodeId, _: NodeId, message: &M) {
-        self.messages += u64::from(!self.receipts.contains(&message.kind_name()));
+    fn on_send(&mut self, _: NodeId, _: NodeId, sent: Sent) {
+        let kind = self.kinds[usize::from(sent.kind)];
+        self.messages += u64::from(!self.receipts.contains(&kind));
     }
     fn on_receive(&mut self, _: u64, _: NodeId, _: NodeId, (): ()) {}
     fn progress(&self) -> u64 {
@@ -100,17 +103,16 @@ struct Ended {
 impl Run {
     fn done(&self, name: &str, flaw: Option<&str>) -> Ended {
         let entry = find::<Election>(name, flaw).unwrap();
-        let (card, node) = (entry.card, entry.recipe.nodes(&self.setup).unwrap());
+        let card = entry.card;
         let network = Network { latency: self.latency, order: card.assumes.order };
         let mut simulation = Simulation::new(
-            self.setup.group.members().map(|id| node(id)),
+            entry.guarded_population(&self.setup).unwrap(),
             card.watch(&self.setup, true),
             network,
             Calls { who: self.initiators.clone(), receipts: card.terms.receipts },
             self.seed,
         )
-        .with_faults(Faults::default().script(self.script.clone()), self.seed, move |id| node(id))
-        .guarded(entry.guards.iter().cloned());
+        .with_faults(Faults::default().script(self.script.clone()), self.seed);
         if let Some(settles) = card.terms.settles {
             let last_ns = self.script.iter().map(|it| it.0).max().unwrap_or(0);
             simulation = simulation.until(last_ns + settles(&self.setup).as_nanos() as u64);
@@ -451,20 +453,14 @@ fn where_nobody_hears_other_leaders_two_are_left() {
         let calls = Calls { who: vec![NodeId(0)], receipts: &[] };
         let faults = Faults::default().script(script.clone());
         let node = move |id: NodeId| Watching::<Bully>::of(id, &Setup::new(group));
-        let deaf = move |id: NodeId| Flawed::new(node(id), DeafToOthers);
-        let report = if is_deaf {
-            Simulation::new(group.members().map(deaf), monitor, network, calls, 1)
-                .with_faults(faults, 1, deaf)
-                .until(1000 * MS)
-                .run()
-                .unwrap()
-        } else {
-            Simulation::new(group.members().map(node), monitor, network, calls, 1)
-                .with_faults(faults, 1, node)
-                .until(1000 * MS)
-                .run()
-                .unwrap()
-        };
+        let deaf = move |id: NodeId| Flawed::new(node(id), &DeafToOthers);
+        let population: PopulationOf<Election> =
+            if is_deaf { Population::new(4, deaf).into() } else { Population::new(4, node).into() };
+        let report = Simulation::new(population, monitor, network, calls, 1)
+            .with_faults(faults, 1)
+            .until(1000 * MS)
+            .run()
+            .unwrap();
         report.at_rest.map(|violation| violation.what)
     };
     assert_eq!(follows(false), None);

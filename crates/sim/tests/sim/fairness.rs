@@ -5,8 +5,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use vorrang_algorithms::mutex::spec::Exclusion;
 use vorrang_algorithms::mutex::{Claim, Command, Notice};
+use vorrang_erased::{AnyNode, Population};
 use vorrang_protocol::{Delay, Effects, NodeId, Protocol, Refused};
-use vorrang_sim::{Distribution, Keep, Load, Network, Simulation, Turns};
+use vorrang_sim::{Distribution, InMemoryRecorder, Load, Network, Simulation, Turns};
 use vorrang_trace::{Measure, What};
 
 const MS: u64 = 1_000_000;
@@ -82,27 +83,31 @@ impl Protocol for Favour {
 
 /// The fairness that the simulator saw, and the one in its record.
 fn fairness(times: u64) -> (f64, f64) {
-    let node = |id| Favour { me: NodeId(id), times, waiting: Vec::new(), served: [0; 3] };
+    let node = move |me| Favour { me, times, waiting: Vec::new(), served: [0; 3] };
     let load = Load::Closed { think: Distribution::Constant(0) };
     let turns = Turns::new(load, Command::Acquire(Claim::Exclusive), Command::Release);
     let mut simulation = Simulation::recorded(
-        (0..4).map(node),
+        Population::new(4, node),
         Exclusion::default(),
         Network::constant_ms(1),
         turns.entries(90).hot(3).hold(Distribution::Constant(MS)),
         1,
-        Keep(Vec::new()),
+        InMemoryRecorder(Vec::new()),
     );
     while simulation.run_for(u64::MAX).unwrap() {}
     let report = simulation.report();
     assert!(report.is_safe() && report.is_quiescent());
     let records = simulation.into_recorder().0;
     for id in (0..3).map(NodeId) {
-        let is_entry = |what: &What<Favour>| *what == What::Notice(Notice::Entered);
+        let is_entry =
+            |what: &What<AnyNode<Command, Notice>>| *what == What::Notice(Notice::Entered);
         let entries = records.iter().filter(|it| it.node == id && is_entry(&it.what)).count();
         assert_eq!(entries, 30, "every contender makes its share");
     }
-    (report.summary.fairness, Measure::of(4, &records).summary().fairness)
+    (
+        report.summary.fairness,
+        Measure::of(4, <Message as vorrang_protocol::Message>::KINDS, &records).summary().fairness,
+    )
 }
 
 #[test]

@@ -2,22 +2,20 @@
 
 use crate::puppet;
 
-use puppet::{Command as Do, Notice, Puppet, Script, Unwatched, play, puppets, told};
+use puppet::{Command as Do, Node, Notice, Script, Unwatched, play, puppets, told};
 use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
 use vorrang_algorithms::mutex::spec::Exclusion;
-use vorrang_algorithms::mutex::{Claim, Command};
+use vorrang_algorithms::mutex::{self, Claim, Command};
+use vorrang_erased::{AnyNode, AnyTimer, Population};
 use vorrang_protocol::{Group, NodeId, Protocol};
 use vorrang_sim::{
-    Distribution, Fault, FaultCounts, Faults, Keep, Load, Network, Order, Simulation, Turns,
+    Distribution, Fault, FaultCounts, Faults, InMemoryRecorder, Load, Network, Order, Simulation,
+    Turns,
 };
 use vorrang_trace::{Record, What, judge};
 
 const MS: u64 = 1_000_000;
 const SLOW: Network = Network { latency: Distribution::Constant(10), order: Order::Any };
-
-fn fresh(_: NodeId) -> Puppet {
-    Puppet::default()
-}
 
 /// A node crashes at one time and comes up again at another.
 fn down(node: NodeId, from_ns: u64, to_ns: u64) -> Vec<(u64, Fault)> {
@@ -41,20 +39,26 @@ fn lost<P: Protocol>(records: &[Record<P>]) -> Vec<u64> {
     lost.collect()
 }
 
-fn run(faults: Option<Faults>) -> (Vec<Record<RicartAgrawala>>, u64) {
-    let group = Group::of(5);
-    let new = move |id| RicartAgrawala::new(id, group);
+/// A node of a lock, as it is recorded.
+type Lock = AnyNode<Command, mutex::Notice>;
+
+fn locks(size: u32) -> Population<RicartAgrawala> {
+    let group = Group::of(size);
+    Population::new(size, move |id| RicartAgrawala::new(id, group))
+}
+
+fn run(faults: Option<Faults>) -> (Vec<Record<Lock>>, u64) {
     let load = Load::Closed { think: Distribution::Uniform(0, 3 * MS) };
     let mut simulation = Simulation::recorded(
-        group.members().map(new),
+        locks(5),
         Exclusion::default(),
         Network { latency: Distribution::Uniform(MS, 3 * MS), order: Order::Any },
         Turns::new(load, Command::Acquire(Claim::Exclusive), Command::Release).entries(200),
         7,
-        Keep(Vec::new()),
+        InMemoryRecorder(Vec::new()),
     );
     if let Some(faults) = faults {
-        simulation = simulation.with_faults(faults, 7, new);
+        simulation = simulation.with_faults(faults, 7);
     }
     while simulation.run_for(u64::MAX).unwrap() {}
     let lost = simulation.report().faults.lost;
@@ -78,7 +82,7 @@ fn what_was_lost_by_chance_can_be_lost_on_order() {
 fn a_node_that_is_down_does_nothing_and_begins_anew() {
     let script = vec![(20 * MS, Fault::Crash(NodeId(2))), (40 * MS, Fault::Restart(NodeId(2)))];
     let (records, _) = run(Some(Faults::default().script(script)));
-    let at = |what: &What<RicartAgrawala>| {
+    let at = |what: &What<Lock>| {
         records.iter().position(|record| record.node == NodeId(2) && record.what == *what).unwrap()
     };
     let (crash, restart) = (at(&What::Crash), at(&What::Restart));
@@ -104,7 +108,7 @@ fn one_message_lost_on_order_is_lost_and_no_other() {
     let seqs: Vec<u64> =
         play(puppets(2, SLOW, script.clone(), 1)).1.iter().filter_map(sent).collect();
     let faults = Faults::default().lost(vec![seqs[3]]);
-    let (report, records) = play(puppets(2, SLOW, script, 1).with_faults(faults, 1, fresh));
+    let (report, records) = play(puppets(2, SLOW, script, 1).with_faults(faults, 1));
     assert_eq!((report.faults.lost, report.summary.messages), (1, 10));
     let heard: Vec<_> = told(&records).iter().map(|&(at_ns, _, notice)| (at_ns, notice)).collect();
     let expected = (0..10).filter(|&at| at != 3).map(|at| (u64::from(at) + 10, Notice::Heard(at)));
@@ -119,16 +123,16 @@ fn a_message_that_arrives_twice_was_sent_once_and_disturbs_nobody() {
     let script: Script = (0..100).map(tell).collect();
     let (plain, once) = play(puppets(2, network, script.clone(), 1));
     let faults = Faults::default().duplication("100%".parse().unwrap());
-    let (report, twice) = play(puppets(2, network, script, 1).with_faults(faults, 1, fresh));
+    let (report, twice) = play(puppets(2, network, script, 1).with_faults(faults, 1));
     assert_eq!(report.faults.duplicated, 100);
     assert_eq!((report.summary.messages, plain.summary.messages), (100, 100));
     assert_eq!((report.events, plain.events), (300, 200));
-    let receipts = |records: &[Record<Puppet>], seq: u64| -> Vec<u64> {
+    let receipts = |records: &[Record<Node>], seq: u64| -> Vec<u64> {
         let is_it =
-            |it: &&Record<Puppet>| matches!(it.what, What::Receive { seq: s, .. } if s == seq);
+            |it: &&Record<Node>| matches!(it.what, What::Receive { seq: s, .. } if s == seq);
         records.iter().filter(is_it).map(|it| it.at_ns).collect()
     };
-    let seqs = |records: &[Record<Puppet>]| records.iter().filter_map(sent).collect::<Vec<_>>();
+    let seqs = |records: &[Record<Node>]| records.iter().filter_map(sent).collect::<Vec<_>>();
     for (&alone, &doubled) in seqs(&once).iter().zip(&seqs(&twice)) {
         let (alone, doubled) = (receipts(&once, alone), receipts(&twice, doubled));
         assert_eq!((alone.len(), doubled.len()), (1, 2));
@@ -141,7 +145,7 @@ fn what_arrives_at_a_node_that_is_down_is_counted_and_recorded_as_lost() {
     let tell = |at: u32| (u64::from(at), NodeId(0), Do::Tell(NodeId(1), at));
     let script: Script = (0..30).map(tell).collect();
     let faults = Faults::default().script(down(NodeId(1), 15, 25));
-    let (report, records) = play(puppets(2, SLOW, script, 1).with_faults(faults, 1, fresh));
+    let (report, records) = play(puppets(2, SLOW, script, 1).with_faults(faults, 1));
     let expected =
         FaultCounts { crashes: 1, restarts: 1, to_the_dead: 10, ..FaultCounts::default() };
     assert_eq!(report.faults, expected, "those that arrive from 15 to 24");
@@ -167,7 +171,7 @@ fn faults_happen_when_they_should_before_all_else_of_their_instant() {
         (6, Fault::Crash(NodeId(0))),
         (100, Fault::Restart(NodeId(0))),
     ]);
-    let (report, records) = play(puppets(2, SLOW, script, 1).with_faults(faults, 1, fresh));
+    let (report, records) = play(puppets(2, SLOW, script, 1).with_faults(faults, 1));
     assert_eq!((report.faults.crashes, report.faults.restarts), (1, 1));
     let happened: Vec<_> = records[2..].iter().map(|it| (it.at_ns, it.what.clone())).collect();
     let set = |timer, ns| What::Command(Do::Set(timer, ns));
@@ -175,13 +179,13 @@ fn faults_happen_when_they_should_before_all_else_of_their_instant() {
         happened,
         [
             (0, set(1, 3)),
-            (3, What::Timer(1)),
+            (3, What::Timer(AnyTimer::new(1_u8))),
             (3, What::Notice(Notice::Rang(1))),
             (5, What::Crash),
             (8, What::Restart),
             (8, What::Notice(Notice::Restarted)),
             (8, set(3, 2)),
-            (10, What::Timer(3)),
+            (10, What::Timer(AnyTimer::new(3_u8))),
             (10, What::Notice(Notice::Rang(3))),
         ],
         "what was to be done at 5 is not"
@@ -197,7 +201,7 @@ fn a_timer_of_an_earlier_life_does_not_run_out_in_the_next() {
         let mut script = vec![(0, node, Do::Set(1, 40)), (0, NodeId(1), Do::Set(1, 40))];
         script.extend(again.map(|ns| (30, node, Do::Set(1, ns))));
         let faults = Faults::default().script(down(node, 10, 20));
-        let (_, records) = play(puppets(2, SLOW, script, 1).with_faults(faults, 1, fresh));
+        let (_, records) = play(puppets(2, SLOW, script, 1).with_faults(faults, 1));
         let rang: Vec<u64> = told(&records)
             .iter()
             .filter(|(_, at, notice)| (*at, *notice) == (0, Notice::Rang(1)))
@@ -210,20 +214,18 @@ fn a_timer_of_an_earlier_life_does_not_run_out_in_the_next() {
 
 #[test]
 fn a_command_of_an_earlier_life_does_not_reach_the_next() {
-    let group = Group::of(1);
-    let new = move |id| RicartAgrawala::new(id, group);
     let load = Load::Closed { think: Distribution::Constant(0) };
     let turns = Turns::new(load, Command::Acquire(Claim::Exclusive), Command::Release);
     let faults = Faults::default().script(down(NodeId(0), 5, 7));
     let mut simulation = Simulation::recorded(
-        group.members().map(new),
+        locks(1),
         None::<Exclusion>,
         Network::constant_ms(1),
         turns.entries(3).hold(Distribution::Constant(10)),
         1,
-        Keep(Vec::new()),
+        InMemoryRecorder(Vec::new()),
     )
-    .with_faults(faults, 1, new);
+    .with_faults(faults, 1);
     // A release that was planned before the crash would be refused.
     while simulation.run_for(u64::MAX).unwrap() {}
     let report = simulation.report();
@@ -240,20 +242,18 @@ fn a_command_of_an_earlier_life_does_not_reach_the_next() {
 
 #[test]
 fn a_crash_to_come_does_not_keep_a_light_load_waiting() {
-    let group = Group::of(3);
-    let new = move |id| RicartAgrawala::new(id, group);
     for load in [Load::OneAtATime, Load::Burst] {
         let turns = Turns::new(load, Command::Acquire(Claim::Exclusive), Command::Release);
         let script = vec![(20 * MS, Fault::Crash(NodeId(2)))];
         let mut simulation = Simulation::recorded(
-            group.members().map(new),
+            locks(3),
             None::<Exclusion>,
             Network::constant_ms(1),
             turns.entries(300).hold(Distribution::Constant(MS)),
             1,
-            Keep(Vec::new()),
+            InMemoryRecorder(Vec::new()),
         )
-        .with_faults(Faults::default().script(script), 1, new);
+        .with_faults(Faults::default().script(script), 1);
         while simulation.run_for(u64::MAX).unwrap() {}
         let report = simulation.report();
         assert!(report.is_over && report.summary.entries > 5, "{report:?}");
@@ -270,5 +270,5 @@ fn a_crash_to_come_does_not_keep_a_light_load_waiting() {
 #[should_panic(expected = "there is no node 2 among 2 to go wrong")]
 fn a_node_that_does_not_exist_cannot_crash() {
     let faults = Faults::default().script(down(NodeId(2), 1, 2));
-    let _ = puppets(2, SLOW, Vec::new(), 1).with_faults(faults, 1, fresh);
+    let _ = puppets(2, SLOW, Vec::new(), 1).with_faults(faults, 1);
 }

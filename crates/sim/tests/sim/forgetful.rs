@@ -1,17 +1,18 @@
 //! Locks on views without stable storage, as processes over a network are: whoever comes back knows
 //! nothing, and nobody but the founders is there from the beginning.
 //!
-//! `VORRANG_SCHEDULES=100000 cargo test -p vorrang-sim --test forgetful` tries so many seeds.
+//! `VORRANG_SCHEDULES=100000 cargo test -p vorrang-sim --test sim forgetful` tries so many seeds.
 
 use crate::users;
 
 use vorrang_algorithms::group::forgetful::Founding;
 use vorrang_algorithms::group::locks::spec::Locked;
-use vorrang_algorithms::group::locks::{Anew, OnViews, without_memory};
+use vorrang_algorithms::group::locks::{NodeFactory, OnViews, without_memory};
 use vorrang_algorithms::layer::Reliable;
-use vorrang_algorithms::layer::reliable::Patience;
+use vorrang_algorithms::layer::reliable::Retries;
 use vorrang_algorithms::mutex::suzuki_kasami::SuzukiKasami;
 use vorrang_algorithms::setup::Setup;
+use vorrang_erased::Population;
 use vorrang_protocol::{Group, NodeId, Order};
 use vorrang_sim::{Distribution, Fault, Faults, Network, Random, Report, Severity, Simulation};
 
@@ -21,8 +22,8 @@ type Node = OnViews<Reliable<SuzukiKasami>>;
 
 /// Of the nodes, the first so many found the group.
 fn node(me: NodeId, setup: &Setup, founders: u32) -> Node {
-    let anew = Anew::new(|me, group| SuzukiKasami::new(me, group, NodeId(0)))
-        .over_channels(Patience::within(setup.within, 200));
+    let anew = NodeFactory::new(|me, group| SuzukiKasami::new(me, group, NodeId(0)))
+        .over_channels(Retries::within(setup.within, 200));
     let founders: Vec<NodeId> = (0..founders).map(NodeId).collect();
     let founding = founders.contains(&me).then_some(Founding { view: 1, founders });
     without_memory(me, setup, (0, founding), anew, None)
@@ -37,17 +38,16 @@ fn run(
     seed: u64,
 ) -> Report<Resource> {
     let setup = Setup::new(Group::of(nodes));
-    let again = setup.clone();
     let until_ns = 600 * MS;
     let locked = Locked::new(setup.group);
     Simulation::new(
-        setup.group.members().map(|id| node(id, &setup, founders)),
+        Population::new(nodes, move |id| node(id, &setup, founders)),
         if is_fenced { locked.fenced() } else { locked },
         Network { latency, order: Order::Any },
         Users { until_ns },
         seed,
     )
-    .with_faults(faults, seed, move |id| node(id, &again, founders))
+    .with_faults(faults, seed)
     .until(until_ns + 1500 * MS)
     .run()
     .unwrap()

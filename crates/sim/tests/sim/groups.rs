@@ -2,8 +2,8 @@
 //! and leave; messages are lost, doubled and overtaken; the network falls apart. Whatever happens,
 //! no monitor objects, and once all is over everyone who wants in is in one view.
 //!
-//! `VORRANG_SCHEDULES=1000000 cargo test -p vorrang-sim --test groups swarm` tries so many seeds,
-//! and `VORRANG_SEED=17` that one alone.
+//! `VORRANG_SCHEDULES=1000000 cargo test -p vorrang-sim --test sim groups::a_swarm` tries so many
+//! seeds, and `VORRANG_SEED=17` that one alone.
 
 use vorrang_algorithms::card::Agreement;
 use vorrang_algorithms::group::card::{MESSAGES, Setting};
@@ -11,12 +11,13 @@ use vorrang_algorithms::group::spec::Synchrony;
 use vorrang_algorithms::group::virtual_synchrony::{CARD, founded_by, of};
 use vorrang_algorithms::group::{Command, Notice};
 use vorrang_algorithms::setup::Setup;
-use vorrang_protocol::{Group, Message, NodeId, Order};
+use vorrang_erased::Population;
+use vorrang_protocol::{Group, NodeId, Order};
 use vorrang_sim::{
-    Distribution, Fault, Faults, Network, Orders, Partition, Random, Report, Severity, Simulation,
-    Workload,
+    Distribution, Fault, Faults, Network, Partition, Random, Report, Severity, Simulation,
+    Workload, WorkloadEffects,
 };
-use vorrang_trace::Meter;
+use vorrang_trace::{Meter, Sent};
 
 const MS: u64 = 1_000_000;
 
@@ -25,8 +26,8 @@ const MS: u64 = 1_000_000;
 const CALM_NS: u64 = 1000 * MS;
 
 /// Every node goes on and on: it multicasts, and sometimes leaves and comes in again.
-#[derive(Debug)]
-struct Chatter {
+#[derive(Clone, Debug)]
+pub(crate) struct Chatter {
     wants: Vec<bool>,
     gap_ns: f64,
     /// In how many commands of a hundred a node leaves.
@@ -36,7 +37,17 @@ struct Chatter {
 }
 
 impl Chatter {
-    fn go_on(&mut self, at: NodeId, orders: &mut Orders<'_, Command>) {
+    /// All are in the group, and nobody leaves it until then.
+    pub(crate) fn new(nodes: u32, gap_ns: f64, until_ns: u64) -> Self {
+        Self { wants: vec![true; nodes as usize], gap_ns, leaves: 0, until_ns, next: 0 }
+    }
+
+    /// The same, but in so many commands of a hundred a node leaves.
+    pub(crate) fn leaving(self, leaves: u64) -> Self {
+        Self { leaves, ..self }
+    }
+
+    fn go_on(&mut self, at: NodeId, orders: &mut WorkloadEffects<'_, Command>) {
         let in_ns = orders.random.exponential(self.gap_ns) as u64;
         let drawn = orders.random.below(100);
         if orders.now_ns + in_ns >= self.until_ns {
@@ -57,32 +68,43 @@ impl Chatter {
 impl Workload<Command, Notice> for Chatter {
     type Meter = Tally;
 
-    fn meter(&self, _: u32, _: &'static [&'static str]) -> Tally {
-        Tally::default()
+    fn meter(&self, _: u32, kinds: &'static [&'static str]) -> Tally {
+        Tally { kinds, ..Tally::default() }
     }
-    fn on_start(&mut self, orders: &mut Orders<'_, Command>) {
+    fn on_start(&mut self, orders: &mut WorkloadEffects<'_, Command>) {
         for at in (0..orders.nodes).map(NodeId) {
             self.go_on(at, orders);
         }
     }
-    fn on_command(&mut self, at: NodeId, command: &Command, orders: &mut Orders<'_, Command>) {
+    fn on_command(
+        &mut self,
+        at: NodeId,
+        command: &Command,
+        orders: &mut WorkloadEffects<'_, Command>,
+    ) {
         self.wants[at.index()] = *command != Command::Leave;
         if *command != Command::Leave {
             self.go_on(at, orders);
         }
     }
-    fn on_notice(&mut self, at: NodeId, notice: &Notice, orders: &mut Orders<'_, Command>) {
+    fn on_notice(
+        &mut self,
+        at: NodeId,
+        notice: &Notice,
+        orders: &mut WorkloadEffects<'_, Command>,
+    ) {
         if *notice == Notice::Out && !self.wants[at.index()] {
             self.go_on(at, orders);
         }
     }
-    fn on_restart(&mut self, at: NodeId, orders: &mut Orders<'_, Command>) {
+    fn on_restart(&mut self, at: NodeId, orders: &mut WorkloadEffects<'_, Command>) {
         self.go_on(at, orders);
     }
 }
 
 #[derive(Clone, Debug, Default)]
-struct Tally {
+pub(crate) struct Tally {
+    kinds: &'static [&'static str],
     messages: u64,
     sent_by: Vec<NodeId>,
     outs: u64,
@@ -109,8 +131,8 @@ impl Meter<Command, Notice> for Tally {
             Notice::Blocked => {}
         }
     }
-    fn on_send<M: Message>(&mut self, _: NodeId, _: NodeId, message: &M) {
-        self.messages += u64::from(message.kind_name() != "STATUS");
+    fn on_send(&mut self, _: NodeId, _: NodeId, sent: Sent) {
+        self.messages += u64::from(self.kinds[usize::from(sent.kind)] != "STATUS");
     }
     fn on_receive(&mut self, _: u64, _: NodeId, _: NodeId, (): ()) {}
     fn progress(&self) -> u64 {
@@ -151,13 +173,13 @@ fn swarm(seed: u64) -> Report<Tally> {
         move |id| founded_by(&founders, id, &setup)
     };
     Simulation::new(
-        setup.group.members().map(&node),
+        Population::new(nodes, node),
         Synchrony::new(setup.group, founders),
         Network { latency, order },
         workload,
         seed,
     )
-    .with_faults(faults, seed, node)
+    .with_faults(faults, seed)
     .until(until_ns + CALM_NS)
     .run()
     .unwrap()
@@ -194,24 +216,21 @@ fn scripted(nodes: u32, latency: Distribution, script: Vec<(u64, Fault)>) -> Rep
     let setup = Setup::new(Group::of(nodes));
     let last_ns = script.iter().map(|it| it.0).max().unwrap_or(0);
     let settles_ns = (CARD.terms.settles)(&setup).as_nanos() as u64;
-    let again = setup.clone();
+    let group = setup.group;
     let until_ns = last_ns + settles_ns;
-    let workload = Chatter { wants: vec![true; nodes as usize], leaves: 0, until_ns: 0, ..CHATTER };
+    let workload = Chatter::new(nodes, 0.0, 0);
     Simulation::new(
-        setup.group.members().map(|id| of(id, &setup)),
-        Synchrony::new(setup.group, setup.group.members()),
+        Population::new(nodes, move |id| of(id, &setup)),
+        Synchrony::new(group, group.members()),
         Network { latency, order: Order::Any },
         workload,
         1,
     )
-    .with_faults(Faults::default().script(script), 1, move |id| of(id, &again))
+    .with_faults(Faults::default().script(script), 1)
     .until(until_ns)
     .run()
     .unwrap()
 }
-
-const CHATTER: Chatter =
-    Chatter { wants: Vec::new(), gap_ns: 0.0, leaves: 0, until_ns: 0, next: 0 };
 
 /// Heartbeats come every 5 ms, and 5.5 ms after the last is suspected whoever sent it: here, at
 /// 55.5 ms + 1 ms. Then FLUSH, `FLUSH_OK`, ACCEPT, ACCEPTED and NEWVIEW take a millisecond each; if
@@ -265,11 +284,11 @@ fn a_group_that_crashes_altogether_begins_anew_when_all_are_back() {
 fn a_multicast_takes_as_many_messages_as_there_are_members() {
     for nodes in [1, 2, 5, 16] {
         let setup = Setup::new(Group::of(nodes));
+        let pace = setup.clone();
         let until_ns = 20 * MS;
-        let workload =
-            Chatter { wants: vec![true; nodes as usize], gap_ns: MS as f64, until_ns, ..CHATTER };
+        let workload = Chatter::new(nodes, MS as f64, until_ns);
         let report = Simulation::new(
-            setup.group.members().map(|id| of(id, &setup)),
+            Population::new(nodes, move |id| of(id, &pace)),
             Synchrony::new(setup.group, setup.group.members()),
             Network::constant_ms(1),
             workload,

@@ -1,26 +1,27 @@
 //! Locks on views: every algorithm for mutual exclusion survives crashes, restarts, losses, pauses
 //! and partitions, and none of its messages knows.
 //!
-//! `VORRANG_SCHEDULES=100000 cargo test -p vorrang-sim --test locks` tries so many seeds of each,
-//! and `VORRANG_SEED=17` that one alone.
+//! `VORRANG_SCHEDULES=100000 cargo test -p vorrang-sim --test sim locks` tries so many seeds of
+//! each, and `VORRANG_SEED=17` that one alone.
 
 use crate::users;
 
 use std::time::Duration;
 
 use vorrang_algorithms::group::locks::spec::Locked;
-use vorrang_algorithms::group::locks::{Anew, Lease, OnViews, on_views};
+use vorrang_algorithms::group::locks::{Lease, NodeFactory, OnViews, on_views};
 use vorrang_algorithms::layer::Reliable;
-use vorrang_algorithms::layer::reliable::Patience;
+use vorrang_algorithms::layer::reliable::Retries;
 use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
 use vorrang_algorithms::mutex::spec::Admission;
 use vorrang_algorithms::mutex::{Claim, Command, Mutex, Notice};
 use vorrang_algorithms::setup::Setup;
 use vorrang_catalogue::{Catalogued, Entry, NodeOf};
+use vorrang_erased::Population;
 use vorrang_protocol::{Group, NodeId, Order};
 use vorrang_sim::{
-    Distribution, Fault, Faults, Network, Orders, Partition, Random, Report, Severity, Simulation,
-    Skew, Workload,
+    Distribution, Fault, Faults, Network, Partition, Random, Report, Severity, Simulation, Skew,
+    Workload, WorkloadEffects,
 };
 
 use self::users::{ACQUIRE, MS, Resource, Users, seeds};
@@ -39,11 +40,11 @@ fn algorithms() -> impl Iterator<Item = &'static Entry<Mutex>> {
 }
 
 fn node(entry: &'static Entry<Mutex>, me: NodeId, setup: &Setup) -> Node {
-    let anew = Anew::new(move |rank, group| {
+    let anew = NodeFactory::new(move |rank, group| {
         let node = entry.recipe.nodes(&entry.card.setup(group)).expect("any number of nodes");
         node(rank)
     });
-    let anew = anew.over_channels(Patience::within(setup.within, 200));
+    let anew = anew.over_channels(Retries::within(setup.within, 200));
     let founders: Vec<NodeId> = setup.group.members().collect();
     on_views(me, setup, &founders, anew, None)
 }
@@ -61,15 +62,14 @@ impl Run {
     fn done(self, entry: &'static Entry<Mutex>) -> Report<Resource> {
         let setup = Setup::new(Group::of(self.nodes));
         let locked = Locked::new(setup.group);
-        let again = setup.clone();
         Simulation::new(
-            setup.group.members().map(|id| node(entry, id, &setup)),
+            Population::new(self.nodes, move |id| node(entry, id, &setup)),
             if self.is_fenced { locked.fenced() } else { locked },
             Network { latency: self.latency, order: Order::Any },
             Users { until_ns: self.until_ns },
             self.seed,
         )
-        .with_faults(self.faults, self.seed, move |id| node(entry, id, &again))
+        .with_faults(self.faults, self.seed)
         .until(self.until_ns + 1500 * MS)
         .run()
         .unwrap()
@@ -84,19 +84,20 @@ fn cut_off(lease: Option<Lease>, slow: u32) -> (Option<&'static str>, Resource) 
     let setup = Setup { margin: Duration::from_millis(50), ..Setup::new(Group::of(3)) };
     let founders: Vec<NodeId> = setup.group.members().collect();
     let pace = setup.clone();
-    let node =
-        move |id: NodeId| on_views(id, &pace, &founders, Anew::new(RicartAgrawala::new), lease);
+    let node = move |id: NodeId| {
+        on_views(id, &pace, &founders, NodeFactory::new(RicartAgrawala::new), lease)
+    };
     let clocks = vec![Skew { node: NodeId(2), per_mille: slow * 1000 }];
     let cut = Partition::new(&[vec![NodeId(2)]]).unwrap();
     let script = vec![(20 * MS, Fault::Partition(cut.clone())), (200 * MS, Fault::Heal(cut))];
     let report = Simulation::new(
-        setup.group.members().map(&node),
+        Population::new(3, node),
         Locked::new(setup.group),
         Network::constant_ms(1),
         LongStay,
         1,
     )
-    .with_faults(Faults::default().script(script).clocks(clocks), 1, node)
+    .with_faults(Faults::default().script(script).clocks(clocks), 1)
     .until(2000 * MS)
     .run()
     .unwrap();
@@ -115,13 +116,18 @@ impl Workload<Command, Notice> for LongStay {
     fn meter(&self, nodes: u32, _: &'static [&'static str]) -> Resource {
         Resource::new(nodes)
     }
-    fn on_start(&mut self, orders: &mut Orders<'_, Command>) {
+    fn on_start(&mut self, orders: &mut WorkloadEffects<'_, Command>) {
         orders.command_in(0, NodeId(2), ACQUIRE);
         orders.command_in(150 * MS, NodeId(2), Command::Release);
         orders.command_in(30 * MS, NodeId(0), ACQUIRE);
         orders.command_in(30 * MS, NodeId(1), ACQUIRE);
     }
-    fn on_notice(&mut self, at: NodeId, notice: &Notice, orders: &mut Orders<'_, Command>) {
+    fn on_notice(
+        &mut self,
+        at: NodeId,
+        notice: &Notice,
+        orders: &mut WorkloadEffects<'_, Command>,
+    ) {
         if notice.is_entry() && at != NodeId(2) {
             orders.command_in(5 * MS, at, Command::Release);
         }

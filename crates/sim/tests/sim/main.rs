@@ -1,16 +1,17 @@
 //! All tests of the crate as one program: linked once.
 
-mod puppet;
-mod users;
 mod detection;
 mod effects;
 mod elections;
 mod fairness;
+mod fault_injector;
 mod faults;
 mod forgetful;
 mod groups;
 mod locks;
 mod multicast;
+mod population;
+mod puppet;
 mod quorums;
 mod ricart_agrawala;
 mod survivors;
@@ -18,6 +19,6 @@ mod theory;
 mod time;
 mod token_ring;
 mod trees;
+mod users;
 mod verdicts;
 mod waves;
-mod weather;

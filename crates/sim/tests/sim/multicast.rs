@@ -7,15 +7,17 @@ use vorrang_algorithms::multicast::suppression::distance::Distances;
 use vorrang_algorithms::multicast::{Command, Multicast, Notice, Text};
 use vorrang_algorithms::setup::{Parameter, Setup};
 use vorrang_catalogue::find;
-use vorrang_protocol::{Group, Message, NodeId, Order};
-use vorrang_sim::{Distribution, Faults, Network, Orders, Random, Report, Simulation, Workload};
-use vorrang_trace::Meter;
+use vorrang_protocol::{Group, NodeId, Order};
+use vorrang_sim::{
+    Distribution, Faults, Network, Random, Report, Simulation, Workload, WorkloadEffects,
+};
+use vorrang_trace::{Meter, Sent};
 
 const MS: u64 = 1_000_000;
 
 /// Everyone speaks so often, as soon as there is room.
 #[derive(Clone, Debug)]
-struct Speakers {
+pub(crate) struct Speakers {
     left: Vec<u32>,
     gap: Distribution,
     is_full: Vec<bool>,
@@ -23,12 +25,12 @@ struct Speakers {
 }
 
 impl Speakers {
-    fn new(nodes: u32, often: u32, gap: Distribution) -> Self {
+    pub(crate) fn new(nodes: u32, often: u32, gap: Distribution) -> Self {
         let none = vec![false; nodes as usize];
         Self { left: vec![often; nodes as usize], gap, is_full: none.clone(), is_late: none }
     }
 
-    fn speak(&self, at: NodeId, orders: &mut Orders<'_, Command>) {
+    fn speak(&self, at: NodeId, orders: &mut WorkloadEffects<'_, Command>) {
         let in_ns = orders.draw(self.gap);
         orders.command_in(in_ns, at, Command::Cast(Text::default()));
     }
@@ -40,7 +42,7 @@ impl Workload<Command, Notice> for Speakers {
     fn meter(&self, _: u32, kinds: &'static [&'static str]) -> Tally {
         Tally { kinds, ..Tally::default() }
     }
-    fn on_start(&mut self, orders: &mut Orders<'_, Command>) {
+    fn on_start(&mut self, orders: &mut WorkloadEffects<'_, Command>) {
         for at in 0..self.left.len() as u32 {
             self.speak(NodeId(at), orders);
         }
@@ -49,13 +51,18 @@ impl Workload<Command, Notice> for Speakers {
         self.is_late[at.index()] |= self.is_full[at.index()];
         self.is_full[at.index()]
     }
-    fn on_command(&mut self, at: NodeId, _: &Command, orders: &mut Orders<'_, Command>) {
+    fn on_command(&mut self, at: NodeId, _: &Command, orders: &mut WorkloadEffects<'_, Command>) {
         self.left[at.index()] -= 1;
         if self.left[at.index()] > 0 {
             self.speak(at, orders);
         }
     }
-    fn on_notice(&mut self, at: NodeId, notice: &Notice, orders: &mut Orders<'_, Command>) {
+    fn on_notice(
+        &mut self,
+        at: NodeId,
+        notice: &Notice,
+        orders: &mut WorkloadEffects<'_, Command>,
+    ) {
         match notice {
             Notice::Delivered { .. } => {}
             Notice::Full => self.is_full[at.index()] = true,
@@ -70,7 +77,7 @@ impl Workload<Command, Notice> for Speakers {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Tally {
+pub(crate) struct Tally {
     kinds: &'static [&'static str],
     sent: Vec<u64>,
     delivered: u64,
@@ -95,11 +102,12 @@ impl Meter<Command, Notice> for Tally {
         self.delivered += u64::from(matches!(notice, Notice::Delivered { .. }));
         self.last_ns = at_ns;
     }
-    fn on_send<M: Message>(&mut self, _: NodeId, _: NodeId, message: &M) {
-        if self.sent.len() <= message.kind() {
-            self.sent.resize(message.kind() + 1, 0);
+    fn on_send(&mut self, _: NodeId, _: NodeId, sent: Sent) {
+        let kind = usize::from(sent.kind);
+        if self.sent.len() <= kind {
+            self.sent.resize(kind + 1, 0);
         }
-        self.sent[message.kind()] += 1;
+        self.sent[kind] += 1;
     }
     fn on_receive(&mut self, _: u64, _: NodeId, _: NodeId, (): ()) {}
     fn on_weight(&mut self, _: NodeId, holds: usize) {
@@ -140,17 +148,15 @@ impl Run {
 
     fn done(&self) -> Report<Tally> {
         let entry = find::<Multicast>(self.name, self.flaw).unwrap();
-        let node = entry.recipe.nodes(&self.setup).unwrap();
         let nodes = self.setup.group.size();
         let mut simulation = Simulation::new(
-            self.setup.group.members().map(|id| node(id)),
+            entry.population(&self.setup).unwrap(),
             entry.card.watch(&self.setup),
             self.network,
             Speakers::new(nodes, self.often, self.gap),
             self.seed,
         )
-        .counting(entry.kinds)
-        .with_faults(self.faults.clone(), self.seed, move |id| node(id));
+        .with_faults(self.faults.clone(), self.seed);
         let graph = self.setup.topology.graph(self.setup.group).unwrap();
         if !self.setup.text(&[Parameter::Topology]).ends_with("complete") {
             simulation = simulation.over(graph);

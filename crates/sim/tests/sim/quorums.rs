@@ -2,8 +2,8 @@
 //! and messages stay within the bound. Maekawa's hands a lock over in two message delays, Cao and
 //! Singhal's in one.
 //!
-//! `VORRANG_SCHEDULES=10000 cargo test -p vorrang-sim --test quorums random -- --nocapture` tries
-//! so many schedules of each instead of some.
+//! `VORRANG_SCHEDULES=10000 cargo test -p vorrang-sim --test sim quorums::random -- --nocapture`
+//! tries so many schedules of each instead of some.
 
 use std::time::Instant;
 
@@ -37,11 +37,14 @@ fn run(name: &str, run: &Busy) -> Report<Summary> {
         .acquire_any_of(asks)
         .entries(run.entries)
         .hold(Distribution::Constant(MS));
-    let nodes = entry.nodes(&run.setup).expect("the quorums fit");
-    let monitor = entry.card.exclusion(&run.setup);
-    let simulation = Simulation::new(nodes, monitor, run.network, workload, run.seed);
-    let holds = if run.guarded { &entry.guards[..] } else { &[] };
-    let simulation = simulation.counting(entry.kinds).guarded(holds.iter().cloned());
+    let population = if run.guarded {
+        entry.guarded_population(&run.setup)
+    } else {
+        entry.population(&run.setup)
+    };
+    let (population, monitor) =
+        (population.expect("the quorums fit"), entry.card.exclusion(&run.setup));
+    let simulation = Simulation::new(population, monitor, run.network, workload, run.seed);
     simulation.run().expect("no command is refused")
 }
 
@@ -236,6 +239,6 @@ fn ten_thousand_nodes_are_no_trouble() {
 #[test]
 fn quorums_that_do_not_fit_are_refused_before_anything_is_made() {
     let setup = Setup { quorum: Quorums::Plane, ..Setup::new(Group::of(14)) };
-    let refused = find::<Mutex>("maekawa", None).unwrap().nodes(&setup).unwrap_err();
+    let refused = find::<Mutex>("maekawa", None).unwrap().population(&setup).unwrap_err();
     assert!(refused.0.starts_with("--quorum plane: 14 nodes do not make"), "{refused}");
 }

@@ -5,19 +5,22 @@ use vorrang_algorithms::card::Agreement;
 use vorrang_algorithms::mutex::card::{self, MESSAGES, RESPONSE, SYNC_DELAY, Setting};
 use vorrang_algorithms::mutex::ricart_agrawala::{CARD, RicartAgrawala};
 use vorrang_algorithms::mutex::spec::{Exclusion, HappenedBefore};
-use vorrang_algorithms::mutex::{Claim, Command};
+use vorrang_algorithms::mutex::{Claim, Command, Notice};
 use vorrang_algorithms::setup::Setup;
+use vorrang_erased::{AnyNode, Population};
 use vorrang_protocol::{Group, NodeId};
-use vorrang_sim::{Distribution, Keep, Load, Network, Order, Report, Simulation, Turns};
+use vorrang_sim::{
+    Distribution, InMemoryRecorder, Load, Network, Order, Report, Simulation, Turns,
+};
 use vorrang_trace::{Header, Summary, Trace, judge};
 
 const ACQUIRE: Command = Command::Acquire(Claim::Exclusive);
 const SATURATION: Load<Command> = Load::Closed { think: Distribution::Constant(0) };
 const MS: u64 = 1_000_000;
 
-fn nodes(size: u32) -> impl Iterator<Item = RicartAgrawala> {
+fn nodes(size: u32) -> Population<RicartAgrawala> {
     let group = Group::of(size);
-    group.members().map(move |id| RicartAgrawala::new(id, group))
+    Population::new(size, move |id| RicartAgrawala::new(id, group))
 }
 
 fn workload(load: Load<Command>, entries: u64, hold_ns: u64) -> Turns<Command> {
@@ -119,14 +122,14 @@ fn throughput_under_saturation_is_one_entry_per_delay_and_stay() {
     assert!((per_ms * 4.0 - 1.0).abs() < 0.001, "{per_ms} entries a millisecond");
 }
 
-fn recorded(seed: u64) -> Trace<RicartAgrawala> {
+fn recorded(seed: u64) -> Trace<AnyNode<Command, Notice>> {
     let mut simulation = Simulation::recorded(
         nodes(4),
         Exclusion::default(),
         network("uniform:1ms..3ms", Order::Any),
         workload(Load::Closed { think: Distribution::Exponential(2 * MS) }, 60, MS / 2),
         seed,
-        Keep(Vec::new()),
+        InMemoryRecorder(Vec::new()),
     );
     while simulation.run_for(7).unwrap() {}
     let records = simulation.into_recorder().0;

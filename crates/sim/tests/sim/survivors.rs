@@ -44,12 +44,11 @@ fn run(
         .entries(ENTRIES)
         .hold(Distribution::Uniform(0, 2 * MS))
         .perpetual(entry.card.terms.perpetual);
-    let (made, again) = (entry.nodes(&setup).unwrap(), entry.nodes(&setup).unwrap());
+    let population = entry.population(&setup).unwrap();
     let network = Network { latency, order: Order::Any };
-    let simulation = Simulation::new(made, entry.card.exclusion(&setup), network, turns, seed);
-    let fresh = move |id: NodeId| again[id.index()].clone();
-    let simulation = simulation.counting(entry.kinds);
-    simulation.with_faults(Faults::default().script(script), seed, fresh).run().unwrap()
+    let monitor = entry.card.exclusion(&setup);
+    let simulation = Simulation::new(population, monitor, network, turns, seed);
+    simulation.with_faults(Faults::default().script(script), seed).run().unwrap()
 }
 
 /// Crashes of some nodes, of all but one at most, of which most come up again.

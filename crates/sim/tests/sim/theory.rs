@@ -9,12 +9,13 @@ use vorrang_algorithms::mutex::card::{
 };
 use vorrang_algorithms::mutex::{Command, Mutex};
 use vorrang_algorithms::quorum::Quorums;
-use vorrang_algorithms::registry;
 use vorrang_algorithms::setup::{Parameter, Setup};
 use vorrang_algorithms::topology::Topology;
 use vorrang_catalogue::{NodeOf, find};
 use vorrang_protocol::{Group, Message as _, NodeId};
-use vorrang_sim::{Distribution, Keep, Load, Network, Order, Report, Simulation, Turns};
+use vorrang_sim::{
+    Distribution, InMemoryRecorder, Load, Network, Order, Report, Simulation, Turns,
+};
 use vorrang_trace::{Record, Summary, What};
 
 const MS: u64 = 1_000_000;
@@ -41,10 +42,9 @@ impl Run {
             .hot(self.contenders)
             .perpetual(card.terms.perpetual);
         let entry = find::<Mutex>(card.name, None).unwrap();
-        let nodes = entry.nodes(&self.setup).unwrap();
+        let population = entry.population(&self.setup).unwrap();
         let monitor = card.exclusion(&self.setup);
-        let simulation = Simulation::new(nodes, monitor, self.network, workload, self.seed);
-        simulation.counting(entry.kinds).run().unwrap()
+        Simulation::new(population, monitor, self.network, workload, self.seed).run().unwrap()
     }
 }
 
@@ -127,7 +127,7 @@ fn loads(card: &Card, contenders: u32) -> Vec<(card::Load, Load<Command>)> {
 
 #[test]
 fn every_algorithm_costs_what_its_card_says() {
-    for card in registry::cards::<Mutex>() {
+    for card in vorrang_catalogue::cards::<Mutex>() {
         for nodes in [1, 2, 3, 5, 31] {
             for contenders in [card.contenders(nodes), nodes, 2.min(nodes)] {
                 for (hold, k) in [(0.0, 1), (0.5, 2), (7.0, 3)] {
@@ -151,7 +151,7 @@ fn every_algorithm_costs_what_its_card_says() {
 /// Where the card knows what is typical, a long run comes within three per cent of it.
 #[test]
 fn long_runs_come_to_what_is_typical() {
-    for card in registry::cards::<Mutex>() {
+    for card in vorrang_catalogue::cards::<Mutex>() {
         let usual = card.setup(Group::of(9));
         let with = quorums(card, 9).into_iter();
         let setups: Vec<Setup> = with.map(|quorum| Setup { quorum, ..usual.clone() }).collect();
@@ -185,7 +185,7 @@ fn long_runs_come_to_what_is_typical() {
 /// Safety under every drawn network, and then rest: if a run fails, the message says which.
 #[test]
 fn a_swarm_of_networks_and_loads_finds_nothing_wrong_with_any_algorithm() {
-    for card in registry::cards::<Mutex>() {
+    for card in vorrang_catalogue::cards::<Mutex>() {
         for seed in 0..120 {
             let nodes = 1 + (seed % 8) as u32;
             // Time-outs are made for a bound.
@@ -232,9 +232,8 @@ fn sends(card: &Card, setup: &Setup) -> Vec<(NodeId, NodeId)> {
         .perpetual(card.terms.perpetual);
     let entry = find::<Mutex>(card.name, None).unwrap();
     let (monitor, network) = (card.exclusion(setup), Network::constant_ms(1));
-    let (nodes, keep) = (entry.nodes(setup).unwrap(), Keep(Vec::new()));
-    let run = Simulation::recorded(nodes, monitor, network, workload, 1, keep);
-    let mut run = run.counting(entry.kinds);
+    let (population, keep) = (entry.population(setup).unwrap(), InMemoryRecorder(Vec::new()));
+    let mut run = Simulation::recorded(population, monitor, network, workload, 1, keep);
     while run.run_for(u64::MAX).unwrap() {}
     let sent = |record: Record<NodeOf<Mutex>>| match record.what {
         What::Send { to, message, .. } => {
@@ -259,7 +258,7 @@ fn sends(card: &Card, setup: &Setup) -> Vec<(NodeId, NodeId)> {
 
 #[test]
 fn messages_go_only_where_the_card_says_that_there_are_links() {
-    for card in registry::cards::<Mutex>() {
+    for card in vorrang_catalogue::cards::<Mutex>() {
         let setup = card.setup(Group::of(5));
         let sent = sends(card, &setup);
         let graph = card.assumes.layout.graph(&setup).unwrap();

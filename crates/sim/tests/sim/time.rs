@@ -2,10 +2,11 @@
 
 use crate::puppet;
 
-use puppet::{Command as Do, puppets};
+use puppet::{Command as Do, heard_by, puppets};
 use vorrang_algorithms::mutex::lamport::Lamport;
 use vorrang_algorithms::mutex::spec::Exclusion;
 use vorrang_algorithms::mutex::{Claim, Command};
+use vorrang_erased::Population;
 use vorrang_protocol::{Group, NodeId};
 use vorrang_sim::{
     Distribution, Load, Network, Order, Pending, SimError, Simulation, Turns, show_duration_ns,
@@ -14,11 +15,11 @@ use vorrang_sim::{
 const S: u64 = 1_000_000_000;
 const LAST: u64 = u64::MAX - 1;
 
-type Run = Simulation<Lamport, Exclusion, Turns<Command>>;
+type Run = Simulation<Exclusion, Turns<Command>>;
 
 fn lamport(network: Network, load: Load<Command>, hold: Distribution, entries: u64) -> Run {
     let group = Group::of(3);
-    let nodes = group.members().map(|id| Lamport::new(id, group));
+    let nodes = Population::new(3, move |id| Lamport::new(id, group));
     let turns = Turns::new(load, Command::Acquire(Claim::Exclusive), Command::Release);
     Simulation::new(nodes, Exclusion::default(), network, turns.entries(entries).hold(hold), 1)
 }
@@ -106,6 +107,7 @@ fn a_fifo_link_keeps_its_order_up_to_the_end_of_time() {
         let mut run = puppets(2, network, (0..45).map(tell).collect(), seed);
         let error = run.run_for(u64::MAX).unwrap_err();
         assert!(matches!(error, SimError::OutOfTime { .. }), "{error}");
-        assert!(run.nodes()[1].heard.is_sorted(), "seed {seed}: {:?}", run.nodes()[1].heard);
+        let heard = heard_by(&run, NodeId(1));
+        assert!(heard.is_sorted(), "seed {seed}: {heard:?}");
     }
 }

@@ -2,10 +2,11 @@
 
 use vorrang_algorithms::mutex::spec::Exclusion;
 use vorrang_algorithms::mutex::token_ring::TokenRing;
-use vorrang_algorithms::mutex::{Claim, Command};
+use vorrang_algorithms::mutex::{Claim, Command, Notice};
 use vorrang_algorithms::setup::{Parameter, Priorities, Setup};
+use vorrang_erased::{AnyNode, Population};
 use vorrang_protocol::{Group, NodeId};
-use vorrang_sim::{Keep, Load, Network, Simulation, Turns};
+use vorrang_sim::{InMemoryRecorder, Load, Network, Simulation, Turns};
 use vorrang_trace::{Record, What};
 
 const MS: u64 = 1_000_000;
@@ -16,8 +17,8 @@ fn setup(nodes: u32, rest_ms: u64) -> Setup {
     Setup { rest, ..Setup::new(Group::of(nodes)) }
 }
 
-fn ring(setup: Setup) -> impl Iterator<Item = TokenRing> {
-    setup.group.members().map(move |id| TokenRing::of(id, &setup))
+fn ring(setup: Setup) -> Population<TokenRing> {
+    Population::new(setup.group.size(), move |id| TokenRing::of(id, &setup))
 }
 
 fn turns(load: Load<Command>) -> Turns<Command> {
@@ -37,13 +38,13 @@ fn entries(setup: Setup, workload: Turns<Command>) -> (Vec<(u64, u32)>, u64, u64
         Network::constant_ms(1),
         workload,
         1,
-        Keep(Vec::new()),
+        InMemoryRecorder(Vec::new()),
     );
     while run.run_for(u64::MAX).expect("no command is refused") {}
     let report = run.report();
     assert!(report.is_safe() && report.is_quiescent());
     let (messages, idle) = (report.summary.messages, report.summary.idle_messages);
-    let entered = |Record { at_ns, node, what }: Record<TokenRing>| match what {
+    let entered = |Record { at_ns, node, what }: Record<AnyNode<Command, Notice>>| match what {
         What::Notice(_) => Some((at_ns / MS, node.0)),
         What::Command(_)
         | What::Send { .. }

@@ -6,8 +6,9 @@ use vorrang_algorithms::registry::Recipe;
 use vorrang_algorithms::setup::Setup;
 use vorrang_algorithms::topology::Topology;
 use vorrang_algorithms::topology::measure::shape_of;
+use vorrang_erased::Population;
 use vorrang_protocol::{Group, NodeId, Protocol};
-use vorrang_sim::{Distribution, Faults, Keep, Load, Network, Simulation, Turns};
+use vorrang_sim::{Distribution, Faults, InMemoryRecorder, Load, Network, Simulation, Turns};
 use vorrang_trace::What;
 
 const MS: u64 = 1_000_000;
@@ -29,16 +30,16 @@ where
     P: Protocol<Command = Command, Notice = Notice>,
 {
     let setup = on("tree:2", 5);
-    let node = recipe.nodes(&setup).unwrap();
+    let population = Population::of(5, recipe.nodes(&setup).unwrap());
     let at = |command| move |&(ms, id): &(u64, u32)| (ms * MS, NodeId(id), command);
     let script = asks.iter().map(at(ACQUIRE)).chain(leaves.iter().map(at(Command::Release)));
     let mut run = Simulation::recorded(
-        setup.group.members().map(|id| node(id)),
+        population,
         Exclusion::default(),
         Network::constant_ms(1),
         Turns::new(Load::Script(script.collect()), ACQUIRE, Command::Release),
         1,
-        Keep(Vec::new()),
+        InMemoryRecorder(Vec::new()),
     );
     while run.run_for(u64::MAX).unwrap() {}
     assert!(run.report().is_safe() && run.report().is_quiescent());
@@ -66,12 +67,11 @@ fn the_token_goes_from_the_nearest_to_the_farthest_that_has_asked() {
 fn large_trees_cost_what_small_ones_do() {
     let per_entry = |load, nodes| {
         let setup = on("tree:2", nodes);
-        let node = lift::recipe().nodes(&setup).unwrap();
-        let members = setup.group.members().map(|id| node(id));
+        let population = Population::of(nodes, lift::recipe().nodes(&setup).unwrap());
         let turns = Turns::new(load, ACQUIRE, Command::Release).entries(100_000);
         let turns = turns.hold(Distribution::Constant(MS));
         let monitor = Exclusion::default();
-        let run = Simulation::new(members, monitor, Network::constant_ms(1), turns, 1);
+        let run = Simulation::new(population, monitor, Network::constant_ms(1), turns, 1);
         let report = run.run().unwrap();
         assert!(report.is_safe() && report.is_quiescent());
         report.summary.messages_per_entry().unwrap()
@@ -89,14 +89,13 @@ fn large_trees_cost_what_small_ones_do() {
 fn what_the_proof_rests_on_is_looked_at_after_every_event() {
     let guarded = |lost: Vec<u64>| {
         let setup = on("tree:2", 7);
-        let node = raymond::recipe().nodes(&setup).unwrap();
         let turns = Turns::new(Load::Burst, ACQUIRE, Command::Release).entries(70);
         let network =
             Network { latency: Distribution::Uniform(1, 9 * MS), ..Network::constant_ms(1) };
-        let members = setup.group.members().map(|id| node(id));
-        let mut run = Simulation::new(members, Exclusion::default(), network, turns, 1)
-            .guarded(raymond::INVARIANTS)
-            .with_faults(Faults::default().lost(lost), 1, move |id| node(id));
+        let population = Population::of(7, raymond::recipe().nodes(&setup).unwrap())
+            .guarded(raymond::INVARIANTS);
+        let mut run = Simulation::new(population, Exclusion::default(), network, turns, 1)
+            .with_faults(Faults::default().lost(lost), 1);
         while run.run_for(1000).unwrap() {}
         run.report()
     };

@@ -5,16 +5,19 @@ use crate::puppet;
 
 use puppet::{Command as Do, play, puppets};
 use vorrang_algorithms::mutex::carvalho_roucairol::CarvalhoRoucairol;
-use vorrang_algorithms::mutex::lamport::Lamport;
+use vorrang_algorithms::mutex::lamport::{self, Lamport};
 use vorrang_algorithms::mutex::spec::{Exclusion, HappenedBefore};
-use vorrang_algorithms::mutex::{Claim, Command};
-use vorrang_protocol::{Graph, Group, NodeId};
-use vorrang_sim::{Distribution, Faults, Keep, Load, Network, Order, Simulation, Turns};
+use vorrang_algorithms::mutex::{Claim, Command, Notice};
+use vorrang_erased::{AnyNode, Population};
+use vorrang_protocol::{Graph, Group, Message as _, NodeId};
+use vorrang_sim::{
+    Distribution, Faults, InMemoryRecorder, Load, Network, Order, Simulation, Turns,
+};
 use vorrang_trace::{Measure, judge};
 
 const MS: u64 = 1_000_000;
 
-type Run = Simulation<Lamport, Exclusion, Turns<Command>, Keep<Lamport>>;
+type Run = Simulation<Exclusion, Turns<Command>, InMemoryRecorder<AnyNode<Command, Notice>>>;
 
 /// Lamport's algorithm needs links that keep their order. Without, it soon ends with somebody
 /// inside who should not be, or with everybody waiting for a request that was done long ago.
@@ -22,12 +25,12 @@ fn lamport(order: Order, load: Load<Command>, seed: u64) -> Run {
     let group = Group::of(2);
     let turns = Turns::new(load, Command::Acquire(Claim::Exclusive), Command::Release);
     Simulation::recorded(
-        group.members().map(|id| Lamport::new(id, group)),
+        Population::new(2, move |id| Lamport::new(id, group)),
         Exclusion::default(),
         Network { latency: Distribution::Uniform(MS / 100, 20 * MS), order },
         turns.entries(400).hold(Distribution::Constant(9 * MS)),
         seed,
-        Keep(Vec::new()),
+        InMemoryRecorder(Vec::new()),
     )
 }
 
@@ -64,12 +67,12 @@ fn overtakings_are_those_that_the_specification_counts_in_the_record() {
     let load = Load::Closed { think: Distribution::Exponential(MS) };
     let turns = Turns::new(load, Command::Acquire(Claim::Exclusive), Command::Release);
     let mut run = Simulation::recorded(
-        group.members().map(|id| CarvalhoRoucairol::new(id, group)),
+        Population::new(70, move |id| CarvalhoRoucairol::new(id, group)),
         Exclusion::default(),
         Network { latency: Distribution::Uniform(MS / 100, 20 * MS), order: Order::Fifo },
         turns.entries(3500).hold(Distribution::Constant(MS)),
         7,
-        Keep(Vec::new()),
+        InMemoryRecorder(Vec::new()),
     );
     while run.run_for(u64::MAX).unwrap() {}
     let overtakes = run.report().summary.overtakes.unwrap();
@@ -93,7 +96,7 @@ fn a_recorded_run_has_the_figures_of_the_run() {
         let mut run = lamport(Order::Fifo, load.clone(), 7);
         while run.run_for(u64::MAX).unwrap() {}
         let mut summary = run.report().summary;
-        let measured = Measure::of(2, &run.into_recorder().0).summary();
+        let measured = Measure::of(2, lamport::Message::KINDS, &run.into_recorder().0).summary();
         summary.overtakes = None;
         if load != closed() {
             // Bursts look like shares to whoever sees the record alone.
@@ -106,12 +109,10 @@ fn a_recorded_run_has_the_figures_of_the_run() {
 
 #[test]
 fn who_waits_in_vain_is_owed_an_entry_whatever_the_load() {
-    let group = Group::of(2);
     for load in [closed(), Load::OneAtATime, Load::Burst] {
         // The first messages are lost, and nobody sends them again.
         let faults = Faults::default().lost((0..40).collect());
-        let mut run =
-            lamport(Order::Fifo, load, 7).with_faults(faults, 7, move |id| Lamport::new(id, group));
+        let mut run = lamport(Order::Fifo, load, 7).with_faults(faults, 7);
         while run.run_for(u64::MAX).unwrap() {}
         let report = run.report();
         assert!(report.is_over && report.at_rest.is_some() && !report.is_quiescent());
@@ -120,7 +121,7 @@ fn who_waits_in_vain_is_owed_an_entry_whatever_the_load() {
 }
 
 /// Node `first` asks and tells `second`, which asks knowing that and enters before.
-fn overtaking(size: usize, first: u32, second: u32) -> Option<u64> {
+fn overtaking(size: u32, first: u32, second: u32) -> Option<u64> {
     let (first, second) = (NodeId(first), NodeId(second));
     let script = vec![
         (0, first, Do::Ask),

@@ -3,16 +3,15 @@
 use std::collections::BTreeSet;
 
 use vorrang_algorithms::card::{Agreement, Quantity};
-use vorrang_algorithms::registry;
 use vorrang_algorithms::setup::Setup;
 use vorrang_algorithms::topology::{Density, Topology};
 use vorrang_algorithms::wave::card::{DURATION, MESSAGES, Setting, TREE_DEPTH};
 use vorrang_algorithms::wave::spec::Spanning;
 use vorrang_algorithms::wave::{Command, Notice, Wave};
 use vorrang_catalogue::find;
-use vorrang_protocol::{Group, Message, NodeId};
-use vorrang_sim::{Distribution, Network, Order, Orders, Simulation, Workload};
-use vorrang_trace::{Meter, Traffic};
+use vorrang_protocol::{Group, NodeId};
+use vorrang_sim::{Distribution, Network, Order, Simulation, Workload, WorkloadEffects};
+use vorrang_trace::{Meter, Sent, Traffic};
 
 const MS: u64 = 1_000_000;
 
@@ -27,7 +26,7 @@ impl Workload<Command, Notice> for Once {
         let traffic = Traffic::new(nodes, kinds);
         Tally { traffic, depth: vec![0; nodes as usize], ended_ns: 0 }
     }
-    fn on_start(&mut self, orders: &mut Orders<'_, Command>) {
+    fn on_start(&mut self, orders: &mut WorkloadEffects<'_, Command>) {
         orders.command_in(0, self.0, Command::Start);
     }
 }
@@ -52,8 +51,8 @@ impl Meter<Command, Notice> for Tally {
             Notice::Done(_) => self.ended_ns = at_ns,
         }
     }
-    fn on_send<M: Message>(&mut self, from: NodeId, to: NodeId, message: &M) {
-        self.traffic.on_send(from, to, message);
+    fn on_send(&mut self, from: NodeId, to: NodeId, sent: Sent) {
+        self.traffic.on_send(from, to, sent);
     }
     fn on_receive(&mut self, _: u64, from: NodeId, at: NodeId, (): ()) {
         self.traffic.on_receive(from, at);
@@ -78,10 +77,10 @@ impl Run {
     fn outcome(&self, name: &str) -> (u64, u32, f64) {
         let graph = self.setup.topology.graph(self.setup.group).unwrap();
         let entry = find::<Wave>(name, None).unwrap();
-        let nodes = entry.nodes(&self.setup).unwrap();
+        let population = entry.population(&self.setup).unwrap();
         let (monitor, once) = (Spanning::new(graph.clone()), Once(self.setup.initiator));
-        let simulation = Simulation::new(nodes, monitor, self.network, once, self.seed);
-        let report = simulation.counting(entry.kinds).on(graph).run().unwrap();
+        let simulation = Simulation::new(population, monitor, self.network, once, self.seed);
+        let report = simulation.on(graph).run().unwrap();
         let what = || format!("{name} {self:?}");
         assert!(report.is_safe(), "{}: {:?}", what(), report.first_violation);
         assert!(report.is_quiescent(), "{}: {:?}", what(), report.at_rest);
@@ -98,7 +97,7 @@ fn wave(name: &str, setup: &Setup, network: Network, seed: u64) -> (u64, u32, f6
 /// How a figure stands to what the card says.
 fn agreement(name: &str, setup: &Setup, of: Quantity, measured: f64) -> Agreement {
     let graph = setup.topology.graph(setup.group).unwrap();
-    let cards = registry::cards::<Wave>();
+    let cards = vorrang_catalogue::cards::<Wave>();
     let card = cards.iter().find(|card| card.name == name).unwrap();
     card.cost(of, &Setting::new(&graph, setup.initiator)).unwrap().compare(measured, None)
 }

@@ -1,4 +1,4 @@
-//! The algorithms' cards, their files, and the catalogue in `README.md`.
+//! The algorithms' cards, their files, and where documents list them.
 
 use std::collections::HashSet;
 use std::env;
@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::fs;
 
 use vorrang_algorithms::card::About;
-use vorrang_algorithms::registry::abouts;
+use vorrang_catalogue::abouts;
 use vorrang_tidy::{File, Offences, Tree};
 
 const REGISTRY: &str = "crates/algorithms/src/registry.rs";
@@ -90,35 +90,62 @@ fn every_flaw_has_a_name_of_its_own_and_a_run_that_shows_it() {
     offences.assert_none();
 }
 
-/// Rewrites the table instead if `VORRANG_REWRITE` is 1.
 #[test]
-fn the_readme_lists_the_algorithms_of_the_registry() {
+fn the_readme_names_the_algorithms_of_the_registry() {
+    check_list("README.md", &names_by_problem());
+}
+
+#[test]
+fn the_table_of_algorithms_is_that_of_the_registry() {
+    check_list("docs/algorithms.md", &table());
+}
+
+/// Compares what a document says between the two marks with what it should say; writes that
+/// instead if `VORRANG_REWRITE` is 1.
+#[track_caller]
+fn check_list(path: &str, wanted: &str) {
     const FIX: &str = "VORRANG_REWRITE=1 cargo test -p vorrang-tidy";
     let tree = Tree::read();
     let mut offences = Offences::default();
-    match tree.file("README.md").map(|file| (file, block(&file.text))) {
-        None => offences.add("README.md", 1, "is missing: write it, with the table of algorithms"),
+    match tree.file(path).map(|file| (file, block(&file.text))) {
+        None => offences.add(path, 1, "is missing: write it, with a list of the algorithms"),
         Some((_, None)) => {
-            let what = format!("has no table of algorithms: add {BEGIN} and {END}, then run {FIX}");
-            offences.add("README.md", 1, what);
+            let what = format!("has no list of algorithms: add {BEGIN} and {END}, then run {FIX}");
+            offences.add(path, 1, what);
         }
-        Some((file, Some((before, table, after)))) => {
-            let wanted = format!("\n\n{}\n", readme_table());
-            if table != wanted && env::var("VORRANG_REWRITE").is_ok_and(|value| value == "1") {
+        Some((file, Some((before, list, after)))) => {
+            let wanted = format!("\n\n{wanted}\n");
+            if list != wanted && env::var("VORRANG_REWRITE").is_ok_and(|value| value == "1") {
                 let text = format!("{before}{wanted}{after}");
-                fs::write(tree.locate(&file.path), text).expect("README.md can be written");
-            } else if table != wanted {
+                fs::write(tree.locate(&file.path), text).expect("a document can be written");
+            } else if list != wanted {
                 let line = before.lines().count();
-                let what = format!("the table of algorithms is out of date: run {FIX}");
-                offences.add("README.md", line, what);
+                let what = format!("the list of algorithms is out of date: run {FIX}");
+                offences.add(path, line, what);
             }
         }
     }
     offences.assert_none();
 }
 
-/// What `README.md` says of the algorithms.
-fn readme_table() -> String {
+/// A line a problem, with the names of the algorithms that solve it.
+fn names_by_problem() -> String {
+    let mut lines: Vec<(&str, Vec<String>)> = Vec::new();
+    for About { name, solves, .. } in abouts() {
+        let name = format!("`{name}`");
+        match lines.iter_mut().find(|(problem, _)| *problem == solves) {
+            Some((_, names)) => names.push(name),
+            None => lines.push((solves, vec![name])),
+        }
+    }
+    let line =
+        |(problem, names): (&str, Vec<String>)| format!("- **{problem}**: {}", names.join(", "));
+    let lines: Vec<String> = lines.into_iter().map(line).collect();
+    lines.join("\n") + "\n"
+}
+
+/// A line an algorithm, with what it assumes and where it comes from.
+fn table() -> String {
     let mut table = "| Name | Algorithm | Problem | Links | Source |\n".to_owned();
     table.push_str("| --- | --- | --- | --- | --- |\n");
     for card in abouts() {
@@ -135,7 +162,7 @@ fn in_cell(text: &str) -> String {
     text.replace('\n', " ").replace('|', "\\|")
 }
 
-/// The text up to the table's begin, the table, and the text from its end on.
+/// The text up to the begin of the list, the list, and the text from its end on.
 fn block(text: &str) -> Option<(&str, &str, &str)> {
     let begin = text.find(BEGIN)? + BEGIN.len();
     let end = begin + text[begin..].find(END)?;

@@ -7,25 +7,62 @@ fn below(name: &str) -> Option<Allowed> {
     Some(match name {
         // What is drawn is told by others.
         "protocol" | "draw" => Allowed::Only(&[]),
-        "algorithms" | "trace" => Allowed::Only(&["vorrang-protocol"]),
+        "algorithms" | "erased" => Allowed::Only(&["vorrang-protocol"]),
+        "trace" => Allowed::Only(&["vorrang-erased", "vorrang-protocol"]),
         // The drivers: they see neither an algorithm nor each other.
-        "sim" | "check" | "net" => Allowed::Only(&["vorrang-protocol", "vorrang-trace"]),
-        "catalogue" => Allowed::Only(&["vorrang-algorithms", "vorrang-protocol", "vorrang-trace"]),
-        "cli" | "bench" | "tidy" | "vorrang" => Allowed::All,
+        "sim" | "check" | "net" => {
+            Allowed::Only(&["vorrang-erased", "vorrang-protocol", "vorrang-trace"])
+        }
+        "catalogue" => Allowed::Only(&["vorrang-algorithms", "vorrang-erased", "vorrang-protocol"]),
+        "workload" => Allowed::Only(&[
+            "vorrang-algorithms",
+            "vorrang-erased",
+            "vorrang-protocol",
+            "vorrang-sim",
+            "vorrang-trace",
+        ]),
+        // A library for notebooks, web pages and services: it sees no terminal.
+        "experiment" => Allowed::AllBut(&["vorrang-cli", "vorrang-node", "vorrang"]),
+        "node" => Allowed::AllBut(&["vorrang-cli", "vorrang"]),
+        "cli" | "bench" | "tidy" | "vorrang" => Allowed::AllBut(&[]),
         _ => return None,
     })
 }
 
 enum Allowed {
     Only(&'static [&'static str]),
-    All,
+    AllBut(&'static [&'static str]),
 }
 
+impl Allowed {
+    fn has(&self, package: &str) -> bool {
+        match self {
+            Self::Only(packages) => packages.contains(&package),
+            Self::AllBut(packages) => !packages.contains(&package),
+        }
+    }
+}
+
+/// What only somebody at a terminal needs.
+const OF_TERMINALS: [&str; 8] = [
+    "anstream",
+    "anstyle",
+    "clap",
+    "clap_complete",
+    "ctrlc",
+    "indicatif",
+    "terminal_size",
+    "tracing-subscriber",
+];
+
+/// Crates that may see a terminal.
+const AT_TERMINALS: [&str; 4] = ["cli", "node", "bench", "tidy"];
+
 /// Crates that may wait on sockets; all others must run to their end.
-const MAY_WAIT: [&str; 4] = ["net", "cli", "bench", "tidy"];
+const MAY_WAIT: [&str; 6] = ["net", "experiment", "node", "cli", "bench", "tidy"];
 
 /// Crates that may turn names into types.
-const MAY_NAME: [&str; 4] = ["catalogue", "cli", "bench", "tidy"];
+const MAY_NAME: [&str; 6] = ["catalogue", "experiment", "node", "cli", "bench", "tidy"];
 
 /// Crates in which the compiler is to forbid clocks, sockets, threads and printing.
 const WITHOUT_STD: [&str; 2] = ["protocol", "algorithms"];
@@ -43,10 +80,9 @@ fn a_crate_sees_only_the_crates_below_it() {
             );
             continue;
         };
-        let Allowed::Only(allowed) = allowed else { continue };
         for dependency in manifest.dependencies() {
             let package = dependency.package();
-            if is_ours(package) && !allowed.contains(&package) {
+            if is_ours(package) && !allowed.has(package) {
                 offences.add(
                     manifest.path,
                     dependency.line,
@@ -65,7 +101,7 @@ fn a_crate_sees_only_the_crates_below_it() {
 fn what_is_run_by_default_is_the_command_line() {
     let tree = Tree::read();
     assert_eq!(tree.workspace().list(&["workspace", "default-members"]), ["crates/cli"]);
-    assert!(tree.text("README.md").contains("\ncargo run --release -- run ricart-agrawala\n"));
+    assert!(tree.text("README.md").contains("\n$ cargo run --release -- run ricart-agrawala\n"));
 }
 
 #[test]
@@ -78,6 +114,25 @@ fn only_the_network_and_what_lies_above_it_use_tokio() {
             let waits = package == "tokio" || package.starts_with("tokio-");
             if waits && !MAY_WAIT.contains(&name) {
                 let what = format!("{name} must not use {package}: what waits belongs into net");
+                offences.add(manifest.path, dependency.line, what);
+            }
+        }
+    }
+    offences.assert_none();
+}
+
+/// A notebook or a service has none. What is behind a feature is there for those who have one.
+#[test]
+fn libraries_do_without_a_terminal() {
+    let tree = Tree::read();
+    let mut offences = Offences::default();
+    for Crate { name, manifest } in tree.crates() {
+        for dependency in manifest.dependencies() {
+            let package = dependency.package();
+            let is_optional = dependency.flag("optional") == Some(true);
+            if OF_TERMINALS.contains(&package) && !AT_TERMINALS.contains(&name) && !is_optional {
+                let what =
+                    format!("{name} must not use {package}: what is printed belongs into cli");
                 offences.add(manifest.path, dependency.line, what);
             }
         }

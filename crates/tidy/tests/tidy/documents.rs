@@ -14,6 +14,13 @@ const DOCUMENTS: [(&str, &str); 6] = [
 
 const LICENCES: [&str; 2] = ["LICENSE-MIT", "LICENSE-APACHE"];
 
+const GLOSSARY: &str = "docs/glossary.md";
+/// More words than that nobody learns before reading.
+const MOST_WORDS: usize = 40;
+
+/// Bytes in the page that newcomers read first.
+const README_LIMIT: usize = 10_000;
+
 /// Folders that are on every machine; any other absolute path is somebody's own.
 const ON_EVERY_MACHINE: [&str; 5] = ["bin", "dev", "etc", "proc", "usr"];
 
@@ -43,6 +50,70 @@ fn both_licences_are_there() {
         offences.add("Cargo.toml", 1, "license differs from the files: write MIT OR Apache-2.0");
     }
     offences.assert_none();
+}
+
+#[test]
+fn the_readme_is_read_in_five_minutes() {
+    let tree = Tree::read();
+    let mut offences = Offences::default();
+    let length = tree.text("README.md").len();
+    if length > README_LIMIT {
+        let what = format!("{length} bytes, {README_LIMIT} is the limit: move a part to docs/");
+        offences.add("README.md", 1, what);
+    }
+    offences.assert_none();
+}
+
+#[test]
+fn the_glossary_is_short_and_in_two_languages() {
+    let tree = Tree::read();
+    let mut offences = Offences::default();
+    for (line, what) in glossary_offences(tree.text(GLOSSARY)) {
+        offences.add(GLOSSARY, line, what);
+    }
+    offences.assert_none();
+}
+
+/// What is wrong with a glossary, and in which line.
+fn glossary_offences(text: &str) -> Vec<(usize, String)> {
+    let is_row = |line: &str| line.starts_with("| ") && !line.starts_with("| ---");
+    // The first row says what the columns are.
+    let rows = (1..).zip(text.lines()).filter(|(_, line)| is_row(line)).skip(1);
+    let rows: Vec<(usize, Vec<&str>)> = rows
+        .map(|(number, line)| (number, line.trim_matches('|').split('|').map(str::trim).collect()))
+        .collect();
+    let mut found = Vec::new();
+    for (number, cells) in &rows {
+        if cells.len() != 3 || cells.iter().any(|cell| cell.is_empty()) {
+            let what = "an entry is a word in English, the same in German, and its meaning";
+            found.push((*number, what.to_owned()));
+        }
+    }
+    for ((_, before), (number, after)) in rows.iter().zip(rows.iter().skip(1)) {
+        if before[0].to_lowercase() >= after[0].to_lowercase() {
+            found.push((*number, format!("'{}' comes before '{}'", after[0], before[0])));
+        }
+    }
+    if rows.is_empty() || rows.len() > MOST_WORDS {
+        let what = format!("{} entries, {MOST_WORDS} is the limit: leave some out", rows.len());
+        found.push((1, what));
+    }
+    found
+}
+
+#[test]
+fn a_glossary_that_is_long_unsorted_or_in_one_language_is_found() {
+    let lines = |rows: &str| {
+        let text = format!("| English | German | meaning |\n| --- | --- | --- |\n{rows}");
+        glossary_offences(&text).into_iter().map(|(line, _)| line).collect::<Vec<usize>>()
+    };
+    assert_eq!(lines("| a | b | c |\n| B | c | d |\n"), [0; 0]);
+    assert_eq!(lines("| a | b | c |\n| b | | d |\n"), [4]);
+    assert_eq!(lines("| b | b | c |\n| a | c | d |\n"), [4]);
+    assert_eq!(lines("| a | b | c |\n| a | c | d |\n"), [4]);
+    assert_eq!(lines(""), [1]);
+    let many: Vec<String> = (100..=140).map(|it| format!("| {it} | b | c |")).collect();
+    assert_eq!(lines(&many.join("\n")), [1]);
 }
 
 #[test]

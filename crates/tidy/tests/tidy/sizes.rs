@@ -1,13 +1,13 @@
 //! What is small stays small.
 //!
-//! Lines, files and functions have limits. What exceeds one is listed with its size in
-//! `ratchet.toml`, and only shrinks: a size there that is no longer needed, or more than needed, is
-//! an offence as well, so that nothing grows back.
+//! Lines, files, functions and cycles of modules have limits. What exceeds one is listed with its
+//! size in `ratchet.toml`, and only shrinks: a size there that is no longer needed, or more than
+//! needed, is an offence as well, so that nothing grows back.
 
 use std::collections::BTreeMap;
 
 use toml::de::DeValue;
-use vorrang_tidy::{Manifest, Offences, Source, Tree};
+use vorrang_tidy::{Crate, Manifest, Modules, Offences, Source, Tree, Use};
 
 const RATCHET: &str = "crates/tidy/ratchet.toml";
 
@@ -63,6 +63,33 @@ fn functions_are_no_longer_than_a_page() {
     });
 }
 
+/// Modules of a crate that need each other are one module in several files.
+#[test]
+fn modules_form_no_cycles() {
+    let tree = Tree::read();
+    let sources = tree.sources();
+    let (mut sizes, mut uses) = (Sizes::new(), Vec::new());
+    for Crate { name, .. } in tree.crates() {
+        let folder = format!("crates/{name}/src/");
+        let modules = Modules::of(&sources, &folder);
+        let cycles = modules.cycles();
+        let size = cycles.iter().map(Vec::len).sum();
+        if size > 0 {
+            sizes.insert(format!("crates/{name}"), Size { size, lines: vec![1] });
+        }
+        let inside = cycles.iter().flat_map(|group| modules.uses_in(group));
+        uses.extend(inside.map(|it| {
+            let Use { module, other, path, line } = it;
+            (format!("crates/{name}"), format!("{path}:{line}: {module} uses {other}"))
+        }));
+    }
+    let remedy = |key: &str| {
+        let of = uses.iter().filter(|(of, _)| of == key).map(|(_, text)| format!("\n    {text}"));
+        format!("have them use each other in one direction only{}", of.collect::<String>())
+    };
+    compare(&tree, "cycles", "modules that need each other", 0, remedy, &sizes);
+}
+
 /// Compares what is there with the table of the ratchet.
 #[track_caller]
 fn check(
@@ -73,6 +100,22 @@ fn check(
     measure: impl Fn(&Source<'_>, &mut Sizes),
 ) {
     let tree = Tree::read();
+    let mut sizes = Sizes::new();
+    for source in tree.sources() {
+        measure(&source, &mut sizes);
+    }
+    compare(&tree, table, unit, limit, |_| remedy.to_owned(), &sizes);
+}
+
+#[track_caller]
+fn compare(
+    tree: &Tree,
+    table: &str,
+    unit: &str,
+    limit: usize,
+    remedy: impl Fn(&str) -> String,
+    sizes: &Sizes,
+) {
     let ratchet = Manifest::parse(RATCHET, tree.text(RATCHET));
     let entries = ratchet.value(&[table]).and_then(DeValue::as_table);
     let entries = entries.unwrap_or_else(|| panic!("{RATCHET} has no table [{table}]: add it"));
@@ -82,27 +125,23 @@ fn check(
         allowed.insert(key.get_ref(), size.expect("a size in the ratchet is a number"));
     }
 
-    let mut sizes = Sizes::new();
-    for source in tree.sources() {
-        measure(&source, &mut sizes);
-    }
-
     let mut offences = Offences::default();
-    for (key, Size { size, lines }) in &sizes {
+    for (key, Size { size, lines }) in sizes {
         let path = key.split("::").next().expect("a split has a first part");
         let before = allowed.remove(key.as_str());
         if before.is_some_and(|before| before > *size) {
             let what = format!("{key} needs less by now: write {size}");
-            offences.add(RATCHET, line_of(&tree, key), what);
+            offences.add(RATCHET, line_of(tree, key), what);
         } else if before != Some(*size) {
             for line in lines {
-                offences.add(path, *line, format!("{size} {unit}, {limit} is the limit: {remedy}"));
+                let what = format!("{size} {unit}, {limit} is the limit: {}", remedy(key));
+                offences.add(path, *line, what);
             }
         }
     }
     for key in allowed.keys() {
         let what = format!("{key} is within the limit: remove the exception");
-        offences.add(RATCHET, line_of(&tree, key), what);
+        offences.add(RATCHET, line_of(tree, key), what);
     }
     offences.assert_none();
 }

@@ -346,7 +346,7 @@ where
             let _ = writeln!(self.said, "  {id} forgets {timer:?}");
         }
         let node = &mut self.nodes[id.index()];
-        *node = node.kept(self.fresh[id.index()].clone());
+        *node = node.after_crash(self.fresh[id.index()].clone());
         self.monitor.on_crash(id);
         self.judge();
         Ok(())
@@ -461,13 +461,16 @@ where
 
 #[cfg(test)]
 mod tests {
+    use std::hash::{DefaultHasher, Hash, Hasher as _};
     use std::time::Duration;
 
     use vorrang_algorithms::election;
     use vorrang_algorithms::election::bully::{self, Bully};
     use vorrang_algorithms::election::spec::{Leadership, Promise};
+    use vorrang_algorithms::mutex::central::{self, Central};
     use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
     use vorrang_algorithms::mutex::spec::Exclusion;
+    use vorrang_erased::AnyNode;
     use vorrang_protocol::{Effects, Group, Invariant, Never, Refused};
 
     use super::*;
@@ -694,5 +697,61 @@ mod tests {
         let error = stage.step("9 0 choose 1 1").unwrap_err();
         assert_eq!(error, "choose: it asks 1 times, not 2");
         assert_eq!(stage.into_moves(), ["9 0 choose 0", "9 0 choose 3", "9 0 choose 4"]);
+    }
+
+    /// Plays a script with types and without, and requires the same of both.
+    fn play<P, M>(nodes: &[P], monitor: &M, script: &str) -> String
+    where
+        P: Protocol<Command: Display + FromStr<Err: Display>, Notice: Display>,
+        M: Monitor<Command = P::Command, Notice = P::Notice>,
+    {
+        let mut plain = Stage::new(nodes.iter().cloned(), monitor.clone());
+        let mut any = Stage::new(nodes.iter().cloned().map(AnyNode::new), monitor.clone());
+        let played = any.play(script).unwrap();
+        assert_eq!(plain.play(script).unwrap(), played);
+        assert_eq!((plain.flight(), plain.timers()), (any.flight(), any.timers()));
+        for ((_, _, plain), (_, _, any)) in plain.nodes().zip(any.nodes()) {
+            assert_eq!(format!("{plain:?}"), format!("{any:?}"));
+            assert_eq!(print(plain), print(any));
+            assert_eq!(any.downcast_ref(), Some(plain));
+        }
+        played
+    }
+
+    fn print(value: &impl Hash) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        value.hash(&mut hasher);
+        hasher.finish()
+    }
+
+    #[test]
+    fn a_node_without_its_type_does_what_it_did() {
+        let group = Group::of(3);
+        let nodes: Vec<_> = group.members().map(|id| RicartAgrawala::new(id, group)).collect();
+        let script = "acquire 0\nacquire 2\ndeliver 2->1\nsettle\nrelease 0\nsettle\n";
+        assert!(play(&nodes, &Exclusion::default(), script).contains("  2 entered\n"));
+    }
+
+    #[test]
+    fn timers_crashes_and_restarts_are_passed_on() {
+        let group = Group::of(3);
+        let within = Duration::from_millis(1);
+        let nodes: Vec<_> = group.members().map(|id| Bully::new(id, group, within)).collect();
+        let script = "elect 0\ncrash 2\ndeliver 0->1\nsettle\ntimer 1 Answer\nrestart 2\n";
+        let played = play(&nodes, &Leadership::new(group, Promise::Highest), script);
+        assert!(played.contains("restart 2\n  2 -> 0 COORDINATOR"), "{played}");
+    }
+
+    #[test]
+    fn an_invariant_judges_nodes_without_their_types() {
+        let group = Group::of(2);
+        let nodes = || group.members().map(|id| AnyNode::new(Central::new(id, group)));
+        let guards = || central::INVARIANTS.iter().map(AnyNode::guard);
+        let mut sound = Stage::new(nodes(), Exclusion::default()).guarded(guards());
+        sound.play("acquire 0\nsettle\n").unwrap();
+        assert_eq!(sound.violation(), None);
+        let mut wrong = Stage::new(nodes(), Exclusion::default()).guarded(guards());
+        wrong.play("acquire 0\nsettle\ncrash 1\nrestart 1\n").unwrap();
+        assert_eq!(wrong.violation().unwrap().property, central::INVARIANTS[0].name);
     }
 }

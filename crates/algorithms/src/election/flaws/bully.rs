@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use vorrang_protocol::{Delay, Effects, Group, Invariant, NodeId, Protocol, Refused};
 
-use crate::election::bully::{Bully, Message, Patience};
+use crate::election::bully::{Bully, Message, Timeouts};
 use crate::election::{Command, Notice};
 use crate::flaw::Mistake;
 use crate::setup::Setup;
@@ -14,14 +14,14 @@ use crate::setup::Setup;
 /// A node that was answered waits for the result for ever: if all that answered crash, no leader is
 /// elected.
 pub fn no_second_time_out(me: NodeId, setup: &Setup) -> Bully {
-    let patience = Patience { result: None, ..Patience::new(setup.within, setup.late) };
+    let patience = Timeouts { result: None, ..Timeouts::new(setup.within, setup.late) };
     Bully::with(me, setup.group, patience)
 }
 
 /// The time-out is one message long and not two: an answer that is in time comes too late.
 pub fn short_time_out(me: NodeId, setup: &Setup) -> Bully {
     let answer = Delay::exactly(setup.within);
-    let patience = Patience { answer, ..Patience::new(setup.within, setup.late) };
+    let patience = Timeouts { answer, ..Timeouts::new(setup.within, setup.late) };
     Bully::with(me, setup.group, patience)
 }
 

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use vorrang_protocol::{Effects, Group, Never, NodeId, NodeSet};
 
 use super::rebuild::{Rebuilt, Roster};
-use super::{Application, Exclusive, Locks, Standing, Work};
+use super::{Application, ApplicationState, Exclusive, Locks, Work};
 use crate::group::message::Install;
 use crate::mutex::Notice;
 
@@ -14,7 +14,7 @@ impl<P: Exclusive> Locks<P> {
     /// waiting; if that cannot be told, starts it.
     pub(super) fn begin<E: Effects<Self>>(
         &mut self,
-        install: &Install<Never, Standing>,
+        install: &Install<Never, ApplicationState>,
         fx: &mut E,
     ) {
         let view = install.view.id;
@@ -71,12 +71,16 @@ impl<P: Exclusive> Locks<P> {
 }
 
 /// Which of these members are inside, and which wait, in the order of their numbers.
-fn roster(members: &[NodeId], standing: impl Fn(NodeId) -> Option<Standing>) -> Roster {
+fn roster(members: &[NodeId], standing: impl Fn(NodeId) -> Option<ApplicationState>) -> Roster {
     let mut roster = Roster::default();
     for (id, &member) in (0..).map(NodeId).zip(members) {
         match standing(member) {
-            Some(Standing { is_inside: true, claim, .. }) => roster.inside.push((id, claim)),
-            Some(Standing { waits_since: Some(_), claim, .. }) => roster.waiting.push((id, claim)),
+            Some(ApplicationState { is_inside: true, claim, .. }) => {
+                roster.inside.push((id, claim))
+            }
+            Some(ApplicationState { waits_since: Some(_), claim, .. }) => {
+                roster.waiting.push((id, claim))
+            }
             Some(_) | None => {}
         }
     }

@@ -7,19 +7,26 @@ use core::num::NonZeroU32;
 use vorrang_protocol::{Delay, Effects, Never, NodeId, Protocol};
 
 use super::message::{Message, Timer, Word};
-use super::{Below, Exclusive, Locks, Standing};
+use super::{ApplicationState, Exclusive, Locks, ViewLayer};
 use crate::group::views::Told;
 
 /// The effects of the machine below.
-pub(super) struct Beneath<'a, P, E> {
+pub(super) struct ViewLayerEffects<'a, P, E> {
     pub(super) fx: &'a mut E,
-    pub(super) told: &'a mut Vec<Told<Never, Standing>>,
+    pub(super) told: &'a mut Vec<Told<Never, ApplicationState>>,
     pub(super) of: PhantomData<P>,
 }
 
-impl<P: Exclusive, E: Effects<Locks<P>>> Effects<Below> for Beneath<'_, P, E> {
-    fn send(&mut self, to: NodeId, message: <Below as Protocol>::Message) {
+impl<P: Exclusive, E: Effects<Locks<P>>> Effects<ViewLayer> for ViewLayerEffects<'_, P, E> {
+    fn send(&mut self, to: NodeId, message: <ViewLayer as Protocol>::Message) {
         self.fx.send(to, Message::Views(message));
+    }
+    fn send_to_each(
+        &mut self,
+        to: &mut dyn Iterator<Item = NodeId>,
+        message: <ViewLayer as Protocol>::Message,
+    ) {
+        self.fx.send_to_each(to, Message::Views(message));
     }
     fn set_timer(&mut self, timer: Never, _: Delay) {
         match timer {}
@@ -27,7 +34,7 @@ impl<P: Exclusive, E: Effects<Locks<P>>> Effects<Below> for Beneath<'_, P, E> {
     fn cancel_timer(&mut self, timer: Never) {
         match timer {}
     }
-    fn notify(&mut self, told: Told<Never, Standing>) {
+    fn notify(&mut self, told: Told<Never, ApplicationState>) {
         self.told.push(told);
     }
     fn choose(&mut self, bound: NonZeroU32) -> u32 {
@@ -48,6 +55,11 @@ impl<P: Exclusive, E: Effects<Locks<P>>> Effects<P> for Among<'_, E> {
     fn send(&mut self, to: NodeId, message: P::Message) {
         let (to, view, clock) = (self.members[to.index()], self.view, self.clock);
         self.fx.send(to, Message::Within { view, clock, word: Word::Lock(message) });
+    }
+    fn send_to_each(&mut self, to: &mut dyn Iterator<Item = NodeId>, message: P::Message) {
+        let (members, view, clock) = (self.members, self.view, self.clock);
+        let message = Message::Within { view, clock, word: Word::Lock(message) };
+        self.fx.send_to_each(&mut to.map(|id| members[id.index()]), message);
     }
     fn set_timer(&mut self, timer: P::Timer, delay: Delay) {
         self.fx.set_timer(Timer::Lock(self.view, timer), delay);

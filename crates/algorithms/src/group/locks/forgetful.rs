@@ -2,7 +2,7 @@
 
 use vorrang_protocol::NodeId;
 
-use super::{Anew, Exclusive, Lease, Locks, OnViews};
+use super::{Exclusive, Lease, Locks, NodeFactory, OnViews};
 use crate::group::detecting::Detecting;
 use crate::group::forgetful::Founding;
 use crate::group::views::Views;
@@ -10,15 +10,15 @@ use crate::setup::Setup;
 
 /// A node as of [`on_views`](super::on_views), without stable storage, in this incarnation, which
 /// knows no group yet: it joins when it starts. See [`Views::forgetful`]. Its application is told
-/// of no views: its driver can [query](vorrang_protocol::Protocol::belongs) them.
+/// of no views: its driver can [query](vorrang_protocol::Protocol::group_view) them.
 pub fn without_memory<P: Exclusive>(
     me: NodeId,
     setup: &Setup,
-    (life, founding): (u64, Option<Founding>),
-    anew: Anew<P>,
+    (incarnation, founding): (u64, Option<Founding>),
+    anew: NodeFactory<P>,
     lease: Option<Lease>,
 ) -> OnViews<P> {
-    let views = Views::forgetful(me, setup.group, life, founding).without_state();
+    let views = Views::forgetful(me, setup.group, incarnation, founding).without_state();
     let locks = Locks { views, lease, ..Locks::new(me, setup.group, &[me], anew) };
     Detecting::new(me, setup, locks)
 }

@@ -15,9 +15,10 @@
 //! (1 − ρ) by the fastest, and so long do they wait.
 //!
 //! **Assumes** the bound on drift, and that no node pauses between its look at the clock and its
-//! action. Without that, only fencing tokens help (see [`Fence`](crate::mutex::Fence)). **Costs**
-//! 2(N − 1) messages to and from all N nodes in every period while a node is inside, and after the
-//! crash of a member a wait, since it might have been inside and might not be down.
+//! action. Without that, only fencing tokens help (see
+//! [`FencingToken`](crate::mutex::FencingToken)). **Costs** 2(N − 1) messages to and from all N
+//! nodes in every period while a node is inside, and after the crash of a member a wait, since it
+//! might have been inside and might not be down.
 
 use core::time::Duration;
 
@@ -58,7 +59,7 @@ impl Lease {
 
 /// The lease of a node, and the answers so far.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub(super) struct Tenure {
+pub(super) struct LeaseState {
     /// The number of its last question.
     round: u32,
     /// Whether too few have answered yet.
@@ -92,7 +93,7 @@ impl<P: Exclusive> Locks<P> {
 
     fn ask_the_others(&self, fx: &mut impl Effects<Self>) {
         let Some(work) = &self.work else { return };
-        let Tenure { round, answered, .. } = &self.tenure;
+        let LeaseState { round, answered, .. } = &self.tenure;
         let silent = |it: &NodeId| *it != self.me && !answered.contains(*it);
         let (view, clock) = (work.view, self.clock.now());
         let others = self.views.voters().into_iter().filter(silent);
@@ -134,8 +135,8 @@ impl<P: Exclusive> Locks<P> {
         if self.tenure.valid == Some(round) {
             self.tenure.valid = None;
             if matches!(self.application, Application::Inside(_)) {
-                self.application = Application::PutOut;
-                fx.notify(Notice::PutOut);
+                self.application = Application::Evicted;
+                fx.notify(Notice::Evicted);
                 self.release(fx);
             }
         } else if self.tenure.is_open && self.tenure.round == round {
@@ -163,7 +164,7 @@ mod tests {
 
     use super::*;
     use crate::group::input::Input;
-    use crate::group::locks::Anew;
+    use crate::group::locks::NodeFactory;
     use crate::mutex::ricart_agrawala::RicartAgrawala;
     use crate::mutex::{Claim, Command};
 
@@ -180,7 +181,7 @@ mod tests {
             let (universe, founders) = (Group::of(3), [0, 1, 2].map(NodeId));
             let lease = Some(Lease::new(Duration::from_millis(20), 0));
             let node = |id| {
-                let anew = Anew::new(RicartAgrawala::new);
+                let anew = NodeFactory::new(RicartAgrawala::new);
                 Locks { lease, ..Locks::new(id, universe, &founders, anew) }
             };
             let mut stage =

@@ -77,21 +77,23 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
-use vorrang_protocol::{Belonging, Effects, Group, Never, NodeId, NodeSet, Protocol, Refused};
+use vorrang_protocol::{Effects, Group, GroupView, Never, NodeId, NodeSet, Protocol, Refused};
 
-use self::effects::{Among, Beneath};
+use self::effects::{Among, ViewLayerEffects};
 pub use self::forgetful::without_memory;
 pub use self::lease::Lease;
-use self::lease::Tenure;
+use self::lease::LeaseState;
 use self::message::{Message, Timer, Word};
-pub use self::values::{Anew, Standing};
+pub use self::values::{ApplicationState, NodeFactory};
 use super::detecting::Detecting;
 use super::input::Input;
 use super::message::Install;
 use super::synod::Synod;
 use super::views::{Ask, Told, Views};
 use crate::clock::Clock;
-use crate::mutex::{ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, Fence, NOT_INSIDE, Notice};
+use crate::mutex::{
+    ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, FencingToken, NOT_INSIDE, Notice,
+};
 use crate::setup::Setup;
 
 /// The whole stack: a lock that can be used as any other, with its own failure detector.
@@ -108,7 +110,7 @@ pub fn on_views<P: Exclusive>(
     me: NodeId,
     setup: &Setup,
     founders: &[NodeId],
-    anew: Anew<P>,
+    anew: NodeFactory<P>,
     lease: Option<Lease>,
 ) -> OnViews<P> {
     let locks = Locks::new(me, setup.group, founders, anew);
@@ -116,21 +118,21 @@ pub fn on_views<P: Exclusive>(
 }
 
 /// The machine below.
-pub type Below = Views<Never, Standing, Synod<Install<Never, Standing>>>;
+pub type ViewLayer = Views<Never, ApplicationState, Synod<Install<Never, ApplicationState>>>;
 
 /// Its messages.
-type Letter<P> = Message<<Below as Protocol>::Message, <P as Protocol>::Message>;
+type Letter<P> = Message<<ViewLayer as Protocol>::Message, <P as Protocol>::Message>;
 
 /// One node.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Locks<P: Protocol> {
     me: NodeId,
-    anew: Anew<P>,
-    views: Below,
+    anew: NodeFactory<P>,
+    views: ViewLayer,
     lease: Option<Lease>,
     /// Whether its application is told of views.
     tells_views: bool,
-    tenure: Tenure,
+    tenure: LeaseState,
     application: Application,
     /// Counts entries.
     clock: Clock,
@@ -153,7 +155,7 @@ enum Application {
     },
     Inside(Claim),
     /// It was told that it is inside no more, and has not said that it has left.
-    PutOut,
+    Evicted,
 }
 
 /// The algorithm in a view.
@@ -189,14 +191,14 @@ impl<P: Exclusive> Locks<P> {
     /// # Panics
     ///
     /// As [`Views::new`].
-    pub fn new(me: NodeId, universe: Group, founders: &[NodeId], anew: Anew<P>) -> Self {
+    pub fn new(me: NodeId, universe: Group, founders: &[NodeId], anew: NodeFactory<P>) -> Self {
         Self {
             me,
             anew,
             views: Views::new(me, universe, founders).without_state(),
             lease: None,
             tells_views: false,
-            tenure: Tenure::default(),
+            tenure: LeaseState::default(),
             application: Application::Outside,
             clock: Clock::default(),
             work: None,
@@ -209,24 +211,25 @@ impl<P: Exclusive> Locks<P> {
         self.views.view().id
     }
 
-    fn standing(&self) -> Standing {
+    fn standing(&self) -> ApplicationState {
         let (waits_since, is_inside, claim) = match self.application {
-            Application::Outside | Application::PutOut => (None, false, Claim::default()),
+            Application::Outside | Application::Evicted => (None, false, Claim::default()),
             Application::Waits { since, claim } => (Some(since), false, claim),
             Application::Inside(claim) => (None, true, claim),
         };
         let is_early = self.work.as_ref().is_some_and(|work| work.is_early);
-        Standing { waits_since, is_inside, claim, is_early, clock: self.clock.now() }
+        ApplicationState { waits_since, is_inside, claim, is_early, clock: self.clock.now() }
     }
 
     /// Lets the machine below act, and does what it says until it has nothing more to say.
     fn below<E: Effects<Self>, T>(
         &mut self,
         fx: &mut E,
-        act: impl FnOnce(&mut Below, &mut Beneath<'_, P, E>) -> T,
+        act: impl FnOnce(&mut ViewLayer, &mut ViewLayerEffects<'_, P, E>) -> T,
     ) -> T {
         let mut told = Vec::new();
-        let done = act(&mut self.views, &mut Beneath { fx, told: &mut told, of: PhantomData });
+        let done =
+            act(&mut self.views, &mut ViewLayerEffects { fx, told: &mut told, of: PhantomData });
         while !told.is_empty() {
             for it in core::mem::take(&mut told) {
                 match it {
@@ -235,23 +238,24 @@ impl<P: Exclusive> Locks<P> {
                         // late.
                         let ok = Input::Ask(Ask::BlockOk(self.standing()));
                         self.work = None;
-                        let beneath = &mut Beneath { fx, told: &mut told, of: PhantomData };
+                        let beneath =
+                            &mut ViewLayerEffects { fx, told: &mut told, of: PhantomData };
                         self.views.on_command(ok, beneath).expect("it was told to block");
                     }
                     Told::Deliver(entry) => match entry.payload {},
                     Told::Installed { install, .. } => self.begin(&install, fx),
-                    Told::Out => self.put_out(fx),
+                    Told::Out => self.evict(fx),
                 }
             }
         }
         done
     }
 
-    fn put_out(&mut self, fx: &mut impl Effects<Self>) {
+    fn evict(&mut self, fx: &mut impl Effects<Self>) {
         self.work = None;
         if matches!(self.application, Application::Inside(_)) {
-            self.application = Application::PutOut;
-            fx.notify(Notice::PutOut);
+            self.application = Application::Evicted;
+            fx.notify(Notice::Evicted);
         }
     }
 
@@ -312,7 +316,7 @@ impl<P: Exclusive> Locks<P> {
         work.is_granted = false;
         let (view, clock) = (work.view, self.clock.tick());
         self.application = Application::Inside(claim);
-        fx.notify(Notice::EnteredAs(Fence { view, clock }));
+        fx.notify(Notice::EnteredAs(FencingToken { view, clock }));
     }
 
     /// The application is inside no more, as far as the algorithm is concerned.
@@ -356,7 +360,7 @@ impl<P: Exclusive> Locks<P> {
 
     fn on_ask(&mut self, command: Command, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
         match (command, self.application) {
-            (Command::Acquire(claim), Application::Outside | Application::PutOut) => {
+            (Command::Acquire(claim), Application::Outside | Application::Evicted) => {
                 self.application = Application::Waits { claim, since: self.clock.now() };
                 self.ask(fx);
             }
@@ -364,7 +368,7 @@ impl<P: Exclusive> Locks<P> {
                 self.application = Application::Outside;
                 self.release(fx);
             }
-            (Command::Release, Application::PutOut) => self.application = Application::Outside,
+            (Command::Release, Application::Evicted) => self.application = Application::Outside,
             (Command::Acquire(_), Application::Waits { .. }) => return Err(ALREADY_WAITING),
             (Command::Acquire(_), Application::Inside(_)) => return Err(ALREADY_INSIDE),
             (Command::Release, Application::Outside | Application::Waits { .. }) => {
@@ -458,14 +462,14 @@ impl<P: Exclusive> Protocol for Locks<P> {
         self.below(fx, |views, beneath| views.on_restart(beneath));
     }
 
-    fn belongs(&self) -> Option<Belonging> {
+    fn group_view(&self) -> Option<GroupView> {
         let view = self.views.view();
         let members = view.nodes().collect();
-        Some(Belonging { view: view.id, is_in: self.views.is_inside(), members })
+        Some(GroupView { view: view.id, is_in: self.views.is_inside(), members })
     }
 
     /// The application has crashed as well; views have larger numbers than before.
-    fn kept(&self, fresh: Self) -> Self {
-        Self { views: self.views.kept(fresh.views), ..fresh }
+    fn after_crash(&self, fresh: Self) -> Self {
+        Self { views: self.views.after_crash(fresh.views), ..fresh }
     }
 }

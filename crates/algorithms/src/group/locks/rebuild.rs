@@ -64,7 +64,7 @@ pub(super) fn rebuild<P: Exclusive>(
     if (roster.inside.len() + roster.waiting.len()) * size > MOST_MESSAGES {
         return None;
     }
-    let mut rehearsal = Rehearsal {
+    let mut rehearsal = RebuildRun {
         nodes: group.members().map(|id| make(id, group)).collect(),
         flight: VecDeque::new(),
         is_in: vec![false; size],
@@ -90,7 +90,7 @@ pub(super) fn rebuild<P: Exclusive>(
 }
 
 /// All nodes of a view, in the head of one.
-struct Rehearsal<P: Exclusive> {
+struct RebuildRun<P: Exclusive> {
     nodes: Vec<P>,
     flight: VecDeque<(NodeId, NodeId, P::Message)>,
     is_in: Vec<bool>,
@@ -99,11 +99,15 @@ struct Rehearsal<P: Exclusive> {
     carried: usize,
 }
 
-impl<P: Exclusive> Rehearsal<P> {
-    fn act<T>(&mut self, at: NodeId, act: impl FnOnce(&mut P, &mut Hands<'_, P>) -> T) -> T {
+impl<P: Exclusive> RebuildRun<P> {
+    fn act<T>(
+        &mut self,
+        at: NodeId,
+        act: impl FnOnce(&mut P, &mut RebuildEffects<'_, P>) -> T,
+    ) -> T {
         let Self { nodes, flight, is_in, is_exact, .. } = self;
         let is_in = &mut is_in[at.index()];
-        act(&mut nodes[at.index()], &mut Hands { at, flight, is_in, is_exact })
+        act(&mut nodes[at.index()], &mut RebuildEffects { at, flight, is_in, is_exact })
     }
 
     /// Carries all that is under way, the first first; none if that has no end.
@@ -120,14 +124,14 @@ impl<P: Exclusive> Rehearsal<P> {
 }
 
 /// The effects of one of these nodes.
-struct Hands<'a, P: Exclusive> {
+struct RebuildEffects<'a, P: Exclusive> {
     at: NodeId,
     flight: &'a mut VecDeque<(NodeId, NodeId, P::Message)>,
     is_in: &'a mut bool,
     is_exact: &'a mut bool,
 }
 
-impl<P: Exclusive> Effects<P> for Hands<'_, P> {
+impl<P: Exclusive> Effects<P> for RebuildEffects<'_, P> {
     fn send(&mut self, to: NodeId, message: P::Message) {
         self.flight.push_back((self.at, to, message));
     }

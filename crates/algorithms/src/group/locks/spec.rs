@@ -19,12 +19,12 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use vorrang_protocol::{Debt, Group, Monitor, NodeId, NodeSet, Violation};
+use vorrang_protocol::{Group, Monitor, NodeId, NodeSet, Obligation, Violation};
 
 use crate::group::fed::{self, Suspecting};
 use crate::group::view::majority_side;
 use crate::mutex::spec::Admission;
-use crate::mutex::{Claim, Command, Fence, Notice};
+use crate::mutex::{Claim, Command, FencingToken, Notice};
 use crate::partition::Cuts;
 
 const EXCLUSION: &str = "exclusion";
@@ -89,7 +89,7 @@ impl Locked {
         Self { is_fenced: true, ..self }
     }
 
-    fn on_entered(&mut self, at: NodeId, fence: Fence) -> Result<(), Violation> {
+    fn on_entered(&mut self, at: NodeId, fence: FencingToken) -> Result<(), Violation> {
         let violation = |property, what: String| Err(Violation { property, what });
         let is_left_behind = self.clocks.keys().next_back().is_some_and(|&it| fence.view < it);
         let before = self.clocks.insert(fence.view, fence.clock);
@@ -163,7 +163,7 @@ impl Monitor for Locked {
                 Err(Violation { property: FENCING, what })
             }
             Notice::View { .. } => Ok(()),
-            Notice::PutOut => {
+            Notice::Evicted => {
                 self.nodes[at.index()].is_inside = false;
                 Ok(())
             }
@@ -178,8 +178,8 @@ impl Monitor for Locked {
             None => Ok(()),
         }
     }
-    fn owed(&self) -> Vec<Debt> {
-        self.waiting().into_iter().map(|to| Debt { to, property: PROGRESS }).collect()
+    fn obligations(&self) -> Vec<Obligation> {
+        self.waiting().into_iter().map(|to| Obligation { to, property: PROGRESS }).collect()
     }
     fn on_crash(&mut self, at: NodeId) {
         self.nodes[at.index()] = Seen::new(false);
@@ -223,7 +223,7 @@ mod tests {
     }
 
     fn enters(monitor: &mut Locked, at: u32, view: u64, clock: u64) -> Result<(), &'static str> {
-        let entered = Notice::EnteredAs(Fence { view, clock });
+        let entered = Notice::EnteredAs(FencingToken { view, clock });
         monitor.on_notice(NodeId(at), &entered).map_err(|it| it.property)
     }
 
@@ -239,7 +239,7 @@ mod tests {
         let mut left = monitor.clone();
         left.on_command(NodeId(0), &Command::Release).unwrap();
         enters(&mut left, 1, 1, 2).unwrap();
-        monitor.on_notice(NodeId(0), &Notice::PutOut).unwrap();
+        monitor.on_notice(NodeId(0), &Notice::Evicted).unwrap();
         enters(&mut monitor, 1, 2, 2).unwrap();
     }
 
@@ -249,7 +249,7 @@ mod tests {
         enters(&mut two, 0, 1, 5).unwrap();
         enters(&mut two, 1, 1, 5).expect("there is no order between them");
         assert_eq!(enters(&mut two.clone(), 2, 1, 6), Err(EXCLUSION));
-        two.on_notice(NodeId(0), &Notice::PutOut).unwrap();
+        two.on_notice(NodeId(0), &Notice::Evicted).unwrap();
         enters(&mut two, 2, 2, 1).unwrap();
         two.on_crash(NodeId(1));
         assert_eq!(enters(&mut two, 3, 1, 9), Err(FENCING), "the others are in view 2");
@@ -288,7 +288,7 @@ mod tests {
         let mut monitor = Locked::new(Group::of(3));
         asks(&mut monitor, 1);
         assert_eq!(monitor.at_rest().unwrap_err().property, PROGRESS);
-        assert_eq!(monitor.owed(), [Debt { to: NodeId(1), property: PROGRESS }]);
+        assert_eq!(monitor.obligations(), [Obligation { to: NodeId(1), property: PROGRESS }]);
         let mut inside = monitor.clone();
         enters(&mut inside, 0, 1, 1).unwrap();
         inside.at_rest().unwrap();

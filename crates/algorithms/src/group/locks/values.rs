@@ -10,12 +10,12 @@ use vorrang_protocol::{Group, NodeId};
 use super::Exclusive;
 use super::rebuild::{Rebuilt, Roster, rebuild};
 use crate::layer::Reliable;
-use crate::layer::reliable::{Patience, Peers};
+use crate::layer::reliable::{Peers, Retries};
 use crate::mutex::Claim;
 
 /// The state of an application when a view ends, for transfer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-pub struct Standing {
+pub struct ApplicationState {
     /// Since when it waits, if it does.
     pub waits_since: Option<u64>,
     /// Whether it is inside.
@@ -29,7 +29,7 @@ pub struct Standing {
 }
 
 /// Makes the nodes of an algorithm among so many: the same for all nodes of a group.
-pub struct Anew<P> {
+pub struct NodeFactory<P> {
     make: Arc<Make<P>>,
     rebuild: Arc<Rebuild<P>>,
 }
@@ -38,7 +38,7 @@ type Make<P> = dyn Fn(NodeId, Group) -> P + Send + Sync;
 
 type Rebuild<P> = dyn Fn((NodeId, Group), &Roster) -> Option<Rebuilt<P>> + Send + Sync;
 
-impl<P: Exclusive> Anew<P> {
+impl<P: Exclusive> NodeFactory<P> {
     /// By this; and where some are inside or wait, [as they should be by now](super::rebuild).
     pub fn new(make: impl Fn(NodeId, Group) -> P + Send + Sync + 'static) -> Self {
         let make: Arc<Make<P>> = Arc::new(make);
@@ -66,12 +66,12 @@ impl<P: Exclusive> Anew<P> {
 
     /// The same over channels of their own in every view, for links that lose messages.
     #[must_use]
-    pub fn over_channels(self, patience: Patience) -> Anew<Reliable<P>> {
+    pub fn over_channels(self, patience: Retries) -> NodeFactory<Reliable<P>> {
         self.map(move |me, group, node| Reliable::new(me, node, Peers::All(group), patience))
     }
 }
 
-impl<P: 'static> Anew<P> {
+impl<P: 'static> NodeFactory<P> {
     /// A node of the algorithm, in a group of its own.
     pub fn node(&self, me: NodeId, group: Group) -> P {
         (self.make)(me, group)
@@ -87,10 +87,10 @@ impl<P: 'static> Anew<P> {
     pub fn map<Q>(
         self,
         around: impl Fn(NodeId, Group, P) -> Q + Clone + Send + Sync + 'static,
-    ) -> Anew<Q> {
+    ) -> NodeFactory<Q> {
         let Self { make, rebuild } = self;
         let outside = around.clone();
-        Anew {
+        NodeFactory {
             make: Arc::new(move |me, group| outside(me, group, make(me, group))),
             rebuild: Arc::new(move |(me, group), roster| {
                 let Rebuilt { node, is_in } = rebuild((me, group), roster)?;
@@ -100,26 +100,26 @@ impl<P: 'static> Anew<P> {
     }
 }
 
-impl<P> Clone for Anew<P> {
+impl<P> Clone for NodeFactory<P> {
     fn clone(&self) -> Self {
         Self { make: Arc::clone(&self.make), rebuild: Arc::clone(&self.rebuild) }
     }
 }
 
 /// There is one in a group.
-impl<P> PartialEq for Anew<P> {
+impl<P> PartialEq for NodeFactory<P> {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl<P> Eq for Anew<P> {}
+impl<P> Eq for NodeFactory<P> {}
 
-impl<P> Hash for Anew<P> {
+impl<P> Hash for NodeFactory<P> {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
-impl<P> fmt::Debug for Anew<P> {
+impl<P> fmt::Debug for NodeFactory<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Anew")
     }

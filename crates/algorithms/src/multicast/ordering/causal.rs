@@ -63,7 +63,7 @@ impl Causal {
         }
     }
 
-    pub(super) const fn holds(&self) -> usize {
+    pub(super) const fn buffered(&self) -> usize {
         self.waiting.len()
     }
 }

@@ -95,7 +95,7 @@ impl Lamport {
         self.own as usize
     }
 
-    pub(super) fn holds(&self) -> usize {
+    pub(super) fn buffered(&self) -> usize {
         self.queue.len()
     }
 }

@@ -232,14 +232,14 @@ impl Order {
     }
 
     /// How many messages it keeps because their turn has not come.
-    pub fn holds(&self) -> usize {
+    pub fn buffered(&self) -> usize {
         match self {
             Self::Fifo => 0,
-            Self::Causal(order) => order.holds(),
-            Self::Sequencer(order) => order.holds(),
-            Self::Token(order) => order.holds(),
-            Self::Lamport(order) => order.holds(),
-            Self::Skeen(order) => order.holds(),
+            Self::Causal(order) => order.buffered(),
+            Self::Sequencer(order) => order.buffered(),
+            Self::Token(order) => order.buffered(),
+            Self::Lamport(order) => order.buffered(),
+            Self::Skeen(order) => order.buffered(),
         }
     }
 }

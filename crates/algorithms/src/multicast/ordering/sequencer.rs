@@ -88,7 +88,7 @@ impl Sequencer {
         self.own as usize
     }
 
-    pub(super) fn holds(&self) -> usize {
+    pub(super) fn buffered(&self) -> usize {
         self.here.len()
     }
 }

@@ -103,7 +103,7 @@ impl Skeen {
         self.own as usize
     }
 
-    pub(super) fn holds(&self) -> usize {
+    pub(super) fn buffered(&self) -> usize {
         self.line.len()
     }
 }

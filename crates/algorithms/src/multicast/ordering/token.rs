@@ -137,7 +137,7 @@ impl Token {
         self.own.len() + self.placed as usize
     }
 
-    pub(super) fn holds(&self) -> usize {
+    pub(super) fn buffered(&self) -> usize {
         self.own.len() + self.early.len()
     }
 }

@@ -17,7 +17,7 @@ pub enum Message {
         number: u64,
         /// All of its sender's below this number are everywhere.
         stable: u64,
-        /// The message.
+        /// What it is.
         body: Body,
     },
     /// A request for a missing message.
@@ -31,7 +31,7 @@ pub enum Message {
     Repair {
         /// The repaired message.
         of: Id,
-        /// The message.
+        /// What it is.
         body: Body,
     },
     /// How far a member has come.

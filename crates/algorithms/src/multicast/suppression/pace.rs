@@ -107,14 +107,14 @@ impl Factors {
 /// The factors of a member, and what it makes of its experience.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::multicast) struct Pace {
-    pub(in crate::multicast) request: Learner,
-    pub(in crate::multicast) repair: Learner,
+    pub(in crate::multicast) request: AdaptiveFactors,
+    pub(in crate::multicast) repair: AdaptiveFactors,
     pub(in crate::multicast) is_adaptive: bool,
 }
 
 /// Factors, and averages of what came of them.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(in crate::multicast) struct Learner {
+pub(in crate::multicast) struct AdaptiveFactors {
     pub(in crate::multicast) factors: Factors,
     /// The lowest and the highest that they may become.
     bounds: [Factors; 2],
@@ -149,7 +149,7 @@ impl Pace {
             Waits::Given(factors) => factors,
         };
         let most = nodes.saturating_mul(1000).max(1000);
-        let learner = |start, width, most_start: u32| Learner {
+        let learner = |start, width, most_start: u32| AdaptiveFactors {
             factors: Factors { start, width },
             bounds: [
                 Factors { start: 500, width: 1000 },
@@ -166,7 +166,7 @@ impl Pace {
     }
 }
 
-impl Learner {
+impl AdaptiveFactors {
     /// Learns from an experience: Floyd et al., section VII. Averages move by a quarter.
     pub(in crate::multicast) fn learn(&mut self, it: Experience) {
         let quarter = |average: u32, now: u32| (3 * u64::from(average) + u64::from(now)) / 4;

@@ -11,7 +11,7 @@ use super::stream::{Lesson, Missing, Repairing};
 use crate::multicast::Ordered;
 use crate::multicast::body::{Body, Id};
 use crate::multicast::carrier::Up;
-use crate::multicast::inbox::Come;
+use crate::multicast::inbox::Arrival;
 use crate::multicast::srm::Srm;
 
 /// A back-off doubles a wait no more often than this, as in the ns-2 simulator.
@@ -53,12 +53,12 @@ impl Srm {
         let Id { from, number } = of;
         let stream = self.stream(from);
         match stream.inbox.place(number, window) {
-            Come::Absurd | Come::Again => return,
-            Come::Early => {
+            Arrival::Absurd | Arrival::Again => return,
+            Arrival::Early => {
                 stream.inbox.early.insert(number, body);
                 self.kept += 1;
             }
-            Come::InTurn => {
+            Arrival::InTurn => {
                 stream.inbox.next += 1;
                 stream.kept.push_back(body.clone());
                 up.push(from, body);

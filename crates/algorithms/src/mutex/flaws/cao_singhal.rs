@@ -3,14 +3,14 @@
 use vorrang_protocol::{Effects, NodeId};
 
 use crate::clock::Stamp;
-use crate::mutex::at_home::{HearsItself as _, Mishears};
 use crate::mutex::handing_on::{CaoSinghal, Message, Phase, Seat, say};
+use crate::mutex::self_messages::{HandlesSelfMessages as _, MishandlesSelfMessages};
 
 /// A RELEASE of a later epoch is taken for a stale one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct EarlyReleaseDropped;
 
-impl Mishears<CaoSinghal> for EarlyReleaseDropped {
+impl MishandlesSelfMessages<CaoSinghal> for EarlyReleaseDropped {
     fn hear(
         node: &mut CaoSinghal,
         from: NodeId,
@@ -26,7 +26,7 @@ impl Mishears<CaoSinghal> for EarlyReleaseDropped {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct EarlyInquireDropped;
 
-impl Mishears<CaoSinghal> for EarlyInquireDropped {
+impl MishandlesSelfMessages<CaoSinghal> for EarlyInquireDropped {
     fn hear(
         node: &mut CaoSinghal,
         from: NodeId,
@@ -46,7 +46,7 @@ impl Mishears<CaoSinghal> for EarlyInquireDropped {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct NoEpochs;
 
-impl Mishears<CaoSinghal> for NoEpochs {
+impl MishandlesSelfMessages<CaoSinghal> for NoEpochs {
     fn hear(
         node: &mut CaoSinghal,
         from: NodeId,
@@ -79,7 +79,7 @@ impl Mishears<CaoSinghal> for NoEpochs {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct OvertakenNotTold;
 
-impl Mishears<CaoSinghal> for OvertakenNotTold {
+impl MishandlesSelfMessages<CaoSinghal> for OvertakenNotTold {
     fn hear(
         node: &mut CaoSinghal,
         from: NodeId,

@@ -5,10 +5,10 @@ use vorrang_protocol::{Effects, NodeId};
 
 use crate::clock::Stamp;
 use crate::flaw::Mistake;
-use crate::mutex::at_home::{HearsItself as _, Mishears};
 use crate::mutex::locking::{Message, Oldest, Phase, Request};
 use crate::mutex::maekawa::Maekawa;
 use crate::mutex::maekawa_basic::MaekawaBasic;
+use crate::mutex::self_messages::{HandlesSelfMessages as _, MishandlesSelfMessages};
 
 /// Nothing wrong with the code: for nodes that ask at the same time.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -21,7 +21,7 @@ impl Mistake<MaekawaBasic> for AsItIs {}
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct OvertakenNotTold;
 
-impl Mishears<Maekawa> for OvertakenNotTold {
+impl MishandlesSelfMessages<Maekawa> for OvertakenNotTold {
     fn hear(node: &mut Maekawa, from: NodeId, message: Message, fx: &mut impl Effects<Maekawa>) {
         if let (Message::Request { time }, Some(Oldest::Waits(first))) =
             (message, node.arbiter.oldest())
@@ -39,7 +39,7 @@ impl Mishears<Maekawa> for OvertakenNotTold {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct GivenBackForgotten;
 
-impl Mishears<Maekawa> for GivenBackForgotten {
+impl MishandlesSelfMessages<Maekawa> for GivenBackForgotten {
     fn hear(node: &mut Maekawa, from: NodeId, message: Message, fx: &mut impl Effects<Maekawa>) {
         let locked = node.request.locked.clone();
         node.hear(from, message, fx);
@@ -53,7 +53,7 @@ impl Mishears<Maekawa> for GivenBackForgotten {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct OneInquiryAnswered;
 
-impl Mishears<Maekawa> for OneInquiryAnswered {
+impl MishandlesSelfMessages<Maekawa> for OneInquiryAnswered {
     fn hear(node: &mut Maekawa, from: NodeId, message: Message, fx: &mut impl Effects<Maekawa>) {
         let mut others = node.request.inquired.clone();
         let first = others.iter().next();
@@ -73,7 +73,7 @@ impl Mishears<Maekawa> for OneInquiryAnswered {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct OneFlagForAll;
 
-impl Mishears<Maekawa> for OneFlagForAll {
+impl MishandlesSelfMessages<Maekawa> for OneFlagForAll {
     fn hear(node: &mut Maekawa, from: NodeId, message: Message, fx: &mut impl Effects<Maekawa>) {
         if let Message::Locked { .. } = message {
             node.request.failed.clear();
@@ -87,7 +87,7 @@ impl Mishears<Maekawa> for OneFlagForAll {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct InquiryOutlivesRequest;
 
-impl Mishears<Maekawa> for InquiryOutlivesRequest {
+impl MishandlesSelfMessages<Maekawa> for InquiryOutlivesRequest {
     fn hear(node: &mut Maekawa, from: NodeId, message: Message, fx: &mut impl Effects<Maekawa>) {
         let remembered = node.request.inquired.clone();
         match (message, node.request.phase, node.arbiter.lock) {
@@ -129,7 +129,7 @@ fn answer_all(node: &mut Maekawa, fx: &mut impl Effects<Maekawa>) {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct AnsweredBeforeLocked;
 
-impl Mishears<Maekawa> for AnsweredBeforeLocked {
+impl MishandlesSelfMessages<Maekawa> for AnsweredBeforeLocked {
     fn hear(node: &mut Maekawa, from: NodeId, message: Message, fx: &mut impl Effects<Maekawa>) {
         if let (Message::Inquire { time }, Phase::Waiting(own)) = (message, node.request.phase)
             && time == own

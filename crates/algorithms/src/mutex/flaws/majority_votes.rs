@@ -3,15 +3,15 @@
 use vorrang_protocol::{Effects, NodeId};
 
 use crate::flaw::Mistake;
-use crate::mutex::at_home::{HearsItself as _, Mishears};
 use crate::mutex::locking::Phase;
 use crate::mutex::majority_votes::{MajorityVotes, Message};
+use crate::mutex::self_messages::{HandlesSelfMessages as _, MishandlesSelfMessages};
 
 /// An arbiter votes for every request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct VotesForAll;
 
-impl Mishears<MajorityVotes> for VotesForAll {
+impl MishandlesSelfMessages<MajorityVotes> for VotesForAll {
     fn hear(
         node: &mut MajorityVotes,
         from: NodeId,
@@ -32,7 +32,7 @@ impl Mishears<MajorityVotes> for VotesForAll {
 pub struct Amnesia;
 
 impl Mistake<MajorityVotes> for Amnesia {
-    fn kept(self, _: &MajorityVotes, fresh: MajorityVotes) -> MajorityVotes {
+    fn after_crash(self, _: &MajorityVotes, fresh: MajorityVotes) -> MajorityVotes {
         fresh
     }
 }
@@ -41,7 +41,7 @@ impl Mistake<MajorityVotes> for Amnesia {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct AnsweredBeforeVoted;
 
-impl Mishears<MajorityVotes> for AnsweredBeforeVoted {
+impl MishandlesSelfMessages<MajorityVotes> for AnsweredBeforeVoted {
     fn hear(
         node: &mut MajorityVotes,
         from: NodeId,
@@ -61,7 +61,7 @@ impl Mishears<MajorityVotes> for AnsweredBeforeVoted {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct VotesKept;
 
-impl Mishears<MajorityVotes> for VotesKept {
+impl MishandlesSelfMessages<MajorityVotes> for VotesKept {
     fn hear(
         node: &mut MajorityVotes,
         from: NodeId,

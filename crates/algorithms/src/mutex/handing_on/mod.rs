@@ -17,10 +17,10 @@ use core::mem;
 
 use vorrang_protocol::{Effects, Group, Never, NodeId, Protocol, Refused};
 
-use super::at_home::HearsItself;
+use super::self_messages::HandlesSelfMessages;
 use super::{ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice};
 use crate::clock::{Clock, Stamp};
-use crate::quorum::Rota;
+use crate::quorum::QuorumSchedule;
 use arbiter::{Arbiter, Words};
 pub use message::Message;
 
@@ -30,7 +30,7 @@ pub struct CaoSinghal {
     pub(super) me: NodeId,
     group: Group,
     /// Whom it asks.
-    pub(super) rota: Rota,
+    pub(super) rota: QuorumSchedule,
     /// The highest time counted or seen.
     pub(super) clock: Clock,
     pub(super) phase: Phase,
@@ -56,7 +56,7 @@ pub(super) enum Phase {
 pub(super) enum Seat {
     /// Nothing but words.
     Asked {
-        /// Another request goes first there: by FAIL, or because the node has yielded.
+        /// Somebody else goes first there: so said FAIL, or the node has yielded.
         failed: bool,
         /// What the arbiter has said of a permission that another node is still to bring.
         ahead: Option<Ahead>,
@@ -123,7 +123,7 @@ fn oldest(one: Option<Stamp>, other: Option<Stamp>) -> Option<Stamp> {
 
 impl CaoSinghal {
     /// A node of `group` that has neither asked nor been asked.
-    pub fn new(me: NodeId, group: Group, rota: Rota) -> Self {
+    pub fn new(me: NodeId, group: Group, rota: QuorumSchedule) -> Self {
         let (clock, arbiter) = (Clock::default(), Arbiter::new(me));
         Self { me, group, rota, clock, phase: Phase::Outside, arbiter }
     }
@@ -159,7 +159,7 @@ impl CaoSinghal {
         let Some(place) = self.place(from) else { return };
         match &mut self.phase {
             Phase::Waiting { time: ours, seats } if time == *ours => {
-                // Where it is granted, the permission has arrived in the meantime.
+                // Where it is granted, somebody has brought the permission in the meantime.
                 if let Seat::Asked { failed, .. } = &mut seats[place] {
                     *failed = true;
                     self.yield_if_hopeless(fx);
@@ -210,7 +210,7 @@ impl CaoSinghal {
         }
     }
 
-    /// A request that must wait somewhere gives back the permissions that it is asked for.
+    /// Whoever must wait somewhere gives back what others want back.
     fn yield_if_hopeless(&mut self, fx: &mut impl Effects<Self>) {
         let Phase::Waiting { seats, .. } = &mut self.phase else { return };
         if !seats.iter().any(Seat::has_failed) {
@@ -237,7 +237,7 @@ impl CaoSinghal {
     }
 }
 
-impl HearsItself for CaoSinghal {
+impl HandlesSelfMessages for CaoSinghal {
     fn me(&self) -> NodeId {
         self.me
     }
@@ -278,7 +278,7 @@ impl HearsItself for CaoSinghal {
             Message::Release { epoch, next } => {
                 say(self.arbiter.on_release(from, epoch, next), fx);
             }
-            // No such node is in this group.
+            // Nobody in this group could be handed the permission.
             Message::Reply { .. } | Message::Transfer { .. } => {}
         }
     }

@@ -344,6 +344,11 @@ impl<P: Renewable, E: Effects<Regenerating<P>>> Effects<P> for Among<'_, E> {
         let (to, generation) = (self.members[to.index()], self.generation);
         self.fx.send(to, Message::Token { generation, message });
     }
+    fn send_to_each(&mut self, to: &mut dyn Iterator<Item = NodeId>, message: P::Message) {
+        let (members, generation) = (self.members, self.generation);
+        let message = Message::Token { generation, message };
+        self.fx.send_to_each(&mut to.map(|id| members[id.index()]), message);
+    }
     fn set_timer(&mut self, timer: P::Timer, delay: Delay) {
         self.fx.set_timer(Timer::Token(self.generation, timer), delay);
     }
@@ -478,8 +483,8 @@ impl<P: Renewable> Protocol for Regenerating<P> {
 
     /// The generation lies on stable storage: a leader that used the same number twice would take
     /// the nodes that answered the first time for crashed.
-    fn kept(&self, fresh: Self) -> Self {
-        let election = self.election.kept(fresh.election.clone());
+    fn after_crash(&self, fresh: Self) -> Self {
+        let election = self.election.after_crash(fresh.election.clone());
         Self { election, generation: self.generation, ..fresh }
     }
 }
@@ -640,7 +645,7 @@ mod tests {
         let (mut old, mut fx) = (node(2), Outbox::default());
         old.elect(&mut fx);
         assert!(fx.take().contains(&send(0, Message::Query(SECOND))));
-        let mut new = old.kept(node(2));
+        let mut new = old.after_crash(node(2));
         new.on_restart(&mut fx);
         let third = Generation { number: 3, by: NodeId(2) };
         assert!(fx.take().contains(&send(0, Message::Query(third))));

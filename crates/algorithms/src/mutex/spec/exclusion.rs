@@ -4,7 +4,7 @@
 use alloc::format;
 use alloc::vec::Vec;
 
-use vorrang_protocol::{Debt, Monitor, NodeId, NodeSet, Violation};
+use vorrang_protocol::{Monitor, NodeId, NodeSet, Obligation, Violation};
 
 use crate::mutex::{Claim, Command, Notice};
 
@@ -85,7 +85,7 @@ impl Monitor for Exclusion {
     fn on_notice(&mut self, at: NodeId, notice: &Notice) -> Result<(), Violation> {
         match notice {
             Notice::Entered | Notice::EnteredAs(_) => {}
-            Notice::PutOut => {
+            Notice::Evicted => {
                 self.inside.remove(at);
                 self.forget_claim(at);
                 return Ok(());
@@ -117,8 +117,8 @@ impl Monitor for Exclusion {
         }
     }
 
-    fn owed(&self) -> Vec<Debt> {
-        self.waiting.iter().map(|to| Debt { to, property: "progress" }).collect()
+    fn obligations(&self) -> Vec<Obligation> {
+        self.waiting.iter().map(|to| Obligation { to, property: "progress" }).collect()
     }
 
     /// A crashed node neither waits nor is inside. (That it may have left the resource in an
@@ -153,9 +153,9 @@ mod tests {
     fn whoever_was_put_out_is_in_nobody_s_way() {
         let mut monitor = Exclusion::default();
         enter(&mut monitor, 2, Claim::Exclusive).unwrap();
-        monitor.on_notice(NodeId(2), &Notice::PutOut).unwrap();
+        monitor.on_notice(NodeId(2), &Notice::Evicted).unwrap();
         monitor.on_command(NodeId(0), &EXCLUSIVE).unwrap();
-        let fence = crate::mutex::Fence { view: 2, clock: 1 };
+        let fence = crate::mutex::FencingToken { view: 2, clock: 1 };
         monitor.on_notice(NodeId(0), &Notice::EnteredAs(fence)).unwrap();
         assert!(enter(&mut monitor, 1, Claim::Exclusive).is_err(), "0 is inside");
     }

@@ -20,21 +20,21 @@ enum Due {
     /// That the monitor has nothing to object to.
     Rest,
     /// What the monitor says is owed.
-    Debt,
+    Obligation,
     /// The next command of a script.
     Script,
 }
 
 const DUES: [(Due, &str, &str); 3] = [
     (Due::Rest, "rest", "rest"),
-    (Due::Debt, "debt", "no starvation"),
+    (Due::Obligation, "debt", "no starvation"),
     (Due::Script, "script", "script"),
 ];
 
 impl Naive<'_> {
     /// The properties of which one must be reported, if any is violated for ever.
     pub(super) fn endless(&self, graph: &Graph) -> BTreeSet<&'static str> {
-        let owing = |due| graph.keys().filter(|world| self.owes(world, due)).collect();
+        let owing = |due| graph.keys().filter(|world| self.has_obligations(world, due)).collect();
         let traps = DUES.iter().filter(|it| !trap(graph, owing(it.0)).is_empty());
         let traps: BTreeSet<_> = traps.map(|it| it.1).collect();
         match self.system.demands.liveness {
@@ -59,7 +59,7 @@ impl Naive<'_> {
         self.follow_moves(starts, &moves[..begin]).into_iter().filter_map(Result::ok).any(|world| {
             let mut now = BTreeSet::from([world.clone()]);
             for text in &moves[begin..] {
-                now.retain(|it| self.owes(it, due));
+                now.retain(|it| self.has_obligations(it, due));
                 let steps = now.iter().flat_map(|it| self.steps(it));
                 now = steps.filter(|it| it.text == *text).filter_map(|it| it.led.ok()).collect();
             }
@@ -67,11 +67,11 @@ impl Naive<'_> {
         })
     }
 
-    fn owes(&self, world: &World, due: Due) -> bool {
+    fn has_obligations(&self, world: &World, due: Due) -> bool {
         let judge = self.judge(world);
         match due {
             Due::Rest => judge.at_rest().is_err(),
-            Due::Debt => !judge.owed().is_empty(),
+            Due::Obligation => !judge.obligations().is_empty(),
             Due::Script => match &self.system.plan {
                 Plan::Script(all) | Plan::InLulls(all) => {
                     let next = all.get(world.places[0].0);

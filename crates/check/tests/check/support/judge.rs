@@ -3,7 +3,7 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use vorrang_protocol::{Debt, Monitor, NodeId, Violation};
+use vorrang_protocol::{Monitor, NodeId, Obligation, Violation};
 
 use super::puppet::Dice;
 
@@ -103,8 +103,8 @@ impl Monitor for Judge {
         let violation = Violation { property: "rest", what: format!("in state {}", self.state) };
         if self.law.may_rest[self.place()] { Ok(()) } else { Err(violation) }
     }
-    fn owed(&self) -> Vec<Debt> {
-        let debt = Debt { to: NodeId(0), property: "debt" };
+    fn obligations(&self) -> Vec<Obligation> {
+        let debt = Obligation { to: NodeId(0), property: "debt" };
         if self.law.owes[self.place()] { vec![debt] } else { Vec::new() }
     }
     fn on_crash(&mut self, _: NodeId) {

@@ -127,7 +127,7 @@ impl Naive<'_> {
     /// What is wrong with a world in which nothing is bound to happen.
     fn objection(&self, world: &World) -> Option<&'static str> {
         let judge = self.judge(world);
-        let debt = judge.owed().first().map(|it| it.property);
+        let debt = judge.obligations().first().map(|it| it.property);
         judge.at_rest().err().map(|it| it.property).or(debt)
     }
 
@@ -301,7 +301,7 @@ impl Naive<'_> {
             next.down[at] = true;
             let timers = world.armed.keys().filter(|it| it.0 == at);
             timers.for_each(|&timer| next.disarm(timer));
-            next.nodes[at] = world.nodes[at].kept(self.system.nodes[at].clone());
+            next.nodes[at] = world.nodes[at].after_crash(self.system.nodes[at].clone());
             let mut judge = self.judge(world);
             judge.on_crash(NodeId(at as u32));
             next.judge = judge.state;

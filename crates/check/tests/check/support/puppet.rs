@@ -90,7 +90,7 @@ impl Cue {
 
 /// What it does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Deed {
+pub(crate) enum HandlerResult {
     Send(u8, u8),
     /// Sets a timer that takes from so many to so many milliseconds.
     Set(u8, u64, u64),
@@ -108,7 +108,7 @@ pub(crate) enum Deed {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Row {
     pub(crate) then: u8,
-    pub(crate) deeds: Vec<Deed>,
+    pub(crate) deeds: Vec<HandlerResult>,
 }
 
 /// What each node does in each state when it is told something; without a row, nothing.
@@ -170,14 +170,14 @@ impl Row {
         let then = if shape.ends { state + 1 } else { dice.small(shape.states) };
         let mut deeds = Vec::new();
         if shape.is_loud {
-            deeds.push(Deed::Say(cue.code()));
+            deeds.push(HandlerResult::Say(cue.code()));
         }
         for _ in 0..dice.small(shape.deeds + 1) {
-            let deed = Deed::draw(dice, shape);
-            if deed == Deed::Refuse && matches!(cue, Cue::Command(_)) {
-                return Self { then, deeds: vec![Deed::Refuse] };
+            let deed = HandlerResult::draw(dice, shape);
+            if deed == HandlerResult::Refuse && matches!(cue, Cue::Command(_)) {
+                return Self { then, deeds: vec![HandlerResult::Refuse] };
             }
-            if deed != Deed::Refuse {
+            if deed != HandlerResult::Refuse {
                 deeds.push(deed);
             }
         }
@@ -185,7 +185,7 @@ impl Row {
     }
 }
 
-impl Deed {
+impl HandlerResult {
     fn draw(dice: &mut Dice, shape: &Shape) -> Self {
         let mut lot = dice.below(shape.odds.iter().sum());
         let kind = shape.odds.iter().position(|&odds| {
@@ -229,19 +229,19 @@ impl Puppet {
         let mut luck = 0;
         for &deed in &row.deeds {
             match deed {
-                Deed::Send(to, letter) => {
+                HandlerResult::Send(to, letter) => {
                     let letter = (letter + luck) % table.shape.letters;
                     fx.send(NodeId(u32::from(to)), Letter(letter));
                 }
-                Deed::Set(timer, min, max) => {
+                HandlerResult::Set(timer, min, max) => {
                     let [min, max] = [min, max].map(Duration::from_millis);
                     fx.set_timer(timer, Delay::between(min, max));
                 }
-                Deed::Cancel(timer) => fx.cancel_timer(timer),
-                Deed::Say(notice) => fx.notify(notice),
-                Deed::Write => self.disk = self.state,
-                Deed::Toss(sides) => luck += fx.choose(sides) as u8,
-                Deed::Refuse => return Err(Refused("as the table says")),
+                HandlerResult::Cancel(timer) => fx.cancel_timer(timer),
+                HandlerResult::Say(notice) => fx.notify(notice),
+                HandlerResult::Write => self.disk = self.state,
+                HandlerResult::Toss(sides) => luck += fx.choose(sides) as u8,
+                HandlerResult::Refuse => return Err(Refused("as the table says")),
             }
         }
         self.state = (row.then + luck) % table.shape.states;
@@ -319,7 +319,7 @@ impl Protocol for Puppet {
         self.state = self.disk;
         self.react(Cue::Restart, fx).unwrap();
     }
-    fn kept(&self, fresh: Self) -> Self {
+    fn after_crash(&self, fresh: Self) -> Self {
         Self { disk: self.disk, ..fresh }
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use vorrang_check::{Ask, Demands, Faults, Order, Plan, System};
-use vorrang_protocol::{Debt, Delay, Effects, Monitor, NodeId, Protocol, Refused, Violation};
+use vorrang_protocol::{Delay, Effects, Monitor, NodeId, Obligation, Protocol, Refused, Violation};
 
 /// What a node is told.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -197,8 +197,8 @@ impl Monitor for Waits {
             }
         }
     }
-    fn owed(&self) -> Vec<Debt> {
-        let owed = self.waiting.iter().map(|&to| Debt { to, property: "progress" });
+    fn obligations(&self) -> Vec<Obligation> {
+        let owed = self.waiting.iter().map(|&to| Obligation { to, property: "progress" });
         owed.filter(|_| !self.is_silent).collect()
     }
     fn on_crash(&mut self, at: NodeId) {

@@ -101,7 +101,7 @@ impl Protocol for Toy {
     fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
         self.kept.chars().chain(self.disk.chars()).for_each(|letter| fx.notify(letter));
     }
-    fn kept(&self, fresh: Self) -> Self {
+    fn after_crash(&self, fresh: Self) -> Self {
         Self { disk: self.disk.clone(), ..fresh }
     }
 }

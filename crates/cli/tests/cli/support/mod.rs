@@ -40,7 +40,7 @@ pub(crate) fn run_wide(columns: usize, args: &[&str]) -> (i32, String) {
 }
 
 /// Waits for the end of the program.
-fn end_of(mut child: Child, args: &[&str]) -> (i32, String, String) {
+pub(crate) fn end_of(mut child: Child, args: &[&str]) -> (i32, String, String) {
     let out = read(child.stdout.take().expect("a pipe"));
     let err = read(child.stderr.take().expect("a pipe"));
     let (Ok(out), Ok(err)) = (out.recv_timeout(PATIENCE), err.recv_timeout(PATIENCE)) else {

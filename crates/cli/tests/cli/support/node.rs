@@ -129,10 +129,10 @@ pub(crate) fn command(id: usize, peers: &[String], more: &[&str]) -> Command {
 
 /// The same with signals as a shell leaves them, whatever started the tests: under `nohup`, for
 /// one, hang-ups are ignored, and processes inherit that.
-fn undisturbed(command: &Command) -> Command {
+pub(crate) fn undisturbed(command: &Command) -> Command {
     let mut env = Command::new("env");
     if cfg!(target_os = "linux") {
-        env.arg("--default-signal=HUP,INT,TERM");
+        env.arg("--default-signal=HUP,INT,QUIT,TERM");
     }
     env.arg(command.get_program()).args(command.get_args());
     for (key, value) in command.get_envs() {

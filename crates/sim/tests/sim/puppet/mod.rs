@@ -5,8 +5,9 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use vorrang_erased::{AnyNode, Population};
 use vorrang_protocol::{Delay, Effects, Monitor, NodeId, Protocol, Refused, Step, Turn, Violation};
-use vorrang_sim::{Keep, Load, Network, Report, Simulation, Turns};
+use vorrang_sim::{InMemoryRecorder, Load, Network, Report, Simulation, Turns};
 use vorrang_trace::{Record, Summary, What};
 
 /// Does what it is told, and tells what happens to it. Whatever it heard, it has forgotten after a
@@ -141,23 +142,31 @@ impl Monitor for Unwatched {
 }
 
 pub(crate) type Script = Vec<(u64, NodeId, Command)>;
-pub(crate) type Run = Simulation<Puppet, Unwatched, Turns<Command>, Keep<Puppet>>;
+/// A puppet as it is recorded.
+pub(crate) type Node = AnyNode<Command, Notice>;
+pub(crate) type Run = Simulation<Unwatched, Turns<Command>, InMemoryRecorder<Node>>;
 
 /// Puppets that follow a script.
-pub(crate) fn puppets(size: usize, network: Network, script: Script, seed: u64) -> Run {
-    let nodes = vec![Puppet::default(); size];
+pub(crate) fn puppets(size: u32, network: Network, script: Script, seed: u64) -> Run {
+    let nodes = Population::new(size, |_| Puppet::default());
     let turns = Turns::new(Load::Script(script), Command::Ask, Command::Leave);
-    Simulation::recorded(nodes, Unwatched, network, turns, seed, Keep(Vec::new()))
+    Simulation::recorded(nodes, Unwatched, network, turns, seed, InMemoryRecorder(Vec::new()))
 }
 
 /// Runs to the end: what can be said of it, and what happened.
-pub(crate) fn play(mut run: Run) -> (Report<Summary>, Vec<Record<Puppet>>) {
+pub(crate) fn play(mut run: Run) -> (Report<Summary>, Vec<Record<Node>>) {
     while run.run_for(u64::MAX).expect("a puppet refuses nothing") {}
     (run.report(), run.into_recorder().0)
 }
 
+/// What a puppet has heard so far.
+pub(crate) fn heard_by(run: &Run, id: NodeId) -> Vec<u32> {
+    let node = run.population().node(id);
+    node.downcast_ref::<Puppet>().expect("all are puppets").heard.clone()
+}
+
 /// What the nodes told, and when.
-pub(crate) fn told(records: &[Record<Puppet>]) -> Vec<(u64, u32, Notice)> {
+pub(crate) fn told(records: &[Record<Node>]) -> Vec<(u64, u32, Notice)> {
     let notices = records.iter().filter_map(|record| match record.what {
         What::Notice(notice) => Some((record.at_ns, record.node.0, notice)),
         _ => None,

@@ -1,10 +1,10 @@
 //! Applications that use a lock on views, and a resource that checks their numbers.
 #![allow(dead_code, reason = "not every test looks at everything")]
 
-use vorrang_algorithms::mutex::{Claim, Command, Fence, Notice};
-use vorrang_protocol::{Message, NodeId};
-use vorrang_sim::{Orders, Workload};
-use vorrang_trace::Meter;
+use vorrang_algorithms::mutex::{Claim, Command, FencingToken, Notice};
+use vorrang_protocol::NodeId;
+use vorrang_sim::{Workload, WorkloadEffects};
+use vorrang_trace::{Meter, Sent};
 
 pub(crate) const MS: u64 = 1_000_000;
 pub(crate) const ACQUIRE: Command = Command::Acquire(Claim::Exclusive);
@@ -17,7 +17,7 @@ pub(crate) struct Users {
 }
 
 impl Users {
-    fn ask(&self, at: NodeId, orders: &mut Orders<'_, Command>) {
+    fn ask(&self, at: NodeId, orders: &mut WorkloadEffects<'_, Command>) {
         let in_ns = orders.random.exponential(4.0 * MS as f64) as u64 + 1;
         if orders.now_ns + in_ns < self.until_ns {
             orders.command_in(in_ns, at, ACQUIRE);
@@ -31,23 +31,33 @@ impl Workload<Command, Notice> for Users {
     fn meter(&self, nodes: u32, _: &'static [&'static str]) -> Resource {
         Resource::new(nodes)
     }
-    fn on_start(&mut self, orders: &mut Orders<'_, Command>) {
+    fn on_start(&mut self, orders: &mut WorkloadEffects<'_, Command>) {
         for at in (0..orders.nodes).map(NodeId) {
             self.ask(at, orders);
         }
     }
-    fn on_command(&mut self, at: NodeId, command: &Command, orders: &mut Orders<'_, Command>) {
+    fn on_command(
+        &mut self,
+        at: NodeId,
+        command: &Command,
+        orders: &mut WorkloadEffects<'_, Command>,
+    ) {
         if *command == Command::Release {
             self.ask(at, orders);
         }
     }
-    fn on_notice(&mut self, at: NodeId, notice: &Notice, orders: &mut Orders<'_, Command>) {
+    fn on_notice(
+        &mut self,
+        at: NodeId,
+        notice: &Notice,
+        orders: &mut WorkloadEffects<'_, Command>,
+    ) {
         if notice.is_entry() {
             let in_ns = orders.random.exponential(3.0 * MS as f64) as u64;
             orders.command_in(in_ns, at, Command::Release);
         }
     }
-    fn on_restart(&mut self, at: NodeId, orders: &mut Orders<'_, Command>) {
+    fn on_restart(&mut self, at: NodeId, orders: &mut WorkloadEffects<'_, Command>) {
         self.ask(at, orders);
     }
 }
@@ -55,8 +65,8 @@ impl Workload<Command, Notice> for Users {
 /// A resource that refuses whoever shows a lower number than it has seen.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Resource {
-    held: Vec<Option<Fence>>,
-    highest: Option<Fence>,
+    held: Vec<Option<FencingToken>>,
+    highest: Option<FencingToken>,
     /// How often each node has entered.
     pub(crate) entries_of: Vec<u64>,
     pub(crate) refused: u64,
@@ -93,11 +103,11 @@ impl Meter<Command, Notice> for Resource {
                 self.highest = self.highest.max(Some(fence));
                 self.entries_of[at.index()] += 1;
             }
-            Notice::PutOut => self.held[at.index()] = None,
+            Notice::Evicted => self.held[at.index()] = None,
             Notice::View { .. } => {}
         }
     }
-    fn on_send<M: Message>(&mut self, _: NodeId, _: NodeId, _: &M) {}
+    fn on_send(&mut self, _: NodeId, _: NodeId, _: Sent) {}
     fn on_receive(&mut self, _: u64, _: NodeId, _: NodeId, (): ()) {}
     fn on_crash(&mut self, _: u64, at: NodeId) {
         self.held[at.index()] = None;

@@ -1,0 +1,4 @@
+//! All tests of the crate as one program: linked once.
+
+mod costs;
+mod golden;

@@ -1,0 +1,83 @@
+//! What a run came to, for people.
+
+use vorrang_experiment::figures::{Figure, Measured, Reading, counts, mark, span};
+use vorrang_experiment::format::{figure as number, grouped};
+use vorrang_node::terminal::{BAD, DIM, GOOD, RESET, wrapped};
+use vorrang_sim::FaultCounts;
+
+use crate::table::table_right;
+
+/// A summary for people.
+pub(crate) fn text(measured: &Measured) -> String {
+    let mut rows = vec![["", "measured", "theory"].map(str::to_owned).to_vec()];
+    let mut add = |what: &str, measured: String, theory: String| {
+        rows.push(vec![what.to_owned(), measured, theory]);
+    };
+    for figure in &measured.figures {
+        if let Reading::Counts(counts) = &figure.value {
+            for &(kind, count) in counts {
+                add(&format!("  {kind}"), grouped(count), String::new());
+            }
+        }
+        let Some(label) = figure.label else { continue };
+        let theory = match (figure.agreement(), figure.theory) {
+            (Some(agreement), Some(theory)) => {
+                format!("{}{} {}", span(theory), figure.unit, coloured(mark(agreement)))
+            }
+            (None, _) | (_, None) => String::new(),
+        };
+        add(label, reading(figure), theory);
+    }
+    if let Some(faults) = &measured.faults {
+        for (what, count) in counts(faults).into_iter().filter(|(_, count)| *count > 0) {
+            add(&what.replace('_', " "), grouped(count), String::new());
+        }
+        if *faults == FaultCounts::default() {
+            add("faults", "none".to_owned(), String::new());
+        }
+    }
+    for (what, holds) in [("safe", measured.safe), ("quiescent", measured.quiescent)] {
+        let (style, word) = if holds { (GOOD, "yes") } else { (BAD, "NO") };
+        add(what, format!("{style}{word}{RESET}"), String::new());
+    }
+    let mut text = table_right(&rows, &[1]);
+    if let Some(violation) = &measured.violation {
+        let what = if measured.safe { "safe but stuck" } else { "violation" };
+        text.push_str(&wrapped(&format!("{BAD}{what}: {violation}{RESET}\n")));
+    }
+    if measured.faults.is_some_and(|faults| faults.crashes > 0) {
+        text.push_str(&wrapped(&format!("{DIM}{NOTE_ON_CRASHES}{RESET}\n")));
+    }
+    let rate = measured.events as f64 / measured.wall_seconds.max(1e-9) / 1e6;
+    text + &wrapped(&format!(
+        "\n{DIM}{} events in {} s, {} million a second{RESET}\n",
+        grouped(measured.events),
+        number(measured.wall_seconds),
+        number(rate)
+    ))
+}
+
+fn reading(figure: &Figure) -> String {
+    match &figure.value {
+        Reading::Count(count) => grouped(*count) + figure.unit,
+        Reading::Real(real) => number(*real) + figure.unit,
+        Reading::Text(text) => text.clone(),
+        Reading::Counts(_) => String::new(),
+        Reading::Unknown => "–".to_owned(),
+    }
+}
+
+/// How those are judged who are down.
+const NOTE_ON_CRASHES: &str =
+    "A crashed node does not count: it is not inside, does not wait and need not be served.";
+
+/// What the marks mean.
+pub(crate) const LEGEND: &str =
+    "✓ as the theory predicts   ○ within the range of the theory   ✗ not as predicted";
+
+/// A text with its marks coloured.
+pub(crate) fn coloured(text: &str) -> String {
+    text.replace('✓', &format!("{GOOD}✓{RESET}"))
+        .replace('○', &format!("{DIM}○{RESET}"))
+        .replace('✗', &format!("{BAD}✗{RESET}"))
+}

@@ -1,0 +1,175 @@
+//! The table of faults, in words.
+
+use vorrang_experiment::format::grouped;
+use vorrang_experiment::problem::{Observation, ObservationKind, Role};
+use vorrang_experiment::survive::{Cell, Conditions, Fault, MOST, Row, Verdict};
+use vorrang_node::terminal::{BAD, BOLD, DIM, GOOD, RESET, screen, wrapped};
+
+use crate::table::{markdown, table as aligned, tables};
+
+/// What fits on a page, if nobody says how wide the screen is.
+const WIDTH: usize = 100;
+/// Of a run, so many lines before the fault are shown, and so many at most after it.
+const BEFORE: usize = 6;
+const AFTER: usize = 120;
+
+/// What the words mean, in tables with these rows.
+pub(crate) fn legend(rows: &[Row]) -> String {
+    let has = |role| rows.iter().any(|row| row.entry.algorithm.roles().contains(&role));
+    let mut text = "\
+        fine    safe, and every live node that asked was served, wherever the fault was\n\
+        stuck   safe, but in some run a live node waits for ever\n\
+        unsafe  in some run a safety property was violated\n\
+        –       there is no such fault\n\n\
+        LOSE, DUPLICATE and REORDER concern one message. Under the other headings one node crashes"
+        .to_owned();
+    if has(Role::Coordinator) {
+        text += ", which is idle, waits, is inside, or (COORD.) is the coordinator or has the \
+                 token and is not inside. ON VIEWS any node crashes where the algorithm runs \
+                 inside views (--on-views)";
+    }
+    if has(Role::Initiator) {
+        text += "; of an election or a wave, one that began it, would have come to lead, or \
+                 neither";
+    }
+    text + ".\n"
+}
+
+/// The column of a fault.
+const fn heading(fault: Fault) -> &'static str {
+    match fault {
+        Fault::Lose(_) => "LOSE",
+        Fault::Duplicate(_) => "DUPLICATE",
+        Fault::Reorder(_) => "REORDER",
+        Fault::Crash(Role::Idle) => "IDLE",
+        Fault::Crash(Role::Waiting) => "WAITING",
+        Fault::Crash(Role::Holder) => "HOLDER",
+        Fault::Crash(Role::Coordinator) => "COORD.",
+        Fault::Crash(Role::Other) => "OTHER",
+        Fault::Crash(Role::Initiator) => "INITIATOR",
+        Fault::Crash(Role::Leader) => "LEADER",
+        Fault::OnViews => "ON VIEWS",
+    }
+}
+
+/// The rows of one problem.
+pub(crate) fn table(rows: &[&Row], as_markdown: bool) -> String {
+    let Some(first) = rows.first() else { return String::new() };
+    let columns = Fault::columns(first.entry.algorithm.roles());
+    let mut cells = vec![vec!["ALGORITHM".to_owned()]];
+    cells[0].extend(columns.iter().map(|&fault| heading(fault).to_owned()));
+    for row in rows {
+        let mut line = vec![row.entry.algorithm.about().name.to_owned()];
+        let word = |fault: &Fault| word(row.cell(*fault).and_then(Cell::verdict), !as_markdown);
+        line.extend(columns.iter().map(word));
+        cells.push(line);
+    }
+    if as_markdown {
+        return markdown(&cells);
+    }
+    tables(&cells, &vec![1; columns.len()], screen().unwrap_or(WIDTH))
+}
+
+fn word(verdict: Option<Verdict>, in_colour: bool) -> String {
+    match verdict {
+        None => "–".to_owned(),
+        Some(it) if !in_colour => it.word().to_owned(),
+        Some(it @ Verdict::Fine) => format!("{GOOD}{}{RESET}", it.word()),
+        Some(it @ Verdict::Stuck) => it.word().to_owned(),
+        Some(it @ Verdict::Unsafe) => format!("{BAD}{}{RESET}", it.word()),
+    }
+}
+
+/// What the rows are made of, and so what they cover.
+pub(crate) fn summary(rows: &[Row], under: &Conditions) -> String {
+    let runs: usize = rows.iter().map(|row| row.runs).sum();
+    let tries: u64 = rows.iter().map(tries).sum();
+    let last = under.seed + (under.seeds - 1);
+    let seeds = match under.seeds {
+        1 => format!("seed {}", under.seed),
+        _ => format!("seeds {} to {last}", under.seed),
+    };
+    let layer = match (under.on_views, under.reliable) {
+        (true, _) => " on views",
+        (false, true) => " over reliable channels",
+        (false, false) => "",
+    };
+    let many = if runs == 1 { "run" } else { "runs" };
+    format!(
+        "{} nodes{layer}, {seeds}: {} {many} without a fault, and {} with one fault each: every \
+         message of those lost, duplicated and reordered, and every node crashed between any two \
+         events (at most {MOST} times of a kind in a run, evenly spread). The table shows the \
+         worst; fine is no proof.\n",
+        under.nodes,
+        grouped(runs as u64),
+        grouped(tries)
+    )
+}
+
+fn tries(row: &Row) -> u64 {
+    let columns = Fault::columns(row.entry.algorithm.roles());
+    columns.iter().filter_map(|&fault| row.cell(fault)).map(Cell::tries).sum()
+}
+
+/// Everything about one algorithm: a line for every fault and kind of message.
+pub(crate) fn page(row: &Row, as_markdown: bool) -> String {
+    let header = ["FAULT", "VERDICT", "TRIED", "BAD", "WHAT HAPPENS"];
+    let mut cells = vec![header.map(str::to_owned).to_vec()];
+    for cell in &row.cells {
+        let bad = cell.tries() - cell.count(Verdict::Fine);
+        let what = match (&cell.witness, row.absence(cell)) {
+            (Some(witness), _) => witness.what.clone(),
+            (None, Some(why)) => why.to_owned(),
+            (None, None) => String::new(),
+        };
+        cells.push(vec![
+            cell.fault.to_string(),
+            word(cell.verdict(), !as_markdown),
+            grouped(cell.tries()),
+            grouped(bad),
+            what,
+        ]);
+    }
+    let title = format!("{}: {}\n\n", row.entry.algorithm.about().name, row.setup());
+    let text = if as_markdown { markdown(&cells) } else { aligned(&cells) };
+    format!("{BOLD}{}{RESET}{text}", wrapped(&title))
+}
+
+/// What is worth reading of a run: from shortly before its fault to its end, or to where something
+/// happened that never should.
+pub(crate) fn testimony(seen: &[Observation], until_ns: Option<u64>) -> Vec<String> {
+    let whole = seen.len();
+    let end = |until_ns| seen.partition_point(|it| it.at_ns <= until_ns);
+    let seen = &seen[..until_ns.map_or(whole, end)];
+    let is_fault = |it: &Observation| matches!(it.what, ObservationKind::Wrong(_));
+    let fault = seen.iter().position(is_fault).unwrap_or(0);
+    let from = fault.saturating_sub(BEFORE);
+    let mut lines = Vec::new();
+    if from > 0 {
+        lines.push(format!("{DIM}… {} lines before{RESET}", grouped(from as u64)));
+    }
+    let shown = &seen[from..];
+    // Of a long run, the beginning and the end.
+    let (head, tail) = match shown.len().checked_sub(AFTER) {
+        None | Some(0) => (shown, &shown[..0]),
+        Some(_) => (&shown[..AFTER * 3 / 4], &shown[shown.len() - AFTER / 4..]),
+    };
+    let line = |it: &Observation| match it.what {
+        ObservationKind::Wrong(_) => format!("{BAD}{it}{RESET}"),
+        ObservationKind::ApplicationEvent { .. }
+        | ObservationKind::Sent { .. }
+        | ObservationKind::Got { .. }
+        | ObservationKind::Timer(_) => it.to_string(),
+    };
+    lines.extend(head.iter().map(line));
+    let left = shown.len() - head.len() - tail.len();
+    if left > 0 {
+        lines.push(format!("{DIM}… {} lines between{RESET}", grouped(left as u64)));
+    }
+    lines.extend(tail.iter().map(line));
+    if seen.len() < whole {
+        let after = grouped((whole - seen.len()) as u64);
+        lines.push(format!("{DIM}… {after} lines after{RESET}"));
+    }
+    lines
+}

@@ -1,0 +1,275 @@
+//! Bounds on the integers in messages.
+//!
+//! Logical clocks, epochs, ballots and counts of all kinds are words of 64 bits in messages; they
+//! begin at 0 and are counted up by one, never more often than things happen. A number beyond
+//! [`MAX_INTEGER`] is not the outcome of that. Were it believed, the next step could be one beyond
+//! the last number there is, and a clock that stands still or wraps round breaks whatever was
+//! proved with it. So such a message is refused where messages are read, as one that makes no
+//! sense; and a node that would have to send one has come to its end, and says so.
+//!
+//! The integers are found by serialising the message without output, so no algorithm has to know of
+//! this.
+
+use std::fmt;
+
+use serde::Serialize;
+use serde::ser::{
+    self, SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant, SerializeTuple,
+    SerializeTupleStruct, SerializeTupleVariant,
+};
+
+/// The largest plausible number of 64 bits in a message: at ten million steps a second it would
+/// take two hundred years to count to it. Sums over all nodes are far from overflow.
+pub const MAX_INTEGER: u64 = (1 << 56) - 1;
+
+/// Whether no number in it is larger than this.
+pub fn is_bounded(largest: u64, message: &impl Serialize) -> bool {
+    message.serialize(BoundChecker(largest)).is_ok()
+}
+
+/// A serialiser without output that fails at the first number that is larger than this.
+#[derive(Clone, Copy)]
+struct BoundChecker(u64);
+
+#[derive(Debug)]
+struct OutOfBounds;
+
+impl fmt::Display for OutOfBounds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a counter beyond the largest plausible value")
+    }
+}
+
+impl std::error::Error for OutOfBounds {}
+
+impl ser::Error for OutOfBounds {
+    fn custom<T: fmt::Display>(_: T) -> Self {
+        Self
+    }
+}
+
+type Checked = Result<(), OutOfBounds>;
+
+fn judge(is_sane: bool) -> Checked {
+    if is_sane { Ok(()) } else { Err(OutOfBounds) }
+}
+
+/// Kinds of values without integers of 64 bits.
+macro_rules! harmless {
+    ($($name:ident($($of:ty),*);)*) => {
+        $(fn $name(self $(, _: $of)*) -> Checked { Ok(()) })*
+    };
+}
+
+impl ser::Serializer for BoundChecker {
+    type Ok = ();
+    type Error = OutOfBounds;
+    type SerializeSeq = Self;
+    type SerializeTuple = Self;
+    type SerializeTupleStruct = Self;
+    type SerializeTupleVariant = Self;
+    type SerializeMap = Self;
+    type SerializeStruct = Self;
+    type SerializeStructVariant = Self;
+
+    harmless! {
+        serialize_bool(bool);
+        serialize_i8(i8);
+        serialize_i16(i16);
+        serialize_i32(i32);
+        serialize_u8(u8);
+        serialize_u16(u16);
+        serialize_u32(u32);
+        serialize_f32(f32);
+        serialize_f64(f64);
+        serialize_char(char);
+        serialize_str(&str);
+        serialize_bytes(&[u8]);
+        serialize_none();
+        serialize_unit();
+        serialize_unit_struct(&'static str);
+        serialize_unit_variant(&'static str, u32, &'static str);
+    }
+
+    fn serialize_i64(self, number: i64) -> Checked {
+        judge(number.unsigned_abs() <= self.0)
+    }
+
+    fn serialize_u64(self, number: u64) -> Checked {
+        judge(number <= self.0)
+    }
+
+    fn serialize_i128(self, number: i128) -> Checked {
+        judge(number.unsigned_abs() <= u128::from(self.0))
+    }
+
+    fn serialize_u128(self, number: u128) -> Checked {
+        judge(number <= u128::from(self.0))
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Checked {
+        value.serialize(self)
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, it: &T) -> Checked {
+        it.serialize(self)
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        value: &T,
+    ) -> Checked {
+        value.serialize(self)
+    }
+
+    fn serialize_seq(self, _: Option<usize>) -> Result<Self, OutOfBounds> {
+        Ok(self)
+    }
+
+    fn serialize_tuple(self, _: usize) -> Result<Self, OutOfBounds> {
+        Ok(self)
+    }
+
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self, OutOfBounds> {
+        Ok(self)
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self, OutOfBounds> {
+        Ok(self)
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Self, OutOfBounds> {
+        Ok(self)
+    }
+
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self, OutOfBounds> {
+        Ok(self)
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self, OutOfBounds> {
+        Ok(self)
+    }
+
+    fn collect_str<T: fmt::Display + ?Sized>(self, _: &T) -> Checked {
+        Ok(())
+    }
+
+    /// As frames are.
+    fn is_human_readable(&self) -> bool {
+        false
+    }
+}
+
+/// Compound values are checked one by one.
+macro_rules! several {
+    ($($of:ident: $name:ident($($key:ty)?);)*) => {
+        $(impl $of for BoundChecker {
+            type Ok = ();
+            type Error = OutOfBounds;
+
+            fn $name<T: Serialize + ?Sized>(&mut self, $(_: $key,)? value: &T) -> Checked {
+                value.serialize(*self)
+            }
+
+            fn end(self) -> Checked {
+                Ok(())
+            }
+        })*
+    };
+}
+
+several! {
+    SerializeSeq: serialize_element();
+    SerializeTuple: serialize_element();
+    SerializeTupleStruct: serialize_field();
+    SerializeTupleVariant: serialize_field();
+    SerializeStruct: serialize_field(&'static str);
+    SerializeStructVariant: serialize_field(&'static str);
+}
+
+impl SerializeMap for BoundChecker {
+    type Ok = ();
+    type Error = OutOfBounds;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Checked {
+        key.serialize(*self)
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Checked {
+        value.serialize(*self)
+    }
+
+    fn end(self) -> Checked {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn are_sane(message: &impl Serialize) -> bool {
+        is_bounded(MAX_INTEGER, message)
+    }
+
+    #[derive(Serialize)]
+    enum Any {
+        Unit,
+        One(u64),
+        Two(u8, u64),
+        Named { list: Vec<(Option<u64>, i64)>, map: BTreeMap<u64, [u64; 2]> },
+    }
+
+    fn named(in_list: u64, signed: i64, key: u64, in_map: u64) -> Any {
+        let list = vec![(None, 0), (Some(in_list), signed)];
+        Any::Named { list, map: BTreeMap::from([(key, [0, in_map])]) }
+    }
+
+    #[test]
+    fn a_number_is_found_wherever_it_is() {
+        let last = MAX_INTEGER;
+        let sane = [
+            Any::Unit,
+            Any::One(last),
+            Any::Two(255, last),
+            named(last, -last.cast_signed(), last, last),
+        ];
+        assert!(sane.iter().all(are_sane));
+        for large in [MAX_INTEGER + 1, u64::MAX] {
+            let absurd = [
+                Any::One(large),
+                Any::Two(0, large),
+                named(large, 0, 0, 0),
+                named(0, -MAX_INTEGER.cast_signed() - 1, 0, 0),
+                named(0, i64::MIN, 0, 0),
+                named(0, 0, large, 0),
+                named(0, 0, 0, large),
+            ];
+            assert!(!absurd.iter().any(are_sane));
+        }
+    }
+
+    #[test]
+    fn numbers_that_are_no_counts_may_be_as_large_as_they_like() {
+        assert!(are_sane(&(u32::MAX, i32::MIN, f64::MAX, "18446744073709551615", char::MAX)));
+        assert!(!are_sane(&u128::MAX) && !are_sane(&i128::MIN));
+        assert!(is_bounded(u64::MAX, &u64::MAX), "whoever draws numbers by lot says so");
+    }
+}

@@ -1,0 +1,301 @@
+//! A node of any algorithm.
+//!
+//! Everything is passed on to the node's own type, so that a node behaves, hashes and shows itself
+//! as it would without. Two things need the type by its name and are asked of the node: the list of
+//! all kinds of messages ([`AnyNode::kinds`]), and to read a message back
+//! ([`AnyNode::decode`], [`AnyNode::message`]).
+
+use std::any::Any;
+use std::fmt::{self, Debug};
+use std::hash::{Hash, Hasher};
+use std::num::NonZeroU32;
+use std::slice;
+
+use serde::Deserialize as _;
+use serde_json::Value as Json;
+use vorrang_protocol::{
+    Data, Delay, DynEffects, Effects, Event, GroupView, Guard, Invariant, Message as _, NodeId,
+    Protocol, Refused,
+};
+
+use crate::message::{ErasedValue, flattened};
+use crate::{AnyMessage, AnyTimer};
+
+/// A node of any algorithm that takes commands `C` and tells notices `N`.
+pub struct AnyNode<C, N>(Box<dyn ErasedNode<C, N>>);
+
+impl<C: Data, N: Data> AnyNode<C, N> {
+    /// The node, without its type. One that has lost its type already stays as it is.
+    pub fn new<P: Protocol<Command = C, Notice = N>>(node: P) -> Self {
+        match flattened(node) {
+            Ok(node) => node,
+            Err(node) => Self(Box::new(node)),
+        }
+    }
+
+    /// The node with its type again. None if it is of another type.
+    pub fn downcast_ref<P: Protocol>(&self) -> Option<&P> {
+        let node: &dyn Any = &*self.0;
+        node.downcast_ref()
+    }
+
+    /// The names of the kinds of its messages.
+    pub fn kinds(&self) -> &'static [&'static str] {
+        self.0.kinds()
+    }
+
+    /// Reads all of `bytes` as a message of this node's algorithm, if it is one.
+    pub fn decode(&self, bytes: &[u8]) -> Option<AnyMessage> {
+        self.0.decode(bytes)
+    }
+
+    /// A message of this node's algorithm as it was written in a trace, if it is one.
+    pub fn message(&self, written: &Json) -> Option<AnyMessage> {
+        self.0.read(written)
+    }
+
+    /// The same of a timer.
+    pub fn timer(&self, written: &Json) -> Option<AnyTimer> {
+        self.0.read_timer(written)
+    }
+
+    /// An invariant of such nodes as one of any nodes.
+    ///
+    /// # Panics
+    ///
+    /// The guard does, if the nodes that it is to judge are of another type.
+    pub fn guard<P>(invariant: &Invariant<P>) -> Guard<Self>
+    where
+        P: Protocol<Command = C, Notice = N>,
+    {
+        Self::guard_of(Guard::from(invariant))
+    }
+
+    /// The same of whatever guards such nodes.
+    ///
+    /// # Panics
+    ///
+    /// As [`guard`](Self::guard).
+    pub fn guard_of<P>(guard: Guard<P>) -> Guard<Self>
+    where
+        P: Protocol<Command = C, Notice = N>,
+    {
+        Guard::new(guard.name(), move |at| {
+            let typed = at.within(
+                |node: &Self| node.downcast_ref().expect(ONE_TYPE),
+                |message: &AnyMessage| Some(message.downcast_ref().expect(ONE_TYPE)),
+            );
+            typed.judge(slice::from_ref(&guard)).map_err(|violation| violation.what)
+        })
+    }
+
+    fn tell(&mut self, event: Event<Self>, fx: &mut dyn Effects<Self>) {
+        self.0.meet(event, fx).expect("only commands are refused");
+    }
+}
+
+const ONE_TYPE: &str = "the nodes of a group are of one type";
+
+impl<C: Data, N: Data> Protocol for AnyNode<C, N> {
+    type Message = AnyMessage;
+    type Timer = AnyTimer;
+    type Command = C;
+    type Notice = N;
+
+    fn on_start(&mut self, fx: &mut impl Effects<Self>) {
+        self.tell(Event::Start, fx);
+    }
+    fn on_command(&mut self, command: C, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
+        self.0.meet(Event::Command(command), fx)
+    }
+    fn on_message(&mut self, from: NodeId, message: AnyMessage, fx: &mut impl Effects<Self>) {
+        self.tell(Event::Message { from, message }, fx);
+    }
+    fn on_timer(&mut self, timer: AnyTimer, fx: &mut impl Effects<Self>) {
+        self.tell(Event::Timer(timer), fx);
+    }
+    fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
+        self.tell(Event::Restart, fx);
+    }
+    fn after_crash(&self, fresh: Self) -> Self {
+        Self(self.0.erased_after_crash(fresh.0))
+    }
+    fn buffered(&self) -> usize {
+        self.0.buffered()
+    }
+    fn has_obligations(&self) -> bool {
+        self.0.has_obligations()
+    }
+    fn group_view(&self) -> Option<GroupView> {
+        self.0.group_view()
+    }
+}
+
+impl<C: Data, N: Data> Clone for AnyNode<C, N> {
+    fn clone(&self) -> Self {
+        Self(self.0.copy())
+    }
+}
+
+impl<C: Data, N: Data> PartialEq for AnyNode<C, N> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.equals(&*other.0)
+    }
+}
+
+impl<C: Data, N: Data> Eq for AnyNode<C, N> {}
+
+impl<C: Data, N: Data> Hash for AnyNode<C, N> {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.0.hash_into(hasher);
+    }
+}
+
+impl<C: Data, N: Data> Debug for AnyNode<C, N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A node without its type.
+trait ErasedNode<C, N>: ErasedValue {
+    fn meet(
+        &mut self,
+        event: Event<AnyNode<C, N>>,
+        fx: &mut dyn Effects<AnyNode<C, N>>,
+    ) -> Result<(), Refused>
+    where
+        C: Data,
+        N: Data;
+    fn kinds(&self) -> &'static [&'static str];
+    fn decode(&self, bytes: &[u8]) -> Option<AnyMessage>;
+    fn read(&self, written: &Json) -> Option<AnyMessage>;
+    fn read_timer(&self, written: &Json) -> Option<AnyTimer>;
+    fn erased_after_crash(&self, fresh: Box<dyn ErasedNode<C, N>>) -> Box<dyn ErasedNode<C, N>>;
+    fn copy(&self) -> Box<dyn ErasedNode<C, N>>;
+    fn buffered(&self) -> usize;
+    fn has_obligations(&self) -> bool;
+    fn group_view(&self) -> Option<GroupView>;
+}
+
+impl<P: Protocol> ErasedNode<P::Command, P::Notice> for P {
+    fn meet(
+        &mut self,
+        event: Event<AnyNode<P::Command, P::Notice>>,
+        fx: &mut dyn Effects<AnyNode<P::Command, P::Notice>>,
+    ) -> Result<(), Refused> {
+        let event = match event {
+            Event::Start => Event::Start,
+            Event::Restart => Event::Restart,
+            Event::Command(command) => Event::Command(command),
+            Event::Message { from, message } => {
+                Event::Message { from, message: message.downcast().expect(ONE_TYPE) }
+            }
+            Event::Timer(timer) => Event::Timer(timer.downcast().expect(ONE_TYPE)),
+        };
+        self.handle(event, &mut DynEffects(&mut Erasing(fx)))
+    }
+    fn kinds(&self) -> &'static [&'static str] {
+        P::Message::KINDS
+    }
+    fn decode(&self, bytes: &[u8]) -> Option<AnyMessage> {
+        match postcard::take_from_bytes::<P::Message>(bytes) {
+            Ok((message, [])) => Some(AnyMessage::new(message)),
+            Ok(_) | Err(_) => None,
+        }
+    }
+    fn read(&self, written: &Json) -> Option<AnyMessage> {
+        P::Message::deserialize(written).ok().map(AnyMessage::new)
+    }
+    fn read_timer(&self, written: &Json) -> Option<AnyTimer> {
+        P::Timer::deserialize(written).ok().map(AnyTimer::new)
+    }
+    fn erased_after_crash(
+        &self,
+        fresh: Box<dyn ErasedNode<P::Command, P::Notice>>,
+    ) -> Box<dyn ErasedNode<P::Command, P::Notice>> {
+        let fresh: Box<dyn Any> = fresh;
+        Box::new(Protocol::after_crash(self, *fresh.downcast().expect(ONE_TYPE)))
+    }
+    fn copy(&self) -> Box<dyn ErasedNode<P::Command, P::Notice>> {
+        Box::new(self.clone())
+    }
+    fn buffered(&self) -> usize {
+        Protocol::buffered(self)
+    }
+    fn has_obligations(&self) -> bool {
+        Protocol::has_obligations(self)
+    }
+    fn group_view(&self) -> Option<GroupView> {
+        Protocol::group_view(self)
+    }
+}
+
+/// The effects of a node, passed on without its types.
+struct Erasing<'a, C, N>(&'a mut dyn Effects<AnyNode<C, N>>);
+
+impl<P: Protocol> Effects<P> for Erasing<'_, P::Command, P::Notice> {
+    fn send(&mut self, to: NodeId, message: P::Message) {
+        self.0.send(to, AnyMessage::new(message));
+    }
+    fn send_to_each(&mut self, to: &mut dyn Iterator<Item = NodeId>, message: P::Message) {
+        self.0.send_to_each(to, AnyMessage::new(message));
+    }
+    fn set_timer(&mut self, timer: P::Timer, delay: Delay) {
+        self.0.set_timer(AnyTimer::new(timer), delay);
+    }
+    fn cancel_timer(&mut self, timer: P::Timer) {
+        self.0.cancel_timer(AnyTimer::new(timer));
+    }
+    fn notify(&mut self, notice: P::Notice) {
+        self.0.notify(notice);
+    }
+    fn choose(&mut self, bound: NonZeroU32) -> u32 {
+        self.0.choose(bound)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vorrang_algorithms::mutex::central::Central;
+    use vorrang_algorithms::mutex::ricart_agrawala::{self, RicartAgrawala};
+    use vorrang_protocol::{Group, Outbox};
+
+    use super::*;
+
+    #[test]
+    fn nodes_are_compared_as_their_types_do() {
+        let group = Group::of(2);
+        let node = |id| AnyNode::new(RicartAgrawala::new(NodeId(id), group));
+        assert!(node(0) == node(0) && node(0) != node(1));
+        assert!(node(0) != AnyNode::new(Central::new(NodeId(0), group)));
+        let again = AnyNode::new(node(0));
+        assert!(again.downcast_ref::<RicartAgrawala>().is_some(), "erased once");
+    }
+
+    #[test]
+    fn a_message_is_read_back_only_by_a_node_that_knows_its_type() {
+        let any = AnyMessage::new(ricart_agrawala::Message::Request { time: 300 });
+        let written = serde_json::to_value(&any).unwrap();
+        let mut bytes = Vec::new();
+        any.encode(&mut bytes).unwrap();
+        let group = Group::of(2);
+        let node = AnyNode::new(RicartAgrawala::new(NodeId(0), group));
+        assert_eq!(node.message(&written), Some(any.clone()));
+        assert_eq!(node.decode(&bytes), Some(any));
+        bytes.push(0);
+        assert_eq!(node.decode(&bytes), None, "one byte too many");
+        let other = AnyNode::new(Central::new(NodeId(0), group));
+        assert_eq!(other.message(&written), None);
+    }
+
+    #[test]
+    fn a_refusal_is_passed_on_and_changes_nothing() {
+        let group = Group::of(2);
+        let before = AnyNode::new(RicartAgrawala::new(NodeId(0), group));
+        let mut node = before.clone();
+        let release = "release".parse().unwrap();
+        node.on_command(release, &mut Outbox::default()).unwrap_err();
+        assert_eq!(node, before);
+    }
+}

@@ -1,0 +1,282 @@
+//! What lies between the nodes of a run, checked against what an algorithm assumes.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use vorrang_algorithms::card::About;
+use vorrang_algorithms::setup::{Parameter, Setup};
+use vorrang_sim::{Distribution, Faults, Network};
+
+use crate::failure::Failure;
+use crate::names::unknown;
+use crate::net_defaults::TIMELY_ENOUGH;
+use crate::options::choice::{Choice as _, name};
+use crate::options::fault_args::FaultArgs;
+use crate::options::views::LocksFlaw;
+use crate::options::{OrderKind, RunArgs, check_within};
+
+/// One millisecond.
+const DEFAULT_LATENCY: Distribution = Distribution::Constant(1_000_000);
+
+/// So many heartbeats in a row may be lost.
+const MISSED: u32 = 3;
+
+/// What lies between the nodes, checked against what the algorithm assumes.
+#[derive(Clone, Debug)]
+pub struct Environment {
+    /// How long a message takes.
+    pub latency: Distribution,
+    /// Whether messages from one node to another keep their order.
+    pub order: OrderKind,
+    asked_order: Option<OrderKind>,
+    breaks: bool,
+    /// Whether invariants are looked at.
+    pub is_guarded: bool,
+    /// Whether the nodes have reliable channels.
+    pub is_reliable: bool,
+    /// The mistake that they make.
+    pub flaw: Option<&'static str>,
+    /// Decides all that is drawn.
+    pub seed: u64,
+    /// What goes wrong, as it was typed.
+    trouble: FaultArgs,
+    /// The same as a plan, if anything does.
+    pub faults: Option<Faults>,
+}
+
+impl RunArgs {
+    /// The set-up of the algorithm and the network between its nodes, checked against what the
+    /// algorithm assumes.
+    pub fn placed(&self, about: &About) -> Result<(Setup, Environment), Failure> {
+        let nodes = self.common.nodes;
+        let about = &self.on_views(about.clone());
+        let mut setup = self.setup.setup(about, nodes)?;
+        if about.takes.contains(&Parameter::Structure) {
+            // As of quorums; but mistakes, which are not run, are made with structures that are
+            // not safe.
+            let sets = setup.structure.sets(setup.group, &setup.quorum);
+            sets.map_err(|unfit| Failure::Usage(unfit.0))?;
+        }
+        let latency = self.common.latency.unwrap_or(DEFAULT_LATENCY);
+        let breaks = self.common.break_assumptions;
+        if about.assumes.timely {
+            self.bound_waits(about, &mut setup)?;
+        }
+        let (seed, trouble) = (self.common.seed, self.faults.clone());
+        trouble.check_holders()?;
+        let faults = trouble.faults(nodes, latency.mean_ns() as u64, seed)?;
+        if self.views.on_views {
+            let (shortest_ns, longest_ns) = (shortest_ns(latency), nearly_longest_ns(latency));
+            self.pace(&mut setup, shortest_ns, longest_ns, latency.mean_ns() as u64);
+        }
+        check_within(&setup)?;
+        let is_reliable = self.common.reliable;
+        // Reliable channels assume nothing of the order, and on views an algorithm has them where
+        // anything goes wrong.
+        let has_channels = is_reliable || self.views.on_views && faults.is_some();
+        let assumed =
+            if has_channels { OrderKind::Any } else { OrderKind::from(about.assumes.order) };
+        let order = self.common.order.unwrap_or(assumed);
+        if (assumed, order) == (OrderKind::Fifo, OrderKind::Any) && !breaks {
+            let varied = if latency.is_constant() {
+                "--break-assumptions --latency uniform:1us..2ms"
+            } else {
+                "--break-assumptions"
+            };
+            return Err(Failure::usage(format!(
+                "{} assumes that messages between two nodes keep their order: use --order fifo, \
+                 or {varied} to see it break",
+                about.name
+            )));
+        }
+        setup.topology = setup.topology.seeded(seed);
+        setup.ring = setup.ring.seeded(seed);
+        about.assumes.layout.graph(&setup).map_err(|unfit| Failure::Usage(unfit.0))?;
+        let flaw = self.flaw(about)?;
+        let asked_order = self.common.order;
+        let is_guarded = self.common.invariants;
+        let environment = Environment {
+            latency,
+            order,
+            asked_order,
+            breaks,
+            is_guarded,
+            is_reliable,
+            flaw,
+            seed,
+            trouble,
+            faults,
+        };
+        Ok((setup, environment))
+    }
+
+    /// The mistake that was asked for, if there is such a one.
+    fn flaw(&self, about: &About) -> Result<Option<&'static str>, Failure> {
+        let Some(asked) = self.common.flaw.as_ref().filter(|_| self.slip().is_none()) else {
+            return Ok(None);
+        };
+        let own = about.mistakes.iter().map(|mistake| mistake.name);
+        if let Some(name) = own.clone().find(|name| name == asked) {
+            return Ok(Some(name));
+        }
+        let slips = if self.views.on_views { LocksFlaw::ALL } else { &[] };
+        let known = own.chain(slips.iter().map(|(_, name)| *name));
+        Err(unknown(&format!("flaw of {}", about.name), asked, known))
+    }
+
+    /// Sets what a failure detector goes by, where nothing was said of it: heartbeats every five
+    /// message delays, and so much time that nobody is suspected for the sake of a message that
+    /// takes as long as any; where messages are lost by chance, of a few in a row.
+    fn pace(&self, setup: &mut Setup, shortest_ns: u64, longest_ns: u64, mean_ns: u64) {
+        let time = Duration::from_nanos;
+        if !self.setup.says(Parameter::Within) {
+            setup.within = time(longest_ns);
+        }
+        if mean_ns == 0 {
+            return;
+        }
+        if !self.setup.says(Parameter::Beat) {
+            setup.beat = time(mean_ns.saturating_mul(5));
+        }
+        if !self.setup.says(Parameter::Margin) {
+            let late = time((mean_ns / 2).max(longest_ns - shortest_ns).max(1));
+            let missed =
+                if self.faults.loses() { setup.beat.saturating_mul(MISSED) } else { time(0) };
+            setup.margin = late.saturating_add(missed);
+        }
+    }
+
+    /// Has an algorithm that relies on time believe what is true of the network, unless it is told
+    /// otherwise.
+    fn bound_waits(&self, about: &About, setup: &mut Setup) -> Result<(), Failure> {
+        let latency = self.common.latency.unwrap_or(DEFAULT_LATENCY);
+        let bound_ns = longest_ns(latency);
+        match (self.setup.says(Parameter::Within), bound_ns) {
+            (true, _) if self.common.is_real => {}
+            (false, _) if self.common.is_real => setup.within = TIMELY_ENOUGH,
+            (false, Some(bound_ns)) => setup.within = Duration::from_nanos(bound_ns),
+            (true, Some(bound_ns)) if setup.within.as_nanos() >= u128::from(bound_ns) => {}
+            (true, _) if self.common.break_assumptions => {}
+            (true, _) => {
+                return Err(Failure::usage(format!(
+                    "{} assumes that no message takes longer than --within: with --latency \
+                     {latency} some do; --break-assumptions lets you see it break",
+                    about.name
+                )));
+            }
+            (false, None) => {
+                return Err(Failure::usage(format!(
+                    "--latency {latency} has no bound: say with --within how long {} believes a \
+                     message to take, and --break-assumptions",
+                    about.name
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How long a message takes at most, if there is a bound.
+fn longest_ns(latency: Distribution) -> Option<u64> {
+    match latency {
+        Distribution::Constant(ns) | Distribution::Uniform(_, ns) => Some(ns.max(1)),
+        Distribution::Exponential(_) => None,
+    }
+}
+
+fn shortest_ns(latency: Distribution) -> u64 {
+    match latency {
+        Distribution::Constant(ns) | Distribution::Uniform(ns, _) => ns,
+        Distribution::Exponential(_) => 0,
+    }
+}
+
+/// How long nearly every message takes at most.
+fn nearly_longest_ns(latency: Distribution) -> u64 {
+    // Of the exponential distribution, 2 in a hundred take more than four times the mean.
+    let mean_ns = latency.mean_ns() as u64;
+    longest_ns(latency).unwrap_or(mean_ns.saturating_mul(4)).max(1)
+}
+
+impl Environment {
+    /// The same for the simulator.
+    pub fn network(&self) -> Network {
+        Network { latency: self.latency, order: self.order.into() }
+    }
+
+    /// The same, and what goes wrong, as figures begin with it.
+    ///
+    /// Over a real network TCP decides how messages travel: nobody knows how long they take, and
+    /// those of a link keep their order.
+    pub fn head(&self, net: bool) -> Vec<(&'static str, Value)> {
+        let latency = (!net).then(|| self.latency.to_string());
+        let order = if net { OrderKind::Fifo } else { self.order };
+        let mut head = vec![
+            ("latency", json!(latency)),
+            ("order", json!(name(&order))),
+            ("break_assumptions", json!(self.breaks)),
+            ("reliable", json!(self.is_reliable)),
+            ("flaw", json!(self.flaw)),
+        ];
+        head.extend(self.trouble.head(self.faults.as_ref()));
+        head
+    }
+
+    /// Whether anything happens between the nodes that theories of algorithms do not speak of.
+    pub const fn is_altered(&self) -> bool {
+        self.faults.is_some() || self.is_reliable
+    }
+
+    /// How long nearly every message takes at most.
+    pub fn nearly_longest_ns(&self) -> u64 {
+        nearly_longest_ns(self.latency)
+    }
+
+    /// How much longer one message may take than another, if there is a bound.
+    pub fn spread_ns(&self) -> Option<u64> {
+        Some(longest_ns(self.latency)? - shortest_ns(self.latency).max(1))
+    }
+
+    /// Whether no message takes longer than a set-up says.
+    pub fn is_within(&self, setup: &Setup) -> bool {
+        longest_ns(self.latency).is_some_and(|ns| u128::from(ns) <= setup.within.as_nanos())
+    }
+
+    /// What would have to be typed, the seed included.
+    pub fn options(&self) -> String {
+        let order = name(&self.order);
+        let text = format!("--seed {} --latency {} --order {order}", self.seed, self.latency);
+        text + &self.besides()
+    }
+
+    /// The same for all algorithms on a page of a comparison: without the seed, and without an
+    /// order that nobody asked for.
+    pub fn page(&self) -> String {
+        let order = self.asked_order.map_or(String::new(), |it| format!(" --order {}", name(&it)));
+        format!("--latency {}{order}{}", self.latency, self.besides())
+    }
+
+    /// What goes wrong, as it would have to be typed.
+    pub fn faults_typed(&self) -> String {
+        self.trouble.options()
+    }
+
+    /// What is looked at and what goes wrong, as it would have to be typed.
+    fn besides(&self) -> String {
+        let mut text = String::new();
+        if self.breaks {
+            text.push_str(" --break-assumptions");
+        }
+        if self.is_guarded {
+            text.push_str(" --invariants");
+        }
+        if self.is_reliable {
+            text.push_str(" --reliable");
+        }
+        if let Some(flaw) = self.flaw {
+            text.push_str(" --flaw ");
+            text.push_str(flaw);
+        }
+        text + &self.trouble.options()
+    }
+}

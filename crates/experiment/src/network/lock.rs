@@ -1,0 +1,278 @@
+//! A lock over TCP: applications that take turns.
+//!
+//! Under heavy load every node's application takes its turns by itself. Under light and burst load
+//! this process tells the nodes when to ask, one at a time or all at once, and waits until all is
+//! at rest. Afterwards the records of all nodes are merged, judged and measured like a simulated
+//! run.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use tokio::net::TcpListener;
+use tokio::sync::mpsc::UnboundedReceiver;
+use vorrang_algorithms::mutex::spec::HappenedBefore;
+use vorrang_algorithms::mutex::{Command, Mutex};
+use vorrang_catalogue::NodeOf;
+use vorrang_net::{Clock, Config, Handle, Log, Starting};
+use vorrang_protocol::NodeId;
+use vorrang_sim::{FaultCounts, Random, share};
+use vorrang_trace::{Measure, Record, Summary, Verdict, judge};
+
+use super::kills::{Kills, in_order};
+use super::turns::Turns;
+use super::worker::{Shift, WorkerSetup};
+use super::{
+    Counted, News, Place, Processes, events, kills, local, orders, processes, runtime, settle,
+};
+use crate::failure::Failure;
+use crate::figures::Measured;
+use crate::options::mutex::LoadKind;
+use crate::problem::mutex::Scenario;
+use crate::problem::mutex::figures::figures;
+use crate::problem::{GuardedNodes, Scene, run_header};
+use crate::progress::Progress;
+use crate::tracefile::{Keep, Tape};
+
+/// Runs a scenario over TCP and hands back what came of it, kept where that is wanted.
+pub(super) fn run(
+    scenario: &Scenario,
+    made: &GuardedNodes<Mutex>,
+    place: Place,
+    keep: Keep<'_>,
+) -> Result<Measured, Failure> {
+    let start = Instant::now();
+    let tape = Tape::create(keep)?;
+    let records = match place.at {
+        Processes::One => {
+            let log = Log::new();
+            let clock = Clock::start();
+            let launch = |config: Config, listener, turns| {
+                let machine = (made.node)(config.id);
+                let node = vorrang_net::Node::new(machine, config).listener(listener);
+                node.record(log.clone(), clock).start_with(turns)
+            };
+            here(scenario, &launch, place.progress)?;
+            log.take()
+        }
+        Processes::OneEach => {
+            let recorded = runtime()?.block_on(async {
+                let orders =
+                    |id| WorkerSetup { shift: Some(shift(scenario, id)), ..orders(scenario, id) };
+                let (mut group, news) = processes::start(scenario.nodes(), orders).await?;
+                // Before all have met, nobody can be missed.
+                group.started().await?;
+                orchestrate(scenario, &mut group, news, place.progress).await?;
+                group.stop().await
+            })?;
+            in_order(&(made.node)(NodeId(0)), recorded)?
+        }
+    };
+    let mut observed = Observed::of(scenario, made.kinds(), &records);
+    observed.objection = made.objection(scenario, &records).map(|it| it.to_string());
+    let measured = measured(scenario, observed, start.elapsed());
+    tape.save(run_header(scenario, true), &records, measured.wrong())?;
+    Ok(measured)
+}
+
+/// Starts a node with its application.
+pub(super) type Launch<'a> = &'a dyn Fn(Config, TcpListener, Turns) -> Starting<Handle<Command>>;
+
+/// Runs a scenario with all nodes in this process.
+fn here(
+    scenario: &Scenario,
+    launch: Launch<'_>,
+    progress: Option<Progress<'_>>,
+) -> Result<(), Failure> {
+    runtime()?.block_on(async {
+        let (mut group, news) = local::start(scenario, launch).await?;
+        orchestrate(scenario, &mut group, news, progress).await?;
+        group.stop().await
+    })
+}
+
+/// The turns that a process takes.
+fn shift(scenario: &Scenario, id: NodeId) -> Shift {
+    Shift {
+        turns: quota(scenario, id),
+        think: scenario.think.to_string(),
+        hold: scenario.hold_over_tcp().to_string(),
+    }
+}
+
+/// Nodes that can be told to ask, wherever they run.
+pub(super) trait Nodes: Counted {
+    /// Tells a node's application to take a turn.
+    async fn ask(&mut self, node: NodeId, command: Command) -> Result<(), Failure>;
+}
+
+/// How many turns each node takes by itself: under heavy load its share, as in the simulator,
+/// otherwise none.
+pub(super) fn quota(scenario: &Scenario, node: NodeId) -> u64 {
+    match scenario.load {
+        LoadKind::Heavy => share(scenario.entries, scenario.contenders(), node),
+        LoadKind::Light | LoadKind::Burst => 0,
+    }
+}
+
+/// Lets the nodes do what the scenario says, to the end.
+async fn orchestrate(
+    scenario: &Scenario,
+    nodes: &mut impl Nodes,
+    mut news: UnboundedReceiver<News>,
+    progress: Option<Progress<'_>>,
+) -> Result<(), Failure> {
+    let bar: Progress<'_> = progress.unwrap_or(&|_| {});
+    let (mut kills, mut random) = (Kills::of(scenario), Random::new(scenario.seed()));
+    let contenders = u64::from(scenario.contenders());
+    match scenario.load {
+        LoadKind::Heavy => {
+            // A node with nothing to do is done without saying so.
+            let busy = (0..contenders.min(scenario.entries) as u32).map(NodeId).collect();
+            if !take_turns(scenario, nodes, &mut news, busy, (&mut kills, bar)).await? {
+                return Ok(());
+            }
+        }
+        LoadKind::Light => {
+            for entry in 0..scenario.entries {
+                let node = NodeId(random.below(contenders) as u32);
+                nodes.ask(node, acquire(scenario, &mut random)).await?;
+                wait(nodes, &mut news, &mut kills).await?;
+                rest(scenario, nodes).await?;
+                bar(entry);
+            }
+        }
+        LoadKind::Burst => {
+            let mut left = scenario.entries;
+            while left > 0 {
+                let asking = left.min(contenders);
+                for node in (0..asking as u32).map(NodeId) {
+                    nodes.ask(node, acquire(scenario, &mut random)).await?;
+                }
+                for _ in 0..asking {
+                    wait(nodes, &mut news, &mut kills).await?;
+                }
+                rest(scenario, nodes).await?;
+                left -= asking;
+                bar(scenario.entries - left);
+            }
+        }
+    }
+    rest(scenario, nodes).await
+}
+
+/// Waits until all of these have taken their turns, but for those that are killed meanwhile; false
+/// if some never will.
+async fn take_turns(
+    scenario: &Scenario,
+    nodes: &mut impl Nodes,
+    news: &mut UnboundedReceiver<News>,
+    mut busy: BTreeSet<NodeId>,
+    (kills, bar): (&mut Kills, Progress<'_>),
+) -> Result<bool, Failure> {
+    let patience = kills::patience(scenario);
+    let (mut last, mut moved) = (None, Instant::now());
+    while !busy.is_subset(kills.killed()) {
+        if let Some(node) = kills.next_done(nodes, news).await? {
+            busy.remove(&node);
+            continue;
+        }
+        bar(0);
+        // A node that has failed says nothing any more; asked, it says why.
+        let counts = Some(nodes.counts().await?);
+        if counts != last {
+            (last, moved) = (counts, Instant::now());
+        }
+        if !kills.killed().is_empty() && moved.elapsed() > patience {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// One of the claims that the algorithm grants.
+fn acquire(scenario: &Scenario, random: &mut Random) -> Command {
+    let claims = scenario.card.terms.claims;
+    Command::Acquire(claims[random.below(claims.len() as u64) as usize])
+}
+
+/// Waits until a node has left and will not ask again by itself.
+async fn wait(
+    nodes: &mut impl Counted,
+    news: &mut UnboundedReceiver<News>,
+    kills: &mut Kills,
+) -> Result<(), Failure> {
+    while kills.next_done(nodes, news).await?.is_none() {
+        // A node that has failed says nothing any more; asked, it says why.
+        nodes.counts().await?;
+    }
+    Ok(())
+}
+
+/// Waits until all is done; where messages travel for ever, until every node has done what it was
+/// told: asked for its counts, it has.
+async fn rest(scenario: &Scenario, nodes: &mut impl Nodes) -> Result<(), Failure> {
+    // What is sent to the dead is never handled.
+    if scenario.card.terms.perpetual || scenario.faults().is_some() {
+        return nodes.counts().await.map(drop);
+    }
+    settle(nodes).await
+}
+
+/// What records tell.
+struct Observed {
+    verdict: Verdict,
+    summary: Summary,
+    events: u64,
+    /// What those who did it once more object to.
+    objection: Option<String>,
+    faults: Option<FaultCounts>,
+    /// When it was that something happened which never should.
+    violated_ns: Option<u64>,
+}
+
+impl Observed {
+    fn of(
+        scenario: &Scenario,
+        kinds: &'static [&'static str],
+        records: &[Record<NodeOf<Mutex>>],
+    ) -> Self {
+        let (card, setup) = (scenario.card, &scenario.setup);
+        let verdict = judge(records, card.watch(setup, card.promised(setup)));
+        Self {
+            violated_ns: verdict.violations.first().map(|&(place, _)| records[place].at_ns),
+            verdict,
+            summary: Summary {
+                overtakes: Some(judge(records, HappenedBefore::default()).count("ordering")),
+                ..Measure::of(scenario.nodes(), kinds, records).summary()
+            },
+            events: events(records),
+            objection: None,
+            faults: kills::counts(scenario, records),
+        }
+    }
+}
+
+/// Judges and measures a recorded run.
+fn measured(scenario: &Scenario, observed: Observed, wall: Duration) -> Measured {
+    let Observed { verdict, summary, events, objection, faults, violated_ns } = observed;
+    let first = verdict.violations.first().map(|(_, violation)| violation);
+    let card = scenario.card;
+    let is_perpetual = card.terms.perpetual || scenario.faults().is_some();
+    let owed = if is_perpetual { &verdict.owed } else { &verdict.at_rest };
+    let owed = owed.as_ref().map(ToString::to_string);
+    Measured {
+        name: card.name,
+        seed: scenario.seed(),
+        head: scenario.head(true),
+        figures: figures(scenario.card, &summary, (" us", 1_000.0), (" per s", 1e9), &|of| {
+            scenario.theory_over_tcp(of)
+        }),
+        faults,
+        safe: verdict.is_safe() && objection.is_none(),
+        quiescent: if is_perpetual { owed.is_none() } else { verdict.is_quiescent() },
+        violation: first.map(ToString::to_string).or(objection).or(owed),
+        violated_ns,
+        events,
+        wall_seconds: wall.as_secs_f64(),
+    }
+}

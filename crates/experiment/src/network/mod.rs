@@ -1,0 +1,187 @@
+//! A scenario over real TCP on loopback: all nodes in this process, or a process a node.
+
+mod kills;
+mod local;
+mod lock;
+mod once;
+mod processes;
+mod turns;
+pub mod worker;
+
+use std::fmt;
+use std::pin::Pin;
+use std::time::Duration;
+
+use vorrang_algorithms::card::Card;
+use vorrang_algorithms::detection::Detection;
+use vorrang_algorithms::election::Election;
+use vorrang_algorithms::group::GroupCommunication;
+use vorrang_algorithms::multicast::Multicast;
+use vorrang_algorithms::mutex::Mutex;
+use vorrang_algorithms::registry::Recipe;
+use vorrang_algorithms::wave::Wave;
+use vorrang_catalogue::NodeOf;
+use vorrang_protocol::{NodeId, Protocol};
+use vorrang_trace::{Record, What};
+
+use self::worker::{Work, WorkerSetup};
+use crate::failure::Failure;
+use crate::figures::Measured;
+use crate::problem::mutex::Scenario;
+use crate::problem::{GuardedNodes, Scene, Simulated};
+use crate::progress::Progress;
+use crate::tracefile::Keep;
+
+/// Where the nodes run, and who is told how far they have come.
+#[derive(Clone, Copy)]
+pub struct Place<'a> {
+    /// In which processes.
+    pub at: Processes,
+    /// Told how many entries have been made.
+    pub progress: Option<Progress<'a>>,
+}
+
+impl fmt::Debug for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Place").field("at", &self.at).finish_non_exhaustive()
+    }
+}
+
+/// In which processes nodes run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Processes {
+    /// All in this one.
+    One,
+    /// Each in one of its own: this program once more, told `worker`.
+    OneEach,
+}
+
+/// What a worker does, to its end.
+pub type Future<'a> = Pin<Box<dyn std::future::Future<Output = Result<(), Failure>> + 'a>>;
+
+/// A problem that runs over TCP.
+pub trait OverTcp: Simulated {
+    /// Runs a scenario, and keeps it where that is wanted.
+    fn over_tcp(
+        scenario: &Self::Scenario,
+        made: &GuardedNodes<Self>,
+        place: Place<'_>,
+        keep: Keep<'_>,
+    ) -> Result<Measured, Failure>;
+    /// What a process does that is one node of many.
+    fn work(
+        card: &'static Card<Self>,
+        recipe: &Recipe<NodeOf<Self>>,
+        work: Work,
+    ) -> Future<'static>;
+}
+
+impl OverTcp for Mutex {
+    fn over_tcp(
+        scenario: &Scenario,
+        made: &GuardedNodes<Self>,
+        place: Place<'_>,
+        keep: Keep<'_>,
+    ) -> Result<Measured, Failure> {
+        lock::run(scenario, made, place, keep)
+    }
+    fn work(
+        card: &'static Card<Self>,
+        recipe: &Recipe<NodeOf<Self>>,
+        work: Work,
+    ) -> Future<'static> {
+        worker::take_turns(work, card, recipe)
+    }
+}
+
+macro_rules! told_once {
+    ($($problem:ty),*) => {$(
+        impl OverTcp for $problem {
+            fn over_tcp(
+                scenario: &Self::Scenario,
+                made: &GuardedNodes<Self>,
+                place: Place<'_>,
+                keep: Keep<'_>,
+            ) -> Result<Measured, Failure> {
+                once::run(scenario, made, place, keep)
+            }
+            fn work(
+                card: &'static Card<Self>,
+                recipe: &Recipe<NodeOf<Self>>,
+                work: Work,
+            ) -> Future<'static> {
+                worker::be_told(work, card, recipe)
+            }
+        }
+    )*};
+}
+
+told_once!(Election, Wave, Detection, Multicast, GroupCommunication);
+
+/// What a process must know to be a node of a scenario, but for when its clock began.
+fn orders(scene: &impl Scene, id: NodeId) -> WorkerSetup {
+    let about = scene.about();
+    WorkerSetup {
+        algorithm: about.name.to_owned(),
+        setup: scene.setup().text(about.takes),
+        id: id.0,
+        shift: None,
+        seed: scene.seed(),
+        epoch_ns: 0,
+        tells_at_once: !kills::planned(scene).is_empty(),
+    }
+}
+
+/// Sees to it that so many nodes have room in this process: both ends of every connection are here.
+fn make_room(nodes: u32) -> Result<(), Failure> {
+    let nodes = u64::from(nodes);
+    vorrang_net::reserve_files(nodes * nodes).map_err(|why| {
+        Failure::World(format!("{nodes} nodes in one process: {why}, or give --processes"))
+    })
+}
+
+/// One thread for all nodes of a process: then a hand-over wakes no other thread.
+fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
+}
+
+/// What a node's application reports.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum News {
+    /// It has done what it was to do, and will not ask again by itself.
+    Done(NodeId),
+    /// It cannot go on.
+    Failed(NodeId, String),
+}
+
+/// Nodes whose messages can be counted, wherever they run.
+trait Counted {
+    /// Messages sent and messages handled so far, over all nodes.
+    async fn counts(&mut self) -> Result<(u64, u64), Failure>;
+    /// Kills a node, where it can be: its messages count no more.
+    async fn kill(&mut self, node: NodeId) -> Result<(), Failure>;
+}
+
+/// Waits until every message that was sent has been handled. Handling one may send another, so the
+/// count must hold still once.
+async fn settle(nodes: &mut impl Counted) -> Result<(), Failure> {
+    let mut last = None;
+    loop {
+        let counts = nodes.counts().await?;
+        if counts.0 == counts.1 && last == Some(counts) {
+            return Ok(());
+        }
+        if last == Some(counts) {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        last = Some(counts);
+    }
+}
+
+/// How many things happened to nodes.
+fn events<P: Protocol>(records: &[Record<P>]) -> u64 {
+    let is_event = |record: &&Record<P>| {
+        matches!(record.what, What::Command(_) | What::Receive { .. } | What::Timer(_))
+    };
+    records.iter().filter(is_event).count() as u64
+}

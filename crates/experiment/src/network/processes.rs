@@ -1,0 +1,217 @@
+//! A process a node: this program once more for each, as a [`worker`](super::worker).
+
+use std::env;
+use std::process::Stdio;
+
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
+use tokio::process::{Child, ChildStdin, ChildStdout};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::JoinHandle;
+use vorrang_algorithms::mutex::Command;
+use vorrang_net::Clock;
+use vorrang_protocol::NodeId;
+
+use super::lock::Nodes;
+use super::worker::WorkerSetup;
+use super::{Counted, News};
+use crate::failure::Failure;
+
+/// The processes, and what they answer.
+pub(super) struct Processes {
+    workers: Vec<Worker>,
+}
+
+struct Worker {
+    process: Child,
+    orders: ChildStdin,
+    /// What it says besides its news.
+    answers: UnboundedReceiver<String>,
+    /// What it has told of its records, when it has gone.
+    records: JoinHandle<Told>,
+    is_killed: bool,
+}
+
+/// Starts a process for every node, with orders that lack only when its clock began.
+pub(super) async fn start(
+    nodes: u32,
+    orders: impl Fn(NodeId) -> WorkerSetup,
+) -> Result<(Processes, UnboundedReceiver<News>), Failure> {
+    let (news, heard) = unbounded_channel();
+    let epoch_ns = Clock::start().epoch_ns();
+    let mut workers = Vec::new();
+    let mut addresses = Vec::new();
+    for id in (0..nodes).map(NodeId) {
+        let mut worker = Worker::start(id, news.clone())?;
+        let orders = WorkerSetup { epoch_ns, ..orders(id) };
+        let orders = serde_json::to_string(&orders).expect("orders can be written");
+        worker.say(&orders).await?;
+        addresses.push(worker.answer(id).await?);
+        workers.push(worker);
+    }
+    let addresses = addresses.join(",");
+    for worker in &mut workers {
+        worker.say(&addresses).await?;
+    }
+    Ok((Processes { workers }, heard))
+}
+
+impl Worker {
+    fn start(id: NodeId, news: UnboundedSender<News>) -> Result<Self, Failure> {
+        let mut process = tokio::process::Command::new(env::current_exe()?)
+            .arg("worker")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(|error| Failure::World(format!("cannot start node {id}: {error}")))?;
+        let (orders, said) = process
+            .stdin
+            .take()
+            .zip(process.stdout.take())
+            .ok_or_else(|| Failure::World(format!("node {id} has no pipes")))?;
+        let (sender, answers) = unbounded_channel();
+        let records = tokio::spawn(listen(id, BufReader::new(said).lines(), news, sender));
+        Ok(Self { process, orders, answers, records, is_killed: false })
+    }
+
+    async fn say(&mut self, line: &str) -> Result<(), Failure> {
+        self.orders.write_all(format!("{line}\n").as_bytes()).await?;
+        self.orders.flush().await?;
+        Ok(())
+    }
+
+    async fn answer(&mut self, id: NodeId) -> Result<String, Failure> {
+        let gone = || Failure::World(format!("the process of node {id} has gone"));
+        self.answers.recv().await.ok_or_else(gone)
+    }
+}
+
+/// Sorts what a worker says into news, answers and records, and hands back the records.
+async fn listen(
+    id: NodeId,
+    mut said: Lines<BufReader<ChildStdout>>,
+    news: UnboundedSender<News>,
+    answers: UnboundedSender<String>,
+) -> Told {
+    let mut told = Told::default();
+    while let Ok(Some(line)) = said.next_line().await {
+        // Whoever no longer listens has given up on the run.
+        let _ = match line.split_once(' ').unwrap_or((&line, "")) {
+            ("done", "") => news.send(News::Done(id)).is_ok(),
+            ("record", record) => {
+                told.records.push(record.to_owned());
+                true
+            }
+            ("clock", now_ns) => {
+                told.upto_ns = now_ns.parse().unwrap_or(told.upto_ns);
+                true
+            }
+            ("failed", why) => news.send(News::Failed(id, why.to_owned())).is_ok(),
+            _ => answers.send(line).is_ok(),
+        };
+    }
+    let _ = news.send(News::Failed(id, "its process has gone".to_owned()));
+    told
+}
+
+/// What a process has told of its records, and up to when.
+#[derive(Debug, Default)]
+struct Told {
+    records: Vec<String>,
+    upto_ns: u64,
+}
+
+impl Nodes for Processes {
+    async fn ask(&mut self, node: NodeId, command: Command) -> Result<(), Failure> {
+        self.tell(node, &command).await
+    }
+}
+
+impl Counted for Processes {
+    /// Without a word of warning.
+    async fn kill(&mut self, node: NodeId) -> Result<(), Failure> {
+        let worker = &mut self.workers[node.index()];
+        worker.is_killed = true;
+        worker.process.kill().await?;
+        Ok(())
+    }
+    async fn counts(&mut self) -> Result<(u64, u64), Failure> {
+        let (mut sent, mut received) = (0, 0);
+        for (id, worker) in (0..).map(NodeId).zip(&mut self.workers) {
+            if worker.is_killed {
+                continue;
+            }
+            worker.say("counts").await?;
+            let answer = worker.answer(id).await?;
+            let numbers: Vec<u64> =
+                answer.split(' ').skip(1).filter_map(|word| word.parse().ok()).collect();
+            let [of_sent, of_received] = numbers[..] else {
+                return Err(Failure::World(format!("node {id} says '{answer}', not its counts")));
+            };
+            sent += of_sent;
+            received += of_received;
+        }
+        Ok((sent, received))
+    }
+}
+
+impl Processes {
+    /// Waits until every node has met all others.
+    pub(super) async fn started(&mut self) -> Result<(), Failure> {
+        for worker in &mut self.workers {
+            worker.say("started").await?;
+        }
+        for (id, worker) in (0..).map(NodeId).zip(&mut self.workers) {
+            worker.answer(id).await?;
+        }
+        Ok(())
+    }
+
+    /// Gives a node a command.
+    pub(super) async fn tell(
+        &mut self,
+        node: NodeId,
+        command: &impl ToString,
+    ) -> Result<(), Failure> {
+        self.workers[node.index()].say(&command.to_string()).await
+    }
+
+    /// Stops all nodes that were not killed, and collects all records, each as a line.
+    pub(super) async fn stop(self) -> Result<Recorded, Failure> {
+        let mut workers = self.workers;
+        for worker in workers.iter_mut().filter(|worker| !worker.is_killed) {
+            worker.say("quit").await?;
+        }
+        let mut recorded = Recorded::default();
+        for (id, mut worker) in (0..).map(NodeId).zip(workers) {
+            let mut last = Vec::new();
+            if !worker.is_killed {
+                loop {
+                    let line = worker.answer(id).await?;
+                    if line == "end" {
+                        break;
+                    }
+                    last.push(line);
+                }
+                worker.process.wait().await?;
+            }
+            let gone = |error| Failure::World(format!("node {id}: {error}"));
+            let mut told = worker.records.await.map_err(gone)?;
+            if worker.is_killed {
+                recorded.killed.push((id, told.upto_ns));
+            }
+            recorded.lines.append(&mut told.records);
+            recorded.lines.append(&mut last);
+        }
+        Ok(recorded)
+    }
+}
+
+/// What processes have told.
+#[derive(Debug, Default)]
+pub(super) struct Recorded {
+    /// Their records, each as a line.
+    pub(super) lines: Vec<String>,
+    /// Who was killed, and when it was last heard.
+    pub(super) killed: Vec<(NodeId, u64)>,
+}

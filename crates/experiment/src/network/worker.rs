@@ -1,0 +1,293 @@
+//! `vorrang worker`: one node of `vorrang run --net --processes`, told what to do by its parent.
+//!
+//! Line by line, over standard input and output:
+//!
+//! ```text
+//! parent                          worker
+//! the orders, as JSON         →
+//!                             ←   the address that it listens on
+//! all addresses, with commas  →
+//! started                     →
+//!                             ←   started        it has met all others
+//! acquire …, elect, start     →   does it, or takes a turn
+//!                             ←   done           it has left, or is told for the first time
+//!                             ←   failed WHY     it cannot go on
+//! counts                      →
+//!                             ←   counts SENT RECEIVED
+//!                             ←   record …       one of its records, if it is to tell them at once
+//!                             ←   clock NS       and it has told all up to then
+//! quit                        →
+//!                             ←   its records, as JSON, one a line, and then: end
+//! ```
+//!
+//! A node that is to be killed tells its records as they come, since it cannot do so in the end.
+
+use std::io::{self, Write as _};
+use std::marker::PhantomData;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncBufReadExt as _, BufReader, Lines, Stdin};
+use tokio::net::TcpListener;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::interval;
+use vorrang_algorithms::card::Card;
+use vorrang_algorithms::mutex;
+use vorrang_algorithms::problem::Problem;
+use vorrang_algorithms::registry::Recipe;
+use vorrang_algorithms::setup::Setup;
+use vorrang_catalogue::NodeOf;
+use vorrang_net::{
+    Application, ApplicationEffects, Clock, Config, Handle, Log, Node, Starting, bind_loopback,
+};
+use vorrang_protocol::NodeId;
+use vorrang_sim::Random;
+use vorrang_trace::Record;
+
+use super::turns::Turns;
+use super::{Future, News};
+use crate::failure::Failure;
+
+/// What a worker must know to begin.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct WorkerSetup {
+    pub(super) algorithm: String,
+    pub(super) setup: String,
+    pub(super) id: u32,
+    /// For an application that takes turns.
+    pub(super) shift: Option<Shift>,
+    pub(super) seed: u64,
+    pub(super) epoch_ns: u64,
+    /// Whether it tells its records as they come.
+    pub(super) tells_at_once: bool,
+}
+
+/// The turns that an application takes by itself.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Shift {
+    pub(super) turns: u64,
+    pub(super) think: String,
+    pub(super) hold: String,
+}
+
+/// What a worker has been told, and who tells it more.
+#[derive(Debug)]
+pub struct Work {
+    orders: WorkerSetup,
+    lines: Lines<BufReader<Stdin>>,
+}
+
+impl Work {
+    /// Waits to be told what to begin with.
+    pub(crate) async fn read() -> Result<Self, Failure> {
+        let mut lines = BufReader::new(tokio::io::stdin()).lines();
+        let orders = next(&mut lines).await?;
+        let orders = serde_json::from_str(&orders)
+            .map_err(|error| Failure::usage(format!("these are no orders: {error}")))?;
+        Ok(Self { orders, lines })
+    }
+
+    /// The name of the algorithm that the node is to run.
+    pub(crate) fn algorithm(&self) -> &str {
+        &self.orders.algorithm
+    }
+}
+
+/// Does the work with nodes whose applications take turns.
+pub(super) fn take_turns(
+    work: Work,
+    card: &'static mutex::Card,
+    recipe: &Recipe<NodeOf<mutex::Mutex>>,
+) -> Future<'static> {
+    let (news, heard) = unbounded_channel();
+    match turns(&work.orders, card, news) {
+        Ok(turns) => with(work, card, recipe, (turns, heard)),
+        Err(failure) => Box::pin(async { Err(failure) }),
+    }
+}
+
+fn turns(
+    orders: &WorkerSetup,
+    card: &'static mutex::Card,
+    news: UnboundedSender<News>,
+) -> Result<Turns, Failure> {
+    let Some(shift) = &orders.shift else {
+        return Err(Failure::usage(format!("{} is to take turns, and not told which", card.name)));
+    };
+    let read = |text: &str| text.parse().map_err(|error| Failure::usage(format!("{error}")));
+    Ok(Turns {
+        node: NodeId(orders.id),
+        left: shift.turns,
+        claims: card.terms.claims,
+        think: read(&shift.think)?,
+        hold: read(&shift.hold)?,
+        random: Random::new(orders.seed.wrapping_add(u64::from(orders.id))),
+        news,
+    })
+}
+
+/// Does the work with nodes whose applications wait to be told something.
+pub(super) fn be_told<Q: Problem>(
+    work: Work,
+    card: &'static Card<Q>,
+    recipe: &Recipe<NodeOf<Q>>,
+) -> Future<'static> {
+    let (news, heard) = unbounded_channel();
+    let told =
+        RunRecorder::<Q> { node: NodeId(work.orders.id), news: Some(news), problem: PhantomData };
+    with(work, card, recipe, (told, heard))
+}
+
+/// Reports when it is told something for the first time.
+struct RunRecorder<Q> {
+    node: NodeId,
+    news: Option<UnboundedSender<News>>,
+    problem: PhantomData<fn(Q)>,
+}
+
+impl<Q: Problem> Application for RunRecorder<Q> {
+    type Command = Q::Command;
+    type Notice = Q::Notice;
+
+    fn on_notice(&mut self, _: Q::Notice, _: &mut ApplicationEffects<Q::Command>) {
+        if let Some(news) = self.news.take() {
+            // Nobody listens any more: then the run is over.
+            let _ = news.send(News::Done(self.node));
+        }
+    }
+}
+
+/// Does the work with nodes of this kind and an application that tells its news.
+fn with<Q, A>(
+    work: Work,
+    card: &'static Card<Q>,
+    recipe: &Recipe<NodeOf<Q>>,
+    (application, heard): (A, UnboundedReceiver<News>),
+) -> Future<'static>
+where
+    Q: Problem,
+    A: Application<Command = Q::Command, Notice = Q::Notice>,
+{
+    let setup = Setup::read(&work.orders.setup, card.takes);
+    let node = match setup.and_then(|setup| recipe.nodes(&setup)) {
+        Ok(node) => node,
+        Err(unfit) => return Box::pin(async { Err(Failure::Usage(unfit.0)) }),
+    };
+    let log = Log::new();
+    let (clock, records) = (Clock::since(work.orders.epoch_ns), log.clone());
+    let launch = move |config: Config, listener| {
+        let node = Node::new(node(config.id), config).listener(listener);
+        node.record(records, clock).start_with(application)
+    };
+    let lines = move || -> Vec<String> { log.take().iter().map(Record::line).collect() };
+    Box::pin(obey_to_the_end(work, card.name, Box::new(launch), heard, Box::new(lines)))
+}
+
+/// Starts the node with its application.
+type Launch<C> = Box<dyn FnOnce(Config, TcpListener) -> Starting<Handle<C>>>;
+
+async fn obey_to_the_end<C>(
+    work: Work,
+    name: &'static str,
+    launch: Launch<C>,
+    heard: UnboundedReceiver<News>,
+    mut records: Box<dyn FnMut() -> Vec<String>>,
+) -> Result<(), Failure>
+where
+    C: FromStr<Err = String> + Send + 'static,
+{
+    let Work { orders, mut lines } = work;
+    let (mut listeners, addresses) = bind_loopback(1).await?;
+    say(&addresses[0])?;
+    let peers = next(&mut lines).await?.split(',').map(str::to_owned).collect();
+    let id = NodeId(orders.id);
+    let listener = listeners.pop().ok_or_else(|| Failure::World("no listener".to_owned()))?;
+    let (seed, setup) = (orders.seed, orders.setup);
+    let config = Config { seed, setup, ..Config::new(id, peers, name) };
+    let handle =
+        launch(config, listener).await.map_err(|error| Failure::World(error.to_string()))?;
+    let clock = Clock::since(orders.epoch_ns);
+    let mut tell = || {
+        let now_ns = clock.now_ns();
+        let told = records().iter().try_for_each(|record| say(&format!("record {record}")));
+        told.and_then(|()| say(&format!("clock {now_ns}")))
+    };
+    let tell: Option<&mut dyn FnMut() -> _> = orders.tells_at_once.then_some(&mut tell);
+    obey(&handle, &mut lines, heard, tell).await?;
+    handle.shutdown().await.map_err(|error| Failure::World(error.to_string()))?;
+    let mut text = String::new();
+    for record in records() {
+        text.push_str(&record);
+        text.push('\n');
+        if text.len() >= BATCH {
+            print(&text)?;
+            text.clear();
+        }
+    }
+    print(&text)?;
+    say("end")
+}
+
+/// How many bytes of records are said at once: each time costs a call of the system here, and one
+/// of the parent's.
+const BATCH: usize = 1 << 16;
+
+/// Does what the parent says, and tells it what happens, until it says to quit or goes away.
+async fn obey<C>(
+    handle: &Handle<C>,
+    lines: &mut Lines<BufReader<Stdin>>,
+    mut heard: UnboundedReceiver<News>,
+    mut tell: Option<&mut dyn FnMut() -> Result<(), Failure>>,
+) -> Result<(), Failure>
+where
+    C: FromStr<Err = String> + Send + 'static,
+{
+    let mut soon = interval(Duration::from_millis(5));
+    let stopped = |error: vorrang_net::Stopped| Failure::World(error.to_string());
+    loop {
+        tokio::select! {
+            Some(news) = heard.recv() => match news {
+                News::Done(_) => say("done")?,
+                News::Failed(_, why) => say(&format!("failed {why}"))?,
+            },
+            _ = soon.tick(), if tell.is_some() => tell.as_mut().map_or(Ok(()), |tell| tell())?,
+            line = lines.next_line() => match line?.as_deref() {
+                None | Some("quit") => return Ok(()),
+                Some("started") => {
+                    handle.started().await.map_err(stopped)?;
+                    say("started")?;
+                }
+                Some("counts") => {
+                    let status = handle.status().await.map_err(stopped)?;
+                    let sent: u64 = status.links.iter().map(|link| link.sent).sum();
+                    let received: u64 = status.links.iter().map(|link| link.received).sum();
+                    say(&format!("counts {sent} {received}"))?;
+                }
+                Some(command) => {
+                    let command = command.parse().map_err(Failure::Usage)?;
+                    if let Err(error) = handle.command(command).await {
+                        say(&format!("failed {error}"))?;
+                    }
+                }
+            },
+        }
+    }
+}
+
+async fn next(lines: &mut Lines<BufReader<Stdin>>) -> Result<String, Failure> {
+    lines.next_line().await?.ok_or_else(|| Failure::World("the parent has gone".to_owned()))
+}
+
+fn say(line: &str) -> Result<(), Failure> {
+    print(&format!("{line}\n"))
+}
+
+/// Says something to the parent. One that has gone is noticed by the end of its orders.
+fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        said => said.map_err(|why| Failure::World(format!("standard output: {why}"))),
+    }
+}

@@ -1,0 +1,156 @@
+//! The options of mutual exclusion, in runs and in checks.
+
+use std::ops::RangeInclusive;
+
+use vorrang_algorithms::mutex::{Claim, Command};
+use vorrang_sim::Distribution;
+
+use super::choice::Choice;
+use super::{NODES, within};
+use crate::failure::Failure;
+#[cfg(feature = "clap")]
+use crate::values::whole;
+
+/// How many entries a run may have: a day's work.
+const ENTRIES: RangeInclusive<u64> = 1..=1_000_000_000_000;
+
+/// What the applications of a lock do.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+pub struct MutexArgs {
+    /// How many entries in all; then no new request is made and the run drains
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, short, default_value_t = Self::default().entries, value_parser = whole(ENTRIES))
+    )]
+    pub entries: u64,
+    /// How busy the nodes are
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, short, value_enum, default_value_t = Self::default().load)
+    )]
+    pub load: LoadKind,
+    /// Under heavy load: how long a node waits after leaving before it asks again
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "TIME", default_value_t = Self::default().think)
+    )]
+    pub think: Distribution,
+    /// How long a node stays inside, E [default: T, the mean latency; 0 with --net]
+    ///
+    /// With no stay at all a node that may enter again without asking, such as the holder of a
+    /// token, would do so for ever before anyone else is heard, and all figures would speak of it
+    /// alone.
+    #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
+    pub hold: Option<Distribution>,
+    /// Only the first so many nodes ever ask [default: all but those that only serve]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NODES", value_parser = whole(NODES)))]
+    pub hot: Option<u32>,
+}
+
+impl Default for MutexArgs {
+    fn default() -> Self {
+        let (load, think) = (LoadKind::Heavy, Distribution::Constant(0));
+        Self { entries: 10_000, load, think, hold: None, hot: None }
+    }
+}
+
+impl MutexArgs {
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        within("entries", [self.entries], &ENTRIES)?;
+        within("hot", self.hot, &NODES)
+    }
+}
+
+/// How busy the nodes are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum LoadKind {
+    /// Every node asks again when it has left: saturation, or less with --think
+    Heavy,
+    /// One request at a time, from a node drawn at random
+    Light,
+    /// All nodes ask at once; when all have been served, again
+    Burst,
+}
+
+/// How many entries of a node the checker plans: no group with more was ever explored to its end.
+const TO_EXPLORE: RangeInclusive<u32> = 0..=1_000;
+
+/// What can be asked for besides exclusion and progress, which are always checked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum Property {
+    /// A request that happened before another enters first
+    Ordering,
+    /// No node bypasses a waiting request that it was told of more often than promised, or --bypass
+    NoStarvation,
+    /// All that the algorithm promises
+    Promised,
+}
+
+/// What is asked of a lock.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+pub struct MutexCheckArgs {
+    /// How many entries each node makes: one number, or one a node as in 2,2,1 [default: 1]
+    #[cfg_attr(feature = "clap", arg(long, short, value_delimiter = ',', value_name = "ENTRIES"))]
+    #[cfg_attr(feature = "clap", arg(value_parser = whole(TO_EXPLORE)))]
+    pub entries: Vec<u32>,
+    /// The claim of each node, one a node: exclusive, shared or group:2 [default: in turn]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_delimiter = ',', value_name = "CLAIMS", value_parser = parse_claim)
+    )]
+    pub claims: Vec<Claim>,
+    /// Nodes that never leave after their last entry, as in 0,2
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_delimiter = ',', value_name = "NODES", value_parser = whole(0..=u32::MAX))
+    )]
+    pub stay: Vec<u32>,
+    /// Properties to check besides exclusion and progress
+    #[cfg_attr(feature = "clap", arg(long, value_enum, value_delimiter = ','))]
+    pub property: Vec<Property>,
+    /// How often a node may enter before a waiting request that it was told of [default: as often
+    /// as the algorithm promises]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "TIMES", value_parser = whole(0..=u32::MAX))
+    )]
+    pub bypass: Option<u32>,
+}
+
+impl MutexCheckArgs {
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        within("entries", self.entries.iter().copied(), &TO_EXPLORE)
+    }
+
+    /// Whether something is asked that depends on which messages have arrived.
+    pub const fn asks_of_causes(&self) -> bool {
+        !self.property.is_empty() || self.bypass.is_some()
+    }
+}
+
+/// Reads `exclusive`, `shared` or `group:2`.
+pub fn parse_claim(text: &str) -> Result<Claim, String> {
+    match format!("acquire {}", text.replace(':', " ")).parse() {
+        Ok(Command::Acquire(claim)) if !text.is_empty() => Ok(claim),
+        Ok(Command::Acquire(_) | Command::Release) | Err(_) => {
+            Err(format!("'{text}' is not a claim: write exclusive, shared or group:2"))
+        }
+    }
+}
+
+impl Choice for LoadKind {
+    const ALL: &'static [(Self, &'static str)] =
+        &[(Self::Heavy, "heavy"), (Self::Light, "light"), (Self::Burst, "burst")];
+}
+
+impl Choice for Property {
+    const ALL: &'static [(Self, &'static str)] = &[
+        (Self::Ordering, "ordering"),
+        (Self::NoStarvation, "no-starvation"),
+        (Self::Promised, "promised"),
+    ];
+}

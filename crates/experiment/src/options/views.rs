@@ -1,0 +1,115 @@
+//! The options of locks on views.
+
+use std::ops::RangeInclusive;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use vorrang_algorithms::card::About;
+use vorrang_algorithms::setup::Parameter;
+use vorrang_protocol::parse_duration_ns;
+
+use super::choice::Choice;
+use super::{RunArgs, within};
+use crate::failure::Failure;
+#[cfg(feature = "clap")]
+use crate::values::whole;
+
+/// By how much clocks may be assumed to be wrong.
+const DRIFTS: RangeInclusive<u32> = 0..=999;
+
+/// Whether a lock lives on views, and how.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+pub struct ViewsArgs {
+    /// Run the algorithm inside the views of a group, which goes on without members that it
+    /// suspects to be down; every entry has a fencing token that a resource can check
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub on_views: bool,
+    /// With --on-views: a node inside loses the lock if it cannot renew its lease for so long, and
+    /// the next view waits until leases of the last one are over
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "TIME", requires = "on_views", value_parser = parse_lease)
+    )]
+    pub lease: Option<Duration>,
+    /// With --lease: the largest clock drift that is assumed, in parts per thousand; --skew sets
+    /// the real one [default: 0]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "PERMILLE", requires = "lease", value_parser = whole(DRIFTS))
+    )]
+    pub drift: Option<u32>,
+}
+
+impl ViewsArgs {
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        if self.lease == Some(Duration::ZERO) {
+            return Err(Failure::usage("--lease 0: a lease lasts some time"));
+        }
+        within("drift", self.drift, &DRIFTS)
+    }
+}
+
+/// How long a lease lasts.
+pub fn parse_lease(text: &str) -> Result<Duration, String> {
+    match parse_duration_ns(text)? {
+        0 => Err("a lease lasts some time".to_owned()),
+        ns => Ok(Duration::from_nanos(ns)),
+    }
+}
+
+/// A known mistake of locks on views.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum LocksFlaw {
+    /// A member that has reported its state goes on and enters.
+    EntersFrozen,
+    /// No member waits for those that were inside before.
+    HolderForgotten,
+    /// A message of an older view is taken for one of this.
+    ViewIgnored,
+    /// Entries are not counted: their number is the view's alone.
+    ClockNotCarried,
+    /// Members number themselves in an order of their own.
+    OwnOrder,
+}
+
+impl Choice for LocksFlaw {
+    const ALL: &'static [(Self, &'static str)] = &[
+        (Self::EntersFrozen, "enters-frozen"),
+        (Self::HolderForgotten, "holder-forgotten"),
+        (Self::ViewIgnored, "view-ignored"),
+        (Self::ClockNotCarried, "clock-not-carried"),
+        (Self::OwnOrder, "own-order"),
+    ];
+}
+
+/// What a failure detector and the layers above must be told besides what an algorithm is.
+const TAKEN: [Parameter; 4] =
+    [Parameter::Within, Parameter::Late, Parameter::Beat, Parameter::Margin];
+
+/// What an algorithm takes on views. Of the few lists that there are, each is made once.
+pub fn takes(takes: &[Parameter]) -> &'static [Parameter] {
+    static KNOWN: Mutex<Vec<&[Parameter]>> = Mutex::new(Vec::new());
+    let more = TAKEN.iter().filter(|it| !takes.contains(it));
+    let all: Vec<Parameter> = takes.iter().chain(more).copied().collect();
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(list) = known.iter().find(|it| **it == all) {
+        return list;
+    }
+    known.push(all.leak());
+    known[known.len() - 1]
+}
+
+impl RunArgs {
+    /// An algorithm as these options take it.
+    pub fn on_views(&self, about: About) -> About {
+        if self.views.on_views { About { takes: takes(about.takes), ..about } } else { about }
+    }
+
+    /// The mistake of locks on views that was asked for, if it is one.
+    pub fn slip(&self) -> Option<LocksFlaw> {
+        let asked = self.common.flaw.as_deref().filter(|_| self.views.on_views)?;
+        LocksFlaw::named(asked)
+    }
+}

@@ -1,0 +1,161 @@
+//! Elections: what their runs are runs of, and what is measured.
+
+mod question;
+mod scenario;
+
+use vorrang_algorithms::election::card::{Card, Setting};
+use vorrang_algorithms::election::spec::Leadership;
+use vorrang_algorithms::election::{Command, Election, Notice};
+use vorrang_algorithms::setup::{Parameter, Setup, Unfit};
+use vorrang_check::Ask;
+use vorrang_protocol::{NodeId, NodeSet};
+
+use crate::failure::Failure;
+use crate::figures::Figure;
+use crate::options::axis::Axis;
+use crate::options::check::CheckArgs;
+use crate::options::election::ElectionArgs;
+use crate::options::{CALM, RunArgs, list};
+use crate::problem::{
+    Activity, ApplicationEvent, Checked, Compared, Drawn, Extremes, Faulted, Networked, Question,
+    Role, Simulated, Stepped, Until,
+};
+use vorrang_workload::election::Calls;
+use vorrang_workload::election::Tally;
+
+pub use scenario::Scenario;
+
+impl Compared for Election {
+    fn extremes(card: &'static Card, setup: &Setup) -> Result<Extremes<Self>, Unfit> {
+        let (nodes, group) = (setup.group.size(), setup.group);
+        let (setup, lockstep) = (setup.clone(), true);
+        if card.terms.everyone_calls {
+            let (initiators, dead) = (group.members().collect(), NodeSet::EMPTY);
+            let shape = setup.topology.in_short();
+            let here = Setting { setup, initiators, dead, lockstep };
+            let mut gathers = here.clone();
+            gathers.setup.gather = gathers.setup.within;
+            return Ok(Extremes {
+                common: format!("--nodes {nodes} --topology {shape}, ALL CALL"),
+                settings: [("AS SET UP", here), ("IF NODES GATHER", gathers)],
+            });
+        }
+        let dead: NodeSet =
+            group.members().rev().take(usize::from(card.terms.crashes && nodes > 1)).collect();
+        let (down, highest) = match dead.len() as u32 {
+            0 => ("", nodes - 1),
+            _ => (", THE HIGHEST DOWN", nodes - 2),
+        };
+        let calls = |id: u32| Setting {
+            setup: setup.clone(),
+            initiators: vec![NodeId(id)],
+            dead: dead.clone(),
+            lockstep,
+        };
+        let shape = setup.topology.in_short();
+        let has_shape = card.takes.contains(&Parameter::Topology);
+        let on = if has_shape { format!(" --topology {shape}") } else { String::new() };
+        Ok(Extremes {
+            common: format!("--nodes {nodes}{on}{down}"),
+            settings: [("HIGHEST UP CALLS", calls(highest)), ("LOWEST CALLS", calls(0))],
+        })
+    }
+
+    fn contrast(card: &'static Card) -> Axis {
+        let all: &[&str] = &["highest", "lowest", "all"];
+        let callers = if card.terms.everyone_calls { &["all"] } else { all };
+        Axis::new("initiators", callers.iter().copied(), |args, callers| {
+            args.election.initiators = Some((*callers).to_owned());
+        })
+    }
+}
+
+impl Simulated for Election {
+    type Scenario = Scenario;
+
+    fn scenario(card: &'static Card, args: &RunArgs) -> Result<Scenario, Failure> {
+        Scenario::new(card, args)
+    }
+
+    fn monitor(scenario: &Scenario) -> Leadership {
+        scenario.card.watch(&scenario.setup, true)
+    }
+
+    fn workload(scenario: &Scenario) -> Calls {
+        Calls(scenario.initiators.iter().copied().map(NodeId).collect())
+    }
+
+    fn figures(scenario: &Scenario, tally: &Tally) -> Vec<Figure> {
+        scenario.figures(tally, (" T", scenario.environment.latency.mean_ns()))
+    }
+}
+
+impl Faulted for Election {
+    const ROLES: &'static [Role] = &[Role::Other, Role::Initiator, Role::Leader];
+
+    /// One calls, low or high, who must ask many or none; two call; all call.
+    fn trials(card: &'static Card, nodes: u32) -> Vec<RunArgs> {
+        let called_by = |initiators: String| RunArgs {
+            election: ElectionArgs { initiators: Some(initiators) },
+            ..RunArgs::taking(CALM)
+        };
+        if card.terms.everyone_calls {
+            return vec![called_by("all".to_owned())];
+        }
+        let high = |by: u32| vec![nodes.saturating_sub(by)];
+        let mut calls: Vec<Vec<u32>> = Vec::new();
+        for mut some in [vec![0], vec![0, nodes / 2], high(2), high(1), (0..nodes).collect()] {
+            some.dedup();
+            if !calls.contains(&some) {
+                calls.push(some);
+            }
+        }
+        calls.iter().map(|it| called_by(list(it))).collect()
+    }
+
+    fn activity(said: ApplicationEvent<'_, Command, Notice>) -> Option<Activity> {
+        Some(match said {
+            ApplicationEvent::Command(Command::Elect) => Activity::Began,
+            ApplicationEvent::Notice(&Notice::Leader(leader)) => Activity::Follows(leader),
+        })
+    }
+}
+
+impl Drawn for Election {}
+
+impl Checked for Election {
+    type Watch = Leadership;
+
+    fn question(
+        card: &'static Card,
+        flaw: Option<&str>,
+        args: &CheckArgs,
+    ) -> Result<Question<Self>, Failure> {
+        question::question(card, flaw.and_then(|name| card.flaw(name)), args)
+    }
+}
+
+impl Stepped for Election {
+    fn staged(card: &'static Card, setup: &Setup, _: Option<&str>) -> Leadership {
+        card.watch(setup, true)
+    }
+
+    fn turn(_: &'static Card, _: &Setup, _: NodeId) -> Vec<Ask<Command>> {
+        vec![Ask::then_wait(Command::Elect)]
+    }
+}
+
+impl Networked for Election {
+    fn told(scenario: &Scenario) -> (Vec<(NodeId, Command)>, Until) {
+        let calls = scenario.initiators.iter().map(|&id| (NodeId(id), Command::Elect));
+        let until = match scenario.lasts {
+            Some(lasts) if scenario.asked_to_last => Until::Over(lasts),
+            Some(_) | None => Until::Told,
+        };
+        (calls.collect(), until)
+    }
+
+    fn net_figures(scenario: &Scenario, tally: &Tally) -> Vec<Figure> {
+        scenario.figures(tally, (" us", 1_000.0))
+    }
+}

@@ -1,0 +1,248 @@
+//! What a run is a run of, and what the theory says of it.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use vorrang_algorithms::card::{About, Order, Quantity, Span};
+use vorrang_algorithms::election::card::{Card, DURATION, MESSAGES, Setting};
+use vorrang_algorithms::setup::Setup;
+use vorrang_protocol::{NodeId, NodeSet, show_duration_ns};
+use vorrang_sim::{Distribution, Fault, Faults};
+
+use super::question;
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::figures::{Figure, Reading, Unit};
+use crate::options::{OrderKind, RunArgs, list, nodes_of};
+use crate::problem::Scene;
+use vorrang_workload::election::{Leader, Tally};
+
+/// Where elections may take as many messages as the square of the nodes, that many are as many as
+/// anybody waits for.
+pub(super) const MOST_NODES: u32 = 2_000;
+
+/// More than anybody waits for.
+pub(super) const MOST_HEARTBEATS: u128 = 100_000_000;
+
+/// Options that fit together and fit the algorithm.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    pub(crate) card: &'static Card,
+    pub(crate) setup: Setup,
+    /// Who calls, as it was asked for.
+    pub(crate) asked: String,
+    pub(crate) initiators: Vec<u32>,
+    pub(crate) environment: Environment,
+    /// When it ends, where messages go on for ever.
+    pub(crate) lasts: Option<Duration>,
+    /// Whether that was said.
+    pub(crate) asked_to_last: bool,
+    /// Whether it is over a real network.
+    pub(crate) is_real: bool,
+}
+
+impl Scenario {
+    /// Options that fit together and fit the algorithm, or why they do not.
+    pub(super) fn new(card: &'static Card, args: &RunArgs) -> Result<Self, Failure> {
+        let nodes = args.common.nodes;
+        if nodes > MOST_NODES && card.terms.quadratic {
+            return Err(Failure::usage(format!(
+                "--nodes {nodes} is too many for {}: an election may take as many messages as the \
+                 square of that, so at most {MOST_NODES}",
+                card.name
+            )));
+        }
+        let (setup, environment) = args.placed(&card.about())?;
+        let crashed = |node: u32| {
+            let script = environment.faults.as_ref().map_or(&[][..], |faults| &faults.script);
+            script.contains(&(0, Fault::Crash(NodeId(node))))
+        };
+        let mut up = (0..nodes).filter(|&node| !crashed(node));
+        let usual = if card.terms.everyone_calls { "all" } else { "lowest" };
+        let asked = args.election.initiators.as_deref().unwrap_or(usual);
+        let mut initiators: Vec<u32> = match asked {
+            "lowest" => up.next().into_iter().collect(),
+            "highest" => up.next_back().into_iter().collect(),
+            "all" => up.collect(),
+            text => nodes_of("--initiators", text, nodes)?,
+        };
+        initiators.sort_unstable();
+        if initiators.is_empty() {
+            return Err(Failure::usage(
+                "--crash: with all nodes down no node can call an election",
+            ));
+        }
+        if let Some(node) = initiators.iter().find(|&&node| crashed(node)) {
+            return Err(Failure::usage(format!(
+                "--initiators: node {node} cannot call, it is down from the start"
+            )));
+        }
+        if card.terms.everyone_calls {
+            question::check_all_call(card, &initiators, (0..nodes).filter(|&it| !crashed(it)))?;
+        }
+        let (asked, is_real) = (asked.to_owned(), args.common.is_real);
+        let lasts = lasts(card, &setup, &environment, args)?;
+        let asked_to_last = args.lasting.time().is_some();
+        Ok(Self { card, setup, asked, initiators, environment, lasts, asked_to_last, is_real })
+    }
+}
+
+impl Scenario {
+    /// What the theory needs to know: who calls and who is down, both from the start, on links that
+    /// are as the algorithm assumes. None if more goes wrong, or what the algorithm cannot stand.
+    pub(crate) fn setting(&self) -> Option<Setting> {
+        let (assumes, environment) = (self.card.assumes, &self.environment);
+        let dead = self.dead()?;
+        let is_timely = !assumes.timely || self.is_real || environment.is_within(&self.setup);
+        let keeps_order = assumes.order == Order::Any || environment.order == OrderKind::Fifo;
+        let stands = (dead.is_empty() || self.card.terms.crashes) && !environment.is_reliable;
+        // Over a real network, whoever calls second may have heard of the first.
+        let at_once = !self.is_real || self.initiators.len() == 1 || self.card.terms.everyone_calls;
+        let believes = self.setup.within.as_nanos();
+        let lockstep = match environment.latency {
+            Distribution::Constant(ns) => {
+                ns > 0 && (!assumes.timely || u128::from(ns) == believes) && !self.is_real
+            }
+            Distribution::Uniform(..) | Distribution::Exponential(_) => false,
+        };
+        let mut initiators: Vec<NodeId> = self.initiators.iter().copied().map(NodeId).collect();
+        initiators.sort_unstable();
+        let setup = self.setup.clone();
+        (is_timely && keeps_order && stands && at_once).then_some(Setting {
+            setup,
+            initiators,
+            dead,
+            lockstep,
+        })
+    }
+
+    /// Who is down from the start, if nothing else goes wrong.
+    pub(crate) fn dead(&self) -> Option<NodeSet> {
+        let mut dead = NodeSet::EMPTY;
+        let Some(faults) = &self.environment.faults else { return Some(dead) };
+        if !faults.is_scripted() {
+            return None;
+        }
+        for fault in &faults.script {
+            let (0, Fault::Crash(node)) = fault else { return None };
+            dead.insert(*node);
+        }
+        Some(dead)
+    }
+
+    /// What the theory says of a quantity, where it says anything: of times, if every message takes
+    /// T, and as the algorithm believes.
+    pub(crate) fn theory(&self, of: Quantity) -> Option<Span> {
+        let setting = self.setting().filter(|at| at.lockstep || !of.is_time)?;
+        self.card.cost(of, &setting)
+    }
+
+    /// Who calls, as it would have to be typed. A million numbers are no line to read.
+    pub(crate) fn who(&self) -> String {
+        let is_all = self.initiators.len() == self.setup.group.size() as usize;
+        if is_all { "all".to_owned() } else { list(&self.initiators) }
+    }
+
+    /// What a run came to, with times in a unit of so many nanoseconds.
+    pub(crate) fn figures(&self, tally: &Tally, (unit, unit_ns): Unit) -> Vec<Figure> {
+        let span_ns = tally.ended_ns.saturating_sub(tally.began_ns.unwrap_or(0));
+        let by_kind = tally.traffic.by_kind();
+        let is_receipt = |kind: &str| self.card.terms.receipts.contains(&kind);
+        let receipts = by_kind.iter().filter(|it| is_receipt(it.0)).map(|it| it.1).sum();
+        let messages = tally.traffic.messages() - receipts;
+        vec![
+            Figure::of("leader", leader(tally)).labelled("leader"),
+            Figure::count(MESSAGES.key, MESSAGES.name, messages)
+                .column("MESSAGES")
+                .theory(self.theory(MESSAGES), None),
+            Figure::of("messages_by_kind", Reading::Counts(by_kind)),
+            Figure::of("receipts", Reading::Count(receipts)),
+            Figure::real(DURATION.key, (unit_ns > 0.0).then(|| span_ns as f64 / unit_ns))
+                .labelled(DURATION.name)
+                .unit(unit)
+                .column("DURATION/T")
+                .theory(self.theory(DURATION), None),
+            Figure::count("rounds", "messages in a row", tally.rounds.into()).column("ROUNDS"),
+            Figure::count("bytes", "bytes", tally.traffic.bytes()).column("BYTES"),
+        ]
+    }
+}
+
+impl Scene for Scenario {
+    fn about(&self) -> About {
+        self.card.about()
+    }
+    fn setup(&self) -> &Setup {
+        &self.setup
+    }
+    fn between(&self) -> &Environment {
+        &self.environment
+    }
+    fn total(&self) -> u64 {
+        u64::from(self.setup.group.size())
+    }
+    fn title(&self) -> String {
+        "election".to_owned()
+    }
+    fn ends_ns(&self) -> u64 {
+        self.lasts.map_or(u64::MAX, |time| time.as_nanos() as u64)
+    }
+    fn own_options(&self, net: bool) -> String {
+        let lasts = self.lasts.filter(|_| !net || self.asked_to_last);
+        let lasts = lasts.map(|it| format!(" --for {}", show_duration_ns(it.as_nanos() as u64)));
+        format!("--initiators {}{}", self.who(), lasts.unwrap_or_default())
+    }
+    fn page(&self) -> String {
+        let (nodes, asked, environment) =
+            (self.setup.group.size(), &self.asked, self.environment.page());
+        format!("{}: --nodes {nodes} --initiators {asked} {environment}", self.title())
+    }
+    fn own_head(&self, _net: bool) -> Vec<(&'static str, Value)> {
+        let is_long = self.initiators.len() > MOST_NODES as usize;
+        let who = if is_long { json!(self.who()) } else { json!(self.initiators) };
+        let lasts = self.lasts.map(|it| show_duration_ns(it.as_nanos() as u64));
+        vec![("initiators", who), ("for", json!(lasts))]
+    }
+}
+
+/// When a run ends in which messages go on for ever: when all must have settled that was ever to be
+/// settled, or later.
+pub(super) fn lasts(
+    card: &Card,
+    setup: &Setup,
+    environment: &Environment,
+    args: &RunArgs,
+) -> Result<Option<Duration>, Failure> {
+    let asked = args.lasting.time();
+    let Some(settles) = card.terms.settles else {
+        return match asked {
+            None => Ok(None),
+            Some(_) => Err(Failure::usage(format!(
+                "{} comes to rest by itself: leave out --for",
+                card.name
+            ))),
+        };
+    };
+    let last_ns = environment.faults.as_ref().and_then(Faults::last_ns).unwrap_or(0);
+    let settled = Duration::from_nanos(last_ns).saturating_add(settles(setup));
+    let lasts = asked.map_or(settled, |asked| asked.max(settled));
+    let beats = lasts.as_nanos() / setup.beat.as_nanos();
+    if beats * u128::from(setup.group.size()) > MOST_HEARTBEATS {
+        return Err(Failure::usage(format!(
+            "{} would send more than {MOST_HEARTBEATS} heartbeats in {}: say a longer --beat, or \
+             take fewer nodes",
+            card.name,
+            show_duration_ns(lasts.as_nanos() as u64)
+        )));
+    }
+    Ok(Some(lasts))
+}
+
+/// Whom all follow, as a figure.
+fn leader(tally: &Tally) -> Reading {
+    match tally.leader() {
+        Leader::One(leader) => Reading::Count(leader.0.into()),
+        Leader::Divided => Reading::Text("divided".to_owned()),
+        Leader::None => Reading::Unknown,
+    }
+}

@@ -1,0 +1,202 @@
+//! Group communication: what its runs are runs of, what is measured, what it looks like.
+
+mod question;
+mod scenario;
+
+use vorrang_algorithms::group::card::{Card, Setting};
+use vorrang_algorithms::group::informed::Detector;
+use vorrang_algorithms::group::input::Input;
+use vorrang_algorithms::group::spec::Fed;
+use vorrang_algorithms::group::{Command, GroupCommunication, Notice};
+use vorrang_algorithms::setup::{Setup, Unfit};
+use vorrang_check::Ask;
+use vorrang_draw::{Bar, Look, Mark};
+use vorrang_protocol::NodeId;
+use vorrang_sim::Distribution;
+
+use self::question::question;
+use self::scenario::REAL_BEATS;
+use crate::failure::Failure;
+use crate::figures::Figure;
+use crate::options::RunArgs;
+use crate::options::axis::Axis;
+use crate::options::check::CheckArgs;
+use crate::options::group::GroupArgs;
+use crate::options::multicast::MulticastArgs;
+use crate::problem::{
+    Activity, ApplicationEvent, Checked, Compared, Drawn, Extremes, Faulted, Networked, Question,
+    Role, Simulated, Stepped, Until,
+};
+use vorrang_workload::group::GroupWorkload;
+use vorrang_workload::group::Tally;
+use vorrang_workload::multicast::{in_rounds, shares};
+
+pub use scenario::Scenario;
+
+impl Compared for GroupCommunication {
+    fn extremes(_: &'static Card, setup: &Setup) -> Result<Extremes<Self>, Unfit> {
+        let nodes = setup.group.size();
+        let of = |by_sequencer: bool| Setting {
+            setup: setup.clone(),
+            by_sequencer: u32::from(by_sequencer),
+            by_others: u32::from(!by_sequencer),
+            lowest_goes: by_sequencer,
+        };
+        Ok(Extremes {
+            common: format!("--nodes {nodes}, ONE WHO MULTICASTS OR GOES"),
+            settings: [("BY THE SEQUENCER", of(true)), ("BY ANOTHER", of(false))],
+        })
+    }
+
+    fn contrast(_: &'static Card) -> Axis {
+        Axis::losses(["0%", "1%", "5%"])
+    }
+}
+
+impl Simulated for GroupCommunication {
+    type Scenario = Scenario;
+
+    fn scenario(card: &'static Card, args: &RunArgs) -> Result<Scenario, Failure> {
+        Scenario::new(card, args)
+    }
+
+    fn monitor(scenario: &Scenario) -> Fed {
+        scenario.card.watch(&scenario.setup)
+    }
+
+    fn workload(scenario: &Scenario) -> GroupWorkload {
+        let said = (shares(scenario.multicasts, scenario.senders), scenario.every);
+        let who = (scenario.setup.group.size(), scenario.setup.founders);
+        let moves = (scenario.moves.clone(), scenario.calm());
+        GroupWorkload::new(said, who, moves, scenario.card.terms.beats)
+    }
+
+    fn figures(scenario: &Scenario, tally: &Tally) -> Vec<Figure> {
+        scenario.figures(tally, (" T", scenario.environment.latency.mean_ns()))
+    }
+
+    /// Whoever is down or has left says nothing more; else all that was to be said must have been.
+    fn undone(scenario: &Scenario, tally: &Tally) -> Option<String> {
+        let said = tally.multicasts();
+        let crashes =
+            scenario.environment.faults.iter().any(|faults| faults.crashes().next().is_some());
+        let all_stay = !crashes && scenario.moves.iter().all(|it| it.joins);
+        (said < scenario.multicasts && all_stay).then(|| {
+            let all = scenario.multicasts;
+            format!("progress: {said} of {all} multicasts were made")
+        })
+    }
+}
+
+impl Faulted for GroupCommunication {
+    const ROLES: &'static [Role] = &[Role::Other, Role::Leader];
+
+    fn trials(_: &'static Card, nodes: u32) -> Vec<RunArgs> {
+        let few = 3.min(nodes);
+        let multicast = MulticastArgs {
+            multicasts: Some(u64::from(few)),
+            senders: Some(few),
+            every: Some(Distribution::Constant(4_000_000)),
+        };
+        let steady = RunArgs { multicast, ..RunArgs::default() };
+        if nodes < 2 {
+            return vec![steady];
+        }
+        // Whoever goes and comes makes for two more views.
+        let group =
+            GroupArgs { leave: vec![(NodeId(1), 7_000_000)], join: vec![(NodeId(1), 15_000_000)] };
+        vec![steady.clone(), RunArgs { group, ..steady }]
+    }
+
+    /// Whoever puts messages in order leads.
+    fn activity(said: ApplicationEvent<'_, Input<Command>, Notice>) -> Option<Activity> {
+        match said {
+            ApplicationEvent::Notice(Notice::View { view, .. }) => {
+                view.sequencer().map(Activity::Follows)
+            }
+            ApplicationEvent::Notice(Notice::Delivered { .. } | Notice::Blocked | Notice::Out)
+            | ApplicationEvent::Command(
+                Input::Ask(_) | Input::Suspect(_) | Input::Trust(_) | Input::Beat,
+            ) => None,
+        }
+    }
+}
+
+impl Drawn for GroupCommunication {
+    /// A flag where a view begins, with its name; bars where nothing goes on.
+    fn look(at: NodeId, said: ApplicationEvent<'_, Input<Command>, Notice>) -> Look {
+        match said {
+            ApplicationEvent::Notice(Notice::View { .. }) => {
+                Look { mark: Some(Mark::Flag("view")), ..Look::bar(Bar::Ends) }
+            }
+            ApplicationEvent::Notice(Notice::Blocked) => Look::bar(Bar::Filled("blocked")),
+            ApplicationEvent::Notice(Notice::Out) => Look::bar(Bar::Outlined("out of the group")),
+            // That it hears itself is news here: only now has it a place.
+            ApplicationEvent::Notice(Notice::Delivered { .. }) => {
+                Look::mark(Mark::Diamond("delivers"))
+            }
+            ApplicationEvent::Command(Input::Ask(Command::Multicast(_))) => {
+                Look::mark(Mark::Begins("multicasts"))
+            }
+            ApplicationEvent::Command(Input::Ask(Command::Join)) => {
+                Look::mark(Mark::Begins("wants in"))
+            }
+            ApplicationEvent::Command(Input::Ask(Command::Leave)) => {
+                Look::mark(Mark::Begins("wants out"))
+            }
+            ApplicationEvent::Command(Input::Suspect(of)) if *of != at => {
+                Look::mark(Mark::Warns("suspects"))
+            }
+            ApplicationEvent::Command(Input::Suspect(_) | Input::Trust(_) | Input::Beat) => {
+                Look::default()
+            }
+        }
+    }
+}
+
+impl Checked for GroupCommunication {
+    type Watch = Fed;
+
+    fn question(
+        card: &'static Card,
+        flaw: Option<&str>,
+        args: &CheckArgs,
+    ) -> Result<Question<Self>, Failure> {
+        question(card, flaw, args)
+    }
+}
+
+impl Stepped for GroupCommunication {
+    fn staged(card: &'static Card, setup: &Setup, _: Option<&str>) -> Fed {
+        card.watch(setup)
+    }
+
+    fn turn(_: &'static Card, _: &Setup, _: NodeId) -> Vec<Ask<Input<Command>>> {
+        vec![Ask::at_once(Input::Ask(Command::Multicast(1)))]
+    }
+
+    fn offers(_: &'static Card, setup: &Setup) -> Vec<Input<Command>> {
+        let mut all = vec![Input::Ask(Command::Join), Input::Ask(Command::Leave)];
+        if setup.detector == Detector::Told {
+            all.extend(setup.group.members().map(Input::Suspect));
+            all.extend(setup.group.members().map(Input::Trust));
+            all.push(Input::Beat);
+        }
+        all
+    }
+}
+
+impl Networked for GroupCommunication {
+    fn told(scenario: &Scenario) -> (Vec<(NodeId, Input<Command>)>, Until) {
+        let nodes = scenario.setup.group.size();
+        let joins = (scenario.setup.founders..nodes).map(|id| (NodeId(id), Command::Join));
+        let speakers = in_rounds(&shares(scenario.multicasts, scenario.senders));
+        let says = speakers.into_iter().zip(1..).map(|(at, it)| (at, Command::Multicast(it)));
+        let commands = joins.chain(says).map(|(at, command)| (at, Input::Ask(command)));
+        (commands.collect(), Until::Over(scenario.setup.beat.saturating_mul(REAL_BEATS)))
+    }
+
+    fn net_figures(scenario: &Scenario, tally: &Tally) -> Vec<Figure> {
+        scenario.figures(tally, (" us", 1_000.0))
+    }
+}

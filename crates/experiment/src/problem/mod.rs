@@ -1,0 +1,72 @@
+//! Problems, and what the drivers must know of each.
+//!
+//! A problem says, in types, what a driver must know to run any algorithm of it, a trait a job
+//! ([`Compared`], [`Simulated`], [`Faulted`], [`Drawn`], [`Checked`], [`Stepped`], [`Networked`]):
+//! what the applications do, what must hold, what is measured. What is checked and stepped,
+//! mistakes among it, is a [`Subject`]: behind it are [nodes of any algorithm](NodeOf), so that all
+//! of it is compiled once for every problem.
+
+pub mod channels;
+mod counterexample;
+pub mod detection;
+pub mod election;
+pub mod group;
+mod holder;
+mod jobs;
+pub mod multicast;
+pub mod mutex;
+mod nodes;
+mod observation;
+mod remarks;
+mod retrace;
+mod scene;
+mod simulate;
+mod staged;
+mod subject;
+mod verify;
+pub mod wave;
+
+use std::fmt;
+
+use vorrang_draw::Look;
+use vorrang_protocol::NodeId;
+use vorrang_trace::Recording;
+
+use crate::failure::Failure;
+use crate::options::check::CheckArgs;
+
+pub(crate) use holder::holder_at;
+pub use jobs::{
+    Checked, Compared, Drawn, Extremes, Faulted, Networked, ProblemDriver, Question, Simulated,
+    Stepped, SummaryOf, Until,
+};
+use nodes::graph;
+pub use nodes::{GuardedNodes, Nodes, make};
+pub use observation::{
+    Activity, ApplicationEvent, InitialRoles, Observation, ObservationKind, Role,
+};
+pub use remarks::Remarks;
+pub use retrace::{Retraced, Watching, sides};
+pub use scene::Scene;
+pub(crate) use simulate::{Extent, measure, observe, overhear, record};
+pub use simulate::{Kinds, header, run_header};
+pub use staged::{Ahead, Look as Glance, Staged};
+pub(crate) use subject::SubjectOf;
+pub use verify::{Looked, Query, Watcher};
+
+#[cfg(doc)]
+use vorrang_catalogue::NodeOf;
+
+/// Something that can be checked and staged: an algorithm, or one with a mistake.
+pub trait Subject: Send + Sync + fmt::Debug {
+    /// What these options ask of the checker.
+    fn question(&self, args: &CheckArgs) -> Result<Query, Failure>;
+    /// Its nodes, to be driven by hand.
+    fn stage(&self, args: &CheckArgs) -> Result<Box<dyn Staged>, Failure>;
+    /// Does a recorded run once more, and shows every node after whatever happened to it.
+    fn retrace(&self, run: &Recording, watch: Watching<'_>) -> Result<Retraced, Failure>;
+    /// What was asked or told in a recorded run, in words, and what it looks like.
+    fn looks(&self, at: NodeId, told: &vorrang_trace::LineEvent) -> Option<(String, Look)>;
+    /// The kinds of messages that carry a token.
+    fn tokens(&self) -> &'static [&'static str];
+}

@@ -1,0 +1,111 @@
+//! Reliable multicast: what is asked of the checker.
+
+use vorrang_algorithms::multicast::card::Card;
+use vorrang_algorithms::multicast::spec::Deliveries;
+use vorrang_algorithms::multicast::{Command, Multicast, Text};
+use vorrang_algorithms::setup::{Parameter, Setup};
+use vorrang_algorithms::topology::Topology;
+use vorrang_algorithms::topology::measure::shape_of;
+use vorrang_check::{Ask, Plan};
+
+use crate::failure::Failure;
+use crate::options::check::{CheckArgs, one_a_node};
+use crate::options::list;
+use crate::problem::remarks::{nodes_in_words, surroundings};
+use crate::problem::{Question, Remarks};
+
+pub(super) fn question(
+    card: &'static Card,
+    flaw: Option<&str>,
+    args: &CheckArgs,
+) -> Result<Question<Multicast>, Failure> {
+    let shown = flaw.and_then(|name| card.flaw(name)).map(|flaw| flaw.shown_by);
+    let casts = casts(args, shown.map_or(card.terms.checked, |shown| shown.casts))?;
+    let nodes = casts.len() as u32;
+    let about = card.about();
+    let mut setup = args.setup.setup(&about, nodes)?;
+    let given = shown.map_or(&[][..], |shown| shown.given);
+    let found = [(Parameter::Distances, "known"), (Parameter::Draws, "2")];
+    for (parameter, text) in found.iter().chain(given) {
+        if card.takes.contains(parameter) && !args.setup.says(*parameter) {
+            setup.set(*parameter, text).map_err(|unfit| Failure::Usage(unfit.0))?;
+        }
+    }
+    if let Some(most) = casts.iter().copied().max().filter(|&most| most > setup.window) {
+        return Err(Failure::usage(format!(
+            "--casts {most}: in a check, applications do not wait for the window, and --window {} \
+             is smaller",
+            setup.window
+        )));
+    }
+    let order = args.order(card.assumes.order);
+    let usual = shown.map_or((1, 0), |shown| (shown.losses, shown.duplicates));
+    let faults = args.faults_of((0, 0), usual);
+    // Where messages take for ever, there is no end to those that are sent again.
+    let mut links = args.links(&about, &setup, order);
+    let longest = setup.within.saturating_mul(diameter(&setup)?);
+    links.within = args.timely.or(Some(longest)).filter(|_| !args.asynchronous);
+
+    let mut line = args.line(&about, &setup, order);
+    line.option("casts", list(&casts));
+    line.maybe("losses", (args.losses().is_none() && usual.0 > 0).then_some(usual.0));
+    line.maybe("duplicates", (args.duplicates().is_none() && usual.1 > 0).then_some(usual.1));
+
+    let mut remarks = Remarks::default();
+    remarks.warnings.extend(emptiness(&casts).map(str::to_owned));
+    if let (Some(flaw), Some(shown)) = (flaw, shown) {
+        let takes = format!("--casts {}", list(shown.casts));
+        let short = |at: usize| casts.get(at).copied().unwrap_or(0) < shown.casts[at];
+        let falls_short = (0..shown.casts.len()).any(short)
+            || faults.losses < shown.losses
+            || faults.duplicates < shown.duplicates;
+        remarks.of_flaw(flaw, &takes, falls_short);
+    }
+    let asks =
+        |count: &u32| (0..*count).map(|_| Ask::at_once(Command::Cast(Text::default()))).collect();
+    let around = surroundings(&about, &setup, &links, faults);
+    let said = format!("{}, multicasts {}", nodes_in_words(nodes as usize), list(&casts));
+    Ok(Question {
+        plan: Plan::PerNode(casts.iter().map(asks).collect()),
+        monitor: card.watch(&setup),
+        links,
+        faults,
+        fair: args.demand.fair,
+        properties: Deliveries::properties(setup.ordering).into_iter().map(str::to_owned).collect(),
+        covers: format!("{said}, {around}"),
+        remarks,
+        line,
+        setup,
+    })
+}
+
+/// Why nothing could be wrong with this.
+fn emptiness(casts: &[u32]) -> Option<&'static str> {
+    match casts {
+        [_] => Some("a single member has no other to send to"),
+        _ if casts.iter().all(|&count| count == 0) => Some("no member multicasts anything"),
+        _ => None,
+    }
+}
+
+/// How often each member speaks: as was said, or else as is usual.
+fn casts(args: &CheckArgs, usual: &[u32]) -> Result<Vec<u32>, Failure> {
+    let said = args.multicast.casts.as_deref();
+    let many = said.filter(|said| said.len() > 1).map_or(usual.len(), <[u32]>::len) as u32;
+    let nodes = args.nodes.unwrap_or(many);
+    match said {
+        Some([one]) => Ok(vec![*one; nodes as usize]),
+        Some(each) if each.len() != nodes as usize => Err(one_a_node("--casts", each.len(), nodes)),
+        Some(each) => Ok(each.to_vec()),
+        None => Ok((0..nodes as usize).map(|at| usual.get(at).copied().unwrap_or(0)).collect()),
+    }
+}
+
+/// How many links there are between the two members that are farthest apart.
+fn diameter(setup: &Setup) -> Result<u32, Failure> {
+    if setup.topology == Topology::Complete {
+        return Ok(1);
+    }
+    let graph = setup.topology.graph(setup.group).map_err(|unfit| Failure::Usage(unfit.0))?;
+    Ok(shape_of(&graph).diameter.unwrap_or(1).max(1))
+}

@@ -1,0 +1,86 @@
+//! What is measured of a lock.
+
+use vorrang_algorithms::card::{Quantity, Span};
+use vorrang_algorithms::mutex::card::{BUSIEST, Card, MESSAGES, RESPONSE, SYNC_DELAY};
+use vorrang_algorithms::setup::Setup;
+use vorrang_trace::Summary;
+
+use super::scenario::Scenario;
+use crate::figures::{Figure, Reading};
+use vorrang_workload::mutex::Resource;
+
+/// The figures of a run, with times in a unit of so many nanoseconds.
+pub fn figures(
+    card: &Card,
+    summary: &Summary,
+    unit: (&'static str, f64),
+    per: (&'static str, f64),
+    theory: &dyn Fn(Quantity) -> Option<Span>,
+) -> Vec<Figure> {
+    let (unit, unit_ns) = unit;
+    let time = |ns: Option<f64>| ns.filter(|_| unit_ns > 0.0).map(|ns| ns / unit_ns);
+    let quantile = |ns: Option<u64>| time(ns.map(|ns| ns as f64));
+    let busiest = (summary.entries > 0).then(|| summary.load_max as f64 / summary.entries as f64);
+    let overtakes = summary.overtakes.map_or(Reading::Unknown, Reading::Count);
+    let of = |quantity: Quantity, value: Option<f64>, error: Option<f64>| {
+        Figure::real(quantity.key, value)
+            .labelled(quantity.name)
+            .unit(if quantity.is_time { unit } else { "" })
+            .theory(theory(quantity), error)
+    };
+    // Where all comes to rest there are hardly any.
+    let idle = Figure::of("idle_messages", Reading::Count(summary.idle_messages));
+    let idle = if card.terms.perpetual { idle.labelled("idle messages") } else { idle };
+    vec![
+        Figure::count("entries", "entries", summary.entries),
+        Figure::count("messages", "messages", summary.messages),
+        idle,
+        Figure::of("messages_by_kind", Reading::Counts(summary.by_kind.clone())),
+        of(MESSAGES, summary.messages_per_entry(), summary.messages_per_entry_error)
+            .column("MESSAGES"),
+        of(SYNC_DELAY, time(summary.sync_delay_mean_ns), time(summary.sync_delay_error_ns))
+            .column("DELAY/T"),
+        of(RESPONSE, time(summary.response_mean_ns), time(summary.response_error_ns))
+            .column("RESPONSE/T"),
+        Figure::real("response_p50", quantile(summary.response_p50_ns)),
+        Figure::real("response_p99", quantile(summary.response_p99_ns)),
+        Figure::real("throughput", summary.throughput_per_ns().map(|rate| rate * per.1))
+            .labelled("throughput")
+            .unit(per.0)
+            .column("PER T"),
+        Figure::real("bytes_per_entry", summary.bytes_per_entry())
+            .labelled("bytes per entry")
+            .column("BYTES"),
+        Figure::of("load_max", Reading::Count(summary.load_max)),
+        of(BUSIEST, busiest, None).column("LOAD"),
+        Figure::real("load_fairness", Some(summary.load_fairness)),
+        Figure::real("fairness", Some(summary.fairness)).labelled("fairness (Jain)").column("FAIR"),
+        Figure::of("overtakes", overtakes).labelled("overtakes").column("OVERT."),
+    ]
+}
+
+/// What became of the resource, and of the views; nothing where there are none.
+pub(super) fn of_views(scenario: &Scenario, used: Option<&Resource>) -> Vec<Figure> {
+    let unit_ns = scenario.environment.latency.mean_ns();
+    let Setup { beat, margin, late, .. } = scenario.setup;
+    let patience_ns = (beat + margin + late).as_nanos() as f64;
+    let change_ns = used.and_then(|it| it.changes.mean());
+    let in_units = |of_ns: f64| change_ns.filter(|_| of_ns > 0.0).map(|ns| ns / of_ns);
+    let count =
+        |of: fn(&Resource) -> u64| used.map_or(Reading::Unknown, |it| Reading::Count(of(it)));
+    let highest = used.and_then(|it| it.highest).map(|it| Reading::Text(it.to_string()));
+    let safe = scenario.views.as_ref().map(|it| Reading::Text(it.safety.sentence().to_owned()));
+    let known = [
+        (Figure::of("safe_means", safe.unwrap_or(Reading::Unknown)), "safety means"),
+        (Figure::of("views", count(Resource::views)), "views"),
+        (Figure::real("view_change", in_units(unit_ns)).unit(" T"), "view change"),
+        (Figure::real("view_change_timeouts", in_units(patience_ns)), "  in time-outs"),
+        (Figure::of("fence_highest", highest.unwrap_or(Reading::Unknown)), "highest fencing token"),
+        (Figure::of("stale_writes", count(|it| it.late)), "stale writes, unfenced"),
+        (Figure::of("refused", count(|it| it.refused)), "  refused by fencing"),
+    ];
+    let shown = |(figure, label): (Figure, &'static str)| {
+        if used.is_some() { figure.labelled(label) } else { figure }
+    };
+    known.map(shown).into()
+}

@@ -1,0 +1,210 @@
+//! Mutual exclusion: what its runs are runs of, what is measured, and what is asked of the checker.
+
+mod check_scope;
+pub mod figures;
+pub mod on_views;
+mod question;
+mod scenario;
+
+use vorrang_algorithms::group::locks::spec::Locked;
+use vorrang_algorithms::mutex::card::{self, Card, Setting, Terms};
+use vorrang_algorithms::mutex::spec::{Exclusion, Watch};
+use vorrang_algorithms::mutex::{Claim, Command, Mutex, Notice};
+use vorrang_algorithms::registry::Node;
+use vorrang_algorithms::setup::{Setup, Unfit};
+use vorrang_catalogue::{self as any, NodeOf};
+use vorrang_check::Ask;
+use vorrang_protocol::NodeId;
+use vorrang_sim::{Distribution, Load, Turns};
+use vorrang_trace::{Header, Summary};
+
+use self::figures::{figures, of_views};
+use self::on_views::Views;
+use self::question::question;
+use crate::failure::Failure;
+use crate::figures::Figure;
+use crate::options::axis::Axis;
+use crate::options::check::CheckArgs;
+use crate::options::mutex::{LoadKind, MutexArgs};
+use crate::options::views::takes;
+use crate::options::{CALM, RunArgs};
+use crate::problem::{
+    Activity, ApplicationEvent, Checked, Compared, Drawn, Extremes, Faulted, InitialRoles, Nodes,
+    Question, Role, Simulated, Stepped,
+};
+use vorrang_workload::mutex::{Users, Uses};
+
+pub use scenario::Scenario;
+
+impl Compared for Mutex {
+    fn extremes(card: &'static Card, setup: &Setup) -> Result<Extremes<Self>, Unfit> {
+        let at = |load| Setting::new(card, setup, load);
+        Ok(Extremes {
+            common: format!("{}, E = T", setup.text(card.takes)),
+            settings: [
+                ("ONE AT A TIME", at(card::Load::Light)),
+                ("SATURATION", at(card::Load::Heavy)),
+            ],
+        })
+    }
+
+    fn contrast(_: &'static Card) -> Axis {
+        Axis::new("load", [LoadKind::Heavy, LoadKind::Light], |args, load| args.mutex.load = *load)
+    }
+}
+
+impl Simulated for Mutex {
+    type Scenario = Scenario;
+
+    fn scenario(card: &'static Card, args: &RunArgs) -> Result<Scenario, Failure> {
+        Scenario::new(card, args)
+    }
+
+    fn monitor(scenario: &Scenario) -> (Option<Exclusion>, Option<Locked>) {
+        let Scenario { card, setup, views, .. } = scenario;
+        match views {
+            Some(views) => (None, Some(views.monitor(card, setup))),
+            None => (Some(card.exclusion(setup)), None),
+        }
+    }
+
+    fn workload(scenario: &Scenario) -> Users {
+        let load = match scenario.load {
+            LoadKind::Heavy => Load::Closed { think: scenario.think },
+            LoadKind::Light => Load::OneAtATime,
+            LoadKind::Burst => Load::Burst,
+        };
+        let claims = scenario.card.terms.claims.iter().copied();
+        let admission = (scenario.card.terms.admission)(&scenario.setup);
+        let turns = Turns::new(load, Command::Acquire(Claim::Exclusive), Command::Release)
+            .acquire_any_of(claims.map(Command::Acquire).collect())
+            .entries(scenario.entries)
+            .hold(scenario.hold())
+            .hot(scenario.contenders())
+            .perpetual(scenario.card.terms.perpetual || scenario.views.is_some());
+        Users { turns, numbered: scenario.views.as_ref().map(|_| admission) }
+    }
+
+    fn figures(scenario: &Scenario, uses: &Uses) -> Vec<Figure> {
+        let summary = &uses.turns;
+        let unit_ns = scenario.environment.latency.mean_ns();
+        let per = (" per T", unit_ns);
+        // By acknowledgements nodes hear of each other, and the algorithm does not know.
+        let overtakes = summary.overtakes.filter(|_| scenario.is_bare());
+        let summary = &Summary { overtakes, ..summary.clone() };
+        let mut figures =
+            figures(scenario.card, summary, (" T", unit_ns), per, &|of| scenario.theory(of));
+        figures.extend(of_views(scenario, uses.used.as_ref()));
+        figures
+    }
+
+    fn complaint(scenario: &Scenario, uses: &Uses) -> Option<String> {
+        if let Some(used) = uses.used.as_ref().filter(|it| it.late != it.refused) {
+            return Some(format!(
+                "fencing: of {} stale writes a resource that checks fencing tokens refuses {}",
+                used.late, used.refused
+            ));
+        }
+        let promised = scenario.card.terms.promises.ordering && scenario.is_bare();
+        let overtaken = promised && uses.turns.overtakes.is_some_and(|count| count > 0);
+        overtaken.then(|| "ordering: a request was overtaken by a later one".to_owned())
+    }
+
+    fn on_views(
+        of: &any::Entry<Self>,
+        scenario: &Scenario,
+    ) -> Result<Option<Nodes<Self>>, Failure> {
+        let Some(views) = &scenario.views else { return Ok(None) };
+        let of = match scenario.environment.flaw {
+            None => of,
+            flaw => any::find(of.card.name, flaw).map_err(|unfit| Failure::Usage(unfit.0))?,
+        };
+        on_views::nodes(of, scenario, views).map(Some)
+    }
+
+    fn again_on_views(
+        of: &any::Entry<Self>,
+        header: &Header,
+    ) -> Result<Option<Node<NodeOf<Self>>>, Failure> {
+        let Some(views) = Views::noted(header) else { return Ok(None) };
+        let text = header.get("setup").unwrap_or_default();
+        let setup = Setup::read(text, takes(of.card.takes));
+        let setup = setup.map_err(|unfit| Failure::Usage(unfit.0))?;
+        on_views::again(of, &setup, &views).map(Some)
+    }
+}
+
+impl Faulted for Mutex {
+    const ROLES: &'static [Role] = &[Role::Idle, Role::Waiting, Role::Holder, Role::Coordinator];
+
+    /// Nodes that think between requests, so that some are idle; all at once; one after the other.
+    fn trials(card: &'static Card, nodes: u32) -> Vec<RunArgs> {
+        const MILLISECOND: u64 = 1_000_000;
+        let trial = |load, turns: u64, latency, think| {
+            let mutex =
+                MutexArgs { load, entries: turns * u64::from(nodes), think, hold: None, hot: None };
+            RunArgs { mutex, ..RunArgs::taking(latency) }
+        };
+        let at_once = Distribution::Constant(0);
+        // Time-outs are made for a bound; without one, messages overtake each other far more often.
+        let wild = if card.assumes.timely { CALM } else { Distribution::Exponential(MILLISECOND) };
+        let one_by_one = trial(LoadKind::Light, 2, CALM, at_once);
+        if card.assumes.one_at_a_time {
+            return vec![one_by_one];
+        }
+        let think = Distribution::Uniform(0, 2 * u64::from(nodes) * MILLISECOND);
+        vec![
+            trial(LoadKind::Heavy, 3, CALM, think),
+            trial(LoadKind::Burst, 2, wild, at_once),
+            one_by_one,
+        ]
+    }
+
+    fn activity(said: ApplicationEvent<'_, Command, Notice>) -> Option<Activity> {
+        match said {
+            ApplicationEvent::Command(Command::Acquire(_)) => Some(Activity::Waits),
+            ApplicationEvent::Command(Command::Release)
+            | ApplicationEvent::Notice(Notice::Evicted) => Some(Activity::Rests),
+            ApplicationEvent::Notice(Notice::Entered | Notice::EnteredAs(_)) => {
+                Some(Activity::IsInside)
+            }
+            ApplicationEvent::Notice(Notice::View { .. }) => None,
+        }
+    }
+
+    fn posts(scenario: &Scenario) -> InitialRoles {
+        let Terms { servers, tokens, .. } = scenario.card.terms;
+        let members = scenario.setup.group.members();
+        InitialRoles { coordinators: members.rev().take(servers as usize).collect(), tokens }
+    }
+}
+
+impl Drawn for Mutex {
+    fn tokens(card: &'static Card) -> &'static [&'static str] {
+        card.terms.tokens
+    }
+}
+
+impl Checked for Mutex {
+    type Watch = Watch;
+
+    fn question(
+        card: &'static Card,
+        flaw: Option<&str>,
+        args: &CheckArgs,
+    ) -> Result<Question<Self>, Failure> {
+        question(card, flaw.and_then(|name| card.flaw(name)), args)
+    }
+}
+
+impl Stepped for Mutex {
+    fn staged(card: &'static Card, setup: &Setup, flaw: Option<&str>) -> Watch {
+        card.staged(setup, flaw)
+    }
+
+    fn turn(card: &'static Card, _: &Setup, at: NodeId) -> Vec<Ask<Command>> {
+        let claims = card.terms.claims;
+        let acquire = Command::Acquire(claims[at.index() % claims.len()]);
+        vec![Ask::then_wait(acquire), Ask::to_end(Command::Release)]
+    }
+}

@@ -1,0 +1,351 @@
+//! Locks on views: any algorithm for mutual exclusion inside a group that agrees on who belongs to
+//! it. Compiled once for all of them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use vorrang_algorithms::flaw::{AnyMistake, Flawed};
+use vorrang_algorithms::group::detecting::Detecting;
+use vorrang_algorithms::group::locks::flaws::{
+    ClockNotCarried, EntersFrozen, HolderForgotten, ViewIgnored,
+};
+use vorrang_algorithms::group::locks::spec::Locked;
+use vorrang_algorithms::group::locks::{
+    Lease, Locks, NodeFactory, OnViews, ViewLayer, message, on_views,
+};
+use vorrang_algorithms::layer::reliable::{self, Retries};
+use vorrang_algorithms::mutex::card::Card;
+use vorrang_algorithms::mutex::{Command, Mutex, Notice};
+use vorrang_algorithms::quorum::Quorums;
+use vorrang_algorithms::recipe::Node;
+use vorrang_algorithms::setup::{Parameter, Setup};
+use vorrang_catalogue::{Entry, NodeOf};
+use vorrang_erased::AnyNode;
+use vorrang_protocol::{Group, NodeId, Protocol, parse_duration_ns, show_duration_ns};
+use vorrang_trace::Header;
+
+use super::scenario::Scenario;
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::options::RunArgs;
+use crate::options::choice::{Choice as _, name};
+use crate::options::views::{LocksFlaw, ViewsArgs};
+use crate::problem::{Nodes, make};
+
+/// How often something is sent again before a peer is left alone. A view does not last for ever
+/// with one that never answers, so this need not be the end of anything.
+const TRIES: u8 = 200;
+/// Every member tells every other how it stands, again and again.
+const MOST_NODES: u32 = 256;
+
+/// A lock on views, as it was asked for.
+#[derive(Clone, Debug)]
+pub struct Views {
+    lease: Option<(Duration, u32)>,
+    /// Whether the algorithm has channels of its own in every view.
+    has_channels: bool,
+    slip: Option<LocksFlaw>,
+    /// What is meant by safe.
+    pub safety: Safety,
+}
+
+/// What a run on views must be to be safe.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Safety {
+    /// Nobody is suspected who is up: nobody is beside another.
+    Right,
+    /// Whoever was left behind is put out in time: nobody is beside another.
+    Leased,
+    /// Somebody may be left behind and not know: what it does is refused.
+    Fenced,
+}
+
+impl Safety {
+    /// In words.
+    pub const fn sentence(self) -> &'static str {
+        match self {
+            Self::Right => "exclusion (no false suspicions)",
+            Self::Leased => "exclusion (leases)",
+            Self::Fenced => "fencing (tokens grow; stale holders are refused)",
+        }
+    }
+}
+
+impl Views {
+    /// What was asked for, if anything was and the algorithm can.
+    pub fn new(
+        card: &Card,
+        args: &RunArgs,
+        (setup, environment): (&Setup, &Environment),
+    ) -> Result<Option<Self>, Failure> {
+        let ViewsArgs { on_views, lease, drift } = args.views;
+        if !on_views {
+            return Ok(None);
+        }
+        refuse_what_does_not_fit(card, args, (setup, environment))?;
+        let (breaks, trouble) = (args.common.break_assumptions, &args.faults);
+        let refused = |why: String| Err(Failure::usage(why));
+        let assumed = drift.unwrap_or(0);
+        let worst = trouble.clocks().iter().max_by_key(|it| it.drift_per_mille());
+        if let (Some(skew), true) = (worst, lease.is_some() && !breaks)
+            && skew.drift_per_mille() > assumed
+        {
+            return refused(format!(
+                "--skew {skew} is a clock drift of {} parts in a thousand, and leases assume \
+                 --drift {assumed}: say more, or --break-assumptions to see it break",
+                skew.drift_per_mille()
+            ));
+        }
+        // Nobody is heard later than its margin allows, unless it is down.
+        let is_in_time = |ns| u128::from(ns) <= setup.margin.as_nanos();
+        let is_right = trouble.is_crashes_only() && environment.spread_ns().is_some_and(is_in_time);
+        let safety = match lease {
+            Some(_) if !trouble.has_pauses() => Safety::Leased,
+            Some(_) | None if is_right => Safety::Right,
+            Some(_) | None => Safety::Fenced,
+        };
+        let has_channels = environment.faults.is_some() || environment.is_reliable;
+        let lease = lease.map(|length| (length, assumed));
+        Ok(Some(Self { lease, has_channels, slip: args.slip(), safety }))
+    }
+
+    /// Whether they have a mistake.
+    pub const fn is_flawed(&self) -> bool {
+        self.slip.is_some()
+    }
+
+    /// As it would have to be typed.
+    pub fn options(&self) -> String {
+        let mut text = " --on-views".to_owned();
+        if let Some((length, drift)) = self.lease {
+            text += &format!(" --lease {} --drift {drift}", shown(length));
+        }
+        if let Some(slip) = self.slip {
+            text += &format!(" --flaw {}", name(&slip));
+        }
+        text
+    }
+
+    /// As figures begin with it, also where there are no views.
+    pub fn head(this: Option<&Self>) -> Vec<(&'static str, Value)> {
+        let lease = this.and_then(|it| it.lease);
+        vec![
+            ("on_views", json!(this.is_some())),
+            ("lease", json!(lease.map(|it| shown(it.0)))),
+            ("drift", json!(lease.map(|it| it.1))),
+        ]
+    }
+
+    /// Adds it to what is said of a run.
+    pub fn note(&self, header: Header) -> Header {
+        let mut header =
+            header.with("on_views", &["plain", "channels"][usize::from(self.has_channels)]);
+        if let Some((length, drift)) = self.lease {
+            header = header.with("lease", &shown(length)).with("drift", &drift);
+        }
+        match self.slip {
+            Some(slip) => header.with("views_flaw", &name(&slip)),
+            None => header,
+        }
+    }
+
+    /// The views that a run was on, if it was.
+    pub fn noted(header: &Header) -> Option<Self> {
+        let has_channels = match header.get("on_views")? {
+            "channels" => true,
+            "plain" => false,
+            _ => return None,
+        };
+        let length = header.get("lease").and_then(|text| parse_duration_ns(text).ok());
+        let drift = header.get("drift").and_then(|text| text.parse().ok()).unwrap_or(0);
+        let lease = length.map(|ns| (Duration::from_nanos(ns), drift));
+        let slip = header.get("views_flaw").and_then(LocksFlaw::named);
+        Some(Self { lease, has_channels, slip, safety: Safety::Fenced })
+    }
+
+    /// What must hold.
+    pub fn monitor(&self, card: &Card, setup: &Setup) -> Locked {
+        let locked = Locked::new(setup.group).admitting((card.terms.admission)(setup));
+        match self.safety {
+            Safety::Right | Safety::Leased => locked,
+            Safety::Fenced => locked.fenced(),
+        }
+    }
+
+    fn stack(&self, of: &Entry<Mutex>, setup: &Setup) -> Result<Stack, Failure> {
+        let lease = self.lease.map(|(length, drift)| Lease::new(length, drift));
+        let anew = anew(of, setup, self.has_channels)?;
+        Ok(Stack { setup: setup.clone(), anew, lease })
+    }
+}
+
+/// Refuses what no lock on views could make sense of, and algorithms that cannot be there.
+fn refuse_what_does_not_fit(
+    card: &Card,
+    args: &RunArgs,
+    (setup, environment): (&Setup, &Environment),
+) -> Result<(), Failure> {
+    let (nodes, breaks) = (args.common.nodes, args.common.break_assumptions);
+    let refused = |why: String| Err(Failure::usage(why));
+    if nodes > MOST_NODES {
+        return refused(format!(
+            "--nodes {nodes} is too many for --on-views: every member sends its state to every \
+             other, so at most {MOST_NODES}"
+        ));
+    }
+    if args.common.is_real {
+        return refused(
+            "--on-views is for the simulator and for 'vorrang node': over a real network it is \
+             not measured yet"
+                .to_owned(),
+        );
+    }
+    if environment.is_guarded {
+        return refused(
+            "--invariants are about an algorithm in one group: --on-views starts it anew in every \
+             view"
+                .to_owned(),
+        );
+    }
+    let usual = Setup::new(setup.group);
+    for it in [Parameter::Holder, Parameter::Priorities, Parameter::Ring] {
+        if it.show(setup) != it.show(&usual) {
+            return refused(format!(
+                "--{} {} names nodes, and --on-views numbers them anew in every view, in the \
+                 order of their waiting time",
+                it.name(),
+                it.show(setup)
+            ));
+        }
+    }
+    if card.assumes.timely && !args.faults.is_crashes_only() && !breaks {
+        return refused(format!(
+            "{} assumes that messages take no longer than --within, and on views lost messages \
+             are retransmitted later: crash nodes only, choose an algorithm without time-outs, or \
+             say --break-assumptions to see it break",
+            card.name
+        ));
+    }
+    Ok(())
+}
+
+fn shown(time: Duration) -> String {
+    show_duration_ns(time.as_nanos() as u64)
+}
+
+/// The set-up of an algorithm in a view of so many members.
+fn among(setup: &Setup, members: u32) -> Setup {
+    let group = Group::of(members);
+    let is_usual = setup.quorum == Quorums::usual(setup.group);
+    let quorum = if is_usual { Quorums::usual(group) } else { setup.quorum.clone() };
+    Setup { group, quorum, k: setup.k.min(members), within: silence(setup), ..setup.clone() }
+}
+
+/// How long an algorithm believes a message to take within a view. If it gives somebody up because
+/// of silence, it goes on without a message of that one, and then numbers need not grow: so it must
+/// not, before the next view does. That is there when the silence was noticed, with all that it
+/// takes to agree; twice as long is enough for a message that comes before its view does.
+fn silence(setup: &Setup) -> Duration {
+    const ROUNDS: u32 = 8;
+    let Setup { within, beat, margin, late, .. } = setup;
+    let noticed = beat.saturating_add(*margin).saturating_add(*late).saturating_mul(2);
+    noticed.saturating_add(within.saturating_mul(ROUNDS)).saturating_mul(2)
+}
+
+/// What is made for views of every size that there may be, the smallest first.
+pub fn in_every_view<T>(
+    setup: &Setup,
+    make: impl Fn(&Setup) -> Result<T, Failure>,
+) -> Result<Vec<T>, Failure> {
+    let each = (1..=setup.group.size()).map(|members| {
+        make(&among(setup, members)).map_err(|failure| match failure {
+            Failure::Usage(why) if members < setup.group.size() => Failure::Usage(format!(
+                "--on-views: in a view of {members} there would be no such group ({why})"
+            )),
+            failure => failure,
+        })
+    });
+    each.collect()
+}
+
+/// The nodes of an algorithm in every view that there may be.
+fn anew(
+    of: &Entry<Mutex>,
+    setup: &Setup,
+    has_channels: bool,
+) -> Result<NodeFactory<NodeOf<Mutex>>, Failure> {
+    let made = in_every_view(setup, |setup| make(&of.recipe, setup))?;
+    let made: Arc<[Node<NodeOf<Mutex>>]> = made.into();
+    let anew = NodeFactory::new(move |me, group: Group| made[group.size() as usize - 1](me));
+    if !has_channels {
+        return Ok(anew);
+    }
+    let patience = Retries::within(setup.within, TRIES);
+    Ok(anew.over_channels(patience).map(|_, _, node| AnyNode::new(node)))
+}
+
+/// What all nodes of a group on views are made with.
+struct Stack {
+    setup: Setup,
+    anew: NodeFactory<NodeOf<Mutex>>,
+    lease: Option<Lease>,
+}
+
+impl Stack {
+    fn node(&self, id: NodeId) -> OnViews<NodeOf<Mutex>> {
+        let founders: Vec<NodeId> = self.setup.group.members().collect();
+        on_views(id, &self.setup, &founders, self.anew.clone(), self.lease)
+    }
+
+    /// With a mistake, made where those who wait ask again.
+    fn flawed(self, mistake: &'static dyn AnyMistake<Locks<NodeOf<Mutex>>>) -> Node<NodeOf<Mutex>> {
+        let slow = Self { anew: self.anew.asking_again(), ..self };
+        Arc::new(move |id| {
+            let flawed = slow.node(id).map(|locks| Flawed::new(locks, mistake));
+            AnyNode::new::<Detecting<Flawed<Locks<NodeOf<Mutex>>>>>(flawed)
+        })
+    }
+
+    /// The nodes without their types.
+    fn any(self, slip: Option<LocksFlaw>) -> Node<NodeOf<Mutex>> {
+        match slip {
+            None => Arc::new(move |id| AnyNode::new(self.node(id))),
+            Some(LocksFlaw::EntersFrozen) => self.flawed(&EntersFrozen),
+            Some(LocksFlaw::HolderForgotten) => self.flawed(&HolderForgotten),
+            Some(LocksFlaw::ViewIgnored) => self.flawed(&ViewIgnored),
+            Some(LocksFlaw::ClockNotCarried) => self.flawed(&ClockNotCarried),
+            Some(LocksFlaw::OwnOrder) => {
+                let apart = Self { anew: self.anew.in_own_order(), ..self };
+                Arc::new(move |id| AnyNode::new(apart.node(id)))
+            }
+        }
+    }
+}
+
+/// The nodes of a recorded run.
+pub fn again(
+    of: &Entry<Mutex>,
+    setup: &Setup,
+    views: &Views,
+) -> Result<Node<NodeOf<Mutex>>, Failure> {
+    Ok(views.stack(of, setup)?.any(views.slip))
+}
+
+/// The nodes of a run that is to be.
+pub(super) fn nodes(
+    of: &Entry<Mutex>,
+    scenario: &Scenario,
+    views: &Views,
+) -> Result<Nodes<Mutex>, Failure> {
+    const WHY: &str = "--on-views is for the simulator and for 'vorrang node'";
+    let (size, stack) = (scenario.setup.group.size(), views.stack(of, &scenario.setup)?);
+    let within = if views.has_channels { reliable::kinds(of.kinds) } else { of.kinds.to_vec() };
+    let kinds = message::kinds::<<ViewLayer as Protocol>::Message>(&within).leak();
+    if views.is_flawed() {
+        let node: Node<AnyNode<Command, Notice>> = stack.any(views.slip);
+        return Ok(Nodes::simulated(size, node, Vec::new(), (kinds, WHY)));
+    }
+    let node: Node<OnViews<NodeOf<Mutex>>> = Arc::new(move |id| stack.node(id));
+    Ok(Nodes::simulated(size, node, Vec::new(), (kinds, WHY)))
+}

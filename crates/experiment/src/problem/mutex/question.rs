@@ -1,0 +1,236 @@
+//! Mutual exclusion: what is asked of the checker.
+
+use vorrang_algorithms::mutex::card::{Besides, Card, Flaw};
+use vorrang_algorithms::mutex::{Claim, Command, Mutex};
+use vorrang_algorithms::setup::Setup;
+use vorrang_check::Plan;
+use vorrang_protocol::NodeId;
+
+use super::check_scope;
+use crate::failure::Failure;
+use crate::options::check::{CheckArgs, one_a_node};
+use crate::options::command_line::CommandLine;
+use crate::options::list;
+use crate::options::mutex::{MutexCheckArgs, Property};
+use crate::problem::remarks::surroundings;
+use crate::problem::{Question, Remarks};
+
+/// Fills in what was not said, from the flaw or from the algorithm.
+pub(super) fn question(
+    card: &'static Card,
+    flaw: Option<&'static Flaw>,
+    args: &CheckArgs,
+) -> Result<Question<Mutex>, Failure> {
+    let turns = Turns::of(card, flaw, args)?;
+    let assumed = flaw.map_or(card.assumes.order, |flaw| flaw.shown_by.order);
+    let order = args.order(assumed);
+    let setup = set_up(card, flaw, args, turns.entries.len())?;
+    let budget = flaw.map_or((0, 0), |it| (it.shown_by.crashes, it.shown_by.restarts));
+    let (about, faults) = (card.about(), args.faults(budget));
+    let links = args.links(&about, &setup, order);
+    let (besides, mut remarks) = besides(card, flaw, &setup, &args.mutex)?;
+    check_scope::warn_of_vacuity(card, &setup, &turns, &besides, &mut remarks);
+    let asking = turns.entries.iter().filter(|entries| **entries > 0).count();
+    if flaw.is_none() && card.assumes.one_at_a_time && asking > 1 {
+        let name = card.name;
+        remarks.warnings.push(format!("{name} assumes that requests come one at a time"));
+    }
+    if let Some(flaw) = flaw {
+        check_scope::remark_flaw(
+            flaw,
+            &turns,
+            (&setup, links.order, faults),
+            &besides,
+            &mut remarks,
+        );
+    }
+    remarks.of_time(&about, &setup, &links);
+    let around = surroundings(&about, &setup, &links, faults);
+    let covers = format!("{}, {around}", check_scope::turns_in_words(card, &turns));
+    let mut names = vec!["exclusion".to_owned(), "progress".to_owned()];
+    names.extend(besides.ordering.then(|| "ordering".to_owned()));
+    names.extend(
+        besides.bypass.map(|bound| format!("no starvation (passed at most {bound} times)")),
+    );
+    let mut line = args.line(&about, &setup, order);
+    turns.add_to(&mut line, card);
+    let asked = [(besides.ordering, "ordering"), (besides.bypass.is_some(), "no-starvation")];
+    let asked: Vec<&str> = asked.iter().filter(|(asked, _)| *asked).map(|it| it.1).collect();
+    if !asked.is_empty() {
+        line.option("property", asked.join(","));
+    }
+    line.maybe("bypass", besides.bypass);
+    let monitor = card.watch(&setup, besides);
+    Ok(Question {
+        setup,
+        plan: turns.plan(),
+        monitor,
+        links,
+        faults,
+        fair: args.demand.fair,
+        properties: names,
+        covers,
+        remarks,
+        line,
+    })
+}
+
+/// What is said, and for as many nodes as show the flaw, what it takes besides.
+fn set_up(
+    card: &Card,
+    flaw: Option<&Flaw>,
+    args: &CheckArgs,
+    nodes: usize,
+) -> Result<Setup, Failure> {
+    let mut setup = args.setup.setup(&card.about(), nodes as u32)?;
+    if let Some(flaw) = flaw.filter(|flaw| flaw.shown_by.entries.len() == nodes) {
+        for (parameter, text) in flaw.shown_by.given {
+            if !args.setup.says(*parameter) {
+                setup.set(*parameter, text).map_err(|unfit| Failure::Usage(unfit.0))?;
+            }
+        }
+    }
+    Ok(setup)
+}
+
+/// What the applications do.
+pub(super) struct Turns {
+    /// How often each node enters.
+    pub(super) entries: Vec<u32>,
+    /// What each node claims.
+    pub(super) claims: Vec<Claim>,
+    /// Who never leaves after its last entry.
+    pub(super) stay: Vec<u32>,
+}
+
+impl Turns {
+    fn of(card: &Card, flaw: Option<&Flaw>, args: &CheckArgs) -> Result<Self, Failure> {
+        let own = &args.mutex;
+        let nodes = match (args.nodes, flaw, &own.entries[..]) {
+            (Some(nodes), _, _) => nodes,
+            (None, Some(flaw), []) => flaw.shown_by.entries.len() as u32,
+            (None, _, [] | [_]) => 3,
+            (None, _, entries) => entries.len() as u32,
+        };
+        let entries = match (&own.entries[..], flaw) {
+            ([], Some(flaw)) if flaw.shown_by.entries.len() == nodes as usize => {
+                flaw.shown_by.entries.to_vec()
+            }
+            ([], _) => vec![1; nodes as usize],
+            ([same], _) => vec![*same; nodes as usize],
+            (entries, _) if entries.len() == nodes as usize => entries.to_vec(),
+            (entries, _) => return Err(one_a_node("--entries", entries.len(), nodes)),
+        };
+        let claims = match (&own.claims[..], flaw) {
+            ([], Some(flaw)) if flaw.shown_by.claims.len() == nodes as usize => {
+                flaw.shown_by.claims.to_vec()
+            }
+            ([], _) => card.terms.claims.iter().copied().cycle().take(nodes as usize).collect(),
+            (claims, _) if claims.len() == nodes as usize => claims.to_vec(),
+            (claims, _) => return Err(one_a_node("--claims", claims.len(), nodes)),
+        };
+        if let Some(claim) = claims.iter().find(|claim| !is_granted(card, **claim)) {
+            return Err(Failure::usage(format!("{} grants no {claim} claims", card.name)));
+        }
+        let stay = match (&own.stay[..], flaw) {
+            ([], Some(flaw)) => flaw.shown_by.stay.to_vec(),
+            (stay, _) => stay.to_vec(),
+        };
+        check_stay(&stay, &entries)?;
+        Ok(Self { entries, claims, stay })
+    }
+
+    /// Adds what would have to be typed for them.
+    fn add_to(&self, line: &mut CommandLine, card: &Card) {
+        line.option("entries", list(&self.entries));
+        if card.terms.claims.len() > 1 {
+            line.option("claims", check_scope::claims(&self.claims));
+        }
+        if !self.stay.is_empty() {
+            line.option("stay", list(&self.stay));
+        }
+    }
+
+    fn plan(&self) -> Plan<Command> {
+        let asks = self.claims.iter().copied().map(Command::Acquire);
+        let stay: Vec<NodeId> = self.stay.iter().copied().map(NodeId).collect();
+        Plan::turns_with(self.entries.iter().copied().zip(asks), &Command::Release, &stay)
+    }
+}
+
+/// Properties to check besides exclusion and progress, and what there is to say about it.
+fn besides(
+    card: &Card,
+    flaw: Option<&Flaw>,
+    setup: &Setup,
+    own: &MutexCheckArgs,
+) -> Result<(Besides, Remarks), Failure> {
+    let (promised, asked) = (card.promised(setup), &own.property);
+    let (name, mut remarks) = (card.name, Remarks::default());
+    let mut unpromised = |what: &str, called: &str| {
+        remarks.warnings.push(format!("{what} by {name}; asked anyway"));
+        remarks.if_fine.push(format!(
+            "{called} held here, perhaps for want of nodes or entries: {name} does not promise it"
+        ));
+    };
+    let mut besides = match flaw {
+        Some(flaw) if asked.is_empty() => card.broken_by(flaw, setup),
+        Some(_) | None => Besides::default(),
+    };
+    if asked.contains(&Property::Promised) {
+        besides = promised;
+    }
+    if asked.contains(&Property::Ordering) {
+        besides.ordering = true;
+        if !promised.ordering {
+            unpromised("ordering is not promised", "ordering");
+        }
+    }
+    if asked.contains(&Property::NoStarvation) || own.bypass.is_some() {
+        besides.bypass = own.bypass.or(promised.bypass);
+        match (promised.bypass, own.bypass) {
+            (None, None) => {
+                return Err(Failure::usage(format!(
+                    "{} promises no bound on how often a waiting node is passed; ask for one with \
+                     --bypass N",
+                    card.name
+                )));
+            }
+            (None, Some(_)) => {
+                unpromised("no bound on passing is promised", "the bound on passing");
+            }
+            (Some(promise), Some(asked)) if asked < promise => {
+                let what = format!("no bound on passing below {promise} is promised");
+                unpromised(&what, "the bound on passing");
+            }
+            (Some(_), _) => {}
+        }
+    }
+    if asked.contains(&Property::Promised) && promised == Besides::default() {
+        let nothing = "nothing promised";
+        remarks.warnings.push(format!("{nothing} by {name} besides exclusion and progress"));
+    }
+    Ok((besides, remarks))
+}
+
+/// A node that stays must exist, must enter, and can stay only once.
+fn check_stay(stay: &[u32], entries: &[u32]) -> Result<(), Failure> {
+    for (place, &id) in stay.iter().enumerate() {
+        let last = entries.len() - 1;
+        let why = match entries.get(id as usize) {
+            None => format!("does not exist: the last node is {last}"),
+            Some(0) => "makes no entry that it could stay in".to_owned(),
+            Some(_) if stay[..place].contains(&id) => "is named twice".to_owned(),
+            Some(_) => continue,
+        };
+        return Err(Failure::usage(format!("--stay: node {id} {why}")));
+    }
+    Ok(())
+}
+
+fn is_granted(card: &Card, claim: Claim) -> bool {
+    card.terms.claims.iter().any(|granted| match (granted, claim) {
+        (Claim::Group(_), Claim::Group(_)) => true,
+        (granted, claim) => *granted == claim,
+    })
+}

@@ -1,0 +1,262 @@
+//! What a run is a run of, and what the theory says of it.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+use vorrang_algorithms::card::{About, Quantity, Span};
+use vorrang_algorithms::mutex::card::{self, Card, MESSAGES, Setting};
+use vorrang_algorithms::setup::Setup;
+use vorrang_sim::Distribution;
+
+use super::on_views::Views;
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::options::RunArgs;
+use crate::options::choice::name;
+use crate::options::mutex::LoadKind;
+use crate::options::views::takes;
+use crate::problem::Scene;
+
+/// How many messages an entry may take. Nodes that talk to all others also remember something of
+/// each, so that memory grows alike.
+pub(super) const MOST_MESSAGES: f64 = 20_000.0;
+
+/// Options that fit together and fit the algorithm.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    pub(crate) card: &'static Card,
+    pub(crate) setup: Setup,
+    pub(crate) entries: u64,
+    pub(crate) load: LoadKind,
+    pub(crate) think: Distribution,
+    pub(crate) hold: Option<Distribution>,
+    pub(crate) hot: Option<u32>,
+    pub(crate) environment: Environment,
+    pub(crate) views: Option<Views>,
+}
+
+impl Scenario {
+    /// Options that fit together and fit the algorithm, or why they do not.
+    pub(super) fn new(card: &'static Card, args: &RunArgs) -> Result<Self, Failure> {
+        let own = &args.mutex;
+        let load = own.load;
+        if load != LoadKind::Heavy && own.think != Distribution::Constant(0) {
+            return Err(Failure::usage(format!(
+                "--think {} applies to --load heavy only: under {} load a node asks when no \
+                 request is pending",
+                own.think,
+                name(&load),
+            )));
+        }
+        let nodes = args.common.nodes;
+        if let Some(hot) = own.hot.filter(|&hot| hot > nodes) {
+            return Err(Failure::usage(format!(
+                "--hot {hot} is more than there are: --nodes {nodes}"
+            )));
+        }
+        let (setup, environment) = args.placed(&card.about())?;
+        if args.common.is_real && environment.faults.is_some() && load != LoadKind::Heavy {
+            return Err(Failure::usage(format!(
+                "--crash over a real network is for --load heavy: under {} load all wait for one",
+                name(&load)
+            )));
+        }
+        let views = Views::new(card, args, (&setup, &environment))?;
+        let contenders = own.hot.unwrap_or_else(|| card.contenders(nodes));
+        let is_alone = load == LoadKind::Light || contenders == 1;
+        if card.assumes.one_at_a_time && !is_alone && !args.common.break_assumptions {
+            return Err(Failure::usage(format!(
+                "{} assumes that requests come one at a time, and may deadlock under {} load: use \
+                 --load light, or --break-assumptions to see it break",
+                card.name,
+                name(&load),
+            )));
+        }
+        let setting = Setting::new(card, &setup, card::Load::Heavy);
+        let messages = card.cost(MESSAGES, &setting).map_or(0.0, |cost| cost.high);
+        if messages.is_finite() && messages > MOST_MESSAGES {
+            return Err(Failure::usage(format!(
+                "--nodes {nodes} is too many for {}: an entry would take up to {messages} \
+                 messages, and {MOST_MESSAGES} are as many as fit a simulation",
+                card.name
+            )));
+        }
+        Ok(Self {
+            card,
+            setup,
+            entries: own.entries,
+            load,
+            think: own.think,
+            hold: own.hold,
+            hot: own.hot,
+            environment,
+            views,
+        })
+    }
+}
+
+impl Scenario {
+    /// How many nodes, the first ones, ever ask.
+    pub(crate) fn contenders(&self) -> u32 {
+        let all = match self.views {
+            // Who only serves changes from view to view.
+            Some(_) => self.nodes(),
+            None => self.card.contenders(self.nodes()),
+        };
+        self.hot.unwrap_or(all)
+    }
+
+    /// How long a node stays inside: T, if nothing is said.
+    pub(crate) fn hold(&self) -> Distribution {
+        let one_latency = Distribution::Constant(self.environment.latency.mean_ns().round() as u64);
+        self.hold.unwrap_or(one_latency)
+    }
+
+    /// The same over a real network, where nobody knows T: no time, if nothing is said.
+    pub(crate) fn hold_over_tcp(&self) -> Distribution {
+        self.hold.unwrap_or(Distribution::Constant(0))
+    }
+
+    /// How long a node stays inside, in the simulator or over a real network.
+    fn stay(&self, net: bool) -> Distribution {
+        if net { self.hold_over_tcp() } else { self.hold() }
+    }
+
+    /// N.
+    pub(crate) fn nodes(&self) -> u32 {
+        self.setup.group.size()
+    }
+
+    /// What the theory says of a quantity, where it says anything.
+    ///
+    /// Of times it speaks only if every message takes T and every stay the same, at the two ends of
+    /// the load; of numbers always, but between the two ends only what holds at both.
+    pub(crate) fn theory(&self, of: Quantity) -> Option<Span> {
+        let span = self.theory_with(of, self.hold(), true)?;
+        let is_exact = span.low >= span.high;
+        let speaks = is_exact || self.is_typical();
+        Some(if speaks { span } else { Span::between(span.low, span.high) })
+    }
+
+    /// The same over a real network: nothing of times, since nobody knows how long a message takes,
+    /// and nothing at all where messages travel before the first and after the last request.
+    pub(crate) fn theory_over_tcp(&self, of: Quantity) -> Option<Span> {
+        let says_nothing = of.is_time || self.card.terms.perpetual;
+        self.theory_with(of, self.hold_over_tcp(), false).filter(|_| !says_nothing)
+    }
+
+    /// Whether every node always wants in.
+    pub(crate) fn is_saturated(&self) -> bool {
+        self.load == LoadKind::Heavy && self.think == Distribution::Constant(0)
+    }
+
+    pub(crate) fn theory_with(
+        &self,
+        of: Quantity,
+        stay: Distribution,
+        is_known: bool,
+    ) -> Option<Span> {
+        let latency = self.environment.latency;
+        let at = |load| {
+            let hold =
+                if latency.mean_ns() > 0.0 { stay.mean_ns() / latency.mean_ns() } else { 0.0 };
+            let setting =
+                Setting { setup: self.setup.clone(), contenders: self.contenders(), load, hold };
+            self.card.cost(of, &setting)
+        };
+        let load = match self.load {
+            // Between the ends a token that goes round for ever may do so for nothing.
+            LoadKind::Heavy | LoadKind::Burst
+                if self.card.terms.perpetual && !self.is_saturated() =>
+            {
+                return None;
+            }
+            LoadKind::Light => Some(card::Load::Light),
+            LoadKind::Heavy if self.is_saturated() => Some(card::Load::Heavy),
+            LoadKind::Heavy | LoadKind::Burst => None,
+        };
+        let is_plain =
+            is_known && latency.is_constant() && stay.is_constant() && latency.mean_ns() > 0.0;
+        match load {
+            _ if self.environment.is_altered() || self.views.is_some() => None,
+            _ if of.is_time && !is_plain => None,
+            // What a saturated run comes to depends on which requests overtake which: it is known
+            // only if all messages take the same time.
+            Some(card::Load::Heavy) if !is_plain => {
+                let span = at(card::Load::Heavy)?;
+                let is_exact = span.low >= span.high;
+                Some(if is_exact { span } else { Span::between(span.low, span.high) })
+            }
+            Some(load) => at(load),
+            None if of.is_time => None,
+            None => {
+                let (light, heavy) = (at(card::Load::Light)?, at(card::Load::Heavy)?);
+                let is_exact = light == heavy && light.low >= light.high;
+                Some(if is_exact { light } else { light.or(heavy) })
+            }
+        }
+    }
+
+    /// Whether nodes hear of each other by nothing but the algorithm's own messages.
+    pub(crate) const fn is_bare(&self) -> bool {
+        !self.environment.is_reliable && self.views.is_none()
+    }
+
+    /// Whether what is typical can be expected: of a run that is long, and in which the token of a
+    /// ring does not rest for longer than a message takes before the first request.
+    pub(crate) fn is_typical(&self) -> bool {
+        const AT_LEAST: u64 = 100;
+        const EACH: u64 = 20;
+        let rest_ns = self.setup.rest.as_nanos() as f64;
+        let rests = self.card.terms.perpetual && rest_ns > self.environment.latency.mean_ns();
+        self.entries >= AT_LEAST.max(EACH * u64::from(self.contenders())) && !rests
+    }
+}
+
+impl Scene for Scenario {
+    fn about(&self) -> About {
+        let about = self.card.about();
+        match self.views {
+            Some(_) => About { takes: takes(about.takes), ..about },
+            None => about,
+        }
+    }
+    fn views(&self) -> Option<&Views> {
+        self.views.as_ref()
+    }
+    fn setup(&self) -> &Setup {
+        &self.setup
+    }
+    fn between(&self) -> &Environment {
+        &self.environment
+    }
+    fn total(&self) -> u64 {
+        self.entries
+    }
+    fn title(&self) -> String {
+        format!("{} load", name(&self.load))
+    }
+    fn own_options(&self, net: bool) -> String {
+        let (entries, load) = (self.entries, name(&self.load));
+        let hold = self.stay(net);
+        let mut text = format!("--entries {entries} --load {load} --hold {hold}");
+        if self.think != Distribution::Constant(0) {
+            let _ = write!(text, " --think {}", self.think);
+        }
+        if let Some(hot) = self.hot {
+            let _ = write!(text, " --hot {hot}");
+        }
+        text + &self.views.as_ref().map_or_else(String::new, Views::options)
+    }
+    fn own_head(&self, net: bool) -> Vec<(&'static str, Value)> {
+        let mut head = vec![
+            ("entries_asked", json!(self.entries)),
+            ("load", json!(name(&self.load))),
+            ("think", json!(self.think.to_string())),
+            ("hold", json!(self.stay(net).to_string())),
+            ("contenders", json!(self.contenders())),
+        ];
+        head.extend(Views::head(self.views.as_ref()));
+        head
+    }
+}

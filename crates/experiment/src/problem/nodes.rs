@@ -1,0 +1,131 @@
+//! The nodes of a run.
+
+use std::fmt;
+use std::sync::Arc;
+
+use vorrang_algorithms::card::Card;
+use vorrang_algorithms::problem::Problem;
+use vorrang_algorithms::registry::{Node, Recipe};
+use vorrang_algorithms::setup::Setup;
+use vorrang_catalogue::{self as any, NodeOf, PopulationOf};
+use vorrang_erased::{AnyNode, Population};
+use vorrang_protocol::{Graph, Guard, Protocol};
+use vorrang_trace::replay::Cast;
+use vorrang_trace::{Line, Objection, Record, replay};
+
+use super::Scene;
+use super::simulate::Kinds;
+use crate::failure::Failure;
+
+/// Nodes that can be simulated, and perhaps run over TCP.
+pub struct Nodes<Q: Problem> {
+    /// The names of the kinds of their messages.
+    pub kinds: Kinds,
+    /// Makes them for the simulator, with or without their invariants.
+    populate: Box<dyn Fn(bool) -> PopulationOf<Q> + Send + Sync>,
+    /// How they are made for TCP, or why they do not run there.
+    pub(crate) over_tcp: Result<GuardedNodes<Q>, &'static str>,
+}
+
+impl<Q: Problem> Nodes<Q> {
+    /// The nodes of a set-up that fits.
+    pub(crate) fn of(
+        entry: &'static any::Entry<Q>,
+        setup: &Setup,
+        over_tcp: Result<GuardedNodes<Q>, &'static str>,
+    ) -> Self {
+        let setup = setup.clone();
+        let populate = move |is_guarded| {
+            let made = if is_guarded {
+                entry.guarded_population(&setup)
+            } else {
+                entry.population(&setup)
+            };
+            made.expect("the set-up was found to fit")
+        };
+        Self { kinds: entry.kinds, populate: Box::new(populate), over_tcp }
+    }
+
+    /// Nodes of any type, for the simulator alone.
+    pub(super) fn simulated<P>(
+        size: u32,
+        node: Node<P>,
+        guards: Vec<Guard<P>>,
+        (kinds, why_not_over_tcp): (Kinds, &'static str),
+    ) -> Self
+    where
+        P: Protocol<Command = Q::Command, Notice = Q::Notice>,
+    {
+        let populate = move |is_guarded| {
+            let guards = if is_guarded { &guards[..] } else { &[] };
+            let population = Population::of(size, Arc::clone(&node)).with_kinds(kinds);
+            population.guarded(guards.iter().cloned()).into()
+        };
+        Self { kinds, populate: Box::new(populate), over_tcp: Err(why_not_over_tcp) }
+    }
+
+    /// The nodes for the simulator, with or without their invariants.
+    pub(super) fn population(&self, is_guarded: bool) -> PopulationOf<Q> {
+        (self.populate)(is_guarded)
+    }
+}
+
+impl<Q: Problem> fmt::Debug for Nodes<Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Nodes").field("kinds", &self.kinds).finish_non_exhaustive()
+    }
+}
+
+/// Nodes for a real network, and what holds of them.
+pub struct GuardedNodes<Q: Problem> {
+    /// How each is made.
+    pub node: Node<NodeOf<Q>>,
+    /// The algorithm.
+    pub entry: &'static any::Entry<Q>,
+}
+
+impl<Q: Problem> fmt::Debug for GuardedNodes<Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Made").field("entry", &self.entry).finish_non_exhaustive()
+    }
+}
+
+impl<Q: Problem> GuardedNodes<Q> {
+    /// The names of the kinds of their messages.
+    pub fn kinds(&self) -> Kinds {
+        self.entry.kinds
+    }
+
+    /// What is wrong with a recorded run of these nodes, if the scene wants it done once more.
+    pub fn objection(
+        &self,
+        scene: &impl Scene,
+        records: &[Record<NodeOf<Q>>],
+    ) -> Option<Objection> {
+        if !scene.between().is_guarded {
+            return None;
+        }
+        let cast = Cast::new(scene.setup().group.size(), &*self.node)
+            .guarded(&self.entry.guards)
+            .reading(&AnyNode::message);
+        let lines: Vec<Line> = records.iter().map(Into::into).collect();
+        replay(&cast, &lines, true, &mut |_, _, _| {}).err()
+    }
+}
+
+/// How the nodes of an algorithm are made, if it can be set up so.
+pub fn make<P: Protocol>(recipe: &Recipe<P>, setup: &Setup) -> Result<Node<P>, Failure> {
+    recipe.nodes(setup).map_err(|unfit| Failure::Usage(unfit.0))
+}
+
+/// Who can send to whom; none if everyone can send to everyone. Whoever makes a mistake on purpose
+/// is not held to the links as well: it may be that applications talk, by whatever way they have.
+pub(super) fn graph<Q: Problem>(
+    (card, flaw): (&Card<Q>, Option<&str>),
+    setup: &Setup,
+) -> Result<Option<Graph>, Failure> {
+    if flaw.is_some() {
+        return Ok(None);
+    }
+    card.assumes.layout.graph(setup).map_err(|unfit| Failure::Usage(unfit.0))
+}

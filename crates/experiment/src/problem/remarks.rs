@@ -1,0 +1,135 @@
+//! What an answer of the checker covers, in words, and where it covers less than it seems.
+
+use vorrang_algorithms::card::About;
+use vorrang_algorithms::group::informed::Detector;
+use vorrang_algorithms::setup::{Parameter, Setup};
+use vorrang_check::{Faults, Links};
+use vorrang_protocol::{Order, show_duration_ns};
+
+/// What a reader should know of a question.
+#[derive(Clone, Debug, Default)]
+pub struct Remarks {
+    /// What else there is to say.
+    pub notes: Vec<String>,
+    /// Why the answer says less than it seems, whatever it is.
+    pub warnings: Vec<String>,
+    /// Why it does if nothing turns out to be wrong.
+    pub if_fine: Vec<String>,
+}
+
+impl Remarks {
+    /// That a flaw was built in, and what is known to show it: `falls_short` if the question is
+    /// smaller.
+    pub fn of_flaw(&mut self, flaw: &str, shown_by: &str, falls_short: bool) {
+        self.if_fine.push(if falls_short {
+            format!(
+                "the flaw {flaw} cannot show here: this is less than {shown_by}, which shows it"
+            )
+        } else {
+            format!("the flaw {flaw} was not found: it is shown by {shown_by}")
+        });
+    }
+
+    /// What there is to say of time.
+    pub fn of_time(&mut self, about: &About, setup: &Setup, links: &Links) {
+        if let Some(within) = links.within
+            && about.assumes.timely
+            && within > setup.within
+        {
+            self.warnings.push(format!(
+                "{} believes that no message takes longer than {}, and here some take {}",
+                about.name,
+                show_duration_ns(setup.within.as_nanos() as u64),
+                show_duration_ns(within.as_nanos() as u64)
+            ));
+        }
+    }
+}
+
+/// What lies between the nodes and what may go wrong, as in `any order, no faults`.
+pub(super) fn surroundings(about: &About, setup: &Setup, links: &Links, faults: Faults) -> String {
+    let mut parts = Vec::new();
+    let is_news = |it: &&Parameter| match it {
+        Parameter::Within => false,
+        Parameter::Late => !setup.late.is_zero(),
+        Parameter::Gather => !setup.gather.is_zero(),
+        // Whoever is told does not listen for heartbeats.
+        Parameter::Beat | Parameter::Margin => setup.detector == Detector::Heartbeats,
+        Parameter::K
+        | Parameter::Holder
+        | Parameter::Topology
+        | Parameter::Greedy
+        | Parameter::Arbitration
+        | Parameter::Rest
+        | Parameter::Resources
+        | Parameter::Initiator
+        | Parameter::Priorities
+        | Parameter::Quorum
+        | Parameter::Structure
+        | Parameter::Ring
+        | Parameter::Contention
+        | Parameter::Window
+        | Parameter::Tail
+        | Parameter::Ordering
+        | Parameter::Waits
+        | Parameter::Distances
+        | Parameter::Draws
+        | Parameter::Founders
+        | Parameter::Detector => true,
+    };
+    for parameter in about.takes.iter().filter(is_news) {
+        let text = setup.text(&[*parameter]);
+        parts.extend(text.split_once(" --").map(|(_, it)| it.to_owned()));
+    }
+    parts.push(match links.order {
+        Order::Any => "any order".to_owned(),
+        Order::Fifo => "FIFO order".to_owned(),
+    });
+    match links.within {
+        Some(time) => {
+            let time = show_duration_ns(time.as_nanos() as u64);
+            parts.push(format!("messages within {time}"));
+        }
+        None if about.assumes.timely => parts.push("messages without a bound on delay".to_owned()),
+        None => {}
+    }
+    parts.push(faults_in_words(faults));
+    parts.join(", ")
+}
+
+fn faults_in_words(faults: Faults) -> String {
+    let count = |count: u8, one: &str, many: &str| match count {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        _ => Some(format!("{count} {many}")),
+    };
+    let crash =
+        if faults.severing { ("severing crash", "severing crashes") } else { ("crash", "crashes") };
+    let all = [
+        count(faults.crashes, crash.0, crash.1),
+        count(faults.restarts, "restart", "restarts"),
+        count(faults.losses, "lost message", "lost messages"),
+        count(faults.duplicates, "duplicated message", "duplicated messages"),
+    ];
+    let all: Vec<String> = all.into_iter().flatten().collect();
+    if all.is_empty() { "no faults".to_owned() } else { format!("up to {}", all.join(" and ")) }
+}
+
+/// A number of nodes.
+pub(super) fn nodes_in_words(nodes: usize) -> String {
+    if nodes == 1 { "1 node".to_owned() } else { format!("{nodes} nodes") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_go_wrong_is_counted() {
+        assert_eq!(faults_in_words(Faults::NONE), "no faults");
+        let some = Faults::NONE.crashes(1).losses(2);
+        assert_eq!(faults_in_words(some), "up to 1 crash and 2 lost messages");
+        let severing = Faults::NONE.crashes(2).severing(true);
+        assert_eq!(faults_in_words(severing), "up to 2 severing crashes");
+    }
+}

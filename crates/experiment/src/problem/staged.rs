@@ -1,0 +1,295 @@
+//! An algorithm on a stage: compiled once for every problem.
+
+use std::time::Instant;
+
+use vorrang_algorithms::card::Card;
+use vorrang_algorithms::setup::Setup;
+use vorrang_catalogue::NodeOf;
+use vorrang_check::{Ask, Faults, Plan, System};
+use vorrang_protocol::{Guard, Order, Violation};
+use vorrang_trace::stage::{Line, Says, Stage};
+
+use super::{ProblemDriver, Watcher, graph, verify};
+use crate::answer::Answer;
+use crate::failure::Failure;
+use crate::options::check::CheckArgs;
+
+/// Nodes driven by hand, with their types gone.
+pub trait Staged {
+    /// How they are set up.
+    fn setup(&self) -> &Setup;
+    /// Takes a step, and returns what came of it: indented lines.
+    fn step(&mut self, line: &str) -> Result<&str, String>;
+    /// Goes back to the beginning.
+    fn reset(&mut self);
+    /// What can happen next, as lines that can be said.
+    fn options(&self) -> Vec<String>;
+    /// Where everyone stands.
+    fn look(&self) -> Look;
+    /// What was violated first.
+    fn violation(&self) -> Option<&Violation>;
+    /// How many messages have been sent.
+    fn messages(&self) -> usize;
+    /// What the checker says of all that can follow these steps, and so many more requests.
+    fn ahead(
+        &self,
+        steps: &[&str],
+        args: (&CheckArgs, u32),
+        watcher: Watcher<'_>,
+    ) -> Result<Ahead, Failure>;
+}
+
+/// What a stage looks like.
+#[derive(Debug)]
+pub struct Look {
+    /// Each with whether it is up.
+    pub nodes: Vec<(bool, String)>,
+    /// Messages on their way.
+    pub flight: Vec<String>,
+    /// Timers that run.
+    pub timers: Vec<String>,
+}
+
+/// What the checker says.
+#[derive(Debug)]
+pub struct Ahead {
+    /// What it found.
+    pub answer: Answer,
+    /// What may happen, in words.
+    pub may: String,
+    /// A step of the run before that no clock allows.
+    pub early: Option<String>,
+}
+
+/// Nodes of any algorithm of a problem on a stage.
+struct StagedOf<Q: ProblemDriver> {
+    card: &'static Card<Q>,
+    flaw: Option<&'static str>,
+    setup: Setup,
+    commands: Vec<Q::Command>,
+    nodes: Vec<NodeOf<Q>>,
+    guards: Vec<Guard<NodeOf<Q>>>,
+    first: Stage<NodeOf<Q>, Q::Watch>,
+    now: Stage<NodeOf<Q>, Q::Watch>,
+}
+
+pub(super) fn stage<Q: ProblemDriver>(
+    (card, flaw): (&'static Card<Q>, Option<&'static str>),
+    (setup, order, monitor): (Setup, Order, Q::Watch),
+    (nodes, guards): (Vec<NodeOf<Q>>, Vec<Guard<NodeOf<Q>>>),
+) -> Box<dyn Staged> {
+    let first = Stage::new(nodes.iter().cloned(), monitor).with_order(order);
+    let first = first.guarded(guards.iter().cloned());
+    let asks = setup.group.members().flat_map(|id| Q::turn(card, &setup, id));
+    let mut commands: Vec<Q::Command> = asks.map(|ask| ask.command).collect();
+    commands.extend(Q::offers(card, &setup));
+    commands.sort();
+    commands.dedup();
+    let now = first.clone();
+    Box::new(StagedOf::<Q> { card, flaw, setup, commands, nodes, guards, first, now })
+}
+
+impl<Q: ProblemDriver> Staged for StagedOf<Q> {
+    fn setup(&self) -> &Setup {
+        &self.setup
+    }
+    fn step(&mut self, line: &str) -> Result<&str, String> {
+        self.now.step(line)?;
+        Ok(self.now.said())
+    }
+    fn reset(&mut self) {
+        self.now = self.first.clone();
+    }
+    fn options(&self) -> Vec<String> {
+        self.now.options(&self.commands)
+    }
+    fn look(&self) -> Look {
+        Look {
+            nodes: self.now.nodes().map(|(_, is_up, it)| (is_up, format!("{it:?}"))).collect(),
+            flight: self.now.flight(),
+            timers: self.now.timers(),
+        }
+    }
+    fn violation(&self) -> Option<&Violation> {
+        self.now.violation()
+    }
+    fn messages(&self) -> usize {
+        self.now.messages()
+    }
+    fn ahead(
+        &self,
+        steps: &[&str],
+        (args, requests): (&CheckArgs, u32),
+        watcher: Watcher<'_>,
+    ) -> Result<Ahead, Failure> {
+        let question = Q::question(self.card, self.flaw, args)?;
+        let mut again = self.first.clone().writing_moves();
+        for step in steps {
+            again.step(step).expect("what could be done once can be done again");
+        }
+        let moves = again.into_moves();
+        let lines = read(&moves, self.nodes.len());
+        let requests = Q::turns_left(&moves, requests);
+        let members = self.setup.group.members();
+        let turns: Vec<_> = members.map(|id| Q::turn(self.card, &self.setup, id)).collect();
+        let system = System {
+            nodes: self.nodes.clone(),
+            plan: plan(&lines, &turns, requests),
+            monitor: question.monitor,
+            links: question.links,
+            faults: spent(&lines, question.faults),
+            demands: args.demands(
+                &self.guards,
+                graph((self.card, self.flaw), &question.setup)?,
+                question.fair,
+            ),
+        };
+        let (bounds, threads) = (args.bounds(), args.threads());
+        let start = Instant::now();
+        let looked = verify::look::<Q>(&system, &moves, &bounds, threads, watcher);
+        let (report, early) = looked.map_err(|stray| {
+            let step = &moves[stray.place];
+            Failure::usage(format!("the checker does not know how '{step}' can have happened"))
+        })?;
+        let seconds = start.elapsed().as_secs_f64();
+        Ok(Ahead {
+            answer: verify::answer::<Q>(report, question.properties, seconds),
+            may: in_words(requests, question.faults),
+            early: early.map(|place| moves[place].clone()),
+        })
+    }
+}
+
+fn read(moves: &[String], nodes: usize) -> Vec<Says<'_>> {
+    let read = |line| Line::read(line, nodes).expect("a stage reads what it writes").says;
+    moves.iter().map(|line| read(line)).collect()
+}
+
+/// What has happened in a run and what its applications may still do: whoever is in the middle of
+/// a turn ends it, all others take so many more.
+fn plan<C>(moves: &[Says<'_>], turns: &[Vec<Ask<C>>], requests: u32) -> Plan<C>
+where
+    C: Clone + std::str::FromStr,
+{
+    let mut lists: Vec<Vec<Ask<C>>> = vec![Vec::new(); turns.len()];
+    // How many commands of its turn each node has been given.
+    let mut begun = vec![0; turns.len()];
+    for &says in moves {
+        match says {
+            Says::Crash(at) => begun[at.index()] = 0,
+            Says::Command(at, words) => {
+                let Ok(command) = words.parse() else { continue };
+                let (list, turn) = (&mut lists[at.index()], &turns[at.index()]);
+                let begun = &mut begun[at.index()];
+                let like = &turn[*begun];
+                // A person may have asked again without waiting; only the last one may be waited
+                // for.
+                if let Some(last) = list.last_mut() {
+                    last.then_wait = false;
+                }
+                list.push(Ask { command, then_wait: like.then_wait, goes_on: like.goes_on });
+                *begun = (*begun + 1) % turn.len();
+            }
+            Says::Deliver(_)
+            | Says::Lose(_)
+            | Says::Duplicate(_)
+            | Says::Timer(..)
+            | Says::Restart(_)
+            | Says::Settle
+            | Says::Rest
+            | Says::Choose => {}
+        }
+    }
+    for ((list, turn), begun) in lists.iter_mut().zip(turns).zip(begun) {
+        let more = requests.saturating_sub(u32::from(begun > 0)) as usize;
+        let rest = if begun > 0 { &turn[begun..] } else { &[] };
+        list.extend_from_slice(rest);
+        list.extend(turn.iter().cloned().cycle().take(more * turn.len()));
+    }
+    Plan::PerNode(lists)
+}
+
+/// What may go wrong in all, if so much may still go wrong after a run.
+fn spent(moves: &[Says<'_>], mut faults: Faults) -> Faults {
+    for says in moves {
+        let count = match says {
+            Says::Crash(_) => &mut faults.crashes,
+            Says::Restart(_) => &mut faults.restarts,
+            Says::Lose(_) => &mut faults.losses,
+            Says::Duplicate(_) => &mut faults.duplicates,
+            Says::Command(..)
+            | Says::Deliver(_)
+            | Says::Timer(..)
+            | Says::Settle
+            | Says::Rest
+            | Says::Choose => continue,
+        };
+        *count = count.saturating_add(1);
+    }
+    faults
+}
+
+/// What may happen, for people.
+fn in_words(requests: u32, faults: Faults) -> String {
+    let Faults { crashes, restarts, losses, duplicates, .. } = faults;
+    let mut text = match requests {
+        0 => "if no node asks for more".to_owned(),
+        1 => "if each node makes one more request".to_owned(),
+        many => format!("if each node makes {many} more requests"),
+    };
+    let counts = [
+        (crashes, "crashes"),
+        (restarts, "restarts"),
+        (losses, "losses"),
+        (duplicates, "duplicates"),
+    ];
+    let may: Vec<String> = counts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("up to {count} more {what}"))
+        .collect();
+    if !may.is_empty() {
+        text.push_str(&format!(", with {}", may.join(", ")));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan_of(moves: &[&str], requests: u32) -> Vec<String> {
+        let moves: Vec<String> = moves.iter().map(|&it| it.to_owned()).collect();
+        let turn = vec![Ask::then_wait("in".to_owned()), Ask::to_end("out".to_owned())];
+        let moves = read(&moves, 2);
+        let Plan::PerNode(lists) = plan(&moves, &[turn.clone(), turn], requests) else { panic!() };
+        let shown = |ask: &Ask<String>| {
+            format!("{}{}", ask.command, [" ", "… "][usize::from(ask.then_wait)])
+        };
+        lists.iter().map(|list| list.iter().map(shown).collect()).collect()
+    }
+
+    #[test]
+    fn whoever_is_in_the_middle_of_a_turn_ends_it() {
+        assert_eq!(plan_of(&[], 1), ["in… out ", "in… out "]);
+        assert_eq!(plan_of(&["in 0", "deliver 0->1 X"], 1), ["in… out ", "in… out "]);
+        assert_eq!(plan_of(&["in 0", "out 0"], 1), ["in out in… out ", "in… out "]);
+        assert_eq!(plan_of(&["in 0"], 2), ["in… out in… out ", "in… out in… out "]);
+        assert_eq!(plan_of(&["in 0"], 0), ["in… out ", ""]);
+    }
+
+    #[test]
+    fn a_crash_ends_a_turn() {
+        assert_eq!(plan_of(&["in 0", "crash 0"], 0), ["in… ", ""]);
+        assert_eq!(plan_of(&["in 0", "crash 0", "restart 0", "in 0"], 0), ["in in… out ", ""]);
+    }
+
+    #[test]
+    fn what_went_wrong_by_hand_is_not_counted_against_what_may_go_wrong() {
+        let moves = ["crash 0", "restart 0", "lose 0->1 X", "duplicate 0->1 X", "lose 0->1 Y"];
+        let moves = moves.map(str::to_owned);
+        let may = Faults::NONE.crashes(1);
+        let all = Faults::NONE.crashes(2).restarts(1).losses(2).duplicates(1).severing(false);
+        assert_eq!(spent(&read(&moves, 2), may), all);
+    }
+}

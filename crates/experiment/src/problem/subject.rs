@@ -1,0 +1,125 @@
+//! What is checked, staged, done once more and drawn: compiled once for every problem.
+
+use vorrang_algorithms::problem::Problem;
+use vorrang_algorithms::registry::Node;
+use vorrang_algorithms::setup::Setup;
+use vorrang_catalogue::{self as any, NodeOf};
+use vorrang_check as check;
+use vorrang_draw::Look;
+use vorrang_protocol::{Guard, NodeId};
+use vorrang_trace::{LineEvent, Recording};
+
+use super::channels::{self, Layer};
+use super::retrace::{self, Retraced, Watching};
+use super::{
+    ApplicationEvent, ProblemDriver, Query, Question, Staged, Subject, graph, header, make, staged,
+    verify,
+};
+use crate::failure::Failure;
+use crate::options::check::CheckArgs;
+
+/// What is checked and staged: nothing in it knows which algorithm it is.
+#[derive(Debug)]
+pub(crate) struct SubjectOf<Q: Problem>(pub(crate) &'static any::Entry<Q>);
+
+impl<Q: ProblemDriver> Subject for SubjectOf<Q> {
+    fn question(&self, args: &CheckArgs) -> Result<Query, Failure> {
+        args.check()?;
+        let &any::Entry { card, flaw, .. } = self.0;
+        let question = Q::question(card, flaw, args)?;
+        let (nodes, guards) = self.nodes(&question.setup, args)?;
+        let graph = graph((card, flaw), &question.setup)?;
+        let goes_wrong = question.faults != check::Faults::NONE && args.reliable.is_none();
+        let mut header = header(&card.about(), &question.setup);
+        if let Some(flaw) = flaw {
+            header = header.with("flaw", &flaw);
+        }
+        if let Some(layer) = args.layer(&question.setup) {
+            header = layer.note(header);
+        }
+        let mut query = verify::query(question, (nodes, graph), (&guards, header), args);
+        if goes_wrong && !args.guards(&guards).is_empty() {
+            query.remarks.notes.push(format!(
+                "faults may break what the proof of {} rests on before anything that it promises: \
+                 --no-invariants leaves that out",
+                card.name
+            ));
+        }
+        if args.timely.is_some() && !self.0.sets_timers {
+            let name = card.name;
+            let note = format!("{name} sets no timers: time makes no difference to it");
+            query.remarks.notes.push(note);
+        }
+        Ok(query)
+    }
+    fn stage(&self, args: &CheckArgs) -> Result<Box<dyn Staged>, Failure> {
+        args.check()?;
+        let &any::Entry { card, flaw, .. } = self.0;
+        let Question { setup, links, monitor, .. } = Q::question(card, flaw, args)?;
+        let (nodes, guards) = self.nodes(&setup, args)?;
+        // Promises about causes are none about the layer's messages.
+        let monitor = if args.reliable.is_some() { monitor } else { Q::staged(card, &setup, flaw) };
+        Ok(staged::stage::<Q>((card, flaw), (setup, links.order, monitor), (nodes, guards)))
+    }
+    fn retrace(&self, run: &Recording, watch: Watching<'_>) -> Result<Retraced, Failure> {
+        if let Some(node) = Q::again_on_views(self.0, &run.header)? {
+            return retrace::retrace(&*node, run, watch);
+        }
+        let text = run.header.get("setup").unwrap_or_default();
+        let setup =
+            Setup::read(text, self.0.card.takes).map_err(|unfit| Failure::Usage(unfit.0))?;
+        let (node, _) = self.node(&setup, Layer::noted(&run.header), Vec::new())?;
+        retrace::retrace(&*node, run, watch)
+    }
+    fn looks(&self, at: NodeId, told: &LineEvent) -> Option<(String, Look)> {
+        match told {
+            LineEvent::Command(written) => {
+                let command: Q::Command = serde_json::from_value(written.clone()).ok()?;
+                Some((command.to_string(), Q::look(at, ApplicationEvent::Command(&command))))
+            }
+            LineEvent::Notice(written) => {
+                let notice: Q::Notice = serde_json::from_value(written.clone()).ok()?;
+                Some((notice.to_string(), Q::look(at, ApplicationEvent::Notice(&notice))))
+            }
+            LineEvent::Send { .. }
+            | LineEvent::Receive { .. }
+            | LineEvent::Timer(_)
+            | LineEvent::Choice(_)
+            | LineEvent::Lost { .. }
+            | LineEvent::Doubled { .. }
+            | LineEvent::Crash
+            | LineEvent::Restart
+            | LineEvent::Fault(_) => None,
+        }
+    }
+    fn tokens(&self) -> &'static [&'static str] {
+        Q::tokens(self.0.card)
+    }
+}
+
+impl<Q: ProblemDriver> SubjectOf<Q> {
+    /// The nodes, over reliable channels if they are wanted, and what holds of them.
+    fn nodes(&self, setup: &Setup, args: &CheckArgs) -> Result<Guarded<Q>, Failure> {
+        let guards = args.guards(&self.0.guards);
+        let (node, guards) = self.node(setup, args.layer(setup), guards)?;
+        Ok((setup.group.members().map(|id| node(id)).collect(), guards))
+    }
+
+    fn node(
+        &self,
+        setup: &Setup,
+        layer: Option<Layer>,
+        guards: Vec<Guard<NodeOf<Q>>>,
+    ) -> Result<MadeOf<Q>, Failure> {
+        let node = make(&self.0.recipe, setup)?;
+        let Some(layer) = layer else { return Ok((node, guards)) };
+        let graph = graph((self.0.card, self.0.flaw), setup)?;
+        Ok(channels::any::<Q>(layer, (node, &guards), (setup, graph)))
+    }
+}
+
+/// How nodes are made, and what holds of them.
+pub(super) type MadeOf<Q> = (Node<NodeOf<Q>>, Vec<Guard<NodeOf<Q>>>);
+
+/// Nodes, and what holds of them.
+type Guarded<Q> = (Vec<NodeOf<Q>>, Vec<Guard<NodeOf<Q>>>);

@@ -1,0 +1,220 @@
+//! A question to the checker: compiled once for every problem.
+
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use vorrang_catalogue::NodeOf;
+use vorrang_check::{
+    Bound, Bounds, Move, Outcome, Progress, Report, Stray, System, Walks, explore_after, walk,
+};
+use vorrang_protocol::{Effect, Graph, Guard};
+use vorrang_trace::Header;
+
+use super::{ProblemDriver, Question, Remarks, counterexample};
+use crate::answer::Answer;
+use crate::format::grouped;
+use crate::options::check::CheckArgs;
+use crate::options::command_line::CommandLine;
+
+/// A question, and how to have it answered.
+pub struct Query {
+    /// What would have to be typed to ask exactly this again.
+    pub line: CommandLine,
+    /// What a reader should know of what was asked.
+    pub remarks: Remarks,
+    /// Explores, and tells how far it has come.
+    pub answer: Box<dyn FnOnce(Watcher<'_>) -> Answer>,
+}
+
+impl fmt::Debug for Query {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Query").field("line", &self.line).finish_non_exhaustive()
+    }
+}
+
+/// How far a search has come, or walks.
+#[derive(Clone, Copy, Debug)]
+pub struct Looked {
+    /// What was seen so far.
+    pub progress: Progress,
+    /// Of random walks, how many are left of how many.
+    pub walks: Option<(u64, u64)>,
+}
+
+/// Told now and then how far a search has come; says whether it goes on.
+pub type Watcher<'a> = &'a mut dyn FnMut(Looked) -> ControlFlow<()>;
+
+pub(super) fn query<Q: ProblemDriver>(
+    question: Question<Q>,
+    (nodes, graph): (Vec<NodeOf<Q>>, Option<Graph>),
+    (guards, header): (&[Guard<NodeOf<Q>>], Header),
+    args: &CheckArgs,
+) -> Query {
+    let system = System {
+        nodes,
+        plan: question.plan,
+        monitor: question.monitor,
+        links: question.links,
+        faults: question.faults,
+        demands: args.demands(guards, graph, question.fair),
+    };
+    let (bounds, threads, walks) = (args.bounds(), args.threads(), args.limits.walks());
+    let mut properties = question.properties;
+    properties.extend(question.fair.then(|| "no starvation in fair runs".to_owned()));
+    properties.extend(args.guards(guards).iter().map(|it| it.name().to_owned()));
+    let header =
+        header.with("driver", &"check").with("clock", &"steps").with("command", &question.line);
+    let covers = match args.reliable {
+        None => question.covers,
+        Some(_) => format!("{}, {}", question.covers, in_tries(args.tries())),
+    };
+    let answer = move |watcher: Watcher<'_>| {
+        let start = Instant::now();
+        let (report, walked) = if let Some(walks) = walks {
+            let (report, left) = stroll::<Q>(&system, &walks, &bounds, watcher);
+            (report, Some((walks, left)))
+        } else {
+            let looked = look::<Q>(&system, &[], &bounds, threads, watcher);
+            (looked.unwrap_or_else(|stray| unreachable!("{stray}")).0, None)
+        };
+        let recorded = counterexample::recorded(header, &report.outcome);
+        let mut answer = answer::<Q>(report, properties, start.elapsed().as_secs_f64());
+        answer.recorded = recorded;
+        answer.covers = Some(covers);
+        if let Some((walks, left)) = walked {
+            answer.is_shortest = false;
+            answer.reached = answer.bound.map(|_| in_walks(&walks, left));
+        }
+        answer
+    };
+    Query { line: question.line, remarks: question.remarks, answer: Box::new(answer) }
+}
+
+fn in_tries(tries: u8) -> String {
+    match tries {
+        1 => "over reliable channels that try again once".to_owned(),
+        _ => format!("over reliable channels that try again up to {tries} times"),
+    }
+}
+
+/// Explores all that can follow these steps, and tells how far it has come.
+pub(super) fn look<Q: ProblemDriver>(
+    system: &System<NodeOf<Q>, Q::Watch>,
+    steps: &[String],
+    bounds: &Bounds,
+    threads: NonZeroUsize,
+    watcher: Watcher<'_>,
+) -> Result<(Report<NodeOf<Q>>, Option<usize>), Stray> {
+    let mut progress = |progress| watcher(Looked { progress, walks: None });
+    explore_after(system, steps, bounds, threads, &mut progress)
+}
+
+/// Takes random walks, and tells how far it has come; also, how many walks were left when it ended.
+fn stroll<Q: ProblemDriver>(
+    system: &System<NodeOf<Q>, Q::Watch>,
+    walks: &Walks,
+    bounds: &Bounds,
+    watcher: Watcher<'_>,
+) -> (Report<NodeOf<Q>>, u64) {
+    let mut left = walks.count;
+    let report = walk(system, walks, bounds, |progress| {
+        left = progress.frontier;
+        watcher(Looked { progress, walks: Some((left, walks.count)) })
+    });
+    let is_whole = matches!(report.outcome, Outcome::Bounded { by: Bound::Walks });
+    (report, if is_whole { 0 } else { left })
+}
+
+/// What walks come to that found nothing; so many were left at least when they ended.
+fn in_walks(walks: &Walks, left: u64) -> String {
+    let steps = grouped(walks.depth.into());
+    match (walks.count - left, grouped(walks.count)) {
+        (_, count) if left == 0 => format!("{count} walks of at most {steps} steps found nothing"),
+        // One of those that are not left is under way.
+        (begun, count) => format!(
+            "at least {} of {count} walks of at most {steps} steps found nothing",
+            grouped(begun.saturating_sub(1))
+        ),
+    }
+}
+
+/// How far a search came that did not come to its end. It goes from level to level, and only the
+/// last may have been cut short.
+fn in_levels(bound: Bound, depth: u32) -> String {
+    let whole = match bound {
+        Bound::Depth | Bound::States => depth,
+        Bound::Memory | Bound::Time | Bound::Interruption | Bound::Walks => depth.saturating_sub(1),
+    };
+    match whole {
+        0 => "not even every first step was followed".to_owned(),
+        1 => "every first step was followed".to_owned(),
+        _ => format!("every run of at most {whole} steps was followed"),
+    }
+}
+
+pub(super) fn answer<Q: ProblemDriver>(
+    report: Report<NodeOf<Q>>,
+    properties: Vec<String>,
+    seconds: f64,
+) -> Answer {
+    let (mut repeats_from, mut reached) = (None, None);
+    let (odds, bytes_per_state) = (report.odds(), report.bytes_per_state());
+    let (outcome, violation, bound, run) = match report.outcome {
+        Outcome::Verified => ("verified", None, None, Vec::new()),
+        Outcome::Bounded { by } => {
+            reached = Some(in_levels(by, report.depth));
+            ("bounded", None, Some(bound_name(by)), Vec::new())
+        }
+        Outcome::Violated { violation, run } => {
+            let moves = run.moves.iter().map(|it| (it.to_string(), effects::<Q>(it))).collect();
+            repeats_from = run.repeats_from;
+            ("violated", Some((violation.property, violation.what)), None, moves)
+        }
+    };
+    Answer {
+        outcome,
+        properties,
+        violation,
+        bound,
+        reached,
+        run,
+        is_shortest: true,
+        repeats_from,
+        states: report.states,
+        steps: report.steps,
+        depth: report.depth,
+        seconds,
+        memory_bytes: report.memory_bytes,
+        bytes_per_state,
+        hash_bits: report.fingerprint.bits(),
+        odds,
+        covers: None,
+        warnings: Vec::new(),
+        recorded: None,
+    }
+}
+
+const fn bound_name(bound: Bound) -> &'static str {
+    match bound {
+        Bound::Depth => "depth",
+        Bound::States => "states",
+        Bound::Memory => "memory",
+        Bound::Time => "time",
+        Bound::Interruption => "interruption",
+        Bound::Walks => "walks",
+    }
+}
+
+/// What a move made its node do, as a stage would write it.
+fn effects<Q: ProblemDriver>(step: &Move<NodeOf<Q>>) -> Vec<String> {
+    let at = step.what.at();
+    let shown = |effect: &Effect<NodeOf<Q>>| match effect {
+        Effect::Send { to, message } => format!("{at} -> {to} {message}"),
+        Effect::SetTimer { timer, .. } => format!("{at} sets {timer:?}"),
+        Effect::CancelTimer(timer) => format!("{at} cancels {timer:?}"),
+        Effect::Notify(notice) => format!("{at} {notice}"),
+    };
+    step.effects.iter().map(shown).collect()
+}

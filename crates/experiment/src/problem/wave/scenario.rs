@@ -1,0 +1,120 @@
+//! What a run is a run of, and what the theory says of it.
+
+use serde_json::{Value, json};
+use vorrang_algorithms::card::{About, Quantity, Span};
+use vorrang_algorithms::setup::Setup;
+use vorrang_algorithms::topology::Topology;
+use vorrang_algorithms::wave::Gathered;
+use vorrang_algorithms::wave::card::{Card, DURATION, MESSAGES, Setting, TREE_DEPTH};
+use vorrang_algorithms::wave::spec::Spanning;
+
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::figures::{Figure, Reading};
+use crate::options::RunArgs;
+use crate::problem::Scene;
+use vorrang_workload::wave::Tally;
+
+/// Options that fit together and fit the algorithm.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    pub(crate) card: &'static Card,
+    pub(crate) setup: Setup,
+    /// The topology as it was asked for: without a seed, if that is the seed of the run.
+    pub(crate) asked: Topology,
+    pub(crate) monitor: Spanning,
+    pub(crate) setting: Setting,
+    pub(crate) environment: Environment,
+}
+
+impl Scenario {
+    /// Options that fit together and fit the algorithm, or why they do not.
+    pub(super) fn new(card: &'static Card, args: &RunArgs) -> Result<Self, Failure> {
+        let asked = args.setup.setup(&card.about(), args.common.nodes)?.topology;
+        let (setup, environment) = args.placed(&card.about())?;
+        let graph = setup.topology.graph(setup.group).map_err(|unfit| Failure::Usage(unfit.0))?;
+        let setting = Setting::new(&graph, setup.initiator);
+        Ok(Self { card, setup, asked, monitor: Spanning::new(graph), setting, environment })
+    }
+}
+
+impl Scenario {
+    /// What the theory says of a quantity, where it says anything: nothing if anything goes wrong,
+    /// and of times only if every message takes T.
+    pub(crate) fn theory(&self, of: Quantity) -> Option<Span> {
+        let latency = self.environment.latency;
+        let is_plain = latency.is_constant() && latency.mean_ns() > 0.0;
+        let speaks = !self.environment.is_altered() && (is_plain || !of.is_time);
+        self.card.cost(of, &self.setting).filter(|_| speaks)
+    }
+
+    /// The same over a real network: nothing of times, since nobody knows how long a message takes.
+    pub(crate) fn theory_over_tcp(&self, of: Quantity) -> Option<Span> {
+        self.theory(of).filter(|_| !of.is_time)
+    }
+
+    /// What a run came to, with times in a unit of so many nanoseconds.
+    pub(crate) fn figures(
+        &self,
+        tally: &Tally,
+        (unit, unit_ns): (&'static str, f64),
+        theory: impl Fn(Quantity) -> Option<Span>,
+    ) -> Vec<Figure> {
+        let span_ns =
+            tally.began_ns.zip(tally.ended).map(|(from, (to, _))| to.saturating_sub(from) as f64);
+        let gathered = |of: fn(Gathered) -> u64| {
+            tally.ended.map_or(Reading::Unknown, |(_, it)| Reading::Count(of(it)))
+        };
+        let depth = u64::from(tally.depth.iter().copied().max().unwrap_or(0));
+        vec![
+            Figure::of("count", gathered(|it| it.count)).labelled("nodes counted"),
+            Figure::of("sum", gathered(|it| it.sum)).labelled("sum of their numbers"),
+            Figure::count(MESSAGES.key, MESSAGES.name, tally.traffic.messages())
+                .column("MESSAGES")
+                .theory(theory(MESSAGES), None),
+            Figure::of("messages_by_kind", Reading::Counts(tally.traffic.by_kind())),
+            Figure::real(DURATION.key, span_ns.filter(|_| unit_ns > 0.0).map(|it| it / unit_ns))
+                .labelled(DURATION.name)
+                .unit(unit)
+                .column("DURATION/T")
+                .theory(theory(DURATION), None),
+            Figure::count(TREE_DEPTH.key, TREE_DEPTH.name, depth)
+                .column("DEPTH")
+                .theory(theory(TREE_DEPTH), None),
+            Figure::count("edges", "links", self.setting.edges).column("LINKS"),
+            Figure::count("bytes", "bytes", tally.traffic.bytes()).column("BYTES"),
+        ]
+    }
+}
+
+impl Scene for Scenario {
+    fn about(&self) -> About {
+        self.card.about()
+    }
+    fn setup(&self) -> &Setup {
+        &self.setup
+    }
+    fn between(&self) -> &Environment {
+        &self.environment
+    }
+    fn total(&self) -> u64 {
+        u64::from(self.setup.group.size())
+    }
+    fn title(&self) -> String {
+        "wave".to_owned()
+    }
+    /// There are none: who starts and on what is part of the set-up.
+    fn own_options(&self, _net: bool) -> String {
+        String::new()
+    }
+    fn page(&self) -> String {
+        let asked = Setup { topology: self.asked.clone(), ..self.setup.clone() };
+        format!("{}: {} {}", self.title(), asked.text(self.card.takes), self.environment.page())
+    }
+    fn own_head(&self, _net: bool) -> Vec<(&'static str, Value)> {
+        vec![
+            ("topology", json!(self.asked.to_string())),
+            ("initiator", json!(self.setup.initiator)),
+        ]
+    }
+}

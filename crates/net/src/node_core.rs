@@ -1,0 +1,731 @@
+//! The core of a node: the machine and its application, as the node's task sees them.
+//!
+//! Types are forgotten in two steps. A [`Machine`] hides its messages and timers, so that what is
+//! here is compiled once for every problem; a [`NodeCore`] hides commands and notices, too, so that
+//! the task knows only bytes and boxes and is compiled once. A message takes microseconds, so a
+//! virtual call does not matter.
+
+use std::any::Any;
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use tokio::time::Instant;
+use vorrang_protocol::{Data, GroupView, NodeId, Refused};
+
+use crate::application::{AnyApplication, ApplicationEffects, Later};
+use crate::error::CommandError;
+use crate::event::Event;
+use crate::machine::Machine;
+use crate::machine_io::{IoState, LengthProbe, MachineIo, Outbound};
+use crate::timers::{Agenda, Keys, deadline};
+use crate::turns::{Before, ReleaseOutcome, RequestDeadline, Seat, Stage, Steps};
+use crate::wire::WireError;
+
+/// A command whose type the task does not know.
+pub(crate) type AnyCommand = Box<dyn Any + Send>;
+
+/// How many local events (commands of the application, messages to self) a turn handles before it
+/// lets other tasks run.
+const LOCAL_EVENTS_A_TURN: usize = 256;
+
+/// The refusal for the application; [`Event::TooLarge`] has the numbers.
+const TOO_LARGE: Refused = Refused("a message of it would be longer than fits into one datagram");
+
+const NOT_TO_BE_GIVEN_UP: Refused =
+    Refused("that cannot be given up: it is no request, or this node does not know turns");
+
+/// The machine and its application.
+pub(crate) trait NodeCore: Send {
+    /// The node starts.
+    fn start(&mut self, outbound: &mut dyn Outbound);
+    /// A command from a handle.
+    fn command(
+        &mut self,
+        command: AnyCommand,
+        patience: Option<RequestDeadline>,
+        outbound: &mut dyn Outbound,
+    ) -> Result<(), CommandError>;
+    /// Whether a command asks for something that others must grant.
+    fn asks(&self, command: &AnyCommand) -> bool;
+    /// Gives up what was asked for.
+    fn withdraw(&mut self) -> Result<(), Refused>;
+    /// Releases what it has, or gives up what it waits for.
+    fn let_go(&mut self, outbound: &mut dyn Outbound) -> ReleaseOutcome;
+    /// How far it is with its turn, and since when, if it knows turns.
+    fn stage(&self) -> Option<(Stage, Duration)>;
+    /// When it gives up.
+    fn gives_up_at(&self) -> Option<Instant>;
+    /// Gives up what has waited for too long.
+    fn expire(&mut self, now: Instant);
+    /// The next event of its turn that was not reported yet.
+    fn next_event(&mut self) -> Option<Event>;
+    /// Tells the application what happened. True if it wants something.
+    fn on_event(&mut self, event: &Event) -> bool;
+    /// Reads a message, to be handled next.
+    fn read(&mut self, message: &[u8]) -> Result<(), WireError>;
+    /// Handles the message that was read last; a second time, nothing.
+    fn receive(&mut self, from: NodeId, seq: u64, outbound: &mut dyn Outbound);
+    /// Passes on notices and, if the node still `acts`, carries out what the application asks and
+    /// delivers messages to self, until nothing is left. False if it stopped before, to let others
+    /// run.
+    fn settle(&mut self, acts: bool, outbound: &mut dyn Outbound) -> bool;
+    /// When a timer runs out, or the application wants to be woken.
+    fn next_deadline(&self) -> Option<Instant>;
+    /// Handles what has run out.
+    fn handle_timers(&mut self, now: Instant, outbound: &mut dyn Outbound);
+    /// Drops pending commands and timers.
+    fn stop_acting(&mut self);
+    /// Hands over what was recorded, and says what the machine did that cannot be done.
+    fn end_turn(&mut self) -> Option<String>;
+    /// A report of the machine.
+    fn account(&self) -> MachineReport;
+    /// The view of its group, if it runs a membership protocol.
+    fn group_view(&self) -> Option<GroupView>;
+}
+
+/// A report of a machine.
+#[derive(Debug)]
+pub(crate) struct MachineReport {
+    /// Messages sent to others, by kind.
+    pub(crate) sent: Vec<(&'static str, u64)>,
+    /// Messages handled from others, by kind.
+    pub(crate) received: Vec<(&'static str, u64)>,
+    /// Whether others may still need it.
+    pub(crate) owes: bool,
+    /// The machine as it shows itself.
+    pub(crate) machine: String,
+}
+
+/// Why the machine does not carry out a command.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Denied {
+    Refused(Refused),
+    TooLarge { length: usize, limit: usize },
+}
+
+impl From<Refused> for Denied {
+    fn from(refused: Refused) -> Self {
+        Self::Refused(refused)
+    }
+}
+
+impl From<Denied> for CommandError {
+    fn from(denied: Denied) -> Self {
+        match denied {
+            Denied::Refused(refused) => Self::Refused(refused),
+            Denied::TooLarge { length, limit } => Self::TooLarge { length, limit },
+        }
+    }
+}
+
+/// A machine and its application while the problem is known.
+pub(crate) struct TypedCore<C: Data, N: Data> {
+    machine: Machine<C, N>,
+    application: AnyApplication<C, N>,
+    seat: Option<Seat<C, N>>,
+    events: VecDeque<Event>,
+    inside: IoState,
+    /// Notices of the machine that the application has not received.
+    notices: VecDeque<N>,
+    fx: ApplicationEffects<C>,
+    /// Commands of the application that wait for the machine.
+    asked: VecDeque<C>,
+    /// Delayed effects of the application.
+    wishes: Keys<Later<C>>,
+    agenda: Agenda,
+    /// The kind of the message that was read and is to be handled.
+    kind: Option<usize>,
+}
+
+impl<C: Data, N: Data> TypedCore<C, N> {
+    /// The node `me` of so many.
+    pub(crate) fn new(
+        machine: Machine<C, N>,
+        (application, steps): (AnyApplication<C, N>, Option<Steps<C, N>>),
+        (me, nodes): (NodeId, usize),
+        rng: Xoshiro256PlusPlus,
+    ) -> Self {
+        let inside = IoState::new((me, nodes), machine.kinds().len(), rng);
+        Self {
+            machine,
+            application,
+            seat: steps.map(Seat::new),
+            events: VecDeque::new(),
+            inside,
+            notices: VecDeque::new(),
+            fx: ApplicationEffects::new(),
+            asked: VecDeque::new(),
+            wishes: Keys::new(),
+            agenda: Agenda::default(),
+            kind: None,
+        }
+    }
+
+    /// The machine, and where it puts what it does.
+    fn at_work<'a>(
+        &'a mut self,
+        outbound: &'a mut dyn Outbound,
+    ) -> (&'a mut Machine<C, N>, MachineIo<'a, N>) {
+        let io = MachineIo { inside: &mut self.inside, outbound, notices: &mut self.notices };
+        (&mut self.machine, io)
+    }
+
+    fn obey(&mut self, command: C, outbound: &mut dyn Outbound) -> Result<(), Denied> {
+        let Some(seat) = &mut self.seat else {
+            self.rehearse(&command, outbound)?;
+            let (machine, mut io) = self.at_work(outbound);
+            return Ok(machine.command(command, &mut io)?);
+        };
+        match seat.before(&command) {
+            Before::Adopted => return Ok(()),
+            Before::Refuse(refused) => return Err(refused.into()),
+            Before::Pass => {}
+        }
+        self.rehearse(&command, outbound)?;
+        let (machine, mut io) = self.at_work(outbound);
+        machine.command(command.clone(), &mut io)?;
+        if let Some(seat) = &mut self.seat {
+            seat.after(&command);
+        }
+        Ok(())
+    }
+
+    /// Where messages must be short, rehearses a command on a copy of the machine: a command with a
+    /// message that is too long is refused before the machine sees it.
+    fn rehearse(&self, command: &C, outbound: &dyn Outbound) -> Result<(), Denied> {
+        let Some(limit) = outbound.limit() else {
+            return Ok(());
+        };
+        let (mut inside, mut notices, mut scale) =
+            (self.inside.apart(), VecDeque::new(), LengthProbe(0));
+        let mut io = MachineIo { inside: &mut inside, outbound: &mut scale, notices: &mut notices };
+        self.machine.rehearse(command.clone(), &mut io);
+        match scale {
+            LengthProbe(length) if length > limit => Err(Denied::TooLarge { length, limit }),
+            LengthProbe(_) => Ok(()),
+        }
+    }
+
+    /// The machine tells something: to the application, unless that has given up on it.
+    fn hear(&mut self, notice: N, acts: bool, outbound: &mut dyn Outbound) {
+        let Some(leave) = self.seat.as_mut().and_then(|seat| seat.hear(&notice)) else {
+            self.application.on_notice(notice, &mut self.fx);
+            self.take_wishes();
+            return;
+        };
+        // A node that does not act any more has abandoned it.
+        if acts {
+            match self.obey(leave, outbound) {
+                Ok(()) => self.events.push_back(Event::WithdrawnReleased),
+                Err(why) => {
+                    let why = CommandError::from(why);
+                    self.inside.failure = Some(format!("it does not release what it got: {why}"));
+                }
+            }
+        }
+    }
+
+    /// A command of the application was not carried out.
+    fn turn_down(&mut self, denied: &Denied) {
+        let refused = match *denied {
+            Denied::Refused(refused) => refused,
+            Denied::TooLarge { length, limit } => {
+                self.events.push_back(Event::TooLarge { to: None, length, limit, more: 0 });
+                TOO_LARGE
+            }
+        };
+        self.application.on_refused(refused, &mut self.fx);
+        self.take_wishes();
+    }
+
+    fn take_wishes(&mut self) {
+        self.asked.extend(self.fx.commands.drain(..));
+        for (delay, later) in self.fx.later.drain(..) {
+            self.agenda.set(self.wishes.add(later), deadline(delay));
+        }
+    }
+}
+
+impl<C: Data, N: Data> NodeCore for TypedCore<C, N> {
+    fn start(&mut self, outbound: &mut dyn Outbound) {
+        let (machine, mut io) = self.at_work(outbound);
+        machine.start(&mut io);
+        self.application.on_start(&mut self.fx);
+        self.take_wishes();
+    }
+
+    fn command(
+        &mut self,
+        command: AnyCommand,
+        patience: Option<RequestDeadline>,
+        outbound: &mut dyn Outbound,
+    ) -> Result<(), CommandError> {
+        let command = command.downcast().expect("a handle gives commands of its machine's type");
+        if patience.is_some() && !self.seat.as_ref().is_some_and(|seat| seat.asks(&command)) {
+            return Err(NOT_TO_BE_GIVEN_UP.into());
+        }
+        self.obey(*command, outbound)?;
+        if let Some(seat) = &mut self.seat {
+            seat.be_patient(patience);
+        }
+        Ok(())
+    }
+
+    fn asks(&self, command: &AnyCommand) -> bool {
+        let command = command.downcast_ref();
+        let command = command.expect("a handle gives commands of its machine's type");
+        self.seat.as_ref().is_none_or(|seat| seat.asks(command))
+    }
+
+    fn withdraw(&mut self) -> Result<(), Refused> {
+        self.seat.as_mut().map_or(Err(NOT_TO_BE_GIVEN_UP), Seat::withdraw)
+    }
+
+    fn let_go(&mut self, outbound: &mut dyn Outbound) -> ReleaseOutcome {
+        let Some(seat) = &mut self.seat else {
+            return ReleaseOutcome::Nothing;
+        };
+        if let Some(leave) = seat.way_out() {
+            return match self.obey(leave, outbound) {
+                Ok(()) => ReleaseOutcome::Released,
+                Err(_) => ReleaseOutcome::Abandoned,
+            };
+        }
+        // One that was given up before counts as well.
+        let _ = seat.withdraw();
+        if seat.stage() == Stage::GivenUp {
+            ReleaseOutcome::Withdrawn
+        } else {
+            ReleaseOutcome::Nothing
+        }
+    }
+
+    fn stage(&self) -> Option<(Stage, Duration)> {
+        self.seat.as_ref().map(|seat| (seat.stage(), seat.since()))
+    }
+
+    fn gives_up_at(&self) -> Option<Instant> {
+        self.seat.as_ref().and_then(Seat::gives_up_at)
+    }
+
+    fn expire(&mut self, now: Instant) {
+        if let Some(after) = self.seat.as_mut().and_then(|seat| seat.expire(now)) {
+            self.events.push_back(Event::TimedOut { after });
+        }
+    }
+
+    fn next_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    fn on_event(&mut self, event: &Event) -> bool {
+        self.application.on_event(event, &mut self.fx);
+        self.take_wishes();
+        !self.asked.is_empty()
+    }
+
+    fn read(&mut self, message: &[u8]) -> Result<(), WireError> {
+        self.kind = None;
+        self.kind = Some(self.machine.read(message)?);
+        Ok(())
+    }
+
+    fn receive(&mut self, from: NodeId, seq: u64, outbound: &mut dyn Outbound) {
+        let Some(kind) = self.kind.take() else {
+            return;
+        };
+        self.inside.received[kind] += 1;
+        let (machine, mut io) = self.at_work(outbound);
+        machine.receive(from, seq, &mut io);
+    }
+
+    fn settle(&mut self, acts: bool, outbound: &mut dyn Outbound) -> bool {
+        for _ in 0..LOCAL_EVENTS_A_TURN {
+            if let Some(notice) = self.notices.pop_front() {
+                self.hear(notice, acts, outbound);
+            } else if !acts {
+                return true;
+            } else if let Some((seq, message)) = self.inside.to_self.pop_front() {
+                let me = self.inside.me;
+                let (machine, mut io) = self.at_work(outbound);
+                machine.read(&message).expect("a node reads what it wrote");
+                machine.receive(me, seq, &mut io);
+            } else if let Some(command) = self.asked.pop_front() {
+                if let Err(denied) = self.obey(command, outbound) {
+                    self.turn_down(&denied);
+                }
+            } else {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        [self.inside.timers.next(), self.agenda.next()].into_iter().flatten().min()
+    }
+
+    fn handle_timers(&mut self, now: Instant, outbound: &mut dyn Outbound) {
+        while let Some(timer) = self.inside.timers.pop_due(now) {
+            let (machine, mut io) = self.at_work(outbound);
+            machine.time_out(timer, &mut io);
+            self.settle(true, outbound);
+        }
+        while let Some(wish) = self.agenda.pop_due(now) {
+            match self.wishes.take(wish) {
+                Later::Wake => {
+                    self.application.on_wake(&mut self.fx);
+                    self.take_wishes();
+                }
+                Later::Command(command) => self.asked.push_back(command),
+            }
+            self.settle(true, outbound);
+        }
+    }
+
+    fn stop_acting(&mut self) {
+        self.inside.timers.clear();
+        self.agenda.clear();
+        self.asked.clear();
+        self.inside.to_self.clear();
+    }
+
+    fn end_turn(&mut self) -> Option<String> {
+        self.machine.end_turn();
+        self.inside.failure.take()
+    }
+
+    fn account(&self) -> MachineReport {
+        let kinds = self.machine.kinds();
+        let by_kind = |counts: &[u64]| kinds.iter().copied().zip(counts.to_vec()).collect();
+        let IoState { sent, received, .. } = &self.inside;
+        let (machine, owes) = (self.machine.show(), self.machine.has_obligations());
+        MachineReport { sent: by_kind(sent), received: by_kind(received), owes, machine }
+    }
+
+    fn group_view(&self) -> Option<GroupView> {
+        self.machine.group_view()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use rand_core::SeedableRng as _;
+    use serde::{Deserialize, Serialize};
+    use vorrang_protocol::{Delay, Effects, Message, Protocol};
+    use vorrang_trace::{Record, What};
+
+    use super::*;
+    use crate::application::Application;
+    use vorrang_erased::{AnyMessage, AnyNode, AnyTimer};
+
+    use crate::recorder::{Log, RecordBuffer};
+    use crate::{Clock, MAX_INTEGER};
+
+    #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+    enum Word {
+        Say(u32),
+        Secret(String),
+    }
+
+    impl std::fmt::Display for Word {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            match self {
+                Self::Say(number) => write!(f, "SAY({number})"),
+                Self::Secret(_) => f.write_str("SECRET"),
+            }
+        }
+    }
+
+    impl Message for Word {
+        const KINDS: &'static [&'static str] = &["SAY", "SECRET"];
+        fn kind(&self) -> usize {
+            match self {
+                Self::Say(_) => 0,
+                Self::Secret(_) => 1,
+            }
+        }
+    }
+
+    #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+    enum Ask {
+        Send(u32, Word),
+        Set(char, u64),
+        Cancel(char),
+        Nonsense,
+    }
+
+    const REFUSED: Refused = Refused("that is nonsense");
+
+    /// Tells whatever happens to it.
+    #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+    struct Parrot;
+
+    impl Protocol for Parrot {
+        type Message = Word;
+        type Timer = char;
+        type Command = Ask;
+        type Notice = String;
+
+        fn on_start(&mut self, fx: &mut impl Effects<Self>) {
+            fx.notify("start".to_owned());
+        }
+
+        fn on_command(&mut self, ask: Ask, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
+            let minutes = |many| Delay::exactly(Duration::from_secs(60 * many));
+            match ask {
+                Ask::Send(to, word) => fx.send(NodeId(to), word),
+                Ask::Set(timer, many) => fx.set_timer(timer, minutes(many)),
+                Ask::Cancel(timer) => fx.cancel_timer(timer),
+                Ask::Nonsense => return Err(REFUSED),
+            }
+            Ok(())
+        }
+
+        fn on_message(&mut self, from: NodeId, word: Word, fx: &mut impl Effects<Self>) {
+            fx.notify(format!("{from}: {word:?}"));
+        }
+
+        fn on_timer(&mut self, timer: char, fx: &mut impl Effects<Self>) {
+            fx.notify(format!("timer {timer}"));
+        }
+    }
+
+    /// Writes down what it hears.
+    struct Ear(Arc<Mutex<Vec<String>>>);
+
+    impl Application for Ear {
+        type Command = Ask;
+        type Notice = String;
+
+        fn on_notice(&mut self, notice: String, fx: &mut ApplicationEffects<Ask>) {
+            if notice == "timer n" {
+                fx.command(Ask::Nonsense);
+            }
+            self.0.lock().unwrap().push(notice);
+        }
+
+        fn on_refused(&mut self, refused: Refused, _fx: &mut ApplicationEffects<Ask>) {
+            self.0.lock().unwrap().push(refused.to_string());
+        }
+    }
+
+    /// Node 1 of three, seen from its task, which knows none of these types.
+    struct Home {
+        core: Box<dyn NodeCore>,
+        heard: Arc<Mutex<Vec<String>>>,
+        outbound: Letters,
+        log: Log<Ask, String>,
+    }
+
+    #[derive(Default)]
+    struct Letters(Vec<(NodeId, Vec<u8>)>, Option<usize>);
+
+    /// Node 2 has left.
+    impl Outbound for Letters {
+        fn send(&mut self, to: NodeId, message: &[u8]) -> Result<Option<u64>, WireError> {
+            self.0.push((to, message.to_vec()));
+            Ok((to != NodeId(2)).then_some(self.0.len() as u64 - 1))
+        }
+
+        fn limit(&self) -> Option<usize> {
+            self.1
+        }
+    }
+
+    impl Home {
+        fn new() -> Self {
+            let (log, heard) = (Log::new(), Arc::default());
+            let me = NodeId(1);
+            let tape = RecordBuffer::new(me, Box::new(log.clone()), Clock::start());
+            let machine = Machine::new(AnyNode::new(Parrot), Some(tape), MAX_INTEGER);
+            let application = Box::new(Ear(Arc::clone(&heard)));
+            let rng = Xoshiro256PlusPlus::seed_from_u64(0);
+            let core = Box::new(TypedCore::new(machine, (application, None), (me, 3), rng));
+            Self { core, heard, outbound: Letters::default(), log }
+        }
+
+        fn ask(&mut self, ask: Ask) -> Result<(), CommandError> {
+            let outcome = self.core.command(Box::new(ask), None, &mut self.outbound);
+            assert!(self.core.settle(true, &mut self.outbound));
+            outcome
+        }
+
+        /// As the driver does with a message that is new.
+        fn deliver(&mut self, from: u32, seq: u64, message: &[u8]) -> bool {
+            let is_read = self.core.read(message).is_ok();
+            if is_read {
+                self.core.receive(NodeId(from), seq, &mut self.outbound);
+                self.core.settle(true, &mut self.outbound);
+            }
+            is_read
+        }
+
+        fn pass(&mut self, minutes: u64) {
+            let then = Instant::now() + Duration::from_secs(60 * minutes);
+            self.core.handle_timers(then, &mut self.outbound);
+        }
+
+        fn heard(&self) -> Vec<String> {
+            std::mem::take(&mut self.heard.lock().unwrap())
+        }
+
+        fn records(&mut self) -> Vec<Record<AnyNode<Ask, String>>> {
+            assert_eq!(self.core.end_turn(), None);
+            self.log.take()
+        }
+    }
+
+    fn bytes(word: &Word) -> Vec<u8> {
+        postcard::to_allocvec(word).unwrap()
+    }
+
+    #[test]
+    fn a_message_to_another_is_posted_counted_and_recorded() {
+        let mut home = Home::new();
+        let word = Word::Secret("x".to_owned());
+        home.ask(Ask::Send(0, word.clone())).unwrap();
+        home.ask(Ask::Send(2, word.clone())).unwrap();
+        let posted = (NodeId(0), bytes(&word));
+        assert_eq!(home.outbound.0, [posted, (NodeId(2), bytes(&word))]);
+        let account = home.core.account();
+        assert_eq!(account.sent, [("SAY", 0), ("SECRET", 1)], "node 2 is gone");
+        assert_eq!(account.machine, "Parrot");
+        let records: Vec<_> = home.records().into_iter().map(|record| record.what).collect();
+        let commands = [0, 2].map(|to| What::Command(Ask::Send(to, word.clone())));
+        let sent = What::Send { to: NodeId(0), seq: 0, message: AnyMessage::new(word.clone()) };
+        let [first, second] = commands;
+        assert_eq!(records, [first, sent, second], "what goes to node 2 does not leave");
+    }
+
+    #[test]
+    fn a_message_to_self_is_handled_at_once_and_neither_posted_nor_counted() {
+        let mut home = Home::new();
+        for number in [7, 8] {
+            home.ask(Ask::Send(1, Word::Say(number))).unwrap();
+        }
+        assert_eq!(home.heard(), ["1: Say(7)", "1: Say(8)"]);
+        assert!(home.outbound.0.is_empty());
+        let account = home.core.account();
+        let none = [("SAY", 0), ("SECRET", 0)];
+        assert_eq!(account.sent, none);
+        assert_eq!(account.received, none);
+        let mut seqs = Vec::new();
+        for record in home.records() {
+            if let What::Receive { from: NodeId(1), seq, .. } = record.what {
+                seqs.push(seq);
+            }
+        }
+        assert_eq!(seqs, [0, 1]);
+    }
+
+    #[test]
+    fn messages_to_self_are_forgotten_by_a_node_that_stops_acting() {
+        let mut home = Home::new();
+        let ask = Box::new(Ask::Send(1, Word::Say(7)));
+        home.core.command(ask, None, &mut home.outbound).unwrap();
+        home.core.stop_acting();
+        assert!(home.core.settle(true, &mut home.outbound));
+        assert!(home.heard().is_empty());
+    }
+
+    #[test]
+    fn bytes_that_are_no_message_change_nothing() {
+        let mut home = Home::new();
+        let mut too_long = bytes(&Word::Say(1));
+        too_long.push(0);
+        for nonsense in [&[][..], &[9], &[1, 5, b'x'], &[1, 1, 0xff], &too_long] {
+            assert!(!home.deliver(0, 0, nonsense), "{nonsense:?}");
+        }
+        assert!(home.deliver(0, 0, &bytes(&Word::Say(1))));
+        assert_eq!(home.heard(), ["0: Say(1)"]);
+        assert_eq!(home.core.account().received, [("SAY", 1), ("SECRET", 0)]);
+    }
+
+    #[test]
+    fn what_was_read_and_not_wanted_is_not_handled_later() {
+        let mut home = Home::new();
+        // As when it had been handled before and came again.
+        home.core.read(&bytes(&Word::Say(1))).unwrap();
+        home.ask(Ask::Send(1, Word::Say(2))).unwrap();
+        assert!(home.deliver(0, 1, &bytes(&Word::Say(3))));
+        home.core.receive(NodeId(0), 1, &mut home.outbound);
+        assert!(home.core.settle(true, &mut home.outbound));
+        assert_eq!(home.heard(), ["1: Say(2)", "0: Say(3)"]);
+        assert_eq!(home.core.account().received, [("SAY", 1), ("SECRET", 0)]);
+    }
+
+    #[test]
+    fn timers_are_set_replaced_and_cancelled() {
+        let mut home = Home::new();
+        assert_eq!(home.core.next_deadline(), None);
+        let set = [('a', 2), ('b', 9), ('c', 3), ('d', 50), ('a', 25)];
+        for (timer, minutes) in set {
+            home.ask(Ask::Set(timer, minutes)).unwrap();
+        }
+        for timer in ['c', 'x', 'c'] {
+            home.ask(Ask::Cancel(timer)).unwrap();
+        }
+        home.pass(5);
+        assert!(home.heard().is_empty(), "one is replaced, one is cancelled");
+        home.pass(30);
+        assert_eq!(home.heard(), ["timer b", "timer a"]);
+        home.ask(Ask::Set('a', 1)).unwrap();
+        home.pass(60);
+        assert_eq!(home.heard(), ["timer a", "timer d"]);
+        assert_eq!(home.core.next_deadline(), None);
+
+        home.ask(Ask::Set('e', 1)).unwrap();
+        home.core.stop_acting();
+        home.pass(60);
+        assert!(home.heard().is_empty(), "it has stopped acting");
+    }
+
+    #[test]
+    fn a_command_with_too_long_a_message_is_refused_before_anything_has_happened() {
+        let mut home = Home::new();
+        home.outbound.1 = Some(10);
+        let send = |length| Ask::Send(0, Word::Secret("x".repeat(length)));
+        home.ask(send(8)).unwrap();
+        // A byte says which word it is, another how long it is.
+        let denied = CommandError::TooLarge { length: 11, limit: 10 };
+        assert_eq!(home.ask(send(9)), Err(denied));
+        assert_eq!(home.outbound.0.len(), 1);
+        assert_eq!(home.records().len(), 2, "the first command, and what was sent for it");
+        home.outbound.1 = None;
+        home.ask(send(9)).unwrap();
+    }
+
+    #[test]
+    fn a_refused_command_is_not_recorded_and_its_giver_is_told() {
+        let mut home = Home::new();
+        home.core.start(&mut home.outbound);
+        assert_eq!(home.ask(Ask::Nonsense), Err(REFUSED.into()));
+        assert_eq!(home.heard(), ["start"]);
+        home.ask(Ask::Set('n', 1)).unwrap();
+        home.pass(2);
+        assert_eq!(home.heard(), ["timer n", "that is nonsense"]);
+        let records = home.records().into_iter().map(|record| record.what);
+        assert_eq!(
+            records.collect::<Vec<_>>(),
+            [
+                What::Notice("start".to_owned()),
+                What::Command(Ask::Set('n', 1)),
+                What::Timer(AnyTimer::new('n')),
+                What::Notice("timer n".to_owned()),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_message_to_nobody_is_a_failure() {
+        let mut home = Home::new();
+        home.ask(Ask::Send(3, Word::Say(1))).unwrap();
+        let why = "it sent to node 3, which is not in its group".to_owned();
+        assert_eq!(home.core.end_turn(), Some(why));
+        assert_eq!(home.core.end_turn(), None);
+    }
+}

@@ -1,0 +1,149 @@
+//! What a person types at a node, and what it means: for each problem.
+
+use vorrang_algorithms::card::Card;
+use vorrang_algorithms::detection::Detection;
+use vorrang_algorithms::election::Election;
+use vorrang_algorithms::group::input::Input;
+use vorrang_algorithms::group::{self, GroupCommunication};
+use vorrang_algorithms::multicast::ordered::FULL;
+use vorrang_algorithms::multicast::{self, Multicast};
+use vorrang_algorithms::mutex::{self, Mutex};
+use vorrang_algorithms::setup::Setup;
+use vorrang_algorithms::wave::Wave;
+use vorrang_catalogue::Catalogued;
+use vorrang_net::Steps;
+use vorrang_protocol::{Needs, Refused};
+
+/// A problem whose nodes can be run on a terminal.
+pub(crate) trait Hosted: Catalogued {
+    /// What can be typed at a node, a line each, and what it means.
+    const COMMANDS: &'static [(&'static str, &'static str)];
+    /// What asks, enters and leaves, if that is what the problem is about: then requests can be
+    /// given up, and a node that leaves the group releases what it has.
+    fn steps() -> Option<Steps<Self::Command, Self::Notice>> {
+        None
+    }
+    /// What a line means that is none of the words which every node knows, if any line means
+    /// something. Then lines are obeyed one after the other, and each waits until the node takes
+    /// it.
+    fn said(_line: &str) -> Option<Self::Command> {
+        None
+    }
+    /// Whether a command that was refused is to be given again in a while.
+    fn waits(_refused: Refused) -> bool {
+        false
+    }
+    /// Whether a node takes more from now on, if this notice says so.
+    fn room(_notice: &Self::Notice) -> Option<bool> {
+        None
+    }
+    /// Whom an algorithm needs, to do what it is asked.
+    fn needs(card: &'static Card<Self>, setup: &Setup) -> Needs;
+    /// What a person is told of a command that was obeyed and has no other answer.
+    fn obeyed(_command: &Self::Command) -> Option<&'static str> {
+        None
+    }
+}
+
+impl Hosted for Mutex {
+    const COMMANDS: &'static [(&'static str, &'static str)] = &[
+        ("acquire", "wait to enter (also: acquire shared, acquire group 2)"),
+        ("release", "leave"),
+        ("acquire --timeout 5s", "the same, and give up if it takes longer"),
+        ("withdraw", "give up waiting: what is granted later is released at once"),
+    ];
+
+    fn steps() -> Option<Steps<Self::Command, Self::Notice>> {
+        Some(Steps::ended_by(mutex::Command::Release))
+    }
+
+    fn needs(card: &'static Card<Self>, setup: &Setup) -> Needs {
+        (card.terms.needs)(setup)
+    }
+
+    fn obeyed(command: &Self::Command) -> Option<&'static str> {
+        (*command == mutex::Command::Release).then_some("released")
+    }
+}
+
+impl Hosted for Election {
+    const COMMANDS: &'static [(&'static str, &'static str)] =
+        &[("elect", "call for an election, as if there were no leader")];
+
+    fn needs(card: &'static Card<Self>, _: &Setup) -> Needs {
+        if card.terms.crashes { Needs::Nobody } else { Needs::AllBut(0) }
+    }
+}
+
+impl Hosted for Wave {
+    const COMMANDS: &'static [(&'static str, &'static str)] =
+        &[("start", "send a wave through the graph; only at the initiator, and once")];
+
+    /// An echo that does not come back from one node does not come back.
+    fn needs(_: &'static Card<Self>, _: &Setup) -> Needs {
+        Needs::AllBut(0)
+    }
+}
+
+impl Hosted for Detection {
+    const COMMANDS: &'static [(&'static str, &'static str)] = &[];
+
+    fn needs(_: &'static Card<Self>, _: &Setup) -> Needs {
+        Needs::Nobody
+    }
+}
+
+impl Hosted for Multicast {
+    const COMMANDS: &'static [(&'static str, &'static str)] =
+        &[("cast TEXT", "multicast this to all members; so does any line that is no command")];
+
+    fn said(line: &str) -> Option<Self::Command> {
+        let line = line.trim();
+        let text = match line.split_once(' ') {
+            Some(("cast", text)) => text.trim_start(),
+            Some(_) | None => line,
+        };
+        Some(multicast::Command::Cast(text.into()))
+    }
+
+    fn waits(refused: Refused) -> bool {
+        refused == FULL
+    }
+
+    fn room(notice: &Self::Notice) -> Option<bool> {
+        match notice {
+            multicast::Notice::Delivered { .. } => None,
+            multicast::Notice::Full => Some(false),
+            multicast::Notice::Room => Some(true),
+        }
+    }
+
+    /// A sender gives nobody up.
+    fn needs(_: &'static Card<Self>, _: &Setup) -> Needs {
+        Needs::Anyone
+    }
+}
+
+impl Hosted for GroupCommunication {
+    const COMMANDS: &'static [(&'static str, &'static str)] = &[
+        ("multicast NUMBER", "tell all members this number"),
+        ("leave", "leave the group; the process stays"),
+        ("join", "join the group, again or for the first time"),
+    ];
+
+    /// Those who are left go on, if they are most.
+    fn needs(_: &'static Card<Self>, _: &Setup) -> Needs {
+        Needs::Nobody
+    }
+
+    fn obeyed(command: &Self::Command) -> Option<&'static str> {
+        match command {
+            Input::Ask(group::Command::Join) => Some("asks to join"),
+            Input::Ask(group::Command::Leave) => Some("wants to leave"),
+            Input::Ask(group::Command::Multicast(_))
+            | Input::Suspect(_)
+            | Input::Trust(_)
+            | Input::Beat => None,
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Nodes of any algorithm that can be run on a terminal.
+
+use std::sync::Arc;
+
+use vorrang_algorithms::detection::Detection;
+use vorrang_algorithms::election::Election;
+use vorrang_algorithms::group::GroupCommunication;
+use vorrang_algorithms::multicast::Multicast;
+use vorrang_algorithms::mutex::Mutex;
+use vorrang_algorithms::setup::Setup;
+use vorrang_algorithms::wave::Wave;
+use vorrang_catalogue as catalogue;
+use vorrang_experiment::failure::Failure;
+use vorrang_experiment::lookup;
+use vorrang_experiment::network::Future;
+use vorrang_experiment::problem::make;
+use vorrang_experiment::problem::mutex::on_views::in_every_view;
+use vorrang_net::OpaqueNode;
+
+use crate::hosted::Hosted;
+use crate::on_views::{self, Ranked};
+use crate::terminal_session::{Served, serve};
+
+/// Runs a node of the algorithm of that name until it leaves.
+pub(crate) fn host(name: &str, setup: &Setup, node: Served) -> Result<Future<'static>, Failure> {
+    let hosts = [
+        host_of::<Mutex>,
+        host_of::<Election>,
+        host_of::<Wave>,
+        host_of::<Detection>,
+        host_of::<Multicast>,
+        host_of::<GroupCommunication>,
+    ];
+    let mut node = Some(node);
+    let found = hosts.into_iter().find_map(|host| host(name, setup, &mut node));
+    // Where no problem has it, the look-up says so.
+    found.unwrap_or_else(|| {
+        Err(lookup::algorithm(name)
+            .err()
+            .unwrap_or_else(|| Failure::usage(format!("{name} does not run on a terminal"))))
+    })
+}
+
+/// A problem whose nodes can be run on a terminal, perhaps inside views.
+trait InViews: Hosted {
+    /// Runs a node inside views of any size, for each of which its algorithm is made.
+    fn serve_on_views(
+        _: Served,
+        _: Vec<Ranked<Self::Command, Self::Notice>>,
+    ) -> Result<Future<'static>, Failure> {
+        Err(Failure::usage("--on-views is for mutual exclusion".to_owned()))
+    }
+}
+
+impl InViews for Mutex {
+    fn serve_on_views(
+        served: Served,
+        made: Vec<Ranked<Self::Command, Self::Notice>>,
+    ) -> Result<Future<'static>, Failure> {
+        Ok(on_views::serve(served, made))
+    }
+}
+
+impl InViews for Election {}
+impl InViews for Wave {}
+impl InViews for Detection {}
+impl InViews for Multicast {}
+impl InViews for GroupCommunication {}
+
+/// Runs the node if the algorithm of that name solves this problem.
+fn host_of<Q: InViews>(
+    name: &str,
+    setup: &Setup,
+    node: &mut Option<Served>,
+) -> Option<Result<Future<'static>, Failure>> {
+    let entry = catalogue::find::<Q>(name, None).ok()?;
+    let node = node.take()?;
+    let host = || {
+        if node.node.views.is_on() {
+            let made = in_every_view(setup, |setup| {
+                let make = make(&entry.recipe, setup)?;
+                Ok(Arc::new(move |id| OpaqueNode::new(make(id))) as Ranked<_, _>)
+            })?;
+            return Q::serve_on_views(node, made);
+        }
+        let make = make(&entry.recipe, setup)?;
+        Ok(serve::<Q>(node, &make, Q::needs(entry.card, setup)))
+    };
+    Some(host())
+}

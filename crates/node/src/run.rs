@@ -1,0 +1,72 @@
+//! Runs a node until it leaves.
+
+use std::process::exit;
+
+use vorrang_algorithms::setup::Parameter;
+use vorrang_experiment::failure::Failure;
+use vorrang_experiment::lookup;
+use vorrang_experiment::net_defaults::{beats_if_real, within_if_real};
+
+use crate::hosts::host;
+use crate::log;
+use crate::nonblocking_output::NonblockingOutput;
+use crate::options::{Node, check_address};
+use crate::terminal_session::Served;
+
+/// Runs the node until it leaves. If it fails and nobody reads what it has to say, the process
+/// ends here, with the code that is asked for.
+pub fn run(node: Node, exit_code: impl Fn(&Failure) -> i32) -> Result<(), Failure> {
+    let entry = lookup::algorithm(&node.algorithm)?;
+    let nodes = node.peers.len() as u32;
+    if let Some(id) = node.id.filter(|&id| id >= nodes && !node.views.joins()) {
+        return Err(Failure::usage(format!(
+            "--id {id} does not exist: --peers has {nodes} addresses, so the last is {}",
+            nodes - 1
+        )));
+    }
+    for peer in &node.peers {
+        check_address("--peers", peer)?;
+    }
+    if let Some(listen) = &node.listen {
+        check_address("--listen", listen)?;
+    }
+    if let Some(twice) = node.peers.iter().enumerate().find(|(i, it)| node.peers[..*i].contains(it))
+    {
+        return Err(Failure::usage(format!("--peers names {} twice", twice.1)));
+    }
+    for member in &node.views.join {
+        check_address("--join", member)?;
+    }
+    let about = entry.algorithm.about();
+    let about = node.views.check(about, node.listen.as_deref(), nodes)?;
+    node.check_reach()?;
+    let voice = NonblockingOutput::new()?;
+    log::start(&voice)?;
+    node.setup.check_fit(&[&about])?;
+    node.check_udp(&about)?;
+    let nodes = node.views.room(nodes);
+    let mut setup = node.setup.args.setup(&about, nodes)?;
+    if let Some(within) = within_if_real(&about)
+        && !node.setup.args.says(Parameter::Within)
+    {
+        setup.within = within;
+    }
+    beats_if_real(&mut setup, &node.setup.args);
+    // Last: a lock is to evict nobody whom a busy machine keeps waiting.
+    node.views.pace(&mut setup, &node.setup.args);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let name = about.name;
+    let served = Served { about, setup: setup.clone(), node, voice: voice.clone() };
+    let ended = runtime.block_on(async { host(name, &setup, served)?.await });
+    // A read of standard input that nobody waits for any more must not hold up the end.
+    runtime.shutdown_background();
+    match ended {
+        // Nobody reads what there is to say: then saying one thing more would never end.
+        Err(failure) if !voice.finish() => exit(exit_code(&failure)),
+        Err(failure) => Err(failure),
+        Ok(()) => {
+            voice.finish();
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! What is printed on a terminal, and how wide that is.
+
+use std::io::{ErrorKind, IsTerminal as _, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anstyle::{AnsiColor, Reset, Style};
+use vorrang_experiment::failure::Failure;
+
+/// What stands out.
+pub const BOLD: Style = Style::new().bold();
+/// What is said besides.
+pub const DIM: Style = Style::new().dimmed();
+/// What is as it should be.
+pub const GOOD: Style = AnsiColor::Green.on_default().bold();
+/// What is wrong.
+pub const BAD: Style = AnsiColor::Red.on_default().bold();
+/// The end of a style.
+pub const RESET: Reset = Reset;
+
+/// Whether standard output went away, as it does in `vorrang list | head -1`.
+static CLOSED: AtomicBool = AtomicBool::new(false);
+
+/// Whether nobody reads standard output any more.
+pub fn is_closed() -> bool {
+    CLOSED.load(Ordering::Relaxed)
+}
+
+/// Prints to standard output; colours only where a terminal shows them and `NO_COLOR` is not set.
+///
+/// A reader that goes away ends the printing and nothing else: the exit code still has a verdict to
+/// give.
+pub fn print(text: &str) -> Result<(), Failure> {
+    if is_closed() {
+        return Ok(());
+    }
+    let mut out = anstream::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => {
+            CLOSED.store(true, Ordering::Relaxed);
+            Ok(())
+        }
+        printed => printed.map_err(|why| Failure::World(format!("standard output: {why}"))),
+    }
+}
+
+/// Says something besides, a line on standard error. If that is closed there is nobody to tell.
+pub fn say_aside(line: &str) {
+    // In one piece: on a terminal, standard output must not come between a line and its end.
+    let _ = anstream::stderr().lock().write_all(format!("{line}\n").as_bytes());
+}
+
+/// How wide a line may be: what `COLUMNS` says, or the terminal. None if there is neither, as in a
+/// file or a pipe: then nothing is wrapped.
+pub fn screen() -> Option<usize> {
+    let said = std::env::var("COLUMNS").ok().and_then(|text| text.trim().parse().ok());
+    let of_terminal = || {
+        let out = std::io::stdout();
+        let size = out.is_terminal().then(|| terminal_size::terminal_size_of(out)).flatten();
+        size.map(|(width, _)| usize::from(width.0))
+    };
+    said.or_else(of_terminal).filter(|&width| width > 0)
+}
+
+/// Lines that are no wider than the screen; what goes on in the next line is as far to the right as
+/// its beginning.
+pub fn wrapped(text: &str) -> String {
+    wrapped_to(text, screen())
+}
+
+fn wrapped_to(text: &str, screen: Option<usize>) -> String {
+    let Some(screen) = screen else { return text.to_owned() };
+    text.lines().map(|line| broken(line, screen, 0)).collect()
+}
+
+/// One line as several; those after the first begin so much further to the right than it does.
+pub fn broken(line: &str, screen: usize, further: usize) -> String {
+    let words = line.trim_start();
+    let indent = line.len() - words.len();
+    let first = " ".repeat(indent);
+    if length(line) <= screen {
+        return format!("{line}\n");
+    }
+    let parts = wrap(words, screen.saturating_sub(indent + further));
+    first + &parts.join(&format!("\n{}", " ".repeat(indent + further))) + "\n"
+}
+
+/// Breaks a text between words; a word that is longer than a line is left whole.
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
+    if length(text) <= width {
+        return vec![text.to_owned()];
+    }
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("there is a first line");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if length(line) + 1 + length(word) <= width {
+            *line += &format!(" {word}");
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}
+
+/// How many columns a text takes, its colours aside.
+pub fn length(text: &str) -> usize {
+    anstream::adapter::strip_str(text).map(|part| part.chars().count()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_goes_on_is_indented_alike() {
+        assert_eq!(wrapped_to("  one two three\nx\n", Some(9)), "  one two\n  three\nx\n");
+        assert_eq!(wrapped_to("one two three\n", None), "one two three\n");
+    }
+}

@@ -1,0 +1,141 @@
+//! Whether a node lives on views, and how: its options.
+
+use std::net::{IpAddr, ToSocketAddrs as _};
+use std::time::Duration;
+
+use vorrang_algorithms::card::About;
+use vorrang_algorithms::group::locks::Lease;
+use vorrang_algorithms::mutex::Mutex;
+use vorrang_algorithms::problem::Problem as _;
+use vorrang_algorithms::setup::{Parameter, Setup};
+use vorrang_experiment::failure::Failure;
+use vorrang_experiment::options::SetupArgs;
+use vorrang_experiment::values::{WallTime, whole};
+use vorrang_net::MAX_ROOM;
+
+/// For how many there is room, if nobody says.
+const ROOM: u32 = 64;
+/// How often a node says that it is there, if nobody says.
+const BEAT: Duration = Duration::from_millis(200);
+/// How much later it may do so before the others go on without it: more than a busy machine keeps a
+/// process waiting.
+const MARGIN: Duration = Duration::from_millis(800);
+
+/// Whether a lock lives on views, and how.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct OnViewsArgs {
+    /// Run the algorithm inside the views of a group: it goes on without members that are gone,
+    /// admits those that join or come back, and gives every entry a fencing token that a resource
+    /// can check
+    #[arg(long, conflicts_with_all = ["udp", "trace"])]
+    on_views: bool,
+    /// Join a running group by the address of any member (or of several: of the first that
+    /// answers), and listen on --listen
+    #[arg(long, value_delimiter = ',', value_name = "HOST:PORT")]
+    #[arg(requires_all = ["on_views", "listen"], conflicts_with_all = ["id", "peers"])]
+    pub(crate) join: Vec<String>,
+    /// The largest number of members, the same everywhere [default: 64]
+    #[arg(long, value_name = "NODES", requires = "on_views")]
+    #[arg(value_parser = whole(1..=MAX_ROOM as u32))]
+    room: Option<u32>,
+    /// A node inside loses the lock if it cannot renew its lease for so long, and the next view
+    /// waits until leases of the last one are over; the same everywhere
+    #[arg(long, value_name = "TIME", requires = "on_views")]
+    lease: Option<WallTime>,
+    /// The largest clock drift, in parts per thousand; the same everywhere [default: 0]
+    #[arg(long, value_name = "PERMILLE", requires = "lease", value_parser = whole(0..=999_u32))]
+    drift: Option<u32>,
+}
+
+impl OnViewsArgs {
+    pub(crate) const fn is_on(&self) -> bool {
+        self.on_views
+    }
+
+    /// Whether it has no number yet.
+    pub(crate) const fn joins(&self) -> bool {
+        !self.join.is_empty()
+    }
+
+    /// How many nodes there are, or may be.
+    pub(crate) fn room(&self, peers: u32) -> u32 {
+        if self.on_views { self.room.unwrap_or(ROOM.max(peers)) } else { peers }
+    }
+
+    /// What an algorithm is on views, if it is to be there; or why it cannot be.
+    pub(crate) fn check(
+        &self,
+        about: About,
+        listen: Option<&str>,
+        founders: u32,
+    ) -> Result<About, Failure> {
+        if !self.on_views {
+            return Ok(about);
+        }
+        let refused = |why: String| Err(Failure::usage(why));
+        if about.problem != Mutex::NAME {
+            let (name, solves) = (about.name, about.solves);
+            return refused(format!("--on-views is for mutual exclusion; {name} solves {solves}"));
+        }
+        if about.assumes.timely {
+            return refused(format!(
+                "--on-views: {} assumes that messages take no longer than --within, which does \
+                 not hold where connections are made anew; on views any other algorithm survives \
+                 crashes as well",
+                about.name
+            ));
+        }
+        let room = self.room(founders);
+        if room < founders {
+            return refused(format!("--room {room} is too small for {founders} --peers"));
+        }
+        if let (Some(listen), true) = (listen, self.joins())
+            && let Ok(mut found) = listen.to_socket_addrs()
+            && let Some(address) = found.find(|it| is_nowhere(it.ip()))
+        {
+            return refused(format!(
+                "--listen {listen}: other members cannot reach {}; give an address that they can \
+                 reach",
+                address.ip()
+            ));
+        }
+        let more = [Parameter::Beat, Parameter::Margin];
+        let more = more.into_iter().filter(|it| !about.takes.contains(it));
+        let takes: Vec<Parameter> = about.takes.iter().copied().chain(more).collect();
+        // Once in the life of a process.
+        Ok(About { takes: takes.leak(), ..about })
+    }
+
+    /// Sets what a failure detector goes by, where nothing was said of it.
+    pub(crate) fn pace(&self, setup: &mut Setup, said: &SetupArgs) {
+        if !self.on_views {
+            return;
+        }
+        let usual = [
+            (Parameter::Beat, &mut setup.beat, BEAT),
+            (Parameter::Margin, &mut setup.margin, MARGIN),
+        ];
+        for (parameter, place, usual) in usual {
+            if !said.says(parameter) {
+                *place = usual;
+            }
+        }
+    }
+
+    /// What all must agree on, besides the set-up of the algorithm.
+    pub(crate) fn text(&self) -> String {
+        let mut text = " --on-views".to_owned();
+        if let Some(lease) = self.lease {
+            text += &format!(" --lease {lease} --drift {}", self.drift.unwrap_or(0));
+        }
+        text
+    }
+
+    pub(crate) fn lease(&self) -> Option<Lease> {
+        self.lease.map(|length| Lease::new(length.0, self.drift.unwrap_or(0)))
+    }
+}
+
+const fn is_nowhere(ip: IpAddr) -> bool {
+    ip.is_unspecified() || ip.is_multicast()
+}

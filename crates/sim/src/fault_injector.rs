@@ -1,0 +1,405 @@
+//! The faults of a run under way, and what they do to the world.
+//!
+//! What befalls messages by chance is drawn from generators of its own, one draw for every message
+//! and kind, so that none changes any other draw.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use vorrang_erased::Messages;
+use vorrang_protocol::{Data, Monitor, NodeId};
+use vorrang_trace::{Fault as Noted, Loss, Meter, What};
+
+use crate::faults::{Fault, FaultCounts, Faults, Partition, Slow};
+use crate::queue::Key;
+use crate::time::later_ns;
+use crate::world::{Envelope, LetterOf, NodeOf, Scheduled, Upcoming, UpcomingOf, Waiting, World};
+use crate::{Pending, Random, Recorder, Workload};
+
+/// What is still to go wrong, and what is wrong now.
+#[derive(Debug)]
+pub(crate) struct FaultInjector {
+    /// The plan, but for its script; lists are sorted.
+    plan: Faults,
+    /// Earliest first. It is no part of the queue, so that a fault to come does not keep a run from
+    /// being at rest, nor takes a number that a message would have.
+    script: VecDeque<(u64, Fault)>,
+    losses: Random,
+    duplicates: Random,
+    reorders: Random,
+    /// For the second of two equal messages that is under way, the number of the first.
+    copies: BTreeMap<u64, u64>,
+    pub(crate) counts: FaultCounts,
+    conditions: Vec<Condition>,
+    /// For each node, the number of the first event that is not of an earlier life.
+    born: Vec<u64>,
+    cuts: Vec<Cut>,
+    slow: Vec<Slow>,
+    pub(crate) patience: ProgressWatch,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Condition {
+    Up,
+    /// It stands still.
+    Still,
+    Down,
+}
+
+/// A partition, there now or in the past: what was sent before it began may still be under way.
+#[derive(Debug)]
+struct Cut {
+    partition: Partition,
+    /// The number of the first event that was planned after it began.
+    began: u64,
+    is_over: bool,
+}
+
+/// Whether a run gets anywhere. Where messages travel for ever, one in which somebody waits in vain
+/// would never end.
+#[derive(Debug)]
+pub(crate) struct ProgressWatch {
+    /// So many events in a row without progress are too many.
+    most: u64,
+    /// The progress that was last seen, and after how many events.
+    seen: (u64, u64),
+    pub(crate) is_over: bool,
+}
+
+impl ProgressWatch {
+    /// What any algorithm might need to bring one of so many nodes further, many times over: all
+    /// may have to tell all others something, and most of it may be lost.
+    fn of(nodes: u64) -> Self {
+        let square = nodes.saturating_mul(nodes);
+        let most = (square << 12).clamp(1 << 18, 1 << 22).max(square.saturating_mul(16));
+        Self { most, seen: (0, 0), is_over: false }
+    }
+
+    /// As long as there are faults to come, who knows what they are good for.
+    fn look(&mut self, progress: u64, events: u64, has_faults_to_come: bool) {
+        if progress != self.seen.0 || has_faults_to_come {
+            self.seen = (progress, events);
+        }
+        self.is_over = events - self.seen.1 > self.most;
+    }
+}
+
+/// What becomes of a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Fate {
+    is_lost: bool,
+    is_doubled: bool,
+    is_overtaken: bool,
+}
+
+impl FaultInjector {
+    /// When so much time has passed by the clock of a node.
+    pub(crate) fn by_clock(&self, at: NodeId, in_ns: u64) -> u64 {
+        let clock = self.plan.clocks.iter().find(|it| it.node == at);
+        clock.map_or(in_ns, |clock| clock.until(in_ns))
+    }
+
+    pub(crate) fn new(mut plan: Faults, nodes: usize, seed: u64) -> Self {
+        let mut script = std::mem::take(&mut plan.script);
+        for (_, fault) in &script {
+            if let Some(node) = fault.largest() {
+                assert!(node.index() < nodes, "there is no node {node} among {nodes} to go wrong");
+            }
+        }
+        script.sort_by_key(|&(at_ns, _)| at_ns);
+        for numbers in [&mut plan.lost, &mut plan.doubled, &mut plan.delayed] {
+            numbers.sort_unstable();
+        }
+        Self {
+            plan,
+            script: script.into(),
+            // Other generators than the one of all other draws, decided by the same seed.
+            losses: Random::new(seed ^ 0x5dee_ce66_d154_21c5),
+            duplicates: Random::new(seed ^ 0x2545_f491_4f6c_dd1d),
+            reorders: Random::new(seed ^ 0x6c62_272e_07bb_0142),
+            copies: BTreeMap::new(),
+            counts: FaultCounts::default(),
+            conditions: vec![Condition::Up; nodes],
+            born: vec![0; nodes],
+            cuts: Vec::new(),
+            slow: Vec::new(),
+            patience: ProgressWatch::of(nodes as u64),
+        }
+    }
+
+    /// Whether messages may take longer than the network says.
+    pub(crate) fn has_slow_links(&self) -> bool {
+        self.script.iter().any(|(_, fault)| matches!(fault, Fault::Slow(_)))
+    }
+
+    /// The next fault of the script, if it comes no later than this.
+    pub(crate) fn next_fault(&mut self, next_ns: u64) -> Option<(u64, Fault)> {
+        let &(at_ns, _) = self.script.front()?;
+        if at_ns <= next_ns { self.script.pop_front() } else { None }
+    }
+
+    pub(crate) fn has_faults_to_come(&self) -> bool {
+        !self.script.is_empty()
+    }
+
+    pub(crate) fn condition(&self, node: NodeId) -> Condition {
+        self.conditions[node.index()]
+    }
+
+    pub(crate) fn is_down(&self, node: NodeId) -> bool {
+        self.condition(node) == Condition::Down
+    }
+
+    /// A node crashes; false if it was down.
+    pub(crate) fn crash(&mut self, node: NodeId, next_number: u64) -> bool {
+        let was_up = !self.is_down(node);
+        self.conditions[node.index()] = Condition::Down;
+        self.born[node.index()] = next_number;
+        self.counts.crashes += u64::from(was_up);
+        was_up
+    }
+
+    /// A node comes up again; false if it was up.
+    pub(crate) fn restart(&mut self, node: NodeId) -> bool {
+        let is_so = self.turn(node, Condition::Down, Condition::Up);
+        self.counts.restarts += u64::from(is_so);
+        is_so
+    }
+
+    /// A node stands still from now on; false if it did, or is down.
+    pub(crate) fn pause(&mut self, node: NodeId) -> bool {
+        let is_so = self.turn(node, Condition::Up, Condition::Still);
+        self.counts.pauses += u64::from(is_so);
+        is_so
+    }
+
+    /// A node goes on; false if it did not stand still.
+    pub(crate) fn resume(&mut self, node: NodeId) -> bool {
+        self.turn(node, Condition::Still, Condition::Up)
+    }
+
+    fn turn(&mut self, node: NodeId, from: Condition, to: Condition) -> bool {
+        let is_so = self.condition(node) == from;
+        if is_so {
+            self.conditions[node.index()] = to;
+        }
+        is_so
+    }
+
+    pub(crate) fn cut(&mut self, partition: Partition, began: u64) {
+        self.counts.partitions += 1;
+        self.cuts.push(Cut { partition, began, is_over: false });
+    }
+
+    /// A partition is over; false if it was not there.
+    pub(crate) fn heal(&mut self, partition: &Partition) -> bool {
+        let found = self.cuts.iter_mut().find(|it| !it.is_over && it.partition == *partition);
+        found.map(|cut| cut.is_over = true).is_some()
+    }
+
+    pub(crate) fn slow(&mut self, slow: Slow) {
+        self.slow.push(slow);
+    }
+
+    /// Links are no longer slow; false if they were not.
+    pub(crate) fn recover(&mut self, slow: Slow) -> bool {
+        let place = self.slow.iter().position(|it| *it == slow);
+        place.map(|place| self.slow.swap_remove(place)).is_some()
+    }
+
+    /// Whether what is sent now does not get through.
+    fn is_cut(&self, from: NodeId, to: NodeId) -> bool {
+        self.cuts.iter().any(|cut| !cut.is_over && cut.partition.separates(from, to))
+    }
+
+    /// Whether a partition came between two nodes while the message of event `number` was under
+    /// way.
+    fn was_cut(&self, number: u64, from: NodeId, to: NodeId) -> bool {
+        self.cuts.iter().any(|cut| number < cut.began && cut.partition.separates(from, to))
+    }
+
+    /// How long a message takes that would take so long.
+    fn slowed_ns(&self, in_ns: u64, from: NodeId, to: NodeId) -> u64 {
+        let slow = self.slow.iter().filter(|slow| from != to && slow.concerns(from, to));
+        slow.fold(in_ns, |in_ns, slow| slow.by.after(in_ns))
+    }
+
+    /// Whether a link loses something by chance.
+    fn link_loses(&mut self, now_ns: u64) -> bool {
+        let is_over = self.plan.until_ns.is_some_and(|until_ns| now_ns >= until_ns);
+        !is_over && self.plan.loss.draw(&mut self.losses)
+    }
+
+    /// What becomes of a message; where it is passed on, it is known whether it was lost by chance.
+    fn fate(&mut self, seq: u64, now_ns: u64, on_its_way: Option<bool>) -> Fate {
+        let Faults { lost, doubled, delayed, loss, duplication, reordering, until_ns, .. } =
+            &self.plan;
+        let has = |numbers: &[u64]| numbers.binary_search(&seq).is_ok();
+        let mut fate =
+            Fate { is_lost: has(lost), is_doubled: has(doubled), is_overtaken: has(delayed) };
+        if until_ns.is_none_or(|until_ns| now_ns < until_ns) {
+            fate.is_lost |= on_its_way.unwrap_or_else(|| loss.draw(&mut self.losses));
+            fate.is_doubled |= duplication.draw(&mut self.duplicates);
+            fate.is_overtaken |= reordering.draw(&mut self.reorders);
+        }
+        fate
+    }
+
+    /// The number that the message of event `number` was sent with.
+    fn sent_as(&mut self, number: u64) -> u64 {
+        self.copies.remove(&number).unwrap_or(number)
+    }
+}
+
+impl<M, W, R> World<M, W, R>
+where
+    M: Monitor<Command: Data, Notice: Data>,
+    W: Workload<M::Command, M::Notice>,
+    R: Recorder<NodeOf<M>>,
+{
+    /// What happens to a node now, if its condition and the network's allow it; else it waits, or
+    /// comes to nothing.
+    #[cold]
+    pub(crate) fn let_through(
+        &mut self,
+        key: Key,
+        at: NodeId,
+        event: UpcomingOf<M, W>,
+        messages: &mut dyn Messages,
+    ) -> Option<UpcomingOf<M, W>> {
+        let Some(injector) = self.faults.as_deref() else { return Some(event) };
+        let number = key.number;
+        let lost = match (&event, injector.condition(at)) {
+            (Upcoming::Message(letter), _) if injector.was_cut(number, letter.from, at) => {
+                Some(Loss::Partition)
+            }
+            // What is on its way does not know who will be there to receive it.
+            (Upcoming::Message(_), Condition::Down) => Some(Loss::Down),
+            // What the application had in mind was forgotten with it.
+            (Upcoming::Command(_), Condition::Down) => return None,
+            (Upcoming::Command(_), _) if number < injector.born[at.index()] => return None,
+            // A crash cancels all timers.
+            (Upcoming::Timer(_), Condition::Down) | (_, Condition::Up | Condition::Still) => None,
+        };
+        if let Some(why) = lost {
+            self.now_ns = key.at_ns;
+            self.lose(number, at, event, why, messages);
+            return None;
+        }
+        if injector.condition(at) == Condition::Still {
+            self.waiting.push((key, Scheduled { node: at, event }));
+            return None;
+        }
+        Some(event)
+    }
+
+    /// What has waited for a node, in the order in which it came.
+    pub(crate) fn take_waiting(&mut self, at: NodeId) -> Waiting<M, W> {
+        self.waiting.extract_if(.., |(_, it)| it.node == at).collect()
+    }
+
+    /// A message comes to nothing. Anything else was nothing to begin with.
+    pub(crate) fn lose(
+        &mut self,
+        number: u64,
+        to: NodeId,
+        event: UpcomingOf<M, W>,
+        why: Loss,
+        messages: &mut dyn Messages,
+    ) {
+        let Upcoming::Message(Envelope { from, past, message, .. }) = event else { return };
+        messages.drop_one(message);
+        let Some(injector) = self.faults.as_deref_mut() else { return };
+        let count = match why {
+            Loss::Network | Loss::NoLink => &mut injector.counts.lost,
+            Loss::Partition => &mut injector.counts.cut_off,
+            Loss::Down => &mut injector.counts.to_the_dead,
+        };
+        *count += 1;
+        let seq = injector.sent_as(number);
+        self.meter.on_lost(self.now_ns, past);
+        self.record(from, || What::Lost { to, seq, why });
+    }
+
+    /// The number that the message of event `number` was sent with, where some arrive twice.
+    #[cold]
+    pub(crate) fn sent_as(&mut self, number: u64) -> u64 {
+        self.faults.as_mut().map_or(number, |injector| injector.sent_as(number))
+    }
+
+    /// Sends a message where some do not arrive, some do twice, and some late.
+    #[cold]
+    pub(crate) fn send_badly(
+        &mut self,
+        to: NodeId,
+        letter: LetterOf<M, W>,
+        messages: &mut dyn Messages,
+    ) {
+        let (seq, from, sent_ns) = (self.queue.next_number(), letter.from, self.now_ns);
+        let way = self.travel(to, &letter, messages, |injector| injector.link_loses(sent_ns));
+        let in_ns = way.map_or_else(|| self.draw_latency(), |way| way.takes_ns);
+        let Self { faults: Some(injector), links, now_ns, .. } = self else { return };
+        let now_ns = *now_ns;
+        let slowed_ns = injector.slowed_ns(in_ns, from, to);
+        let mut arrival_ns = links.arrival_after_ns(now_ns, slowed_ns, from, to);
+        let is_cut = injector.is_cut(from, to);
+        let fate = injector.fate(seq, now_ns, way.map(|way| way.is_lost));
+        if is_cut || fate.is_lost {
+            self.queue.skip();
+            let why = if is_cut { Loss::Partition } else { Loss::Network };
+            return self.lose(seq, to, Upcoming::Message(letter), why, messages);
+        }
+        let mut late_ns = slowed_ns - in_ns;
+        injector.counts.slowed += u64::from(late_ns > 0);
+        if fate.is_overtaken {
+            // Later than the link says, which does not wait for it.
+            injector.counts.reordered += 1;
+            late_ns = late_ns.saturating_add(injector.plan.late_ns);
+            arrival_ns = arrival_ns.and_then(|at_ns| later_ns(at_ns, injector.plan.late_ns));
+        }
+        let second = fate.is_doubled.then(|| {
+            injector.counts.duplicated += 1;
+            match way {
+                Some(way) => links.arrival_after_ns(now_ns, way.takes_ns, from, to),
+                None => links.arrival_ns(now_ns, from, to, &mut injector.duplicates),
+            }
+        });
+        if late_ns > 0 {
+            self.record(from, || What::Fault(Noted::Delayed { to, seq, by_ns: late_ns }));
+        }
+        let pending = Pending::Message { from };
+        let copy = second.and_then(|at_ns| {
+            self.record(from, || What::Doubled { to, seq });
+            let past = self.meter.on_duplicate(&letter.past);
+            let (message, tag) = (letter.message, letter.tag.clone());
+            let at_ns = self.in_time(to, pending, at_ns)?;
+            messages.duplicate(message);
+            Some((at_ns, Envelope { from, message, past, tag }))
+        });
+        let Some(at_ns) = self.in_time(to, pending, arrival_ns) else { return };
+        self.schedule(at_ns, to, Upcoming::Message(letter));
+        if let Some((at_ns, copy)) = copy {
+            let number = self.queue.next_number();
+            self.schedule(at_ns, to, Upcoming::Message(copy));
+            if let Some(injector) = &mut self.faults {
+                injector.copies.insert(number, seq);
+            }
+        }
+    }
+
+    /// Whether the run gets nowhere any more, though something always happens. Asked once in a
+    /// while: it is a matter of very many events.
+    #[cold]
+    pub(crate) fn is_stuck(&mut self) -> bool {
+        const EVERY: u64 = 1 << 10;
+        let Some(injector) = self.faults.as_deref_mut() else { return false };
+        if self.end_ns != u64::MAX {
+            // It has an end anyway.
+            return false;
+        }
+        let FaultInjector { patience, script, .. } = injector;
+        if self.events.is_multiple_of(EVERY) {
+            patience.look(self.meter.progress(), self.events, !script.is_empty());
+        }
+        patience.is_over
+    }
+}

@@ -1,0 +1,81 @@
+//! What is measured.
+
+use vorrang_algorithms::election::{Command, Notice};
+use vorrang_protocol::NodeId;
+use vorrang_trace::{Meter, Sent, Traffic};
+
+/// Counts what an election takes.
+#[derive(Clone, Debug)]
+pub struct Tally {
+    /// All messages.
+    pub traffic: Traffic,
+    /// Whom each follows; those that are down nobody.
+    pub follows: Vec<Option<NodeId>>,
+    /// When it began, in nanoseconds.
+    pub began_ns: Option<u64>,
+    /// When the last node was told, in nanoseconds.
+    pub ended_ns: u64,
+    /// For each node, how many messages in a row led to what it knows.
+    pub depth: Vec<u32>,
+    /// The longest chain of messages, each caused by the one before.
+    pub rounds: u32,
+}
+
+/// Whom the nodes of an election follow in the end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Leader {
+    /// All follow this one.
+    One(NodeId),
+    /// Not all follow the same one.
+    Divided,
+    /// No node follows anybody.
+    None,
+}
+
+impl Tally {
+    /// Whom all follow: who of them is up if somebody is, and else one that has gone down.
+    pub fn leader(&self) -> Leader {
+        let mut leaders: Vec<NodeId> = self.follows.iter().copied().flatten().collect();
+        let is_up = |leader: &NodeId| self.follows[leader.index()].is_some();
+        if leaders.iter().any(is_up) {
+            leaders.retain(is_up);
+        }
+        match leaders.first() {
+            Some(&leader) if leaders.iter().all(|&other| other == leader) => Leader::One(leader),
+            Some(_) => Leader::Divided,
+            None => Leader::None,
+        }
+    }
+}
+
+impl Meter<Command, Notice> for Tally {
+    /// How many messages in a row there were up to this one.
+    type Tag = u32;
+    type Summary = Self;
+
+    fn on_command(&mut self, at_ns: u64, _: NodeId, Command::Elect: &Command) {
+        self.began_ns.get_or_insert(at_ns);
+    }
+    fn on_notice(&mut self, at_ns: u64, at: NodeId, Notice::Leader(leader): &Notice) {
+        self.follows[at.index()] = Some(*leader);
+        self.ended_ns = at_ns;
+    }
+    fn on_send(&mut self, from: NodeId, to: NodeId, sent: Sent) -> u32 {
+        self.traffic.on_send(from, to, sent);
+        self.depth[from.index()] + 1
+    }
+    fn on_receive(&mut self, _: u64, from: NodeId, at: NodeId, depth: u32) {
+        self.traffic.on_receive(from, at);
+        self.depth[at.index()] = self.depth[at.index()].max(depth);
+        self.rounds = self.rounds.max(depth);
+    }
+    fn on_crash(&mut self, _: u64, at: NodeId) {
+        self.follows[at.index()] = None;
+    }
+    fn progress(&self) -> u64 {
+        self.follows.iter().filter(|leader| leader.is_some()).count() as u64
+    }
+    fn summary(&self) -> Self {
+        self.clone()
+    }
+}

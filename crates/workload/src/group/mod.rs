@@ -1,0 +1,14 @@
+//! Group communication: members multicast, join and leave.
+
+mod meter;
+mod workload;
+
+use vorrang_algorithms::group::GroupCommunication;
+use vorrang_algorithms::group::spec::Fed;
+
+use crate::simulated;
+
+pub use meter::Tally;
+pub use workload::{GroupWorkload, Move, RunLength};
+
+simulated!(GroupCommunication, Fed, GroupWorkload);
