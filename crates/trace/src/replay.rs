@@ -5,9 +5,9 @@
 //! counts is what happened at one node before something else, and that a message is sent before it
 //! arrives; of what may come next by that, the earliest does.
 //!
-//! Whatever decides a run is in its records: what was asked, in which order messages came, what was
-//! lost or came twice, what was drawn by lot, who crashed. So machines that decide by their state
-//! and the event alone do the same again, whoever drove them.
+//! All inputs of a run are in its records: commands, the order of arrivals, losses, duplicates,
+//! random choices and crashes. So deterministic machines do the same again in a replay, whichever
+//! driver recorded them.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -26,7 +26,7 @@ use crate::line::{Line, LineEvent, LineMessage};
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Objection {
-    /// What must hold did not: after the record at that place.
+    /// A violation: after the record at that place.
     Violated(usize, Violation),
     /// The machine does something else than was recorded.
     Departed {
@@ -34,12 +34,12 @@ pub enum Objection {
         place: usize,
         /// At which node.
         at: NodeId,
-        /// What was recorded.
+        /// The recorded event.
         recorded: String,
-        /// What the machine does.
+        /// The event of the machine in the replay.
         replayed: String,
     },
-    /// From here on nobody can say what the machines would do.
+    /// From here on the replay is undefined.
     Unknown(usize, String),
 }
 
@@ -95,7 +95,7 @@ impl<'a, P: Protocol> Cast<'a, P> {
         Self { only, ..self }
     }
 
-    /// What must hold after every event.
+    /// The invariants to check after every event.
     #[must_use]
     pub fn guarded(self, guards: &'a [Guard<P>]) -> Self {
         Self { guards, ..self }
@@ -106,8 +106,8 @@ fn read<M: DeserializeOwned>(written: &Value) -> Option<M> {
     M::deserialize(written).ok()
 }
 
-/// Does a recorded run once more and shows every node after whatever happened to it, with the place
-/// of that; how many events there were.
+/// Replays a recorded run and shows every node after each of its events, with the place of the
+/// record; returns the number of events.
 ///
 /// # Errors
 ///
@@ -140,9 +140,9 @@ struct Replay<'a, P: Protocol> {
     cast: &'a Cast<'a, P>,
     nodes: Vec<P>,
     down: NodeSet,
-    /// What is still to come at each node.
+    /// The remaining records of each node.
     ahead: Vec<VecDeque<(usize, &'a Line)>>,
-    /// What each node did and was not recorded yet.
+    /// The effects of each node that were not matched with records yet.
     done: Vec<VecDeque<Effect<P>>>,
     timers: Vec<Vec<P::Timer>>,
     /// Messages that were sent and have not arrived, by sender, receiver and number; and how often
@@ -261,7 +261,7 @@ impl<'a, P: Protocol> Replay<'a, P> {
                 }
                 return Ok(false);
             }
-            // What came up was told when it was asked for.
+            // Random choices were answered when they were made.
             LineEvent::Choice(_) | LineEvent::Fault(_) => return Ok(false),
             LineEvent::Crash => self.crash(at),
             LineEvent::Restart => {
@@ -280,7 +280,7 @@ impl<'a, P: Protocol> Replay<'a, P> {
         Err(departed(place, line.node, said(line), "the node is down".to_owned()))
     }
 
-    /// What it was about to do, nobody will know: a process that is killed says nothing.
+    /// Its last effects are unknown: a killed process writes no records.
     fn crash(&mut self, at: NodeId) {
         let node = &mut self.nodes[at.index()];
         *node = node.after_crash((self.cast.fresh)(at));
@@ -302,7 +302,7 @@ impl<'a, P: Protocol> Replay<'a, P> {
         Err(departed(place, line.node, said(line), what))
     }
 
-    /// The message that was sent, or what was recorded where nobody knows what was sent.
+    /// The message that was sent, or the recorded one where the send was not recorded.
     fn arrived(
         &mut self,
         place: usize,
@@ -342,7 +342,7 @@ impl<'a, P: Protocol> Replay<'a, P> {
             let recorded = next.map_or_else(|| "something else happens".to_owned(), said);
             return Err(departed(place, at, recorded, shown(at, left)));
         }
-        // What came up by lot stands between this event and the next.
+        // Random choices are recorded between this event and the next.
         let own = self.ahead[at.index()].iter().take_while(|(_, line)| !line.what.is_event());
         let mut choices: VecDeque<u32> = own
             .filter_map(|(_, line)| match line.what {
@@ -401,7 +401,7 @@ impl<'a, P: Protocol> Replay<'a, P> {
         }
     }
 
-    /// Whether nobody did more than was recorded.
+    /// Whether no node did more than was recorded.
     fn end(&self, place: usize) -> Result<(), Objection> {
         for (at, done) in (0..).map(NodeId).zip(&self.done) {
             if let Some(left) = done.front() {
@@ -440,7 +440,7 @@ fn written(value: &impl serde::Serialize) -> Value {
     serde_json::to_value(value).expect("what happens in a run can be written as JSON")
 }
 
-/// What was recorded, for people.
+/// The recorded event, as text.
 pub fn said(line: &Line) -> String {
     let at = line.node;
     match &line.what {
