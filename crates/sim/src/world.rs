@@ -339,7 +339,7 @@ where
             Some(debt) => (debt.property, format!("node {} still waits", debt.to)),
             None => ("progress", "there is more to do".to_owned()),
         };
-        let what = format!("messages go on for ever, nobody gets any further, and {who}");
+        let what = format!("messages go on for ever without progress, and {who}");
         Violation { property, what }
     }
 }

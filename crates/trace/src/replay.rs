@@ -48,10 +48,10 @@ impl fmt::Display for Objection {
         match self {
             Self::Violated(place, violation) => write!(f, "{violation} (after record {place})"),
             Self::Departed { place, at, recorded, replayed } => {
-                write!(f, "record {place}: at node {at}, {recorded}; done once more, {replayed}")
+                write!(f, "record {place}: at node {at}, {recorded}; in the replay, {replayed}")
             }
             Self::Unknown(place, why) => {
-                write!(f, "the run cannot be done once more from record {place} on: {why}")
+                write!(f, "the run cannot be replayed from record {place} on: {why}")
             }
         }
     }
@@ -112,7 +112,7 @@ fn read<M: DeserializeOwned>(written: &Value) -> Option<M> {
 /// # Errors
 ///
 /// If the machines do something else than was recorded, something does not hold, or the run cannot
-/// be done once more. What was recorded up to then is as it should be.
+/// be replayed. What was recorded up to then is as it should be.
 pub fn replay<P: Protocol>(
     cast: &Cast<'_, P>,
     lines: &[Line],
@@ -201,7 +201,7 @@ impl<'a, P: Protocol> Replay<'a, P> {
             }
             (None, None) => Ok(None),
             (None, Some((place, line))) => {
-                Err(departed(place, line.node, said(line), "nobody sent that".to_owned()))
+                Err(departed(place, line.node, said(line), "no node sent that".to_owned()))
             }
         }
     }
@@ -367,9 +367,9 @@ impl<'a, P: Protocol> Replay<'a, P> {
         }
         if is_short || !choices.is_empty() {
             let (recorded, replayed) = if is_short {
-                ("nothing fitting is drawn by lot", "the node draws")
+                ("no matching random choice follows", "the node draws")
             } else {
-                ("something is drawn by lot", "the node draws nothing more")
+                ("a random choice is made", "the node draws nothing more")
             };
             return Err(departed(place, at, recorded.to_owned(), replayed.to_owned()));
         }
@@ -453,9 +453,9 @@ pub fn said(line: &Line) -> String {
         LineEvent::Timer(timer) => format!("timer {timer} of {at} runs out"),
         LineEvent::Choice(value) => format!("{at} draws {value}"),
         LineEvent::Lost { to, seq, .. } => format!("message {seq} from {at} to {to} is lost"),
-        LineEvent::Doubled { to, seq } => format!("message {seq} from {at} to {to} comes twice"),
+        LineEvent::Doubled { to, seq } => format!("message {seq} from {at} to {to} is duplicated"),
         LineEvent::Crash => format!("{at} crashes"),
-        LineEvent::Restart => format!("{at} comes up again"),
+        LineEvent::Restart => format!("{at} restarts"),
         LineEvent::Fault(fault) => format!("{at}: {fault:?}"),
     }
 }
@@ -527,7 +527,7 @@ mod tests {
             let objection = again(&records, None, &[]).unwrap_err().to_string();
             assert!(objection.contains(why), "{objection}");
         };
-        departs(|it| it.truncate(1), "nobody sent that");
+        departs(|it| it.truncate(1), "no node sent that");
         departs(|it| it[2].what = What::Notice(Notice::Entered), "the node does nothing more");
         departs(|it| it.insert(6, record(9, 0, What::Command(ACQUIRE))), "the node refuses it");
         departs(
@@ -535,20 +535,20 @@ mod tests {
                 let message = Message::Request { number: 7 };
                 it[0].what = What::Receive { from: NodeId(0), seq: 0, message };
             },
-            "record 0: at node 1, 0 -> 1 REQUEST(7) arrives; done once more, 0 -> 1 REQUEST(1) \
+            "record 0: at node 1, 0 -> 1 REQUEST(7) arrives; in the replay, 0 -> 1 REQUEST(1) \
              arrives, as it was sent",
         );
         departs(
             |it| it[1].what = What::Notice(Notice::Entered),
-            "record 1: at node 1, 1 tells \"entered\"; done once more, 1 -> 0 REPLY(1) is sent",
+            "record 1: at node 1, 1 tells \"entered\"; in the replay, 1 -> 0 REPLY(1) is sent",
         );
         departs(
             |it| it.truncate(5),
-            "record 5: at node 0, the run is over; done once more, 0 tells \"entered\"",
+            "record 5: at node 0, the run is over; in the replay, 0 tells \"entered\"",
         );
         departs(
             |it| it.insert(5, record(7, 0, What::Choice(1))),
-            "something is drawn by lot; done once more, the node draws nothing more",
+            "a random choice is made; in the replay, the node draws nothing more",
         );
         departs(|it| it.insert(3, record(5, 0, What::Crash)), "the node does nothing more");
     }
@@ -566,7 +566,7 @@ mod tests {
         let arrives = record(3, 1, What::Receive { from: NodeId(0), seq, message: request });
         let all = [&sent[..], &lost, &[arrives]].concat();
         let objection = again(&all, None, &[]).unwrap_err().to_string();
-        assert!(objection.ends_with("done once more, nobody sent that"), "{objection}");
+        assert!(objection.ends_with("in the replay, no node sent that"), "{objection}");
         // It forgets that it has asked, and asks for the first time once more.
         let down = [record(4, 0, What::Crash), record(5, 0, What::Restart)];
         assert_eq!(again(&[&sent[..], &down].concat(), None, &[]), Ok(3));
@@ -635,6 +635,6 @@ mod tests {
         assert_eq!(again(&[throw(3, 3), throw(5, 5)].concat()), Ok(2));
         assert!(again(&throw(3, 4)).unwrap_err().to_string().contains("0 tells 3"));
         let objection = again(&throw(6, 6)).unwrap_err().to_string();
-        assert!(objection.contains("nothing fitting is drawn by lot"), "{objection}");
+        assert!(objection.contains("no matching random choice follows"), "{objection}");
     }
 }
