@@ -14,7 +14,7 @@ pub struct Tally {
     /// For each node, since when it is down.
     down: Vec<Option<u64>>,
     /// For each node and each other, since when it suspects that.
-    suspects: Vec<Vec<Option<Suspicion>>>,
+    suspects: Vec<Vec<Option<DetectorQuality>>>,
     /// From a crash until it was suspected for good.
     detections: Times,
     undetected: u64,
@@ -28,7 +28,7 @@ pub struct Tally {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Suspicion {
+struct DetectorQuality {
     since_ns: u64,
     /// The other was up when it began, and never down before.
     is_mistake: bool,
@@ -94,7 +94,7 @@ impl Tally {
     }
 
     /// A false suspicion is over.
-    fn take_back(&mut self, suspicion: Suspicion, now_ns: u64) {
+    fn take_back(&mut self, suspicion: DetectorQuality, now_ns: u64) {
         let lasted = now_ns.saturating_sub(suspicion.since_ns);
         self.wrong_ns += u128::from(lasted);
         if suspicion.is_mistake {
@@ -145,7 +145,7 @@ impl Meter<Command, Notice> for Tally {
         match *notice {
             Notice::Suspect(of) => {
                 let is_mistake = self.is_up(of.index());
-                let suspicion = Suspicion { since_ns: at_ns, is_mistake };
+                let suspicion = DetectorQuality { since_ns: at_ns, is_mistake };
                 self.suspects[at.index()][of.index()] = Some(suspicion);
             }
             Notice::Trust(of) => {
@@ -167,7 +167,8 @@ impl Meter<Command, Notice> for Tally {
         self.pass(at_ns);
         for other in 0..self.down.len() {
             if let Some(it) = self.suspects[other][at.index()].as_mut() {
-                let was = std::mem::replace(it, Suspicion { since_ns: at_ns, is_mistake: false });
+                let was =
+                    std::mem::replace(it, DetectorQuality { since_ns: at_ns, is_mistake: false });
                 self.take_back(was, at_ns);
             }
             let own = self.suspects[at.index()][other].take();
