@@ -1,8 +1,8 @@
 //! Every algorithm and every mistake by its name, as [nodes of any algorithm](AnyNode).
 //!
-//! What goes through the whole catalogue need not be compiled for each algorithm in it: here every
-//! one is compiled as nodes without a type, once, and a driver of such nodes is compiled once for
-//! every problem.
+//! Code that goes through the whole catalogue need not be compiled for each algorithm in it: here
+//! every one is compiled as nodes without a type, once, and a driver of such nodes is compiled once
+//! for every problem.
 //!
 //! ```
 //! use vorrang_algorithms::mutex::Mutex;
@@ -42,13 +42,13 @@ pub type PopulationOf<Q> = Box<dyn AnyPopulation<<Q as Problem>::Command, <Q as 
 
 /// An algorithm, or one with a mistake.
 pub struct Entry<Q: Problem> {
-    /// What is known of the algorithm.
+    /// The card of the algorithm.
     pub card: &'static Card<Q>,
     /// The mistake in it, if there is one.
     pub flaw: Option<&'static str>,
     /// How its nodes are made.
     pub recipe: Recipe<NodeOf<Q>>,
-    /// What holds of them at every moment.
+    /// Their invariants.
     pub guards: Vec<Guard<NodeOf<Q>>>,
     /// The names of its kinds of messages.
     pub kinds: &'static [&'static str],

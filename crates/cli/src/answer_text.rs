@@ -1,4 +1,4 @@
-//! What the checker answered, for people.
+//! The answer of the checker, as text.
 
 use vorrang_experiment::answer::Answer;
 use vorrang_experiment::format::{figure, grouped};

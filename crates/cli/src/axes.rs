@@ -67,7 +67,7 @@ impl Axes {
 /// Reads the options of one run.
 fn parse(command: &mut Command, point: Vec<String>) -> Result<ExplicitArgs<RunArgs>, Failure> {
     let wrong = |error: clap::Error| {
-        // All that is said of the value, and nothing of the usage of a command nobody typed.
+        // The error about the value, without the usage of the command.
         let text = error.to_string();
         let said = text.split("\n\n").next().unwrap_or_default();
         Failure::usage(said.strip_prefix("error: ").unwrap_or(said).trim_end())
@@ -164,10 +164,10 @@ fn values(text: &str) -> Result<Vec<String>, String> {
     Ok(all)
 }
 
-/// Values that are lists themselves: whatever begins with a digit belongs to them.
+/// Values that are lists themselves: parts that begin with a digit belong to them.
 const LISTS: [&str; 4] = ["links:", "sets:", "wall:", "weighted:"];
 
-/// What stands between commas, but for those of a value that is a list itself.
+/// The parts between commas, except those of a value that is a list itself.
 fn parts(text: &str) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for part in text.split(',').map(str::trim) {

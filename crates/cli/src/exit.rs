@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use vorrang_experiment::failure::Failure;
 use vorrang_node::terminal::{BAD, RESET, say_aside};
 
-/// What every command's exit code means, for help texts.
+/// The exit codes of every command, for help texts.
 pub(crate) const EXIT_CODES: &str = "Exit codes:\n  \
     0  fine\n  \
     1  violated: a property or a bound of a claim failed\n  \
@@ -13,7 +13,7 @@ pub(crate) const EXIT_CODES: &str = "Exit codes:\n  \
     3  bounded: stopped before the end, and nothing was wrong so far\n  \
     4  I/O error: a file, a port, a process or the output could not be used";
 
-/// Says what is wrong, once, and how to exit.
+/// Reports the error, once, and returns the exit code.
 pub(crate) fn report(failure: &Failure) -> ExitCode {
     let unsaid = match failure {
         Failure::Usage(why) | Failure::Failed(why) | Failure::World(why) => Some(why),

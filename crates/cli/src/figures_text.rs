@@ -1,4 +1,4 @@
-//! What a run came to, for people.
+//! The figures of a run, as text.
 
 use vorrang_experiment::figures::{Figure, Measured, Reading, counts, mark, span};
 use vorrang_experiment::format::{figure as number, grouped};
@@ -71,7 +71,7 @@ fn reading(figure: &Figure) -> String {
 const NOTE_ON_CRASHES: &str =
     "A crashed node does not count: it is not inside, does not wait and need not be served.";
 
-/// What the marks mean.
+/// The legend of the marks.
 pub(crate) const LEGEND: &str =
     "✓ as the theory predicts   ○ within the range of the theory   ✗ not as predicted";
 

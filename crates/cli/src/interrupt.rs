@@ -7,10 +7,10 @@ use vorrang_experiment::failure::Failure;
 
 static RAISED: AtomicBool = AtomicBool::new(false);
 
-/// What a shell says of a program that SIGINT ended.
+/// The exit code of a program that SIGINT ended.
 const KILLED: i32 = 128 + 2;
 
-/// From now on Ctrl-C is noticed by whoever asks whether it was pressed.
+/// Installs the handler of Ctrl-C.
 pub(crate) fn listen() -> Result<(), Failure> {
     let pressed = || {
         if RAISED.swap(true, Ordering::Relaxed) {
@@ -21,7 +21,7 @@ pub(crate) fn listen() -> Result<(), Failure> {
         .map_err(|error| Failure::World(format!("cannot listen for Ctrl-C: {error}")))
 }
 
-/// Whether Ctrl-C was pressed since somebody listens.
+/// Whether Ctrl-C was pressed since then.
 pub(crate) fn is_raised() -> bool {
     RAISED.load(Ordering::Relaxed)
 }

@@ -1,4 +1,4 @@
-//! What is printed, for people and for programs.
+//! Output, for people and for programs.
 
 use std::io::IsTerminal as _;
 use std::time::Duration;
@@ -62,7 +62,7 @@ pub(crate) fn with_bar<T>(total: u64, template: &str, work: impl FnOnce(Progress
     done
 }
 
-/// A line on standard error that tells how far work has come whose end nobody knows.
+/// A line on standard error that shows the progress of work of unknown length.
 pub(crate) fn spinner() -> ProgressBar {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
     let style =

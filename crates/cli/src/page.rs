@@ -68,7 +68,7 @@ impl Page {
         let _ = writeln!(self.body, "<p>{}</p>", escaped(text));
     }
 
-    /// What is typed to get what stands above or below.
+    /// The command that repeats the part above or below.
     pub(crate) fn command(&mut self, line: &str) {
         let _ = writeln!(self.body, "<pre>{}</pre>", escaped(line));
     }

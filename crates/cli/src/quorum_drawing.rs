@@ -1,4 +1,4 @@
-//! A quorum system as a picture of letters: rows, a tree, or a table of who asks whom.
+//! A quorum system as text: rows, a tree, or a table of quorums.
 
 use std::fmt::Write as _;
 

@@ -20,7 +20,7 @@ impl SearchProgress {
         Self { bar: if shows { spinner() } else { ProgressBar::hidden() }, shows }
     }
 
-    /// Shows how far it has come; whether to go on is up to whoever may press Ctrl-C.
+    /// Shows the progress; Ctrl-C ends the search.
     pub(crate) fn watch(&self) -> impl FnMut(Looked) -> ControlFlow<()> {
         |looked| {
             let Looked { progress, walks } = looked;

@@ -1,4 +1,4 @@
-//! What a comparison or a sweep is made of, as it is typed.
+//! The options that select the runs of a comparison or a sweep.
 
 use vorrang_experiment::catalogue::Algorithm;
 use vorrang_experiment::failure::Failure;

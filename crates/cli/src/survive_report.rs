@@ -7,13 +7,13 @@ use vorrang_node::terminal::{BAD, BOLD, DIM, GOOD, RESET, screen, wrapped};
 
 use crate::table::{markdown, table as aligned, tables};
 
-/// What fits on a page, if nobody says how wide the screen is.
+/// The width of a page, if that of the screen is unknown.
 const WIDTH: usize = 100;
-/// Of a run, so many lines before the fault are shown, and so many at most after it.
+/// So many lines of a run are shown before the fault, and so many at most after it.
 const BEFORE: usize = 6;
 const AFTER: usize = 120;
 
-/// What the words mean, in tables with these rows.
+/// The legend of tables with these rows.
 pub(crate) fn legend(rows: &[Row]) -> String {
     let has = |role| rows.iter().any(|row| row.entry.algorithm.roles().contains(&role));
     let mut text = "\
@@ -80,7 +80,7 @@ fn word(verdict: Option<Verdict>, in_colour: bool) -> String {
     }
 }
 
-/// What the rows are made of, and so what they cover.
+/// How the rows were made, and so what they cover.
 pub(crate) fn summary(rows: &[Row], under: &Conditions) -> String {
     let runs: usize = rows.iter().map(|row| row.runs).sum();
     let tries: u64 = rows.iter().map(tries).sum();
@@ -135,8 +135,7 @@ pub(crate) fn page(row: &Row, as_markdown: bool) -> String {
     format!("{BOLD}{}{RESET}{text}", wrapped(&title))
 }
 
-/// What is worth reading of a run: from shortly before its fault to its end, or to where something
-/// happened that never should.
+/// The relevant part of a run: from shortly before its fault to its end, or to the violation.
 pub(crate) fn testimony(seen: &[Observation], until_ns: Option<u64>) -> Vec<String> {
     let whole = seen.len();
     let end = |until_ns| seen.partition_point(|it| it.at_ns <= until_ns);
@@ -149,7 +148,7 @@ pub(crate) fn testimony(seen: &[Observation], until_ns: Option<u64>) -> Vec<Stri
         lines.push(format!("{DIM}… {} lines before{RESET}", grouped(from as u64)));
     }
     let shown = &seen[from..];
-    // Of a long run, the beginning and the end.
+    // The beginning and the end of a long run.
     let (head, tail) = match shown.len().checked_sub(AFTER) {
         None | Some(0) => (shown, &shown[..0]),
         Some(_) => (&shown[..AFTER * 3 / 4], &shown[shown.len() - AFTER / 4..]),

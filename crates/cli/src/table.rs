@@ -6,7 +6,7 @@ use vorrang_node::terminal::{BOLD, RESET, broken, length, screen, wrap};
 const NARROW: usize = 12;
 /// A row of more lines than this is read more easily as a card.
 const TALL: usize = 8;
-/// What stands between two columns.
+/// The gap between two columns.
 const GAP: usize = 2;
 /// How much further to the right a card goes on.
 const FURTHER: usize = 2;

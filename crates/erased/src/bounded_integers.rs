@@ -1,11 +1,10 @@
 //! Bounds on the integers in messages.
 //!
 //! Logical clocks, epochs, ballots and counts of all kinds are words of 64 bits in messages; they
-//! begin at 0 and are counted up by one, never more often than things happen. A number beyond
-//! [`MAX_INTEGER`] is not the outcome of that. Were it believed, the next step could be one beyond
-//! the last number there is, and a clock that stands still or wraps round breaks whatever was
-//! proved with it. So such a message is refused where messages are read, as one that makes no
-//! sense; and a node that would have to send one has come to its end, and says so.
+//! begin at 0 and are incremented by one for an event. A number beyond [`MAX_INTEGER`] cannot come
+//! about by that. Were it believed, the next increment could overflow, and a clock that saturates
+//! or wraps round breaks the proofs of the algorithms. So such a message is refused when it is
+//! decoded; and a node that would have to send one stops with an error.
 //!
 //! The integers are found by serialising the message without output, so no algorithm has to know of
 //! this.

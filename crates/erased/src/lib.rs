@@ -1,6 +1,6 @@
 //! Nodes, messages and whole populations of any algorithm, without their types.
 //!
-//! Whatever is generic over a protocol is compiled again for every algorithm and for every mistake
+//! Code that is generic over a protocol is compiled again for every algorithm and for every mistake
 //! in one. Here types end, in two ways, and everything behind them is compiled once for a problem:
 //!
 //! - An [`AnyNode`] is one node. It takes the problem's commands and tells its notices; its

@@ -71,7 +71,7 @@ impl<C: Data, N: Data> AnyNode<C, N> {
         Self::guard_of(Guard::from(invariant))
     }
 
-    /// The same of whatever guards such nodes.
+    /// The same for guards of such nodes.
     ///
     /// # Panics
     ///

@@ -1,4 +1,4 @@
-//! What the checker answered.
+//! The answer of the checker.
 
 use serde_json::{Value, json};
 use vorrang_algorithms::card::About;
@@ -6,22 +6,22 @@ use vorrang_algorithms::card::About;
 use crate::options::command_line::CommandLine;
 use crate::tracefile::Recorded;
 
-/// What came of a check.
+/// The answer of a check.
 #[derive(Debug)]
 pub struct Answer {
     /// Verified, violated or bounded.
     pub outcome: &'static str,
     /// The names of what was checked.
     pub properties: Vec<String>,
-    /// What was violated, and how.
+    /// The violated property, and the violation.
     pub violation: Option<(&'static str, String)>,
-    /// What ended the search early.
+    /// The bound that ended the search.
     pub bound: Option<&'static str>,
     /// How far it came, if not to the end.
     pub reached: Option<String>,
-    /// The run to what is wrong: every step, with what it made its node do.
+    /// The counterexample: every step, with the effects of its node.
     pub run: Vec<(String, Vec<String>)>,
-    /// Whether no run to what is wrong is shorter.
+    /// Whether the counterexample is a shortest one.
     pub is_shortest: bool,
     /// The place in the run from which on it repeats for ever, if it does.
     pub repeats_from: Option<usize>,
@@ -45,7 +45,7 @@ pub struct Answer {
     pub covers: Option<String>,
     /// Why it says less than it seems.
     pub warnings: Vec<String>,
-    /// The run to what is wrong, as a trace.
+    /// The counterexample, as a trace.
     pub recorded: Option<Recorded>,
 }
 

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 /// The fields of a row, each with the name of its column.
 pub type Fields = Vec<(String, String)>;
 
-/// An object as a row: what is none is empty, a list is its words, and what is inside an object has
+/// An object as a row: null is empty, a list is its elements, and a field of an inner object has
 /// both names, as in `messages_by_kind.REQUEST`.
 pub fn csv_fields(row: &Value) -> Fields {
     let mut fields = Vec::new();

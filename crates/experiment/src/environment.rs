@@ -1,4 +1,4 @@
-//! What lies between the nodes of a run, checked against what an algorithm assumes.
+//! The environment of a run (latency, order, faults), checked against the algorithm's assumptions.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ const DEFAULT_LATENCY: Distribution = Distribution::Constant(1_000_000);
 /// So many heartbeats in a row may be lost.
 const MISSED: u32 = 3;
 
-/// What lies between the nodes, checked against what the algorithm assumes.
+/// The environment of a run, checked against the algorithm's assumptions.
 #[derive(Clone, Debug)]
 pub struct Environment {
     /// How long a message takes.
@@ -38,7 +38,7 @@ pub struct Environment {
     pub flaw: Option<&'static str>,
     /// Decides all that is drawn.
     pub seed: u64,
-    /// What goes wrong, as it was typed.
+    /// The faults, as typed.
     trouble: FaultArgs,
     /// The same as a plan, if anything does.
     pub faults: Option<Faults>,
@@ -124,9 +124,9 @@ impl RunArgs {
         Err(unknown(&format!("flaw of {}", about.name), asked, known))
     }
 
-    /// Sets what a failure detector goes by, where nothing was said of it: heartbeats every five
-    /// message delays, and so much time that nobody is suspected for the sake of a message that
-    /// takes as long as any; where messages are lost by chance, of a few in a row.
+    /// Sets defaults of the failure detector: heartbeats every five message delays, and a margin
+    /// that tolerates the longest delay; where messages are lost by chance, also a few losses in a
+    /// row.
     fn pace(&self, setup: &mut Setup, shortest_ns: u64, longest_ns: u64, mean_ns: u64) {
         let time = Duration::from_nanos;
         if !self.setup.says(Parameter::Within) {
@@ -146,8 +146,7 @@ impl RunArgs {
         }
     }
 
-    /// Has an algorithm that relies on time believe what is true of the network, unless it is told
-    /// otherwise.
+    /// Sets the bound on message delay of an algorithm to that of the network, unless it is given.
     fn bound_waits(&self, about: &About, setup: &mut Setup) -> Result<(), Failure> {
         let latency = self.common.latency.unwrap_or(DEFAULT_LATENCY);
         let bound_ns = longest_ns(latency);
@@ -193,7 +192,7 @@ fn shortest_ns(latency: Distribution) -> u64 {
 
 /// How long nearly every message takes at most.
 fn nearly_longest_ns(latency: Distribution) -> u64 {
-    // Of the exponential distribution, 2 in a hundred take more than four times the mean.
+    // In the exponential distribution, 2 in a hundred take more than four times the mean.
     let mean_ns = latency.mean_ns() as u64;
     longest_ns(latency).unwrap_or(mean_ns.saturating_mul(4)).max(1)
 }
@@ -206,8 +205,8 @@ impl Environment {
 
     /// The same, and what goes wrong, as figures begin with it.
     ///
-    /// Over a real network TCP decides how messages travel: nobody knows how long they take, and
-    /// those of a link keep their order.
+    /// Over a real network TCP decides how messages travel: delays are not known, and links are
+    /// FIFO.
     pub fn head(&self, net: bool) -> Vec<(&'static str, Value)> {
         let latency = (!net).then(|| self.latency.to_string());
         let order = if net { OrderKind::Fifo } else { self.order };
@@ -242,7 +241,7 @@ impl Environment {
         longest_ns(self.latency).is_some_and(|ns| u128::from(ns) <= setup.within.as_nanos())
     }
 
-    /// What would have to be typed, the seed included.
+    /// The options as they would be typed, the seed included.
     pub fn options(&self) -> String {
         let order = name(&self.order);
         let text = format!("--seed {} --latency {} --order {order}", self.seed, self.latency);
@@ -250,18 +249,18 @@ impl Environment {
     }
 
     /// The same for all algorithms on a page of a comparison: without the seed, and without an
-    /// order that nobody asked for.
+    /// order that was not given.
     pub fn page(&self) -> String {
         let order = self.asked_order.map_or(String::new(), |it| format!(" --order {}", name(&it)));
         format!("--latency {}{order}{}", self.latency, self.besides())
     }
 
-    /// What goes wrong, as it would have to be typed.
+    /// The faults, as they would be typed.
     pub fn faults_typed(&self) -> String {
         self.trouble.options()
     }
 
-    /// What is looked at and what goes wrong, as it would have to be typed.
+    /// The checks and faults, as they would be typed.
     fn besides(&self) -> String {
         let mut text = String::new();
         if self.breaks {

@@ -1,4 +1,4 @@
-//! What a run came to, beside the theory: figures with names, whatever they are of.
+//! The figures of a run, beside the theory.
 
 use serde_json::{Map, Value, json};
 use vorrang_algorithms::card::{Agreement, Span};
@@ -12,13 +12,13 @@ use crate::format::figure;
 pub struct Figure {
     /// Its name for programs, a promise.
     pub key: &'static str,
-    /// What was measured.
+    /// The measurements.
     pub value: Reading,
     /// Its name for people, if they want to know.
     pub label: Option<&'static str>,
     /// The unit that follows the value.
     pub unit: &'static str,
-    /// What the theory says.
+    /// The theory.
     pub theory: Option<Span>,
     /// Whether it is of a kind that theories speak of, even if they say nothing of this one.
     pub is_predicted: bool,
@@ -31,7 +31,7 @@ pub struct Figure {
 /// A unit of time: what it is called, and how many nanoseconds it is.
 pub type Unit = (&'static str, f64);
 
-/// What was read off.
+/// The value.
 #[derive(Clone, Debug)]
 pub enum Reading {
     /// A whole number.
@@ -57,7 +57,7 @@ impl Figure {
         Self::of(key, value.map_or(Reading::Unknown, Reading::Real))
     }
 
-    /// What was read off.
+    /// The value.
     pub const fn of(key: &'static str, value: Reading) -> Self {
         let (label, theory, error, column) = (None, None, None, None);
         Self { key, value, label, unit: "", theory, is_predicted: false, error, column }
@@ -126,17 +126,17 @@ pub struct Measured {
     pub name: &'static str,
     /// The seed of the run.
     pub seed: u64,
-    /// What it was a run of.
+    /// Its header.
     pub head: Vec<(&'static str, Value)>,
-    /// What was measured.
+    /// The measurements.
     pub figures: Vec<Figure>,
-    /// What went wrong, where anything could.
+    /// The faults, where there were any.
     pub faults: Option<FaultCounts>,
     /// Whether nothing happened that never should.
     pub safe: bool,
     /// Whether nothing was left undone.
     pub quiescent: bool,
-    /// What was wrong, in words.
+    /// The violation, as text.
     pub violation: Option<String>,
     /// When it was that something happened which never should.
     pub violated_ns: Option<u64>,
@@ -152,7 +152,7 @@ impl Measured {
         self.safe && self.quiescent
     }
 
-    /// What was wrong, as a trace of it ends with it.
+    /// The violation, as in the end of a trace.
     pub fn wrong(&self) -> Option<Wrong> {
         let what = self.violation.clone()?;
         Some(Wrong { what, at_ns: self.violated_ns })
@@ -215,7 +215,7 @@ pub const fn counts(faults: &FaultCounts) -> [(&'static str, u64); 10] {
     ]
 }
 
-/// What the theory says of a figure, beside it.
+/// The theory of a figure, beside it.
 pub fn insert_theory(
     object: &mut Map<String, Value>,
     key: &str,
@@ -245,7 +245,7 @@ pub const fn mark(agreement: Agreement) -> &'static str {
     }
 }
 
-/// A cost as text: `24`, or `0…24` where it is a range, or `≈12 in 0…24` with what is typical.
+/// A cost as text: `24`, or `0…24` where it is a range, or `≈12 in 0…24` with the typical value.
 pub fn span(span: Span) -> String {
     let (low, high) = (figure(span.low), figure(span.high));
     match span.typical.map(figure) {

@@ -38,7 +38,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// What was measured, as of the first seed.
+    /// The measurements of the first seed.
     pub fn figures(&self) -> impl Iterator<Item = &Figure> {
         self.runs[0].figures.iter()
     }
@@ -50,8 +50,8 @@ impl Row {
         Estimate::of(&samples)
     }
 
-    /// What the theory says of the mean over all seeds: the mean of what it says of each, since a
-    /// seed may decide more than chance, such as the graph.
+    /// The theory of the mean over all seeds: the mean of the theory of each, since a seed may
+    /// decide more than chance, such as the graph.
     pub fn theory(&self, key: &str) -> Option<Span> {
         let of_runs: Option<Vec<Span>> =
             self.runs.iter().map(|run| run.figure(key)?.theory).collect();

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 
-/// What is said of a name that there is not.
+/// The error for an unknown name.
 pub fn unknown<'a>(
     what: &str,
     name: &str,

@@ -1,4 +1,4 @@
-//! What is usual over a real network, where nobody decides how long a message takes.
+//! Defaults over a real network, where message delays are not known.
 
 use std::time::Duration;
 
@@ -9,22 +9,21 @@ use vorrang_algorithms::setup::{Parameter, Setup};
 
 use crate::options::SetupArgs;
 
-/// How long a message takes at most over a real network, if nobody says: longer than a busy machine
-/// is.
+/// The default bound on message delay over a real network: longer than the delays of a busy
+/// machine.
 pub const TIMELY_ENOUGH: Duration = Duration::from_secs(1);
 
 /// The same for algorithms that only send again what takes longer.
 const SOON_ENOUGH: Duration = Duration::from_millis(20);
 
-/// How long an algorithm believes a message to take at most over a real network, if that matters to
-/// it and nobody says.
+/// The default of the bound on message delay over a real network, for algorithms that take one.
 pub fn within_if_real(about: &About) -> Option<Duration> {
     let sends_again = about.problem == Multicast::NAME;
     if about.assumes.timely { Some(TIMELY_ENOUGH) } else { sends_again.then_some(SOON_ENOUGH) }
 }
 
-/// How long a heartbeat and its margin are over a real network, if nobody says: longer than a busy
-/// machine is.
+/// The default heartbeat interval and margin over a real network: longer than the delays of a busy
+/// machine.
 const SELDOM_ENOUGH: Duration = Duration::from_millis(100);
 
 /// Has nodes on a real network say that they are up as seldom as is fit for one, unless they are

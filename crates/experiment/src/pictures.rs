@@ -1,4 +1,4 @@
-//! Topologies, trees, quorum systems and who waits for whom, as pictures.
+//! Topologies, trees, quorum systems and wait-for graphs, as pictures.
 
 use vorrang_algorithms::quorum::{QuorumSystem, Quorums};
 use vorrang_algorithms::topology::Topology;
@@ -133,7 +133,7 @@ fn list(nodes: &[NodeId]) -> String {
     nodes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// Who waits for whom when a run is over.
+/// The wait-for graph when a run is over.
 pub fn waits(story: &Story) -> Graph {
     let waits = Chart::of(story).waits(story);
     let circle = Chart::circle(&waits).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What a sweep has measured, as a plot.
+//! Plots of sweeps.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::names::unknown;
 use crate::statistics::Estimate;
 
-/// What is to be plotted over what.
+/// The axes of a plot.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
     /// The column that goes to the right.
@@ -31,11 +31,11 @@ pub struct Points<'a> {
     pub rows: Vec<&'a [String]>,
 }
 
-/// What is plotted if nothing is said: the first of these that was measured.
+/// The default of the y axis: the first of these that was measured.
 const USUAL: [&str; 5] =
     ["messages_per_entry", "messages", "detection_mean", "sync_delay_mean", "response_mean"];
 
-/// What people call it, where that is not its name.
+/// The labels of columns, where they differ from their names.
 const CALLED: [(&str, &str); 10] = [
     ("nodes", "nodes, N"),
     ("messages_per_entry", "messages per entry"),
@@ -137,7 +137,7 @@ fn value(text: &str) -> Option<f64> {
     if let Some(share) = text.strip_suffix('%') {
         return share.parse().ok();
     }
-    // Of a distribution, what decides its mean.
+    // The parameter of a distribution that decides its mean.
     let time = text.rsplit(':').next().unwrap_or(text);
     parse_duration_ns(time).ok().map(|ns| ns as f64 / 1e6)
 }

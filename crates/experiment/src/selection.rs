@@ -1,5 +1,5 @@
-//! What a comparison or a sweep is made of: some algorithms, and for each every combination of
-//! options and every seed.
+//! The runs of a comparison or a sweep: some algorithms, and for each every combination of options
+//! and every seed.
 
 use std::collections::HashSet;
 
@@ -56,8 +56,7 @@ impl Selection {
     /// Every algorithm with all of these options, in a fixed order; what only differs in options
     /// that mean nothing to an algorithm comes once. `besides` is a further option to go through.
     ///
-    /// What does not suit an algorithm is left out with a sentence, unless that was asked for by
-    /// name.
+    /// Options that do not suit an algorithm leave it out with a note, unless it was named.
     pub fn runs(
         &self,
         points: &[RunArgs],

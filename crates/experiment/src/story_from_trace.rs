@@ -11,7 +11,7 @@ use crate::format::grouped;
 use crate::lookup;
 use crate::problem::{Retraced, Subject, sides};
 
-/// What a recorded run tells; with what every event changed, if that is wanted.
+/// The story of a recorded run; with state changes, if wanted.
 pub fn story(run: &Recording, with_states: bool) -> Result<Story, Failure> {
     let subject = subject(run)?;
     let (mut states, mut remarks) = (HashMap::new(), Vec::new());
@@ -58,7 +58,7 @@ pub fn subject(run: &Recording) -> Result<&'static dyn Subject, Failure> {
     }
 }
 
-/// What a reader must know of a file that is not whole.
+/// The note about a truncated file.
 pub fn remark(run: &Recording) -> Option<String> {
     match run.ending {
         Ending::Whole(_) => None,
@@ -91,7 +91,7 @@ pub fn plain(shown: &str) -> String {
     fields.map(str::to_owned).unwrap_or(text)
 }
 
-/// What every event changed, by its place.
+/// The state changes of events, by place.
 fn changes(
     run: &Recording,
     subject: &dyn Subject,
@@ -145,7 +145,7 @@ fn label(name: &str) -> String {
     if name.is_empty() { String::new() } else { format!("{name}: ") }
 }
 
-/// `a: 1, b: [2, 3]` as its fields; what is no field has no name.
+/// `a: 1, b: [2, 3]` as its fields; other text has no name.
 fn fields(text: &str) -> Vec<(&str, &str)> {
     let (mut depth, mut start, mut all) = (0_i32, 0, Vec::new());
     let mut parts = Vec::new();

@@ -45,7 +45,7 @@ impl fmt::Display for Destination {
     }
 }
 
-/// What a path leads to, whether that is there or not.
+/// The target of a path, existing or not.
 fn followed(mut path: PathBuf) -> Result<PathBuf, String> {
     const MOST_LINKS: usize = 40;
     for _ in 0..MOST_LINKS {
@@ -172,7 +172,7 @@ impl SweepCsv {
             fs::rename(&temporary, path)
         };
         write().map_err(|error| {
-            // What could not be written whole must not be taken for something.
+            // A row that could not be written whole must not be read later.
             let _ = fs::remove_file(&temporary);
             Failure::at(path, error)
         })

@@ -23,10 +23,10 @@ use crate::failure::Failure;
 /// How much is compressed together.
 const FRAME: usize = 1 << 19;
 
-/// How many pieces may wait to be written: whoever runs ahead of the disk waits.
+/// How many pieces may wait to be written, before the producer blocks.
 const WAITING: usize = 64;
 
-/// What every frame begins with.
+/// The magic bytes of every frame.
 const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 /// Where a trace goes: a file that is written, and compressed, by a thread of its own.
@@ -37,7 +37,7 @@ pub struct TraceWriter {
     writer: Option<JoinHandle<io::Result<()>>>,
 }
 
-/// What is to be written: now, or as soon as it is made.
+/// A piece to write: ready, or being made.
 #[derive(Debug)]
 enum Piece {
     Bytes(Vec<u8>),
@@ -56,11 +56,11 @@ impl Piece {
 }
 
 impl TraceWriter {
-    /// Writes what is yet to be made of something, in its turn; it is made on any core.
+    /// Writes a piece that is made on any core, in its turn.
     pub fn make(&self, work: impl FnOnce() -> Vec<u8> + Send + 'static) -> io::Result<()> {
         let (sender, made) = sync_channel(1);
         rayon::spawn(move || {
-            // Whoever no longer waits for it has given up.
+            // The receiver is gone if the run was given up.
             let _ = sender.send(work());
         });
         let sent = self.pieces.as_ref().map(|pieces| pieces.send(Piece::GuardedNodes(made)));
@@ -97,7 +97,7 @@ impl TraceWriter {
     }
 }
 
-/// Whoever gives up on a run keeps what was recorded of it.
+/// A run that is given up keeps its records.
 impl Drop for TraceWriter {
     fn drop(&mut self) {
         let _ = self.close();
@@ -152,7 +152,7 @@ fn pack(pieces: impl Iterator<Item = Piece>, mut file: File) -> io::Result<()> {
 fn packed(frame: Vec<u8>) -> Piece {
     let (sender, packed) = sync_channel(1);
     rayon::spawn(move || {
-        // Whoever no longer waits for it has given up.
+        // The receiver is gone if the run was given up.
         let _ = sender.send(compress_to_vec(&frame[..], CompressionLevel::Fastest));
     });
     Piece::GuardedNodes(packed)
@@ -175,7 +175,8 @@ impl<'a> From<Option<&'a Path>> for Keep<'a> {
     }
 }
 
-/// What takes a run once it is over. A file that cannot be written is no surprise for the end.
+/// The destination of a run, opened before it starts, so that a file that cannot be written is
+/// reported at once.
 #[derive(Debug)]
 pub(crate) enum Tape<'a> {
     Nowhere,
@@ -221,16 +222,16 @@ impl<'a> Tape<'a> {
     }
 }
 
-/// A run that has been recorded, whatever it is a run of.
+/// A recorded run of any algorithm.
 #[derive(Clone, Debug)]
 pub struct Recorded {
-    /// What the run is a run of.
+    /// The header of the run.
     pub header: Header,
     /// All that happened.
     pub lines: Vec<Line>,
     /// The same, as it is written to a file.
     pub text: Vec<u8>,
-    /// What is wrong with it.
+    /// The error.
     pub wrong: Option<Wrong>,
     /// From which record on it repeats for ever.
     pub repeats_from: Option<u64>,
@@ -258,7 +259,7 @@ impl From<Recorded> for Recording {
     }
 }
 
-/// Reads a trace, compressed or not, whatever its name.
+/// Reads a trace, compressed or not, with any file name.
 pub fn read(path: &Path) -> Result<Recording, Failure> {
     let file = File::open(path).map_err(|error| Failure::at(path, error))?;
     let mut file = BufReader::new(file);
@@ -278,7 +279,7 @@ pub fn read(path: &Path) -> Result<Recording, Failure> {
     })
 }
 
-/// What is in all frames of a file. Where a frame breaks off, the file ends.
+/// The content of all frames of a file. A truncated frame ends the file.
 struct Unpacked {
     file: BufReader<File>,
     frame: Option<(Vec<u8>, usize)>,

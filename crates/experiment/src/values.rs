@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use vorrang_protocol::{parse_duration_ns, show_duration_ns};
 
-/// Reads a whole number of a range. Whatever is wrong with it, the answer names the range.
+/// Reads a whole number of a range. Every error names the range.
 pub fn whole<T>(range: RangeInclusive<T>) -> impl Fn(&str) -> Result<T, String> + Clone
 where
     T: FromStr + PartialOrd + Display + Clone,
@@ -21,7 +21,7 @@ where
     }
 }
 
-/// Of these numbers, both ends included, the one that ends in the most zeros.
+/// The number in this range, both ends included, that ends in the most zeros.
 pub fn roundest(low: u64, high: u64) -> u64 {
     let steps = (0..u64::MAX.ilog10()).rev().map(|zeros| 10_u64.pow(zeros));
     let mut round = steps.map(|step| high / step * step);

@@ -308,7 +308,7 @@ impl Link {
             tracing::warn!(%peer, waiting, "many messages wait to be acknowledged");
         }
         if self.backlog.exceeds(limits) {
-            self.part(Parting::GivenUp, &format!("more than {limits} waited for it"));
+            self.part(Parting::GivenUp, &format!("its queue exceeded {limits}"));
             return Ok(None);
         }
         self.told = received;
@@ -651,7 +651,7 @@ mod tests {
             assert_eq!(link.parting(), Some(Parting::GivenUp));
             let status = link.status();
             assert_eq!((status.dropped, status.unacknowledged_bytes), (3, 0));
-            let words = "gone: more than";
+            let words = "gone: its queue exceeded";
             assert!(status.state.to_string().starts_with(words), "{}", status.state);
             let admission = link.admit(&hello(0), (true, false), &Timing::default());
             assert_eq!(admission, Admission::Refuse(Refusal::GivenUp));

@@ -240,8 +240,8 @@ impl Refusal {
             }
             (Self::Left, Refuser::Us) => "it has left for good",
             (Self::Left, Refuser::Them) => "we have left for good",
-            (Self::GivenUp, Refuser::Us) => "its queue of messages overflowed",
-            (Self::GivenUp, Refuser::Them) => "our queue of messages overflowed",
+            (Self::GivenUp, Refuser::Us) => "our queue of messages for it overflowed",
+            (Self::GivenUp, Refuser::Them) => "its queue of messages for us overflowed",
             (Self::WillCall, Refuser::Us) => "it is we who call, and we will",
             (Self::WillCall, Refuser::Them) => "it is the one who calls, and it will",
             (Self::Replaced, Refuser::Us) => "a later incarnation has its id",
@@ -361,8 +361,8 @@ mod tests {
             (Refusal::Left, "it has left for good", "we have left for good"),
             (
                 Refusal::GivenUp,
-                "its queue of messages overflowed",
-                "our queue of messages overflowed",
+                "our queue of messages for it overflowed",
+                "its queue of messages for us overflowed",
             ),
             (
                 Refusal::TooQuiet { refuser: 5_000, refused: 9_000 },

@@ -1,4 +1,4 @@
-//! What a person types at a node, and what it means: for each problem.
+//! The commands on a terminal, for each problem.
 
 use vorrang_algorithms::card::Card;
 use vorrang_algorithms::detection::Detection;
@@ -16,16 +16,15 @@ use vorrang_protocol::{Needs, Refused};
 
 /// A problem whose nodes can be run on a terminal.
 pub(crate) trait Hosted: Catalogued {
-    /// What can be typed at a node, a line each, and what it means.
+    /// The commands on a terminal, a line each, with their meaning.
     const COMMANDS: &'static [(&'static str, &'static str)];
-    /// What asks, enters and leaves, if that is what the problem is about: then requests can be
-    /// given up, and a node that leaves the group releases what it has.
+    /// The steps of a turn, if the problem has turns: then requests can be withdrawn, and a node
+    /// that leaves the group releases its lock.
     fn steps() -> Option<Steps<Self::Command, Self::Notice>> {
         None
     }
-    /// What a line means that is none of the words which every node knows, if any line means
-    /// something. Then lines are obeyed one after the other, and each waits until the node takes
-    /// it.
+    /// The command of any other line, if the problem has one. Then lines are obeyed one after the
+    /// other, and each waits until the node accepts it.
     fn said(_line: &str) -> Option<Self::Command> {
         None
     }
@@ -37,9 +36,9 @@ pub(crate) trait Hosted: Catalogued {
     fn room(_notice: &Self::Notice) -> Option<bool> {
         None
     }
-    /// Whom an algorithm needs, to do what it is asked.
+    /// The nodes that an algorithm needs for a request.
     fn needs(card: &'static Card<Self>, setup: &Setup) -> Needs;
-    /// What a person is told of a command that was obeyed and has no other answer.
+    /// The confirmation of a command that has no other answer.
     fn obeyed(_command: &Self::Command) -> Option<&'static str> {
         None
     }
@@ -118,7 +117,7 @@ impl Hosted for Multicast {
         }
     }
 
-    /// A sender gives nobody up.
+    /// A sender gives up no member.
     fn needs(_: &'static Card<Self>, _: &Setup) -> Needs {
         Needs::Anyone
     }

@@ -1,4 +1,4 @@
-//! What is typed, a line at a time, and none longer than anybody types.
+//! Typed lines, of bounded length.
 
 use std::io;
 
@@ -14,7 +14,7 @@ pub(super) struct Input<R> {
     is_too_long: bool,
 }
 
-/// What came.
+/// A line, or the end of input.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) enum Typed {
     Line(String),

@@ -1,5 +1,5 @@
-//! A node on a terminal: what is typed at it (input, order), what it says without ever waiting for
-//! a reader (voice), how it is (condition), how it ends (signals), and its life on views.
+//! A node on a terminal: typed commands (input, order), output that never blocks (voice), status
+//! (condition), signals, and locks on views.
 #![forbid(unsafe_code)]
 
 mod hosted;

@@ -9,7 +9,7 @@ use vorrang_net::EVENT_TARGET;
 use crate::nonblocking_output::NonblockingOutput;
 use vorrang_experiment::failure::Failure;
 
-/// The variable of the environment that says what is logged.
+/// The environment variable of the log filter.
 const VARIABLE: &str = "VORRANG_LOG";
 
 /// Logs what `VORRANG_LOG` asks for. What the conversation shows by itself is not in the log.
@@ -25,7 +25,7 @@ pub(crate) fn start(voice: &NonblockingOutput) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Reads what is to be logged: levels, each for all parts of the program or for one of them.
+/// Reads the log filter: levels, each for all parts of the program or for one of them.
 fn filter(text: &str) -> Result<Targets, String> {
     let mut directives = text.split(',').map(str::trim).filter(|it| !it.is_empty()).peekable();
     if directives.peek().is_none() {

@@ -1,9 +1,8 @@
-//! What a node says, to whoever may not listen: standard output and standard error are written by
-//! threads of their own, so that a pipe that nobody empties, or a terminal that stands still, never
-//! keeps the node from answering the others.
+//! Non-blocking output: standard output and standard error are written by threads of their own, so
+//! that a full pipe or a stopped terminal never keeps the node from answering its peers.
 //!
-//! What waits to be written is bounded. Lines that do not fit are dropped, and how many is said as
-//! soon as somebody reads again. What strangers can make a node say is rationed besides.
+//! The buffers are bounded. Lines that do not fit are dropped, and their number is printed as soon
+//! as the output is read again. Lines that strangers can cause are rate-limited besides.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,7 +17,7 @@ use crate::terminal::{print, say_aside};
 
 /// How many lines wait to be written, at most.
 const QUEUE_LEN: usize = 1024;
-/// How long the end waits for what is still to be written.
+/// How long the exit waits for buffered lines.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Where lines go.
@@ -105,8 +104,7 @@ impl NonblockingOutput {
     pub(crate) fn new() -> io::Result<Self> {
         let speak = |side: Side| {
             move |line: &str| match side {
-                // A reader that went away is noticed by whoever asks; there is nobody to tell
-                // about any other error.
+                // A closed reader is noticed by the caller; other errors cannot be reported.
                 Side::Out => drop(print(&format!("{line}\n"))),
                 Side::Err => say_aside(line),
             }
@@ -123,12 +121,12 @@ impl NonblockingOutput {
         self.out.say(line.into());
     }
 
-    /// What is said besides.
+    /// Lines on standard error.
     pub(crate) fn aside(&self, line: impl Into<String>) {
         self.err.say(line.into());
     }
 
-    /// Waits until all is written, but not for long. False if nobody reads it.
+    /// Waits until all is written, but not for long. False if it is not read.
     pub(crate) fn finish(&self) -> bool {
         // One after the other: either has its second.
         [&self.out, &self.err].map(|outlet| outlet.finish(LAST_WORDS)).iter().all(|&it| it)

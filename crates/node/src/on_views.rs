@@ -1,5 +1,5 @@
-//! A node of a lock on views, driven by hand: its group goes on without whoever is gone, lets in
-//! whoever comes, and has numbers for those who enter.
+//! A node of a lock on views, on a terminal: its group goes on without crashed members, admits new
+//! ones, and gives fencing tokens to entries.
 //!
 //! Nothing is on disk. A process that is started again under its number knows nothing, says so by
 //! its [`Generation`], and comes in as a newcomer: see

@@ -1,4 +1,4 @@
-//! How a node on a terminal is to be run: its options, and what is wrong with them.
+//! The options of a node on a terminal, and their validation.
 
 use std::net::{Ipv4Addr, ToSocketAddrs as _};
 use std::path::PathBuf;
@@ -144,7 +144,7 @@ impl Node {
         Ok(())
     }
 
-    /// Its number; whoever joins has none yet.
+    /// Its id; a node that joins has none yet.
     pub(crate) fn number(&self) -> u32 {
         self.id.unwrap_or_default()
     }
@@ -170,7 +170,7 @@ impl Node {
         }
     }
 
-    /// Nobody listens to the world by accident.
+    /// A node does not listen on public addresses by accident.
     pub(crate) fn check_reach(&self) -> Result<(), Failure> {
         if self.insecure {
             return Ok(());

@@ -1,4 +1,4 @@
-//! What is typed at a node, understood or answered with what would be.
+//! The parser of typed commands, with suggestions for unknown ones.
 
 use std::str::FromStr;
 
@@ -8,7 +8,7 @@ use vorrang_experiment::values::WallTime;
 use crate::hosted::Hosted;
 use crate::terminal::wrapped;
 
-/// What can be typed whatever the problem is.
+/// The commands of all problems.
 const ALWAYS: [(&str, &str); 5] = [
     ("status", "how this node and its links are"),
     ("status --json", "the same, for programs"),
@@ -17,7 +17,7 @@ const ALWAYS: [(&str, &str); 5] = [
     ("quit", "leave the group; end of input does the same, unless --stay"),
 ];
 
-/// What is to be done.
+/// A parsed command.
 #[derive(PartialEq, Debug)]
 pub(super) enum Order<C> {
     /// Something for the algorithm, and how long it may take.
@@ -98,7 +98,7 @@ fn words_known<Q: Hosted>() -> Vec<&'static str> {
     words
 }
 
-/// What can be typed, and what it does; below each other where the screen is narrow.
+/// The list of commands with their meaning; below each other where the screen is narrow.
 pub(super) fn help<Q: Hosted>() -> String {
     let all = || Q::COMMANDS.iter().chain(&ALWAYS);
     let width = all().map(|(command, _)| command.len()).max().unwrap_or(0);

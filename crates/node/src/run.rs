@@ -13,8 +13,8 @@ use crate::nonblocking_output::NonblockingOutput;
 use crate::options::{Node, check_address};
 use crate::terminal_session::Served;
 
-/// Runs the node until it leaves. If it fails and nobody reads what it has to say, the process
-/// ends here, with the code that is asked for.
+/// Runs the node until it leaves. If it fails and its output is not read, the process ends here,
+/// with the given exit code.
 pub fn run(node: Node, exit_code: impl Fn(&Failure) -> i32) -> Result<(), Failure> {
     let entry = lookup::algorithm(&node.algorithm)?;
     let nodes = node.peers.len() as u32;
@@ -52,16 +52,16 @@ pub fn run(node: Node, exit_code: impl Fn(&Failure) -> i32) -> Result<(), Failur
         setup.within = within;
     }
     beats_if_real(&mut setup, &node.setup.args);
-    // Last: a lock is to evict nobody whom a busy machine keeps waiting.
+    // Last: a lock must not evict a member that a busy machine keeps waiting.
     node.views.pace(&mut setup, &node.setup.args);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let name = about.name;
     let served = Served { about, setup: setup.clone(), node, voice: voice.clone() };
     let ended = runtime.block_on(async { host(name, &setup, served)?.await });
-    // A read of standard input that nobody waits for any more must not hold up the end.
+    // A pending read of standard input must not delay the exit.
     runtime.shutdown_background();
     match ended {
-        // Nobody reads what there is to say: then saying one thing more would never end.
+        // The output is not read: then one more line would block for ever.
         Err(failure) if !voice.finish() => exit(exit_code(&failure)),
         Err(failure) => Err(failure),
         Ok(()) => {

@@ -28,7 +28,7 @@ impl fmt::Display for Signal {
 pub(super) struct Signals {
     terminate: tokio::signal::unix::Signal,
     interrupt: tokio::signal::unix::Signal,
-    /// None if whoever started us wants it ignored, as `nohup` does.
+    /// None if the parent process ignores it, as `nohup` does.
     hang_up: Option<tokio::signal::unix::Signal>,
 }
 
@@ -93,7 +93,7 @@ impl Signals {
 }
 
 impl Signals {
-    /// Ends the process at once with the next one: whoever asks twice does not want to wait.
+    /// Ends the process at once with the next signal.
     pub(super) async fn die_of_the_next(mut self) {
         // As a shell says of a program that a signal ended.
         exit(128 + self.next().await as i32);

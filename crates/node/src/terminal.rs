@@ -1,4 +1,4 @@
-//! What is printed on a terminal, and how wide that is.
+//! Output on a terminal, and its width.
 
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anstyle::{AnsiColor, Reset, Style};
 use vorrang_experiment::failure::Failure;
 
-/// What stands out.
+/// Emphasis.
 pub const BOLD: Style = Style::new().bold();
-/// What is said besides.
+/// Lines on standard error.
 pub const DIM: Style = Style::new().dimmed();
-/// What is as it should be.
+/// Success.
 pub const GOOD: Style = AnsiColor::Green.on_default().bold();
-/// What is wrong.
+/// Failure.
 pub const BAD: Style = AnsiColor::Red.on_default().bold();
 /// The end of a style.
 pub const RESET: Reset = Reset;
@@ -20,7 +20,7 @@ pub const RESET: Reset = Reset;
 /// Whether standard output went away, as it does in `vorrang list | head -1`.
 static CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Whether nobody reads standard output any more.
+/// Whether standard output was closed.
 pub fn is_closed() -> bool {
     CLOSED.load(Ordering::Relaxed)
 }
@@ -43,7 +43,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Says something besides, a line on standard error. If that is closed there is nobody to tell.
+/// Prints a line on standard error, if that is open.
 pub fn say_aside(line: &str) {
     // In one piece: on a terminal, standard output must not come between a line and its end.
     let _ = anstream::stderr().lock().write_all(format!("{line}\n").as_bytes());

@@ -1,4 +1,4 @@
-//! One node that is driven by hand: does what is typed, and tells what happens.
+//! One node on a terminal: obeys typed commands, and prints events.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -78,7 +78,7 @@ pub(crate) fn serve<Q: Hosted>(
     Box::pin(attend::<Q>(name, (node, voice), starting, Box::new(save)))
 }
 
-/// Starts a node, on whatever network.
+/// Starts a node, on any network.
 fn start<Q: Hosted, T>(
     mut node: vorrang_net::Node<Q::Command, Q::Notice, T>,
     log: Option<&Log<Q::Command, Q::Notice>>,
@@ -149,8 +149,7 @@ pub(super) async fn attend<Q: Hosted>(
     }
 }
 
-/// Why a node has done nothing all the time, if somebody refused it, or it refused somebody whom it
-/// needed.
+/// Why a node never started, if a peer refused it, or it refused a peer that it needed.
 fn kept_out(status: &Status) -> Option<String> {
     let refused = |link: &LinkStatus| match &link.state {
         LinkState::Refused(why) => Some(format!("node {}: {why}", link.peer)),
@@ -185,12 +184,12 @@ struct TerminalSession<Q: Hosted> {
 }
 
 impl<Q: Hosted> TerminalSession<Q> {
-    /// Does what is typed and tells what happens, until one or the other ends.
+    /// Obeys typed commands and prints events, until either ends.
     async fn converse(&mut self, signals: &mut Signals, stay: bool) -> Result<(), Failure> {
         let mut input = Input::new(tokio::io::stdin());
         let mut has_input = true;
         let mut tick = tokio::time::interval(Duration::from_secs(1));
-        // Whom nobody hears any more need not stay.
+        // A node whose output is closed need not stay.
         while !is_closed() {
             tokio::select! {
                 Some(notice) = self.notices.recv() => self.notice(&notice),
@@ -289,9 +288,9 @@ impl<Q: Hosted> TerminalSession<Q> {
         };
         self.has_started |= event == Event::Started;
         let ration = match &event {
-            // What that means is said in a moment, and who has left.
+            // The consequences are printed by a later event.
             Event::Left { .. } if self.has_started && !self.is_on_views => return,
-            // What a view is says it all.
+            // The view says it all.
             Event::Started if self.is_on_views => return,
             // That is an answer to what was typed.
             Event::TimedOut { .. } => {
@@ -346,8 +345,8 @@ impl<Q: Hosted> TerminalSession<Q> {
         self.voice.aside(format!("{DIM}{}{RESET}", wrap(&harmless(text))));
     }
 
-    /// Waits until all that was typed has been said, and nobody needs this node for it any more;
-    /// for no longer than so.
+    /// Waits until all typed messages are sent, and no member needs this node for them any more; no
+    /// longer than this.
     async fn see_through(&mut self, within: WallTime) -> Result<(), Stopped> {
         let (begun, mut tick) = (Instant::now(), tokio::time::interval(Duration::from_millis(20)));
         while begun.elapsed() < within.0 {
@@ -454,7 +453,7 @@ impl<C: Clone + Send + 'static> CommandQueue<C> {
 
     fn push(&self, command: C) {
         self.waiting.fetch_add(1, Ordering::Relaxed);
-        // Who takes them is there as long as this is.
+        // The receiver lives as long as this.
         let _ = self.commands.send(command);
     }
 

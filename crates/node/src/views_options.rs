@@ -13,9 +13,9 @@ use vorrang_experiment::options::SetupArgs;
 use vorrang_experiment::values::{WallTime, whole};
 use vorrang_net::MAX_ROOM;
 
-/// For how many there is room, if nobody says.
+/// The default of the largest number of members.
 const ROOM: u32 = 64;
-/// How often a node says that it is there, if nobody says.
+/// The default heartbeat interval.
 const BEAT: Duration = Duration::from_millis(200);
 /// How much later it may do so before the others go on without it: more than a busy machine keeps a
 /// process waiting.
@@ -62,7 +62,7 @@ impl OnViewsArgs {
         if self.on_views { self.room.unwrap_or(ROOM.max(peers)) } else { peers }
     }
 
-    /// What an algorithm is on views, if it is to be there; or why it cannot be.
+    /// The algorithm on views, if that was asked for; or why it cannot be.
     pub(crate) fn check(
         &self,
         about: About,
@@ -122,7 +122,7 @@ impl OnViewsArgs {
         }
     }
 
-    /// What all must agree on, besides the set-up of the algorithm.
+    /// The settings that all members must share, besides the set-up of the algorithm.
     pub(crate) fn text(&self) -> String {
         let mut text = " --on-views".to_owned();
         if let Some(lease) = self.lease {

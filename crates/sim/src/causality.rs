@@ -6,16 +6,16 @@
 //! a vector of counters, one bit a node.
 //!
 //! The cost is kept off the hot path: sets are shared (a broadcast hands out one set to all), are
-//! changed only on news, and their room is used again. A request that has been served is struck out
-//! of a set only when somebody looks at the set: for that, each set has the number of served
-//! requests up to which it is current.
+//! changed only on news, and their room is used again. A served request is removed from a set only
+//! when the set is read: for that, each set has the number of served requests up to which it is
+//! current.
 
 use vorrang_protocol::NodeId;
 
 /// A shared set of requests.
 pub(crate) type Past = u32;
 
-/// Who knows of which waiting requests.
+/// Which nodes know of which waiting requests.
 #[derive(Clone, Debug)]
 pub(crate) struct Causality {
     /// How many words a set has.
@@ -24,7 +24,7 @@ pub(crate) struct Causality {
     words: Vec<u64>,
     sets: Vec<Set>,
     free: Vec<Past>,
-    /// What each node knows.
+    /// The knowledge of each node.
     knows: Vec<Past>,
     /// For each waiting node, what it knew when it asked.
     elders: Vec<Past>,
@@ -145,7 +145,7 @@ impl Causality {
         &self.words[past as usize * self.width..][..self.width]
     }
 
-    /// A set of the node's own, which nobody else looks at, with what it knows.
+    /// An unshared set of the node, with its knowledge.
     #[inline]
     fn own(&mut self, node: NodeId) -> Past {
         let known = self.knows[node.index()];
@@ -165,7 +165,7 @@ impl Causality {
         own
     }
 
-    /// The request of `node` waits no more: whoever looks at a set strikes it out.
+    /// The request of `node` waits no more: it is removed when a set is read.
     fn strike_out_later(&mut self, node: NodeId) {
         self.ends += 1;
         self.ended[node.index()] = self.ends;

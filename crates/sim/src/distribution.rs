@@ -26,7 +26,7 @@ impl Distribution {
     }
 
     /// Draws a duration. One that a `u64` of nanoseconds cannot hold becomes `u64::MAX`, which is
-    /// longer than simulated time lasts: whoever waits for it is told that time runs out.
+    /// longer than simulated time: a run that reaches it ends with an error.
     #[inline]
     pub fn draw(self, random: &mut Random) -> u64 {
         match self {

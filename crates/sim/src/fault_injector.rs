@@ -1,7 +1,7 @@
 //! The faults of a run under way, and what they do to the world.
 //!
-//! What befalls messages by chance is drawn from generators of its own, one draw for every message
-//! and kind, so that none changes any other draw.
+//! Random faults of messages are drawn from generators of their own, one draw for every message and
+//! kind, so that none changes any other draw.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -15,7 +15,7 @@ use crate::time::later_ns;
 use crate::world::{Envelope, LetterOf, NodeOf, Scheduled, Upcoming, UpcomingOf, Waiting, World};
 use crate::{Pending, Random, Recorder, Workload};
 
-/// What is still to go wrong, and what is wrong now.
+/// Faults to come, and faults in effect.
 #[derive(Debug)]
 pub(crate) struct FaultInjector {
     /// The plan, but for its script; lists are sorted.
@@ -54,8 +54,8 @@ struct Cut {
     is_over: bool,
 }
 
-/// Whether a run gets anywhere. Where messages travel for ever, one in which somebody waits in vain
-/// would never end.
+/// Whether a run makes progress. Where messages travel for ever, a run in which a node waits in
+/// vain would never end.
 #[derive(Debug)]
 pub(crate) struct ProgressWatch {
     /// So many events in a row without progress are too many.
@@ -66,8 +66,8 @@ pub(crate) struct ProgressWatch {
 }
 
 impl ProgressWatch {
-    /// What any algorithm might need to bring one of so many nodes further, many times over: all
-    /// may have to tell all others something, and most of it may be lost.
+    /// More events than any algorithm needs for progress among so many nodes: all may have to send
+    /// to all others, and most messages may be lost.
     fn of(nodes: u64) -> Self {
         let square = nodes.saturating_mul(nodes);
         let most = (square << 12).clamp(1 << 18, 1 << 22).max(square.saturating_mul(16));
@@ -83,7 +83,7 @@ impl ProgressWatch {
     }
 }
 
-/// What becomes of a message.
+/// The fate of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Fate {
     is_lost: bool,
@@ -206,7 +206,7 @@ impl FaultInjector {
         place.map(|place| self.slow.swap_remove(place)).is_some()
     }
 
-    /// Whether what is sent now does not get through.
+    /// Whether messages sent now are lost.
     fn is_cut(&self, from: NodeId, to: NodeId) -> bool {
         self.cuts.iter().any(|cut| !cut.is_over && cut.partition.separates(from, to))
     }
@@ -229,7 +229,8 @@ impl FaultInjector {
         !is_over && self.plan.loss.draw(&mut self.losses)
     }
 
-    /// What becomes of a message; where it is passed on, it is known whether it was lost by chance.
+    /// The fate of a message; where it is forwarded along links, it is known whether it was lost by
+    /// chance.
     fn fate(&mut self, seq: u64, now_ns: u64, on_its_way: Option<bool>) -> Fate {
         let Faults { lost, doubled, delayed, loss, duplication, reordering, until_ns, .. } =
             &self.plan;
@@ -256,8 +257,8 @@ where
     W: Workload<M::Command, M::Notice>,
     R: Recorder<NodeOf<M>>,
 {
-    /// What happens to a node now, if its condition and the network's allow it; else it waits, or
-    /// comes to nothing.
+    /// Lets an event happen, if the state of the node and the network allows it; else it waits, or
+    /// is dropped.
     #[cold]
     pub(crate) fn let_through(
         &mut self,
@@ -272,9 +273,9 @@ where
             (Upcoming::Message(letter), _) if injector.was_cut(number, letter.from, at) => {
                 Some(Loss::Partition)
             }
-            // What is on its way does not know who will be there to receive it.
+            // A message in flight may reach another incarnation of its receiver.
             (Upcoming::Message(_), Condition::Down) => Some(Loss::Down),
-            // What the application had in mind was forgotten with it.
+            // The plans of the application were lost in the crash.
             (Upcoming::Command(_), Condition::Down) => return None,
             (Upcoming::Command(_), _) if number < injector.born[at.index()] => return None,
             // A crash cancels all timers.
@@ -292,7 +293,7 @@ where
         Some(event)
     }
 
-    /// What has waited for a node, in the order in which it came.
+    /// Events that have waited for a node, in the order of arrival.
     pub(crate) fn take_waiting(&mut self, at: NodeId) -> Waiting<M, W> {
         self.waiting.extract_if(.., |(_, it)| it.node == at).collect()
     }

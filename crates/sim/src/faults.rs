@@ -1,10 +1,10 @@
-//! What goes wrong, as a plan: nodes that crash, come up again or stand still; messages that are
-//! lost, come twice or are overtaken; networks that fall apart, and links that are slow.
+//! Fault plans: nodes that crash, restart or pause; messages that are lost, duplicated or
+//! reordered; partitions, and slow links.
 //!
-//! What befalls messages by chance is drawn from generators of its own, so that it leaves all other
-//! draws as they are: a run in which message 17 was lost by chance is the run in which message 17
-//! is lost on order. What befalls nodes and links is a script; one that is drawn is
-//! [a script](Faults::drawn) as well.
+//! Random faults of messages are drawn from generators of their own, so that all other draws stay
+//! as they are: a run in which message 17 was lost by chance is the run in which message 17 is lost
+//! by plan. Faults of nodes and links are a script; random ones are drawn as [a
+//! script](Faults::drawn) as well.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,12 +13,12 @@ use vorrang_protocol::{NodeId, show_duration_ns};
 
 use crate::{Random, Skew, parse_duration_ns};
 
-/// What goes wrong in a run.
+/// The fault plan of a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Faults {
-    /// What happens at which time, in nanoseconds: before all else of that instant, and of one
-    /// instant in this order.
+    /// Faults with their times, in nanoseconds: before all other events of that instant, and within
+    /// one instant in this order.
     pub script: Vec<(u64, Fault)>,
     /// How many messages are lost.
     pub loss: Share,
@@ -42,12 +42,12 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// Whether nothing goes wrong but what is in the script.
+    /// Whether all faults are in the script.
     pub fn is_scripted(&self) -> bool {
         self.clone().script(Vec::new()) == Self::default().late_ns(self.late_ns)
     }
 
-    /// Who crashes, and when, in the order of the script.
+    /// The crashes, in the order of the script.
     pub fn crashes(&self) -> impl Iterator<Item = (u64, NodeId)> {
         self.script.iter().filter_map(|(at_ns, fault)| match fault {
             Fault::Crash(node) => Some((*at_ns, *node)),
@@ -127,7 +127,7 @@ impl Faults {
     }
 }
 
-/// What can happen to a node or to the network.
+/// A fault of a node or of the network.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Fault {
     /// The node forgets all that it does not keep, and hears nothing.
@@ -138,12 +138,12 @@ pub enum Fault {
     Pause(NodeId),
     /// It goes on, with what has waited, in the order in which it came.
     Resume(NodeId),
-    /// The network falls apart. What is sent from one side to another is lost, and so is what is
-    /// under way between them. Several partitions may be there at a time.
+    /// A partition begins. Messages between sides are lost, those in flight included. Several
+    /// partitions may be in effect at a time.
     Partition(Partition),
     /// It is whole again, as far as this partition goes.
     Heal(Partition),
-    /// These links become slow, for what is sent from now on. What makes a link slow adds up.
+    /// These links become slow, for messages sent from now on. Several slow-downs add up.
     Slow(Slow),
     /// They are no longer.
     Recover(Slow),
@@ -251,9 +251,9 @@ impl fmt::Display for Partition {
 /// Links that are slow: `0-1:x10` in both directions, `0->1:+5ms` in one; `*` is every node.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Slow {
-    /// Who sends; none for everybody.
+    /// The sender; none for all.
     pub from: Option<NodeId>,
-    /// Who receives; none for everybody.
+    /// The receiver; none for all.
     pub to: Option<NodeId>,
     /// Whether it goes for the other direction as well.
     pub both_ways: bool,

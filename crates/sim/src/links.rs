@@ -20,7 +20,7 @@ pub struct Network {
 impl Network {
     /// Every message takes so many milliseconds.
     pub const fn constant_ms(ms: u64) -> Self {
-        // What does not fit lies beyond the end of time, and there a run says so.
+        // A time that overflows lies beyond the end of simulated time, where the run reports it.
         Self { latency: Distribution::Constant(ms.saturating_mul(1_000_000)), order: Order::Any }
     }
 }

@@ -1,4 +1,4 @@
-//! What is under way, earliest first; of two at one time, the one that was put in first.
+//! The event queue, earliest first; of two events at one time, the one that was put in first.
 //!
 //! A plain binary heap of events moves whole events about at every step. Two things make it cheaper
 //! (half as many events again in a second, measured with 64 nodes and constant latency and with
@@ -97,7 +97,7 @@ impl<E> Queue<E> {
         in_line.chain(self.slots.iter().flatten())
     }
 
-    /// What [`pop`](Self::pop) would give out.
+    /// The event that [`pop`](Self::pop) would return.
     pub(crate) fn first(&self) -> Option<(Key, &E)> {
         let in_line = self.line.front().map(|(key, event)| (*key, event));
         let Some(Reverse((earliest, slot))) = self.heap.peek() else { return in_line };

@@ -66,11 +66,11 @@ enum Kind {
     Partition,
 }
 
-/// More faults than this in one plan help nobody, and a short T would make them.
+/// The most faults in one plan: a short T would make too many.
 const MOST: usize = 100_000;
 
 impl Faults {
-    /// What the menu gives for so many nodes: with T in nanoseconds, and all over by `until_ns`.
+    /// The plan for so many nodes: with T in nanoseconds, and all faults over by `until_ns`.
     pub fn drawn(severity: Severity, nodes: u32, unit_ns: u64, until_ns: u64, seed: u64) -> Self {
         let rates = severity.rates();
         let mut draw = Draw {
@@ -122,7 +122,7 @@ struct Draw {
     until_ns: u64,
     /// For each node, until when it is down or stands still.
     free_ns: Vec<u64>,
-    /// Until when somebody is down.
+    /// Until when a node is down.
     down: Vec<u64>,
     script: Vec<(u64, Fault)>,
 }

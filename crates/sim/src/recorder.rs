@@ -1,9 +1,9 @@
-//! Who is told of everything that happens.
+//! Recorders of runs.
 
 use vorrang_protocol::Protocol;
 use vorrang_trace::Record;
 
-/// What is told of everything that happens. `()` listens to nothing and costs nothing.
+/// A recorder of all events. `()` records nothing and costs nothing.
 pub trait Recorder<P: Protocol> {
     /// Whether it listens at all.
     fn listens(&self) -> bool;

@@ -1,4 +1,4 @@
-//! What can be said of a run, and why one cannot go on.
+//! The report of a run, and the errors that end one.
 
 use std::fmt;
 
@@ -8,23 +8,22 @@ use crate::FaultCounts;
 use crate::distribution::show_duration_ns;
 use crate::time::END_NS;
 
-/// What can be said of a run.
+/// The report of a run.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Report<S> {
-    /// What it cost.
+    /// Its costs.
     pub summary: S,
     /// How often the monitor objected.
     pub violations: u64,
-    /// What it objected to first, and when.
+    /// The first violation, and when.
     pub first_violation: Option<(u64, Violation)>,
     /// Whether nothing is under way any more, nor any fault to come; or, where something always is,
     /// all that was wanted is done.
     pub is_over: bool,
-    /// What is still owed, though the run is over; or goes on for ever and gets nowhere, and was
-    /// ended.
+    /// The liveness violation at the end; or of a run that was ended because it made no progress.
     pub at_rest: Option<Violation>,
-    /// What went wrong.
+    /// The counts of faults.
     pub faults: FaultCounts,
     /// How many events there were: commands, messages and timers.
     pub events: u64,
@@ -38,7 +37,7 @@ impl<S> Report<S> {
         self.violations == 0
     }
 
-    /// The run came to an end, and nobody is left waiting.
+    /// The run came to an end, and no node is left waiting.
     pub const fn is_quiescent(&self) -> bool {
         self.is_over && self.at_rest.is_none()
     }
@@ -70,19 +69,19 @@ pub enum SimError {
         at_ns: u64,
         /// How long after that it would happen.
         in_ns: u64,
-        /// What would.
+        /// The event.
         pending: Pending,
     },
 }
 
-/// What is planned to happen to a node.
+/// A planned event of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pending {
     /// The workload gives a command.
     Command,
     /// A message arrives.
     Message {
-        /// Who sent it.
+        /// The sender.
         from: NodeId,
     },
     /// A timer runs out.

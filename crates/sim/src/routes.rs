@@ -25,7 +25,7 @@ pub(crate) struct Routes {
     last: Option<(NodeId, u64, MessageId)>,
 }
 
-/// What becomes of a message on its way.
+/// The fate of a message along its route.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Fate {
     pub(crate) takes_ns: u64,
@@ -44,8 +44,7 @@ impl Routes {
         Self { graph, trees, fates, count: 0, last: None }
     }
 
-    /// What becomes of a message, sent in the step after so many events, given what may happen on a
-    /// link.
+    /// The fate of a message, sent in the step after so many events, given the faults of links.
     pub(crate) fn travel(
         &mut self,
         (from, to): (NodeId, NodeId),

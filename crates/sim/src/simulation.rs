@@ -1,4 +1,4 @@
-//! The event loop: takes what is under way in order of time, and lets it happen to its node.
+//! The event loop: takes events in order of time, and lets their nodes handle them.
 
 use vorrang_erased::AnyPopulation;
 use vorrang_protocol::{Data, Graph, Monitor, NodeId};
@@ -69,7 +69,7 @@ where
     W: Workload<M::Command, M::Notice>,
     R: Recorder<NodeOf<M>>,
 {
-    /// As [`Simulation::new`], with somebody who is told of everything.
+    /// As [`Simulation::new`], with a recorder.
     pub fn recorded(
         population: impl Into<PopulationOf<M>>,
         monitor: M,
@@ -84,8 +84,8 @@ where
         Self { population, world, has_started: false }
     }
 
-    /// Whoever does not go down before anything happens comes up, and the workload begins. A node
-    /// that stands still from the beginning has come up before.
+    /// Starts the nodes that do not crash at time 0, and the workload. A node that is paused from
+    /// the beginning has started before.
     fn start(&mut self) {
         self.has_started = true;
         self.world.settle();
@@ -146,7 +146,7 @@ where
         self
     }
 
-    /// Ends the run at this time, whatever is still under way: for what never comes to rest.
+    /// Ends the run at this time: for systems that never come to rest.
     #[must_use]
     pub const fn until(mut self, end_ns: u64) -> Self {
         self.world.end_ns = end_ns;
@@ -234,7 +234,7 @@ where
         self.world.meter.progress()
     }
 
-    /// What can be said of the run so far.
+    /// The report of the run so far.
     pub fn report(&self) -> Report<SummaryOf<M, W>> {
         self.world.report()
     }
@@ -244,7 +244,7 @@ where
         &*self.population
     }
 
-    /// Hands back whoever was told of everything.
+    /// Hands back the recorder.
     pub fn into_recorder(self) -> R {
         self.world.recorder
     }
@@ -306,7 +306,7 @@ where
     /// Nothing is under way: whether the workload, or else a fault, brings about something new.
     fn rest(&mut self) -> bool {
         let world = &mut self.world;
-        // What waits for a node that stands still is not at rest.
+        // A system with events that wait for a paused node is not at rest.
         if world.waiting.is_empty() {
             debug_assert!(
                 world.failed.is_some()

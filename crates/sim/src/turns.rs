@@ -1,4 +1,4 @@
-//! Turns: nodes that ask, enter and leave, when they ask, how long they stay, and what is measured.
+//! Turns: the workload of nodes that ask, enter and leave, and its meter.
 
 use vorrang_protocol::{NodeId, NodeSet, Step, Turn};
 use vorrang_trace::{Measure, Meter, Sent, Summary};
@@ -13,7 +13,7 @@ pub enum Load<C> {
     /// entries. No time at all is saturation.
     ///
     /// A stay of no time at all makes saturation meaningless where a node that has left may enter
-    /// again for free before anybody hears of it: see [`Turns::hold`].
+    /// again for free before any message arrives: see [`Turns::hold`].
     Closed {
         /// From leaving to asking again.
         think: Distribution,
@@ -57,7 +57,7 @@ pub struct Turns<C> {
     busy: Vec<NodeId>,
     /// Nodes that have crashed and not come up again.
     down: Vec<NodeId>,
-    /// Whether messages travel even if nobody wants in.
+    /// Whether messages travel even without requests.
     perpetual: bool,
     /// Nodes that are about to ask, or have asked and not left yet, where nothing ever rests.
     active: NodeSet,
@@ -103,9 +103,9 @@ impl<C: Clone> Turns<C> {
         self
     }
 
-    /// Messages travel even if nobody wants in, so that nothing ever comes to rest. The run is over
-    /// when all requests have been made and everyone has left; and what is to happen at rest
-    /// happens when nobody wants in or is inside.
+    /// Messages travel even without requests, so that the system never comes to rest. The run is
+    /// over when all requests have been made and served; and actions at rest happen when no node
+    /// waits or is inside.
     #[must_use]
     pub const fn perpetual(mut self, is_so: bool) -> Self {
         self.perpetual = is_so;
@@ -129,7 +129,7 @@ impl<C: Clone> Turns<C> {
     fn on_step(&mut self, node: NodeId, step: Step, orders: &mut WorkloadEffects<'_, C>) {
         match step {
             Step::Ask => self.activate(node),
-            // Whoever was put out says so itself, at the time at which it wanted to leave.
+            // A node that lost the lock still releases it, at the time at which it wanted to leave.
             Step::Enter | Step::Evicted => {}
             Step::Leave => {
                 self.active.remove(node);
@@ -162,7 +162,7 @@ impl<C: Clone> Turns<C> {
         }
     }
 
-    /// What is to happen at rest happens when nobody is active, where nothing ever rests.
+    /// Actions at rest happen when no node is active, where the system never comes to rest.
     fn rest_if_nothing_else_does(&mut self, orders: &mut WorkloadEffects<'_, C>) {
         if self.perpetual && self.active.is_empty() {
             self.ask_at_rest(orders);
@@ -171,7 +171,7 @@ impl<C: Clone> Turns<C> {
 
     fn ask_at_rest(&mut self, orders: &mut WorkloadEffects<'_, C>) {
         if !self.busy.is_empty() {
-            // Somebody waits in vain. That is the end, and no reason to ask again.
+            // A node waits in vain. That is the end, and no reason to ask again.
             return;
         }
         match &self.load {
@@ -180,7 +180,7 @@ impl<C: Clone> Turns<C> {
                 let is_one = |node: &&NodeId| node.0 < contenders;
                 let ready = contenders - self.down.iter().filter(is_one).count() as u32;
                 let drawn = orders.random.below(ready.max(1).into()) as u32;
-                // Where nobody is down there is nobody to count past.
+                // Where no node is down there is none to skip.
                 let node = match &self.down[..] {
                     [] => Some(NodeId(drawn)),
                     _ => self.ready(orders.nodes).nth(drawn as usize),
@@ -314,7 +314,7 @@ where
                 let mut left = (0..).map(NodeId).zip(&self.left);
                 left.all(|(node, &left)| left == 0 || !is_up(node))
             }
-            // If there is more to do and nobody is about to, then all who would are down.
+            // If there is more to do and no node is about to, then all candidates are down.
             Load::OneAtATime | Load::Burst => !faults_to_come || self.left == [0],
             Load::Script(_) => self.left == [0],
         }
@@ -332,7 +332,7 @@ where
         match &self.load {
             &Load::Closed { think } => self.ask_again(at, think, orders),
             Load::OneAtATime | Load::Burst => self.rest_if_nothing_else_does(orders),
-            // A script is no plan that its node had in mind: what is still to come, comes.
+            // A script does not belong to its node: its remaining commands are given all the same.
             Load::Script(script) => {
                 for (at_ns, node, command) in script {
                     if let Some(in_ns) = at_ns.checked_sub(orders.now_ns)
@@ -346,12 +346,12 @@ where
     }
 }
 
-/// Measures turns, and who overtook whom.
+/// Measures turns, and overtakings.
 #[derive(Clone, Debug)]
 pub struct TurnMeter<C> {
     measure: Measure,
     causality: Option<Causality>,
-    /// What each node asked with last.
+    /// The last claim of each node.
     asked: Vec<Option<C>>,
 }
 

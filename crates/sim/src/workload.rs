@@ -1,4 +1,4 @@
-//! What the applications do, whatever the problem.
+//! Workloads, independent of the problem.
 
 use std::fmt::Debug;
 
@@ -7,9 +7,9 @@ use vorrang_trace::Meter;
 
 use crate::{Distribution, Random};
 
-/// What the applications of all nodes do in a run, and what their side of it is measured by.
+/// The workload of a run: the commands of all applications, and the meter of their side.
 pub trait Workload<C, N>: Debug {
-    /// What measures such a run.
+    /// The meter of such a run.
     type Meter: Meter<C, N>;
 
     /// A meter for so many nodes, whose messages are of these kinds.
@@ -28,8 +28,8 @@ pub trait Workload<C, N>: Debug {
     fn on_notice(&mut self, _at: NodeId, _notice: &N, _orders: &mut WorkloadEffects<'_, C>) {}
     /// Nothing is under way any more.
     fn on_rest(&mut self, _orders: &mut WorkloadEffects<'_, C>) {}
-    /// Whether all is done that was to be done, where what is under way never ends: then a run ends
-    /// all the same. If nothing goes wrong any more, nobody who is down will do anything.
+    /// Whether all work is done, for systems that never come to rest: then the run ends. Without
+    /// faults to come, crashed nodes will do nothing more.
     fn is_done(&self, _faults_to_come: bool) -> bool {
         false
     }
@@ -39,7 +39,7 @@ pub trait Workload<C, N>: Debug {
     fn on_restart(&mut self, _at: NodeId, _orders: &mut WorkloadEffects<'_, C>) {}
 }
 
-/// What a workload can do: give commands, at once or later, and draw.
+/// The effects of a workload: commands, at once or later, and random draws.
 #[derive(Debug)]
 pub struct WorkloadEffects<'a, C> {
     /// How many nodes there are.

@@ -1,5 +1,5 @@
-//! All but the nodes themselves: what is under way between them, who watches, and what the nodes'
-//! effects act upon.
+//! Everything but the nodes themselves: events in flight, monitors and meters, and the targets of
+//! the nodes' effects.
 
 use std::mem;
 use std::num::NonZeroU32;
@@ -23,7 +23,7 @@ pub(crate) type TagOf<M, W> = <MeterOf<M, W> as Meter<CommandOf<M>, NoticeOf<M>>
 pub(crate) type SummaryOf<M, W> = <MeterOf<M, W> as Meter<CommandOf<M>, NoticeOf<M>>>::Summary;
 /// Nodes of no type, in whose terms a run is recorded.
 pub(crate) type NodeOf<M> = AnyNode<CommandOf<M>, NoticeOf<M>>;
-/// What is under way to a node.
+/// An event in flight to a node.
 pub(crate) type ScheduledOf<M, W> = Scheduled<CommandOf<M>, <M as Monitor>::Tag, TagOf<M, W>>;
 pub(crate) type UpcomingOf<M, W> = Upcoming<CommandOf<M>, <M as Monitor>::Tag, TagOf<M, W>>;
 pub(crate) type LetterOf<M, W> = Envelope<<M as Monitor>::Tag, TagOf<M, W>>;
@@ -39,7 +39,7 @@ where
     /// For each timer, the number of the event at which it runs out, if it is set.
     pub(crate) timers: Vec<u64>,
     pub(crate) links: Links,
-    /// Who can send to whom; everyone to everyone if there is none.
+    /// The communication graph; complete if there is none.
     pub(crate) graph: Option<Graph>,
     /// On which ways messages are passed on; each goes straight to its receiver if there is none.
     pub(crate) routes: Option<Box<Routes>>,
@@ -50,7 +50,7 @@ where
     pub(crate) meter: MeterOf<M, W>,
     pub(crate) workload: W,
     size: u32,
-    /// What the workload has ordered and is not in the queue yet.
+    /// Commands of the workload that are not in the queue yet.
     pub(crate) due: Vec<Due<M::Command>>,
     pub(crate) events: u64,
     /// Nothing happens after this.
@@ -59,7 +59,7 @@ where
     pub(crate) has_ended: bool,
     /// Nothing goes wrong where there is none, and nothing is asked.
     pub(crate) faults: Option<Box<FaultInjector>>,
-    /// What has come to nodes that stand still, in the order in which it came.
+    /// Events for paused nodes, in the order of arrival.
     pub(crate) waiting: Waiting<M, W>,
     /// Why the run cannot go on.
     pub(crate) failed: Option<SimError>,
@@ -70,10 +70,10 @@ where
     pub(crate) inspects: bool,
 }
 
-/// What has come to nodes and has not happened yet.
+/// Events that have reached nodes and were not handled yet.
 pub(crate) type Waiting<M, W> = Vec<(Key, ScheduledOf<M, W>)>;
 
-/// What is under way to a node.
+/// An event in flight to a node.
 #[derive(Debug)]
 pub(crate) struct Scheduled<C, T, G> {
     pub(crate) node: NodeId,
@@ -178,7 +178,7 @@ where
         self.links.arrival_after_ns(self.now_ns, takes_ns, letter.from, to)
     }
 
-    /// What becomes of a message on its way, if there are ways, given whether a link loses it.
+    /// The fate of a message along its route, if there are routes, given whether a link loses it.
     pub(crate) fn travel(
         &mut self,
         to: NodeId,
@@ -332,19 +332,19 @@ where
         }
     }
 
-    /// What there is to say of a run that goes on for ever and gets nowhere.
+    /// The violation of a run that goes on for ever without progress.
     fn stuck(&self) -> Violation {
         let owed = self.monitor.obligations();
         let (property, who) = match owed.first() {
             Some(debt) => (debt.property, format!("node {} still waits", debt.to)),
             None => ("progress", "there is more to do".to_owned()),
         };
-        let what = format!("messages go on for ever, nobody gets any further, and {who}");
+        let what = format!("messages go on for ever without progress, and {who}");
         Violation { property, what }
     }
 }
 
-/// What a node did is done to the world.
+/// The effects of a node, applied to the world.
 impl<M, W, R> Driver<M::Notice> for World<M, W, R>
 where
     M: Monitor<Command: Data, Notice: Data>,
@@ -401,7 +401,7 @@ where
         let in_ns = self.faults.as_ref().map_or(in_ns, |it| it.by_clock(at, in_ns));
         let at_ns = later_ns(self.now_ns, in_ns);
         let Some(at_ns) = self.in_time(at, Pending::Timer, at_ns) else { return };
-        // What arrives at the very instant at which a time-out ends has arrived in time.
+        // A message that arrives at the very instant of a time-out is in time.
         let event = Scheduled { node: at, event: Upcoming::Timer(timer) };
         let number = self.queue.push_last(at_ns, event);
         if timer.index() >= self.timers.len() {

@@ -3,7 +3,7 @@
 //! describes it for programs.
 //!
 //! A file is written as the run happens. One that was cut off is read up to its last whole record,
-//! and whoever reads it is told.
+//! and the reader reports it.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
@@ -18,7 +18,7 @@ use crate::record::Record;
 /// The format that this version writes and reads.
 pub const FORMAT: u32 = 3;
 
-/// What a run was a run of.
+/// The header of a trace.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Header {
     /// The version of the file's format.
@@ -27,8 +27,7 @@ pub struct Header {
     pub algorithm: String,
     /// How many nodes took part.
     pub nodes: u32,
-    /// What decides the run besides: the set-up, the seed, the load, the latency, whatever there
-    /// was.
+    /// The other parameters of the run: set-up, seed, load, latency and so on.
     pub parameters: BTreeMap<String, String>,
 }
 
@@ -80,7 +79,7 @@ impl Header {
 pub struct End {
     /// How many records there are.
     pub records: u64,
-    /// What was wrong with the run, if anything was.
+    /// The violation of the run, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wrong: Option<Wrong>,
     /// The time from which on the run repeats for ever, if it does.
@@ -98,12 +97,12 @@ impl End {
     }
 }
 
-/// What was wrong with a run.
+/// The violation of a run.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Wrong {
-    /// What it was, in words.
+    /// Its description.
     pub what: String,
-    /// When, if it was at a moment; else it is what is owed when the run is over.
+    /// When, for a safety violation; none for an obligation that is open when the run is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_ns: Option<u64>,
 }
@@ -120,9 +119,9 @@ pub enum Ending {
 /// A whole run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Trace<P: Protocol> {
-    /// What it was a run of.
+    /// Its header.
     pub header: Header,
-    /// What happened, in an order that respects cause.
+    /// The events, in an order that respects causality.
     pub records: Vec<Record<P>>,
 }
 
@@ -162,7 +161,7 @@ impl<P: Protocol> Trace<P> {
     }
 }
 
-/// A digest of what is written to it, by FNV-1a: for telling texts apart, not for security.
+/// A digest by FNV-1a: for comparing texts, not for security.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Digest(u64);
 
@@ -195,7 +194,7 @@ impl Write for Digest {
 #[derive(Debug)]
 pub struct Writer<W> {
     out: W,
-    /// What was not handed on yet: whole lines.
+    /// Buffered whole lines.
     lines: Vec<u8>,
     records: u64,
 }
@@ -256,14 +255,14 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// What the last line has.
+/// The content of the last line.
 const END: &str = "end";
 
 /// Reads a file record by record.
 #[derive(Debug)]
 pub struct Reader<R> {
     file: R,
-    /// What it is a run of.
+    /// Its header.
     pub header: Header,
     /// Counted from 1.
     line: usize,
@@ -291,7 +290,7 @@ impl<R: BufRead> Reader<R> {
         Ok(Self { file, header, line: 1, records: 0, end: None })
     }
 
-    /// The next record as whatever is made of its line; none if there are no more.
+    /// The next record, parsed by the given function; none if there are no more.
     ///
     /// # Errors
     ///
@@ -348,7 +347,7 @@ fn read_line(file: &mut impl BufRead, text: &mut String) -> io::Result<()> {
         Ok(line) => text.push_str(line),
         Err(error) if error.error_len().is_none() => {
             text.push_str(&String::from_utf8_lossy(&bytes[..error.valid_up_to()]));
-            // Not a whole line, whatever it looks like.
+            // Not a whole line, even if it parses.
             text.push(' ');
         }
         Err(_) => {
@@ -384,7 +383,7 @@ pub enum ReadError {
     Line {
         /// Counted from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The error.
         source: serde_json::Error,
     },
     /// Something follows on the line that says that the run is whole.

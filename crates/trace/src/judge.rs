@@ -6,7 +6,7 @@ use vorrang_protocol::{Monitor, NodeId, Protocol, Violation};
 
 use crate::record::{Fault, Record, What};
 
-/// What the monitors say of a run.
+/// The verdict of the monitors on a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Verdict {
@@ -14,7 +14,7 @@ pub struct Verdict {
     pub violations: Vec<(usize, Violation)>,
     /// Messages that were sent and never received: the run was cut off, or they were lost.
     pub in_flight: usize,
-    /// What was still owed at the end, whatever was in flight.
+    /// The liveness violation at the end, ignoring messages in flight.
     pub owed: Option<Violation>,
     /// The same, if nothing was in flight any more.
     pub at_rest: Option<Violation>,
@@ -92,7 +92,7 @@ enum Seen<'a, C, N> {
 /// A monitor at work. It knows no algorithm, so it is compiled once and not for each.
 struct Judge<M: Monitor> {
     monitor: M,
-    /// What is under way, with what rides on it and how often it will still arrive.
+    /// The messages in flight, with their tags and how often they will still arrive.
     flight: BTreeMap<(NodeId, NodeId, u64), (M::Tag, u32)>,
     verdict: Verdict,
 }
@@ -154,7 +154,7 @@ impl<M: Monitor> Judge<M> {
     }
 }
 
-/// Takes out of what is under way a message that arrives or never will; what rode on it.
+/// Removes a message that arrives or never will, and returns its tag.
 fn take_one<K: Ord, T: Clone>(flight: &mut BTreeMap<K, (T, u32)>, key: &K) -> Option<T> {
     match flight.get_mut(key)? {
         (tag, times) if *times > 1 => {

@@ -2,7 +2,7 @@
 //!
 //! - [`record`]: the records themselves;
 //! - [`mod@file`]: how a run is written to a file as it happens, and read back;
-//! - [`mod@line`]: the same for whoever does not know the algorithm;
+//! - [`mod@line`]: the same without the types of the algorithm;
 //! - [`mod@judge`]: the monitors of a problem, over a recorded run;
 //! - [`mod@replay`]: a recorded run, done once more by the machines;
 //! - [`meter`]: what every run is measured by;

@@ -1,5 +1,5 @@
-//! The records of a trace for whoever does not know the algorithm: messages, commands and notices
-//! as JSON.
+//! The records of a trace without the types of the algorithm: messages, commands and notices as
+//! JSON.
 
 use std::collections::HashMap;
 use std::io::BufRead;
@@ -15,9 +15,9 @@ use crate::record::{Fault, Loss, Record, What};
 /// A run as it was read.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Recording {
-    /// What it was a run of.
+    /// Its header.
     pub header: Header,
-    /// What happened, in an order that respects cause.
+    /// The events, in an order that respects causality.
     pub lines: Vec<Line>,
     /// Whether that is all.
     pub ending: Ending,
@@ -98,8 +98,8 @@ pub struct LineMessage {
 }
 
 impl Line {
-    /// Reads a line. What a message says that arrives may have been left out: then it is looked up
-    /// by who sent it, to whom, and its number.
+    /// Reads a line. The content of an arriving message may have been left out: then it is looked
+    /// up by sender, receiver and number.
     ///
     /// # Errors
     ///
@@ -223,14 +223,14 @@ impl LineMessage {
         }
     }
 
-    /// What arrived without having been sent: no node can have said that.
+    /// The content of a message that arrived without having been sent.
     fn unknown() -> Self {
         let text = "what was not sent".to_owned();
         Self { message: Value::Null, kind: "?".to_owned(), text }
     }
 }
 
-/// What a line says, one after the other.
+/// The fields of a line, one after the other.
 struct Fields(std::vec::IntoIter<Value>);
 
 impl Fields {

@@ -1,10 +1,10 @@
-//! What a run cost, in the terms of the literature on mutual exclusion.
+//! The costs of a run, in the terms of the literature on mutual exclusion.
 //!
 //! | measure | is |
 //! | --- | --- |
 //! | messages | between different nodes; what a node tells itself is free |
-//! | idle messages | those of them that are sent while nobody waits, is inside or just leaves |
-//! | synchronisation delay | from one exit to the next entry, if somebody was waiting at the exit |
+//! | idle messages | those of them that are sent while no node waits, is inside or just leaves |
+//! | synchronisation delay | from one exit to the next entry, if a node was waiting at the exit |
 //! | response time | from the request to the exit, or to when it is put out |
 //! | throughput | entries per time, from the first request to the last exit |
 //! | load | messages that a node handled: sent plus received |
@@ -27,7 +27,7 @@ pub struct Measure {
     traffic: Traffic,
     nodes: Vec<PerNode>,
     waiting: u64,
-    /// The last exit, if somebody was waiting then and nobody has entered since.
+    /// The last exit, if a node was waiting then and none has entered since.
     freed_ns: Option<u64>,
     sync_delay: Batches,
     response: Batches,
@@ -38,9 +38,9 @@ pub struct Measure {
     messages_before: u64,
     /// Nodes that have asked and not left.
     busy: u64,
-    /// Who has just left: what it sends now is part of its turn.
+    /// The node that has just left: messages that it sends now are part of its turn.
     leaving: Option<NodeId>,
-    /// Messages sent while nobody was busy.
+    /// Messages sent while no node was busy.
     idle_messages: u64,
     race: Option<Race>,
     entries: u64,
@@ -59,7 +59,7 @@ struct PerNode {
     entries: u64,
 }
 
-/// Who competes until when, if every node makes a number of entries that is settled beforehand.
+/// Until when each node competes, if the number of its entries is fixed beforehand.
 #[derive(Clone, Debug)]
 struct Race {
     shares: Vec<u64>,
@@ -159,7 +159,7 @@ impl Measure {
 
     /// A node asked, entered or left.
     pub fn on_step(&mut self, at_ns: u64, node: NodeId, step: Step) {
-        // Whoever was put out has left then, whatever it says later.
+        // A node that lost the lock has left then, even if it releases later.
         let was_out = mem::replace(&mut self.nodes[node.index()].is_out, step == Step::Evicted);
         if (was_out, step) == (true, Step::Leave) {
             return;
@@ -216,7 +216,7 @@ impl Measure {
         per_node.is_waiting = false;
         self.busy -= u64::from(per_node.asked_ns.take().is_some());
         if self.waiting == 0 {
-            // Whoever enters next did not wait for the last exit.
+            // The next entry did not wait for the last exit.
             self.freed_ns = None;
         }
     }
@@ -225,7 +225,7 @@ impl Measure {
     #[inline]
     pub fn on_send(&mut self, from: NodeId, to: NodeId, sent: Sent) {
         self.traffic.on_send(from, to, sent);
-        // Under load nobody is ever idle, and this is asked for every message.
+        // Under load no node is ever idle, and this is evaluated for every message.
         if self.busy == 0 {
             self.idle_messages += u64::from(self.leaving != Some(from) && from != to);
         }
@@ -324,7 +324,7 @@ pub struct Summary {
     pub entries: u64,
     /// Messages between different nodes.
     pub messages: u64,
-    /// Those of them that were sent while nobody waited, was inside or just left.
+    /// Those of them that were sent while no node waited, was inside or just left.
     pub idle_messages: u64,
     /// All messages, by kind.
     pub by_kind: Vec<(&'static str, u64)>,
@@ -332,7 +332,7 @@ pub struct Summary {
     pub messages_per_entry_error: Option<f64>,
     /// Their size on the wire, without frames.
     pub bytes: u64,
-    /// From one exit to the next entry while somebody waits.
+    /// From one exit to the next entry while a node waits.
     pub sync_delay_mean_ns: Option<f64>,
     /// The standard error of that mean; see [`Batches`].
     pub sync_delay_error_ns: Option<f64>,
@@ -361,17 +361,17 @@ pub struct Summary {
     /// those before the first node made its last one. (That one itself would put its node ahead in
     /// the fairest of runs.)
     pub fairness: f64,
-    /// Entries that overtook a request that happened before theirs; none if nobody kept track.
+    /// Entries that overtook a request that happened before theirs; none if it was not tracked.
     pub overtakes: Option<u64>,
 }
 
 impl Summary {
-    /// Messages per entry; none if nobody entered.
+    /// Messages per entry; none without entries.
     pub fn messages_per_entry(&self) -> Option<f64> {
         (self.entries > 0).then(|| self.messages as f64 / self.entries as f64)
     }
 
-    /// Bytes per entry; none if nobody entered.
+    /// Bytes per entry; none without entries.
     pub fn bytes_per_entry(&self) -> Option<f64> {
         (self.entries > 0).then(|| self.bytes as f64 / self.entries as f64)
     }

@@ -1,4 +1,4 @@
-//! What every run is measured by, in whatever terms.
+//! Meters of runs, for all problems.
 
 use std::fmt::Debug;
 
@@ -8,9 +8,9 @@ use vorrang_erased::encoded_len;
 
 use crate::measure::jain;
 
-/// What a run cost, in the terms of its problem: told of everything while the run goes on.
+/// A meter: the costs of a run, in the terms of its problem.
 pub trait Meter<C, N>: Debug {
-    /// What rides on every message for the meter's sake. Each is handed back once, to
+    /// Data that the meter attaches to every message. Each is handed back once, to
     /// [`on_receive`](Self::on_receive) or [`on_lost`](Self::on_lost).
     type Tag: Clone + Debug;
     /// The figures.
@@ -66,7 +66,7 @@ impl Sent {
     }
 }
 
-/// Messages between different nodes: what is counted in every run.
+/// Messages between different nodes: the counts of every run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Traffic {
     kinds: &'static [&'static str],
@@ -115,7 +115,7 @@ impl Traffic {
         self.bytes
     }
 
-    /// What the busiest node handled, and how evenly all were loaded.
+    /// The load of the busiest node, and the fairness of load.
     pub fn load(&self) -> (u64, f64) {
         let handled = self.handled.iter().copied();
         (handled.clone().max().unwrap_or(0), jain(handled))

@@ -1,4 +1,4 @@
-//! What can happen in a run, as data: a record is one thing that happened at one node.
+//! The events of a run, as data: a record is one event at one node.
 
 use std::io::Write as _;
 use std::ops::Range;
@@ -22,7 +22,7 @@ pub struct Record<P: Protocol> {
     pub what: What<P>,
 }
 
-/// What can happen at a node, seen from outside.
+/// The events of a node, as an observer sees them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum What<P: Protocol> {
     /// The application asked for something, and was not refused.
@@ -31,20 +31,20 @@ pub enum What<P: Protocol> {
     Notice(P::Notice),
     /// The node sent a message.
     Send {
-        /// To whom.
+        /// The receiver.
         to: NodeId,
         /// Its number, unique on that link: what ties the receipt to the sending.
         seq: u64,
-        /// What it says.
+        /// The message.
         message: P::Message,
     },
     /// A message arrived, and the node has handled it (its effects follow).
     Receive {
-        /// From whom.
+        /// The sender.
         from: NodeId,
         /// The number that its sender gave it on that link.
         seq: u64,
-        /// What it says.
+        /// The message.
         message: P::Message,
     },
     /// A timer ran out.
@@ -53,7 +53,7 @@ pub enum What<P: Protocol> {
     Choice(u32),
     /// A message that the node sent will not arrive; if it is doubled, one of the two.
     Lost {
-        /// Who will not get it.
+        /// The receiver.
         to: NodeId,
         /// Its number.
         seq: u64,
@@ -62,7 +62,7 @@ pub enum What<P: Protocol> {
     },
     /// A message that the node sent will arrive twice.
     Doubled {
-        /// Who will get it.
+        /// The receiver.
         to: NodeId,
         /// Its number.
         seq: u64,
@@ -75,7 +75,7 @@ pub enum What<P: Protocol> {
     Fault(Fault),
 }
 
-/// What goes wrong besides crashes and losses: of all this, a monitor is told of partitions only.
+/// Faults besides crashes and losses: of these, a monitor sees partitions only.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fault {
@@ -85,7 +85,7 @@ pub enum Fault {
     Resume,
     /// A message that the node sent takes longer than others.
     Delayed {
-        /// Who will get it.
+        /// The receiver.
         to: NodeId,
         /// Its number.
         seq: u64,
@@ -95,7 +95,7 @@ pub enum Fault {
     /// The network fell apart. Noted at the first node that is named, like all that befalls the
     /// whole network.
     Partition {
-        /// Those who hear each other; whoever is not named is on one more side.
+        /// The sides; nodes that are not named are on one more side.
         sides: Vec<Vec<NodeId>>,
     },
     /// It is whole again, as far as this partition goes.
@@ -133,7 +133,7 @@ impl<P: Protocol> Record<P> {
     /// Adds the record to a text, as one line of a [trace](crate::file): a JSON array.
     ///
     /// A message is written as data, and beside that its kind and its text, so that a trace can be
-    /// shown by whoever does not know the algorithm.
+    /// shown without the types of the algorithm.
     pub fn write_line(&self, out: &mut Vec<u8>) {
         match &self.what {
             What::Command(command) => self.named(out, b"\"command\",", command),
@@ -173,7 +173,7 @@ impl<P: Protocol> Record<P> {
         data(out, value);
     }
 
-    /// When and where, and of a message whom it goes to or comes from, and its number.
+    /// Time and node, and for a message its peer and its number.
     fn envelope<const N: usize>(
         &self,
         out: &mut Vec<u8>,
@@ -255,8 +255,8 @@ fn data_of<T: DeserializeOwned>(value: Value) -> serde_json::Result<T> {
 
 /// The records of a run that has all of them, as lines: as short and as quick as they can be.
 ///
-/// What a message says is written where it is sent, and not once more where it arrives; and if a
-/// node tells several others the same, it is put into words once.
+/// The content of a message is written where it is sent, and not once more where it arrives; and a
+/// broadcast is formatted once.
 #[derive(Debug)]
 pub struct Lines<'a, P: Protocol> {
     bytes: Vec<u8>,
@@ -309,7 +309,7 @@ impl<'a, P: Protocol> Lines<'a, P> {
     }
 }
 
-// What begins what is said of a message.
+// The beginning of a message's fields.
 const SEND: &[u8; 7] = b"\"send\",";
 const RECEIVE: &[u8; 10] = b"\"receive\",";
 const LOST: &[u8; 7] = b"\"lost\",";
@@ -336,7 +336,7 @@ impl Short {
         short
     }
 
-    /// Of a length that is known: nothing has to be called for a few letters.
+    /// For texts of known length: no call for a few letters.
     fn text<const N: usize>(&mut self, text: &[u8; N]) {
         self.bytes[self.len..self.len + N].copy_from_slice(text);
         self.len += N;
@@ -356,7 +356,7 @@ impl Short {
     }
 }
 
-/// What it says.
+/// The message.
 fn letter<M: Message>(out: &mut Vec<u8>, message: &M) {
     out.push(b',');
     quoted(out, message.kind_name());
@@ -389,7 +389,7 @@ fn is_plain(text: &[u8]) -> bool {
     text.iter().all(|&byte| byte >= b' ' && byte != b'"' && byte != b'\\')
 }
 
-/// The same of what is yet to be written.
+/// The same for records that are yet to be written.
 fn text(out: &mut Vec<u8>, what: std::fmt::Arguments<'_>) {
     let start = out.len();
     out.push(b'"');

@@ -5,9 +5,9 @@
 //! counts is what happened at one node before something else, and that a message is sent before it
 //! arrives; of what may come next by that, the earliest does.
 //!
-//! Whatever decides a run is in its records: what was asked, in which order messages came, what was
-//! lost or came twice, what was drawn by lot, who crashed. So machines that decide by their state
-//! and the event alone do the same again, whoever drove them.
+//! All inputs of a run are in its records: commands, the order of arrivals, losses, duplicates,
+//! random choices and crashes. So deterministic machines do the same again in a replay, whichever
+//! driver recorded them.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -26,7 +26,7 @@ use crate::line::{Line, LineEvent, LineMessage};
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Objection {
-    /// What must hold did not: after the record at that place.
+    /// A violation: after the record at that place.
     Violated(usize, Violation),
     /// The machine does something else than was recorded.
     Departed {
@@ -34,12 +34,12 @@ pub enum Objection {
         place: usize,
         /// At which node.
         at: NodeId,
-        /// What was recorded.
+        /// The recorded event.
         recorded: String,
-        /// What the machine does.
+        /// The event of the machine in the replay.
         replayed: String,
     },
-    /// From here on nobody can say what the machines would do.
+    /// From here on the replay is undefined.
     Unknown(usize, String),
 }
 
@@ -48,10 +48,10 @@ impl fmt::Display for Objection {
         match self {
             Self::Violated(place, violation) => write!(f, "{violation} (after record {place})"),
             Self::Departed { place, at, recorded, replayed } => {
-                write!(f, "record {place}: at node {at}, {recorded}; done once more, {replayed}")
+                write!(f, "record {place}: at node {at}, {recorded}; in the replay, {replayed}")
             }
             Self::Unknown(place, why) => {
-                write!(f, "the run cannot be done once more from record {place} on: {why}")
+                write!(f, "the run cannot be replayed from record {place} on: {why}")
             }
         }
     }
@@ -95,7 +95,7 @@ impl<'a, P: Protocol> Cast<'a, P> {
         Self { only, ..self }
     }
 
-    /// What must hold after every event.
+    /// The invariants to check after every event.
     #[must_use]
     pub fn guarded(self, guards: &'a [Guard<P>]) -> Self {
         Self { guards, ..self }
@@ -106,13 +106,13 @@ fn read<M: DeserializeOwned>(written: &Value) -> Option<M> {
     M::deserialize(written).ok()
 }
 
-/// Does a recorded run once more and shows every node after whatever happened to it, with the place
-/// of that; how many events there were.
+/// Replays a recorded run and shows every node after each of its events, with the place of the
+/// record; returns the number of events.
 ///
 /// # Errors
 ///
 /// If the machines do something else than was recorded, something does not hold, or the run cannot
-/// be done once more. What was recorded up to then is as it should be.
+/// be replayed. What was recorded up to then is as it should be.
 pub fn replay<P: Protocol>(
     cast: &Cast<'_, P>,
     lines: &[Line],
@@ -140,9 +140,9 @@ struct Replay<'a, P: Protocol> {
     cast: &'a Cast<'a, P>,
     nodes: Vec<P>,
     down: NodeSet,
-    /// What is still to come at each node.
+    /// The remaining records of each node.
     ahead: Vec<VecDeque<(usize, &'a Line)>>,
-    /// What each node did and was not recorded yet.
+    /// The effects of each node that were not matched with records yet.
     done: Vec<VecDeque<Effect<P>>>,
     timers: Vec<Vec<P::Timer>>,
     /// Messages that were sent and have not arrived, by sender, receiver and number; and how often
@@ -201,7 +201,7 @@ impl<'a, P: Protocol> Replay<'a, P> {
             }
             (None, None) => Ok(None),
             (None, Some((place, line))) => {
-                Err(departed(place, line.node, said(line), "nobody sent that".to_owned()))
+                Err(departed(place, line.node, said(line), "no node sent that".to_owned()))
             }
         }
     }
@@ -261,7 +261,7 @@ impl<'a, P: Protocol> Replay<'a, P> {
                 }
                 return Ok(false);
             }
-            // What came up was told when it was asked for.
+            // Random choices were answered when they were made.
             LineEvent::Choice(_) | LineEvent::Fault(_) => return Ok(false),
             LineEvent::Crash => self.crash(at),
             LineEvent::Restart => {
@@ -280,7 +280,7 @@ impl<'a, P: Protocol> Replay<'a, P> {
         Err(departed(place, line.node, said(line), "the node is down".to_owned()))
     }
 
-    /// What it was about to do, nobody will know: a process that is killed says nothing.
+    /// Its last effects are unknown: a killed process writes no records.
     fn crash(&mut self, at: NodeId) {
         let node = &mut self.nodes[at.index()];
         *node = node.after_crash((self.cast.fresh)(at));
@@ -302,7 +302,7 @@ impl<'a, P: Protocol> Replay<'a, P> {
         Err(departed(place, line.node, said(line), what))
     }
 
-    /// The message that was sent, or what was recorded where nobody knows what was sent.
+    /// The message that was sent, or the recorded one where the send was not recorded.
     fn arrived(
         &mut self,
         place: usize,
@@ -342,7 +342,7 @@ impl<'a, P: Protocol> Replay<'a, P> {
             let recorded = next.map_or_else(|| "something else happens".to_owned(), said);
             return Err(departed(place, at, recorded, shown(at, left)));
         }
-        // What came up by lot stands between this event and the next.
+        // Random choices are recorded between this event and the next.
         let own = self.ahead[at.index()].iter().take_while(|(_, line)| !line.what.is_event());
         let mut choices: VecDeque<u32> = own
             .filter_map(|(_, line)| match line.what {
@@ -367,9 +367,9 @@ impl<'a, P: Protocol> Replay<'a, P> {
         }
         if is_short || !choices.is_empty() {
             let (recorded, replayed) = if is_short {
-                ("nothing fitting is drawn by lot", "the node draws")
+                ("no matching random choice follows", "the node draws")
             } else {
-                ("something is drawn by lot", "the node draws nothing more")
+                ("a random choice is made", "the node draws nothing more")
             };
             return Err(departed(place, at, recorded.to_owned(), replayed.to_owned()));
         }
@@ -401,7 +401,7 @@ impl<'a, P: Protocol> Replay<'a, P> {
         }
     }
 
-    /// Whether nobody did more than was recorded.
+    /// Whether no node did more than was recorded.
     fn end(&self, place: usize) -> Result<(), Objection> {
         for (at, done) in (0..).map(NodeId).zip(&self.done) {
             if let Some(left) = done.front() {
@@ -440,7 +440,7 @@ fn written(value: &impl serde::Serialize) -> Value {
     serde_json::to_value(value).expect("what happens in a run can be written as JSON")
 }
 
-/// What was recorded, for people.
+/// The recorded event, as text.
 pub fn said(line: &Line) -> String {
     let at = line.node;
     match &line.what {
@@ -453,9 +453,9 @@ pub fn said(line: &Line) -> String {
         LineEvent::Timer(timer) => format!("timer {timer} of {at} runs out"),
         LineEvent::Choice(value) => format!("{at} draws {value}"),
         LineEvent::Lost { to, seq, .. } => format!("message {seq} from {at} to {to} is lost"),
-        LineEvent::Doubled { to, seq } => format!("message {seq} from {at} to {to} comes twice"),
+        LineEvent::Doubled { to, seq } => format!("message {seq} from {at} to {to} is duplicated"),
         LineEvent::Crash => format!("{at} crashes"),
-        LineEvent::Restart => format!("{at} comes up again"),
+        LineEvent::Restart => format!("{at} restarts"),
         LineEvent::Fault(fault) => format!("{at}: {fault:?}"),
     }
 }
@@ -527,7 +527,7 @@ mod tests {
             let objection = again(&records, None, &[]).unwrap_err().to_string();
             assert!(objection.contains(why), "{objection}");
         };
-        departs(|it| it.truncate(1), "nobody sent that");
+        departs(|it| it.truncate(1), "no node sent that");
         departs(|it| it[2].what = What::Notice(Notice::Entered), "the node does nothing more");
         departs(|it| it.insert(6, record(9, 0, What::Command(ACQUIRE))), "the node refuses it");
         departs(
@@ -535,20 +535,20 @@ mod tests {
                 let message = Message::Request { number: 7 };
                 it[0].what = What::Receive { from: NodeId(0), seq: 0, message };
             },
-            "record 0: at node 1, 0 -> 1 REQUEST(7) arrives; done once more, 0 -> 1 REQUEST(1) \
+            "record 0: at node 1, 0 -> 1 REQUEST(7) arrives; in the replay, 0 -> 1 REQUEST(1) \
              arrives, as it was sent",
         );
         departs(
             |it| it[1].what = What::Notice(Notice::Entered),
-            "record 1: at node 1, 1 tells \"entered\"; done once more, 1 -> 0 REPLY(1) is sent",
+            "record 1: at node 1, 1 tells \"entered\"; in the replay, 1 -> 0 REPLY(1) is sent",
         );
         departs(
             |it| it.truncate(5),
-            "record 5: at node 0, the run is over; done once more, 0 tells \"entered\"",
+            "record 5: at node 0, the run is over; in the replay, 0 tells \"entered\"",
         );
         departs(
             |it| it.insert(5, record(7, 0, What::Choice(1))),
-            "something is drawn by lot; done once more, the node draws nothing more",
+            "a random choice is made; in the replay, the node draws nothing more",
         );
         departs(|it| it.insert(3, record(5, 0, What::Crash)), "the node does nothing more");
     }
@@ -566,7 +566,7 @@ mod tests {
         let arrives = record(3, 1, What::Receive { from: NodeId(0), seq, message: request });
         let all = [&sent[..], &lost, &[arrives]].concat();
         let objection = again(&all, None, &[]).unwrap_err().to_string();
-        assert!(objection.ends_with("done once more, nobody sent that"), "{objection}");
+        assert!(objection.ends_with("in the replay, no node sent that"), "{objection}");
         // It forgets that it has asked, and asks for the first time once more.
         let down = [record(4, 0, What::Crash), record(5, 0, What::Restart)];
         assert_eq!(again(&[&sent[..], &down].concat(), None, &[]), Ok(3));
@@ -635,6 +635,6 @@ mod tests {
         assert_eq!(again(&[throw(3, 3), throw(5, 5)].concat()), Ok(2));
         assert!(again(&throw(3, 4)).unwrap_err().to_string().contains("0 tells 3"));
         let objection = again(&throw(6, 6)).unwrap_err().to_string();
-        assert!(objection.contains("nothing fitting is drawn by lot"), "{objection}");
+        assert!(objection.contains("no matching random choice follows"), "{objection}");
     }
 }

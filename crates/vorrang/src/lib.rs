@@ -4,7 +4,7 @@
 //!
 //! | module | what it is | feature |
 //! | --- | --- | --- |
-//! | [`protocol`] | the contract between an algorithm and whatever drives it | |
+//! | [`protocol`] | the contract between an algorithm and its drivers | |
 //! | [`algorithms`] | the algorithms, one folder a problem | |
 //! | [`erased`] | nodes, messages and whole populations of any algorithm, without their types | |
 //! | [`trace`] | one run as data: recorded, judged, measured, staged | |

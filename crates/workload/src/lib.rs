@@ -22,9 +22,9 @@ pub use times::Times;
 
 /// A problem whose algorithms are simulated.
 pub trait Simulated: Problem {
-    /// What must hold in a run.
+    /// The monitor of a run.
     type Monitor: Monitor<Command = Self::Command, Notice = Self::Notice>;
-    /// What the applications do in it.
+    /// Its workload.
     type Workload: Workload<Self::Command, Self::Notice>;
 
     /// Lets at most so many events happen; whether there may be more.

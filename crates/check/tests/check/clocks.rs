@@ -114,7 +114,7 @@ struct Ringing {
     latest: i64,
 }
 
-/// What the applications do.
+/// The workload.
 type Lists = Vec<Vec<Ask<u8>>>;
 
 /// The rules of a system with clocks.

@@ -1,4 +1,4 @@
-//! `vorrang check`: every interleaving, and a shortest run to what is wrong.
+//! `vorrang check`: every interleaving, and a shortest counterexample.
 
 use std::path::PathBuf;
 

@@ -150,7 +150,7 @@ fn row_cells(row: &Row, shows_setup: bool, columns: &[(&Figure, bool)]) -> Vec<S
     cells
 }
 
-/// What was wrong with a run, if anything was.
+/// The violation of a run, if any.
 fn complaint(row: &Row) -> Option<String> {
     let run = row.runs.iter().find(|run| !run.is_fine())?;
     let what = run.violation.as_deref().unwrap_or("the run did not come to rest");
@@ -168,7 +168,7 @@ fn show(estimate: Option<Estimate>) -> String {
     }
 }
 
-/// What fits on a page, if nobody says how wide the screen is.
+/// The width of a page, if that of the screen is unknown.
 const WIDTH: usize = 100;
 
 fn verdict(rows: &[Row]) -> Result<(), Failure> {

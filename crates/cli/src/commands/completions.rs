@@ -56,7 +56,7 @@ fn visible(command: &Command) -> Command {
     }))
 }
 
-/// What can be typed for an argument, if that is the name of something.
+/// The possible values of an argument, if it is a name.
 fn names(arg: &Arg, explains: bool) -> Option<Vec<String>> {
     let abouts = || catalogue().iter().map(|entry| entry.algorithm.about());
     let algorithms = || abouts().map(|about| about.name.to_owned());

@@ -150,7 +150,7 @@ pub(crate) struct How {
     clocks: Option<Logical>,
 }
 
-/// What can be written.
+/// The formats.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum Kind {
     /// A picture for browsers and papers, light and dark
@@ -291,7 +291,7 @@ impl How {
         }
     }
 
-    /// Draws nodes and what is between them.
+    /// Draws a graph of nodes.
     fn show(&self, kind: Kind, graph: &Graph) -> Result<(), Failure> {
         match kind {
             Kind::Svg => self.write(graph.svg(self.theme()).as_bytes()),

@@ -12,11 +12,11 @@ use vorrang_node::terminal::{BOLD, RESET, print, wrapped};
 use crate::prose::readable;
 use crate::table::table;
 
-/// What the figures and verdicts mean that are printed everywhere.
+/// The glossary of figures and verdicts.
 const TERMS_PAGE: &str = include_str!("../terms.md");
 /// Theories count messages in numbers that hold the square of this.
 const MOST_NODES: u32 = 10_000;
-/// What it is called where an algorithm is.
+/// Its name as an argument.
 pub(crate) const TERMS: &str = "terms";
 
 /// Explain one algorithm: idea, messages, costs, assumptions, known mistakes

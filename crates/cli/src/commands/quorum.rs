@@ -260,7 +260,7 @@ fn side_by_side(nodes: u32) -> Vec<Quorums> {
         ["singleton", "all", "majority", "grid", "triangle", "wall", "tree", "plane"];
     let mut systems: Vec<Quorums> =
         ALL.map(|text| text.parse().expect("it is one of ours")).to_vec();
-    // What repairs a majority of an even number: there is no tie any more.
+    // The repair of a majority of an even number: there is no tie any more.
     if nodes.is_multiple_of(2) && nodes <= MOST_WEIGHTED {
         let mut weights = vec![1; nodes as usize];
         weights[0] = 2;

@@ -64,7 +64,7 @@ fn text(run: &Recording, retraced: &Retraced) -> String {
         Retraced::Other(objection) => {
             let (place, who, [recorded, replayed]) = sides(objection, run);
             let what = match objection {
-                Objection::Unknown(..) => "cannot be done once more",
+                Objection::Unknown(..) => "cannot be replayed",
                 _ => "not as recorded",
             };
             let place = grouped(place as u64 + 1);

@@ -192,7 +192,7 @@ impl Report {
         for y in self.plotted() {
             let points = Points { header: &header, rows: rows.iter().map(Vec::as_slice).collect() };
             let wanted = Wanted { y: Some((*y).to_owned()), ..Wanted::default() };
-            // What a problem does not measure is not plotted.
+            // Quantities that a problem does not measure are not plotted.
             let Ok(picture) = plot(&points, &wanted) else { continue };
             page.picture(&picture.svg(Theme::Auto));
             page.command(&format!("vorrang plot {file} --y {y} -o {y}.svg"));
@@ -200,7 +200,7 @@ impl Report {
         Ok(())
     }
 
-    /// What is plotted.
+    /// The plotted quantities.
     fn plotted(&self) -> &'static [&'static str] {
         const OF_LOCKS: [&str; 4] =
             ["messages_per_entry", "sync_delay_mean", "response_mean", "throughput"];

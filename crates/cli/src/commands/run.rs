@@ -89,7 +89,7 @@ impl Run {
         if measured.is_fine() { Ok(()) } else { Err(Failure::AlreadySaid) }
     }
 
-    /// What the simulator can be told and a real network cannot.
+    /// Options of the simulator only.
     fn check_network(&self) -> Result<(), Failure> {
         const SIMULATED: [&str; 5] = ["latency", "order", "break_assumptions", "reliable", "flaw"];
         const MOST_NODES: u32 = 128;

@@ -49,10 +49,10 @@ pub(crate) struct Step {
     args: ExplicitArgs<StepArgs>,
 }
 
-/// What the first line of a script says.
+/// The first line of a script.
 const SET: [&str; 7] = ["algorithm", "nodes", "flaw", "reliable", "k", "within", "holder"];
 
-/// What is put on the stage.
+/// The algorithm to step through.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct StepArgs {
     /// How many nodes, N [default: 3, or as many as show the flaw]

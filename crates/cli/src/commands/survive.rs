@@ -17,7 +17,7 @@ use vorrang_node::terminal::{BAD, GOOD, RESET, print, say_aside, wrapped};
 use crate::output::{Format, print_csv, print_json, with_bar};
 use crate::survive_report::{legend, page, summary, table, testimony};
 
-/// Beyond this a table takes longer than anybody waits for it.
+/// Beyond this a table takes too long.
 const MOST_NODES: u32 = 100;
 
 /// Show what a single fault does to every algorithm: a message lost, duplicated or reordered, or a

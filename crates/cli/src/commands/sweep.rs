@@ -91,7 +91,7 @@ impl Sweep {
                     Destination::Out => "nothing was written",
                 };
                 let what = format!("interrupted after {known} of {wanted} points; {then}");
-                // What was wrong so far is wrong whatever comes.
+                // A violation so far stays one.
                 return Err(match sheet.verdict() {
                     Ok(()) => Failure::Bounded(Some(what)),
                     Err(failure) => Failure::Failed(format!("{what}; {failure}")),
@@ -148,15 +148,15 @@ impl Sweep {
     }
 }
 
-/// What the threads of a sweep share.
+/// The shared state of a sweep's threads.
 struct UnderWay {
     kept: Mutex<(SweepCsv, Option<Appender>)>,
     identity: (String, u64),
 }
 
 impl UnderWay {
-    /// Computes the missing points on all cores, writing each as soon as it is known; whether
-    /// nobody interrupted it.
+    /// Computes the missing points on all cores, writing each as soon as it is known; whether it
+    /// was not interrupted.
     fn compute(&self, missing: &[Point<'_>], total: usize) -> Result<bool, Failure> {
         let bar = progress(total as u64, "{bar:40} {pos} of {len} points, {eta} left");
         bar.set_position((total - missing.len()) as u64);

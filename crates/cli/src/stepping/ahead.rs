@@ -1,4 +1,4 @@
-//! What could go wrong from here: the hand-over to the checker.
+//! The hand-over of a stepped run to the checker.
 
 use clap::Parser;
 use vorrang_algorithms::card::About;
@@ -19,7 +19,7 @@ use crate::search_progress::SearchProgress;
 /// States that the checker looks at if nothing is said: some seconds.
 const MOST_STATES: u64 = 1_000_000;
 
-/// What is typed after `check`.
+/// The options of `check` in a stepped run.
 #[derive(Debug, Parser)]
 #[command(name = "check", no_binary_name = true)]
 struct CheckLine {
@@ -57,8 +57,8 @@ pub(super) fn read_header(text: &str, about: &About) -> Result<CheckArgs, Failur
     Ok(given.args)
 }
 
-/// What can be asked of the checker from the stage: what may still happen, what must hold, how far
-/// to look. All else was decided when the stage was set.
+/// The options of the checker in a stepped run: budgets, properties, bounds. All else was fixed
+/// when stepping began.
 const ASKED: [&str; 18] = [
     "asynchronous",
     "bypass",
@@ -93,7 +93,7 @@ impl Session {
         }
         let about = lookup::algorithm(self.name())?.algorithm.about();
         given.check_fit(&[&about])?;
-        // The stage watches all that is promised, and so does whoever looks ahead from it.
+        // A stepped run checks all promises, and so does the checker from there.
         let promised = read(&format!("{rest} --property promised")).ok().map(|line| line.args);
         let promised = promised.filter(|it| it.check_fit(&[&about]).is_ok());
         let is_as_it_should_be = self.args.flaw.is_none() && self.args.reliable.is_none();

@@ -4,7 +4,7 @@ use std::io::{self, BufRead};
 
 /// No line that means anything is longer.
 const LONGEST: usize = 4096;
-/// What is repeated of a line in a sentence about it.
+/// The excerpt of a line in an error message.
 const SHOWN: usize = 60;
 
 /// Reads a line, of which so much is kept as can mean anything; none at the end of the input.
@@ -27,7 +27,7 @@ pub(super) fn read_line(input: &mut impl BufRead) -> io::Result<Option<String>> 
             break;
         }
     }
-    // What a terminal or an editor may leave in a line is not for the screen.
+    // Control characters in a line are not printed.
     let plain = |it: char| if it.is_control() && it != '\t' { ' ' } else { it };
     let text = || String::from_utf8_lossy(&kept).chars().map(plain).collect();
     Ok(is_line.then(text))

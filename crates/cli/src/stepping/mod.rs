@@ -1,4 +1,4 @@
-//! A conversation about a stage: what a person or a pipe says, and what is answered.
+//! An interactive session: commands of a person or a pipe, and answers.
 //!
 //! The script so far is all that is remembered. To undo is to play it again without its end; no
 //! copy of any situation is kept, so a session is as large as what was said in it.
@@ -25,10 +25,10 @@ use input::{cut, read_line};
 /// Random steps at once.
 const MOST_AT_RANDOM: u64 = 100_000;
 
-/// Who is spoken to.
+/// The user interface.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Surface {
-    /// A person, who is prompted and shown what can happen next.
+    /// A person, with prompts and a list of next steps.
     Terminal,
     /// A program, whose lines are repeated with their answers; all else is a comment.
     Pipe,
@@ -44,12 +44,12 @@ pub(crate) struct Session {
     staged: Box<dyn Staged>,
     /// Steps and comments.
     lines: Vec<String>,
-    /// What was undone last comes last.
+    /// Undone steps, the last one last.
     undone: Vec<String>,
-    /// Of the next random steps, unless one is given.
+    /// The seed of the next random steps, unless one is given.
     seed: u64,
     has_warned: bool,
-    /// What the checker found.
+    /// The finding of the checker.
     found: Option<String>,
     /// How many lines could not be done, and the first of them.
     wrong: u64,
@@ -136,7 +136,7 @@ impl Session {
         })
     }
 
-    /// What is on the stage.
+    /// The stepped run.
     fn name(&self) -> &str {
         self.header.split(' ').next().unwrap_or_default()
     }
@@ -175,7 +175,7 @@ impl Session {
             }
             let Some(line) = read_line(&mut input)? else { break };
             number += 1;
-            // What a script contains besides its steps is passed over, so that one can be piped in.
+            // Answers in a script are skipped, so that it can be piped in.
             let is_old = is_answer(&line) || line.trim_end() == self.header;
             if self.surface == Surface::Pipe && is_old {
                 continue;
@@ -274,7 +274,7 @@ impl Session {
         })
     }
 
-    /// What can happen next, and what is said when nothing does.
+    /// The next steps, or a note that there are none.
     fn options(&self) -> Vec<String> {
         let mut options = self.staged.options();
         let look = self.staged.look();
@@ -417,7 +417,7 @@ impl Session {
         self.tell(&view::next(&self.options(), most))
     }
 
-    /// How many columns there are for what is not part of the run.
+    /// The width of text that is not part of the run.
     fn width(&self) -> usize {
         match self.surface {
             Surface::Terminal => view::terminal_width(),
@@ -425,7 +425,7 @@ impl Session {
         }
     }
 
-    /// Says what is not part of the run.
+    /// Prints text that is not part of the run.
     fn tell(&self, text: &str) -> Result<(), Failure> {
         match self.surface {
             Surface::Terminal => print(text),

@@ -1,4 +1,4 @@
-//! What is shown of a stage.
+//! The display of a stepped run.
 
 use std::fmt::Write as _;
 
@@ -8,10 +8,10 @@ use vorrang_node::terminal::{BOLD, DIM, RESET, screen};
 
 /// Lines of a list that is shown unasked.
 pub(super) const FEW: usize = 20;
-/// Columns where nobody says how many there are.
+/// The width of a terminal, if it is unknown.
 pub(super) const WIDTH: usize = 80;
 
-/// What is not in the list.
+/// Further commands.
 pub(super) const HINT: &str = "or: crash 0, lose 0->1, duplicate 0->1, undo, check, help";
 
 pub(super) const HELP: &str = "\
@@ -44,7 +44,7 @@ Besides:
   quit             or end the input
 ";
 
-/// What can happen next, numbered.
+/// The possible next steps, numbered.
 pub(super) fn next(options: &[String], most: usize) -> String {
     let mut text = String::new();
     for (number, line) in (1..).zip(options).take(most) {

@@ -55,7 +55,7 @@ impl<Q: ProblemDriver + OverTcp> Algorithm for ErasedAlgorithm<Q> {
 }
 
 impl<Q: ProblemDriver + OverTcp> ErasedAlgorithm<Q> {
-    /// The same options, with the number of whoever is inside where something happens to it.
+    /// The same options, with the numbers of holders filled in.
     fn settled(&self, args: &RunArgs) -> Result<RunArgs, Failure> {
         args.check()?;
         let mut args = args.clone();
@@ -159,7 +159,7 @@ impl<Q: ProblemDriver + OverTcp> Run for RunOf<Q> {
     }
 }
 
-/// What the theory says of every quantity, at both extremes.
+/// The theory of every quantity, at both extremes.
 fn costs<Q: Compared>(card: &'static Card<Q>, setup: &Setup) -> Result<Vec<Vec<String>>, Unfit> {
     let Extremes { common, settings } = Q::extremes(card, setup)?;
     let mut header = vec![format!("COSTS WITH {common}")];

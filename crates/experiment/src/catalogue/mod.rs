@@ -72,15 +72,15 @@ fn add<Q: ProblemDriver + OverTcp>(all: &mut Vec<Entry>) {
 
 /// An algorithm, with its types gone.
 pub trait Algorithm: Send + Sync + fmt::Debug {
-    /// What is known of it.
+    /// Its card.
     fn about(&self) -> About;
-    /// What the theory says, as a table.
+    /// The theory, as a table.
     fn costs(&self, setup: &Setup) -> Result<Vec<Vec<String>>, Failure>;
     /// The option that a comparison goes through if nothing is said of it.
     fn contrast(&self) -> Axis;
     /// A run with these options, if they fit together and fit the algorithm.
     fn run(&self, args: &RunArgs) -> Result<Box<dyn Run>, Failure>;
-    /// What a node may be to the others when it crashes.
+    /// The roles of a node when it crashes.
     fn roles(&self) -> &'static [Role];
     /// Some short runs of so many nodes that show all that it does.
     fn trials(&self, nodes: u32) -> Vec<RunArgs>;
@@ -90,9 +90,9 @@ pub trait Algorithm: Send + Sync + fmt::Debug {
 
 /// A run of an algorithm that has been decided on.
 pub trait Run: Send + Sync + fmt::Debug {
-    /// What is known of the algorithm.
+    /// The card of the algorithm.
     fn about(&self) -> About;
-    /// What would have to be typed, for the simulator or for a real network.
+    /// The options as they would be typed, for the simulator or for a real network.
     fn options(&self, net: bool) -> String;
     /// The heading under which a comparison shows it.
     fn page(&self) -> String;
@@ -115,6 +115,6 @@ pub trait Run: Send + Sync + fmt::Debug {
     fn observe(&self) -> Result<(Measured, Vec<Observation>), Failure>;
     /// The names of the kinds of messages.
     fn kinds(&self) -> Kinds;
-    /// Who coordinates, and which messages carry a token.
+    /// The coordinators, and the kinds of messages that carry a token.
     fn posts(&self) -> InitialRoles;
 }

@@ -15,7 +15,7 @@ use super::{Counted, News};
 use crate::failure::Failure;
 use crate::problem::Scene;
 
-/// Who is to be killed, and when, counted from when all have met; and who has been.
+/// The planned kills, with times from when all are connected; and those done.
 #[derive(Debug)]
 pub(super) struct Kills {
     /// The next one last.
@@ -32,17 +32,17 @@ impl Kills {
         Self { to_come, begun: Instant::now(), killed: BTreeSet::new() }
     }
 
-    /// Who has been killed.
+    /// The killed nodes.
     pub(super) const fn killed(&self) -> &BTreeSet<NodeId> {
         &self.killed
     }
 
-    /// Whether nobody is left to be killed.
+    /// Whether all kills are done.
     pub(super) const fn are_over(&self) -> bool {
         self.to_come.is_empty()
     }
 
-    /// Kills whoever is to be killed by now.
+    /// Carries out the kills that are due.
     pub(super) async fn strike(&mut self, nodes: &mut impl Counted) -> Result<(), Failure> {
         while let Some((_, node)) = self.to_come.pop_if(|(at, _)| *at <= self.begun.elapsed()) {
             nodes.kill(node).await?;
@@ -51,8 +51,8 @@ impl Kills {
         Ok(())
     }
 
-    /// Kills whoever is to be killed meanwhile, and waits for a node to be done, but not for long:
-    /// which one. That a killed one says no more is no news.
+    /// Carries out kills that are due, and waits for a node to be done, but not for long; returns
+    /// which one. The silence of a killed node does not count.
     pub(super) async fn next_done(
         &mut self,
         nodes: &mut impl Counted,
@@ -71,8 +71,8 @@ impl Kills {
     }
 }
 
-/// Where somebody was killed and no message was sent for so long, none will be: who relies on time
-/// waits for a few messages of each of the others before it does anything about it.
+/// After a kill, a silence of this length ends the run: time-outs are a few message delays for each
+/// of the other nodes.
 pub(super) fn patience(scene: &impl Scene) -> Duration {
     let (about, setup) = (scene.about(), scene.setup());
     let least = Duration::from_secs(5);
@@ -83,7 +83,7 @@ pub(super) fn patience(scene: &impl Scene) -> Duration {
     least.saturating_add(waits)
 }
 
-/// Who is to be killed, and when, in that order.
+/// The planned kills, in the order of their times.
 pub(super) fn planned(scene: &impl Scene) -> Vec<(Duration, NodeId)> {
     let crashes = scene.between().faults.iter().flat_map(Faults::crashes);
     let mut all: Vec<(Duration, NodeId)> =
@@ -92,8 +92,8 @@ pub(super) fn planned(scene: &impl Scene) -> Vec<(Duration, NodeId)> {
     all
 }
 
-/// The records of all nodes in the order of their times, read by one of their kind. Of a node that
-/// was killed nobody knows what it did after it was last heard: it is down from there on.
+/// The records of all nodes in the order of their times, read by one of their kind. The events of a
+/// killed node after it was last heard are unknown: it counts as down from there on.
 pub(super) fn in_order<C: Data, N: Data>(
     node: &AnyNode<C, N>,
     recorded: Recorded,
@@ -111,7 +111,7 @@ pub(super) fn in_order<C: Data, N: Data>(
     Ok(records)
 }
 
-/// What went wrong, if anything was to.
+/// The kills, if any were planned.
 pub(super) fn counts<P: Protocol>(
     scene: &impl Scene,
     records: &[Record<P>],

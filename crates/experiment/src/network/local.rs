@@ -52,11 +52,12 @@ pub(super) async fn start(
     Ok((group, heard))
 }
 
-/// Nobody waits longer for the nodes of one process to meet.
+/// The time-out for the nodes of one process to connect.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
 impl<C: Send + 'static> Local<C> {
-    /// Waits until every node has met all others; if that takes too long, says who misses whom.
+    /// Waits until every node is connected with all others; after a time-out, reports which are
+    /// not.
     pub(super) async fn started(&self, patience: Duration) -> Result<(), Failure> {
         for handle in &self.handles {
             let waited = timeout(patience, handle.started()).await;
@@ -87,7 +88,7 @@ impl<C: Send + 'static> Local<C> {
     }
 }
 
-/// Whom a node has not met, and why.
+/// The peers that a node is not connected with, and why.
 fn missing(status: &Status) -> String {
     let is_missing = |link: &&LinkStatus| !matches!(link.state, LinkState::Connected(_));
     let Some(link) = status.links.iter().find(is_missing) else {

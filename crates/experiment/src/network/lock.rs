@@ -59,7 +59,7 @@ pub(super) fn run(
                 let orders =
                     |id| WorkerSetup { shift: Some(shift(scenario, id)), ..orders(scenario, id) };
                 let (mut group, news) = processes::start(scenario.nodes(), orders).await?;
-                // Before all have met, nobody can be missed.
+                // Before all are connected, none can be missed.
                 group.started().await?;
                 orchestrate(scenario, &mut group, news, place.progress).await?;
                 group.stop().await
@@ -211,19 +211,19 @@ async fn wait(
 /// Waits until all is done; where messages travel for ever, until every node has done what it was
 /// told: asked for its counts, it has.
 async fn rest(scenario: &Scenario, nodes: &mut impl Nodes) -> Result<(), Failure> {
-    // What is sent to the dead is never handled.
+    // Messages to a crashed node are never handled.
     if scenario.card.terms.perpetual || scenario.faults().is_some() {
         return nodes.counts().await.map(drop);
     }
     settle(nodes).await
 }
 
-/// What records tell.
+/// The evaluation of records.
 struct Observed {
     verdict: Verdict,
     summary: Summary,
     events: u64,
-    /// What those who did it once more object to.
+    /// The violation found by the replay.
     objection: Option<String>,
     faults: Option<FaultCounts>,
     /// When it was that something happened which never should.

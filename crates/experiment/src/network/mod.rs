@@ -32,7 +32,7 @@ use crate::problem::{GuardedNodes, Scene, Simulated};
 use crate::progress::Progress;
 use crate::tracefile::Keep;
 
-/// Where the nodes run, and who is told how far they have come.
+/// Where the nodes run, and the receiver of progress reports.
 #[derive(Clone, Copy)]
 pub struct Place<'a> {
     /// In which processes.
@@ -56,7 +56,7 @@ pub enum Processes {
     OneEach,
 }
 
-/// What a worker does, to its end.
+/// The work of a worker, to its end.
 pub type Future<'a> = Pin<Box<dyn std::future::Future<Output = Result<(), Failure>> + 'a>>;
 
 /// A problem that runs over TCP.
@@ -68,7 +68,7 @@ pub trait OverTcp: Simulated {
         place: Place<'_>,
         keep: Keep<'_>,
     ) -> Result<Measured, Failure>;
-    /// What a process does that is one node of many.
+    /// The work of a process that is one node of a run.
     fn work(
         card: &'static Card<Self>,
         recipe: &Recipe<NodeOf<Self>>,
@@ -118,7 +118,7 @@ macro_rules! told_once {
 
 told_once!(Election, Wave, Detection, Multicast, GroupCommunication);
 
-/// What a process must know to be a node of a scenario, but for when its clock began.
+/// The set-up of a process as a node of a scenario, without the start of its clock.
 fn orders(scene: &impl Scene, id: NodeId) -> WorkerSetup {
     let about = scene.about();
     WorkerSetup {
@@ -145,7 +145,7 @@ fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
 }
 
-/// What a node's application reports.
+/// The reports of a node's application.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum News {
     /// It has done what it was to do, and will not ask again by itself.

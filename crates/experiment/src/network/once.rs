@@ -58,7 +58,8 @@ pub(super) fn run<Q: Networked>(
     let first = verdict.violations.first().map(|(_, violation)| violation);
     let objection = made.objection(scene, &records).map(|it| it.to_string());
     let faults = kills::counts(scene, &records);
-    // What was sent to the dead is under way for ever, and whoever is stopped may just have sent.
+    // Messages to a crashed node stay in flight for ever, and a stopped node may just have sent
+    // one.
     let never_rests = faults.is_some() || matches!(commands.1, Until::Over(_));
     let owed = if never_rests { &verdict.owed } else { &verdict.at_rest };
     let at_rest = owed.as_ref().map(ToString::to_string);
@@ -79,7 +80,7 @@ pub(super) fn run<Q: Networked>(
     Ok(measured)
 }
 
-/// Nobody waits longer for a node to say something.
+/// The time-out for the answer of a node.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Starts a node.
@@ -148,7 +149,7 @@ async fn tell_processes(
     let (begun, patience) = (Instant::now(), kills::patience(scene));
     while !untold.is_subset(kills.killed()) || !kills.are_over() {
         if kills.are_over() && !kills.killed().is_empty() && begun.elapsed() > patience {
-            // What they have told will say what is missing.
+            // Their records show what is missing.
             break;
         }
         if kills.are_over() && kills.killed().is_empty() && begun.elapsed() > PATIENCE {
@@ -162,8 +163,8 @@ async fn tell_processes(
     match until {
         Until::Over(time) => sleep(time.saturating_sub(begun.elapsed())).await,
         Until::Quiet | Until::Told if kills.killed().is_empty() => settle(&mut group).await?,
-        // What is sent to the dead is never handled: as long as it would take in a simulation, or
-        // until nothing happens any more.
+        // Messages to a crashed node are never handled: waits as long as the run would take in a
+        // simulation, or until nothing happens any more.
         Until::Quiet | Until::Told => match scene.ends_ns() {
             u64::MAX => fall_silent(&mut group).await?,
             ends_ns => sleep(Duration::from_nanos(ends_ns).saturating_sub(begun.elapsed())).await,

@@ -24,9 +24,9 @@ pub(super) struct Processes {
 struct Worker {
     process: Child,
     orders: ChildStdin,
-    /// What it says besides its news.
+    /// Its other output.
     answers: UnboundedReceiver<String>,
-    /// What it has told of its records, when it has gone.
+    /// Its records, when it has exited.
     records: JoinHandle<Told>,
     is_killed: bool,
 }
@@ -95,7 +95,7 @@ async fn listen(
 ) -> Told {
     let mut told = Told::default();
     while let Ok(Some(line)) = said.next_line().await {
-        // Whoever no longer listens has given up on the run.
+        // The receiver is gone if the run was given up.
         let _ = match line.split_once(' ').unwrap_or((&line, "")) {
             ("done", "") => news.send(News::Done(id)).is_ok(),
             ("record", record) => {
@@ -114,7 +114,7 @@ async fn listen(
     told
 }
 
-/// What a process has told of its records, and up to when.
+/// The records of a process, and up to when they are complete.
 #[derive(Debug, Default)]
 struct Told {
     records: Vec<String>,
@@ -207,11 +207,11 @@ impl Processes {
     }
 }
 
-/// What processes have told.
+/// The records of processes.
 #[derive(Debug, Default)]
 pub(super) struct Recorded {
     /// Their records, each as a line.
     pub(super) lines: Vec<String>,
-    /// Who was killed, and when it was last heard.
+    /// The killed nodes, and when they were last heard.
     pub(super) killed: Vec<(NodeId, u64)>,
 }

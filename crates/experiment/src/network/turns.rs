@@ -41,7 +41,7 @@ impl Turns {
     }
 
     fn tell(&self, news: News) {
-        // Nobody listens any more: then the run is over.
+        // The receiver is gone: then the run is over.
         let _ = self.news.send(news);
     }
 }

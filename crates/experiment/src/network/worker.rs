@@ -49,7 +49,7 @@ use super::turns::Turns;
 use super::{Future, News};
 use crate::failure::Failure;
 
-/// What a worker must know to begin.
+/// The set-up of a worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct WorkerSetup {
     pub(super) algorithm: String,
@@ -71,7 +71,7 @@ pub(super) struct Shift {
     pub(super) hold: String,
 }
 
-/// What a worker has been told, and who tells it more.
+/// The set-up of a worker, and its channel to the parent.
 #[derive(Debug)]
 pub struct Work {
     orders: WorkerSetup,
@@ -152,7 +152,7 @@ impl<Q: Problem> Application for RunRecorder<Q> {
 
     fn on_notice(&mut self, _: Q::Notice, _: &mut ApplicationEffects<Q::Command>) {
         if let Some(news) = self.news.take() {
-            // Nobody listens any more: then the run is over.
+            // The receiver is gone: then the run is over.
             let _ = news.send(News::Done(self.node));
         }
     }

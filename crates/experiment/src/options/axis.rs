@@ -10,7 +10,7 @@ use super::RunArgs;
 pub struct Axis {
     /// The option's name.
     pub option: &'static str,
-    /// What is changed, once for each value.
+    /// The change of options, once for each value.
     pub values: Vec<Change>,
 }
 

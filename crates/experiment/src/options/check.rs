@@ -1,4 +1,4 @@
-//! What is asked of the checker.
+//! The question to the checker.
 
 use std::num::NonZeroUsize;
 use std::ops::RangeInclusive;
@@ -44,7 +44,7 @@ pub enum Channels {
 /// How many nodes a check may have.
 const NODES: RangeInclusive<u32> = 1..=64;
 
-/// What is asked.
+/// The question to the checker.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct CheckArgs {
@@ -73,25 +73,25 @@ pub struct CheckArgs {
     )]
     #[cfg_attr(feature = "clap", arg(default_missing_value = "correct"))]
     pub reliable: Option<Channels>,
-    /// What some algorithms must be told.
+    /// The set-up.
     #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Set-up"))]
     pub setup: SetupArgs,
-    /// What may go wrong.
+    /// The budget of faults.
     #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Faults"))]
     pub budget: BudgetArgs,
-    /// What is asked of a lock.
+    /// The options of a check of a lock.
     #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Mutual exclusion"))]
     pub mutex: MutexCheckArgs,
-    /// Who calls for an election.
+    /// The callers of an election.
     #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Election"))]
     pub election: ElectionCheckArgs,
-    /// What members multicast.
+    /// The multicasts of members.
     #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Reliable multicast"))]
     pub multicast: MulticastCheckArgs,
-    /// What happens in a group.
+    /// The plan of a group.
     #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Group communication"))]
     pub group: GroupCheckArgs,
-    /// What must hold.
+    /// The properties to check.
     #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Properties"))]
     pub demand: DemandArgs,
     /// How many threads search [default: one a core]
@@ -180,7 +180,7 @@ pub struct BudgetArgs {
     pub severing: bool,
 }
 
-/// Properties, whatever the problem.
+/// Properties, the same for all problems.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct DemandArgs {
@@ -195,7 +195,7 @@ pub struct DemandArgs {
 }
 
 impl CheckArgs {
-    /// Refuses values that no check can have, whoever gives them.
+    /// Refuses values that no check can have.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         within("nodes", self.nodes, &NODES)?;
         within("threads", self.threads, &THREADS)?;
@@ -232,7 +232,7 @@ impl CheckArgs {
         self.threads.unwrap_or_else(cores)
     }
 
-    /// What lies between the nodes: as timely as was said, or else as the algorithm assumes.
+    /// The links: as timely as given, or else as the algorithm assumes.
     pub fn links(&self, about: &About, setup: &Setup, order: OrderKind) -> Links {
         let assumed = self.is_timely(about).then_some(setup.within);
         let within = self.timely.or(assumed).filter(|_| !self.asynchronous);
@@ -322,7 +322,7 @@ impl CheckArgs {
         Err(Failure::Usage(why))
     }
 
-    /// Of what the proof of an algorithm rests on, what must hold.
+    /// The invariants of the algorithm's proof that are to be checked.
     pub fn guards<P: Protocol>(&self, guards: &[Guard<P>]) -> Vec<Guard<P>> {
         if self.demand.no_invariants { Vec::new() } else { guards.to_vec() }
     }
@@ -382,7 +382,7 @@ pub fn parse_timely(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// What is said of a list that has not one value for each node.
+/// The error for a list that has not one value for each node.
 pub fn one_a_node(option: &str, given: usize, nodes: u32) -> Failure {
     Failure::usage(format!("{option} has {given} values for {nodes} nodes: give one a node"))
 }

@@ -57,7 +57,7 @@ pub enum HashBits {
 }
 
 impl CheckLimitArgs {
-    /// What stands for a state.
+    /// The fingerprint of a state.
     pub const fn fingerprint(&self) -> Fingerprint {
         match self.hash_bits {
             HashBits::Few => Fingerprint::Bits64,

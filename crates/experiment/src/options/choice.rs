@@ -17,7 +17,7 @@ pub trait Choice: Copy + PartialEq + 'static {
     }
 }
 
-/// What an option's value is called on the command line.
+/// The name of an option's value on the command line.
 pub fn name(value: &impl Choice) -> &'static str {
     value.name()
 }

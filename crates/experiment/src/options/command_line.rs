@@ -1,4 +1,4 @@
-//! What would have to be typed.
+//! The options as they would be typed.
 
 use std::fmt::{self, Display};
 

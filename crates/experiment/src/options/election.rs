@@ -7,7 +7,7 @@ use crate::failure::Failure;
 #[cfg(feature = "clap")]
 use crate::values::whole;
 
-/// Who calls for an election.
+/// The callers of an election.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct ElectionArgs {
@@ -17,7 +17,7 @@ pub struct ElectionArgs {
     pub initiators: Option<String>,
 }
 
-/// Who calls for an election in the checker.
+/// The callers in the checker.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct ElectionCheckArgs {

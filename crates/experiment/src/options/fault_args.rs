@@ -1,4 +1,4 @@
-//! What goes wrong in a run, as it is typed: one vocabulary, whatever the problem.
+//! The fault options, the same for all problems.
 
 use std::fmt::{self, Display, Write as _};
 
@@ -17,7 +17,7 @@ const LATE: u64 = 10;
 /// For how long things go wrong at random if nothing is said, in T.
 const WINDOW: u64 = 1000;
 
-/// What goes wrong.
+/// The fault options.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct FaultArgs {
@@ -154,7 +154,7 @@ impl From<Random> for Severity {
 /// Something, and from when to when; to the end if there is none.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct During<T> {
-    /// What happens.
+    /// The fault.
     pub what: T,
     /// From when, in nanoseconds.
     pub from_ns: u64,
@@ -229,8 +229,7 @@ pub fn parse_during<T: std::str::FromStr<Err = String>>(text: &str) -> Result<Du
 type Typed = (u64, u8, Fault, String);
 
 impl FaultArgs {
-    /// What goes wrong among so many nodes, if messages take so long on average; none if nothing
-    /// does.
+    /// The fault plan for so many nodes, with this mean latency; none without faults.
     pub fn faults(&self, nodes: u32, unit_ns: u64, seed: u64) -> Result<Option<Faults>, Failure> {
         if *self == Self::default() {
             return Ok(None);
@@ -313,10 +312,10 @@ impl FaultArgs {
         self.loss.is_some() || self.duplicate.is_some() || self.reorder.is_some()
     }
 
-    /// What was typed, in order, if it can happen.
+    /// The faults in order, if they are possible.
     fn script(&self, nodes: u32) -> Result<Vec<(u64, Fault)>, Failure> {
         let mut typed = self.typed();
-        // What ends at an instant makes room for what begins there.
+        // Faults that end at an instant end before others begin.
         typed.sort_by_key(|&(at_ns, rank, ..)| (at_ns, rank));
         let (mut down, mut still): (Vec<NodeId>, Vec<NodeId>) = Default::default();
         for (at_ns, _, fault, text) in &typed {

@@ -9,7 +9,7 @@ use vorrang_protocol::NodeId;
 #[cfg(feature = "clap")]
 use super::fault_args::parse_moment;
 
-/// Who comes and goes.
+/// Joins and leaves.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct GroupArgs {
@@ -28,7 +28,7 @@ pub struct GroupArgs {
     pub leave: Vec<(NodeId, u64)>,
 }
 
-/// What happens in a group.
+/// The plan of a group.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct GroupCheckArgs {
@@ -44,5 +44,5 @@ pub struct GroupCheckArgs {
     pub settling: bool,
 }
 
-/// What may happen at each node.
+/// The commands at each node.
 pub type PlanOf = Vec<Vec<Input<Command>>>;

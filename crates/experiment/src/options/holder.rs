@@ -1,7 +1,7 @@
-//! Whoever is inside when something goes wrong.
+//! Faults of the node that holds the lock.
 //!
-//! Up to where something goes wrong a run is the same as without: so who is inside then is found
-//! out by a run without, and the node's number takes the place of the word.
+//! Up to a fault a run is the same as without it: so the holder is found by a run without the
+//! fault, and its number replaces the word.
 
 use std::fmt;
 
@@ -10,12 +10,12 @@ use vorrang_protocol::{NodeId, show_duration_ns};
 use super::fault_args::{During, FaultArgs};
 use crate::failure::Failure;
 
-/// To whom something happens.
+/// The node of a fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Whom {
     /// To this node.
     Node(NodeId),
-    /// Whoever is inside then, or else the next to enter.
+    /// The node that is inside then, or else the next to enter.
     Holder,
 }
 
@@ -49,7 +49,7 @@ impl fmt::Display for Whom {
 }
 
 impl FaultArgs {
-    /// The first that is to happen to whoever is inside: when, and as it was typed.
+    /// The first fault of a holder: when, and as it was typed.
     pub fn first_of_holder(&self) -> Option<(u64, String)> {
         let is_holder = |whom: Whom| whom == Whom::Holder;
         let crashes = self.crash.iter().filter(|it| is_holder(it.0)).map(|it| (it.1, "crash"));
@@ -59,7 +59,7 @@ impl FaultArgs {
         Some((at_ns, format!("--{option} {HOLDER}@{}", show_duration_ns(at_ns))))
     }
 
-    /// Without anything that is to happen to whoever is inside.
+    /// Without the faults of holders.
     #[must_use]
     pub fn without_holders(&self) -> Self {
         let is_known = |whom: Whom| whom.node().is_some();

@@ -64,35 +64,35 @@ fn within<T: PartialOrd + Display>(
     }
 }
 
-/// What a run is a run of, before it is checked.
+/// The options of a run, before they are checked.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct RunArgs {
     /// The nodes and the network between them.
     #[cfg_attr(feature = "clap", command(flatten))]
     pub common: CommonArgs,
-    /// What some algorithms must be told.
+    /// The set-up.
     #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Set-up"))]
     pub setup: SetupArgs,
-    /// What goes wrong.
+    /// The fault options.
     #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Faults"))]
     pub faults: FaultArgs,
-    /// What the applications of a lock do.
+    /// The workload of a lock.
     #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Mutual exclusion"))]
     pub mutex: MutexArgs,
     /// Locks on views.
     #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Locks on views"))]
     pub views: ViewsArgs,
-    /// Who calls for an election.
+    /// The callers of an election.
     #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Election"))]
     pub election: ElectionArgs,
-    /// What members multicast.
+    /// The multicasts of members.
     #[cfg_attr(
         feature = "clap",
         command(flatten, next_help_heading = "Reliable multicast, group communication")
     )]
     pub multicast: MulticastArgs,
-    /// Who joins a group and leaves it.
+    /// The joins and leaves of a group.
     #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Group communication"))]
     pub group: GroupArgs,
     /// How long a run lasts that would go on for ever.
@@ -107,7 +107,7 @@ pub struct RunArgs {
 pub(crate) const CALM: Distribution = Distribution::Uniform(500_000, 1_500_000);
 
 impl RunArgs {
-    /// Refuses values that no run can have, whoever gives them.
+    /// Refuses values that no run can have.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         within("nodes", [self.common.nodes], &NODES)?;
         if self.lasting.lasting == Some(Duration::ZERO) {
@@ -192,7 +192,7 @@ pub struct CommonArgs {
     /// replay of the recorded run
     #[cfg_attr(feature = "clap", arg(long))]
     pub invariants: bool,
-    /// Whether the run is over a real network, where nobody decides how long a message takes.
+    /// Whether the run is over a real network, where message delays are not known.
     #[cfg_attr(feature = "clap", arg(skip))]
     pub is_real: bool,
 }
@@ -213,7 +213,7 @@ impl Default for CommonArgs {
     }
 }
 
-/// What some algorithms must be told besides the group: an option for every [`Parameter`].
+/// The options of the set-up: one for every [`Parameter`].
 #[derive(Clone, Debug, Default)]
 pub struct SetupArgs(Vec<(Parameter, String)>);
 

@@ -15,7 +15,7 @@ const MULTICASTS: RangeInclusive<u64> = 1..=1_000_000_000;
 /// How often a member multicasts in a check.
 const CASTS: RangeInclusive<u32> = 0..=100;
 
-/// What members say.
+/// The multicasts of members.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct MulticastArgs {
@@ -36,7 +36,7 @@ pub struct MulticastArgs {
     pub every: Option<Distribution>,
 }
 
-/// What members say in the checker.
+/// The multicasts of members in the checker.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct MulticastCheckArgs {

@@ -14,7 +14,7 @@ use crate::values::whole;
 /// How many entries a run may have: a day's work.
 const ENTRIES: RangeInclusive<u64> = 1..=1_000_000_000_000;
 
-/// What the applications of a lock do.
+/// The workload of a lock.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct MutexArgs {
@@ -77,7 +77,7 @@ pub enum LoadKind {
 /// How many entries of a node the checker plans: no group with more was ever explored to its end.
 const TO_EXPLORE: RangeInclusive<u32> = 0..=1_000;
 
-/// What can be asked for besides exclusion and progress, which are always checked.
+/// The properties besides exclusion and progress, which are always checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Property {
@@ -89,7 +89,7 @@ pub enum Property {
     Promised,
 }
 
-/// What is asked of a lock.
+/// The options of a check of a lock.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct MutexCheckArgs {

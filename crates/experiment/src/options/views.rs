@@ -84,11 +84,11 @@ impl Choice for LocksFlaw {
     ];
 }
 
-/// What a failure detector and the layers above must be told besides what an algorithm is.
+/// The parameters of the failure detector and the layers above, besides those of the algorithm.
 const TAKEN: [Parameter; 4] =
     [Parameter::Within, Parameter::Late, Parameter::Beat, Parameter::Margin];
 
-/// What an algorithm takes on views. Of the few lists that there are, each is made once.
+/// The parameters of an algorithm on views. Each distinct list is made once.
 pub fn takes(takes: &[Parameter]) -> &'static [Parameter] {
     static KNOWN: Mutex<Vec<&[Parameter]>> = Mutex::new(Vec::new());
     let more = TAKEN.iter().filter(|it| !takes.contains(it));

@@ -44,7 +44,7 @@ impl Layer {
         Self { how: Channels::Correct, within, tries: TRIES }
     }
 
-    /// Adds it to what is said of a run.
+    /// Adds it to the head of a run.
     pub fn note(self, header: Header) -> Header {
         header
             .with("channels", &name(&self.how))

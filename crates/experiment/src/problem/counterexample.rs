@@ -8,7 +8,7 @@ use vorrang_trace::{Header, Loss, Record, What, Wrong};
 
 use crate::tracefile::Recorded;
 
-/// The run to what is wrong, if anything is.
+/// The counterexample, if there is one.
 pub(super) fn recorded<P: Protocol>(header: Header, outcome: &Outcome<P>) -> Option<Recorded> {
     let Outcome::Violated { violation, run } = outcome else { return None };
     let steps = run.moves.len() as u64;
@@ -46,7 +46,7 @@ type Numbered<P> = (u64, <P as Protocol>::Message);
 struct Tape<P: Protocol> {
     at: u64,
     records: Vec<Record<P>>,
-    /// What is under way between two, oldest first.
+    /// The messages in flight between two nodes, oldest first.
     flight: BTreeMap<(NodeId, NodeId), Vec<Numbered<P>>>,
     sent: u64,
 }

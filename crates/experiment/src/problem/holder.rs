@@ -1,12 +1,12 @@
-//! Who is inside when something goes wrong.
+//! The holder at the time of a fault.
 
 use vorrang_protocol::NodeId;
 
 use super::{Activity, Observation, ObservationKind};
 use crate::values::roundest;
 
-/// Who is inside at a time of a run, or else the first to enter after it, and a moment at which it
-/// is: that time, or a round one of its stay.
+/// The node that is inside at a time of a run, or else the first to enter after it, and a moment at
+/// which it is: that time, or a round one of its stay.
 pub(crate) fn holder_at(seen: &[Observation], at_ns: u64) -> Option<(NodeId, u64)> {
     let mut inside: Vec<(NodeId, u64)> = Vec::new();
     for it in seen {
@@ -28,7 +28,7 @@ pub(crate) fn holder_at(seen: &[Observation], at_ns: u64) -> Option<(NodeId, u64
             }
         }
     }
-    // Nobody says when these leave.
+    // These do not report when they leave.
     let last = inside.into_iter().next();
     last.map(|(node, since_ns)| (node, at_ns.max(since_ns.saturating_add(1))))
 }

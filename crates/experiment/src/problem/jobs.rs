@@ -1,4 +1,4 @@
-//! What the drivers must know of a problem to run any algorithm of it: a trait a job.
+//! The traits by which drivers run any algorithm of a problem: one for each job.
 
 use std::fmt;
 use std::time::Duration;
@@ -25,7 +25,7 @@ use crate::options::axis::Axis;
 use crate::options::check::CheckArgs;
 use crate::options::command_line::CommandLine;
 
-/// What is compared.
+/// Comparison.
 pub trait Compared: Catalogued {
     /// Two settings that show what costs depend on, with what they are called; and what both have
     /// in common.
@@ -36,7 +36,7 @@ pub trait Compared: Catalogued {
 
 /// Two settings to give costs for: what they have in common, and each with its name.
 pub struct Extremes<Q: Problem> {
-    /// What they have in common, as it would have to be typed.
+    /// Their common options, as they would be typed.
     pub common: String,
     /// Each with its name.
     pub settings: [(&'static str, Q::Setting); 2],
@@ -48,23 +48,23 @@ impl<Q: Problem> fmt::Debug for Extremes<Q> {
     }
 }
 
-/// What runs in the simulator, and what is measured there.
+/// Simulation, and its measurements.
 pub trait Simulated: Catalogued + vorrang_workload::Simulated {
-    /// What a run is a run of.
+    /// The scenario of a run.
     type Scenario: Scene;
-    /// What a run with these options is a run of, if they fit together and fit the algorithm.
+    /// The scenario of these options, if they fit together and fit the algorithm.
     fn scenario(card: &'static Card<Self>, args: &RunArgs) -> Result<Self::Scenario, Failure>;
-    /// What must hold in a run.
+    /// The monitor of a run.
     fn monitor(scenario: &Self::Scenario) -> Self::Monitor;
-    /// What the applications do in a run.
+    /// The workload of a run.
     fn workload(scenario: &Self::Scenario) -> Self::Workload;
     /// The figures of a run, from what its meter has counted.
     fn figures(scenario: &Self::Scenario, summary: &SummaryOf<Self>) -> Vec<Figure>;
-    /// What is wrong with a run besides what the monitor says.
+    /// Violations of a run besides those of the monitor.
     fn complaint(_scenario: &Self::Scenario, _summary: &SummaryOf<Self>) -> Option<String> {
         None
     }
-    /// What was to be done and was not, though nobody is owed anything.
+    /// Work that was not done, though there is no open obligation.
     fn undone(_scenario: &Self::Scenario, _summary: &SummaryOf<Self>) -> Option<String> {
         None
     }
@@ -84,29 +84,29 @@ pub trait Simulated: Catalogued + vorrang_workload::Simulated {
     }
 }
 
-/// What the meter of a problem's runs comes to.
+/// The summary of a problem's meter.
 pub type SummaryOf<Q> = <<<Q as vorrang_workload::Simulated>::Workload as Workload<
     <Q as Problem>::Command,
     <Q as Problem>::Notice,
 >>::Meter as Meter<<Q as Problem>::Command, <Q as Problem>::Notice>>::Summary;
 
-/// What faults strike.
+/// Fault injection.
 pub trait Faulted: Simulated {
-    /// What a node may be to the others when it crashes; first, if nothing else is known of it.
+    /// The roles of a node when it crashes; the first is the default.
     const ROLES: &'static [Role];
     /// Some short runs of so many nodes that show all that an algorithm does.
     fn trials(card: &'static Card<Self>, nodes: u32) -> Vec<RunArgs>;
-    /// What a node does from now on, if this changes it.
+    /// The new activity of a node, if this changes it.
     fn activity(said: ApplicationEvent<'_, Self::Command, Self::Notice>) -> Option<Activity>;
-    /// Who coordinates, and which messages carry a token.
+    /// The coordinators, and the kinds of messages that carry a token.
     fn posts(_scenario: &Self::Scenario) -> InitialRoles {
         InitialRoles::default()
     }
 }
 
-/// What is drawn.
+/// Drawing.
 pub trait Drawn: Faulted {
-    /// What something that a node is asked or tells looks like: by default, as what it then does.
+    /// The appearance of a command or a notice: by default, of the activity that follows.
     fn look(at: NodeId, said: ApplicationEvent<'_, Self::Command, Self::Notice>) -> Look {
         Self::activity(said).map_or_else(Look::default, |doing| doing.look(at))
     }
@@ -116,11 +116,11 @@ pub trait Drawn: Faulted {
     }
 }
 
-/// What the checker explores.
+/// Model checking.
 pub trait Checked: Catalogued {
-    /// What must hold there.
+    /// The monitor there.
     type Watch: Monitor<Command = Self::Command, Notice = Self::Notice>;
-    /// What these options ask of an algorithm, or of it with a mistake.
+    /// The question of these options about an algorithm, or about it with a mistake.
     fn question(
         card: &'static Card<Self>,
         flaw: Option<&str>,
@@ -128,27 +128,27 @@ pub trait Checked: Catalogued {
     ) -> Result<Question<Self>, Failure>;
 }
 
-/// What is to be explored.
+/// The system to explore.
 pub struct Question<Q: Checked> {
     /// How the algorithm is set up.
     pub setup: Setup,
-    /// What the applications ask.
+    /// The plan of the applications.
     pub plan: check::Plan<Q::Command>,
-    /// What must hold.
+    /// The monitor.
     pub monitor: Q::Watch,
-    /// What lies between the nodes.
+    /// The environment.
     pub links: check::Links,
-    /// What may go wrong.
+    /// The budget of faults.
     pub faults: check::Faults,
-    /// Whether nobody may wait for ever in any fair run.
+    /// Whether no node may wait for ever in any fair run.
     pub fair: bool,
     /// The names of what must hold.
     pub properties: Vec<String>,
     /// Which nodes and which surroundings the answer is about, in words.
     pub covers: String,
-    /// What a reader should know of what was asked.
+    /// Remarks about the question.
     pub remarks: Remarks,
-    /// What would have to be typed to ask exactly this again.
+    /// The command that asks exactly this again.
     pub line: CommandLine,
 }
 
@@ -158,14 +158,14 @@ impl<Q: Checked> fmt::Debug for Question<Q> {
     }
 }
 
-/// What is driven step by step.
+/// Stepping.
 pub trait Stepped: Checked {
-    /// What must hold: all that is promised, and what the flaw takes away.
+    /// The monitor: all promises, and those that the flaw breaks.
     fn staged(card: &'static Card<Self>, setup: &Setup, flaw: Option<&str>) -> Self::Watch;
     /// All that an application does for one request; nothing if it never asks.
     fn turn(card: &'static Card<Self>, setup: &Setup, at: NodeId)
     -> Vec<check::Ask<Self::Command>>;
-    /// What else can be asked of nodes, besides what a request takes.
+    /// Commands besides requests.
     fn offers(_card: &'static Card<Self>, _setup: &Setup) -> Vec<Self::Command> {
         Vec::new()
     }
@@ -175,9 +175,9 @@ pub trait Stepped: Checked {
     }
 }
 
-/// What runs over a real network, where nodes are told something once.
+/// Runs over a real network, where nodes get one command each.
 pub trait Networked: Simulated {
-    /// What which nodes are told, and until when.
+    /// The commands of nodes, and until when to run.
     fn told(scenario: &Self::Scenario) -> (Vec<(NodeId, Self::Command)>, Until);
     /// The figures of such a run, with times in microseconds.
     fn net_figures(scenario: &Self::Scenario, summary: &SummaryOf<Self>) -> Vec<Figure>;

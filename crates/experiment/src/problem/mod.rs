@@ -1,10 +1,10 @@
 //! Problems, and what the drivers must know of each.
 //!
-//! A problem says, in types, what a driver must know to run any algorithm of it, a trait a job
+//! A problem implements the traits by which drivers run any algorithm of it, one for each job
 //! ([`Compared`], [`Simulated`], [`Faulted`], [`Drawn`], [`Checked`], [`Stepped`], [`Networked`]):
-//! what the applications do, what must hold, what is measured. What is checked and stepped,
-//! mistakes among it, is a [`Subject`]: behind it are [nodes of any algorithm](NodeOf), so that all
-//! of it is compiled once for every problem.
+//! workload, monitor, meter. The subject of checks and stepped runs, with or without a mistake, is
+//! a [`Subject`]: behind it are [nodes of any algorithm](NodeOf), so that all of it is compiled
+//! once for every problem.
 
 pub mod channels;
 mod counterexample;
@@ -59,13 +59,13 @@ use vorrang_catalogue::NodeOf;
 
 /// Something that can be checked and staged: an algorithm, or one with a mistake.
 pub trait Subject: Send + Sync + fmt::Debug {
-    /// What these options ask of the checker.
+    /// The question of these options to the checker.
     fn question(&self, args: &CheckArgs) -> Result<Query, Failure>;
     /// Its nodes, to be driven by hand.
     fn stage(&self, args: &CheckArgs) -> Result<Box<dyn Staged>, Failure>;
-    /// Does a recorded run once more, and shows every node after whatever happened to it.
+    /// Replays a recorded run, and shows every node after each of its events.
     fn retrace(&self, run: &Recording, watch: Watching<'_>) -> Result<Retraced, Failure>;
-    /// What was asked or told in a recorded run, in words, and what it looks like.
+    /// A command or notice of a recorded run, as text, and its appearance.
     fn looks(&self, at: NodeId, told: &vorrang_trace::LineEvent) -> Option<(String, Look)>;
     /// The kinds of messages that carry a token.
     fn tokens(&self) -> &'static [&'static str];

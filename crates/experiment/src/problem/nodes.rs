@@ -96,7 +96,7 @@ impl<Q: Problem> GuardedNodes<Q> {
         self.entry.kinds
     }
 
-    /// What is wrong with a recorded run of these nodes, if the scene wants it done once more.
+    /// The violation in a replay of a recorded run, if the scenario asks for one.
     pub fn objection(
         &self,
         scene: &impl Scene,
@@ -118,8 +118,8 @@ pub fn make<P: Protocol>(recipe: &Recipe<P>, setup: &Setup) -> Result<Node<P>, F
     recipe.nodes(setup).map_err(|unfit| Failure::Usage(unfit.0))
 }
 
-/// Who can send to whom; none if everyone can send to everyone. Whoever makes a mistake on purpose
-/// is not held to the links as well: it may be that applications talk, by whatever way they have.
+/// The communication graph; none if it is complete. A flawed algorithm is not held to the links:
+/// its applications may communicate directly.
 pub(super) fn graph<Q: Problem>(
     (card, flaw): (&Card<Q>, Option<&str>),
     setup: &Setup,

@@ -26,26 +26,26 @@ pub struct Observation {
     pub what: ObservationKind,
 }
 
-/// What can be seen at a node.
+/// The kinds of observations.
 #[derive(Clone, Debug)]
 pub enum ObservationKind {
     /// The application asked, or was told.
     ApplicationEvent {
         /// In words.
         text: String,
-        /// What the node does from now on, if that changes.
+        /// The new activity of the node, if it changes.
         doing: Option<Activity>,
     },
     /// It sent a message.
     Sent {
-        /// To whom.
+        /// The receiver.
         to: NodeId,
         /// What.
         letter: ObservedMessage,
     },
     /// A message arrived.
     Got {
-        /// From whom.
+        /// The sender.
         from: NodeId,
         /// What.
         letter: ObservedMessage,
@@ -65,16 +65,16 @@ pub struct ObservedMessage {
     text: String,
 }
 
-/// What an application asks, or is told.
+/// A command or a notice.
 #[derive(Debug)]
 pub enum ApplicationEvent<'a, C, N> {
-    /// What its application asks of it.
+    /// A command of its application.
     Command(&'a C),
-    /// What it tells its application.
+    /// A notice to its application.
     Notice(&'a N),
 }
 
-/// What a node does from now on.
+/// The activity of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Activity {
     /// It waits to enter.
@@ -90,7 +90,7 @@ pub enum Activity {
 }
 
 impl Activity {
-    /// What it looks like, at a node.
+    /// Its appearance, at a node.
     pub(super) fn look(self, at: NodeId) -> Look {
         match self {
             Self::Waits => Look::bar(Bar::Outlined("waits")),
@@ -107,10 +107,10 @@ impl Activity {
     }
 }
 
-/// What a node is to the others when it crashes.
+/// The role of a node when it crashes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
-    /// It wants nothing, and nobody depends on it more than on another.
+    /// It has no request, and others do not depend on it in particular.
     Idle,
     /// It has asked, and is not inside.
     Waiting,
@@ -126,7 +126,7 @@ pub enum Role {
     Leader,
 }
 
-/// Who is more than another from the start.
+/// The nodes with special roles from the start.
 #[derive(Clone, Debug, Default)]
 pub struct InitialRoles {
     /// Those who coordinate.
@@ -135,10 +135,10 @@ pub struct InitialRoles {
     pub tokens: &'static [&'static str],
 }
 
-/// Whoever is told of a run: a file, or somebody who remembers it.
+/// The sink of a run's records: a file, or memory.
 pub(super) enum RecordSink<Q: Problem> {
     File(ToFile<Q>),
-    /// Lines that somebody else has a hold of, too: they are kept if the run ends early.
+    /// Lines that are shared: they are kept if the run ends early.
     Tape(Arc<Mutex<Vec<Line>>>),
     Memory(Vec<Observation>),
     /// It only hears what applications ask and are told.
@@ -170,7 +170,7 @@ impl<Q: ProblemDriver> Recorder<NodeOf<Q>> for RunRecorder<Q> {
             RecordSink::Memory(seen) => seen.extend(sight::<Q>(record)),
             RecordSink::ApplicationEvents(heard) => match record.what {
                 What::Command(_) | What::Notice(_) => heard.extend(sight::<Q>(record)),
-                // Whatever it did, it does it no more.
+                // Its activity is over.
                 What::Crash => {
                     let what = ObservationKind::ApplicationEvent {
                         text: "crashes".to_owned(),
@@ -213,7 +213,7 @@ fn sight<Q: ProblemDriver>(record: Record<NodeOf<Q>>) -> Option<Observation> {
             ObservationKind::Got { from, letter: letter(seq, &message) }
         }
         What::Timer(timer) => ObservationKind::Timer(format!("{timer:?}")),
-        // No place to strike: it is in the middle of an event.
+        // Not a place for a fault: it is in the middle of an event.
         What::Choice(_) => return None,
         What::Lost { to, seq, why } => {
             let why = match why {

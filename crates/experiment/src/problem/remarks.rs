@@ -1,4 +1,4 @@
-//! What an answer of the checker covers, in words, and where it covers less than it seems.
+//! The scope of a checker's answer, as text, and warnings where it covers less than it seems.
 
 use vorrang_algorithms::card::About;
 use vorrang_algorithms::group::informed::Detector;
@@ -6,20 +6,19 @@ use vorrang_algorithms::setup::{Parameter, Setup};
 use vorrang_check::{Faults, Links};
 use vorrang_protocol::{Order, show_duration_ns};
 
-/// What a reader should know of a question.
+/// Remarks about a question.
 #[derive(Clone, Debug, Default)]
 pub struct Remarks {
-    /// What else there is to say.
+    /// Notes.
     pub notes: Vec<String>,
-    /// Why the answer says less than it seems, whatever it is.
+    /// Warnings that the answer covers less than it seems.
     pub warnings: Vec<String>,
     /// Why it does if nothing turns out to be wrong.
     pub if_fine: Vec<String>,
 }
 
 impl Remarks {
-    /// That a flaw was built in, and what is known to show it: `falls_short` if the question is
-    /// smaller.
+    /// The remark about a flaw and its demonstration: `falls_short` if the question is smaller.
     pub fn of_flaw(&mut self, flaw: &str, shown_by: &str, falls_short: bool) {
         self.if_fine.push(if falls_short {
             format!(
@@ -30,7 +29,7 @@ impl Remarks {
         });
     }
 
-    /// What there is to say of time.
+    /// Remarks about time.
     pub fn of_time(&mut self, about: &About, setup: &Setup, links: &Links) {
         if let Some(within) = links.within
             && about.assumes.timely
@@ -46,14 +45,14 @@ impl Remarks {
     }
 }
 
-/// What lies between the nodes and what may go wrong, as in `any order, no faults`.
+/// Links and faults, as in `any order, no faults`.
 pub(super) fn surroundings(about: &About, setup: &Setup, links: &Links, faults: Faults) -> String {
     let mut parts = Vec::new();
     let is_news = |it: &&Parameter| match it {
         Parameter::Within => false,
         Parameter::Late => !setup.late.is_zero(),
         Parameter::Gather => !setup.gather.is_zero(),
-        // Whoever is told does not listen for heartbeats.
+        // A node that is told suspicions does not use heartbeats.
         Parameter::Beat | Parameter::Margin => setup.detector == Detector::Heartbeats,
         Parameter::K
         | Parameter::Holder

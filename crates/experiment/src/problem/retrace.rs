@@ -7,11 +7,11 @@ use vorrang_trace::{Objection, Recording, replay};
 
 use crate::failure::Failure;
 
-/// Is shown what state every node is in after whatever happened to it: after the record at that
-/// place, or after its start.
+/// A callback with the state of a node after each of its events: after the record at that place, or
+/// after its start.
 pub type Watching<'a> = &'a mut dyn FnMut(Option<usize>, NodeId, &dyn Fn() -> String);
 
-/// What came of it.
+/// The result.
 #[derive(Debug)]
 pub enum Retraced {
     /// All was as recorded: so many events.
@@ -37,7 +37,7 @@ pub(super) fn retrace<C: Data, N: Data>(
     Ok(again.map_or_else(Retraced::Other, Retraced::Same))
 }
 
-/// What a divergence looks like, for people: the place, and both sides.
+/// A divergence, for people: the place, and both sides.
 pub fn sides(objection: &Objection, run: &Recording) -> (usize, String, [String; 2]) {
     match objection {
         Objection::Departed { place, at, recorded, replayed } => {

@@ -1,4 +1,4 @@
-//! What every run has, whatever the problem.
+//! The common part of all scenarios.
 
 use std::fmt;
 
@@ -13,18 +13,18 @@ use super::channels::Layer;
 use super::mutex::on_views::Views;
 use crate::environment::Environment;
 
-/// What every run has, whatever the problem. A problem says what only it knows; how that is written
-/// down with all the rest is the same for all.
+/// The common part of all scenarios. A problem says what only it knows; how that is written down
+/// with all the rest is the same for all.
 pub trait Scene: Clone + fmt::Debug + Send + Sync + 'static {
-    /// What is known of the algorithm.
+    /// The card of the algorithm.
     fn about(&self) -> About;
     /// How it is set up.
     fn setup(&self) -> &Setup;
-    /// What lies between the nodes.
+    /// The environment.
     fn between(&self) -> &Environment;
     /// How far the run goes, as its meter counts it.
     fn total(&self) -> u64;
-    /// When it ends, whatever is still under way then.
+    /// When it ends at the latest.
     fn ends_ns(&self) -> u64 {
         u64::MAX
     }
@@ -55,8 +55,7 @@ pub trait Scene: Clone + fmt::Debug + Send + Sync + 'static {
             (None, _) => header,
         }
     }
-    /// What a reader should know where something went wrong, and then something was not as it
-    /// should be.
+    /// The remark for a run with faults that ended badly.
     fn caveat(&self) -> String {
         if self.views().is_some() {
             return "on views a node that cannot reach a majority waits".to_owned();
@@ -64,7 +63,7 @@ pub trait Scene: Clone + fmt::Debug + Send + Sync + 'static {
         let About { name, assumes, .. } = self.about();
         format!("{name} assumes that {}", assumes.sentence())
     }
-    /// What it is called on a page of a comparison.
+    /// Its name on a page of a comparison.
     fn title(&self) -> String;
     /// The problem's own options, as they would have to be typed, for the simulator or for a real
     /// network.
@@ -77,9 +76,9 @@ pub trait Scene: Clone + fmt::Debug + Send + Sync + 'static {
     fn network(&self) -> Network {
         self.between().network()
     }
-    /// What goes wrong, if anything does.
+    /// The faults, if any.
     fn faults(&self) -> Option<Faults> {
-        // A mistake may get nowhere for ever, as a fault may: somebody must look.
+        // With a mistake or a fault a run may never make progress: that must be detected.
         let is_flawed = self.views().is_some_and(Views::is_flawed);
         self.between().faults.clone().or_else(|| is_flawed.then(Faults::default))
     }
@@ -87,7 +86,7 @@ pub trait Scene: Clone + fmt::Debug + Send + Sync + 'static {
     fn seed(&self) -> u64 {
         self.between().seed
     }
-    /// What would have to be typed, in one line, for the simulator or for a real network.
+    /// The options in one line, for the simulator or for a real network.
     fn options(&self, net: bool) -> String {
         let (setup, own) = (self.setup().text(self.about().takes), self.own_options(net));
         let guarded = if self.between().is_guarded { " --invariants" } else { "" };
@@ -102,8 +101,7 @@ pub trait Scene: Clone + fmt::Debug + Send + Sync + 'static {
         let (nodes, own) = (self.setup().group.size(), self.own_options(false));
         format!("{}: --nodes {nodes} {own} {}", self.title(), self.between().page())
     }
-    /// What the figures of a run begin with: all its parameters, in the simulator or over a real
-    /// network.
+    /// The head of a run's figures: all its parameters, in the simulator or over a real network.
     fn head(&self, net: bool) -> Vec<(&'static str, Value)> {
         let (about, driver, unit) =
             if net { (self.about(), "net", "us") } else { (self.about(), "sim", "T") };

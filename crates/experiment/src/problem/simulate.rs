@@ -35,10 +35,10 @@ pub(crate) enum Extent<'a> {
 /// The names of the kinds of messages.
 pub type Kinds = &'static [&'static str];
 
-/// What a simulation came to, and who was told of it.
+/// The report of a simulation, and its recorder.
 pub(super) type Outcome<Q> = (Report<SummaryOf<Q>>, Option<RunRecorder<Q>>);
 
-/// Runs a scenario and says what came of it. What is in here is compiled once for every problem.
+/// Runs a scenario and returns its figures. Compiled once for every problem.
 pub(crate) fn measure<Q: ProblemDriver>(
     scenario: &Q::Scenario,
     nodes: &Nodes<Q>,
@@ -167,7 +167,7 @@ fn simulate<Q: ProblemDriver>(
     if let Some(routes) = scenario.routes() {
         simulation = simulation.over(routes);
     }
-    // A mistake may get nowhere for ever, as a fault may: somebody must look.
+    // With a mistake or a fault a run may never make progress: that must be detected.
     let flawed = scenario.between().flaw.map(|_| Faults::default());
     if let Some(faults) = scenario.faults().or(flawed) {
         simulation = simulation.with_faults(faults, scenario.seed());
@@ -183,7 +183,7 @@ fn simulate<Q: ProblemDriver>(
     if let Some(RunRecorder { witness: RecordSink::File(file) }) = &mut told {
         file.end();
     }
-    // What was recorded up to then is kept.
+    // Records up to then are kept.
     ended.map(|()| (report, told))
 }
 
@@ -227,7 +227,7 @@ fn to_the_end<Q: ProblemDriver>(
     Ok(())
 }
 
-/// What a trace begins with: which algorithm, and how it was set up.
+/// The header of a trace: the algorithm and its set-up.
 pub fn header(about: &About, setup: &Setup) -> Header {
     Header::new(about.name, setup.group.size())
         .with("version", &env!("CARGO_PKG_VERSION"))
@@ -254,8 +254,7 @@ pub fn run_header(scene: &impl Scene, net: bool) -> Header {
 
 /// Writes records as they come; a full disk is reported at the end.
 ///
-/// What a record looks like as a line is found out on another core: a simulation is faster than any
-/// text of it.
+/// Records are formatted on another core: a simulation is faster than its text.
 pub(super) struct ToFile<Q: Problem> {
     outlet: TraceWriter,
     /// Those that were not handed on yet.
@@ -294,7 +293,7 @@ impl<Q: Problem> ToFile<Q> {
         self.failed = made.err();
     }
 
-    /// Hands on what is left, once no more will come.
+    /// Hands on the rest, at the end.
     fn end(&mut self) {
         let batch = mem::take(&mut self.batch);
         self.hand_on(batch);
@@ -303,7 +302,7 @@ impl<Q: Problem> ToFile<Q> {
     fn finish(self, path: &Path, wrong: Option<Wrong>) -> Result<(), Failure> {
         let Self { mut outlet, records, failed, .. } = self;
         let end = End { records, wrong, repeats_from: None };
-        // What the thread that writes has to say is why it failed.
+        // The error of the writing thread is the cause.
         let written = failed.map_or_else(|| outlet.write_all(&end.line()), Err);
         outlet.finish().and(written).map_err(|error| Failure::at(path, error))
     }

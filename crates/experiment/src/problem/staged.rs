@@ -22,15 +22,16 @@ pub trait Staged {
     fn step(&mut self, line: &str) -> Result<&str, String>;
     /// Goes back to the beginning.
     fn reset(&mut self);
-    /// What can happen next, as lines that can be said.
+    /// The possible next steps, as lines of a script.
     fn options(&self) -> Vec<String>;
     /// Where everyone stands.
     fn look(&self) -> Look;
-    /// What was violated first.
+    /// The first violation.
     fn violation(&self) -> Option<&Violation>;
     /// How many messages have been sent.
     fn messages(&self) -> usize;
-    /// What the checker says of all that can follow these steps, and so many more requests.
+    /// The answer of the checker about all continuations of these steps, with so many more
+    /// requests.
     fn ahead(
         &self,
         steps: &[&str],
@@ -39,7 +40,7 @@ pub trait Staged {
     ) -> Result<Ahead, Failure>;
 }
 
-/// What a stage looks like.
+/// The state of a stepped run.
 #[derive(Debug)]
 pub struct Look {
     /// Each with whether it is up.
@@ -50,12 +51,12 @@ pub struct Look {
     pub timers: Vec<String>,
 }
 
-/// What the checker says.
+/// The answer of the checker.
 #[derive(Debug)]
 pub struct Ahead {
-    /// What it found.
+    /// The finding.
     pub answer: Answer,
-    /// What may happen, in words.
+    /// The budgets, as text.
     pub may: String,
     /// A step of the run before that no clock allows.
     pub early: Option<String>,
@@ -165,8 +166,8 @@ fn read(moves: &[String], nodes: usize) -> Vec<Says<'_>> {
     moves.iter().map(|line| read(line)).collect()
 }
 
-/// What has happened in a run and what its applications may still do: whoever is in the middle of
-/// a turn ends it, all others take so many more.
+/// The plan of the applications after a run: a node in the middle of a turn ends it, all others
+/// take so many more.
 fn plan<C>(moves: &[Says<'_>], turns: &[Vec<Ask<C>>], requests: u32) -> Plan<C>
 where
     C: Clone + std::str::FromStr,
@@ -209,7 +210,7 @@ where
     Plan::PerNode(lists)
 }
 
-/// What may go wrong in all, if so much may still go wrong after a run.
+/// The total fault budget, if so many faults may follow a run.
 fn spent(moves: &[Says<'_>], mut faults: Faults) -> Faults {
     for says in moves {
         let count = match says {
@@ -229,7 +230,7 @@ fn spent(moves: &[Says<'_>], mut faults: Faults) -> Faults {
     faults
 }
 
-/// What may happen, for people.
+/// The budgets, for people.
 fn in_words(requests: u32, faults: Faults) -> String {
     let Faults { crashes, restarts, losses, duplicates, .. } = faults;
     let mut text = match requests {

@@ -1,4 +1,4 @@
-//! What is checked, staged, done once more and drawn: compiled once for every problem.
+//! Checking, stepping, replaying and drawing: compiled once for every problem.
 
 use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::registry::Node;
@@ -18,7 +18,7 @@ use super::{
 use crate::failure::Failure;
 use crate::options::check::CheckArgs;
 
-/// What is checked and staged: nothing in it knows which algorithm it is.
+/// The subject of checks and stepped runs, with erased types.
 #[derive(Debug)]
 pub(crate) struct SubjectOf<Q: Problem>(pub(crate) &'static any::Entry<Q>);
 

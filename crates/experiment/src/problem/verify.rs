@@ -20,9 +20,9 @@ use crate::options::command_line::CommandLine;
 
 /// A question, and how to have it answered.
 pub struct Query {
-    /// What would have to be typed to ask exactly this again.
+    /// The command that asks exactly this again.
     pub line: CommandLine,
-    /// What a reader should know of what was asked.
+    /// Remarks about the question.
     pub remarks: Remarks,
     /// Explores, and tells how far it has come.
     pub answer: Box<dyn FnOnce(Watcher<'_>) -> Answer>,
@@ -37,9 +37,9 @@ impl fmt::Debug for Query {
 /// How far a search has come, or walks.
 #[derive(Clone, Copy, Debug)]
 pub struct Looked {
-    /// What was seen so far.
+    /// The progress so far.
     pub progress: Progress,
-    /// Of random walks, how many are left of how many.
+    /// How many random walks are left, of how many.
     pub walks: Option<(u64, u64)>,
 }
 
@@ -127,7 +127,7 @@ fn stroll<Q: ProblemDriver>(
     (report, if is_whole { 0 } else { left })
 }
 
-/// What walks come to that found nothing; so many were left at least when they ended.
+/// The note about walks that found nothing; so many were left at least when they ended.
 fn in_walks(walks: &Walks, left: u64) -> String {
     let steps = grouped(walks.depth.into());
     match (walks.count - left, grouped(walks.count)) {
@@ -207,7 +207,7 @@ const fn bound_name(bound: Bound) -> &'static str {
     }
 }
 
-/// What a move made its node do, as a stage would write it.
+/// The effects of a step, as a stepped run would write them.
 fn effects<Q: ProblemDriver>(step: &Move<NodeOf<Q>>) -> Vec<String> {
     let at = step.what.at();
     let shown = |effect: &Effect<NodeOf<Q>>| match effect {

@@ -11,16 +11,16 @@ use super::load::{fraction, least_load};
 use crate::failure::Failure;
 use crate::format::grouped;
 
-/// What is asked of every system alike.
+/// The questions to every system.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked {
     /// How likely a node is dead.
     pub dead: Share,
-    /// Decides what is drawn by lot.
+    /// Seed of what is drawn at random.
     pub seed: u64,
 }
 
-/// What was found.
+/// The findings.
 #[derive(Debug)]
 pub struct Report {
     quorums: Quorums,
@@ -98,7 +98,7 @@ impl Report {
         ]
     }
 
-    /// For programs; what is unknown is null.
+    /// For programs; unknown values are null.
     pub fn json(&self) -> Value {
         let it = &self.properties;
         let (chance, interval) = match self.chance {
@@ -143,7 +143,7 @@ impl Report {
         self.load.map_or_else(|| format!("unknown, {}", self.load_bounds()), share_of)
     }
 
-    /// What the least load is at least, and at most.
+    /// Bounds on the least load.
     fn load_bounds(&self) -> String {
         let it = &self.properties;
         let least = it.smallest.map(|size| {
@@ -228,7 +228,7 @@ fn load(share: f64) -> String {
     significant(share, 4)
 }
 
-/// A probability, as exact as anybody writes it down.
+/// A probability, with a few digits.
 fn digits(chance: f64) -> String {
     significant(chance, 6)
 }

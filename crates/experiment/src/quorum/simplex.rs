@@ -87,7 +87,7 @@ impl Tableau {
         &self.cells[row * width..][..width]
     }
 
-    /// What the row's variable is.
+    /// The variable of the row.
     fn value(&self, row: usize) -> f64 {
         self.row(row)[self.quorums]
     }

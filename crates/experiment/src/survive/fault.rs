@@ -1,4 +1,4 @@
-//! What can strike a run: one fault.
+//! Single faults.
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ impl Fault {
     const OF_MESSAGES: [fn(Option<&'static str>) -> Self; 3] =
         [Self::Lose, Self::Duplicate, Self::Reorder];
 
-    /// Those that have a column, whatever the kind of the message.
+    /// Those that have a column, for all kinds of messages.
     pub fn columns(roles: &[Role]) -> Vec<Self> {
         let of_messages = Self::OF_MESSAGES.into_iter().map(|fault| fault(None));
         let crashes = roles.iter().map(|&role| Self::Crash(role));

@@ -70,7 +70,7 @@ pub(super) fn crashes(run: &FaultFreeRun<'_>) -> Vec<(Role, SingleFault)> {
     of_nodes.concat()
 }
 
-/// Who is what to the others.
+/// The roles of nodes.
 pub(super) struct Group<'a> {
     posts: &'a InitialRoles,
     usual: Role,
@@ -99,7 +99,7 @@ impl<'a> Group<'a> {
             doing: vec![None; nodes as usize],
             tokens: vec![0; nodes as usize],
         };
-        // Whoever sends more tokens than it got had some from the start.
+        // A node that sends more tokens than it got had some from the start.
         let mut least = vec![0; nodes as usize];
         for it in seen {
             group.see(it);

@@ -1,4 +1,4 @@
-//! What faults do to an algorithm, for programs.
+//! The outcomes of faults, for programs.
 
 use serde_json::{Value, json as object};
 
@@ -26,7 +26,7 @@ impl Row {
     }
 }
 
-/// What faults do to an algorithm: a row for every fault and kind of message.
+/// The outcomes of faults: a row for every fault and kind of message.
 pub fn json(row: &Row, under: &Conditions) -> Vec<Value> {
     let about = row.entry.algorithm.about();
     let one = |cell: &Cell| {

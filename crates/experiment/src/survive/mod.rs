@@ -1,5 +1,5 @@
-//! What a single fault does to an algorithm: some short runs in which all goes well, and for every
-//! place where a fault can strike them the same run again, with that one fault.
+//! Single-fault injection: some short runs without faults, and for every place where a fault can be
+//! injected the same run again, with that one fault.
 //!
 //! A run is the same for the same options up to where something goes wrong; so the messages and the
 //! moments of a run in which all went well are the places to strike, and a run that ends badly is
@@ -35,7 +35,7 @@ pub const MOST: usize = 1000;
 pub struct Conditions {
     /// How many nodes there are.
     pub nodes: u32,
-    /// What the algorithms are told.
+    /// The set-up of the algorithms.
     pub setup: SetupArgs,
     /// The first seed.
     pub seed: u64,
@@ -47,16 +47,16 @@ pub struct Conditions {
     pub on_views: bool,
 }
 
-/// Of the runs on views, a crash strikes so many places of a kind in the column of their own: most
-/// moments differ from the next by a heartbeat.
+/// In the column of runs on views, so many crashes of a kind are injected: most moments differ from
+/// the next by a heartbeat.
 const MOST_ON_VIEWS: usize = 10;
 
-/// What came of a fault, from best to worst.
+/// The outcome of a fault, from best to worst.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Verdict {
     /// Safe, and everyone alive was served.
     Fine,
-    /// Safe, but somebody alive waits for ever.
+    /// Safe, but a live node waits for ever.
     Stuck,
     /// Something happened that never should.
     Unsafe,
@@ -73,7 +73,7 @@ impl Verdict {
     }
 }
 
-/// What all tries of a fault came to.
+/// The outcome of all injections of a fault.
 #[derive(Clone, Debug)]
 pub struct Cell {
     /// The fault.
@@ -130,9 +130,9 @@ impl Outcome {
 #[derive(Clone, Debug)]
 pub struct Witness {
     args: RunArgs,
-    /// What repeats it.
+    /// The command that repeats it.
     pub line: String,
-    /// What went wrong.
+    /// The violation.
     pub what: String,
     /// How many events the run has.
     pub events: u64,
@@ -157,12 +157,12 @@ impl Cell {
     }
 }
 
-/// What all faults do to an algorithm.
+/// The outcomes of all faults for an algorithm.
 #[derive(Debug)]
 pub struct Row {
     /// The algorithm.
     pub entry: &'static Entry,
-    /// What became of each fault.
+    /// The outcome of each fault.
     pub cells: Vec<Cell>,
     /// How it was set up.
     setup: String,
@@ -172,7 +172,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// What became of a fault.
+    /// The outcome of a fault.
     pub fn cell(&self, fault: Fault) -> Option<&Cell> {
         self.cells.iter().find(|cell| cell.fault == fault)
     }
@@ -220,7 +220,7 @@ pub struct Trials {
 impl Trials {
     /// Runs the algorithm without faults.
     ///
-    /// What does not fit it is wrong use; a run that ends badly by itself is a failure.
+    /// Options that do not fit are wrong use; a run that ends badly without a fault is a failure.
     pub fn new(entry: &'static Entry, under: &Conditions) -> Result<Self, Failure> {
         let mut this = Self {
             entry,
@@ -280,7 +280,7 @@ impl Trials {
         })
     }
 
-    /// What so many outcomes, one of each try, come to.
+    /// The summary of outcomes, one of each injection.
     fn row(self, outcomes: &[Outcome]) -> Result<Row, Failure> {
         let tries: Vec<(&Trial, Fault, SingleFault)> = self.tries().collect();
         let cell = |fault: Fault| {
@@ -321,7 +321,7 @@ impl Trials {
             Ok(measured) => measured.violation.unwrap_or_default(),
             Err(failure) => failure.to_string(),
         };
-        // What it assumes is known from its card.
+        // Its assumptions are on its card.
         let what = match what.split_once(&format!("; {name} assumes that ")) {
             Some((what, _)) => what.to_owned(),
             None => what,
@@ -375,7 +375,7 @@ fn struck(args: &RunArgs, mishap: SingleFault) -> RunArgs {
     RunArgs { faults: mishap.into(), ..args.clone() }
 }
 
-/// Of every fault at most so many places.
+/// At most so many places for every fault.
 fn sampled(all: &[(Fault, SingleFault)], most: usize) -> Vec<(Fault, SingleFault)> {
     let mut faults: Vec<Fault> = Vec::new();
     for (fault, _) in all {

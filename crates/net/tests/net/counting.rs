@@ -202,7 +202,7 @@ async fn a_peer_for_which_too_much_waits_is_given_up_and_both_are_told() {
     let late = Node::new(Counter::new(2), config(1, &peers)).listener(listeners.remove(0));
     let (late, _notices) = late.start().await.unwrap();
     let mut events = late.events();
-    event(&mut events, &["node 0 refused us: too many messages waited for us"]).await;
+    event(&mut events, &["node 0 refused us: its queue of messages for us overflowed"]).await;
     let error = soon("an answer", late.command(Ask::Count(1))).await.unwrap_err();
     assert!(matches!(error, CommandError::Fenced(_)), "{error}");
 }

@@ -90,13 +90,13 @@ struct Run {
     most_events: u64,
 }
 
-/// What came of it.
+/// The result.
 #[derive(Debug)]
 struct Ended {
     is_over: bool,
     messages: u64,
     time: f64,
-    /// What is wrong.
+    /// Failure.
     wrong: Option<String>,
 }
 

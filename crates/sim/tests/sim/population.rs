@@ -51,7 +51,7 @@ struct Run<M, W> {
     seed: u64,
 }
 
-/// What came of it.
+/// The result.
 struct Outcome<C: Data, N: Data, S> {
     report: Report<S>,
     /// Why it cannot go on, if it cannot.

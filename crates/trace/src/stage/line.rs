@@ -3,7 +3,7 @@
 
 use vorrang_protocol::NodeId;
 
-/// What a line says, with the answers to the choices that the step may ask for.
+/// A parsed line, with the answers to the choices of its step.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Line<'a> {
     /// The step.
@@ -12,7 +12,7 @@ pub struct Line<'a> {
     pub choices: Vec<u32>,
 }
 
-/// What can be said: see the [table](super) of lines.
+/// The kinds of lines: see the [table](super).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[expect(missing_docs, reason = "each variant is a line of a script")]
 pub enum Says<'a> {
@@ -26,7 +26,7 @@ pub enum Says<'a> {
     Timer(NodeId, &'a str),
     Crash(NodeId),
     Restart(NodeId),
-    /// What is asked is for the algorithm's problem to read.
+    /// Commands are parsed by the algorithm's problem.
     Command(NodeId, &'a str),
 }
 

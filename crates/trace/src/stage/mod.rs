@@ -10,9 +10,9 @@
 //! rest                   nothing more will happen: is anything still owed?
 //! ```
 //!
-//! The script is what stands at the margin; what is indented is the answer. So a run can be kept in
-//! a file that reads as prose, and a counterexample that the checker prints is a script too:
-//! `deliver 0->1 REPLY(1, clock 1)` names the message where several are under way.
+//! Lines at the margin are the script; indented lines are the answers. So a run can be kept in a
+//! file that reads as prose, and a counterexample that the checker prints is a script too: `deliver
+//! 0->1 REPLY(1, clock 1)` names the message where several are under way.
 //!
 //! | line | what happens |
 //! | --- | --- |
@@ -51,7 +51,7 @@ pub struct Stage<P: Protocol, M: Monitor> {
     order: Order,
     flight: Vec<Envelope<P, M::Tag>>,
     timers: Vec<(NodeId, P::Timer)>,
-    /// What the next step is answered if it asks.
+    /// Answers to the choices of the next step.
     told: Vec<u32>,
     monitor: M,
     invariants: Vec<Guard<P>>,
@@ -99,7 +99,7 @@ where
         stage
     }
 
-    /// Of the messages from one node to another, which may arrive: any, unless this is said.
+    /// Which of the messages from one node to another may arrive: any, by default.
     #[must_use]
     pub fn with_order(mut self, order: Order) -> Self {
         self.order = order;
@@ -127,7 +127,7 @@ where
         self.moves.unwrap_or_default()
     }
 
-    /// Plays a script and returns it with the answers, whatever answers it had before.
+    /// Plays a script and returns it with new answers.
     ///
     /// # Errors
     ///
@@ -233,12 +233,12 @@ where
         Ok(())
     }
 
-    /// What the last step said, a line each, indented.
+    /// The output of the last step, a line each, indented.
     pub fn said(&self) -> &str {
         &self.said
     }
 
-    /// What the monitor objected to first.
+    /// The first violation.
     pub const fn violation(&self) -> Option<&Violation> {
         self.violation.as_ref()
     }
@@ -260,7 +260,7 @@ where
     }
 
     fn check_silence(&self) -> Result<(), String> {
-        // Nobody will see what is on its way to the dead.
+        // Messages to a crashed node are never delivered.
         let arrives = |it: &&Envelope<P, M::Tag>| !self.down.contains(it.to);
         match (self.flight.iter().filter(arrives).count(), self.timers.len()) {
             (0, 0) => Ok(()),

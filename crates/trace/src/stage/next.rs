@@ -1,4 +1,4 @@
-//! What a stage looks like, and what can happen next on it.
+//! The state of a stepped run, and its possible next steps.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -46,7 +46,7 @@ where
         (0..).map(NodeId).zip(&self.nodes).map(|(id, it)| (id, !self.down.contains(id), it))
     }
 
-    /// What is under way, oldest first, a line each.
+    /// The messages in flight, oldest first, a line each.
     pub fn flight(&self) -> Vec<String> {
         let shown = self.flight.iter();
         shown.map(|it| format!("{} -> {} {}", it.from, it.to, it.message)).collect()

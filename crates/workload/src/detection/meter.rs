@@ -7,14 +7,14 @@ use vorrang_trace::{Meter, Sent, Traffic};
 
 use crate::times::Times;
 
-/// Who suspects whom since when, and whether rightly.
+/// The suspicions of each pair: since when, and whether rightly.
 #[derive(Clone, Debug)]
 pub struct Tally {
     traffic: Traffic,
     /// For each node, since when it is down.
     down: Vec<Option<u64>>,
     /// For each node and each other, since when it suspects that.
-    suspects: Vec<Vec<Option<Suspicion>>>,
+    suspects: Vec<Vec<Option<DetectorQuality>>>,
     /// From a crash until it was suspected for good.
     detections: Times,
     undetected: u64,
@@ -28,7 +28,7 @@ pub struct Tally {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Suspicion {
+struct DetectorQuality {
     since_ns: u64,
     /// The other was up when it began, and never down before.
     is_mistake: bool,
@@ -59,7 +59,7 @@ impl Tally {
     pub const fn detections(&self) -> Times {
         self.detections
     }
-    /// How many who are up in the end do not suspect somebody who is down.
+    /// How many live nodes in the end do not suspect a crashed one.
     pub const fn undetected(&self) -> u64 {
         self.undetected
     }
@@ -67,12 +67,12 @@ impl Tally {
     pub const fn mistakes(&self) -> Times {
         self.mistakes
     }
-    /// How likely it is that somebody who is up is not suspected by somebody who is asked.
+    /// The query accuracy: the probability that a live node is not suspected.
     pub fn accuracy(&self) -> Option<f64> {
         (self.pairs_ns > 0).then(|| 1.0 - self.wrong_ns as f64 / self.pairs_ns as f64)
     }
 
-    /// Who has suspected somebody for longest that is up, whom, and since when.
+    /// The oldest false suspicion: of which node, at which node, and since when.
     pub fn oldest_wrong(&self) -> Option<(usize, usize, u64)> {
         let nodes = 0..self.down.len();
         let pairs = nodes.clone().flat_map(|at| nodes.clone().map(move |of| (at, of)));
@@ -93,8 +93,8 @@ impl Tally {
         self.upto_ns = self.upto_ns.max(now_ns);
     }
 
-    /// A suspicion of somebody who was up is over.
-    fn take_back(&mut self, suspicion: Suspicion, now_ns: u64) {
+    /// A false suspicion is over.
+    fn take_back(&mut self, suspicion: DetectorQuality, now_ns: u64) {
         let lasted = now_ns.saturating_sub(suspicion.since_ns);
         self.wrong_ns += u128::from(lasted);
         if suspicion.is_mistake {
@@ -102,7 +102,7 @@ impl Tally {
         }
     }
 
-    /// Everyone's suspicion of somebody that is or was down, as it stands.
+    /// All suspicions of a node that is or was down.
     fn settle(&mut self, of: usize, crashed_ns: u64) {
         for at in 0..self.suspects.len() {
             if at == of || !self.is_up(at) {
@@ -146,7 +146,7 @@ impl Meter<Command, Notice> for Tally {
         match *notice {
             Notice::Suspect(of) => {
                 let is_mistake = self.is_up(of.index());
-                let suspicion = Suspicion { since_ns: at_ns, is_mistake };
+                let suspicion = DetectorQuality { since_ns: at_ns, is_mistake };
                 self.suspects[at.index()][of.index()] = Some(suspicion);
             }
             Notice::Trust(of) => {
@@ -163,12 +163,13 @@ impl Meter<Command, Notice> for Tally {
     fn on_receive(&mut self, _: u64, from: NodeId, at: NodeId, (): ()) {
         self.traffic.on_receive(from, at);
     }
-    /// What others believed wrongly is right from now on; what it believed is forgotten.
+    /// False suspicions of it are right from now on; its own are forgotten.
     fn on_crash(&mut self, at_ns: u64, at: NodeId) {
         self.pass(at_ns);
         for other in 0..self.down.len() {
             if let Some(it) = self.suspects[other][at.index()].as_mut() {
-                let was = std::mem::replace(it, Suspicion { since_ns: at_ns, is_mistake: false });
+                let was =
+                    std::mem::replace(it, DetectorQuality { since_ns: at_ns, is_mistake: false });
                 self.take_back(was, at_ns);
             }
             let own = self.suspects[at.index()][other].take();
@@ -178,7 +179,7 @@ impl Meter<Command, Notice> for Tally {
         }
         self.down[at.index()] = Some(at_ns);
     }
-    /// What others believed rightly is wrong from now on.
+    /// Right suspicions of it are false from now on.
     fn on_restart(&mut self, at_ns: u64, at: NodeId) {
         self.pass(at_ns);
         if let Some(crashed_ns) = self.down[at.index()].take() {

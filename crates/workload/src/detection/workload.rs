@@ -1,11 +1,11 @@
-//! What the applications do.
+//! The workload.
 
 use vorrang_algorithms::detection::{Command, Notice};
 use vorrang_sim::{Workload, WorkloadEffects};
 
 use super::meter::Tally;
 
-/// Nobody asks for anything.
+/// There are no commands.
 #[derive(Clone, Copy, Debug)]
 pub struct NoWorkload;
 

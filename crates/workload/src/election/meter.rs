@@ -1,4 +1,4 @@
-//! What is measured.
+//! The meter.
 
 use vorrang_algorithms::election::{Command, Notice};
 use vorrang_protocol::NodeId;
@@ -9,7 +9,7 @@ use vorrang_trace::{Meter, Sent, Traffic};
 pub struct Tally {
     /// All messages.
     pub traffic: Traffic,
-    /// Whom each follows; those that are down nobody.
+    /// The leader of each node; none for crashed ones.
     pub follows: Vec<Option<NodeId>>,
     /// When it began, in nanoseconds.
     pub began_ns: Option<u64>,
@@ -33,7 +33,7 @@ pub enum Leader {
 }
 
 impl Tally {
-    /// Whom all follow: who of them is up if somebody is, and else one that has gone down.
+    /// The common leader: a live one if there is one, and else one that has crashed.
     pub fn leader(&self) -> Leader {
         let mut leaders: Vec<NodeId> = self.follows.iter().copied().flatten().collect();
         let is_up = |leader: &NodeId| self.follows[leader.index()].is_some();

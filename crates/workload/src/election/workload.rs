@@ -1,4 +1,4 @@
-//! What the applications do.
+//! The workload.
 
 use vorrang_algorithms::election::{Command, Notice};
 use vorrang_protocol::NodeId;

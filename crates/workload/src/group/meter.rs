@@ -1,4 +1,4 @@
-//! What a group costs: messages, and time in which nothing goes on.
+//! The costs of a group: messages, and blocked time.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,11 @@ use vorrang_trace::{Meter, Sent, Traffic};
 
 use crate::times::Times;
 
-/// What was measured.
+/// The measurements.
 #[derive(Clone, Debug)]
 pub struct Tally {
     traffic: Traffic,
-    /// For every kind, whether it only says that somebody is up.
+    /// For every kind, whether it is a heartbeat.
     is_beat: Vec<bool>,
     /// When each multicast was made, by what it said: the first said 1.
     said: Vec<u64>,
@@ -25,7 +25,7 @@ pub struct Tally {
     /// How many views there were, and the newest.
     views: u64,
     newest: Option<View>,
-    /// For each view that has ended for somebody, when it first did, and when the next last began.
+    /// For each view that has ended at some node, when it first did, and when the next last began.
     changes: BTreeMap<u64, (u64, Option<u64>)>,
     /// Those who were members when they went down: when, and when the view without them last began.
     missed: Vec<Missed>,
@@ -90,7 +90,7 @@ impl Tally {
     pub const fn latency(&self) -> Times {
         self.latency
     }
-    /// How many views anybody was in.
+    /// How many views were installed.
     pub const fn views(&self) -> u64 {
         self.views
     }
@@ -106,7 +106,7 @@ impl Tally {
     pub const fn outs(&self) -> u64 {
         self.outs
     }
-    /// How many messages only said that somebody is up.
+    /// How many messages were heartbeats.
     pub fn beats(&self) -> u64 {
         let by_kind = self.traffic.by_kind();
         by_kind.iter().zip(&self.is_beat).filter(|(_, is_beat)| **is_beat).map(|it| it.0.1).sum()
@@ -121,7 +121,7 @@ impl Tally {
         }
         times
     }
-    /// From a crash until the last had begun a view without whoever crashed.
+    /// From a crash until the last had begun a view without the crashed node.
     pub fn repairs(&self) -> Times {
         let mut times = Times::default();
         for missed in &self.missed {

@@ -1,4 +1,4 @@
-//! What the applications of a group do in a run: they multicast, and some come and go.
+//! The workload of a group: members multicast, and some join and leave.
 
 use vorrang_algorithms::group::input::Input;
 use vorrang_algorithms::group::{Command, Notice};
@@ -27,7 +27,7 @@ impl Move {
 /// How long a run must go on, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct RunLength {
-    /// Before this, something may have gone wrong that nobody has noticed yet.
+    /// Before this, a fault may not have been detected yet.
     pub noticed: u64,
     /// After so long without news, there will be none.
     pub settles: u64,
@@ -42,23 +42,23 @@ pub struct GroupWorkload {
     left: Vec<u64>,
     /// How long each waits from one time to the next.
     every: Distribution,
-    /// Who has a multicast in mind.
+    /// The members that are about to multicast.
     speaks: Vec<bool>,
     /// How many these are.
     speakers: usize,
-    /// What the last multicast said.
+    /// The payload of the last multicast.
     said: u32,
     moves: Vec<Move>,
     /// How many of these are to come.
     moves_left: usize,
-    /// Who is to come in as soon as it is out.
+    /// The nodes that join again as soon as they have left.
     comes_back: Vec<bool>,
     calm: RunLength,
     is_noticed: bool,
     /// When each last planned to look, and how often it still will.
     looks: Vec<(Option<u64>, u32)>,
     standing: Standing,
-    /// Which messages only say that somebody is up.
+    /// The kinds of messages that are heartbeats.
     beats: &'static [&'static str],
 }
 
@@ -106,7 +106,7 @@ impl GroupWorkload {
         }
     }
 
-    /// Looks in a while whether all is done. What is ordered for that is never given to a node.
+    /// Checks in a while whether all is done. The command for that is never given to a node.
     fn look_in(
         &mut self,
         in_ns: u64,
@@ -179,7 +179,7 @@ impl Workload<Input<Command>, Notice> for GroupWorkload {
                 self.comes_back[at.index()] = true;
                 true
             }
-            // What should have come before was forgotten in a crash.
+            // The commands before it were lost in a crash.
             Input::Ask(Command::Join) if self.standing.wants(at) => self.has_moved(1),
             Input::Ask(Command::Leave) if !self.standing.wants(at) => self.has_moved(1),
             Input::Ask(Command::Join | Command::Leave | Command::Multicast(_)) => false,
@@ -241,7 +241,7 @@ impl Workload<Input<Command>, Notice> for GroupWorkload {
                 || self.looks.iter().all(|(_, pending)| *pending == 0))
     }
 
-    /// What it had in mind is forgotten, but not that it is to come or go once it is up again.
+    /// Its pending multicast is lost, but not its join or leave, once it has restarted.
     fn on_crash(&mut self, at: NodeId, orders: &mut WorkloadEffects<'_, Input<Command>>) {
         self.standing.on_crash(at);
         self.is_silent(at);

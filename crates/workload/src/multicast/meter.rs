@@ -1,4 +1,4 @@
-//! What comes of what members say.
+//! The meter of multicasts.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -8,7 +8,7 @@ use vorrang_trace::{Meter, Sent, Traffic};
 
 use crate::times::Times;
 
-/// What a multicast costs.
+/// The meter of a multicast.
 #[derive(Clone, Debug)]
 pub struct Tally {
     traffic: Traffic,
@@ -17,24 +17,24 @@ pub struct Tally {
     is_data: Vec<bool>,
     /// How many control messages have come to each.
     control: Vec<u64>,
-    /// When each said what is not delivered everywhere.
+    /// The send times of multicasts that are not delivered everywhere.
     said: Vec<Said>,
     multicasts: u64,
     /// How often something was delivered, and of that how often elsewhere.
     delivered: u64,
     latency: Times,
-    /// What is carried and has not come to all.
+    /// Messages that have not reached all.
     carried: Vec<Carried>,
     duplicates: u64,
-    /// How many were lost to somebody before they had come there.
+    /// How many were lost to a member before they had reached it.
     losses: u64,
-    /// When something was first lost that has not come since: to whom, and what.
+    /// The first loss times of messages that have not arrived since, by member and message.
     lost: BTreeMap<(NodeId, NodeId, u64), u64>,
     recovery: Times,
     buffer_max: usize,
 }
 
-/// What one member has said.
+/// The multicasts of one member.
 #[derive(Clone, Debug, Default)]
 struct Said {
     first: u64,
@@ -42,14 +42,14 @@ struct Said {
     rest: VecDeque<(u64, u32)>,
 }
 
-/// What one member has had carried.
+/// The messages of one member.
 #[derive(Clone, Debug, Default)]
 struct Carried {
     first: u64,
     rest: VecDeque<Copies>,
 }
 
-/// Whom something has come to.
+/// The members that a message has reached.
 #[derive(Clone, Debug, Default)]
 struct Copies {
     got: NodeSet,
@@ -67,7 +67,7 @@ impl Carried {
     }
 }
 
-/// What rides on a message.
+/// The tag of a message.
 #[derive(Clone, Copy, Debug)]
 pub struct Tag {
     to: NodeId,
@@ -117,7 +117,7 @@ impl Tally {
     pub const fn duplicates(&self) -> u64 {
         self.duplicates
     }
-    /// How many messages were lost to somebody who needed them.
+    /// How many messages were lost to a member that needed them.
     pub const fn losses(&self) -> u64 {
         self.losses
     }

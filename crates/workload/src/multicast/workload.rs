@@ -1,4 +1,4 @@
-//! What members of a multicast say in a run.
+//! The workload of a multicast.
 
 use vorrang_algorithms::multicast::{Command, Notice, Text};
 use vorrang_protocol::NodeId;
@@ -13,11 +13,11 @@ pub struct MulticastWorkload {
     left: Vec<u64>,
     /// How long each waits from one time to the next.
     every: Distribution,
-    /// Whom there is no room for.
+    /// Members whose window is full.
     is_full: Vec<bool>,
-    /// Who would have spoken meanwhile.
+    /// Members that would have multicast meanwhile.
     is_late: Vec<bool>,
-    /// The kinds of messages that carry what is said.
+    /// The kinds of messages that carry payload.
     data: &'static [&'static str],
 }
 
@@ -86,7 +86,7 @@ impl Workload<Command, Notice> for MulticastWorkload {
             }
         }
     }
-    /// What it had in mind is forgotten.
+    /// Its pending multicasts are lost.
     fn on_crash(&mut self, at: NodeId, _: &mut WorkloadEffects<'_, Command>) {
         self.is_full[at.index()] = false;
         self.is_late[at.index()] = false;
@@ -96,7 +96,7 @@ impl Workload<Command, Notice> for MulticastWorkload {
     }
 }
 
-/// Who speaks when all take turns, each as often as is its share.
+/// The sender of each multicast when all take turns, each as often as its share.
 pub fn in_rounds(shares: &[u64]) -> Vec<NodeId> {
     let most = shares.iter().copied().max().unwrap_or(0);
     let round = |round| {

@@ -1,10 +1,10 @@
-//! What a lock is for: a resource that is written to by whoever is inside, and what would come of
-//! it if it did not look at numbers.
+//! The protected resource: the node inside writes to it, and the meter counts stale writes with and
+//! without fencing.
 //!
-//! An application writes when it enters and when it leaves; whoever was put out knows, and writes
-//! no more. A write is *late* if another application has entered since in the same view, or in a
-//! later one: the resource is that one's by now. A resource that refuses numbers lower than the
-//! highest that it has seen should refuse these, and no others.
+//! An application writes when it enters and when it leaves; one that was told that it lost the lock
+//! writes no more. A write is *stale* if another application has entered since in the same view, or
+//! in a later one: the lock is that one's by now. A resource that refuses fencing tokens lower than
+//! the highest that it has seen should refuse these, and no others.
 
 use vorrang_algorithms::mutex::spec::Admission;
 use vorrang_algorithms::mutex::{Command, FencingToken, Notice};
@@ -17,7 +17,7 @@ use vorrang_trace::{Batches, Meter, Sent, Summary};
 pub struct Users {
     /// When nodes ask, enter and leave.
     pub turns: Turns<Command>,
-    /// Who may be inside together, where entries have numbers.
+    /// Which claims may be inside together, where entries have fencing tokens.
     pub numbered: Option<Admission>,
 }
 
@@ -61,7 +61,7 @@ impl Workload<Command, Notice> for Users {
     }
 }
 
-/// What turns cost, and what became of the resource.
+/// The meter of turns, and of the resource.
 #[derive(Clone, Debug)]
 pub struct UseMeter {
     turns: TurnMeter<Command>,
@@ -137,7 +137,7 @@ type Stay = (u64, u64);
 pub struct Resource {
     /// Whether a later entry in the same view takes the resource from an earlier one.
     is_for_one: bool,
-    /// Who is inside as far as it knows.
+    /// The nodes that are inside as far as they know.
     held: Vec<Option<(FencingToken, Stay)>>,
     entries: u64,
     newest: Stay,
@@ -176,7 +176,7 @@ impl Resource {
         self.view.0
     }
 
-    /// What an application shows that is inside: the number that the resource goes by.
+    /// The fencing token of an application inside.
     const fn shown(&self, fence: FencingToken) -> FencingToken {
         // Where several are inside, their numbers only tell views apart.
         let clock = if self.is_for_one { fence.clock } else { 0 };
@@ -225,7 +225,7 @@ impl Resource {
         }
     }
 
-    /// Who is there has changed.
+    /// The set of live nodes has changed.
     fn on_membership(&mut self, at_ns: u64) {
         self.since_ns.get_or_insert(at_ns);
     }

@@ -1,4 +1,4 @@
-//! What is measured.
+//! The meter.
 
 use vorrang_algorithms::wave::{Command, Gathered, Notice};
 use vorrang_protocol::NodeId;

@@ -1,4 +1,4 @@
-//! Failure detection: what its runs are runs of, what is measured, what is asked of the checker.
+//! Failure detection: scenario, figures, question to the checker.
 
 mod question;
 mod scenario;
@@ -79,8 +79,8 @@ impl Simulated for Detection {
         scenario.figures(tally, (" T", scenario.environment.latency.mean_ns()))
     }
 
-    /// Whoever is up is heard within a heartbeat and the time that it takes: an older suspicion is
-    /// none that the next message takes back.
+    /// A live node is heard within a heartbeat interval and a message delay: an older suspicion is
+    /// not taken back by the next heartbeat.
     fn complaint(scenario: &Scenario, tally: &Tally) -> Option<String> {
         scenario.allowed()?;
         let longest = jitter(scenario.environment.latency)?.longest;

@@ -1,4 +1,4 @@
-//! What is asked of the checker.
+//! The question to the checker.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -29,8 +29,7 @@ pub(super) fn question(
     let order = args.order(card.assumes.order);
     let usual = (shown.map_or(1, |shown| shown.crashes), shown.map_or(0, |shown| shown.restarts));
     let faults = args.faults(usual);
-    // Where messages take for ever, there is no end to those that are under way. Nobody is told
-    // how long they take.
+    // Without a bound on delay, messages in flight accumulate without end.
     let mut links = args.links(&about, &setup, order);
     links.within = args.timely.or(Some(setup.within)).filter(|_| !args.asynchronous);
     let is_kept = faults.losses == 0 && args.reliable.is_none();
@@ -66,7 +65,7 @@ pub(super) fn question(
     })
 }
 
-/// What is covered of mistakes, in words.
+/// The covered number of false suspicions, as text.
 fn remarks(nodes: u32, within: Option<Duration>, allowed: Option<u32>) -> Remarks {
     let mut remarks = Remarks::default();
     let mut warn = |what: &str| remarks.warnings.push(what.to_owned());

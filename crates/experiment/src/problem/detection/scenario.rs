@@ -1,4 +1,4 @@
-//! What a run is a run of, and what the theory says of it.
+//! The scenario of a run, and its theory.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use vorrang_workload::detection::Tally;
 /// Everyone watches everyone, and something is kept of every two.
 pub(super) const MOST_NODES: u32 = 2_000;
 
-/// More than anybody waits for.
+/// A larger run would take too long.
 pub(super) const MOST_MESSAGES: u128 = 1_000_000_000;
 
 /// How many heartbeats a run lasts, if nothing is said.
@@ -36,13 +36,13 @@ pub struct Scenario {
     pub(crate) is_real: bool,
 }
 
-/// What goes wrong besides crashes that last.
+/// Faults besides permanent crashes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum OtherFaults {
     Nothing,
     /// Nodes come up again, or the network is cut: a monitor sees that.
     Observation,
-    /// Messages are lost or late in a way that nobody can see.
+    /// Messages are lost or late, undetectably.
     Unseen,
 }
 
@@ -110,13 +110,13 @@ impl Scenario {
         (is_plain && !self.is_real).then_some(Setting { setup, lasts, jitter, crashes })
     }
 
-    /// What the theory says of a quantity, where it says anything.
+    /// The theory of a quantity, if any.
     pub(crate) fn theory(&self, of: Quantity) -> Option<Span> {
         let span = self.card.cost(of, &self.setting()?)?;
         Some(span).filter(|span| span.high.is_finite())
     }
 
-    /// What a run came to, with times in a unit of so many nanoseconds.
+    /// The figures of a run, with times in a unit of so many nanoseconds.
     pub(crate) fn figures(&self, tally: &Tally, (unit, unit_ns): Unit) -> Vec<Figure> {
         let tally = tally.ended(self.lasts.as_nanos() as u64);
         let in_units = |ns: Option<f64>| ns.filter(|_| unit_ns > 0.0).map(|ns| ns / unit_ns);
@@ -204,7 +204,7 @@ impl Scenario {
         let Some(last_ns) = self.environment.faults.as_ref().and_then(Faults::last_ns) else {
             return Duration::ZERO;
         };
-        // Of the exponential distribution, one in ten million million takes longer.
+        // In the exponential distribution, one in ten million million takes longer.
         let mean_ns = self.environment.latency.mean_ns() as u64;
         let longest = jitter(self.environment.latency)
             .map_or(Duration::from_nanos(mean_ns.saturating_mul(30)), |it| it.longest);

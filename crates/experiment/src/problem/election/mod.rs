@@ -1,4 +1,4 @@
-//! Elections: what their runs are runs of, and what is measured.
+//! Elections: scenario and figures.
 
 mod question;
 mod scenario;

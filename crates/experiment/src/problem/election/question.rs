@@ -1,4 +1,4 @@
-//! Elections: what is asked of the checker.
+//! Elections: the question to the checker.
 
 use std::fmt::Write as _;
 
@@ -96,7 +96,7 @@ pub(super) fn question(
     })
 }
 
-/// What is said, and what it takes besides to show the flaw.
+/// The options, and the defaults that show the flaw.
 fn set_up(
     card: &Card,
     shown: Option<Demonstration>,
@@ -112,7 +112,7 @@ fn set_up(
     Ok(setup)
 }
 
-/// Who calls: whoever is said to, or who shows the flaw, or whoever must.
+/// The callers: those given, or those of the demonstration, or those that must call.
 fn initiators(
     card: &Card,
     shown: Option<Demonstration>,
@@ -138,7 +138,7 @@ fn initiators(
     Ok(initiators)
 }
 
-/// What shows a flaw, as it would have to be typed.
+/// The demonstration of a flaw, as it would be typed.
 fn in_words(shown: Demonstration) -> String {
     let mut text = format!("--nodes {}", shown.nodes);
     let initiators = if shown.initiators.is_empty() { "all" } else { &list(shown.initiators) };

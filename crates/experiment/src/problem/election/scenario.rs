@@ -1,4 +1,4 @@
-//! What a run is a run of, and what the theory says of it.
+//! The scenario of a run, and its theory.
 
 use std::time::Duration;
 
@@ -17,11 +17,10 @@ use crate::options::{OrderKind, RunArgs, list, nodes_of};
 use crate::problem::Scene;
 use vorrang_workload::election::{Leader, Tally};
 
-/// Where elections may take as many messages as the square of the nodes, that many are as many as
-/// anybody waits for.
+/// The limit for elections that may take as many messages as the square of the nodes.
 pub(super) const MOST_NODES: u32 = 2_000;
 
-/// More than anybody waits for.
+/// A larger run would take too long.
 pub(super) const MOST_HEARTBEATS: u128 = 100_000_000;
 
 /// Options that fit together and fit the algorithm.
@@ -29,7 +28,7 @@ pub(super) const MOST_HEARTBEATS: u128 = 100_000_000;
 pub struct Scenario {
     pub(crate) card: &'static Card,
     pub(crate) setup: Setup,
-    /// Who calls, as it was asked for.
+    /// The callers, as given.
     pub(crate) asked: String,
     pub(crate) initiators: Vec<u32>,
     pub(crate) environment: Environment,
@@ -88,15 +87,15 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// What the theory needs to know: who calls and who is down, both from the start, on links that
-    /// are as the algorithm assumes. None if more goes wrong, or what the algorithm cannot stand.
+    /// The parameters of the theory: callers and crashed nodes, both from the start, on links as
+    /// assumed. None with other faults.
     pub(crate) fn setting(&self) -> Option<Setting> {
         let (assumes, environment) = (self.card.assumes, &self.environment);
         let dead = self.dead()?;
         let is_timely = !assumes.timely || self.is_real || environment.is_within(&self.setup);
         let keeps_order = assumes.order == Order::Any || environment.order == OrderKind::Fifo;
         let stands = (dead.is_empty() || self.card.terms.crashes) && !environment.is_reliable;
-        // Over a real network, whoever calls second may have heard of the first.
+        // Over a real network, the second caller may have heard of the first.
         let at_once = !self.is_real || self.initiators.len() == 1 || self.card.terms.everyone_calls;
         let believes = self.setup.within.as_nanos();
         let lockstep = match environment.latency {
@@ -116,7 +115,7 @@ impl Scenario {
         })
     }
 
-    /// Who is down from the start, if nothing else goes wrong.
+    /// The nodes that are down from the start, if there are no other faults.
     pub(crate) fn dead(&self) -> Option<NodeSet> {
         let mut dead = NodeSet::EMPTY;
         let Some(faults) = &self.environment.faults else { return Some(dead) };
@@ -130,20 +129,20 @@ impl Scenario {
         Some(dead)
     }
 
-    /// What the theory says of a quantity, where it says anything: of times, if every message takes
-    /// T, and as the algorithm believes.
+    /// The theory of a quantity, if any: for times, if every message takes T, and as the algorithm
+    /// assumes.
     pub(crate) fn theory(&self, of: Quantity) -> Option<Span> {
         let setting = self.setting().filter(|at| at.lockstep || !of.is_time)?;
         self.card.cost(of, &setting)
     }
 
-    /// Who calls, as it would have to be typed. A million numbers are no line to read.
+    /// The callers, as they would be typed. A million numbers are abbreviated.
     pub(crate) fn who(&self) -> String {
         let is_all = self.initiators.len() == self.setup.group.size() as usize;
         if is_all { "all".to_owned() } else { list(&self.initiators) }
     }
 
-    /// What a run came to, with times in a unit of so many nanoseconds.
+    /// The figures of a run, with times in a unit of so many nanoseconds.
     pub(crate) fn figures(&self, tally: &Tally, (unit, unit_ns): Unit) -> Vec<Figure> {
         let span_ns = tally.ended_ns.saturating_sub(tally.began_ns.unwrap_or(0));
         let by_kind = tally.traffic.by_kind();

@@ -1,4 +1,4 @@
-//! Group communication: what its runs are runs of, what is measured, what it looks like.
+//! Group communication: scenario, figures, appearance.
 
 mod question;
 mod scenario;
@@ -75,7 +75,8 @@ impl Simulated for GroupCommunication {
         scenario.figures(tally, (" T", scenario.environment.latency.mean_ns()))
     }
 
-    /// Whoever is down or has left says nothing more; else all that was to be said must have been.
+    /// Nodes that are down or have left multicast nothing more; else all multicasts must have been
+    /// made.
     fn undone(scenario: &Scenario, tally: &Tally) -> Option<String> {
         let said = tally.multicasts();
         let crashes =
@@ -102,13 +103,13 @@ impl Faulted for GroupCommunication {
         if nodes < 2 {
             return vec![steady];
         }
-        // Whoever goes and comes makes for two more views.
+        // A node that leaves and joins causes two more views.
         let group =
             GroupArgs { leave: vec![(NodeId(1), 7_000_000)], join: vec![(NodeId(1), 15_000_000)] };
         vec![steady.clone(), RunArgs { group, ..steady }]
     }
 
-    /// Whoever puts messages in order leads.
+    /// The sequencer counts as the leader.
     fn activity(said: ApplicationEvent<'_, Input<Command>, Notice>) -> Option<Activity> {
         match said {
             ApplicationEvent::Notice(Notice::View { view, .. }) => {

@@ -1,4 +1,4 @@
-//! Group communication: what is asked of the checker.
+//! Group communication: the question to the checker.
 
 use vorrang_algorithms::group::card::{Card, Demonstration, plan, plan_text};
 use vorrang_algorithms::group::informed::Detector;
@@ -106,7 +106,7 @@ fn happens(
     Ok((setup, happens))
 }
 
-/// Whether a node would take all of this, whatever happens meanwhile: what it refuses is no run.
+/// Whether a node would accept all these commands: a refused one would end the run.
 fn check_list(setup: &Setup, at: NodeId, happens: &[Input<Command>]) -> Result<(), Failure> {
     let last = setup.group.size() - 1;
     let is_told = setup.detector == Detector::Told;
@@ -149,8 +149,8 @@ fn check_list(setup: &Setup, at: NodeId, happens: &[Input<Command>]) -> Result<(
     Ok(())
 }
 
-/// The first suspects the second, rightly or wrongly, which multicasts; and who has not founded the
-/// group joins. That is about what can be exhausted, in whatever order messages come.
+/// The first suspects the second, rightly or wrongly, which multicasts; and nodes that have not
+/// founded the group join. That is about as much as can be exhausted.
 fn usual_plan(setup: &Setup) -> PlanOf {
     let (nodes, founders) = (setup.group.size(), setup.founders);
     let is_told = setup.detector == Detector::Told;
@@ -184,7 +184,7 @@ fn planned(happens: PlanOf, settling: bool) -> Plan<Input<Command>> {
     Plan::InLulls(all)
 }
 
-/// Who may do what, as in `node 0: suspect 1; node 2: join`.
+/// The plan as text, as in `node 0: suspect 1; node 2: join`.
 fn in_words(happens: &PlanOf) -> String {
     let of_node = |(at, list): (usize, &Vec<Input<Command>>)| {
         let words: Vec<String> = list.iter().map(ToString::to_string).collect();

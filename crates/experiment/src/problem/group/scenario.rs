@@ -1,4 +1,4 @@
-//! What a run is a run of, and what the theory says of it.
+//! The scenario of a run, and its theory.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ pub(super) const USUAL_MULTICASTS: u64 = 1_000;
 pub(super) const REAL_BEATS: u32 = 30;
 
 impl GroupArgs {
-    /// Who comes and goes, the first first; who is not said to come in comes in at once.
+    /// Joins and leaves, the first first; nodes without a join time join at once.
     pub(super) fn moves(&self, setup: &Setup) -> Result<Vec<Move>, Failure> {
         let moves = |all: &[(NodeId, u64)], joins| {
             let of = move |&(node, at_ns): &(NodeId, u64)| Move { at_ns, node, joins };
@@ -130,7 +130,7 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// After how long a silence somebody is suspected.
+    /// The time-out after which a silent node is suspected.
     pub(crate) fn time_out(&self) -> Duration {
         self.setup.beat.saturating_add(self.setup.margin)
     }
@@ -141,7 +141,7 @@ impl Scenario {
         let longest = Duration::from_nanos(self.environment.nearly_longest_ns());
         let noticed = self.time_out().saturating_add(self.setup.late).saturating_add(longest);
         let script = self.environment.faults.iter().flat_map(|faults| &faults.script);
-        // Of who is up and who is down, applications know.
+        // Applications know which nodes are up.
         let is_unseen = |it: &&(u64, Fault)| !matches!(it.1, Fault::Crash(_) | Fault::Restart(_));
         let last_ns = script.filter(is_unseen).map(|it| it.0).max();
         let takes = longest.saturating_mul(20);
@@ -153,8 +153,8 @@ impl Scenario {
         }
     }
 
-    /// What the theory says of a quantity, if it is of such a run: all messages take as long, and
-    /// nothing goes wrong but that one node crashes.
+    /// The theory of a quantity, if it covers the run: constant latency, and no fault but one
+    /// crash.
     pub(crate) fn theory(&self, of: Quantity, tally: &Tally) -> Option<Span> {
         let latency = self.environment.latency;
         // Else what was sent is sent again before it can have been heard of.
@@ -193,7 +193,7 @@ impl Scenario {
         self.is_real || self.environment.is_reliable || self.environment.flaw.is_some()
     }
 
-    /// What a run came to, with times in a unit of so many nanoseconds.
+    /// The figures of a run, with times in a unit of so many nanoseconds.
     pub(crate) fn figures(&self, tally: &Tally, (unit, unit_ns): Unit) -> Vec<Figure> {
         let in_units = |ns: Option<f64>| ns.filter(|_| unit_ns > 0.0).map(|ns| ns / unit_ns);
         let time_out_ns = self.time_out().as_nanos() as f64;

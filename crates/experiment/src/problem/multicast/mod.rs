@@ -1,4 +1,4 @@
-//! Reliable multicast: what its runs are runs of, what is measured, what is asked of the checker.
+//! Reliable multicast: scenario, figures, question to the checker.
 
 mod question;
 pub(super) mod scenario;
@@ -64,7 +64,7 @@ impl Simulated for Multicast {
         scenario.figures(tally, (" T", scenario.environment.latency.mean_ns()))
     }
 
-    /// Whoever is down says nothing more; else all that was to be said must have been.
+    /// Crashed nodes multicast nothing more; else all multicasts must have been made.
     fn undone(scenario: &Scenario, tally: &Tally) -> Option<String> {
         let said = tally.multicasts();
         let crashes =

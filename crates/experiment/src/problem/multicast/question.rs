@@ -1,4 +1,4 @@
-//! Reliable multicast: what is asked of the checker.
+//! Reliable multicast: the question to the checker.
 
 use vorrang_algorithms::multicast::card::Card;
 use vorrang_algorithms::multicast::spec::Deliveries;

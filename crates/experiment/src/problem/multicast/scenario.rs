@@ -1,4 +1,4 @@
-//! What a run is a run of, and what the theory says of it.
+//! The scenario of a run, and its theory.
 
 use std::time::Duration;
 
@@ -85,8 +85,7 @@ impl Scenario {
         self.setup.topology == Topology::Complete
     }
 
-    /// What the theory needs to know, if nothing goes wrong but that messages are lost, each by
-    /// itself.
+    /// The parameters of the theory, if the only faults are independent losses.
     pub(crate) fn setting(&self) -> Option<Setting> {
         let loss = match &self.environment.faults {
             None => 0.0,
@@ -103,8 +102,8 @@ impl Scenario {
         is_plain.then_some(Setting { setup, loss, senders: self.senders, is_complete })
     }
 
-    /// What the theory says of a quantity: of times, if all messages take T and nobody waits for
-    /// room; of others, if none is taken for lost that is not.
+    /// The theory of a quantity: for times, if all messages take T and no window is full; for
+    /// others, if there are no false retransmissions.
     pub(crate) fn theory(&self, of: Quantity) -> Option<Span> {
         let setting = self.setting()?;
         let latency = self.environment.latency;
@@ -116,13 +115,13 @@ impl Scenario {
         self.card.cost(of, &setting).filter(|span| speaks && says(span))
     }
 
-    /// What a run came to, with times in a unit of so many nanoseconds.
+    /// The figures of a run, with times in a unit of so many nanoseconds.
     pub(crate) fn figures(&self, tally: &Tally, (unit, unit_ns): Unit) -> Vec<Figure> {
         let in_units = |ns: Option<f64>| ns.filter(|_| unit_ns > 0.0).map(|ns| ns / unit_ns);
         let per = |count: f64, of: u64| (of > 0).then(|| count / of as f64);
         let multicasts = tally.multicasts();
         let others = f64::from(self.setup.group.size().max(2) - 1);
-        // What goes to all counts once.
+        // A multicast counts once.
         let asked = tally.sent("NACK") as f64 + tally.sent("REQUEST") as f64 / others;
         let repaired = tally.sent("REPAIR") as f64 / others;
         let (latency, recovery) = (tally.latency(), tally.recovery());
@@ -187,7 +186,7 @@ impl Scenario {
         figures
     }
 
-    /// Nobody weighs what processes keep.
+    /// Buffers of processes are not measured.
     pub(crate) fn buffer(&self, tally: &Tally) -> Reading {
         if self.is_real { Reading::Unknown } else { Reading::Count(tally.buffer_max() as u64) }
     }

@@ -90,7 +90,7 @@ fn all_fit_inside(card: &Card, setup: &Setup, turns: &Turns, asking: &[usize]) -
     }
 }
 
-/// Says what is known to show a flaw, should it not be met.
+/// Names the demonstration of a flaw, should it not be found.
 pub(super) fn remark_flaw(
     flaw: &Flaw,
     turns: &Turns,

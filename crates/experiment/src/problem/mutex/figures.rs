@@ -1,4 +1,4 @@
-//! What is measured of a lock.
+//! The figures of a lock.
 
 use vorrang_algorithms::card::{Quantity, Span};
 use vorrang_algorithms::mutex::card::{BUSIEST, Card, MESSAGES, RESPONSE, SYNC_DELAY};
@@ -59,7 +59,7 @@ pub fn figures(
     ]
 }
 
-/// What became of the resource, and of the views; nothing where there are none.
+/// The figures of the resource and of the views, if there are any.
 pub(super) fn of_views(scenario: &Scenario, used: Option<&Resource>) -> Vec<Figure> {
     let unit_ns = scenario.environment.latency.mean_ns();
     let Setup { beat, margin, late, .. } = scenario.setup;

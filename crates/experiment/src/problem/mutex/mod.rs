@@ -1,4 +1,4 @@
-//! Mutual exclusion: what its runs are runs of, what is measured, and what is asked of the checker.
+//! Mutual exclusion: scenario, figures, question to the checker.
 
 mod check_scope;
 pub mod figures;

@@ -46,18 +46,18 @@ pub struct Views {
     /// Whether the algorithm has channels of its own in every view.
     has_channels: bool,
     slip: Option<LocksFlaw>,
-    /// What is meant by safe.
+    /// The safety property of the run.
     pub safety: Safety,
 }
 
-/// What a run on views must be to be safe.
+/// The safety property of a run on views.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Safety {
-    /// Nobody is suspected who is up: nobody is beside another.
+    /// No live node is suspected: exclusion holds.
     Right,
-    /// Whoever was left behind is put out in time: nobody is beside another.
+    /// An evicted node loses the lock in time: exclusion holds.
     Leased,
-    /// Somebody may be left behind and not know: what it does is refused.
+    /// An evicted node may not know it: its writes are refused.
     Fenced,
 }
 
@@ -73,7 +73,7 @@ impl Safety {
 }
 
 impl Views {
-    /// What was asked for, if anything was and the algorithm can.
+    /// The views that were asked for, if the algorithm supports them.
     pub fn new(
         card: &Card,
         args: &RunArgs,
@@ -97,7 +97,7 @@ impl Views {
                 skew.drift_per_mille()
             ));
         }
-        // Nobody is heard later than its margin allows, unless it is down.
+        // No live node is heard later than its margin allows.
         let is_in_time = |ns| u128::from(ns) <= setup.margin.as_nanos();
         let is_right = trouble.is_crashes_only() && environment.spread_ns().is_some_and(is_in_time);
         let safety = match lease {
@@ -137,7 +137,7 @@ impl Views {
         ]
     }
 
-    /// Adds it to what is said of a run.
+    /// Adds it to the head of a run.
     pub fn note(&self, header: Header) -> Header {
         let mut header =
             header.with("on_views", &["plain", "channels"][usize::from(self.has_channels)]);
@@ -164,7 +164,7 @@ impl Views {
         Some(Self { lease, has_channels, slip, safety: Safety::Fenced })
     }
 
-    /// What must hold.
+    /// The monitor.
     pub fn monitor(&self, card: &Card, setup: &Setup) -> Locked {
         let locked = Locked::new(setup.group).admitting((card.terms.admission)(setup));
         match self.safety {
@@ -242,10 +242,10 @@ fn among(setup: &Setup, members: u32) -> Setup {
     Setup { group, quorum, k: setup.k.min(members), within: silence(setup), ..setup.clone() }
 }
 
-/// How long an algorithm believes a message to take within a view. If it gives somebody up because
-/// of silence, it goes on without a message of that one, and then numbers need not grow: so it must
-/// not, before the next view does. That is there when the silence was noticed, with all that it
-/// takes to agree; twice as long is enough for a message that comes before its view does.
+/// How long an algorithm believes a message to take within a view. If it gives up a silent node, it
+/// goes on without a message of that one, and then fencing tokens need not grow: so it must not,
+/// before the next view does. That is there when the silence was noticed, with all that it takes to
+/// agree; twice as long is enough for a message that comes before its view does.
 fn silence(setup: &Setup) -> Duration {
     const ROUNDS: u32 = 8;
     let Setup { within, beat, margin, late, .. } = setup;
@@ -253,7 +253,7 @@ fn silence(setup: &Setup) -> Duration {
     noticed.saturating_add(within.saturating_mul(ROUNDS)).saturating_mul(2)
 }
 
-/// What is made for views of every size that there may be, the smallest first.
+/// The factories for views of every size, the smallest first.
 pub fn in_every_view<T>(
     setup: &Setup,
     make: impl Fn(&Setup) -> Result<T, Failure>,
@@ -285,7 +285,7 @@ fn anew(
     Ok(anew.over_channels(patience).map(|_, _, node| AnyNode::new(node)))
 }
 
-/// What all nodes of a group on views are made with.
+/// The shared parts of all nodes of a group on views.
 struct Stack {
     setup: Setup,
     anew: NodeFactory<NodeOf<Mutex>>,

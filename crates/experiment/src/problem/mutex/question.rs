@@ -1,4 +1,4 @@
-//! Mutual exclusion: what is asked of the checker.
+//! Mutual exclusion: the question to the checker.
 
 use vorrang_algorithms::mutex::card::{Besides, Card, Flaw};
 use vorrang_algorithms::mutex::{Claim, Command, Mutex};
@@ -75,7 +75,7 @@ pub(super) fn question(
     })
 }
 
-/// What is said, and for as many nodes as show the flaw, what it takes besides.
+/// The options, and the defaults that show the flaw.
 fn set_up(
     card: &Card,
     flaw: Option<&Flaw>,
@@ -93,13 +93,13 @@ fn set_up(
     Ok(setup)
 }
 
-/// What the applications do.
+/// The workload.
 pub(super) struct Turns {
     /// How often each node enters.
     pub(super) entries: Vec<u32>,
-    /// What each node claims.
+    /// The claim of each node.
     pub(super) claims: Vec<Claim>,
-    /// Who never leaves after its last entry.
+    /// The nodes that never leave after their last entry.
     pub(super) stay: Vec<u32>,
 }
 
@@ -158,7 +158,7 @@ impl Turns {
     }
 }
 
-/// Properties to check besides exclusion and progress, and what there is to say about it.
+/// The properties to check besides exclusion and progress, and remarks.
 fn besides(
     card: &Card,
     flaw: Option<&Flaw>,

@@ -1,4 +1,4 @@
-//! What a run is a run of, and what the theory says of it.
+//! The scenario of a run, and its theory.
 
 use std::fmt::Write as _;
 
@@ -99,7 +99,7 @@ impl Scenario {
     /// How many nodes, the first ones, ever ask.
     pub(crate) fn contenders(&self) -> u32 {
         let all = match self.views {
-            // Who only serves changes from view to view.
+            // Coordinators change from view to view.
             Some(_) => self.nodes(),
             None => self.card.contenders(self.nodes()),
         };
@@ -112,7 +112,7 @@ impl Scenario {
         self.hold.unwrap_or(one_latency)
     }
 
-    /// The same over a real network, where nobody knows T: no time, if nothing is said.
+    /// The same over a real network, where T is not known: 0 by default.
     pub(crate) fn hold_over_tcp(&self) -> Distribution {
         self.hold.unwrap_or(Distribution::Constant(0))
     }
@@ -127,10 +127,10 @@ impl Scenario {
         self.setup.group.size()
     }
 
-    /// What the theory says of a quantity, where it says anything.
+    /// The theory of a quantity, if any.
     ///
-    /// Of times it speaks only if every message takes T and every stay the same, at the two ends of
-    /// the load; of numbers always, but between the two ends only what holds at both.
+    /// For times only if every message takes T and every stay is the same, at the two extremes of
+    /// the load; for counts always, but between the extremes only the common range.
     pub(crate) fn theory(&self, of: Quantity) -> Option<Span> {
         let span = self.theory_with(of, self.hold(), true)?;
         let is_exact = span.low >= span.high;
@@ -138,8 +138,8 @@ impl Scenario {
         Some(if speaks { span } else { Span::between(span.low, span.high) })
     }
 
-    /// The same over a real network: nothing of times, since nobody knows how long a message takes,
-    /// and nothing at all where messages travel before the first and after the last request.
+    /// The same over a real network: none for times, since message delays are not known, and none
+    /// at all where messages travel before the first and after the last request.
     pub(crate) fn theory_over_tcp(&self, of: Quantity) -> Option<Span> {
         let says_nothing = of.is_time || self.card.terms.perpetual;
         self.theory_with(of, self.hold_over_tcp(), false).filter(|_| !says_nothing)
@@ -180,8 +180,8 @@ impl Scenario {
         match load {
             _ if self.environment.is_altered() || self.views.is_some() => None,
             _ if of.is_time && !is_plain => None,
-            // What a saturated run comes to depends on which requests overtake which: it is known
-            // only if all messages take the same time.
+            // The figures of a saturated run depend on the order of requests: they are known only
+            // if all messages take the same time.
             Some(card::Load::Heavy) if !is_plain => {
                 let span = at(card::Load::Heavy)?;
                 let is_exact = span.low >= span.high;
@@ -202,8 +202,8 @@ impl Scenario {
         !self.environment.is_reliable && self.views.is_none()
     }
 
-    /// Whether what is typical can be expected: of a run that is long, and in which the token of a
-    /// ring does not rest for longer than a message takes before the first request.
+    /// Whether typical values can be expected: in a long run, in which the token of a ring does not
+    /// rest for longer than a message takes before the first request.
     pub(crate) fn is_typical(&self) -> bool {
         const AT_LEAST: u64 = 100;
         const EACH: u64 = 20;

@@ -1,4 +1,4 @@
-//! Waves: what their runs are runs of, what is measured, and what is asked of the checker.
+//! Waves: scenario, figures, and question to the checker.
 
 mod scenario;
 

@@ -1,4 +1,4 @@
-//! What a run is a run of, and what the theory says of it.
+//! The scenario of a run, and its theory.
 
 use serde_json::{Value, json};
 use vorrang_algorithms::card::{About, Quantity, Span};
@@ -39,8 +39,8 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// What the theory says of a quantity, where it says anything: nothing if anything goes wrong,
-    /// and of times only if every message takes T.
+    /// The theory of a quantity, if any: none with faults, and for times only if every message
+    /// takes T.
     pub(crate) fn theory(&self, of: Quantity) -> Option<Span> {
         let latency = self.environment.latency;
         let is_plain = latency.is_constant() && latency.mean_ns() > 0.0;
@@ -48,12 +48,12 @@ impl Scenario {
         self.card.cost(of, &self.setting).filter(|_| speaks)
     }
 
-    /// The same over a real network: nothing of times, since nobody knows how long a message takes.
+    /// The same over a real network: none for times, since message delays are not known.
     pub(crate) fn theory_over_tcp(&self, of: Quantity) -> Option<Span> {
         self.theory(of).filter(|_| !of.is_time)
     }
 
-    /// What a run came to, with times in a unit of so many nanoseconds.
+    /// The figures of a run, with times in a unit of so many nanoseconds.
     pub(crate) fn figures(
         &self,
         tally: &Tally,
@@ -103,7 +103,7 @@ impl Scene for Scenario {
     fn title(&self) -> String {
         "wave".to_owned()
     }
-    /// There are none: who starts and on what is part of the set-up.
+    /// There are none: initiator and topology are part of the set-up.
     fn own_options(&self, _net: bool) -> String {
         String::new()
     }
