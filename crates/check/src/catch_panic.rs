@@ -67,7 +67,10 @@ mod tests {
     fn a_panic_is_its_text_and_its_place() {
         let (one, two) = (1, 2);
         let panic = catch_panic(|| assert!(one == two, "{one} is not {two}")).unwrap_err();
-        assert!(panic.starts_with("1 is not 2, at ") && panic.contains("caught.rs:"), "{panic}");
+        assert!(
+            panic.starts_with("1 is not 2, at ") && panic.contains("catch_panic.rs:"),
+            "{panic}"
+        );
         assert!(catch_panic(|| panic!("plain")).unwrap_err().starts_with("plain, at "));
         assert!(catch_panic(|| panic_any(7)).unwrap_err().starts_with("no text, at "));
     }

@@ -33,7 +33,7 @@ use crate::stepping::{Session, Surface, read_script};
     vorrang step lamport\n  \
     vorrang step ricart-agrawala --flaw no-tie-break\n  \
     vorrang step bully --nodes 4 --within 1ms\n  \
-    vorrang step --script crates/algorithms/tests/golden/lamport.run\n  \
+    vorrang step --script crates/catalogue/tests/golden/lamport.run\n  \
     printf 'acquire 0\\nsettle\\nrelease 0\\n' | vorrang step lamport --nodes 3\n\n\
     Exit codes: 0 fine; 1 a property is violated at the end, or the checker found\n\
     that it can be; 2 a line of a pipe could not be done (the others were);\n\

@@ -31,7 +31,7 @@ fn a_script_in_a_pipe_is_answered_line_by_line() {
 
 #[test]
 fn what_is_said_to_a_golden_run_is_the_golden_run() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../algorithms/tests/golden");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../catalogue/tests/golden");
     for entry in fs::read_dir(folder).expect("golden runs") {
         let path = entry.expect("a file").path();
         let text = fs::read_to_string(&path).expect("a text");

@@ -3,7 +3,7 @@
 //! The first line of a file in `golden` says what is run and how it is set up, as on the command
 //! line: `k-exclusion --nodes 3 --k 2 --flaw debts-forgotten`, or `central --nodes 2 --reliable`.
 //! What stands at the margin is done, what is indented is the answer. `VORRANG_REWRITE=1 cargo test
-//! -p vorrang-algorithms --test algorithms` writes the answers anew: look at every difference as if
+//! -p vorrang-catalogue --test catalogue` writes the answers anew: look at every difference as if
 //! it were code.
 
 use std::fs;
@@ -130,7 +130,7 @@ fn golden_runs_are_as_they_were() {
             assert!(
                 played == text,
                 "{} has changed, first here (line, now, before): {first:?}\n\
-                 VORRANG_REWRITE=1 cargo test -p vorrang-algorithms --test algorithms writes it anew",
+                 VORRANG_REWRITE=1 cargo test -p vorrang-catalogue --test catalogue writes it anew",
                 path.display()
             );
         }
