@@ -103,7 +103,8 @@ impl Listed for Mutex {
     fn register(into: &mut impl Register<Self>) {
         let card = &central::CARD;
         into.algorithm(card, of_group(Central::new).guarded(central::INVARIANTS));
-        into.flaw(card, "last-come-first-served", of_group(Central::new).with(&LastComeFirstServed));
+        let correct = || of_group(Central::new);
+        into.flaw(card, "last-come-first-served", correct().with(&LastComeFirstServed));
         into.flaw(card, "applications-talk", of_group(Talkative::new));
 
         let card = &lamport::CARD;

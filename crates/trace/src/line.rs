@@ -69,7 +69,7 @@ pub struct Line {
     pub what: LineEvent,
 }
 
-/// As [`What`](crate::record::What), with JSON in the place of types.
+/// As [`What`], with JSON in the place of types.
 #[derive(Clone, PartialEq, Debug)]
 #[expect(missing_docs, reason = "they are those of `What`")]
 pub enum LineEvent {
