@@ -11,7 +11,7 @@
 //! | [`sim`] | deterministic simulation | `sim` |
 //! | [`check`] | every interleaving, with shortest counterexamples | `check` |
 //! | [`net`] | the same machines over TCP | `net` |
-//! | `experiment` | runs, comparisons, sweeps and checks of the catalogue as values | `experiment` |
+//! | `experiment` | runs, comparisons, sweeps and checks as values | `experiment` |
 //!
 //! All features but `experiment`, `draw` and `png` are on by default.
 //!
