@@ -1,8 +1,8 @@
 //! What applications do in a simulated run of each problem, and what is measured in it.
 //!
-//! A folder a problem: its workload and its meter, with the monitor that judges its runs. The
-//! simulator's loop is compiled here, once for every problem ([`Simulated::run_for`]), and
-//! whatever calls it may be compiled with less effort.
+//! A folder a problem: its workload and its meter, with the monitors that judge its runs. Simulator
+//! and checker are compiled here, once for every problem ([`Simulated::run_for`],
+//! [`Explored::explore_after`]), so that their callers may be compiled with less effort.
 #![forbid(unsafe_code)]
 
 pub mod detection;
@@ -13,7 +13,11 @@ pub mod mutex;
 mod times;
 pub mod wave;
 
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+
 use vorrang_algorithms::problem::Problem;
+use vorrang_check::{Bounds, Progress, Report, Stray, System, Walks};
 use vorrang_erased::AnyNode;
 use vorrang_protocol::Monitor;
 use vorrang_sim::{Recorder, SimError, Simulation, Workload};
@@ -42,12 +46,68 @@ pub type SimulationOf<Q> = Simulation<
     Option<Box<dyn Recorder<NodeOf<Q>>>>,
 >;
 
+/// A problem whose algorithms are explored by the checker.
+pub trait Explored: Problem {
+    /// What must hold there.
+    type Watch: Monitor<Command = Self::Command, Notice = Self::Notice>;
+
+    /// Explores all that can follow these steps.
+    ///
+    /// # Errors
+    ///
+    /// As [`vorrang_check::explore_after`].
+    fn explore_after(
+        system: &System<NodeOf<Self>, Self::Watch>,
+        steps: &[String],
+        bounds: &Bounds,
+        threads: NonZeroUsize,
+        progress: OnProgress<'_>,
+    ) -> Result<(Report<NodeOf<Self>>, Option<usize>), Stray>;
+
+    /// Takes random walks.
+    fn walk(
+        system: &System<NodeOf<Self>, Self::Watch>,
+        walks: &Walks,
+        bounds: &Bounds,
+        progress: OnProgress<'_>,
+    ) -> Report<NodeOf<Self>>;
+}
+
+/// Told now and then how far a search has come; says whether it goes on.
+pub type OnProgress<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
+
 /// A node of any algorithm of a problem.
 type NodeOf<Q> = AnyNode<<Q as Problem>::Command, <Q as Problem>::Notice>;
 
-/// Says which monitor and which workload the runs of a problem have, and compiles its loop.
+/// Says which monitors and which workload a problem has, and compiles simulator and checker for it.
 macro_rules! simulated {
-    ($problem:ty, $monitor:ty, $workload:ty) => {
+    ($problem:ty, $monitor:ty, $workload:ty, $watch:ty) => {
+        impl $crate::Explored for $problem {
+            type Watch = $watch;
+
+            fn explore_after(
+                system: &vorrang_check::System<$crate::NodeOf<Self>, $watch>,
+                steps: &[String],
+                bounds: &vorrang_check::Bounds,
+                threads: std::num::NonZeroUsize,
+                progress: $crate::OnProgress<'_>,
+            ) -> Result<
+                (vorrang_check::Report<$crate::NodeOf<Self>>, Option<usize>),
+                vorrang_check::Stray,
+            > {
+                vorrang_check::explore_after(system, steps, bounds, threads, progress)
+            }
+
+            fn walk(
+                system: &vorrang_check::System<$crate::NodeOf<Self>, $watch>,
+                walks: &vorrang_check::Walks,
+                bounds: &vorrang_check::Bounds,
+                progress: $crate::OnProgress<'_>,
+            ) -> vorrang_check::Report<$crate::NodeOf<Self>> {
+                vorrang_check::walk(system, walks, bounds, progress)
+            }
+        }
+
         impl $crate::Simulated for $problem {
             type Monitor = $monitor;
             type Workload = $workload;

@@ -10,7 +10,7 @@ use vorrang_algorithms::setup::{Setup, Unfit};
 use vorrang_catalogue::{self as any, Catalogued, NodeOf};
 use vorrang_check as check;
 use vorrang_draw::Look;
-use vorrang_protocol::{Monitor, NodeId};
+use vorrang_protocol::NodeId;
 use vorrang_sim::Workload;
 use vorrang_trace::{Header, Meter};
 
@@ -117,9 +117,7 @@ pub trait Drawn: Faulted {
 }
 
 /// Model checking.
-pub trait Checked: Catalogued {
-    /// The monitor there.
-    type Watch: Monitor<Command = Self::Command, Notice = Self::Notice>;
+pub trait Checked: Catalogued + vorrang_workload::Explored {
     /// The question of these options about an algorithm, or about it with a mistake.
     fn question(
         card: &'static Card<Self>,

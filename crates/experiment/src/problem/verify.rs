@@ -6,9 +6,7 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use vorrang_catalogue::NodeOf;
-use vorrang_check::{
-    Bound, Bounds, Move, Outcome, Progress, Report, Stray, System, Walks, explore_after, walk,
-};
+use vorrang_check::{Bound, Bounds, Move, Outcome, Progress, Report, Stray, System, Walks};
 use vorrang_protocol::{Effect, Graph, Guard};
 use vorrang_trace::Header;
 
@@ -108,7 +106,7 @@ pub(super) fn look<Q: ProblemDriver>(
     watcher: Watcher<'_>,
 ) -> Result<(Report<NodeOf<Q>>, Option<usize>), Stray> {
     let mut progress = |progress| watcher(Looked { progress, walks: None });
-    explore_after(system, steps, bounds, threads, &mut progress)
+    Q::explore_after(system, steps, bounds, threads, &mut progress)
 }
 
 /// Takes random walks, and tells how far it has come; also, how many walks were left when it ended.
@@ -119,7 +117,7 @@ fn stroll<Q: ProblemDriver>(
     watcher: Watcher<'_>,
 ) -> (Report<NodeOf<Q>>, u64) {
     let mut left = walks.count;
-    let report = walk(system, walks, bounds, |progress| {
+    let report = Q::walk(system, walks, bounds, &mut |progress| {
         left = progress.frontier;
         watcher(Looked { progress, walks: Some((left, walks.count)) })
     });

@@ -11,4 +11,4 @@ use crate::simulated;
 pub use meter::Tally;
 pub use workload::NoWorkload;
 
-simulated!(Detection, Suspicions, NoWorkload);
+simulated!(Detection, Suspicions, NoWorkload, Suspicions);

@@ -11,4 +11,4 @@ use crate::simulated;
 pub use meter::{Leader, Tally};
 pub use workload::Calls;
 
-simulated!(Election, Leadership, Calls);
+simulated!(Election, Leadership, Calls, Leadership);

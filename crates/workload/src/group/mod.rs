@@ -11,4 +11,4 @@ use crate::simulated;
 pub use meter::Tally;
 pub use workload::{GroupWorkload, Move, RunLength};
 
-simulated!(GroupCommunication, Fed, GroupWorkload);
+simulated!(GroupCommunication, Fed, GroupWorkload, Fed);

@@ -11,4 +11,4 @@ use crate::simulated;
 pub use meter::{Tag, Tally};
 pub use workload::{MulticastWorkload, in_rounds, shares};
 
-simulated!(Multicast, Deliveries, MulticastWorkload);
+simulated!(Multicast, Deliveries, MulticastWorkload, Deliveries);

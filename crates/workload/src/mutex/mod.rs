@@ -4,10 +4,10 @@ mod workload;
 
 use vorrang_algorithms::group::locks::spec::Locked;
 use vorrang_algorithms::mutex::Mutex;
-use vorrang_algorithms::mutex::spec::Exclusion;
+use vorrang_algorithms::mutex::spec::{Exclusion, Watch};
 
 use crate::simulated;
 
 pub use workload::{Resource, UseMeter, Users, Uses};
 
-simulated!(Mutex, (Option<Exclusion>, Option<Locked>), Users);
+simulated!(Mutex, (Option<Exclusion>, Option<Locked>), Users, Watch);

@@ -11,4 +11,4 @@ use crate::simulated;
 pub use meter::Tally;
 pub use workload::Once;
 
-simulated!(Wave, Spanning, Once);
+simulated!(Wave, Spanning, Once, Spanning);

@@ -124,8 +124,6 @@ impl Drawn for Detection {
 }
 
 impl Checked for Detection {
-    type Watch = Suspicions;
-
     fn question(
         card: &'static Card,
         flaw: Option<&str>,

@@ -124,8 +124,6 @@ impl Faulted for Election {
 impl Drawn for Election {}
 
 impl Checked for Election {
-    type Watch = Leadership;
-
     fn question(
         card: &'static Card,
         flaw: Option<&str>,

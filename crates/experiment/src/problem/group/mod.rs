@@ -156,8 +156,6 @@ impl Drawn for GroupCommunication {
 }
 
 impl Checked for GroupCommunication {
-    type Watch = Fed;
-
     fn question(
         card: &'static Card,
         flaw: Option<&str>,

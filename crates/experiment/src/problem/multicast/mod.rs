@@ -123,8 +123,6 @@ impl Drawn for Multicast {
 }
 
 impl Checked for Multicast {
-    type Watch = Deliveries;
-
     fn question(
         card: &'static Card,
         flaw: Option<&str>,

@@ -186,8 +186,6 @@ impl Drawn for Mutex {
 }
 
 impl Checked for Mutex {
-    type Watch = Watch;
-
     fn question(
         card: &'static Card,
         flaw: Option<&str>,

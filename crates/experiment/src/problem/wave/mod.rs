@@ -93,8 +93,6 @@ impl Drawn for Wave {
 }
 
 impl Checked for Wave {
-    type Watch = Spanning;
-
     fn question(
         card: &'static Card,
         flaw: Option<&str>,
