@@ -16,6 +16,7 @@ fn below(name: &str) -> Option<Allowed> {
         "catalogue" => Allowed::Only(&["vorrang-algorithms", "vorrang-erased", "vorrang-protocol"]),
         "workload" => Allowed::Only(&[
             "vorrang-algorithms",
+            "vorrang-check",
             "vorrang-erased",
             "vorrang-protocol",
             "vorrang-sim",
