@@ -406,6 +406,6 @@ fn a_run_that_goes_on_for_ever_and_gets_nowhere_is_ended_and_says_so() {
     assert_eq!(report.faults.crashes, 1, "not before the last fault");
     assert_eq!(
         report.at_rest.unwrap().to_string(),
-        "progress: messages go on for ever, without progress, and node 1 still waits"
+        "progress: messages go on for ever without progress, and node 1 still waits"
     );
 }
