@@ -41,7 +41,7 @@ fn a_run_of_every_problem_is_drawn_in_pixels() {
     }
     let (code, _, aside) = run(&["draw", "check", "maekawa-basic", "--format", "png"]);
     assert_eq!(code, 2);
-    assert!(aside.contains("pixels are not for a terminal"), "{aside}");
+    assert!(aside.contains("PNG is not for a terminal"), "{aside}");
 }
 
 #[cfg(feature = "png")]
