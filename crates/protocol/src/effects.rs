@@ -1,46 +1,11 @@
-//! The effects of a node, and an outbox that records them.
+//! Effects behind an object, as values, and in an outbox that records them.
 
 use alloc::vec::Vec;
 use core::fmt;
 use core::mem;
 use core::num::NonZeroU32;
-use core::time::Duration;
 
-use crate::{NodeId, Protocol};
-
-/// The effects of a node: everything that it can do.
-///
-/// The implementor (a driver) guarantees: calls take effect in the order they were made; a message
-/// goes to one node and arrives, if it arrives, unaltered.
-pub trait Effects<P: Protocol> {
-    /// Sends `message`; the driver decides whether, when and in what order it arrives.
-    fn send(&mut self, to: NodeId, message: P::Message);
-    /// Sets a timer; replaces it if it is already set.
-    fn set_timer(&mut self, timer: P::Timer, delay: Delay);
-    /// Cancels the timer, if it is set.
-    fn cancel_timer(&mut self, timer: P::Timer);
-    /// Delivers a notice to the application.
-    fn notify(&mut self, notice: P::Notice);
-    /// A number below `bound`: one drawn by the simulator or the network, *each one in turn* by
-    /// the checker, which runs the handler again for every value.
-    fn choose(&mut self, bound: NonZeroU32) -> u32;
-
-    /// Sends `message` to each of `to`, in their order.
-    fn broadcast(&mut self, to: impl IntoIterator<Item = NodeId>, message: P::Message)
-    where
-        Self: Sized,
-    {
-        self.send_to_each(&mut to.into_iter(), message);
-    }
-
-    /// The same behind a trait object. A driver that can keep, encode or send one message for many
-    /// receivers overrides this one, and a layer forwards it.
-    fn send_to_each(&mut self, to: &mut dyn Iterator<Item = NodeId>, message: P::Message) {
-        for id in to {
-            self.send(id, message.clone());
-        }
-    }
-}
+use crate::{Delay, Effects, NodeId, Protocol};
 
 /// Effects whose implementation is not known at compile time: handlers that are called with these
 /// are compiled once for a protocol, whatever drives it.
@@ -70,36 +35,6 @@ impl<P: Protocol> Effects<P> for DynEffects<'_, P> {
     }
     fn send_to_each(&mut self, to: &mut dyn Iterator<Item = NodeId>, message: P::Message) {
         self.0.send_to_each(to, message);
-    }
-}
-
-/// How long a timer may take.
-///
-/// The simulator and the network draw from the range; the checker keeps only the order that the
-/// ranges force: a timer that the same node sets later, with a `min` no less than this one's `max`,
-/// runs out after it. Between nodes ranges force something only where messages are timely.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Delay {
-    /// At least this long.
-    pub min: Duration,
-    /// At most this long.
-    pub max: Duration,
-}
-
-impl Delay {
-    /// Neither sooner nor later.
-    pub const fn exactly(delay: Duration) -> Self {
-        Self { min: delay, max: delay }
-    }
-
-    /// Somewhere in the range, so that rivals do not wake together.
-    ///
-    /// # Panics
-    ///
-    /// If the range is empty.
-    pub const fn between(min: Duration, max: Duration) -> Self {
-        assert!(min.as_nanos() <= max.as_nanos(), "a delay's `min` is at most its `max`");
-        Self { min, max }
     }
 }
 

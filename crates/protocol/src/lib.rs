@@ -62,6 +62,7 @@
 
 extern crate alloc;
 
+mod delay;
 mod duration;
 mod effects;
 mod graph;
@@ -74,8 +75,9 @@ mod node;
 mod protocol;
 mod turn;
 
+pub use delay::Delay;
 pub use duration::{parse_duration_ns, show_duration_ns};
-pub use effects::{Delay, DynEffects, Effect, Effects, Outbox};
+pub use effects::{DynEffects, Effect, Outbox};
 pub use graph::Graph;
 pub use group_view::GroupView;
 pub use invariant::{Guard, Invariant, Situation};
@@ -83,5 +85,5 @@ pub use layer::{Lift, Relay};
 pub use monitor::{Monitor, Obligation, Violation};
 pub use needs::{Needs, Prospect};
 pub use node::{Group, NodeId, NodeSet, Order};
-pub use protocol::{Data, Event, Message, Never, Protocol, Refused};
+pub use protocol::{Data, Effects, Event, Message, Never, Protocol, Refused};
 pub use turn::{Step, Turn};

@@ -1,12 +1,13 @@
-//! One node as a state machine: its events and its queries.
+//! One node as a state machine, and what it can do: each is defined by the other.
 
 use core::fmt::{self, Debug};
 use core::hash::Hash;
+use core::num::NonZeroU32;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::{Effects, GroupView, NodeId};
+use crate::{Delay, GroupView, NodeId};
 
 /// One node's side of a distributed algorithm: a deterministic state machine.
 ///
@@ -89,6 +90,40 @@ pub trait Protocol: Clone + Eq + Hash + Debug + Send + Sync + 'static {
             Event::Timer(timer) => self.on_timer(timer, fx),
         }
         Ok(())
+    }
+}
+
+/// The effects of a node: everything that it can do.
+///
+/// The implementor (a driver) guarantees: calls take effect in the order they were made; a message
+/// goes to one node and arrives, if it arrives, unaltered.
+pub trait Effects<P: Protocol> {
+    /// Sends `message`; the driver decides whether, when and in what order it arrives.
+    fn send(&mut self, to: NodeId, message: P::Message);
+    /// Sets a timer; replaces it if it is already set.
+    fn set_timer(&mut self, timer: P::Timer, delay: Delay);
+    /// Cancels the timer, if it is set.
+    fn cancel_timer(&mut self, timer: P::Timer);
+    /// Delivers a notice to the application.
+    fn notify(&mut self, notice: P::Notice);
+    /// A number below `bound`: one drawn by the simulator or the network, *each one in turn* by
+    /// the checker, which runs the handler again for every value.
+    fn choose(&mut self, bound: NonZeroU32) -> u32;
+
+    /// Sends `message` to each of `to`, in their order.
+    fn broadcast(&mut self, to: impl IntoIterator<Item = NodeId>, message: P::Message)
+    where
+        Self: Sized,
+    {
+        self.send_to_each(&mut to.into_iter(), message);
+    }
+
+    /// The same behind a trait object. A driver that can keep, encode or send one message for many
+    /// receivers overrides this one, and a layer forwards it.
+    fn send_to_each(&mut self, to: &mut dyn Iterator<Item = NodeId>, message: P::Message) {
+        for id in to {
+            self.send(id, message.clone());
+        }
     }
 }
 
