@@ -3,10 +3,9 @@
 use std::fmt::Write as _;
 
 use crate::dot::quoted;
-use crate::places::{Placement, places};
-use crate::spacetime::pointed;
+use crate::places::{Edge, Placement, places};
 use crate::style::Theme;
-use crate::svg::{Num, Svg, escaped, width, wrap, wrap_mono};
+use crate::svg::{Num, Svg, escaped, pointed, width, wrap, wrap_mono};
 
 /// A picture of nodes.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -91,7 +90,8 @@ impl Graph {
             41..=120 => 11.0,
             _ => 7.0,
         };
-        let (mut at, (wide, high)) = places(self, radius);
+        let (mut at, (wide, high)) =
+            places(&self.placement, self.nodes.len(), &self.edges(), radius);
         let mut svg = Svg::default();
         let room = wide.max(360.0);
         svg.text((20.0, 30.0), "h", &self.title);
@@ -117,6 +117,12 @@ impl Graph {
             }
         }
         svg.finish((room, bottom + 18.0), theme, &format!("{}: {}", self.title, self.command))
+    }
+
+    /// The links, as far as they decide where nodes are.
+    fn edges(&self) -> Vec<Edge> {
+        let edge = |&Link { from, to, rank }: &Link| Edge { from, to, is_tree: rank == Bond::Tree };
+        self.links.iter().map(edge).collect()
     }
 
     fn draw_sets(&self, svg: &mut Svg, at: &[(f64, f64)]) {

@@ -2,10 +2,9 @@
 
 use crate::chart::{Chart, Fate, Moment};
 use crate::layout::Layout;
-use crate::spacetime::pointed;
 use crate::story::{Bar, Mark, Story, What};
 use crate::style::KINDS;
-use crate::svg::{Num, Svg, width};
+use crate::svg::{Num, Svg, pointed, width};
 
 /// The shape of a mark, around a place.
 pub(crate) fn shape(mark: Mark, (x, y): (f64, f64)) -> String {

@@ -3,8 +3,6 @@
 use std::collections::VecDeque;
 use std::f64::consts::TAU;
 
-use crate::graph::{Bond, Graph};
-
 /// Where nodes are.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Placement {
@@ -26,21 +24,34 @@ pub enum Placement {
     Springs,
 }
 
+/// What links nodes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Edge {
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    /// Whether it is from a parent to a child.
+    pub(crate) is_tree: bool,
+}
+
 const MARGIN: f64 = 34.0;
 
-/// The middle of every node, and how large the picture is.
-pub(crate) fn places(graph: &Graph, radius: f64) -> (Vec<(f64, f64)>, (f64, f64)) {
-    let count = graph.nodes.len();
+/// The middle of each of so many nodes, and how large the picture is.
+pub(crate) fn places(
+    placement: &Placement,
+    count: usize,
+    edges: &[Edge],
+    radius: f64,
+) -> (Vec<(f64, f64)>, (f64, f64)) {
     let apart = radius * 3.4;
-    let at = match &graph.placement {
+    let at = match placement {
         Placement::Hub => {
             let mut at = vec![(0.0, 0.0)];
             at.extend(circle(count.saturating_sub(1), apart));
             at
         }
         Placement::Rows { widths, centred } => rows(widths, *centred, apart),
-        Placement::Tree(root) => tree(graph, *root, apart),
-        Placement::Springs if count <= MOST_SPRINGS => springs(graph, apart),
+        Placement::Tree(root) => tree(count, edges, *root, apart),
+        Placement::Springs if count <= MOST_SPRINGS => springs(count, edges, apart),
         Placement::Circle | Placement::Springs => circle(count, apart),
     };
     framed(at, MARGIN + radius)
@@ -85,11 +96,10 @@ fn rows(widths: &[usize], centred: bool, apart: f64) -> Vec<(f64, f64)> {
 }
 
 /// Every node above the middle of its children; a node hangs below the first that reaches it.
-fn tree(graph: &Graph, root: usize, apart: f64) -> Vec<(f64, f64)> {
-    let count = graph.nodes.len();
+fn tree(count: usize, edges: &[Edge], root: usize, apart: f64) -> Vec<(f64, f64)> {
     let mut parent = vec![None; count];
     let mut depth = vec![0_usize; count];
-    let has_tree = graph.links.iter().any(|it| it.rank == Bond::Tree);
+    let has_tree = edges.iter().any(|it| it.is_tree);
     let (mut queue, mut seen) = (VecDeque::from([root]), vec![false; count]);
     let mut order = Vec::new();
     if root < count {
@@ -97,9 +107,9 @@ fn tree(graph: &Graph, root: usize, apart: f64) -> Vec<(f64, f64)> {
     }
     while let Some(node) = queue.pop_front().filter(|&node| node < count) {
         order.push(node);
-        for link in &graph.links {
+        for link in edges {
             let next = match (link.from == node, link.to == node) {
-                _ if has_tree && link.rank != Bond::Tree => continue,
+                _ if has_tree && !link.is_tree => continue,
                 (true, _) => link.to,
                 (false, true) if !has_tree => link.from,
                 (false, _) => continue,
@@ -143,9 +153,8 @@ fn hang(node: usize, order: &[usize], parent: &[Option<usize>], x: &mut [f64], n
 
 /// After Fruchterman and Reingold, "Graph drawing by force-directed placement", 1991: from a
 /// circle, so that the same graph always looks the same.
-fn springs(graph: &Graph, apart: f64) -> Vec<(f64, f64)> {
+fn springs(count: usize, edges: &[Edge], apart: f64) -> Vec<(f64, f64)> {
     const ROUNDS: usize = 300;
-    let count = graph.nodes.len();
     let ideal = apart * 1.7;
     let mut at = circle(count, apart);
     for round in 0..ROUNDS {
@@ -159,7 +168,7 @@ fn springs(graph: &Graph, apart: f64) -> Vec<(f64, f64)> {
                 force[other] = (force[other].0 - dx * push, force[other].1 - dy * push);
             }
         }
-        for link in &graph.links {
+        for link in edges {
             let (one, other) = (link.from, link.to);
             let (dx, dy) = (at[one].0 - at[other].0, at[one].1 - at[other].1);
             let pull = dx.hypot(dy) / ideal;
@@ -179,12 +188,9 @@ fn springs(graph: &Graph, apart: f64) -> Vec<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::graph::Link;
 
-    fn graph(count: usize, links: &[(usize, usize)], placement: Placement) -> Graph {
-        let link = |&(from, to): &(usize, usize)| Link { from, to, rank: Bond::Link };
-        let links = links.iter().map(link).collect();
-        Graph { nodes: Graph::numbered(count), links, placement, ..Graph::default() }
+    fn edges(links: &[(usize, usize)]) -> Vec<Edge> {
+        links.iter().map(|&(from, to)| Edge { from, to, is_tree: false }).collect()
     }
 
     fn nearest(at: &[(f64, f64)]) -> f64 {
@@ -203,8 +209,7 @@ mod tests {
         let rows = Placement::Rows { widths: vec![5, 5, 2], centred: true };
         let all = [Placement::Circle, Placement::Hub, rows, Placement::Tree(0), Placement::Springs];
         for placement in all {
-            let graph = graph(12, &ring, placement.clone());
-            let (at, (wide, high)) = places(&graph, 15.0);
+            let (at, (wide, high)) = places(&placement, 12, &edges(&ring), 15.0);
             assert_eq!(at.len(), 12);
             assert!(nearest(&at) > 30.0, "{placement:?}: {}", nearest(&at));
             let is_inside =
@@ -215,8 +220,8 @@ mod tests {
 
     #[test]
     fn children_hang_below_their_parents() {
-        let graph = graph(4, &[(2, 0), (2, 1), (1, 3)], Placement::Tree(2));
-        let (at, _) = places(&graph, 15.0);
+        let links = edges(&[(2, 0), (2, 1), (1, 3)]);
+        let (at, _) = places(&Placement::Tree(2), 4, &links, 15.0);
         assert!(at[2].1 < at[0].1 && (at[0].1 - at[1].1).abs() < 0.1 && at[1].1 < at[3].1);
     }
 }

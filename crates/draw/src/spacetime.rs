@@ -13,7 +13,7 @@ use crate::legend;
 use crate::margins::{axis, caption, heading, states};
 use crate::story::{Bar, Mark, Story, What};
 use crate::style::{KINDS, Theme};
-use crate::svg::{Num, Svg, escaped, width};
+use crate::svg::{Num, Svg, escaped, plain, pointed, width};
 
 /// How it is drawn.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -377,33 +377,6 @@ pub(crate) fn stands_out(arrow: &Arrow) -> bool {
 
 pub(crate) fn between(from: (f64, f64), to: (f64, f64), share: f64) -> (f64, f64) {
     (from.0 + (to.0 - from.0) * share, from.1 + (to.1 - from.1) * share)
-}
-
-fn plain(from: (f64, f64), to: (f64, f64)) -> String {
-    format!("M{} {}L{} {}", Num(from.0), Num(from.1), Num(to.0), Num(to.1))
-}
-
-/// A line with a head.
-pub(crate) fn pointed(from: (f64, f64), to: (f64, f64)) -> String {
-    const LONG: f64 = 7.0;
-    const WIDE: f64 = 2.7;
-    let (dx, dy) = (to.0 - from.0, to.1 - from.1);
-    let length = dx.hypot(dy).max(0.001);
-    let (ux, uy) = (dx / length, dy / length);
-    let long = LONG.min(length);
-    let base = (to.0 - ux * long, to.1 - uy * long);
-    let (one, other) =
-        ((base.0 - uy * WIDE, base.1 + ux * WIDE), (base.0 + uy * WIDE, base.1 - ux * WIDE));
-    format!(
-        "{}M{} {}L{} {} {} {}Z",
-        plain(from, base),
-        Num(to.0),
-        Num(to.1),
-        Num(one.0),
-        Num(one.1),
-        Num(other.0),
-        Num(other.1)
-    )
 }
 
 /// A message to oneself: above the line and back.

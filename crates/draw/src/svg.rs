@@ -64,6 +64,34 @@ impl std::fmt::Display for Num {
     }
 }
 
+/// The path of a straight line.
+pub(crate) fn plain(from: (f64, f64), to: (f64, f64)) -> String {
+    format!("M{} {}L{} {}", Num(from.0), Num(from.1), Num(to.0), Num(to.1))
+}
+
+/// The path of a line with a head.
+pub(crate) fn pointed(from: (f64, f64), to: (f64, f64)) -> String {
+    const LONG: f64 = 7.0;
+    const WIDE: f64 = 2.7;
+    let (dx, dy) = (to.0 - from.0, to.1 - from.1);
+    let length = dx.hypot(dy).max(0.001);
+    let (ux, uy) = (dx / length, dy / length);
+    let long = LONG.min(length);
+    let base = (to.0 - ux * long, to.1 - uy * long);
+    let (one, other) =
+        ((base.0 - uy * WIDE, base.1 + ux * WIDE), (base.0 + uy * WIDE, base.1 - ux * WIDE));
+    format!(
+        "{}M{} {}L{} {} {} {}Z",
+        plain(from, base),
+        Num(to.0),
+        Num(to.1),
+        Num(one.0),
+        Num(one.1),
+        Num(other.0),
+        Num(other.1)
+    )
+}
+
 /// Text as it may stand in SVG: what XML cannot say is left out.
 pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
