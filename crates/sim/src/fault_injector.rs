@@ -1,37 +1,32 @@
-//! The faults of a run under way, and what they do to the world.
+//! The faults of a run under way: those to come, and those in effect.
 //!
 //! Random faults of messages are drawn from generators of their own, one draw for every message and
 //! kind, so that none changes any other draw.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use vorrang_erased::Messages;
-use vorrang_protocol::{Data, Monitor, NodeId};
-use vorrang_trace::{Fault as Noted, Loss, Meter, What};
+use vorrang_protocol::NodeId;
 
+use crate::Random;
 use crate::faults::{Fault, FaultCounts, Faults, Partition, Slow};
-use crate::queue::Key;
-use crate::time::later_ns;
-use crate::world::{Envelope, LetterOf, NodeOf, Scheduled, Upcoming, UpcomingOf, Waiting, World};
-use crate::{Pending, Random, Recorder, Workload};
 
 /// Faults to come, and faults in effect.
 #[derive(Debug)]
 pub(crate) struct FaultInjector {
     /// The plan, but for its script; lists are sorted.
-    plan: Faults,
+    pub(crate) plan: Faults,
     /// Earliest first. It is no part of the queue, so that a fault to come does not keep a run from
     /// being at rest, nor takes a number that a message would have.
-    script: VecDeque<(u64, Fault)>,
+    pub(crate) script: VecDeque<(u64, Fault)>,
     losses: Random,
-    duplicates: Random,
+    pub(crate) duplicates: Random,
     reorders: Random,
     /// For the second of two equal messages that is under way, the number of the first.
-    copies: BTreeMap<u64, u64>,
+    pub(crate) copies: BTreeMap<u64, u64>,
     pub(crate) counts: FaultCounts,
     conditions: Vec<Condition>,
     /// For each node, the number of the first event that is not of an earlier life.
-    born: Vec<u64>,
+    pub(crate) born: Vec<u64>,
     cuts: Vec<Cut>,
     slow: Vec<Slow>,
     pub(crate) patience: ProgressWatch,
@@ -75,7 +70,7 @@ impl ProgressWatch {
     }
 
     /// As long as there are faults to come, who knows what they are good for.
-    fn look(&mut self, progress: u64, events: u64, has_faults_to_come: bool) {
+    pub(crate) fn look(&mut self, progress: u64, events: u64, has_faults_to_come: bool) {
         if progress != self.seen.0 || has_faults_to_come {
             self.seen = (progress, events);
         }
@@ -85,10 +80,10 @@ impl ProgressWatch {
 
 /// The fate of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-struct Fate {
-    is_lost: bool,
-    is_doubled: bool,
-    is_overtaken: bool,
+pub(crate) struct Fate {
+    pub(crate) is_lost: bool,
+    pub(crate) is_doubled: bool,
+    pub(crate) is_overtaken: bool,
 }
 
 impl FaultInjector {
@@ -207,31 +202,31 @@ impl FaultInjector {
     }
 
     /// Whether messages sent now are lost.
-    fn is_cut(&self, from: NodeId, to: NodeId) -> bool {
+    pub(crate) fn is_cut(&self, from: NodeId, to: NodeId) -> bool {
         self.cuts.iter().any(|cut| !cut.is_over && cut.partition.separates(from, to))
     }
 
     /// Whether a partition came between two nodes while the message of event `number` was under
     /// way.
-    fn was_cut(&self, number: u64, from: NodeId, to: NodeId) -> bool {
+    pub(crate) fn was_cut(&self, number: u64, from: NodeId, to: NodeId) -> bool {
         self.cuts.iter().any(|cut| number < cut.began && cut.partition.separates(from, to))
     }
 
     /// How long a message takes that would take so long.
-    fn slowed_ns(&self, in_ns: u64, from: NodeId, to: NodeId) -> u64 {
+    pub(crate) fn slowed_ns(&self, in_ns: u64, from: NodeId, to: NodeId) -> u64 {
         let slow = self.slow.iter().filter(|slow| from != to && slow.concerns(from, to));
         slow.fold(in_ns, |in_ns, slow| slow.by.after(in_ns))
     }
 
     /// Whether a link loses something by chance.
-    fn link_loses(&mut self, now_ns: u64) -> bool {
+    pub(crate) fn link_loses(&mut self, now_ns: u64) -> bool {
         let is_over = self.plan.until_ns.is_some_and(|until_ns| now_ns >= until_ns);
         !is_over && self.plan.loss.draw(&mut self.losses)
     }
 
     /// The fate of a message; where it is forwarded along links, it is known whether it was lost by
     /// chance.
-    fn fate(&mut self, seq: u64, now_ns: u64, on_its_way: Option<bool>) -> Fate {
+    pub(crate) fn fate(&mut self, seq: u64, now_ns: u64, on_its_way: Option<bool>) -> Fate {
         let Faults { lost, doubled, delayed, loss, duplication, reordering, until_ns, .. } =
             &self.plan;
         let has = |numbers: &[u64]| numbers.binary_search(&seq).is_ok();
@@ -246,161 +241,7 @@ impl FaultInjector {
     }
 
     /// The number that the message of event `number` was sent with.
-    fn sent_as(&mut self, number: u64) -> u64 {
-        self.copies.remove(&number).unwrap_or(number)
-    }
-}
-
-impl<M, W, R> World<M, W, R>
-where
-    M: Monitor<Command: Data, Notice: Data>,
-    W: Workload<M::Command, M::Notice>,
-    R: Recorder<NodeOf<M>>,
-{
-    /// Lets an event happen, if the state of the node and the network allows it; else it waits, or
-    /// is dropped.
-    #[cold]
-    pub(crate) fn let_through(
-        &mut self,
-        key: Key,
-        at: NodeId,
-        event: UpcomingOf<M, W>,
-        messages: &mut dyn Messages,
-    ) -> Option<UpcomingOf<M, W>> {
-        let Some(injector) = self.faults.as_deref() else { return Some(event) };
-        let number = key.number;
-        let lost = match (&event, injector.condition(at)) {
-            (Upcoming::Message(letter), _) if injector.was_cut(number, letter.from, at) => {
-                Some(Loss::Partition)
-            }
-            // A message in flight may reach another incarnation of its receiver.
-            (Upcoming::Message(_), Condition::Down) => Some(Loss::Down),
-            // The plans of the application were lost in the crash.
-            (Upcoming::Command(_), Condition::Down) => return None,
-            (Upcoming::Command(_), _) if number < injector.born[at.index()] => return None,
-            // A crash cancels all timers.
-            (Upcoming::Timer(_), Condition::Down) | (_, Condition::Up | Condition::Still) => None,
-        };
-        if let Some(why) = lost {
-            self.now_ns = key.at_ns;
-            self.lose(number, at, event, why, messages);
-            return None;
-        }
-        if injector.condition(at) == Condition::Still {
-            self.waiting.push((key, Scheduled { node: at, event }));
-            return None;
-        }
-        Some(event)
-    }
-
-    /// Events that have waited for a node, in the order of arrival.
-    pub(crate) fn take_waiting(&mut self, at: NodeId) -> Waiting<M, W> {
-        self.waiting.extract_if(.., |(_, it)| it.node == at).collect()
-    }
-
-    /// A message comes to nothing. Anything else was nothing to begin with.
-    pub(crate) fn lose(
-        &mut self,
-        number: u64,
-        to: NodeId,
-        event: UpcomingOf<M, W>,
-        why: Loss,
-        messages: &mut dyn Messages,
-    ) {
-        let Upcoming::Message(Envelope { from, past, message, .. }) = event else { return };
-        messages.drop_one(message);
-        let Some(injector) = self.faults.as_deref_mut() else { return };
-        let count = match why {
-            Loss::Network | Loss::NoLink => &mut injector.counts.lost,
-            Loss::Partition => &mut injector.counts.cut_off,
-            Loss::Down => &mut injector.counts.to_the_dead,
-        };
-        *count += 1;
-        let seq = injector.sent_as(number);
-        self.meter.on_lost(self.now_ns, past);
-        self.record(from, || What::Lost { to, seq, why });
-    }
-
-    /// The number that the message of event `number` was sent with, where some arrive twice.
-    #[cold]
     pub(crate) fn sent_as(&mut self, number: u64) -> u64 {
-        self.faults.as_mut().map_or(number, |injector| injector.sent_as(number))
-    }
-
-    /// Sends a message where some do not arrive, some do twice, and some late.
-    #[cold]
-    pub(crate) fn send_badly(
-        &mut self,
-        to: NodeId,
-        letter: LetterOf<M, W>,
-        messages: &mut dyn Messages,
-    ) {
-        let (seq, from, sent_ns) = (self.queue.next_number(), letter.from, self.now_ns);
-        let way = self.travel(to, &letter, messages, |injector| injector.link_loses(sent_ns));
-        let in_ns = way.map_or_else(|| self.draw_latency(), |way| way.takes_ns);
-        let Self { faults: Some(injector), links, now_ns, .. } = self else { return };
-        let now_ns = *now_ns;
-        let slowed_ns = injector.slowed_ns(in_ns, from, to);
-        let mut arrival_ns = links.arrival_after_ns(now_ns, slowed_ns, from, to);
-        let is_cut = injector.is_cut(from, to);
-        let fate = injector.fate(seq, now_ns, way.map(|way| way.is_lost));
-        if is_cut || fate.is_lost {
-            self.queue.skip();
-            let why = if is_cut { Loss::Partition } else { Loss::Network };
-            return self.lose(seq, to, Upcoming::Message(letter), why, messages);
-        }
-        let mut late_ns = slowed_ns - in_ns;
-        injector.counts.slowed += u64::from(late_ns > 0);
-        if fate.is_overtaken {
-            // Later than the link says, which does not wait for it.
-            injector.counts.reordered += 1;
-            late_ns = late_ns.saturating_add(injector.plan.late_ns);
-            arrival_ns = arrival_ns.and_then(|at_ns| later_ns(at_ns, injector.plan.late_ns));
-        }
-        let second = fate.is_doubled.then(|| {
-            injector.counts.duplicated += 1;
-            match way {
-                Some(way) => links.arrival_after_ns(now_ns, way.takes_ns, from, to),
-                None => links.arrival_ns(now_ns, from, to, &mut injector.duplicates),
-            }
-        });
-        if late_ns > 0 {
-            self.record(from, || What::Fault(Noted::Delayed { to, seq, by_ns: late_ns }));
-        }
-        let pending = Pending::Message { from };
-        let copy = second.and_then(|at_ns| {
-            self.record(from, || What::Doubled { to, seq });
-            let past = self.meter.on_duplicate(&letter.past);
-            let (message, tag) = (letter.message, letter.tag.clone());
-            let at_ns = self.in_time(to, pending, at_ns)?;
-            messages.duplicate(message);
-            Some((at_ns, Envelope { from, message, past, tag }))
-        });
-        let Some(at_ns) = self.in_time(to, pending, arrival_ns) else { return };
-        self.schedule(at_ns, to, Upcoming::Message(letter));
-        if let Some((at_ns, copy)) = copy {
-            let number = self.queue.next_number();
-            self.schedule(at_ns, to, Upcoming::Message(copy));
-            if let Some(injector) = &mut self.faults {
-                injector.copies.insert(number, seq);
-            }
-        }
-    }
-
-    /// Whether the run gets nowhere any more, though something always happens. Asked once in a
-    /// while: it is a matter of very many events.
-    #[cold]
-    pub(crate) fn is_stuck(&mut self) -> bool {
-        const EVERY: u64 = 1 << 10;
-        let Some(injector) = self.faults.as_deref_mut() else { return false };
-        if self.end_ns != u64::MAX {
-            // It has an end anyway.
-            return false;
-        }
-        let FaultInjector { patience, script, .. } = injector;
-        if self.events.is_multiple_of(EVERY) {
-            patience.look(self.meter.progress(), self.events, !script.is_empty());
-        }
-        patience.is_over
+        self.copies.remove(&number).unwrap_or(number)
     }
 }

@@ -1,6 +1,8 @@
 //! Everything but the nodes themselves: events in flight, monitors and meters, and the targets of
 //! the nodes' effects.
 
+mod under_faults;
+
 use std::mem;
 use std::num::NonZeroU32;
 
