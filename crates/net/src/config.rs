@@ -8,7 +8,8 @@ use vorrang_protocol::{Needs, NodeId};
 use crate::address_book::{MAX_ROOM, is_address};
 use vorrang_erased::MAX_INTEGER;
 
-use crate::NetError;
+use crate::error::NetError;
+use crate::hello::MAX_NAME_LEN;
 
 /// The identity of a node, and its group.
 #[derive(Clone, Debug)]
@@ -167,9 +168,6 @@ impl Generation {
         number <= Self::now().0.saturating_add(Self::AHEAD)
     }
 }
-
-/// How long the name of a group or an algorithm may be, in bytes: it must fit into a hello.
-pub const MAX_NAME_LEN: usize = 255;
 
 /// When the machine starts: handles messages and commands, and may send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -18,10 +18,9 @@ use vorrang_protocol::{Never, NodeId};
 use crate::address_book::is_address;
 use crate::config::Timing;
 use crate::error::NetError;
-use crate::hello::{
-    DialRequest, HandshakeError, Hello, Identity, Introduction, JoinGrant, JoinRequest, Refusal,
-    Refuser, read_frame, write_frame,
-};
+use crate::handshake::{HandshakeError, read_frame, write_frame};
+use crate::hello::{DialRequest, Hello, Introduction, JoinGrant, JoinRequest, Refusal, Refuser};
+use crate::identity::Identity;
 use crate::incarnations::Terms;
 use crate::transport::{AnyStream, AnyTransport, ErasedListener, Tcp};
 use crate::wire::{Frame, VERSION, WireError};

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use vorrang_protocol::{NodeId, Refused};
 
-use crate::{MAX_NAME_LEN, MAX_ROOM};
+use crate::address_book::MAX_ROOM;
+use crate::hello::MAX_NAME_LEN;
 
 /// Why a node did not start.
 #[derive(Debug, thiserror::Error)]

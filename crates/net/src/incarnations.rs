@@ -4,10 +4,12 @@
 //! means; others act on it.
 
 use std::cmp::Ordering;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering as Memory};
+use std::time::SystemTime;
 
-use crate::hello::{Hello, Refusal, draw_incarnation};
+use crate::hello::{Hello, Refusal};
 
 /// How far a peer's count of connections may jump. It counts unanswered calls, too: at one every
 /// millisecond this is seven weeks of them. Without a bound one hello could claim the largest
@@ -234,6 +236,16 @@ impl Incarnations {
 
 /// The error for a count that jumps too far.
 const JUMPED: &str = "it counts connections that cannot have been";
+
+/// A number that cannot be guessed and is unlikely to be drawn twice: from the randomness with
+/// which the standard library seeds its hash tables, so it is independent of the run's seed.
+pub(crate) fn draw_incarnation() -> u64 {
+    let mut hasher = RandomState::new().build_hasher();
+    hasher.write_u32(std::process::id());
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    hasher.write_u128(now.map_or(0, |since| since.as_nanos()));
+    hasher.finish()
+}
 
 #[cfg(test)]
 mod tests {

@@ -11,10 +11,9 @@ use vorrang_protocol::NodeId;
 
 use crate::config::{Config, Limits};
 use crate::connecting::{Arrival, Caller, Line};
-use crate::driver::Driver;
+use crate::driver::{Driver, Member, Network};
 use crate::link::Link;
 use crate::machine_io::Outbound;
-use crate::network::{Member, Network};
 use crate::status::{Datagrams, LinkStatus};
 use crate::wire::WireError;
 

@@ -8,12 +8,11 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 use vorrang_protocol::{Needs, NodeId, Prospect};
 
-use crate::driver::{Driver, Phase};
+use super::{Driver, Member, Network, Phase};
 use crate::error::CommandError;
 use crate::event::{Event, Meaning};
 use crate::handle::Goodbye;
 use crate::incarnations::Parting;
-use crate::network::{Member, Network};
 use crate::node_core::AnyCommand;
 use crate::timers::deadline;
 use crate::turns::{ReleaseOutcome, Stage};

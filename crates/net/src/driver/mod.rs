@@ -5,6 +5,9 @@
 //! in one call. A turn looks only at links on which something has happened
 //! ([`ready_links`](crate::ready_links)), so its cost does not grow with the size of the group.
 
+mod members;
+mod network;
+
 use std::future::{Future, poll_fn};
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;
@@ -15,13 +18,15 @@ use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::time::{Instant, Sleep};
 use vorrang_protocol::{GroupView, Refused};
 
+use members::Leaving;
+pub(crate) use members::Told;
+pub(crate) use network::{Member, Network};
+
 use crate::config::{Config, Start};
 use crate::error::{CommandError, StopReason};
 use crate::event::Event;
 use crate::handle::{Control, Goodbye, Reply};
-use crate::hello::Identity;
-use crate::members::{Leaving, Told};
-use crate::network::Network;
+use crate::identity::Identity;
 use crate::node_core::{AnyCommand, MachineReport, NodeCore};
 use crate::ready_links::ReadyLinks;
 use crate::status::Status;

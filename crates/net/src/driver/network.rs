@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use vorrang_protocol::NodeId;
 
-use crate::driver::Driver;
+use super::Driver;
 use crate::incarnations::Parting;
 use crate::machine_io::Outbound;
 use crate::status::{Datagrams, LinkStatus};

@@ -30,7 +30,8 @@
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::NodeId;
 
-use crate::hello::{Identity, Refusal};
+use crate::hello::Refusal;
+use crate::identity::Identity;
 use crate::wire;
 
 /// The magic bytes of every frame: others than over TCP, so that neither is taken for the other.

@@ -8,9 +8,9 @@ use vorrang_protocol::NodeId;
 
 use super::datagram::Greeting;
 use crate::config::Timing;
+use crate::driver::Member;
 use crate::hello::{Refusal, Refuser};
 use crate::incarnations::{Admission, Parting};
-use crate::network::Member;
 use crate::standing::{ConnectFailures, SilenceMonitor, Standing};
 use crate::status::LinkStatus;
 

@@ -13,11 +13,10 @@ use super::faults::Fate;
 use super::peer::Peer;
 use super::sockets::{CAST, OWN};
 use super::udp_network::{ALL_PLACES, Arrived, Casting, Held, UdpNetwork};
-use crate::driver::Driver;
+use crate::driver::{Driver, Member, Network};
 use crate::event::Event;
 use crate::hello::Refusal;
 use crate::incarnations::Parting;
-use crate::network::{Member, Network};
 use crate::standing::Health;
 use crate::status::{Datagrams, LinkStatus};
 
