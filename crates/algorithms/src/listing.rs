@@ -5,7 +5,7 @@ use vorrang_protocol::Protocol;
 use crate::card::Card;
 use crate::problem::Problem;
 use crate::recipe::Recipe;
-use crate::setup::Unfit;
+use crate::unfit::Unfit;
 
 /// Takes in the algorithms of a problem.
 ///

@@ -31,7 +31,7 @@ use core::str::FromStr;
 use vorrang_protocol::{Group, NodeId};
 
 use crate::quorum::Quorums;
-use crate::setup::Unfit;
+use crate::unfit::Unfit;
 
 /// How the sets are made.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]

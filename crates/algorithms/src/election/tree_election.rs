@@ -67,32 +67,9 @@ use super::card::{Card, DURATION, Demonstration, Flaw, MESSAGES, Setting, Terms}
 use super::{Command, Notice};
 use crate::card::{Assumes, Layout, Span};
 use crate::recipe::Recipe;
-use crate::setup::{Parameter, Setup};
+use crate::setup::{Contention, Parameter, Setup};
 use crate::topology::Topology;
 use crate::topology::measure::shape_of;
-
-/// How two nodes that want each other for a parent are told apart.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub enum Contention {
-    /// Each waits for a short or a long time, as a coin falls, and asks again.
-    #[default]
-    Wait,
-    /// The higher one is the parent.
-    Id,
-}
-
-impl Contention {
-    /// All that there are.
-    pub const ALL: [Self; 2] = [Self::Wait, Self::Id];
-
-    /// Its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Wait => "wait",
-            Self::Id => "id",
-        }
-    }
-}
 
 /// The messages over a link, each with the number of the reset that it is about.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]

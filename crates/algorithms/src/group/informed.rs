@@ -10,30 +10,7 @@ use vorrang_protocol::{Data, Effects, Group, NodeId, Protocol, Refused, Relay};
 use super::detecting::{Detecting, Through, Timer};
 use super::input::Input;
 use super::message::Beat;
-use crate::setup::Setup;
-
-/// The failure detector.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub enum Detector {
-    /// Heartbeats that come or do not.
-    #[default]
-    Heartbeats,
-    /// Commands.
-    Told,
-}
-
-impl Detector {
-    /// All that there are.
-    pub const ALL: [Self; 2] = [Self::Heartbeats, Self::Told];
-
-    /// Its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Heartbeats => "heartbeats",
-            Self::Told => "told",
-        }
-    }
-}
+use crate::setup::{Detector, Setup};
 
 /// One node: a machine, and what it lives on.
 #[derive(Clone, PartialEq, Eq, Hash)]

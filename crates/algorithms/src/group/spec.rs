@@ -32,11 +32,10 @@ use alloc::vec::Vec;
 use vorrang_protocol::{Group, Monitor, NodeId, NodeSet, Obligation, Violation};
 
 use super::fed::{self, Suspecting};
-use super::informed::Detector;
 use super::view::{View, majority_side};
 use super::{Command, Notice, ledger, list};
 use crate::partition::Cuts;
-use crate::setup::Setup;
+use crate::setup::{Detector, Setup};
 
 const SELF_INCLUSION: &str = "self inclusion";
 const INCREASING: &str = "increasing views";

@@ -1,10 +1,9 @@
 //! The card of a multicast algorithm.
 
 use super::Multicast;
-use super::ordering::Ordering;
 use super::spec::Deliveries;
 use crate::card::{Quantity, Span};
-use crate::setup::{Parameter, Setup};
+use crate::setup::{Ordering, Parameter, Setup};
 
 /// An algorithm's card.
 pub type Card = crate::card::Card<Multicast>;

@@ -19,7 +19,6 @@ pub mod ordering;
 pub mod spec;
 pub mod srm;
 pub mod suppression;
-mod tail;
 
 use alloc::boxed::Box;
 use alloc::format;

@@ -57,10 +57,9 @@ use super::card::{CONTROL, Card, Demonstration, Flaw, LATENCY, Setting, Terms};
 use super::carrier::{Carrier, Up, longest};
 use super::inbox::{Arrival, Inbox};
 use super::ordered::{self, Ordered};
-pub use super::tail::Tail;
 use crate::card::{Assumes, Span};
 use crate::layer::reliable::Retries;
-use crate::setup::{Parameter, Setup};
+use crate::setup::{Parameter, Setup, Tail};
 
 /// The messages between carriers.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]

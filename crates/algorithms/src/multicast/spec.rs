@@ -10,7 +10,7 @@
 //! | `causal order` | none is delivered before one that its sender had delivered or sent before |
 //! | `total order` | all members deliver in one order: each a beginning of it |
 //!
-//! The last two only where they are [promised](super::ordering::Ordering). Of a member that was
+//! The last two only where they are [promised](Ordering). Of a member that was
 //! down and came up again nothing is demanded: it has forgotten which of its numbers it has used,
 //! and a group that takes it in again is another problem. Members between which the network is cut
 //! owe each other what they miss when it is whole again.
@@ -24,8 +24,8 @@ use alloc::vec::Vec;
 use vorrang_protocol::{Group, Monitor, NodeId, NodeSet, Obligation, Violation};
 
 use super::body::Id;
-use super::ordering::Ordering;
 use super::{Command, Notice, Text};
+use crate::setup::Ordering;
 
 const INTEGRITY: &str = "integrity";
 const VALIDITY: &str = "validity";

@@ -40,7 +40,7 @@ use core::fmt;
 
 use vorrang_protocol::{Group, NodeId, NodeSet};
 
-use crate::setup::Unfit;
+use crate::unfit::Unfit;
 pub use triangle::Scheme;
 
 /// How quorums are made.

@@ -23,7 +23,7 @@ use alloc::sync::Arc;
 
 use vorrang_protocol::{Graph, Group, NodeId};
 
-use crate::setup::Unfit;
+use crate::unfit::Unfit;
 
 /// The communication graph.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

@@ -5,13 +5,11 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use vorrang_algorithms::multicast::ack::Ack;
 use vorrang_algorithms::multicast::carrier::Carrier;
 use vorrang_algorithms::multicast::flaws::ONE_BACK_OFF_KEPT;
-use vorrang_algorithms::multicast::nack::{Nack, Tail};
-use vorrang_algorithms::multicast::ordering::Ordering;
+use vorrang_algorithms::multicast::nack::Nack;
 use vorrang_algorithms::multicast::spec::Deliveries;
 use vorrang_algorithms::multicast::srm::Srm;
-use vorrang_algorithms::multicast::suppression::distance::Distances;
 use vorrang_algorithms::multicast::{Command, Ordered, Text};
-use vorrang_algorithms::setup::Setup;
+use vorrang_algorithms::setup::{Distances, Ordering, Setup, Tail};
 use vorrang_check::{
     Ask, Bounds, Demands, Faults, Links, Order, Outcome, Plan, System, Walks, explore, walk,
 };

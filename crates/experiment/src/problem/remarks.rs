@@ -1,8 +1,7 @@
 //! The scope of a checker's answer, as text, and warnings where it covers less than it seems.
 
 use vorrang_algorithms::card::About;
-use vorrang_algorithms::group::informed::Detector;
-use vorrang_algorithms::setup::{Parameter, Setup};
+use vorrang_algorithms::setup::{Detector, Parameter, Setup};
 use vorrang_check::{Faults, Links};
 use vorrang_protocol::{Order, show_duration_ns};
 

@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use vorrang_algorithms::multicast::ordering::Ordering;
-use vorrang_algorithms::multicast::suppression::distance::Distances;
 use vorrang_algorithms::multicast::{Command, Multicast, Notice, Text};
-use vorrang_algorithms::setup::{Parameter, Setup};
+use vorrang_algorithms::setup::{Distances, Ordering, Parameter, Setup};
 use vorrang_catalogue::find;
 use vorrang_protocol::{Group, NodeId, Order};
 use vorrang_sim::{

@@ -7,20 +7,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use vorrang_algorithms::election::bully::{self, Bully};
-use vorrang_algorithms::election::tree_election::{self, Contention};
+use vorrang_algorithms::election::tree_election;
 use vorrang_algorithms::group::spec::Synchrony;
 use vorrang_algorithms::group::virtual_synchrony;
 use vorrang_algorithms::layer::Reliable;
 use vorrang_algorithms::layer::reliable::{Peers, Retries};
 use vorrang_algorithms::multicast::srm::{self, Srm};
-use vorrang_algorithms::multicast::suppression::distance::Distances;
 use vorrang_algorithms::multicast::{self, Ordered, Text};
 use vorrang_algorithms::mutex::ricart_agrawala::{self, RicartAgrawala};
 use vorrang_algorithms::mutex::spec::Exclusion;
 use vorrang_algorithms::mutex::suzuki_kasami::SuzukiKasami;
 use vorrang_algorithms::mutex::token_ring::{self, TokenRing};
 use vorrang_algorithms::mutex::{Claim, Command, raymond};
-use vorrang_algorithms::setup::{Parameter, Setup};
+use vorrang_algorithms::setup::{Contention, Distances, Parameter, Setup};
 use vorrang_erased::{AnyNode, AnyPopulation, Fresh, Population};
 use vorrang_protocol::{Data, Graph, Group, Invariant, Message as _, Monitor, NodeId, Protocol};
 use vorrang_sim::{

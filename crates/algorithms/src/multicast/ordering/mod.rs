@@ -26,52 +26,12 @@ use vorrang_protocol::{Effects, Group, Never, NodeId, Protocol, Refused};
 
 use super::Text;
 use super::body::Body;
+use crate::setup::Ordering;
 pub use causal::Causal;
 pub use lamport::Lamport;
 pub use sequencer::Sequencer;
 pub use skeen::Skeen;
 pub use token::Token;
-
-/// Which order.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-#[expect(missing_docs, reason = "the module says what they are")]
-pub enum Ordering {
-    #[default]
-    Fifo,
-    Causal,
-    Sequencer,
-    Token,
-    Lamport,
-    Skeen,
-}
-
-impl Ordering {
-    /// All that there are.
-    pub const ALL: [Self; 6] =
-        [Self::Fifo, Self::Causal, Self::Sequencer, Self::Token, Self::Lamport, Self::Skeen];
-
-    /// Its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Fifo => "fifo",
-            Self::Causal => "causal",
-            Self::Sequencer => "sequencer",
-            Self::Token => "token",
-            Self::Lamport => "lamport",
-            Self::Skeen => "skeen",
-        }
-    }
-
-    /// Whether nothing is delivered before what its sender had delivered.
-    pub const fn is_causal(self) -> bool {
-        !matches!(self, Self::Fifo)
-    }
-
-    /// Whether all members deliver in one order.
-    pub const fn is_total(self) -> bool {
-        matches!(self, Self::Sequencer | Self::Token | Self::Lamport | Self::Skeen)
-    }
-}
 
 /// The effects of an ordering.
 #[derive(Clone, PartialEq, Eq, Debug)]

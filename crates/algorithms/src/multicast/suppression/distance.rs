@@ -13,30 +13,7 @@ use core::time::Duration;
 use vorrang_protocol::NodeId;
 
 use crate::multicast::carrier::{links, longest};
-use crate::setup::Setup;
-
-/// Whether distances are known or measured.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub enum Distances {
-    /// Measured.
-    #[default]
-    Measured,
-    /// Known from the beginning: as if they had been measured before.
-    Known,
-}
-
-impl Distances {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Measured, Self::Known];
-
-    /// Its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Measured => "measured",
-            Self::Known => "known",
-        }
-    }
-}
+use crate::setup::{Distances, Setup};
 
 /// A distance is known well enough after so many answers.
 const ENOUGH: u8 = 3;

@@ -4,11 +4,10 @@ mod question;
 mod scenario;
 
 use vorrang_algorithms::group::card::{Card, Setting};
-use vorrang_algorithms::group::informed::Detector;
 use vorrang_algorithms::group::input::Input;
 use vorrang_algorithms::group::spec::Fed;
 use vorrang_algorithms::group::{Command, GroupCommunication, Notice};
-use vorrang_algorithms::setup::{Setup, Unfit};
+use vorrang_algorithms::setup::{Detector, Setup, Unfit};
 use vorrang_check::Ask;
 use vorrang_draw::{Bar, Look, Mark};
 use vorrang_protocol::NodeId;

@@ -1,11 +1,10 @@
 //! Group communication: the question to the checker.
 
 use vorrang_algorithms::group::card::{Card, Demonstration, plan, plan_text};
-use vorrang_algorithms::group::informed::Detector;
 use vorrang_algorithms::group::input::Input;
 use vorrang_algorithms::group::spec::Fed;
 use vorrang_algorithms::group::{Command, GroupCommunication};
-use vorrang_algorithms::setup::{Parameter, Setup};
+use vorrang_algorithms::setup::{Detector, Parameter, Setup};
 use vorrang_check::{Ask, Faults, Plan};
 use vorrang_protocol::NodeId;
 

@@ -5,8 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use vorrang_algorithms::card::{About, Quantity, Span};
 use vorrang_algorithms::group::card::{CHANGE, Card, LATENCY, MESSAGES, Setting};
-use vorrang_algorithms::group::informed::Detector;
-use vorrang_algorithms::setup::Setup;
+use vorrang_algorithms::setup::{Detector, Setup};
 use vorrang_protocol::{NodeId, show_duration_ns};
 use vorrang_sim::{Distribution, Fault, Faults};
 

@@ -3,26 +3,27 @@
 //! It is written in one way everywhere: on the command line, in the headers of golden runs and of
 //! traces, and in what two nodes tell each other before they work together.
 
+mod choice;
+mod parameter;
+mod waits;
+
 use alloc::format;
 use alloc::string::{String, ToString as _};
-use core::fmt;
 use core::num::NonZeroU32;
 use core::time::Duration;
 
 use vorrang_protocol::{Group, NodeId};
 
-use crate::election::tree_election::Contention;
-use crate::group::informed::Detector;
-use crate::multicast::nack::Tail;
-use crate::multicast::ordering::Ordering;
-use crate::multicast::suppression::distance::Distances;
-use crate::multicast::suppression::pace::Waits;
-pub use crate::parameter::{Arbitration, Parameter};
+pub use choice::{Arbitration, Contention, Detector, Distances, Ordering, Tail};
+pub use parameter::Parameter;
+pub use waits::Waits;
+
 pub use crate::priorities::Priorities;
 use crate::quorum::Quorums;
 use crate::structure::Structures;
 use crate::topology::Topology;
 use crate::topology::ring::Ring;
+pub use crate::unfit::Unfit;
 
 /// The set-up of an algorithm. Every algorithm needs the group; its card says which of the other
 /// parameters it [takes](crate::card::Card::takes).
@@ -119,7 +120,7 @@ impl Setup {
             ordering: Ordering::Fifo,
             waits: Waits::Fixed,
             distances: Distances::Measured,
-            draws: crate::parameter::USUAL_DRAWS,
+            draws: parameter::USUAL_DRAWS,
             founders: group.size(),
             detector: Detector::Heartbeats,
         }
@@ -169,18 +170,6 @@ impl Setup {
         setup.ok_or_else(|| Unfit("how many nodes? say --nodes 3".to_string()))
     }
 }
-
-/// A set-up that an algorithm cannot work with, in a sentence that says why.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Unfit(pub String);
-
-impl fmt::Display for Unfit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl core::error::Error for Unfit {}
 
 #[cfg(test)]
 mod tests {

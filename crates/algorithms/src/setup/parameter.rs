@@ -8,46 +8,15 @@ use core::time::Duration;
 
 use vorrang_protocol::{NodeId, parse_duration_ns, show_duration_ns};
 
-use crate::election::tree_election::Contention;
-use crate::group::informed::Detector;
-use crate::multicast::nack::Tail;
-use crate::multicast::ordering::Ordering;
-use crate::multicast::suppression::distance::Distances;
+use super::{Arbitration, Contention, Detector, Distances, Ordering, Setup, Tail};
 use crate::priorities::Priorities;
-use crate::setup::Setup;
 use crate::topology::ring::Ring;
-
-/// Which of several waiting nodes gets the token, where an algorithm leaves that open.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub enum Arbitration {
-    /// The first to the right of the current holder.
-    #[default]
-    RoundRobin,
-    /// The one that has asked least often; of several the first to the right.
-    LeastServed,
-    /// The nearest on the ring of all numbers; of two the one to the right.
-    Nearest,
-}
-
-impl Arbitration {
-    /// All that there are.
-    pub const ALL: [Self; 3] = [Self::RoundRobin, Self::LeastServed, Self::Nearest];
-
-    /// Its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::RoundRobin => "round-robin",
-            Self::LeastServed => "least-served",
-            Self::Nearest => "nearest",
-        }
-    }
-}
 
 /// Messages in flight are kept.
 const MOST_WINDOW: u32 = 1 << 20;
 /// Finer than any difference that is seen.
 const MOST_DRAWS: u32 = 1_000_000;
-pub(crate) const USUAL_DRAWS: NonZeroU32 = NonZeroU32::MIN.saturating_add(1000);
+pub(super) const USUAL_DRAWS: NonZeroU32 = NonZeroU32::MIN.saturating_add(1000);
 
 /// More are not useful, and every token is a message in flight.
 const MOST_RESOURCES: u32 = 64;
@@ -287,7 +256,7 @@ impl Parameter {
         }
     }
 
-    pub(crate) fn set(self, setup: &mut Setup, text: &str) -> Result<(), String> {
+    pub(super) fn set(self, setup: &mut Setup, text: &str) -> Result<(), String> {
         let number = || text.parse::<u32>();
         let group = setup.group;
         let node = || match number() {
