@@ -109,7 +109,7 @@ pub fn main() -> ExitCode {
         Command::Draw(draw) => draw.execute(),
         Command::Topology(topology) => topology.execute(),
         Command::Quorum(quorum) => quorum.execute(),
-        Command::Completions(completions) => completions.execute(),
+        Command::Completions(completions) => completions.execute(&command_line()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

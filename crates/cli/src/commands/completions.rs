@@ -9,7 +9,6 @@ use vorrang_experiment::lookup::problems;
 use vorrang_node::terminal::print;
 
 use super::explain::TERMS;
-use crate::command_line;
 
 /// Print a script that lets your shell complete commands, options and names
 ///
@@ -22,8 +21,9 @@ pub(crate) struct Completions {
 }
 
 impl Completions {
-    pub(crate) fn execute(self) -> Result<(), Failure> {
-        let mut command = visible(&command_line());
+    /// For the command line as it is parsed.
+    pub(crate) fn execute(self, command_line: &Command) -> Result<(), Failure> {
+        let mut command = visible(command_line);
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut command, "vorrang", &mut script);
         let mut script = String::from_utf8_lossy(&script).into_owned();
