@@ -8,6 +8,7 @@
 mod manifest;
 mod modules;
 mod offences;
+mod paths;
 mod source;
 mod tree;
 

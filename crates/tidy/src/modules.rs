@@ -1,12 +1,17 @@
 //! Which modules of a crate use which others.
 //!
-//! A module here is what stands at the top of a crate: `src/name.rs`, or all of `src/name/`. It
-//! uses another if its code names it, from the root of the crate (`crate::other`) or from where it
-//! is (`super::other`), tests aside; or if it names something that the root has imported from it.
+//! A module here is what stands at the top of a crate: `src/name.rs`, or all of `src/name/`; and
+//! the root, `src/lib.rs` or `src/main.rs`, is one. A module uses another if a path in its code,
+//! tests aside, leads there: from the root of the crate (`crate::other`) or from where the path
+//! stands (`super::other`), in an import or an expression, and in modules within modules. What the
+//! root has imported belongs to the module from which it comes; to re-export it is no use of it.
+//!
+//! Types are not known here. A method is not seen to be of the module in which its `impl` stands.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Source;
+use crate::paths::{Path, paths_at};
 
 /// The modules of one crate.
 #[derive(Debug)]
@@ -24,27 +29,33 @@ impl Modules {
             .collect();
         let names: BTreeSet<&str> =
             within.iter().filter(|(_, place)| !is_root(place)).map(|(_, place)| place[0]).collect();
-        let mut imported: BTreeMap<String, String> = BTreeMap::new();
-        for (source, _) in within.iter().filter(|(_, place)| is_root(place)) {
-            for name in &names {
-                for item in imports(source, name) {
-                    imported.insert(item, (*name).to_owned());
+        let mut root = Root::default();
+        for (source, place) in within.iter().filter(|(_, place)| is_root(place)) {
+            root.read(source, place[0], &names);
+        }
+        let mut modules = Self { uses: BTreeMap::new() };
+        for (source, place) in &within {
+            for (path, at) in from_root(source, place) {
+                let first = path.segments.first().map(String::as_str);
+                for other in first.map(|word| root.owners(word, &names)).unwrap_or_default() {
+                    modules.note(place[0], &other, source, at);
+                }
+            }
+            if is_root(place) {
+                for (path, at) in root_paths(source, &names) {
+                    modules.note(place[0], &path.segments[0], source, at);
                 }
             }
         }
-        let mut uses: BTreeMap<String, BTreeMap<String, (String, usize)>> = BTreeMap::new();
-        for (source, place) in within.iter().filter(|(_, place)| !is_root(place)) {
-            let from_here = "super::".repeat(place.len());
-            let found = named(source, "crate::").into_iter().chain(named(source, &from_here));
-            for (word, line) in found {
-                let other =
-                    names.get(&*word).copied().or_else(|| imported.get(&word).map(|it| &**it));
-                let Some(other) = other.filter(|other| *other != place[0]) else { continue };
-                let of = uses.entry(place[0].to_owned()).or_default();
-                of.entry(other.to_owned()).or_insert_with(|| (source.path.to_owned(), line));
-            }
+        modules
+    }
+
+    fn note(&mut self, module: &str, other: &str, source: &Source<'_>, at: usize) {
+        if module != other {
+            let of = self.uses.entry(module.to_owned()).or_default();
+            let place = || (source.path.to_owned(), source.line_of(at));
+            of.entry(other.to_owned()).or_insert_with(place);
         }
-        Self { uses }
     }
 
     /// Modules that need each other, directly or by way of others: each such group.
@@ -119,58 +130,97 @@ fn is_root(place: &[&str]) -> bool {
     matches!(place, ["lib" | "main"])
 }
 
-/// What follows this path in code that is not of tests alone: the first word of each.
-fn named(source: &Source<'_>, path: &str) -> Vec<(String, usize)> {
-    let mut all = Vec::new();
-    for place in source.in_code(path).into_iter().filter(|&place| !source.is_test(place)) {
-        if source.continues_a_path(place) {
-            continue;
+/// What the root of a crate has, besides its modules.
+#[derive(Default)]
+struct Root {
+    /// `lib` or `main`.
+    name: String,
+    /// By the names that they have there, what is imported and from which module.
+    imported: BTreeMap<String, String>,
+    /// Modules of which everything is imported.
+    everything_of: BTreeSet<String>,
+}
+
+impl Root {
+    fn read(&mut self, source: &Source<'_>, name: &str, names: &BTreeSet<&str>) {
+        // Of a program and a library in one folder, modules belong to the library.
+        if self.name != "lib" {
+            name.clone_into(&mut self.name);
         }
-        let line = source.line_of(place);
-        let after = place + path.chars().count();
-        let words = source.word_at(after).map_or_else(|| listed(source, after), |it| vec![it]);
-        all.extend(words.into_iter().map(|word| (word, line)));
+        for place in source.in_code("use ") {
+            if source.continues_a_path(place) || source.is_test(place) {
+                continue;
+            }
+            for mut path in paths_at(source, place + "use ".len()) {
+                path.segments.retain(|word| word != "crate" && word != "self");
+                let Some(module) = path.segments.first().filter(|it| names.contains(&***it)) else {
+                    continue;
+                };
+                if path.is_glob {
+                    self.everything_of.insert(module.clone());
+                } else {
+                    self.imported.insert(path.name().to_owned(), module.clone());
+                }
+            }
+        }
+    }
+
+    /// To which modules a word may belong that stands behind the root of a crate.
+    fn owners(&self, word: &str, names: &BTreeSet<&str>) -> Vec<String> {
+        if names.contains(word) {
+            vec![word.to_owned()]
+        } else if let Some(module) = self.imported.get(word) {
+            vec![module.clone()]
+        } else {
+            self.everything_of.iter().chain([&self.name]).cloned().collect()
+        }
+    }
+}
+
+/// The paths of a file's code that lead to the root of its crate, and go on from there.
+fn from_root(source: &Source<'_>, place: &[&str]) -> Vec<(Path, usize)> {
+    let depth = if is_root(place) { 0 } else { place.len() };
+    let nested = source.nested_modules();
+    let mut all = Vec::new();
+    for start in ["crate::", "super::", "self::"] {
+        for at in beginnings(source, start) {
+            let depth = depth + nested.iter().filter(|module| module.contains(&at)).count();
+            for mut path in paths_at(source, at) {
+                let is_relative = |word: &&String| ["crate", "super", "self"].contains(&&***word);
+                let steps: Vec<String> =
+                    path.segments.iter().take_while(is_relative).cloned().collect();
+                let up = steps.iter().filter(|word| *word == "super").count();
+                path.segments.drain(..steps.len());
+                if steps.first().is_some_and(|word| word == "crate") || up == depth && up > 0 {
+                    all.push((path, at));
+                }
+            }
+        }
     }
     all
 }
 
-/// The first words of what stands between braces, if a brace is there.
-fn listed(source: &Source<'_>, place: usize) -> Vec<String> {
-    if source.char_at(place) != Some('{') {
-        return Vec::new();
-    }
-    let (mut depth, mut words, mut is_next) = (0, Vec::new(), true);
-    let mut word = String::new();
-    for letter in source.inside(place).chars().chain([',']) {
-        match letter {
-            '{' => depth += 1,
-            '}' => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 && letter == ',' {
-            words.push(std::mem::take(&mut word));
-            is_next = true;
-        } else if depth == 0 && is_next && (letter.is_alphanumeric() || letter == '_') {
-            word.push(letter);
-        } else if !word.is_empty() {
-            is_next = false;
-        }
-    }
-    words.retain(|word| !word.is_empty());
-    words
-}
-
-/// What the root imports from a module, by the names that it then has there.
-fn imports(source: &Source<'_>, module: &str) -> Vec<String> {
+/// The paths of a root's code that begin with a module, but for those that are only handed on.
+fn root_paths(source: &Source<'_>, names: &BTreeSet<&str>) -> Vec<(Path, usize)> {
+    let nested = source.nested_modules();
+    let handed_on: Vec<_> =
+        source.in_code("use ").into_iter().filter(|&at| source.is_public(at)).collect();
     let mut all = Vec::new();
-    for path in [format!("use {module}::"), format!("use crate::{module}::")] {
-        for place in source.in_code(&path) {
-            let after = place + path.chars().count();
-            all.extend(source.word_at(after));
-            all.extend(listed(source, after));
+    for name in names {
+        for at in beginnings(source, &format!("{name}::")) {
+            let is_handed_on = handed_on.iter().any(|&from| source.statement(from).contains(&at));
+            if !is_handed_on && !nested.iter().any(|module| module.contains(&at)) {
+                all.extend(paths_at(source, at).into_iter().map(|path| (path, at)));
+            }
         }
     }
     all
+}
+
+/// Where paths begin so, in code that is not of tests alone.
+fn beginnings(source: &Source<'_>, path: &str) -> Vec<usize> {
+    let is_one = |&at: &usize| !source.is_test(at) && !source.continues_a_path(at);
+    source.in_code(path).into_iter().filter(is_one).collect()
 }
 
 #[cfg(test)]
@@ -193,9 +243,20 @@ mod tests {
             ("fn f() { super::b::g() }", "use super::{d, c};", "use crate::a;"),
             ("use crate::b;", "use crate::{d::{c}, c};", "use super::a;"),
             ("use crate::b;", "use crate::c;", "use crate::Kept;"),
+            // Under another name, from further below, and with everything else.
+            ("use crate::b;", "use crate::c;", "use crate::Renamed;"),
+            ("use crate::b;", "use crate::c;", "use crate::Deep;"),
+            ("use crate::b;", "use crate::c;", "fn f() -> crate::Any {}"),
+            // In modules that have no file of their own, and in expressions.
+            ("mod inner { use super::super::b; }", "use crate::c;", "use crate::a;"),
+            ("fn f() { g(1 + crate::b::X) }", "fn f() { super::c::g::<u8>() }", "use super::{a};"),
+            // Over several lines, with comments.
+            ("use crate::{\n    // d\n    b::{X, Y as Z},\n};", "use crate::c;", "use crate::a;"),
         ] {
+            let root = "mod a; mod b; mod c; mod d; pub use a::{Kept, Other as Renamed}; \
+                        pub use a::{deep::{Deep}, x}; pub use a::*;";
             let files = [
-                ("crates/x/src/lib.rs", "mod a; mod b; mod c; mod d; pub use a::{Kept, Other};"),
+                ("crates/x/src/lib.rs", root),
                 ("crates/x/src/a.rs", a),
                 ("crates/x/src/b/mod.rs", b),
                 ("crates/x/src/c.rs", c),
@@ -203,6 +264,38 @@ mod tests {
             ];
             assert_eq!(cycles(&files), found, "{a} {b} {c}");
         }
+    }
+
+    #[test]
+    fn files_of_a_folder_count_for_it_however_deep_they_lie() {
+        for inner in [
+            "use super::super::super::a;",
+            "use crate::{a};",
+            "mod x { use super::super::super::super::a; }",
+        ] {
+            let files = [
+                ("crates/x/src/lib.rs", "mod a; mod b;"),
+                ("crates/x/src/a.rs", "use crate::b::X;"),
+                ("crates/x/src/b/mod.rs", "mod c;"),
+                ("crates/x/src/b/c/mod.rs", "mod d;"),
+                ("crates/x/src/b/c/d.rs", inner),
+            ];
+            assert_eq!(cycles(&files), [["a", "b"].map(str::to_owned).to_vec()], "{inner}");
+        }
+    }
+
+    #[test]
+    fn the_root_is_a_module_too_but_not_for_what_it_hands_on() {
+        let crate_with = |root| {
+            cycles(&[("crates/x/src/lib.rs", root), ("crates/x/src/a.rs", "use crate::Here;")])
+        };
+        let both = [["a", "lib"].map(str::to_owned).to_vec()];
+        assert_eq!(crate_with("mod a; use a::X; pub struct Here(X);"), both);
+        assert_eq!(crate_with("mod a; pub struct Here(crate::a::X);"), both);
+        assert!(
+            crate_with("mod a; pub use a::X; pub(crate) use a::Y; pub struct Here;").is_empty()
+        );
+        assert!(crate_with("mod a; pub use a::{X, Here};").is_empty());
     }
 
     #[test]

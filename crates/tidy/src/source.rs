@@ -89,15 +89,33 @@ impl<'a> Source<'a> {
         self.text.lines().count() - tests.sum::<usize>()
     }
 
-    /// The word that begins at a place, if one does.
-    pub fn word_at(&self, place: usize) -> Option<String> {
-        let word: String = self.chars.get(place..)?.iter().take_while(|c| is_word(**c)).collect();
-        Some(word).filter(|word| !word.is_empty())
+    /// The code from a place on, comments and literals left out.
+    pub(crate) fn code_from(&self, place: usize) -> impl Iterator<Item = char> {
+        let rest = self.chars.iter().zip(&self.kinds).skip(place);
+        rest.filter(|(_, kind)| **kind == Kind::Code).map(|(letter, _)| *letter)
     }
 
-    /// The character at a place.
-    pub fn char_at(&self, place: usize) -> Option<char> {
-        self.chars.get(place).copied()
+    /// Modules within this one that have no file of their own.
+    pub(crate) fn nested_modules(&self) -> Vec<Range<usize>> {
+        let opened = self.in_code("mod ").into_iter().filter(|&at| !self.continues_a_path(at));
+        let bodies = opened.filter_map(|at| self.body_after(at));
+        bodies.map(|body| body..self.close_of(body)).collect()
+    }
+
+    /// Whether the item whose keyword stands at a place can be seen outside of its module.
+    pub(crate) fn is_public(&self, keyword: usize) -> bool {
+        let before: String = self.chars[..keyword].iter().collect();
+        let before = before.trim_end();
+        before.ends_with("pub")
+            || before.rsplit_once("pub(").is_some_and(|(_, scope)| {
+                scope.strip_suffix(')').is_some_and(|scope| !scope.contains(')'))
+            })
+    }
+
+    /// A statement that begins at a place, up to its semicolon.
+    pub(crate) fn statement(&self, place: usize) -> Range<usize> {
+        let is_end = |at: &usize| self.chars[*at] == ';' && self.kinds[*at] == Kind::Code;
+        place..(place..self.chars.len()).find(is_end).unwrap_or(self.chars.len())
     }
 
     /// Whether what begins at a place goes on a word or a path that began before.
