@@ -18,8 +18,8 @@ use vorrang_protocol::{Delay, Effects, NodeId, Protocol, Refused};
 use crate::flaw::Mistake;
 
 /// Messages in the order in which they were sent. Most steps send one at most, and a first message
-/// needs no memory from the allocator: simulated runs of Maekawa's algorithm with three nodes took a
-/// seventh longer with it.
+/// needs no memory from the allocator: runs of Maekawa's algorithm with three nodes took a seventh
+/// longer with it.
 #[derive(Debug)]
 struct Mail<M> {
     first: Option<M>,
