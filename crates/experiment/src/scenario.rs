@@ -108,9 +108,8 @@ impl From<&str> for Scenario {
 
 #[cfg(test)]
 mod tests {
-    use std::{env, fs, process};
-
     use vorrang_sim::Distribution;
+    use vorrang_testkit::Folder;
 
     use super::*;
     use crate::options::fault_args::Random;
@@ -118,7 +117,8 @@ mod tests {
 
     #[test]
     fn what_is_recorded_is_what_a_file_says() {
-        let path = env::temp_dir().join(format!("vorrang-scenario-{}.jsonl", process::id()));
+        let folder = Folder::new("scenario");
+        let path = folder.file("run.jsonl");
         for name in ["maekawa", "token-ring", "echo", "watching-bully", "srm", "virtual-synchrony"]
         {
             let mut scenario = Scenario::of(name);
@@ -139,7 +139,6 @@ mod tests {
             }
             assert!(recorded == read, "{name}");
         }
-        fs::remove_file(&path).expect("it was written");
     }
 
     #[test]

@@ -249,6 +249,8 @@ impl FromStr for Shard {
 
 #[cfg(test)]
 mod tests {
+    use vorrang_testkit::Folder;
+
     use super::*;
 
     fn row(sweep: &str, points: u64, point: u64, value: &str) -> Vec<String> {
@@ -281,9 +283,8 @@ mod tests {
 
     #[test]
     fn a_line_that_was_cut_off_is_left_out_and_written_over() {
-        let folder = std::env::temp_dir().join(format!("vorrang-sheet-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        let path = folder.join("cut.csv");
+        let folder = Folder::new("sweep");
+        let path = folder.file("cut.csv");
         fs::write(&path, "sweep,points,point,value\na,3,0,1\na,3,1").unwrap();
         let sheet = SweepCsv::read(&path).unwrap();
         assert_eq!(sheet.rows.keys().copied().collect::<Vec<_>>(), [0]);
@@ -292,7 +293,6 @@ mod tests {
             fs::read_to_string(&path).unwrap(),
             "sweep,points,point,value\na,3,0,1\na,3,2,7\n"
         );
-        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

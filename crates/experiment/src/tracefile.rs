@@ -331,10 +331,10 @@ impl Read for Unpacked {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-    use std::{env, fs};
+    use std::fs;
 
     use vorrang_protocol::NodeId;
+    use vorrang_testkit::Folder;
     use vorrang_trace::LineEvent;
 
     use super::*;
@@ -351,14 +351,11 @@ mod tests {
         }
     }
 
-    fn path(name: &str) -> PathBuf {
-        env::temp_dir().join(format!("vorrang-tracefile-{}-{name}", std::process::id()))
-    }
-
     #[test]
     fn a_trace_is_read_back_packed_or_not() {
+        let folder = Folder::new("tracefile");
         for name in ["plain.jsonl", "packed.jsonl.zst"] {
-            let path = path(name);
+            let path = folder.file(name);
             let all = sample(40_000);
             all.save(&path).unwrap();
             let read = read(&path).unwrap();
@@ -366,13 +363,13 @@ mod tests {
             assert!(read == all.into(), "{name}");
             let bytes = fs::metadata(&path).unwrap().len();
             assert_eq!(bytes < 400_000, name.ends_with("zst"), "{bytes}");
-            fs::remove_file(&path).unwrap();
         }
     }
 
     #[test]
     fn a_packed_trace_that_is_cut_off_is_read_as_far_as_it_goes() {
-        let path = path("cut.zst");
+        let folder = Folder::new("tracefile");
+        let path = folder.file("cut.zst");
         sample(40_000).save(&path).unwrap();
         let bytes = fs::read(&path).unwrap();
         fs::write(&path, &bytes[..bytes.len() * 2 / 3]).unwrap();
@@ -380,7 +377,6 @@ mod tests {
         let Ending::CutOff(records) = read.ending else { panic!("it is not whole") };
         assert!((10_000..40_000).contains(&records), "{records}");
         assert_eq!(read.lines.len() as u64, records);
-        fs::remove_file(&path).unwrap();
     }
 
     #[test]

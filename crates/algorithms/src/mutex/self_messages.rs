@@ -17,30 +17,53 @@ use vorrang_protocol::{Delay, Effects, NodeId, Protocol, Refused};
 
 use crate::flaw::Mistake;
 
+/// Messages in the order in which they were sent. Most steps send one at most, and a first message
+/// needs no memory from the allocator: runs of Maekawa's algorithm with three nodes took a seventh
+/// longer with it.
+#[derive(Debug)]
+struct Mail<M> {
+    first: Option<M>,
+    /// Those after the first.
+    others: VecDeque<M>,
+}
+
+impl<M> Mail<M> {
+    const fn new() -> Self {
+        Self { first: None, others: VecDeque::new() }
+    }
+
+    fn push(&mut self, message: M) {
+        if self.first.is_none() && self.others.is_empty() {
+            self.first = Some(message);
+        } else {
+            self.others.push_back(message);
+        }
+    }
+
+    fn take(&mut self) -> Option<M> {
+        self.first.take().or_else(|| self.others.pop_front())
+    }
+}
+
 /// The effects of a node, except messages to itself, which are queued here.
 #[derive(Debug)]
 struct SelfMessages<'a, P: Protocol, E> {
     me: NodeId,
-    mail: VecDeque<P::Message>,
+    mail: Mail<P::Message>,
     fx: &'a mut E,
 }
 
 impl<'a, P: Protocol, E: Effects<P>> SelfMessages<'a, P, E> {
     /// Passes on to `fx` all but messages to the node itself.
     const fn new(me: NodeId, fx: &'a mut E) -> Self {
-        Self { me, mail: VecDeque::new(), fx }
-    }
-
-    /// The next message of the node to itself.
-    fn take(&mut self) -> Option<P::Message> {
-        self.mail.pop_front()
+        Self { me, mail: Mail::new(), fx }
     }
 }
 
 impl<P: Protocol, E: Effects<P>> Effects<P> for SelfMessages<'_, P, E> {
     fn send(&mut self, to: NodeId, message: P::Message) {
         if to == self.me {
-            self.mail.push_back(message);
+            self.mail.push(message);
         } else {
             self.fx.send(to, message);
         }
@@ -51,7 +74,7 @@ impl<P: Protocol, E: Effects<P>> Effects<P> for SelfMessages<'_, P, E> {
         let mut others = to.filter(|id| {
             let is_me = id == me;
             if is_me {
-                mail.push_back(kept.clone());
+                mail.push(kept.clone());
             }
             !is_me
         });
@@ -147,7 +170,7 @@ fn hear_out<P: HandlesSelfMessages, H: MishandlesSelfMessages<P>>(
     node: &mut P,
     home: &mut SelfMessages<'_, P, impl Effects<P>>,
 ) {
-    while let Some(message) = home.take() {
+    while let Some(message) = home.mail.take() {
         H::hear(node, node.me(), message, home);
     }
 }
@@ -168,5 +191,23 @@ where
 
     fn on_message(self, node: &mut P, from: NodeId, message: P::Message, fx: &mut impl Effects<P>) {
         hear_with::<P, Self>(node, from, message, fx);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_taken_in_the_order_in_which_they_were_sent() {
+        let mut mail = Mail::new();
+        mail.push(1);
+        mail.push(2);
+        assert_eq!(mail.take(), Some(1));
+        // It comes after the one that waits, though the place of a first message is free.
+        mail.push(3);
+        assert_eq!((mail.take(), mail.take(), mail.take()), (Some(2), Some(3), None));
+        mail.push(4);
+        assert_eq!((mail.take(), mail.take()), (Some(4), None));
     }
 }

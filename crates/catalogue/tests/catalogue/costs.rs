@@ -2,13 +2,13 @@
 //! measurement would fit, shows here.
 
 use std::fmt::Write as _;
-use std::fs;
 use std::path::Path;
 
 use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::mutex::card::{Load, Setting};
 use vorrang_catalogue::cards;
 use vorrang_protocol::Group;
+use vorrang_testkit::compare_or_rewrite;
 
 #[test]
 fn costs_are_as_they_were_written_down() {
@@ -34,12 +34,5 @@ fn costs_are_as_they_were_written_down() {
         }
     }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/costs.txt");
-    if std::env::var_os("VORRANG_REWRITE").is_some_and(|value| value == "1") {
-        fs::write(&path, &found).expect("the file can be written");
-    }
-    let known = fs::read_to_string(&path).expect("the file can be read");
-    for (found, known) in found.lines().zip(known.lines()) {
-        assert_eq!(found, known, "if this is meant, say VORRANG_REWRITE=1 and look at the change");
-    }
-    assert_eq!(found.lines().count(), known.lines().count(), "as many as before");
+    compare_or_rewrite(&path, &found);
 }

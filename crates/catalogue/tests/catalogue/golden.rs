@@ -24,6 +24,7 @@ use vorrang_algorithms::wave::spec::Spanning;
 use vorrang_catalogue::{Entry, NodeOf, find};
 use vorrang_erased::AnyNode;
 use vorrang_protocol::{Graph, Group, Guard, Monitor, NodeId};
+use vorrang_testkit::compare_or_rewrite;
 use vorrang_trace::Stage;
 
 struct Play<'a> {
@@ -115,25 +116,13 @@ fn play(text: &str) -> Result<String, String> {
 #[test]
 fn golden_runs_are_as_they_were() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-    let rewrite = std::env::var_os("VORRANG_REWRITE").is_some_and(|value| value == "1");
     let mut covered = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let text = fs::read_to_string(&path).unwrap();
         let played = play(&text).unwrap_or_else(|why| panic!("{}: {why}", path.display()));
         covered.extend(played.split_whitespace().next().map(str::to_owned));
-        if rewrite {
-            fs::write(&path, played).unwrap();
-        } else {
-            let first =
-                (1..).zip(played.lines().zip(text.lines())).find(|(_, (new, old))| new != old);
-            assert!(
-                played == text,
-                "{} has changed, first here (line, now, before): {first:?}\n\
-                 VORRANG_REWRITE=1 cargo test -p vorrang-catalogue --test catalogue writes it anew",
-                path.display()
-            );
-        }
+        compare_or_rewrite(&path, &played);
     }
     for about in vorrang_catalogue::abouts() {
         assert!(covered.iter().any(|name| name == about.name), "{} has no golden run", about.name);

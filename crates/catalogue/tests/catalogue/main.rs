@@ -1,4 +1,5 @@
 //! All tests of the crate as one program: linked once.
 
 mod costs;
+mod entries;
 mod golden;

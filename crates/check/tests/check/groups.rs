@@ -223,7 +223,7 @@ fn without_storage_the_rest_must_be_enough() {
 /// With more than a million states: see above.
 #[test]
 fn the_same_for_large_systems() {
-    if std::env::var("VORRANG_LARGE").is_err() {
+    if !vorrang_testkit::is_set("VORRANG_LARGE") {
         return;
     }
     let cases: &[(u32, &[&[&str]], Faults)] = &[

@@ -3,7 +3,9 @@
 use crate::support;
 
 use support::explore_all;
-use support::table::{Asks, Enter, Leave, On, Poke, Rule, Say, orders, rule, turns, with_plan};
+use support::table::{
+    ASK, Asks, Enter, Leave, On, Poke, Say, desk, orders, rule, turns, with_plan,
+};
 use vorrang_check::{Ask, Faults, Outcome, Plan, System};
 use vorrang_protocol::{Monitor, NodeId, Protocol};
 
@@ -17,27 +19,6 @@ where
         Outcome::Violated { violation, run } => Some((violation.property, run.to_string())),
         Outcome::Bounded { by } => panic!("there were no bounds, but {by:?}"),
     }
-}
-
-const ASK: On = On::Command(Asks);
-const LEAVE: On = On::Command(Leave);
-
-/// Node 0 hands the key to itself or to node 1, and to the next when it comes back.
-fn desk() -> Vec<Rule> {
-    vec![
-        // 0: free; 1: node 0 inside; 2: node 1 inside; 3 and 4: so, and the other waits.
-        rule(0, 0, ASK, 1, &[Enter]),
-        rule(0, 0, On::Hear('?'), 2, &[Say(1, '!')]),
-        rule(0, 1, LEAVE, 0, &[]),
-        rule(0, 1, On::Hear('?'), 3, &[]),
-        rule(0, 3, LEAVE, 2, &[Say(1, '!')]),
-        rule(0, 2, ASK, 4, &[]),
-        rule(0, 2, On::Hear('.'), 0, &[]),
-        rule(0, 4, On::Hear('.'), 1, &[Enter]),
-        rule(1, 0, ASK, 0, &[Say(0, '?')]),
-        rule(1, 0, On::Hear('!'), 0, &[Enter]),
-        rule(1, 0, LEAVE, 0, &[Say(0, '.')]),
-    ]
 }
 
 #[test]

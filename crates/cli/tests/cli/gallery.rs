@@ -2,16 +2,10 @@
 
 use crate::support;
 
-use std::env;
 use std::fs;
-use std::path::Path;
 
-use support::{Folder, run};
-
-fn root() -> &'static Path {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2);
-    root.expect("the crate is a member of the workspace")
-}
+use support::{Folder, root, run};
+use vorrang_testkit::is_set;
 
 /// Numbers of two machines may differ in their last digit, and so may a place in a picture.
 const NOISE: f64 = 0.6;
@@ -52,7 +46,7 @@ fn difference(one: &str, other: &str) -> Option<String> {
 fn every_picture_is_what_its_command_makes() {
     let gallery = fs::read_to_string(root().join("docs/gallery.md")).expect("a gallery");
     let folder = Folder::new("gallery");
-    let rewrites = env::var_os("VORRANG_REWRITE").is_some();
+    let rewrites = is_set("VORRANG_REWRITE");
     let mut shown = 0;
     for line in gallery.lines().filter_map(|line| line.strip_prefix("vorrang ")) {
         let words: Vec<&str> = line.split_whitespace().collect();

@@ -1,7 +1,7 @@
 //! What the checker says of every algorithm and of every mistake, pinned: a checker that suddenly
 //! sees fewer states is broken, and so is one that sees more or finds a longer run.
 //!
-//! `VORRANG_REWRITE=1 cargo test -p vorrang-cli --test pinned` writes the numbers anew: look at
+//! `VORRANG_REWRITE=1 cargo test -p vorrang-cli --test cli pinned` writes the numbers anew: look at
 //! every difference as if it were code. To pin another question, add a line with a `?` for its
 //! number.
 //!
@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 use support::json;
 use vorrang_catalogue::abouts;
+use vorrang_testkit::{compare_or_rewrite, is_set};
 
 /// A number of states, and the options of `vorrang check` that give it.
 const STATES: &str = "tests/states.txt";
@@ -25,32 +26,17 @@ const SHORTEST: &str = "../algorithms/src/shortest.txt";
 /// Questions with more states are large ones.
 const LARGE: u64 = 1_000_000;
 
-fn is_set(variable: &str) -> bool {
-    std::env::var_os(variable).is_some_and(|value| value == "1")
+fn path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 
-fn file(name: &str) -> (PathBuf, String) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
-    let text = fs::read_to_string(&path).expect(name);
-    (path, text)
-}
-
-/// Compares, or writes anew if that is wanted.
-fn settle(name: &str, found: &str) {
-    let (path, pinned) = file(name);
-    if is_set("VORRANG_REWRITE") {
-        fs::write(path, found).expect(name);
-        return;
-    }
-    for (found, pinned) in found.lines().zip(pinned.lines()) {
-        assert_eq!(found, pinned, "{name} has changed");
-    }
-    assert_eq!(found.lines().count(), pinned.lines().count(), "{name} has more or fewer lines");
+fn questions() -> String {
+    fs::read_to_string(path(STATES)).expect(STATES)
 }
 
 #[test]
 fn every_question_has_exactly_so_many_states() {
-    let (_, text) = file(STATES);
+    let text = questions();
     let (mut found, mut asked) = (String::new(), 0);
     for line in text.lines() {
         let question = line.split_once(" states: ");
@@ -71,12 +57,12 @@ fn every_question_has_exactly_so_many_states() {
         writeln!(found, "{} states: {question}", answer["states"]).expect("a string takes all");
     }
     assert!(asked > 0, "nothing was asked");
-    settle(STATES, &found);
+    compare_or_rewrite(&path(STATES), &found);
 }
 
 #[test]
 fn every_algorithm_is_pinned_in_every_order_that_it_stands() {
-    let (_, text) = file(STATES);
+    let text = questions();
     for about in abouts() {
         let begin = format!(" states: {} ", about.name);
         let lines: Vec<&str> = text.lines().filter(|line| line.contains(&begin)).collect();
@@ -105,5 +91,5 @@ fn every_mistake_is_found_with_a_shortest_run() {
             writeln!(found, "{} {} {steps}", about.name, flaw.name).expect("a string takes all");
         }
     }
-    settle(SHORTEST, &found);
+    compare_or_rewrite(&path(SHORTEST), &found);
 }

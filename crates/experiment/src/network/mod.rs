@@ -27,7 +27,6 @@ use vorrang_trace::{Record, What};
 use self::worker::{Work, WorkerSetup};
 use crate::failure::Failure;
 use crate::figures::Measured;
-use crate::problem::mutex::Scenario;
 use crate::problem::{GuardedNodes, Scene, Simulated};
 use crate::progress::Progress;
 use crate::tracefile::Keep;
@@ -76,26 +75,9 @@ pub trait OverTcp: Simulated {
     ) -> Future<'static>;
 }
 
-impl OverTcp for Mutex {
-    fn over_tcp(
-        scenario: &Scenario,
-        made: &GuardedNodes<Self>,
-        place: Place<'_>,
-        keep: Keep<'_>,
-    ) -> Result<Measured, Failure> {
-        lock::run(scenario, made, place, keep)
-    }
-    fn work(
-        card: &'static Card<Self>,
-        recipe: &Recipe<NodeOf<Self>>,
-        work: Work,
-    ) -> Future<'static> {
-        worker::take_turns(work, card, recipe)
-    }
-}
-
-macro_rules! told_once {
-    ($($problem:ty),*) => {$(
+/// Says by which run and by which worker the algorithms of a problem go over TCP.
+macro_rules! over_tcp {
+    ($run:path, $work:path: $($problem:ty),*) => {$(
         impl OverTcp for $problem {
             fn over_tcp(
                 scenario: &Self::Scenario,
@@ -103,20 +85,21 @@ macro_rules! told_once {
                 place: Place<'_>,
                 keep: Keep<'_>,
             ) -> Result<Measured, Failure> {
-                once::run(scenario, made, place, keep)
+                $run(scenario, made, place, keep)
             }
             fn work(
                 card: &'static Card<Self>,
                 recipe: &Recipe<NodeOf<Self>>,
                 work: Work,
             ) -> Future<'static> {
-                worker::be_told(work, card, recipe)
+                $work(work, card, recipe)
             }
         }
     )*};
 }
 
-told_once!(Election, Wave, Detection, Multicast, GroupCommunication);
+over_tcp!(lock::run, worker::take_turns: Mutex);
+over_tcp!(once::run, worker::be_told: Election, Wave, Detection, Multicast, GroupCommunication);
 
 /// The set-up of a process as a node of a scenario, without the start of its clock.
 fn orders(scene: &impl Scene, id: NodeId) -> WorkerSetup {

@@ -353,7 +353,7 @@ fn misfortunes(nodes: u32, seed: u64) -> Vec<(u64, Fault)> {
 #[test]
 fn whatever_crashes_and_comes_up_again_one_is_followed_in_the_end() {
     const AT_LEAST: u64 = 300;
-    let seconds = std::env::var("VORRANG_FUZZ_SECONDS").ok().and_then(|it| it.parse().ok());
+    let seconds = vorrang_testkit::number("VORRANG_FUZZ_SECONDS");
     let until = Instant::now() + Duration::from_secs(seconds.unwrap_or(0));
     for seed in (0..).take_while(|&seed| seed < AT_LEAST || Instant::now() < until) {
         let nodes = 2 + (seed % 5) as u32;

@@ -15,8 +15,9 @@ use vorrang_algorithms::setup::Setup;
 use vorrang_erased::Population;
 use vorrang_protocol::{Group, NodeId, Order};
 use vorrang_sim::{Distribution, Fault, Faults, Network, Random, Report, Severity, Simulation};
+use vorrang_testkit::seeds;
 
-use self::users::{MS, Resource, Users, seeds};
+use self::users::{MS, Resource, Users};
 
 type Node = OnViews<Reliable<SuzukiKasami>>;
 

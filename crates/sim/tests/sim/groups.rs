@@ -186,14 +186,7 @@ fn swarm(seed: u64) -> Report<Tally> {
 }
 
 fn seeds() -> std::ops::Range<u64> {
-    let number = |name: &str| {
-        let text = std::env::var(name).ok()?;
-        Some(text.parse().unwrap_or_else(|_| panic!("{name} is a number, not '{text}'")))
-    };
-    match number("VORRANG_SEED") {
-        Some(seed) => seed..seed + 1,
-        None => 0..number("VORRANG_SCHEDULES").unwrap_or(1000),
-    }
+    vorrang_testkit::seeds(1000)
 }
 
 #[test]

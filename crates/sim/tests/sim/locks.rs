@@ -23,8 +23,9 @@ use vorrang_sim::{
     Distribution, Fault, Faults, Network, Partition, Random, Report, Severity, Simulation, Skew,
     Workload, WorkloadEffects,
 };
+use vorrang_testkit::seeds;
 
-use self::users::{ACQUIRE, MS, Resource, Users, seeds};
+use self::users::{ACQUIRE, MS, Resource, Users};
 
 type Node = OnViews<Reliable<NodeOf<Mutex>>>;
 

@@ -205,8 +205,7 @@ fn drawn(seed: u64) -> Run {
 
 /// As many drawn runs as `VORRANG_SWARM` says, from there on.
 fn swarm() -> std::ops::Range<u64> {
-    let count = std::env::var("VORRANG_SWARM").ok().and_then(|it| it.parse().ok());
-    0..count.unwrap_or(600)
+    0..vorrang_testkit::number("VORRANG_SWARM").unwrap_or(600)
 }
 
 #[test]

@@ -50,8 +50,7 @@ fn run(name: &str, run: &Busy) -> Report<Summary> {
 
 /// So many schedules of each.
 fn schedules(usually: u64) -> u64 {
-    let asked = std::env::var("VORRANG_SCHEDULES").ok();
-    asked.map_or(usually, |text| text.parse().expect("VORRANG_SCHEDULES is a number"))
+    vorrang_testkit::number("VORRANG_SCHEDULES").unwrap_or(usually)
 }
 
 /// Everybody always wants in.

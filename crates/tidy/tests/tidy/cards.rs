@@ -1,12 +1,12 @@
 //! The algorithms' cards, their files, and where documents list them.
 
 use std::collections::HashSet;
-use std::env;
 use std::fmt::Write;
 use std::fs;
 
 use vorrang_algorithms::card::About;
 use vorrang_catalogue::abouts;
+use vorrang_testkit::is_set;
 use vorrang_tidy::{File, Offences, Tree};
 
 const REGISTRY: &str = "crates/algorithms/src/registry.rs";
@@ -115,7 +115,7 @@ fn check_list(path: &str, wanted: &str) {
         }
         Some((file, Some((before, list, after)))) => {
             let wanted = format!("\n\n{wanted}\n");
-            if list != wanted && env::var("VORRANG_REWRITE").is_ok_and(|value| value == "1") {
+            if list != wanted && is_set("VORRANG_REWRITE") {
                 let text = format!("{before}{wanted}{after}");
                 fs::write(tree.locate(&file.path), text).expect("a document can be written");
             } else if list != wanted {

@@ -6,7 +6,7 @@ use vorrang_tidy::{Crate, Dependency, Manifest, Offences, Source, Tree};
 fn below(name: &str) -> Option<Allowed> {
     Some(match name {
         // What is drawn is told by others.
-        "protocol" | "draw" => Allowed::Only(&[]),
+        "protocol" | "draw" | "testkit" => Allowed::Only(&[]),
         "algorithms" | "erased" => Allowed::Only(&["vorrang-protocol"]),
         "trace" => Allowed::Only(&["vorrang-erased", "vorrang-protocol"]),
         // The drivers: they see neither an algorithm nor each other.
@@ -23,9 +23,11 @@ fn below(name: &str) -> Option<Allowed> {
             "vorrang-trace",
         ]),
         // A library for notebooks, web pages and services: it sees no terminal.
-        "experiment" => Allowed::AllBut(&["vorrang-cli", "vorrang-node", "vorrang"]),
-        "node" => Allowed::AllBut(&["vorrang-cli", "vorrang"]),
-        "cli" | "bench" | "tidy" | "vorrang" => Allowed::AllBut(&[]),
+        "experiment" => {
+            Allowed::AllBut(&["vorrang-cli", "vorrang-node", "vorrang", "vorrang-testkit"])
+        }
+        "node" => Allowed::AllBut(&["vorrang-cli", "vorrang", "vorrang-testkit"]),
+        "cli" | "bench" | "tidy" | "vorrang" => Allowed::AllBut(&["vorrang-testkit"]),
         _ => return None,
     })
 }
@@ -262,7 +264,7 @@ fn crates_inherit_what_they_have_in_common() {
 }
 
 /// Crates that are of no use outside this tree.
-const OUR_OWN: [&str; 2] = ["bench", "tidy"];
+const OUR_OWN: [&str; 3] = ["bench", "testkit", "tidy"];
 
 #[test]
 fn only_what_others_can_use_is_published() {

@@ -1,7 +1,6 @@
 //! Nodes that do what a table says, and tables drawn by lot.
 
 use std::collections::BTreeMap;
-use std::env;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::num::NonZeroU32;
@@ -10,6 +9,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Delay, Effects, NodeId, Protocol, Refused};
+use vorrang_testkit::number;
 
 /// The one source of chance of these tests: `SplitMix64` (Steele, Lea, Flood, OOPSLA 2014).
 #[derive(Clone, Debug)]
@@ -59,11 +59,6 @@ pub(crate) fn is_at_length() -> bool {
 
 const SEED: &str = "VORRANG_FUZZ_SEED";
 const SECONDS: &str = "VORRANG_FUZZ_SECONDS";
-
-fn number(name: &str) -> Option<u64> {
-    let text = env::var(name).ok()?;
-    Some(text.parse().unwrap_or_else(|_| panic!("{name} is a number, not '{text}'")))
-}
 
 /// What a node is told.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

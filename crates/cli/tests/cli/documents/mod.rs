@@ -15,11 +15,11 @@ mod terminals;
 use std::env;
 use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread;
 
-use crate::support::{Folder, end_of};
+use crate::support::{Folder, end_of, root};
 
 use fences::{FencingToken, Kind, fences};
 
@@ -40,9 +40,7 @@ struct Page {
 }
 
 fn pages() -> Vec<Page> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2);
-    let root = root.expect("the crate is a member of the workspace");
-    let docs = fs::read_dir(root.join("docs")).expect("there are documents");
+    let docs = fs::read_dir(root().join("docs")).expect("there are documents");
     let docs = docs.map(|entry| PathBuf::from(entry.expect("it can be read").file_name()));
     let docs = docs.filter(|name| name.extension().is_some_and(|it| it == "md"));
     let mut paths: Vec<String> = docs.map(|name| format!("docs/{}", name.display())).collect();
@@ -50,7 +48,7 @@ fn pages() -> Vec<Page> {
     paths.retain(|path| !ELSEWHERE.contains(&path.as_str()));
     paths.sort();
     let read = |path: String| {
-        let text = fs::read_to_string(root.join(&path)).expect("a page in UTF-8");
+        let text = fs::read_to_string(root().join(&path)).expect("a page in UTF-8");
         Page { path, text }
     };
     paths.into_iter().map(read).collect()

@@ -3,9 +3,8 @@
 
 pub(crate) mod node;
 
-use std::fs;
 use std::io::{Read, Write as _};
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
@@ -13,9 +12,16 @@ use std::time::Duration;
 
 use serde_json::Value;
 use vorrang_algorithms::card::Assumes;
+pub(crate) use vorrang_testkit::Folder;
 
 /// Bounds hanging, nothing else.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The folder of the whole project.
+pub(crate) fn root() -> &'static Path {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2);
+    root.expect("the crate is a member of the workspace")
+}
 
 /// The program, with nothing of the caller's surroundings that would change what it prints.
 pub(crate) fn vorrang(args: &[&str]) -> Command {
@@ -81,30 +87,6 @@ pub(crate) fn json_of(args: &[&str]) -> Value {
 /// The busiest load that an algorithm is made for.
 pub(crate) fn busiest(assumes: Assumes) -> &'static str {
     if assumes.one_at_a_time { "light" } else { "heavy" }
-}
-
-/// A folder that is gone when the test is over.
-pub(crate) struct Folder(PathBuf);
-
-impl Folder {
-    pub(crate) fn new(name: &str) -> Self {
-        let unique = format!("{name}-{}", std::process::id());
-        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(unique);
-        fs::create_dir_all(&path).expect("a folder can be made");
-        Self(path)
-    }
-
-    /// The path of a file in it.
-    pub(crate) fn path(&self, file: &str) -> String {
-        self.0.join(file).to_str().expect("a path in UTF-8").to_owned()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What cannot be removed is in a folder for temporary files anyway.
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }
 
 /// Comma-separated values as records, the header first; every record must be as long as that.

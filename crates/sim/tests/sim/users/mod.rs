@@ -119,15 +119,3 @@ impl Meter<Command, Notice> for Resource {
         self.clone()
     }
 }
-
-/// As many as are asked for, or that one.
-pub(crate) fn seeds(usually: u64) -> std::ops::Range<u64> {
-    let number = |name: &str| {
-        let text = std::env::var(name).ok()?;
-        Some(text.parse().unwrap_or_else(|_| panic!("{name} is a number, not '{text}'")))
-    };
-    match number("VORRANG_SEED") {
-        Some(seed) => seed..seed + 1,
-        None => 0..number("VORRANG_SCHEDULES").unwrap_or(usually),
-    }
-}
