@@ -72,6 +72,7 @@ mod monitor;
 mod needs;
 mod node;
 mod protocol;
+mod transition;
 mod turn;
 
 pub use duration::{parse_duration_ns, show_duration_ns};
@@ -84,4 +85,5 @@ pub use monitor::{Monitor, Obligation, Violation};
 pub use needs::{Needs, Prospect};
 pub use node::{Group, NodeId, NodeSet, Order};
 pub use protocol::{Data, Event, Message, Never, Protocol, Refused};
+pub use transition::{Occurrence, Prefix, Transition};
 pub use turn::{Step, Turn};
