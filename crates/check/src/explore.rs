@@ -5,14 +5,13 @@
 //! violation found is a shortest one, and counts do not depend on the number of threads.
 
 use std::cell::Cell;
-use std::fmt::Display;
 use std::num::NonZeroUsize;
 
-use vorrang_protocol::{Monitor, NodeId, Protocol, Violation};
+use vorrang_protocol::{Monitor, NodeId, Prefix, Protocol, Violation};
 
 use crate::determinism::{RecheckFailure, recheck_handlers};
 use crate::fingerprint::Print;
-use crate::follow::{Astray, Steps, Stray, addressee, follow};
+use crate::follow::{Astray, Beginning, Stray, follow};
 use crate::handler::Shared;
 use crate::level::{Chunks, Clock, Context, Counts, Found, Level, Tell};
 use crate::liveness::{self, Graph, Watch};
@@ -20,7 +19,7 @@ use crate::machine::Typed;
 use crate::parts::Parts;
 use crate::report::{Answer, Bound, Bounds, Fingerprint, Outcome, Progress, Report};
 use crate::retrace::{Initial, Leg, Way, retrace};
-use crate::run::{Move, Run};
+use crate::run::Run;
 use crate::state::{Down, First, States};
 use crate::state_hash::{StateHash, Wide};
 use crate::step::{Action, Model, Stepper};
@@ -48,41 +47,38 @@ where
     P: Protocol,
     M: Monitor<Command = P::Command, Notice = P::Notice>,
 {
-    let none = Before { count: 0, is_at: &|_, _| false, addressee: &|_| None };
+    let any = Prefix::default();
     let explored =
-        explore_from(system, &none, bounds, How::Exhaust(threads), &mut |it| progress(it).flow());
+        explore_from(system, &any, bounds, How::Exhaust(threads), &mut |it| progress(it).flow());
     explored.unwrap_or_else(|stray| unreachable!("{stray}")).0
 }
 
-/// Explores every run that begins with these steps, each written as [`Move`] shows itself.
+/// Explores every run that begins so.
 ///
-/// The plan and the faults of the system must allow them: what the steps ask for and what goes
-/// wrong in them counts. The run of a violation is what comes after the steps; distances are
-/// counted from there. A step may be a timer that runs out sooner than any clock allows; the place
-/// of the first such step is returned with the report.
+/// The plan and the faults of the system must allow its steps: what they ask for and what goes
+/// wrong in them counts. The run of a violation is what comes after them; distances are counted
+/// from there. A step may be a timer that runs out sooner than any clock allows; the place of the
+/// first such step is returned with the report.
 ///
 /// # Errors
 ///
-/// If a step cannot be taken where it stands.
+/// If no run of the system begins so.
 ///
 /// # Panics
 ///
 /// As [`explore()`].
 pub fn explore_after<P, M, A: Answer>(
     system: &System<P, M>,
-    steps: &[String],
+    before: &Prefix<P>,
     bounds: &Bounds,
     threads: NonZeroUsize,
     mut progress: impl FnMut(Progress) -> A,
 ) -> Result<(Report<P>, Option<usize>), Stray>
 where
-    P: Protocol<Command: Display>,
+    P: Protocol,
     M: Monitor<Command = P::Command, Notice = P::Notice>,
 {
-    let is_at = |place: usize, it: &Move<P>| it.to_string() == steps[place];
-    let addressee = |place: usize| addressee(&steps[place]);
-    let before = Before { count: steps.len(), is_at: &is_at, addressee: &addressee };
-    explore_from(system, &before, bounds, How::Exhaust(threads), &mut |it| progress(it).flow())
+    explore_from(system, before, bounds, How::Exhaust(threads), &mut |it| progress(it).flow())
 }
 
 /// Takes random walks through a system that is too large to be explored, and judges all that it
@@ -107,9 +103,9 @@ where
     P: Protocol,
     M: Monitor<Command = P::Command, Notice = P::Notice>,
 {
-    let none = Before { count: 0, is_at: &|_, _| false, addressee: &|_| None };
+    let any = Prefix::default();
     let how = How::Walks(walks);
-    let explored = explore_from(system, &none, bounds, how, &mut |it| progress(it).flow());
+    let explored = explore_from(system, &any, bounds, how, &mut |it| progress(it).flow());
     explored.unwrap_or_else(|stray| unreachable!("{stray}")).0
 }
 
@@ -121,16 +117,9 @@ pub(crate) enum How<'a> {
     Walks(&'a Walks),
 }
 
-/// [`Steps`], while types are known.
-struct Before<'a, P: Protocol> {
-    count: usize,
-    is_at: &'a dyn Fn(usize, &Move<P>) -> bool,
-    addressee: &'a dyn Fn(usize) -> Option<NodeId>,
-}
-
 fn explore_from<P, M>(
     system: &System<P, M>,
-    before: &Before<'_, P>,
+    before: &Prefix<P>,
     bounds: &Bounds,
     how: How<'_>,
     progress: Tell<'_>,
@@ -157,9 +146,18 @@ where
     let pace = Pace { within_ns, order, slips: &slips };
     let liveness = system.demands.liveness;
     let model = Model { machine: &machine, agenda: &agenda, pace, liveness };
-    let is_at = |place: usize, leg: &Leg| (before.is_at)(place, &machine.describe(leg));
-    let Before { count, addressee, .. } = *before;
-    let before = Steps { count, is_at: &is_at, addressee, early: Cell::new(None) };
+    let is_at = |place: usize, leg: &Leg| machine.step(leg) == before.steps[place];
+    let addressee = |place: usize| {
+        let what = &before.steps[place].what;
+        what.is_of_message().then(|| what.at())
+    };
+    let before = Beginning {
+        starts: before.starts.as_deref(),
+        count: before.steps.len(),
+        is_at: &is_at,
+        addressee: &addressee,
+        early: Cell::new(None),
+    };
     let fingerprint = bounds.fingerprint;
     let searched = match fingerprint {
         Fingerprint::Bits64 => search::<Print>(model, first, &before, bounds, how, progress),
@@ -201,12 +199,12 @@ pub(crate) struct Counted {
 pub(crate) fn search<T: StateHash>(
     model: Model<'_>,
     first: First,
-    before: &Steps<'_>,
+    before: &Beginning<'_>,
     bounds: &Bounds,
     how: How<'_>,
     progress: Tell<'_>,
 ) -> Result<(Ended, Counted), Stray> {
-    let started = start::<T>(model, States::before_start(first, model.agenda, model.pace.order));
+    let started = start::<T>(model, first, before);
     let initial = match started.and_then(|initial| follow(model, initial, before)) {
         Ok(initial) => initial,
         Err(Astray::Stray(stray)) => return Err(stray),
@@ -278,8 +276,14 @@ fn unrepeatable(violation: &Violation) -> Violation {
     Violation { property: "determinism", what }
 }
 
-/// Starts all nodes, in the order of their numbers and with every answer to their choices.
-fn start<T: StateHash>(model: Model<'_>, first: States<T>) -> Result<Vec<Initial<T>>, Astray> {
+/// Starts all nodes, in the order of their numbers and with every answer to their choices that the
+/// beginning of the run leaves open.
+fn start<T: StateHash>(
+    model: Model<'_>,
+    first: First,
+    before: &Beginning<'_>,
+) -> Result<Vec<Initial<T>>, Astray> {
+    let first = States::<T>::before_start(first, model.agenda, model.pace.order);
     let mut stepper = Stepper::new(model);
     let size = first.at(0).nodes.len() as u32;
     let mut all = vec![Initial { state: first, starts: Vec::new() }];
@@ -289,6 +293,9 @@ fn start<T: StateHash>(model: Model<'_>, first: States<T>) -> Result<Vec<Initial
         for Initial { state, starts } in &all {
             let state = state.at(0);
             stepper.try_one(&state, Action::Start(at), &mut |trial| {
+                if !before.starts_so(at, trial.handled.choices()) {
+                    return;
+                }
                 let mut starts = starts.clone();
                 starts.push(Leg::of(model, &state, &trial));
                 if let Some(violation) = trial.handled.violation() {
@@ -302,6 +309,10 @@ fn start<T: StateHash>(model: Model<'_>, first: States<T>) -> Result<Vec<Initial
         }
         if let Some((violation, starts)) = violated {
             return Err(Astray::Violated(violation, starts));
+        }
+        // Without memory or time not every start is tried, and that is no stray.
+        if next.is_empty() && before.starts.is_some() {
+            return Err(Astray::Stray(Stray::Start { at }));
         }
         all = next;
     }

@@ -3,6 +3,9 @@
 //! A state is more than its nodes and messages: timers depend on those set before them, and
 //! monitors have a history. So a state is not described but reached again, step by step. A timer
 //! may run out sooner than any clock allows: a run stepped by hand has no clock.
+//!
+//! Two messages may be equal and yet not the same to a monitor, which has tagged them. A step does
+//! not say which of them arrives, so all states are kept that the steps can have led to.
 
 use std::cell::Cell;
 use std::fmt;
@@ -10,28 +13,44 @@ use std::fmt;
 use vorrang_protocol::{NodeId, Violation};
 
 use crate::retrace::{Initial, Leg};
-use crate::state::States;
+use crate::state::{State, States};
 use crate::state_hash::StateHash;
 use crate::step::{Action, Model, Stepper};
 use crate::trial::Trial;
 
-/// A step that cannot be taken where it stands.
+/// The first thing in the beginning of a run that cannot have happened there.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Stray {
-    /// Its place among the steps.
-    pub place: usize,
+pub enum Stray {
+    /// A node does not come up so.
+    Start {
+        /// The node.
+        at: NodeId,
+    },
+    /// A step cannot be taken where it stands.
+    Step {
+        /// Its place among the steps.
+        place: usize,
+    },
 }
 
 impl fmt::Display for Stray {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "step {} of the run cannot be taken there", self.place + 1)
+        match self {
+            Self::Start { at } => write!(f, "node {at} of the run cannot come up so"),
+            Self::Step { place } => {
+                write!(f, "step {} of the run cannot be taken there", place + 1)
+            }
+        }
     }
 }
 
 impl std::error::Error for Stray {}
 
-/// Steps to be taken before the search begins.
-pub(crate) struct Steps<'a> {
+/// How a run begins, for a search that knows no types.
+pub(crate) struct Beginning<'a> {
+    /// The answers that each node got to its choices as it came up; none if any will do.
+    pub(crate) starts: Option<&'a [Vec<u32>]>,
+    /// How many steps are taken before the search begins.
     pub(crate) count: usize,
     /// Whether a step is the one at this place.
     pub(crate) is_at: &'a dyn Fn(usize, &Leg) -> bool,
@@ -41,67 +60,94 @@ pub(crate) struct Steps<'a> {
     pub(crate) early: Cell<Option<usize>>,
 }
 
-/// How steps end that do not lead anywhere.
+impl Beginning<'_> {
+    /// Whether a node may come up with these choices.
+    pub(crate) fn starts_so(&self, at: NodeId, choices: &[u32]) -> bool {
+        self.starts.is_none_or(|all| all.get(at.index()).is_some_and(|it| it == choices))
+    }
+}
+
+/// How a beginning ends that does not lead anywhere.
 pub(crate) enum Astray {
     Stray(Stray),
-    /// The last of them violates something.
+    /// The last step of it violates something.
     Violated(Violation, Vec<Leg>),
 }
 
-/// The state after all steps, the nodes having come up without any choice but 0.
+/// The states after all steps.
 pub(crate) fn follow<T: StateHash>(
     model: Model<'_>,
     initial: Vec<Initial<T>>,
-    steps: &Steps<'_>,
+    before: &Beginning<'_>,
 ) -> Result<Vec<Initial<T>>, Astray> {
-    if steps.count == 0 {
-        return Ok(initial);
-    }
-    let Initial { mut state, starts } = initial
-        .into_iter()
-        .find(|it| it.starts.iter().all(Leg::chose_nothing))
-        .expect("the first answer to every choice is 0");
+    let mut states = initial;
     let mut stepper = Stepper::new(model);
-    for place in 0..steps.count {
-        let (mut found, now) = (None, state.at(0));
-        let consider = |found: &mut Option<_>, trial: Trial<'_, T>| {
-            if found.is_some() || !(steps.is_at)(place, &Leg::of(model, &now, &trial)) {
-                return;
+    for place in 0..before.count {
+        let is_it = |leg: &Leg| (before.is_at)(place, leg);
+        let mut next = Successors { model, is_it: &is_it, states: Vec::new(), violated: None };
+        for from in &states {
+            let now = from.state.at(0);
+            stepper.try_all(&now, |trial| next.consider(from, &now, trial));
+        }
+        if next.is_empty() {
+            for from in &states {
+                let now = from.state.at(0);
+                for (at, timer) in now.extra().timers.all() {
+                    let fire = Action::Fire { at, timer };
+                    stepper.try_one(&now, fire, &mut |trial| next.consider(from, &now, trial));
+                }
             }
-            *found = Some(if let Some(violation) = trial.handled.violation() {
-                Err(violation.clone())
-            } else {
-                let mut successor = States::default();
-                trial.build(&mut successor);
-                Ok(successor)
-            });
-        };
-        stepper.try_all(&now, |trial| consider(&mut found, trial));
-        if found.is_none() {
-            for (at, timer) in now.extra().timers.all() {
-                let fire = Action::Fire { at, timer };
-                stepper.try_one(&now, fire, &mut |trial| consider(&mut found, trial));
-            }
-            if found.is_some() && steps.early.get().is_none() {
-                steps.early.set(Some(place));
+            if !next.is_empty() && before.early.get().is_none() {
+                before.early.set(Some(place));
             }
         }
-        match found {
-            Some(Ok(successor)) => state = successor,
-            Some(Err(violation)) => return Err(Astray::Violated(violation, starts)),
-            // Messages to a node that stays down are not part of a state.
-            None if (steps.addressee)(place).is_some_and(|it| state.at(0).is_down(it)) => {}
-            None => return Err(Astray::Stray(Stray { place })),
+        if let Some((violation, starts)) = next.violated {
+            return Err(Astray::Violated(violation, starts));
+        }
+        if !next.states.is_empty() {
+            states = next.states;
+            continue;
+        }
+        // Messages to a node that stays down are not part of a state.
+        let is_for_dead = |state: &State<'_, T>| {
+            (before.addressee)(place).is_some_and(|receiver| state.is_down(receiver))
+        };
+        states.retain(|it| is_for_dead(&it.state.at(0)));
+        if states.is_empty() {
+            return Err(Astray::Stray(Stray::Step { place }));
         }
     }
-    Ok(vec![Initial { state, starts }])
+    Ok(states)
 }
 
-/// The receiver of the message of a step, as [`What`](crate::What) writes it.
-pub(crate) fn addressee(step: &str) -> Option<NodeId> {
-    let (word, rest) = step.split_once(' ')?;
-    let (link, _) = rest.split_once(' ')?;
-    let (_, to) = link.split_once("->")?;
-    let is_about_a_message = ["deliver", "lose", "duplicate"].contains(&word);
-    to.parse().ok().filter(|_| is_about_a_message).map(NodeId)
+/// Where one step leads from all states in which it can be taken.
+struct Successors<'a, T> {
+    model: Model<'a>,
+    is_it: &'a dyn Fn(&Leg) -> bool,
+    states: Vec<Initial<T>>,
+    /// The first violation, with how nodes came up.
+    violated: Option<(Violation, Vec<Leg>)>,
+}
+
+impl<T: StateHash> Successors<'_, T> {
+    fn is_empty(&self) -> bool {
+        self.states.is_empty() && self.violated.is_none()
+    }
+
+    /// Takes the step that was tried, if it is the one.
+    fn consider(&mut self, from: &Initial<T>, now: &State<'_, T>, trial: Trial<'_, T>) {
+        if !(self.is_it)(&Leg::of(self.model, now, &trial)) {
+            return;
+        }
+        if let Some(violation) = trial.handled.violation() {
+            self.violated.get_or_insert_with(|| (violation.clone(), from.starts.clone()));
+            return;
+        }
+        let is_known = self.states.iter().any(|it| it.state.at(0).print == trial.print);
+        if !is_known {
+            let mut state = States::default();
+            trial.build(&mut state);
+            self.states.push(Initial { state, starts: from.starts.clone() });
+        }
+    }
 }

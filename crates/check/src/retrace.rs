@@ -6,13 +6,13 @@
 
 use std::vec;
 
-use vorrang_protocol::{Monitor, Protocol};
+use vorrang_protocol::{Monitor, Occurrence, Protocol, Transition};
 
 use crate::fingerprint::Print;
 use crate::handler::Asked;
 use crate::machine::{EventKind, NodeEvent, Typed};
 use crate::obligations::{Label, counts_as_help, label};
-use crate::run::{Move, Start, What};
+use crate::run::{Move, Start};
 use crate::state::{State, States};
 use crate::state_hash::StateHash;
 use crate::step::{Action, Model, Stepper, happening, letter};
@@ -70,11 +70,6 @@ impl Leg {
             | EventKind::Timer(_) => None,
         };
         Self { action, happening, choices: Vec::new(), letter }
-    }
-
-    /// Whether every choice in it, if any, came out as 0.
-    pub(crate) fn chose_nothing(&self) -> bool {
-        self.choices.iter().all(|&choice| choice == 0)
     }
 }
 
@@ -208,37 +203,39 @@ where
     P: Protocol,
     M: Monitor<Command = P::Command, Notice = P::Notice>,
 {
-    /// A step as data.
+    /// A step as data, with its effects.
     pub(crate) fn describe(&self, leg: &Leg) -> Move<P> {
+        let effects = self.effects(&leg.happening, &leg.choices);
+        Move { step: self.step(leg), effects }
+    }
+
+    /// A step as data.
+    pub(crate) fn step(&self, leg: &Leg) -> Transition<P> {
         let at = leg.happening.at;
         let letter = || self.letter(leg.letter.expect("a message is in it"));
         let what = match (leg.action, leg.happening.what) {
             (Action::Start(_), _) => unreachable!("a start is no step of a run"),
             (Action::Command { .. }, EventKind::Command { list, given }) => {
-                What::Command { at, command: self.command(list, given) }
+                Occurrence::Command { at, command: self.command(list, given) }
             }
             (Action::Command { .. }, _) => unreachable!("a command is given"),
             (Action::Deliver { .. }, _) => {
                 let (from, to, message) = letter();
-                What::Deliver { from, to, message }
+                Occurrence::Deliver { from, to, message }
             }
             (Action::Lose { .. }, _) => {
                 let (from, to, message) = letter();
-                What::Lose { from, to, message }
+                Occurrence::Lose { from, to, message }
             }
             (Action::Duplicate { .. }, _) => {
                 let (from, to, message) = letter();
-                What::Duplicate { from, to, message }
+                Occurrence::Duplicate { from, to, message }
             }
-            (Action::Fire { timer, .. }, _) => What::Timer { at, timer: self.timer(timer) },
-            (Action::Crash(_), _) => What::Crash { at },
-            (Action::Restart(_), _) => What::Restart { at },
+            (Action::Fire { timer, .. }, _) => Occurrence::Timer { at, timer: self.timer(timer) },
+            (Action::Crash(_), _) => Occurrence::Crash { at },
+            (Action::Restart(_), _) => Occurrence::Restart { at },
         };
-        Move {
-            what,
-            choices: leg.choices.clone(),
-            effects: self.effects(&leg.happening, &leg.choices),
-        }
+        Transition { what, choices: leg.choices.clone() }
     }
 
     /// A start as data.

@@ -2,13 +2,12 @@
 
 use std::fmt;
 
-use vorrang_protocol::{Effect, NodeId, Protocol};
+use vorrang_protocol::{Effect, Prefix, Protocol, Transition};
 
 /// A run from the start of all nodes.
 ///
-/// Shown, it is one line a move. A move that tossed coins ends with what came up, as in
-/// `timer 2 Beat choose 1 0`. Before moves that repeat for ever stands a comment that
-/// says so.
+/// Shown, it is one line a move, as its [`Transition`] shows itself. Before moves that repeat for
+/// ever stands a comment that says so.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Run<P: Protocol> {
@@ -30,111 +29,33 @@ pub struct Start<P: Protocol> {
     pub effects: Vec<Effect<P>>,
 }
 
-/// One step of a run.
+/// One step of a run, and what came of it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Move<P: Protocol> {
-    /// The event.
-    pub what: What<P>,
-    /// The answers that the node got to its choices.
-    pub choices: Vec<u32>,
+    /// The step.
+    pub step: Transition<P>,
     /// The effects of the node; none if it refused.
     pub effects: Vec<Effect<P>>,
 }
 
-/// The events of a run.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum What<P: Protocol> {
-    /// The application asks for something.
-    Command {
-        /// The node.
-        at: NodeId,
-        /// The command.
-        command: P::Command,
-    },
-    /// A message arrives.
-    Deliver {
-        /// Who sent it.
-        from: NodeId,
-        /// Who gets it.
-        to: NodeId,
-        /// What it says.
-        message: P::Message,
-    },
-    /// A timer runs out.
-    Timer {
-        /// The node.
-        at: NodeId,
-        /// The timer.
-        timer: P::Timer,
-    },
-    /// A node crashes.
-    Crash {
-        /// The node.
-        at: NodeId,
-    },
-    /// A node comes up again.
-    Restart {
-        /// The node.
-        at: NodeId,
-    },
-    /// A message is lost.
-    Lose {
-        /// Who sent it.
-        from: NodeId,
-        /// The receiver.
-        to: NodeId,
-        /// What it says.
-        message: P::Message,
-    },
-    /// A message arrives, and will arrive again.
-    Duplicate {
-        /// Who sent it.
-        from: NodeId,
-        /// Who gets it.
-        to: NodeId,
-        /// What it says.
-        message: P::Message,
-    },
-}
-
-impl<P: Protocol> What<P> {
-    /// The node that it happens to.
-    pub const fn at(&self) -> NodeId {
-        match self {
-            Self::Command { at, .. }
-            | Self::Timer { at, .. }
-            | Self::Crash { at }
-            | Self::Restart { at } => *at,
-            Self::Deliver { to, .. } | Self::Lose { to, .. } | Self::Duplicate { to, .. } => *to,
-        }
-    }
-}
-
-impl<P: Protocol<Command: fmt::Display>> fmt::Display for What<P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Command { at, command } => write!(f, "{command} {at}"),
-            Self::Deliver { from, to, message } => write!(f, "deliver {from}->{to} {message}"),
-            Self::Timer { at, timer } => write!(f, "timer {at} {timer:?}"),
-            Self::Crash { at } => write!(f, "crash {at}"),
-            Self::Restart { at } => write!(f, "restart {at}"),
-            Self::Lose { from, to, message } => write!(f, "lose {from}->{to} {message}"),
-            Self::Duplicate { from, to, message } => {
-                write!(f, "duplicate {from}->{to} {message}")
-            }
+impl<P: Protocol> Run<P> {
+    /// How it begins: so many steps of it.
+    ///
+    /// # Panics
+    ///
+    /// If it has fewer.
+    pub fn prefix(&self, steps: usize) -> Prefix<P> {
+        Prefix {
+            starts: Some(self.starts.iter().map(|it| it.choices.clone()).collect()),
+            steps: self.moves[..steps].iter().map(|it| it.step.clone()).collect(),
         }
     }
 }
 
 impl<P: Protocol<Command: fmt::Display>> fmt::Display for Move<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.what.fmt(f)?;
-        for (index, choice) in self.choices.iter().enumerate() {
-            let word = if index == 0 { " choose" } else { "" };
-            write!(f, "{word} {choice}")?;
-        }
-        Ok(())
+        self.step.fmt(f)
     }
 }
 

@@ -131,7 +131,7 @@ mod tests {
 
     use super::*;
     use crate::explore::{How, search};
-    use crate::follow::Steps;
+    use crate::follow::Beginning;
     use crate::machine::Typed;
     use crate::parts::Parts;
     use crate::plan::Plan;
@@ -209,7 +209,7 @@ mod tests {
         let (nodes, monitor) = machine.first();
         let first = First { nodes, monitor, faults: Faults::NONE };
         let (is_at, addressee, early) = (&|_, _: &_| false, &|_| None, Cell::new(None));
-        let none = Steps { count: 0, is_at, addressee, early };
+        let none = Beginning { starts: None, count: 0, is_at, addressee, early };
         let (how, progress) = (How::Exhaust(NonZeroUsize::MIN), &mut |_| ().flow());
         let searched = search::<T>(model, first, &none, &Bounds::NONE, how, progress);
         let (_, counted) = searched.unwrap_or_else(|stray| panic!("{stray}"));

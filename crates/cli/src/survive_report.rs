@@ -1,7 +1,7 @@
 //! The table of faults, in words.
 
 use vorrang_experiment::format::grouped;
-use vorrang_experiment::problem::{Observation, ObservationKind, Role};
+use vorrang_experiment::problem::{Observation, Role, observed_line};
 use vorrang_experiment::survive::{Cell, Conditions, Fault, MOST, Row, Verdict};
 use vorrang_node::terminal::{BAD, BOLD, DIM, GOOD, RESET, screen, wrapped};
 
@@ -140,8 +140,7 @@ pub(crate) fn testimony(seen: &[Observation], until_ns: Option<u64>) -> Vec<Stri
     let whole = seen.len();
     let end = |until_ns| seen.partition_point(|it| it.at_ns <= until_ns);
     let seen = &seen[..until_ns.map_or(whole, end)];
-    let is_fault = |it: &Observation| matches!(it.what, ObservationKind::Wrong(_));
-    let fault = seen.iter().position(is_fault).unwrap_or(0);
+    let fault = seen.iter().position(|it| it.what.is_fault()).unwrap_or(0);
     let from = fault.saturating_sub(BEFORE);
     let mut lines = Vec::new();
     if from > 0 {
@@ -153,12 +152,9 @@ pub(crate) fn testimony(seen: &[Observation], until_ns: Option<u64>) -> Vec<Stri
         None | Some(0) => (shown, &shown[..0]),
         Some(_) => (&shown[..AFTER * 3 / 4], &shown[shown.len() - AFTER / 4..]),
     };
-    let line = |it: &Observation| match it.what {
-        ObservationKind::Wrong(_) => format!("{BAD}{it}{RESET}"),
-        ObservationKind::ApplicationEvent { .. }
-        | ObservationKind::Sent { .. }
-        | ObservationKind::Got { .. }
-        | ObservationKind::Timer(_) => it.to_string(),
+    let line = |it: &Observation| match observed_line(it) {
+        line if it.what.is_fault() => format!("{BAD}{line}{RESET}"),
+        line => line,
     };
     lines.extend(head.iter().map(line));
     let left = shown.len() - head.len() - tail.len();

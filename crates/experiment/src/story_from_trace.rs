@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use vorrang_draw::story::{Clock, Event, Look, MessageLabel, Story, What, Wrong};
+use vorrang_draw::story::{self, Clock, Event, Look, MessageLabel, Story, Wrong};
 use vorrang_protocol::{NodeId, show_duration_ns};
-use vorrang_trace::{Ending, Fault, Line, LineEvent, Loss, Objection, Recording};
+use vorrang_trace::{Ending, Fault, Line, LineMessage, Loss, Objection, Recording, What};
 
 use crate::failure::Failure;
 use crate::format::grouped;
@@ -167,53 +167,54 @@ fn fields(text: &str) -> Vec<(&str, &str)> {
     all
 }
 
-fn happened(line: &Line, subject: &dyn Subject, tokens: &[&str]) -> What {
-    let letter = |number: u64, letter: &vorrang_trace::LineMessage| MessageLabel {
+fn happened(line: &Line, subject: &dyn Subject, tokens: &[&str]) -> story::What {
+    let letter = |number: u64, message: &LineMessage| MessageLabel {
         number,
-        kind: letter.kind.clone(),
-        text: letter.text.clone(),
-        is_token: tokens.contains(&&*letter.kind),
+        kind: message.kind.clone(),
+        text: message.text.clone(),
+        is_token: tokens.contains(&&*message.kind),
     };
     match &line.what {
-        told @ (LineEvent::Command(written) | LineEvent::Notice(written)) => {
-            let is_command = matches!(told, LineEvent::Command(_));
+        told @ (What::Command(written) | What::Notice(written)) => {
+            let is_command = matches!(told, What::Command(_));
             let (text, look) = subject
                 .looks(line.node, told)
                 .unwrap_or_else(|| (written.to_string(), Look::default()));
-            What::Said { text, is_command, look }
+            story::What::Said { text, is_command, look }
         }
-        LineEvent::Send { to, seq, letter: it } => {
-            What::Sent { to: to.index(), letter: letter(*seq, it) }
+        What::Send { to, seq, message: it } => {
+            story::What::Sent { to: to.index(), letter: letter(*seq, it) }
         }
-        LineEvent::Receive { from, seq, letter: it } => {
-            What::Got { from: from.index(), letter: letter(*seq, it) }
+        What::Receive { from, seq, message: it } => {
+            story::What::Got { from: from.index(), letter: letter(*seq, it) }
         }
-        LineEvent::Timer(timer) => What::Timer(unquoted(timer)),
-        LineEvent::Choice(value) => What::Choice(*value),
-        LineEvent::Lost { to, seq, why } => {
+        What::Timer(timer) => story::What::Timer(unquoted(timer)),
+        What::Choice(value) => story::What::Choice(*value),
+        What::Lost { to, seq, why } => {
             let why = match why {
                 Loss::Network => "by chance or as ordered",
                 Loss::Partition => "the network is partitioned",
                 Loss::Down => vorrang_draw::chart::DOWN,
                 Loss::NoLink => "there is no such link",
             };
-            What::Lost { to: to.index(), number: *seq, why }
+            story::What::Lost { to: to.index(), number: *seq, why }
         }
-        LineEvent::Doubled { to, seq } => What::Doubled { to: to.index(), number: *seq },
-        LineEvent::Crash => What::Crash,
-        LineEvent::Restart => What::Restart,
-        LineEvent::Fault(fault) => fault_of(fault),
+        What::Doubled { to, seq } => story::What::Doubled { to: to.index(), number: *seq },
+        What::Crash => story::What::Crash,
+        What::Restart => story::What::Restart,
+        What::Fault(fault) => fault_of(fault),
     }
 }
 
-fn fault_of(fault: &Fault) -> What {
-    let network = |text: String, begins| What::Network { text, begins };
+fn fault_of(fault: &Fault) -> story::What {
+    let network = |text: String, begins| story::What::Network { text, begins };
     match fault {
-        Fault::Pause => What::Pause,
-        Fault::Resume => What::Resume,
-        Fault::Delayed { to, seq, by_ns } => {
-            What::Remark(format!("message {seq} to {to} takes {} longer", show_duration_ns(*by_ns)))
-        }
+        Fault::Pause => story::What::Pause,
+        Fault::Resume => story::What::Resume,
+        Fault::Delayed { to, seq, by_ns } => story::What::Remark(format!(
+            "message {seq} to {to} takes {} longer",
+            show_duration_ns(*by_ns)
+        )),
         Fault::Partition { sides } => network(apart(sides), true),
         Fault::Heal { sides } => network(apart(sides), false),
         Fault::Slow { links } => network(format!("slow: {links}"), true),

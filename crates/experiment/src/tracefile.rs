@@ -335,13 +335,13 @@ mod tests {
 
     use vorrang_protocol::NodeId;
     use vorrang_testkit::Folder;
-    use vorrang_trace::LineEvent;
+    use vorrang_trace::What;
 
     use super::*;
 
     fn sample(records: u64) -> Recorded {
         let text = |at| format!("[{at},1,\"crash\"]\n");
-        let line = |at_ns| Line { at_ns, node: NodeId(1), what: LineEvent::Crash };
+        let line = |at_ns| Line { at_ns, node: NodeId(1), what: What::Crash };
         Recorded {
             header: Header::new("toy", 2),
             lines: (0..records).map(line).collect(),

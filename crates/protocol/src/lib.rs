@@ -73,6 +73,7 @@ mod monitor;
 mod needs;
 mod node;
 mod protocol;
+mod transition;
 mod turn;
 
 pub use delay::Delay;
@@ -86,4 +87,5 @@ pub use monitor::{Monitor, Obligation, Violation};
 pub use needs::{Needs, Prospect};
 pub use node::{Group, NodeId, NodeSet, Order};
 pub use protocol::{Data, Effects, Event, Message, Never, Protocol, Refused};
+pub use transition::{Occurrence, Prefix, Transition};
 pub use turn::{Step, Turn};

@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use vorrang_protocol::Protocol;
 
-use crate::line::Recording;
 use crate::record::Record;
 
 /// The format that this version writes and reads.
@@ -114,51 +113,6 @@ pub enum Ending {
     Whole(End),
     /// It is cut off: so many records are whole.
     CutOff(u64),
-}
-
-/// A whole run.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Trace<P: Protocol> {
-    /// Its header.
-    pub header: Header,
-    /// The events, in an order that respects causality.
-    pub records: Vec<Record<P>>,
-}
-
-impl<P: Protocol> Trace<P> {
-    /// Reads a file that a [`Writer`] wrote; also, whether it was whole.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be read, or a line of it is not what it should be.
-    pub fn read(file: impl BufRead) -> Result<(Self, Ending), ReadError> {
-        let Recording { header, lines, ending } = Recording::read(file)?;
-        let records = lines.into_iter().zip(2..).map(|(line, number)| {
-            Record::read(line).map_err(|source| ReadError::Line { line: number, source })
-        });
-        Ok((Self { header, records: records.collect::<Result<_, _>>()? }, ending))
-    }
-
-    /// Writes the whole run.
-    ///
-    /// # Errors
-    ///
-    /// If `out` cannot be written.
-    pub fn write(&self, out: impl Write) -> io::Result<()> {
-        let mut writer = Writer::new(out, &self.header)?;
-        for record in &self.records {
-            writer.write(record)?;
-        }
-        writer.finish(None, None).map(drop)
-    }
-
-    /// A number that two runs share only if they are the same, byte for byte: FNV-1a of what
-    /// [`write`](Self::write) writes.
-    pub fn digest(&self) -> u64 {
-        let mut digest = Digest::default();
-        self.write(&mut digest).expect("a digest takes all that is written");
-        digest.value()
-    }
 }
 
 /// A digest by FNV-1a: for comparing texts, not for security.
@@ -406,6 +360,7 @@ mod tests {
 
     use super::*;
     use crate::record::{Fault, Lines, Loss, What};
+    use crate::recording::Trace;
 
     fn sample() -> Trace<RicartAgrawala> {
         let at = |at_ns, node, what| Record { at_ns, node: NodeId(node), what };

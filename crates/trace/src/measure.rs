@@ -17,6 +17,7 @@ use std::mem;
 use vorrang_protocol::{NodeId, Protocol, Step, Turn};
 
 use crate::batches::Batches;
+use crate::fairness::jain;
 use crate::meter::{Sent, Traffic};
 use crate::record::{Record, What};
 use crate::samples::Samples;
@@ -382,18 +383,6 @@ impl Summary {
     }
 }
 
-/// Jain's fairness index: 1 if all are equal, 1/n if one has everything.
-pub(crate) fn jain(values: impl Iterator<Item = u64>) -> f64 {
-    let (mut count, mut sum, mut squares) = (0.0, 0.0, 0.0);
-    for value in values {
-        let value = value as f64;
-        count += 1.0;
-        sum += value;
-        squares += value * value;
-    }
-    if squares == 0.0 { 1.0 } else { sum * sum / (count * squares) }
-}
-
 #[cfg(test)]
 mod tests {
     use vorrang_algorithms::mutex::ricart_agrawala::{Message as Ra, RicartAgrawala};
@@ -479,13 +468,6 @@ mod tests {
         let summary = measure.summary();
         assert_eq!(summary.by_kind, [("REQUEST", 1), ("REPLY", 0)]);
         assert_eq!((summary.bytes, summary.load_max), (3, 1), "one byte of kind, two of time");
-    }
-
-    #[test]
-    fn fairness_is_jains_index() {
-        assert!((jain([5, 5, 5].into_iter()) - 1.0).abs() < 1e-12);
-        assert!((jain([9, 0, 0].into_iter()) - 1.0 / 3.0).abs() < 1e-12);
-        assert!((jain(std::iter::empty()) - 1.0).abs() < 1e-12);
     }
 
     /// One whole turn, of length 1, at time `at_ns`.

@@ -6,7 +6,7 @@ use vorrang_protocol::{Message, NodeId};
 
 use vorrang_erased::encoded_len;
 
-use crate::measure::jain;
+use crate::fairness::jain;
 
 /// A meter: the costs of a run, in the terms of its problem.
 pub trait Meter<C, N>: Debug {

@@ -1,20 +1,39 @@
-//! The events of a run, as data: a record is one event at one node.
+//! The events of a run, as data: a record is one event at one node. What it carries depends on who
+//! looks at it, and is a type parameter: the algorithm's own commands and messages, JSON in a file,
+//! or words.
 
+use std::convert::Infallible;
+use std::fmt::Debug;
 use std::io::Write as _;
 use std::ops::Range;
 
-use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use vorrang_erased::AnyNode;
-use vorrang_protocol::{Data, Message, NodeId, Protocol};
+use vorrang_protocol::{Message, NodeId, Protocol};
 
-use crate::line::{Line, LineEvent};
+/// What records carry of the commands, notices, messages and timers of a run.
+pub trait Payload {
+    /// Of what an application asks for.
+    type Command: Clone + Eq + Debug;
+    /// Of what an application is told.
+    type Notice: Clone + Eq + Debug;
+    /// Of what nodes tell each other.
+    type Message: Clone + Eq + Debug;
+    /// Of what nodes remind themselves of.
+    type Timer: Clone + Eq + Debug;
+}
+
+/// By default all, as it is.
+impl<P: Protocol> Payload for P {
+    type Command = <P as Protocol>::Command;
+    type Notice = <P as Protocol>::Notice;
+    type Message = <P as Protocol>::Message;
+    type Timer = <P as Protocol>::Timer;
+}
 
 /// One thing that happened at one node.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Record<P: Protocol> {
-    /// When, in nanoseconds since the run began.
+pub struct Record<P: Payload> {
+    /// When, in nanoseconds since the run began, or in steps.
     pub at_ns: u64,
     /// Where.
     pub node: NodeId,
@@ -24,7 +43,7 @@ pub struct Record<P: Protocol> {
 
 /// The events of a node, as an observer sees them.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum What<P: Protocol> {
+pub enum What<P: Payload> {
     /// The application asked for something, and was not refused.
     Command(P::Command),
     /// The node told the application something.
@@ -129,6 +148,93 @@ pub enum Loss {
     NoLink,
 }
 
+impl<P: Payload> What<P> {
+    /// Whether something happened to the node, and not something that the node did.
+    pub const fn is_event(&self) -> bool {
+        match self {
+            Self::Command(_)
+            | Self::Receive { .. }
+            | Self::Timer(_)
+            | Self::Crash
+            | Self::Restart => true,
+            Self::Notice(_)
+            | Self::Send { .. }
+            | Self::Choice(_)
+            | Self::Lost { .. }
+            | Self::Doubled { .. }
+            | Self::Fault(_) => false,
+        }
+    }
+
+    /// Whether it is something that goes wrong, or no longer does.
+    pub const fn is_fault(&self) -> bool {
+        match self {
+            Self::Lost { .. }
+            | Self::Doubled { .. }
+            | Self::Crash
+            | Self::Restart
+            | Self::Fault(_) => true,
+            Self::Command(_)
+            | Self::Notice(_)
+            | Self::Send { .. }
+            | Self::Receive { .. }
+            | Self::Timer(_)
+            | Self::Choice(_) => false,
+        }
+    }
+}
+
+impl<P: Payload> Record<P> {
+    /// The same record with something else in the place of commands, notices, messages and timers.
+    ///
+    /// # Errors
+    ///
+    /// The first of the functions.
+    pub fn try_map<Q: Payload, E>(
+        &self,
+        command: impl FnOnce(&P::Command) -> Result<Q::Command, E>,
+        notice: impl FnOnce(&P::Notice) -> Result<Q::Notice, E>,
+        message: impl FnOnce(&P::Message) -> Result<Q::Message, E>,
+        timer: impl FnOnce(&P::Timer) -> Result<Q::Timer, E>,
+    ) -> Result<Record<Q>, E> {
+        let what = match &self.what {
+            What::Command(it) => What::Command(command(it)?),
+            What::Notice(it) => What::Notice(notice(it)?),
+            What::Timer(it) => What::Timer(timer(it)?),
+            What::Send { to, seq, message: it } => {
+                What::Send { to: *to, seq: *seq, message: message(it)? }
+            }
+            What::Receive { from, seq, message: it } => {
+                What::Receive { from: *from, seq: *seq, message: message(it)? }
+            }
+            What::Choice(value) => What::Choice(*value),
+            What::Lost { to, seq, why } => What::Lost { to: *to, seq: *seq, why: *why },
+            What::Doubled { to, seq } => What::Doubled { to: *to, seq: *seq },
+            What::Crash => What::Crash,
+            What::Restart => What::Restart,
+            What::Fault(fault) => What::Fault(fault.clone()),
+        };
+        Ok(Record { at_ns: self.at_ns, node: self.node, what })
+    }
+
+    /// As [`try_map`](Self::try_map), where nothing can go wrong.
+    pub fn map<Q: Payload>(
+        &self,
+        command: impl FnOnce(&P::Command) -> Q::Command,
+        notice: impl FnOnce(&P::Notice) -> Q::Notice,
+        message: impl FnOnce(&P::Message) -> Q::Message,
+        timer: impl FnOnce(&P::Timer) -> Q::Timer,
+    ) -> Record<Q> {
+        let Ok(record) = self.try_map::<Q, Infallible>(
+            |it| Ok(command(it)),
+            |it| Ok(notice(it)),
+            |it| Ok(message(it)),
+            |it| Ok(timer(it)),
+        );
+        record
+    }
+}
+
 impl<P: Protocol> Record<P> {
     /// Adds the record to a text, as one line of a [trace](crate::file): a JSON array.
     ///
@@ -195,62 +301,6 @@ impl<P: Protocol> Record<P> {
         line.pop();
         String::from_utf8(line).expect("JSON is text")
     }
-
-    /// The record that a line of a file is.
-    ///
-    /// # Errors
-    ///
-    /// If its data are not of this algorithm.
-    pub fn read(line: Line) -> serde_json::Result<Self> {
-        Self::read_with(line, data_of, data_of)
-    }
-
-    fn read_with(
-        line: Line,
-        message_of: impl Fn(Value) -> serde_json::Result<P::Message>,
-        timer_of: impl Fn(Value) -> serde_json::Result<P::Timer>,
-    ) -> serde_json::Result<Self> {
-        let what = match line.what {
-            LineEvent::Command(command) => What::Command(data_of(command)?),
-            LineEvent::Notice(notice) => What::Notice(data_of(notice)?),
-            LineEvent::Send { to, seq, letter } => {
-                What::Send { to, seq, message: message_of(letter.message)? }
-            }
-            LineEvent::Receive { from, seq, letter } => {
-                What::Receive { from, seq, message: message_of(letter.message)? }
-            }
-            LineEvent::Timer(timer) => What::Timer(timer_of(timer)?),
-            LineEvent::Choice(value) => What::Choice(value),
-            LineEvent::Lost { to, seq, why } => What::Lost { to, seq, why },
-            LineEvent::Doubled { to, seq } => What::Doubled { to, seq },
-            LineEvent::Crash => What::Crash,
-            LineEvent::Restart => What::Restart,
-            LineEvent::Fault(fault) => What::Fault(fault),
-        };
-        Ok(Self { at_ns: line.at_ns, node: line.node, what })
-    }
-}
-
-impl<C: Data, N: Data> Record<AnyNode<C, N>> {
-    /// As [`read`](Self::read), where only a node of the algorithm knows the types of messages and
-    /// timers.
-    ///
-    /// # Errors
-    ///
-    /// If its data are not of this node's algorithm.
-    pub fn read_by(node: &AnyNode<C, N>, line: Line) -> serde_json::Result<Self> {
-        let unknown =
-            |what: &str, it: &Value| serde_json::Error::custom(format!("{it} is no {what} of it"));
-        Self::read_with(
-            line,
-            |it| node.message(&it).ok_or_else(|| unknown("message", &it)),
-            |it| node.timer(&it).ok_or_else(|| unknown("timer", &it)),
-        )
-    }
-}
-
-fn data_of<T: DeserializeOwned>(value: Value) -> serde_json::Result<T> {
-    serde_json::from_value(value)
 }
 
 /// The records of a run that has all of them, as lines: as short and as quick as they can be.

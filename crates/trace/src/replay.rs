@@ -19,7 +19,8 @@ use vorrang_protocol::{
     Effect, Event, Guard, NodeId, NodeSet, Outbox, Protocol, Situation, Violation,
 };
 
-use crate::line::{Line, LineEvent, LineMessage};
+use crate::line::{Line, LineMessage};
+use crate::record::What;
 
 /// Why a recorded run cannot be what it says, or was not as it should be. A place is that of a
 /// record, counted from 0.
@@ -187,7 +188,7 @@ impl<'a, P: Protocol> Replay<'a, P> {
     /// The earliest record that can be next.
     fn next(&mut self) -> Result<Option<(usize, &'a Line)>, Objection> {
         let is_next = |(_, line): &(usize, &Line)| match line.what {
-            LineEvent::Receive { from, seq, .. } if self.is_here(from) => {
+            What::Receive { from, seq, .. } if self.is_here(from) => {
                 self.flight.contains_key(&(from, line.node, seq)) || self.down.contains(from)
             }
             _ => true,
@@ -211,7 +212,7 @@ impl<'a, P: Protocol> Replay<'a, P> {
     fn take(&mut self, place: usize, line: &Line) -> Result<bool, Objection> {
         let at = line.node;
         match &line.what {
-            LineEvent::Command(command) => {
+            What::Command(command) => {
                 let Some(command) = read(command) else {
                     let what = "there is no such command".to_owned();
                     return Err(departed(place, at, said(line), what));
@@ -219,20 +220,20 @@ impl<'a, P: Protocol> Replay<'a, P> {
                 self.up(place, line)?;
                 self.happen(place, at, Event::Command(command))?;
             }
-            LineEvent::Timer(timer) => {
+            What::Timer(timer) => {
                 self.up(place, line)?;
                 let timer = self.run_out(place, line, timer)?;
                 self.happen(place, at, Event::Timer(timer))?;
             }
-            LineEvent::Receive { from, seq, letter } => {
+            What::Receive { from, seq, message } => {
                 self.up(place, line)?;
-                let message = self.arrived(place, line, (*from, *seq), letter)?;
+                let message = self.arrived(place, line, (*from, *seq), message)?;
                 self.happen(place, at, Event::Message { from: *from, message })?;
             }
-            LineEvent::Send { to, seq, letter } => {
+            What::Send { to, seq, message: recorded } => {
                 let sent = self.expect(place, line, |effect| match effect {
                     Effect::Send { to: whom, message } if whom == to => {
-                        written(message) == letter.message
+                        written(message) == recorded.data
                     }
                     Effect::Send { .. }
                     | Effect::Notify(_)
@@ -244,27 +245,27 @@ impl<'a, P: Protocol> Replay<'a, P> {
                 }
                 return Ok(false);
             }
-            LineEvent::Notice(notice) => {
+            What::Notice(notice) => {
                 self.expect(place, line, |effect| match effect {
                     Effect::Notify(done) => written(done) == *notice,
                     Effect::Send { .. } | Effect::SetTimer { .. } | Effect::CancelTimer(_) => false,
                 })?;
                 return Ok(false);
             }
-            LineEvent::Lost { to, seq, .. } => {
+            What::Lost { to, seq, .. } => {
                 self.take_one(at, *to, *seq);
                 return Ok(false);
             }
-            LineEvent::Doubled { to, seq } => {
+            What::Doubled { to, seq } => {
                 if let Some((_, times)) = self.flight.get_mut(&(at, *to, *seq)) {
                     *times += 1;
                 }
                 return Ok(false);
             }
             // Random choices were answered when they were made.
-            LineEvent::Choice(_) | LineEvent::Fault(_) => return Ok(false),
-            LineEvent::Crash => self.crash(at),
-            LineEvent::Restart => {
+            What::Choice(_) | What::Fault(_) => return Ok(false),
+            What::Crash => self.crash(at),
+            What::Restart => {
                 self.down.remove(at);
                 self.happen(place, at, Event::Restart)?;
             }
@@ -308,19 +309,19 @@ impl<'a, P: Protocol> Replay<'a, P> {
         place: usize,
         line: &Line,
         (from, seq): (NodeId, u64),
-        letter: &LineMessage,
+        recorded: &LineMessage,
     ) -> Result<P::Message, Objection> {
         let at = line.node;
         if let Some(sent) = self.take_one(from, at, seq) {
-            if written(&sent) == letter.message {
+            if written(&sent) == recorded.data {
                 return Ok(sent);
             }
             let what = format!("{from} -> {at} {sent} arrives, as it was sent");
             return Err(departed(place, at, said(line), what));
         }
-        let read = (self.cast.read)(&self.nodes[at.index()], &letter.message);
+        let read = (self.cast.read)(&self.nodes[at.index()], &recorded.data);
         read.ok_or_else(|| {
-            let why = format!("what node {from} did was not recorded, and '{}'", letter.text);
+            let why = format!("what node {from} did was not recorded, and '{}'", recorded.text);
             Objection::Unknown(place, format!("{why} is no message that node {at} can read"))
         })
     }
@@ -346,7 +347,7 @@ impl<'a, P: Protocol> Replay<'a, P> {
         let own = self.ahead[at.index()].iter().take_while(|(_, line)| !line.what.is_event());
         let mut choices: VecDeque<u32> = own
             .filter_map(|(_, line)| match line.what {
-                LineEvent::Choice(value) => Some(value),
+                What::Choice(value) => Some(value),
                 _ => None,
             })
             .collect();
@@ -444,19 +445,19 @@ fn written(value: &impl serde::Serialize) -> Value {
 pub fn said(line: &Line) -> String {
     let at = line.node;
     match &line.what {
-        LineEvent::Command(command) => format!("{at} is told {command}"),
-        LineEvent::Notice(notice) => format!("{at} tells {notice}"),
-        LineEvent::Send { to, letter, .. } => format!("{at} -> {to} {} is sent", letter.text),
-        LineEvent::Receive { from, letter, .. } => {
-            format!("{from} -> {at} {} arrives", letter.text)
+        What::Command(command) => format!("{at} is told {command}"),
+        What::Notice(notice) => format!("{at} tells {notice}"),
+        What::Send { to, message, .. } => format!("{at} -> {to} {} is sent", message.text),
+        What::Receive { from, message, .. } => {
+            format!("{from} -> {at} {} arrives", message.text)
         }
-        LineEvent::Timer(timer) => format!("timer {timer} of {at} runs out"),
-        LineEvent::Choice(value) => format!("{at} draws {value}"),
-        LineEvent::Lost { to, seq, .. } => format!("message {seq} from {at} to {to} is lost"),
-        LineEvent::Doubled { to, seq } => format!("message {seq} from {at} to {to} is duplicated"),
-        LineEvent::Crash => format!("{at} crashes"),
-        LineEvent::Restart => format!("{at} restarts"),
-        LineEvent::Fault(fault) => format!("{at}: {fault:?}"),
+        What::Timer(timer) => format!("timer {timer} of {at} runs out"),
+        What::Choice(value) => format!("{at} draws {value}"),
+        What::Lost { to, seq, .. } => format!("message {seq} from {at} to {to} is lost"),
+        What::Doubled { to, seq } => format!("message {seq} from {at} to {to} is duplicated"),
+        What::Crash => format!("{at} crashes"),
+        What::Restart => format!("{at} restarts"),
+        What::Fault(fault) => format!("{at}: {fault:?}"),
     }
 }
 
@@ -478,7 +479,7 @@ mod tests {
     use vorrang_protocol::{Effects, Group, Never, Refused};
 
     use super::*;
-    use crate::record::{Loss, Record, What};
+    use crate::record::{Loss, Record};
 
     const ACQUIRE: Command = Command::Acquire(Claim::Exclusive);
 

@@ -17,7 +17,7 @@ use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
 use vorrang_algorithms::problem::Problem;
-use vorrang_check::{Bounds, Progress, Report, Stray, System, Walks};
+use vorrang_check::{Bounds, Prefix, Progress, Report, Stray, System, Walks};
 use vorrang_erased::AnyNode;
 use vorrang_protocol::Monitor;
 use vorrang_sim::{Recorder, SimError, Simulation, Workload};
@@ -51,14 +51,14 @@ pub trait Explored: Problem {
     /// What must hold there.
     type Watch: Monitor<Command = Self::Command, Notice = Self::Notice>;
 
-    /// Explores all that can follow these steps.
+    /// Explores every run that begins so.
     ///
     /// # Errors
     ///
     /// As [`vorrang_check::explore_after`].
     fn explore_after(
         system: &System<NodeOf<Self>, Self::Watch>,
-        steps: &[String],
+        before: &Prefix<NodeOf<Self>>,
         bounds: &Bounds,
         threads: NonZeroUsize,
         progress: OnProgress<'_>,
@@ -87,7 +87,7 @@ macro_rules! simulated {
 
             fn explore_after(
                 system: &vorrang_check::System<$crate::NodeOf<Self>, $watch>,
-                steps: &[String],
+                before: &vorrang_check::Prefix<$crate::NodeOf<Self>>,
                 bounds: &vorrang_check::Bounds,
                 threads: std::num::NonZeroUsize,
                 progress: $crate::OnProgress<'_>,
@@ -95,7 +95,7 @@ macro_rules! simulated {
                 (vorrang_check::Report<$crate::NodeOf<Self>>, Option<usize>),
                 vorrang_check::Stray,
             > {
-                vorrang_check::explore_after(system, steps, bounds, threads, progress)
+                vorrang_check::explore_after(system, before, bounds, threads, progress)
             }
 
             fn walk(

@@ -231,9 +231,25 @@ fn main() -> ExitCode {
 
 #[cfg(test)]
 mod tests {
+    use std::str::FromStr;
+
     use vorrang::check::explore_after;
+    use vorrang::trace::Stage;
 
     use super::*;
+
+    impl FromStr for Take {
+        type Err = String;
+        fn from_str(text: &str) -> Result<Self, String> {
+            if text == "take" { Ok(Self) } else { Err(format!("'{text}' is not 'take'")) }
+        }
+    }
+
+    impl fmt::Display for Got {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "got {}", self.0)
+        }
+    }
 
     #[test]
     fn a_clerk_who_counts_at_once_gives_every_number_once() {
@@ -252,16 +268,19 @@ mod tests {
             .take_while(|line| *line != "//! ```")
             .map(|line| line.trim_start_matches("//!").trim().to_owned());
         let told = walk.next().unwrap();
-        let steps: Vec<String> = walk.collect();
-        let bounds = Bounds::default();
-        let walked = explore_after(&shop, &steps, &bounds, NonZeroUsize::MIN, &mut |_| {});
+        let mut stage = Stage::new(shop.nodes.iter().cloned(), shop.monitor.clone());
+        for step in walk {
+            stage.step(&step).unwrap();
+        }
+        let (before, bounds) = (stage.prefix(), Bounds::default());
+        let walked = explore_after(&shop, before, &bounds, NonZeroUsize::MIN, &mut |_| {});
         let Outcome::Violated { violation, run } = walked.unwrap().0.outcome else {
             panic!("the walk leads nowhere");
         };
         assert_eq!(format!("counts when thanked: {violation}"), told);
         assert_eq!(run.moves, [], "nothing is left to do");
         let Outcome::Violated { run, .. } = check(&shop).outcome else { panic!("not found") };
-        assert_eq!(run.moves.len(), steps.len(), "no run is shorter");
+        assert_eq!(run.moves.len(), before.steps.len(), "no run is shorter");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! All tests of the crate as one program: linked once.
 
 mod after;
+mod beginnings;
 mod bounds;
 mod clocks;
 mod determinism;

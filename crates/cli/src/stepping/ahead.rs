@@ -109,10 +109,8 @@ impl Session {
             max_states: typed.max_states.or(Some(MOST_STATES)),
             ..typed
         };
-        let steps: Vec<&str> = self.lines.iter().map(|line| step_of(line)).collect();
-        let steps: Vec<&str> = steps.into_iter().filter(|it| !it.is_empty()).collect();
         let Ahead { answer, may, early } =
-            self.staged.ahead(&steps, (&args, requests), &mut SearchProgress::new(true).watch())?;
+            self.staged.ahead((&args, requests), &mut SearchProgress::new(true).watch())?;
         if let Some(step) = early {
             self.tell(&format!("No clock allows '{step}' where it was done.\n"))?;
         }
@@ -123,8 +121,4 @@ impl Session {
         }
         Ok(())
     }
-}
-
-fn step_of(line: &str) -> &str {
-    line.split('#').next().unwrap_or_default().trim()
 }

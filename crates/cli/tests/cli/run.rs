@@ -155,7 +155,7 @@ fn judged(path: &str, card: &'static Card, setup: &Setup) -> (Verdict, usize) {
     let entry = find::<Mutex>(card.name, None).expect("a card's name");
     let node = &entry.nodes(setup).expect("a card's algorithm can be made")[0];
     let read = |line| Record::read_by(node, line).expect("data of this algorithm");
-    let records: Vec<_> = recording.lines.into_iter().map(read).collect();
+    let records: Vec<_> = recording.lines.iter().map(read).collect();
     (judge(&records, card.exclusion(setup)), records.len())
 }
 

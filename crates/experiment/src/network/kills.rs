@@ -99,8 +99,8 @@ pub(super) fn in_order<C: Data, N: Data>(
     recorded: Recorded,
 ) -> Result<Vec<Record<AnyNode<C, N>>>, Failure> {
     let read = |line: String| {
-        Line::read(&line, |_, _, _| None)
-            .and_then(|line| Record::read_by(node, line))
+        Line::parse(&line, |_, _, _| None)
+            .and_then(|line| Record::read_by(node, &line))
             .map_err(|why| Failure::World(format!("a node says '{line}': {why}")))
     };
     let mut records = recorded.lines.into_iter().map(read).collect::<Result<Vec<_>, _>>()?;

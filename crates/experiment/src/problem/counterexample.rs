@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use vorrang_check::{Move, Outcome, Run, What as Step};
-use vorrang_protocol::{Effect, NodeId, Protocol};
+use vorrang_check::{Move, Outcome, Run};
+use vorrang_protocol::{Effect, NodeId, Occurrence, Protocol, Transition};
 use vorrang_trace::{Header, Loss, Record, What, Wrong};
 
 use crate::tracefile::Recorded;
@@ -85,26 +85,26 @@ impl<P: Protocol> Tape<P> {
         }
     }
 
-    fn step(&mut self, step: &Move<P>) {
-        match &step.what {
-            Step::Command { at, command } => self.push(*at, What::Command(command.clone())),
-            Step::Timer { at, timer } => self.push(*at, What::Timer(*timer)),
-            Step::Crash { at } => self.push(*at, What::Crash),
-            Step::Restart { at } => self.push(*at, What::Restart),
-            Step::Deliver { from, to, message } => {
+    fn step(&mut self, Move { step: Transition { what, choices }, effects, .. }: &Move<P>) {
+        match what {
+            Occurrence::Command { at, command } => self.push(*at, What::Command(command.clone())),
+            Occurrence::Timer { at, timer } => self.push(*at, What::Timer(*timer)),
+            Occurrence::Crash { at } => self.push(*at, What::Crash),
+            Occurrence::Restart { at } => self.push(*at, What::Restart),
+            Occurrence::Deliver { from, to, message } => {
                 let seq = self.number(*from, *to, message, false);
                 self.push(*to, What::Receive { from: *from, seq, message: message.clone() });
             }
-            Step::Duplicate { from, to, message } => {
+            Occurrence::Duplicate { from, to, message } => {
                 let seq = self.number(*from, *to, message, true);
                 self.push(*from, What::Doubled { to: *to, seq });
                 self.push(*to, What::Receive { from: *from, seq, message: message.clone() });
             }
-            Step::Lose { from, to, message } => {
+            Occurrence::Lose { from, to, message } => {
                 let seq = self.number(*from, *to, message, false);
                 self.push(*from, What::Lost { to: *to, seq, why: Loss::Network });
             }
         }
-        self.do_all(step.what.at(), &step.choices, &step.effects);
+        self.do_all(what.at(), choices, effects);
     }
 }

@@ -1,8 +1,9 @@
 //! The holder at the time of a fault.
 
 use vorrang_protocol::NodeId;
+use vorrang_trace::What;
 
-use super::{Activity, Observation, ObservationKind};
+use super::{Activity, Observation, doing};
 use crate::values::roundest;
 
 /// The node that is inside at a time of a run, or else the first to enter after it, and a moment at
@@ -10,9 +11,9 @@ use crate::values::roundest;
 pub(crate) fn holder_at(seen: &[Observation], at_ns: u64) -> Option<(NodeId, u64)> {
     let mut inside: Vec<(NodeId, u64)> = Vec::new();
     for it in seen {
-        let ObservationKind::ApplicationEvent { doing: Some(doing), .. } = it.what else {
-            continue;
-        };
+        // With a crash, its activity is over.
+        let ends = matches!(it.what, What::Crash).then_some(Activity::Rests);
+        let Some(doing) = doing(it).or(ends) else { continue };
         let place = inside.iter().position(|&(node, _)| node == it.node);
         match (doing, place) {
             (Activity::IsInside, None) => inside.push((it.node, it.at_ns)),
@@ -36,9 +37,10 @@ pub(crate) fn holder_at(seen: &[Observation], at_ns: u64) -> Option<(NodeId, u64
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::problem::Said;
 
     fn said(at_ns: u64, node: u32, doing: Activity) -> Observation {
-        let what = ObservationKind::ApplicationEvent { text: String::new(), doing: Some(doing) };
+        let what = What::Notice(Said { text: String::new(), doing: Some(doing) });
         Observation { at_ns, node: NodeId(node), what }
     }
 
@@ -62,5 +64,9 @@ mod tests {
         assert_eq!(holder_at(&run[..2], 5), Some((NodeId(1), 11)));
         assert_eq!(holder_at(&run[..1], 5), None);
         assert_eq!(holder_at(&run[..3], 30), None);
+        let crash = Observation { at_ns: 15, node: NodeId(1), what: What::Crash };
+        let struck = [run[1].clone(), crash];
+        assert_eq!(holder_at(&struck, 12), Some((NodeId(1), 12)));
+        assert_eq!(holder_at(&struck, 30), None, "a crash ends a stay");
     }
 }

@@ -10,7 +10,7 @@ use vorrang_algorithms::setup::{Setup, Unfit};
 use vorrang_catalogue::{self as any, Catalogued, NodeOf};
 use vorrang_check as check;
 use vorrang_draw::Look;
-use vorrang_protocol::NodeId;
+use vorrang_protocol::{NodeId, Transition};
 use vorrang_sim::Workload;
 use vorrang_trace::{Header, Meter};
 
@@ -167,8 +167,8 @@ pub trait Stepped: Checked {
     fn offers(_card: &'static Card<Self>, _setup: &Setup) -> Vec<Self::Command> {
         Vec::new()
     }
-    /// How many more requests a node can make after these moves, if so many are wanted.
-    fn turns_left(_moves: &[String], wanted: u32) -> u32 {
+    /// How many more requests a node can make after these steps, if so many are wanted.
+    fn turns_left(_steps: &[Transition<NodeOf<Self>>], wanted: u32) -> u32 {
         wanted
     }
 }

@@ -42,8 +42,10 @@ pub use jobs::{
 };
 use nodes::graph;
 pub use nodes::{GuardedNodes, Nodes, make};
+pub(crate) use observation::doing;
 pub use observation::{
-    Activity, ApplicationEvent, InitialRoles, Observation, ObservationKind, Role,
+    Activity, ApplicationEvent, InitialRoles, Observation, ObservedMessage, Role, Said, Words,
+    observed_line,
 };
 pub use remarks::Remarks;
 pub use retrace::{Retraced, Watching, sides};

@@ -1,66 +1,45 @@
 //! A run as it looks from outside, with all types gone: who was doing what when something went
 //! wrong, and what came of it.
 
-use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use vorrang_algorithms::problem::Problem;
 use vorrang_catalogue::NodeOf;
 use vorrang_draw::{Bar, Look, Mark};
-use vorrang_erased::AnyMessage;
 use vorrang_protocol::{Message as _, NodeId, show_duration_ns};
 use vorrang_sim::Recorder;
-use vorrang_trace::{Fault, Line, Loss, Record, What};
+use vorrang_trace::{Fault, Line, Loss, Payload, Record, What};
 
 use super::ProblemDriver;
 use super::simulate::ToFile;
 
-/// Something that happened at a node.
-#[derive(Clone, Debug)]
-pub struct Observation {
-    /// When, in nanoseconds.
-    pub at_ns: u64,
-    /// At which node.
-    pub node: NodeId,
-    /// What happened.
-    pub what: ObservationKind,
+/// A record carries here what can be said of it without the types of an algorithm.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Words {}
+
+impl Payload for Words {
+    type Command = Said;
+    type Notice = Said;
+    type Message = ObservedMessage;
+    type Timer = String;
 }
 
-/// The kinds of observations.
-#[derive(Clone, Debug)]
-pub enum ObservationKind {
-    /// The application asked, or was told.
-    ApplicationEvent {
-        /// In words.
-        text: String,
-        /// The new activity of the node, if it changes.
-        doing: Option<Activity>,
-    },
-    /// It sent a message.
-    Sent {
-        /// The receiver.
-        to: NodeId,
-        /// What.
-        letter: ObservedMessage,
-    },
-    /// A message arrived.
-    Got {
-        /// The sender.
-        from: NodeId,
-        /// What.
-        letter: ObservedMessage,
-    },
-    /// A timer ran out.
-    Timer(String),
-    /// Something went wrong.
-    Wrong(String),
+/// Something that happened at a node.
+pub type Observation = Record<Words>;
+
+/// A command or a notice, in words.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Said {
+    /// What was asked or told.
+    pub text: String,
+    /// The new activity of the node, if it changes.
+    pub doing: Option<Activity>,
 }
 
 /// A message.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ObservedMessage {
-    /// The number by which a fault can name it.
-    pub number: u64,
+    /// The name of its kind.
     pub kind: &'static str,
     text: String,
 }
@@ -167,16 +146,15 @@ impl<Q: ProblemDriver> Recorder<NodeOf<Q>> for RunRecorder<Q> {
             RecordSink::Tape(lines) => {
                 lines.lock().unwrap_or_else(PoisonError::into_inner).push((&record).into());
             }
-            RecordSink::Memory(seen) => seen.extend(sight::<Q>(record)),
+            // A choice is in the middle of an event, and no place for a fault.
+            RecordSink::Memory(seen) if !matches!(record.what, What::Choice(_)) => {
+                seen.push(observed::<Q>(&record));
+            }
+            RecordSink::Memory(_) => {}
             RecordSink::ApplicationEvents(heard) => match record.what {
-                What::Command(_) | What::Notice(_) => heard.extend(sight::<Q>(record)),
-                // Its activity is over.
-                What::Crash => {
-                    let what = ObservationKind::ApplicationEvent {
-                        text: "crashes".to_owned(),
-                        doing: Some(Activity::Rests),
-                    };
-                    heard.push(Observation { at_ns: record.at_ns, node: record.node, what });
+                // With a crash, its activity is over.
+                What::Command(_) | What::Notice(_) | What::Crash => {
+                    heard.push(observed::<Q>(&record));
                 }
                 What::Send { .. }
                 | What::Receive { .. }
@@ -191,30 +169,48 @@ impl<Q: ProblemDriver> Recorder<NodeOf<Q>> for RunRecorder<Q> {
     }
 }
 
-fn sight<Q: ProblemDriver>(record: Record<NodeOf<Q>>) -> Option<Observation> {
-    let letter = |number: u64, message: &AnyMessage| ObservedMessage {
-        number,
-        kind: message.kind_name(),
-        text: message.to_string(),
-    };
-    let what = match record.what {
-        What::Command(command) => {
-            let doing = Q::activity(ApplicationEvent::Command(&command));
-            ObservationKind::ApplicationEvent { text: command.to_string(), doing }
-        }
-        What::Notice(notice) => ObservationKind::ApplicationEvent {
-            text: notice.to_string(),
-            doing: Q::activity(ApplicationEvent::Notice(&notice)),
+fn observed<Q: ProblemDriver>(record: &Record<NodeOf<Q>>) -> Observation {
+    record.map(
+        |command| Said {
+            text: command.to_string(),
+            doing: Q::activity(ApplicationEvent::Command(command)),
         },
-        What::Send { to, seq, message } => {
-            ObservationKind::Sent { to, letter: letter(seq, &message) }
-        }
+        |notice| Said {
+            text: notice.to_string(),
+            doing: Q::activity(ApplicationEvent::Notice(notice)),
+        },
+        |message| ObservedMessage { kind: message.kind_name(), text: message.to_string() },
+        |timer| format!("{timer:?}"),
+    )
+}
+
+/// The new activity of a node, if what its application asks or is told changes it.
+pub(crate) const fn doing(it: &Observation) -> Option<Activity> {
+    match &it.what {
+        What::Command(said) | What::Notice(said) => said.doing,
+        What::Send { .. }
+        | What::Receive { .. }
+        | What::Timer(_)
+        | What::Choice(_)
+        | What::Lost { .. }
+        | What::Doubled { .. }
+        | What::Crash
+        | What::Restart
+        | What::Fault(_) => None,
+    }
+}
+
+/// An observation as a line of text.
+pub fn observed_line(it: &Observation) -> String {
+    let node = it.node;
+    let what = match &it.what {
+        What::Command(said) | What::Notice(said) => format!("{node} {}", said.text),
+        What::Send { to, seq, message } => format!("{node} -> {to} {} #{seq}", message.text),
         What::Receive { from, seq, message } => {
-            ObservationKind::Got { from, letter: letter(seq, &message) }
+            format!("{node} <- {from} {} #{seq}", message.text)
         }
-        What::Timer(timer) => ObservationKind::Timer(format!("{timer:?}")),
-        // Not a place for a fault: it is in the middle of an event.
-        What::Choice(_) => return None,
+        What::Timer(timer) => format!("{node} timer {timer}"),
+        What::Choice(value) => format!("{node} draws {value}"),
         What::Lost { to, seq, why } => {
             let why = match why {
                 Loss::Network => "",
@@ -222,37 +218,15 @@ fn sight<Q: ProblemDriver>(record: Record<NodeOf<Q>>) -> Option<Observation> {
                 Loss::Down => ": that is down",
                 Loss::NoLink => ": there is no link to it",
             };
-            ObservationKind::Wrong(format!("message {seq} to {to} is lost{why}"))
+            format!("{node} ! message {seq} to {to} is lost{why}")
         }
-        What::Doubled { to, seq } => {
-            ObservationKind::Wrong(format!("message {seq} to {to} is duplicated"))
+        What::Doubled { to, seq } => format!("{node} ! message {seq} to {to} is duplicated"),
+        What::Crash => format!("{node} ! crashes"),
+        What::Restart => format!("{node} ! restarts"),
+        What::Fault(Fault::Delayed { to, seq, by_ns }) => {
+            format!("{node} ! message {seq} to {to} takes {} longer", show_duration_ns(*by_ns))
         }
-        What::Crash => ObservationKind::Wrong("crashes".to_owned()),
-        What::Restart => ObservationKind::Wrong("restarts".to_owned()),
-        What::Fault(Fault::Delayed { to, seq, by_ns }) => ObservationKind::Wrong(format!(
-            "message {seq} to {to} takes {} longer",
-            show_duration_ns(by_ns)
-        )),
-        What::Fault(fault) => ObservationKind::Wrong(format!("{fault:?}")),
+        What::Fault(fault) => format!("{node} ! {fault:?}"),
     };
-    Some(Observation { at_ns: record.at_ns, node: record.node, what })
-}
-
-/// A line of a run.
-impl fmt::Display for Observation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let node = self.node;
-        write!(f, "{:>10.3} ms  ", self.at_ns as f64 / 1e6)?;
-        match &self.what {
-            ObservationKind::ApplicationEvent { text, .. } => write!(f, "{node} {text}"),
-            ObservationKind::Sent { to, letter } => {
-                write!(f, "{node} -> {to} {} #{}", letter.text, letter.number)
-            }
-            ObservationKind::Got { from, letter } => {
-                write!(f, "{node} <- {from} {} #{}", letter.text, letter.number)
-            }
-            ObservationKind::Timer(timer) => write!(f, "{node} timer {timer}"),
-            ObservationKind::Wrong(text) => write!(f, "{node} ! {text}"),
-        }
-    }
+    format!("{:>10.3} ms  {what}", it.at_ns as f64 / 1e6)
 }

@@ -5,9 +5,9 @@ use std::time::Instant;
 use vorrang_algorithms::card::Card;
 use vorrang_algorithms::setup::Setup;
 use vorrang_catalogue::NodeOf;
-use vorrang_check::{Ask, Faults, Plan, System};
-use vorrang_protocol::{Guard, Order, Violation};
-use vorrang_trace::stage::{Line, Says, Stage};
+use vorrang_check::{Ask, Faults, Plan, Stray, System};
+use vorrang_protocol::{Guard, Occurrence, Order, Protocol, Transition, Violation};
+use vorrang_trace::Stage;
 
 use super::{ProblemDriver, Watcher, graph, verify};
 use crate::answer::Answer;
@@ -30,14 +30,8 @@ pub trait Staged {
     fn violation(&self) -> Option<&Violation>;
     /// How many messages have been sent.
     fn messages(&self) -> usize;
-    /// The answer of the checker about all continuations of these steps, with so many more
-    /// requests.
-    fn ahead(
-        &self,
-        steps: &[&str],
-        args: (&CheckArgs, u32),
-        watcher: Watcher<'_>,
-    ) -> Result<Ahead, Failure>;
+    /// The answer of the checker about all continuations, with so many more requests.
+    fn ahead(&self, args: (&CheckArgs, u32), watcher: Watcher<'_>) -> Result<Ahead, Failure>;
 }
 
 /// The state of a stepped run.
@@ -119,26 +113,20 @@ impl<Q: ProblemDriver> Staged for StagedOf<Q> {
     }
     fn ahead(
         &self,
-        steps: &[&str],
         (args, requests): (&CheckArgs, u32),
         watcher: Watcher<'_>,
     ) -> Result<Ahead, Failure> {
         let question = Q::question(self.card, self.flaw, args)?;
-        let mut again = self.first.clone().writing_moves();
-        for step in steps {
-            again.step(step).expect("what could be done once can be done again");
-        }
-        let moves = again.into_moves();
-        let lines = read(&moves, self.nodes.len());
-        let requests = Q::turns_left(&moves, requests);
+        let before = self.now.prefix();
+        let requests = Q::turns_left(&before.steps, requests);
         let members = self.setup.group.members();
         let turns: Vec<_> = members.map(|id| Q::turn(self.card, &self.setup, id)).collect();
         let system = System {
             nodes: self.nodes.clone(),
-            plan: plan(&lines, &turns, requests),
+            plan: plan(&before.steps, &turns, requests),
             monitor: question.monitor,
             links: question.links,
-            faults: spent(&lines, question.faults),
+            faults: spent(&before.steps, question.faults),
             demands: args.demands(
                 &self.guards,
                 graph((self.card, self.flaw), &question.setup)?,
@@ -147,39 +135,37 @@ impl<Q: ProblemDriver> Staged for StagedOf<Q> {
         };
         let (bounds, threads) = (args.bounds(), args.threads());
         let start = Instant::now();
-        let looked = verify::look::<Q>(&system, &moves, &bounds, threads, watcher);
+        let looked = verify::look::<Q>(&system, before, &bounds, threads, watcher);
         let (report, early) = looked.map_err(|stray| {
-            let step = &moves[stray.place];
-            Failure::usage(format!("the checker does not know how '{step}' can have happened"))
+            let what = match stray {
+                Stray::Start { at } => format!("node {at} can have come up"),
+                Stray::Step { place } => format!("'{}' can have happened", before.steps[place]),
+            };
+            Failure::usage(format!("the checker does not know how {what}"))
         })?;
         let seconds = start.elapsed().as_secs_f64();
         Ok(Ahead {
             answer: verify::answer::<Q>(report, question.properties, seconds),
             may: in_words(requests, question.faults),
-            early: early.map(|place| moves[place].clone()),
+            early: early.map(|place| before.steps[place].to_string()),
         })
     }
 }
 
-fn read(moves: &[String], nodes: usize) -> Vec<Says<'_>> {
-    let read = |line| Line::read(line, nodes).expect("a stage reads what it writes").says;
-    moves.iter().map(|line| read(line)).collect()
-}
-
 /// The plan of the applications after a run: a node in the middle of a turn ends it, all others
 /// take so many more.
-fn plan<C>(moves: &[Says<'_>], turns: &[Vec<Ask<C>>], requests: u32) -> Plan<C>
-where
-    C: Clone + std::str::FromStr,
-{
-    let mut lists: Vec<Vec<Ask<C>>> = vec![Vec::new(); turns.len()];
+fn plan<P: Protocol>(
+    steps: &[Transition<P>],
+    turns: &[Vec<Ask<P::Command>>],
+    requests: u32,
+) -> Plan<P::Command> {
+    let mut lists: Vec<Vec<Ask<P::Command>>> = vec![Vec::new(); turns.len()];
     // How many commands of its turn each node has been given.
     let mut begun = vec![0; turns.len()];
-    for &says in moves {
-        match says {
-            Says::Crash(at) => begun[at.index()] = 0,
-            Says::Command(at, words) => {
-                let Ok(command) = words.parse() else { continue };
+    for step in steps {
+        match &step.what {
+            Occurrence::Crash { at } => begun[at.index()] = 0,
+            Occurrence::Command { at, command } => {
                 let (list, turn) = (&mut lists[at.index()], &turns[at.index()]);
                 let begun = &mut begun[at.index()];
                 let like = &turn[*begun];
@@ -188,17 +174,18 @@ where
                 if let Some(last) = list.last_mut() {
                     last.then_wait = false;
                 }
-                list.push(Ask { command, then_wait: like.then_wait, goes_on: like.goes_on });
+                list.push(Ask {
+                    command: command.clone(),
+                    then_wait: like.then_wait,
+                    goes_on: like.goes_on,
+                });
                 *begun = (*begun + 1) % turn.len();
             }
-            Says::Deliver(_)
-            | Says::Lose(_)
-            | Says::Duplicate(_)
-            | Says::Timer(..)
-            | Says::Restart(_)
-            | Says::Settle
-            | Says::Rest
-            | Says::Choose => {}
+            Occurrence::Deliver { .. }
+            | Occurrence::Lose { .. }
+            | Occurrence::Duplicate { .. }
+            | Occurrence::Timer { .. }
+            | Occurrence::Restart { .. } => {}
         }
     }
     for ((list, turn), begun) in lists.iter_mut().zip(turns).zip(begun) {
@@ -211,19 +198,16 @@ where
 }
 
 /// The total fault budget, if so many faults may follow a run.
-fn spent(moves: &[Says<'_>], mut faults: Faults) -> Faults {
-    for says in moves {
-        let count = match says {
-            Says::Crash(_) => &mut faults.crashes,
-            Says::Restart(_) => &mut faults.restarts,
-            Says::Lose(_) => &mut faults.losses,
-            Says::Duplicate(_) => &mut faults.duplicates,
-            Says::Command(..)
-            | Says::Deliver(_)
-            | Says::Timer(..)
-            | Says::Settle
-            | Says::Rest
-            | Says::Choose => continue,
+fn spent<P: Protocol>(steps: &[Transition<P>], mut faults: Faults) -> Faults {
+    for step in steps {
+        let count = match &step.what {
+            Occurrence::Crash { .. } => &mut faults.crashes,
+            Occurrence::Restart { .. } => &mut faults.restarts,
+            Occurrence::Lose { .. } => &mut faults.losses,
+            Occurrence::Duplicate { .. } => &mut faults.duplicates,
+            Occurrence::Command { .. } | Occurrence::Deliver { .. } | Occurrence::Timer { .. } => {
+                continue;
+            }
         };
         *count = count.saturating_add(1);
     }
@@ -257,15 +241,31 @@ fn in_words(requests: u32, faults: Faults) -> String {
 
 #[cfg(test)]
 mod tests {
+    use vorrang_algorithms::mutex::spec::Exclusion;
+    use vorrang_algorithms::mutex::{Claim, Command, central::Central};
+    use vorrang_protocol::Group;
+
     use super::*;
 
-    fn plan_of(moves: &[&str], requests: u32) -> Vec<String> {
-        let moves: Vec<String> = moves.iter().map(|&it| it.to_owned()).collect();
-        let turn = vec![Ask::then_wait("in".to_owned()), Ask::to_end("out".to_owned())];
-        let moves = read(&moves, 2);
-        let Plan::PerNode(lists) = plan(&moves, &[turn.clone(), turn], requests) else { panic!() };
-        let shown = |ask: &Ask<String>| {
-            format!("{}{}", ask.command, [" ", "… "][usize::from(ask.then_wait)])
+    /// The steps of a script between two nodes.
+    fn steps(script: &[&str]) -> Vec<Transition<Central>> {
+        let group = Group::of(2);
+        let nodes = group.members().map(|id| Central::new(id, group));
+        let mut stage = Stage::new(nodes, Exclusion::default());
+        for line in script {
+            stage.step(line).unwrap();
+        }
+        stage.prefix().steps.clone()
+    }
+
+    fn plan_of(script: &[&str], requests: u32) -> Vec<String> {
+        let acquire = Command::Acquire(Claim::Exclusive);
+        let turn = vec![Ask::then_wait(acquire), Ask::to_end(Command::Release)];
+        let turns = [turn.clone(), turn];
+        let Plan::PerNode(lists) = plan(&steps(script), &turns, requests) else { panic!() };
+        let shown = |ask: &Ask<Command>| {
+            let word = if ask.command == Command::Release { "out" } else { "in" };
+            format!("{word}{}", [" ", "… "][usize::from(ask.then_wait)])
         };
         lists.iter().map(|list| list.iter().map(shown).collect()).collect()
     }
@@ -273,24 +273,30 @@ mod tests {
     #[test]
     fn whoever_is_in_the_middle_of_a_turn_ends_it() {
         assert_eq!(plan_of(&[], 1), ["in… out ", "in… out "]);
-        assert_eq!(plan_of(&["in 0", "deliver 0->1 X"], 1), ["in… out ", "in… out "]);
-        assert_eq!(plan_of(&["in 0", "out 0"], 1), ["in out in… out ", "in… out "]);
-        assert_eq!(plan_of(&["in 0"], 2), ["in… out in… out ", "in… out in… out "]);
-        assert_eq!(plan_of(&["in 0"], 0), ["in… out ", ""]);
+        assert_eq!(plan_of(&["acquire 0", "deliver 0->1"], 1), ["in… out ", "in… out "]);
+        assert_eq!(
+            plan_of(&["acquire 0", "settle", "release 0"], 1),
+            ["in out in… out ", "in… out "]
+        );
+        assert_eq!(plan_of(&["acquire 0"], 2), ["in… out in… out ", "in… out in… out "]);
+        assert_eq!(plan_of(&["acquire 0"], 0), ["in… out ", ""]);
     }
 
     #[test]
     fn a_crash_ends_a_turn() {
-        assert_eq!(plan_of(&["in 0", "crash 0"], 0), ["in… ", ""]);
-        assert_eq!(plan_of(&["in 0", "crash 0", "restart 0", "in 0"], 0), ["in in… out ", ""]);
+        assert_eq!(plan_of(&["acquire 0", "crash 0"], 0), ["in… ", ""]);
+        assert_eq!(
+            plan_of(&["acquire 0", "crash 0", "restart 0", "acquire 0"], 0),
+            ["in in… out ", ""]
+        );
     }
 
     #[test]
     fn what_went_wrong_by_hand_is_not_counted_against_what_may_go_wrong() {
-        let moves = ["crash 0", "restart 0", "lose 0->1 X", "duplicate 0->1 X", "lose 0->1 Y"];
-        let moves = moves.map(str::to_owned);
+        let script =
+            ["crash 0", "restart 0", "acquire 0", "duplicate 0->1", "lose 0->1", "lose 1->0"];
         let may = Faults::NONE.crashes(1);
         let all = Faults::NONE.crashes(2).restarts(1).losses(2).duplicates(1).severing(false);
-        assert_eq!(spent(&read(&moves, 2), may), all);
+        assert_eq!(spent(&steps(&script), may), all);
     }
 }

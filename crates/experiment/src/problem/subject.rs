@@ -7,7 +7,7 @@ use vorrang_catalogue::{self as any, NodeOf};
 use vorrang_check as check;
 use vorrang_draw::Look;
 use vorrang_protocol::{Guard, NodeId};
-use vorrang_trace::{LineEvent, Recording};
+use vorrang_trace::{LineEvent, Recording, What};
 
 use super::channels::{self, Layer};
 use super::retrace::{self, Retraced, Watching};
@@ -73,23 +73,23 @@ impl<Q: ProblemDriver> Subject for SubjectOf<Q> {
     }
     fn looks(&self, at: NodeId, told: &LineEvent) -> Option<(String, Look)> {
         match told {
-            LineEvent::Command(written) => {
+            What::Command(written) => {
                 let command: Q::Command = serde_json::from_value(written.clone()).ok()?;
                 Some((command.to_string(), Q::look(at, ApplicationEvent::Command(&command))))
             }
-            LineEvent::Notice(written) => {
+            What::Notice(written) => {
                 let notice: Q::Notice = serde_json::from_value(written.clone()).ok()?;
                 Some((notice.to_string(), Q::look(at, ApplicationEvent::Notice(&notice))))
             }
-            LineEvent::Send { .. }
-            | LineEvent::Receive { .. }
-            | LineEvent::Timer(_)
-            | LineEvent::Choice(_)
-            | LineEvent::Lost { .. }
-            | LineEvent::Doubled { .. }
-            | LineEvent::Crash
-            | LineEvent::Restart
-            | LineEvent::Fault(_) => None,
+            What::Send { .. }
+            | What::Receive { .. }
+            | What::Timer(_)
+            | What::Choice(_)
+            | What::Lost { .. }
+            | What::Doubled { .. }
+            | What::Crash
+            | What::Restart
+            | What::Fault(_) => None,
         }
     }
     fn tokens(&self) -> &'static [&'static str] {

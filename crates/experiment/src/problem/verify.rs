@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use vorrang_catalogue::NodeOf;
 use vorrang_check::{Bound, Bounds, Move, Outcome, Progress, Report, Stray, System, Walks};
-use vorrang_protocol::{Effect, Graph, Guard};
+use vorrang_protocol::{Effect, Graph, Guard, Prefix};
 use vorrang_trace::Header;
 
 use super::{ProblemDriver, Question, Remarks, counterexample};
@@ -74,7 +74,7 @@ pub(super) fn query<Q: ProblemDriver>(
             let (report, left) = stroll::<Q>(&system, &walks, &bounds, watcher);
             (report, Some((walks, left)))
         } else {
-            let looked = look::<Q>(&system, &[], &bounds, threads, watcher);
+            let looked = look::<Q>(&system, &Prefix::default(), &bounds, threads, watcher);
             (looked.unwrap_or_else(|stray| unreachable!("{stray}")).0, None)
         };
         let recorded = counterexample::recorded(header, &report.outcome);
@@ -97,16 +97,16 @@ fn in_tries(tries: u8) -> String {
     }
 }
 
-/// Explores all that can follow these steps, and tells how far it has come.
+/// Explores every run that begins so, and tells how far it has come.
 pub(super) fn look<Q: ProblemDriver>(
     system: &System<NodeOf<Q>, Q::Watch>,
-    steps: &[String],
+    before: &Prefix<NodeOf<Q>>,
     bounds: &Bounds,
     threads: NonZeroUsize,
     watcher: Watcher<'_>,
 ) -> Result<(Report<NodeOf<Q>>, Option<usize>), Stray> {
     let mut progress = |progress| watcher(Looked { progress, walks: None });
-    Q::explore_after(system, steps, bounds, threads, &mut progress)
+    Q::explore_after(system, before, bounds, threads, &mut progress)
 }
 
 /// Takes random walks, and tells how far it has come; also, how many walks were left when it ended.
@@ -207,7 +207,7 @@ const fn bound_name(bound: Bound) -> &'static str {
 
 /// The effects of a step, as a stepped run would write them.
 fn effects<Q: ProblemDriver>(step: &Move<NodeOf<Q>>) -> Vec<String> {
-    let at = step.what.at();
+    let at = step.step.what.at();
     let shown = |effect: &Effect<NodeOf<Q>>| match effect {
         Effect::Send { to, message } => format!("{at} -> {to} {message}"),
         Effect::SetTimer { timer, .. } => format!("{at} sets {timer:?}"),

@@ -2,10 +2,11 @@
 //! between two things that happen.
 
 use vorrang_protocol::NodeId;
+use vorrang_trace::What;
 
 use super::Fault;
 use crate::options::fault_args::SingleFault;
-use crate::problem::{Activity, InitialRoles, Observation, ObservationKind, Role};
+use crate::problem::{Activity, InitialRoles, Observation, ObservedMessage, Role, doing};
 use crate::values::roundest;
 
 /// A run in which all went well.
@@ -24,8 +25,8 @@ pub(super) fn all(run: &FaultFreeRun<'_>) -> Vec<(Fault, SingleFault)> {
     let mut points = Vec::new();
     let mut of_all = |point: fn(&'static str, u64) -> (Fault, SingleFault)| {
         for it in run.seen {
-            if let ObservationKind::Sent { letter, .. } = &it.what {
-                points.push(point(letter.kind, letter.number));
+            if let What::Send { seq, message, .. } = &it.what {
+                points.push(point(message.kind, *seq));
             }
         }
     };
@@ -82,15 +83,10 @@ pub(super) struct Group<'a> {
 impl<'a> Group<'a> {
     pub(super) fn new(run: &FaultFreeRun<'a>) -> Self {
         let &FaultFreeRun { seen, posts, roles, nodes, .. } = run;
-        let follows = |it: &Observation| match it.what {
-            ObservationKind::ApplicationEvent {
-                doing: Some(Activity::Follows(leader)), ..
-            } => Some(leader),
-            ObservationKind::ApplicationEvent { .. }
-            | ObservationKind::Sent { .. }
-            | ObservationKind::Got { .. }
-            | ObservationKind::Timer(_)
-            | ObservationKind::Wrong(_) => None,
+        let follows = |it: &Observation| match doing(it) {
+            Some(Activity::Follows(leader)) => Some(leader),
+            Some(Activity::Waits | Activity::IsInside | Activity::Rests | Activity::Began)
+            | None => None,
         };
         let mut group = Self {
             posts,
@@ -113,21 +109,22 @@ impl<'a> Group<'a> {
 
     pub(super) fn see(&mut self, it: &Observation) {
         let at = it.node.index();
+        self.doing[at] = doing(it).or(self.doing[at]);
+        let is_token = |message: &ObservedMessage| self.posts.tokens.contains(&message.kind);
         match &it.what {
-            ObservationKind::ApplicationEvent { doing: Some(doing), .. } => {
-                self.doing[at] = Some(*doing);
-            }
-            ObservationKind::Sent { letter, .. } if self.posts.tokens.contains(&letter.kind) => {
-                self.tokens[at] -= 1;
-            }
-            ObservationKind::Got { letter, .. } if self.posts.tokens.contains(&letter.kind) => {
-                self.tokens[at] += 1;
-            }
-            ObservationKind::ApplicationEvent { .. }
-            | ObservationKind::Sent { .. }
-            | ObservationKind::Got { .. }
-            | ObservationKind::Timer(_)
-            | ObservationKind::Wrong(_) => {}
+            What::Send { message, .. } if is_token(message) => self.tokens[at] -= 1,
+            What::Receive { message, .. } if is_token(message) => self.tokens[at] += 1,
+            What::Send { .. }
+            | What::Receive { .. }
+            | What::Command(_)
+            | What::Notice(_)
+            | What::Timer(_)
+            | What::Choice(_)
+            | What::Lost { .. }
+            | What::Doubled { .. }
+            | What::Crash
+            | What::Restart
+            | What::Fault(_) => {}
         }
     }
 

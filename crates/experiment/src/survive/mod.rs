@@ -423,7 +423,7 @@ pub fn strike(all: Vec<Trials>, progress: Progress<'_>) -> Result<Vec<Row>, Fail
 mod tests {
     use super::*;
     use crate::lookup;
-    use crate::problem::{Activity, ObservationKind};
+    use crate::problem::{Activity, doing};
 
     /// Whether everyone who enters has a token, if these messages carry it.
     fn has_token_inside(seen: &[Observation], tokens: &'static [&'static str]) -> bool {
@@ -433,10 +433,7 @@ mod tests {
         let mut group = fault_points::Group::new(&run);
         seen.iter().all(|it| {
             group.see(it);
-            let enters = matches!(
-                it.what,
-                ObservationKind::ApplicationEvent { doing: Some(Activity::IsInside), .. }
-            );
+            let enters = doing(it) == Some(Activity::IsInside);
             !enters || group.has_token(it.node)
         })
     }

@@ -35,7 +35,8 @@ use std::str::FromStr;
 
 pub use line::{Line, Says, Which};
 use vorrang_protocol::{
-    Effect, Event, Guard, Monitor, NodeId, NodeSet, Order, Outbox, Protocol, Situation, Violation,
+    Effect, Event, Guard, Monitor, NodeId, NodeSet, Occurrence, Order, Outbox, Prefix, Protocol,
+    Situation, Transition, Violation,
 };
 
 /// So many deliveries, and messages that only beget messages will never settle.
@@ -58,8 +59,8 @@ pub struct Stage<P: Protocol, M: Monitor> {
     violation: Option<Violation>,
     messages: usize,
     said: String,
-    /// Every single step, if that is wanted.
-    moves: Option<Vec<String>>,
+    /// How its nodes came up, and every single step.
+    prefix: Prefix<P>,
 }
 
 #[derive(Clone, Debug)]
@@ -91,10 +92,10 @@ where
             violation: None,
             messages: 0,
             said: String::new(),
-            moves: None,
+            prefix: Prefix { starts: Some(Vec::new()), steps: Vec::new() },
         };
         for id in 0..stage.nodes.len() {
-            stage.happen(NodeId(id as u32), Event::Start, "").expect("a start is never refused");
+            stage.happen(NodeId(id as u32), Event::Start, None).expect("a start is never refused");
         }
         stage
     }
@@ -114,17 +115,9 @@ where
         self
     }
 
-    /// From now on, writes down every single step in full: `settle` becomes the deliveries that it
-    /// is, and each names its message. That is how the checker writes a run.
-    #[must_use]
-    pub fn writing_moves(mut self) -> Self {
-        self.moves = Some(Vec::new());
-        self
-    }
-
-    /// Every single step since [`writing_moves`](Self::writing_moves).
-    pub fn into_moves(self) -> Vec<String> {
-        self.moves.unwrap_or_default()
+    /// All that was done, as the checker can do it again: `settle` is the deliveries that it was.
+    pub const fn prefix(&self) -> &Prefix<P> {
+        &self.prefix
     }
 
     /// Plays a script and returns it with new answers.
@@ -188,14 +181,15 @@ where
                 let place = self.find(which)?;
                 self.check_up(which.to)?;
                 let Envelope { from, to, message, tag } = self.flight[place].clone();
-                self.arrive("duplicate", from, to, message, &tag)?;
+                let what = Occurrence::Duplicate { from, to, message: message.clone() };
+                self.arrive(what, from, to, message, &tag)?;
             }
             Says::Lose(which) => {
                 let place = self.find(which)?;
                 // A message to the dead is lost as it is.
                 self.check_up(which.to)?;
                 let Envelope { from, to, message, .. } = self.flight.remove(place);
-                self.write_move(format_args!("lose {from}->{to} {message}"));
+                self.prefix.steps.push(Occurrence::Lose { from, to, message }.into());
                 self.judge();
             }
             Says::Timer(id, name) => {
@@ -203,8 +197,8 @@ where
                     |(at, timer): &(NodeId, P::Timer)| *at == id && format!("{timer:?}") == name;
                 let place = self.timers.iter().position(armed).ok_or("no such timer is armed")?;
                 let armed = self.timers.remove(place);
-                let what = format!("timer {id} {name}");
-                if let Err(why) = self.happen(id, Event::Timer(armed.1), &what) {
+                let what = Occurrence::Timer { at: id, timer: armed.1 };
+                if let Err(why) = self.happen(id, Event::Timer(armed.1), Some(what)) {
                     self.timers.insert(place, armed);
                     return Err(why);
                 }
@@ -214,10 +208,11 @@ where
                 if !self.down.contains(id) {
                     return Err(format!("node {id} is not down"));
                 }
+                let what = Occurrence::Restart { at: id };
                 let before = self.monitor.clone();
                 self.monitor.on_restart(id);
                 self.down.remove(id);
-                if let Err(why) = self.happen(id, Event::Restart, &format!("restart {id}")) {
+                if let Err(why) = self.happen(id, Event::Restart, Some(what)) {
                     self.monitor = before;
                     self.down.insert(id);
                     return Err(why);
@@ -226,8 +221,8 @@ where
             Says::Command(id, words) => {
                 let command: P::Command = words.parse().map_err(|why| format!("{why}"))?;
                 self.check_up(id)?;
-                let what = format!("{command} {id}");
-                self.happen(id, Event::Command(command), &what)?;
+                let what = Occurrence::Command { at: id, command: command.clone() };
+                self.happen(id, Event::Command(command), Some(what))?;
             }
         }
         Ok(())
@@ -308,7 +303,8 @@ where
         let Envelope { from, to, message, tag } = self.flight[place].clone();
         // It is taken away first, so that what the node sends comes after all the others.
         let taken = self.flight.remove(place);
-        let arrived = self.arrive("deliver", from, to, message, &tag);
+        let what = Occurrence::Deliver { from, to, message: message.clone() };
+        let arrived = self.arrive(what, from, to, message, &tag);
         if arrived.is_err() {
             self.flight.insert(place, taken);
         }
@@ -317,21 +313,20 @@ where
 
     fn arrive(
         &mut self,
-        how: &str,
+        what: Occurrence<P>,
         from: NodeId,
         to: NodeId,
         message: P::Message,
         tag: &M::Tag,
     ) -> Result<(), String> {
-        let what = format!("{how} {from}->{to} {message}");
         if self.down.contains(to) {
             self.say(format_args!("{from} -> {to} {message} vanishes: node {to} is down"));
-            self.write_move(format_args!("{what}"));
+            self.prefix.steps.push(what.into());
             return Ok(());
         }
         let before = self.monitor.clone();
         self.monitor.on_receive(to, tag);
-        let arrived = self.happen(to, Event::Message { from, message }, &what);
+        let arrived = self.happen(to, Event::Message { from, message }, Some(what));
         if arrived.is_err() {
             self.monitor = before;
         }
@@ -340,7 +335,7 @@ where
 
     fn crash(&mut self, id: NodeId) -> Result<(), String> {
         self.check_up(id)?;
-        self.write_move(format_args!("crash {id}"));
+        self.prefix.steps.push(Occurrence::Crash { at: id }.into());
         self.down.insert(id);
         for (_, timer) in self.timers.extract_if(.., |(at, _)| *at == id) {
             let _ = writeln!(self.said, "  {id} forgets {timer:?}");
@@ -352,9 +347,14 @@ where
         Ok(())
     }
 
-    /// Something happens to a node. If it is refused, or the answers to its choices do not fit,
-    /// nothing has changed.
-    fn happen(&mut self, at: NodeId, event: Event<P>, what: &str) -> Result<(), String> {
+    /// Something happens to a node: a step, or its start. If it is refused, or the answers to its
+    /// choices do not fit, nothing has changed.
+    fn happen(
+        &mut self,
+        at: NodeId,
+        event: Event<P>,
+        step: Option<Occurrence<P>>,
+    ) -> Result<(), String> {
         let mut asked: Vec<NonZeroU32> = Vec::new();
         let told = &self.told;
         let mut fx = Outbox::new(|bound: NonZeroU32| {
@@ -370,8 +370,11 @@ where
         node.handle(event, &mut fx).map_err(|refused| refused.to_string())?;
         let effects = fx.take();
         drop(fx);
-        let answers = self.answers(at, &asked)?;
-        self.write_move(format_args!("{what}{answers}"));
+        let choices = self.answers(at, &asked)?;
+        match step {
+            Some(what) => self.prefix.steps.push(Transition { what, choices }),
+            None => self.prefix.starts.get_or_insert_default().push(choices),
+        }
         self.nodes[at.index()] = node;
         if let Some(Err(violation)) = command.map(|it| self.monitor.on_command(at, &it)) {
             self.object(violation);
@@ -383,8 +386,8 @@ where
         Ok(())
     }
 
-    /// Uses up what was told, says what was chosen, and how a move is written that asked so.
-    fn answers(&mut self, at: NodeId, asked: &[NonZeroU32]) -> Result<String, String> {
+    /// Uses up what was told, and says what was chosen.
+    fn answers(&mut self, at: NodeId, asked: &[NonZeroU32]) -> Result<Vec<u32>, String> {
         let mut told = std::mem::take(&mut self.told);
         let wrong = told.iter().zip(asked).find(|(answer, bound)| **answer >= bound.get());
         let why = match wrong {
@@ -394,13 +397,10 @@ where
             }
             None => {
                 told.resize(asked.len(), 0);
-                let mut written = String::new();
-                for (index, (answer, bound)) in told.iter().zip(asked).enumerate() {
+                for (answer, bound) in told.iter().zip(asked) {
                     self.say(format_args!("{at} chooses {answer}, below {bound}"));
-                    let word = if index == 0 { " choose" } else { "" };
-                    let _ = write!(written, "{word} {answer}");
                 }
-                return Ok(written);
+                return Ok(told);
             }
         };
         self.told = told;
@@ -451,12 +451,6 @@ where
     fn say(&mut self, what: std::fmt::Arguments<'_>) {
         writeln!(self.said, "  {what}").expect("a string can be written to");
     }
-
-    fn write_move(&mut self, what: std::fmt::Arguments<'_>) {
-        if let Some(moves) = &mut self.moves {
-            moves.push(what.to_string());
-        }
-    }
 }
 
 #[cfg(test)]
@@ -479,6 +473,14 @@ mod tests {
         let group = Group::of(2);
         let nodes = group.members().map(|id| RicartAgrawala::new(id, group));
         Stage::new(nodes, Exclusion::default())
+    }
+
+    fn steps<P, M>(stage: &Stage<P, M>) -> Vec<String>
+    where
+        P: Protocol<Command: Display + FromStr<Err: Display>, Notice: Display>,
+        M: Monitor<Command = P::Command, Notice = P::Notice>,
+    {
+        stage.prefix().steps.iter().map(ToString::to_string).collect()
     }
 
     #[test]
@@ -636,11 +638,11 @@ mod tests {
     }
 
     #[test]
-    fn moves_are_written_as_the_checker_writes_them() {
-        let mut stage = stage().writing_moves();
+    fn steps_are_kept_one_by_one() {
+        let mut stage = stage();
         stage.play("acquire 0\nsettle\nrest").unwrap();
         assert_eq!(
-            stage.into_moves(),
+            steps(&stage),
             ["acquire 0", "deliver 0->1 REQUEST(1)", "deliver 1->0 REPLY(1, clock 1)"]
         );
     }
@@ -684,7 +686,7 @@ mod tests {
 
     #[test]
     fn a_choice_is_said_and_can_be_told() {
-        let mut stage = Stage::new([Player], Bystander).writing_moves();
+        let mut stage = Stage::new([Player], Bystander);
         let played = stage.play("9 0\n9 0 choose 3\nchoose 4\n9 0").unwrap();
         assert_eq!(
             played,
@@ -694,9 +696,12 @@ mod tests {
         );
         let error = stage.step("9 0 choose 9").unwrap_err();
         assert_eq!(error, "choose 9: it must be below 9");
+        let last = stage.prefix().steps.last().unwrap();
+        assert_eq!(last.what, Occurrence::Command { at: NodeId(0), command: 9 });
+        assert_eq!(last.choices, [4]);
         let error = stage.step("9 0 choose 1 1").unwrap_err();
         assert_eq!(error, "choose: it asks 1 times, not 2");
-        assert_eq!(stage.into_moves(), ["9 0 choose 0", "9 0 choose 3", "9 0 choose 4"]);
+        assert_eq!(steps(&stage), ["9 0 choose 0", "9 0 choose 3", "9 0 choose 4"]);
     }
 
     /// Plays a script with types and without, and requires the same of both.

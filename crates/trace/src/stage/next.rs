@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use vorrang_protocol::{Monitor, NodeId, Order, Outbox, Protocol};
+use vorrang_protocol::{Monitor, NodeId, Occurrence, Order, Outbox, Protocol};
 
 use super::Stage;
 
@@ -19,25 +19,33 @@ where
         let mut options = Vec::new();
         for (id, node) in (0..).map(NodeId).zip(&self.nodes) {
             if self.down.contains(id) {
-                options.push(format!("restart {id}"));
+                options.push(Occurrence::<P>::Restart { at: id }.to_string());
                 continue;
             }
             let obeys = |command: &&P::Command| {
                 node.clone().on_command((*command).clone(), &mut Outbox::default()).is_ok()
             };
-            options.extend(commands.iter().filter(obeys).map(|it| format!("{it} {id}")));
+            options.extend(
+                commands
+                    .iter()
+                    .filter(obeys)
+                    .map(|it| Occurrence::<P>::Command { at: id, command: it.clone() }.to_string()),
+            );
         }
         let mut links: Vec<(NodeId, NodeId)> = Vec::new();
         for it in &self.flight {
             let between = (it.from, it.to);
+            let (from, to, message) = (it.from, it.to, it.message.clone());
             let waits = self.order == Order::Fifo && links.contains(&between);
             links.push(between);
-            let option = format!("deliver {}->{} {}", it.from, it.to, it.message);
+            let option = Occurrence::<P>::Deliver { from, to, message }.to_string();
             if !waits && !options.contains(&option) {
                 options.push(option);
             }
         }
-        options.extend(self.timers.iter().map(|(id, timer)| format!("timer {id} {timer:?}")));
+        options.extend(
+            self.timers.iter().map(|&(at, timer)| Occurrence::<P>::Timer { at, timer }.to_string()),
+        );
         options
     }
 

@@ -6,9 +6,10 @@ use vorrang_algorithms::setup::{Parameter, Setup, Unfit};
 use vorrang_algorithms::wave::card::{Card, Setting};
 use vorrang_algorithms::wave::spec::Spanning;
 use vorrang_algorithms::wave::{Command, Notice, Wave};
+use vorrang_catalogue::NodeOf;
 use vorrang_check::{Ask, Plan};
 use vorrang_draw::{Look, Mark};
-use vorrang_protocol::NodeId;
+use vorrang_protocol::{NodeId, Occurrence, Transition};
 use vorrang_sim::Distribution;
 
 use crate::failure::Failure;
@@ -145,8 +146,16 @@ impl Stepped for Wave {
         starts.then(|| Ask::then_wait(Command::Start)).into_iter().collect()
     }
 
-    fn turns_left(moves: &[String], wanted: u32) -> u32 {
-        let has_started = moves.iter().any(|line| line.starts_with("start "));
+    fn turns_left(steps: &[Transition<NodeOf<Self>>], wanted: u32) -> u32 {
+        let has_started = steps.iter().any(|step| match step.what {
+            Occurrence::Command { command: Command::Start, .. } => true,
+            Occurrence::Deliver { .. }
+            | Occurrence::Timer { .. }
+            | Occurrence::Crash { .. }
+            | Occurrence::Restart { .. }
+            | Occurrence::Lose { .. }
+            | Occurrence::Duplicate { .. } => false,
+        });
         wanted.min(u32::from(!has_started))
     }
 }
