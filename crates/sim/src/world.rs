@@ -321,6 +321,7 @@ where
             self.monitor.at_rest().err().filter(|_| is_over)
         };
         Report {
+            progress: self.meter.progress(),
             summary: self.meter.summary(),
             violations: self.violations,
             first_violation: self.first_violation.clone(),

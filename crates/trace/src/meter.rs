@@ -118,6 +118,6 @@ impl Traffic {
     /// The load of the busiest node, and the fairness of load.
     pub fn load(&self) -> (u64, f64) {
         let handled = self.handled.iter().copied();
-        (handled.clone().max().unwrap_or(0), jain(handled))
+        (handled.clone().max().unwrap_or(0), jain(handled.map(|count| count as f64)))
     }
 }

@@ -121,7 +121,11 @@ pub(crate) fn cells(rows: &[&Row]) -> (Vec<Vec<String>>, Vec<usize>) {
             header.extend(["THEORY".to_owned(), String::new()]);
         }
     }
-    let rank = |row: &Row| row.estimate(leading).map_or(0.0, |it| it.mean);
+    // Whoever got stuck has no figures, and comes last.
+    let rank = |row: &Row| match row.broke_off() {
+        Some(_) => f64::INFINITY,
+        None => row.estimate(leading).map_or(0.0, |it| it.mean),
+    };
     let mut ranked = rows.to_vec();
     ranked.sort_by(|a, b| rank(a).total_cmp(&rank(b)));
     let mut cells = vec![header];
@@ -140,8 +144,10 @@ fn row_cells(row: &Row, shows_setup: bool, columns: &[(&Figure, bool)]) -> Vec<S
     let special = setup.and_then(|text| text.splitn(3, ' ').nth(2));
     let name = special.map_or(run.name.to_owned(), |text| format!("{} {text}", run.name));
     let mut cells = vec![name];
+    let mut broke_off = row.broke_off();
     for (column, has_theory) in columns {
-        cells.push(show(row.estimate(column.key)));
+        // In the first column, instead of a mean.
+        cells.push(broke_off.take().unwrap_or_else(|| show(row.estimate(column.key))));
         if *has_theory {
             cells.push(row.theory(column.key).map_or(String::new(), span));
             cells.push(row.agreement(column.key).map_or("", mark).to_owned());

@@ -268,6 +268,7 @@ fn measured(scenario: &Scenario, observed: Observed, wall: Duration) -> Measured
             scenario.theory_over_tcp(of)
         }),
         faults,
+        done: (summary.entries, scenario.total()),
         safe: verdict.is_safe() && objection.is_none(),
         quiescent: if is_perpetual { owed.is_none() } else { verdict.is_quiescent() },
         violation: first.map(ToString::to_string).or(objection).or(owed),

@@ -37,7 +37,7 @@ use crate::options::check::CheckArgs;
 
 pub(crate) use holder::holder_at;
 pub use jobs::{
-    Checked, Compared, Drawn, Extremes, Faulted, Networked, ProblemDriver, Question, Simulated,
+    Checked, Compared, Derived, Drawn, Extremes, Faulted, Networked, ProblemDriver, Question, Simulated,
     Stepped, SummaryOf, Until,
 };
 use nodes::graph;

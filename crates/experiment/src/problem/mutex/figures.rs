@@ -1,7 +1,9 @@
 //! The figures of a lock.
 
 use vorrang_algorithms::card::{Quantity, Span};
-use vorrang_algorithms::mutex::card::{BUSIEST, Card, MESSAGES, RESPONSE, SYNC_DELAY};
+use vorrang_algorithms::mutex::card::{
+    BUSIEST, Card, MESSAGES, RESPONSE, SYNC_DELAY, THROUGHPUT,
+};
 use vorrang_algorithms::setup::Setup;
 use vorrang_trace::Summary;
 
@@ -28,6 +30,10 @@ pub fn figures(
             .unit(if quantity.is_time { unit } else { "" })
             .theory(theory(quantity), error)
     };
+    let rate = summary.throughput_per_ns().map(|rate| rate * per.1);
+    // A rate is as uncertain as the delays that it is made of.
+    let of_delay = summary.sync_delay_error_ns.filter(|_| per.1 > 0.0).map(|ns| ns / per.1);
+    let rate_error = rate.zip(of_delay).map(|(rate, error)| rate * rate * error);
     // Where all comes to rest there are hardly any.
     let idle = Figure::of("idle_messages", Reading::Count(summary.idle_messages));
     let idle = if card.terms.perpetual { idle.labelled("idle messages") } else { idle };
@@ -44,10 +50,7 @@ pub fn figures(
             .column("RESPONSE/T"),
         Figure::real("response_p50", quantile(summary.response_p50_ns)),
         Figure::real("response_p99", quantile(summary.response_p99_ns)),
-        Figure::real("throughput", summary.throughput_per_ns().map(|rate| rate * per.1))
-            .labelled("throughput")
-            .unit(per.0)
-            .column("PER T"),
+        of(THROUGHPUT, rate, rate_error).unit(per.0).column("PER T"),
         Figure::real("bytes_per_entry", summary.bytes_per_entry())
             .labelled("bytes per entry")
             .column("BYTES"),

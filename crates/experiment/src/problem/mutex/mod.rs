@@ -7,7 +7,7 @@ mod question;
 mod scenario;
 
 use vorrang_algorithms::group::locks::spec::Locked;
-use vorrang_algorithms::mutex::card::{self, Card, Setting, Terms};
+use vorrang_algorithms::mutex::card::{self, Card, Setting, THROUGHPUT, Terms};
 use vorrang_algorithms::mutex::spec::{Exclusion, Watch};
 use vorrang_algorithms::mutex::{Claim, Command, Mutex, Notice};
 use vorrang_algorithms::registry::Node;
@@ -29,7 +29,7 @@ use crate::options::mutex::{LoadKind, MutexArgs};
 use crate::options::views::takes;
 use crate::options::{CALM, RunArgs};
 use crate::problem::{
-    Activity, ApplicationEvent, Checked, Compared, Drawn, Extremes, Faulted, InitialRoles, Nodes,
+    Activity, ApplicationEvent, Checked, Compared, Derived, Drawn, Extremes, Faulted, InitialRoles, Nodes,
     Question, Role, Simulated, Stepped,
 };
 use vorrang_workload::mutex::{Users, Uses};
@@ -47,6 +47,8 @@ impl Compared for Mutex {
             ],
         })
     }
+
+    const DERIVED: &'static [Derived<Self>] = &[(THROUGHPUT, Card::throughput)];
 
     fn contrast(_: &'static Card) -> Axis {
         Axis::new("load", [LoadKind::Heavy, LoadKind::Light], |args, load| args.mutex.load = *load)

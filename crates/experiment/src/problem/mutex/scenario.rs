@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 use vorrang_algorithms::card::{About, Quantity, Span};
-use vorrang_algorithms::mutex::card::{self, Card, MESSAGES, Setting};
+use vorrang_algorithms::mutex::card::{self, Card, MESSAGES, SYNC_DELAY, Setting, THROUGHPUT};
 use vorrang_algorithms::setup::Setup;
 use vorrang_sim::Distribution;
 
@@ -132,10 +132,20 @@ impl Scenario {
     /// For times only if every message takes T and every stay is the same, at the two extremes of
     /// the load; for counts always, but between the extremes only the common range.
     pub(crate) fn theory(&self, of: Quantity) -> Option<Span> {
+        if of == THROUGHPUT {
+            return self.throughput();
+        }
         let span = self.theory_with(of, self.hold(), true)?;
         let is_exact = span.low >= span.high;
         let speaks = is_exact || self.is_typical();
         Some(if speaks { span } else { Span::between(span.low, span.high) })
+    }
+
+    /// Entries per T, if every node always wants in.
+    fn throughput(&self) -> Option<Span> {
+        let is_busy = self.is_saturated() && self.card.is_exclusive(&self.setup, self.contenders());
+        let delay = self.theory(SYNC_DELAY).filter(|_| is_busy)?;
+        Some(card::throughput(delay, self.hold().mean_ns() / self.environment.latency.mean_ns()))
     }
 
     /// The same over a real network: none for times, since message delays are not known, and none
