@@ -47,7 +47,8 @@ pub(crate) fn text(measured: &Measured) -> String {
     }
     let unsent = measured.unsent();
     if !unsent.is_empty() && measured.events > 0 {
-        let (kinds, them) = (unsent.join(", "), if unsent.len() == 1 { "it is" } else { "they are" });
+        let (kinds, them) =
+            (unsent.join(", "), if unsent.len() == 1 { "it is" } else { "they are" });
         text.push_str(&wrapped(&format!(
             "{DIM}Not exercised: this run sent no {kinds}, so it says nothing of what {them} for.\
              {}{RESET}\n",

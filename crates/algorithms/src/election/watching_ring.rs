@@ -29,7 +29,7 @@ use core::time::Duration;
 
 use vorrang_protocol::NodeId;
 
-use super::card::{Card, DURATION, Demonstration, Flaw, COUNTED, Terms};
+use super::card::{COUNTED, Card, DURATION, Demonstration, Flaw, Terms};
 use super::ring_election::{self, RingElection, Timeouts};
 use super::watching::{Watched, settles};
 use crate::card::Assumes;

@@ -216,6 +216,8 @@ pub struct Demonstration {
     pub crashes: u8,
     /// How many may come up again.
     pub restarts: u8,
+    /// How many messages may be lost.
+    pub losses: u8,
 }
 
 impl Demonstration {
@@ -229,6 +231,7 @@ impl Demonstration {
             given: &[],
             crashes: 0,
             restarts: 0,
+            losses: 0,
         }
     }
 
@@ -248,6 +251,12 @@ impl Demonstration {
     #[must_use]
     pub const fn crashing(self, crashes: u8, restarts: u8) -> Self {
         Self { crashes, restarts, ..self }
+    }
+
+    /// The same, where so many messages may be lost.
+    #[must_use]
+    pub const fn losing(self, losses: u8) -> Self {
+        Self { losses, ..self }
     }
 
     /// The same, set up like this.

@@ -68,11 +68,8 @@ fn messages(entry: &Entry) -> String {
         return String::new();
     };
     let [at_one, at_other] = ends.map(str::to_lowercase);
-    let text = if one == other {
-        one.clone()
-    } else {
-        format!("{one} {at_one}, {other} {at_other}")
-    };
+    let text =
+        if one == other { one.clone() } else { format!("{one} {at_one}, {other} {at_other}") };
     // Where the literature counts something else, it is said what.
     if of.name.starts_with("messages") { text } else { format!("{}: {text}", of.name) }
 }

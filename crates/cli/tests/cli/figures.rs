@@ -62,7 +62,8 @@ fn an_algorithm_that_got_stuck_has_no_means_and_comes_last() {
     let last = text.find("maekawa-basic  STUCK after 0 of 1000").expect("a row");
     assert!(first < last, "{text}");
     // Two inside are no cost either.
-    let lossy = "compare --algorithms lamport,central --nodes 5 --entries 500 --load heavy --loss 5%";
+    let lossy =
+        "compare --algorithms lamport,central --nodes 5 --entries 500 --load heavy --loss 5%";
     let (code, rows) = json(&words(lossy));
     assert_eq!(code, 1, "{rows:#}");
     for row in rows.as_array().expect("rows") {

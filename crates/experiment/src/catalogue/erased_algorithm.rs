@@ -168,11 +168,12 @@ fn costs<Q: Compared>(card: &'static Card<Q>, setup: &Setup) -> Result<Costs, Un
         let text = |it: Option<Span>| it.map_or_else(|| "–".to_owned(), |it| span(it) + unit);
         CostRow { of, spans: spans.map(text) }
     };
-    let of_card = card.theory.iter().map(|cost| {
-        row(cost.of, settings.each_ref().map(|(_, at)| Some((cost.span)(at))))
-    });
-    let derived = Q::DERIVED.iter().map(|&(of, span)| {
-        row(of, settings.each_ref().map(|(_, at)| span(card, at)))
-    });
+    let of_card = card
+        .theory
+        .iter()
+        .map(|cost| row(cost.of, settings.each_ref().map(|(_, at)| Some((cost.span)(at)))));
+    let derived = Q::DERIVED
+        .iter()
+        .map(|&(of, span)| row(of, settings.each_ref().map(|(_, at)| span(card, at))));
     Ok(Costs { common, ends, rows: of_card.chain(derived).collect() })
 }

@@ -1,9 +1,7 @@
 //! The figures of a lock.
 
 use vorrang_algorithms::card::{Quantity, Span};
-use vorrang_algorithms::mutex::card::{
-    BUSIEST, Card, MESSAGES, RESPONSE, SYNC_DELAY, THROUGHPUT,
-};
+use vorrang_algorithms::mutex::card::{BUSIEST, Card, MESSAGES, RESPONSE, SYNC_DELAY, THROUGHPUT};
 use vorrang_algorithms::setup::Setup;
 use vorrang_trace::Summary;
 

@@ -29,8 +29,8 @@ use crate::options::mutex::{LoadKind, MutexArgs};
 use crate::options::views::takes;
 use crate::options::{CALM, RunArgs};
 use crate::problem::{
-    Activity, ApplicationEvent, Checked, Compared, Derived, Drawn, Extremes, Faulted, InitialRoles, Nodes,
-    Question, Role, Simulated, Stepped,
+    Activity, ApplicationEvent, Checked, Compared, Derived, Drawn, Extremes, Faulted, InitialRoles,
+    Nodes, Question, Role, Simulated, Stepped,
 };
 use vorrang_workload::mutex::{Users, Uses};
 
@@ -155,11 +155,18 @@ impl Faulted for Mutex {
             return vec![one_by_one];
         }
         let think = Distribution::Uniform(0, 2 * u64::from(nodes) * MILLISECOND);
-        vec![
+        let mut trials = vec![
             trial(LoadKind::Heavy, 3, CALM, think),
             trial(LoadKind::Burst, 2, wild, at_once),
             one_by_one,
-        ]
+        ];
+        if card.assumes.timely {
+            // Whoever waits asks whether the others are still there if one stays for long.
+            let mut long = trial(LoadKind::Burst, 1, CALM, at_once);
+            long.mutex.hold = Some(Distribution::Constant(5 * u64::from(nodes) * MILLISECOND));
+            trials.push(long);
+        }
+        trials
     }
 
     fn activity(said: ApplicationEvent<'_, Command, Notice>) -> Option<Activity> {
