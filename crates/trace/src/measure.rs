@@ -3,6 +3,7 @@
 //! | measure | is |
 //! | --- | --- |
 //! | messages | between different nodes; what a node tells itself is free |
+//! | transmissions | the same where copies to several nodes count once, as on a broadcast medium |
 //! | idle messages | those of them that are sent while no node waits, is inside or just leaves |
 //! | synchronisation delay | from one exit to the next entry, if a node was waiting at the exit |
 //! | response time | from the request to the exit, or to when it is put out |
@@ -145,7 +146,10 @@ impl Measure {
         if let Some(shares) = shares(nodes, records.clone()) {
             measure = measure.with_shares(shares);
         }
+        // What was sent last, if nothing else has happened since.
+        let mut last: Option<(NodeId, &P::Message)> = None;
         for record in records {
+            let before = last.take();
             match &record.what {
                 What::Command(_) | What::Notice(_) => {
                     if let Some(step) = step(record) {
@@ -153,7 +157,10 @@ impl Measure {
                     }
                 }
                 What::Send { to, message, .. } => {
-                    measure.on_send(record.node, *to, Sent::of(message, record.node));
+                    let sent = (record.node, message);
+                    let copied = Sent::of(message, record.node).copied(before == Some(sent));
+                    measure.on_send(record.node, *to, copied);
+                    last = Some(sent);
                 }
                 What::Receive { from, .. } => measure.on_receive(*from, record.node),
                 What::Crash => measure.on_crash(record.node),
@@ -267,6 +274,7 @@ impl Measure {
         Summary {
             entries: self.entries,
             messages: self.traffic.messages(),
+            transmissions: self.traffic.transmissions(),
             idle_messages: self.idle_messages,
             by_kind: self.traffic.by_kind(),
             messages_per_entry_error: self.messages.error(),
@@ -345,6 +353,8 @@ pub struct Summary {
     pub entries: u64,
     /// Messages between different nodes.
     pub messages: u64,
+    /// The same where copies of one message to several nodes are one: on a broadcast medium.
+    pub transmissions: u64,
     /// Those of them that were sent while no node waited, was inside or just left.
     pub idle_messages: u64,
     /// All messages, by kind.
@@ -395,6 +405,11 @@ impl Summary {
     /// Messages per entry; none without entries.
     pub fn messages_per_entry(&self) -> Option<f64> {
         (self.entries > 0).then(|| self.messages as f64 / self.entries as f64)
+    }
+
+    /// Transmissions per entry; none without entries.
+    pub fn transmissions_per_entry(&self) -> Option<f64> {
+        (self.entries > 0).then(|| self.transmissions as f64 / self.entries as f64)
     }
 
     /// Bytes per entry; none without entries.

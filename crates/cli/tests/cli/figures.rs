@@ -174,3 +174,76 @@ fn what_is_said_of_any_two_quorums_is_vacuous_of_one() {
     let (_, text, _) = run(&words("quorum compare --nodes 7"));
     assert!(line(&text, "all ").trim_end().ends_with("vacuous"), "{text}");
 }
+
+/// Lamport's algorithm sends each REQUEST and RELEASE to all, and each REPLY to one.
+#[test]
+fn on_a_broadcast_medium_a_message_to_many_counts_once() {
+    let per_entry = |args: &str| {
+        let run_of = json_of(&words(args));
+        run_of["transmissions_per_entry"].as_f64().expect("a number")
+    };
+    let close = |args: &str, expected: f64| {
+        let found = per_entry(args);
+        assert!((found - expected).abs() < 1e-9, "{args}: {found}, not {expected}");
+    };
+    close("run lamport --nodes 7 --entries 100 --load light", 6.0 + 2.0);
+    close("run ricart-agrawala --nodes 7 --entries 100 --load light", 6.0 + 1.0);
+    close("run central --nodes 7 --entries 100 --load light", 3.0);
+    close("run central --nodes 7 --entries 100 --trace /dev/null", 3.0);
+    // What is recorded counts as what is not.
+    let args = "run lamport --nodes 5 --entries 100 --latency exp:1ms --seed 3";
+    let plain = per_entry(args);
+    close(&format!("{args} --crash 4@1000s"), plain);
+    let shown = format!("{args} --broadcast-medium");
+    let (_, text, _) = run(&words(&shown));
+    assert!(line(&text, "on a broadcast medium").split_whitespace().count() > 4, "{text}");
+    assert!(text.starts_with("vorrang run lamport") && text.contains(" --broadcast-medium "));
+    let (_, text, _) = run(&words(args));
+    assert!(!text.contains("broadcast medium"), "{text}");
+    let compared = words("compare --algorithms lamport,central --nodes 5 --entries 100");
+    let (_, text, _) = run(&[&compared[..], &["--broadcast-medium"]].concat());
+    assert!(text.contains("ON MEDIUM"), "{text}");
+}
+
+#[test]
+fn one_table_joins_costs_and_fault_tolerance() {
+    let args = words("compare --summary --load heavy --nodes 7 --entries 500 --algorithms");
+    let algorithms = "central,ricart-agrawala,majority-votes,majority-votes-timely,token-ring";
+    let args = [&args[..], &[algorithms]].concat();
+    let rows = json_of(&args);
+    let row = |name: &str| {
+        let rows = rows.as_array().expect("rows");
+        rows.iter().find(|row| row["algorithm"] == name).expect("a row").clone()
+    };
+    let tolerant = |name: &str| row(name)["survives_crashes_of"].as_str().map(str::to_owned);
+    assert_eq!(tolerant("ricart-agrawala").as_deref(), Some("none"));
+    assert_eq!(tolerant("majority-votes").as_deref(), Some("idle"));
+    assert_eq!(tolerant("majority-votes-timely").as_deref(), Some("any"));
+    assert_eq!(row("token-ring")["lost_message"], "stuck");
+    assert_eq!(row("ricart-agrawala")["throughput"], 0.5);
+    assert_eq!(row("central")["load_max_per_entry"], 3.0);
+    let (code, text, _) = run(&args);
+    assert_eq!(code, 0, "{text}");
+    let head = line(&text, "ALGORITHM");
+    for column in ["MESSAGES", "DELAY/T", "PER T", "LOAD", "SURVIVES CRASHES OF", "LOST MESSAGE"] {
+        assert!(text.contains(column), "{column}: {head}");
+    }
+    assert!(line(&text, "central ").contains("0.333 ✓"), "{text}");
+    let (code, _, err) = run(&words("compare --summary --problem election"));
+    assert_eq!((code, err.contains("--summary is of locks")), (2, true), "{err}");
+}
+
+/// Whoever holds votes and crashes blocks the rest for ever, unless votes are withdrawn; and that is
+/// safe only if messages are in time.
+#[test]
+fn votes_are_withdrawn_from_the_dead_and_only_in_time() {
+    let check = |args: &str| run(&[&["check"], &words(args)[..]].concat());
+    let (code, text, _) = check("majority-votes --crashes 1 --entries 1,1,0");
+    assert!(code == 1 && text.contains("violated progress"), "{text}");
+    let (code, text, _) = check("majority-votes-timely --crashes 1 --entries 1,1,0");
+    assert!(code == 0 && text.contains("verified"), "{text}");
+    let (code, text, _) = check("majority-votes-timely --asynchronous");
+    assert!(code == 1 && text.contains("violated exclusion"), "{text}");
+    let (_, text, _) = run(&["explain", "majority-votes"]);
+    assert!(text.contains("vorrang check majority-votes"), "{text}");
+}

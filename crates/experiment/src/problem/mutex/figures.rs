@@ -42,6 +42,8 @@ pub fn figures(
         Figure::of("messages_by_kind", Reading::Counts(summary.by_kind.clone())),
         of(MESSAGES, summary.messages_per_entry(), summary.messages_per_entry_error)
             .column("MESSAGES"),
+        Figure::of("transmissions", Reading::Count(summary.transmissions)),
+        Figure::real("transmissions_per_entry", summary.transmissions_per_entry()),
         of(SYNC_DELAY, time(summary.sync_delay_mean_ns), time(summary.sync_delay_error_ns))
             .column("DELAY/T"),
         of(RESPONSE, time(summary.response_mean_ns), time(summary.response_error_ns))
@@ -58,6 +60,19 @@ pub fn figures(
         Figure::real("fairness", Some(summary.fairness)).labelled("fairness (Jain)").column("FAIR"),
         Figure::of("overtakes", overtakes).labelled("overtakes").column("OVERT."),
     ]
+}
+
+/// Shows what a run costs on a medium on which a message to many is sent once, if that is wanted.
+pub fn show_transmissions(figures: &mut [Figure], is_wanted: bool) {
+    for figure in figures.iter_mut().filter(|_| is_wanted) {
+        match figure.key {
+            "transmissions" => figure.label = Some("on a broadcast medium"),
+            "transmissions_per_entry" => {
+                (figure.label, figure.column) = (Some("  per entry"), Some("ON MEDIUM"));
+            }
+            _ => {}
+        }
+    }
 }
 
 /// The figures of the resource and of the views, if there are any.

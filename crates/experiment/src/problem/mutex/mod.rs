@@ -18,7 +18,7 @@ use vorrang_protocol::NodeId;
 use vorrang_sim::{Distribution, Load, Turns};
 use vorrang_trace::{Header, Summary};
 
-use self::figures::{figures, of_views};
+use self::figures::{figures, of_views, show_transmissions};
 use self::on_views::Views;
 use self::question::question;
 use crate::failure::Failure;
@@ -96,6 +96,7 @@ impl Simulated for Mutex {
         let summary = &Summary { overtakes, ..summary.clone() };
         let mut figures =
             figures(scenario.card, summary, (" T", unit_ns), per, &|of| scenario.theory(of));
+        show_transmissions(&mut figures, scenario.broadcast_medium);
         figures.extend(of_views(scenario, uses.used.as_ref()));
         figures
     }
@@ -143,8 +144,12 @@ impl Faulted for Mutex {
     fn trials(card: &'static Card, nodes: u32) -> Vec<RunArgs> {
         const MILLISECOND: u64 = 1_000_000;
         let trial = |load, turns: u64, latency, think| {
-            let mutex =
-                MutexArgs { load, entries: turns * u64::from(nodes), think, hold: None, hot: None };
+            let mutex = MutexArgs {
+                load,
+                entries: turns * u64::from(nodes),
+                think,
+                ..MutexArgs::default()
+            };
             RunArgs { mutex, ..RunArgs::taking(latency) }
         };
         let at_once = Distribution::Constant(0);

@@ -31,6 +31,8 @@ pub struct Scenario {
     pub(crate) think: Distribution,
     pub(crate) hold: Option<Distribution>,
     pub(crate) hot: Option<u32>,
+    /// Whether it is shown what it costs where a message to many is sent once.
+    pub(crate) broadcast_medium: bool,
     pub(crate) environment: Environment,
     pub(crate) views: Option<Views>,
 }
@@ -89,6 +91,7 @@ impl Scenario {
             think: own.think,
             hold: own.hold,
             hot: own.hot,
+            broadcast_medium: own.broadcast_medium,
             environment,
             views,
         })
@@ -255,6 +258,9 @@ impl Scene for Scenario {
         }
         if let Some(hot) = self.hot {
             let _ = write!(text, " --hot {hot}");
+        }
+        if self.broadcast_medium {
+            text += " --broadcast-medium";
         }
         text + &self.views.as_ref().map_or_else(String::new, Views::options)
     }
