@@ -52,11 +52,14 @@ use crate::mutex::flaws::maekawa::{
     OneFlagForAll, OneInquiryAnswered, OvertakenNotTold,
 };
 use crate::mutex::flaws::majority_votes::{Amnesia, AnsweredBeforeVoted, VotesForAll, VotesKept};
+use crate::mutex::flaws::majority_votes_timely::{
+    AmnesiaInTime, InsideAndSilent, NeverWithdrawn, WithdrawnUnasked,
+};
 use crate::mutex::flaws::raymond::{
     self as raymond_flaws, EdgeNotTurned, GivenAwayInside, RequestForgotten,
 };
 use crate::mutex::flaws::readers_writers::ReadersPassWaitingWriters;
-use crate::mutex::flaws::regenerating::NoGeneration;
+use crate::mutex::flaws::regenerating::{AskedOnce, NoGeneration};
 use crate::mutex::flaws::ricart_agrawala::{
     ClockNotAdvanced, DeferredNeverCleared, Majority, NoTieBreak, RepliesCarryNoClock,
 };
@@ -78,6 +81,7 @@ use crate::mutex::lift;
 use crate::mutex::maekawa::{self, Maekawa};
 use crate::mutex::maekawa_basic::{self, MaekawaBasic};
 use crate::mutex::majority_votes::{self, MajorityVotes};
+use crate::mutex::majority_votes_timely::{self, MajorityVotesTimely};
 use crate::mutex::raymond::{self, Raymond};
 use crate::mutex::readers_writers::{self, ClaimedExclusion};
 use crate::mutex::regenerating::Regenerating;
@@ -182,6 +186,14 @@ fn register_quorums(into: &mut impl Register<Mutex>) {
     into.flaw(card, "amnesia", correct().with(&Amnesia));
     into.flaw(card, "answered-before-voted", correct().with(&AnsweredBeforeVoted));
     into.flaw(card, "votes-kept", correct().with(&VotesKept));
+
+    let card = &majority_votes_timely::CARD;
+    let correct = || of_setup(MajorityVotesTimely::of);
+    into.algorithm(card, correct());
+    into.flaw(card, "withdrawn-unasked", correct().with(&WithdrawnUnasked));
+    into.flaw(card, "never-withdrawn", correct().with(&NeverWithdrawn));
+    into.flaw(card, "inside-and-silent", correct().with(&InsideAndSilent));
+    into.flaw(card, "amnesia", correct().with(&AmnesiaInTime));
 }
 
 /// Mutual exclusion among nodes of which some may crash.
@@ -198,6 +210,7 @@ fn register_survivors(into: &mut impl Register<Mutex>) {
     let correct = || of_setup(Regenerating::<TokenRing>::of);
     into.algorithm(card, correct().guarded(Regenerating::INVARIANTS));
     into.flaw(card, "no-generation", correct().with(&NoGeneration));
+    into.flaw(card, "asked-once", correct().with(&AskedOnce));
     let correct = of_setup(Regenerating::<SuzukiKasami>::of);
     into.algorithm(&regenerating_suzuki_kasami::CARD, correct.guarded(Regenerating::INVARIANTS));
     let correct = of_setup(Regenerating::<Raymond>::of);

@@ -45,6 +45,16 @@ pub(crate) fn text(measured: &Measured) -> String {
         let what = if measured.safe { "safe but stuck" } else { "violation" };
         text.push_str(&wrapped(&format!("{BAD}{what}: {violation}{RESET}\n")));
     }
+    let unsent = measured.unsent();
+    if !unsent.is_empty() && measured.events > 0 {
+        let (kinds, them) =
+            (unsent.join(", "), if unsent.len() == 1 { "it is" } else { "they are" });
+        text.push_str(&wrapped(&format!(
+            "{DIM}Not exercised: this run sent no {kinds}, so it says nothing of what {them} for.\
+             {}{RESET}\n",
+            advice(measured)
+        )));
+    }
     if measured.faults.is_some_and(|faults| faults.crashes > 0) {
         text.push_str(&wrapped(&format!("{DIM}{NOTE_ON_CRASHES}{RESET}\n")));
     }
@@ -55,6 +65,20 @@ pub(crate) fn text(measured: &Measured) -> String {
         number(measured.wall_seconds),
         number(rate)
     ))
+}
+
+/// What makes other messages likely: requests that meet in another order than they were made.
+fn advice(measured: &Measured) -> &'static str {
+    let is = |key: &str, value: &str| {
+        measured.head.iter().any(|(name, it)| *name == key && it.as_str() == Some(value))
+    };
+    match (is("driver", "sim"), is("problem", "mutex"), is("load", "light")) {
+        (true, true, true) => " With --load heavy requests meet.",
+        (true, true, false) if is("latency", "1ms") => {
+            " With --latency exp:1ms messages overtake each other."
+        }
+        (true, true, false) | (true, false, _) | (false, _, _) => "",
+    }
 }
 
 fn reading(figure: &Figure) -> String {

@@ -18,6 +18,7 @@ mod quorum_drawing;
 mod search_progress;
 mod selection_args;
 mod stepping;
+mod summary;
 mod survive_report;
 mod table;
 

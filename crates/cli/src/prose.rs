@@ -22,8 +22,9 @@ pub(crate) fn readable(text: &str) -> String {
         if line.starts_with("| ---") {
             continue;
         }
-        if let Some(cells) = line.strip_prefix("| ").and_then(|line| line.strip_suffix(" |")) {
-            rows.push(cells.split(" | ").map(plain).collect());
+        // A cell may be empty: `| layer | does | |`.
+        if let Some(cells) = line.strip_prefix("| ").and_then(|line| line.strip_suffix('|')) {
+            rows.push(cells.split(" | ").map(|cell| plain(cell.trim_end())).collect());
             continue;
         }
         readable.push_str(&table(&mem::take(&mut rows)));
@@ -45,9 +46,11 @@ mod tests {
 
     #[test]
     fn what_a_terminal_does_not_show_is_left_out() {
+        let shown = |text: &str| anstream::adapter::strip_str(&readable(text)).to_string();
         let text = "# A\n\nthe `b` **c**\n\n| d | e |\n| --- | --- |\n| long | `f` |\n\n\
                     ```text\n**->**\n```\n";
-        let text = anstream::adapter::strip_str(&readable(text)).to_string();
-        assert_eq!(text, "A\n\nthe b c\n\nd     e\nlong  f\n\n**->**\n");
+        assert_eq!(shown(text), "A\n\nthe b c\n\nd     e\nlong  f\n\n**->**\n");
+        let empty = "| d | e | |\n| --- | --- | --- |\n| long | f | g |\n";
+        assert_eq!(shown(empty), "d     e\nlong  f  g\n");
     }
 }

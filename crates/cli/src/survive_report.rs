@@ -20,7 +20,8 @@ pub(crate) fn legend(rows: &[Row]) -> String {
         fine    safe, and every live node that asked was served, wherever the fault was\n\
         stuck   safe, but in some run a live node waits for ever\n\
         unsafe  in some run a safety property was violated\n\
-        –       there is no such fault\n\n\
+        –       there is no such fault\n\
+        *       kinds of messages were not tried, see below\n\n\
         LOSE, DUPLICATE and REORDER concern one message. Under the other headings one node crashes"
         .to_owned();
     if has(Role::Coordinator) {
@@ -32,7 +33,25 @@ pub(crate) fn legend(rows: &[Row]) -> String {
         text += "; of an election or a wave, one that began it, would have come to lead, or \
                  neither";
     }
-    text + ".\n"
+    text + ".\n" + &not_tried(rows)
+}
+
+/// Which kinds of messages nothing has struck.
+fn not_tried(rows: &[Row]) -> String {
+    let of = |row: &Row| {
+        let kinds = row.not_tried(Fault::Lose(None));
+        let name = row.entry.algorithm.about().name;
+        (!kinds.is_empty()).then(|| format!("{name} {}", kinds.join(", ")))
+    };
+    let all: Vec<String> = rows.iter().filter_map(of).collect();
+    if all.is_empty() {
+        return String::new();
+    }
+    format!(
+        "Not tried, since no run sent such a message, nor one with a crash that the algorithm got \
+         over: {}.\n",
+        all.join("; ")
+    )
 }
 
 /// The column of a fault.
@@ -60,7 +79,11 @@ pub(crate) fn table(rows: &[&Row], as_markdown: bool) -> String {
     cells[0].extend(columns.iter().map(|&fault| heading(fault).to_owned()));
     for row in rows {
         let mut line = vec![row.entry.algorithm.about().name.to_owned()];
-        let word = |fault: &Fault| word(row.cell(*fault).and_then(Cell::verdict), !as_markdown);
+        let word = |fault: &Fault| {
+            let verdict = row.cell(*fault).and_then(Cell::verdict);
+            let is_partial = verdict == Some(Verdict::Fine) && !row.not_tried(*fault).is_empty();
+            word(verdict, !as_markdown) + if is_partial { "*" } else { "" }
+        };
         line.extend(columns.iter().map(word));
         cells.push(line);
     }
@@ -98,8 +121,8 @@ pub(crate) fn summary(rows: &[Row], under: &Conditions) -> String {
     format!(
         "{} nodes{layer}, {seeds}: {} {many} without a fault, and {} with one fault each: every \
          message of those lost, duplicated and reordered, and every node crashed between any two \
-         events (at most {MOST} times of a kind in a run, evenly spread). The table shows the \
-         worst; fine is no proof.\n",
+         events (at most {MOST} times of a kind in a run, evenly spread); kinds of messages that are \
+         sent only after a crash, in runs with one. The table shows the worst; fine is no proof.\n",
         under.nodes,
         grouped(runs as u64),
         grouped(tries)
@@ -122,9 +145,15 @@ pub(crate) fn page(row: &Row, as_markdown: bool) -> String {
             (None, Some(why)) => why.to_owned(),
             (None, None) => String::new(),
         };
+        let is_kind =
+            Fault::columns(row.entry.algorithm.roles()).iter().all(|it| *it != cell.fault);
+        let verdict = match cell.verdict() {
+            None if is_kind => "not tried".to_owned(),
+            verdict => word(verdict, !as_markdown),
+        };
         cells.push(vec![
             cell.fault.to_string(),
-            word(cell.verdict(), !as_markdown),
+            verdict,
             grouped(cell.tries()),
             grouped(bad),
             what,

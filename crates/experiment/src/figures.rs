@@ -136,6 +136,8 @@ pub struct Measured {
     pub safe: bool,
     /// Whether nothing was left undone.
     pub quiescent: bool,
+    /// How far it came, and how far it was to go, as its meter counts.
+    pub done: (u64, u64),
     /// The violation, as text.
     pub violation: Option<String>,
     /// When it was that something happened which never should.
@@ -150,6 +152,27 @@ impl Measured {
     /// Nothing was wrong, and nothing was left undone.
     pub const fn is_fine(&self) -> bool {
         self.safe && self.quiescent
+    }
+
+    /// How far a run came that went wrong: its figures are those of a part, and no cost of the
+    /// algorithm.
+    pub fn broke_off(&self) -> Option<String> {
+        let (done, total) = self.done;
+        match (self.safe, self.quiescent) {
+            (true, true) => None,
+            (true, false) => Some(format!("STUCK after {done} of {total}")),
+            (false, _) => Some(format!("UNSAFE after {done} of {total}")),
+        }
+    }
+
+    /// The kinds of messages that were not sent: what they are for was not exercised.
+    pub fn unsent(&self) -> Vec<&'static str> {
+        let kinds = |figure: &Figure| match &figure.value {
+            Reading::Counts(counts) => counts.clone(),
+            Reading::Count(_) | Reading::Real(_) | Reading::Text(_) | Reading::Unknown => vec![],
+        };
+        let counts = self.figure("messages_by_kind").map(kinds).unwrap_or_default();
+        counts.into_iter().filter(|&(_, count)| count == 0).map(|(kind, _)| kind).collect()
     }
 
     /// The violation, as in the end of a trace.

@@ -43,8 +43,17 @@ impl Row {
         self.runs[0].figures.iter()
     }
 
-    /// The mean of a figure over all seeds.
+    /// How far the first run came that went wrong, if any did.
+    pub fn broke_off(&self) -> Option<String> {
+        self.runs.iter().find_map(Measured::broke_off)
+    }
+
+    /// The mean of a figure over all seeds. There is none if a run went wrong: whoever stops early
+    /// sends few messages.
     pub fn estimate(&self, key: &str) -> Option<Estimate> {
+        if self.broke_off().is_some() {
+            return None;
+        }
         let samples: Vec<f64> =
             self.runs.iter().filter_map(|run| run.figure(key)?.number()).collect();
         Estimate::of(&samples)
@@ -93,6 +102,7 @@ impl Row {
                 insert_theory(&mut row, key, self.theory(key), self.agreement(key));
             }
         }
+        row.insert("broke_off".to_owned(), json!(self.broke_off()));
         row.insert("safe".to_owned(), json!(self.runs.iter().all(|run| run.safe)));
         row.insert("quiescent".to_owned(), json!(self.runs.iter().all(|run| run.quiescent)));
         let violation = self.runs.iter().find_map(|run| run.violation.as_ref());

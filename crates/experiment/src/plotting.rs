@@ -65,6 +65,12 @@ impl Points<'_> {
         value(row.get(self.column(name)?)?)
     }
 
+    /// Whether nothing went wrong in a run: the figures of one that stopped early are no costs.
+    fn is_fine(&self, row: &[String]) -> bool {
+        let holds = |name: &str| self.column(name).is_none_or(|it| row[it] != "false");
+        holds("safe") && holds("quiescent")
+    }
+
     /// The columns in which runs differ.
     fn varied(&self) -> Vec<usize> {
         let last = self.column(LAST_PARAMETER).unwrap_or(0);
@@ -212,7 +218,8 @@ fn series(points: &Points<'_>, name: &str, rows: &[&[String]], (x, y): (usize, &
     }
     let mut series = Series { name: name.to_owned(), ..Series::default() };
     for (x, rows) in at {
-        let samples: Vec<f64> = rows.iter().filter_map(|row| points.cell(row, y)).collect();
+        let fine = rows.iter().filter(|row| points.is_fine(row));
+        let samples: Vec<f64> = fine.filter_map(|row| points.cell(row, y)).collect();
         let Some(estimate) = Estimate::of(&samples) else { continue };
         let own = points.cell(rows[0], &format!("{y}_error"));
         let error = estimate.half_width.or(own);
@@ -275,6 +282,18 @@ mod tests {
         assert_eq!(plot.series[0].points[1].error, Some(0.5), "its own, of one run");
         assert_eq!((plot.series[0].theory.len(), plot.series[1].points.len()), (1, 1));
         assert_eq!((plot.x.is_log, plot.y.is_log), (true, true));
+    }
+
+    #[test]
+    fn runs_that_went_wrong_are_left_out_of_means() {
+        let (mut header, mut rows) = sheet();
+        header.push("quiescent".to_owned());
+        for (number, row) in rows.iter_mut().enumerate() {
+            row.push((number != 1).to_string());
+        }
+        let rows = rows.iter().map(Vec::as_slice).collect();
+        let plot = plot(&Points { header: &header, rows }, &Wanted::default()).unwrap();
+        assert!((plot.series[0].points[0].y - 2.0).abs() < 1e-9, "{:?}", plot.series[0].points);
     }
 
     #[test]

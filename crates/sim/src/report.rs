@@ -14,6 +14,8 @@ use crate::time::END_NS;
 pub struct Report<S> {
     /// Its costs.
     pub summary: S,
+    /// How far it came, as its meter counts.
+    pub progress: u64,
     /// How often the monitor objected.
     pub violations: u64,
     /// The first violation, and when.

@@ -3,12 +3,13 @@
 //! | measure | is |
 //! | --- | --- |
 //! | messages | between different nodes; what a node tells itself is free |
+//! | transmissions | the same where copies to several nodes count once, as on a broadcast medium |
 //! | idle messages | those of them that are sent while no node waits, is inside or just leaves |
 //! | synchronisation delay | from one exit to the next entry, if a node was waiting at the exit |
 //! | response time | from the request to the exit, or to when it is put out |
-//! | throughput | entries per time, from the first request to the last exit |
+//! | throughput | exits per time, from the first exit to the last |
 //! | load | messages that a node handled: sent plus received |
-//! | fairness | Jain's index over the entries of those who compete, as long as all of them do |
+//! | fairness | Jain's index over the entries of those who compete, as long as all of them do; where each enters hardly once, over how much of its share each got |
 //!
 //! The simulator and the network feed the same [`Measure`], so both mean the same by their figures.
 
@@ -45,7 +46,9 @@ pub struct Measure {
     idle_messages: u64,
     race: Option<Race>,
     entries: u64,
+    exits: u64,
     began_ns: Option<u64>,
+    first_exit_ns: Option<u64>,
     ended_ns: u64,
 }
 
@@ -64,15 +67,23 @@ struct PerNode {
 #[derive(Clone, Debug)]
 struct Race {
     shares: Vec<u64>,
+    /// The least share of those who have one: in so many rounds all compete, and in no more.
+    least: u64,
     /// The entries of every node before the first of them made its last one.
     entries: Vec<u64>,
     is_over: bool,
 }
 
 impl Race {
+    fn of(shares: Vec<u64>) -> Self {
+        let entries = vec![0; shares.len()];
+        let least = shares.iter().copied().filter(|&share| share > 0).min().unwrap_or(0);
+        Self { shares, least, entries, is_over: false }
+    }
+
     /// A node is about to make its `entry`th entry.
-    fn on_enter(&mut self, node: NodeId, entry: u64, nodes: &[PerNode]) {
-        if !self.is_over && entry == self.shares[node.index()] {
+    fn on_enter(&mut self, entry: u64, nodes: &[PerNode]) {
+        if !self.is_over && entry == self.least {
             self.is_over = true;
             for (before, node) in self.entries.iter_mut().zip(nodes) {
                 *before = node.entries;
@@ -99,7 +110,9 @@ impl Measure {
             idle_messages: 0,
             race: None,
             entries: 0,
+            exits: 0,
             began_ns: None,
+            first_exit_ns: None,
             ended_ns: 0,
         }
     }
@@ -113,8 +126,7 @@ impl Measure {
     #[must_use]
     pub fn with_shares(mut self, shares: Vec<u64>) -> Self {
         assert_eq!(shares.len(), self.nodes.len(), "every node has a share, be it 0");
-        let entries = vec![0; shares.len()];
-        self.race = Some(Race { shares, entries, is_over: false });
+        self.race = Some(Race::of(shares));
         self
     }
 
@@ -135,7 +147,10 @@ impl Measure {
         if let Some(shares) = shares(nodes, records.clone()) {
             measure = measure.with_shares(shares);
         }
+        // What was sent last, if nothing else has happened since.
+        let mut last: Option<(NodeId, &P::Message)> = None;
         for record in records {
+            let before = last.take();
             match &record.what {
                 What::Command(_) | What::Notice(_) => {
                     if let Some(step) = step(record) {
@@ -143,7 +158,10 @@ impl Measure {
                     }
                 }
                 What::Send { to, message, .. } => {
-                    measure.on_send(record.node, *to, Sent::of(message, record.node));
+                    let sent = (record.node, message);
+                    let copied = Sent::of(message, record.node).copied(before == Some(sent));
+                    measure.on_send(record.node, *to, copied);
+                    last = Some(sent);
                 }
                 What::Receive { from, .. } => measure.on_receive(*from, record.node),
                 What::Crash => measure.on_crash(record.node),
@@ -186,6 +204,8 @@ impl Measure {
                     self.response_ns.add(response);
                 }
                 self.freed_ns = (self.waiting > 0).then_some(at_ns);
+                self.exits += 1;
+                self.first_exit_ns.get_or_insert(at_ns);
                 self.ended_ns = at_ns;
             }
         }
@@ -194,7 +214,7 @@ impl Measure {
     fn on_enter(&mut self, at_ns: u64, node: NodeId) {
         let entry = self.nodes[node.index()].entries + 1;
         if let Some(race) = &mut self.race {
-            race.on_enter(node, entry, &self.nodes);
+            race.on_enter(entry, &self.nodes);
         }
         let per_node = &mut self.nodes[node.index()];
         per_node.entries = entry;
@@ -249,11 +269,13 @@ impl Measure {
     /// The figures so far.
     pub fn summary(&self) -> Summary {
         let span_ns = self.ended_ns.saturating_sub(self.began_ns.unwrap_or(0));
+        let exits_ns = self.ended_ns.saturating_sub(self.first_exit_ns.unwrap_or(0));
         let (load_max, load_fairness) = self.traffic.load();
         let [response_p50_ns, response_p99_ns] = self.response_ns.percentiles([50, 99]);
         Summary {
             entries: self.entries,
             messages: self.traffic.messages(),
+            transmissions: self.traffic.transmissions(),
             idle_messages: self.idle_messages,
             by_kind: self.traffic.by_kind(),
             messages_per_entry_error: self.messages.error(),
@@ -266,6 +288,8 @@ impl Measure {
             response_p50_ns,
             response_p99_ns,
             span_ns,
+            exits: self.exits,
+            exits_ns,
             load_max,
             load_fairness,
             fairness: self.fairness(),
@@ -276,9 +300,14 @@ impl Measure {
     fn fairness(&self) -> f64 {
         let has_asked = |id: &usize| self.nodes[*id].has_asked;
         let contenders = (0..self.nodes.len()).filter(has_asked);
+        let entries = |id: usize| self.nodes[id].entries as f64;
         match &self.race {
-            Some(race) if race.is_over => jain(contenders.map(|id| race.entries[id])),
-            Some(_) | None => jain(contenders.map(|id| self.nodes[id].entries)),
+            // Before the last entry of any node there was none.
+            Some(Race { shares, least: 1, .. }) => {
+                jain(contenders.map(|id| entries(id) / shares[id].max(1) as f64))
+            }
+            Some(race) if race.is_over => jain(contenders.map(|id| race.entries[id] as f64)),
+            Some(_) | None => jain(contenders.map(entries)),
         }
     }
 }
@@ -325,6 +354,8 @@ pub struct Summary {
     pub entries: u64,
     /// Messages between different nodes.
     pub messages: u64,
+    /// The same where copies of one message to several nodes are one: on a broadcast medium.
+    pub transmissions: u64,
     /// Those of them that were sent while no node waited, was inside or just left.
     pub idle_messages: u64,
     /// All messages, by kind.
@@ -350,6 +381,10 @@ pub struct Summary {
     pub response_p99_ns: Option<u64>,
     /// From the first request to the last exit.
     pub span_ns: u64,
+    /// How many times a node left.
+    pub exits: u64,
+    /// From the first exit to the last.
+    pub exits_ns: u64,
     /// Messages handled by the busiest node.
     pub load_max: u64,
     /// How evenly the nodes were loaded.
@@ -359,8 +394,9 @@ pub struct Summary {
     ///
     /// Where every node makes its share of the entries and then stops (a closed loop), the whole
     /// run would always seem fair. There only the entries count that were made while all competed:
-    /// those before the first node made its last one. (That one itself would put its node ahead in
-    /// the fairest of runs.)
+    /// those before any node has made as many as the least share. (The entry by which it does would
+    /// put its node ahead in the fairest of runs.) Where that share is one entry, nothing is left to
+    /// count, and it is seen how much of its share each node got.
     pub fairness: f64,
     /// Entries that overtook a request that happened before theirs; none if it was not tracked.
     pub overtakes: Option<u64>,
@@ -372,14 +408,20 @@ impl Summary {
         (self.entries > 0).then(|| self.messages as f64 / self.entries as f64)
     }
 
+    /// Transmissions per entry; none without entries.
+    pub fn transmissions_per_entry(&self) -> Option<f64> {
+        (self.entries > 0).then(|| self.transmissions as f64 / self.entries as f64)
+    }
+
     /// Bytes per entry; none without entries.
     pub fn bytes_per_entry(&self) -> Option<f64> {
         (self.entries > 0).then(|| self.bytes as f64 / self.entries as f64)
     }
 
-    /// Entries per nanosecond; none if no time passed.
+    /// Exits per nanosecond, from the first to the last, so that neither the way to the first entry
+    /// nor what follows the last exit counts; none if no time passed between two.
     pub fn throughput_per_ns(&self) -> Option<f64> {
-        (self.span_ns > 0).then(|| self.entries as f64 / self.span_ns as f64)
+        (self.exits_ns > 0).then(|| (self.exits - 1) as f64 / self.exits_ns as f64)
     }
 }
 
@@ -453,7 +495,7 @@ mod tests {
         assert_eq!(summary.response_mean_ns, Some(12.0));
         assert_eq!((summary.response_p50_ns, summary.response_p99_ns), (Some(12), Some(12)));
         assert_eq!(summary.span_ns, 12);
-        assert_eq!(summary.throughput_per_ns(), Some(1.0 / 12.0));
+        assert_eq!(summary.throughput_per_ns(), None, "one exit is no rate");
     }
 
     #[test]

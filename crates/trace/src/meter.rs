@@ -53,6 +53,9 @@ pub struct Sent {
     pub kind: u16,
     /// How many bytes it takes on a wire, without its frame.
     pub len: u32,
+    /// Whether it is another copy of what its sender has just sent to another node: on a broadcast
+    /// medium all copies are one transmission.
+    pub is_copy: bool,
     /// What it carries ([`Message::carries`]), for a meter that
     /// [reads it](Meter::READS_CONTENT).
     pub carries: Option<(NodeId, u64)>,
@@ -62,7 +65,13 @@ impl Sent {
     /// A message that this node sent.
     pub fn of(message: &impl Message, from: NodeId) -> Self {
         let (kind, len) = (message.kind() as u16, encoded_len(message) as u32);
-        Self { kind, len, carries: message.carries(from) }
+        Self { kind, len, is_copy: false, carries: message.carries(from) }
+    }
+
+    /// The same, as a copy of the message before it if it is one.
+    #[must_use]
+    pub const fn copied(self, is_copy: bool) -> Self {
+        Self { is_copy, ..self }
     }
 }
 
@@ -71,6 +80,7 @@ impl Sent {
 pub struct Traffic {
     kinds: &'static [&'static str],
     by_kind: Vec<u64>,
+    transmissions: u64,
     bytes: u64,
     handled: Vec<u64>,
 }
@@ -79,7 +89,7 @@ impl Traffic {
     /// Nothing has been sent yet among so many nodes, whose messages are of these kinds.
     pub fn new(nodes: u32, kinds: &'static [&'static str]) -> Self {
         let (by_kind, handled) = (vec![0; kinds.len()], vec![0; nodes as usize]);
-        Self { kinds, by_kind, bytes: 0, handled }
+        Self { kinds, by_kind, transmissions: 0, bytes: 0, handled }
     }
 
     /// A message goes out.
@@ -87,6 +97,7 @@ impl Traffic {
     pub fn on_send(&mut self, from: NodeId, to: NodeId, sent: Sent) {
         if from != to {
             self.by_kind[usize::from(sent.kind)] += 1;
+            self.transmissions += u64::from(!sent.is_copy);
             self.bytes += u64::from(sent.len);
             self.handled[from.index()] += 1;
         }
@@ -105,6 +116,11 @@ impl Traffic {
         self.by_kind.iter().sum()
     }
 
+    /// How many there would be on a medium on which a broadcast counts once.
+    pub const fn transmissions(&self) -> u64 {
+        self.transmissions
+    }
+
     /// The same, by kind.
     pub fn by_kind(&self) -> Vec<(&'static str, u64)> {
         self.kinds.iter().copied().zip(self.by_kind.iter().copied()).collect()
@@ -118,6 +134,6 @@ impl Traffic {
     /// The load of the busiest node, and the fairness of load.
     pub fn load(&self) -> (u64, f64) {
         let handled = self.handled.iter().copied();
-        (handled.clone().max().unwrap_or(0), jain(handled))
+        (handled.clone().max().unwrap_or(0), jain(handled.map(|count| count as f64)))
     }
 }

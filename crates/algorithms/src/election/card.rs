@@ -29,8 +29,10 @@ pub struct Terms {
     /// It may take as many messages as the square of the number of nodes.
     pub quadratic: bool,
     /// Kinds of messages that are acknowledgements or heartbeats. The literature does not count
-    /// them: they are counted apart.
+    /// them: what it counts stands beside the total ([`COUNTED`]).
     pub receipts: &'static [&'static str],
+    /// The literature lets a node see which others are down, and so counts no message to those.
+    pub sees_crashes: bool,
     /// Where messages go on for ever: how long after the last fault all follow one leader.
     pub settles: Option<fn(&Setup) -> Duration>,
 }
@@ -44,6 +46,7 @@ impl Terms {
         everyone_calls: false,
         quadratic: true,
         receipts: &[],
+        sees_crashes: false,
         settles: None,
     };
 }
@@ -64,8 +67,11 @@ impl Card {
     }
 }
 
-/// Messages, those to the dead included, receipts not.
+/// All messages, those to the dead and receipts included.
 pub const MESSAGES: Quantity = Quantity::number("messages", "messages");
+/// Those of them that the literature counts: no receipts and, where it lets a node see which others
+/// are down, none to the dead.
+pub const COUNTED: Quantity = Quantity::number("messages_counted", "messages as in textbooks");
 /// From the first that asks to the last that is told.
 pub const DURATION: Quantity = Quantity::time("duration", "duration");
 

@@ -19,12 +19,13 @@
 //!
 //! | M of N nodes are up, one node asks | cost |
 //! | --- | --- |
-//! | messages | M ELECTION and M COORDINATOR, and 2(N − M) to the dead |
-//! | receipts | 2M ACK |
+//! | messages | 2N + 2M: M ELECTION, M COORDINATOR, 2M ACK, and 2(N − M) to the dead |
+//! | messages as in textbooks | 2M: M ELECTION and M COORDINATOR |
 //! | duration | (2M − 1)T, and a time-out of 2T whenever one that is down is passed |
 //!
-//! Each of several that ask costs the same. The textbooks count 2M: they let a node see whether the
-//! next one is up. Here it sees that by the acknowledgement, and waits for as long as one takes.
+//! Each of several that ask costs the same. The textbooks let a node see whether the next one is
+//! up, and so count no message to the dead and no acknowledgement. Here it sees that by the
+//! acknowledgement, and waits for as long as one takes.
 //!
 //! **Assumes** that a message takes no longer than a known time, and that none is lost or doubled.
 //! Nodes may crash and come up again.
@@ -53,7 +54,7 @@ use core::time::Duration;
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Delay, Effects, Message as _, NodeId, Protocol, Refused};
 
-use super::card::{Card, DURATION, Demonstration, Flaw, MESSAGES, Setting, Terms};
+use super::card::{COUNTED, Card, DURATION, Demonstration, Flaw, MESSAGES, Setting, Terms};
 use super::{Command, Notice};
 use crate::card::{Assumes, Span};
 use crate::setup::{Parameter, Setup};
@@ -320,18 +321,24 @@ pub const CARD: Card = Card {
     citation: "Tanenbaum, 1995, §3.3.2; after Chang and Roberts, CACM 22(5), 1979",
     assumes: Assumes::TIMELY,
     takes: &[Parameter::Within, Parameter::Late, Parameter::Ring],
-    terms: Terms { receipts: &["ACK"], ..Terms::PLAIN },
-    theory: &[MESSAGES.costs(messages), DURATION.costs(duration)],
+    terms: Terms { receipts: &["ACK"], sees_crashes: true, ..Terms::PLAIN },
+    theory: &[COUNTED.costs(counted), MESSAGES.costs(messages), DURATION.costs(duration)],
     flaws: FLAWS,
     source: include_str!("ring_election.rs"),
 };
 
+/// In each of two rounds, all live nodes are sent to. One that is alone finds nobody to send to.
+pub(super) fn counted(at: &Setting) -> Span {
+    let round = if at.alive() > 1 { f64::from(at.alive()) } else { 0.0 };
+    Span::exactly(at.initiators.len() as f64 * 2.0 * round)
+}
+
 /// In each of two rounds, all nodes but the one that begins it are sent to, those that are down in
-/// vain, and the round ends where it began.
-pub(super) fn messages(at: &Setting) -> Span {
+/// vain, and the round ends where it began. The live ones acknowledge.
+fn messages(at: &Setting) -> Span {
     let nodes = f64::from(at.nodes());
     let round = if at.alive() > 1 { nodes } else { nodes - 1.0 };
-    Span::exactly(at.initiators.len() as f64 * 2.0 * round)
+    Span::exactly(at.initiators.len() as f64 * 2.0 * round + counted(at).low)
 }
 
 /// A single caller gets its own list back after a round, with a time-out for every crashed node;

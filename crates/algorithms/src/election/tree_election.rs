@@ -327,8 +327,7 @@ pub const CARD: Card = Card {
         crashes: false,
         everyone_calls: true,
         quadratic: false,
-        receipts: &[],
-        settles: None,
+        ..Terms::PLAIN
     },
     theory: &[MESSAGES.costs(messages), DURATION.costs(duration)],
     flaws: FLAWS,

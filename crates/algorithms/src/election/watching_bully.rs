@@ -29,7 +29,7 @@ use core::time::Duration;
 use vorrang_protocol::NodeId;
 
 use super::bully::{self, Bully, Timeouts};
-use super::card::{Card, DURATION, Demonstration, Flaw, MESSAGES, Terms};
+use super::card::{COUNTED, Card, DURATION, Demonstration, Flaw, Terms};
 use super::watching::{Watched, settles};
 use crate::card::Assumes;
 use crate::setup::{Parameter, Setup};
@@ -53,7 +53,7 @@ pub const CARD: Card = Card {
     assumes: Assumes::TIMELY,
     takes: &[Parameter::Within, Parameter::Late, Parameter::Beat],
     terms: Terms { receipts: &["HEARTBEAT"], settles: Some(settling), ..Terms::PLAIN },
-    theory: &[MESSAGES.costs(bully::messages), DURATION.costs(bully::duration)],
+    theory: &[COUNTED.costs(bully::messages), DURATION.costs(bully::duration)],
     flaws: FLAWS,
     source: include_str!("watching_bully.rs"),
 };

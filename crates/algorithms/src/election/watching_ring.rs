@@ -29,7 +29,7 @@ use core::time::Duration;
 
 use vorrang_protocol::NodeId;
 
-use super::card::{Card, DURATION, Demonstration, Flaw, MESSAGES, Terms};
+use super::card::{COUNTED, Card, DURATION, Demonstration, Flaw, Terms};
 use super::ring_election::{self, RingElection, Timeouts};
 use super::watching::{Watched, settles};
 use crate::card::Assumes;
@@ -54,8 +54,13 @@ pub const CARD: Card = Card {
     citation: "after Tanenbaum, 1995, and Chandra and Toueg, 1996",
     assumes: Assumes::TIMELY,
     takes: &[Parameter::Within, Parameter::Late, Parameter::Ring, Parameter::Beat],
-    terms: Terms { receipts: &["ACK", "HEARTBEAT"], settles: Some(settling), ..Terms::PLAIN },
-    theory: &[MESSAGES.costs(ring_election::messages), DURATION.costs(ring_election::duration)],
+    terms: Terms {
+        receipts: &["ACK", "HEARTBEAT"],
+        sees_crashes: true,
+        settles: Some(settling),
+        ..Terms::PLAIN
+    },
+    theory: &[COUNTED.costs(ring_election::counted), DURATION.costs(ring_election::duration)],
     flaws: FLAWS,
     source: include_str!("watching_ring.rs"),
 };

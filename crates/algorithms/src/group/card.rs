@@ -36,7 +36,7 @@ impl Card {
 }
 
 /// Messages without heartbeats.
-pub const MESSAGES: Quantity = Quantity::number("messages", "messages");
+pub const MESSAGES: Quantity = Quantity::number("messages_counted", "messages");
 /// From when an application multicasts until another is told, on average.
 pub const LATENCY: Quantity = Quantity::time("latency_mean", "latency");
 /// From when the first member stops until the last has begun the next view, if no member is

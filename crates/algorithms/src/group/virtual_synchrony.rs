@@ -9,12 +9,12 @@
 //!
 //! It is a stack, and each layer knows only the one below:
 //!
-//! | layer | does | |
-//! | --- | --- | --- |
-//! | [`Replica`] | keeps the application's state, and hands it over | `replica.rs` |
-//! | [`Views`] | messages in one order; the flush at the end | `log.rs`, `views.rs`, `change.rs` |
-//! | [`Synod`] | one next view for every view: propose, learn | `decision.rs`, `synod.rs` |
-//! | [`Detecting`] | who seems to be down | `detecting.rs` |
+//! | layer | does |
+//! | --- | --- |
+//! | [`Replica`] | keeps the application's state, and hands it over |
+//! | [`Views`] | messages in one order; the flush at the end |
+//! | [`Synod`] | one next view for every view: propose, learn |
+//! | [`Detecting`] | who seems to be down |
 //!
 //! ```text
 //!         view 1 {0, 1, 2}          : flush         decision       : view 2 {0, 1}

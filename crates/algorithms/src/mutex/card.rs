@@ -4,7 +4,7 @@ use vorrang_protocol::{Needs, NodeId};
 
 use super::spec::{Admission, BoundedBypass, Exclusion, HappenedBefore, Watch};
 use super::{Claim, Mutex};
-use crate::card::{Order, Quantity};
+use crate::card::{Order, Quantity, Span};
 use crate::setup::{Parameter, Setup};
 
 /// An algorithm's card.
@@ -113,6 +113,19 @@ impl Card {
         self.watch(setup, besides)
     }
 
+    /// Whether a node that is inside is alone, and another always waits if all nodes ask again and
+    /// again: then the synchronisation delay and the stay decide the throughput.
+    pub fn is_exclusive(&self, setup: &Setup, contenders: u32) -> bool {
+        (self.terms.admission)(setup) == Admission::One && contenders > 1
+    }
+
+    /// Entries per T, under saturation.
+    pub fn throughput(&self, at: &Setting) -> Option<Span> {
+        let is_busy = at.load == Load::Heavy && self.is_exclusive(&at.setup, at.contenders);
+        let delay = self.cost(SYNC_DELAY, at).filter(|_| is_busy)?;
+        Some(throughput(delay, at.hold))
+    }
+
     /// Exclusion and progress, as the algorithm means them.
     pub fn exclusion(&self, setup: &Setup) -> Exclusion {
         Exclusion::new((self.terms.admission)(setup))
@@ -134,6 +147,17 @@ pub const SYNC_DELAY: Quantity = Quantity::time("sync_delay_mean", "synchronisat
 pub const RESPONSE: Quantity = Quantity::time("response_mean", "response time");
 /// Messages that the busiest node handles, sent plus received, per entry of anyone.
 pub const BUSIEST: Quantity = Quantity::number("load_max_per_entry", "busiest node handles");
+
+/// Entries per T, from the first exit to the last.
+pub const THROUGHPUT: Quantity = Quantity::number("throughput", "throughput");
+
+/// Entries per T where some node always waits and one is inside: one for every synchronisation delay
+/// and stay, 1/(delay + E).
+pub fn throughput(delay: Span, hold: f64) -> Span {
+    let rate = |delay: f64| 1.0 / (delay + hold);
+    let typical = delay.typical.map(rate).filter(|rate| rate.is_finite());
+    Span { low: rate(delay.high), typical, high: rate(delay.low) }
+}
 
 /// The parameters of the theory.
 #[derive(Clone, PartialEq, Debug)]
@@ -192,6 +216,8 @@ pub struct Demonstration {
     pub crashes: u8,
     /// How many may come up again.
     pub restarts: u8,
+    /// How many messages may be lost.
+    pub losses: u8,
 }
 
 impl Demonstration {
@@ -205,6 +231,7 @@ impl Demonstration {
             given: &[],
             crashes: 0,
             restarts: 0,
+            losses: 0,
         }
     }
 
@@ -224,6 +251,12 @@ impl Demonstration {
     #[must_use]
     pub const fn crashing(self, crashes: u8, restarts: u8) -> Self {
         Self { crashes, restarts, ..self }
+    }
+
+    /// The same, where so many messages may be lost.
+    #[must_use]
+    pub const fn losing(self, losses: u8) -> Self {
+        Self { losses, ..self }
     }
 
     /// The same, set up like this.

@@ -24,6 +24,7 @@ pub mod locking;
 pub mod maekawa;
 pub mod maekawa_basic;
 pub mod majority_votes;
+pub mod majority_votes_timely;
 pub mod raymond;
 pub mod readers_writers;
 pub mod regenerating;

@@ -13,6 +13,7 @@ use vorrang_node::terminal::{BAD, RESET, print, say_aside, screen, wrapped};
 use crate::figures_text::{LEGEND, coloured};
 use crate::output::{Format, print_csv, print_json, with_bar};
 use crate::selection_args::SelectionArgs;
+use crate::summary;
 use crate::table::{markdown, tables};
 
 /// Compare algorithms on the same workloads and seeds, measured beside theory
@@ -29,6 +30,8 @@ use crate::table::{markdown, tables};
     vorrang compare --nodes 31 --load heavy --seeds 10 --latency exp:2ms\n  \
     vorrang compare --hot 3 --algorithms ricart-agrawala,carvalho-roucairol\n  \
     vorrang compare --problem wave --nodes 20\n  \
+    vorrang compare --summary --load heavy\n  \
+    vorrang compare --algorithms lamport,central --broadcast-medium\n  \
     vorrang compare --algorithms all --markdown")]
 pub(crate) struct Compare {
     #[command(flatten)]
@@ -38,20 +41,21 @@ pub(crate) struct Compare {
     /// Print a table in Markdown
     #[arg(long, help_heading = "Output", conflicts_with_all = ["json", "csv"])]
     markdown: bool,
+    /// Of locks: one table that joins messages, synchronisation delay, throughput, load of the busiest
+    /// node and fault tolerance (which crashes and losses single-fault injection finds survived)
+    #[arg(long, help_heading = "Output")]
+    summary: bool,
 }
 
 impl Compare {
     pub(crate) fn execute(self) -> Result<(), Failure> {
         let selected = self.selection.runs(|algorithm| algorithm.contrast())?;
+        if self.summary {
+            return self.summarise(&selected);
+        }
         if self.format.is_text() {
             let rows = measured(&selected.runs)?;
-            let mut pages: Vec<&str> = Vec::new();
-            for row in &rows {
-                if !pages.contains(&&*row.page) {
-                    pages.push(&row.page);
-                }
-            }
-            for page in pages {
+            for page in pages(&rows) {
                 print(&self.page(page, &rows))?;
             }
             print(&coloured(&wrapped(&format!("{LEGEND}\n"))))?;
@@ -63,6 +67,40 @@ impl Compare {
         say_left_out(&selected);
         let rows = measured(&selected.runs)?;
         let values: Vec<Value> = rows.iter().map(Row::json).collect();
+        if self.format.json {
+            print_json(&Value::Array(values))?;
+        } else {
+            print_csv(&values)?;
+        }
+        verdict(&rows)
+    }
+
+    /// All that matters of each lock, in one table for every load.
+    fn summarise(&self, selected: &Selected) -> Result<(), Failure> {
+        if !self.format.is_text() {
+            say_left_out(selected);
+        }
+        let rows = measured(&selected.runs)?;
+        let faults = summary::faults(&rows)?;
+        if self.format.is_text() {
+            for page in pages(&rows) {
+                let rows: Vec<&Row> = rows.iter().filter(|row| row.page == page).collect();
+                let cells = summary::cells(&rows, &faults);
+                let groups = vec![1; cells.first().map_or(0, |it| it.len() - 1)];
+                let text = if self.markdown {
+                    markdown(&cells)
+                } else {
+                    tables(&cells, &groups, screen().unwrap_or(WIDTH))
+                };
+                print(&format!("{}{}\n", wrapped(&format!("{page}\n\n")), coloured(&text)))?;
+            }
+            print(&coloured(&wrapped(&format!("{LEGEND}\n{}", summary::LEGEND))))?;
+            for note in &selected.left_out {
+                print(&wrapped(&format!("{note}\n")))?;
+            }
+            return verdict(&rows);
+        }
+        let values: Vec<Value> = rows.iter().map(|row| summary::json(row, &faults)).collect();
         if self.format.json {
             print_json(&Value::Array(values))?;
         } else {
@@ -88,6 +126,17 @@ impl Compare {
         let wrong: String = rows.iter().filter_map(|row| complaint(row)).collect();
         format!("{}{text}{}\n", wrapped(&title), wrapped(&wrong))
     }
+}
+
+/// The headings, in their order.
+fn pages(rows: &[Row]) -> Vec<&str> {
+    let mut pages: Vec<&str> = Vec::new();
+    for row in rows {
+        if !pages.contains(&&*row.page) {
+            pages.push(&row.page);
+        }
+    }
+    pages
 }
 
 /// Runs everything, with a bar if it takes long.
@@ -121,7 +170,11 @@ pub(crate) fn cells(rows: &[&Row]) -> (Vec<Vec<String>>, Vec<usize>) {
             header.extend(["THEORY".to_owned(), String::new()]);
         }
     }
-    let rank = |row: &Row| row.estimate(leading).map_or(0.0, |it| it.mean);
+    // Whoever got stuck has no figures, and comes last.
+    let rank = |row: &Row| match row.broke_off() {
+        Some(_) => f64::INFINITY,
+        None => row.estimate(leading).map_or(0.0, |it| it.mean),
+    };
     let mut ranked = rows.to_vec();
     ranked.sort_by(|a, b| rank(a).total_cmp(&rank(b)));
     let mut cells = vec![header];
@@ -140,8 +193,10 @@ fn row_cells(row: &Row, shows_setup: bool, columns: &[(&Figure, bool)]) -> Vec<S
     let special = setup.and_then(|text| text.splitn(3, ' ').nth(2));
     let name = special.map_or(run.name.to_owned(), |text| format!("{} {text}", run.name));
     let mut cells = vec![name];
+    let mut broke_off = row.broke_off();
     for (column, has_theory) in columns {
-        cells.push(show(row.estimate(column.key)));
+        // In the first column, instead of a mean.
+        cells.push(broke_off.take().unwrap_or_else(|| show(row.estimate(column.key))));
         if *has_theory {
             cells.push(row.theory(column.key).map_or(String::new(), span));
             cells.push(row.agreement(column.key).map_or("", mark).to_owned());
@@ -158,7 +213,7 @@ fn complaint(row: &Row) -> Option<String> {
 }
 
 /// A mean as text, with its error if that is known and not nothing.
-fn show(estimate: Option<Estimate>) -> String {
+pub(crate) fn show(estimate: Option<Estimate>) -> String {
     match estimate {
         None => "–".to_owned(),
         Some(Estimate { mean, half_width: Some(error) }) if error >= 0.0005 => {

@@ -48,7 +48,7 @@ impl Explain {
         let about = algorithm.about();
         self.setup.check_fit(&[&about])?;
         let setup = self.setup.args.setup(&about, self.nodes)?;
-        let costs = algorithm.costs(&setup)?;
+        let costs = algorithm.costs(&setup)?.cells();
         print(&format!("{BOLD}{}{RESET}\n\n{}\n", about.title, readable(&about.text())))?;
         print(&format!("{}\n", table(&costs)))?;
         print(&flaws(&about))

@@ -1,7 +1,7 @@
 //! `vorrang list`: the catalogue.
 
 use serde_json::{Value, json};
-use vorrang_experiment::catalogue::{Entry, catalogue};
+use vorrang_experiment::catalogue::{CostRow, Costs, Entry, catalogue};
 use vorrang_experiment::failure::Failure;
 use vorrang_node::terminal::{print, wrapped};
 use vorrang_protocol::Group;
@@ -63,12 +63,13 @@ fn row(entry: &Entry) -> Value {
 /// Messages at both ends of the contrast that its problem knows, in a group that quorums like too.
 fn messages(entry: &Entry) -> String {
     let costs = entry.algorithm.costs(&entry.algorithm.about().assumes.setup(Group::of(13)));
-    let [header, first, ..] = &costs.unwrap_or_default()[..] else { return String::new() };
-    match (&first[..], &header[..]) {
-        ([_, one, other], _) if one == other => one.clone(),
-        ([_, one, other], [_, at_one, at_other]) => {
-            format!("{one} {}, {other} {}", at_one.to_lowercase(), at_other.to_lowercase())
-        }
-        _ => String::new(),
-    }
+    let Ok(Costs { ends, rows, .. }) = costs else { return String::new() };
+    let Some(CostRow { of, spans: [one, other] }) = rows.iter().find(|row| !row.of.is_time) else {
+        return String::new();
+    };
+    let [at_one, at_other] = ends.map(str::to_lowercase);
+    let text =
+        if one == other { one.clone() } else { format!("{one} {at_one}, {other} {at_other}") };
+    // Where the literature counts something else, it is said what.
+    if of.name.starts_with("messages") { text } else { format!("{}: {text}", of.name) }
 }

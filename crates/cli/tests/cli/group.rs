@@ -33,7 +33,7 @@ fn a_multicast_and_a_view_change_cost_what_the_theory_says() {
     let at_once = "run virtual-synchrony --nodes 5 --multicasts 4 --every 2ms --senders";
     for (senders, messages) in [(1, 4 * 4), (4, 4 + 3 * 5)] {
         let run = figures(&format!("{at_once} {senders}"));
-        assert_eq!(run["messages"], messages, "{run}");
+        assert_eq!(run["messages_counted"], messages, "{run}");
     }
     for (crashed, takes) in [(4, 5.0), (0, 7.0)] {
         let line =

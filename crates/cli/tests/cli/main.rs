@@ -9,6 +9,7 @@ mod documents;
 mod draw;
 mod drivers;
 mod faults;
+mod figures;
 mod gallery;
 mod group;
 mod multicast;

@@ -173,10 +173,11 @@ fn what_is_made_to_survive_survives() {
         "regenerating-ring",
         "regenerating-suzuki-kasami",
         "regenerating-raymond",
+        "majority-votes-timely",
     ];
     let rows = rows(&[&SMALL[..], &["--algorithms", &survivors.join(",")]].concat());
     for algorithm in survivors {
-        let has_token = algorithm != "ricart-agrawala-probing";
+        let has_token = algorithm.starts_with("regenerating");
         for fault in ["lose", "crash-idle", "crash-waiting", "crash-holder"] {
             assert_eq!(verdict(&rows, algorithm, fault), "fine", "{algorithm} {fault}");
         }
@@ -185,6 +186,40 @@ fn what_is_made_to_survive_survives() {
         // A token that is doubled is two tokens of one generation.
         assert_eq!(verdict(&rows, algorithm, "duplicate"), duplicate, "{algorithm}");
     }
+}
+
+/// What a layer says to recover is struck as well, in a run that needs it; what is never said is not
+/// called fine.
+#[test]
+fn every_kind_of_message_is_struck_or_said_not_to_be() {
+    let args = [&SMALL[..], &["--algorithms", "regenerating-ring,maekawa-basic,central"]].concat();
+    let all = rows(&args);
+    for kind in ["ASK", "HAVE", "QUERY", "STATUS", "INSTALL", "ELECTION", "COORDINATOR", "TOKEN"] {
+        let fault = format!("lose:{kind}");
+        let is_it = |row: &&Value| row["algorithm"] == "regenerating-ring" && row["fault"] == fault;
+        let row = all.iter().find(is_it).expect("a row");
+        assert!(row["tried"].as_u64() > Some(0), "{row:#}");
+        assert_eq!(row["verdict"], "fine", "{row:#}");
+    }
+    let lose = |name: &str| {
+        all.iter().find(|row| row["algorithm"] == name && row["fault"] == "lose").expect("a row")
+    };
+    assert_eq!(
+        lose("regenerating-ring")["not_tried"],
+        "SUPERSEDED OUTDATED",
+        "{:#}",
+        lose("regenerating-ring")
+    );
+    assert_eq!(lose("central")["not_tried"], "");
+    let (_, text, _) = run(&args);
+    let text = text.replace('\n', " ");
+    assert!(
+        text.contains("with a crash that the algorithm got over: regenerating-ring "),
+        "{text}"
+    );
+    let (_, alone, _) = run(&[&SMALL[..], &["--algorithms", "regenerating-ring"]].concat());
+    let line = alone.lines().find(|line| line.starts_with("lose:SUPERSEDED")).expect("a line");
+    assert!(line.contains("  not tried  "), "{line}");
 }
 
 #[test]

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use vorrang_algorithms::card::{About, Card};
+use vorrang_algorithms::card::{About, Card, Quantity, Span};
 use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::setup::{Setup, Unfit};
 use vorrang_catalogue as any;
 use vorrang_trace::Recording;
 
-use super::{Algorithm, Run};
+use super::{Algorithm, CostRow, Costs, Run};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::figures::{Measured, span};
@@ -34,7 +34,7 @@ impl<Q: ProblemDriver + OverTcp> Algorithm for ErasedAlgorithm<Q> {
     fn about(&self) -> About {
         self.any.card.about()
     }
-    fn costs(&self, setup: &Setup) -> Result<Vec<Vec<String>>, Failure> {
+    fn costs(&self, setup: &Setup) -> Result<Costs, Failure> {
         costs(self.any.card, setup).map_err(|unfit| Failure::Usage(unfit.0))
     }
     fn contrast(&self) -> Axis {
@@ -160,16 +160,20 @@ impl<Q: ProblemDriver + OverTcp> Run for RunOf<Q> {
 }
 
 /// The theory of every quantity, at both extremes.
-fn costs<Q: Compared>(card: &'static Card<Q>, setup: &Setup) -> Result<Vec<Vec<String>>, Unfit> {
+fn costs<Q: Compared>(card: &'static Card<Q>, setup: &Setup) -> Result<Costs, Unfit> {
     let Extremes { common, settings } = Q::extremes(card, setup)?;
-    let mut header = vec![format!("COSTS WITH {common}")];
-    header.extend(settings.iter().map(|(name, _)| (*name).to_owned()));
-    let mut rows = vec![header];
-    for cost in card.theory {
-        let unit = if cost.of.is_time { " T" } else { "" };
-        let mut row = vec![cost.of.name.to_owned()];
-        row.extend(settings.iter().map(|(_, at)| span((cost.span)(at)) + unit));
-        rows.push(row);
-    }
-    Ok(rows)
+    let ends = settings.each_ref().map(|(name, _)| *name);
+    let row = |of: Quantity, spans: [Option<Span>; 2]| {
+        let unit = if of.is_time { " T" } else { "" };
+        let text = |it: Option<Span>| it.map_or_else(|| "–".to_owned(), |it| span(it) + unit);
+        CostRow { of, spans: spans.map(text) }
+    };
+    let of_card = card
+        .theory
+        .iter()
+        .map(|cost| row(cost.of, settings.each_ref().map(|(_, at)| Some((cost.span)(at)))));
+    let derived = Q::DERIVED
+        .iter()
+        .map(|&(of, span)| row(of, settings.each_ref().map(|(_, at)| span(card, at))));
+    Ok(Costs { common, ends, rows: of_card.chain(derived).collect() })
 }

@@ -8,7 +8,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use vorrang_algorithms::card::About;
+use vorrang_algorithms::card::{About, Quantity};
 use vorrang_algorithms::detection::Detection;
 use vorrang_algorithms::election::Election;
 use vorrang_algorithms::group::GroupCommunication;
@@ -70,12 +70,42 @@ fn add<Q: ProblemDriver + OverTcp>(all: &mut Vec<Entry>) {
     }
 }
 
+/// The theory of an algorithm at both ends of the contrast that its problem knows.
+#[derive(Clone, Debug)]
+pub struct Costs {
+    /// What both have in common, as it would be typed.
+    pub common: String,
+    /// What the two are called.
+    pub ends: [&'static str; 2],
+    /// A row a quantity.
+    pub rows: Vec<CostRow>,
+}
+
+/// The theory of a quantity at both ends.
+#[derive(Clone, Debug)]
+pub struct CostRow {
+    /// The quantity.
+    pub of: Quantity,
+    /// Its theory at each end, with its unit.
+    pub spans: [String; 2],
+}
+
+impl Costs {
+    /// As a table, its header first.
+    pub fn cells(self) -> Vec<Vec<String>> {
+        let mut header = vec![format!("COSTS WITH {}", self.common)];
+        header.extend(self.ends.map(str::to_owned));
+        let row = |CostRow { of, spans: [one, other] }| vec![of.name.to_owned(), one, other];
+        [header].into_iter().chain(self.rows.into_iter().map(row)).collect()
+    }
+}
+
 /// An algorithm, with its types gone.
 pub trait Algorithm: Send + Sync + fmt::Debug {
     /// Its card.
     fn about(&self) -> About;
     /// The theory, as a table.
-    fn costs(&self, setup: &Setup) -> Result<Vec<Vec<String>>, Failure>;
+    fn costs(&self, setup: &Setup) -> Result<Costs, Failure>;
     /// The option that a comparison goes through if nothing is said of it.
     fn contrast(&self) -> Axis;
     /// A run with these options, if they fit together and fit the algorithm.

@@ -28,7 +28,7 @@ use crate::failure::Failure;
 use crate::figures::Measured;
 use crate::options::mutex::LoadKind;
 use crate::problem::mutex::Scenario;
-use crate::problem::mutex::figures::figures;
+use crate::problem::mutex::figures::{figures, show_transmissions};
 use crate::problem::{GuardedNodes, Scene, run_header};
 use crate::progress::Progress;
 use crate::tracefile::{Keep, Tape};
@@ -260,14 +260,16 @@ fn measured(scenario: &Scenario, observed: Observed, wall: Duration) -> Measured
     let is_perpetual = card.terms.perpetual || scenario.faults().is_some();
     let owed = if is_perpetual { &verdict.owed } else { &verdict.at_rest };
     let owed = owed.as_ref().map(ToString::to_string);
+    let theory = |of| scenario.theory_over_tcp(of);
+    let mut figures = figures(card, &summary, (" us", 1_000.0), (" per s", 1e9), &theory);
+    show_transmissions(&mut figures, scenario.broadcast_medium);
     Measured {
         name: card.name,
         seed: scenario.seed(),
         head: scenario.head(true),
-        figures: figures(scenario.card, &summary, (" us", 1_000.0), (" per s", 1e9), &|of| {
-            scenario.theory_over_tcp(of)
-        }),
+        figures,
         faults,
+        done: (summary.entries, scenario.total()),
         safe: verdict.is_safe() && objection.is_none(),
         quiescent: if is_perpetual { owed.is_none() } else { verdict.is_quiescent() },
         violation: first.map(ToString::to_string).or(objection).or(owed),

@@ -71,6 +71,7 @@ pub(super) fn run<Q: Networked>(
         safe: verdict.is_safe() && objection.is_none(),
         quiescent: if never_rests { verdict.owed.is_none() } else { verdict.is_quiescent() },
         faults,
+        done: (meter.progress(), scene.total()),
         violation: first.map(ToString::to_string).or(objection).or(at_rest),
         violated_ns: verdict.violations.first().map(|&(place, _)| records[place].at_ns),
         events: events(&records),

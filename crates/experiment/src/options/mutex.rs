@@ -46,12 +46,15 @@ pub struct MutexArgs {
     /// Only the first so many nodes ever ask [default: all but those that only serve]
     #[cfg_attr(feature = "clap", arg(long, value_name = "NODES", value_parser = whole(NODES)))]
     pub hot: Option<u32>,
+    /// Also show what a run costs on a medium on which a message to many is sent once
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub broadcast_medium: bool,
 }
 
 impl Default for MutexArgs {
     fn default() -> Self {
         let (load, think) = (LoadKind::Heavy, Distribution::Constant(0));
-        Self { entries: 10_000, load, think, hold: None, hot: None }
+        Self { entries: 10_000, load, think, hold: None, hot: None, broadcast_medium: false }
     }
 }
 

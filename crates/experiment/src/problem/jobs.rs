@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use vorrang_algorithms::card::Card;
+use vorrang_algorithms::card::{Card, Quantity, Span};
 use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::registry::Node;
 use vorrang_algorithms::setup::{Setup, Unfit};
@@ -30,9 +30,14 @@ pub trait Compared: Catalogued {
     /// Two settings that show what costs depend on, with what they are called; and what both have
     /// in common.
     fn extremes(card: &'static Card<Self>, setup: &Setup) -> Result<Extremes<Self>, Unfit>;
+    /// Quantities that follow from those on the card, and how.
+    const DERIVED: &'static [Derived<Self>] = &[];
     /// The option of a run, and its values, that a comparison goes through if nothing is said.
     fn contrast(card: &'static Card<Self>) -> Axis;
 }
+
+/// A quantity that follows from those on a card, and how.
+pub type Derived<Q> = (Quantity, fn(&Card<Q>, &<Q as Problem>::Setting) -> Option<Span>);
 
 /// Two settings to give costs for: what they have in common, and each with its name.
 pub struct Extremes<Q: Problem> {

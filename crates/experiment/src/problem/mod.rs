@@ -37,8 +37,8 @@ use crate::options::check::CheckArgs;
 
 pub(crate) use holder::holder_at;
 pub use jobs::{
-    Checked, Compared, Drawn, Extremes, Faulted, Networked, ProblemDriver, Question, Simulated,
-    Stepped, SummaryOf, Until,
+    Checked, Compared, Derived, Drawn, Extremes, Faulted, Networked, ProblemDriver, Question,
+    Simulated, Stepped, SummaryOf, Until,
 };
 use nodes::graph;
 pub use nodes::{GuardedNodes, Nodes, make};

@@ -130,6 +130,7 @@ fn told<Q: ProblemDriver>(
         faults: scenario.faults().map(|_| report.faults),
         safe: report.is_safe() && complaint.is_none(),
         quiescent: report.is_quiescent() && is_done,
+        done: (report.progress, scenario.total()),
         violation: violation.or(complaint).or(at_rest).map(|what| match report.faults {
             faults if faults == FaultCounts::default() => what,
             _ => format!("{what}; {}", scenario.caveat()),

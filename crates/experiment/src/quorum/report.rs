@@ -50,16 +50,33 @@ impl Report {
         vec![
             ("quorums", it.quorums.map_or_else(|| "too many".to_owned(), |n| grouped(n as u64))),
             ("size", self.sizes()),
-            ("any two meet", it.intersecting.map_or_else(by_construction, |it| yes(Some(it)))),
-            ("coterie", yes(it.coterie)),
+            (
+                "any two meet",
+                self.of_two(it.intersecting.map_or_else(by_construction, |it| yes(Some(it)))),
+            ),
+            ("coterie", self.of_two(yes(it.coterie))),
             ("symmetric", yes(it.symmetric)),
             ("non-dominated", yes(it.nondominated)),
-            ("ideal", yes(it.ideal)),
+            ("ideal", self.of_two(yes(it.ideal))),
             ("load as assigned", it.assigned_load.map_or_else(unknown, share_of)),
             ("least load", self.load_text()),
             ("resilience", it.resilience.map_or_else(unknown, |n| format!("any {n} may crash"))),
             ("fails", format!("{}, if each node is dead with {dead}", self.chance_text())),
         ]
+    }
+
+    /// Whether there is one quorum, so that what is said of any two is said of none.
+    fn is_alone(&self) -> bool {
+        self.properties.quorums == Some(1)
+    }
+
+    /// A property of any two quorums, or that there are no two. A single quorum may still lack what
+    /// an ideal system needs besides: that all nodes take part.
+    fn of_two(&self, value: String) -> String {
+        if self.is_alone() && value.starts_with("yes") {
+            return format!("{VACUOUS}: there is only one quorum");
+        }
+        value
     }
 
     /// The header of [`cells`](Self::cells).
@@ -83,6 +100,9 @@ impl Report {
     /// A row of a table of systems.
     pub fn cells(&self) -> Vec<String> {
         let it = &self.properties;
+        let in_short_of_two = |value: String| {
+            if self.is_alone() && value == "yes" { VACUOUS.to_owned() } else { value }
+        };
         vec![
             in_short(&self.quorums),
             it.quorums.map_or_else(|| "many".to_owned(), |n| grouped(n as u64)),
@@ -91,10 +111,10 @@ impl Report {
             it.assigned_load.map_or_else(unknown, load),
             it.resilience.map_or_else(unknown, shown),
             self.chance_text(),
-            yes(it.coterie),
+            in_short_of_two(yes(it.coterie)),
             yes(it.symmetric),
             yes(it.nondominated),
-            yes(it.ideal),
+            in_short_of_two(yes(it.ideal)),
         ]
     }
 
@@ -118,6 +138,7 @@ impl Report {
             "symmetric": it.symmetric,
             "nondominated": it.nondominated,
             "ideal": it.ideal,
+            "vacuous": self.is_alone(),
             "load": self.load,
             "load_assigned": it.assigned_load,
             "resilience": it.resilience,
@@ -191,6 +212,9 @@ fn in_short(quorums: &Quorums) -> String {
         None => text,
     }
 }
+
+/// What is true because it is said of nothing.
+const VACUOUS: &str = "vacuous";
 
 fn yes(it: Option<bool>) -> String {
     match it {

@@ -50,6 +50,7 @@ pub fn json(row: &Row, under: &Conditions) -> Vec<Value> {
             "stuck": stuck,
             "unsafe": wrong,
             "absent": row.absence(cell),
+            "not_tried": row.not_tried(cell.fault).join(" "),
             "what": cell.witness.as_ref().map(|it| &it.what),
             "witness": cell.witness.as_ref().map(|it| &it.line),
             "witness_events": cell.witness.as_ref().map(|it| it.events),

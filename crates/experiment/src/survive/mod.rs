@@ -3,8 +3,10 @@
 //!
 //! A run is the same for the same options up to where something goes wrong; so the messages and the
 //! moments of a run in which all went well are the places to strike, and a run that ends badly is
-//! told by the one line that repeats it.
+//! told by the one line that repeats it. Messages that are sent only to recover from a crash are
+//! struck in a run with one.
 
+mod after_crash;
 mod fault;
 mod fault_points;
 mod json;
@@ -19,7 +21,7 @@ use vorrang_algorithms::card::Order;
 use crate::catalogue::{Entry, Run};
 use crate::failure::Failure;
 use crate::figures::Measured;
-use crate::options::fault_args::SingleFault;
+use crate::options::fault_args::{FaultArgs, SingleFault};
 use crate::options::{RunArgs, SetupArgs};
 use crate::problem::{InitialRoles, Kinds, Observation, Role};
 use crate::progress::Progress;
@@ -172,6 +174,13 @@ pub struct Row {
 }
 
 impl Row {
+    /// The kinds of messages that a fault has not struck, since no run sent any.
+    pub fn not_tried(&self, fault: Fault) -> Vec<&'static str> {
+        let is_part = |cell: &&Cell| fault != cell.fault && fault.covers(cell.fault);
+        let parts = self.cells.iter().filter(is_part).filter(|cell| cell.tries() == 0);
+        parts.filter_map(|cell| cell.fault.kind()).collect()
+    }
+
     /// The outcome of a fault.
     pub fn cell(&self, fault: Fault) -> Option<&Cell> {
         self.cells.iter().find(|cell| cell.fault == fault)
@@ -251,6 +260,11 @@ impl Trials {
                         || run.about().assumes.order == Order::Any,
                 };
                 let points = sampled(&fault_points::all(&struck), MOST);
+                if !under.on_views {
+                    let place = (&struck, &points[..]);
+                    let of = after_crash::trial(entry, this.kinds, &args, place, &this.runs)?;
+                    this.runs.extend(of);
+                }
                 if roles.contains(&Role::Holder) && !under.on_views {
                     this.runs.extend(on_views(entry, &args, &struck)?);
                 }
@@ -303,7 +317,9 @@ impl Trials {
             Ok(cell)
         };
         let cells = self.faults().into_iter().map(cell).collect::<Result<_, Failure>>()?;
-        let is_column = |it: &&Trial| it.args.views.on_views == self.on_views;
+        let is_column = |it: &&Trial| {
+            it.args.views.on_views == self.on_views && it.args.faults.crash.is_empty()
+        };
         let runs = self.runs.iter().filter(is_column).count();
         Ok(Row { entry: self.entry, cells, setup: self.setup, runs, posts: self.posts })
     }
@@ -370,9 +386,11 @@ fn on_views(
     Ok(Some(Trial { args, points }))
 }
 
-/// The same run, with one fault.
+/// The same run, with one fault more.
 fn struck(args: &RunArgs, mishap: SingleFault) -> RunArgs {
-    RunArgs { faults: mishap.into(), ..args.clone() }
+    let mut faults = FaultArgs::from(mishap);
+    faults.crash.extend_from_slice(&args.faults.crash);
+    RunArgs { faults, ..args.clone() }
 }
 
 /// At most so many places for every fault.

@@ -70,6 +70,8 @@ where
     pub(crate) acting: NodeId,
     /// Whether messages are looked into: where they are recorded, lost, doubled or routed.
     pub(crate) inspects: bool,
+    /// The message that was sent last, by which node and at which event.
+    sent_last: Option<(NodeId, MessageId, u64)>,
 }
 
 /// Events that have reached nodes and were not handled yet.
@@ -133,6 +135,7 @@ where
             workload,
             size,
             due: Vec::new(),
+            sent_last: None,
             events: 0,
             end_ns: u64::MAX,
             has_ended: false,
@@ -311,6 +314,14 @@ where
         }
     }
 
+    /// Whether this message was sent just before, in the same step, to another node: a message to
+    /// many is stored once.
+    #[inline]
+    fn is_copy(&mut self, from: NodeId, id: MessageId) -> bool {
+        let now = Some((from, id, self.events));
+        mem::replace(&mut self.sent_last, now) == now
+    }
+
     pub(crate) fn report(&self) -> Report<SummaryOf<M, W>> {
         let injector = self.faults.as_deref();
         let is_silent =
@@ -323,6 +334,7 @@ where
             self.monitor.at_rest().err().filter(|_| is_over)
         };
         Report {
+            progress: self.meter.progress(),
             summary: self.meter.summary(),
             violations: self.violations,
             first_violation: self.first_violation.clone(),
@@ -361,7 +373,8 @@ where
         {
             return false;
         }
-        let past = self.meter.on_send(from, to, Sent { kind, len, carries: None });
+        let is_copy = self.is_copy(from, id);
+        let past = self.meter.on_send(from, to, Sent { kind, len, is_copy, carries: None });
         let tag = self.monitor.on_send(from);
         let letter = Envelope { from, message: id, past, tag };
         let at_ns = self.links.arrival_ns(self.now_ns, from, to, &mut self.random);
@@ -380,7 +393,8 @@ where
         }
         let asks = <MeterOf<M, W> as Meter<M::Command, M::Notice>>::READS_CONTENT;
         let carries = if asks { messages.carries(id, from) } else { None };
-        let past = self.meter.on_send(from, to, Sent { kind, len, carries });
+        let is_copy = self.is_copy(from, id);
+        let past = self.meter.on_send(from, to, Sent { kind, len, is_copy, carries });
         let tag = self.monitor.on_send(from);
         let seq = self.queue.next_number();
         self.record(from, || What::Send { to, seq, message: messages.message(id) });

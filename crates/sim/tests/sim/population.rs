@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use vorrang_algorithms::election::bully::{self, Bully};
+use vorrang_algorithms::election::card::Terms;
 use vorrang_algorithms::election::tree_election;
 use vorrang_algorithms::group::spec::Synchrony;
 use vorrang_algorithms::group::virtual_synchrony;
@@ -294,7 +295,7 @@ fn where_nodes_come_up_again_and_choose() {
     for seed in 0..20 {
         let setup = Setup::new(Group::of(5));
         let network = Network { latency: Distribution::Uniform(MS / 10, MS), order: Order::Any };
-        let calls = Calls { who: setup.group.members().collect(), receipts: &[] };
+        let calls = Calls { who: setup.group.members().collect(), terms: &Terms::PLAIN };
         let script = (0..3).flat_map(|at| {
             let (node, at_ns) = (NodeId(((seed + 2 * at) % 5) as u32), (at * 7 + seed) * MS);
             [(at_ns, Fault::Crash(node)), (at_ns + (at + 1) * 5 * MS, Fault::Restart(node))]

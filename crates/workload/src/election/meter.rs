@@ -9,6 +9,8 @@ use vorrang_trace::{Meter, Sent, Traffic};
 pub struct Tally {
     /// All messages.
     pub traffic: Traffic,
+    /// How many of each kind arrived.
+    pub arrived: Vec<u64>,
     /// The leader of each node; none for crashed ones.
     pub follows: Vec<Option<NodeId>>,
     /// When it began, in nanoseconds.
@@ -49,8 +51,8 @@ impl Tally {
 }
 
 impl Meter<Command, Notice> for Tally {
-    /// How many messages in a row there were up to this one.
-    type Tag = u32;
+    /// How many messages in a row there were up to this one, and its kind.
+    type Tag = (u32, u16);
     type Summary = Self;
 
     fn on_command(&mut self, at_ns: u64, _: NodeId, Command::Elect: &Command) {
@@ -60,12 +62,13 @@ impl Meter<Command, Notice> for Tally {
         self.follows[at.index()] = Some(*leader);
         self.ended_ns = at_ns;
     }
-    fn on_send(&mut self, from: NodeId, to: NodeId, sent: Sent) -> u32 {
+    fn on_send(&mut self, from: NodeId, to: NodeId, sent: Sent) -> Self::Tag {
         self.traffic.on_send(from, to, sent);
-        self.depth[from.index()] + 1
+        (self.depth[from.index()] + 1, sent.kind)
     }
-    fn on_receive(&mut self, _: u64, from: NodeId, at: NodeId, depth: u32) {
+    fn on_receive(&mut self, _: u64, from: NodeId, at: NodeId, (depth, kind): Self::Tag) {
         self.traffic.on_receive(from, at);
+        self.arrived[usize::from(kind)] += u64::from(from != at);
         self.depth[at.index()] = self.depth[at.index()].max(depth);
         self.rounds = self.rounds.max(depth);
     }

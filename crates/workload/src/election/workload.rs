@@ -17,6 +17,7 @@ impl Workload<Command, Notice> for Calls {
     fn meter(&self, nodes: u32, kinds: &'static [&'static str]) -> Tally {
         Tally {
             traffic: Traffic::new(nodes, kinds),
+            arrived: vec![0; kinds.len()],
             follows: vec![None; nodes as usize],
             began_ns: None,
             ended_ns: 0,

@@ -10,6 +10,7 @@ pub mod lamport;
 pub mod lift;
 pub mod maekawa;
 pub mod majority_votes;
+pub mod majority_votes_timely;
 pub mod raymond;
 pub mod readers_writers;
 pub mod regenerating;

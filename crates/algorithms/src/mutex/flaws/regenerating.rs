@@ -1,9 +1,9 @@
-//! A token made anew without a generation.
+//! A token made anew without a generation, or by a leader that asks once.
 
 use vorrang_protocol::{Effects, NodeId};
 
 use crate::flaw::Mistake;
-use crate::mutex::regenerating::{Message, Regenerating, Renewable};
+use crate::mutex::regenerating::{Message, Regenerating, Renewable, Timer};
 
 /// Messages of the algorithm are accepted from any generation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -23,5 +23,29 @@ impl<P: Renewable> Mistake<Regenerating<P>> for NoGeneration {
             *generation = node.generation;
         }
         node.on_message(from, message, fx);
+    }
+}
+
+/// A node that does not answer the first question is taken for crashed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct AskedOnce;
+
+impl<P: Renewable> Mistake<Regenerating<P>> for AskedOnce {
+    fn on_timer(
+        self,
+        node: &mut Regenerating<P>,
+        timer: Timer<P::Timer>,
+        fx: &mut impl Effects<Regenerating<P>>,
+    ) {
+        use vorrang_protocol::Protocol as _;
+
+        match timer {
+            Timer::Census => node.finish_census(fx),
+            Timer::Suspect
+            | Timer::Have
+            | Timer::Install
+            | Timer::Election(_)
+            | Timer::Token(..) => node.on_timer(timer, fx),
+        }
     }
 }

@@ -6,8 +6,8 @@
 //! [Raymond's tree](super::raymond) detects and repairs that. A node that has waited for long asks
 //! which node uses the token. If none answers that it does, the token is lost, or the request for
 //! it is; a [leader is elected](crate::election::bully); the leader asks all nodes, and every live
-//! node stops and says whether it has the token. A node that does not answer is down. Then the live
-//! nodes start the algorithm anew, in a new generation, where the node that had the token has it
+//! node stops and says whether it has the token. A node that has not answered is asked once more,
+//! and if it does not answer then, it is down. Then the live nodes start the algorithm anew, in a new generation, where the node that had the token has it
 //! again; if none had it, the leader does.
 //!
 //! ```text
@@ -21,11 +21,12 @@
 //! | per entry | cost |
 //! | --- | --- |
 //! | messages | as the algorithm within; N−1 and one answer whenever a node has waited for 4N T |
-//! | a lost token besides | an election, then up to 3(N−1): QUERY, STATUS, INSTALL |
-//! | synchronisation delay | as the algorithm within; after a crash 4N T, 2T, the election and 3T |
+//! | a lost token besides | an election, then up to 3(N−1): QUERY, STATUS, INSTALL; a second QUERY to each node that is silent |
+//! | synchronisation delay | as the algorithm within; after a crash 4N T, 2T, the election and 5T |
 //!
-//! **Assumes** that a message takes no longer than a known time T, that none is doubled, and that
-//! those that are lost are the algorithm's own. Nodes may crash and come up again, having
+//! **Assumes** that a message takes no longer than a known time T, that none is doubled, and that of
+//! the questions of a leader to a node, and its answers to them, no two are lost in a row. All other
+//! messages may be lost, those of elections included. Nodes may crash and come up again, having
 //! forgotten everything but the generation. A node that is slow and not down has its place taken,
 //! and two may be inside (`vorrang check regenerating-ring --asynchronous` shows it): only a
 //! resource that checks numbers could refuse the older one.
@@ -34,7 +35,12 @@
 //! answered a QUERY accepts no message of an older one. So a token that was in flight then is void:
 //! it can no longer be at two places. Of the nodes that answer, at most one has the token, since an
 //! answer is given after the node has stopped; of those that do not, none is up. The leader waits
-//! for answers for 2T, so it knows them all. In the new generation there is one token, where the
+//! for answers for 2T, asks those that are missing again, as a question or an answer may have been
+//! lost, and waits for another 2T, so it knows them all. (Asking once is not enough: a node whose
+//! QUERY is lost goes on with its token, and the leader makes a second one; `vorrang check
+//! regenerating-ring --flaw asked-once`.) That does not depend on how the leader was elected: if a
+//! message of an election is lost, two may lead, and of two censuses the newer one stops the older
+//! one's nodes. In the new generation there is one token, where the
 //! answers say. Generations are ordered, by a number and then by their leader, and no node goes
 //! back to an older one, not even after a restart: it would ask with a number that it has used
 //! before, and ignore the nodes that have answered then.
@@ -137,6 +143,8 @@ struct Census {
     has: BTreeMap<NodeId, bool>,
     /// Another election was called since, perhaps by a node that was down when it was asked.
     again: bool,
+    /// Whether those that had not answered were asked a second time.
+    asked_twice: bool,
 }
 
 impl<P: Renewable> Regenerating<P> {
@@ -246,21 +254,40 @@ impl<P: Renewable> Regenerating<P> {
         self.stop_for(generation, fx);
         fx.cancel_timer(Timer::Install);
         let has = BTreeMap::from([(self.me, self.has_token())]);
-        self.census = Some(Census { has, again: false });
+        self.census = Some(Census { has, again: false, asked_twice: false });
         fx.broadcast(self.group.others(self.me), Message::Query(generation));
         fx.set_timer(Timer::Census, self.messages(2));
         self.finish_if_all_have_answered(fx);
     }
 
     fn on_query(&mut self, from: NodeId, generation: Generation, fx: &mut impl Effects<Self>) {
-        if generation <= self.generation {
+        if generation < self.generation {
             return fx.send(from, Message::Superseded(self.generation));
         }
-        self.stop_for(generation, fx);
-        fx.send(from, Message::Status { generation, has: self.has_token() });
-        // The others' answers may take as long as this one's question and answer, and then the
-        // leader's word one more.
-        fx.set_timer(Timer::Install, self.messages(3));
+        if generation > self.generation {
+            self.stop_for(generation, fx);
+            // The others may have to be asked twice, and then the leader's word takes one more.
+            fx.set_timer(Timer::Install, self.messages(5));
+        }
+        // Asked once more, it has stopped already: the first answer was lost.
+        if matches!(self.work, Work::Stopped { .. }) {
+            fx.send(from, Message::Status { generation, has: self.has_token() });
+        }
+    }
+
+    /// Those that have not answered are asked once more: a message may have been lost.
+    fn on_census_over(&mut self, fx: &mut impl Effects<Self>) {
+        if let Some(census) = &mut self.census
+            && !census.asked_twice
+        {
+            census.asked_twice = true;
+            let (me, has) = (self.me, &census.has);
+            let missing = self.group.others(me).filter(|id| !has.contains_key(id));
+            fx.broadcast(missing, Message::Query(self.generation));
+            fx.set_timer(Timer::Census, self.messages(2));
+        } else {
+            self.finish_census(fx);
+        }
     }
 
     fn finish_if_all_have_answered(&mut self, fx: &mut impl Effects<Self>) {
@@ -272,8 +299,8 @@ impl<P: Renewable> Regenerating<P> {
     }
 
     /// Starts the algorithm anew among those who have answered.
-    fn finish_census(&mut self, fx: &mut impl Effects<Self>) {
-        let Some(Census { has, again }) = self.census.take() else { return };
+    pub(super) fn finish_census(&mut self, fx: &mut impl Effects<Self>) {
+        let Some(Census { has, again, .. }) = self.census.take() else { return };
         let holder = has.iter().find(|(_, has)| **has).map_or(self.me, |(&id, _)| id);
         let members: Vec<NodeId> = has.into_keys().collect();
         let generation = self.generation;
@@ -455,7 +482,7 @@ impl<P: Renewable> Protocol for Regenerating<P> {
                 fx.set_timer(Timer::Suspect, self.patience());
                 self.elect(fx);
             }
-            Timer::Census => self.finish_census(fx),
+            Timer::Census => self.on_census_over(fx),
             Timer::Install => {
                 fx.set_timer(Timer::Install, self.patience());
                 self.elect(fx);
@@ -638,6 +665,33 @@ mod tests {
         let told = tell(&mut node, 0, Message::Superseded(known));
         let next = Generation { number: 8, by: NodeId(2) };
         assert!(told.contains(&send(0, Message::Query(next))), "{told:?}");
+    }
+
+    #[test]
+    fn a_node_that_has_not_answered_is_asked_once_more_and_then_it_is_down() {
+        let (mut node, mut fx) = (node(2), Outbox::default());
+        node.elect(&mut fx);
+        fx.take();
+        tell(&mut node, 0, Message::Status { generation: SECOND, has: false });
+        node.on_timer(Timer::Census, &mut fx);
+        let again = fx.take();
+        assert_eq!(again[..1], [send(1, Message::Query(SECOND))]);
+        assert_eq!(sends(&again).len(), 1, "0 has answered");
+        let mut late = node.clone();
+        let told = tell(&mut late, 1, Message::Status { generation: SECOND, has: true });
+        assert_eq!(sends(&told), [0, 1].map(|to| send(to, install(1, &[0, 1, 2]))));
+        node.on_timer(Timer::Census, &mut fx);
+        assert_eq!(sends(&fx.take())[..1], [send(0, install(2, &[0, 2]))]);
+    }
+
+    #[test]
+    fn whoever_is_asked_twice_says_the_same_twice_but_not_once_it_goes_on() {
+        let mut node = node(1);
+        let no = Message::Status { generation: SECOND, has: false };
+        assert_eq!(tell(&mut node, 2, Message::Query(SECOND))[..1], [send(2, no.clone())]);
+        assert_eq!(tell(&mut node, 2, Message::Query(SECOND)), [send(2, no)]);
+        tell(&mut node, 2, install(2, &[1, 2]));
+        assert_eq!(tell(&mut node, 2, Message::Query(SECOND)), []);
     }
 
     #[test]

@@ -237,11 +237,12 @@ impl Scenario {
             time("blocked_max", "at most", blocked.max()),
             Figure::count("still_blocked", "still blocked at the end", tally.still_blocked()),
             Figure::count("evictions", "evicted", tally.outs()).column("EVICTED"),
+            Figure::count("messages", "messages", tally.traffic().messages()),
+            Figure::of("messages_by_kind", Reading::Counts(there(tally.traffic().by_kind()))),
             Figure::count("heartbeats", "heartbeats", beats),
             Figure::count(MESSAGES.key, "other messages", messages)
                 .column("MESSAGES")
                 .theory(theory(MESSAGES), None),
-            Figure::of("messages_by_kind", Reading::Counts(there(tally.traffic().by_kind()))),
             Figure::count("bytes", "bytes", tally.traffic().bytes()),
         ]
     }

@@ -110,12 +110,16 @@ pub(super) fn remark_flaw(
     if !shown.stay.is_empty() {
         let _ = write!(takes, " --stay {}", list(shown.stay));
     }
-    for (count, name) in [(shown.crashes, "crashes"), (shown.restarts, "restarts")] {
+    let counts =
+        [(shown.crashes, "crashes"), (shown.restarts, "restarts"), (shown.losses, "losses")];
+    for (count, name) in counts {
         if count > 0 {
             let _ = write!(takes, " --{name} {count}");
         }
     }
-    let goes_too_well = faults.crashes < shown.crashes || faults.restarts < shown.restarts;
+    let goes_too_well = faults.crashes < shown.crashes
+        || faults.restarts < shown.restarts
+        || faults.losses < shown.losses;
     let mut is_set_up_otherwise = false;
     for (parameter, text) in shown.given {
         let _ = write!(takes, " --{} {text}", parameter.name());

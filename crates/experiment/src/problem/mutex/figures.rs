@@ -1,7 +1,7 @@
 //! The figures of a lock.
 
 use vorrang_algorithms::card::{Quantity, Span};
-use vorrang_algorithms::mutex::card::{BUSIEST, Card, MESSAGES, RESPONSE, SYNC_DELAY};
+use vorrang_algorithms::mutex::card::{BUSIEST, Card, MESSAGES, RESPONSE, SYNC_DELAY, THROUGHPUT};
 use vorrang_algorithms::setup::Setup;
 use vorrang_trace::Summary;
 
@@ -28,6 +28,10 @@ pub fn figures(
             .unit(if quantity.is_time { unit } else { "" })
             .theory(theory(quantity), error)
     };
+    let rate = summary.throughput_per_ns().map(|rate| rate * per.1);
+    // A rate is as uncertain as the delays that it is made of.
+    let of_delay = summary.sync_delay_error_ns.filter(|_| per.1 > 0.0).map(|ns| ns / per.1);
+    let rate_error = rate.zip(of_delay).map(|(rate, error)| rate * rate * error);
     // Where all comes to rest there are hardly any.
     let idle = Figure::of("idle_messages", Reading::Count(summary.idle_messages));
     let idle = if card.terms.perpetual { idle.labelled("idle messages") } else { idle };
@@ -38,16 +42,15 @@ pub fn figures(
         Figure::of("messages_by_kind", Reading::Counts(summary.by_kind.clone())),
         of(MESSAGES, summary.messages_per_entry(), summary.messages_per_entry_error)
             .column("MESSAGES"),
+        Figure::of("transmissions", Reading::Count(summary.transmissions)),
+        Figure::real("transmissions_per_entry", summary.transmissions_per_entry()),
         of(SYNC_DELAY, time(summary.sync_delay_mean_ns), time(summary.sync_delay_error_ns))
             .column("DELAY/T"),
         of(RESPONSE, time(summary.response_mean_ns), time(summary.response_error_ns))
             .column("RESPONSE/T"),
         Figure::real("response_p50", quantile(summary.response_p50_ns)),
         Figure::real("response_p99", quantile(summary.response_p99_ns)),
-        Figure::real("throughput", summary.throughput_per_ns().map(|rate| rate * per.1))
-            .labelled("throughput")
-            .unit(per.0)
-            .column("PER T"),
+        of(THROUGHPUT, rate, rate_error).unit(per.0).column("PER T"),
         Figure::real("bytes_per_entry", summary.bytes_per_entry())
             .labelled("bytes per entry")
             .column("BYTES"),
@@ -57,6 +60,19 @@ pub fn figures(
         Figure::real("fairness", Some(summary.fairness)).labelled("fairness (Jain)").column("FAIR"),
         Figure::of("overtakes", overtakes).labelled("overtakes").column("OVERT."),
     ]
+}
+
+/// Shows what a run costs on a medium on which a message to many is sent once, if that is wanted.
+pub fn show_transmissions(figures: &mut [Figure], is_wanted: bool) {
+    for figure in figures.iter_mut().filter(|_| is_wanted) {
+        match figure.key {
+            "transmissions" => figure.label = Some("on a broadcast medium"),
+            "transmissions_per_entry" => {
+                (figure.label, figure.column) = (Some("  per entry"), Some("ON MEDIUM"));
+            }
+            _ => {}
+        }
+    }
 }
 
 /// The figures of the resource and of the views, if there are any.

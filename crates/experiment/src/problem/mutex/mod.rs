@@ -7,7 +7,7 @@ mod question;
 mod scenario;
 
 use vorrang_algorithms::group::locks::spec::Locked;
-use vorrang_algorithms::mutex::card::{self, Card, Setting, Terms};
+use vorrang_algorithms::mutex::card::{self, Card, Setting, THROUGHPUT, Terms};
 use vorrang_algorithms::mutex::spec::{Exclusion, Watch};
 use vorrang_algorithms::mutex::{Claim, Command, Mutex, Notice};
 use vorrang_algorithms::registry::Node;
@@ -18,7 +18,7 @@ use vorrang_protocol::NodeId;
 use vorrang_sim::{Distribution, Load, Turns};
 use vorrang_trace::{Header, Summary};
 
-use self::figures::{figures, of_views};
+use self::figures::{figures, of_views, show_transmissions};
 use self::on_views::Views;
 use self::question::question;
 use crate::failure::Failure;
@@ -29,8 +29,8 @@ use crate::options::mutex::{LoadKind, MutexArgs};
 use crate::options::views::takes;
 use crate::options::{CALM, RunArgs};
 use crate::problem::{
-    Activity, ApplicationEvent, Checked, Compared, Drawn, Extremes, Faulted, InitialRoles, Nodes,
-    Question, Role, Simulated, Stepped,
+    Activity, ApplicationEvent, Checked, Compared, Derived, Drawn, Extremes, Faulted, InitialRoles,
+    Nodes, Question, Role, Simulated, Stepped,
 };
 use vorrang_workload::mutex::{Users, Uses};
 
@@ -47,6 +47,8 @@ impl Compared for Mutex {
             ],
         })
     }
+
+    const DERIVED: &'static [Derived<Self>] = &[(THROUGHPUT, Card::throughput)];
 
     fn contrast(_: &'static Card) -> Axis {
         Axis::new("load", [LoadKind::Heavy, LoadKind::Light], |args, load| args.mutex.load = *load)
@@ -94,6 +96,7 @@ impl Simulated for Mutex {
         let summary = &Summary { overtakes, ..summary.clone() };
         let mut figures =
             figures(scenario.card, summary, (" T", unit_ns), per, &|of| scenario.theory(of));
+        show_transmissions(&mut figures, scenario.broadcast_medium);
         figures.extend(of_views(scenario, uses.used.as_ref()));
         figures
     }
@@ -141,8 +144,12 @@ impl Faulted for Mutex {
     fn trials(card: &'static Card, nodes: u32) -> Vec<RunArgs> {
         const MILLISECOND: u64 = 1_000_000;
         let trial = |load, turns: u64, latency, think| {
-            let mutex =
-                MutexArgs { load, entries: turns * u64::from(nodes), think, hold: None, hot: None };
+            let mutex = MutexArgs {
+                load,
+                entries: turns * u64::from(nodes),
+                think,
+                ..MutexArgs::default()
+            };
             RunArgs { mutex, ..RunArgs::taking(latency) }
         };
         let at_once = Distribution::Constant(0);
@@ -153,11 +160,18 @@ impl Faulted for Mutex {
             return vec![one_by_one];
         }
         let think = Distribution::Uniform(0, 2 * u64::from(nodes) * MILLISECOND);
-        vec![
+        let mut trials = vec![
             trial(LoadKind::Heavy, 3, CALM, think),
             trial(LoadKind::Burst, 2, wild, at_once),
             one_by_one,
-        ]
+        ];
+        if card.assumes.timely {
+            // Whoever waits asks whether the others are still there if one stays for long.
+            let mut long = trial(LoadKind::Burst, 1, CALM, at_once);
+            long.mutex.hold = Some(Distribution::Constant(5 * u64::from(nodes) * MILLISECOND));
+            trials.push(long);
+        }
+        trials
     }
 
     fn activity(said: ApplicationEvent<'_, Command, Notice>) -> Option<Activity> {

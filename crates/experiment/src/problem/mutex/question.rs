@@ -26,7 +26,8 @@ pub(super) fn question(
     let order = args.order(assumed);
     let setup = set_up(card, flaw, args, turns.entries.len())?;
     let budget = flaw.map_or((0, 0), |it| (it.shown_by.crashes, it.shown_by.restarts));
-    let (about, faults) = (card.about(), args.faults(budget));
+    let losses = flaw.map_or(0, |it| it.shown_by.losses);
+    let (about, faults) = (card.about(), args.faults_of(budget, (losses, 0)));
     let links = args.links(&about, &setup, order);
     let (besides, mut remarks) = besides(card, flaw, &setup, &args.mutex)?;
     check_scope::warn_of_vacuity(card, &setup, &turns, &besides, &mut remarks);

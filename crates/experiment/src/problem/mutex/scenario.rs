@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 use vorrang_algorithms::card::{About, Quantity, Span};
-use vorrang_algorithms::mutex::card::{self, Card, MESSAGES, Setting};
+use vorrang_algorithms::mutex::card::{self, Card, MESSAGES, SYNC_DELAY, Setting, THROUGHPUT};
 use vorrang_algorithms::setup::Setup;
 use vorrang_sim::Distribution;
 
@@ -31,6 +31,8 @@ pub struct Scenario {
     pub(crate) think: Distribution,
     pub(crate) hold: Option<Distribution>,
     pub(crate) hot: Option<u32>,
+    /// Whether it is shown what it costs where a message to many is sent once.
+    pub(crate) broadcast_medium: bool,
     pub(crate) environment: Environment,
     pub(crate) views: Option<Views>,
 }
@@ -89,6 +91,7 @@ impl Scenario {
             think: own.think,
             hold: own.hold,
             hot: own.hot,
+            broadcast_medium: own.broadcast_medium,
             environment,
             views,
         })
@@ -132,10 +135,20 @@ impl Scenario {
     /// For times only if every message takes T and every stay is the same, at the two extremes of
     /// the load; for counts always, but between the extremes only the common range.
     pub(crate) fn theory(&self, of: Quantity) -> Option<Span> {
+        if of == THROUGHPUT {
+            return self.throughput();
+        }
         let span = self.theory_with(of, self.hold(), true)?;
         let is_exact = span.low >= span.high;
         let speaks = is_exact || self.is_typical();
         Some(if speaks { span } else { Span::between(span.low, span.high) })
+    }
+
+    /// Entries per T, if every node always wants in.
+    fn throughput(&self) -> Option<Span> {
+        let is_busy = self.is_saturated() && self.card.is_exclusive(&self.setup, self.contenders());
+        let delay = self.theory(SYNC_DELAY).filter(|_| is_busy)?;
+        Some(card::throughput(delay, self.hold().mean_ns() / self.environment.latency.mean_ns()))
     }
 
     /// The same over a real network: none for times, since message delays are not known, and none
@@ -245,6 +258,9 @@ impl Scene for Scenario {
         }
         if let Some(hot) = self.hot {
             let _ = write!(text, " --hot {hot}");
+        }
+        if self.broadcast_medium {
+            text += " --broadcast-medium";
         }
         text + &self.views.as_ref().map_or_else(String::new, Views::options)
     }
