@@ -71,6 +71,7 @@ mod layer;
 mod monitor;
 mod needs;
 mod node;
+mod node_state;
 mod protocol;
 mod turn;
 
@@ -83,5 +84,6 @@ pub use layer::{Lift, Relay};
 pub use monitor::{Monitor, Obligation, Violation};
 pub use needs::{Needs, Prospect};
 pub use node::{Group, NodeId, NodeSet, Order};
+pub use node_state::{NodeState, StateValue};
 pub use protocol::{Data, Event, Message, Never, Protocol, Refused};
 pub use turn::{Step, Turn};

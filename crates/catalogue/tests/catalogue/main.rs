@@ -2,3 +2,4 @@
 
 mod costs;
 mod golden;
+mod shown;

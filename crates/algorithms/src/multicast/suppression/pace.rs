@@ -5,6 +5,7 @@ use alloc::string::{String, ToString as _};
 use core::fmt;
 use core::str::FromStr;
 use core::time::Duration;
+use vorrang_protocol::NodeState;
 
 /// C1, C2, D1 and D2, as they are asked for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -135,6 +136,17 @@ pub(in crate::multicast) struct Experience {
     pub(in crate::multicast) sent: bool,
     /// Whether all duplicates came from further away.
     pub(in crate::multicast) is_closest: bool,
+}
+
+impl AdaptiveFactors {
+    /// What was learnt: C1 and C2 (D1 and D2), in thousandths, duplicates and delay.
+    pub(in crate::multicast) fn state(&self) -> NodeState {
+        NodeState::new()
+            .with("start", self.factors.start)
+            .with("width", self.factors.width)
+            .with("duplicates", self.duplicates)
+            .with("delay", self.delay)
+    }
 }
 
 impl Pace {
